@@ -1,0 +1,21 @@
+# Finds the headers of CUPTI and NVTX 3 in a CUDA toolkit, or in the Python wheels that carry the same files.
+# Sets RANGEFINDER_CUPTI_HEADERS and RANGEFINDER_NVTX_HEADERS; either may be missing.
+set(_hints ${CUDAToolkit_ROOT} $ENV{CUDAToolkit_ROOT} $ENV{CUDA_HOME} $ENV{CUDA_PATH})
+file(GLOB _wheels LIST_DIRECTORIES true
+  ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/cu13)
+set(_paths ${_wheels} /usr/local/cuda /opt/cuda)
+find_path(RANGEFINDER_CUPTI_HEADERS cupti.h HINTS ${_hints} PATHS ${_paths}
+  PATH_SUFFIXES include extras/CUPTI/include targets/x86_64-linux/include)
+find_path(RANGEFINDER_NVTX_HEADERS nvtx3/nvToolsExt.h HINTS ${_hints} PATHS ${_paths}
+  PATH_SUFFIXES include targets/x86_64-linux/include)
+# cupti.h includes cuda.h, which may stand elsewhere.
+if(RANGEFINDER_CUPTI_HEADERS)
+  find_path(RANGEFINDER_CUDA_HEADERS cuda.h HINTS ${RANGEFINDER_CUPTI_HEADERS} ${_hints} PATHS ${_paths}
+    PATH_SUFFIXES include targets/x86_64-linux/include)
+  if(NOT RANGEFINDER_CUDA_HEADERS)
+    unset(RANGEFINDER_CUPTI_HEADERS CACHE)
+  endif()
+endif()
+mark_as_advanced(RANGEFINDER_CUPTI_HEADERS RANGEFINDER_NVTX_HEADERS RANGEFINDER_CUDA_HEADERS)
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(CuptiHeaders REQUIRED_VARS RANGEFINDER_CUPTI_HEADERS)

@@ -1,0 +1,86 @@
+# Helpers that every CMakeLists.txt here uses: rooms, tests, compile options.
+
+# Options for what is built here, never for those who link the library.
+add_library(rangefinder_options INTERFACE)
+target_compile_features(rangefinder_options INTERFACE cxx_std_20)
+target_compile_options(rangefinder_options INTERFACE
+  -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wcast-align -Wundef -fstack-protector-strong
+  # GCC 12 warns of overlaps inside std::string that cannot be (GCC bug 105651).
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
+  $<$<AND:$<NOT:$<CONFIG:Debug>>,$<STREQUAL:${RANGEFINDER_SANITIZE},>>:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2>)
+if(RANGEFINDER_SANITIZE)
+  target_compile_options(rangefinder_options INTERFACE
+    -fsanitize=${RANGEFINDER_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(rangefinder_options INTERFACE -fsanitize=${RANGEFINDER_SANITIZE})
+endif()
+
+# rangefinder_room(NAME SOURCES a.cpp ... [USES room ...] [LINKS target ...])
+#
+# A room is an object library. USES names the rooms whose headers it may include; tests/layering fails on an include
+# that goes around them. LINKS names libraries from outside. A room becomes part of the shared library unless it says
+# SEPARATE.
+function(rangefinder_room name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "SEPARATE" "" "SOURCES;USES;LINKS")
+  set(target rangefinder_${name})
+  add_library(${target} OBJECT ${ARG_SOURCES})
+  target_include_directories(${target} PUBLIC
+    ${PROJECT_SOURCE_DIR}/lib ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
+  set_target_properties(${target} PROPERTIES
+    POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  target_link_libraries(${target} PRIVATE rangefinder_options)
+  if(ARG_LINKS)
+    target_link_libraries(${target} PRIVATE ${ARG_LINKS})
+    set_property(GLOBAL APPEND PROPERTY RANGEFINDER_LINKS_${name} ${ARG_LINKS})
+  endif()
+  foreach(room IN LISTS ARG_USES)
+    target_link_libraries(${target} PUBLIC rangefinder_${room})
+  endforeach()
+  if(NOT ARG_SEPARATE)
+    set_property(GLOBAL APPEND PROPERTY RANGEFINDER_ROOMS ${name})
+  endif()
+endfunction()
+
+# rangefinder_test(NAME SOURCES a_test.cpp ... [LINKS target ...] [KINDS property fault ...] [ARGS ...])
+#
+# One executable a room. It is registered once as `unit` for the test cases without a kind tag, and once for each of
+# KINDS for the cases that carry it ([property], [golden], [fault], [data], [slow], [gpu]); each run fails when it matches
+# no test case. A run that prints "SKIPPED:" counts as skipped.
+function(rangefinder_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "NO_UNIT" "" "SOURCES;LINKS;KINDS")
+  set(target ${name}_test)
+  string(REPLACE "/" "_" target ${target})
+  add_executable(${target} ${ARG_SOURCES})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(${target} PRIVATE rangefinder_options rangefinder_internal rangefinder_test_main ${ARG_LINKS})
+  set(all_kinds property golden fault data slow gpu)
+  string(REPLACE ";" "]~[" without "~[${all_kinds}]")
+  set(common $<$<BOOL:${RANGEFINDER_CATCH_NO_TESTS}>:${RANGEFINDER_CATCH_NO_TESTS}>)
+  set(environment "RANGEFINDER_TEST_DATA=${PROJECT_SOURCE_DIR}/tests/data")
+  if(NOT ARG_NO_UNIT)
+    add_test(NAME ${name}.unit COMMAND ${target} ${RANGEFINDER_CATCH_NO_TESTS} "${without}")
+    set_tests_properties(${name}.unit PROPERTIES LABELS unit)
+    list(APPEND registered ${name}.unit)
+  endif()
+  foreach(kind IN LISTS ARG_KINDS)
+    add_test(NAME ${name}.${kind} COMMAND ${target} ${RANGEFINDER_CATCH_NO_TESTS} "[${kind}]")
+    set_tests_properties(${name}.${kind} PROPERTIES LABELS ${kind})
+    list(APPEND registered ${name}.${kind})
+  endforeach()
+  set_tests_properties(${registered} PROPERTIES
+    ENVIRONMENT "${environment}" SKIP_REGULAR_EXPRESSION "SKIPPED:" TIMEOUT 600)
+endfunction()
+
+function(rangefinder_note text)
+  set_property(GLOBAL APPEND PROPERTY RANGEFINDER_NOTES "${text}")
+endfunction()
+
+function(rangefinder_print_summary)
+  if(NOT PROJECT_IS_TOP_LEVEL)
+    return()
+  endif()
+  get_property(notes GLOBAL PROPERTY RANGEFINDER_NOTES)
+  message(STATUS "rangefinder ${PROJECT_VERSION} (${CMAKE_BUILD_TYPE})")
+  foreach(note IN LISTS notes)
+    message(STATUS "  ${note}")
+  endforeach()
+endfunction()

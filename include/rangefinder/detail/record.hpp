@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+// The 16-byte record that instrumented threads write, and the block that holds them. Inline code in range.hpp writes
+// it, lib/buffer hands the blocks out, lib/format packs them, lib/capture reads them back after a crash. The layout is
+// part of the capture format: docs/reference/capture-format.md, section "live file".
+namespace rangefinder::detail {
+
+/// What a record says; the low 8 bits of Record::word.
+enum class RecordKind : std::uint8_t {
+  kNone = 0,         ///< never written: marks memory that holds no record
+  kBegin = 1,        ///< a range opens; id = name, aux = category
+  kEnd = 2,          ///< the innermost range of this name closes; id = name, aux = category
+  kMark = 3,         ///< an instant; id = name, aux = category
+  kCounter = 4,      ///< a sample; id = name; one kExtra follows with the value
+  kAsyncBegin = 5,   ///< a range that may end on another thread opens; id = name; one kExtra follows with its handle
+  kAsyncEnd = 6,     ///< such a range closes; one kExtra follows with its handle
+  kLaunch = 7,       ///< a CUDA call that may cause device work begins; id = correlation id, aux = callback id
+  kStep = 8,         ///< session.step(); id = number of the step that begins now
+  kSequence = 9,     ///< ticks = the thread's autograd sequence number from here on
+  kExtra = 10,       ///< ticks = a value that belongs to the record before; aux = ExtraKind; id = text name where kText
+  kLostEnds = 11,    ///< id ranges were closed while no memory was left; closes that many, innermost first
+  kForeignEnd = 12,  ///< a range begun on another thread closes; id = name; one kExtra follows with that thread's index
+};
+
+/// How to read the value of a kExtra record.
+enum class ExtraKind : std::uint8_t { kUnsigned = 1, kSigned = 2, kDouble = 3, kText = 4 };
+
+/// One record. `word` = kind (bits 0..7) | aux (bits 8..31) | id (bits 32..63).
+struct Record {
+  std::uint64_t ticks;
+  std::uint64_t word;
+};
+static_assert(sizeof(Record) == 16);
+
+constexpr std::uint64_t make_word(RecordKind kind, std::uint32_t id, std::uint32_t aux = 0) noexcept {
+  return static_cast<std::uint64_t>(id) << 32 | static_cast<std::uint64_t>(aux & 0xFFFFFFu) << 8 |
+         static_cast<std::uint64_t>(kind);
+}
+constexpr RecordKind word_kind(std::uint64_t word) noexcept { return static_cast<RecordKind>(word & 0xFF); }
+constexpr std::uint32_t word_aux(std::uint64_t word) noexcept { return static_cast<std::uint32_t>(word >> 8) & 0xFFFFFFu; }
+constexpr std::uint32_t word_id(std::uint64_t word) noexcept { return static_cast<std::uint32_t>(word >> 32); }
+
+/// Blocks are aligned to their size, so that a record's block is found by masking its address.
+inline constexpr std::size_t kBlockBytes = std::size_t{64} << 10;
+inline constexpr std::size_t kBlockHeaderBytes = 64;
+/// Kept free at the end of every block, so that ranges that are open can close even when no further block is to be had.
+inline constexpr std::size_t kEndReserveBytes = 64 * sizeof(Record);
+
+}  // namespace rangefinder::detail

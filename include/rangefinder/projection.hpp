@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rangefinder/timeline.hpp>
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace rangefinder {
+
+/// Which range owns an activity. docs/explanation/projection.md has the definitions and pictures.
+enum class Attribution : std::uint8_t {
+  kAuto,    ///< capture, then forward, then launch: the first that the data can answer
+  kLaunch,  ///< the innermost range open on the launching thread when the launching call began
+};
+
+struct ProjectionOptions {
+  Attribution attribution = Attribution::kAuto;
+  /// Which kinds of range take part, by RangeKind; others neither own nor nest. Default: annotations.
+  bool annotations = true;
+  bool operators = false;
+};
+
+/// Device time of a set of activities.
+struct DeviceFigures {
+  std::uint64_t gpu_ops = 0;        ///< activities; every node of a graph launch counts
+  std::int64_t gpu_sum_ns = 0;      ///< durations added up; overlap counts twice
+  std::int64_t gpu_busy_ns = 0;     ///< union of the intervals per device, added over devices
+  std::int64_t first_ns = 0;        ///< earliest begin; meaningless when gpu_ops is 0
+  std::int64_t last_ns = 0;         ///< latest end
+  std::uint64_t bytes = 0;          ///< moved by copies and memsets
+  std::int64_t launch_delay_ns = 0; ///< begin of the activity - begin of its launch, added up
+
+  std::int64_t gpu_span_ns() const noexcept { return last_ns - first_ns; }
+};
+
+/// The same of one range on one stream.
+struct StreamFigures {
+  RangeIndex range;
+  StreamIndex stream;
+  std::uint64_t gpu_ops;
+  std::int64_t gpu_sum_ns;
+  std::int64_t gpu_busy_ns;
+  std::int64_t first_ns;
+  std::int64_t last_ns;
+};
+
+/// What an activity without an owning range is.
+enum class Unowned : std::uint32_t {
+  kOutside = 0xFFFFFFFDu,  ///< its launch is known and no range was open there
+  kBefore = 0xFFFFFFFEu,   ///< launched before the recording, or before the window that it ran in
+  kUnknown = 0xFFFFFFFFu,  ///< its launch is not in the data
+};
+
+/// All device time, divided without rest: owned + outside + before + unknown = total.
+struct Account {
+  struct Part {
+    std::uint64_t gpu_ops = 0;
+    std::int64_t gpu_sum_ns = 0;
+  };
+  Part total, owned, outside, before, unknown;
+};
+
+/// Device activity on ranges. Columns `exclusive` and `inclusive` are parallel to Timeline::ranges; rows of ranges that
+/// do not take part are zero.
+///
+///   Projection projection = rangefinder::project(*timeline, {});
+///   for (RangeIndex range = 0; range < timeline->ranges.size(); ++range)
+///     use(projection.inclusive[range].gpu_busy_ns);
+///
+/// Units:   nanoseconds, bytes, counts.
+/// Cost:    O(n log n) in ranges and activities; memory about 150 bytes a range and 4 an activity.
+struct Projection {
+  std::vector<DeviceFigures> exclusive;  ///< activities whose owner the range is
+  std::vector<DeviceFigures> inclusive;  ///< also those of the ranges inside it
+  /// By range, then stream. A range's rows are [offset[r], offset[r + 1]).
+  std::vector<StreamFigures> exclusive_streams;
+  std::vector<std::uint32_t> exclusive_offset;
+  std::vector<StreamFigures> inclusive_streams;
+  std::vector<std::uint32_t> inclusive_offset;
+  /// Per activity: the owning range, or a value of Unowned.
+  std::vector<std::uint32_t> owner;
+  /// Per range: the innermost range that encloses it on its thread and takes part, or kNone; nesting depth from 0.
+  std::vector<RangeIndex> parent;
+  std::vector<std::uint32_t> depth;
+  Account account;
+};
+
+RANGEFINDER_EXPORT Projection project(const Timeline& timeline, const ProjectionOptions& options);
+
+}  // namespace rangefinder

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rangefinder/detail/hot_path.hpp>
+#include <rangefinder/visibility.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <type_traits>
+
+// Marks for a program's own code. This header needs C++17 and nothing else: no CUDA, no CUPTI, no LibTorch.
+// Compiled with -DRANGEFINDER_DISABLE, everything below is empty.
+namespace rangefinder {
+
+/// A name, interned for the life of the process; keep one per call site, `static const`. Needed only where the name is
+/// neither a literal nor worth hashing on every entry; `ProfileRange r{"forward"}` is as fast.
+///
+/// Errors:  a full name table gives id 0; such ranges are recorded unnamed and counted
+///          (CaptureHealth::unnamed_ranges). Text past 16 KiB is cut and counted.
+/// Threads: any.
+class RANGEFINDER_EXPORT RangeName {
+ public:
+  explicit RangeName(std::string_view text) noexcept : id_(detail::intern_name(text)) {}
+  std::uint32_t id() const noexcept { return id_; }
+
+ private:
+  std::uint32_t id_;
+};
+
+/// Groups ranges: filters and exporters use it. Keep one per call site, `static const`; at most 65,535 exist.
+/// `Category::operators()` is for the operators of a framework: the Chrome export writes them as `cpu_op`.
+class RANGEFINDER_EXPORT Category {
+ public:
+  constexpr Category() noexcept = default;
+  explicit Category(std::string_view name) noexcept : id_(detail::intern_category(name)) {}
+  static constexpr Category operators() noexcept { return Category(kOperatorId); }
+  constexpr std::uint32_t id() const noexcept { return id_; }
+
+ private:
+  static constexpr std::uint32_t kOperatorId = 1;
+  constexpr explicit Category(std::uint32_t id) noexcept : id_(id) {}
+  std::uint32_t id_ = 0;  // 0: none
+};
+
+/// A value that travels with a range or a mark: an integer, a double or a text (interned like a name).
+class Payload {
+ public:
+  template <typename T, std::enable_if_t<std::is_integral_v<T> || std::is_enum_v<T>, int> = 0>
+  Payload(T value) noexcept  // NOLINT(google-explicit-constructor)
+      : extra_{std::is_signed_v<T> ? detail::ExtraKind::kSigned : detail::ExtraKind::kUnsigned,
+               static_cast<std::uint64_t>(value),
+               {}} {}
+  template <typename T, std::enable_if_t<std::is_floating_point_v<T>, int> = 0>
+  Payload(T value) noexcept : extra_{detail::ExtraKind::kDouble, 0, {}} {  // NOLINT(google-explicit-constructor)
+    const auto number = static_cast<double>(value);
+    std::memcpy(&extra_.bits, &number, sizeof number);
+  }
+  Payload(std::string_view text) noexcept  // NOLINT(google-explicit-constructor)
+      : extra_{detail::ExtraKind::kText, 0, text} {}
+  Payload(const char* text) noexcept : Payload(std::string_view(text)) {}  // NOLINT(google-explicit-constructor)
+
+  const detail::Extra& extra() const noexcept { return extra_; }
+
+ private:
+  detail::Extra extra_;
+};
+
+#if !defined(RANGEFINDER_DISABLE)
+
+/// Marks the calling thread's work from construction to destruction. Device activity launched meanwhile is projected
+/// onto it; see projection.hpp.
+///
+///   { rangefinder::ProfileRange range{"forward"};              // a literal: found again by its address
+///     loss = model->forward(batch); }
+///   { rangefinder::ProfileRange range{layer.name()};           // a run-time name: hashed on every entry
+///     x = layer(x); }
+///   rangefinder::ProfileRange range{"decode", tokens.size()};  // with a payload
+///
+/// Units:   nanoseconds on the capture clock.
+/// Source:  the clock of detail/ticks.hpp at both ends; makes no CUDA call.
+/// Errors:  none reach the caller. Without memory the whole range is dropped and CaptureHealth::dropped_ranges grows.
+/// Threads: end on the thread that began. A range that ends elsewhere (a coroutine) is closed and flagged
+///          (CaptureHealth::foreign_ends). Ranges nest per thread; threads share no lock.
+/// Signals: may be opened in a signal handler; dropped and counted there if the thread was writing a record.
+/// Cost:    one load and a branch while nothing listens; two clock reads and 32 bytes while recording; no allocation
+///          after a thread's first range. Measured in docs/reference/overhead.md.
+class ProfileRange {
+ public:
+  template <std::size_t N>
+  RANGEFINDER_INLINE explicit ProfileRange(const char (&literal)[N]) noexcept
+      : open_(detail::begin_literal(literal, N - 1, 0)) {}
+  template <std::size_t N>
+  RANGEFINDER_INLINE ProfileRange(const char (&literal)[N], Category category) noexcept
+      : open_(detail::begin_literal(literal, N - 1, category.id())) {}
+
+  RANGEFINDER_INLINE explicit ProfileRange(const RangeName& name) noexcept
+      : open_(detail::begin_word(detail::make_word(detail::RecordKind::kBegin, name.id()))) {}
+  RANGEFINDER_INLINE ProfileRange(const RangeName& name, Category category) noexcept
+      : open_(detail::begin_word(detail::make_word(detail::RecordKind::kBegin, name.id(), category.id()))) {}
+
+  RANGEFINDER_INLINE explicit ProfileRange(std::string_view name) noexcept
+      : open_(detail::begin_text(name.data(), name.size(), 0)) {}
+  RANGEFINDER_INLINE ProfileRange(std::string_view name, Category category) noexcept
+      : open_(detail::begin_text(name.data(), name.size(), category.id())) {}
+  // A buffer that is being written to is not a literal, whatever its type says.
+  template <std::size_t N>
+  RANGEFINDER_INLINE explicit ProfileRange(char (&buffer)[N]) noexcept : ProfileRange(std::string_view(buffer)) {}
+
+  ProfileRange(std::string_view name, const Payload& payload) noexcept
+      : open_(detail::begin_extra(name, 0, payload.extra())) {}
+  ProfileRange(std::string_view name, Category category, const Payload& payload) noexcept
+      : open_(detail::begin_extra(name, category.id(), payload.extra())) {}
+
+  RANGEFINDER_INLINE ~ProfileRange() { detail::end(open_); }
+
+  ProfileRange(const ProfileRange&) = delete;
+  ProfileRange& operator=(const ProfileRange&) = delete;
+  static void* operator new(std::size_t) = delete;  // a scope, so it lives on the stack
+  static void* operator new[](std::size_t) = delete;
+
+ private:
+  detail::OpenRange open_;
+};
+
+namespace detail {
+RANGEFINDER_EXPORT void mark_slow(std::string_view name, std::uint32_t category, const Extra* extra) noexcept;
+RANGEFINDER_EXPORT void counter_slow(std::string_view name, const Extra& value) noexcept;
+RANGEFINDER_EXPORT std::uint64_t async_begin_slow(std::string_view name, std::uint32_t category) noexcept;
+RANGEFINDER_EXPORT void async_end_slow(std::uint64_t handle) noexcept;
+}  // namespace detail
+
+/// Records an instant on the calling thread. Costs as ProfileRange with a run-time name, plus a call.
+inline void mark(std::string_view name) noexcept {
+  if (detail::active.load(std::memory_order_relaxed) != 0) detail::mark_slow(name, 0, nullptr);
+}
+inline void mark(std::string_view name, const Payload& payload) noexcept {
+  if (detail::active.load(std::memory_order_relaxed) != 0) detail::mark_slow(name, 0, &payload.extra());
+}
+
+/// Records one sample of a named series of the process (loss, queue length, tokens). Numbers only: a text payload is
+/// dropped and counted.
+inline void counter(std::string_view name, const Payload& value) noexcept {
+  if (detail::active.load(std::memory_order_relaxed) != 0) detail::counter_slow(name, value.extra());
+}
+
+/// Names a range that begins on one thread and may end on another; 0 while nothing listens.
+enum class RangeHandle : std::uint64_t { kNone = 0 };
+
+/// Opens a range that `end_range` closes, from any thread. Such ranges overlap freely and own no device activity by
+/// nesting: activity belongs to scoped ranges first, and to these only on the thread that opened them.
+inline RangeHandle start_range(std::string_view name, Category category = {}) noexcept {
+  if (detail::active.load(std::memory_order_relaxed) == 0) return RangeHandle::kNone;
+  return static_cast<RangeHandle>(detail::async_begin_slow(name, category.id()));
+}
+inline void end_range(RangeHandle handle) noexcept {
+  if (handle != RangeHandle::kNone) detail::async_end_slow(static_cast<std::uint64_t>(handle));
+}
+
+#else  // RANGEFINDER_DISABLE
+
+// In a namespace of its own, so that translation units with and without the switch can be linked together.
+inline namespace disabled {
+class ProfileRange {
+ public:
+  template <typename Name, typename... Rest>
+  constexpr explicit ProfileRange(Name&&, Rest&&...) noexcept {}
+  ~ProfileRange() {}  // not trivial, so that an otherwise unused variable draws no warning
+  ProfileRange(const ProfileRange&) = delete;
+  ProfileRange& operator=(const ProfileRange&) = delete;
+  static void* operator new(std::size_t) = delete;
+  static void* operator new[](std::size_t) = delete;
+};
+enum class RangeHandle : std::uint64_t { kNone = 0 };
+template <typename... Arguments>
+inline void mark(Arguments&&...) noexcept {}
+template <typename... Arguments>
+inline void counter(Arguments&&...) noexcept {}
+template <typename... Arguments>
+inline RangeHandle start_range(Arguments&&...) noexcept {
+  return RangeHandle::kNone;
+}
+inline void end_range(RangeHandle) noexcept {}
+}  // namespace disabled
+
+#endif
+
+}  // namespace rangefinder
+
+#define RANGEFINDER_CONCAT_(a, b) a##b
+#define RANGEFINDER_CONCAT(a, b) RANGEFINDER_CONCAT_(a, b)
+/// RANGEFINDER_RANGE("name"): a ProfileRange until the end of the enclosing scope, with a name of its own.
+#define RANGEFINDER_RANGE(...) \
+  const ::rangefinder::ProfileRange RANGEFINDER_CONCAT(rangefinder_range_, __COUNTER__) { __VA_ARGS__ }

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rangefinder/health.hpp>
+#include <rangefinder/result.hpp>
+#include <rangefinder/types.hpp>
+#include <rangefinder/visibility.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// What happened, in memory: one table a kind of event, each a set of columns of equal length. Every input (our captures,
+// torch.profiler traces, Nsight exports) becomes the same tables; every analysis and exporter reads them.
+//
+// Times are integer nanoseconds on the timeline's clock: CLOCK_MONOTONIC for our captures, the trace's own epoch for
+// imports (Timeline::realtime_offset_ns leads to wall time where it is known). Intervals are half-open.
+namespace rangefinder {
+
+enum class InputFormat : std::uint8_t { kCapture, kKineto, kNsight };
+
+/// How the ranges of an input relate to times at their very end. Nanosecond captures are half-open; Kineto's traces are
+/// closed, because microsecond ticks let a launch and the end of its range coincide.
+enum class RangeEnd : std::uint8_t { kOpen, kClosed };
+
+enum class RangeStyle : std::uint8_t {
+  kScoped,    ///< pushed and popped on one thread
+  kStartEnd,  ///< started and ended by handle; may overlap, may end on another thread
+};
+
+enum class RangeKind : std::uint8_t {
+  kAnnotation,      ///< written by the program's author: ProfileRange, record_function, NVTX
+  kOperator,        ///< a framework's operator
+  kPythonFunction,  ///< Kineto's with_stack rows
+  kOther,           ///< any other host slice of an imported trace, kept for export
+};
+
+/// Flags of a range.
+enum RangeFlags : std::uint8_t {
+  kUnfinished = 1,    ///< still open when the recording stopped; end_ns is the recording's end
+  kEndedElsewhere = 2,///< ended on another thread
+  kOwnerless = 4,     ///< never owns device activity (a framework's bookkeeping, a range without a known thread)
+};
+
+struct RangeTable {
+  std::vector<StringId> name;
+  std::vector<StringId> domain;      ///< NVTX domain; kEmpty is the default domain
+  std::vector<StringId> category;    ///< ours, NVTX's or Kineto's
+  std::vector<RangeKind> kind;
+  std::vector<RangeStyle> style;
+  std::vector<std::uint8_t> flags;   ///< RangeFlags
+  std::vector<ThreadIndex> thread;
+  std::vector<ThreadIndex> end_thread;
+  std::vector<std::int64_t> begin_ns;
+  std::vector<std::int64_t> end_ns;
+  /// Where the row came from: the event's position in `traceEvents`, Nsight's rowid, or -1.
+  std::vector<std::int64_t> source_row;
+  /// Kineto's External id; -1 where there is none. Links operators, API calls and activities of imported traces.
+  std::vector<std::int64_t> external_id;
+
+  std::size_t size() const noexcept { return name.size(); }
+};
+
+enum class CallDomain : std::uint8_t { kRuntime, kDriver, kInternal };
+
+/// CUDA API calls on host threads.
+struct CallTable {
+  std::vector<StringId> name;
+  std::vector<CallDomain> domain;
+  std::vector<ThreadIndex> thread;
+  std::vector<std::int64_t> begin_ns;
+  std::vector<std::int64_t> end_ns;
+  std::vector<std::uint64_t> correlation;  ///< within the process; 0: none
+  std::vector<std::int32_t> result;        ///< cudaError_t or CUresult; 0 where unknown
+  std::vector<std::int64_t> external_id;
+  std::vector<std::int64_t> source_row;
+
+  std::size_t size() const noexcept { return name.size(); }
+};
+
+/// How an activity's launch site is known.
+enum class LaunchSource : std::uint8_t {
+  kNone,      ///< not at all
+  kCallback,  ///< noted by our callback as the launching call began
+  kCall,      ///< the API call with the same correlation id
+};
+
+/// Launch sites, one a correlation id. Written in order of time within a thread.
+struct LaunchTable {
+  std::vector<ProcessIndex> process;
+  std::vector<std::uint64_t> correlation;
+  std::vector<ThreadIndex> thread;
+  std::vector<std::int64_t> time_ns;
+  std::vector<LaunchSource> source;
+  /// The innermost range open at the launch where the recording noted it (exact whatever the clocks do); kNone where it
+  /// has to be found by time.
+  std::vector<RangeIndex> range;
+  std::vector<CallIndex> call;  ///< the API call, where one was recorded
+
+  std::size_t size() const noexcept { return correlation.size(); }
+};
+
+enum class ActivityKind : std::uint8_t { kKernel, kMemcpy, kMemset };
+
+/// Work on devices.
+struct ActivityTable {
+  std::vector<ActivityKind> kind;
+  std::vector<StringId> name;
+  std::vector<StreamIndex> stream;
+  std::vector<std::int64_t> begin_ns;
+  std::vector<std::int64_t> end_ns;
+  std::vector<std::uint64_t> correlation;
+  std::vector<std::uint32_t> launch;  ///< row of LaunchTable, or kNone
+  std::vector<std::uint64_t> bytes;   ///< copies and memsets
+  std::vector<std::uint32_t> detail;  ///< row of KernelDetails or CopyDetails, or kNone
+  std::vector<std::uint64_t> graph_node;  ///< CUDA graph node; 0: not from a graph, or not recorded
+  std::vector<std::uint32_t> graph;       ///< executable graph's id; 0 likewise
+  std::vector<std::int64_t> external_id;
+  std::vector<std::int64_t> source_row;
+
+  std::size_t size() const noexcept { return name.size(); }
+};
+
+struct KernelDetail {
+  std::uint32_t grid[3] = {0, 0, 0};
+  std::uint32_t block[3] = {0, 0, 0};
+  std::uint32_t cluster[3] = {0, 0, 0};
+  std::uint32_t registers_per_thread = 0;
+  std::uint32_t static_shared_bytes = 0;
+  std::uint32_t dynamic_shared_bytes = 0;
+  std::uint32_t local_bytes_per_thread = 0;
+  StringId demangled = StringId::kEmpty;  ///< Nsight keeps three spellings; elsewhere all are the name
+  StringId mangled = StringId::kEmpty;
+};
+
+/// CUPTI's numbers: 1 host to device, 2 device to host, 8 device to device, 10 peer to peer, ...
+struct CopyDetail {
+  std::uint32_t copy_kind = 0;
+  std::uint32_t source_memory = 0;  ///< 0 unknown, 1 pageable, 2 pinned, 3 device, 4 array, 5 managed, ...
+  std::uint32_t target_memory = 0;
+  std::uint32_t source_device = kNone;
+  std::uint32_t target_device = kNone;
+  std::uint32_t value = 0;  ///< memset
+  bool asynchronous = false;
+};
+
+/// Waiting recorded by CUPTI.
+struct SyncTable {
+  std::vector<std::uint32_t> type;  ///< CUPTI's: 1 event, 2 stream waits for event, 3 stream, 4 context
+  std::vector<StreamIndex> stream;  ///< or kNone
+  std::vector<DeviceIndex> device;  ///< or kNone
+  std::vector<std::int64_t> begin_ns;
+  std::vector<std::int64_t> end_ns;
+  std::vector<std::uint64_t> correlation;
+  std::vector<std::int64_t> source_row;
+
+  std::size_t size() const noexcept { return type.size(); }
+};
+
+/// Time that CUPTI itself took: buffer flushes, instrumentation, lazy loading of functions.
+struct OverheadTable {
+  std::vector<StringId> name;
+  std::vector<ThreadIndex> thread;  ///< or kNone
+  std::vector<std::int64_t> begin_ns;
+  std::vector<std::int64_t> end_ns;
+  std::vector<std::int64_t> source_row;
+
+  std::size_t size() const noexcept { return name.size(); }
+};
+
+struct MarkTable {
+  std::vector<StringId> name;
+  std::vector<StringId> category;
+  std::vector<ThreadIndex> thread;
+  std::vector<std::int64_t> time_ns;
+  std::vector<std::int64_t> source_row;
+
+  std::size_t size() const noexcept { return name.size(); }
+};
+
+/// Samples of named series. `is_integer` tells which of the two values counts.
+struct CounterTable {
+  std::vector<StringId> name;
+  std::vector<ThreadIndex> thread;
+  std::vector<std::int64_t> time_ns;
+  std::vector<double> number;
+  std::vector<std::int64_t> integer;
+  std::vector<bool> is_integer;
+
+  std::size_t size() const noexcept { return name.size(); }
+};
+
+/// Values attached to ranges and marks.
+struct Attachment {
+  enum class Target : std::uint8_t { kRange, kMark } target = Target::kRange;
+  enum class Type : std::uint8_t { kUnsigned, kSigned, kDouble, kText } type = Type::kUnsigned;
+  std::uint32_t row = 0;
+  std::uint64_t bits = 0;  ///< the value's bits; StringId for kText
+};
+
+/// Iterations: our session.step(), Kineto's ProfilerStep#N.
+struct StepTable {
+  std::vector<std::int64_t> number;
+  std::vector<ThreadIndex> thread;
+  std::vector<std::int64_t> begin_ns;
+  std::vector<std::int64_t> end_ns;
+
+  std::size_t size() const noexcept { return number.size(); }
+};
+
+struct ProcessInfo {
+  std::int64_t pid = 0;
+  std::string name;
+  std::string host;
+  std::int32_t rank = -1;
+  std::int32_t world_size = -1;
+};
+
+struct ThreadInfo {
+  ProcessIndex process = 0;
+  std::int64_t tid = 0;
+  std::string name;
+};
+
+/// 0 where unknown.
+struct DeviceInfo {
+  ProcessIndex process = 0;
+  std::uint32_t id = 0;
+  std::string name;
+  std::uint32_t compute_major = 0;
+  std::uint32_t compute_minor = 0;
+  std::uint64_t memory_bytes = 0;
+  std::uint32_t multiprocessors = 0;
+  std::uint32_t warp_size = 0;
+  std::uint32_t max_threads_per_block = 0;
+  std::uint32_t max_threads_per_multiprocessor = 0;
+  std::uint32_t max_blocks_per_multiprocessor = 0;
+  std::uint32_t registers_per_block = 0;
+  std::uint32_t registers_per_multiprocessor = 0;
+  std::uint64_t shared_bytes_per_block = 0;
+  std::uint64_t shared_bytes_per_block_optin = 0;
+  std::uint64_t shared_bytes_per_multiprocessor = 0;
+};
+
+/// A stream id means something only within its context, a context only within its process.
+struct StreamInfo {
+  DeviceIndex device = 0;
+  std::uint32_t context = 0;
+  std::int64_t id = 0;
+};
+
+/// A stretch of time in which the recording was on; see SessionOptions::schedule.
+struct Window {
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+};
+
+/// Text of an imported event that no column holds, kept when LoadOptions::keep_arguments asks for it: the raw members of
+/// its `args` object, without the braces, by source_row.
+class RANGEFINDER_EXPORT ArgumentStore {
+ public:
+  /// Rows may come in any order.
+  void add(std::int64_t source_row, std::string_view members);
+  /// Empty when nothing was kept.
+  std::string_view find(std::int64_t source_row) const noexcept;
+  void sort();
+  bool empty() const noexcept { return rows_.empty(); }
+
+ private:
+  struct Row {
+    std::int64_t source_row;
+    std::uint64_t offset;
+    std::uint64_t size;
+  };
+  std::vector<Row> rows_;
+  std::string text_;
+};
+
+/// An imported event that no table holds (memory instants, flows between operators), to be written back as it was.
+struct ForeignEvent {
+  std::string json;  ///< the whole object
+};
+
+class RANGEFINDER_EXPORT Timeline {
+ public:
+  Timeline();
+  ~Timeline();
+  Timeline(Timeline&&) noexcept;
+  Timeline& operator=(Timeline&&) noexcept;
+
+  std::string_view text(StringId id) const noexcept;
+  StringId intern(std::string_view text);
+  /// The id of a text that occurs, or nothing.
+  bool find(std::string_view text, StringId& id) const noexcept;
+  std::uint32_t string_count() const noexcept;
+
+  InputFormat format = InputFormat::kCapture;
+  RangeEnd range_end = RangeEnd::kOpen;
+  /// The files it was read from.
+  std::vector<std::string> sources;
+
+  std::vector<ProcessInfo> processes;
+  std::vector<ThreadInfo> threads;
+  std::vector<DeviceInfo> devices;
+  std::vector<StreamInfo> streams;
+
+  RangeTable ranges;
+  CallTable calls;
+  LaunchTable launches;
+  ActivityTable activities;
+  std::vector<KernelDetail> kernel_details;
+  std::vector<CopyDetail> copy_details;
+  SyncTable syncs;
+  OverheadTable overheads;
+  MarkTable marks;
+  CounterTable counters;
+  StepTable steps;
+  std::vector<Attachment> attachments;  ///< ordered by target and row
+  std::vector<Window> windows;          ///< empty: the whole time
+  ArgumentStore arguments;
+  std::vector<ForeignEvent> foreign;
+
+  /// Key and value, the value as JSON text: a number, a quoted string, an object.
+  std::vector<std::pair<std::string, std::string>> metadata;
+  CaptureHealth health;
+  /// Findings about the input that are no counts: "device records: none (no driver)".
+  std::vector<std::string> notes;
+
+  /// First and last time of anything in the tables; both 0 when there is nothing.
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+  /// Wall time (CLOCK_REALTIME) of time 0, ns; kNoTime when unknown.
+  std::int64_t realtime_offset_ns = kNoTime;
+  /// Most that a device time can be off against a host time; 0: the input does not say.
+  std::int64_t clock_error_ns = 0;
+  /// Device records were made up by a script: every output says so.
+  bool simulated = false;
+
+ private:
+  struct Strings;
+  std::unique_ptr<Strings> strings_;
+};
+
+struct LoadOptions {
+  /// Keep what no column holds (Call stack, Input Dims, ...) so that an export can write it back. Costs memory.
+  bool keep_arguments = false;
+  /// An input that is damaged or incomplete is an error (kIncomplete) instead of what could be read.
+  bool strict = false;
+  /// Refuse input that unpacks to more than this; 0: no limit. Default 16 GiB.
+  std::uint64_t max_unpacked_bytes = std::uint64_t{16} << 30;
+  /// Called now and then with bytes done and bytes in all (0: unknown). May be null.
+  void (*progress)(void* user, std::uint64_t done, std::uint64_t total) = nullptr;
+  void* progress_user = nullptr;
+};
+
+/// Reads a capture (.rfcap; a folder of them is a job of several processes), a torch.profiler trace (.json, .json.gz) or
+/// an Nsight Systems SQLite export. What it is is found from its first bytes, not from its name.
+///
+/// Errors:  kNotFound, kUnreadable with place and reason, kUnsupported for a version or dialect that cannot be read.
+/// Threads: any; distinct calls share nothing.
+/// Cost:    memory proportional to the events, about 100 bytes each.
+RANGEFINDER_EXPORT Result<Timeline> load_timeline(const std::string& path, const LoadOptions& options = {});
+
+}  // namespace rangefinder

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/bytes.hpp"
+
+#include <rangefinder/result.hpp>
+
+#include <memory>
+
+namespace rangefinder::base {
+
+/// Zstandard with a reusable context; one per thread.
+class Compressor {
+ public:
+  Compressor();
+  ~Compressor();
+  Compressor(const Compressor&) = delete;
+  Compressor& operator=(const Compressor&) = delete;
+
+  /// Appends the compressed form and returns its size, or appends nothing and returns 0 when that would not be smaller.
+  std::size_t append_compressed(Bytes& out, ByteView raw, int level);
+
+ private:
+  void* context_;
+};
+
+class Decompressor {
+ public:
+  Decompressor();
+  ~Decompressor();
+  Decompressor(const Decompressor&) = delete;
+  Decompressor& operator=(const Decompressor&) = delete;
+
+  /// Fills `out` exactly; an error when the frame is damaged or of another size.
+  Status decompress(ByteView packed, std::span<std::byte> out);
+
+ private:
+  void* context_;
+};
+
+}  // namespace rangefinder::base

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+#include "base/file.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace rangefinder::base {
+namespace {
+
+ErrorCode code_of(int error) noexcept {
+  switch (error) {
+    case ENOENT: return ErrorCode::kNotFound;
+    case EEXIST: return ErrorCode::kExists;
+    default: return ErrorCode::kIo;
+  }
+}
+
+std::string random_suffix() {
+  std::uint64_t bits = 0;
+  if (getrandom(&bits, sizeof bits, 0) != static_cast<ssize_t>(sizeof bits)) bits = static_cast<std::uint64_t>(getpid());
+  std::string out = ".";
+  for (int i = 0; i < 12; ++i, bits >>= 5) out += "abcdefghijklmnopqrstuvwxyz234567"[bits & 31];
+  return out + ".tmp";
+}
+
+}  // namespace
+
+Fd& Fd::operator=(Fd&& other) noexcept {
+  if (this != &other) {
+    reset();
+    fd_ = other.release();
+  }
+  return *this;
+}
+
+int Fd::release() noexcept { return std::exchange(fd_, -1); }
+
+void Fd::reset() noexcept {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+Error system_error(std::string_view what, const std::string& path, int error) {
+  char buffer[128];
+  return Error(code_of(error), std::string(what) + " " + path + ": " + strerror_r(error, buffer, sizeof buffer) + " (" +
+                                   std::to_string(error) + ")");
+}
+
+Result<Fd> open_for_reading(const std::string& path) {
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!fd.valid()) return system_error("open", path, errno);
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0) return system_error("open", path, errno);
+  if (S_ISDIR(info.st_mode)) return Error(ErrorCode::kUnreadable, "open " + path + ": is a folder");
+  return fd;
+}
+
+Result<std::uint64_t> file_size(const Fd& fd, const std::string& path) {
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0) return system_error("stat", path, errno);
+  return static_cast<std::uint64_t>(info.st_size);
+}
+
+Status write_at(const Fd& fd, ByteView bytes, std::uint64_t offset, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::pwrite(fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return system_error("write", path, n == 0 ? ENOSPC : errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+    offset += static_cast<std::uint64_t>(n);
+  }
+  return {};
+}
+
+Result<std::size_t> read_at(const Fd& fd, std::span<std::byte> out, std::uint64_t offset, const std::string& path) {
+  std::size_t done = 0;
+  while (done < out.size()) {
+    const ssize_t n = ::pread(fd.get(), out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return system_error("read", path, errno);
+    if (n == 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  return done;
+}
+
+Result<Bytes> read_whole_file(const std::string& path, std::uint64_t limit) {
+  Result<Fd> fd = open_for_reading(path);
+  if (!fd) return std::move(fd).error();
+  Bytes out;
+  constexpr std::size_t kStep = std::size_t{1} << 20;
+  // Not by the size that stat gives: pipes and /proc say 0, and the file may be growing.
+  for (;;) {
+    const std::size_t before = out.size();
+    out.resize(before + kStep);
+    Result<std::size_t> n = read_at(*fd, std::span(out).subspan(before), before, path);
+    if (!n) {
+      // Not seekable: a pipe. Read on in order.
+      const ssize_t m = ::read(fd->get(), out.data() + before, kStep);
+      if (m < 0 && errno == EINTR) {
+        out.resize(before);
+        continue;
+      }
+      if (m < 0) return std::move(n).error();
+      out.resize(before + static_cast<std::size_t>(m));
+      if (m == 0) return out;
+    } else {
+      out.resize(before + *n);
+      if (*n < kStep) return out;
+    }
+    if (out.size() > limit)
+      return Error(ErrorCode::kUnreadable, "read " + path + ": larger than the limit of " + std::to_string(limit) + " bytes");
+  }
+}
+
+Result<MappedInput> MappedInput::open(const std::string& path) {
+  Result<Fd> fd = open_for_reading(path);
+  if (!fd) return std::move(fd).error();
+  Result<std::uint64_t> size = file_size(*fd, path);
+  if (!size) return std::move(size).error();
+  MappedInput input;
+  if (*size == 0) return input;
+  void* data = ::mmap(nullptr, *size, PROT_READ, MAP_PRIVATE, fd->get(), 0);
+  if (data == MAP_FAILED) return system_error("map", path, errno);
+  input.data_ = data;
+  input.size_ = *size;
+  return input;
+}
+
+MappedInput::MappedInput(MappedInput&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+MappedInput& MappedInput::operator=(MappedInput&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+MappedInput::~MappedInput() {
+  if (data_ != nullptr) ::munmap(data_, size_);
+}
+
+void MappedInput::forget_front(std::size_t count) const noexcept {
+  const std::size_t pages = std::min(count, size_) & ~std::size_t{4095};
+  if (pages != 0) ::madvise(data_, pages, MADV_DONTNEED);
+}
+
+Result<AtomicFile> AtomicFile::create(const std::string& path, bool replace) {
+  if (!replace && exists(path))
+    return Error(ErrorCode::kExists, path + ": exists already; choose another name, or --force to replace it");
+  AtomicFile file;
+  file.path_ = path;
+  file.replace_ = replace;
+  file.temporary_ = path + random_suffix();
+  file.fd_ = Fd(::open(file.temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file.fd_.valid()) {
+    const int error = errno;
+    file.temporary_.clear();
+    return system_error("create", path, error);
+  }
+  return file;
+}
+
+AtomicFile::~AtomicFile() {
+  if (fd_.valid() && !temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+Status AtomicFile::write(ByteView bytes) {
+  Status status = write_at(fd_, bytes, size_, path_);
+  if (status.ok()) size_ += bytes.size();
+  return status;
+}
+
+Status AtomicFile::commit() {
+  if (::fsync(fd_.get()) != 0 && errno != EINVAL && errno != EROFS) return system_error("sync", path_, errno);
+  if (replace_) {
+    if (::rename(temporary_.c_str(), path_.c_str()) != 0) return system_error("rename to", path_, errno);
+  } else {
+    // link() fails where the name has appeared meanwhile; rename() would replace it.
+    if (::link(temporary_.c_str(), path_.c_str()) != 0) {
+      const int error = errno;
+      if (error == EEXIST) return Error(ErrorCode::kExists, path_ + ": appeared while it was being written; nothing replaced");
+      // File systems without hard links.
+      if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) != 0)
+        return system_error("rename to", path_, errno);
+      temporary_.clear();
+    }
+    if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  }
+  temporary_.clear();
+  fd_.reset();
+  return {};
+}
+
+bool exists(const std::string& path) noexcept {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0;
+}
+
+bool is_directory(const std::string& path) noexcept {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+Result<std::vector<std::string>> list_files(const std::string& folder, std::string_view ending) {
+  DIR* dir = ::opendir(folder.c_str());
+  if (dir == nullptr) return system_error("open folder", folder, errno);
+  std::vector<std::string> files;
+  while (const dirent* entry = ::readdir(dir)) {
+    const std::string_view name = entry->d_name;
+    if (name.size() <= ending.size() || name.substr(name.size() - ending.size()) != ending) continue;
+    std::string path = folder + (folder.ends_with('/') ? "" : "/") + std::string(name);
+    struct stat info {};
+    if (::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode)) files.push_back(std::move(path));
+  }
+  ::closedir(dir);
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::string_view file_name(std::string_view path) noexcept {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+}  // namespace rangefinder::base

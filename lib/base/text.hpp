@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// Text that may be hostile: names come out of other people's programs and files.
+namespace rangefinder::base {
+
+/// Appends `text` as the inside of a JSON string: strict UTF-8 (a byte that is not becomes U+FFFD), control characters
+/// escaped, and nothing else changed.
+void append_json_escaped(std::string& out, std::string_view text);
+
+/// The same with the quotes.
+void append_json_string(std::string& out, std::string_view text);
+
+/// For a terminal: C0, C1, DEL and bidirectional controls shown as \xNN or \u{NNNN}, invalid UTF-8 as \xNN.
+std::string printable(std::string_view text);
+
+/// An RFC 4180 field, quoted only where it must be. With `defuse`, a text that a spreadsheet would run as a formula
+/// (leading = + - @ tab or return) gets a leading apostrophe; numbers are never touched.
+void append_csv_field(std::string& out, std::string_view text, bool defuse);
+
+/// Decodes the UTF-8 sequence at the front of `text`, which is not empty. Returns its length, or 0 when it is not valid.
+std::size_t decode_utf8(std::string_view text, char32_t& code_point) noexcept;
+
+/// Columns a text takes on a terminal; wide East Asian characters count two, combining marks none.
+std::size_t display_width(std::string_view printable_text) noexcept;
+
+/// The candidate nearest to `word` by edits, for "did you mean"; empty when none is near.
+std::string_view nearest(std::string_view word, const std::vector<std::string_view>& candidates);
+
+/// 1234567 -> "1,234,567".
+std::string with_thousands(std::uint64_t value);
+
+}  // namespace rangefinder::base

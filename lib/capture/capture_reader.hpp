@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/file.hpp"
+#include "clock/clock_table.hpp"
+#include "format/chunk.hpp"
+#include "format/host_events.hpp"
+#include "format/rows.hpp"
+
+#include <rangefinder/health.hpp>
+#include <rangefinder/result.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rangefinder::capture {
+
+/// Receives the events of a capture in the order of the file: a thread's host events in the order in which it wrote
+/// them; device records late and unordered, as they were delivered. Spans are valid during the call.
+class CaptureVisitor {
+ public:
+  virtual ~CaptureVisitor() = default;
+  virtual void on_host_events(const format::HostEvents&) {}
+  virtual void on_kernels(std::span<const format::KernelRow>) {}
+  virtual void on_memcpys(std::span<const format::MemcpyRow>) {}
+  virtual void on_memsets(std::span<const format::MemsetRow>) {}
+  virtual void on_api_calls(std::span<const format::ApiRow>) {}
+  virtual void on_syncs(std::span<const format::SyncRow>) {}
+  virtual void on_overheads(std::span<const format::OverheadRow>) {}
+};
+
+/// A chunk's place and size, for `info` and `check`.
+struct ChunkEntry {
+  std::uint64_t offset;
+  format::ChunkHeader header;
+};
+
+/// What is wrong with a file, place first.
+struct Finding {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+  std::string text;
+};
+
+/// One opened capture. Opening reads all that is small (names, threads, clock points, devices, health) and notes where
+/// the rest is; `visit` then streams it, so that memory does not grow with the capture.
+///
+/// Damage: a chunk whose checksum fails is skipped and counted (health().damaged_*), and reading goes on at the next
+/// whole one. A capture whose writer died has no end chunk; what its live file holds beyond the capture is read too.
+class CaptureReader {
+ public:
+  static Result<CaptureReader> open(const std::string& path);
+
+  const format::FileHeader& header() const noexcept { return header_; }
+  const clock::ClockTable& clock() const noexcept { return *clock_; }
+  std::int64_t monotonic_of_ticks(std::uint64_t ticks) const noexcept { return clock_->monotonic_of_ticks(ticks); }
+  std::int64_t monotonic_of_realtime(std::int64_t ns) const noexcept { return clock_->monotonic_of_realtime(ns); }
+
+  /// Empty for id 0 and for ids that the file does not hold.
+  std::string_view name(format::NameId id) const noexcept { return id < names_.size() ? names_[id] : std::string_view{}; }
+  std::uint32_t name_count() const noexcept { return static_cast<std::uint32_t>(names_.size()); }
+  const std::vector<std::pair<std::string, std::string>>& metadata() const noexcept { return metadata_; }
+  std::string_view metadata(std::string_view key) const noexcept;
+  const std::vector<format::ThreadRow>& threads() const noexcept { return threads_; }
+  const std::vector<format::DeviceRow>& devices() const noexcept { return devices_; }
+  const std::vector<format::ContextRow>& contexts() const noexcept { return contexts_; }
+  const std::vector<format::StreamRow>& streams() const noexcept { return streams_; }
+  const std::vector<format::WindowRow>& windows() const noexcept { return windows_; }
+  const CaptureHealth& health() const noexcept { return health_; }
+
+  /// The writer ended the file itself.
+  bool ended_cleanly() const noexcept { return clean_; }
+  const std::vector<ChunkEntry>& chunks() const noexcept { return chunks_; }
+  const std::vector<Finding>& findings() const noexcept { return findings_; }
+  std::uint64_t file_bytes() const noexcept { return file_.bytes().size(); }
+  const std::string& path() const noexcept { return path_; }
+
+  /// Streams every event. A chunk that cannot be unpacked is counted like a damaged one. `progress` may be null.
+  Status visit(CaptureVisitor& visitor, void (*progress)(void*, std::uint64_t, std::uint64_t) = nullptr,
+               void* progress_user = nullptr);
+
+  /// Category names: the recorder interns them as `category:<number>` metadata.
+  std::string_view category(std::uint32_t id) const noexcept { return id < categories_.size() ? categories_[id] : std::string_view{}; }
+
+ private:
+  CaptureReader() = default;
+  void scan();
+  void take(const format::ChunkView& chunk);
+  void damaged(std::uint64_t offset, std::uint64_t end, std::string text);
+  void read_live(const std::string& path);
+  void finish_small();
+
+  std::string path_;
+  base::MappedInput file_;
+  format::FileHeader header_{};
+  std::vector<ChunkEntry> chunks_;
+  std::vector<Finding> findings_;
+  std::vector<std::string> names_;
+  std::vector<std::string> categories_;
+  std::vector<std::pair<std::string, std::string>> metadata_;
+  std::vector<format::ThreadRow> threads_;
+  std::vector<format::DeviceRow> devices_;
+  std::vector<format::ContextRow> contexts_;
+  std::vector<format::StreamRow> streams_;
+  std::vector<format::WindowRow> windows_;
+  std::vector<clock::ClockPoint> clock_points_;
+  std::unique_ptr<clock::ClockTable> clock_;
+  std::vector<format::HostEvents> live_;  // what only the live file holds
+  CaptureHealth health_;
+  bool clean_ = false;
+  format::ColumnReader columns_;
+};
+
+}  // namespace rangefinder::capture

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/bytes.hpp"
+#include "format/layout.hpp"
+
+#include <rangefinder/result.hpp>
+
+#include <cstdint>
+
+namespace rangefinder::format {
+
+/// Fills in magic, sizes and checksums and appends header, payload and padding.
+void append_chunk(base::Bytes& out, ChunkHeader header, base::ByteView payload);
+
+/// A chunk found in a file; `payload` points into the bytes it was read from.
+struct ChunkView {
+  ChunkHeader header;
+  base::ByteView payload;
+  std::uint64_t offset = 0;
+  std::uint64_t next_offset = 0;
+};
+
+/// Reads the chunk at `offset`. kUnreadable with the reason when there is none or it is damaged. The payload's checksum
+/// is compared too, unless `trust_payload`.
+Result<ChunkView> read_chunk(base::ByteView file, std::uint64_t offset, bool trust_payload);
+
+/// The next offset at or behind `from` where a whole, undamaged header stands; the file's size when there is none.
+std::uint64_t find_chunk(base::ByteView file, std::uint64_t from) noexcept;
+
+FileHeader sealed(FileHeader header) noexcept;
+Result<FileHeader> read_file_header(base::ByteView file);
+bool is_intact(const LiveHeader& header) noexcept;
+std::uint64_t live_header_checksum(const LiveHeader& header) noexcept;
+
+}  // namespace rangefinder::format

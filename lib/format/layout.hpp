@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rangefinder/detail/record.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+// Fixed structures of the two files of a recording. docs/reference/capture-format.md describes them; a change here is a
+// change there and of the version.
+namespace rangefinder::format {
+
+inline constexpr std::uint16_t kMajorVersion = 1;  // a reader refuses a newer one
+inline constexpr std::uint16_t kMinorVersion = 0;  // a reader skips what a newer one added
+
+inline constexpr std::array<char, 8> kFileMagic = {'R', 'F', 'C', 'A', 'P', '\r', '\n', '\x1a'};
+inline constexpr std::array<char, 8> kLiveMagic = {'R', 'F', 'L', 'I', 'V', 'E', '\r', '\n'};
+inline constexpr std::uint32_t kChunkMagic = 0x4B434652;  // "RFCK"
+
+using CaptureId = std::array<std::uint8_t, 16>;
+
+enum FileFlags : std::uint64_t {
+  kFlagSimulated = 1,  ///< device records come from a scripted simulation, not from a GPU
+  kFlagRing = 2,       ///< dumped from a flight recorder: the beginning is missing on purpose
+};
+
+struct FileHeader {
+  std::array<char, 8> magic;
+  std::uint16_t major;
+  std::uint16_t minor;
+  std::uint32_t header_bytes;
+  CaptureId capture_id;
+  std::uint32_t pid;
+  std::uint8_t clock_kind;  // clock::ClockKind
+  std::uint8_t reserved0[3];
+  std::uint64_t ticks_per_second;
+  std::uint64_t start_ticks;
+  std::int64_t start_monotonic_ns;
+  std::int64_t start_realtime_ns;
+  std::uint64_t flags;
+  std::uint8_t reserved1[40];
+  std::uint64_t checksum;  // XXH3 of everything before it
+};
+static_assert(sizeof(FileHeader) == 128);
+
+/// What a chunk holds. Numbers are never reused.
+enum class ChunkKind : std::uint16_t {
+  kMeta = 1,
+  kNames = 2,
+  kThreads = 3,
+  kClock = 4,
+  kHostEvents = 5,
+  kKernels = 6,
+  kMemcpys = 7,
+  kMemsets = 8,
+  kApiCalls = 9,
+  kSyncs = 10,
+  kOverheads = 11,
+  kDevices = 12,
+  kContexts = 13,
+  kStreams = 14,
+  kHealth = 15,
+  kWindows = 16,
+  // 17..23: graphs, operators, allocations, samples
+  kEnd = 255,
+};
+
+struct ChunkHeader {
+  std::uint32_t magic;
+  std::uint16_t kind;
+  std::uint16_t version;        // of this kind's layout
+  std::uint64_t sequence;       // 0, 1, 2, ... within the file
+  std::uint32_t payload_bytes;  // as stored; the next chunk begins behind it at a multiple of 8
+  std::uint32_t rows;
+  std::uint64_t subject;  // kHostEvents: thread index; else 0
+  std::uint64_t first;    // kHostEvents: first and last ticks; device rows: earliest begin and latest end, CLOCK_REALTIME ns
+  std::uint64_t last;
+  std::uint64_t payload_checksum;  // XXH3 of the payload
+  std::uint64_t header_checksum;   // XXH3 of everything before it in this header
+};
+static_assert(sizeof(ChunkHeader) == 64);
+
+inline constexpr std::uint32_t kMaxPayloadBytes = 64u << 20;
+inline constexpr std::uint32_t kMaxRows = 1u << 22;
+
+/// Chunks begin at multiples of 8.
+constexpr std::uint64_t padded(std::uint64_t bytes) noexcept { return (bytes + 7) & ~std::uint64_t{7}; }
+
+// ---- the live file: <capture>.live, mapped while the program runs -------------------------------------------------
+
+inline constexpr std::size_t kLiveHeaderBytes = 4096;
+inline constexpr std::size_t kLiveCounters = 64;
+
+/// Fixed part of the live file. The counters are bumped in place by the recording threads, so that what was dropped is
+/// known even after kill -9.
+struct LiveHeader {
+  std::array<char, 8> magic;
+  std::uint32_t version;  // major << 16 | minor of the capture format
+  std::uint32_t header_bytes;
+  CaptureId capture_id;
+  std::uint64_t file_bytes;
+  std::uint64_t names_offset;
+  std::uint64_t names_bytes;
+  std::uint64_t blocks_offset;
+  std::uint32_t block_bytes;
+  std::uint32_t block_count;
+  FileHeader file_header;                 // enough to read the live file alone, should the capture be gone
+  std::uint64_t checksum;                 // XXH3 of everything before it
+  std::atomic<std::uint64_t> names_used;  // published bytes of the name area: {u32 id, u32 size, text, padding to 8}...
+  std::atomic<std::uint64_t> health[kLiveCounters];  // by the numbers of CaptureHealth
+};
+static_assert(sizeof(LiveHeader) <= kLiveHeaderBytes);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free && sizeof(std::atomic<std::uint64_t>) == 8);
+
+enum class BlockState : std::uint32_t {
+  kFree = 0,    ///< holds nothing, or what has been written to the capture
+  kActive = 1,  ///< a thread writes to it
+  kFull = 2,    ///< waits to be written to the capture
+};
+
+/// First 64 bytes of every block; records follow. `used` must stay first: detail/hot_path.hpp stores to it.
+struct BlockHeader {
+  std::atomic<std::uint32_t> used;     // bytes of the block in use, this header included; published with release
+  std::atomic<std::uint32_t> state;    // BlockState
+  std::uint64_t sequence;              // of this thread's blocks: 0, 1, 2, ...
+  std::uint32_t thread;                // thread index within the capture
+  std::uint32_t tid;                   // of the operating system
+  std::atomic<std::uint32_t> drained;  // bytes already in the capture, this header included
+  std::uint32_t reserved;
+  char thread_name[16];
+  std::uint64_t first_ticks;
+  std::uint32_t next;   // the recorder's lists; no meaning in the file
+  std::uint32_t spare;
+};
+static_assert(sizeof(BlockHeader) == detail::kBlockHeaderBytes);
+
+}  // namespace rangefinder::format

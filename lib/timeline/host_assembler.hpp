@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "format/host_events.hpp"
+
+#include <rangefinder/health.hpp>
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace rangefinder::timeline {
+
+/// A finished range. Times are ticks; `key` numbers ranges in the order in which they began, over all threads.
+struct AssembledRange {
+  std::uint64_t key = 0;
+  std::uint64_t parent = 0;  ///< key of the range that encloses it on its thread; 0: none
+  std::uint64_t begin_ticks = 0;
+  std::uint64_t end_ticks = 0;
+  std::uint32_t name = 0;
+  std::uint32_t category = 0;
+  std::uint32_t thread = 0;
+  std::uint32_t end_thread = 0;
+  std::uint32_t depth = 0;
+  bool start_end = false;
+  bool unfinished = false;
+  bool ended_elsewhere = false;
+};
+
+struct AssembledLaunch {
+  std::uint64_t ticks = 0;
+  std::uint64_t range = 0;  ///< key of the innermost range that is open; 0: none
+  std::uint32_t correlation = 0;
+  std::uint32_t thread = 0;
+  std::uint32_t callback = 0;  ///< aux of the record
+};
+
+struct AssembledValue {
+  enum class Of : std::uint8_t { kRange, kMark, kCounter } of = Of::kRange;
+  detail::ExtraKind kind = detail::ExtraKind::kUnsigned;
+  std::uint64_t bits = 0;    ///< name id for kText
+  std::uint64_t range = 0;   ///< kRange: key
+};
+
+/// What the records of all threads mean. Ranges arrive when they end, so children before their parents.
+class AssemblySink {
+ public:
+  virtual ~AssemblySink() = default;
+  virtual void on_range(const AssembledRange&) = 0;
+  virtual void on_launch(const AssembledLaunch&) {}
+  virtual void on_mark(std::uint32_t thread, std::uint64_t ticks, std::uint32_t name, std::uint32_t category) {
+    (void)thread, (void)ticks, (void)name, (void)category;
+  }
+  virtual void on_counter(std::uint32_t thread, std::uint64_t ticks, std::uint32_t name, const AssembledValue& value) {
+    (void)thread, (void)ticks, (void)name, (void)value;
+  }
+  /// Belongs to the range or mark that was reported, or opened, last on that thread.
+  virtual void on_value(std::uint32_t thread, const AssembledValue&) { (void)thread; }
+  virtual void on_step(std::uint32_t thread, std::uint64_t ticks, std::uint32_t number) {
+    (void)thread, (void)ticks, (void)number;
+  }
+};
+
+/// Turns each thread's records into ranges, launches, marks and samples. Feed it the host events of a capture in order;
+/// `finish` closes what is open, flagged unfinished. Memory: the open ranges.
+class HostAssembler {
+ public:
+  explicit HostAssembler(AssemblySink& sink) noexcept : sink_(sink) {}
+  void feed(const format::HostEvents& events);
+  void finish(std::uint64_t end_ticks);
+  /// Only unmatched_ends, foreign_ends and unfinished_ranges are set.
+  const CaptureHealth& health() const noexcept { return health_; }
+
+ private:
+  struct Thread {
+    std::vector<AssembledRange> open;
+    detail::Record pending{};  // waits for its kExtra
+    std::uint64_t pending_range = 0;
+  };
+  void on_record(std::uint32_t index, Thread& thread, const detail::Record& record);
+  void on_extra(std::uint32_t index, Thread& thread, const detail::Record& record);
+  void open_range(std::uint32_t index, Thread& thread, const detail::Record& record);
+  void close_range(std::uint32_t index, Thread& thread, const detail::Record& record);
+  void close_top(Thread& thread, std::uint64_t ticks, bool unfinished);
+
+  AssemblySink& sink_;
+  std::uint64_t last_key_ = 0;
+  std::vector<Thread> threads_;
+  std::unordered_map<std::uint64_t, AssembledRange> start_end_;  // by handle
+  CaptureHealth health_;
+};
+
+}  // namespace rangefinder::timeline
