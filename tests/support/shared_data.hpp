@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdlib>
+#include <string>
+#include <sys/stat.h>
+
+namespace rangefinder::testing {
+
+/// A file of the collection of real traces that may lie beside the source tree (RANGEFINDER_SHARED, else ../shared);
+/// empty when it is not there. Tests that need it skip then.
+inline std::string shared_file(const std::string& relative) {
+  const char* root = std::getenv("RANGEFINDER_SHARED");
+  const std::string path = (root != nullptr ? std::string(root) : std::string(RANGEFINDER_SHARED_DEFAULT)) + "/" + relative;
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 ? path : std::string();
+}
+
+}  // namespace rangefinder::testing
