@@ -11,6 +11,9 @@ namespace rangefinder::buffer {
 /// (dropped_launches). Callable from CUPTI callbacks: takes no lock that is held anywhere while CUPTI is called.
 void note_launch(std::uint32_t correlation, std::uint32_t callback) noexcept;
 
+/// Notes that step `number` begins now on the calling thread.
+void note_step(std::uint32_t number) noexcept;
+
 inline constexpr std::uint32_t kDriverCallback = 1u << 23;
 
 }  // namespace rangefinder::buffer

@@ -130,9 +130,8 @@ struct BlockHeader {
   std::atomic<std::uint32_t> drained;  // bytes already in the capture, this header included
   std::uint32_t reserved;
   char thread_name[16];
-  std::uint64_t first_ticks;
-  std::uint32_t next;   // the recorder's lists; no meaning in the file
-  std::uint32_t spare;
+  std::atomic<std::uint64_t> dropped_ranges;  // by this thread while this was its block
+  std::uint64_t reserved1;
 };
 static_assert(sizeof(BlockHeader) == detail::kBlockHeaderBytes);
 

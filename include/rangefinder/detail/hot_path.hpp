@@ -35,8 +35,9 @@ struct TextSlot {
   std::uint64_t hash;
   std::uint64_t word;
 };
-inline constexpr std::size_t kLiteralSlots = 256;
-inline constexpr std::size_t kTextSlots = 256;
+inline constexpr std::size_t kLiteralSlots = 512;
+inline constexpr unsigned kTextSlotBits = 9;
+inline constexpr std::size_t kTextSlots = (std::size_t{1} << kTextSlotBits) + 1;  // a text stands in its slot or the next
 
 /// What a thread needs to write a record: one cache line, reached without a call.
 struct alignas(64) HotThread {
@@ -45,9 +46,11 @@ struct alignas(64) HotThread {
                            ///< handler that opens a range take the slow path, where it is dropped and counted
   std::uint64_t token;     ///< generation << 32 | thread index while attached to a recording, else 0
   LiteralSlot* literals;   ///< kLiteralSlots, indexed by the low bits of the address
-  TextSlot* texts;         ///< kTextSlots, indexed by the high bits of the hash
+  TextSlot* texts;         ///< kTextSlots, indexed by the top bits of the hash
   void* state;             ///< the recorder's own view of this thread
+  std::uint32_t busy;      ///< set while the thread is inside the recorder's slow path
 };
+static_assert(sizeof(HotThread) == 64, "one cache line, and what is taken of the static TLS reserve");
 
 // The initial-exec model makes this one load relative to the thread pointer, also from position-independent code. It
 // takes 64 bytes of the static TLS reserve when the library is loaded with dlopen; glibc keeps 1.6 kB for such use.
@@ -160,7 +163,7 @@ RANGEFINDER_INLINE OpenRange begin_literal(const char* literal, std::size_t size
   std::uint64_t word = slot.word;
   if (!RANGEFINDER_LIKELY(slot.address == literal)) {
     word = literal_word_slow(literal, size);
-    if (word == 0) return begin_text_slow(literal, size, category);
+    if (word == 0) return begin_literal_slow(literal, size, category);
   }
   word |= static_cast<std::uint64_t>(category) << 8;
   write_record(hot, hot.cursor, hot.limit, word);
@@ -173,16 +176,15 @@ RANGEFINDER_INLINE OpenRange begin_text(const char* text, std::size_t size, std:
   HotThread& hot = hot_thread;
   if (!may_begin(hot, now_active)) return begin_text_slow(text, size, category);
   const std::uint64_t hash = hash_text(text, size);
-  const TextSlot& slot = hot.texts[hash >> 56];
-  std::uint64_t word = slot.word;
-  if (!RANGEFINDER_LIKELY(slot.hash == hash && slot.size == size && same_text(slot.text, text, size)))
+  const TextSlot* slot = hot.texts + (hash >> (64 - kTextSlotBits));
+  if (!RANGEFINDER_LIKELY(slot->hash == hash)) ++slot;
+  std::uint64_t word = slot->word;
+  if (!RANGEFINDER_LIKELY(slot->hash == hash && slot->size == size && same_text(slot->text, text, size)))
     word = text_word_slow(text, size, hash);
   word |= static_cast<std::uint64_t>(category) << 8;
   write_record(hot, hot.cursor, hot.limit, word);
   return {hot.token, word};
 }
-static_assert(kTextSlots == 256, "begin_text takes the top 8 bits of the hash");
-
 RANGEFINDER_INLINE void end(const OpenRange& open) noexcept {
   if (RANGEFINDER_LIKELY(open.token == 0)) return;
   HotThread& hot = hot_thread;

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "buffer/arena.hpp"
+#include "clock/clock.hpp"
+#include "format/host_events.hpp"
+
+#include <rangefinder/detail/hot_path.hpp>
+#include <rangefinder/health.hpp>
+#include <rangefinder/result.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rangefinder::buffer {
+
+/// What a thread does when no block is free.
+enum class Overflow : std::uint8_t {
+  kDrop,  ///< drops the range and counts it
+  kWait,  ///< waits for the drain, for `wait_limit` at most, then drops
+  kGrow,  ///< takes more memory, up to `limit_bytes`, then drops
+};
+
+struct RecorderOptions {
+  ArenaOptions arena;
+  Overflow overflow = Overflow::kDrop;
+  std::chrono::milliseconds wait_limit{1000};
+  clock::Clock* clock = nullptr;  ///< null: system_clock()
+};
+
+/// Takes what the drain reads from the blocks.
+class HostSink {
+ public:
+  virtual ~HostSink() = default;
+  struct Thread {
+    std::uint32_t index;
+    std::uint32_t tid;
+    std::string_view name;  // of the operating system, as it was when the thread began to record
+  };
+  /// Records of one thread, in order. Must be stored when it returns: the block is used again. False when they could
+  /// not be; they are counted then.
+  virtual bool on_records(const Thread& thread, const format::HostRun& run, std::span<const detail::Record> records) noexcept = 0;
+};
+
+/// Hands blocks to threads, takes them back full, and gives their records to one drain. There is one in a process, and
+/// one recording at a time; sessions come and go.
+///
+/// Threads never wait for each other on the hot path. A thread attaches at its first range of a recording, under a short
+/// lock, and is detached when it ends. After `finish` the arena stays mapped, holding nothing, until every thread that
+/// was attached to it has attached to a later one or is gone: see Arena::retire.
+class Recorder {
+ public:
+  static Recorder& instance() noexcept;
+
+  /// kBusy while another recording runs.
+  Status start(const RecorderOptions& options);
+  /// Ranges are recorded from now on, or no longer. A range that is open when it goes off is still closed.
+  void set_recording(bool on) noexcept;
+  bool recording() const noexcept { return recording_; }
+
+  /// Gives `sink` all full blocks, and with `partial` what the open ones hold too. One caller at a time.
+  void drain(HostSink& sink, bool partial) noexcept;
+  /// Returns when full blocks wait, when `wake` is called, or after `most`.
+  void wait_for_work(std::chrono::milliseconds most) noexcept;
+  void wake() noexcept;
+  /// Faults blocks in ahead of their use; call when there is nothing else to do. False when all are.
+  bool prepare_ahead() noexcept;
+
+  /// Stops recording and waits until no thread is inside the slow path, `deadline` at most.
+  void quiesce(std::chrono::steady_clock::time_point deadline) noexcept;
+  /// Ends the recording. What was not drained is lost; `remove_live` false leaves the live file for a reader.
+  void finish(bool remove_live) noexcept;
+
+  /// Counters of the running recording, drops of threads included.
+  CaptureHealth health() noexcept;
+  void count(std::uint32_t health_number, std::uint64_t n) noexcept;
+  clock::Clock& clock() noexcept { return *clock_; }
+  std::uint64_t memory_bytes() const noexcept;
+
+  /// After fork in the child: nothing records, nothing is written, nothing is waited for.
+  void after_fork_in_child() noexcept;
+
+  // ---- the threads' side, called from slow_path.cpp ----
+  struct ThreadState;
+  /// Attaches the calling thread if it is not; null when that is impossible now (counted).
+  ThreadState* attach() noexcept;
+  /// A fresh block for the thread, its full one handed to the drain; false when none is to be had.
+  bool next_block(ThreadState& state) noexcept;
+  void detach(ThreadState& state) noexcept;
+  void publish_name(std::uint32_t id) noexcept;
+  bool inline_ticks() const noexcept { return inline_ticks_; }
+  std::uint32_t generation() const noexcept { return generation_.load(std::memory_order_acquire); }
+  void recompute_active() noexcept;
+
+ private:
+  Recorder() noexcept;
+  ThreadState* new_state() noexcept;
+  void drain_block(HostSink& sink, format::BlockHeader& block, std::uint32_t used) noexcept;
+  void drain_full(HostSink& sink) noexcept;
+  void open_block(ThreadState& state, format::BlockHeader& block) noexcept;
+  format::BlockHeader* wait_for_block() noexcept;
+  void free_unused_arenas() noexcept;
+  void register_fork_handlers() noexcept;
+  void lock() noexcept;
+  void unlock() noexcept;
+
+  std::atomic<std::uint32_t> locked_{0};
+  std::atomic<Arena*> arena_{nullptr};
+  std::atomic<std::uint32_t> generation_{0};  // of the running recording; 0: none
+  std::uint32_t last_generation_ = 0;
+  bool recording_ = false;
+  bool inline_ticks_ = true;
+  Overflow overflow_ = Overflow::kDrop;
+  std::chrono::milliseconds wait_limit_{0};
+  clock::Clock* clock_ = nullptr;
+  ThreadState* states_ = nullptr;  // all ever made; never freed, used again
+  std::uint32_t next_thread_ = 0;
+  struct Retired {
+    Arena* arena;
+    std::uint32_t generation;
+  };
+  std::vector<Retired> retired_;
+  std::vector<std::uint64_t> next_sequence_;  // by thread index: the block that must be drained next
+  std::vector<format::BlockHeader*> open_blocks_;
+  std::atomic<std::uint32_t> work_{0};        // futex of the drain
+  std::atomic<std::uint32_t> freed_{0};       // futex of waiting threads
+  std::atomic<std::uint32_t> waiting_{0};
+};
+
+/// The calling thread, as the recorder knows it.
+struct Recorder::ThreadState {
+  detail::LiteralSlot literals[detail::kLiteralSlots];
+  detail::TextSlot texts[detail::kTextSlots];
+  // Literals by address: `literals` holds those found at once, this one all that this thread has seen. Without it, two
+  // literals that share a slot would be looked up in the loader's tables again and again.
+  static constexpr std::size_t kKnownLiterals = 2048;
+  detail::LiteralSlot known[kKnownLiterals];
+  std::uint32_t known_count;
+  static constexpr std::size_t kNotLiterals = 16;
+  const char* not_literals[kNotLiterals];     // arrays of characters that are no literals, whatever their type says
+  std::uint64_t unloaded_libraries;           // as the loader counts them: literals of an unloaded one must be forgotten
+  detail::HotThread* hot;                     // null while no thread has this state
+  std::atomic<std::uint32_t> generation;      // attached to; 0: none
+  std::uint32_t index;                        // thread index of the capture
+  std::uint32_t tid;
+  char name[16];
+  std::atomic<format::BlockHeader*> block;
+  std::uint64_t sequence;                     // of the next block
+  std::uint32_t lost_ends;                    // ends that found no memory since the last record
+  std::uint32_t async_ranges;                 // handles given out
+  ThreadState* next;
+};
+
+}  // namespace rangefinder::buffer

@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: MIT
+// What ranges do when the inline path cannot: attach, take a block, intern a name, drop and count, tell a listener.
+#include "buffer/health_numbers.hpp"
+#include "buffer/listener.hpp"
+#include "buffer/name_table.hpp"
+#include "buffer/recorder.hpp"
+#include "buffer/thread_log.hpp"
+
+#include <rangefinder/range.hpp>
+
+#include <link.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace rangefinder::buffer {
+namespace {
+
+using detail::Extra;
+using detail::ExtraKind;
+using detail::HotThread;
+using detail::make_word;
+using detail::OpenRange;
+using detail::Record;
+using detail::RecordKind;
+using format::BlockHeader;
+
+// Tokens of ranges that must be closed on the slow path. Fast tokens are generation << 32 | thread index, with
+// generations below 2^29, so they have none of these bits.
+constexpr std::uint64_t kSlowToken = std::uint64_t{1} << 63;
+constexpr std::uint64_t kRecorded = std::uint64_t{1} << 62;
+constexpr std::uint64_t kHeard = std::uint64_t{1} << 61;
+constexpr std::uint64_t kTokenBits = kHeard - 1;
+
+std::atomic<const Listener*> the_listener{nullptr};
+
+std::uint32_t recording_generation() noexcept {
+  return detail::active.load(std::memory_order_relaxed) & ~detail::kSlowPath;
+}
+
+/// Marks the thread as inside the slow path. `entered()` is false in a signal handler that interrupted it, or that
+/// interrupted the writing of a record: nothing may be recorded then.
+class Busy {
+ public:
+  explicit Busy(HotThread& hot) noexcept : hot_(hot) {
+    const bool writing = hot.token != 0 && __atomic_load_n(&hot.limit, __ATOMIC_RELAXED) == nullptr;
+    entered_ = hot.busy == 0 && !writing;
+    if (entered_) __atomic_store_n(&hot.busy, 1, __ATOMIC_RELAXED);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  ~Busy() {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (entered_) __atomic_store_n(&hot_.busy, 0, __ATOMIC_RELAXED);
+  }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+  bool entered() const noexcept { return entered_; }
+
+ private:
+  HotThread& hot_;
+  bool entered_;
+};
+
+void put(HotThread& hot, std::uint64_t word, std::uint64_t ticks) noexcept {
+  auto* record = reinterpret_cast<Record*>(hot.cursor);
+  record->word = word;
+  record->ticks = ticks;
+  const auto address = reinterpret_cast<std::uintptr_t>(hot.cursor);
+  auto* used = reinterpret_cast<std::uint32_t*>(address & ~std::uintptr_t{detail::kBlockBytes - 1});
+  hot.cursor += sizeof(Record);
+  __atomic_store_n(used, static_cast<std::uint32_t>((address & (detail::kBlockBytes - 1)) + sizeof(Record)), __ATOMIC_RELEASE);
+}
+
+std::uint64_t now_ticks() noexcept {
+  Recorder& recorder = Recorder::instance();
+  return recorder.inline_ticks() ? detail::read_ticks() : recorder.clock().ticks();
+}
+
+bool has_room(const HotThread& hot, std::size_t records, std::size_t reserve) noexcept {
+  const auto offset = reinterpret_cast<std::uintptr_t>(hot.cursor - 1) & (detail::kBlockBytes - 1);
+  return offset + 1 + records * sizeof(Record) + reserve <= detail::kBlockBytes;
+}
+
+/// The calling thread attached, with room for so many records; null when they must be dropped, which the caller counts.
+/// `reserve`: what must stay free behind them for the ends of open ranges.
+Recorder::ThreadState* ready(HotThread& hot, std::size_t records, std::size_t reserve) noexcept {
+  Recorder& recorder = Recorder::instance();
+  Recorder::ThreadState* state = recorder.attach();
+  if (state == nullptr) return nullptr;
+  const std::size_t wanted = records + (state->lost_ends != 0 ? 1 : 0);
+  if (!has_room(hot, wanted, reserve) && !recorder.next_block(*state)) return nullptr;
+  if (state->lost_ends != 0) {
+    put(hot, make_word(RecordKind::kLostEnds, state->lost_ends), now_ticks());
+    state->lost_ends = 0;
+  }
+  return state;
+}
+
+void count_dropped_range(const HotThread& hot) noexcept {
+  // In the thread's own block where it has one: threads that drop must not meet on one counter.
+  const auto* state = static_cast<const Recorder::ThreadState*>(hot.state);
+  if (state != nullptr && state->generation.load(std::memory_order_relaxed) == Recorder::instance().generation()) {
+    if (BlockHeader* block = state->block.load(std::memory_order_relaxed); block != nullptr) {
+      block->dropped_ranges.store(block->dropped_ranges.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+      return;
+    }
+  }
+  Recorder::instance().count(health::kDroppedRanges, 1);
+}
+
+std::uint32_t intern(std::string_view text) noexcept {
+  const NameTable::Interned interned = names().intern(text, false);
+  Recorder& recorder = Recorder::instance();
+  if (interned.truncated) recorder.count(health::kTruncatedNames, 1);
+  if (interned.is_new) recorder.publish_name(interned.id);
+  if (interned.id == 0) recorder.count(health::kUnnamedRanges, 1);
+  return interned.id;
+}
+
+std::uint64_t unloaded_libraries() noexcept {
+  std::uint64_t count = 0;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* out) {
+        *static_cast<std::uint64_t*>(out) = info->dlpi_subs;
+        return 1;
+      },
+      &count);
+  return count;
+}
+
+/// True for an address in a read-only part of a loaded program or library: where literals are, and nothing that changes.
+bool is_constant(const char* address) noexcept {
+  struct Search {
+    std::uintptr_t address;
+    bool found;
+  } search{reinterpret_cast<std::uintptr_t>(address), false};
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* user) {
+        auto& wanted = *static_cast<Search*>(user);
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          const auto& segment = info->dlpi_phdr[i];
+          const std::uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
+          if (segment.p_type != PT_LOAD || wanted.address < begin || wanted.address - begin >= segment.p_memsz) continue;
+          wanted.found = (segment.p_flags & PF_W) == 0;
+          return 1;
+        }
+        return 0;
+      },
+      &search);
+  return search.found;
+}
+
+/// Literals of a library that was unloaded may be found at their addresses again, as other texts.
+void forget_unloaded_literals(Recorder::ThreadState& state) noexcept {
+  const std::uint64_t unloaded = unloaded_libraries();
+  if (unloaded == state.unloaded_libraries) return;
+  std::memset(state.literals, 0, sizeof state.literals);
+  std::memset(state.known, 0, sizeof state.known);
+  state.known_count = 0;
+  state.unloaded_libraries = unloaded;
+}
+
+/// Where the address is, or would go, among the known ones.
+detail::LiteralSlot& known_slot(Recorder::ThreadState& state, const char* literal) noexcept {
+  constexpr std::size_t mask = Recorder::ThreadState::kKnownLiterals - 1;
+  std::size_t at = (reinterpret_cast<std::uintptr_t>(literal) * 0x9E3779B97F4A7C15u >> 40) & mask;
+  while (state.known[at].address != nullptr && state.known[at].address != literal) at = (at + 1) & mask;
+  return state.known[at];
+}
+
+/// The begin word of a literal; 0 for an array of characters that is none.
+std::uint64_t literal_word(Recorder::ThreadState& state, const char* literal, std::size_t size) noexcept {
+  detail::LiteralSlot& first = state.literals[reinterpret_cast<std::uintptr_t>(literal) & (detail::kLiteralSlots - 1)];
+  if (first.address == literal) return first.word;
+  if (const detail::LiteralSlot& known = known_slot(state, literal); known.address == literal) return known.word;
+  forget_unloaded_literals(state);
+  const char** const end = state.not_literals + Recorder::ThreadState::kNotLiterals;
+  if (std::find(static_cast<const char**>(state.not_literals), end, literal) != end) return 0;
+  if (!is_constant(literal)) {
+    state.not_literals[reinterpret_cast<std::uintptr_t>(literal) / 8 % Recorder::ThreadState::kNotLiterals] = literal;
+    return 0;
+  }
+  const std::uint64_t word = make_word(RecordKind::kBegin, intern({literal, size}));
+  if (first.address == nullptr) {
+    first = {literal, word};
+  } else if (state.known_count < Recorder::ThreadState::kKnownLiterals / 2) {
+    known_slot(state, literal) = {literal, word};
+    ++state.known_count;
+  }
+  return word;
+}
+
+std::uint64_t text_word(Recorder::ThreadState& state, std::string_view text, std::uint64_t hash) noexcept {
+  detail::TextSlot* slot = state.texts + (hash >> (64 - detail::kTextSlotBits));
+  for (int way = 0; way < 2; ++way) {
+    const detail::TextSlot& found = slot[way];
+    if (found.hash == hash && found.size == text.size() && std::memcmp(found.text, text.data(), text.size()) == 0)
+      return found.word;
+  }
+  const std::uint32_t id = intern(text);
+  const std::uint64_t word = make_word(RecordKind::kBegin, id);
+  // A cut or refused name is not the text: it must not be found by it.
+  const std::string_view stored = names().text(id);
+  if (id != 0 && stored.size() == text.size()) slot[slot->text == nullptr ? 0 : 1] = {stored.data(), stored.size(), hash, word};
+  return word;
+}
+
+void put_extra(HotThread& hot, const Extra& extra) noexcept {
+  const std::uint32_t text = extra.kind == ExtraKind::kText ? intern(extra.text) : 0;
+  put(hot, make_word(RecordKind::kExtra, text, static_cast<std::uint32_t>(extra.kind)), extra.bits);
+}
+
+/// Everything that a begin can need. `word_of(state)` finds the begin word once it is known that it will be written.
+template <typename WordOf>
+OpenRange begin(const Extra* extra, std::uint32_t category, WordOf word_of) noexcept {
+  HotThread& hot = detail::hot_thread;
+  const std::uint32_t now_active = detail::active.load(std::memory_order_relaxed);
+  const Listener* const heard_by = (now_active & detail::kSlowPath) != 0 ? listener() : nullptr;
+  const bool recording = (now_active & ~detail::kSlowPath) != 0;
+  const Busy busy(hot);
+  if (!busy.entered()) {
+    if (recording) Recorder::instance().count(health::kDroppedInSignal, 1);
+    return {};
+  }
+  OpenRange open;
+  Recorder::ThreadState* state = nullptr;
+  if (recording) {
+    state = ready(hot, extra != nullptr ? 2 : 1, detail::kEndReserveBytes);
+    if (state == nullptr) {
+      count_dropped_range(hot);
+    } else {
+      open.word = word_of(state) | std::uint64_t{category} << 8;
+      put(hot, open.word, now_ticks());
+      if (extra != nullptr) put_extra(hot, *extra);
+      open.token = hot.token;
+      if ((now_active & detail::kSlowPath) != 0) open.token |= kSlowToken | kRecorded;
+    }
+  }
+  if (heard_by != nullptr) {
+    if (state == nullptr) open.word = word_of(nullptr) | std::uint64_t{category} << 8;
+    heard_by->begin(detail::word_id(open.word), category, extra);
+    open.token |= kSlowToken | kHeard;
+  }
+  return open;
+}
+
+void put_foreign_end(const OpenRange& open, std::uint32_t thread) noexcept {
+  HotThread& hot = detail::hot_thread;
+  Recorder& recorder = Recorder::instance();
+  recorder.count(health::kForeignEnds, 1);
+  if (ready(hot, 2, 0) == nullptr) {
+    recorder.count(health::kLostEnds, 1);
+    return;
+  }
+  put(hot, make_word(RecordKind::kForeignEnd, detail::word_id(open.word), detail::word_aux(open.word)), now_ticks());
+  put(hot, make_word(RecordKind::kExtra, 0, static_cast<std::uint32_t>(ExtraKind::kUnsigned)), thread);
+}
+
+void record_end(const OpenRange& open, std::uint64_t token) noexcept {
+  HotThread& hot = detail::hot_thread;
+  Recorder& recorder = Recorder::instance();
+  // A range of an earlier recording was reported unfinished when that one stopped.
+  if (token >> 32 != recorder.generation()) return;
+  if (token != hot.token) return put_foreign_end(open, static_cast<std::uint32_t>(token));
+  auto* state = static_cast<Recorder::ThreadState*>(hot.state);
+  if (state->lost_ends != 0 || !has_room(hot, 1, 0)) {
+    if (state->lost_ends != 0 || !recorder.next_block(*state)) {
+      ++state->lost_ends;
+      recorder.count(health::kLostEnds, 1);
+      return;
+    }
+  }
+  const std::uint64_t to_end = static_cast<std::uint64_t>(RecordKind::kEnd) - static_cast<std::uint64_t>(RecordKind::kBegin);
+  put(hot, open.word + to_end, now_ticks());
+}
+
+/// Records of two words that stand for themselves: marks, samples, start/end ranges.
+bool put_event(std::uint64_t word, const Extra* extra) noexcept {
+  HotThread& hot = detail::hot_thread;
+  if (ready(hot, extra != nullptr ? 2 : 1, detail::kEndReserveBytes) == nullptr) {
+    Recorder::instance().count(health::kDroppedEvents, 1);
+    return false;
+  }
+  put(hot, word, now_ticks());
+  if (extra != nullptr) put_extra(hot, *extra);
+  return true;
+}
+
+/// Runs `record` unless this is a signal handler in the wrong place.
+template <typename Function>
+void guarded(Function record) noexcept {
+  const Busy busy(detail::hot_thread);
+  if (busy.entered()) {
+    record();
+  } else if (recording_generation() != 0) {
+    Recorder::instance().count(health::kDroppedInSignal, 1);
+  }
+}
+
+// Handles of start/end ranges: generation (11 bits) << 52 | thread index (20 bits) << 32 | number. Bit 63: only a
+// listener knows it.
+constexpr std::uint64_t kHeardHandle = std::uint64_t{1} << 63;
+constexpr std::uint32_t kHandleGenerationMask = (1u << 11) - 1;
+std::atomic<std::uint64_t> heard_handles{0};
+
+}  // namespace
+
+void set_listener(const Listener* value) noexcept {
+  the_listener.store(value, std::memory_order_release);
+  Recorder::instance().recompute_active();
+}
+
+const Listener* listener() noexcept { return the_listener.load(std::memory_order_acquire); }
+
+void note_launch(std::uint32_t correlation, std::uint32_t callback) noexcept {
+  const std::uint32_t now_active = detail::active.load(std::memory_order_relaxed);
+  if ((now_active & ~detail::kSlowPath) == 0) return;
+  HotThread& hot = detail::hot_thread;
+  const std::uint64_t word = make_word(RecordKind::kLaunch, correlation, callback);
+  if (detail::may_begin(hot, now_active)) {
+    detail::write_record(hot, hot.cursor, hot.limit, word);
+    return;
+  }
+  const Busy busy(hot);
+  if (!busy.entered() || ready(hot, 1, detail::kEndReserveBytes) == nullptr) {
+    Recorder::instance().count(health::kDroppedLaunches, 1);
+    return;
+  }
+  put(hot, word, now_ticks());
+}
+
+void note_step(std::uint32_t number) noexcept {
+  if (recording_generation() == 0) return;
+  guarded([&] { put_event(make_word(RecordKind::kStep, number), nullptr); });
+}
+
+}  // namespace rangefinder::buffer
+
+namespace rangefinder::detail {
+
+using namespace rangefinder::buffer;
+
+inline namespace v1 {
+
+OpenRange begin_word_slow(std::uint64_t word) noexcept {
+  return begin(nullptr, 0, [&](Recorder::ThreadState*) { return word; });
+}
+
+OpenRange begin_literal_slow(const char* literal, std::size_t size, std::uint32_t category) noexcept {
+  return begin(nullptr, category, [&](Recorder::ThreadState* state) {
+    if (state == nullptr) return make_word(RecordKind::kBegin, intern({literal, size}));
+    if (const std::uint64_t word = literal_word(*state, literal, size); word != 0) return word;
+    // A member or a local array: its text ends at the first NUL, and may differ next time.
+    const std::size_t length = ::strnlen(literal, size);
+    return text_word(*state, {literal, length}, hash_text(literal, length));
+  });
+}
+
+OpenRange begin_text_slow(const char* text, std::size_t size, std::uint32_t category) noexcept {
+  return begin(nullptr, category, [&](Recorder::ThreadState* state) {
+    return state != nullptr ? text_word(*state, {text, size}, hash_text(text, size)) : make_word(RecordKind::kBegin, intern({text, size}));
+  });
+}
+
+OpenRange begin_extra(std::string_view name, std::uint32_t category, const Extra& extra) noexcept {
+  if (active.load(std::memory_order_relaxed) == 0) return {};
+  return begin(&extra, category, [&](Recorder::ThreadState* state) {
+    return state != nullptr ? text_word(*state, name, hash_text(name.data(), name.size())) : make_word(RecordKind::kBegin, intern(name));
+  });
+}
+
+std::uint64_t literal_word_slow(const char* literal, std::size_t size) noexcept {
+  HotThread& hot = hot_thread;
+  const Busy busy(hot);
+  if (!busy.entered()) return 0;
+  return literal_word(*static_cast<Recorder::ThreadState*>(hot.state), literal, size);
+}
+
+std::uint64_t text_word_slow(const char* text, std::size_t size, std::uint64_t hash) noexcept {
+  HotThread& hot = hot_thread;
+  const Busy busy(hot);
+  if (!busy.entered()) return make_word(RecordKind::kBegin, 0);
+  return text_word(*static_cast<Recorder::ThreadState*>(hot.state), {text, size}, hash);
+}
+
+void end_slow(const OpenRange& open) noexcept {
+  const std::uint64_t token = open.token;
+  if ((token & kSlowToken) == 0) {
+    guarded([&] { record_end(open, token); });
+    return;
+  }
+  if ((token & kRecorded) != 0) guarded([&] { record_end(open, token & kTokenBits); });
+  if ((token & kHeard) != 0) {
+    if (const Listener* heard_by = listener(); heard_by != nullptr) heard_by->end();
+  }
+}
+
+std::uint32_t intern_name(std::string_view name) noexcept { return intern(name); }
+
+std::uint32_t intern_category(std::string_view name) noexcept {
+  const std::uint32_t id = categories().intern(name, false).id;
+  return id <= 0xFFFF ? id : 0;
+}
+
+}  // namespace v1
+
+void mark_slow(std::string_view name, std::uint32_t category, const Extra* extra) noexcept {
+  const Listener* const heard_by = listener();
+  guarded([&] {
+    const std::uint32_t id = intern(name);
+    if (recording_generation() != 0) put_event(make_word(RecordKind::kMark, id, category), extra);
+    if (heard_by != nullptr) heard_by->mark(id, category, extra);
+  });
+}
+
+void counter_slow(std::string_view name, const Extra& value) noexcept {
+  if (recording_generation() == 0) return;
+  guarded([&] {
+    if (value.kind == ExtraKind::kText) {
+      Recorder::instance().count(health::kDroppedEvents, 1);
+      return;
+    }
+    put_event(make_word(RecordKind::kCounter, intern(name)), &value);
+  });
+}
+
+std::uint64_t async_begin_slow(std::string_view name, std::uint32_t category) noexcept {
+  const Listener* const heard_by = listener();
+  std::uint64_t handle = 0;
+  guarded([&] {
+    const std::uint32_t id = intern(name);
+    Recorder& recorder = Recorder::instance();
+    if (recording_generation() != 0) {
+      if (Recorder::ThreadState* state = recorder.attach(); state != nullptr) {
+        const std::uint64_t mine = std::uint64_t{recorder.generation() & kHandleGenerationMask} << 52 |
+                                   std::uint64_t{state->index & 0xFFFFFu} << 32 | ++state->async_ranges;
+        const Extra extra{ExtraKind::kUnsigned, mine, {}};
+        if (put_event(make_word(RecordKind::kAsyncBegin, id, category), &extra)) handle = mine;
+      } else {
+        recorder.count(health::kDroppedEvents, 1);
+      }
+    }
+    if (heard_by != nullptr) {
+      if (handle == 0) handle = kHeardHandle | heard_handles.fetch_add(1, std::memory_order_relaxed);
+      heard_by->async_begin(id, category, handle);
+    }
+  });
+  return handle;
+}
+
+void async_end_slow(std::uint64_t handle) noexcept {
+  const Listener* const heard_by = listener();
+  guarded([&] {
+    Recorder& recorder = Recorder::instance();
+    const bool of_this_recording = (handle & kHeardHandle) == 0 && recorder.generation() != 0 &&
+                                   (handle >> 52) == (recorder.generation() & kHandleGenerationMask);
+    if (of_this_recording) {
+      const Extra extra{ExtraKind::kUnsigned, handle, {}};
+      put_event(make_word(RecordKind::kAsyncEnd, 0), &extra);
+    }
+    if (heard_by != nullptr) heard_by->async_end(handle);
+  });
+}
+
+}  // namespace rangefinder::detail
