@@ -69,7 +69,7 @@ pthread_key_t exit_key() noexcept {
 
 }  // namespace
 
-Recorder::Recorder() noexcept : clock_(&clock::system_clock()) {}
+Recorder::Recorder() noexcept = default;
 
 Recorder& Recorder::instance() noexcept {
   // Leaked: ranges run until the last instruction of the process.

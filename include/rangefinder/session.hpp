@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rangefinder/health.hpp>
+#include <rangefinder/result.hpp>
+#include <rangefinder/visibility.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rangefinder {
+
+/// Where records go while the program runs.
+enum class CaptureMode : std::uint8_t {
+  kMapped,    ///< a live file beside the capture, mapped into the process: survives kill -9. The default
+  kRing,      ///< flight recorder: the last `ring_bytes` or `ring_seconds` are kept, and written when something asks
+  kBuffered,  ///< private memory, for file systems where mapping is slow; a crash loses what was not yet written
+};
+
+/// What a thread does when the memory bound is reached.
+enum class OverflowPolicy : std::uint8_t {
+  kDrop,  ///< drops and counts. The default
+  kWait,  ///< waits up to one second for the background thread, then drops and counts
+  kGrow,  ///< takes more memory, up to `grow_limit_bytes`, then drops and counts
+};
+
+/// Which steps are recorded, as in torch.profiler: after `skip_first` steps, cycles of `wait` steps off, `warmup` steps
+/// with the sources running and nothing kept, `active` steps recorded; `repeat` cycles, 0 = for ever.
+/// `active` 0 (the default): every step, and all time outside of steps.
+struct Schedule {
+  std::uint32_t skip_first = 0;
+  std::uint32_t wait = 0;
+  std::uint32_t warmup = 0;
+  std::uint32_t active = 0;
+  std::uint32_t repeat = 0;
+};
+
+/// Everything about a recording. The defaults suit a training job; RANGEFINDER_CONFIG in the environment overrides them
+/// (docs/reference/configuration.md), for example `output=/tmp/run.rfcap,cuda=off,wait=10,active=5`.
+struct SessionOptions {
+  /// The capture file. Empty: `<program>-<pid>.rfcap` in the working directory. `%p` stands for the process id.
+  std::string output;
+  /// An earlier file of that name: true replaces it, false makes the start fail with kExists.
+  bool replace = true;
+  CaptureMode mode = CaptureMode::kMapped;
+  /// Memory for host records and for CUPTI's buffers together. At least 8 MiB.
+  std::uint64_t memory_bytes = std::uint64_t{64} << 20;
+  OverflowPolicy overflow = OverflowPolicy::kDrop;
+  /// kGrow only.
+  std::uint64_t grow_limit_bytes = std::uint64_t{4} << 30;
+  Schedule schedule;
+
+  /// Device activity through CUPTI. Off: ranges only.
+  bool cuda = true;
+  /// A record of every CUDA API call: cross-check of the launch mapping, and the api view. About 1 us a call.
+  bool cuda_api = true;
+  bool cuda_sync = true;
+  bool cuda_overhead = true;
+  /// Emit ranges to a listening tool (Nsight Systems) as NVTX.
+  bool nvtx = true;
+
+  /// How often device records are collected and the clock is sampled.
+  std::chrono::milliseconds flush_period{200};
+  /// Most that `stop` may take. What could not be written by then is counted.
+  std::chrono::milliseconds stop_timeout{5000};
+
+  // Flight recorder (kRing).
+  std::uint64_t ring_bytes = std::uint64_t{64} << 20;  ///< of packed records, about 20 million ranges
+  std::chrono::milliseconds ring_time{0};              ///< keep no more than this; 0: only ring_bytes counts
+  int dump_signal = 0;                                 ///< writes a dump when the process gets it; 0: none
+  std::chrono::nanoseconds dump_step_over{0};          ///< writes a dump when a step takes longer; 0: never
+  std::uint32_t max_dumps = 16;                        ///< by signal and threshold; later ones are only counted
+
+  /// Facts to store with the capture: "model" = "resnet50".
+  std::vector<std::pair<std::string, std::string>> metadata;
+
+  /// Applies `key=value,...` on top. Unknown keys and bad values are left out and named in the error; the rest holds.
+  RANGEFINDER_EXPORT Status apply(std::string_view config);
+};
+
+/// Where the recording of device activity stands.
+struct DeviceState {
+  bool full = false;   ///< activity is recorded
+  std::string reason;  ///< why not, who holds it, and what to do; empty when full
+};
+
+/// Figures of one range path, over all finished steps (or all finished ranges, without steps).
+struct SummaryRow {
+  std::string path;              ///< "step/forward/layer0"
+  std::string name;              ///< the last part
+  std::uint32_t depth = 0;
+  std::uint64_t count = 0;       ///< instances
+  std::int64_t host_ns = 0;      ///< added up
+  std::uint64_t gpu_ops = 0;     ///< inclusive, as all figures here
+  std::int64_t gpu_sum_ns = 0;
+  std::int64_t gpu_busy_ns = 0;
+  std::int64_t gpu_span_ns = 0;  ///< last end - first start of each instance, added up
+};
+
+/// What a program can know of itself while it runs.
+struct Summary {
+  std::vector<SummaryRow> rows;  ///< in order of first appearance, parents before children
+  std::uint64_t steps = 0;       ///< finished and recorded
+  std::int64_t step_ns = 0;      ///< of those, added up
+  std::int64_t gpu_total_ns = 0; ///< all device time seen, owned or not
+  std::int64_t gpu_owned_ns = 0;
+  std::uint64_t pending_launches = 0;  ///< made, but their activities have not arrived: not in the figures yet
+  CaptureHealth health;
+  DeviceState device;
+
+  /// The row of a path; null when there is none.
+  const SummaryRow* find(std::string_view path) const noexcept {
+    for (const SummaryRow& row : rows) {
+      if (row.path == path) return &row;
+    }
+    return nullptr;
+  }
+};
+
+/// Records ranges and device activity from construction to `stop` or destruction. One at a time in a process.
+///
+///   rangefinder::Session session{{.output = "train.rfcap"}};     // C++20 spelling; or fill a SessionOptions
+///   for (auto& batch : loader) {
+///     rangefinder::ProfileRange step{"step"};
+///     ...
+///     session.step();
+///   }
+///
+/// Errors:  a session that could not start records nothing and says why in `status()`; the program runs on. Nothing is
+///          thrown and, unless RANGEFINDER_LOG asks for it, nothing printed.
+/// Threads: `step` and `stop` by one thread at a time; the rest by any.
+/// Exit:    a session that is alive at exit() is stopped there. After fork the child records nothing.
+/// Cost:    two background threads and `memory_bytes`; start 5 to 50 ms.
+class RANGEFINDER_EXPORT Session {
+ public:
+  explicit Session(SessionOptions options = {}) noexcept;
+  ~Session();
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+
+  /// Whether it records, and if not, why.
+  const Status& status() const noexcept;
+  /// True between start and stop, in pauses of the schedule too.
+  bool running() const noexcept;
+  /// The capture's path, with all placeholders filled in.
+  const std::string& output() const noexcept;
+
+  /// Ends a step and begins the next; drives the schedule.
+  void step() noexcept;
+  /// Steps begun so far, minus one: 0 during the first.
+  std::uint64_t step_number() const noexcept;
+
+  /// Writes everything recorded and complete by now to the capture.
+  Status flush() noexcept;
+  /// The flight recorder's content, as a capture of its own. Empty path: the next of `<output>.1.rfcap`, `.2` ...
+  /// Returns the path written.
+  Result<std::string> dump(const std::string& path = {}) noexcept;
+  /// Ends the recording within `stop_timeout`. Further calls do nothing.
+  Status stop() noexcept;
+
+  /// Projection of what is finished, while the program runs. Costs a flush, and work for what came since the last call.
+  Summary summary() noexcept;
+  CaptureHealth health() const noexcept;
+  DeviceState device() const noexcept;
+
+  struct Impl;
+
+ private:
+  std::shared_ptr<Impl> impl_;
+};
+
+/// Opens CUPTI now and keeps it open, so that graphs captured before the first session are known to it, and no profiler
+/// can take its place. Call it first in main, before CUDA is used. Sessions do it themselves.
+RANGEFINDER_EXPORT DeviceState prepare() noexcept;
+
+}  // namespace rangefinder

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "buffer/recorder.hpp"
+#include "clock/clock.hpp"
+#include "format/columns.hpp"
+#include "format/host_events.hpp"
+#include "format/rows.hpp"
+#include "session/chunk_output.hpp"
+#include "source/source.hpp"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rangefinder::session {
+
+/// Packs what threads and sources produce and gives it to an output. Names, threads and categories are written the first
+/// time something refers to them, before it.
+///
+/// Threads: any; one mutex, held while a chunk is packed and written.
+class CaptureWriter final : public buffer::HostSink, public source::RowSink {
+ public:
+  CaptureWriter(std::unique_ptr<ChunkOutput> output, clock::Clock& clock);
+
+  bool on_records(const Thread& thread, const format::HostRun& run, std::span<const detail::Record> records) noexcept override;
+
+  format::NameId name(std::string_view text) noexcept override;
+  void count(std::uint32_t health_number, std::uint64_t n) noexcept override;
+  void meta(std::string_view key, std::string_view value) noexcept override;
+  void sample_clock() noexcept override;
+
+  void write_window(const format::WindowRow& window) noexcept;
+  void write_health(const CaptureHealth& health) noexcept;
+  void write_end() noexcept;
+
+  /// Calls `use` with the output, while nothing is written.
+  template <typename Function>
+  auto with_output(Function use) {
+    const std::lock_guard lock(mutex_);
+    return use(*output_);
+  }
+  /// The first failure of the output; it goes on being tried.
+  Status status() const;
+  /// Chunks and records that the output refused.
+  std::uint64_t lost_chunks() const noexcept;
+
+ protected:
+  void write_rows(format::ChunkKind kind, const void* rows, std::size_t row_bytes, std::size_t count,
+                  std::span<const format::Field> fields) noexcept override;
+
+ private:
+  template <typename Row>
+  void put_rows(std::span<const Row> rows);
+  void put_fields(format::ChunkKind kind, const void* rows, std::size_t row_bytes, std::size_t count,
+                  std::span<const format::Field> fields);
+  void put_text(format::ChunkKind kind, std::span<const format::TextRow> rows);
+  bool put_chunk(format::ChunkHeader header);
+  void want_name(std::uint32_t id);
+  void want_category(std::uint32_t id);
+  void put_pending();
+  void note_thread(const Thread& thread);
+
+  mutable std::mutex mutex_;
+  std::unique_ptr<ChunkOutput> output_;
+  clock::Clock& clock_;
+  base::Compressor compressor_;
+  format::ColumnWriter columns_{compressor_};
+  format::HostEventPacker packer_;
+  base::Bytes payload_, chunk_;
+  std::vector<bool> named_, categorised_, threads_;
+  std::vector<format::TextRow> pending_names_, pending_meta_;
+  std::vector<format::ThreadRow> pending_threads_;
+  std::map<std::string, std::string, std::less<>> meta_;
+  CaptureHealth written_health_;
+  Status status_;
+  std::uint64_t lost_chunks_ = 0;
+  std::uint64_t overwritten_ = 0;
+};
+
+}  // namespace rangefinder::session

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+namespace rangefinder::session {
+
+/// Counts deliveries of a signal, and passes it on to the handler that was there before. 0 gives the signal back.
+void watch_dump_signal(int signal) noexcept;
+/// Deliveries so far.
+std::uint32_t dump_requests() noexcept;
+
+}  // namespace rangefinder::session

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+#include "session/options.hpp"
+
+#include "base/text.hpp"
+
+#include <errno.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <limits>
+#include <optional>
+
+namespace rangefinder {
+namespace {
+
+using std::string_view;
+
+/// A number with an optional suffix from `units`; nothing when it is not one, or does not fit.
+struct Unit {
+  string_view suffix;
+  std::uint64_t factor;
+};
+
+std::optional<std::uint64_t> parse_number(string_view text, const std::vector<Unit>& units) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || text.empty()) return std::nullopt;
+  const string_view suffix = text.substr(static_cast<std::size_t>(end - text.data()));
+  for (const Unit& unit : units) {
+    if (suffix != unit.suffix) continue;
+    if (number > std::numeric_limits<std::uint64_t>::max() / unit.factor) return std::nullopt;
+    return number * unit.factor;
+  }
+  return std::nullopt;
+}
+
+const std::vector<Unit> kCount = {{"", 1}};
+const std::vector<Unit> kBytes = {{"", 1}, {"K", 1u << 10}, {"M", 1u << 20}, {"G", 1u << 30},
+                                  {"KiB", 1u << 10}, {"MiB", 1u << 20}, {"GiB", 1u << 30}};
+// Nanoseconds; without a unit, milliseconds.
+const std::vector<Unit> kTime = {{"", 1'000'000}, {"ns", 1}, {"us", 1'000}, {"ms", 1'000'000},
+                                 {"s", 1'000'000'000}, {"min", 60'000'000'000}};
+
+template <typename T>
+bool set_number(T& target, string_view text, const std::vector<Unit>& units = kCount) {
+  const auto number = parse_number(text, units);
+  if (!number || *number > static_cast<std::uint64_t>(std::numeric_limits<T>::max())) return false;
+  target = static_cast<T>(*number);
+  return true;
+}
+
+template <typename Duration>
+bool set_time(Duration& target, string_view text) {
+  const auto ns = parse_number(text, kTime);
+  if (!ns || *ns > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return false;
+  target = std::chrono::duration_cast<Duration>(std::chrono::nanoseconds(*ns));
+  return true;
+}
+
+bool set_bool(bool& target, string_view text) {
+  const bool on = text == "1" || text == "on" || text == "true" || text == "yes" || text == "auto" || text.empty();
+  const bool off = text == "0" || text == "off" || text == "false" || text == "no";
+  if (on || off) target = on;
+  return on || off;
+}
+
+template <typename T>
+bool set_choice(T& target, string_view text, std::initializer_list<std::pair<string_view, T>> choices) {
+  for (const auto& [name, value] : choices) {
+    if (name == text) return target = value, true;
+  }
+  return false;
+}
+
+bool set_signal(int& target, string_view text) {
+  if (text.starts_with("SIG")) text.remove_prefix(3);
+  if (set_choice(target, text, {{"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"HUP", SIGHUP}, {"none", 0}})) return true;
+  return set_number(target, text) && target < NSIG;
+}
+
+struct Key {
+  string_view name;
+  bool (*set)(SessionOptions&, string_view);
+};
+
+// The order of docs/reference/configuration.md.
+const Key kKeys[] = {
+    {"output", [](SessionOptions& o, string_view v) { return o.output = v, !v.empty(); }},
+    {"replace", [](SessionOptions& o, string_view v) { return set_bool(o.replace, v); }},
+    {"mode",
+     [](SessionOptions& o, string_view v) {
+       return set_choice(o.mode, v, {{"mapped", CaptureMode::kMapped}, {"ring", CaptureMode::kRing}, {"buffered", CaptureMode::kBuffered}});
+     }},
+    {"memory", [](SessionOptions& o, string_view v) { return set_number(o.memory_bytes, v, kBytes); }},
+    {"overflow",
+     [](SessionOptions& o, string_view v) {
+       return set_choice(o.overflow, v, {{"drop", OverflowPolicy::kDrop}, {"wait", OverflowPolicy::kWait}, {"grow", OverflowPolicy::kGrow}});
+     }},
+    {"grow_limit", [](SessionOptions& o, string_view v) { return set_number(o.grow_limit_bytes, v, kBytes); }},
+    {"skip_first", [](SessionOptions& o, string_view v) { return set_number(o.schedule.skip_first, v); }},
+    {"wait", [](SessionOptions& o, string_view v) { return set_number(o.schedule.wait, v); }},
+    {"warmup", [](SessionOptions& o, string_view v) { return set_number(o.schedule.warmup, v); }},
+    {"active", [](SessionOptions& o, string_view v) { return set_number(o.schedule.active, v); }},
+    {"repeat", [](SessionOptions& o, string_view v) { return set_number(o.schedule.repeat, v); }},
+    {"cuda", [](SessionOptions& o, string_view v) { return set_bool(o.cuda, v); }},
+    {"cuda_api", [](SessionOptions& o, string_view v) { return set_bool(o.cuda_api, v); }},
+    {"cuda_sync", [](SessionOptions& o, string_view v) { return set_bool(o.cuda_sync, v); }},
+    {"cuda_overhead", [](SessionOptions& o, string_view v) { return set_bool(o.cuda_overhead, v); }},
+    {"nvtx", [](SessionOptions& o, string_view v) { return set_bool(o.nvtx, v); }},
+    {"flush_period", [](SessionOptions& o, string_view v) { return set_time(o.flush_period, v) && o.flush_period.count() > 0; }},
+    {"stop_timeout", [](SessionOptions& o, string_view v) { return set_time(o.stop_timeout, v); }},
+    {"ring_bytes", [](SessionOptions& o, string_view v) { return set_number(o.ring_bytes, v, kBytes); }},
+    {"ring_time", [](SessionOptions& o, string_view v) { return set_time(o.ring_time, v); }},
+    {"dump_signal", [](SessionOptions& o, string_view v) { return set_signal(o.dump_signal, v); }},
+    {"dump_step_over", [](SessionOptions& o, string_view v) { return set_time(o.dump_step_over, v); }},
+    {"max_dumps", [](SessionOptions& o, string_view v) { return set_number(o.max_dumps, v); }},
+};
+
+}  // namespace
+
+Status SessionOptions::apply(string_view config) {
+  std::string problems;
+  const auto complain = [&](std::string text) { problems += (problems.empty() ? "" : "; ") + std::move(text); };
+  while (!config.empty()) {
+    const std::size_t comma = config.find(',');
+    string_view item = config.substr(0, comma);
+    config.remove_prefix(comma == string_view::npos ? config.size() : comma + 1);
+    if (item.empty()) continue;
+    const std::size_t equals = item.find('=');
+    const string_view key = item.substr(0, equals);
+    const string_view value = equals == string_view::npos ? string_view{} : item.substr(equals + 1);
+    if (key.starts_with("meta.") && key.size() > 5) {
+      metadata.emplace_back(key.substr(5), value);
+      continue;
+    }
+    const auto known = std::find_if(std::begin(kKeys), std::end(kKeys), [&](const Key& k) { return k.name == key; });
+    if (known == std::end(kKeys)) {
+      std::vector<string_view> names;
+      for (const Key& k : kKeys) names.push_back(k.name);
+      const string_view near = base::nearest(key, names);
+      complain("unknown key '" + base::printable(key) + "'" + (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?"));
+    } else if (!known->set(*this, value)) {
+      complain("'" + base::printable(value) + "' is no value for " + std::string(key));
+    }
+  }
+  if (problems.empty()) return {};
+  return Error(ErrorCode::kInvalidArgument, "configuration: " + problems);
+}
+
+namespace session {
+namespace {
+
+// In a setuid program the environment belongs to somebody else.
+const char* environment(const char* name) noexcept { return ::getauxval(AT_SECURE) != 0 ? nullptr : std::getenv(name); }
+
+int first_number(std::initializer_list<const char*> names) noexcept {
+  for (const char* name : names) {
+    if (const char* value = environment(name); value != nullptr) {
+      int number = 0;
+      if (set_number(number, value)) return number;
+    }
+  }
+  return -1;
+}
+
+std::string host_name() {
+  char name[256] = {};
+  if (::gethostname(name, sizeof name - 1) != 0) return "localhost";
+  return name;
+}
+
+}  // namespace
+
+SessionOptions with_environment(SessionOptions options) {
+  if (const char* config = environment("RANGEFINDER_CONFIG"); config != nullptr) {
+    if (Status status = options.apply(config); !status.ok()) log(LogLevel::kWarn, "RANGEFINDER_CONFIG: " + status.error().message());
+  }
+  return options;
+}
+
+bool disabled_by_environment() noexcept {
+  if (::getauxval(AT_SECURE) != 0) return true;
+  const char* value = std::getenv("RANGEFINDER_DISABLE");
+  return value != nullptr && value[0] != '\0' && string_view(value) != "0";
+}
+
+std::string resolve_output(const std::string& pattern) {
+  if (pattern.empty()) return std::string(::program_invocation_short_name) + "-" + std::to_string(::getpid()) + ".rfcap";
+  std::string out;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] != '%' || i + 1 == pattern.size()) {
+      out += pattern[i];
+      continue;
+    }
+    switch (pattern[++i]) {
+      case 'p': out += std::to_string(::getpid()); break;
+      case 'h': out += host_name(); break;
+      case 'r': out += std::to_string(std::max(0, rank_from_environment())); break;
+      case '%': out += '%'; break;
+      default: out += '%', out += pattern[i];
+    }
+  }
+  return out;
+}
+
+int rank_from_environment() noexcept { return first_number({"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"}); }
+int world_size_from_environment() noexcept {
+  return first_number({"WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"});
+}
+
+void log(LogLevel level, const std::string& message) noexcept {
+  const char* wanted = environment("RANGEFINDER_LOG");
+  if (wanted == nullptr) return;
+  const string_view text = wanted;
+  const LogLevel most = text == "info" ? LogLevel::kInfo : text == "warn" ? LogLevel::kWarn : LogLevel::kError;
+  if (text.empty() || text == "off" || level > most) return;
+  std::fprintf(stderr, "rangefinder: %s\n", message.c_str());
+}
+
+}  // namespace session
+}  // namespace rangefinder

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rangefinder/session.hpp>
+
+#include <string>
+
+namespace rangefinder::session {
+
+/// The options with RANGEFINDER_CONFIG applied; what it got wrong goes to the log.
+SessionOptions with_environment(SessionOptions options);
+
+/// RANGEFINDER_DISABLE is set to anything but "" or "0".
+bool disabled_by_environment() noexcept;
+
+/// Where the capture goes: placeholders filled in, or the default name.
+/// %p process id, %h host name, %r rank (from the launcher's variables; 0 without).
+std::string resolve_output(const std::string& pattern);
+
+/// The first of RANK, SLURM_PROCID, OMPI_COMM_WORLD_RANK, PMI_RANK that is set, or -1; and the same of world sizes.
+int rank_from_environment() noexcept;
+int world_size_from_environment() noexcept;
+
+/// Prints to stderr when RANGEFINDER_LOG names this level or a chattier one: error, warn, info.
+enum class LogLevel { kError, kWarn, kInfo };
+void log(LogLevel level, const std::string& message) noexcept;
+
+}  // namespace rangefinder::session

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: MIT
+#include "session/session_core.hpp"
+
+#include "buffer/name_table.hpp"
+#include "buffer/recorder.hpp"
+#include "buffer/thread_log.hpp"
+#include "format/chunk.hpp"
+#include "session/dump_signal.hpp"
+#include "session/options.hpp"
+
+#include <rangefinder/version.hpp>
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <utility>
+
+namespace rangefinder::session {
+namespace {
+
+using Deadline = std::chrono::steady_clock::time_point;
+constexpr std::uint64_t kMinMemory = std::uint64_t{8} << 20;
+constexpr auto kIdle = std::chrono::milliseconds(20);
+
+// Leaked, so that the exit handler finds them whatever static destructors have run.
+std::mutex& current_mutex() noexcept {
+  static auto* const mutex = new std::mutex;
+  return *mutex;
+}
+std::shared_ptr<SessionCore>& current() noexcept {
+  static auto* const session = new std::shared_ptr<SessionCore>;
+  return *session;
+}
+
+void stop_at_exit() noexcept {
+  static const int registered = std::atexit([] {
+    if (const std::shared_ptr<SessionCore> session = current_session(); session != nullptr) (void)session->stop();
+  });
+  (void)registered;
+}
+
+/// Background threads take no signal: handlers of the program expect its own threads.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() noexcept {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+buffer::Overflow overflow_of(OverflowPolicy policy) noexcept {
+  switch (policy) {
+    case OverflowPolicy::kDrop: return buffer::Overflow::kDrop;
+    case OverflowPolicy::kWait: return buffer::Overflow::kWait;
+    case OverflowPolicy::kGrow: return buffer::Overflow::kGrow;
+  }
+  return buffer::Overflow::kDrop;
+}
+
+}  // namespace
+
+std::shared_ptr<SessionCore> current_session() noexcept {
+  const std::lock_guard lock(current_mutex());
+  return current();
+}
+
+Phase phase_of_step(const Schedule& schedule, std::uint64_t step) noexcept {
+  if (schedule.active == 0) return Phase::kActive;
+  if (step < schedule.skip_first) return Phase::kOff;
+  step -= schedule.skip_first;
+  const std::uint64_t cycle = std::uint64_t{schedule.wait} + schedule.warmup + schedule.active;
+  if (schedule.repeat != 0 && step / cycle >= schedule.repeat) return Phase::kOff;
+  const std::uint64_t position = step % cycle;
+  if (position < schedule.wait) return Phase::kOff;
+  return position < std::uint64_t{schedule.wait} + schedule.warmup ? Phase::kWarmup : Phase::kActive;
+}
+
+SessionCore::SessionCore(SessionOptions options, Parts parts)
+    : options_(std::move(options)),
+      parts_(std::move(parts)),
+      output_(resolve_output(options_.output)),
+      pid_(::getpid()),
+      clock_(parts_.clock != nullptr ? parts_.clock : &clock::system_clock()) {}
+
+SessionCore::~SessionCore() = default;
+
+Result<std::shared_ptr<SessionCore>> SessionCore::start(SessionOptions options, Parts parts) {
+  if (options.memory_bytes < kMinMemory) {
+    return Error(ErrorCode::kInvalidArgument, "memory_bytes: " + std::to_string(options.memory_bytes) + " is too little; at least " +
+                                                  std::to_string(kMinMemory) + " are needed");
+  }
+  if (options.flush_period.count() <= 0) return Error(ErrorCode::kInvalidArgument, "flush_period: must be more than 0 ms");
+  {
+    const std::lock_guard lock(current_mutex());
+    if (current() != nullptr && !current()->in_child()) return Error(ErrorCode::kBusy, "a session runs already in this process (" + current()->output() + "); stop it first");
+  }
+  std::shared_ptr<SessionCore> core(new SessionCore(std::move(options), std::move(parts)));
+  Status status = core->open();
+  if (!status) return std::move(status).error().with_context("session");
+  core->writer_->sample_clock();
+  core->write_facts();
+  core->start_sources();
+  status = core->start_threads();
+  if (!status) {
+    (void)core->stop();
+    return std::move(status).error().with_context("session");
+  }
+  {
+    const std::lock_guard lock(current_mutex());
+    current() = core;
+  }
+  stop_at_exit();
+  watch_dump_signal(core->options_.dump_signal);
+  core->dump_requests_seen_ = dump_requests();
+  core->enter_phase(phase_of_step(core->options_.schedule, 0));
+  log(LogLevel::kInfo, "recording to " + core->output_);
+  return core;
+}
+
+Status SessionCore::open() {
+  const clock::ClockPoint now = clock_->sample();
+  format::FileHeader header{};
+  if (::getrandom(header.capture_id.data(), header.capture_id.size(), 0) != static_cast<ssize_t>(header.capture_id.size()))
+    return base::system_error("getrandom", "", errno);
+  header.pid = static_cast<std::uint32_t>(pid_);
+  header.clock_kind = static_cast<std::uint8_t>(clock_->kind());
+  header.ticks_per_second = clock_->ticks_per_second();
+  header.start_ticks = now.ticks;
+  header.start_monotonic_ns = now.monotonic_ns;
+  header.start_realtime_ns = now.realtime_ns;
+  if (parts_.simulated) header.flags |= format::kFlagSimulated;
+
+  std::unique_ptr<ChunkOutput> output;
+  if (options_.mode == CaptureMode::kRing) {
+    header.flags |= format::kFlagRing;
+    RingLimits limits{options_.ring_bytes, 0};
+    limits.ticks = static_cast<std::uint64_t>(options_.ring_time.count()) * (clock_->ticks_per_second() / 1000);
+    auto ring = std::make_unique<RingOutput>(header, limits);
+    ring_ = ring.get();
+    output = std::move(ring);
+  } else {
+    Result<FileOutput> file = FileOutput::create(output_, options_.replace, header);
+    if (!file) return std::move(file).error();
+    output = std::make_unique<FileOutput>(std::move(*file));
+  }
+  writer_ = std::make_unique<CaptureWriter>(std::move(output), *clock_);
+
+  buffer::RecorderOptions recorder;
+  recorder.arena.live_path = options_.mode == CaptureMode::kBuffered ? std::string() : output_ + ".live";
+  recorder.arena.memory_bytes = options_.memory_bytes / (parts_.sources.empty() ? 1 : 2);
+  recorder.arena.limit_bytes = options_.overflow == OverflowPolicy::kGrow ? options_.grow_limit_bytes : 0;
+  recorder.arena.file_header = format::sealed(header);
+  recorder.overflow = overflow_of(options_.overflow);
+  recorder.clock = clock_;
+  Status status = buffer::Recorder::instance().start(recorder);
+  if (status.ok() || status.error().code() == ErrorCode::kBusy || recorder.arena.live_path.empty()) return status;
+  // A file system that cannot hold or map the live file: record without it, and say so in the capture.
+  const std::string reason = status.error().message();
+  recorder.arena.live_path.clear();
+  status = buffer::Recorder::instance().start(recorder);
+  if (status.ok()) {
+    writer_->meta("crash_safe", "no: " + reason);
+    log(LogLevel::kWarn, "no live file, a crash will lose what is not yet written: " + reason);
+  }
+  return status;
+}
+
+void SessionCore::write_facts() {
+  const auto fact = [&](const char* key, const std::string& value) { writer_->meta(key, value); };
+  fact("rangefinder_version", RANGEFINDER_VERSION);
+  fact("program", ::program_invocation_short_name);
+  char host[256] = {};
+  if (::gethostname(host, sizeof host - 1) == 0) fact("host", host);
+  if (const int rank = rank_from_environment(); rank >= 0) fact("rank", std::to_string(rank));
+  if (const int size = world_size_from_environment(); size >= 0) fact("world_size", std::to_string(size));
+  for (const auto& [key, value] : options_.metadata) writer_->meta(key, value);
+}
+
+void SessionCore::start_sources() {
+  for (const auto& source : parts_.sources) source->start(*writer_);
+  const DeviceState state = device();
+  writer_->meta("device_state", state.full ? "full" : "host_only: " + state.reason);
+  if (!state.full) log(LogLevel::kWarn, "device activity is not recorded: " + state.reason);
+}
+
+Status SessionCore::start_threads() {
+  const SignalsBlocked blocked;
+  // The threads keep the session alive: a stop that runs out of time leaves them behind.
+  const std::shared_ptr<SessionCore> self = shared_from_this();
+  try {
+    drain_thread_ = std::thread([self] { self->drain_loop(); });
+    ::pthread_setname_np(drain_thread_.native_handle(), "rf-drain");
+    collect_thread_ = std::thread([self] { self->collect_loop(); });
+    ::pthread_setname_np(collect_thread_.native_handle(), "rf-collect");
+  } catch (const std::system_error& error) {
+    collect_ended_ = !collect_thread_.joinable();  // or the drain would wait for it
+    return Error(ErrorCode::kIo, std::string("cannot start a background thread: ") + error.what());
+  }
+  return {};
+}
+
+bool SessionCore::in_child() const noexcept { return ::getpid() != pid_; }
+
+void SessionCore::drain(bool partial) noexcept {
+  const std::lock_guard lock(drain_mutex_);
+  buffer::Recorder::instance().drain(*writer_, partial);
+}
+
+void SessionCore::drain_loop() {
+  auto& recorder = buffer::Recorder::instance();
+  auto next_partial = std::chrono::steady_clock::now() + options_.flush_period;
+  while (!stopping_.load(std::memory_order_acquire)) {
+    if (recorder.prepare_ahead()) {
+      drain(false);
+    } else {
+      recorder.wait_for_work(std::min<std::chrono::milliseconds>(kIdle, options_.flush_period));
+      // Without a live file, what lies in open blocks is lost in a crash: write it out as often as device records.
+      const auto now = std::chrono::steady_clock::now();
+      const bool partial = options_.mode == CaptureMode::kBuffered && now >= next_partial;
+      if (partial) next_partial = now + options_.flush_period;
+      drain(partial);
+    }
+  }
+  {
+    // The sources end first, so that their last rows and our last chunk are in order.
+    std::unique_lock lock(state_mutex_);
+    ended_.wait(lock, [&] { return collect_ended_; });
+  }
+  write_last();
+  {
+    const std::lock_guard lock(state_mutex_);
+    drain_ended_ = true;
+  }
+  ended_.notify_all();
+}
+
+void SessionCore::write_last() noexcept {
+  auto& recorder = buffer::Recorder::instance();
+  drain(true);
+  writer_->sample_clock();
+  if (window_begin_ != 0) writer_->write_window({window_begin_, clock_->ticks(), windows_});
+  final_health_ = recorder.health();
+  writer_->write_health(final_health_);
+  writer_->write_end();
+  if (ring_ != nullptr) (void)writer_->with_output([&](ChunkOutput&) { return ring_->dump(output_, options_.replace); });
+}
+
+void SessionCore::flush_sources(Deadline deadline) noexcept {
+  for (const auto& source : parts_.sources) source->flush(deadline);
+}
+
+void SessionCore::collect_loop() {
+  std::unique_lock lock(state_mutex_);
+  while (!stopping_.load(std::memory_order_acquire)) {
+    wake_.wait_for(lock, options_.flush_period);
+    if (stopping_.load(std::memory_order_acquire)) break;
+    lock.unlock();
+    writer_->sample_clock();
+    flush_sources(std::chrono::steady_clock::now() + options_.stop_timeout);
+    writer_->write_health(buffer::Recorder::instance().health());
+    serve_dump_requests();
+    lock.lock();
+  }
+  lock.unlock();
+  const Deadline deadline = std::chrono::steady_clock::now() + options_.stop_timeout / 2;
+  for (const auto& source : parts_.sources) source->stop(deadline);
+  lock.lock();
+  collect_ended_ = true;
+  ended_.notify_all();
+}
+
+void SessionCore::serve_dump_requests() noexcept {
+  const std::uint32_t signals = dump_requests();
+  const std::uint32_t slow = slow_steps_.load(std::memory_order_relaxed);
+  const bool wanted = signals != dump_requests_seen_ || slow != slow_steps_seen_;
+  dump_requests_seen_ = signals;
+  slow_steps_seen_ = slow;
+  if (!wanted || ring_ == nullptr || dumps_ >= options_.max_dumps) return;
+  const Result<std::string> path = dump({});
+  log(path.ok() ? LogLevel::kInfo : LogLevel::kError, path.ok() ? "flight recorder written to " + *path : path.error().message());
+}
+
+void SessionCore::enter_phase(Phase phase) noexcept {
+  const bool was = phase_ == Phase::kActive;
+  const bool is = phase == Phase::kActive;
+  phase_ = phase;
+  auto& recorder = buffer::Recorder::instance();
+  const auto number = static_cast<std::uint32_t>(step_.load(std::memory_order_relaxed));
+  if (is && !was) {
+    window_begin_ = clock_->ticks();
+    writer_->write_window({window_begin_, 0, ++windows_});
+    for (const auto& source : parts_.sources) source->set_active(true);
+    recorder.set_recording(true);
+  }
+  // Also when the recording goes off now: a step ends where the next one is noted.
+  if (is || was) buffer::note_step(number);
+  if (was && !is) {
+    recorder.set_recording(false);
+    for (const auto& source : parts_.sources) source->set_active(false);
+    writer_->write_window({window_begin_, clock_->ticks(), windows_});
+    window_begin_ = 0;
+  }
+}
+
+void SessionCore::step() noexcept {
+  if (in_child()) return;
+  const std::lock_guard lock(step_mutex_);
+  if (stopping_.load(std::memory_order_acquire)) return;
+  step_.fetch_add(1, std::memory_order_relaxed);
+  if (options_.dump_step_over.count() > 0) {
+    const std::uint64_t now = clock_->ticks();
+    const auto limit = static_cast<std::uint64_t>(static_cast<unsigned __int128>(options_.dump_step_over.count()) *
+                                                  clock_->ticks_per_second() / 1'000'000'000u);
+    if (step_begin_ != 0 && now - step_begin_ > limit) {
+      slow_steps_.fetch_add(1, std::memory_order_relaxed);
+      wake_.notify_all();
+    }
+    step_begin_ = now;
+  }
+  enter_phase(phase_of_step(options_.schedule, step_.load(std::memory_order_relaxed)));
+}
+
+Status SessionCore::flush() noexcept {
+  if (in_child() || stopping_.load(std::memory_order_acquire)) return {};
+  writer_->sample_clock();
+  flush_sources(std::chrono::steady_clock::now() + options_.stop_timeout);
+  drain(true);
+  writer_->write_health(buffer::Recorder::instance().health());
+  return writer_->status();
+}
+
+Result<std::string> SessionCore::dump(const std::string& path) noexcept {
+  if (ring_ == nullptr) return Error(ErrorCode::kInvalidArgument, "dump: only a session with mode = kRing keeps a flight recorder");
+  if (Status status = flush(); !status.ok()) return std::move(status).error().with_context("dump");
+  std::string target = path;
+  if (target.empty()) {
+    std::string stem = output_.ends_with(".rfcap") ? output_.substr(0, output_.size() - 6) : output_;
+    target = stem + "." + std::to_string(++dumps_) + ".rfcap";
+  }
+  Status status = writer_->with_output([&](ChunkOutput&) { return ring_->dump(target, options_.replace); });
+  if (!status.ok()) return std::move(status).error().with_context("dump");
+  return target;
+}
+
+Status SessionCore::stop() noexcept {
+  if (in_child()) return {};
+  {
+    const std::lock_guard lock(state_mutex_);
+    if (stopped_) return writer_ != nullptr ? writer_->status() : Status();
+    stopped_ = true;
+  }
+  const Deadline deadline = std::chrono::steady_clock::now() + options_.stop_timeout;
+  auto& recorder = buffer::Recorder::instance();
+  watch_dump_signal(0);
+  {
+    const std::lock_guard lock(step_mutex_);
+    recorder.quiesce(std::min(deadline, std::chrono::steady_clock::now() + std::chrono::seconds(1)));
+    for (const auto& source : parts_.sources) source->set_active(false);
+    stopping_.store(true, std::memory_order_release);
+  }
+  Status result;
+  bool ended = true;
+  if (drain_thread_.joinable()) {
+    wake_.notify_all();
+    recorder.wake();
+    std::unique_lock lock(state_mutex_);
+    ended = ended_.wait_until(lock, deadline, [&] { return drain_ended_; });
+  }
+  finished_.store(ended, std::memory_order_release);
+  for (std::thread* thread : {&drain_thread_, &collect_thread_}) {
+    if (!thread->joinable()) continue;
+    if (ended) thread->join();
+    else thread->detach();
+  }
+  if (ended) {
+    result = writer_->status();
+    recorder.finish(result.ok());
+  } else {
+    result = Error(ErrorCode::kTimeout, "stop: the capture was not finished within " + std::to_string(options_.stop_timeout.count()) +
+                                            " ms; the live file keeps what was not written");
+    recorder.finish(false);
+  }
+  {
+    const std::lock_guard lock(current_mutex());
+    if (current().get() == this) current().reset();
+  }
+  if (!result.ok()) log(LogLevel::kError, result.error().message());
+  return result;
+}
+
+CaptureHealth SessionCore::health() const noexcept {
+  if (finished_.load(std::memory_order_acquire)) return final_health_;
+  return buffer::Recorder::instance().health();
+}
+
+DeviceState SessionCore::device() const noexcept {
+  if (!options_.cuda) return {false, "switched off (cuda=off)"};
+  if (parts_.sources.empty()) return {false, "built without CUPTI: configure with RANGEFINDER_CUPTI=ON and the CUDA toolkit's headers"};
+  for (const auto& source : parts_.sources) {
+    const source::SourceState state = source->state();
+    if (!state.working) return {false, state.reason};
+  }
+  return {true, {}};
+}
+
+bool SessionCore::running() const noexcept { return !stopping_.load(std::memory_order_acquire) && !in_child(); }
+
+}  // namespace rangefinder::session
