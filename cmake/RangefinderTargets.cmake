@@ -4,7 +4,7 @@
 add_library(rangefinder_options INTERFACE)
 target_compile_features(rangefinder_options INTERFACE cxx_std_20)
 target_compile_options(rangefinder_options INTERFACE
-  -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wcast-align -Wundef -fstack-protector-strong
+  -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wcast-align -Wundef -Wno-missing-field-initializers -fstack-protector-strong
   # GCC 12 warns of overlaps inside std::string that cannot be (GCC bug 105651).
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
   $<$<AND:$<NOT:$<CONFIG:Debug>>,$<STREQUAL:${RANGEFINDER_SANITIZE},>>:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2>)
@@ -22,6 +22,21 @@ endif()
 function(rangefinder_room name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "SEPARATE" "" "SOURCES;USES;LINKS")
   set(target rangefinder_${name})
+  # BEGIN while rooms are being written side by side
+  set(present)
+  foreach(source IN LISTS ARG_SOURCES)
+    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${source})
+      list(APPEND present ${source})
+    else()
+      message(WARNING "${name}: ${source} is not there yet")
+    endif()
+  endforeach()
+  if(NOT present)
+    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/empty.cpp "")
+    set(present ${CMAKE_CURRENT_BINARY_DIR}/empty.cpp)
+  endif()
+  set(ARG_SOURCES ${present})
+  # END
   add_library(${target} OBJECT ${ARG_SOURCES})
   target_include_directories(${target} PUBLIC
     ${PROJECT_SOURCE_DIR}/lib ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
@@ -49,6 +64,14 @@ function(rangefinder_test name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "NO_UNIT" "" "SOURCES;LINKS;KINDS")
   set(target ${name}_test)
   string(REPLACE "/" "_" target ${target})
+  # BEGIN while rooms are being written side by side
+  foreach(source IN LISTS ARG_SOURCES)
+    if(NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${source})
+      message(WARNING "${name}: ${source} is not there yet")
+      return()
+    endif()
+  endforeach()
+  # END
   add_executable(${target} ${ARG_SOURCES})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(${target} PRIVATE RANGEFINDER_SHARED_DEFAULT="${PROJECT_SOURCE_DIR}/../shared")

@@ -31,6 +31,7 @@ struct DeviceFigures {
   std::int64_t last_ns = 0;         ///< latest end
   std::uint64_t bytes = 0;          ///< moved by copies and memsets
   std::int64_t launch_delay_ns = 0; ///< begin of the activity - begin of its launch, added up
+  std::int64_t any_busy_ns = 0;     ///< union of the intervals over all devices together: time in which any was busy
 
   std::int64_t gpu_span_ns() const noexcept { return last_ns - first_ns; }
 };
@@ -85,6 +86,9 @@ struct Projection {
   std::vector<RangeIndex> parent;
   std::vector<std::uint32_t> depth;
   Account account;
+  /// Rows of a range and a stream that were left out, so that deep nesting over very many streams cannot make rows
+  /// without end. 0 but for hostile inputs: there is room for 16 rows an activity and more.
+  std::uint64_t omitted_stream_rows = 0;
 };
 
 RANGEFINDER_EXPORT Projection project(const Timeline& timeline, const ProjectionOptions& options);

@@ -90,30 +90,30 @@ class ProfileRange {
  public:
   template <std::size_t N>
   RANGEFINDER_INLINE explicit ProfileRange(const char (&literal)[N]) noexcept
-      : open_(detail::begin_literal(literal, N - 1, 0)) {}
+      : token_(detail::begin_literal(literal, N - 1, 0, word_)) {}
   template <std::size_t N>
   RANGEFINDER_INLINE ProfileRange(const char (&literal)[N], Category category) noexcept
-      : open_(detail::begin_literal(literal, N - 1, category.id())) {}
+      : token_(detail::begin_literal(literal, N - 1, category.id(), word_)) {}
 
   RANGEFINDER_INLINE explicit ProfileRange(const RangeName& name) noexcept
-      : open_(detail::begin_word(detail::make_word(detail::RecordKind::kBegin, name.id()))) {}
+      : word_(detail::make_word(detail::RecordKind::kBegin, name.id())), token_(detail::begin_word(word_)) {}
   RANGEFINDER_INLINE ProfileRange(const RangeName& name, Category category) noexcept
-      : open_(detail::begin_word(detail::make_word(detail::RecordKind::kBegin, name.id(), category.id()))) {}
+      : word_(detail::make_word(detail::RecordKind::kBegin, name.id(), category.id())), token_(detail::begin_word(word_)) {}
 
   RANGEFINDER_INLINE explicit ProfileRange(std::string_view name) noexcept
-      : open_(detail::begin_text(name.data(), name.size(), 0)) {}
+      : token_(detail::begin_text(name.data(), name.size(), 0, word_)) {}
   RANGEFINDER_INLINE ProfileRange(std::string_view name, Category category) noexcept
-      : open_(detail::begin_text(name.data(), name.size(), category.id())) {}
+      : token_(detail::begin_text(name.data(), name.size(), category.id(), word_)) {}
   // A buffer that is being written to is not a literal, whatever its type says.
   template <std::size_t N>
   RANGEFINDER_INLINE explicit ProfileRange(char (&buffer)[N]) noexcept : ProfileRange(std::string_view(buffer)) {}
 
   ProfileRange(std::string_view name, const Payload& payload) noexcept
-      : open_(detail::begin_extra(name, 0, payload.extra())) {}
+      : token_(detail::keep(detail::begin_extra(name, 0, payload.extra()), word_)) {}
   ProfileRange(std::string_view name, Category category, const Payload& payload) noexcept
-      : open_(detail::begin_extra(name, category.id(), payload.extra())) {}
+      : token_(detail::keep(detail::begin_extra(name, category.id(), payload.extra()), word_)) {}
 
-  RANGEFINDER_INLINE ~ProfileRange() { detail::end(open_); }
+  RANGEFINDER_INLINE ~ProfileRange() { detail::end(token_, word_); }
 
   ProfileRange(const ProfileRange&) = delete;
   ProfileRange& operator=(const ProfileRange&) = delete;
@@ -121,7 +121,8 @@ class ProfileRange {
   static void* operator new[](std::size_t) = delete;
 
  private:
-  detail::OpenRange open_;
+  std::uint64_t word_ = 0;
+  std::uint64_t token_;  // 0: nothing was listening when the range began
 };
 
 namespace detail {

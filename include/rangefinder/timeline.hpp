@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -83,7 +84,7 @@ struct CallTable {
 
 /// How an activity's launch site is known.
 enum class LaunchSource : std::uint8_t {
-  kNone,      ///< not at all
+  kUnknown,   ///< not at all
   kCallback,  ///< noted by our callback as the launching call began
   kCall,      ///< the API call with the same correlation id
 };
@@ -132,8 +133,9 @@ struct KernelDetail {
   std::uint32_t static_shared_bytes = 0;
   std::uint32_t dynamic_shared_bytes = 0;
   std::uint32_t local_bytes_per_thread = 0;
-  StringId demangled = StringId::kEmpty;  ///< Nsight keeps three spellings; elsewhere all are the name
+  StringId demangled = StringId::kEmpty;  ///< Nsight keeps three spellings, and the first is the name; else empty
   StringId mangled = StringId::kEmpty;
+  StringId base = StringId::kEmpty;  ///< without return type, template arguments and parameters
 };
 
 /// CUPTI's numbers: 1 host to device, 2 device to host, 8 device to device, 10 peer to peer, ...
@@ -223,6 +225,7 @@ struct ThreadInfo {
   ProcessIndex process = 0;
   std::int64_t tid = 0;
   std::string name;
+  std::optional<std::int32_t> priority;  ///< where the input says
 };
 
 /// 0 where unknown.
@@ -250,6 +253,7 @@ struct StreamInfo {
   DeviceIndex device = 0;
   std::uint32_t context = 0;
   std::int64_t id = 0;
+  std::uint32_t green_context = 0;  ///< the share of a device that the stream is confined to; 0: none
 };
 
 /// A stretch of time in which the recording was on; see SessionOptions::schedule.

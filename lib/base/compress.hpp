@@ -5,7 +5,7 @@
 
 #include <rangefinder/result.hpp>
 
-#include <memory>
+#include <utility>
 
 namespace rangefinder::base {
 
@@ -28,8 +28,11 @@ class Decompressor {
  public:
   Decompressor();
   ~Decompressor();
-  Decompressor(const Decompressor&) = delete;
-  Decompressor& operator=(const Decompressor&) = delete;
+  Decompressor(Decompressor&& other) noexcept : context_(std::exchange(other.context_, nullptr)) {}
+  Decompressor& operator=(Decompressor&& other) noexcept {
+    std::swap(context_, other.context_);
+    return *this;
+  }
 
   /// Fills `out` exactly; an error when the frame is damaged or of another size.
   Status decompress(ByteView packed, std::span<std::byte> out);

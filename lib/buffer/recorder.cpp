@@ -188,9 +188,7 @@ void Recorder::open_block(ThreadState& state, BlockHeader& block) noexcept {
   // Release: a reader of the live file that sees an active block sees whose it is.
   block.state.store(static_cast<std::uint32_t>(BlockState::kActive), std::memory_order_release);
   state.block.store(&block, std::memory_order_release);
-  detail::HotThread& hot = *state.hot;
-  hot.cursor = reinterpret_cast<char*>(&block) + sizeof(BlockHeader);
-  __atomic_store_n(&hot.limit, reinterpret_cast<char*>(&block) + detail::kBlockBytes - detail::kEndReserveBytes, __ATOMIC_RELAXED);
+  __atomic_store_n(&state.hot->cursor, reinterpret_cast<char*>(&block) + sizeof(BlockHeader), __ATOMIC_RELAXED);
 }
 
 BlockHeader* Recorder::wait_for_block() noexcept {
@@ -330,7 +328,7 @@ void Recorder::quiesce(std::chrono::steady_clock::time_point deadline) noexcept 
       if (state->hot == nullptr || state->hot == &detail::hot_thread) continue;
       if (state->generation.load(std::memory_order_relaxed) != generation()) continue;
       busy = __atomic_load_n(&state->hot->busy, __ATOMIC_RELAXED) != 0 ||
-             __atomic_load_n(&state->hot->limit, __ATOMIC_RELAXED) == nullptr;
+             __atomic_load_n(&state->hot->cursor, __ATOMIC_RELAXED) == nullptr;
     }
     unlock();
     if (!busy || std::chrono::steady_clock::now() >= deadline) return;
@@ -405,7 +403,6 @@ void Recorder::after_fork_in_child() noexcept {
   hot.token = 0;
   hot.busy = 0;
   hot.cursor = nullptr;
-  __atomic_store_n(&hot.limit, nullptr, __ATOMIC_RELAXED);
   recording_ = false;
   recompute_active();
 }

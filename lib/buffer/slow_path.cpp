@@ -43,7 +43,7 @@ std::uint32_t recording_generation() noexcept {
 class Busy {
  public:
   explicit Busy(HotThread& hot) noexcept : hot_(hot) {
-    const bool writing = hot.token != 0 && __atomic_load_n(&hot.limit, __ATOMIC_RELAXED) == nullptr;
+    const bool writing = hot.token != 0 && __atomic_load_n(&hot.cursor, __ATOMIC_RELAXED) == nullptr;
     entered_ = hot.busy == 0 && !writing;
     if (entered_) __atomic_store_n(&hot.busy, 1, __ATOMIC_RELAXED);
     std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -317,8 +317,10 @@ void note_launch(std::uint32_t correlation, std::uint32_t callback) noexcept {
   if ((now_active & ~detail::kSlowPath) == 0) return;
   HotThread& hot = detail::hot_thread;
   const std::uint64_t word = make_word(RecordKind::kLaunch, correlation, callback);
-  if (detail::may_begin(hot, now_active)) {
-    detail::write_record(hot, hot.cursor, hot.limit, word);
+  char* const cursor = hot.cursor;
+  const std::uint32_t offset = detail::block_offset(cursor);
+  if (detail::may_begin(hot, now_active, offset)) {
+    detail::write_record(hot, cursor, offset, word);
     return;
   }
   const Busy busy(hot);
@@ -383,8 +385,8 @@ std::uint64_t text_word_slow(const char* text, std::size_t size, std::uint64_t h
   return text_word(*static_cast<Recorder::ThreadState*>(hot.state), {text, size}, hash);
 }
 
-void end_slow(const OpenRange& open) noexcept {
-  const std::uint64_t token = open.token;
+void end_slow(std::uint64_t token, std::uint64_t word) noexcept {
+  const OpenRange open{token, word};
   if ((token & kSlowToken) == 0) {
     guarded([&] { record_end(open, token); });
     return;

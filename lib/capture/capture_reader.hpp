@@ -11,6 +11,7 @@
 #include <rangefinder/result.hpp>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -19,6 +20,8 @@
 #include <vector>
 
 namespace rangefinder::capture {
+
+struct LiveContent;
 
 /// Receives the events of a capture in the order of the file: a thread's host events in the order in which it wrote
 /// them; device records late and unordered, as they were delivered. Spans are valid during the call.
@@ -91,9 +94,16 @@ class CaptureReader {
   CaptureReader() = default;
   void scan();
   void take(const format::ChunkView& chunk);
+  void take_name(std::uint32_t id, std::string text);
+  void take_fact(std::string& key, std::string& value);
   void damaged(std::uint64_t offset, std::uint64_t end, std::string text);
-  void read_live(const std::string& path);
+  void find_live();
+  void drop_what_the_capture_holds(LiveContent& live);
+  void take_live(LiveContent live);
   void finish_small();
+  void visit_chunk(const format::ChunkView& chunk, CaptureVisitor& visitor);
+  template <typename Row, typename Use>
+  void visit_rows(const format::ChunkView& chunk, Use use);
 
   std::string path_;
   base::MappedInput file_;
@@ -111,6 +121,7 @@ class CaptureReader {
   std::vector<clock::ClockPoint> clock_points_;
   std::unique_ptr<clock::ClockTable> clock_;
   std::vector<format::HostEvents> live_;  // what only the live file holds
+  std::map<std::uint32_t, std::uint64_t> recorded_health_;
   CaptureHealth health_;
   bool clean_ = false;
   format::ColumnReader columns_;

@@ -29,7 +29,7 @@ struct AssembledRange {
 
 struct AssembledLaunch {
   std::uint64_t ticks = 0;
-  std::uint64_t range = 0;  ///< key of the innermost range that is open; 0: none
+  std::uint64_t range = 0;  ///< key of the range, scoped or start/end, that was opened last on the thread and is open; 0: none
   std::uint32_t correlation = 0;
   std::uint32_t thread = 0;
   std::uint32_t callback = 0;  ///< aux of the record
@@ -68,25 +68,40 @@ class HostAssembler {
   explicit HostAssembler(AssemblySink& sink) noexcept : sink_(sink) {}
   void feed(const format::HostEvents& events);
   void finish(std::uint64_t end_ticks);
-  /// Only unmatched_ends, foreign_ends and unfinished_ranges are set.
+  /// Only unmatched_ends and unfinished_ranges are set.
   const CaptureHealth& health() const noexcept { return health_; }
 
  private:
   struct Thread {
     std::vector<AssembledRange> open;
-    detail::Record pending{};  // waits for its kExtra
-    std::uint64_t pending_range = 0;
+    std::vector<std::uint64_t> open_start_end;  // keys
+    detail::Record pending{};                   // waits for its kExtra
   };
+  struct End {
+    std::uint64_t ticks;
+    std::uint32_t thread;
+  };
+  struct DeferredEnd {
+    std::uint32_t owner;
+    std::uint32_t name;
+    End end;
+  };
+  static std::uint64_t innermost(const Thread& thread) noexcept;
   void on_record(std::uint32_t index, Thread& thread, const detail::Record& record);
   void on_extra(std::uint32_t index, Thread& thread, const detail::Record& record);
   void open_range(std::uint32_t index, Thread& thread, const detail::Record& record);
-  void close_range(std::uint32_t index, Thread& thread, const detail::Record& record);
+  void close_range(Thread& thread, const detail::Record& record);
   void close_top(Thread& thread, std::uint64_t ticks, bool unfinished);
+  void begin_start_end(std::uint32_t index, Thread& thread, const detail::Record& record, std::uint64_t handle);
+  void end_start_end(std::uint64_t handle, End end);
+  bool end_elsewhere(std::uint32_t owner, std::uint32_t name, End end);
 
   AssemblySink& sink_;
   std::uint64_t last_key_ = 0;
   std::vector<Thread> threads_;
   std::unordered_map<std::uint64_t, AssembledRange> start_end_;  // by handle
+  std::unordered_map<std::uint64_t, End> early_ends_;            // of start/end ranges whose begin has not been read
+  std::vector<DeferredEnd> deferred_ends_;                       // of scoped ranges, likewise
   CaptureHealth health_;
 };
 

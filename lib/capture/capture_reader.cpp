@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+#include "capture/capture_reader.hpp"
+
+#include "capture/live_file.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+namespace rangefinder::capture {
+namespace {
+
+using format::ChunkKind;
+
+// The recorder gives out fewer; a file that claims more would only make us allocate.
+constexpr std::uint32_t kMaxNameId = 1u << 20;
+constexpr std::uint32_t kMaxCategoryId = 1u << 16;
+
+bool is_small(ChunkKind kind) noexcept {
+  switch (kind) {
+    case ChunkKind::kMeta:
+    case ChunkKind::kNames:
+    case ChunkKind::kThreads:
+    case ChunkKind::kClock:
+    case ChunkKind::kDevices:
+    case ChunkKind::kContexts:
+    case ChunkKind::kStreams:
+    case ChunkKind::kHealth:
+    case ChunkKind::kWindows: return true;
+    default: return false;
+  }
+}
+
+/// Grows `list` to hold `id`; false when the id is not believable.
+template <typename T>
+bool make_room(std::vector<T>& list, std::uint32_t id, std::uint32_t limit) {
+  if (id >= limit) return false;
+  if (id >= list.size()) list.resize(id + 1);
+  return true;
+}
+
+}  // namespace
+
+Result<CaptureReader> CaptureReader::open(const std::string& path) {
+  Result<base::MappedInput> file = base::MappedInput::open(path);
+  if (!file) return std::move(file).error();
+  CaptureReader reader;
+  reader.path_ = path;
+  reader.file_ = std::move(*file);
+  const base::ByteView bytes = reader.file_.bytes();
+  if (bytes.empty()) return Error(ErrorCode::kUnreadable, path + ": the file is empty");
+  if (is_live_file(bytes)) {
+    // The capture itself is gone, or never was: a flight recorder whose program died.
+    Result<LiveContent> live = read_live_file(bytes);
+    if (!live) return std::move(live).error().with_context(path);
+    reader.header_ = live->header;
+    reader.take_live(std::move(*live));
+  } else {
+    Result<format::FileHeader> header = format::read_file_header(bytes);
+    if (!header) return std::move(header).error().with_context(path);
+    reader.header_ = *header;
+    reader.scan();
+    if (!reader.clean_) reader.find_live();
+  }
+  reader.finish_small();
+  return reader;
+}
+
+void CaptureReader::scan() {
+  const base::ByteView bytes = file_.bytes();
+  std::uint64_t at = header_.header_bytes;
+  while (at < bytes.size()) {
+    Result<format::ChunkView> chunk = format::read_chunk(bytes, at, true);
+    if (!chunk) {
+      const std::uint64_t next = format::find_chunk(bytes, at + 8);
+      damaged(at, next, chunk.error().message());
+      at = next;
+      continue;
+    }
+    chunks_.push_back({at, chunk->header});
+    if (static_cast<ChunkKind>(chunk->header.kind) == ChunkKind::kEnd) clean_ = true;
+    if (is_small(static_cast<ChunkKind>(chunk->header.kind))) {
+      chunk = format::read_chunk(bytes, at, false);
+      if (chunk.ok()) take(*chunk);
+      else damaged(at, at + sizeof(format::ChunkHeader) + chunks_.back().header.payload_bytes, chunk.error().message());
+    }
+    at = format::padded(at + sizeof(format::ChunkHeader) + chunks_.back().header.payload_bytes);
+  }
+}
+
+void CaptureReader::damaged(std::uint64_t offset, std::uint64_t end, std::string text) {
+  health_.damaged_chunks += 1;
+  health_.damaged_bytes += end - offset;
+  findings_.push_back({offset, end - offset, std::move(text)});
+}
+
+void CaptureReader::take(const format::ChunkView& chunk) {
+  const auto kind = static_cast<ChunkKind>(chunk.header.kind);
+  const auto bad = [&](const Error& error) { damaged(chunk.offset, chunk.next_offset, "chunk " + std::to_string(chunk.header.sequence) + ": " + error.message()); };
+  const auto rows_into = [&]<typename Row>(std::vector<Row>& out) {
+    Result<std::vector<Row>> rows = format::unpack_rows<Row>(chunk.payload, chunk.header.rows, columns_);
+    if (!rows) return bad(rows.error());
+    out.insert(out.end(), rows->begin(), rows->end());
+  };
+  switch (kind) {
+    case ChunkKind::kThreads: return rows_into(threads_);
+    case ChunkKind::kDevices: return rows_into(devices_);
+    case ChunkKind::kContexts: return rows_into(contexts_);
+    case ChunkKind::kStreams: return rows_into(streams_);
+    case ChunkKind::kWindows: return rows_into(windows_);
+    case ChunkKind::kHealth: {
+      std::vector<format::HealthRow> rows;
+      rows_into(rows);
+      for (const auto& row : rows) recorded_health_[row.number] = row.count;
+      return;
+    }
+    case ChunkKind::kClock: {
+      std::vector<format::ClockRow> rows;
+      rows_into(rows);
+      for (const auto& row : rows) clock_points_.push_back({row.ticks, row.monotonic_ns, row.realtime_ns, row.width_ns});
+      return;
+    }
+    case ChunkKind::kNames:
+    case ChunkKind::kMeta: {
+      Result<std::vector<format::TextRow>> rows = format::unpack_text(chunk.payload, chunk.header.rows, columns_);
+      if (!rows) return bad(rows.error());
+      for (auto& row : *rows) kind == ChunkKind::kNames ? take_name(row.id, std::move(row.text)) : take_fact(row.key, row.text);
+      return;
+    }
+    default: return;
+  }
+}
+
+void CaptureReader::take_name(std::uint32_t id, std::string text) {
+  if (id != 0 && make_room(names_, id, kMaxNameId)) names_[id] = std::move(text);
+}
+
+void CaptureReader::take_fact(std::string& key, std::string& value) {
+  constexpr std::string_view kCategory = "category:";
+  if (key.starts_with(kCategory)) {
+    const auto id = static_cast<std::uint32_t>(std::strtoul(key.c_str() + kCategory.size(), nullptr, 10));
+    if (make_room(categories_, id, kMaxCategoryId)) categories_[id] = std::move(value);
+    return;
+  }
+  const auto known = std::find_if(metadata_.begin(), metadata_.end(), [&](const auto& entry) { return entry.first == key; });
+  if (known != metadata_.end()) known->second = std::move(value);
+  else metadata_.emplace_back(std::move(key), std::move(value));
+}
+
+void CaptureReader::find_live() {
+  const std::string path = path_ + ".live";
+  if (!base::exists(path)) return;
+  Result<base::MappedInput> file = base::MappedInput::open(path);
+  Result<LiveContent> live = file.ok() ? read_live_file(file->bytes()) : Result<LiveContent>(file.error());
+  if (!live) {
+    findings_.push_back({0, 0, path + ": " + live.error().message()});
+    return;
+  }
+  if (live->header.capture_id != header_.capture_id) {
+    findings_.push_back({0, 0, path + ": belongs to another recording; not read"});
+    return;
+  }
+  drop_what_the_capture_holds(*live);
+  take_live(std::move(*live));
+}
+
+void CaptureReader::drop_what_the_capture_holds(LiveContent& live) {
+  // `drained` says what of a block had reached the capture, except for a chunk that was written a moment before the end.
+  // One thread writes chunks, so it is among the last ones.
+  constexpr int kLast = 4;
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> held;  // thread, block -> records
+  int seen = 0;
+  for (auto chunk = chunks_.rbegin(); chunk != chunks_.rend() && seen < kLast; ++chunk) {
+    if (static_cast<ChunkKind>(chunk->header.kind) != ChunkKind::kHostEvents) continue;
+    ++seen;
+    Result<format::ChunkView> view = format::read_chunk(file_.bytes(), chunk->offset, false);
+    if (!view) continue;
+    Result<format::HostEvents> events = format::unpack_host_events(view->payload, view->header, columns_);
+    if (!events) continue;
+    auto& records = held[{events->run.thread, events->run.block_sequence}];
+    records = std::max<std::uint64_t>(records, std::uint64_t{events->run.first_record} + events->records.size());
+  }
+  for (format::HostEvents& events : live.events) {
+    const auto found = held.find({events.run.thread, events.run.block_sequence});
+    if (found == held.end() || found->second <= events.run.first_record) continue;
+    const std::uint64_t extra = std::min<std::uint64_t>(found->second - events.run.first_record, events.records.size());
+    events.records.erase(events.records.begin(), events.records.begin() + static_cast<std::ptrdiff_t>(extra));
+    events.run.first_record += static_cast<std::uint32_t>(extra);
+  }
+  std::erase_if(live.events, [](const format::HostEvents& events) { return events.records.empty(); });
+}
+
+void CaptureReader::take_live(LiveContent live) {
+  for (auto& [id, text] : live.names) {
+    if (id >= names_.size() || names_[id].empty()) take_name(id, std::move(text));
+  }
+  // What had been counted when the program died is at least what the last health chunk says.
+  for (const auto& [number, count] : live.health) recorded_health_[number] = std::max(recorded_health_[number], count);
+  for (const format::HostEvents& events : live.events) health_.recovered_records += events.records.size();
+  for (auto& thread : live.threads) {
+    const bool known = std::any_of(threads_.begin(), threads_.end(), [&](const auto& row) { return row.index == thread.index; });
+    if (known) continue;
+    const auto name = static_cast<std::uint32_t>(names_.size());
+    take_name(std::max(1u, name), std::move(thread.name));
+    threads_.push_back({thread.index, thread.tid, std::max(1u, name)});
+  }
+  live_ = std::move(live.events);
+}
+
+void CaptureReader::finish_small() {
+  for (const auto& [number, count] : recorded_health_) health_.add(number, count);
+  // A window is written when it opens and again when it closes: the later row has both ends.
+  std::map<std::uint32_t, format::WindowRow> windows;
+  for (const format::WindowRow& row : windows_) windows[row.number] = row;
+  windows_.clear();
+  for (const auto& [number, row] : windows) windows_.push_back(row);
+  clock_points_.push_back({header_.start_ticks, header_.start_monotonic_ns, header_.start_realtime_ns, 0});
+  clock_ = std::make_unique<clock::ClockTable>(clock_points_, header_.ticks_per_second);
+}
+
+std::string_view CaptureReader::metadata(std::string_view key) const noexcept {
+  for (const auto& [name, value] : metadata_) {
+    if (name == key) return value;
+  }
+  return {};
+}
+
+template <typename Row, typename Use>
+void CaptureReader::visit_rows(const format::ChunkView& chunk, Use use) {
+  Result<std::vector<Row>> rows = format::unpack_rows<Row>(chunk.payload, chunk.header.rows, columns_);
+  if (rows.ok()) use(std::span<const Row>(*rows));
+  else damaged(chunk.offset, chunk.next_offset, rows.error().message());
+}
+
+void CaptureReader::visit_chunk(const format::ChunkView& chunk, CaptureVisitor& visitor) {
+  switch (static_cast<ChunkKind>(chunk.header.kind)) {
+    case ChunkKind::kHostEvents: {
+      Result<format::HostEvents> events = format::unpack_host_events(chunk.payload, chunk.header, columns_);
+      if (events.ok()) visitor.on_host_events(*events);
+      else damaged(chunk.offset, chunk.next_offset, events.error().message());
+      return;
+    }
+    case ChunkKind::kKernels: return visit_rows<format::KernelRow>(chunk, [&](auto rows) { visitor.on_kernels(rows); });
+    case ChunkKind::kMemcpys: return visit_rows<format::MemcpyRow>(chunk, [&](auto rows) { visitor.on_memcpys(rows); });
+    case ChunkKind::kMemsets: return visit_rows<format::MemsetRow>(chunk, [&](auto rows) { visitor.on_memsets(rows); });
+    case ChunkKind::kApiCalls: return visit_rows<format::ApiRow>(chunk, [&](auto rows) { visitor.on_api_calls(rows); });
+    case ChunkKind::kSyncs: return visit_rows<format::SyncRow>(chunk, [&](auto rows) { visitor.on_syncs(rows); });
+    case ChunkKind::kOverheads: return visit_rows<format::OverheadRow>(chunk, [&](auto rows) { visitor.on_overheads(rows); });
+    default: return;  // read when the file was opened, or of a newer version
+  }
+}
+
+Status CaptureReader::visit(CaptureVisitor& visitor, void (*progress)(void*, std::uint64_t, std::uint64_t), void* progress_user) {
+  const base::ByteView bytes = file_.bytes();
+  std::uint64_t forgotten = 0;
+  for (const ChunkEntry& entry : chunks_) {
+    if (is_small(static_cast<ChunkKind>(entry.header.kind))) continue;
+    Result<format::ChunkView> chunk = format::read_chunk(bytes, entry.offset, false);
+    if (chunk.ok()) visit_chunk(*chunk, visitor);
+    else damaged(entry.offset, entry.offset + sizeof entry.header + entry.header.payload_bytes, chunk.error().message());
+    // Pages that were read count as ours until the kernel wants them back; a large capture should not look like a leak.
+    constexpr std::uint64_t kForgetStep = std::uint64_t{32} << 20;
+    if (entry.offset - forgotten > kForgetStep) {
+      file_.forget_front(entry.offset);
+      forgotten = entry.offset;
+    }
+    if (progress != nullptr) progress(progress_user, entry.offset, bytes.size());
+  }
+  for (const format::HostEvents& events : live_) visitor.on_host_events(events);
+  if (progress != nullptr) progress(progress_user, bytes.size(), bytes.size());
+  return {};
+}
+
+}  // namespace rangefinder::capture

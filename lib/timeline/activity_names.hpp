@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rangefinder/timeline.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rangefinder::timeline {
+
+/// "Memcpy HtoD (Pageable -> Device)", the spelling that readers of torch.profiler traces look for.
+std::string memcpy_name(const CopyDetail& detail);
+/// "Memset (Device)".
+std::string memset_name(const CopyDetail& detail);
+/// "Buffer Flush", by CUpti_ActivityOverheadKind.
+std::string_view overhead_name(std::uint32_t kind) noexcept;
+/// "Pageable", by CUpti_ActivityMemoryKind.
+std::string_view memory_name(std::uint32_t kind) noexcept;
+
+}  // namespace rangefinder::timeline

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include "timeline/capture_timeline.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+#include <vector>
+
+namespace rangefinder::timeline {
+namespace {
+
+/// Rows by (process, correlation, time).
+struct Entry {
+  std::uint64_t correlation;
+  std::int64_t time_ns;
+  ProcessIndex process;
+  std::uint32_t row;
+  friend bool operator<(const Entry& a, const Entry& b) {
+    return std::tie(a.process, a.correlation, a.time_ns, a.row) < std::tie(b.process, b.correlation, b.time_ns, b.row);
+  }
+};
+
+/// The last entry of that process and correlation at or before `time_ns`; the first one where all are later (a device
+/// time can be off by the clock's error); kNone without any.
+std::uint32_t find(const std::vector<Entry>& sorted, ProcessIndex process, std::uint64_t correlation, std::int64_t time_ns) {
+  const Entry wanted{correlation, time_ns, process, std::numeric_limits<std::uint32_t>::max()};
+  const auto after = std::upper_bound(sorted.begin(), sorted.end(), wanted);
+  const auto matches = [&](const Entry& e) { return e.process == process && e.correlation == correlation; };
+  if (after != sorted.begin() && matches(*(after - 1))) return (after - 1)->row;
+  if (after != sorted.end() && matches(*after)) return after->row;
+  return kNone;
+}
+
+void sort(std::vector<Entry>& entries) {
+  if (!std::is_sorted(entries.begin(), entries.end())) std::sort(entries.begin(), entries.end());
+}
+
+}  // namespace
+
+void join_launches(Timeline& timeline) {
+  LaunchTable& launches = timeline.launches;
+  CallTable& calls = timeline.calls;
+  ActivityTable& activities = timeline.activities;
+  const auto process_of_thread = [&](ThreadIndex thread) { return timeline.threads[thread].process; };
+
+  std::vector<Entry> by_call;
+  by_call.reserve(calls.size());
+  for (std::uint32_t row = 0; row < calls.size(); ++row) {
+    if (calls.correlation[row] != 0) by_call.push_back({calls.correlation[row], calls.begin_ns[row], process_of_thread(calls.thread[row]), row});
+  }
+  sort(by_call);
+
+  std::vector<Entry> by_launch;
+  by_launch.reserve(launches.size());
+  for (std::uint32_t row = 0; row < launches.size(); ++row) {
+    by_launch.push_back({launches.correlation[row], launches.time_ns[row], launches.process[row], row});
+    if (launches.call[row] == kNone) launches.call[row] = find(by_call, launches.process[row], launches.correlation[row], launches.time_ns[row]);
+  }
+  sort(by_launch);
+
+  // A launch that only its call tells of, one a call.
+  std::vector<std::uint32_t> launch_of_call(calls.size(), kNone);
+  for (ActivityIndex row = 0; row < activities.size(); ++row) {
+    if (activities.correlation[row] == 0 || activities.launch[row] != kNone) continue;
+    const ProcessIndex process = timeline.devices[timeline.streams[activities.stream[row]].device].process;
+    std::uint32_t launch = find(by_launch, process, activities.correlation[row], activities.begin_ns[row]);
+    if (launch == kNone) {
+      const std::uint32_t call = find(by_call, process, activities.correlation[row], activities.begin_ns[row]);
+      if (call == kNone) continue;
+      if (launch_of_call[call] == kNone) {
+        launch_of_call[call] = static_cast<std::uint32_t>(launches.size());
+        launches.process.push_back(process);
+        launches.correlation.push_back(calls.correlation[call]);
+        launches.thread.push_back(calls.thread[call]);
+        launches.time_ns.push_back(calls.begin_ns[call]);
+        launches.source.push_back(LaunchSource::kCall);
+        launches.range.push_back(kNone);
+        launches.call.push_back(call);
+      }
+      launch = launch_of_call[call];
+    }
+    activities.launch[row] = launch;
+  }
+}
+
+void measure_extent(Timeline& timeline) {
+  std::int64_t begin = std::numeric_limits<std::int64_t>::max();
+  std::int64_t end = std::numeric_limits<std::int64_t>::min();
+  const auto take = [&](const std::vector<std::int64_t>& begins, const std::vector<std::int64_t>& ends) {
+    for (const std::int64_t time : begins) begin = std::min(begin, time);
+    for (const std::int64_t time : ends) end = std::max(end, time);
+  };
+  take(timeline.ranges.begin_ns, timeline.ranges.end_ns);
+  take(timeline.calls.begin_ns, timeline.calls.end_ns);
+  take(timeline.activities.begin_ns, timeline.activities.end_ns);
+  take(timeline.syncs.begin_ns, timeline.syncs.end_ns);
+  take(timeline.overheads.begin_ns, timeline.overheads.end_ns);
+  take(timeline.marks.time_ns, timeline.marks.time_ns);
+  take(timeline.counters.time_ns, timeline.counters.time_ns);
+  take(timeline.steps.begin_ns, timeline.steps.end_ns);
+  timeline.begin_ns = begin <= end ? begin : 0;
+  timeline.end_ns = begin <= end ? end : 0;
+}
+
+}  // namespace rangefinder::timeline
