@@ -121,8 +121,10 @@ class ProfileRange {
   static void* operator new[](std::size_t) = delete;
 
  private:
-  std::uint64_t word_ = 0;
-  std::uint64_t token_;  // 0: nothing was listening when the range began
+  // Mutable, though nothing changes them: GCC keeps the members of a const object in memory otherwise, and a range is
+  // often const. Measured: 3 ns of 24.
+  mutable std::uint64_t word_ = 0;
+  mutable std::uint64_t token_;  // 0: nothing was listening when the range began
 };
 
 namespace detail {

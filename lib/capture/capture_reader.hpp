@@ -83,6 +83,11 @@ class CaptureReader {
   std::uint64_t file_bytes() const noexcept { return file_.bytes().size(); }
   const std::string& path() const noexcept { return path_; }
 
+  /// A chunk with its payload checked.
+  Result<format::ChunkView> read(const ChunkEntry& entry) const { return format::read_chunk(file_.bytes(), entry.offset, false); }
+  /// What only the live file holds, by thread, then block.
+  const std::vector<format::HostEvents>& live_events() const noexcept { return live_; }
+
   /// Streams every event. A chunk that cannot be unpacked is counted like a damaged one. `progress` may be null.
   Status visit(CaptureVisitor& visitor, void (*progress)(void*, std::uint64_t, std::uint64_t) = nullptr,
                void* progress_user = nullptr);

@@ -37,6 +37,18 @@ Status damaged(const char* what) { return Error(ErrorCode::kUnreadable, std::str
 
 }  // namespace
 
+std::pair<std::uint64_t, std::uint64_t> tick_span(std::span<const Record> records) noexcept {
+  std::pair<std::uint64_t, std::uint64_t> span{0, 0};
+  bool timed = false;
+  for (const Record& record : records) {
+    if (carries_value(detail::word_kind(record.word))) continue;
+    if (!timed) span.first = record.ticks;
+    span.second = std::max(span.second, record.ticks);
+    timed = true;
+  }
+  return span;
+}
+
 std::uint32_t HostEventPacker::symbol_of(std::uint64_t word) {
   if (slots_.empty()) slots_.resize(1024);
   const std::size_t mask = slots_.size() - 1;

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 // A kHostEvents chunk: a run of one thread's records, in the order in which the thread wrote them.
@@ -26,6 +27,9 @@ struct HostEvents {
   HostRun run;
   std::vector<detail::Record> records;
 };
+
+/// First and last time of the records, for the chunk's header; both 0 where none has a time.
+std::pair<std::uint64_t, std::uint64_t> tick_span(std::span<const detail::Record> records) noexcept;
 
 /// Packs runs; keeps its scratch memory. One per thread.
 class HostEventPacker {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 
 namespace rangefinder::session {
 namespace {
@@ -40,11 +41,6 @@ bool has_name(const Record& record) noexcept {
 bool has_category(const Record& record) noexcept {
   const RecordKind kind = detail::word_kind(record.word);
   return kind == RecordKind::kBegin || kind == RecordKind::kMark || kind == RecordKind::kAsyncBegin;
-}
-
-bool is_time(const Record& record) noexcept {
-  const RecordKind kind = detail::word_kind(record.word);
-  return kind != RecordKind::kExtra && kind != RecordKind::kSequence;
 }
 
 }  // namespace
@@ -125,14 +121,10 @@ bool CaptureWriter::on_records(const Thread& thread, const format::HostRun& run,
   header.kind = static_cast<std::uint16_t>(ChunkKind::kHostEvents);
   header.rows = static_cast<std::uint32_t>(records.size());
   header.subject = run.thread;
-  bool timed = false;
+  std::tie(header.first, header.last) = format::tick_span(records);
   for (const Record& record : records) {
     if (has_name(record)) want_name(detail::word_id(record.word));
     if (has_category(record)) want_category(detail::word_aux(record.word));
-    if (!is_time(record)) continue;
-    if (!timed) header.first = record.ticks;
-    header.last = std::max(header.last, record.ticks);
-    timed = true;
   }
   put_pending();
   packer_.pack(run, records, columns_);

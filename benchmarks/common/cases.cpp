@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+#include "common/cases.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <thread>
+
+namespace bench {
+namespace {
+
+std::int64_t now_ns() {
+  timespec t{};
+  ::clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
+}
+
+/// Threads that stay, so that thread-local state is set up once.
+class Crew {
+ public:
+  Crew(const Case& what, int threads) : case_(what), took_(static_cast<std::size_t>(threads)) {
+    for (int i = 1; i < threads; ++i) {
+      helpers_.emplace_back([this, i] {
+        pin_to_core(i);
+        case_.thread_set_up();
+        ++ready_;
+        for (int seen = 0;;) {
+          while (turn_.load(std::memory_order_acquire) == seen) std::this_thread::sleep_for(std::chrono::microseconds(50));
+          ++seen;
+          if (n_ == 0) return;
+          one(static_cast<std::size_t>(i));
+        }
+      });
+    }
+    while (ready_ != threads - 1) std::this_thread::yield();
+  }
+  ~Crew() {
+    n_ = 0;
+    ++turn_;
+    for (auto& helper : helpers_) helper.join();
+  }
+  /// Nanoseconds a run of the slowest thread.
+  double round(std::uint64_t n) {
+    n_ = n * case_.times;
+    left_ = static_cast<int>(took_.size());
+    arrived_ = 0;
+    turn_.fetch_add(1, std::memory_order_release);
+    one(0);
+    while (left_ != 0) std::this_thread::yield();
+    return *std::max_element(took_.begin(), took_.end());
+  }
+
+ private:
+  void one(std::size_t thread) {
+    ++arrived_;
+    while (arrived_ != static_cast<int>(took_.size())) {
+    }
+    const std::uint64_t n = n_;
+    const std::int64_t begin = now_ns();
+    case_.run(n);
+    took_[thread] = static_cast<double>(now_ns() - begin) / static_cast<double>(n);
+    --left_;
+  }
+  const Case& case_;
+  std::vector<double> took_;
+  std::vector<std::thread> helpers_;
+  std::uint64_t n_ = 0;
+  std::atomic<int> ready_{0}, turn_{0}, left_{0}, arrived_{0};
+};
+
+struct Child {
+  pid_t pid = -1;
+  FILE* to = nullptr;
+  FILE* from = nullptr;
+  std::vector<double> took;
+};
+
+[[noreturn]] void serve(const Case& what, const Options& options, int in, int out) {
+  pin_to_core(0);
+  FILE* const orders = ::fdopen(in, "r");
+  FILE* const answers = ::fdopen(out, "w");
+  what.set_up();
+  {
+    Crew crew(what, options.threads);
+    crew.round(options.per_round / 4 + 1);
+    what.between();
+    std::fputs("ready\n", answers);
+    std::fflush(answers);
+    char line[16];
+    while (std::fgets(line, sizeof line, orders) != nullptr && line[0] == 'r') {
+      const double ns = crew.round(options.per_round);
+      what.between();
+      std::fprintf(answers, "%.4f\n", ns);
+      std::fflush(answers);
+    }
+  }
+  std::fprintf(answers, "%s\n", what.finish().c_str());
+  std::fflush(answers);
+  std::_Exit(0);
+}
+
+Child start(const Case& what, const Options& options) {
+  int orders[2], answers[2];
+  if (::pipe(orders) != 0 || ::pipe(answers) != 0) std::abort();
+  std::fflush(stdout);
+  Child child;
+  child.pid = ::fork();
+  if (child.pid == 0) {
+    ::close(orders[1]);
+    ::close(answers[0]);
+    serve(what, options, orders[0], answers[1]);
+  }
+  ::close(orders[0]);
+  ::close(answers[1]);
+  child.to = ::fdopen(orders[1], "w");
+  child.from = ::fdopen(answers[0], "r");
+  char line[256];
+  if (std::fgets(line, sizeof line, child.from) == nullptr || std::strncmp(line, "ready", 5) != 0) child.pid = -1;
+  return child;
+}
+
+double percentile(std::vector<double> values, double share) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
+}
+
+}  // namespace
+
+std::vector<Row> measure(const std::vector<Case>& all, const Options& options) {
+  std::vector<Case> cases;
+  for (const Case& what : all) {
+    if (what.name == options.floor || what.name.find(options.only) != std::string::npos) cases.push_back(what);
+  }
+  std::vector<Child> children;
+  for (const Case& what : cases) children.push_back(start(what, options));
+  for (int round = 0; round < options.rounds; ++round) {
+    for (Child& child : children) {
+      if (child.pid < 0) continue;
+      char line[64];
+      std::fputs("r\n", child.to);
+      std::fflush(child.to);
+      if (std::fgets(line, sizeof line, child.from) != nullptr) child.took.push_back(std::atof(line));
+      else child.pid = -1;
+    }
+  }
+  const auto floor = std::find_if(cases.begin(), cases.end(), [&](const Case& c) { return c.name == options.floor; });
+  const Child* base = floor == cases.end() ? nullptr : &children[static_cast<std::size_t>(floor - cases.begin())];
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    Child& child = children[i];
+    Row row{cases[i].name, cases[i].what, {}, 0, 0, 0, 0, 0};
+    if (child.pid > 0) {
+      char line[256] = {};
+      std::fputs("q\n", child.to);
+      std::fflush(child.to);
+      if (std::fgets(line, sizeof line, child.from) != nullptr) row.remark.assign(line, std::strcspn(line, "\n"));
+      ::waitpid(child.pid, nullptr, 0);
+      row.min_ns = *std::min_element(child.took.begin(), child.took.end());
+      row.median_ns = percentile(child.took, 0.5);
+      if (base != nullptr) {
+        std::vector<double> ratios;
+        for (std::size_t k = 0; k < std::min(child.took.size(), base->took.size()); ++k) ratios.push_back(child.took[k] / base->took[k]);
+        row.ratio = percentile(ratios, 0.5);
+        row.ratio_low = percentile(ratios, 0.1);
+        row.ratio_high = percentile(ratios, 0.9);
+      }
+    } else {
+      row.remark = "did not start";
+    }
+    rows.push_back(row);
+    std::fclose(child.to);
+    std::fclose(child.from);
+  }
+  return rows;
+}
+
+void print(const std::vector<Row>& rows, const Options& options) {
+  std::printf("\n%d thread%s, %d rounds of %llu, ns each; ratio to %s of the same round: median (10th to 90th percentile)\n\n",
+              options.threads, options.threads == 1 ? "" : "s", options.rounds, static_cast<unsigned long long>(options.per_round),
+              options.floor.c_str());
+  std::printf("| case | what | min ns | median ns | ratio | spread | remark |\n|---|---|---:|---:|---:|---|---|\n");
+  for (const Row& row : rows) {
+    if (row.median_ns == 0) {
+      std::printf("| %s | %s | - | - | - | - | %s |\n", row.name.c_str(), row.what.c_str(), row.remark.c_str());
+      continue;
+    }
+    std::printf("| %s | %s | %.2f | %.2f | %.3f | %.2f to %.2f | %s |\n", row.name.c_str(), row.what.c_str(), row.min_ns, row.median_ns,
+                row.ratio, row.ratio_low, row.ratio_high, row.remark.c_str());
+  }
+  std::fflush(stdout);
+}
+
+const std::string& run_time_name(std::uint64_t i) {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> made;
+    for (int k = 0; k < 64; ++k) made.push_back("layer." + std::to_string(k) + ".attention");
+    return made;
+  }();
+  return names[i & 63];
+}
+
+void pin_to_core(int core) {
+  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<unsigned>(core) % cores, &set);
+  ::pthread_setaffinity_np(::pthread_self(), sizeof set, &set);
+}
+
+std::string machine() {
+  std::string model = "unknown processor";
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (line.rfind("model name", 0) == 0) {
+      model = line.substr(line.find(':') + 2);
+      break;
+    }
+  }
+  double load = 0;
+  std::ifstream("/proc/loadavg") >> load;
+  char text[256];
+  std::snprintf(text, sizeof text, "%s, %u cores, load %.2f", model.c_str(), std::thread::hardware_concurrency(), load);
+  return text;
+}
+
+}  // namespace bench

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+// Interleaved measurement: every case has a process of its own, one runs at a time, and they take turns round after round,
+// so that a machine whose speed drifts moves all of them alike. What counts is the ratio to the floor of the same round.
+namespace bench {
+
+struct Case {
+  std::string name;
+  std::string what;                                ///< a word or two for the table
+  std::function<void()> set_up = [] {};            ///< in the case's process, before its first round
+  std::function<void()> thread_set_up = [] {};     ///< in each further thread
+  std::function<void(std::uint64_t n)> run;        ///< n times what is measured
+  std::uint64_t times = 1;                         ///< rounds of this case are so many times as long
+  std::function<void()> between = [] {};           ///< after a round, not measured
+  std::function<std::string()> finish = [] { return std::string(); };  ///< a remark for the table
+};
+
+struct Options {
+  int rounds = 60;
+  std::uint64_t per_round = 20000;
+  int threads = 1;
+  std::string floor;  ///< name of the case that the others are divided by
+  std::string only;   ///< run only cases whose name has this in it, and the floor
+};
+
+struct Row {
+  std::string name, what, remark;
+  double min_ns = 0, median_ns = 0;
+  double ratio = 0, ratio_low = 0, ratio_high = 0;  ///< median, 10th and 90th percentile of the rounds' ratios
+};
+
+/// Runs the cases; a case that cannot start has a remark and no figures.
+std::vector<Row> measure(const std::vector<Case>& cases, const Options& options);
+/// A Markdown table.
+void print(const std::vector<Row>& rows, const Options& options);
+
+/// The body of a range that costs nothing and that the compiler may neither drop nor merge.
+#define BENCH_BODY asm volatile("" ::: "memory")
+#define BENCH_LOOP(STATEMENT)                 \
+  [](std::uint64_t n) {                       \
+    for (std::uint64_t i = 0; i < n; ++i) {   \
+      STATEMENT;                              \
+      BENCH_BODY;                             \
+    }                                         \
+  }
+
+/// 64 names that the compiler cannot see through.
+const std::string& run_time_name(std::uint64_t i);
+
+/// Pins the calling thread to a core, wrapping around.
+void pin_to_core(int core);
+
+/// One line about the machine: processor, cores, load.
+std::string machine();
+
+}  // namespace bench

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+// What one range costs the thread that marks it: begin and end, beside what no recorder can beat and beside other markers.
+//
+//   bench_hot_path [--rounds N] [--threads N] [--only TEXT]
+#include "common/cases.hpp"
+
+#include <rangefinder/range.hpp>
+#include <rangefinder/session.hpp>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#if RANGEFINDER_BENCH_NVTX
+#include <nvtx3/nvToolsExt.h>
+#endif
+
+namespace {
+
+using rangefinder::ProfileRange;
+
+// ---- the floor: two clock reads and one store of 24 bytes into memory that stays in the cache --------------------------
+
+struct Record {
+  std::uint64_t begin, end, name;
+};
+constexpr std::size_t kRing = 1 << 16;
+thread_local Record* ring = nullptr;
+thread_local std::uint64_t at = 0;
+
+void touch() {
+  ring = static_cast<Record*>(std::aligned_alloc(4096, kRing * sizeof(Record)));
+  std::memset(static_cast<void*>(ring), 1, kRing * sizeof(Record));
+}
+
+struct TwoReadsAndStore {
+  std::uint64_t begin = rangefinder::detail::read_ticks();
+  std::uint64_t name;
+  explicit TwoReadsAndStore(const char* n) : name(reinterpret_cast<std::uintptr_t>(n)) {}
+  ~TwoReadsAndStore() {
+    Record& record = ring[at++ & (kRing - 1)];
+    record.begin = begin;
+    record.end = rangefinder::detail::read_ticks();
+    record.name = name;
+  }
+};
+
+std::atomic<bool> off{false};
+struct Gate {
+  bool on = off.load(std::memory_order_relaxed);
+  Gate() {
+    if (__builtin_expect(on, 0)) touch();
+  }
+  ~Gate() {
+    if (__builtin_expect(on, 0)) touch();
+  }
+};
+
+// ---- ours ---------------------------------------------------------------------------------------------------------------
+
+std::unique_ptr<rangefinder::Session> session;
+std::string folder;
+
+void record(std::uint64_t memory_bytes) {
+  rangefinder::SessionOptions options;
+  options.output = folder + "/%p.rfcap";
+  options.cuda = false;
+  options.memory_bytes = memory_bytes;
+  session = std::make_unique<rangefinder::Session>(options);
+  if (!session->status().ok()) {
+    std::fprintf(stderr, "%s\n", session->status().error().message().c_str());
+    std::_Exit(3);
+  }
+}
+void record_with_room() { record(std::uint64_t{64} << 20); }
+void record_without_room() { record(std::uint64_t{8} << 20); }
+
+std::string stop() {
+  const std::string path = session->output();
+  (void)session->stop();
+  const rangefinder::CaptureHealth health = session->health();
+  ::unlink(path.c_str());
+  return health.dropped_ranges == 0 ? "none dropped" : std::to_string(health.dropped_ranges) + " dropped and counted";
+}
+
+const rangefinder::RangeName& kept_name() {
+  static const rangefinder::RangeName name{"static"};
+  return name;
+}
+
+std::vector<bench::Case> cases() {
+  std::vector<bench::Case> all;
+  const auto add = [&](const char* name, const char* what, std::function<void(std::uint64_t)> run) -> bench::Case& {
+    all.push_back({});
+    all.back().name = name;
+    all.back().what = what;
+    all.back().run = std::move(run);
+    return all.back();
+  };
+  const auto floor = [&](const char* name, const char* what, std::function<void(std::uint64_t)> run) {
+    bench::Case& added = add(name, what, std::move(run));
+    added.set_up = added.thread_set_up = touch;
+  };
+  const auto recording = [&](const char* name, const char* what, std::function<void(std::uint64_t)> run, bool room = true) {
+    bench::Case& added = add(name, what, std::move(run));
+    added.set_up = room ? record_with_room : record_without_room;
+    added.finish = stop;
+    // Within the bound: the drain empties the blocks between rounds, as it does between the steps of a program.
+    if (room) added.between = [] { ::usleep(2000); };
+  };
+  add("floor/empty loop", "floor", BENCH_LOOP(;));
+  add("floor/relaxed load", "off", BENCH_LOOP(const Gate gate));
+  floor("floor/two clock reads + 24 B", "recording", BENCH_LOOP(const TwoReadsAndStore r("x"); BENCH_BODY));
+  add("rangefinder/off", "off", BENCH_LOOP(const ProfileRange r("static"); BENCH_BODY));
+  recording("rangefinder/literal", "recording", BENCH_LOOP(const ProfileRange r("static"); BENCH_BODY));
+  recording("rangefinder/RangeName", "recording", BENCH_LOOP(const ProfileRange r(kept_name()); BENCH_BODY));
+  recording("rangefinder/run-time name", "recording", BENCH_LOOP(const ProfileRange r(bench::run_time_name(i)); BENCH_BODY));
+  recording("rangefinder/payload", "recording", BENCH_LOOP(const ProfileRange r("static", i); BENCH_BODY));
+  recording("rangefinder/past the memory bound", "dropping", BENCH_LOOP(const ProfileRange r("static"); BENCH_BODY), false);
+  all.back().times = 50;  // a million in a row: no drain keeps up with that in 8 MiB
+#if RANGEFINDER_BENCH_NVTX
+  add("NVTX/push and pop", "no tool", BENCH_LOOP(nvtxRangePushA("static"); BENCH_BODY; nvtxRangePop()));
+#endif
+  return all;
+}
+
+}  // namespace
+
+#if RANGEFINDER_BENCH_TORCH
+std::vector<bench::Case> torch_cases();
+#endif
+
+int main(int argc, char** argv) {
+  bench::Options options;
+  options.floor = "floor/two clock reads + 24 B";
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string option = argv[i];
+    if (option == "--rounds") options.rounds = std::atoi(argv[i + 1]);
+    else if (option == "--threads") options.threads = std::atoi(argv[i + 1]);
+    else if (option == "--only") options.only = argv[i + 1];
+    else return std::fprintf(stderr, "bench_hot_path [--rounds N] [--threads N] [--only TEXT]\n"), 2;
+  }
+  char made[] = "/tmp/rangefinder-bench-XXXXXX";
+  if (::mkdtemp(made) == nullptr) return 3;
+  folder = made;
+  std::vector<bench::Case> all = cases();
+#if RANGEFINDER_BENCH_TORCH
+  for (bench::Case& added : torch_cases()) all.push_back(std::move(added));
+#endif
+  std::printf("hot path: %s\n", bench::machine().c_str());
+  const bool both = options.threads == 1 && options.only.empty();
+  bench::print(bench::measure(all, options), options);
+  if (both) {
+    options.threads = 2;
+    bench::print(bench::measure(all, options), options);
+  }
+  ::rmdir(made);
+  return 0;
+}

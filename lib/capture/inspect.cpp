@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include "capture/capture_reader.hpp"
+
+#include <rangefinder/capture.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+namespace rangefinder {
+namespace {
+
+using capture::CaptureReader;
+using format::ChunkKind;
+
+const char* kind_name(std::uint16_t kind) noexcept {
+  switch (static_cast<ChunkKind>(kind)) {
+    case ChunkKind::kMeta: return "metadata";
+    case ChunkKind::kNames: return "names";
+    case ChunkKind::kThreads: return "threads";
+    case ChunkKind::kClock: return "clock points";
+    case ChunkKind::kHostEvents: return "host events";
+    case ChunkKind::kKernels: return "kernels";
+    case ChunkKind::kMemcpys: return "copies";
+    case ChunkKind::kMemsets: return "memsets";
+    case ChunkKind::kApiCalls: return "API calls";
+    case ChunkKind::kSyncs: return "synchronisations";
+    case ChunkKind::kOverheads: return "profiling overhead";
+    case ChunkKind::kDevices: return "devices";
+    case ChunkKind::kContexts: return "contexts";
+    case ChunkKind::kStreams: return "streams";
+    case ChunkKind::kHealth: return "health";
+    case ChunkKind::kWindows: return "windows";
+    case ChunkKind::kEnd: return "end";
+  }
+  return "of a newer version";
+}
+
+std::string clock_text(const format::FileHeader& header) {
+  const char* name = "unknown";
+  switch (static_cast<clock::ClockKind>(header.clock_kind)) {
+    case clock::ClockKind::kTsc: name = "TSC"; break;
+    case clock::ClockKind::kMonotonic: return "CLOCK_MONOTONIC";
+    case clock::ClockKind::kCounter: name = "virtual counter"; break;
+    case clock::ClockKind::kManual: return "test clock";
+  }
+  char text[64];
+  std::snprintf(text, sizeof text, "%s at %llu.%03llu MHz", name, static_cast<unsigned long long>(header.ticks_per_second / 1'000'000),
+                static_cast<unsigned long long>(header.ticks_per_second / 1'000 % 1'000));
+  return text;
+}
+
+std::int64_t last_time(const CaptureReader& reader) {
+  std::int64_t last = reader.header().start_monotonic_ns;
+  for (const capture::ChunkEntry& entry : reader.chunks()) {
+    if (static_cast<ChunkKind>(entry.header.kind) == ChunkKind::kHostEvents)
+      last = std::max(last, reader.monotonic_of_ticks(entry.header.last));
+  }
+  for (const format::WindowRow& window : reader.windows()) last = std::max(last, reader.monotonic_of_ticks(std::max(window.begin_ticks, window.end_ticks)));
+  return last;
+}
+
+std::vector<CaptureContent> contents(const CaptureReader& reader) {
+  std::map<std::uint16_t, CaptureContent> by_kind;
+  for (const capture::ChunkEntry& entry : reader.chunks()) {
+    CaptureContent& content = by_kind[entry.header.kind];
+    content.kind = kind_name(entry.header.kind);
+    content.chunks += 1;
+    content.rows += entry.header.rows;
+    content.bytes += sizeof entry.header + entry.header.payload_bytes;
+  }
+  std::vector<CaptureContent> out;
+  for (auto& [kind, content] : by_kind) out.push_back(std::move(content));
+  return out;
+}
+
+}  // namespace
+
+Result<CaptureInfo> inspect_capture(const std::string& path, bool deep) {
+  Result<CaptureReader> reader = CaptureReader::open(path);
+  if (!reader) return std::move(reader).error();
+  if (deep) {
+    capture::CaptureVisitor nothing;
+    if (Status status = reader->visit(nothing); !status) return std::move(status).error();
+  }
+  const format::FileHeader& header = reader->header();
+  CaptureInfo info;
+  info.path = path;
+  info.format_major = header.major;
+  info.format_minor = header.minor;
+  info.file_bytes = reader->file_bytes();
+  info.pid = header.pid;
+  info.start_realtime_ns = header.start_realtime_ns;
+  info.duration_ns = last_time(*reader) - header.start_monotonic_ns;
+  info.clock = clock_text(header);
+  info.clock_error_ns = reader->clock().error_bound_ns();
+  info.ended_cleanly = reader->ended_cleanly();
+  info.flight_recorder = (header.flags & format::kFlagRing) != 0;
+  info.simulated = (header.flags & format::kFlagSimulated) != 0 || reader->metadata("simulated") == "yes";
+  info.device_state = reader->metadata("device_state");
+  info.threads = static_cast<std::uint32_t>(reader->threads().size());
+  info.devices = static_cast<std::uint32_t>(reader->devices().size());
+  info.names = reader->name_count();
+  info.content = contents(*reader);
+  info.metadata = reader->metadata();
+  info.health = reader->health();
+  for (const capture::Finding& finding : reader->findings()) info.findings.push_back({finding.offset, finding.bytes, finding.text});
+  return info;
+}
+
+}  // namespace rangefinder

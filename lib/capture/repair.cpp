@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+#include "base/compress.hpp"
+#include "base/file.hpp"
+#include "capture/capture_reader.hpp"
+
+#include <rangefinder/capture.hpp>
+
+#include <algorithm>
+
+namespace rangefinder {
+namespace {
+
+using capture::CaptureReader;
+using format::ChunkKind;
+
+/// Appends chunks to the new file, numbered anew.
+class Rewriter {
+ public:
+  explicit Rewriter(base::AtomicFile& file) : file_(file) {}
+
+  Status copy(const format::ChunkView& chunk) {
+    records_ += is_event(chunk.header) ? chunk.header.rows : 0;
+    return put(chunk.header, chunk.payload);
+  }
+
+  Status add(ChunkKind kind, std::uint32_t rows, std::uint64_t subject = 0, std::uint64_t first = 0, std::uint64_t last = 0) {
+    base::Bytes payload;
+    columns.finish(payload);
+    format::ChunkHeader header{};
+    header.kind = static_cast<std::uint16_t>(kind);
+    header.rows = rows;
+    header.subject = subject;
+    header.first = first;
+    header.last = last;
+    records_ += is_event(header) ? rows : 0;
+    return put(header, payload);
+  }
+
+  std::uint64_t records() const noexcept { return records_; }
+
+ private:
+  static bool is_event(const format::ChunkHeader& header) noexcept {
+    const auto kind = static_cast<ChunkKind>(header.kind);
+    return kind >= ChunkKind::kHostEvents && kind <= ChunkKind::kOverheads;
+  }
+  Status put(format::ChunkHeader header, base::ByteView payload) {
+    header.sequence = sequence_++;
+    buffer_.clear();
+    format::append_chunk(buffer_, header, payload);
+    return file_.write(buffer_);
+  }
+
+  base::AtomicFile& file_;
+  base::Compressor compressor_;
+  base::Bytes buffer_;
+  std::uint64_t sequence_ = 0;
+  std::uint64_t records_ = 0;
+
+ public:
+  format::ColumnWriter columns{compressor_};
+};
+
+Status add_names(const CaptureReader& reader, Rewriter& out) {
+  std::vector<format::TextRow> rows;
+  for (std::uint32_t id = 1; id < reader.name_count(); ++id) {
+    if (!reader.name(id).empty()) rows.push_back({id, {}, std::string(reader.name(id))});
+  }
+  if (rows.empty()) return {};
+  format::pack_text(rows, out.columns);
+  return out.add(ChunkKind::kNames, static_cast<std::uint32_t>(rows.size()));
+}
+
+Status add_health(const CaptureReader& reader, Rewriter& out) {
+  std::vector<format::HealthRow> rows;
+  for (const CaptureHealth::Entry& entry : reader.health().entries()) {
+    if (entry.count != 0) rows.push_back({entry.number, entry.count});
+  }
+  if (rows.empty()) return {};
+  format::pack_rows<format::HealthRow>(rows, out.columns);
+  return out.add(ChunkKind::kHealth, static_cast<std::uint32_t>(rows.size()));
+}
+
+Status add_live(const CaptureReader& reader, Rewriter& out) {
+  Status status;
+  if (!reader.live_events().empty()) {
+    format::pack_rows<format::ThreadRow>(reader.threads(), out.columns);
+    status = out.add(ChunkKind::kThreads, static_cast<std::uint32_t>(reader.threads().size()));
+  }
+  format::HostEventPacker packer;
+  for (const format::HostEvents& events : reader.live_events()) {
+    if (!status.ok()) return status;
+    const auto [first, last] = format::tick_span(events.records);
+    packer.pack(events.run, events.records, out.columns);
+    status = out.add(ChunkKind::kHostEvents, static_cast<std::uint32_t>(events.records.size()), events.run.thread, first, last);
+  }
+  return status;
+}
+
+}  // namespace
+
+Result<std::uint64_t> repair_capture(const std::string& damaged, const std::string& repaired, bool replace) {
+  Result<CaptureReader> reader = CaptureReader::open(damaged);
+  if (!reader) return std::move(reader).error();
+  Result<base::AtomicFile> file = base::AtomicFile::create(repaired, replace);
+  if (!file) return std::move(file).error();
+  const format::FileHeader header = format::sealed(reader->header());
+  Status status = file->write(std::as_bytes(std::span(&header, 1)));
+  Rewriter out(*file);
+  // Names first and all at once: those that only the live file held stand before the records that need them.
+  if (status.ok()) status = add_names(*reader, out);
+  for (const capture::ChunkEntry& entry : reader->chunks()) {
+    const auto kind = static_cast<ChunkKind>(entry.header.kind);
+    if (kind == ChunkKind::kNames || kind == ChunkKind::kEnd || kind == ChunkKind::kHealth) continue;
+    Result<format::ChunkView> chunk = reader->read(entry);
+    if (status.ok() && chunk.ok()) status = out.copy(*chunk);
+  }
+  if (status.ok()) status = add_live(*reader, out);
+  if (status.ok()) status = add_health(*reader, out);
+  if (status.ok()) status = out.add(ChunkKind::kEnd, 0);
+  if (status.ok()) status = file->commit();
+  if (!status.ok()) return std::move(status).error().with_context("repair");
+  return out.records();
+}
+
+}  // namespace rangefinder
