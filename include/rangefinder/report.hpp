@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rangefinder/projection.hpp>
+#include <rangefinder/result.hpp>
+#include <rangefinder/timeline.hpp>
+#include <rangefinder/visibility.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rangefinder {
+
+enum class ReportFormat : std::uint8_t {
+  kText,  ///< aligned columns for people; times in readable units
+  kCsv,   ///< RFC 4180; exact numbers, units in the header
+  kJson,  ///< one object with schema_version, columns, rows, account and health; exact numbers
+};
+
+/// What to show of a timeline, and how.
+struct ReportOptions {
+  /// One of report_views(), for example "ranges", "tree", "kernels", "nvtx_gpu_proj_sum:base".
+  std::string view = "ranges";
+  ReportFormat format = ReportFormat::kText;
+  /// A row an instance instead of one a name, in the views that have both.
+  bool instances = false;
+  /// Rows whose name contains this, or matches it where `filter_is_regex`.
+  std::string filter;
+  bool filter_is_regex = false;
+  /// Column to sort by; "+" or "-" in front for up or down. Empty: the view's own order.
+  std::string sort;
+  /// At most so many rows; 0: all.
+  std::size_t top = 0;
+  ProjectionOptions projection;
+
+  // Text only.
+  bool utf8 = true;
+  bool colour = false;
+  std::size_t width = 0;  ///< columns of the terminal; 0: no limit
+};
+
+struct ReportViewInfo {
+  std::string_view name;
+  std::string_view description;
+  bool nsight_compatible;  ///< equals Nsight Systems' report of that name, warts and all
+};
+
+/// Every view, in the order in which they are listed.
+RANGEFINDER_EXPORT std::vector<ReportViewInfo> report_views();
+
+/// Writes a report through `sink`, which returns false to stop (kIo then). Text and JSON end with the account of all
+/// device time and with what the recording lost.
+///
+/// Errors: kNotFound for an unknown view, with the nearest name; kInvalidArgument for a broken expression or column.
+RANGEFINDER_EXPORT Status write_report(const Timeline& timeline, const ReportOptions& options,
+                                       const std::function<bool(std::string_view)>& sink);
+
+/// The report of a file (see load_timeline) as text.
+RANGEFINDER_EXPORT Result<std::string> report(const std::string& path, const ReportOptions& options = {});
+
+}  // namespace rangefinder

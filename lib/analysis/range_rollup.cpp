@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/range_rollup.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+
+namespace rangefinder::analysis {
+namespace {
+
+void add(DeviceFigures& total, const DeviceFigures& one) noexcept {
+  if (one.gpu_ops == 0) return;
+  total.first_ns = total.gpu_ops == 0 ? one.first_ns : std::min(total.first_ns, one.first_ns);
+  total.last_ns = total.gpu_ops == 0 ? one.last_ns : std::max(total.last_ns, one.last_ns);
+  total.gpu_ops += one.gpu_ops;
+  total.gpu_sum_ns += one.gpu_sum_ns;
+  total.gpu_busy_ns += one.gpu_busy_ns;
+  total.any_busy_ns += one.any_busy_ns;
+  total.bytes += one.bytes;
+  total.launch_delay_ns += one.launch_delay_ns;
+}
+
+class Rollup {
+ public:
+  Rollup(const Timeline& timeline, const Projection& projection, GroupBy group_by)
+      : timeline_(timeline), projection_(projection), by_path_(group_by == GroupBy::kPath), group_of_(timeline.ranges.size(), kNone) {}
+
+  void take(RangeIndex range) {
+    const std::uint32_t group = group_of(range);
+    group_of_[range] = group;
+    RangeGroup& total = groups_[group];
+    const RangeTable& ranges = timeline_.ranges;
+    add(total.exclusive, projection_.exclusive[range]);
+    total.count += 1;
+    total.unfinished += (ranges.flags[range] & kUnfinished) != 0 ? 1 : 0;
+    if (!by_path_ && inside_its_like(range)) return;
+    const std::int64_t host = ranges.end_ns[range] - ranges.begin_ns[range];
+    total.host_min_ns = total.host_ns == 0 && total.count == 1 ? host : std::min(total.host_min_ns, host);
+    total.host_max_ns = std::max(total.host_max_ns, host);
+    total.host_ns += host;
+    const DeviceFigures& inclusive = projection_.inclusive[range];
+    add(total.inclusive, inclusive);
+    if (inclusive.gpu_ops != 0) total.span_ns += inclusive.gpu_span_ns();
+  }
+
+  std::vector<RangeGroup> groups() && { return std::move(groups_); }
+
+ private:
+  std::uint32_t group_of(RangeIndex range) {
+    const RangeIndex parent = projection_.parent[range];
+    const std::uint32_t parent_group = by_path_ && parent != kNone ? group_of_[parent] : kNone;
+    const StringId name = timeline_.ranges.name[range];
+    const std::uint64_t key = std::uint64_t{parent_group} << 32 | static_cast<std::uint32_t>(name);
+    const auto [found, added] = by_key_.try_emplace(key, static_cast<std::uint32_t>(groups_.size()));
+    if (added) {
+      RangeGroup group;
+      group.name = name;
+      group.parent = parent_group;
+      group.depth = parent_group == kNone ? 0 : groups_[parent_group].depth + 1;
+      groups_.push_back(group);
+    }
+    return found->second;
+  }
+
+  bool inside_its_like(RangeIndex range) const noexcept {
+    const StringId name = timeline_.ranges.name[range];
+    for (RangeIndex up = projection_.parent[range]; up != kNone; up = projection_.parent[up]) {
+      if (timeline_.ranges.name[up] == name) return true;
+    }
+    return false;
+  }
+
+  const Timeline& timeline_;
+  const Projection& projection_;
+  bool by_path_;
+  std::vector<std::uint32_t> group_of_;
+  std::vector<RangeGroup> groups_;
+  std::unordered_map<std::uint64_t, std::uint32_t> by_key_;
+};
+
+}  // namespace
+
+bool takes_part(RangeKind kind, const ProjectionOptions& options) noexcept {
+  return (kind == RangeKind::kAnnotation && options.annotations) || (kind == RangeKind::kOperator && options.operators);
+}
+
+std::vector<RangeGroup> roll_up_ranges(const Timeline& timeline, const Projection& projection, const ProjectionOptions& options,
+                                       GroupBy group_by) {
+  // By begin, outer ranges first, so that a range finds the group of its parent.
+  const RangeTable& ranges = timeline.ranges;
+  std::vector<RangeIndex> order;
+  order.reserve(ranges.size());
+  for (RangeIndex range = 0; range < ranges.size(); ++range) {
+    if (takes_part(ranges.kind[range], options)) order.push_back(range);
+  }
+  const auto before = [&](RangeIndex a, RangeIndex b) {
+    if (ranges.begin_ns[a] != ranges.begin_ns[b]) return ranges.begin_ns[a] < ranges.begin_ns[b];
+    return projection.depth[a] < projection.depth[b];
+  };
+  if (!std::is_sorted(order.begin(), order.end(), before)) std::stable_sort(order.begin(), order.end(), before);
+  Rollup rollup(timeline, projection, group_by);
+  for (const RangeIndex range : order) rollup.take(range);
+  return std::move(rollup).groups();
+}
+
+std::string group_path(const Timeline& timeline, const std::vector<RangeGroup>& groups, std::uint32_t group) {
+  std::string path(timeline.text(groups[group].name));
+  for (std::uint32_t up = groups[group].parent; up != kNone; up = groups[up].parent)
+    path.insert(0, std::string(timeline.text(groups[up].name)) + "/");
+  return path;
+}
+
+std::string range_path(const Timeline& timeline, const Projection& projection, RangeIndex range) {
+  std::string path(timeline.text(timeline.ranges.name[range]));
+  for (RangeIndex up = projection.parent[range]; up != kNone; up = projection.parent[up])
+    path.insert(0, std::string(timeline.text(timeline.ranges.name[up])) + "/");
+  return path;
+}
+
+}  // namespace rangefinder::analysis

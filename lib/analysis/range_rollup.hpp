@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rangefinder/projection.hpp>
+#include <rangefinder/timeline.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rangefinder::analysis {
+
+/// Ranges with something in common, their figures added up.
+struct RangeGroup {
+  StringId name = StringId::kEmpty;
+  std::uint32_t parent = kNone;  ///< group of the enclosing ranges; kNone at the top, and always when grouped by name
+  std::uint32_t depth = 0;
+  std::uint64_t count = 0;
+  std::int64_t host_ns = 0;
+  std::int64_t host_min_ns = 0;
+  std::int64_t host_max_ns = 0;
+  DeviceFigures inclusive;       ///< first_ns and last_ns: of all instances together
+  DeviceFigures exclusive;
+  std::int64_t span_ns = 0;      ///< last end - first begin of each instance, added up
+  std::uint64_t unfinished = 0;  ///< instances that were open when the recording stopped
+};
+
+enum class GroupBy : std::uint8_t {
+  kName,  ///< one group a name. A range inside one of its own name adds nothing to the inclusive figures: it is in them
+  kPath,  ///< one group a path of names from the outermost range; a tree
+};
+
+/// Groups in the order of the first range of each; with kPath, parents before children.
+///
+/// Host and device times of instances are added: where instances run at the same time on several threads, the sum can be
+/// more than the time that passed.
+std::vector<RangeGroup> roll_up_ranges(const Timeline& timeline, const Projection& projection, const ProjectionOptions& options,
+                                       GroupBy group_by);
+
+/// "step/forward/layer.0".
+std::string group_path(const Timeline& timeline, const std::vector<RangeGroup>& groups, std::uint32_t group);
+/// The same of one range.
+std::string range_path(const Timeline& timeline, const Projection& projection, RangeIndex range);
+
+/// Whether ranges of that kind take part in a projection.
+bool takes_part(RangeKind kind, const ProjectionOptions& options) noexcept;
+
+}  // namespace rangefinder::analysis

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "cli/terminal.hpp"
+
+#include <rangefinder/result.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+namespace rangefinder::cli {
+
+/// Options that every verb has.
+struct Common {
+  Terminal terminal;
+  When colour = When::kAuto;
+  bool json = false;
+  bool quiet = false;
+  bool no_progress = false;
+  bool strict = false;
+
+  bool shows_progress() const noexcept { return !quiet && !no_progress; }
+};
+
+/// Adds --json, -q, --color, --no-progress and --strict.
+void add_common(CLI::App& verb, Common& common);
+
+/// Each adds its verb; `result` gets the exit code when the verb is the one that ran.
+void add_report(CLI::App& app, Common& common, int& result);
+void add_export(CLI::App& app, Common& common, int& result);
+void add_info(CLI::App& app, Common& common, int& result);
+void add_check(CLI::App& app, Common& common, int& result);
+void add_doctor(CLI::App& app, Common& common, int& result);
+void add_completion(CLI::App& app, Common& common, int& result);
+
+/// Prints the error and gives the exit code that goes with it.
+int fail(const Error& error);
+
+/// Writes to stdout; false when nobody reads any more.
+bool write_stdout(std::string_view text);
+
+}  // namespace rangefinder::cli

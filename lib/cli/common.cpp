@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#include "cli/command.hpp"
+
+#include <cstdio>
+#include <map>
+
+namespace rangefinder::cli {
+
+void add_common(CLI::App& verb, Common& common) {
+  const std::map<std::string, When> when{{"auto", When::kAuto}, {"always", When::kAlways}, {"never", When::kNever}};
+  verb.add_flag("--json", common.json, "Print JSON with a schema_version")->group("Output");
+  verb.add_flag("-q,--quiet", common.quiet, "Print nothing but the result")->group("Output");
+  verb.add_flag("--no-progress", common.no_progress, "Do not show how far a long read has come")->group("Output");
+  verb.add_option("--color", common.colour, "auto, always or never (default auto; NO_COLOR turns auto off)")
+      ->transform(CLI::CheckedTransformer(when))
+      ->type_name("WHEN")
+      ->group("Output");
+  verb.add_flag("--strict", common.strict, "Treat damaged or incomplete input as an error (exit code 3)");
+}
+
+int fail(const Error& error) {
+  complain(error.message());
+  switch (error.code()) {
+    case ErrorCode::kIncomplete: return kIncomplete;
+    case ErrorCode::kInternal: return kInternal;
+    default: return kUsage;
+  }
+}
+
+bool write_stdout(std::string_view text) { return std::fwrite(text.data(), 1, text.size(), stdout) == text.size(); }
+
+}  // namespace rangefinder::cli

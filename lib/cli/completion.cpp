@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+#include "cli/command.hpp"
+
+#include <rangefinder/report.hpp>
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rangefinder::cli {
+namespace {
+
+/// A verb and its options, taken from the parser, so that completion never lags behind.
+struct Verb {
+  std::string name;
+  std::string description;
+  std::vector<const CLI::Option*> options;
+};
+
+std::vector<Verb> verbs_of(const CLI::App& app) {
+  std::vector<Verb> verbs;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (verb->get_group().empty()) continue;  // hidden
+    Verb entry{verb->get_name(), verb->get_description(), {}};
+    for (const CLI::Option* option : verb->get_options()) {
+      if (option->nonpositional()) entry.options.push_back(option);
+    }
+    verbs.push_back(std::move(entry));
+  }
+  return verbs;
+}
+
+std::vector<std::string> spellings(const CLI::Option& option) {
+  std::vector<std::string> out;
+  for (const std::string& name : option.get_snames()) out.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) out.push_back("--" + name);
+  return out;
+}
+
+std::string view_names() {
+  std::string out;
+  for (const ReportViewInfo& view : report_views()) out += (out.empty() ? "" : " ") + std::string(view.name);
+  return out;
+}
+
+/// Words that an option takes; empty for a free value.
+std::string values_of(const CLI::Option& option) {
+  const std::string name = option.get_lnames().empty() ? "" : option.get_lnames().front();
+  if (name == "view") return view_names();
+  if (name == "color") return "auto always never";
+  if (name == "attribute") return "auto launch";
+  if (name == "ranges") return "annotations operators both";
+  return {};
+}
+
+std::string quoted(const std::string& text) {
+  std::string out;
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out;
+}
+
+std::string bash(const std::vector<Verb>& verbs) {
+  std::string names, cases;
+  for (const Verb& verb : verbs) {
+    names += (names.empty() ? "" : " ") + verb.name;
+    std::string options;
+    for (const CLI::Option* option : verb.options) {
+      for (const std::string& spelling : spellings(*option)) options += (options.empty() ? "" : " ") + spelling;
+      if (const std::string values = values_of(*option); !values.empty())
+        cases += fmt::format("    {}:--{}) COMPREPLY=($(compgen -W '{}' -- \"$word\")); return;;\n", verb.name, option->get_lnames().front(), values);
+    }
+    cases += fmt::format("    {}:*) [[ $word == -* ]] && {{ COMPREPLY=($(compgen -W '{}' -- \"$word\")); return; }};;\n", verb.name, options);
+  }
+  return fmt::format(
+      "_rangefinder() {{\n"
+      "  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} verb=${{COMP_WORDS[1]}}\n"
+      "  COMPREPLY=()\n"
+      "  if [[ $COMP_CWORD == 1 ]]; then COMPREPLY=($(compgen -W '{} --help --version' -- \"$word\")); return; fi\n"
+      "  case $verb:$before in\n{}  esac\n"
+      "  COMPREPLY=($(compgen -f -- \"$word\"))\n"
+      "}}\n"
+      "complete -o filenames -F _rangefinder rangefinder\n",
+      names, cases);
+}
+
+std::string zsh(const std::vector<Verb>& verbs) {
+  std::string names, cases;
+  for (const Verb& verb : verbs) {
+    names += fmt::format("    '{}:{}'\n", verb.name, quoted(verb.description));
+    cases += fmt::format("    {})\n      _arguments", verb.name);
+    for (const CLI::Option* option : verb.options) {
+      const std::string values = values_of(*option);
+      const std::string argument = option->get_expected_max() == 0 ? "" : values.empty() ? ":value:_files" : fmt::format(":value:({})", values);
+      for (const std::string& spelling : spellings(*option)) {
+        std::string description = quoted(option->get_description());
+        for (const char c : {'[', ']'}) {
+          for (std::size_t at = 0; (at = description.find(c, at)) != std::string::npos; at += 2) description.insert(at, "\\");
+        }
+        cases += fmt::format(" \\\n        '{}[{}]{}'", spelling, description, argument);
+      }
+    }
+    cases += " \\\n        '*:file:_files'\n      ;;\n";
+  }
+  return fmt::format(
+      "#compdef rangefinder\n"
+      "_rangefinder() {{\n"
+      "  local -a verbs=(\n{}  )\n"
+      "  if (( CURRENT == 2 )); then _describe verb verbs; return; fi\n"
+      "  local verb=$words[2]\n"
+      "  shift words; (( CURRENT-- ))\n"
+      "  case $verb in\n{}  esac\n"
+      "}}\n"
+      "compdef _rangefinder rangefinder\n",
+      names, cases);
+}
+
+std::string fish(const std::vector<Verb>& verbs) {
+  std::string out = "complete -c rangefinder -f\n";
+  for (const Verb& verb : verbs) {
+    out += fmt::format("complete -c rangefinder -n __fish_use_subcommand -a {} -d '{}'\n", verb.name, quoted(verb.description));
+    const std::string condition = fmt::format("-n '__fish_seen_subcommand_from {}'", verb.name);
+    out += fmt::format("complete -c rangefinder {} -F\n", condition);
+    for (const CLI::Option* option : verb.options) {
+      std::string line = fmt::format("complete -c rangefinder {}", condition);
+      for (const std::string& name : option->get_snames()) line += " -s " + name;
+      for (const std::string& name : option->get_lnames()) line += " -l " + name;
+      if (option->get_expected_max() != 0) line += " -r";
+      if (const std::string values = values_of(*option); !values.empty()) line += fmt::format(" -f -a '{}'", values);
+      out += line + fmt::format(" -d '{}'\n", quoted(option->get_description()));
+    }
+  }
+  return out;
+}
+
+std::string roff(const std::string& text) {
+  std::string out;
+  for (const char c : text) out += c == '-' ? std::string("\\-") : c == '\\' ? std::string("\\e") : std::string(1, c);
+  return out;
+}
+
+std::string man_page(const CLI::App& app, const std::vector<Verb>& verbs) {
+  std::string out = ".TH RANGEFINDER 1\n.SH NAME\nrangefinder \\- GPU time on the ranges of your code\n.SH SYNOPSIS\n";
+  for (const Verb& verb : verbs) out += fmt::format(".B rangefinder {}\n[options] ...\n.br\n", verb.name);
+  out += ".SH DESCRIPTION\n" + roff(app.get_description()) +
+         ".\nReads captures of programs that link the library, traces of torch.profiler, and SQLite exports of Nsight Systems.\n";
+  for (const Verb& verb : verbs) {
+    out += fmt::format(".SH {}\n{}.\n", verb.name, roff(verb.description));
+    for (const CLI::Option* option : verb.options) {
+      std::string names;
+      for (const std::string& spelling : spellings(*option)) names += (names.empty() ? "" : ", ") + spelling;
+      const std::string value = option->get_expected_max() == 0 ? "" : " \\fI" + roff(option->get_type_name()) + "\\fR";
+      out += fmt::format(".TP\n\\fB{}\\fR{}\n{}\n", roff(names), value, roff(option->get_description()));
+    }
+  }
+  return out +
+         ".SH EXIT STATUS\n.TP\n0\nsuccess\n.TP\n1\na check found something\n.TP\n2\nwrong use, or input that cannot be read\n"
+         ".TP\n3\nthe input is incomplete, with \\-\\-strict only\n.TP\n70\nan internal error\n"
+         ".SH ENVIRONMENT\n.TP\nNO_COLOR\nany value turns colour off\n.TP\nCOLUMNS\nthe width of tables\n"
+         ".TP\nRANGEFINDER_CONFIG, RANGEFINDER_DISABLE, RANGEFINDER_LOG\nsteer recording in programs that link the library\n";
+}
+
+}  // namespace
+
+void add_completion(CLI::App& app, Common&, int& result) {
+  auto shell = std::make_shared<std::string>();
+  CLI::App* verb = app.add_subcommand("completion", "Print a completion script for a shell");
+  verb->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  verb->callback([&app, &result, shell] {
+    const std::vector<Verb> verbs = verbs_of(app);
+    write_stdout(*shell == "bash" ? bash(verbs) : *shell == "zsh" ? zsh(verbs) : fish(verbs));
+    result = kSuccess;
+  });
+  // For the build, which installs what it prints.
+  CLI::App* man = app.add_subcommand("man", "Print the manual page")->group("");
+  man->callback([&app, &result] {
+    write_stdout(man_page(app, verbs_of(app)));
+    result = kSuccess;
+  });
+}
+
+}  // namespace rangefinder::cli

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "base/text.hpp"
+#include "cli/command.hpp"
+
+#include <rangefinder/exporters.hpp>
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <memory>
+
+namespace rangefinder::cli {
+namespace {
+
+struct Arguments {
+  std::string input;
+  std::string output;
+  std::string format = "chrome";
+  bool force = false;
+  ChromeExportOptions chrome;
+  bool no_api = false;
+  bool no_counters = false;
+  bool no_projected = false;
+};
+
+int run(const Common& common, const Arguments& arguments) {
+  ChromeExportOptions options = arguments.chrome;
+  options.replace = arguments.force;
+  options.api_calls = !arguments.no_api;
+  options.counters = !arguments.no_counters;
+  options.exclusive_ranges = options.inclusive_ranges = !arguments.no_projected;
+  Progress progress(common.terminal, common.shows_progress(), "exporting " + arguments.input);
+  options.progress = Progress::update;
+  options.progress_user = &progress;
+  ChromeExportReport report;
+  if (Status status = export_chrome_trace(arguments.input, arguments.output, options, &report); !status.ok()) return fail(status.error());
+  if (arguments.output == "-") return kSuccess;
+  if (common.json) {
+    std::string name;
+    base::append_json_string(name, arguments.output);
+    write_stdout(fmt::format("{{\"schema_version\":1,\"output\":{},\"events\":{},\"json_bytes\":{},\"output_bytes\":{},\"overlapping\":{},\"left_out\":{}}}\n",
+                             name, report.events, report.json_bytes, report.output_bytes, report.overlapping, report.left_out));
+  } else if (!common.quiet) {
+    write_stdout(fmt::format("{}: {} events, {} bytes\n", base::printable(arguments.output), base::with_thousands(report.events),
+                             base::with_thousands(report.output_bytes)));
+    for (const std::string& note : report.notes) write_stdout("note: " + base::printable(note) + "\n");
+  }
+  return kSuccess;
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, Common& common, int& result) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* verb = app.add_subcommand("export", "Write a trace for other tools");
+  verb->add_option("FILE", arguments->input, "A capture, a folder of captures, a trace or an export")->required();
+  verb->add_option("-o,--output", arguments->output, "The file to write; .gz compresses; - is stdout. Viewers expect NAME.pt.trace.json[.gz]")
+      ->required()
+      ->type_name("OUT");
+  verb->add_option("--format", arguments->format, "chrome: the JSON that chrome://tracing, Perfetto, TensorBoard and HTA read (default)")
+      ->check(CLI::IsMember({"chrome"}))
+      ->type_name("FORMAT");
+  verb->add_flag("--force", arguments->force, "Replace OUT if it exists");
+  verb->add_flag("--pretty", arguments->chrome.pretty, "Indent, for people to read");
+  verb->add_flag("--no-api", arguments->no_api, "Leave out CUDA API calls");
+  verb->add_flag("--no-counters", arguments->no_counters, "Leave out counters");
+  verb->add_flag("--no-projected", arguments->no_projected, "Leave out the ranges' rows on the device");
+  add_common(*verb, common);
+  verb->callback([&common, &result, arguments] { result = run(common, *arguments); });
+}
+
+}  // namespace rangefinder::cli

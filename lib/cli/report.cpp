@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#include "cli/command.hpp"
+
+#include <rangefinder/report.hpp>
+
+#include <cstdio>
+#include <memory>
+
+namespace rangefinder::cli {
+namespace {
+
+struct Arguments {
+  std::string input;
+  ReportOptions report;
+  bool csv = false;
+  bool ascii = false;
+  std::string kinds = "annotations";
+};
+
+int list_views() {
+  for (const ReportViewInfo& view : report_views())
+    std::printf("%-24.*s %.*s\n", static_cast<int>(view.name.size()), view.name.data(), static_cast<int>(view.description.size()), view.description.data());
+  return kSuccess;
+}
+
+int run(const Common& common, Arguments arguments) {
+  if (arguments.report.view == "help") return list_views();
+  if (arguments.input.empty()) {
+    complain("report: which file? A capture, a folder of captures, a torch.profiler trace or an Nsight SQLite export");
+    return kUsage;
+  }
+  ReportOptions& options = arguments.report;
+  options.format = common.json ? ReportFormat::kJson : arguments.csv ? ReportFormat::kCsv : ReportFormat::kText;
+  options.projection.annotations = arguments.kinds != "operators";
+  options.projection.operators = arguments.kinds != "annotations";
+  options.utf8 = common.terminal.utf8 && !arguments.ascii;
+  options.colour = common.terminal.colour(common.colour);
+  options.width = common.terminal.width;
+  Progress progress(common.terminal, common.shows_progress(), "reading " + arguments.input);
+  LoadOptions load;
+  load.strict = common.strict;
+  load.progress = Progress::update;
+  load.progress_user = &progress;
+  const Result<Timeline> timeline = load_timeline(arguments.input, load);
+  if (!timeline) return fail(timeline.error());
+  if (Status status = write_report(*timeline, options, write_stdout); !status.ok()) return fail(status.error());
+  return kSuccess;
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, Common& common, int& result) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* verb = app.add_subcommand("report", "Show where the device's time belongs");
+  verb->add_option("FILE", arguments->input, "A capture, a folder of captures, a torch.profiler trace (.json, .json.gz), or an Nsight SQLite export");
+  verb->add_option("--view", arguments->report.view, "What to show; `--view help` lists all (default ranges)")->type_name("VIEW");
+  verb->add_flag("--instances", arguments->report.instances, "A row an instance instead of one a name");
+  verb->add_flag("--csv", arguments->csv, "Print CSV with exact numbers")->group("Output");
+  verb->add_flag("--ascii", arguments->ascii, "Draw with ASCII characters only")->group("Output");
+  verb->add_option("--filter", arguments->report.filter, "Only rows whose name contains TEXT")->type_name("TEXT");
+  verb->add_flag("--regex", arguments->report.filter_is_regex, "--filter is a regular expression");
+  verb->add_option("--sort", arguments->report.sort, "Column to sort by; +COLUMN up, -COLUMN down")->type_name("COLUMN");
+  verb->add_option("--top", arguments->report.top, "At most N rows")->type_name("N");
+  const std::map<std::string, Attribution> attributions{{"auto", Attribution::kAuto}, {"launch", Attribution::kLaunch}};
+  verb->add_option("--attribute", arguments->report.projection.attribution, "Who owns device work: auto or launch (default auto)")
+      ->transform(CLI::CheckedTransformer(attributions))
+      ->type_name("HOW");
+  verb->add_option("--ranges", arguments->kinds, "Which ranges take part: annotations, operators or both (default annotations)")
+      ->check(CLI::IsMember({"annotations", "operators", "both"}))
+      ->type_name("KIND");
+  add_common(*verb, common);
+  verb->callback([&common, &result, arguments] { result = run(common, *arguments); });
+}
+
+}  // namespace rangefinder::cli

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rangefinder/doctor.hpp>
+
+#include <string>
+#include <vector>
+
+// One question each; they append what they find.
+namespace rangefinder::doctor {
+
+using Findings = std::vector<DoctorFinding>;
+using State = DoctorFinding::State;
+
+void check_driver(Findings& findings);
+void check_cupti(Findings& findings);
+/// Tools that were told to inject themselves: they take the one place that CUPTI has for a profiler.
+void check_holders(Findings& findings);
+void check_counter_rights(Findings& findings);
+void check_nvml(Findings& findings);
+void check_torch(Findings& findings);
+void check_clock(Findings& findings);
+void check_folder(Findings& findings, const std::string& folder);
+void check_environment(Findings& findings);
+
+}  // namespace rangefinder::doctor
