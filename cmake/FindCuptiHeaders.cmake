@@ -4,8 +4,21 @@ set(_hints ${CUDAToolkit_ROOT} $ENV{CUDAToolkit_ROOT} $ENV{CUDA_HOME} $ENV{CUDA_
 file(GLOB _wheels LIST_DIRECTORIES true
   ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/cu13)
 set(_paths ${_wheels} /usr/local/cuda /opt/cuda)
+
+# The structs that are decoded are those of CUDA 13.0; a machine's older toolkit is passed over for the wheels.
+function(_cupti_is_new_enough result folder)
+  set(version 0)
+  if(EXISTS ${folder}/cupti_version.h)
+    file(STRINGS ${folder}/cupti_version.h line REGEX "^#define CUPTI_API_VERSION ")
+    string(REGEX MATCH "[0-9]+$" version "${line}")
+  endif()
+  if(version LESS 130000)
+    set(${result} FALSE PARENT_SCOPE)
+  endif()
+endfunction()
+
 find_path(RANGEFINDER_CUPTI_HEADERS cupti.h HINTS ${_hints} PATHS ${_paths}
-  PATH_SUFFIXES include extras/CUPTI/include targets/x86_64-linux/include)
+  PATH_SUFFIXES include extras/CUPTI/include targets/x86_64-linux/include VALIDATOR _cupti_is_new_enough)
 find_path(RANGEFINDER_NVTX_HEADERS nvtx3/nvToolsExt.h HINTS ${_hints} PATHS ${_paths}
   PATH_SUFFIXES include targets/x86_64-linux/include)
 # cupti.h includes cuda.h, which may stand elsewhere.

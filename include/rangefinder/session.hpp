@@ -53,7 +53,7 @@ struct SessionOptions {
   OverflowPolicy overflow = OverflowPolicy::kDrop;
   /// kGrow only.
   std::uint64_t grow_limit_bytes = std::uint64_t{4} << 30;
-  Schedule schedule;
+  Schedule schedule{};
 
   /// Device activity through CUPTI. Off: ranges only.
   bool cuda = true;
@@ -77,7 +77,7 @@ struct SessionOptions {
   std::uint32_t max_dumps = 16;                        ///< by signal and threshold; later ones are only counted
 
   /// Facts to store with the capture: "model" = "resnet50".
-  std::vector<std::pair<std::string, std::string>> metadata;
+  std::vector<std::pair<std::string, std::string>> metadata{};
 
   /// Applies `key=value,...` on top. Unknown keys and bad values are left out and named in the error; the rest holds.
   RANGEFINDER_EXPORT Status apply(std::string_view config);

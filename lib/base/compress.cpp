@@ -8,13 +8,17 @@ namespace rangefinder::base {
 Compressor::Compressor() : context_(ZSTD_createCCtx()) {}
 Compressor::~Compressor() { ZSTD_freeCCtx(static_cast<ZSTD_CCtx*>(context_)); }
 
-std::size_t Compressor::append_compressed(Bytes& out, ByteView raw, int level) {
-  if (context_ == nullptr || raw.size() < 32) return 0;
+std::size_t Compressor::append_compressed(Bytes& out, ByteView raw, int level, Matches matches) {
+  auto* const context = static_cast<ZSTD_CCtx*>(context_);
+  if (context == nullptr || raw.size() < 32) return 0;
+  // 0: what the level says.
+  ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level);
+  ZSTD_CCtx_setParameter(context, ZSTD_c_minMatch, matches == Matches::kLong ? 7 : 0);
+  ZSTD_CCtx_setParameter(context, ZSTD_c_hashLog, matches == Matches::kLong ? 10 : 0);
   const std::size_t before = out.size();
   // Room for one byte less than the input: a result that does not fit is one not worth having.
   out.resize(before + raw.size() - 1);
-  const std::size_t packed = ZSTD_compressCCtx(static_cast<ZSTD_CCtx*>(context_), out.data() + before, raw.size() - 1,
-                                               raw.data(), raw.size(), level);
+  const std::size_t packed = ZSTD_compress2(context, out.data() + before, raw.size() - 1, raw.data(), raw.size());
   if (ZSTD_isError(packed)) {
     out.resize(before);
     return 0;

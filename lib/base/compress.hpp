@@ -17,8 +17,11 @@ class Compressor {
   Compressor(const Compressor&) = delete;
   Compressor& operator=(const Compressor&) = delete;
 
+  /// Where repetitions are looked for. kLong is for short symbols of a pattern: half the time, and hardly a byte more.
+  enum class Matches { kAny, kLong };
+
   /// Appends the compressed form and returns its size, or appends nothing and returns 0 when that would not be smaller.
-  std::size_t append_compressed(Bytes& out, ByteView raw, int level);
+  std::size_t append_compressed(Bytes& out, ByteView raw, int level, Matches matches = Matches::kAny);
 
  private:
   void* context_;

@@ -3,8 +3,10 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,7 +34,19 @@ std::string random_suffix() {
   return out + ".tmp";
 }
 
+/// A device, a pipe or a link under the name of an output is left alone: as root, renaming a file over /dev/null breaks
+/// the machine.
+bool may_be_replaced(const std::string& path) noexcept {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode);
+}
+
 }  // namespace
+
+bool within_file_size_limit(std::uint64_t end) noexcept {
+  struct rlimit limit {};
+  return ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || end <= limit.rlim_cur;
+}
 
 Fd& Fd::operator=(Fd&& other) noexcept {
   if (this != &other) {
@@ -71,6 +85,7 @@ Result<std::uint64_t> file_size(const Fd& fd, const std::string& path) {
 }
 
 Status write_at(const Fd& fd, ByteView bytes, std::uint64_t offset, const std::string& path) {
+  if (!within_file_size_limit(offset + bytes.size())) return system_error("write", path, EFBIG);
   while (!bytes.empty()) {
     const ssize_t n = ::pwrite(fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
@@ -98,41 +113,34 @@ Result<Bytes> read_whole_file(const std::string& path, std::uint64_t limit) {
   if (!fd) return std::move(fd).error();
   Bytes out;
   constexpr std::size_t kStep = std::size_t{1} << 20;
-  // Not by the size that stat gives: pipes and /proc say 0, and the file may be growing.
+  // In order, and not by the size that stat gives: pipes cannot seek and say 0, as /proc does, and the file may be growing.
   for (;;) {
     const std::size_t before = out.size();
     out.resize(before + kStep);
-    Result<std::size_t> n = read_at(*fd, std::span(out).subspan(before), before, path);
-    if (!n) {
-      // Not seekable: a pipe. Read on in order.
-      const ssize_t m = ::read(fd->get(), out.data() + before, kStep);
-      if (m < 0 && errno == EINTR) {
-        out.resize(before);
-        continue;
-      }
-      if (m < 0) return std::move(n).error();
-      out.resize(before + static_cast<std::size_t>(m));
-      if (m == 0) return out;
-    } else {
-      out.resize(before + *n);
-      if (*n < kStep) return out;
-    }
+    const ssize_t n = ::read(fd->get(), out.data() + before, kStep);
+    if (n < 0 && errno != EINTR) return system_error("read", path, errno);
+    out.resize(before + static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+    if (n == 0) return out;
     if (out.size() > limit)
       return Error(ErrorCode::kUnreadable, "read " + path + ": larger than the limit of " + std::to_string(limit) + " bytes");
   }
 }
 
 Result<MappedInput> MappedInput::open(const std::string& path) {
-  Result<Fd> fd = open_for_reading(path);
-  if (!fd) return std::move(fd).error();
-  Result<std::uint64_t> size = file_size(*fd, path);
-  if (!size) return std::move(size).error();
+  // Without O_NONBLOCK a pipe under that name would hold us until somebody writes to it.
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (!fd.valid()) return system_error("open", path, errno);
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0) return system_error("open", path, errno);
+  if (S_ISDIR(info.st_mode)) return Error(ErrorCode::kUnreadable, "open " + path + ": is a folder");
+  if (!S_ISREG(info.st_mode)) return Error(ErrorCode::kUnreadable, "open " + path + ": is no plain file");
   MappedInput input;
-  if (*size == 0) return input;
-  void* data = ::mmap(nullptr, *size, PROT_READ, MAP_PRIVATE, fd->get(), 0);
+  if (info.st_size == 0) return input;
+  const auto size = static_cast<std::size_t>(info.st_size);
+  void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
   if (data == MAP_FAILED) return system_error("map", path, errno);
   input.data_ = data;
-  input.size_ = *size;
+  input.size_ = size;
   return input;
 }
 
@@ -157,6 +165,7 @@ void MappedInput::forget_front(std::size_t count) const noexcept {
 Result<AtomicFile> AtomicFile::create(const std::string& path, bool replace) {
   if (!replace && exists(path))
     return Error(ErrorCode::kExists, path + ": exists already; choose another name, or --force to replace it");
+  if (!may_be_replaced(path)) return Error(ErrorCode::kExists, path + ": is there and is no plain file; not replaced");
   AtomicFile file;
   file.path_ = path;
   file.replace_ = replace;
@@ -168,6 +177,15 @@ Result<AtomicFile> AtomicFile::create(const std::string& path, bool replace) {
     return system_error("create", path, error);
   }
   return file;
+}
+
+AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  std::swap(path_, other.path_);
+  std::swap(temporary_, other.temporary_);
+  std::swap(size_, other.size_);
+  std::swap(replace_, other.replace_);
+  return *this;
 }
 
 AtomicFile::~AtomicFile() {
@@ -199,6 +217,15 @@ Status AtomicFile::commit() {
   temporary_.clear();
   fd_.reset();
   return {};
+}
+
+bool lock_file(const Fd& fd) noexcept { return ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
+
+void unlock_file(const Fd& fd) noexcept { ::flock(fd.get(), LOCK_UN); }
+
+bool is_locked(const std::string& path) noexcept {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW));
+  return fd.valid() && !lock_file(fd);
 }
 
 bool exists(const std::string& path) noexcept {

@@ -36,6 +36,10 @@ Error system_error(std::string_view what, const std::string& path, int error);
 Result<Fd> open_for_reading(const std::string& path);
 Result<std::uint64_t> file_size(const Fd& fd, const std::string& path);
 
+/// False where the system would refuse to let a file grow to that size (RLIMIT_FSIZE), and end the program for the
+/// attempt: SIGXFSZ.
+bool within_file_size_limit(std::uint64_t end) noexcept;
+
 /// Writes all of it at `offset`, whatever signals and short writes come in between.
 Status write_at(const Fd& fd, ByteView bytes, std::uint64_t offset, const std::string& path);
 /// Reads up to `out.size()` bytes at `offset`; fewer only at the end of the file.
@@ -44,7 +48,8 @@ Result<std::size_t> read_at(const Fd& fd, std::span<std::byte> out, std::uint64_
 /// The whole file. Refuses directories and anything past `limit` bytes.
 Result<Bytes> read_whole_file(const std::string& path, std::uint64_t limit);
 
-/// A file's bytes, mapped read-only; empty files map to an empty view.
+/// The bytes of a plain file, mapped read-only; empty files map to an empty view. A file that is cut short while it is
+/// mapped ends the program with SIGBUS at the next look at what is gone, as with every reader that maps.
 class MappedInput {
  public:
   static Result<MappedInput> open(const std::string& path);
@@ -64,13 +69,14 @@ class MappedInput {
 };
 
 /// Output that appears under its name only when it is whole: written to a temporary file in the same folder, synced and
-/// renamed by `commit()`; removed by the destructor otherwise. Never follows a link, never reuses a predictable name.
+/// renamed by `commit()`; removed by the destructor otherwise. Never follows a link, never reuses a predictable name, and
+/// never replaces what is no plain file.
 class AtomicFile {
  public:
   /// `replace` false: an existing file is an error (kExists), checked now and again at commit.
   static Result<AtomicFile> create(const std::string& path, bool replace);
   AtomicFile(AtomicFile&&) noexcept = default;
-  AtomicFile& operator=(AtomicFile&&) noexcept = default;
+  AtomicFile& operator=(AtomicFile&& other) noexcept;
   ~AtomicFile();
 
   Status write(ByteView bytes);
@@ -87,6 +93,13 @@ class AtomicFile {
   std::uint64_t size_ = 0;
   bool replace_ = false;
 };
+
+/// Marks a file as being written by this process, until `fd` is closed here and in all children of fork, or unlocked.
+/// Best effort: file systems without locks say yes.
+bool lock_file(const Fd& fd) noexcept;
+void unlock_file(const Fd& fd) noexcept;
+/// Somebody holds the lock of that file.
+bool is_locked(const std::string& path) noexcept;
 
 bool exists(const std::string& path) noexcept;
 bool is_directory(const std::string& path) noexcept;

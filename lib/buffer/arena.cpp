@@ -35,22 +35,22 @@ void* reserve(std::size_t bytes, int protection) noexcept {
 }
 
 // Blocks on disk must exist before they are mapped: a store to a hole of a full disk is SIGBUS, in the host's thread.
-Status allocate(int fd, std::uint64_t offset, std::uint64_t bytes, const std::string& path) {
+// Gives the error number. Calls nothing that allocates: a thread that grows the memory may be in a signal handler.
+int allocate(int fd, std::uint64_t offset, std::uint64_t bytes) noexcept {
+  if (!base::within_file_size_limit(offset + bytes)) return EFBIG;
   int error = 0;
   do {
     error = ::fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0 ? 0 : errno;
   } while (error == EINTR);
-  if (error == 0) return {};
-  if (error != EOPNOTSUPP) return base::system_error("reserve space for", path, error);
-  const base::Bytes zeros(std::size_t{1} << 20);
-  base::Fd borrowed(fd);
-  Status status;
-  for (std::uint64_t done = 0; done < bytes && status.ok(); done += zeros.size()) {
-    const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(zeros.size(), bytes - done));
-    status = base::write_at(borrowed, base::ByteView(zeros.data(), part), offset + done, path);
+  if (error != EOPNOTSUPP && error != ENOSYS) return error;
+  static constexpr char kZeros[kBlockBytes] = {};
+  for (std::uint64_t done = 0; done < bytes;) {
+    const ssize_t n = ::pwrite(fd, kZeros, std::min<std::uint64_t>(sizeof kZeros, bytes - done), static_cast<off_t>(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return n == 0 ? ENOSPC : errno;
+    done += static_cast<std::uint64_t>(n);
   }
-  borrowed.release();
-  return status;
+  return 0;
 }
 
 }  // namespace
@@ -85,14 +85,14 @@ Status Arena::map(const ArenaOptions& options) {
 
   if (!options.live_path.empty()) {
     ::unlink(options.live_path.c_str());  // left by a program that died and was not asked for
-    fd_ = ::open(options.live_path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd_ < 0) return base::system_error("create", options.live_path, errno);
+    fd_ = base::Fd(::open(options.live_path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!fd_.valid()) return base::system_error("create", options.live_path, errno);
     live_path_ = options.live_path;
-    Status status = allocate(fd_, 0, head_bytes, live_path_);
-    if (!status) return status;
+    base::lock_file(fd_);
+    if (const int error = allocate(fd_.get(), 0, head_bytes); error != 0) return base::system_error("reserve space for", live_path_, error);
   }
-  const int sharing = fd_ >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
-  if (::mmap(mapping_, head_bytes, PROT_READ | PROT_WRITE, MAP_FIXED | sharing, fd_, 0) == MAP_FAILED)
+  const int sharing = fd_.valid() ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+  if (::mmap(mapping_, head_bytes, PROT_READ | PROT_WRITE, MAP_FIXED | sharing, fd_.get(), 0) == MAP_FAILED)
     return base::system_error("map", options.live_path, errno);
   live_ = new (mapping_) format::LiveHeader{};
   names_ = mapping_ + format::kLiveHeaderBytes;
@@ -117,10 +117,7 @@ Status Arena::map(const ArenaOptions& options) {
 }
 
 Arena::~Arena() {
-  if (fd_ >= 0) {
-    if (!retired_) ::unlink(live_path_.c_str());
-    ::close(fd_);
-  }
+  if (fd_.valid() && !retired_) ::unlink(live_path_.c_str());
   if (reservation_ != nullptr) ::munmap(reservation_, reservation_bytes_);
   if (next_ != nullptr) ::munmap(next_, block_limit_ * sizeof(std::uint32_t));
 }
@@ -129,9 +126,14 @@ bool Arena::add_blocks(std::uint32_t from, std::uint32_t count) noexcept {
   char* const at = blocks_ + std::size_t{from} * kBlockBytes;
   const std::size_t bytes = std::size_t{count} * kBlockBytes;
   const auto offset = static_cast<std::uint64_t>(at - mapping_);
-  if (fd_ >= 0 && !allocate(fd_, offset, bytes, live_path_).ok()) return false;
-  const int sharing = fd_ >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
-  if (::mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_FIXED | sharing, fd_, static_cast<off_t>(fd_ >= 0 ? offset : 0)) == MAP_FAILED)
+  if (fd_.valid()) {
+    if (const int error = allocate(fd_.get(), offset, bytes); error != 0) {
+      errno = error;
+      return false;
+    }
+  }
+  const int sharing = fd_.valid() ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+  if (::mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_FIXED | sharing, fd_.get(), static_cast<off_t>(fd_.valid() ? offset : 0)) == MAP_FAILED)
     return false;
   block_count_.store(from + count, std::memory_order_relaxed);
   // Last first, so that the first is taken first: low blocks are the ones that are prepared.
@@ -236,10 +238,10 @@ void Arena::retire(bool remove_file) noexcept {
   // Atomic under the kernel's lock: at every moment a straggler's store finds either the file or the fresh pages.
   const std::size_t bytes = reservation_bytes_ - static_cast<std::size_t>(mapping_ - reservation_);
   ::mmap(mapping_, bytes, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (fd_ >= 0) {
+  if (fd_.valid()) {
     if (remove_file) ::unlink(live_path_.c_str());
-    ::close(fd_);
-    fd_ = -1;
+    base::unlock_file(fd_);  // a child of fork may hold the file open for longer
+    fd_.reset();
   }
   retired_ = true;
 }

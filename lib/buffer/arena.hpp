@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/file.hpp"
 #include "format/layout.hpp"
 
 #include <rangefinder/result.hpp>
@@ -65,6 +66,10 @@ class Arena {
   std::uint64_t bytes() const noexcept;
   bool survives_crash() const noexcept { return !live_path_.empty(); }
 
+  // The recorder's: which recording it belongs to, and the list of those that are over.
+  std::uint32_t generation = 0;
+  Arena* next_retired = nullptr;
+
  private:
   Arena() = default;
   Status map(const ArenaOptions& options);
@@ -77,7 +82,7 @@ class Arena {
   }
 
   std::string live_path_;
-  int fd_ = -1;
+  base::Fd fd_;
   char* reservation_ = nullptr;  // address space, blocks aligned within
   std::size_t reservation_bytes_ = 0;
   char* mapping_ = nullptr;      // file offset 0

@@ -17,6 +17,7 @@ inline constexpr std::uint32_t kForeignEnds = 6;
 inline constexpr std::uint32_t kUnnamedRanges = 7;
 inline constexpr std::uint32_t kTruncatedNames = 8;
 inline constexpr std::uint32_t kDroppedThreads = 9;
+inline constexpr std::uint32_t kFlushTimeouts = 22;
 inline constexpr std::uint32_t kChunksNotWritten = 32;
 inline constexpr std::uint32_t kRecordsNotWritten = 33;
 inline constexpr std::uint32_t kRingOverwritten = 34;

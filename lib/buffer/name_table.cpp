@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "buffer/name_table.hpp"
 
-#include <sched.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -27,13 +26,6 @@ NameTable& table() noexcept {
 }
 
 }  // namespace
-
-void NameTable::lock() noexcept {
-  // Held for well under a microsecond, except when its holder is preempted.
-  for (unsigned spins = 0; locked_.exchange(1, std::memory_order_acquire) != 0; ++spins) {
-    if (spins > 100) ::sched_yield();
-  }
-}
 
 bool NameTable::reserve_memory() noexcept {
   if (slots_.load(std::memory_order_relaxed) != nullptr) return true;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "buffer/thread_sync.hpp"
+
 #include <rangefinder/detail/hot_path.hpp>
 
 #include <atomic>
@@ -34,8 +36,8 @@ class NameTable {
   std::string_view text(std::uint32_t id) const noexcept;
   std::uint32_t size() const noexcept { return count_.load(std::memory_order_acquire); }
 
-  void lock() noexcept;
-  void unlock() noexcept { locked_.store(0, std::memory_order_release); }
+  void lock() noexcept { lock_.lock(); }
+  void unlock() noexcept { lock_.unlock(); }
 
  private:
   struct Entry {
@@ -52,7 +54,7 @@ class NameTable {
   static constexpr std::size_t kSlots = std::size_t{kCapacity} * 2;
 
   std::atomic<std::uint32_t> count_{0};
-  std::atomic<std::uint32_t> locked_{0};
+  ShortLock lock_;
   Entry* entries_ = nullptr;                          // by id - 1; written before the slot that leads to it
   std::atomic<std::atomic<std::uint32_t>*> slots_{nullptr};  // id, 0 = free
   char* text_at_ = nullptr;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "buffer/arena.hpp"
+#include "buffer/literals.hpp"
+#include "buffer/thread_sync.hpp"
 #include "clock/clock.hpp"
 #include "format/host_events.hpp"
 
@@ -9,12 +11,13 @@
 #include <rangefinder/health.hpp>
 #include <rangefinder/result.hpp>
 
+#include <pthread.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <span>
-#include <string>
-#include <vector>
+#include <string_view>
 
 namespace rangefinder::buffer {
 
@@ -60,15 +63,17 @@ class Recorder {
   Status start(const RecorderOptions& options);
   /// Ranges are recorded from now on, or no longer. A range that is open when it goes off is still closed.
   void set_recording(bool on) noexcept;
-  bool recording() const noexcept { return recording_; }
 
-  /// Gives `sink` all full blocks, and with `partial` what the open ones hold too. One caller at a time.
+  /// Gives `sink` all full blocks, and with `partial` what the open ones hold too. One caller at a time, and not during
+  /// `finish`.
   void drain(HostSink& sink, bool partial) noexcept;
   /// Returns when full blocks wait, when `wake` is called, or after `most`.
   void wait_for_work(std::chrono::milliseconds most) noexcept;
   void wake() noexcept;
   /// Faults blocks in ahead of their use; call when there is nothing else to do. False when all are.
   bool prepare_ahead() noexcept;
+  /// Makes threads forget literals of libraries that are gone; called by the drain now and then.
+  void forget_unloaded_literals() noexcept;
 
   /// Stops recording and waits until no thread is inside the slow path, `deadline` at most.
   void quiesce(std::chrono::steady_clock::time_point deadline) noexcept;
@@ -81,51 +86,46 @@ class Recorder {
   clock::Clock& clock() noexcept { return *clock_; }
   std::uint64_t memory_bytes() const noexcept;
 
-  /// After fork in the child: nothing records, nothing is written, nothing is waited for.
-  void after_fork_in_child() noexcept;
-
-  // ---- the threads' side, called from slow_path.cpp ----
+  // ---- the threads' side, called from slow_path.cpp, with the thread's token taken ----
   struct ThreadState;
-  /// Attaches the calling thread if it is not; null when that is impossible now (counted).
+  /// Attaches the calling thread if it is not; null when that is impossible now.
   ThreadState* attach() noexcept;
   /// A fresh block for the thread, its full one handed to the drain; false when none is to be had.
-  bool next_block(ThreadState& state) noexcept;
-  void detach(ThreadState& state) noexcept;
+  bool next_block(ThreadState& state, bool may_wait) noexcept;
   void publish_name(std::uint32_t id) noexcept;
-  bool inline_ticks() const noexcept { return inline_ticks_; }
+  std::uint64_t ticks() noexcept { return inline_ticks_ ? detail::read_ticks() : clock_->ticks(); }
   std::uint32_t generation() const noexcept { return generation_.load(std::memory_order_acquire); }
+  std::uint64_t unloaded() const noexcept { return unloaded_.load(std::memory_order_relaxed); }
   void recompute_active() noexcept;
 
  private:
-  Recorder() noexcept;
+  Recorder() noexcept = default;
+  ThreadState* attach_with(format::BlockHeader* block, Arena& arena) noexcept;
   ThreadState* new_state() noexcept;
-  void drain_block(HostSink& sink, format::BlockHeader& block, std::uint32_t used) noexcept;
-  void drain_full(HostSink& sink) noexcept;
+  void detach(ThreadState& state) noexcept;
+  void drain_block(HostSink& sink, Arena& arena, format::BlockHeader& block, std::uint32_t used) noexcept;
+  void drain_full(HostSink& sink, Arena& arena) noexcept;
+  void drain_open(HostSink& sink, Arena& arena, const ThreadState& state) noexcept;
   void open_block(ThreadState& state, format::BlockHeader& block) noexcept;
-  format::BlockHeader* wait_for_block() noexcept;
+  void wait_for_block(std::uint32_t seen, std::chrono::milliseconds most) noexcept;
   void free_unused_arenas() noexcept;
-  void register_fork_handlers() noexcept;
-  void lock() noexcept;
-  void unlock() noexcept;
+  void after_fork_in_child() noexcept;
+  static void register_fork_handlers() noexcept;
+  static const pthread_key_t* exit_key() noexcept;
 
-  std::atomic<std::uint32_t> locked_{0};
+  ShortLock lock_;
   std::atomic<Arena*> arena_{nullptr};
   std::atomic<std::uint32_t> generation_{0};  // of the running recording; 0: none
   std::uint32_t last_generation_ = 0;
-  bool recording_ = false;
+  bool recording_ = false;                    // under lock_
   bool inline_ticks_ = true;
   Overflow overflow_ = Overflow::kDrop;
   std::chrono::milliseconds wait_limit_{0};
   clock::Clock* clock_ = nullptr;
-  ThreadState* states_ = nullptr;  // all ever made; never freed, used again
+  ThreadState* states_ = nullptr;             // all ever made; never freed, used again
   std::uint32_t next_thread_ = 0;
-  struct Retired {
-    Arena* arena;
-    std::uint32_t generation;
-  };
-  std::vector<Retired> retired_;
-  std::vector<std::uint64_t> next_sequence_;  // by thread index: the block that must be drained next
-  std::vector<format::BlockHeader*> open_blocks_;
+  Arena* retired_ = nullptr;                  // linked by Arena::next_retired
+  std::atomic<std::uint64_t> unloaded_{0};    // libraries
   std::atomic<std::uint32_t> work_{0};        // futex of the drain
   std::atomic<std::uint32_t> freed_{0};       // futex of waiting threads
   std::atomic<std::uint32_t> waiting_{0};
@@ -133,23 +133,18 @@ class Recorder {
 
 /// The calling thread, as the recorder knows it.
 struct Recorder::ThreadState {
-  detail::LiteralSlot literals[detail::kLiteralSlots];
+  Literals literals;
   detail::TextSlot texts[detail::kTextSlots];
-  // Literals by address: `literals` holds those found at once, this one all that this thread has seen. Without it, two
-  // literals that share a slot would be looked up in the loader's tables again and again.
-  static constexpr std::size_t kKnownLiterals = 2048;
-  detail::LiteralSlot known[kKnownLiterals];
-  std::uint32_t known_count;
-  static constexpr std::size_t kNotLiterals = 16;
-  const char* not_literals[kNotLiterals];     // arrays of characters that are no literals, whatever their type says
-  std::uint64_t unloaded_libraries;           // as the loader counts them: literals of an unloaded one must be forgotten
   detail::HotThread* hot;                     // null while no thread has this state
   std::atomic<std::uint32_t> generation;      // attached to; 0: none
   std::uint32_t index;                        // thread index of the capture
+  std::uint64_t token;                        // generation << 32 | index: what the thread's hot token is
+  Arena* arena;                               // attached to; not freed while it is
   std::uint32_t tid;
   char name[16];
   std::atomic<format::BlockHeader*> block;
   std::uint64_t sequence;                     // of the next block
+  std::atomic<std::uint64_t> handed_in;       // blocks given to the drain
   std::uint32_t lost_ends;                    // ends that found no memory since the last record
   std::uint32_t async_ranges;                 // handles given out
   ThreadState* next;

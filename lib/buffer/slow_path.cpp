@@ -8,9 +8,6 @@
 
 #include <rangefinder/range.hpp>
 
-#include <link.h>
-
-#include <algorithm>
 #include <cstring>
 
 namespace rangefinder::buffer {
@@ -24,6 +21,7 @@ using detail::OpenRange;
 using detail::Record;
 using detail::RecordKind;
 using format::BlockHeader;
+using ThreadState = Recorder::ThreadState;
 
 // Tokens of ranges that must be closed on the slow path. Fast tokens are generation << 32 | thread index, with
 // generations below 2^29, so they have none of these bits.
@@ -32,25 +30,36 @@ constexpr std::uint64_t kRecorded = std::uint64_t{1} << 62;
 constexpr std::uint64_t kHeard = std::uint64_t{1} << 61;
 constexpr std::uint64_t kTokenBits = kHeard - 1;
 
+// How far records may reach into a block: a begin and what stands for itself leave room for the ends of open ranges.
+constexpr std::uint32_t kForBegins = detail::kBeginLimit;
+constexpr std::uint32_t kForEnds = detail::kEndLimit;
+
 std::atomic<const Listener*> the_listener{nullptr};
 
 std::uint32_t recording_generation() noexcept {
   return detail::active.load(std::memory_order_relaxed) & ~detail::kSlowPath;
 }
 
-/// Marks the thread as inside the slow path. `entered()` is false in a signal handler that interrupted it, or that
-/// interrupted the writing of a record: nothing may be recorded then.
+ThreadState* state_of(const HotThread& hot) noexcept { return static_cast<ThreadState*>(hot.state); }
+
+/// Takes the calling thread's token while the slow path writes. `entered()` is false in a signal handler that interrupted
+/// the writing of a record, the slow path, or a lock of ours: nothing may be recorded then.
 class Busy {
  public:
   explicit Busy(HotThread& hot) noexcept : hot_(hot) {
-    const bool writing = hot.token != 0 && __atomic_load_n(&hot.cursor, __ATOMIC_RELAXED) == nullptr;
+    const bool writing = hot.block != nullptr && __atomic_load_n(&hot.token, __ATOMIC_RELAXED) == 0;
     entered_ = hot.busy == 0 && !writing;
-    if (entered_) __atomic_store_n(&hot.busy, 1, __ATOMIC_RELAXED);
+    if (!entered_) return;
+    enter_recorder(hot);
+    __atomic_store_n(&hot.token, 0, __ATOMIC_RELAXED);
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   ~Busy() {
+    if (!entered_) return;
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (entered_) __atomic_store_n(&hot_.busy, 0, __ATOMIC_RELAXED);
+    const ThreadState* const state = state_of(hot_);
+    __atomic_store_n(&hot_.token, state != nullptr ? state->token : 0, __ATOMIC_RELAXED);
+    leave_recorder(hot_);
   }
   Busy(const Busy&) = delete;
   Busy& operator=(const Busy&) = delete;
@@ -61,36 +70,32 @@ class Busy {
   bool entered_;
 };
 
-void put(HotThread& hot, std::uint64_t word, std::uint64_t ticks) noexcept {
-  auto* record = reinterpret_cast<Record*>(hot.cursor);
+std::uint32_t used_of(const HotThread& hot) noexcept {
+  return __atomic_load_n(reinterpret_cast<const std::uint32_t*>(hot.block), __ATOMIC_RELAXED);
+}
+
+void put(const HotThread& hot, std::uint64_t word, std::uint64_t ticks) noexcept {
+  const std::uint32_t offset = used_of(hot);
+  auto* const record = reinterpret_cast<Record*>(hot.block + offset);
   record->word = word;
   record->ticks = ticks;
-  const auto address = reinterpret_cast<std::uintptr_t>(hot.cursor);
-  auto* used = reinterpret_cast<std::uint32_t*>(address & ~std::uintptr_t{detail::kBlockBytes - 1});
-  hot.cursor += sizeof(Record);
-  __atomic_store_n(used, static_cast<std::uint32_t>((address & (detail::kBlockBytes - 1)) + sizeof(Record)), __ATOMIC_RELEASE);
+  __atomic_store_n(reinterpret_cast<std::uint32_t*>(hot.block), offset + static_cast<std::uint32_t>(sizeof(Record)), __ATOMIC_RELEASE);
 }
 
-std::uint64_t now_ticks() noexcept {
+bool has_room(const HotThread& hot, std::size_t records, std::uint32_t limit) noexcept {
+  return used_of(hot) + records * sizeof(Record) <= limit;
+}
+
+/// The calling thread attached, with room for so many records below `limit`; null when they must be dropped, which the
+/// caller counts.
+ThreadState* ready(HotThread& hot, std::size_t records, std::uint32_t limit, bool may_wait = true) noexcept {
   Recorder& recorder = Recorder::instance();
-  return recorder.inline_ticks() ? detail::read_ticks() : recorder.clock().ticks();
-}
-
-bool has_room(const HotThread& hot, std::size_t records, std::size_t reserve) noexcept {
-  const auto offset = reinterpret_cast<std::uintptr_t>(hot.cursor - 1) & (detail::kBlockBytes - 1);
-  return offset + 1 + records * sizeof(Record) + reserve <= detail::kBlockBytes;
-}
-
-/// The calling thread attached, with room for so many records; null when they must be dropped, which the caller counts.
-/// `reserve`: what must stay free behind them for the ends of open ranges.
-Recorder::ThreadState* ready(HotThread& hot, std::size_t records, std::size_t reserve) noexcept {
-  Recorder& recorder = Recorder::instance();
-  Recorder::ThreadState* state = recorder.attach();
+  ThreadState* state = recorder.attach();
   if (state == nullptr) return nullptr;
   const std::size_t wanted = records + (state->lost_ends != 0 ? 1 : 0);
-  if (!has_room(hot, wanted, reserve) && !recorder.next_block(*state)) return nullptr;
+  if (!has_room(hot, wanted, limit) && !recorder.next_block(*state, may_wait)) return nullptr;
   if (state->lost_ends != 0) {
-    put(hot, make_word(RecordKind::kLostEnds, state->lost_ends), now_ticks());
+    put(hot, make_word(RecordKind::kLostEnds, state->lost_ends), recorder.ticks());
     state->lost_ends = 0;
   }
   return state;
@@ -98,7 +103,7 @@ Recorder::ThreadState* ready(HotThread& hot, std::size_t records, std::size_t re
 
 void count_dropped_range(const HotThread& hot) noexcept {
   // In the thread's own block where it has one: threads that drop must not meet on one counter.
-  const auto* state = static_cast<const Recorder::ThreadState*>(hot.state);
+  const ThreadState* const state = state_of(hot);
   if (state != nullptr && state->generation.load(std::memory_order_relaxed) == Recorder::instance().generation()) {
     if (BlockHeader* block = state->block.load(std::memory_order_relaxed); block != nullptr) {
       block->dropped_ranges.store(block->dropped_ranges.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -117,84 +122,16 @@ std::uint32_t intern(std::string_view text) noexcept {
   return interned.id;
 }
 
-std::uint64_t unloaded_libraries() noexcept {
-  std::uint64_t count = 0;
-  ::dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* out) {
-        *static_cast<std::uint64_t*>(out) = info->dlpi_subs;
-        return 1;
-      },
-      &count);
-  return count;
+std::uint64_t literal_word(ThreadState& state, const char* literal, std::size_t size) noexcept {
+  return state.literals.word(literal, size, Recorder::instance().unloaded(),
+                             [](const char* text, std::size_t n) { return intern({text, n}); });
 }
 
-/// True for an address in a read-only part of a loaded program or library: where literals are, and nothing that changes.
-bool is_constant(const char* address) noexcept {
-  struct Search {
-    std::uintptr_t address;
-    bool found;
-  } search{reinterpret_cast<std::uintptr_t>(address), false};
-  ::dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* user) {
-        auto& wanted = *static_cast<Search*>(user);
-        for (int i = 0; i < info->dlpi_phnum; ++i) {
-          const auto& segment = info->dlpi_phdr[i];
-          const std::uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
-          if (segment.p_type != PT_LOAD || wanted.address < begin || wanted.address - begin >= segment.p_memsz) continue;
-          wanted.found = (segment.p_flags & PF_W) == 0;
-          return 1;
-        }
-        return 0;
-      },
-      &search);
-  return search.found;
-}
-
-/// Literals of a library that was unloaded may be found at their addresses again, as other texts.
-void forget_unloaded_literals(Recorder::ThreadState& state) noexcept {
-  const std::uint64_t unloaded = unloaded_libraries();
-  if (unloaded == state.unloaded_libraries) return;
-  std::memset(state.literals, 0, sizeof state.literals);
-  std::memset(state.known, 0, sizeof state.known);
-  state.known_count = 0;
-  state.unloaded_libraries = unloaded;
-}
-
-/// Where the address is, or would go, among the known ones.
-detail::LiteralSlot& known_slot(Recorder::ThreadState& state, const char* literal) noexcept {
-  constexpr std::size_t mask = Recorder::ThreadState::kKnownLiterals - 1;
-  std::size_t at = (reinterpret_cast<std::uintptr_t>(literal) * 0x9E3779B97F4A7C15u >> 40) & mask;
-  while (state.known[at].address != nullptr && state.known[at].address != literal) at = (at + 1) & mask;
-  return state.known[at];
-}
-
-/// The begin word of a literal; 0 for an array of characters that is none.
-std::uint64_t literal_word(Recorder::ThreadState& state, const char* literal, std::size_t size) noexcept {
-  detail::LiteralSlot& first = state.literals[reinterpret_cast<std::uintptr_t>(literal) & (detail::kLiteralSlots - 1)];
-  if (first.address == literal) return first.word;
-  if (const detail::LiteralSlot& known = known_slot(state, literal); known.address == literal) return known.word;
-  forget_unloaded_literals(state);
-  const char** const end = state.not_literals + Recorder::ThreadState::kNotLiterals;
-  if (std::find(static_cast<const char**>(state.not_literals), end, literal) != end) return 0;
-  if (!is_constant(literal)) {
-    state.not_literals[reinterpret_cast<std::uintptr_t>(literal) / 8 % Recorder::ThreadState::kNotLiterals] = literal;
-    return 0;
-  }
-  const std::uint64_t word = make_word(RecordKind::kBegin, intern({literal, size}));
-  if (first.address == nullptr) {
-    first = {literal, word};
-  } else if (state.known_count < Recorder::ThreadState::kKnownLiterals / 2) {
-    known_slot(state, literal) = {literal, word};
-    ++state.known_count;
-  }
-  return word;
-}
-
-std::uint64_t text_word(Recorder::ThreadState& state, std::string_view text, std::uint64_t hash) noexcept {
+std::uint64_t text_word(ThreadState& state, std::string_view text, std::uint64_t hash) noexcept {
   detail::TextSlot* slot = state.texts + (hash >> (64 - detail::kTextSlotBits));
   for (int way = 0; way < 2; ++way) {
     const detail::TextSlot& found = slot[way];
-    if (found.hash == hash && found.size == text.size() && std::memcmp(found.text, text.data(), text.size()) == 0)
+    if (found.text != nullptr && found.hash == hash && found.size == text.size() && std::memcmp(found.text, text.data(), text.size()) == 0)
       return found.word;
   }
   const std::uint32_t id = intern(text);
@@ -205,7 +142,7 @@ std::uint64_t text_word(Recorder::ThreadState& state, std::string_view text, std
   return word;
 }
 
-void put_extra(HotThread& hot, const Extra& extra) noexcept {
+void put_extra(const HotThread& hot, const Extra& extra) noexcept {
   const std::uint32_t text = extra.kind == ExtraKind::kText ? intern(extra.text) : 0;
   put(hot, make_word(RecordKind::kExtra, text, static_cast<std::uint32_t>(extra.kind)), extra.bits);
 }
@@ -223,16 +160,16 @@ OpenRange begin(const Extra* extra, std::uint32_t category, WordOf word_of) noex
     return {};
   }
   OpenRange open;
-  Recorder::ThreadState* state = nullptr;
+  ThreadState* state = nullptr;
   if (recording) {
-    state = ready(hot, extra != nullptr ? 2 : 1, detail::kEndReserveBytes);
+    state = ready(hot, extra != nullptr ? 2 : 1, kForBegins);
     if (state == nullptr) {
       count_dropped_range(hot);
     } else {
       open.word = word_of(state) | std::uint64_t{category} << 8;
-      put(hot, open.word, now_ticks());
+      put(hot, open.word, Recorder::instance().ticks());
       if (extra != nullptr) put_extra(hot, *extra);
-      open.token = hot.token;
+      open.token = state->token;
       if ((now_active & detail::kSlowPath) != 0) open.token |= kSlowToken | kRecorded;
     }
   }
@@ -248,11 +185,11 @@ void put_foreign_end(const OpenRange& open, std::uint32_t thread) noexcept {
   HotThread& hot = detail::hot_thread;
   Recorder& recorder = Recorder::instance();
   recorder.count(health::kForeignEnds, 1);
-  if (ready(hot, 2, 0) == nullptr) {
+  if (ready(hot, 2, kForEnds) == nullptr) {
     recorder.count(health::kLostEnds, 1);
     return;
   }
-  put(hot, make_word(RecordKind::kForeignEnd, detail::word_id(open.word), detail::word_aux(open.word)), now_ticks());
+  put(hot, make_word(RecordKind::kForeignEnd, detail::word_id(open.word), detail::word_aux(open.word)), recorder.ticks());
   put(hot, make_word(RecordKind::kExtra, 0, static_cast<std::uint32_t>(ExtraKind::kUnsigned)), thread);
 }
 
@@ -261,27 +198,27 @@ void record_end(const OpenRange& open, std::uint64_t token) noexcept {
   Recorder& recorder = Recorder::instance();
   // A range of an earlier recording was reported unfinished when that one stopped.
   if (token >> 32 != recorder.generation()) return;
-  if (token != hot.token) return put_foreign_end(open, static_cast<std::uint32_t>(token));
-  auto* state = static_cast<Recorder::ThreadState*>(hot.state);
-  if (state->lost_ends != 0 || !has_room(hot, 1, 0)) {
-    if (state->lost_ends != 0 || !recorder.next_block(*state)) {
-      ++state->lost_ends;
-      recorder.count(health::kLostEnds, 1);
-      return;
-    }
+  ThreadState* const state = state_of(hot);
+  if (state == nullptr || token != state->token) return put_foreign_end(open, static_cast<std::uint32_t>(token));
+  // Many open ranges may close in a row: the first to find no memory has waited for all of them.
+  if (ready(hot, 1, kForEnds, state->lost_ends == 0) == nullptr) {
+    ++state->lost_ends;
+    recorder.count(health::kLostEnds, 1);
+    return;
   }
   const std::uint64_t to_end = static_cast<std::uint64_t>(RecordKind::kEnd) - static_cast<std::uint64_t>(RecordKind::kBegin);
-  put(hot, open.word + to_end, now_ticks());
+  put(hot, open.word + to_end, recorder.ticks());
 }
 
-/// Records of two words that stand for themselves: marks, samples, start/end ranges.
+/// Records that stand for themselves: marks, samples, start/end ranges, steps.
 bool put_event(std::uint64_t word, const Extra* extra) noexcept {
   HotThread& hot = detail::hot_thread;
-  if (ready(hot, extra != nullptr ? 2 : 1, detail::kEndReserveBytes) == nullptr) {
-    Recorder::instance().count(health::kDroppedEvents, 1);
+  Recorder& recorder = Recorder::instance();
+  if (ready(hot, extra != nullptr ? 2 : 1, kForBegins) == nullptr) {
+    recorder.count(health::kDroppedEvents, 1);
     return false;
   }
-  put(hot, word, now_ticks());
+  put(hot, word, recorder.ticks());
   if (extra != nullptr) put_extra(hot, *extra);
   return true;
 }
@@ -317,18 +254,14 @@ void note_launch(std::uint32_t correlation, std::uint32_t callback) noexcept {
   if ((now_active & ~detail::kSlowPath) == 0) return;
   HotThread& hot = detail::hot_thread;
   const std::uint64_t word = make_word(RecordKind::kLaunch, correlation, callback);
-  char* const cursor = hot.cursor;
-  const std::uint32_t offset = detail::block_offset(cursor);
-  if (detail::may_begin(hot, now_active, offset)) {
-    detail::write_record(hot, cursor, offset, word);
-    return;
-  }
+  const std::uint64_t token = hot.token;
+  if (detail::attached(token, now_active) && detail::write_record(hot, token, detail::kBeginLimit, word)) return;
   const Busy busy(hot);
-  if (!busy.entered() || ready(hot, 1, detail::kEndReserveBytes) == nullptr) {
+  if (!busy.entered() || ready(hot, 1, kForBegins) == nullptr) {
     Recorder::instance().count(health::kDroppedLaunches, 1);
     return;
   }
-  put(hot, word, now_ticks());
+  put(hot, word, Recorder::instance().ticks());
 }
 
 void note_step(std::uint32_t number) noexcept {
@@ -345,11 +278,11 @@ using namespace rangefinder::buffer;
 inline namespace v1 {
 
 OpenRange begin_word_slow(std::uint64_t word) noexcept {
-  return begin(nullptr, 0, [&](Recorder::ThreadState*) { return word; });
+  return begin(nullptr, 0, [&](ThreadState*) { return word; });
 }
 
 OpenRange begin_literal_slow(const char* literal, std::size_t size, std::uint32_t category) noexcept {
-  return begin(nullptr, category, [&](Recorder::ThreadState* state) {
+  return begin(nullptr, category, [&](ThreadState* state) {
     if (state == nullptr) return make_word(RecordKind::kBegin, intern({literal, size}));
     if (const std::uint64_t word = literal_word(*state, literal, size); word != 0) return word;
     // A member or a local array: its text ends at the first NUL, and may differ next time.
@@ -359,14 +292,14 @@ OpenRange begin_literal_slow(const char* literal, std::size_t size, std::uint32_
 }
 
 OpenRange begin_text_slow(const char* text, std::size_t size, std::uint32_t category) noexcept {
-  return begin(nullptr, category, [&](Recorder::ThreadState* state) {
+  return begin(nullptr, category, [&](ThreadState* state) {
     return state != nullptr ? text_word(*state, {text, size}, hash_text(text, size)) : make_word(RecordKind::kBegin, intern({text, size}));
   });
 }
 
 OpenRange begin_extra(std::string_view name, std::uint32_t category, const Extra& extra) noexcept {
   if (active.load(std::memory_order_relaxed) == 0) return {};
-  return begin(&extra, category, [&](Recorder::ThreadState* state) {
+  return begin(&extra, category, [&](ThreadState* state) {
     return state != nullptr ? text_word(*state, name, hash_text(name.data(), name.size())) : make_word(RecordKind::kBegin, intern(name));
   });
 }
@@ -374,15 +307,15 @@ OpenRange begin_extra(std::string_view name, std::uint32_t category, const Extra
 std::uint64_t literal_word_slow(const char* literal, std::size_t size) noexcept {
   HotThread& hot = hot_thread;
   const Busy busy(hot);
-  if (!busy.entered()) return 0;
-  return literal_word(*static_cast<Recorder::ThreadState*>(hot.state), literal, size);
+  if (!busy.entered() || hot.state == nullptr) return 0;
+  return literal_word(*state_of(hot), literal, size);
 }
 
 std::uint64_t text_word_slow(const char* text, std::size_t size, std::uint64_t hash) noexcept {
   HotThread& hot = hot_thread;
   const Busy busy(hot);
-  if (!busy.entered()) return make_word(RecordKind::kBegin, 0);
-  return text_word(*static_cast<Recorder::ThreadState*>(hot.state), {text, size}, hash);
+  if (!busy.entered() || hot.state == nullptr) return 0;
+  return text_word(*state_of(hot), {text, size}, hash);
 }
 
 void end_slow(std::uint64_t token, std::uint64_t word) noexcept {
@@ -433,7 +366,7 @@ std::uint64_t async_begin_slow(std::string_view name, std::uint32_t category) no
     const std::uint32_t id = intern(name);
     Recorder& recorder = Recorder::instance();
     if (recording_generation() != 0) {
-      if (Recorder::ThreadState* state = recorder.attach(); state != nullptr) {
+      if (ThreadState* state = recorder.attach(); state != nullptr) {
         const std::uint64_t mine = std::uint64_t{recorder.generation() & kHandleGenerationMask} << 52 |
                                    std::uint64_t{state->index & 0xFFFFFu} << 32 | ++state->async_ranges;
         const Extra extra{ExtraKind::kUnsigned, mine, {}};

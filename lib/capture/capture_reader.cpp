@@ -4,8 +4,10 @@
 #include "capture/live_file.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <map>
+#include <set>
 
 namespace rangefinder::capture {
 namespace {
@@ -13,8 +15,13 @@ namespace {
 using format::ChunkKind;
 
 // The recorder gives out fewer; a file that claims more would only make us allocate.
-constexpr std::uint32_t kMaxNameId = 1u << 20;
 constexpr std::uint32_t kMaxCategoryId = 1u << 16;
+constexpr std::uint32_t kMaxHealthNumber = 1u << 10;
+constexpr std::size_t kMostFacts = 4096;
+// Names and the like: of a real recording some 20 MiB at most. More only in proportion to the file, or a few kilobytes
+// could fill the memory.
+constexpr std::uint64_t kSmallBudget = std::uint64_t{256} << 20;
+constexpr std::uint64_t kSmallBudgetPerByte = 64;
 
 bool is_small(ChunkKind kind) noexcept {
   switch (kind) {
@@ -49,6 +56,7 @@ Result<CaptureReader> CaptureReader::open(const std::string& path) {
   reader.file_ = std::move(*file);
   const base::ByteView bytes = reader.file_.bytes();
   if (bytes.empty()) return Error(ErrorCode::kUnreadable, path + ": the file is empty");
+  reader.budget_ = kSmallBudget + kSmallBudgetPerByte * bytes.size();
   if (is_live_file(bytes)) {
     // The capture itself is gone, or never was: a flight recorder whose program died.
     Result<LiveContent> live = read_live_file(bytes);
@@ -60,7 +68,11 @@ Result<CaptureReader> CaptureReader::open(const std::string& path) {
     if (!header) return std::move(header).error().with_context(path);
     reader.header_ = *header;
     reader.scan();
-    if (!reader.clean_) reader.find_live();
+    const bool has_live = !reader.clean_ && reader.find_live();
+    if (const auto& tail = reader.cut_tail_) {
+      if (has_live) reader.note(tail->offset, tail->bytes, tail->text + "; the live file holds what it was");
+      else reader.damaged(tail->offset, tail->offset + tail->bytes, tail->text);
+    }
   }
   reader.finish_small();
   return reader;
@@ -73,25 +85,79 @@ void CaptureReader::scan() {
     Result<format::ChunkView> chunk = format::read_chunk(bytes, at, true);
     if (!chunk) {
       const std::uint64_t next = format::find_chunk(bytes, at + 8);
-      damaged(at, next, chunk.error().message());
+      skip_to(next, at, chunk.error());
       at = next;
       continue;
     }
-    chunks_.push_back({at, chunk->header});
-    if (static_cast<ChunkKind>(chunk->header.kind) == ChunkKind::kEnd) clean_ = true;
-    if (is_small(static_cast<ChunkKind>(chunk->header.kind))) {
-      chunk = format::read_chunk(bytes, at, false);
-      if (chunk.ok()) take(*chunk);
-      else damaged(at, at + sizeof(format::ChunkHeader) + chunks_.back().header.payload_bytes, chunk.error().message());
+    const std::uint64_t end = format::padded(at + sizeof(format::ChunkHeader) + chunk->header.payload_bytes);
+    const auto kind = static_cast<ChunkKind>(chunk->header.kind);
+    if (chunk->header.version > format::kChunkVersion) {
+      note(at, end - at, "chunk " + std::to_string(chunk->header.sequence) + ": of a newer version; not read");
+      at = end;
+      continue;
     }
-    at = format::padded(at + sizeof(format::ChunkHeader) + chunks_.back().header.payload_bytes);
+    chunks_.push_back({at, chunk->header});
+    if (kind == ChunkKind::kEnd) clean_ = true;
+    if (is_small(kind)) {
+      chunk = format::read_chunk(bytes, at, false);
+      if (!chunk) damaged(at, end, chunk.error().message());
+      else if (within_budget(*chunk)) take(*chunk);
+      else damaged(at, end, "chunk " + std::to_string(chunk->header.sequence) + ": the file claims more names and facts than any recording has");
+    }
+    at = end;
   }
 }
 
+void CaptureReader::skip_to(std::uint64_t next, std::uint64_t from, const Error& why) {
+  // The last thing a writer did that died may be half a chunk. Host records stand in the live file until their chunk is
+  // whole; device records nowhere else.
+  std::uint16_t kind = 0;
+  constexpr std::size_t kKindAt = offsetof(format::ChunkHeader, kind);
+  if (next - from >= kKindAt + sizeof kind) std::memcpy(&kind, file_.bytes().data() + from + kKindAt, sizeof kind);
+  const bool of_device = kind >= static_cast<std::uint16_t>(ChunkKind::kKernels) && kind <= static_cast<std::uint16_t>(ChunkKind::kOverheads);
+  if (why.code() == ErrorCode::kIncomplete && next == file_.bytes().size() && !of_device) {
+    cut_tail_ = Finding{from, next - from, why.message()};
+  } else {
+    damaged(from, next, why.message());
+  }
+}
+
+/// Takes the chunk's rows off what the file may still claim.
+bool CaptureReader::within_budget(const format::ChunkView& chunk) noexcept {
+  constexpr std::uint64_t kMostRowBytes = 256;
+  const std::uint64_t cost = std::uint64_t{chunk.header.rows} * kMostRowBytes;
+  if (cost > budget_) return false;
+  budget_ -= cost;
+  return true;
+}
+
+std::uint64_t CaptureReader::unpacked_bytes() const noexcept {
+  const auto row_bytes = [](ChunkKind kind) -> std::uint64_t {
+    switch (kind) {
+      case ChunkKind::kHostEvents: return sizeof(detail::Record);
+      case ChunkKind::kKernels: return sizeof(format::KernelRow);
+      case ChunkKind::kMemcpys: return sizeof(format::MemcpyRow);
+      case ChunkKind::kMemsets: return sizeof(format::MemsetRow);
+      case ChunkKind::kApiCalls: return sizeof(format::ApiRow);
+      case ChunkKind::kSyncs: return sizeof(format::SyncRow);
+      case ChunkKind::kOverheads: return sizeof(format::OverheadRow);
+      default: return 0;
+    }
+  };
+  std::uint64_t total = 0;
+  for (const ChunkEntry& entry : chunks_) total += entry.header.rows * row_bytes(static_cast<ChunkKind>(entry.header.kind));
+  return total;
+}
+
 void CaptureReader::damaged(std::uint64_t offset, std::uint64_t end, std::string text) {
+  if (!damaged_at_.insert(offset).second) return;
   health_.damaged_chunks += 1;
   health_.damaged_bytes += end - offset;
-  findings_.push_back({offset, end - offset, std::move(text)});
+  note(offset, end - offset, std::move(text));
+}
+
+void CaptureReader::note(std::uint64_t offset, std::uint64_t bytes, std::string text) {
+  if (findings_.size() < kMostFindings) findings_.push_back({offset, bytes, std::move(text)});
 }
 
 void CaptureReader::take(const format::ChunkView& chunk) {
@@ -111,7 +177,9 @@ void CaptureReader::take(const format::ChunkView& chunk) {
     case ChunkKind::kHealth: {
       std::vector<format::HealthRow> rows;
       rows_into(rows);
-      for (const auto& row : rows) recorded_health_[row.number] = row.count;
+      for (const auto& row : rows) {
+        if (row.number < kMaxHealthNumber) recorded_health_[row.number] = row.count;
+      }
       return;
     }
     case ChunkKind::kClock: {
@@ -124,15 +192,15 @@ void CaptureReader::take(const format::ChunkView& chunk) {
     case ChunkKind::kMeta: {
       Result<std::vector<format::TextRow>> rows = format::unpack_text(chunk.payload, chunk.header.rows, columns_);
       if (!rows) return bad(rows.error());
-      for (auto& row : *rows) kind == ChunkKind::kNames ? take_name(row.id, std::move(row.text)) : take_fact(row.key, row.text);
+      for (const auto& row : *rows) budget_ -= std::min<std::uint64_t>(budget_, row.key.size() + row.text.size());
+      for (auto& row : *rows) {
+        if (kind == ChunkKind::kMeta) take_fact(row.key, row.text);
+        else if (row.id != 0) names_.insert_or_assign(row.id, std::move(row.text));
+      }
       return;
     }
     default: return;
   }
-}
-
-void CaptureReader::take_name(std::uint32_t id, std::string text) {
-  if (id != 0 && make_room(names_, id, kMaxNameId)) names_[id] = std::move(text);
 }
 
 void CaptureReader::take_fact(std::string& key, std::string& value) {
@@ -144,24 +212,26 @@ void CaptureReader::take_fact(std::string& key, std::string& value) {
   }
   const auto known = std::find_if(metadata_.begin(), metadata_.end(), [&](const auto& entry) { return entry.first == key; });
   if (known != metadata_.end()) known->second = std::move(value);
-  else metadata_.emplace_back(std::move(key), std::move(value));
+  else if (metadata_.size() < kMostFacts) metadata_.emplace_back(std::move(key), std::move(value));
 }
 
-void CaptureReader::find_live() {
+/// True when there is a live file of this recording.
+bool CaptureReader::find_live() {
   const std::string path = path_ + ".live";
-  if (!base::exists(path)) return;
+  if (!base::exists(path)) return false;
   Result<base::MappedInput> file = base::MappedInput::open(path);
   Result<LiveContent> live = file.ok() ? read_live_file(file->bytes()) : Result<LiveContent>(file.error());
   if (!live) {
-    findings_.push_back({0, 0, path + ": " + live.error().message()});
-    return;
+    note(0, 0, path + ": " + live.error().message());
+    return false;
   }
   if (live->header.capture_id != header_.capture_id) {
-    findings_.push_back({0, 0, path + ": belongs to another recording; not read"});
-    return;
+    note(0, 0, path + ": belongs to another recording; not read");
+    return false;
   }
   drop_what_the_capture_holds(*live);
   take_live(std::move(*live));
+  return true;
 }
 
 void CaptureReader::drop_what_the_capture_holds(LiveContent& live) {
@@ -192,17 +262,23 @@ void CaptureReader::drop_what_the_capture_holds(LiveContent& live) {
 
 void CaptureReader::take_live(LiveContent live) {
   for (auto& [id, text] : live.names) {
-    if (id >= names_.size() || names_[id].empty()) take_name(id, std::move(text));
+    if (id != 0) names_.try_emplace(id, std::move(text));
   }
   // What had been counted when the program died is at least what the last health chunk says.
   for (const auto& [number, count] : live.health) recorded_health_[number] = std::max(recorded_health_[number], count);
   for (const format::HostEvents& events : live.events) health_.recovered_records += events.records.size();
+  for (const std::uint64_t offset : live.damaged_blocks) {
+    health_.damaged_chunks += 1;
+    health_.damaged_bytes += detail::kBlockBytes;
+    note(offset, detail::kBlockBytes, "live file, byte " + std::to_string(offset) + ": a block claims what it cannot hold");
+  }
+  std::set<std::uint32_t> known;
+  for (const auto& row : threads_) known.insert(row.index);
+  format::NameId own_name = kFirstOwnName;
   for (auto& thread : live.threads) {
-    const bool known = std::any_of(threads_.begin(), threads_.end(), [&](const auto& row) { return row.index == thread.index; });
-    if (known) continue;
-    const auto name = static_cast<std::uint32_t>(names_.size());
-    take_name(std::max(1u, name), std::move(thread.name));
-    threads_.push_back({thread.index, thread.tid, std::max(1u, name)});
+    if (!known.insert(thread.index).second) continue;
+    names_.insert_or_assign(own_name, std::move(thread.name));
+    threads_.push_back({thread.index, thread.tid, own_name++});
   }
   live_ = std::move(live.events);
 }
@@ -250,14 +326,18 @@ void CaptureReader::visit_chunk(const format::ChunkView& chunk, CaptureVisitor& 
   }
 }
 
+void CaptureReader::visit_one(const ChunkEntry& entry, CaptureVisitor& visitor) {
+  Result<format::ChunkView> chunk = format::read_chunk(file_.bytes(), entry.offset, false);
+  if (chunk.ok()) visit_chunk(*chunk, visitor);
+  else damaged(entry.offset, entry.offset + sizeof entry.header + entry.header.payload_bytes, chunk.error().message());
+}
+
 Status CaptureReader::visit(CaptureVisitor& visitor, void (*progress)(void*, std::uint64_t, std::uint64_t), void* progress_user) {
   const base::ByteView bytes = file_.bytes();
   std::uint64_t forgotten = 0;
   for (const ChunkEntry& entry : chunks_) {
     if (is_small(static_cast<ChunkKind>(entry.header.kind))) continue;
-    Result<format::ChunkView> chunk = format::read_chunk(bytes, entry.offset, false);
-    if (chunk.ok()) visit_chunk(*chunk, visitor);
-    else damaged(entry.offset, entry.offset + sizeof entry.header + entry.header.payload_bytes, chunk.error().message());
+    visit_one(entry, visitor);
     // Pages that were read count as ours until the kernel wants them back; a large capture should not look like a leak.
     constexpr std::uint64_t kForgetStep = std::uint64_t{32} << 20;
     if (entry.offset - forgotten > kForgetStep) {

@@ -11,8 +11,11 @@
 #include <rangefinder/result.hpp>
 
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,7 +57,8 @@ struct Finding {
 /// the rest is; `visit` then streams it, so that memory does not grow with the capture.
 ///
 /// Damage: a chunk whose checksum fails is skipped and counted (health().damaged_*), and reading goes on at the next
-/// whole one. A capture whose writer died has no end chunk; what its live file holds beyond the capture is read too.
+/// whole one. A capture whose writer died has no end chunk; what its live file holds beyond the capture is read too, and
+/// a last chunk that was cut off counts as damage only where there is no live file that holds it whole.
 class CaptureReader {
  public:
   static Result<CaptureReader> open(const std::string& path);
@@ -65,8 +69,19 @@ class CaptureReader {
   std::int64_t monotonic_of_realtime(std::int64_t ns) const noexcept { return clock_->monotonic_of_realtime(ns); }
 
   /// Empty for id 0 and for ids that the file does not hold.
-  std::string_view name(format::NameId id) const noexcept { return id < names_.size() ? names_[id] : std::string_view{}; }
-  std::uint32_t name_count() const noexcept { return static_cast<std::uint32_t>(names_.size()); }
+  std::string_view name(format::NameId id) const noexcept {
+    const auto found = names_.find(id);
+    return found != names_.end() ? std::string_view(found->second) : std::string_view{};
+  }
+  bool has_name(format::NameId id) const noexcept { return names_.count(id) != 0; }
+  const std::map<format::NameId, std::string>& names() const noexcept { return names_; }
+  /// One more than the greatest id that the recorder gave out.
+  std::uint32_t name_count() const noexcept {
+    const auto last = names_.lower_bound(kFirstOwnName);
+    return last != names_.begin() ? std::prev(last)->first + 1 : 0;
+  }
+  /// From here on ids are the reader's: of threads that only the live file names.
+  static constexpr format::NameId kFirstOwnName = 1u << 31;
   const std::vector<std::pair<std::string, std::string>>& metadata() const noexcept { return metadata_; }
   std::string_view metadata(std::string_view key) const noexcept;
   const std::vector<format::ThreadRow>& threads() const noexcept { return threads_; }
@@ -79,9 +94,13 @@ class CaptureReader {
   /// The writer ended the file itself.
   bool ended_cleanly() const noexcept { return clean_; }
   const std::vector<ChunkEntry>& chunks() const noexcept { return chunks_; }
+  /// At most kMostFindings; health() counts all.
   const std::vector<Finding>& findings() const noexcept { return findings_; }
+  static constexpr std::size_t kMostFindings = 100;
   std::uint64_t file_bytes() const noexcept { return file_.bytes().size(); }
   const std::string& path() const noexcept { return path_; }
+  /// What all events of the file take when they are unpacked, as its headers say. A small file can claim much.
+  std::uint64_t unpacked_bytes() const noexcept;
 
   /// A chunk with its payload checked.
   Result<format::ChunkView> read(const ChunkEntry& entry) const { return format::read_chunk(file_.bytes(), entry.offset, false); }
@@ -92,17 +111,24 @@ class CaptureReader {
   Status visit(CaptureVisitor& visitor, void (*progress)(void*, std::uint64_t, std::uint64_t) = nullptr,
                void* progress_user = nullptr);
 
+  /// The same for one of `chunks()`, in whatever order the caller needs them.
+  void visit_one(const ChunkEntry& entry, CaptureVisitor& visitor);
+  /// Chunks before `offset` will not be visited soon: their pages need not stay in memory.
+  void forget_before(std::uint64_t offset) const noexcept { file_.forget_front(offset); }
+
   /// Category names: the recorder interns them as `category:<number>` metadata.
   std::string_view category(std::uint32_t id) const noexcept { return id < categories_.size() ? categories_[id] : std::string_view{}; }
 
  private:
   CaptureReader() = default;
   void scan();
+  void skip_to(std::uint64_t next, std::uint64_t from, const Error& why);
   void take(const format::ChunkView& chunk);
-  void take_name(std::uint32_t id, std::string text);
   void take_fact(std::string& key, std::string& value);
+  bool within_budget(const format::ChunkView& chunk) noexcept;
   void damaged(std::uint64_t offset, std::uint64_t end, std::string text);
-  void find_live();
+  void note(std::uint64_t offset, std::uint64_t bytes, std::string text);
+  bool find_live();
   void drop_what_the_capture_holds(LiveContent& live);
   void take_live(LiveContent live);
   void finish_small();
@@ -115,7 +141,7 @@ class CaptureReader {
   format::FileHeader header_{};
   std::vector<ChunkEntry> chunks_;
   std::vector<Finding> findings_;
-  std::vector<std::string> names_;
+  std::map<format::NameId, std::string> names_;  // a file may use any numbers
   std::vector<std::string> categories_;
   std::vector<std::pair<std::string, std::string>> metadata_;
   std::vector<format::ThreadRow> threads_;
@@ -129,6 +155,9 @@ class CaptureReader {
   std::map<std::uint32_t, std::uint64_t> recorded_health_;
   CaptureHealth health_;
   bool clean_ = false;
+  std::set<std::uint64_t> damaged_at_;     // counted once, however often a chunk is visited
+  std::uint64_t budget_ = 0;               // that small chunks may still unpack to
+  std::optional<Finding> cut_tail_;        // the writer died while it wrote a chunk that the live file holds too
   format::ColumnReader columns_;
 };
 

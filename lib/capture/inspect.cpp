@@ -100,7 +100,7 @@ Result<CaptureInfo> inspect_capture(const std::string& path, bool deep) {
   info.device_state = reader->metadata("device_state");
   info.threads = static_cast<std::uint32_t>(reader->threads().size());
   info.devices = static_cast<std::uint32_t>(reader->devices().size());
-  info.names = reader->name_count();
+  info.names = static_cast<std::uint32_t>(reader->names().size());
   info.content = contents(*reader);
   info.metadata = reader->metadata();
   info.health = reader->health();

@@ -28,16 +28,21 @@ void read_names(base::ByteView area, LiveContent& out) {
   }
 }
 
-void read_block(base::ByteView block, bool ring, LiveContent& out) {
+void read_block(base::ByteView file, std::uint64_t offset, bool ring, LiveContent& out) {
+  const base::ByteView block = file.subspan(offset, detail::kBlockBytes);
   BlockHeader header;
   std::memcpy(static_cast<void*>(&header), block.data(), sizeof header);
   const std::uint32_t used = header.used.load(std::memory_order_relaxed);
   const auto state = static_cast<BlockState>(header.state.load(std::memory_order_relaxed));
-  if (state != BlockState::kActive && state != BlockState::kFull && !ring) return;
-  if (used <= sizeof header || used > block.size() || (used - sizeof header) % sizeof(Record) != 0) return;
+  const bool in_use = state == BlockState::kActive || state == BlockState::kFull;
+  if (used == 0 || (!in_use && !ring)) return;  // never used, just being opened, or in the capture
+  if (used < sizeof header || used > block.size() || (used - sizeof header) % sizeof(Record) != 0) {
+    out.damaged_blocks.push_back(offset);
+    return;
+  }
   std::uint32_t from = ring ? static_cast<std::uint32_t>(sizeof header) : header.drained.load(std::memory_order_relaxed);
-  if (from < sizeof header || (from - sizeof header) % sizeof(Record) != 0) from = sizeof header;
-  if (state == BlockState::kActive || state == BlockState::kFull)
+  if (from < sizeof header || from > used || (from - sizeof header) % sizeof(Record) != 0) from = sizeof header;
+  if (in_use)
     out.health[1 /* dropped_ranges */] += header.dropped_ranges.load(std::memory_order_relaxed);
   out.threads.push_back({header.thread, header.tid, {header.thread_name, ::strnlen(header.thread_name, sizeof header.thread_name)}});
   if (from >= used) return;
@@ -75,7 +80,7 @@ Result<LiveContent> read_live_file(base::ByteView bytes) {
     if (count != 0) content.health[number] = count;
   }
   for (std::uint64_t at = header.blocks_offset; size - at >= header.block_bytes; at += header.block_bytes)
-    read_block(bytes.subspan(at, header.block_bytes), ring, content);
+    read_block(bytes, at, ring, content);
   std::sort(content.events.begin(), content.events.end(), [](const auto& a, const auto& b) {
     return std::pair(a.run.thread, a.run.block_sequence) < std::pair(b.run.thread, b.run.block_sequence);
   });

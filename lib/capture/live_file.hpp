@@ -27,6 +27,7 @@ struct LiveContent {
   std::vector<Thread> threads;
   std::vector<format::HostEvents> events;          // by thread, then block
   std::map<std::uint32_t, std::uint64_t> health;   // by number
+  std::vector<std::uint64_t> damaged_blocks;       // offsets
 };
 
 bool is_live_file(base::ByteView bytes) noexcept;

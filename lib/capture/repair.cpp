@@ -60,14 +60,26 @@ class Rewriter {
   format::ColumnWriter columns{compressor_};
 };
 
+/// In chunks within the limits of the format.
 Status add_names(const CaptureReader& reader, Rewriter& out) {
+  constexpr std::size_t kMostBytes = std::size_t{4} << 20;
   std::vector<format::TextRow> rows;
-  for (std::uint32_t id = 1; id < reader.name_count(); ++id) {
-    if (!reader.name(id).empty()) rows.push_back({id, {}, std::string(reader.name(id))});
+  std::size_t bytes = 0;
+  Status status;
+  const auto write = [&] {
+    if (rows.empty() || !status.ok()) return;
+    format::pack_text(rows, out.columns);
+    status = out.add(ChunkKind::kNames, static_cast<std::uint32_t>(rows.size()));
+    rows.clear();
+    bytes = 0;
+  };
+  for (const auto& [id, text] : reader.names()) {
+    rows.push_back({id, {}, text});
+    bytes += text.size();
+    if (rows.size() == format::kMaxRows || bytes >= kMostBytes) write();
   }
-  if (rows.empty()) return {};
-  format::pack_text(rows, out.columns);
-  return out.add(ChunkKind::kNames, static_cast<std::uint32_t>(rows.size()));
+  write();
+  return status;
 }
 
 Status add_health(const CaptureReader& reader, Rewriter& out) {
@@ -83,8 +95,12 @@ Status add_health(const CaptureReader& reader, Rewriter& out) {
 Status add_live(const CaptureReader& reader, Rewriter& out) {
   Status status;
   if (!reader.live_events().empty()) {
-    format::pack_rows<format::ThreadRow>(reader.threads(), out.columns);
-    status = out.add(ChunkKind::kThreads, static_cast<std::uint32_t>(reader.threads().size()));
+    const std::span<const format::ThreadRow> threads = reader.threads();
+    for (std::size_t at = 0; at < threads.size() && status.ok(); at += format::kMaxRows) {
+      const auto part = threads.subspan(at, std::min<std::size_t>(format::kMaxRows, threads.size() - at));
+      format::pack_rows<format::ThreadRow>(part, out.columns);
+      status = out.add(ChunkKind::kThreads, static_cast<std::uint32_t>(part.size()));
+    }
   }
   format::HostEventPacker packer;
   for (const format::HostEvents& events : reader.live_events()) {

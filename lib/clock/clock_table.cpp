@@ -11,55 +11,81 @@ constexpr unsigned kFraction = 40;
 // Slewing moves CLOCK_REALTIME by 500 ppm at most (adjtimex(2)); a little room for the brackets. More is a step.
 constexpr std::int64_t kSlewPerMillion = 1000;
 constexpr std::int64_t kSlewFloorNs = 20'000;
+// A file with more steps than that is made up; every look-up goes over all runs.
+constexpr std::size_t kMostRuns = 1024;
 
 std::uint64_t fixed_rate(std::uint64_t ns, std::uint64_t ticks) noexcept {
   return static_cast<std::uint64_t>((static_cast<unsigned __int128>(ns) << kFraction) / ticks);
 }
 
-std::int64_t scale(std::uint64_t rate, std::uint64_t ticks) noexcept {
-  return static_cast<std::int64_t>((static_cast<unsigned __int128>(rate) * ticks) >> kFraction);
+std::int64_t limited(__int128 ns) noexcept {
+  constexpr __int128 latest = ClockTable::kLatestNs;
+  return static_cast<std::int64_t>(std::clamp(ns, -latest, latest));
+}
+
+__int128 scale(std::uint64_t rate, std::uint64_t ticks) noexcept {
+  return static_cast<__int128>((static_cast<unsigned __int128>(rate) * ticks) >> kFraction);
+}
+
+bool believable(const ClockPoint& point) noexcept {
+  const auto within = [](std::int64_t ns) { return ns >= -ClockTable::kLatestNs && ns <= ClockTable::kLatestNs; };
+  return within(point.monotonic_ns) && within(point.realtime_ns);
+}
+
+std::vector<ClockPoint> in_order(std::vector<ClockPoint> points) {
+  std::stable_sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.ticks < b.ticks; });
+  std::vector<ClockPoint> kept;
+  for (const ClockPoint& point : points) {
+    if (!believable(point)) continue;
+    if (kept.empty() || (point.ticks > kept.back().ticks && point.monotonic_ns > kept.back().monotonic_ns)) kept.push_back(point);
+  }
+  if (kept.empty()) kept.push_back({});
+  return kept;
 }
 
 }  // namespace
 
 ClockTable::ClockTable(std::vector<ClockPoint> points, std::uint64_t ticks_per_second) {
-  std::stable_sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.ticks < b.ticks; });
-  std::vector<ClockPoint> kept;
-  for (const ClockPoint& point : points) {
-    if (kept.empty() || (point.ticks > kept.back().ticks && point.monotonic_ns > kept.back().monotonic_ns))
-      kept.push_back(point);
+  points = in_order(std::move(points));
+  whole_rate_ = fixed_rate(1'000'000'000, ticks_per_second != 0 ? ticks_per_second : 1'000'000'000);
+  if (points.size() > 1) {
+    whole_rate_ = fixed_rate(static_cast<std::uint64_t>(points.back().monotonic_ns - points.front().monotonic_ns),
+                             points.back().ticks - points.front().ticks);
   }
-  if (kept.empty()) kept.push_back({});
-  if (ticks_per_second == 0) ticks_per_second = 1'000'000'000;
+  realtime_offset_ns_ = points.front().realtime_ns - points.front().monotonic_ns;
+  add_segments(points);
+}
 
-  std::uint64_t whole_rate = fixed_rate(1'000'000'000, ticks_per_second);
-  if (kept.size() > 1) {
-    whole_rate = fixed_rate(static_cast<std::uint64_t>(kept.back().monotonic_ns - kept.front().monotonic_ns),
-                            kept.back().ticks - kept.front().ticks);
-  }
-  realtime_offset_ns_ = kept.front().realtime_ns - kept.front().monotonic_ns;
-  segments_.reserve(kept.size());
-  for (std::size_t i = 0; i < kept.size(); ++i) {
-    const ClockPoint& point = kept[i];
-    Segment segment{point.ticks, point.monotonic_ns, point.realtime_ns, whole_rate, 0, 0, false};
-    error_bound_ns_ = std::max<std::int64_t>(error_bound_ns_, (point.width_ns + 1) / 2);
-    if (i + 1 < kept.size()) {
-      const ClockPoint& next = kept[i + 1];
+void ClockTable::add_segments(const std::vector<ClockPoint>& points) {
+  segments_.reserve(points.size());
+  runs_.push_back({0, 0, points.front().realtime_ns, 0});
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const ClockPoint& point = points[i];
+    Segment segment{point.ticks, point.monotonic_ns, point.realtime_ns, whole_rate_, 0, 0};
+    std::int64_t error = (std::int64_t{point.width_ns} + 1) / 2;
+    bool step = false;
+    if (i + 1 < points.size()) {
+      const ClockPoint& next = points[i + 1];
       const std::int64_t length = next.monotonic_ns - point.monotonic_ns;
       segment.ns_per_tick = fixed_rate(static_cast<std::uint64_t>(length), next.ticks - point.ticks);
-      segment.offset_change = (next.monotonic_ns - next.realtime_ns) - (point.monotonic_ns - point.realtime_ns);
-      segment.realtime_length = next.realtime_ns - point.realtime_ns;
-      segment.steps = std::llabs(segment.offset_change) > kSlewFloorNs + length / 1'000'000 * kSlewPerMillion;
-      if (segment.steps) ++realtime_steps_;
+      const std::int64_t change = limited(static_cast<__int128>(length) - next.realtime_ns + point.realtime_ns);
+      step = std::llabs(change) > kSlewFloorNs + length / 1'000'000 * kSlewPerMillion && runs_.size() < kMostRuns;
+      if (step) {
+        runs_.back().end = static_cast<std::uint32_t>(i + 1);
+        runs_.back().end_realtime_ns = limited(static_cast<__int128>(point.realtime_ns) + length);
+        runs_.push_back({static_cast<std::uint32_t>(i + 1), 0, next.realtime_ns, 0});
+      } else {
+        segment.offset_change = change;
+        segment.realtime_length = next.realtime_ns - point.realtime_ns;
+        // What interpolation between brackets can be off, on top of half a bracket: the curvature, bounded by the drift.
+        error = limited(static_cast<__int128>(std::max(error, (std::int64_t{next.width_ns} + 1) / 2)) + std::llabs(change));
+      }
     }
+    error_bound_ns_ = std::max(error_bound_ns_, error);
     segments_.push_back(segment);
   }
-  // What interpolation between brackets can be off, on top of half a bracket: the curvature, bounded by the drift.
-  for (std::size_t i = 0; i + 1 < segments_.size(); ++i) {
-    if (segments_[i].steps) continue;
-    const std::int64_t half = (std::max(kept[i].width_ns, kept[i + 1].width_ns) + 1) / 2;
-    error_bound_ns_ = std::max<std::int64_t>(error_bound_ns_, half + std::llabs(segments_[i].offset_change));
-  }
+  runs_.back().end = static_cast<std::uint32_t>(points.size());
+  runs_.back().end_realtime_ns = points.back().realtime_ns;
 }
 
 const ClockTable::Segment& ClockTable::by_ticks(std::uint64_t ticks) const noexcept {
@@ -70,31 +96,35 @@ const ClockTable::Segment& ClockTable::by_ticks(std::uint64_t ticks) const noexc
 
 std::int64_t ClockTable::monotonic_of_ticks(std::uint64_t ticks) const noexcept {
   const Segment& segment = by_ticks(ticks);
-  if (ticks >= segment.ticks) return segment.monotonic_ns + scale(segment.ns_per_tick, ticks - segment.ticks);
-  return segment.monotonic_ns - scale(segment.ns_per_tick, segment.ticks - ticks);
+  if (ticks >= segment.ticks) return limited(segment.monotonic_ns + scale(segment.ns_per_tick, ticks - segment.ticks));
+  return limited(segment.monotonic_ns - scale(whole_rate_, segment.ticks - ticks));
 }
 
-const ClockTable::Segment& ClockTable::by_realtime(std::int64_t realtime_ns) const noexcept {
-  if (realtime_steps_ == 0) {
-    const auto after = std::upper_bound(segments_.begin(), segments_.end(), realtime_ns,
-                                        [](std::int64_t t, const Segment& s) { return t < s.realtime_ns; });
-    return after == segments_.begin() ? segments_.front() : *(after - 1);
+const ClockTable::Run& ClockTable::run_of(std::int64_t realtime_ns) const noexcept {
+  const Run* nearest = nullptr;
+  std::int64_t nearest_ns = 0;
+  for (auto run = runs_.rbegin(); run != runs_.rend(); ++run) {
+    const std::int64_t away = std::max({run->begin_realtime_ns - realtime_ns, realtime_ns - run->end_realtime_ns, std::int64_t{0}});
+    if (nearest == nullptr || away < nearest_ns) {
+      nearest = &*run;
+      nearest_ns = away;
+    }
+    if (away == 0) break;
   }
-  // Not sorted where the clock was set back: the last segment that began at or before that time.
-  for (std::size_t i = segments_.size(); i-- > 0;) {
-    if (segments_[i].realtime_ns <= realtime_ns) return segments_[i];
-  }
-  return segments_.front();
+  return *nearest;
 }
 
 std::int64_t ClockTable::monotonic_of_realtime(std::int64_t realtime_ns) const noexcept {
-  const Segment& segment = by_realtime(realtime_ns);
-  const std::int64_t offset = segment.monotonic_ns - segment.realtime_ns;
+  realtime_ns = limited(realtime_ns);
+  const Run& run = runs_.size() == 1 ? runs_.front() : run_of(realtime_ns);
+  const auto begin = segments_.begin() + run.first;
+  const auto after = std::upper_bound(begin, segments_.begin() + run.end, realtime_ns,
+                                      [](std::int64_t t, const Segment& s) { return t < s.realtime_ns; });
+  const Segment& segment = after == begin ? *begin : *(after - 1);
+  const __int128 plain = static_cast<__int128>(realtime_ns) + segment.monotonic_ns - segment.realtime_ns;
   const std::int64_t since = realtime_ns - segment.realtime_ns;
-  if (segment.realtime_length <= 0 || since <= 0) return realtime_ns + offset;
-  if (segment.steps) return realtime_ns + offset + (since * 2 > segment.realtime_length ? segment.offset_change : 0);
-  const auto change = static_cast<std::int64_t>(static_cast<__int128>(segment.offset_change) * since / segment.realtime_length);
-  return realtime_ns + offset + change;
+  if (segment.realtime_length <= 0 || since <= 0) return limited(plain);
+  return limited(plain + static_cast<__int128>(segment.offset_change) * since / segment.realtime_length);
 }
 
 }  // namespace rangefinder::clock

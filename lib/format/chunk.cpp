@@ -16,8 +16,8 @@ std::uint64_t checksum_before(const Struct& value, const Member& member) noexcep
   return base::checksum({first, static_cast<std::size_t>(reinterpret_cast<const std::byte*>(&member) - first)});
 }
 
-Error bad_chunk(std::uint64_t offset, const char* what) {
-  return Error(ErrorCode::kUnreadable, "byte " + std::to_string(offset) + ": " + what);
+Error bad_chunk(std::uint64_t offset, const char* what, ErrorCode code = ErrorCode::kUnreadable) {
+  return Error(code, "byte " + std::to_string(offset) + ": " + what);
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ void append_chunk(base::Bytes& out, ChunkHeader header, base::ByteView payload) 
 }
 
 Result<ChunkView> read_chunk(base::ByteView file, std::uint64_t offset, bool trust_payload) {
-  if (offset > file.size() || file.size() - offset < sizeof(ChunkHeader)) return bad_chunk(offset, "file ends in a chunk header");
+  if (offset > file.size() || file.size() - offset < sizeof(ChunkHeader)) return bad_chunk(offset, "file ends in a chunk header", ErrorCode::kIncomplete);
   ChunkView chunk;
   chunk.offset = offset;
   std::memcpy(&chunk.header, file.data() + offset, sizeof chunk.header);
@@ -42,7 +42,7 @@ Result<ChunkView> read_chunk(base::ByteView file, std::uint64_t offset, bool tru
     return bad_chunk(offset, "chunk header is damaged");
   if (chunk.header.payload_bytes > kMaxPayloadBytes) return bad_chunk(offset, "chunk claims too many bytes");
   const std::uint64_t payload_at = offset + sizeof(ChunkHeader);
-  if (file.size() - payload_at < chunk.header.payload_bytes) return bad_chunk(offset, "file ends in a chunk");
+  if (file.size() - payload_at < chunk.header.payload_bytes) return bad_chunk(offset, "file ends in a chunk", ErrorCode::kIncomplete);
   chunk.payload = file.subspan(payload_at, chunk.header.payload_bytes);
   chunk.next_offset = padded(payload_at + chunk.header.payload_bytes);
   if (!trust_payload && base::checksum(chunk.payload) != chunk.header.payload_checksum)

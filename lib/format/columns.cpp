@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "format/columns.hpp"
 
+#include "format/layout.hpp"
+
 #include <algorithm>
 #include <string>
 
@@ -13,18 +15,29 @@ constexpr int kLevel = 1;
 constexpr std::size_t kDirectoryEntryBytes = 12;
 constexpr std::size_t kDirectoryHeadBytes = 8;
 
+bool only_zeros(base::ByteView bytes) noexcept {
+  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
+}
+
 }  // namespace
 
-void ColumnWriter::add(std::uint16_t id, base::ByteView raw) {
-  if (std::all_of(raw.begin(), raw.end(), [](std::byte b) { return b == std::byte{0}; })) return;
-  Entry entry{id, Packing::kZstd, 0, static_cast<std::uint32_t>(raw.size())};
-  entry.stored_bytes = static_cast<std::uint32_t>(compressor_.append_compressed(stored_, raw, kLevel));
-  if (entry.stored_bytes == 0) {
-    entry.packing = Packing::kPlain;
-    entry.stored_bytes = entry.raw_bytes;
-    base::append_bytes(stored_, raw);
-  }
-  entries_.push_back(entry);
+void ColumnWriter::add(std::uint16_t id, base::ByteView raw, base::Compressor::Matches matches) {
+  if (only_zeros(raw)) return;
+  const std::size_t packed = compressor_.append_compressed(stored_, raw, kLevel, matches);
+  if (packed == 0) return add_plain(id, raw);
+  entries_.push_back({id, Packing::kZstd, static_cast<std::uint32_t>(packed), static_cast<std::uint32_t>(raw.size())});
+}
+
+void ColumnWriter::add_plain(std::uint16_t id, base::ByteView raw) {
+  if (only_zeros(raw)) return;
+  base::append_bytes(stored_, raw);
+  const auto size = static_cast<std::uint32_t>(raw.size());
+  entries_.push_back({id, Packing::kPlain, size, size});
+}
+
+void ColumnWriter::clear() noexcept {
+  entries_.clear();
+  stored_.clear();
 }
 
 void ColumnWriter::finish(base::Bytes& out) {
@@ -40,8 +53,7 @@ void ColumnWriter::finish(base::Bytes& out) {
     base::append_value(out, entry.raw_bytes);
   }
   base::append_bytes(out, stored_);
-  entries_.clear();
-  stored_.clear();
+  clear();
 }
 
 Status ColumnReader::open(base::ByteView payload) {
@@ -50,29 +62,35 @@ Status ColumnReader::open(base::ByteView payload) {
   const auto count = reader.value<std::uint16_t>();
   reader.bytes(6);
   std::uint64_t stored = 0;
+  std::uint64_t raw = 0;
   for (std::uint16_t i = 0; i < count && reader.ok(); ++i) {
     Entry entry;
     entry.id = reader.value<std::uint16_t>();
     entry.packing = static_cast<Packing>(reader.value<std::uint8_t>());
     reader.bytes(1);
-    const auto stored_bytes = reader.value<std::uint32_t>();
+    entry.stored_bytes = reader.value<std::uint32_t>();
     entry.raw_bytes = reader.value<std::uint32_t>();
-    if (entry.raw_bytes > kMaxColumnBytes)
+    stored += entry.stored_bytes;
+    raw += entry.raw_bytes;
+    if (raw > kMaxUnpackedBytes)
       return Error(ErrorCode::kUnreadable, "column " + std::to_string(entry.id) + " claims " + std::to_string(entry.raw_bytes) + " bytes");
-    if (entry.packing == Packing::kPlain && entry.raw_bytes != stored_bytes)
+    if (entry.packing == Packing::kPlain && entry.raw_bytes != entry.stored_bytes)
       return Error(ErrorCode::kUnreadable, "column " + std::to_string(entry.id) + " is plain but its sizes differ");
-    stored += stored_bytes;
-    entry.stored = {static_cast<const std::byte*>(nullptr), stored_bytes};
     entries_.push_back(std::move(entry));
   }
-  if (!reader.ok() || stored != reader.left()) return Error(ErrorCode::kUnreadable, "column directory does not fit the chunk");
-  for (Entry& entry : entries_) entry.stored = reader.bytes(entry.stored.size());
+  if (!reader.ok() || stored != reader.left()) {
+    entries_.clear();
+    return Error(ErrorCode::kUnreadable, "column directory does not fit the chunk");
+  }
+  for (Entry& entry : entries_) entry.stored = reader.bytes(entry.stored_bytes);
   return {};
 }
 
-Result<base::ByteView> ColumnReader::column(std::uint16_t id) {
+Result<base::ByteView> ColumnReader::column(std::uint16_t id, std::size_t most) {
   const auto entry = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.id == id; });
   if (entry == entries_.end()) return base::ByteView{};
+  if (entry->raw_bytes > most)
+    return Error(ErrorCode::kUnreadable, "column " + std::to_string(id) + " is larger than its rows can be");
   switch (entry->packing) {
     case Packing::kPlain: return entry->stored;
     case Packing::kZstd: {

@@ -17,16 +17,18 @@ namespace rangefinder::format {
 
 enum class Packing : std::uint8_t { kPlain = 0, kZstd = 1 };
 
-inline constexpr std::uint32_t kMaxColumnBytes = 64u << 20;
-
 class ColumnWriter {
  public:
   explicit ColumnWriter(base::Compressor& compressor) noexcept : compressor_(compressor) {}
 
   /// Columns of nothing but zero bytes are left out.
-  void add(std::uint16_t id, base::ByteView raw);
+  void add(std::uint16_t id, base::ByteView raw, base::Compressor::Matches matches = base::Compressor::Matches::kAny);
+  /// The same without compression: for what is small, or dense already.
+  void add_plain(std::uint16_t id, base::ByteView raw);
   /// Appends the payload and forgets the columns.
   void finish(base::Bytes& out);
+  /// Forgets the columns.
+  void clear() noexcept;
 
  private:
   struct Entry {
@@ -40,20 +42,22 @@ class ColumnWriter {
   base::Bytes stored_;
 };
 
-/// Unpacks columns one at a time; views stay valid until the next `open` .
+/// Unpacks columns one at a time; views stay valid until the next `open`.
 class ColumnReader {
  public:
-  /// Checks the directory against the payload's size.
+  /// Checks the directory against the payload's size, and that its columns unpack to kMaxUnpackedBytes at most.
   Status open(base::ByteView payload);
-  /// The column's bytes; empty when it is missing.
-  Result<base::ByteView> column(std::uint16_t id);
+  /// The column's bytes; empty when it is missing. `most`: what its rows can take up; a column that claims more is not
+  /// unpacked.
+  Result<base::ByteView> column(std::uint16_t id, std::size_t most);
 
  private:
   struct Entry {
     std::uint16_t id;
     Packing packing;
-    base::ByteView stored;
+    std::uint32_t stored_bytes;
     std::uint32_t raw_bytes;
+    base::ByteView stored;
     base::Bytes unpacked;
   };
   std::vector<Entry> entries_;

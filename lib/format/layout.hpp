@@ -18,6 +18,7 @@ inline constexpr std::uint16_t kMinorVersion = 0;  // a reader skips what a newe
 inline constexpr std::array<char, 8> kFileMagic = {'R', 'F', 'C', 'A', 'P', '\r', '\n', '\x1a'};
 inline constexpr std::array<char, 8> kLiveMagic = {'R', 'F', 'L', 'I', 'V', 'E', '\r', '\n'};
 inline constexpr std::uint32_t kChunkMagic = 0x4B434652;  // "RFCK"
+inline constexpr std::uint16_t kChunkVersion = 0;         // of every kind, so far
 
 using CaptureId = std::array<std::uint8_t, 16>;
 
@@ -70,7 +71,7 @@ enum class ChunkKind : std::uint16_t {
 struct ChunkHeader {
   std::uint32_t magic;
   std::uint16_t kind;
-  std::uint16_t version;        // of this kind's layout
+  std::uint16_t version;        // of this kind's layout; a reader skips a chunk whose version it does not know
   std::uint64_t sequence;       // 0, 1, 2, ... within the file
   std::uint32_t payload_bytes;  // as stored; the next chunk begins behind it at a multiple of 8
   std::uint32_t rows;
@@ -82,8 +83,10 @@ struct ChunkHeader {
 };
 static_assert(sizeof(ChunkHeader) == 64);
 
-inline constexpr std::uint32_t kMaxPayloadBytes = 64u << 20;
-inline constexpr std::uint32_t kMaxRows = 1u << 22;
+// A writer stays within these; a reader refuses a chunk that claims more, since only memory would be lost on it.
+inline constexpr std::uint32_t kMaxRows = 1u << 16;
+inline constexpr std::uint32_t kMaxPayloadBytes = 32u << 20;
+inline constexpr std::uint32_t kMaxUnpackedBytes = 32u << 20;  // of all columns together
 
 /// Chunks begin at multiples of 8.
 constexpr std::uint64_t padded(std::uint64_t bytes) noexcept { return (bytes + 7) & ~std::uint64_t{7}; }

@@ -69,7 +69,7 @@ void pack_fields(std::span<const Field> fields, const void* rows, std::size_t ro
 Status unpack_fields(std::span<const Field> fields, ColumnReader& in, void* rows, std::size_t row_bytes, std::size_t count) {
   auto* first = static_cast<std::byte*>(rows);
   for (const Field& field : fields) {
-    Result<base::ByteView> column = in.column(field.column);
+    Result<base::ByteView> column = in.column(field.column, count * base::kMaxVarintBytes);
     if (!column) return std::move(column).error();
     // All zeros, and left out; a kSinceBegin field then equals the row's first.
     const bool missing = column->empty();
@@ -118,7 +118,7 @@ Result<std::vector<TextRow>> unpack_text(base::ByteView payload, std::uint32_t c
   base::ByteView columns[4];
   const std::uint16_t numbers[4] = {kTextIds, kTextKeySizes, kTextSizes, kTextBytes};
   for (int i = 0; i < 4; ++i) {
-    Result<base::ByteView> column = in.column(numbers[i]);
+    Result<base::ByteView> column = in.column(numbers[i], kMaxUnpackedBytes);
     if (!column) return std::move(column).error();
     columns[i] = *column;
   }

@@ -13,34 +13,58 @@ namespace rangefinder::session {
 namespace {
 
 using detail::ExtraKind;
-using detail::Record;
 using detail::RecordKind;
 using format::ChunkKind;
 
+// Of one chunk of names: a reader holds a whole chunk unpacked.
+constexpr std::size_t kMostTextBytes = std::size_t{4} << 20;
+
 /// Sets the bit; true when it was not set.
 bool first_time(std::vector<bool>& seen, std::uint32_t id) {
-  if (id >= seen.size()) seen.resize(std::max<std::size_t>(id + 1, seen.size() * 2));
+  if (id >= seen.size()) seen.resize(std::max<std::size_t>(std::size_t{id} + 1, seen.size() * 2));
   if (seen[id]) return false;
   seen[id] = true;
   return true;
 }
 
-bool has_name(const Record& record) noexcept {
-  switch (detail::word_kind(record.word)) {
+bool has_name(std::uint64_t word) noexcept {
+  switch (detail::word_kind(word)) {
     case RecordKind::kBegin:
     case RecordKind::kEnd:
     case RecordKind::kMark:
     case RecordKind::kCounter:
     case RecordKind::kAsyncBegin:
     case RecordKind::kForeignEnd: return true;
-    case RecordKind::kExtra: return detail::word_aux(record.word) == static_cast<std::uint32_t>(ExtraKind::kText);
+    case RecordKind::kExtra: return detail::word_aux(word) == static_cast<std::uint32_t>(ExtraKind::kText);
     default: return false;
   }
 }
 
-bool has_category(const Record& record) noexcept {
-  const RecordKind kind = detail::word_kind(record.word);
+bool has_category(std::uint64_t word) noexcept {
+  const RecordKind kind = detail::word_kind(word);
   return kind == RecordKind::kBegin || kind == RecordKind::kMark || kind == RecordKind::kAsyncBegin;
+}
+
+/// Where rows have a begin and an end, or a time, the chunk's header says from when to when they are.
+void set_times(format::ChunkHeader& header, const void* rows, std::size_t row_bytes, std::size_t count,
+               std::span<const format::Field> fields) noexcept {
+  const auto kind = static_cast<ChunkKind>(header.kind);
+  const bool spans = fields.size() > 1 && fields[1].coding == format::Coding::kSinceBegin;
+  if (count == 0 || (!spans && kind != ChunkKind::kClock && kind != ChunkKind::kWindows)) return;
+  const auto load = [&](std::size_t row, const format::Field& field) {
+    std::int64_t value = 0;
+    std::memcpy(&value, static_cast<const std::byte*>(rows) + row * row_bytes + field.offset, sizeof value);
+    return value;
+  };
+  const format::Field& last_field = kind == ChunkKind::kClock ? fields[0] : fields[1];
+  std::int64_t first = load(0, fields[0]);
+  std::int64_t last = load(0, last_field);
+  for (std::size_t row = 1; row < count; ++row) {
+    first = std::min(first, load(row, fields[0]));
+    last = std::max(last, load(row, last_field));
+  }
+  header.first = static_cast<std::uint64_t>(first);
+  header.last = static_cast<std::uint64_t>(std::max(first, last));
 }
 
 }  // namespace
@@ -48,10 +72,12 @@ bool has_category(const Record& record) noexcept {
 CaptureWriter::CaptureWriter(std::unique_ptr<ChunkOutput> output, clock::Clock& clock)
     : output_(std::move(output)), clock_(clock) {}
 
-bool CaptureWriter::put_chunk(format::ChunkHeader header) {
+bool CaptureWriter::put_chunk(format::ChunkHeader header, format::ColumnWriter& columns) {
   payload_.clear();
-  columns_.finish(payload_);
+  columns.finish(payload_);
+  if (ended_) return false;
   chunk_.clear();
+  header.version = format::kChunkVersion;
   header.sequence = output_->next_sequence();
   format::append_chunk(chunk_, header, payload_);
   Status status = output_->put(header, chunk_);
@@ -60,33 +86,23 @@ bool CaptureWriter::put_chunk(format::ChunkHeader header) {
     overwritten_ = overwritten;
   }
   if (status.ok()) return true;
-  ++lost_chunks_;
   buffer::Recorder::instance().count(health::kChunksNotWritten, 1);
   if (status_.ok()) status_ = std::move(status);
   return false;
 }
 
-void CaptureWriter::put_fields(ChunkKind kind, const void* rows, std::size_t row_bytes, std::size_t count,
-                               std::span<const format::Field> fields) {
+bool CaptureWriter::put_fields(ChunkKind kind, const void* rows, std::size_t row_bytes, std::size_t count,
+                               std::span<const format::Field> fields, std::uint64_t subject) {
   format::pack_fields(fields, rows, row_bytes, count, columns_);
   format::ChunkHeader header{};
   header.kind = static_cast<std::uint16_t>(kind);
   header.rows = static_cast<std::uint32_t>(count);
-  if (!put_chunk(header)) buffer::Recorder::instance().count(health::kRecordsNotWritten, count);
+  header.subject = subject;
+  set_times(header, rows, row_bytes, count, fields);
+  return put_chunk(header, columns_);
 }
 
-template <typename Row>
-void CaptureWriter::put_rows(std::span<const Row> rows) {
-  put_fields(Row::kKind, rows.data(), sizeof(Row), rows.size(), Row::kFields);
-}
-
-void CaptureWriter::put_text(ChunkKind kind, std::span<const format::TextRow> rows) {
-  format::pack_text(rows, columns_);
-  format::ChunkHeader header{};
-  header.kind = static_cast<std::uint16_t>(kind);
-  header.rows = static_cast<std::uint32_t>(rows.size());
-  put_chunk(header);
-}
+// ---- what others refer to ---------------------------------------------------------------------------------------------
 
 void CaptureWriter::want_name(std::uint32_t id) {
   if (id == 0 || !first_time(named_, id)) return;
@@ -98,6 +114,13 @@ void CaptureWriter::want_category(std::uint32_t id) {
   pending_meta_.push_back({0, "category:" + std::to_string(id), std::string(buffer::categories().text(id))});
 }
 
+void CaptureWriter::want_words(std::span<const std::uint64_t> words) {
+  for (const std::uint64_t word : words) {
+    if (has_name(word)) want_name(detail::word_id(word));
+    if (has_category(word)) want_category(detail::word_aux(word));
+  }
+}
+
 void CaptureWriter::note_thread(const Thread& thread) {
   if (!first_time(threads_, thread.index)) return;
   const std::uint32_t name = buffer::names().intern(thread.name, true).id;
@@ -106,44 +129,75 @@ void CaptureWriter::note_thread(const Thread& thread) {
 }
 
 void CaptureWriter::put_pending() {
-  if (!pending_names_.empty()) put_text(ChunkKind::kNames, pending_names_);
-  if (!pending_meta_.empty()) put_text(ChunkKind::kMeta, pending_meta_);
-  if (!pending_threads_.empty()) put_rows<format::ThreadRow>(pending_threads_);
-  pending_names_.clear();
-  pending_meta_.clear();
-  pending_threads_.clear();
+  if (!pending_names_.empty()) put_pending_text(ChunkKind::kNames, pending_names_);
+  if (!pending_meta_.empty()) put_pending_text(ChunkKind::kMeta, pending_meta_);
+  if (!pending_threads_.empty()) put_pending_threads();
 }
 
-bool CaptureWriter::on_records(const Thread& thread, const format::HostRun& run, std::span<const Record> records) noexcept try {
+/// Writes rows off the front; what the output refuses stays.
+void CaptureWriter::put_pending_text(ChunkKind kind, std::vector<format::TextRow>& rows) {
+  std::size_t done = 0;
+  while (done < rows.size()) {
+    std::size_t end = done;
+    for (std::size_t bytes = 0; end < rows.size() && end - done < format::kMaxRows && (end == done || bytes < kMostTextBytes); ++end)
+      bytes += rows[end].key.size() + rows[end].text.size();
+    format::pack_text(std::span(rows).subspan(done, end - done), columns_);
+    format::ChunkHeader header{};
+    header.kind = static_cast<std::uint16_t>(kind);
+    header.rows = static_cast<std::uint32_t>(end - done);
+    if (!put_chunk(header, columns_)) break;
+    done = end;
+  }
+  rows.erase(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(done));
+}
+
+/// A chunk a thread: a flight recorder gives up those of threads that it holds nothing of.
+void CaptureWriter::put_pending_threads() {
+  std::size_t done = 0;
+  while (done < pending_threads_.size()) {
+    const format::ThreadRow& row = pending_threads_[done];
+    if (!put_fields(ChunkKind::kThreads, &row, sizeof row, 1, format::ThreadRow::kFields, row.index)) break;
+    ++done;
+  }
+  pending_threads_.erase(pending_threads_.begin(), pending_threads_.begin() + static_cast<std::ptrdiff_t>(done));
+}
+
+// ---- what is written --------------------------------------------------------------------------------------------------
+
+bool CaptureWriter::on_records(const Thread& thread, const format::HostRun& run, std::span<const detail::Record> records) noexcept try {
   const std::lock_guard lock(mutex_);
-  note_thread(thread);
+  events_.clear();  // of a chunk that there was no memory for
+  columns_.clear();
   format::ChunkHeader header{};
   header.kind = static_cast<std::uint16_t>(ChunkKind::kHostEvents);
   header.rows = static_cast<std::uint32_t>(records.size());
   header.subject = run.thread;
-  std::tie(header.first, header.last) = format::tick_span(records);
-  for (const Record& record : records) {
-    if (has_name(record)) want_name(detail::word_id(record.word));
-    if (has_category(record)) want_category(detail::word_aux(record.word));
-  }
+  std::tie(header.first, header.last) = packer_.pack(run, records, events_);
+  note_thread(thread);
+  want_words(packer_.words());
   put_pending();
-  packer_.pack(run, records, columns_);
-  return put_chunk(header);
+  return put_chunk(header, events_);
 } catch (...) {  // no memory: the records are counted by the caller, the program goes on
   return false;
 }
 
 void CaptureWriter::write_rows(ChunkKind kind, const void* rows, std::size_t row_bytes, std::size_t count,
-                               std::span<const format::Field> fields) noexcept try {
-  const std::lock_guard lock(mutex_);
-  put_pending();
-  // Chunks of bounded size, so that a reader needs bounded memory.
-  constexpr std::size_t kMost = 65536;
-  const auto* first = static_cast<const std::byte*>(rows);
-  for (std::size_t at = 0; at < count; at += kMost)
-    put_fields(kind, first + at * row_bytes, row_bytes, std::min(kMost, count - at), fields);
-} catch (...) {
-  buffer::Recorder::instance().count(health::kRecordsNotWritten, count);
+                               std::span<const format::Field> fields) noexcept {
+  std::size_t done = 0;
+  try {
+    const std::lock_guard lock(mutex_);
+    if (ended_) return;  // a source that was not waited for any longer; that is counted
+    columns_.clear();
+    put_pending();
+    const auto* first = static_cast<const std::byte*>(rows);
+    while (done < count) {
+      const std::size_t part = std::min<std::size_t>(format::kMaxRows, count - done);
+      if (!put_fields(kind, first + done * row_bytes, row_bytes, part, fields)) break;
+      done += part;
+    }
+  } catch (...) {  // no memory: the rest is counted, the program goes on
+  }
+  if (done < count) buffer::Recorder::instance().count(health::kRecordsNotWritten, count - done);
 }
 
 format::NameId CaptureWriter::name(std::string_view text) noexcept try {
@@ -163,6 +217,7 @@ void CaptureWriter::meta(std::string_view key, std::string_view value) noexcept 
   const std::lock_guard lock(mutex_);
   if (const auto known = meta_.find(key); known != meta_.end() && known->second == value) return;
   meta_.insert_or_assign(std::string(key), std::string(value));
+  columns_.clear();
   pending_meta_.push_back({0, std::string(key), std::string(value)});
   put_pending();
 } catch (...) {
@@ -179,33 +234,36 @@ void CaptureWriter::write_window(const format::WindowRow& window) noexcept { wri
 
 void CaptureWriter::write_health(const CaptureHealth& health) noexcept try {
   std::vector<format::HealthRow> rows;
-  const auto before = written_health_.entries();
-  const auto now = health.entries();
-  for (std::size_t i = 0; i < now.size(); ++i) {
-    if (now[i].count != before[i].count) rows.push_back({now[i].number, now[i].count});
+  {
+    const std::lock_guard lock(mutex_);
+    const auto before = written_health_.entries();
+    const auto now = health.entries();
+    bool changed = false;
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      changed = changed || now[i].count != before[i].count;
+      if (now[i].count != 0) rows.push_back({now[i].number, now[i].count});
+    }
+    if (!changed) return;
+    written_health_ = health;
   }
-  written_health_ = health;
   write<format::HealthRow>(rows);
 } catch (...) {  // tried again at the next flush
 }
 
 void CaptureWriter::write_end() noexcept try {
   const std::lock_guard lock(mutex_);
+  columns_.clear();
   put_pending();
   format::ChunkHeader header{};
   header.kind = static_cast<std::uint16_t>(ChunkKind::kEnd);
-  put_chunk(header);
+  put_chunk(header, columns_);
+  ended_ = true;
 } catch (...) {  // a capture without its end chunk reads as one whose program died
 }
 
 Status CaptureWriter::status() const {
   const std::lock_guard lock(mutex_);
   return status_;
-}
-
-std::uint64_t CaptureWriter::lost_chunks() const noexcept {
-  const std::lock_guard lock(mutex_);
-  return lost_chunks_;
 }
 
 }  // namespace rangefinder::session

@@ -19,7 +19,7 @@
 namespace rangefinder::session {
 
 /// Packs what threads and sources produce and gives it to an output. Names, threads and categories are written the first
-/// time something refers to them, before it.
+/// time something refers to them, before it; what the output refuses of them is tried again with the next chunk.
 ///
 /// Threads: any; one mutex, held while a chunk is packed and written.
 class CaptureWriter final : public buffer::HostSink, public source::RowSink {
@@ -35,6 +35,7 @@ class CaptureWriter final : public buffer::HostSink, public source::RowSink {
 
   void write_window(const format::WindowRow& window) noexcept;
   void write_health(const CaptureHealth& health) noexcept;
+  /// The last chunk. What comes after it is refused and counted.
   void write_end() noexcept;
 
   /// Calls `use` with the output, while nothing is written.
@@ -45,29 +46,28 @@ class CaptureWriter final : public buffer::HostSink, public source::RowSink {
   }
   /// The first failure of the output; it goes on being tried.
   Status status() const;
-  /// Chunks and records that the output refused.
-  std::uint64_t lost_chunks() const noexcept;
 
  protected:
   void write_rows(format::ChunkKind kind, const void* rows, std::size_t row_bytes, std::size_t count,
                   std::span<const format::Field> fields) noexcept override;
 
  private:
-  template <typename Row>
-  void put_rows(std::span<const Row> rows);
-  void put_fields(format::ChunkKind kind, const void* rows, std::size_t row_bytes, std::size_t count,
-                  std::span<const format::Field> fields);
-  void put_text(format::ChunkKind kind, std::span<const format::TextRow> rows);
-  bool put_chunk(format::ChunkHeader header);
+  bool put_chunk(format::ChunkHeader header, format::ColumnWriter& columns);
+  bool put_fields(format::ChunkKind kind, const void* rows, std::size_t row_bytes, std::size_t count,
+                  std::span<const format::Field> fields, std::uint64_t subject = 0);
+  void put_pending();
+  void put_pending_text(format::ChunkKind kind, std::vector<format::TextRow>& rows);
+  void put_pending_threads();
   void want_name(std::uint32_t id);
   void want_category(std::uint32_t id);
-  void put_pending();
+  void want_words(std::span<const std::uint64_t> words);
   void note_thread(const Thread& thread);
 
   mutable std::mutex mutex_;
   std::unique_ptr<ChunkOutput> output_;
   clock::Clock& clock_;
   base::Compressor compressor_;
+  format::ColumnWriter events_{compressor_};   // waits while the names that it refers to are written
   format::ColumnWriter columns_{compressor_};
   format::HostEventPacker packer_;
   base::Bytes payload_, chunk_;
@@ -77,8 +77,8 @@ class CaptureWriter final : public buffer::HostSink, public source::RowSink {
   std::map<std::string, std::string, std::less<>> meta_;
   CaptureHealth written_health_;
   Status status_;
-  std::uint64_t lost_chunks_ = 0;
   std::uint64_t overwritten_ = 0;
+  bool ended_ = false;
 };
 
 }  // namespace rangefinder::session

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -32,77 +33,158 @@ bool holds_events(const format::ChunkHeader& header) noexcept {
 Result<FileOutput> FileOutput::create(const std::string& path, bool replace, const format::FileHeader& header) {
   FileOutput output;
   output.path_ = path;
-  int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-  output.fd_ = base::Fd(::open(path.c_str(), flags, 0600));
+  constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  output.fd_ = base::Fd(::open(path.c_str(), kFlags, 0600));
   if (!output.fd_.valid() && errno == EEXIST && replace) {
     // A new file under the old name, so that a reader that has the old one open keeps it whole. Only plain files go.
     struct stat info {};
     if (::lstat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
       return Error(ErrorCode::kExists, path + ": is there and is no plain file; not replaced");
+    if (base::is_locked(path)) return Error(ErrorCode::kBusy, path + ": another process records to it");
     ::unlink(path.c_str());
-    output.fd_ = base::Fd(::open(path.c_str(), flags, 0600));
+    output.fd_ = base::Fd(::open(path.c_str(), kFlags, 0600));
   }
   if (!output.fd_.valid()) return base::system_error("create", path, errno);
+  base::lock_file(output.fd_);
   const format::FileHeader sealed = format::sealed(header);
   Status status = base::write_at(output.fd_, std::as_bytes(std::span(&sealed, 1)), 0, path);
-  if (!status) return std::move(status).error();
+  if (!status) {
+    ::unlink(path.c_str());
+    return std::move(status).error();
+  }
   output.offset_ = sizeof sealed;
   return output;
 }
 
+FileOutput::~FileOutput() {
+  if (fd_.valid()) base::unlock_file(fd_);  // a child of fork may hold the file open for longer
+}
+
 Status FileOutput::put(const format::ChunkHeader&, base::ByteView chunk) {
   Status status = base::write_at(fd_, chunk, offset_, path_);
-  if (!status) return status;
+  if (!status) {
+    // Where even this fails, the next chunk is written over the piece.
+    [[maybe_unused]] const int cut = ::ftruncate(fd_.get(), static_cast<off_t>(offset_));
+    return status;
+  }
   offset_ += chunk.size();
   ++sequence_;
   return {};
 }
 
+// ---- the flight recorder ----------------------------------------------------------------------------------------------
+
+namespace {
+// Threads that nothing is held of: they may record again, and would have no name then.
+constexpr std::size_t kMostIdleThreads = 16384;
+}  // namespace
+
 Status RingOutput::put(const format::ChunkHeader& header, base::ByteView chunk) {
   ++sequence_;
-  Kept kept{header, base::Bytes(chunk.begin(), chunk.end())};
-  if (!holds_events(header)) {
-    context_.push_back(std::move(kept));
-    return {};
-  }
-  event_bytes_ += kept.bytes.size();
-  const bool host = header.kind == static_cast<std::uint16_t>(format::ChunkKind::kHostEvents);
-  events_.push_back(std::move(kept));
-  drop_old(host ? header.last : 0);
+  if (header.kind == static_cast<std::uint16_t>(format::ChunkKind::kHostEvents)) newest_ticks_ = std::max(newest_ticks_, header.last);
+  Kept kept{header, newest_ticks_, std::make_shared<const base::Bytes>(chunk.begin(), chunk.end())};
+  if (holds_events(header)) keep_event(std::move(kept));
+  else keep_context(std::move(kept));
   return {};
 }
 
-void RingOutput::drop_old(std::uint64_t newest_ticks) {
+void RingOutput::keep_event(Kept kept) {
+  if (kept.header.kind == static_cast<std::uint16_t>(format::ChunkKind::kHostEvents)) {
+    if (const auto thread = threads_.find(kept.header.subject); thread != threads_.end()) ++thread->second.chunks;
+  }
+  event_bytes_ += cost(kept);
+  events_.push_back(std::move(kept));
+  drop_old_events();
+}
+
+void RingOutput::drop_old_events() {
   const auto too_old = [&](const Kept& kept) {
     // Device chunks have no ticks: they leave with the host chunks around them.
     const bool host = kept.header.kind == static_cast<std::uint16_t>(format::ChunkKind::kHostEvents);
-    return host && limits_.ticks != 0 && newest_ticks > limits_.ticks && kept.header.last < newest_ticks - limits_.ticks;
+    const std::uint64_t ticks = host ? kept.header.last : kept.newest_ticks;
+    return limits_.ticks != 0 && newest_ticks_ > limits_.ticks && ticks < newest_ticks_ - limits_.ticks;
   };
+  const std::size_t before = events_.size();
   while (!events_.empty() && (event_bytes_ > limits_.bytes || too_old(events_.front()))) {
-    overwritten_ += events_.front().header.rows;
-    event_bytes_ -= events_.front().bytes.size();
+    const Kept& oldest = events_.front();
+    overwritten_ += oldest.header.rows;
+    event_bytes_ -= cost(oldest);
+    if (oldest.header.kind == static_cast<std::uint16_t>(format::ChunkKind::kHostEvents)) {
+      if (const auto thread = threads_.find(oldest.header.subject); thread != threads_.end()) --thread->second.chunks;
+    }
     events_.pop_front();
+  }
+  if (events_.size() < before) drop_old_context();
+}
+
+void RingOutput::keep_context(Kept kept) {
+  context_bytes_ += cost(kept);
+  switch (static_cast<format::ChunkKind>(kept.header.kind)) {
+    case format::ChunkKind::kClock: clock_.push_back(std::move(kept)); break;
+    case format::ChunkKind::kWindows: windows_.push_back(std::move(kept)); break;
+    case format::ChunkKind::kHealth:
+      if (!health_.empty()) context_bytes_ -= cost(health_.front());
+      health_.clear();
+      health_.push_back(std::move(kept));
+      break;
+    case format::ChunkKind::kThreads: {
+      const std::uint64_t thread = kept.header.subject;
+      threads_.insert_or_assign(thread, Thread{std::move(kept), 0});
+      break;
+    }
+    default: always_.push_back(std::move(kept));
   }
 }
 
-Status RingOutput::dump(const std::string& path, bool replace) const {
+/// What is older than the oldest events, but for the last of it.
+void RingOutput::drop_old(std::deque<Kept>& chunks) {
+  const auto host = std::find_if(events_.begin(), events_.end(), [](const Kept& kept) {
+    return kept.header.kind == static_cast<std::uint16_t>(format::ChunkKind::kHostEvents);
+  });
+  const std::uint64_t oldest = host != events_.end() ? host->header.first : newest_ticks_;
+  while (chunks.size() > 2 && chunks[1].header.last < oldest) {
+    context_bytes_ -= cost(chunks.front());
+    chunks.pop_front();
+  }
+}
+
+void RingOutput::drop_old_context() {
+  drop_old(clock_);
+  drop_old(windows_);
+  for (auto thread = threads_.begin(); thread != threads_.end() && threads_.size() > kMostIdleThreads;) {
+    if (thread->second.chunks != 0) {
+      ++thread;
+      continue;
+    }
+    context_bytes_ -= cost(thread->second.kept);
+    thread = threads_.erase(thread);
+  }
+}
+
+RingSnapshot RingOutput::snapshot() const {
+  RingSnapshot taken;
+  taken.header_ = header_;
+  const auto take = [&](const Kept& kept) { taken.chunks_.push_back(kept.bytes); };
+  for (const auto* chunks : {&always_, &clock_, &windows_, &health_}) std::for_each(chunks->begin(), chunks->end(), take);
+  for (const auto& [index, thread] : threads_) take(thread.kept);
+  std::for_each(events_.begin(), events_.end(), take);
+  return taken;
+}
+
+Status RingSnapshot::write(const std::string& path, bool replace) const {
   Result<base::AtomicFile> file = base::AtomicFile::create(path, replace);
   if (!file) return std::move(file).error();
   format::FileHeader header = header_;
   header.flags |= format::kFlagRing;
   header = format::sealed(header);
   Status status = file->write(std::as_bytes(std::span(&header, 1)));
-  std::uint64_t written = 0;
-  for (const auto* kept : {&context_, &events_}) {
-    for (const Kept& chunk : *kept) {
-      if (status.ok()) status = file->write(chunk.bytes);
-      ++written;
-    }
+  for (const auto& chunk : chunks_) {
+    if (status.ok()) status = file->write(*chunk);
   }
   base::Bytes end;
   format::ChunkHeader end_header{};
   end_header.kind = static_cast<std::uint16_t>(format::ChunkKind::kEnd);
-  end_header.sequence = written;
+  end_header.sequence = chunks_.size();
   format::append_chunk(end, end_header, {});
   if (status.ok()) status = file->write(end);
   return status.ok() ? file->commit() : status;

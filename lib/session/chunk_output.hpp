@@ -9,7 +9,10 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace rangefinder::session {
 
@@ -24,17 +27,18 @@ class ChunkOutput {
   virtual std::uint64_t overwritten() const noexcept { return 0; }
 };
 
-/// Appends to the capture file. A chunk that could not be written whole is written over by the next, so that the file
-/// stays readable up to the last good one.
+/// Appends to the capture file. What of a chunk was written when the rest could not be is taken back, so that the file
+/// stays readable up to the last good one. The file is locked until it is closed: another process leaves it alone.
 class FileOutput final : public ChunkOutput {
  public:
+  /// kBusy when another process records to a file of that name.
   static Result<FileOutput> create(const std::string& path, bool replace, const format::FileHeader& header);
   FileOutput(FileOutput&&) = default;
+  ~FileOutput() override;
 
   Status put(const format::ChunkHeader& header, base::ByteView chunk) override;
   std::uint64_t next_sequence() const noexcept override { return sequence_; }
   std::uint64_t bytes() const noexcept { return offset_; }
-  const base::Fd& fd() const noexcept { return fd_; }
 
  private:
   FileOutput() = default;
@@ -49,8 +53,21 @@ struct RingLimits {
   std::uint64_t ticks = 0;  ///< 0: no limit of time
 };
 
-/// Keeps the newest chunks of events in memory, within bounds, and all chunks that others depend on (names, threads,
-/// clock points). `dump` writes them as a capture.
+/// What a flight recorder held at one moment. Shares its memory.
+class RingSnapshot {
+ public:
+  /// As a capture of its own.
+  Status write(const std::string& path, bool replace) const;
+
+ private:
+  friend class RingOutput;
+  format::FileHeader header_{};
+  std::vector<std::shared_ptr<const base::Bytes>> chunks_;
+};
+
+/// Keeps the newest chunks of events in memory, within bounds, and what of the others they depend on: all names, devices
+/// and facts; clock points and windows as far back as the events go; the last health; the threads of the events, and some
+/// more.
 class RingOutput final : public ChunkOutput {
  public:
   RingOutput(const format::FileHeader& header, RingLimits limits) : header_(header), limits_(limits) {}
@@ -58,20 +75,37 @@ class RingOutput final : public ChunkOutput {
   Status put(const format::ChunkHeader& header, base::ByteView chunk) override;
   std::uint64_t next_sequence() const noexcept override { return sequence_; }
   std::uint64_t overwritten() const noexcept override { return overwritten_; }
-  Status dump(const std::string& path, bool replace) const;
+  RingSnapshot snapshot() const;
+  /// Of all chunks that are kept.
+  std::uint64_t bytes() const noexcept { return event_bytes_ + context_bytes_; }
 
  private:
   struct Kept {
     format::ChunkHeader header;
-    base::Bytes bytes;
+    std::uint64_t newest_ticks;  // of any host record when the chunk came
+    std::shared_ptr<const base::Bytes> bytes;
   };
-  void drop_old(std::uint64_t newest_ticks);
+  struct Thread {
+    Kept kept;
+    std::uint64_t chunks = 0;  // of its events
+  };
+  void keep_context(Kept kept);
+  void keep_event(Kept kept);
+  void drop_old_events();
+  void drop_old_context();
+  void drop_old(std::deque<Kept>& chunks);
+  static std::uint64_t cost(const Kept& kept) noexcept { return kept.bytes->size() + sizeof(Kept); }
 
   format::FileHeader header_;
   RingLimits limits_;
   std::deque<Kept> events_;
-  std::deque<Kept> context_;
+  std::deque<Kept> always_;  // names, devices, facts
+  std::deque<Kept> clock_, windows_;
+  std::deque<Kept> health_;  // one
+  std::map<std::uint64_t, Thread> threads_;
   std::uint64_t event_bytes_ = 0;
+  std::uint64_t context_bytes_ = 0;
+  std::uint64_t newest_ticks_ = 0;
   std::uint64_t sequence_ = 0;
   std::uint64_t overwritten_ = 0;
 };

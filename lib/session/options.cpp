@@ -55,11 +55,12 @@ bool set_number(T& target, string_view text, const std::vector<Unit>& units = kC
   return true;
 }
 
+/// Rounded up: a time that is not 0 does not become 0.
 template <typename Duration>
 bool set_time(Duration& target, string_view text) {
   const auto ns = parse_number(text, kTime);
-  if (!ns || *ns > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return false;
-  target = std::chrono::duration_cast<Duration>(std::chrono::nanoseconds(*ns));
+  if (!ns || *ns > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max() / 2)) return false;
+  target = std::chrono::ceil<Duration>(std::chrono::nanoseconds(*ns));
   return true;
 }
 
@@ -81,7 +82,10 @@ bool set_choice(T& target, string_view text, std::initializer_list<std::pair<str
 bool set_signal(int& target, string_view text) {
   if (text.starts_with("SIG")) text.remove_prefix(3);
   if (set_choice(target, text, {{"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"HUP", SIGHUP}, {"none", 0}})) return true;
-  return set_number(target, text) && target < NSIG;
+  int number = 0;
+  if (!set_number(number, text) || number >= NSIG) return false;
+  target = number;
+  return true;
 }
 
 struct Key {
@@ -91,7 +95,7 @@ struct Key {
 
 // The order of docs/reference/configuration.md.
 const Key kKeys[] = {
-    {"output", [](SessionOptions& o, string_view v) { return o.output = v, !v.empty(); }},
+    {"output", [](SessionOptions& o, string_view v) { return v.empty() ? false : (o.output = v, true); }},
     {"replace", [](SessionOptions& o, string_view v) { return set_bool(o.replace, v); }},
     {"mode",
      [](SessionOptions& o, string_view v) {
@@ -113,7 +117,11 @@ const Key kKeys[] = {
     {"cuda_sync", [](SessionOptions& o, string_view v) { return set_bool(o.cuda_sync, v); }},
     {"cuda_overhead", [](SessionOptions& o, string_view v) { return set_bool(o.cuda_overhead, v); }},
     {"nvtx", [](SessionOptions& o, string_view v) { return set_bool(o.nvtx, v); }},
-    {"flush_period", [](SessionOptions& o, string_view v) { return set_time(o.flush_period, v) && o.flush_period.count() > 0; }},
+    {"flush_period",
+     [](SessionOptions& o, string_view v) {
+       std::chrono::milliseconds period{0};
+       return set_time(period, v) && period.count() > 0 ? (o.flush_period = period, true) : false;
+     }},
     {"stop_timeout", [](SessionOptions& o, string_view v) { return set_time(o.stop_timeout, v); }},
     {"ring_bytes", [](SessionOptions& o, string_view v) { return set_number(o.ring_bytes, v, kBytes); }},
     {"ring_time", [](SessionOptions& o, string_view v) { return set_time(o.ring_time, v); }},
@@ -179,7 +187,7 @@ std::string host_name() {
 
 SessionOptions with_environment(SessionOptions options) {
   if (const char* config = environment("RANGEFINDER_CONFIG"); config != nullptr) {
-    if (Status status = options.apply(config); !status.ok()) log(LogLevel::kWarn, "RANGEFINDER_CONFIG: " + status.error().message());
+    if (Status status = options.apply(config); !status.ok()) log(LogLevel::kWarn, {"RANGEFINDER_CONFIG: ", status.error().message()});
   }
   return options;
 }
@@ -214,13 +222,17 @@ int world_size_from_environment() noexcept {
   return first_number({"WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"});
 }
 
-void log(LogLevel level, const std::string& message) noexcept {
+void log(LogLevel level, std::initializer_list<string_view> message) noexcept {
   const char* wanted = environment("RANGEFINDER_LOG");
   if (wanted == nullptr) return;
   const string_view text = wanted;
   const LogLevel most = text == "info" ? LogLevel::kInfo : text == "warn" ? LogLevel::kWarn : LogLevel::kError;
   if (text.empty() || text == "off" || level > most) return;
-  std::fprintf(stderr, "rangefinder: %s\n", message.c_str());
+  ::flockfile(stderr);
+  std::fputs("rangefinder: ", stderr);
+  for (const string_view part : message) std::fwrite(part.data(), 1, part.size(), stderr);
+  std::fputc('\n', stderr);
+  ::funlockfile(stderr);
 }
 
 }  // namespace session

@@ -3,7 +3,9 @@
 
 #include <rangefinder/session.hpp>
 
+#include <initializer_list>
 #include <string>
+#include <string_view>
 
 namespace rangefinder::session {
 
@@ -23,6 +25,6 @@ int world_size_from_environment() noexcept;
 
 /// Prints to stderr when RANGEFINDER_LOG names this level or a chattier one: error, warn, info.
 enum class LogLevel { kError, kWarn, kInfo };
-void log(LogLevel level, const std::string& message) noexcept;
+void log(LogLevel level, std::initializer_list<std::string_view> message) noexcept;
 
 }  // namespace rangefinder::session

@@ -8,23 +8,30 @@
 
 namespace rangefinder {
 
-Session::Session(SessionOptions options) noexcept try : impl_(std::make_shared<Impl>()) {
-  if (session::disabled_by_environment()) {
-    impl_->status = Error(ErrorCode::kUnsupported, "session: switched off by RANGEFINDER_DISABLE");
-    return;
+Session::Session(SessionOptions options) noexcept {
+  // Not a function-try-block: a constructor's rethrows at its end.
+  try {
+    auto impl = std::make_shared<Impl>();
+    impl_ = impl;
+    if (session::disabled_by_environment()) {
+      impl->status = Error(ErrorCode::kUnsupported, "session: switched off by RANGEFINDER_DISABLE");
+      return;
+    }
+    options = session::with_environment(std::move(options));
+    impl->output = session::resolve_output(options.output);
+    session::Parts parts = session::make_parts(options);
+    Result<std::shared_ptr<session::SessionCore>> core = session::SessionCore::start(std::move(options), std::move(parts));
+    if (core.ok()) {
+      impl->core = std::move(*core);
+      impl->output = impl->core->output();
+    } else {
+      impl->status = std::move(core).error();
+      session::log(session::LogLevel::kError, {impl->status.error().message()});
+    }
+  } catch (...) {  // no memory: a session that records nothing
+    if (impl_ != nullptr && impl_->core != nullptr) (void)impl_->core->stop();
+    impl_.reset();
   }
-  options = session::with_environment(std::move(options));
-  impl_->output = session::resolve_output(options.output);
-  session::Parts parts = session::make_parts(options);
-  Result<std::shared_ptr<session::SessionCore>> core = session::SessionCore::start(std::move(options), std::move(parts));
-  if (core.ok()) {
-    impl_->core = std::move(*core);
-  } else {
-    impl_->status = std::move(core).error();
-    session::log(session::LogLevel::kError, impl_->status.error().message());
-  }
-} catch (...) {  // no memory: a session that records nothing
-  if (impl_ != nullptr) impl_->core.reset();
 }
 
 Session::~Session() { (void)stop(); }

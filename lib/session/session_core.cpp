@@ -17,14 +17,13 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <exception>
 #include <utility>
 
 namespace rangefinder::session {
 namespace {
 
-using Deadline = std::chrono::steady_clock::time_point;
 constexpr std::uint64_t kMinMemory = std::uint64_t{8} << 20;
-constexpr auto kIdle = std::chrono::milliseconds(20);
 
 // Leaked, so that the exit handler finds them whatever static destructors have run.
 std::mutex& current_mutex() noexcept {
@@ -35,13 +34,35 @@ std::shared_ptr<SessionCore>& current() noexcept {
   static auto* const session = new std::shared_ptr<SessionCore>;
   return *session;
 }
+std::atomic<bool> starting{false};
 
-void stop_at_exit() noexcept {
-  static const int registered = std::atexit([] {
+/// Once in a process: stop at exit; and in a child of fork, find what other threads held in order.
+void register_with_process() noexcept {
+  static const int at_exit = std::atexit([] {
     if (const std::shared_ptr<SessionCore> session = current_session(); session != nullptr) (void)session->stop();
   });
-  (void)registered;
+  static const int at_fork = ::pthread_atfork([] { current_mutex().lock(); }, [] { current_mutex().unlock(); },
+                                              [] {
+                                                current_mutex().unlock();
+                                                starting.store(false);
+                                              });
+  (void)at_exit, (void)at_fork;
 }
+
+/// Held while a session starts: two at once must not both find that none runs.
+class Starting {
+ public:
+  Starting() noexcept : first_(!starting.exchange(true)) {}
+  ~Starting() {
+    if (first_) starting.store(false);
+  }
+  Starting(const Starting&) = delete;
+  Starting& operator=(const Starting&) = delete;
+  bool first() const noexcept { return first_; }
+
+ private:
+  bool first_;
+};
 
 /// Background threads take no signal: handlers of the program expect its own threads.
 class SignalsBlocked {
@@ -68,11 +89,33 @@ buffer::Overflow overflow_of(OverflowPolicy policy) noexcept {
   return buffer::Overflow::kDrop;
 }
 
+/// The name, with the process's number in front of its ending.
+std::string with_pid(const std::string& path, int pid) {
+  const std::size_t stem = path.ends_with(".rfcap") ? path.size() - 6 : path.size();
+  return path.substr(0, stem) + "." + std::to_string(pid) + path.substr(stem);
+}
+
+Status check(const SessionOptions& options) {
+  if (options.memory_bytes < kMinMemory) {
+    return Error(ErrorCode::kInvalidArgument, "memory_bytes: " + std::to_string(options.memory_bytes) + " is too little; at least " +
+                                                  std::to_string(kMinMemory) + " are needed");
+  }
+  if (options.flush_period.count() <= 0) return Error(ErrorCode::kInvalidArgument, "flush_period: must be more than 0 ms");
+  if (options.stop_timeout.count() < 0) return Error(ErrorCode::kInvalidArgument, "stop_timeout: must not be negative");
+  return {};
+}
+
 }  // namespace
 
 std::shared_ptr<SessionCore> current_session() noexcept {
   const std::lock_guard lock(current_mutex());
   return current();
+}
+
+void forget_session(const SessionCore& session) noexcept {
+  std::shared_ptr<SessionCore> last;  // given up outside of the lock
+  const std::lock_guard lock(current_mutex());
+  if (current().get() == &session) last = std::move(current());
 }
 
 Phase phase_of_step(const Schedule& schedule, std::uint64_t step) noexcept {
@@ -96,22 +139,28 @@ SessionCore::SessionCore(SessionOptions options, Parts parts)
 SessionCore::~SessionCore() = default;
 
 Result<std::shared_ptr<SessionCore>> SessionCore::start(SessionOptions options, Parts parts) {
-  if (options.memory_bytes < kMinMemory) {
-    return Error(ErrorCode::kInvalidArgument, "memory_bytes: " + std::to_string(options.memory_bytes) + " is too little; at least " +
-                                                  std::to_string(kMinMemory) + " are needed");
+  register_with_process();
+  if (Status status = check(options); !status.ok()) return std::move(status).error();
+  const Starting now;
+  const std::shared_ptr<SessionCore> running = current_session();
+  if (!now.first() || (running != nullptr && !running->in_child())) {
+    return Error(ErrorCode::kBusy, "a session runs already in this process (" +
+                                       (running != nullptr ? running->output() : std::string("just starting")) + "); stop it first");
   }
-  if (options.flush_period.count() <= 0) return Error(ErrorCode::kInvalidArgument, "flush_period: must be more than 0 ms");
-  {
-    const std::lock_guard lock(current_mutex());
-    if (current() != nullptr && !current()->in_child()) return Error(ErrorCode::kBusy, "a session runs already in this process (" + current()->output() + "); stop it first");
-  }
+  if (buffer::Recorder::instance().generation() != 0)
+    return Error(ErrorCode::kBusy, "the last session of this process is still being written");
   std::shared_ptr<SessionCore> core(new SessionCore(std::move(options), std::move(parts)));
-  Status status = core->open();
-  if (!status) return std::move(status).error().with_context("session");
-  core->writer_->sample_clock();
-  core->write_facts();
-  core->start_sources();
-  status = core->start_threads();
+  Status status;
+  try {
+    status = core->open();
+    if (!status) return std::move(status).error().with_context("session");
+    core->writer_->sample_clock();
+    core->write_facts();
+    core->start_sources();
+    status = core->start_threads();
+  } catch (const std::exception& error) {
+    status = Error(ErrorCode::kIo, error.what());
+  }
   if (!status) {
     (void)core->stop();
     return std::move(status).error().with_context("session");
@@ -120,11 +169,12 @@ Result<std::shared_ptr<SessionCore>> SessionCore::start(SessionOptions options, 
     const std::lock_guard lock(current_mutex());
     current() = core;
   }
-  stop_at_exit();
   watch_dump_signal(core->options_.dump_signal);
-  core->dump_requests_seen_ = dump_requests();
-  core->enter_phase(phase_of_step(core->options_.schedule, 0));
-  log(LogLevel::kInfo, "recording to " + core->output_);
+  {
+    const Doing stepping(*core, kStepping);
+    core->enter_phase(phase_of_step(core->options_.schedule, 0));
+  }
+  log(LogLevel::kInfo, {"recording to ", core->output_});
   return core;
 }
 
@@ -140,12 +190,29 @@ Status SessionCore::open() {
   header.start_monotonic_ns = now.monotonic_ns;
   header.start_realtime_ns = now.realtime_ns;
   if (parts_.simulated) header.flags |= format::kFlagSimulated;
+  Status status = open_output(header);
+  if (!status) return status;
+  dump_requests_seen_ = dump_requests();
+  status = open_recorder(header);
+  if (!status && ring_ == nullptr) ::unlink(output_.c_str());  // nothing but a header
+  return status;
+}
 
+Status SessionCore::open_output(format::FileHeader& header) {
+  const std::string live = output_ + ".live";
+  // Ranks of a job that were all given one name: none may take another's file away.
+  const bool taken = base::is_locked(output_) || base::is_locked(live);
+  if (taken) {
+    log(LogLevel::kWarn, {output_, " belongs to another process that records; put %p (process id) or %r (rank) into the name"});
+    output_ = with_pid(output_, pid_);
+  }
+  if (!taken && !options_.replace && options_.mode != CaptureMode::kBuffered && base::exists(live))
+    return Error(ErrorCode::kExists, live + ": is there; the recording of a program that died. Repair it, or remove it");
   std::unique_ptr<ChunkOutput> output;
   if (options_.mode == CaptureMode::kRing) {
     header.flags |= format::kFlagRing;
     RingLimits limits{options_.ring_bytes, 0};
-    limits.ticks = static_cast<std::uint64_t>(options_.ring_time.count()) * (clock_->ticks_per_second() / 1000);
+    limits.ticks = static_cast<std::uint64_t>(static_cast<unsigned __int128>(options_.ring_time.count()) * clock_->ticks_per_second() / 1000);
     auto ring = std::make_unique<RingOutput>(header, limits);
     ring_ = ring.get();
     output = std::move(ring);
@@ -155,7 +222,11 @@ Status SessionCore::open() {
     output = std::make_unique<FileOutput>(std::move(*file));
   }
   writer_ = std::make_unique<CaptureWriter>(std::move(output), *clock_);
+  if (taken) writer_->meta("renamed", "another process recorded to the name that was asked for");
+  return {};
+}
 
+Status SessionCore::open_recorder(const format::FileHeader& header) {
   buffer::RecorderOptions recorder;
   recorder.arena.live_path = options_.mode == CaptureMode::kBuffered ? std::string() : output_ + ".live";
   recorder.arena.memory_bytes = options_.memory_bytes / (parts_.sources.empty() ? 1 : 2);
@@ -171,7 +242,7 @@ Status SessionCore::open() {
   status = buffer::Recorder::instance().start(recorder);
   if (status.ok()) {
     writer_->meta("crash_safe", "no: " + reason);
-    log(LogLevel::kWarn, "no live file, a crash will lose what is not yet written: " + reason);
+    log(LogLevel::kWarn, {"no live file, a crash will lose what is not yet written: ", reason});
   }
   return status;
 }
@@ -191,105 +262,37 @@ void SessionCore::start_sources() {
   for (const auto& source : parts_.sources) source->start(*writer_);
   const DeviceState state = device();
   writer_->meta("device_state", state.full ? "full" : "host_only: " + state.reason);
-  if (!state.full) log(LogLevel::kWarn, "device activity is not recorded: " + state.reason);
+  if (!state.full) log(LogLevel::kWarn, {"device activity is not recorded: ", state.reason});
 }
 
 Status SessionCore::start_threads() {
   const SignalsBlocked blocked;
   // The threads keep the session alive: a stop that runs out of time leaves them behind.
   const std::shared_ptr<SessionCore> self = shared_from_this();
+  const auto begin = [&](std::thread& thread, bool& ended, void (SessionCore::*loop)() noexcept, const char* name) {
+    {
+      const std::lock_guard lock(state_mutex_);
+      ended = false;
+    }
+    try {
+      thread = std::thread([self, loop] { ((*self).*loop)(); });
+    } catch (...) {
+      const std::lock_guard lock(state_mutex_);
+      ended = true;
+      throw;
+    }
+    ::pthread_setname_np(thread.native_handle(), name);
+  };
   try {
-    drain_thread_ = std::thread([self] { self->drain_loop(); });
-    ::pthread_setname_np(drain_thread_.native_handle(), "rf-drain");
-    collect_thread_ = std::thread([self] { self->collect_loop(); });
-    ::pthread_setname_np(collect_thread_.native_handle(), "rf-collect");
-  } catch (const std::system_error& error) {
-    collect_ended_ = !collect_thread_.joinable();  // or the drain would wait for it
+    begin(collect_thread_, collect_ended_, &SessionCore::collect_loop, "rf-collect");
+    begin(drain_thread_, drain_ended_, &SessionCore::drain_loop, "rf-drain");
+  } catch (const std::exception& error) {
     return Error(ErrorCode::kIo, std::string("cannot start a background thread: ") + error.what());
   }
   return {};
 }
 
 bool SessionCore::in_child() const noexcept { return ::getpid() != pid_; }
-
-void SessionCore::drain(bool partial) noexcept {
-  const std::lock_guard lock(drain_mutex_);
-  buffer::Recorder::instance().drain(*writer_, partial);
-}
-
-void SessionCore::drain_loop() {
-  auto& recorder = buffer::Recorder::instance();
-  auto next_partial = std::chrono::steady_clock::now() + options_.flush_period;
-  while (!stopping_.load(std::memory_order_acquire)) {
-    if (recorder.prepare_ahead()) {
-      drain(false);
-    } else {
-      recorder.wait_for_work(std::min<std::chrono::milliseconds>(kIdle, options_.flush_period));
-      // Without a live file, what lies in open blocks is lost in a crash: write it out as often as device records.
-      const auto now = std::chrono::steady_clock::now();
-      const bool partial = options_.mode == CaptureMode::kBuffered && now >= next_partial;
-      if (partial) next_partial = now + options_.flush_period;
-      drain(partial);
-    }
-  }
-  {
-    // The sources end first, so that their last rows and our last chunk are in order.
-    std::unique_lock lock(state_mutex_);
-    ended_.wait(lock, [&] { return collect_ended_; });
-  }
-  write_last();
-  {
-    const std::lock_guard lock(state_mutex_);
-    drain_ended_ = true;
-  }
-  ended_.notify_all();
-}
-
-void SessionCore::write_last() noexcept {
-  auto& recorder = buffer::Recorder::instance();
-  drain(true);
-  writer_->sample_clock();
-  if (window_begin_ != 0) writer_->write_window({window_begin_, clock_->ticks(), windows_});
-  final_health_ = recorder.health();
-  writer_->write_health(final_health_);
-  writer_->write_end();
-  if (ring_ != nullptr) (void)writer_->with_output([&](ChunkOutput&) { return ring_->dump(output_, options_.replace); });
-}
-
-void SessionCore::flush_sources(Deadline deadline) noexcept {
-  for (const auto& source : parts_.sources) source->flush(deadline);
-}
-
-void SessionCore::collect_loop() {
-  std::unique_lock lock(state_mutex_);
-  while (!stopping_.load(std::memory_order_acquire)) {
-    wake_.wait_for(lock, options_.flush_period);
-    if (stopping_.load(std::memory_order_acquire)) break;
-    lock.unlock();
-    writer_->sample_clock();
-    flush_sources(std::chrono::steady_clock::now() + options_.stop_timeout);
-    writer_->write_health(buffer::Recorder::instance().health());
-    serve_dump_requests();
-    lock.lock();
-  }
-  lock.unlock();
-  const Deadline deadline = std::chrono::steady_clock::now() + options_.stop_timeout / 2;
-  for (const auto& source : parts_.sources) source->stop(deadline);
-  lock.lock();
-  collect_ended_ = true;
-  ended_.notify_all();
-}
-
-void SessionCore::serve_dump_requests() noexcept {
-  const std::uint32_t signals = dump_requests();
-  const std::uint32_t slow = slow_steps_.load(std::memory_order_relaxed);
-  const bool wanted = signals != dump_requests_seen_ || slow != slow_steps_seen_;
-  dump_requests_seen_ = signals;
-  slow_steps_seen_ = slow;
-  if (!wanted || ring_ == nullptr || dumps_ >= options_.max_dumps) return;
-  const Result<std::string> path = dump({});
-  log(path.ok() ? LogLevel::kInfo : LogLevel::kError, path.ok() ? "flight recorder written to " + *path : path.error().message());
-}
 
 void SessionCore::enter_phase(Phase phase) noexcept {
   const bool was = phase_ == Phase::kActive;
@@ -315,7 +318,7 @@ void SessionCore::enter_phase(Phase phase) noexcept {
 
 void SessionCore::step() noexcept {
   if (in_child()) return;
-  const std::lock_guard lock(step_mutex_);
+  const Doing stepping(*this, kStepping);
   if (stopping_.load(std::memory_order_acquire)) return;
   step_.fetch_add(1, std::memory_order_relaxed);
   if (options_.dump_step_over.count() > 0) {
@@ -323,8 +326,11 @@ void SessionCore::step() noexcept {
     const auto limit = static_cast<std::uint64_t>(static_cast<unsigned __int128>(options_.dump_step_over.count()) *
                                                   clock_->ticks_per_second() / 1'000'000'000u);
     if (step_begin_ != 0 && now - step_begin_ > limit) {
-      slow_steps_.fetch_add(1, std::memory_order_relaxed);
-      wake_.notify_all();
+      {
+        const std::lock_guard lock(state_mutex_);
+        slow_steps_.fetch_add(1, std::memory_order_relaxed);
+      }
+      changed_.notify_all();
     }
     step_begin_ = now;
   }
@@ -334,73 +340,34 @@ void SessionCore::step() noexcept {
 Status SessionCore::flush() noexcept {
   if (in_child() || stopping_.load(std::memory_order_acquire)) return {};
   writer_->sample_clock();
-  flush_sources(std::chrono::steady_clock::now() + options_.stop_timeout);
-  drain(true);
+  flush_sources();
+  drain(true, std::chrono::steady_clock::now() + options_.stop_timeout);
   writer_->write_health(buffer::Recorder::instance().health());
   return writer_->status();
 }
 
-Result<std::string> SessionCore::dump(const std::string& path) noexcept {
+Result<std::string> SessionCore::dump(const std::string& path) noexcept try {
   if (ring_ == nullptr) return Error(ErrorCode::kInvalidArgument, "dump: only a session with mode = kRing keeps a flight recorder");
   if (Status status = flush(); !status.ok()) return std::move(status).error().with_context("dump");
   std::string target = path;
   if (target.empty()) {
-    std::string stem = output_.ends_with(".rfcap") ? output_.substr(0, output_.size() - 6) : output_;
+    const std::string stem = output_.ends_with(".rfcap") ? output_.substr(0, output_.size() - 6) : output_;
     target = stem + "." + std::to_string(++dumps_) + ".rfcap";
   }
-  Status status = writer_->with_output([&](ChunkOutput&) { return ring_->dump(target, options_.replace); });
+  // The disk may be slow: the recording goes on meanwhile.
+  const RingSnapshot snapshot = writer_->with_output([&](ChunkOutput&) { return ring_->snapshot(); });
+  Status status = snapshot.write(target, options_.replace);
   if (!status.ok()) return std::move(status).error().with_context("dump");
   return target;
-}
-
-Status SessionCore::stop() noexcept {
-  if (in_child()) return {};
-  {
-    const std::lock_guard lock(state_mutex_);
-    if (stopped_) return writer_ != nullptr ? writer_->status() : Status();
-    stopped_ = true;
-  }
-  const Deadline deadline = std::chrono::steady_clock::now() + options_.stop_timeout;
-  auto& recorder = buffer::Recorder::instance();
-  watch_dump_signal(0);
-  {
-    const std::lock_guard lock(step_mutex_);
-    recorder.quiesce(std::min(deadline, std::chrono::steady_clock::now() + std::chrono::seconds(1)));
-    for (const auto& source : parts_.sources) source->set_active(false);
-    stopping_.store(true, std::memory_order_release);
-  }
-  Status result;
-  bool ended = true;
-  if (drain_thread_.joinable()) {
-    wake_.notify_all();
-    recorder.wake();
-    std::unique_lock lock(state_mutex_);
-    ended = ended_.wait_until(lock, deadline, [&] { return drain_ended_; });
-  }
-  finished_.store(ended, std::memory_order_release);
-  for (std::thread* thread : {&drain_thread_, &collect_thread_}) {
-    if (!thread->joinable()) continue;
-    if (ended) thread->join();
-    else thread->detach();
-  }
-  if (ended) {
-    result = writer_->status();
-    recorder.finish(result.ok());
-  } else {
-    result = Error(ErrorCode::kTimeout, "stop: the capture was not finished within " + std::to_string(options_.stop_timeout.count()) +
-                                            " ms; the live file keeps what was not written");
-    recorder.finish(false);
-  }
-  {
-    const std::lock_guard lock(current_mutex());
-    if (current().get() == this) current().reset();
-  }
-  if (!result.ok()) log(LogLevel::kError, result.error().message());
-  return result;
+} catch (const std::exception& error) {
+  return Error(ErrorCode::kIo, std::string("dump: ") + error.what());
 }
 
 CaptureHealth SessionCore::health() const noexcept {
-  if (finished_.load(std::memory_order_acquire)) return final_health_;
+  {
+    const std::lock_guard lock(state_mutex_);
+    if (stop_ended_) return final_health_;
+  }
   return buffer::Recorder::instance().health();
 }
 

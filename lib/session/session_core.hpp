@@ -8,6 +8,7 @@
 #include <rangefinder/session.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -30,6 +31,9 @@ Phase phase_of_step(const Schedule& schedule, std::uint64_t step) noexcept;
 
 /// A running recording. Two threads of its own: one drains blocks into the capture, one collects from the sources, samples
 /// the clock and serves dump requests, so that a source that hangs does not hold up the drain.
+///
+/// Nobody waits for a disk or a driver without a limit: who drains, collects or steps has taken that activity, under
+/// state_mutex_, which is held for a few instructions only; the others wait for it until their deadline.
 class SessionCore : public std::enable_shared_from_this<SessionCore> {
  public:
   static Result<std::shared_ptr<SessionCore>> start(SessionOptions options, Parts parts);
@@ -48,19 +52,32 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   CaptureWriter& writer() noexcept { return *writer_; }
 
  private:
+  using Deadline = std::chrono::steady_clock::time_point;
+  /// Something that one thread does at a time.
+  enum Activity : std::uint8_t { kDraining, kCollecting, kStepping, kActivities };
+  class Doing;
+
   SessionCore(SessionOptions options, Parts parts);
   Status open();
-  void start_sources();
+  Status open_output(format::FileHeader& header);
+  Status open_recorder(const format::FileHeader& header);
   void write_facts();
+  void start_sources();
   Status start_threads();
-  void drain_loop();
-  void collect_loop();
-  void drain(bool partial) noexcept;
-  void flush_sources(std::chrono::steady_clock::time_point deadline) noexcept;
   void enter_phase(Phase phase) noexcept;
-  void serve_dump_requests() noexcept;
-  void write_last() noexcept;
   bool in_child() const noexcept;
+
+  // session_threads.cpp
+  void drain_loop() noexcept;
+  void drain(bool partial, Deadline deadline = Deadline::max()) noexcept;
+  void write_last() noexcept;
+  void collect_loop() noexcept;
+  void flush_sources() noexcept;
+  void serve_dump_requests() noexcept;
+  void stop_recording(Deadline deadline) noexcept;
+  bool wait_for_threads(Deadline deadline) noexcept;
+  Status result_of(bool drained) const;
+  void close_recorder(bool remove_live) noexcept;
 
   SessionOptions options_;
   Parts parts_;
@@ -70,31 +87,54 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   std::unique_ptr<CaptureWriter> writer_;
   RingOutput* ring_ = nullptr;  // owned by the writer; used under its lock
 
-  std::mutex step_mutex_;
+  // Touched by who steps, and once nobody can any more by the drain.
   std::atomic<std::uint64_t> step_{0};
   Phase phase_ = Phase::kOff;
   std::uint32_t windows_ = 0;
   std::uint64_t window_begin_ = 0;
   std::uint64_t step_begin_ = 0;
 
-  std::mutex drain_mutex_;
-  std::atomic<bool> stopping_{false};
-  std::mutex state_mutex_;
-  std::condition_variable wake_;
-  std::condition_variable ended_;
-  bool drain_ended_ = false;
-  bool collect_ended_ = false;
-  bool stopped_ = false;
+  mutable std::mutex state_mutex_;
+  std::condition_variable changed_;
+  std::atomic<bool> stopping_{false};  // set under state_mutex_
+  bool active_[kActivities] = {};
+  bool drain_ended_ = true;            // or not begun
+  bool collect_ended_ = true;
+  bool sources_late_ = false;          // the capture was finished without waiting for them any longer
+  bool abandoned_ = false;             // stop gave up waiting: who drains closes the recorder
+  bool closed_ = false;                // the recorder is no longer ours
+  bool stop_begun_ = false;
+  bool stop_ended_ = false;
+  Deadline stop_deadline_{};
+  Status final_status_;                // once stop_ended_
+  CaptureHealth final_health_;         // likewise
   std::atomic<std::uint32_t> dumps_{0};
+  std::uint32_t dumps_asked_for_ = 0;  // by signals and slow steps; the collecting thread's
   std::uint32_t dump_requests_seen_ = 0;
   std::atomic<std::uint32_t> slow_steps_{0};
   std::uint32_t slow_steps_seen_ = 0;
-  std::atomic<bool> finished_{false};
-  CaptureHealth final_health_;  // once finished_
   std::thread drain_thread_, collect_thread_;
+};
+
+/// An activity, taken for the life of the object where it was free or became so in time.
+class SessionCore::Doing {
+ public:
+  Doing(SessionCore& core, Activity activity, Deadline deadline) noexcept;
+  Doing(SessionCore& core, Activity activity) noexcept : Doing(core, activity, Deadline::max()) {}
+  ~Doing();
+  Doing(const Doing&) = delete;
+  Doing& operator=(const Doing&) = delete;
+  explicit operator bool() const noexcept { return taken_; }
+
+ private:
+  SessionCore& core_;
+  Activity activity_;
+  bool taken_ = false;
 };
 
 /// The session that runs in this process, if any; for exit and for tests.
 std::shared_ptr<SessionCore> current_session() noexcept;
+/// No longer the current one.
+void forget_session(const SessionCore& session) noexcept;
 
 }  // namespace rangefinder::session

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 
 namespace rangefinder::timeline {
 namespace {
@@ -20,7 +21,18 @@ namespace {
 using capture::CaptureReader;
 
 constexpr std::uint32_t kNoStream = 0xFFFFFFFFu;  // CUPTI's "no stream" in synchronisation records
-constexpr std::uint32_t kMaxStepGap = 1u << 30;
+constexpr std::int64_t kLatest = clock::ClockTable::kLatestNs;
+// Ids of names below this are found by index. The recorder gives out no others; a file may.
+constexpr std::uint32_t kIndexedNames = 1u << 20;
+// Zstandard makes next to nothing of what repeats exactly, as the times of a simulation may: real recordings unpack to
+// some 20 times their size, the tightest made-up one to 9,000 times.
+constexpr std::uint64_t kFreeUnpackedBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMostUnpackedPerByte = 16384;
+
+std::int64_t moved(std::int64_t time_ns, std::int64_t by_ns) noexcept {
+  const __int128 sum = static_cast<__int128>(time_ns) + by_ns;
+  return static_cast<std::int64_t>(std::clamp<__int128>(sum, -kLatest, kLatest));
+}
 
 int number_of(std::string_view text, int otherwise) noexcept {
   int value = otherwise;
@@ -57,13 +69,21 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   void add_health();
   void add_windows();
   void add_steps();
-  std::int64_t host_time(std::uint64_t ticks) const noexcept { return reader_.monotonic_of_ticks(ticks) + shift_; }
-  std::int64_t device_time(std::int64_t ns) const noexcept { return reader_.monotonic_of_realtime(ns) + shift_; }
+  void add_launch_ranges();
+  std::int64_t host_time(std::uint64_t ticks) const noexcept { return moved(reader_.monotonic_of_ticks(ticks), shift_); }
+  std::int64_t device_time(std::int64_t ns) const noexcept { return moved(reader_.monotonic_of_realtime(ns), shift_); }
+  /// The same for the end of what began at `begin_ns`: a step of the clock in between does not turn it round.
+  std::int64_t device_end(std::int64_t begin_ns, std::int64_t end_ns) const noexcept {
+    return std::max(device_time(begin_ns), device_time(end_ns));
+  }
   StringId name(std::uint32_t id);
+  StringId find_name(std::uint32_t id);
   ThreadIndex thread_of(std::uint32_t index);
   ThreadIndex thread_of_tid(std::uint32_t tid);
   DeviceIndex device_of(std::uint32_t id);
   StreamIndex stream_of(std::uint32_t device, std::uint32_t context, std::int64_t id);
+  template <typename Row>
+  bool believable(const Row& row) noexcept;
   template <typename Row>
   void add_activity(ActivityKind kind, StringId name, const Row& row, std::uint64_t bytes, std::uint32_t detail);
 
@@ -75,6 +95,7 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   ProcessIndex process_ = 0;
   std::vector<StringId> names_;
   std::vector<bool> names_known_;
+  std::unordered_map<std::uint32_t, StringId> far_names_;
   std::vector<ThreadIndex> threads_;
   std::map<std::uint32_t, ThreadIndex> threads_by_tid_;
   std::map<std::uint32_t, DeviceIndex> devices_;
@@ -88,26 +109,31 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   };
   std::vector<StepRecord> steps_;
   std::vector<std::uint64_t> launch_keys_;  // range keys of the launches added, from first_launch_
+  std::vector<std::uint64_t> under_;        // by range key - 1: the range that launches belonged to when it began
   std::uint32_t first_launch_ = 0;
   std::uint64_t last_ticks_ = 0;
 };
 
+StringId CaptureLoader::find_name(std::uint32_t id) {
+  if (id == 0) return out_.intern("(unnamed)");
+  if (reader_.has_name(id)) return out_.intern(reader_.name(id));
+  ++out_.health.lost_names;
+  return out_.intern("<lost name #" + std::to_string(id) + ">");
+}
+
 StringId CaptureLoader::name(std::uint32_t id) {
+  if (id >= kIndexedNames) {
+    const auto [found, added] = far_names_.try_emplace(id, StringId::kEmpty);
+    if (added) found->second = find_name(id);
+    return found->second;
+  }
   if (id >= names_.size()) {
     names_.resize(id + 1, StringId::kEmpty);
     names_known_.resize(id + 1, false);
   }
   if (!names_known_[id]) {
-    const std::string_view text = reader_.name(id);
     names_known_[id] = true;
-    if (id == 0) {
-      names_[id] = out_.intern("(unnamed)");
-    } else if (text.empty() && id >= reader_.name_count()) {
-      ++out_.health.lost_names;
-      names_[id] = out_.intern("<lost name #" + std::to_string(id) + ">");
-    } else {
-      names_[id] = out_.intern(text);
-    }
+    names_[id] = find_name(id);
   }
   return names_[id];
 }
@@ -184,6 +210,14 @@ void CaptureLoader::add_devices() {
   for (const format::ContextRow& row : reader_.contexts()) context_device_[row.id] = row.device;
 }
 
+/// The recorder sets aside what CUPTI gets wrong; here it means a file that was not written by it.
+template <typename Row>
+bool CaptureLoader::believable(const Row& row) noexcept {
+  if (row.begin_ns >= -kLatest && row.begin_ns <= row.end_ns && row.end_ns <= kLatest) return true;
+  ++out_.health.invalid_activities;
+  return false;
+}
+
 template <typename Row>
 void CaptureLoader::add_activity(ActivityKind kind, StringId name, const Row& row, std::uint64_t bytes, std::uint32_t detail) {
   ActivityTable& table = out_.activities;
@@ -191,7 +225,7 @@ void CaptureLoader::add_activity(ActivityKind kind, StringId name, const Row& ro
   table.name.push_back(name);
   table.stream.push_back(stream_of(row.device, row.context, row.stream));
   table.begin_ns.push_back(device_time(row.begin_ns));
-  table.end_ns.push_back(device_time(row.begin_ns) + (row.end_ns - row.begin_ns));
+  table.end_ns.push_back(moved(device_time(row.begin_ns), row.end_ns - row.begin_ns));
   table.correlation.push_back(row.correlation);
   table.launch.push_back(kNone);
   table.bytes.push_back(bytes);
@@ -204,6 +238,7 @@ void CaptureLoader::add_activity(ActivityKind kind, StringId name, const Row& ro
 
 void CaptureLoader::on_kernels(std::span<const format::KernelRow> rows) {
   for (const format::KernelRow& row : rows) {
+    if (!believable(row)) continue;
     KernelDetail detail;
     const std::uint32_t grid[3] = {row.grid_x, row.grid_y, row.grid_z};
     const std::uint32_t block[3] = {row.block_x, row.block_y, row.block_z};
@@ -223,6 +258,7 @@ void CaptureLoader::on_kernels(std::span<const format::KernelRow> rows) {
 
 void CaptureLoader::on_memcpys(std::span<const format::MemcpyRow> rows) {
   for (const format::MemcpyRow& row : rows) {
+    if (!believable(row)) continue;
     CopyDetail detail;
     detail.copy_kind = row.copy_kind;
     detail.source_memory = row.source_memory;
@@ -240,6 +276,7 @@ void CaptureLoader::on_memcpys(std::span<const format::MemcpyRow> rows) {
 
 void CaptureLoader::on_memsets(std::span<const format::MemsetRow> rows) {
   for (const format::MemsetRow& row : rows) {
+    if (!believable(row)) continue;
     CopyDetail detail;
     detail.target_memory = row.memory;
     detail.value = row.value;
@@ -257,7 +294,7 @@ void CaptureLoader::on_api_calls(std::span<const format::ApiRow> rows) {
     table.domain.push_back(row.domain == 0 ? CallDomain::kRuntime : row.domain == 1 ? CallDomain::kDriver : CallDomain::kInternal);
     table.thread.push_back(thread_of_tid(row.tid));
     table.begin_ns.push_back(device_time(row.begin_ns));
-    table.end_ns.push_back(device_time(row.end_ns));
+    table.end_ns.push_back(device_end(row.begin_ns, row.end_ns));
     table.correlation.push_back(row.correlation);
     table.result.push_back(static_cast<std::int32_t>(row.result));
     table.external_id.push_back(-1);
@@ -274,7 +311,7 @@ void CaptureLoader::on_syncs(std::span<const format::SyncRow> rows) {
     const bool on_stream = row.stream != kNoStream && device != context_device_.end();
     table.stream.push_back(on_stream ? stream_of(device->second, row.context, row.stream) : kNone);
     table.begin_ns.push_back(device_time(row.begin_ns));
-    table.end_ns.push_back(device_time(row.end_ns));
+    table.end_ns.push_back(device_end(row.begin_ns, row.end_ns));
     table.correlation.push_back(row.correlation);
     table.source_row.push_back(-1);
   }
@@ -286,7 +323,7 @@ void CaptureLoader::on_overheads(std::span<const format::OverheadRow> rows) {
     table.name.push_back(out_.intern(overhead_name(row.kind)));
     table.thread.push_back(row.tid != 0 ? thread_of_tid(row.tid) : kNone);
     table.begin_ns.push_back(device_time(row.begin_ns));
-    table.end_ns.push_back(device_time(row.end_ns));
+    table.end_ns.push_back(device_end(row.begin_ns, row.end_ns));
     table.source_row.push_back(-1);
   }
 }
@@ -309,7 +346,9 @@ void CaptureLoader::on_range(const AssembledRange& range) {
     table.end_ns.resize(size);
     table.source_row.resize(size, -1);
     table.external_id.resize(size, -1);
+    under_.resize(range.key);
   }
+  under_[range.key - 1] = range.under;
   const std::string_view category = reader_.category(range.category);
   table.name[row] = name(range.name);
   table.category[row] = out_.intern(category);
@@ -397,7 +436,7 @@ void CaptureLoader::add_steps() {
     const StepRecord& step = steps_[i];
     const StepRecord& next = steps_[i + 1];
     // Numbers jump where the schedule left steps out: what was noted last before a pause is the end of a step only.
-    if (next.number != step.number + 1 || next.number - step.number > kMaxStepGap) continue;
+    if (next.number != step.number + 1) continue;
     out_.steps.number.push_back(step.number);
     out_.steps.thread.push_back(step.thread);
     out_.steps.begin_ns.push_back(step.time_ns);
@@ -428,6 +467,22 @@ void CaptureLoader::add_health() {
   out_.simulated = out_.simulated || simulated;
 }
 
+/// Which row each launch belongs to. A range that ended on another thread may be closed by a record that stood further on in
+/// the file than the launches after its end: those belong to what is under it.
+void CaptureLoader::add_launch_ranges() {
+  const RangeTable& ranges = out_.ranges;
+  for (std::size_t i = 0; i < launch_keys_.size(); ++i) {
+    const std::int64_t time = out_.launches.time_ns[first_launch_ + i];
+    std::uint64_t key = launch_keys_[i];
+    for (; key != 0; key = under_[key - 1]) {
+      const std::size_t row = first_range_ + key - 1;
+      const bool elsewhere = (ranges.flags[row] & kEndedElsewhere) != 0;
+      if (ranges.end_ns[row] > time || (ranges.end_ns[row] == time && !elsewhere)) break;
+    }
+    out_.launches.range[first_launch_ + i] = key != 0 ? static_cast<RangeIndex>(first_range_ + key - 1) : kNone;
+  }
+}
+
 void CaptureLoader::load(const LoadOptions& options) {
   add_process();
   add_devices();
@@ -436,9 +491,7 @@ void CaptureLoader::load(const LoadOptions& options) {
   std::uint64_t end_ticks = last_ticks_;
   for (const format::WindowRow& row : reader_.windows()) end_ticks = std::max({end_ticks, row.begin_ticks, row.end_ticks});
   assembler_.finish(end_ticks);
-  for (std::size_t i = 0; i < launch_keys_.size(); ++i) {
-    if (launch_keys_[i] != 0) out_.launches.range[first_launch_ + i] = static_cast<RangeIndex>(first_range_ + launch_keys_[i] - 1);
-  }
+  add_launch_ranges();
   add_steps();
   add_windows();
   add_health();
@@ -449,6 +502,21 @@ void CaptureLoader::load(const LoadOptions& options) {
   }
 }
 
+/// Refuses what would fill the memory, before it does.
+Status check_size(const CaptureReader& reader, std::uint64_t& unpacked, const LoadOptions& options) {
+  const std::uint64_t bytes = reader.unpacked_bytes();
+  unpacked += bytes;
+  if (bytes > kFreeUnpackedBytes && (bytes - kFreeUnpackedBytes) / kMostUnpackedPerByte > reader.file_bytes()) {
+    return Error(ErrorCode::kUnreadable, reader.path() + ": claims to unpack from " + std::to_string(reader.file_bytes()) + " to " +
+                                             std::to_string(bytes) + " bytes; no recording does");
+  }
+  if (options.max_unpacked_bytes != 0 && unpacked > options.max_unpacked_bytes) {
+    return Error(ErrorCode::kUnreadable, reader.path() + ": unpacks to " + std::to_string(unpacked) + " bytes, more than the limit of " +
+                                             std::to_string(options.max_unpacked_bytes));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Timeline> load_captures(const std::vector<std::string>& paths, const LoadOptions& options) {
@@ -457,9 +525,11 @@ Result<Timeline> load_captures(const std::vector<std::string>& paths, const Load
   timeline.range_end = RangeEnd::kOpen;
   timeline.sources = paths;
   std::string first_host;
+  std::uint64_t unpacked = 0;
   for (const std::string& path : paths) {
     Result<CaptureReader> reader = CaptureReader::open(path);
     if (!reader) return std::move(reader).error();
+    if (Status status = check_size(*reader, unpacked, options); !status.ok()) return std::move(status).error();
     std::int64_t shift = 0;
     if (timeline.realtime_offset_ns == kNoTime) {
       timeline.realtime_offset_ns = reader->clock().realtime_offset_ns();

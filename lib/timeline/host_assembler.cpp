@@ -15,8 +15,20 @@ using detail::word_kind;
 
 // A file may name any thread index; beyond this it is damaged, and its records are not worth a table.
 constexpr std::uint32_t kMaxThreads = 1u << 20;
+// How far down the stack of open ranges is looked for one that is not on top. Deeper ones are found by their count.
+constexpr std::size_t kNearby = 256;
 
 }  // namespace
+
+HostAssembler::Thread& HostAssembler::thread_at(std::uint32_t index) {
+  if (index >= threads_.size()) threads_.resize(index + 1);
+  if (threads_[index] == nullptr) threads_[index] = std::make_unique<Thread>();
+  return *threads_[index];
+}
+
+HostAssembler::Thread* HostAssembler::find_thread(std::uint32_t index) noexcept {
+  return index < threads_.size() ? threads_[index].get() : nullptr;
+}
 
 void HostAssembler::feed(const format::HostEvents& events) {
   const std::uint32_t index = events.run.thread;
@@ -24,8 +36,8 @@ void HostAssembler::feed(const format::HostEvents& events) {
     health_.unmatched_ends += events.records.size();
     return;
   }
-  if (index >= threads_.size()) threads_.resize(index + 1);
-  for (const Record& record : events.records) on_record(index, threads_[index], record);
+  Thread& thread = thread_at(index);
+  for (const Record& record : events.records) on_record(index, thread, record);
 }
 
 void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record& record) {
@@ -53,7 +65,7 @@ void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record&
       return;
     case RecordKind::kStep: return sink_.on_step(index, record.ticks, word_id(record.word));
     case RecordKind::kLostEnds:
-      for (std::uint32_t i = word_id(record.word); i > 0 && !thread.open.empty(); --i) close_top(thread, record.ticks, false);
+      for (std::uint32_t i = word_id(record.word); i > 0 && !thread.open.empty(); --i) close_top(thread, record.ticks);
       return;
     case RecordKind::kCounter:
     case RecordKind::kAsyncBegin:
@@ -65,42 +77,75 @@ void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record&
 
 std::uint64_t HostAssembler::innermost(const Thread& thread) noexcept {
   const std::uint64_t scoped = thread.open.empty() ? 0 : thread.open.back().key;
-  const std::uint64_t start_end = thread.open_start_end.empty() ? 0 : thread.open_start_end.back();
+  const std::uint64_t start_end = thread.open_start_end.empty() ? 0 : *thread.open_start_end.rbegin();
   return std::max(scoped, start_end);  // keys grow with time: the one that began last
 }
+
+// ---- scoped ranges ----------------------------------------------------------------------------------------------------
 
 void HostAssembler::open_range(std::uint32_t index, Thread& thread, const Record& record) {
   AssembledRange range;
   range.key = ++last_key_;
   range.parent = thread.open.empty() ? 0 : thread.open.back().key;
+  range.under = innermost(thread);
   range.begin_ticks = record.ticks;
   range.name = word_id(record.word);
   range.category = word_aux(record.word);
   range.thread = range.end_thread = index;
   range.depth = static_cast<std::uint32_t>(thread.open.size());
+  if (thread.open.size() >= kNearby) ++thread.deep_names[range.name];
   thread.open.push_back(range);
+  sink_.on_begin(range);
 }
 
-void HostAssembler::close_top(Thread& thread, std::uint64_t ticks, bool unfinished) {
-  AssembledRange range = thread.open.back();
-  thread.open.pop_back();
+/// The innermost open range of that name.
+bool HostAssembler::find_open(const Thread& thread, std::uint32_t name, std::size_t& position) {
+  std::size_t at = thread.open.size();
+  // What is not among the deep ones is not looked for there; what is, is found, and all above it closes.
+  if (at > kNearby && thread.open.back().name != name && thread.deep_names.count(name) == 0) at = kNearby;
+  while (at-- > 0) {
+    if (thread.open[at].name == name) return position = at, true;
+  }
+  return false;
+}
+
+AssembledRange HostAssembler::take_open(Thread& thread, std::size_t position) {
+  const AssembledRange range = thread.open[position];
+  if (thread.open.size() > kNearby) {
+    // The one that leaves the deep ones: itself, or the lowest of them, which moves down.
+    const auto deep = thread.deep_names.find(thread.open[std::max(position, kNearby)].name);
+    if (--deep->second == 0) thread.deep_names.erase(deep);
+  }
+  thread.open.erase(thread.open.begin() + static_cast<std::ptrdiff_t>(position));
+  return range;
+}
+
+void HostAssembler::close_top(Thread& thread, std::uint64_t ticks) {
+  AssembledRange range = take_open(thread, thread.open.size() - 1);
   range.end_ticks = std::max(ticks, range.begin_ticks);
-  range.unfinished = unfinished;
-  if (unfinished) ++health_.unfinished_ranges;
   sink_.on_range(range);
 }
 
 void HostAssembler::close_range(Thread& thread, const Record& record) {
-  const std::uint32_t name = word_id(record.word);
-  const auto match = std::find_if(thread.open.rbegin(), thread.open.rend(), [&](const AssembledRange& r) { return r.name == name; });
-  if (match == thread.open.rend()) {
+  std::size_t position = 0;
+  if (!find_open(thread, word_id(record.word), position)) {
     ++health_.unmatched_ends;
     return;
   }
-  // Ranges inside it whose end is missing (damage, an end on another thread) cannot have outlived it.
-  const auto keep = static_cast<std::size_t>(thread.open.rend() - match);
-  while (thread.open.size() > keep) close_top(thread, record.ticks, true);
-  close_top(thread, record.ticks, false);
+  // Ranges inside it whose end is missing ended on another thread, or the end was damaged.
+  while (thread.open.size() > position + 1) {
+    AssembledRange range = take_open(thread, thread.open.size() - 1);
+    range.end_ticks = std::max(record.ticks, range.begin_ticks);
+    missing_ends_[{range.thread, range.name}].push_back(range);
+  }
+  close_top(thread, record.ticks);
+}
+
+void HostAssembler::report_unfinished(AssembledRange range, std::uint64_t end_ticks) {
+  range.end_ticks = std::max(end_ticks, range.begin_ticks);
+  range.unfinished = true;
+  ++health_.unfinished_ranges;
+  sink_.on_range(range);
 }
 
 void HostAssembler::on_extra(std::uint32_t index, Thread& thread, const Record& record) {
@@ -122,23 +167,70 @@ void HostAssembler::on_extra(std::uint32_t index, Thread& thread, const Record& 
     case RecordKind::kAsyncBegin: return begin_start_end(index, thread, base, number);
     case RecordKind::kAsyncEnd: return end_start_end(number, {base.ticks, index});
     case RecordKind::kForeignEnd:
-      if (number < kMaxThreads && !end_elsewhere(static_cast<std::uint32_t>(number), word_id(base.word), {base.ticks, index}))
+      if (number >= kMaxThreads) ++health_.unmatched_ends;
+      else if (!end_elsewhere(static_cast<std::uint32_t>(number), word_id(base.word), {base.ticks, index}))
         deferred_ends_.push_back({static_cast<std::uint32_t>(number), word_id(base.word), {base.ticks, index}});
       return;
     default: return;
   }
 }
 
+/// Ends the range of that thread and name that began last before `end`.
+bool HostAssembler::end_elsewhere(std::uint32_t owner, std::uint32_t name, End end) {
+  Thread* const thread = find_thread(owner);
+  if (thread == nullptr) return false;
+  auto& open = thread->open;
+  std::size_t at = open.size();
+  const std::size_t lowest = at > kNearby ? at - kNearby : 0;
+  while (at > lowest && (open[at - 1].name != name || open[at - 1].begin_ticks > end.ticks)) --at;
+  const bool found = at > lowest;
+  if (end_elsewhere_of_missing(owner, name, end, found ? open[at - 1].begin_ticks : 0)) return true;
+  if (!found) return false;
+  AssembledRange range = take_open(*thread, at - 1);
+  range.end_ticks = end.ticks;
+  range.end_thread = end.thread;
+  range.ended_elsewhere = true;
+  sink_.on_range(range);
+  return true;
+}
+
+bool HostAssembler::end_elsewhere_of_missing(std::uint32_t owner, std::uint32_t name, End end, std::uint64_t began_after) {
+  const auto found = missing_ends_.find({owner, name});
+  if (found == missing_ends_.end()) return false;
+  auto& missing = found->second;
+  std::size_t at = missing.size();
+  const std::size_t lowest = at > kNearby ? at - kNearby : 0;
+  while (at > lowest && missing[at - 1].begin_ticks > end.ticks) --at;
+  if (at == lowest || missing[at - 1].begin_ticks < began_after) return false;
+  AssembledRange range = missing[at - 1];
+  missing.erase(missing.begin() + static_cast<std::ptrdiff_t>(at - 1));
+  if (missing.empty()) missing_ends_.erase(found);
+  range.end_ticks = end.ticks;
+  range.end_thread = end.thread;
+  range.ended_elsewhere = true;
+  sink_.on_range(range);
+  return true;
+}
+
+// ---- start/end ranges -------------------------------------------------------------------------------------------------
+
 void HostAssembler::begin_start_end(std::uint32_t index, Thread& thread, const Record& record, std::uint64_t handle) {
   AssembledRange range;
   range.key = ++last_key_;
+  range.under = innermost(thread);
   range.begin_ticks = record.ticks;
   range.name = word_id(record.word);
   range.category = word_aux(record.word);
   range.thread = range.end_thread = index;
   range.start_end = true;
-  start_end_[handle] = range;
-  thread.open_start_end.push_back(range.key);
+  // A handle is given out once; where a file says otherwise, the earlier range never ends.
+  if (const auto [earlier, added] = start_end_.try_emplace(handle, range); !added) {
+    if (Thread* owner = find_thread(earlier->second.thread)) owner->open_start_end.erase(earlier->second.key);
+    report_unfinished(earlier->second, record.ticks);
+    earlier->second = range;
+  }
+  thread.open_start_end.insert(range.key);
+  sink_.on_begin(range);
   // Its end may have been read before: another thread's records stand elsewhere in the file.
   if (const auto early = early_ends_.find(handle); early != early_ends_.end()) {
     const End end = early->second;
@@ -150,56 +242,47 @@ void HostAssembler::begin_start_end(std::uint32_t index, Thread& thread, const R
 void HostAssembler::end_start_end(std::uint64_t handle, End end) {
   const auto found = start_end_.find(handle);
   if (found == start_end_.end()) {
-    early_ends_[handle] = end;
+    if (!early_ends_.try_emplace(handle, end).second) ++health_.unmatched_ends;
     return;
   }
   AssembledRange range = found->second;
   start_end_.erase(found);
-  std::erase(threads_[range.thread].open_start_end, range.key);
+  if (Thread* owner = find_thread(range.thread)) owner->open_start_end.erase(range.key);
   range.end_ticks = std::max(end.ticks, range.begin_ticks);
   range.end_thread = end.thread;
   range.ended_elsewhere = end.thread != range.thread;
   sink_.on_range(range);
 }
 
-bool HostAssembler::end_elsewhere(std::uint32_t owner, std::uint32_t name, End end) {
-  if (owner >= threads_.size()) return false;
-  auto& open = threads_[owner].open;
-  const auto match = std::find_if(open.rbegin(), open.rend(), [&](const AssembledRange& r) {
-    return r.name == name && r.begin_ticks <= end.ticks;
-  });
-  if (match == open.rend()) return false;
-  AssembledRange range = *match;
-  open.erase(std::next(match).base());
-  range.end_ticks = std::max(end.ticks, range.begin_ticks);
-  range.end_thread = end.thread;
-  range.ended_elsewhere = true;
-  sink_.on_range(range);
-  return true;
-}
+// ---- the end ----------------------------------------------------------------------------------------------------------
 
 void HostAssembler::finish(std::uint64_t end_ticks) {
+  std::stable_sort(deferred_ends_.begin(), deferred_ends_.end(), [](const auto& a, const auto& b) { return a.end.ticks < b.end.ticks; });
   for (const DeferredEnd& deferred : deferred_ends_) {
     if (!end_elsewhere(deferred.owner, deferred.name, deferred.end)) ++health_.unmatched_ends;
   }
   deferred_ends_.clear();
   health_.unmatched_ends += early_ends_.size();
   early_ends_.clear();
-  for (Thread& thread : threads_) {
-    while (!thread.open.empty()) close_top(thread, end_ticks, true);
-    thread.open_start_end.clear();
-  }
   // In the order in which they began, so that the same capture gives the same output.
   std::vector<AssembledRange> rest;
-  for (const auto& [handle, range] : start_end_) rest.push_back(range);
+  for (auto& [key, ranges] : missing_ends_) rest.insert(rest.end(), ranges.begin(), ranges.end());
+  missing_ends_.clear();
+  const auto still_open = [&](AssembledRange range) {
+    range.end_ticks = end_ticks;
+    rest.push_back(range);
+  };
+  for (const auto& thread : threads_) {
+    if (thread == nullptr) continue;
+    std::for_each(thread->open.begin(), thread->open.end(), still_open);
+    thread->open.clear();
+    thread->deep_names.clear();
+    thread->open_start_end.clear();
+  }
+  for (const auto& [handle, range] : start_end_) still_open(range);
   start_end_.clear();
   std::sort(rest.begin(), rest.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
-  for (AssembledRange& range : rest) {
-    range.end_ticks = std::max(end_ticks, range.begin_ticks);
-    range.unfinished = true;
-    ++health_.unfinished_ranges;
-    sink_.on_range(range);
-  }
+  for (const AssembledRange& range : rest) report_unfinished(range, range.end_ticks);
 }
 
 }  // namespace rangefinder::timeline

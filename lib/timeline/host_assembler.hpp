@@ -6,7 +6,11 @@
 #include <rangefinder/health.hpp>
 
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace rangefinder::timeline {
@@ -14,7 +18,8 @@ namespace rangefinder::timeline {
 /// A finished range. Times are ticks; `key` numbers ranges in the order in which they began, over all threads.
 struct AssembledRange {
   std::uint64_t key = 0;
-  std::uint64_t parent = 0;  ///< key of the range that encloses it on its thread; 0: none
+  std::uint64_t parent = 0;  ///< key of the scoped range that encloses it on its thread; 0: none, or a start/end range
+  std::uint64_t under = 0;   ///< key of the range, scoped or start/end, that launches belonged to when it began; 0: none
   std::uint64_t begin_ticks = 0;
   std::uint64_t end_ticks = 0;
   std::uint32_t name = 0;
@@ -42,10 +47,13 @@ struct AssembledValue {
   std::uint64_t range = 0;   ///< kRange: key
 };
 
-/// What the records of all threads mean. Ranges arrive when they end, so children before their parents.
+/// What the records of all threads mean. Ranges arrive when their end is known: children before their parents, except for
+/// those that ended on another thread, whose end may stand further on in the file.
 class AssemblySink {
  public:
   virtual ~AssemblySink() = default;
+  /// A range has begun; its end is not known.
+  virtual void on_begin(const AssembledRange&) {}
   virtual void on_range(const AssembledRange&) = 0;
   virtual void on_launch(const AssembledLaunch&) {}
   virtual void on_mark(std::uint32_t thread, std::uint64_t ticks, std::uint32_t name, std::uint32_t category) {
@@ -62,7 +70,9 @@ class AssemblySink {
 };
 
 /// Turns each thread's records into ranges, launches, marks and samples. Feed it the host events of a capture in order;
-/// `finish` closes what is open, flagged unfinished. Memory: the open ranges.
+/// `finish` closes what is open, flagged unfinished. Memory: the open ranges, and those whose end is missing so far.
+///
+/// Records may be anything: no sequence of them takes more than a bounded time each.
 class HostAssembler {
  public:
   explicit HostAssembler(AssemblySink& sink) noexcept : sink_(sink) {}
@@ -74,8 +84,9 @@ class HostAssembler {
  private:
   struct Thread {
     std::vector<AssembledRange> open;
-    std::vector<std::uint64_t> open_start_end;  // keys
-    detail::Record pending{};                   // waits for its kExtra
+    std::unordered_map<std::uint32_t, std::uint32_t> deep_names;  // how often each name is open beyond kNearby
+    std::set<std::uint64_t> open_start_end;                       // keys
+    detail::Record pending{};                                     // waits for its kExtra
   };
   struct End {
     std::uint64_t ticks;
@@ -86,22 +97,31 @@ class HostAssembler {
     std::uint32_t name;
     End end;
   };
+  Thread& thread_at(std::uint32_t index);
+  Thread* find_thread(std::uint32_t index) noexcept;
+  static bool find_open(const Thread& thread, std::uint32_t name, std::size_t& position);
+  static AssembledRange take_open(Thread& thread, std::size_t position);
   static std::uint64_t innermost(const Thread& thread) noexcept;
   void on_record(std::uint32_t index, Thread& thread, const detail::Record& record);
   void on_extra(std::uint32_t index, Thread& thread, const detail::Record& record);
   void open_range(std::uint32_t index, Thread& thread, const detail::Record& record);
   void close_range(Thread& thread, const detail::Record& record);
-  void close_top(Thread& thread, std::uint64_t ticks, bool unfinished);
+  void close_top(Thread& thread, std::uint64_t ticks);
+  void report_unfinished(AssembledRange range, std::uint64_t end_ticks);
   void begin_start_end(std::uint32_t index, Thread& thread, const detail::Record& record, std::uint64_t handle);
   void end_start_end(std::uint64_t handle, End end);
   bool end_elsewhere(std::uint32_t owner, std::uint32_t name, End end);
+  bool end_elsewhere_of_missing(std::uint32_t owner, std::uint32_t name, End end, std::uint64_t began_after);
 
   AssemblySink& sink_;
   std::uint64_t last_key_ = 0;
-  std::vector<Thread> threads_;
+  std::vector<std::unique_ptr<Thread>> threads_;
   std::unordered_map<std::uint64_t, AssembledRange> start_end_;  // by handle
   std::unordered_map<std::uint64_t, End> early_ends_;            // of start/end ranges whose begin has not been read
   std::vector<DeferredEnd> deferred_ends_;                       // of scoped ranges, likewise
+  // Scoped ranges that are no longer open, though nothing has ended them yet, by thread and name: an end on another
+  // thread may stand further on. end_ticks is the latest that it can be otherwise.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<AssembledRange>> missing_ends_;
   CaptureHealth health_;
 };
 

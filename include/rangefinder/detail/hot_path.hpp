@@ -41,14 +41,17 @@ inline constexpr std::size_t kTextSlots = (std::size_t{1} << kTextSlotBits) + 1;
 
 /// What a thread needs to write a record: one cache line, reached without a call.
 struct alignas(64) HotThread {
-  char* cursor;            ///< where the next record goes; null while one is being written, which makes a signal
-                           ///< handler that opens a range take the slow path, where it is dropped and counted
-  std::uint64_t token;     ///< generation << 32 | thread index while attached to a recording, else 0
+  std::uint64_t token;     ///< generation << 32 | thread index while attached to a recording, else 0. Taken (0) while a
+                           ///< record is being written, which makes a signal handler that opens a range take the slow
+                           ///< path, where it is dropped and counted
+  char* block;             ///< where records go, kBlockBytes aligned to their size; null while not attached. Looked at only
+                           ///< by who has taken the token: a signal handler may put another one in its place
   LiteralSlot* literals;   ///< kLiteralSlots, indexed by the low bits of the address
   TextSlot* texts;         ///< kTextSlots, indexed by the top bits of the hash
   void* state;             ///< the recorder's own view of this thread
-  std::uint32_t busy;      ///< set while the thread is inside the recorder's slow path
-  std::uint32_t reserved[5];
+  std::uint32_t busy;      ///< how deep the thread is inside the recorder's slow path and its locks
+  std::uint32_t exits;     ///< how often the thread was detached because it ends
+  std::uint64_t reserved[2];
 };
 static_assert(sizeof(HotThread) == 64, "one cache line, and what is taken of the static TLS reserve");
 
@@ -80,8 +83,10 @@ RANGEFINDER_EXPORT OpenRange begin_text_slow(const char* text, std::size_t size,
 RANGEFINDER_EXPORT OpenRange begin_word_slow(std::uint64_t word) noexcept;
 RANGEFINDER_EXPORT OpenRange begin_extra(std::string_view name, std::uint32_t category, const Extra& extra) noexcept;
 RANGEFINDER_EXPORT void end_slow(std::uint64_t token, std::uint64_t word) noexcept;
-/// Fills the literal's slot and gives its begin word without category; 0 where the address must not be cached.
+/// Fills the literal's slot and gives its begin word without category; 0 where the address must not be cached, and in a
+/// signal handler that interrupted the recorder.
 RANGEFINDER_EXPORT std::uint64_t literal_word_slow(const char* literal, std::size_t size) noexcept;
+/// Likewise.
 RANGEFINDER_EXPORT std::uint64_t text_word_slow(const char* text, std::size_t size, std::uint64_t hash) noexcept;
 /// The id of a name, interned for the life of the process; 0 when the name table is full.
 RANGEFINDER_EXPORT std::uint32_t intern_name(std::string_view name) noexcept;
@@ -122,34 +127,35 @@ RANGEFINDER_INLINE bool same_text(const char* a, const char* b, std::size_t n) n
   return std::memcmp(a, b, n) == 0;
 }
 
-/// Where a cursor stands in its block, which is aligned to its size. 0 for null, and for a cursor behind a block that is
-/// full to the last record: in both cases nothing may be written.
-RANGEFINDER_INLINE std::uint32_t block_offset(const char* cursor) noexcept {
-  return static_cast<std::uint16_t>(reinterpret_cast<std::uintptr_t>(cursor));
-}
-static_assert(kBlockBytes == std::size_t{1} << 16);
+/// A begin leaves room for the ends of ranges that are open; an end takes what there is. Offsets that records may have.
+inline constexpr auto kBeginLimit = static_cast<std::uint32_t>(kBlockBytes - kEndReserveBytes);
+inline constexpr auto kEndLimit = static_cast<std::uint32_t>(kBlockBytes);
 
-/// Writes one record at the cursor and publishes it. The count in the block's header is stored after the record, so
-/// that a reader of the file, after a kill too, sees only whole records; lib/buffer reads it with acquire.
-RANGEFINDER_INLINE void write_record(HotThread& hot, char* cursor, std::uint32_t offset, std::uint64_t word) noexcept {
-  __atomic_store_n(&hot.cursor, nullptr, __ATOMIC_RELAXED);
+/// Writes one record and publishes it; false when the block has no room for it. `token`: what hot.token was.
+/// The count in the block's header is stored after the record, so that a reader of the file, after a kill too, sees only
+/// whole records; lib/buffer reads it with acquire. It is loaded after the token was taken: a signal handler that came
+/// before that has moved it, and one that comes later writes nothing.
+RANGEFINDER_INLINE bool write_record(HotThread& hot, std::uint64_t token, std::uint32_t limit, std::uint64_t word) noexcept {
+  __atomic_store_n(&hot.token, 0, __ATOMIC_RELAXED);
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  auto* record = reinterpret_cast<Record*>(cursor);
-  record->word = word;
-  record->ticks = read_ticks();
-  auto* used = reinterpret_cast<std::uint32_t*>(cursor - offset);
-  __atomic_store_n(used, offset + static_cast<std::uint32_t>(sizeof(Record)), __ATOMIC_RELEASE);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  __atomic_store_n(&hot.cursor, cursor + sizeof(Record), __ATOMIC_RELAXED);
+  char* const block = hot.block;
+  auto* const used = reinterpret_cast<std::uint32_t*>(block);
+  const std::uint32_t offset = __atomic_load_n(used, __ATOMIC_RELAXED);
+  const bool room = offset < limit;
+  if (RANGEFINDER_LIKELY(room)) {
+    auto* const record = reinterpret_cast<Record*>(block + offset);
+    record->word = word;
+    record->ticks = read_ticks();
+    __atomic_store_n(used, offset + static_cast<std::uint32_t>(sizeof(Record)), __ATOMIC_RELEASE);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  __atomic_store_n(&hot.token, token, __ATOMIC_RELAXED);
+  return room;
 }
 
-/// True when a thread attached to the recording that is active may write a begin at that offset: in a block, and not in
-/// what is kept for the ends of open ranges.
-RANGEFINDER_INLINE bool may_begin(const HotThread& hot, std::uint32_t now_active, std::uint32_t offset) noexcept {
-  constexpr auto first = static_cast<std::uint32_t>(kBlockHeaderBytes);
-  constexpr auto room = static_cast<std::uint32_t>(kBlockBytes - kEndReserveBytes) - first;
-  return RANGEFINDER_LIKELY(static_cast<std::uint32_t>(hot.token >> 32) == now_active) &&
-         RANGEFINDER_LIKELY(offset - first < room);
+/// True for the token of a thread that is attached to the recording that is active.
+RANGEFINDER_INLINE bool attached(std::uint64_t token, std::uint32_t now_active) noexcept {
+  return RANGEFINDER_LIKELY(static_cast<std::uint32_t>(token >> 32) == now_active);
 }
 
 // No hint says whether ranges are on or off: laid out for off, a range that is on pays three taken jumps, 1 ns; laid out
@@ -168,11 +174,9 @@ RANGEFINDER_INLINE std::uint64_t begin_word(std::uint64_t& word) noexcept {
   const std::uint32_t now_active = active.load(std::memory_order_relaxed);
   if (now_active == 0) return 0;
   HotThread& hot = hot_thread;
-  char* const cursor = hot.cursor;
-  const std::uint32_t offset = block_offset(cursor);
-  if (!may_begin(hot, now_active, offset)) return keep(begin_word_slow(word), word);
-  write_record(hot, cursor, offset, word);
-  return hot.token;
+  const std::uint64_t token = hot.token;
+  if (attached(token, now_active) && RANGEFINDER_LIKELY(write_record(hot, token, kBeginLimit, word))) return token;
+  return keep(begin_word_slow(word), word);
 }
 
 RANGEFINDER_INLINE std::uint64_t begin_literal(const char* literal, std::size_t size, std::uint32_t category,
@@ -180,18 +184,19 @@ RANGEFINDER_INLINE std::uint64_t begin_literal(const char* literal, std::size_t 
   const std::uint32_t now_active = active.load(std::memory_order_relaxed);
   if (now_active == 0) return 0;
   HotThread& hot = hot_thread;
-  char* const cursor = hot.cursor;
-  const std::uint32_t offset = block_offset(cursor);
-  if (!may_begin(hot, now_active, offset)) return keep(begin_literal_slow(literal, size, category), word);
-  const LiteralSlot& slot = hot.literals[reinterpret_cast<std::uintptr_t>(literal) & (kLiteralSlots - 1)];
-  word = slot.word;
-  if (!RANGEFINDER_LIKELY(slot.address == literal)) {
-    word = literal_word_slow(literal, size);
-    if (word == 0) return keep(begin_literal_slow(literal, size, category), word);
+  const std::uint64_t token = hot.token;
+  if (attached(token, now_active)) {
+    // lib/buffer empties slots of other threads when a library was unloaded.
+    const LiteralSlot& slot = hot.literals[reinterpret_cast<std::uintptr_t>(literal) & (kLiteralSlots - 1)];
+    word = slot.word;
+    if (!RANGEFINDER_LIKELY(__atomic_load_n(&slot.address, __ATOMIC_RELAXED) == literal)) {
+      word = literal_word_slow(literal, size);
+      if (word == 0) return keep(begin_literal_slow(literal, size, category), word);
+    }
+    word |= static_cast<std::uint64_t>(category) << 8;
+    if (RANGEFINDER_LIKELY(write_record(hot, token, kBeginLimit, word))) return token;
   }
-  word |= static_cast<std::uint64_t>(category) << 8;
-  write_record(hot, cursor, offset, word);
-  return hot.token;
+  return keep(begin_literal_slow(literal, size, category), word);
 }
 
 RANGEFINDER_INLINE std::uint64_t begin_text(const char* text, std::size_t size, std::uint32_t category,
@@ -199,31 +204,29 @@ RANGEFINDER_INLINE std::uint64_t begin_text(const char* text, std::size_t size, 
   const std::uint32_t now_active = active.load(std::memory_order_relaxed);
   if (now_active == 0) return 0;
   HotThread& hot = hot_thread;
-  char* const cursor = hot.cursor;
-  const std::uint32_t offset = block_offset(cursor);
-  if (!may_begin(hot, now_active, offset)) return keep(begin_text_slow(text, size, category), word);
-  const std::uint64_t hash = hash_text(text, size);
-  const TextSlot* slot = hot.texts + (hash >> (64 - kTextSlotBits));
-  if (!RANGEFINDER_LIKELY(slot->hash == hash)) ++slot;
-  word = slot->word;
-  if (!RANGEFINDER_LIKELY(slot->hash == hash && slot->size == size && same_text(slot->text, text, size)))
-    word = text_word_slow(text, size, hash);
-  word |= static_cast<std::uint64_t>(category) << 8;
-  write_record(hot, cursor, offset, word);
-  return hot.token;
+  const std::uint64_t token = hot.token;
+  if (attached(token, now_active)) {
+    const std::uint64_t hash = hash_text(text, size);
+    const TextSlot* slot = hot.texts + (hash >> (64 - kTextSlotBits));
+    if (!RANGEFINDER_LIKELY(slot->hash == hash)) ++slot;
+    word = slot->word;
+    if (!RANGEFINDER_LIKELY(slot->hash == hash && slot->size == size && same_text(slot->text, text, size))) {
+      word = text_word_slow(text, size, hash);
+      if (word == 0) return keep(begin_text_slow(text, size, category), word);
+    }
+    word |= static_cast<std::uint64_t>(category) << 8;
+    if (RANGEFINDER_LIKELY(write_record(hot, token, kBeginLimit, word))) return token;
+  }
+  return keep(begin_text_slow(text, size, category), word);
 }
+
 RANGEFINDER_INLINE void end(std::uint64_t token, std::uint64_t word) noexcept {
   if (token == 0) return;
   HotThread& hot = hot_thread;
-  char* const cursor = hot.cursor;
-  const std::uint32_t offset = block_offset(cursor);
+  constexpr std::uint64_t to_end =
+      static_cast<std::uint64_t>(RecordKind::kEnd) - static_cast<std::uint64_t>(RecordKind::kBegin);
   // The token holds generation and thread: a range that outlived its session, or changed threads, takes the slow path.
-  if (RANGEFINDER_LIKELY(token == hot.token) && RANGEFINDER_LIKELY(offset != 0)) {
-    constexpr std::uint64_t to_end =
-        static_cast<std::uint64_t>(RecordKind::kEnd) - static_cast<std::uint64_t>(RecordKind::kBegin);
-    write_record(hot, cursor, offset, word + to_end);
-    return;
-  }
+  if (RANGEFINDER_LIKELY(token == hot.token) && RANGEFINDER_LIKELY(write_record(hot, token, kEndLimit, word + to_end))) return;
   end_slow(token, word);
 }
 

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+//
+// How long a torch.profiler trace takes to load, and in what parts.
+//
+//   bench_load_kineto TRACE [--repeat N] [--keep-arguments] [--total-only]
+//   bench_load_kineto --generate TRACE [--events N]
+#include "base/file.hpp"
+#include "importer/kineto/gzip_source.hpp"
+#include "importer/kineto/kineto_importer.hpp"
+#include "synthetic_trace.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using namespace rangefinder;
+
+struct Arguments {
+  std::string trace;
+  std::string generate;
+  std::uint64_t events = 2'000'000;
+  int repeat = 7;
+  bool keep_arguments = false;
+  bool total_only = false;  ///< nothing else in memory: the peak is the import's own
+};
+
+double cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+struct Timing {
+  double wall = 0;
+  double cpu = 0;
+  double best_wall = 0;
+};
+
+/// The median of the repeats by wall time, and the best of them.
+template <typename Body>
+Timing measure(int repeat, Body&& body) {
+  std::vector<Timing> timings;
+  for (int i = 0; i < repeat; ++i) {
+    const double cpu = cpu_seconds();
+    const auto begin = std::chrono::steady_clock::now();
+    body();
+    timings.push_back(
+        {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), cpu_seconds() - cpu, 0});
+  }
+  std::sort(timings.begin(), timings.end(), [](const Timing& a, const Timing& b) { return a.wall < b.wall; });
+  timings[timings.size() / 2].best_wall = timings.front().wall;
+  return timings[timings.size() / 2];
+}
+
+void print(std::string_view part, const Timing& timing, std::uint64_t bytes, std::uint64_t events) {
+  fmt::print("{:<8} wall {:9.2f} ms  best {:9.2f} ms  cpu {:9.2f} ms  {:8.1f} MB/s", part, timing.wall * 1e3,
+             timing.best_wall * 1e3, timing.cpu * 1e3, static_cast<double>(bytes) / timing.wall * 1e-6);
+  if (events != 0) fmt::print("  {:6.2f} M events/s", static_cast<double>(events) / timing.wall * 1e-6);
+  fmt::print("\n");
+}
+
+[[noreturn]] void fail(const Error& error) {
+  fmt::print(stderr, "{}\n", error.message());
+  std::exit(2);
+}
+
+/// The text of the trace, unpacked where it is packed.
+std::string read_text(const std::string& path, std::string* into) {
+  Result<base::Fd> fd = base::open_for_reading(path);
+  if (!fd) fail(fd.error());
+  kineto::FileSource file(std::move(*fd), path);
+  kineto::PeekedSource peeked(file);
+  const auto read_all = [&](kineto::ByteSource& source) {
+    std::vector<char> buffer(std::size_t{256} << 10);
+    while (const std::size_t count = source.read(buffer)) {
+      if (into != nullptr) into->append(buffer.data(), count);
+    }
+    return source.end().reason;
+  };
+  if (!kineto::is_gzip(peeked.first_bytes())) return read_all(peeked);
+  kineto::GzipSource unpacked(peeked);
+  return read_all(unpacked);
+}
+
+void measure_parts(const Arguments& arguments, const LoadOptions& options, std::uint64_t events) {
+  std::string text;
+  if (const std::string reason = read_text(arguments.trace, &text); !reason.empty())
+    fail(Error(ErrorCode::kUnreadable, reason));
+  print("unpack", measure(arguments.repeat, [&] { read_text(arguments.trace, nullptr); }), text.size(), 0);
+  const Timing parse = measure(arguments.repeat, [&] {
+    kineto::ImportDetails details;
+    const auto timeline = kineto::import_kineto(base::as_bytes(text), arguments.trace, options, details);
+    if (!timeline) fail(timeline.error());
+  });
+  print("parse", parse, text.size(), events);
+}
+
+int run(const Arguments& arguments) {
+  if (!arguments.generate.empty()) {
+    const Status status = bench::write_synthetic_trace(arguments.generate, arguments.events);
+    if (!status) fail(status.error());
+    return 0;
+  }
+  LoadOptions options;
+  options.keep_arguments = arguments.keep_arguments;
+  kineto::ImportDetails details;
+  const Timing total = measure(arguments.repeat, [&] {
+    details = {};
+    const auto timeline = kineto::import_kineto(arguments.trace, options, details);
+    if (!timeline) fail(timeline.error());
+  });
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  fmt::print("{}: {} events, {:.1f} MB of text, peak {:.1f} MiB\n", arguments.trace, details.events,
+             static_cast<double>(details.text_bytes) * 1e-6, static_cast<double>(usage.ru_maxrss) / 1024);
+  print("total", total, details.text_bytes, details.events);
+  if (!arguments.total_only) measure_parts(arguments, options, details.events);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    const bool more = i + 1 < argc;
+    if (word == "--generate" && more) {
+      arguments.generate = argv[++i];
+    } else if (word == "--events" && more) {
+      arguments.events = std::strtoull(argv[++i], nullptr, 10);
+    } else if (word == "--repeat" && more) {
+      arguments.repeat = std::max(1, std::atoi(argv[++i]));
+    } else if (word == "--keep-arguments") {
+      arguments.keep_arguments = true;
+    } else if (word == "--total-only") {
+      arguments.total_only = true;
+    } else if (!word.starts_with("-") && arguments.trace.empty()) {
+      arguments.trace = word;
+    } else {
+      arguments.trace.clear();
+      break;
+    }
+  }
+  if (arguments.trace.empty() && arguments.generate.empty()) {
+    fmt::print(stderr,
+               "usage: bench_load_kineto TRACE [--repeat N] [--keep-arguments] [--total-only]\n"
+               "       bench_load_kineto --generate TRACE [--events N]\n");
+    return 2;
+  }
+  return run(arguments);
+}

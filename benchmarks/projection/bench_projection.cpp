@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT
+// Speed of project() alone, on one core: launches a second for 1e5 to 1e8 launches in a tenth as many nested ranges.
+//
+//   bench_projection [--max N] [--repeats N] [--workload NAME]
+//
+// Beside each figure stands the floor, measured in the same run: one sequential pass over the columns that a projection
+// cannot avoid to read. Sizes that would not fit into the memory that is free are left out, and named.
+#include <rangefinder/projection.hpp>
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <random>
+#include <string>
+#include <vector>
+
+using namespace rangefinder;
+
+namespace {
+
+struct Workload {
+  const char* name;
+  const char* text;
+  std::uint32_t threads;
+  std::uint32_t devices;
+  std::uint32_t streams;  // of each device
+  bool noted;             // as in a capture of ours; else by time, as in imported traces
+};
+
+constexpr Workload kWorkloads[] = {
+    {"capture", "one thread, one stream, ranges noted by the recorder", 1, 1, 1, true},
+    {"imported", "one thread, one stream, ranges found by time", 1, 1, 1, false},
+    {"streams", "one thread, two streams that overlap, noted", 1, 1, 2, true},
+    {"node", "four threads, each with a device of its own and three streams that overlap, noted", 4, 4, 3, true},
+    {"shared", "two threads, each using two devices with two streams that overlap, by time", 2, 2, 2, false},
+};
+
+// A training step on one thread: 3 phases of 8 layers of 3 operators, 1000 launches in 100 ranges nested four deep.
+// Most launches are in the innermost ranges; some are made on the way.
+class Generator {
+ public:
+  Generator(const Workload& workload, std::uint64_t launches) : workload_(workload), wanted_(launches) {
+    timeline_.processes.emplace_back();
+    timeline_.threads.resize(workload.threads);
+    timeline_.devices.resize(workload.devices);
+    for (DeviceIndex device = 0; device < workload.devices; ++device) {
+      for (std::uint32_t stream = 0; stream < workload.streams; ++stream)
+        timeline_.streams.push_back({device, 1, static_cast<std::int64_t>(7 + 13 * stream)});
+    }
+    idle_from_.assign(timeline_.streams.size(), 0);
+    reserve();
+  }
+
+  Timeline run() {
+    const std::uint64_t each = wanted_ / workload_.threads;
+    for (thread_ = 0; thread_ < workload_.threads; ++thread_) {
+      now_ = 1'000'000 + 311 * thread_;
+      left_ = thread_ + 1 == workload_.threads ? wanted_ - each * (workload_.threads - 1) : each;
+      while (left_ > 0) step();
+    }
+    if (timeline_.streams.size() > 1) sort_activities();
+    return std::move(timeline_);
+  }
+
+ private:
+  void reserve() {
+    RangeTable& r = timeline_.ranges;
+    const std::size_t ranges = wanted_ / 10 + 1000;
+    r.name.reserve(ranges), r.kind.reserve(ranges), r.style.reserve(ranges), r.flags.reserve(ranges);
+    r.thread.reserve(ranges), r.begin_ns.reserve(ranges), r.end_ns.reserve(ranges);
+    LaunchTable& l = timeline_.launches;
+    l.correlation.reserve(wanted_), l.thread.reserve(wanted_), l.time_ns.reserve(wanted_), l.source.reserve(wanted_);
+    l.range.reserve(wanted_);
+    ActivityTable& a = timeline_.activities;
+    a.name.reserve(wanted_), a.stream.reserve(wanted_), a.begin_ns.reserve(wanted_), a.end_ns.reserve(wanted_);
+    a.launch.reserve(wanted_), a.bytes.reserve(wanted_);
+  }
+
+  // Only the columns that a projection reads are filled.
+  RangeIndex open() {
+    RangeTable& r = timeline_.ranges;
+    r.name.push_back(StringId::kEmpty);
+    r.kind.push_back(RangeKind::kAnnotation);
+    r.style.push_back(RangeStyle::kScoped);
+    r.flags.push_back(0);
+    r.thread.push_back(thread_);
+    r.begin_ns.push_back(now_ += 120);
+    r.end_ns.push_back(0);
+    open_.push_back(static_cast<RangeIndex>(r.size() - 1));
+    return open_.back();
+  }
+  void close() {
+    timeline_.ranges.end_ns[open_.back()] = now_ += 120;
+    open_.pop_back();
+  }
+  void launch(std::uint32_t count) {
+    for (; count > 0 && left_ > 0; --count, --left_) {
+      now_ += 4000 + static_cast<std::int64_t>(random_() % 2000);
+      LaunchTable& l = timeline_.launches;
+      const auto row = static_cast<std::uint32_t>(l.size());
+      l.correlation.push_back(row + 1);
+      l.thread.push_back(thread_);
+      l.time_ns.push_back(now_);
+      l.source.push_back(LaunchSource::kCallback);
+      l.range.push_back(workload_.noted ? open_.back() : kNone);
+      const bool one_device_each = workload_.threads == workload_.devices && workload_.devices > 2;
+      const DeviceIndex device = one_device_each ? thread_ : static_cast<DeviceIndex>(row / 500 % workload_.devices);
+      const std::uint32_t roll = static_cast<std::uint32_t>(random_() % 8);
+      const std::uint32_t stream = roll < workload_.streams ? roll : 0;
+      activity(row, device * workload_.streams + stream, stream == 0 ? 3500 : 9000);
+    }
+  }
+  void activity(std::uint32_t launch_row, StreamIndex stream, std::int64_t length) {
+    const std::int64_t begin = std::max(now_ + 6000, idle_from_[stream]);
+    const std::int64_t end = begin + length + static_cast<std::int64_t>(random_() % 1500);
+    idle_from_[stream] = end + 300;
+    ActivityTable& a = timeline_.activities;
+    a.name.push_back(StringId::kEmpty);
+    a.stream.push_back(stream);
+    a.begin_ns.push_back(begin);
+    a.end_ns.push_back(end);
+    a.launch.push_back(launch_row);
+    a.bytes.push_back(random_() % 16 == 0 ? 4096 : 0);
+  }
+  void step() {
+    open();
+    for (int phase = 0; phase < 3 && left_ > 0; ++phase) {
+      open();
+      launch(6);
+      for (int layer = 0; layer < 8 && left_ > 0; ++layer) {
+        open();
+        launch(4);
+        for (int op = 0; op < 3 && left_ > 0; ++op) {
+          open();
+          launch(12);
+          close();
+        }
+        close();
+      }
+      close();
+    }
+    launch(22);
+    close();
+  }
+  // By begin, as readers deliver them.
+  void sort_activities() {
+    ActivityTable& a = timeline_.activities;
+    std::vector<std::uint32_t> order(a.size());
+    for (std::uint32_t row = 0; row < order.size(); ++row) order[row] = row;
+    std::sort(order.begin(), order.end(),
+              [&](std::uint32_t x, std::uint32_t y) { return a.begin_ns[x] < a.begin_ns[y]; });
+    const auto apply = [&](auto& column) {
+      auto sorted = column;
+      for (std::size_t row = 0; row < order.size(); ++row) sorted[row] = column[order[row]];
+      column.swap(sorted);
+    };
+    apply(a.stream), apply(a.begin_ns), apply(a.end_ns), apply(a.launch), apply(a.bytes);
+  }
+
+  const Workload& workload_;
+  std::uint64_t wanted_;
+  std::uint64_t left_ = 0;
+  Timeline timeline_;
+  ThreadIndex thread_ = 0;
+  std::int64_t now_ = 0;
+  std::vector<RangeIndex> open_;
+  std::vector<std::int64_t> idle_from_;
+  std::mt19937_64 random_{42};
+};
+
+// Time on the core, so that neighbours who take it away do not count.
+double core_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+template <typename Work>
+double seconds(Work&& work) {
+  const double begin = core_seconds();
+  work();
+  return core_seconds() - begin;
+}
+
+volatile std::uint64_t g_sink;
+
+void read_columns(const Timeline& timeline) {
+  std::uint64_t sum = 0;
+  const auto add = [&sum](const auto& column) {
+    for (const auto value : column) sum += static_cast<std::uint64_t>(value);
+  };
+  add(timeline.activities.launch), add(timeline.activities.stream), add(timeline.activities.begin_ns);
+  add(timeline.activities.end_ns), add(timeline.activities.bytes);
+  add(timeline.launches.thread), add(timeline.launches.time_ns), add(timeline.launches.range);
+  add(timeline.ranges.thread), add(timeline.ranges.begin_ns), add(timeline.ranges.end_ns);
+  g_sink = sum;
+}
+
+struct Spread {
+  double best, median, worst;
+};
+Spread spread(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return {values.front(), values[values.size() / 2], values.back()};
+}
+
+std::uint64_t free_bytes() {
+  std::ifstream info("/proc/meminfo");
+  std::string key;
+  std::uint64_t kib = 0;
+  while (info >> key >> kib) {
+    if (key == "MemAvailable:") return kib * 1024;
+    info.ignore(64, '\n');
+  }
+  return 0;
+}
+
+void measure(const Workload& workload, std::uint64_t launches, int repeats, double& before_ns) {
+  // Columns, figures, rows of streams twice while they are arranged, links, and the copies made while sorting.
+  const std::uint64_t needed = launches * 150;
+  if (needed > free_bytes()) {
+    std::printf("  %9.0e   left out: needs about %.1f GB, %.1f GB are free\n", static_cast<double>(launches),
+                static_cast<double>(needed) / 1e9, static_cast<double>(free_bytes()) / 1e9);
+    return;
+  }
+  const Timeline timeline = Generator(workload, launches).run();
+  std::vector<double> floor;
+  std::vector<double> taken;
+  std::uint64_t owned = 0;
+  for (int repeat = 0; repeat < repeats; ++repeat) {  // interleaved, so that both meet the same machine
+    floor.push_back(seconds([&] { read_columns(timeline); }));
+    taken.push_back(seconds([&] { owned = project(timeline, {}).account.owned.gpu_ops; }));
+  }
+  if (owned != launches) {
+    std::fprintf(stderr, "bench_projection: %llu of %llu launches owned\n", static_cast<unsigned long long>(owned),
+                 static_cast<unsigned long long>(launches));
+    std::exit(1);
+  }
+  const Spread time = spread(taken);
+  const double n = static_cast<double>(launches);
+  const double each_ns = time.median * 1e9 / n;
+  std::printf("  %9.0e %10zu %8.1f M/s (%.1f .. %.1f) %8.1f ns %8.1f x floor", n, timeline.ranges.size(),
+              n / time.median / 1e6, n / time.worst / 1e6, n / time.best / 1e6, each_ns,
+              time.median / spread(floor).median);
+  if (before_ns > 0) std::printf("   %.2f x per launch for 10 x the launches", each_ns / before_ns);
+  std::printf("\n");
+  std::fflush(stdout);
+  before_ns = each_ns;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::uint64_t most = 10'000'000;
+  int repeats = 5;
+  std::string only;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    if (std::strcmp(argv[i], "--max") == 0) most = static_cast<std::uint64_t>(std::strtod(argv[i + 1], nullptr));
+    if (std::strcmp(argv[i], "--repeats") == 0) repeats = std::max(1, std::atoi(argv[i + 1]));
+    if (std::strcmp(argv[i], "--workload") == 0) only = argv[i + 1];
+  }
+  std::printf(
+      "project() alone, core time of one thread, %d repeats interleaved with the floor; median (worst .. best)\n",
+      repeats);
+  for (const Workload& workload : kWorkloads) {
+    if (!only.empty() && only != workload.name) continue;
+    std::printf("%s: %s\n", workload.name, workload.text);
+    double before_ns = 0;
+    for (std::uint64_t launches = 100'000; launches <= most; launches *= 10)
+      measure(workload, launches, repeats, before_ns);
+  }
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  std::printf("peak memory %.1f GB\n", static_cast<double>(usage.ru_maxrss) / 1e6);
+  return 0;
+}

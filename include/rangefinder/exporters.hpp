@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rangefinder/projection.hpp>
+#include <rangefinder/result.hpp>
+#include <rangefinder/timeline.hpp>
+#include <rangefinder/visibility.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+// Writing what was recorded or imported in the formats of other tools.
+namespace rangefinder {
+
+enum class ExportCompression : std::uint8_t {
+  kBySuffix,  ///< gzip when the output's name ends in .gz
+  kPlain,
+  kGzip,
+};
+
+/// What goes into a Chrome JSON trace. Host ranges and device activities always do.
+struct ChromeExportOptions {
+  ExportCompression compression = ExportCompression::kBySuffix;
+  /// An earlier file of that name: true replaces it, false makes the export fail with kExists.
+  bool replace = false;
+  /// Indented, for people to read; a third larger.
+  bool pretty = false;
+
+  bool api_calls = true;
+  bool syncs = true;
+  bool overheads = true;
+  bool counters = true;
+  bool flows = true;  ///< arrows from a launch to its activities, from a forward to its backward operator
+  /// Ranges on the device, as gpu_user_annotation: from the first to the last activity whose innermost range it is, on
+  /// the stream's own row, as torch.profiler has them ...
+  bool exclusive_ranges = true;
+  /// ... and with all the ranges inside, on a row for each depth of nesting.
+  bool inclusive_ranges = true;
+  Attribution attribution = Attribution::kAuto;
+
+  /// Only what lies in [begin_ns, end_ns) or reaches into it, uncut; times as Timeline has them. What the device rows of
+  /// ranges say is about the whole recording.
+  std::int64_t begin_ns = std::numeric_limits<std::int64_t>::min();
+  std::int64_t end_ns = std::numeric_limits<std::int64_t>::max();
+
+  /// Called now and then with the work done and in all. May be null.
+  void (*progress)(void* user, std::uint64_t done, std::uint64_t total) = nullptr;
+  void* progress_user = nullptr;
+};
+
+/// What an export did.
+struct ChromeExportReport {
+  std::uint64_t events = 0;
+  std::uint64_t json_bytes = 0;    ///< before compression
+  std::uint64_t output_bytes = 0;
+  /// Slices that would have cut another one on their row and stand on a row beside it.
+  std::uint64_t overlapping = 0;
+  /// What of the input is not in the output, and why; the trace says so too, under "rangefinder".
+  std::uint64_t left_out = 0;
+  std::vector<std::string> notes;
+};
+
+/// Writes the Chrome JSON dialect of torch.profiler: chrome://tracing, Perfetto, TensorBoard's profiler plugin and
+/// HolisticTraceAnalysis read it. docs/reference/chrome-export.md has every event and argument.
+///
+///   rangefinder::export_chrome_trace("train.rfcap", "train.pt.trace.json.gz");
+///
+/// A capture is streamed: memory does not grow with it. Other inputs (a folder of captures, traces, Nsight exports) are
+/// loaded first. `output` "-" is standard output. The same input gives the same bytes, whatever the machine's time zone,
+/// locale and number of cores.
+///
+/// Errors:  those of `load_timeline`, kExists, kIo. An output file appears only when it is whole.
+/// Threads: any; uses the calling one only.
+/// Cost:    measured in docs/reference/chrome-export.md.
+RANGEFINDER_EXPORT Status export_chrome_trace(const std::string& input, const std::string& output,
+                                              const ChromeExportOptions& options = {},
+                                              ChromeExportReport* report = nullptr);
+RANGEFINDER_EXPORT Status export_chrome_trace(const Timeline& timeline, const std::string& output,
+                                              const ChromeExportOptions& options = {},
+                                              ChromeExportReport* report = nullptr);
+
+}  // namespace rangefinder

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/nsight_labels.hpp"
+
+#include "importer/nsight/nsight_names.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace rangefinder::analysis::nsight {
+namespace {
+
+// A name of megabytes would be repeated in front of every other.
+constexpr std::size_t kLongestPrefix = 1024;
+
+bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+
+std::string_view without_version(std::string_view name) noexcept {
+  constexpr std::size_t kSuffix = 6;  // _v7000
+  if (name.size() <= kSuffix) return name;
+  const std::string_view suffix = name.substr(name.size() - kSuffix);
+  const bool versioned = suffix.starts_with("_v") && std::all_of(suffix.begin() + 2, suffix.end(), is_digit);
+  return versioned ? name.substr(0, name.size() - kSuffix) : name;
+}
+
+}  // namespace
+
+std::string_view base_name(std::string_view demangled) noexcept {
+  // The name ends where its arguments begin; scopes before it may hold brackets of their own.
+  std::size_t start = 0;
+  int depth = 0;
+  for (std::size_t at = 0; at < demangled.size(); ++at) {
+    const char c = demangled[at];
+    if (c == '<' || c == '(') {
+      // What is opened right after a scope or a space is a scope itself: (anonymous namespace)::, <unnamed>::
+      const bool scope = at == start;
+      if (depth == 0 && !scope) {
+        // Template arguments may belong to a scope, too: a<int>::b. Then the name goes on after them.
+        int inner = 0;
+        std::size_t close = at;
+        for (; close < demangled.size(); ++close) {
+          inner += demangled[close] == '<' || demangled[close] == '(' ? 1 : 0;
+          inner -= demangled[close] == '>' || demangled[close] == ')' ? 1 : 0;
+          if (inner == 0) break;
+        }
+        if (!demangled.substr(std::min(close + 1, demangled.size())).starts_with("::")) return demangled.substr(start, at - start);
+        at = close;
+        continue;
+      }
+      ++depth;
+    } else if (c == '>' || c == ')') {
+      depth -= depth > 0 ? 1 : 0;
+    } else if (depth == 0 && (c == ' ' || c == ':')) {
+      start = at + 1;
+    }
+  }
+  return demangled.substr(start);
+}
+
+Labels::Labels(const Timeline& timeline)
+    : timeline_(timeline),
+      names_(timeline.string_count(), kNotYet),
+      shortened_(timeline.string_count(), kNotYet),
+      calls_(timeline.string_count(), kNotYet) {
+  for (const auto& [key, value] : timeline.metadata) default_domain_announced_ |= key == "nsight_default_domain_announced";
+}
+
+Label Labels::of_name(StringId name) {
+  Label& label = names_[static_cast<std::uint32_t>(name)];
+  if (label == kNotYet) label = pool_.intern(timeline_.text(name));
+  return label;
+}
+
+Label Labels::range(RangeIndex range) {
+  const StringId name = timeline_.ranges.name[range];
+  const StringId domain = timeline_.ranges.domain[range];
+  if (domain == StringId::kEmpty && !default_domain_announced_) return of_name(name);
+  const std::uint64_t key = static_cast<std::uint64_t>(domain) << 32 | static_cast<std::uint32_t>(name);
+  const auto [at, is_new] = ranges_.try_emplace(key, 0);
+  if (is_new) {
+    std::string text(timeline_.text(domain).substr(0, kLongestPrefix));
+    at->second = pool_.intern(text.append(":").append(timeline_.text(name)));
+  }
+  return at->second;
+}
+
+Label Labels::kernel(ActivityIndex activity, KernelName form) {
+  const ActivityTable& activities = timeline_.activities;
+  const StringId name = activities.name[activity];
+  const std::uint32_t row = activities.detail[activity];
+  const KernelDetail detail = row < timeline_.kernel_details.size() ? timeline_.kernel_details[row] : KernelDetail{};
+  if (form == KernelName::kMangled) return of_name(detail.mangled != StringId::kEmpty ? detail.mangled : name);
+  const StringId full = detail.demangled != StringId::kEmpty ? detail.demangled : name;
+  if (form == KernelName::kFull) return of_name(full);
+  if (detail.base != StringId::kEmpty) return of_name(detail.base);
+  Label& label = shortened_[static_cast<std::uint32_t>(full)];
+  if (label == kNotYet) label = pool_.intern(base_name(timeline_.text(full)));
+  return label;
+}
+
+Label Labels::memory_operation(ActivityIndex activity) {
+  const ActivityTable& activities = timeline_.activities;
+  if (activities.kind[activity] == ActivityKind::kMemset) return pool_.intern(importer::nsight::kMemsetOperation);
+  const std::uint32_t row = activities.detail[activity];
+  if (row >= timeline_.copy_details.size()) return of_name(activities.name[activity]);
+  const std::uint32_t kind = timeline_.copy_details[row].copy_kind;
+  const auto [at, is_new] = copies_.try_emplace(kind, 0);
+  if (is_new) at->second = pool_.intern(importer::nsight::copy_operation(kind));
+  return at->second;
+}
+
+Label Labels::call(CallIndex call) {
+  const StringId name = timeline_.calls.name[call];
+  Label& label = calls_[static_cast<std::uint32_t>(name)];
+  if (label == kNotYet) label = pool_.intern(without_version(timeline_.text(name)));
+  return label;
+}
+
+Label Labels::inside(RangeIndex range, Label kernel) {
+  const StringId name = timeline_.ranges.name[range];
+  const std::uint64_t key = static_cast<std::uint64_t>(name) << 32 | kernel;
+  const auto [at, is_new] = nested_.try_emplace(key, 0);
+  if (is_new) {
+    std::string text(timeline_.text(name).substr(0, kLongestPrefix));
+    text += '/';
+    text.append(pool_.text(kernel));
+    at->second = pool_.intern(text);
+  }
+  return at->second;
+}
+
+}  // namespace rangefinder::analysis::nsight

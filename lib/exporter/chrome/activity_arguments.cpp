@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#include "exporter/chrome/activity_arguments.hpp"
+
+#include "exporter/chrome/digits.hpp"
+#include "exporter/chrome/occupancy.hpp"
+
+namespace rangefinder::chrome {
+namespace {
+
+void write_external_id(EventWriter& writer, std::int64_t id) {
+  if (id >= 0) writer.argument("\"External id\":", static_cast<std::uint64_t>(id));
+}
+
+void write_place(EventWriter& writer, const ActivityPlace& place) {
+  writer.argument("\"device\":", place.device->id);
+  writer.argument("\"context\":", place.context);
+  writer.signed_argument("\"stream\":", place.stream);
+  writer.argument("\"correlation\":", place.correlation);
+}
+
+void write_graph(EventWriter& writer, const ActivityPlace& place) {
+  if (place.graph != 0) writer.argument("\"graph id\":", place.graph);
+  if (place.graph_node != 0) writer.argument("\"graph node id\":", place.graph_node);
+}
+
+}  // namespace
+
+void write_kernel_arguments(EventWriter& writer, const ActivityPlace& place, const KernelDetail* detail) {
+  write_external_id(writer, place.external_id);
+  writer.argument("\"queued\":", 0);
+  write_place(writer, place);
+  if (detail != nullptr) {
+    const DeviceInfo& device = *place.device;
+    writer.argument("\"registers per thread\":", detail->registers_per_thread);
+    writer.argument("\"shared memory\":", std::uint64_t{detail->static_shared_bytes} + detail->dynamic_shared_bytes);
+    if (device.multiprocessors != 0) {
+      const std::uint64_t blocks = blocks_of(*detail);
+      const unsigned __int128 threads = static_cast<unsigned __int128>(blocks) * threads_of(*detail);
+      const std::uint32_t warp = device.warp_size != 0 ? device.warp_size : 32;
+      writer.millionths_argument("\"blocks per SM\":", millionths(blocks, device.multiprocessors));
+      // Above that the product would not fit in 128 bits; no device has launched so many threads.
+      constexpr auto kMost = static_cast<unsigned __int128>(1) << 100;
+      if (threads < kMost)
+        writer.millionths_argument("\"warps per SM\":", millionths(threads, std::uint64_t{device.multiprocessors} * warp));
+    }
+    writer.triple_argument("\"grid\":", detail->grid);
+    writer.triple_argument("\"block\":", detail->block);
+    if (detail->cluster[0] > 1 || detail->cluster[1] > 1 || detail->cluster[2] > 1)
+      writer.triple_argument("\"cluster\":", detail->cluster);
+    if (const auto percent = occupancy_percent(device, *detail))
+      writer.argument("\"est. achieved occupancy %\":", *percent);
+  }
+  write_graph(writer, place);
+}
+
+void write_copy_arguments(EventWriter& writer, const ActivityPlace& place, const CopyDetail* detail, std::uint64_t bytes,
+                          std::int64_t duration_ns) {
+  write_external_id(writer, place.external_id);
+  write_place(writer, place);
+  if (detail != nullptr && detail->source_device != kNone) {
+    writer.argument("\"fromDevice\":", detail->source_device);
+    writer.argument("\"inDevice\":", place.device->id);
+    writer.argument("\"toDevice\":", detail->target_device);
+  }
+  writer.argument("\"bytes\":", bytes);
+  // Bytes a nanosecond are gigabytes a second. A copy without a duration has none: readers average this column, so no
+  // word stands in for the number.
+  if (duration_ns > 0)
+    writer.millionths_argument("\"memory bandwidth (GB/s)\":", millionths(bytes, static_cast<std::uint64_t>(duration_ns)));
+  write_graph(writer, place);
+}
+
+void write_call_arguments(EventWriter& writer, const CallFacts& call) {
+  write_external_id(writer, call.external_id);
+  if (call.callback_id != 0) writer.argument("\"cbid\":", call.callback_id);
+  if (call.correlation != 0) writer.argument("\"correlation\":", call.correlation);
+  if (call.result != 0) writer.signed_argument("\"result\":", call.result);
+}
+
+std::string_view sync_name(std::uint32_t type) noexcept {
+  switch (type) {
+    case 1: return "Event Sync";
+    case 2: return "Stream Wait Event";
+    case 3: return "Stream Sync";
+    case 4: return "Context Sync";
+    default: return "Unknown Sync";
+  }
+}
+
+void write_sync_arguments(EventWriter& writer, const SyncFacts& sync) {
+  writer.text_argument("\"cuda_sync_kind\":", sync_name(sync.type));
+  writer.signed_argument("\"stream\":", sync.stream);
+  if (sync.correlation != 0) writer.argument("\"correlation\":", sync.correlation);
+  if (sync.device != nullptr) writer.argument("\"device\":", sync.device->id);
+  if (sync.context != 0) writer.argument("\"context\":", sync.context);
+}
+
+Category category_of(ActivityKind kind) noexcept {
+  switch (kind) {
+    case ActivityKind::kKernel: return Category::kKernel;
+    case ActivityKind::kMemcpy: return Category::kMemcpy;
+    case ActivityKind::kMemset: return Category::kMemset;
+  }
+  return Category::kKernel;
+}
+
+Category category_of(CallDomain domain) noexcept {
+  return domain == CallDomain::kRuntime ? Category::kRuntime : Category::kDriver;
+}
+
+void write_range_figures(EventWriter& writer, const RangeFigures& figures) {
+  write_external_id(writer, figures.external_id);
+  writer.argument("\"gpu_ops\":", figures.gpu_ops);
+  writer.signed_argument("\"gpu_sum_ns\":", figures.gpu_sum_ns);
+  writer.signed_argument("\"gpu_busy_ns\":", figures.gpu_busy_ns);
+  if (!figures.busy_is_exact) writer.raw_argument("\"gpu_busy_is_exact\":", "false");
+}
+
+}  // namespace rangefinder::chrome

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "exporter/chrome/event_writer.hpp"
+#include "exporter/chrome/head_cache.hpp"
+
+#include <rangefinder/timeline.hpp>
+
+#include <cstdint>
+#include <string_view>
+
+// The arguments of device rows and API calls, as torch.profiler spells them. Readers look for these very keys.
+namespace rangefinder::chrome {
+
+struct ActivityPlace {
+  const DeviceInfo* device = nullptr;
+  std::uint32_t context = 0;
+  std::int64_t stream = 0;
+  std::uint64_t correlation = 0;
+  std::int64_t external_id = -1;  ///< of the range that launched it; -1: none
+  std::uint64_t graph_node = 0;
+  std::uint32_t graph = 0;
+};
+
+/// `detail` may be null.
+void write_kernel_arguments(EventWriter& writer, const ActivityPlace& place, const KernelDetail* detail);
+void write_copy_arguments(EventWriter& writer, const ActivityPlace& place, const CopyDetail* detail, std::uint64_t bytes,
+                          std::int64_t duration_ns);
+
+struct CallFacts {
+  std::uint64_t correlation = 0;
+  std::int64_t external_id = -1;
+  std::uint32_t callback_id = 0;  ///< 0: unknown
+  std::int32_t result = 0;
+};
+void write_call_arguments(EventWriter& writer, const CallFacts& call);
+
+struct SyncFacts {
+  std::uint32_t type = 0;
+  const DeviceInfo* device = nullptr;  ///< null: unknown
+  std::uint32_t context = 0;           ///< 0: unknown
+  std::int64_t stream = -1;            ///< -1: none
+  std::uint64_t correlation = 0;
+};
+/// "Stream Sync", by CUpti_ActivitySynchronizationType.
+std::string_view sync_name(std::uint32_t type) noexcept;
+void write_sync_arguments(EventWriter& writer, const SyncFacts& sync);
+
+Category category_of(ActivityKind kind) noexcept;
+Category category_of(CallDomain domain) noexcept;
+
+/// The figures of a range on a stream.
+struct RangeFigures {
+  std::int64_t external_id = -1;
+  std::uint64_t gpu_ops = 0;
+  std::int64_t gpu_sum_ns = 0;
+  std::int64_t gpu_busy_ns = 0;
+  bool busy_is_exact = true;  ///< false: an upper bound
+};
+void write_range_figures(EventWriter& writer, const RangeFigures& figures);
+
+}  // namespace rangefinder::chrome

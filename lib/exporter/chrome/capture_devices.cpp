@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+#include "exporter/chrome/capture_devices.hpp"
+
+#include "exporter/chrome/capture_host.hpp"
+#include "timeline/activity_names.hpp"
+
+#include <algorithm>
+
+namespace rangefinder::chrome {
+namespace {
+
+constexpr std::uint32_t kNoStream = 0xFFFFFFFFu;  // CUPTI's "no stream" in synchronisation records
+constexpr std::uint32_t kMaxDepthRows = 64;
+
+}  // namespace
+
+std::vector<DeviceInfo> devices_of(const capture::CaptureReader& reader) {
+  std::vector<DeviceInfo> out;
+  for (const format::DeviceRow& row : reader.devices()) {
+    // Written again by every session of a process: the last one counts.
+    auto found = std::find_if(out.begin(), out.end(), [&](const DeviceInfo& device) { return device.id == row.id; });
+    DeviceInfo& device = found == out.end() ? out.emplace_back() : *found;
+    device.id = row.id;
+    device.name = reader.name(row.name);
+    device.compute_major = row.compute_major;
+    device.compute_minor = row.compute_minor;
+    device.memory_bytes = row.memory_bytes;
+    device.multiprocessors = row.multiprocessors;
+    device.warp_size = row.warp_size;
+    device.max_threads_per_block = row.max_threads_per_block;
+    device.max_threads_per_multiprocessor = row.max_warps_per_multiprocessor * row.warp_size;
+    device.max_blocks_per_multiprocessor = row.max_blocks_per_multiprocessor;
+    device.registers_per_block = row.registers_per_block;
+    device.registers_per_multiprocessor = row.registers_per_multiprocessor;
+    device.shared_bytes_per_block = row.shared_bytes_per_block;
+    device.shared_bytes_per_multiprocessor = row.shared_bytes_per_multiprocessor;
+  }
+  return out;
+}
+
+CaptureDevices::CaptureDevices(CaptureExport& shared, LaunchTable& launches) : shared_(shared), launches_(launches) {
+  for (DeviceInfo& device : devices_of(shared.reader)) {
+    device_index_[device.id] = static_cast<std::uint32_t>(devices_.size());
+    groups_.push_back(shared.layout.device(device.id, shared.process_label));
+    devices_.push_back(std::move(device));
+  }
+  for (const format::ContextRow& row : shared.reader.contexts()) device_of_context_[row.id] = row.device;
+}
+
+std::uint32_t CaptureDevices::device_of(std::uint32_t id) {
+  const auto [found, added] = device_index_.try_emplace(id, static_cast<std::uint32_t>(devices_.size()));
+  if (added) {
+    devices_.emplace_back().id = id;
+    groups_.push_back(shared_.layout.device(id, shared_.process_label));
+  }
+  return found->second;
+}
+
+std::uint32_t CaptureDevices::stream_of(std::uint32_t device, std::uint32_t context, std::uint32_t id) {
+  const auto [found, added] = stream_index_.try_emplace({device, context, id}, static_cast<std::uint32_t>(streams_.size()));
+  if (added) {
+    Stream& stream = streams_.emplace_back();
+    stream.device = device_of(device);
+    stream.track = shared_.layout.stream(groups_[stream.device], context, id, 0);
+  }
+  return found->second;
+}
+
+std::string_view CaptureDevices::made_head(Category category, const std::string& name) {
+  const auto [found, added] = made_heads_.try_emplace(name);
+  if (added) append_head(found->second, 'X', to_string(category), name);
+  return found->second;
+}
+
+template <typename Row>
+CaptureDevices::Activity CaptureDevices::common(const Row& row, ActivityKind kind, std::int64_t begin_ns, std::int64_t end_ns) {
+  Activity activity;
+  activity.kind = kind;
+  activity.begin_ns = begin_ns;
+  activity.end_ns = end_ns;
+  activity.place = {&devices_[device_of(row.device)], row.context, row.stream, row.correlation, -1, row.graph_node, row.graph_id};
+  return activity;
+}
+
+void CaptureDevices::add_kernel(const format::KernelRow& row, std::int64_t begin_ns, std::int64_t end_ns) {
+  Activity activity = common(row, ActivityKind::kKernel, begin_ns, end_ns);
+  activity.head = shared_.head(Category::kKernel, row.name);
+  activity.kernel = {{row.grid_x, row.grid_y, row.grid_z}, {row.block_x, row.block_y, row.block_z},
+                     {row.cluster_x, row.cluster_y, row.cluster_z}, row.registers_per_thread, row.static_shared_bytes,
+                     row.dynamic_shared_bytes, row.local_bytes_per_thread};
+  add(stream_of(row.device, row.context, row.stream), row.correlation, std::move(activity));
+}
+
+void CaptureDevices::add_memcpy(const format::MemcpyRow& row, std::int64_t begin_ns, std::int64_t end_ns) {
+  Activity activity = common(row, ActivityKind::kMemcpy, begin_ns, end_ns);
+  activity.bytes = row.bytes;
+  activity.copy.copy_kind = row.copy_kind;
+  activity.copy.source_memory = row.source_memory;
+  activity.copy.target_memory = row.target_memory;
+  if (row.is_peer != 0) {
+    activity.copy.source_device = row.source_device;
+    activity.copy.target_device = row.target_device;
+  }
+  activity.head = made_head(Category::kMemcpy, timeline::memcpy_name(activity.copy));
+  add(stream_of(row.device, row.context, row.stream), row.correlation, std::move(activity));
+}
+
+void CaptureDevices::add_memset(const format::MemsetRow& row, std::int64_t begin_ns, std::int64_t end_ns) {
+  Activity activity = common(row, ActivityKind::kMemset, begin_ns, end_ns);
+  activity.bytes = row.bytes;
+  activity.copy.target_memory = row.memory;
+  activity.head = made_head(Category::kMemset, timeline::memset_name(activity.copy));
+  add(stream_of(row.device, row.context, row.stream), row.correlation, std::move(activity));
+}
+
+void CaptureDevices::add(std::uint32_t index, std::uint32_t correlation, Activity activity) {
+  Stream& stream = streams_[index];
+  shared_.extend(activity.begin_ns, activity.end_ns);
+  const NotedLaunch* const launch = launches_.find(correlation);
+  if (launch != nullptr && launch->range != 0) activity.place.external_id = static_cast<std::int64_t>(launch->range);
+  const std::uint64_t owner = launch == nullptr ? 0 : launch->owner;
+  const std::uint32_t level = stream.row.add_activity(activity.begin_ns, activity.end_ns, owner);
+  if (level != 0) shared_.notes.add(ExportNotes::kOverlapping);
+  activity.track = shared_.table.overflow(stream.track, level);
+  const bool wanted = shared_.in_window(activity.begin_ns, activity.end_ns);
+  const SlicePlace place{wanted ? activity.track : kNoTrack, activity.begin_ns, activity.end_ns};
+  const projection::StreamingActivity told{correlation, {stream.device, index}, activity.begin_ns, activity.end_ns, activity.bytes};
+  if (wanted) {
+    const bool held = level == 0 && stream.row.begins_span() && shared_.options.exclusive_ranges;
+    if (held) stream.held.insert_or_assign(owner, std::move(activity));
+    else write(activity);
+  }
+  launches_.arrow_to(correlation, place);
+  projector_->activity(told);
+}
+
+void CaptureDevices::write(const Activity& activity) {
+  EventWriter& writer = shared_.writer;
+  writer.open_slice(activity.head, shared_.ids(activity.track), activity.begin_ns, activity.end_ns);
+  if (activity.kind == ActivityKind::kKernel) write_kernel_arguments(writer, activity.place, &activity.kernel);
+  else write_copy_arguments(writer, activity.place, &activity.copy, activity.bytes, activity.end_ns - activity.begin_ns);
+  writer.close();
+}
+
+void CaptureDevices::add_sync(const format::SyncRow& row, std::int64_t begin_ns, std::int64_t end_ns) {
+  shared_.extend(begin_ns, end_ns);
+  if (!shared_.options.syncs || !shared_.in_window(begin_ns, end_ns)) return;
+  SyncFacts facts;
+  facts.type = row.type;
+  facts.context = row.context;
+  facts.correlation = row.correlation;
+  TrackId track = kNoTrack;
+  std::uint32_t level = 0;
+  const auto device = device_of_context_.find(row.context);
+  if (device != device_of_context_.end()) facts.device = &devices_[device_of(device->second)];
+  if (row.stream != kNoStream && facts.device != nullptr) {
+    Stream& stream = streams_[stream_of(device->second, row.context, row.stream)];
+    facts.stream = row.stream;
+    track = shared_.layout.beside(stream.track, Beside::kWaits);
+    level = stream.waits.add(begin_ns, end_ns);
+  } else {
+    const GroupId group = facts.device == nullptr ? shared_.process : groups_[device_of(device->second)];
+    track = shared_.layout.waits(group);
+    level = group_waits_[group].add(begin_ns, end_ns);
+  }
+  if (level != 0) shared_.notes.add(ExportNotes::kOverlapping);
+  const std::string name(sync_name(row.type));
+  shared_.writer.open_slice(made_head(Category::kSync, name), shared_.ids(shared_.table.overflow(track, level)), begin_ns, end_ns);
+  write_sync_arguments(shared_.writer, facts);
+  shared_.writer.close();
+}
+
+void CaptureDevices::write_span(TrackId track, const projection::ProjectedRange& range,
+                                const projection::StreamingStream& figures) {
+  if (!shared_.in_window(figures.first_ns, figures.last_ns)) return;
+  shared_.writer.open_slice(shared_.head(Category::kGpuAnnotation, RangeTag::of(range.range.tag).name), shared_.ids(track),
+                            figures.first_ns, figures.last_ns);
+  write_range_figures(shared_.writer, {static_cast<std::int64_t>(range.range.key), figures.gpu_ops, figures.gpu_sum_ns,
+                                       figures.gpu_busy_ns, figures.busy_is_exact});
+  shared_.writer.close();
+}
+
+void CaptureDevices::on_projected(const projection::ProjectedRange& range) {
+  for (const projection::StreamingStream& figures : range.exclusive.streams) {
+    Stream& stream = streams_[figures.place.stream];
+    const std::uint32_t level = stream.row.end_span(range.range.key, figures.first_ns, figures.last_ns);
+    if (!shared_.options.exclusive_ranges) continue;
+    TrackId track = stream.track;
+    if (level != 0) {
+      shared_.notes.add(ExportNotes::kOverlapping);
+      track = shared_.table.overflow(shared_.layout.beside(stream.track, Beside::kOwnRanges), level - 1);
+    }
+    write_span(track, range, figures);
+    if (auto held = stream.held.extract(range.range.key)) write(held.mapped());
+  }
+  if (!shared_.options.inclusive_ranges) return;
+  const std::uint32_t depth = RangeTag::of(range.range.tag).depth;
+  for (const projection::StreamingStream& figures : range.inclusive.streams) {
+    if (depth >= kMaxDepthRows) {
+      shared_.notes.add(ExportNotes::kDeepRange);
+      continue;
+    }
+    Stream& stream = streams_[figures.place.stream];
+    if (depth >= stream.depths.size()) stream.depths.resize(depth + 1);
+    const std::uint32_t level = stream.depths[depth].add(figures.first_ns, figures.last_ns);
+    if (level != 0) shared_.notes.add(ExportNotes::kOverlapping);
+    write_span(shared_.table.overflow(shared_.layout.beside(stream.track, Beside::kRanges, depth), level), range, figures);
+  }
+}
+
+void CaptureDevices::finish() {
+  for (Stream& stream : streams_) {
+    // Ranges whose activities all came late, after the range had been given up. In order, so that the bytes are the same
+    // each time.
+    std::vector<std::uint64_t> keys;
+    for (const auto& [key, activity] : stream.held) keys.push_back(key);
+    std::sort(keys.begin(), keys.end());
+    for (const std::uint64_t key : keys) write(stream.held.at(key));
+    stream.held.clear();
+  }
+}
+
+}  // namespace rangefinder::chrome

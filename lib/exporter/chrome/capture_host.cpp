@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+#include "exporter/chrome/capture_host.hpp"
+
+#include "exporter/chrome/activity_arguments.hpp"
+#include "exporter/chrome/markers.hpp"
+#include "exporter/chrome/payload.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace rangefinder::chrome {
+namespace {
+
+using timeline::AssembledLaunch;
+using timeline::AssembledRange;
+using timeline::AssembledValue;
+
+// More slices of one beginning come only from a clock that stands still; then their order says nothing anyway.
+constexpr std::size_t kMostHeld = 1024;
+
+// Callback ids of graph launches, which cause any number of activities; CUPTI keeps such numbers for ever
+// (cupti_runtime_cbid.h, cupti_driver_cbid.h). The recorder marks those of the driver.
+constexpr std::uint32_t kDriverCallback = 1u << 23;
+bool is_graph_launch(std::uint32_t callback) noexcept {
+  return callback == 311 || callback == 312 || callback == (kDriverCallback | 514) || callback == (kDriverCallback | 515);
+}
+
+}  // namespace
+
+CaptureHost::CaptureHost(CaptureExport& shared, projection::StreamingProjector* projector, LaunchTable* launches)
+    : shared_(shared), projector_(projector), launches_(launches) {
+  for (const format::ThreadRow& row : shared.reader.threads()) {
+    constexpr std::uint32_t kMaxThreads = 1u << 20;
+    if (row.index >= kMaxThreads) continue;
+    if (row.index >= threads_.size()) threads_.resize(row.index + 1);
+    threads_[row.index].track = shared.layout.thread(shared.process, row.tid, shared.reader.name(row.name));
+    if (first_track_ == kNoTrack) first_track_ = threads_[row.index].track;
+    // The system gives a number again when its thread has ended: the last thread of that number is the one that counts.
+    index_of_tid_[row.tid] = row.index;
+  }
+}
+
+std::int64_t CaptureHost::time_of(std::uint64_t ticks) noexcept {
+  last_ticks_ = std::max(last_ticks_, ticks);
+  return shared_.reader.monotonic_of_ticks(ticks);
+}
+
+CaptureHost::Thread& CaptureHost::thread_of(std::uint32_t index) {
+  if (index >= threads_.size()) threads_.resize(index + 1);
+  Thread& thread = threads_[index];
+  if (thread.track == kNoTrack) {
+    // No thread row: damage. Its number is all that is known.
+    thread.track = shared_.table.add_track(shared_.process, std::nullopt, "thread #" + std::to_string(index), 0);
+    if (first_track_ == kNoTrack) first_track_ = thread.track;
+  }
+  return thread;
+}
+
+std::uint32_t CaptureHost::index_of_tid(std::uint32_t tid) {
+  const auto [found, added] = index_of_tid_.try_emplace(tid, static_cast<std::uint32_t>(threads_.size()));
+  if (added) {
+    threads_.emplace_back().track = shared_.layout.thread(shared_.process, tid, {});
+    if (first_track_ == kNoTrack) first_track_ = threads_.back().track;
+  }
+  return found->second;
+}
+
+TrackId CaptureHost::track_of_tid(std::uint32_t tid) { return threads_[index_of_tid(tid)].track; }
+
+std::uint64_t CaptureHost::owner_now(const Thread& thread) noexcept {
+  const std::uint64_t scoped = thread.open.empty() ? 0 : thread.open.back().owner;
+  const std::uint64_t start_end = thread.start_end.empty() ? 0 : thread.start_end.back().owner;
+  return std::max(scoped, start_end);  // keys grow with time: the one that began last
+}
+
+CaptureHost::Range CaptureHost::take(std::vector<Range>& ranges, std::uint64_t key) {
+  const auto found = std::find_if(ranges.rbegin(), ranges.rend(), [&](const Range& range) { return range.key == key; });
+  if (found == ranges.rend()) return {};
+  Range out = std::move(*found);
+  ranges.erase(std::next(found).base());
+  return out;
+}
+
+void CaptureHost::on_begin(const AssembledRange& range) {
+  Thread& thread = thread_of(range.thread);
+  thread.opened = range.key;
+  Range open;
+  open.key = range.key;
+  open.begin_ns = time_of(range.begin_ticks);
+  open.name = range.name;
+  open.category = range.category;
+  open.is_operator = range.category != 0 && shared_.reader.category(range.category) == "operator";
+  const Range* const around = range.start_end || thread.open.empty() ? nullptr : &thread.open.back();
+  const bool around_counts = around != nullptr && !around->is_operator;
+  open.depth = around == nullptr ? 0 : around->depth + (around_counts ? 1 : 0);
+  open.owner = !open.is_operator ? open.key : around == nullptr ? 0 : around->owner;
+  if (projector_ != nullptr) {
+    tell_projector(range, open, false);
+    if (!range.start_end) thread.row.range_begins(open.begin_ns);
+  }
+  (range.start_end ? thread.start_end : thread.open).push_back(std::move(open));
+}
+
+void CaptureHost::tell_projector(const AssembledRange& range, const Range& open, bool ended) {
+  if (open.is_operator) return;
+  projection::StreamingRange told;
+  told.key = range.key;
+  told.begin_ns = open.begin_ns;
+  told.end_ns = open.end_ns;
+  told.thread = range.thread;
+  told.start_end = range.start_end;
+  told.ended_elsewhere = ended && range.ended_elsewhere;
+  told.tag = RangeTag{range.name, open.depth}.packed();
+  if (!range.start_end) {
+    // The ranges around it that are still there, operators left out.
+    const auto& ranges = threads_[range.thread].open;
+    const auto inside = std::find_if(ranges.rbegin(), ranges.rend(), [&](const Range& r) { return r.key < range.key; });
+    if (inside != ranges.rend()) told.parent = inside->owner;
+  }
+  ended ? projector_->end_range(told) : projector_->begin_range(told);
+}
+
+void CaptureHost::on_range(const AssembledRange& range) {
+  Thread& thread = thread_of(range.thread);
+  Range done = take(range.start_end ? thread.start_end : thread.open, range.key);
+  done.end_ns = std::max(done.begin_ns, time_of(range.end_ticks));
+  done.unfinished = range.unfinished;
+  if (projector_ != nullptr) {
+    if (!range.start_end && !range.ended_elsewhere) thread.row.range_ends(done.begin_ns, done.end_ns);
+    tell_projector(range, done, true);
+  }
+  shared_.extend(done.begin_ns, done.end_ns);
+  if (done.launches && !range.start_end && !thread.open.empty()) thread.open.back().launches = true;
+  if (range.start_end || range.ended_elsewhere) {
+    const std::uint32_t level = thread.beside.add(done.begin_ns, done.end_ns);
+    if (level != 0) shared_.notes.add(ExportNotes::kOverlapping);
+    const TrackId track = thread.track;
+    return write_range(done, shared_.table.overflow(shared_.layout.beside(track, Beside::kStartEnd), level));
+  }
+  if (!thread.open.empty() && thread.open.back().begin_ns == done.begin_ns && thread.open.back().held.size() < kMostHeld) {
+    thread.open.back().held.push_back(std::move(done));
+    return;
+  }
+  write_range(done, thread.track);
+}
+
+void CaptureHost::write_range(const Range& range, TrackId track) {
+  if (shared_.in_window(range.begin_ns, range.end_ns)) {
+    EventWriter& writer = shared_.writer;
+    writer.open_slice(shared_.head(range.is_operator ? Category::kOperator : Category::kAnnotation, range.name),
+                      shared_.ids(track), range.begin_ns, range.end_ns);
+    if (range.launches) writer.argument("\"External id\":", range.key);
+    if (range.category != 0 && !range.is_operator) writer.text_argument("\"category\":", shared_.reader.category(range.category));
+    if (range.unfinished) writer.text_argument("\"finished\":", "false");
+    if (range.value) write_value(*range.value);
+    writer.close();
+  }
+  for (const Range& inner : range.held) write_range(inner, track);
+}
+
+void CaptureHost::write_value(const AssembledValue& value) {
+  using detail::ExtraKind;
+  const PayloadType type = value.kind == ExtraKind::kText     ? PayloadType::kText
+                           : value.kind == ExtraKind::kDouble ? PayloadType::kDouble
+                           : value.kind == ExtraKind::kSigned ? PayloadType::kSigned
+                                                              : PayloadType::kUnsigned;
+  std::string text;
+  if (type == PayloadType::kText) text = shared_.text(static_cast<format::NameId>(value.bits));
+  write_payload(shared_.writer, type, value.bits, text);
+}
+
+void CaptureHost::on_launch(const AssembledLaunch& launch) {
+  const std::int64_t time = time_of(launch.ticks);
+  Thread& thread = thread_of(launch.thread);
+  for (std::vector<Range>* ranges : {&thread.open, &thread.start_end}) {
+    if (!ranges->empty() && ranges->back().key == launch.range) ranges->back().launches = true;
+  }
+  if (projector_ == nullptr) return;
+  const std::uint64_t owner = owner_now(thread);
+  const std::uint64_t scoped = thread.open.empty() ? 0 : thread.open.back().owner;
+  NotedLaunch noted{launch.range, owner, {}};
+  if (!thread.open.empty()) noted.anchor = {thread.track, time, time + 1};
+  launches_->note(launch.correlation, noted);
+  projector_->launch({launch.correlation, time, launch.thread, owner, scoped, is_graph_launch(launch.callback) ? 0u : 1u});
+}
+
+void CaptureHost::on_value(std::uint32_t index, const AssembledValue& value) {
+  Thread& thread = thread_of(index);
+  if (value.of == AssembledValue::Of::kMark) {
+    if (thread.mark) thread.mark->value = value;
+    return;
+  }
+  if (!thread.open.empty() && thread.open.back().key == value.range) thread.open.back().value = value;
+}
+
+void CaptureHost::on_mark(std::uint32_t index, std::uint64_t ticks, std::uint32_t name, std::uint32_t category) {
+  Thread& thread = thread_of(index);
+  write_mark(thread);
+  thread.mark = Mark{time_of(ticks), name, category, {}};
+}
+
+void CaptureHost::write_mark(Thread& thread) {
+  if (!thread.mark) return;
+  const Mark mark = *std::exchange(thread.mark, std::nullopt);
+  shared_.extend(mark.time_ns, mark.time_ns);
+  if (!shared_.in_window(mark.time_ns, mark.time_ns)) return;
+  scratch_.clear();
+  append_head(scratch_, 'i', shared_.reader.category(mark.category), shared_.text(mark.name));
+  scratch_ += ",\"s\":\"t\"";
+  shared_.writer.open_point(scratch_, shared_.ids(thread.track), mark.time_ns);
+  if (mark.value) write_value(*mark.value);
+  shared_.writer.close();
+}
+
+void CaptureHost::on_counter(std::uint32_t index, std::uint64_t ticks, std::uint32_t name, const AssembledValue& value) {
+  const std::int64_t time = time_of(ticks);
+  shared_.extend(time, time);
+  if (!shared_.options.counters || !shared_.in_window(time, time)) return;
+  const std::string text = shared_.text(name);
+  CounterSample sample;
+  sample.name = text;
+  sample.is_integer = value.kind != detail::ExtraKind::kDouble;
+  sample.integer = static_cast<std::int64_t>(value.bits);
+  std::memcpy(&sample.number, &value.bits, sizeof sample.number);
+  if (!write_counter(shared_.writer, shared_.ids(thread_of(index).track), time, sample)) shared_.notes.add(ExportNotes::kNotFinite);
+}
+
+void CaptureHost::on_step(std::uint32_t thread, std::uint64_t ticks, std::uint32_t number) {
+  const std::int64_t time = time_of(ticks);
+  steps_[number] = {thread, time};
+  // A step ends where the next one is noted. Another thread may have noted that before, as the file has it.
+  for (const std::uint32_t first : {number - 1, number}) {
+    const auto step = steps_.find(first);
+    const auto next = steps_.find(first + 1);
+    if (step == steps_.end() || next == steps_.end() || first + 1 == 0 || next->second.time_ns < step->second.time_ns) continue;
+    const std::int64_t begin = step->second.time_ns;
+    shared_.extend(begin, next->second.time_ns);
+    if (shared_.in_window(begin, next->second.time_ns)) {
+      scratch_.clear();
+      append_head(scratch_, 'X', to_string(Category::kAnnotation), "ProfilerStep#" + std::to_string(first));
+      const std::uint32_t level = step_rows_.add(begin, next->second.time_ns);
+      const TrackId track = shared_.table.overflow(shared_.layout.steps(shared_.process), level);
+      shared_.writer.open_slice(scratch_, shared_.ids(track), begin, next->second.time_ns);
+      shared_.writer.close();
+    }
+    steps_.erase(step);
+  }
+}
+
+void CaptureHost::add_slice(std::uint32_t tid, const ThreadSlice& slice) {
+  const std::uint32_t index = index_of_tid(tid);
+  Thread& thread = threads_[index];
+  if (thread.slices.empty()) with_slices_.push_back(index);
+  thread.slices.push_back(slice);
+}
+
+void CaptureHost::place_slices(std::int64_t host_ns, std::int64_t slices_ns) {
+  std::erase_if(with_slices_, [&](std::uint32_t index) {
+    Thread& thread = threads_[index];
+    while (!thread.slices.empty() && thread.slices.front().end_ns <= host_ns) {
+      place_slice(thread, thread.slices.front());
+      thread.slices.pop_front();
+    }
+    return thread.slices.empty();
+  });
+  for (Thread& thread : threads_)
+    thread.row.forget_before(thread.slices.empty() ? slices_ns : std::min(slices_ns, thread.slices.front().begin_ns));
+}
+
+void CaptureHost::place_slice(Thread& thread, const ThreadSlice& slice) {
+  const std::uint32_t level = thread.row.place_call(slice.begin_ns, slice.end_ns);
+  if (level != 0) shared_.notes.add(ExportNotes::kOverlapping);
+  const TrackId track = shared_.table.overflow(thread.track, level);
+  const bool wanted = shared_.in_window(slice.begin_ns, slice.end_ns);
+  if (wanted) write_slice(slice, track);
+  if (slice.is_call && launches_ != nullptr) {
+    // Not written: nothing an arrow could begin at.
+    launches_->place_call(slice.correlation, {wanted ? track : kNoTrack, slice.begin_ns, slice.end_ns});
+  }
+}
+
+void CaptureHost::write_slice(const ThreadSlice& slice, TrackId track) {
+  shared_.writer.open_slice(slice.head, shared_.ids(track), slice.begin_ns, slice.end_ns);
+  if (slice.is_call) {
+    const NotedLaunch* const launch = launches_->find(slice.correlation);
+    const bool linked = launch != nullptr && launch->range != 0;
+    write_call_arguments(shared_.writer, {slice.correlation, linked ? static_cast<std::int64_t>(launch->range) : -1,
+                                          slice.callback_id, slice.result});
+  }
+  shared_.writer.close();
+}
+
+void CaptureHost::finish() {
+  place_slices(std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::max());
+  for (Thread& thread : threads_) write_mark(thread);
+}
+
+}  // namespace rangefinder::chrome

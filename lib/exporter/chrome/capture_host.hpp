@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "exporter/chrome/capture_export.hpp"
+#include "exporter/chrome/launch_table.hpp"
+#include "exporter/chrome/thread_row.hpp"
+#include "projection/streaming.hpp"
+#include "timeline/host_assembler.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace rangefinder::chrome {
+
+/// A slice that CUPTI recorded on a thread: an API call or overhead.
+struct ThreadSlice {
+  std::string_view head;
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+  bool is_call = false;
+  std::uint32_t correlation = 0;
+  std::uint32_t callback_id = 0;
+  std::int32_t result = 0;
+};
+
+/// The name and depth of a range, as the projector carries them.
+struct RangeTag {
+  std::uint32_t name = 0;
+  std::uint32_t depth = 0;
+  std::uint64_t packed() const noexcept { return std::uint64_t{name} << 32 | depth; }
+  static RangeTag of(std::uint64_t packed) noexcept {
+    return {static_cast<std::uint32_t>(packed >> 32), static_cast<std::uint32_t>(packed)};
+  }
+};
+
+/// Writes what threads did, as it comes by.
+class CaptureHost final : public timeline::AssemblySink {
+ public:
+  /// `projector` and `launches` null: there are no device rows, and nothing needs to be told of launches.
+  CaptureHost(CaptureExport& shared, projection::StreamingProjector* projector, LaunchTable* launches);
+
+  void on_begin(const timeline::AssembledRange& range) override;
+  void on_range(const timeline::AssembledRange& range) override;
+  void on_launch(const timeline::AssembledLaunch& launch) override;
+  void on_mark(std::uint32_t thread, std::uint64_t ticks, std::uint32_t name, std::uint32_t category) override;
+  void on_counter(std::uint32_t thread, std::uint64_t ticks, std::uint32_t name, const timeline::AssembledValue& value) override;
+  void on_value(std::uint32_t thread, const timeline::AssembledValue& value) override;
+  void on_step(std::uint32_t thread, std::uint64_t ticks, std::uint32_t number) override;
+
+  void add_slice(std::uint32_t tid, const ThreadSlice& slice);
+  /// Host events up to `host_ns` have come; no slice of a thread is still to come that begins before `slices_ns`.
+  void place_slices(std::int64_t host_ns, std::int64_t slices_ns);
+  /// Behind all host events.
+  void finish();
+
+  /// The latest time of a record: what is open then, lasts until then.
+  std::uint64_t last_ticks() const noexcept { return last_ticks_; }
+  TrackId track_of_tid(std::uint32_t tid);
+  /// Any thread's row; kNoTrack when there is none.
+  TrackId first_track() const noexcept { return first_track_; }
+
+ private:
+  /// A range that is open, or finished and not written yet.
+  struct Range {
+    std::uint64_t key = 0;
+    std::int64_t begin_ns = 0;
+    std::int64_t end_ns = 0;
+    std::uint32_t name = 0;
+    std::uint32_t category = 0;
+    std::uint64_t owner = 0;    ///< key of the innermost annotation: this one, or one around it
+    std::uint32_t depth = 0;    ///< annotations around it
+    bool is_operator = false;
+    bool launches = false;      ///< it, or a range inside
+    bool unfinished = false;
+    std::optional<timeline::AssembledValue> value;
+    /// Ranges inside that began at the same time: written behind this one, so that readers take it for the outer one.
+    std::vector<Range> held;
+  };
+  struct Mark {
+    std::int64_t time_ns;
+    std::uint32_t name;
+    std::uint32_t category;
+    std::optional<timeline::AssembledValue> value;
+  };
+  struct Thread {
+    TrackId track = kNoTrack;
+    std::vector<Range> open;
+    std::vector<Range> start_end;
+    EndToEnd beside;
+    std::optional<Mark> mark;
+    std::uint64_t opened = 0;  ///< key of the range that began last
+    ThreadRow row;
+    std::deque<ThreadSlice> slices;
+  };
+
+  std::int64_t time_of(std::uint64_t ticks) noexcept;
+  Thread& thread_of(std::uint32_t index);
+  std::uint32_t index_of_tid(std::uint32_t tid);
+  static Range take(std::vector<Range>& ranges, std::uint64_t key);
+  static std::uint64_t owner_now(const Thread& thread) noexcept;
+  void tell_projector(const timeline::AssembledRange& range, const Range& open, bool ended);
+  void write_range(const Range& range, TrackId track);
+  void write_mark(Thread& thread);
+  void write_value(const timeline::AssembledValue& value);
+  void place_slice(Thread& thread, const ThreadSlice& slice);
+  void write_slice(const ThreadSlice& slice, TrackId track);
+
+  CaptureExport& shared_;
+  projection::StreamingProjector* projector_;
+  LaunchTable* launches_;
+  std::vector<Thread> threads_;
+  std::map<std::uint32_t, std::uint32_t> index_of_tid_;
+  std::vector<std::uint32_t> with_slices_;  ///< threads that have had any
+  TrackId first_track_ = kNoTrack;
+  std::uint64_t last_ticks_ = 0;
+  struct Step {
+    std::uint32_t thread;
+    std::int64_t time_ns;
+  };
+  EndToEnd step_rows_;
+  std::map<std::uint32_t, Step> steps_;  ///< by number, those whose next one has not come
+  std::string scratch_;
+};
+
+}  // namespace rangefinder::chrome

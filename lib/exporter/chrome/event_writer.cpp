@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#include "exporter/chrome/event_writer.hpp"
+
+#include "exporter/chrome/clean_json.hpp"
+
+#include <charconv>
+
+namespace rangefinder::chrome {
+
+char* EventWriter::open_large(std::string_view head, std::string_view ids) noexcept {
+  separate();
+  out_.text(head);
+  out_.text(ids);
+  return out_.room(kNumbers);
+}
+
+char* EventWriter::open_argument(std::string_view key) noexcept {
+  constexpr std::string_view kFirst = ",\"args\":{";
+  constexpr std::size_t kValue = 128;
+  char* at = out_.room(kFirst.size() + key.size() + kValue);
+  if (arguments_) {
+    *at++ = ',';
+  } else {
+    std::memcpy(at, kFirst.data(), kFirst.size());
+    at += kFirst.size();
+    arguments_ = true;
+  }
+  std::memcpy(at, key.data(), key.size());
+  return at + key.size();
+}
+
+void EventWriter::triple_argument(std::string_view key, const std::uint32_t (&values)[3]) noexcept {
+  char* at = open_argument(key);
+  *at++ = '[';
+  at = put_decimal(at, values[0]);
+  *at++ = ',';
+  at = put_decimal(at, values[1]);
+  *at++ = ',';
+  at = put_decimal(at, values[2]);
+  *at++ = ']';
+  out_.advance(at);
+}
+
+void EventWriter::double_argument(std::string_view key, double value) noexcept {
+  char* const at = open_argument(key);
+  constexpr std::ptrdiff_t kMaxDoubleBytes = 32;
+  out_.advance(std::to_chars(at, at + kMaxDoubleBytes, value).ptr);
+}
+
+void EventWriter::text_argument(std::string_view key, std::string_view text) {
+  scratch_.clear();
+  append_quoted(scratch_, text);
+  raw_argument(key, scratch_);
+}
+
+void EventWriter::raw_arguments(std::string_view members) noexcept {
+  out_.text(",\"args\":{");
+  out_.text(members);
+  arguments_ = true;
+}
+
+}  // namespace rangefinder::chrome

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "exporter/chrome/digits.hpp"
+#include "exporter/chrome/text_output.hpp"
+#include "exporter/chrome/time_base.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rangefinder::chrome {
+
+/// Writes events, one a line, each begun with the comma that parts it from the one before.
+///
+/// An event is opened, gets its arguments, and is closed. `head` is everything up to the ids of its track
+/// (HeadCache), `ids` those (Track::ids); keys of arguments are given as they stand in the text, with quotes and colon.
+class EventWriter {
+ public:
+  EventWriter(TextOutput& out, const TimeBase& base) noexcept : out_(out), base_(base) {}
+
+  void open_slice(std::string_view head, std::string_view ids, std::int64_t begin_ns, std::int64_t end_ns) noexcept {
+    char* at = open(head, ids);
+    const std::uint64_t begin = base_.since(begin_ns);
+    at = put_micros(at, begin);
+    std::memcpy(at, ",\"dur\":", 7);
+    at = put_micros(at + 7, base_.since(end_ns > begin_ns ? end_ns : begin_ns) - begin);
+    out_.advance(at);
+  }
+  /// Instants, samples, ends of flows, descriptions.
+  void open_point(std::string_view head, std::string_view ids, std::int64_t time_ns) noexcept {
+    char* const at = open(head, ids);
+    out_.advance(put_micros(at, base_.since(time_ns)));
+  }
+  void close() noexcept {
+    out_.text(arguments_ ? "}}" : "}");
+    arguments_ = false;
+  }
+
+  void argument(std::string_view key, std::uint64_t value) noexcept {
+    char* const at = open_argument(key);
+    out_.advance(put_decimal(at, value));
+  }
+  void signed_argument(std::string_view key, std::int64_t value) noexcept {
+    char* const at = open_argument(key);
+    out_.advance(put_signed(at, value));
+  }
+  void triple_argument(std::string_view key, const std::uint32_t (&values)[3]) noexcept;
+  void millionths_argument(std::string_view key, unsigned __int128 value) noexcept {
+    char* const at = open_argument(key);
+    out_.advance(put_millionths(at, value));
+  }
+  /// Shortest text that gives the same number back. Finite only.
+  void double_argument(std::string_view key, double value) noexcept;
+  /// `json` is a value as it has to stand there.
+  void raw_argument(std::string_view key, std::string_view json) noexcept {
+    char* const at = open_argument(key);
+    out_.advance(at);
+    out_.text(json);
+  }
+  void text_argument(std::string_view key, std::string_view text);
+  /// All arguments at once; no others before or after.
+  void raw_arguments(std::string_view members) noexcept;
+
+  /// A member of the event itself, with its comma; before any argument.
+  void raw_member(std::string_view json) noexcept { out_.text(json); }
+
+  /// A whole event, braces and all.
+  void raw_event(std::string_view json) noexcept {
+    separate();
+    out_.text(json);
+  }
+
+  const TimeBase& base() const noexcept { return base_; }
+  std::uint64_t events() const noexcept { return events_; }
+
+ private:
+  static constexpr std::size_t kNumbers = 2 * kMaxMicrosBytes + 16;
+
+  char* open(std::string_view head, std::string_view ids) noexcept {
+    if (head.size() + ids.size() + kNumbers > TextOutput::kMaxRoom) return open_large(head, ids);
+    char* at = out_.room(head.size() + ids.size() + kNumbers + 2);
+    at = put_separator(at);
+    std::memcpy(at, head.data(), head.size());
+    at += head.size();
+    std::memcpy(at, ids.data(), ids.size());
+    return at + ids.size();
+  }
+  char* open_large(std::string_view head, std::string_view ids) noexcept;
+  char* put_separator(char* at) noexcept {
+    if (events_++ != 0) *at++ = ',';
+    *at++ = '\n';
+    return at;
+  }
+  void separate() noexcept { out_.advance(put_separator(out_.room(2))); }
+  char* open_argument(std::string_view key) noexcept;
+
+  TextOutput& out_;
+  const TimeBase& base_;
+  std::uint64_t events_ = 0;
+  bool arguments_ = false;
+  std::string scratch_;
+};
+
+}  // namespace rangefinder::chrome

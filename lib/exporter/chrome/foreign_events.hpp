@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "exporter/chrome/clean_json.hpp"
+#include "exporter/chrome/timeline_slices.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rangefinder::chrome {
+
+/// Events of an imported trace that no table holds: memory instants, links of forward and backward operators, the
+/// profiler's own spans. Written back with times of this trace's base, strict, and without what viewers would warn of.
+class ForeignEvents {
+ public:
+  explicit ForeignEvents(TimelineExport& shared);
+
+  const std::vector<ForeignSlice>& slices() const noexcept { return slices_; }
+  /// Among them, the span from which TensorBoard's plugin takes the length of the recording.
+  bool has_profiler_span() const noexcept { return has_profiler_span_; }
+  /// All but the slices.
+  void write();
+
+ private:
+  struct Event {
+    std::vector<RawMember> members;
+    std::string phase;
+    bool timed = false;
+    std::int64_t time_ns = 0;
+
+    const RawMember* find(std::string_view key) const noexcept;
+    /// False when they are no numbers.
+    bool ids(std::int64_t& pid, std::int64_t& tid) const;
+  };
+  struct FlowHalf {
+    std::string key;
+    std::int64_t time_ns;
+    std::uint32_t row;
+    bool start;
+  };
+
+  bool parse(std::uint32_t row, Event& event) const;
+  void look_at(std::uint32_t row);
+  void take_slice(const Event& event);
+  std::optional<TrackId> known_track(const Event& event) const;
+  TrackId track_of(const Event& event);
+  void pair_flows();
+  void write_event(const Event& event);
+
+  TimelineExport& shared_;
+  std::vector<ForeignSlice> slices_;
+  std::vector<FlowHalf> halves_;
+  std::vector<bool> wanted_;
+  bool has_profiler_span_ = false;
+};
+
+}  // namespace rangefinder::chrome

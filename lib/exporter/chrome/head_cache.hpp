@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rangefinder::chrome {
+
+/// The categories that readers of torch.profiler traces know.
+enum class Category : std::uint8_t {
+  kAnnotation,
+  kOperator,
+  kPythonFunction,
+  kRuntime,
+  kDriver,
+  kKernel,
+  kMemcpy,
+  kMemset,
+  kSync,
+  kOverhead,
+  kGpuAnnotation,
+};
+inline constexpr std::size_t kCategories = 11;
+std::string_view to_string(Category category) noexcept;
+
+/// Appends an event's text up to the ids of its track: `{"ph":"X","cat":"kernel","name":"gemm"`.
+void append_head(std::string& out, char phase, std::string_view category, std::string_view name);
+
+/// Heads of slices, made once for each name: escaping is slow, and a program has few names and many events.
+class HeadCache {
+ public:
+  /// Empty when this name was not seen before; then `put` it.
+  std::string_view find(Category category, std::uint32_t name) const noexcept {
+    const auto& heads = heads_[static_cast<std::size_t>(category)];
+    return name < heads.size() ? heads[name] : std::string_view{};
+  }
+  std::string_view put(Category category, std::uint32_t name, std::string_view text);
+
+ private:
+  std::array<std::vector<std::string_view>, kCategories> heads_;
+  std::deque<std::string> texts_;
+};
+
+}  // namespace rangefinder::chrome

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#include "exporter/chrome/thread_row.hpp"
+
+#include <algorithm>
+
+namespace rangefinder::chrome {
+
+void ThreadRow::forget_before(std::int64_t time_ns) {
+  while (!bounds_.empty() && bounds_.front().time_ns < time_ns) bounds_.pop_front();
+}
+
+bool ThreadRow::cuts_a_range(std::int64_t begin_ns, std::int64_t end_ns) const {
+  std::size_t inside = 0;  // ranges that began inside the call and have not ended there
+  for (const Bound& bound : bounds_) {
+    if (bound.time_ns > end_ns) break;
+    if (bound.time_ns <= begin_ns) continue;
+    if (!bound.is_end) {
+      inside += bound.time_ns < end_ns ? 1 : 0;
+    } else if (bound.begin_ns >= begin_ns) {
+      inside -= inside > 0 ? 1 : 0;
+    } else if (bound.time_ns < end_ns) {
+      return true;
+    }
+  }
+  return inside != 0;
+}
+
+std::uint32_t ThreadRow::place_call(std::int64_t begin_ns, std::int64_t end_ns) {
+  end_ns = std::max(begin_ns, end_ns);
+  if (!cuts_a_range(begin_ns, end_ns) && own_.add(begin_ns, end_ns)) return 0;
+  return 1 + beside_.add(begin_ns, end_ns);
+}
+
+}  // namespace rangefinder::chrome

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "exporter/chrome/end_to_end.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <limits>
+
+namespace rangefinder::chrome {
+
+/// The row of a thread while its ranges and API calls come by. Ranges nest by construction and stay. Calls have times of
+/// another clock: one that cuts a range, by the clocks' error, goes to a row beside.
+///
+/// Order: ranges as the thread wrote them; calls by begin, each after all ranges that began or ended before its end.
+class ThreadRow {
+ public:
+  void range_begins(std::int64_t time_ns) { bounds_.push_back({time_ns, time_ns, false}); }
+  void range_ends(std::int64_t begin_ns, std::int64_t end_ns) { bounds_.push_back({end_ns, begin_ns, true}); }
+  /// No call that is still to come begins before `time_ns`.
+  void forget_before(std::int64_t time_ns);
+
+  /// The level of a call: 0 the row itself.
+  std::uint32_t place_call(std::int64_t begin_ns, std::int64_t end_ns);
+
+ private:
+  struct Bound {
+    std::int64_t time_ns;
+    std::int64_t begin_ns;  // of the range
+    bool is_end;
+  };
+  bool cuts_a_range(std::int64_t begin_ns, std::int64_t end_ns) const;
+
+  std::deque<Bound> bounds_;
+  NestedRow own_;
+  Rows<NestedRow> beside_;
+};
+
+}  // namespace rangefinder::chrome

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#include "exporter/chrome/timeline_export.hpp"
+
+namespace rangefinder::chrome {
+
+TimelineExport::TimelineExport(const Timeline& timeline_in, const ChromeExportOptions& options_in,
+                               EventWriter& writer_in, TrackTable& table, ExportNotes& notes_in)
+    : timeline(timeline_in),
+      options(options_in),
+      writer(writer_in),
+      notes(notes_in),
+      layout(table, timeline_in.simulated, timeline_in.format != InputFormat::kKineto && timeline_in.processes.size() > 1) {
+  if (timeline.activities.size() != 0) projection = project(timeline, {options.attribution, true, false});
+  make_rows();
+  link();
+}
+
+ProcessLabel TimelineExport::label(ProcessIndex process) const noexcept {
+  const ProcessInfo& info = timeline.processes[process];
+  return {info.pid, info.name, info.host, info.rank};
+}
+
+void TimelineExport::make_rows() {
+  // A trace of torch.profiler names rows by the same numbers as we do, so that a slice which no table knows may well
+  // stand on a device's row.
+  const bool join = timeline.format == InputFormat::kKineto;
+  for (ProcessIndex i = 0; i < timeline.processes.size(); ++i) processes.push_back(layout.process(label(i)));
+  for (const DeviceInfo& device : timeline.devices) devices.push_back(layout.device(device.id, label(device.process), join));
+  for (const ThreadInfo& thread : timeline.threads) threads.push_back(layout.thread(processes[thread.process], thread.tid, thread.name));
+  for (const StreamInfo& stream : timeline.streams)
+    streams.push_back(layout.stream(devices[stream.device], stream.context, stream.id, stream.green_context, join));
+}
+
+RangeIndex TimelineExport::launching_range(ActivityIndex activity) const noexcept {
+  const std::uint32_t launch = timeline.activities.launch[activity];
+  if (launch == kNone) return kNone;
+  if (timeline.launches.range[launch] != kNone) return timeline.launches.range[launch];
+  const std::uint32_t owner = projection.owner[activity];
+  return owner < static_cast<std::uint32_t>(Unowned::kOutside) ? owner : kNone;
+}
+
+void TimelineExport::link() {
+  external_ids = timeline.ranges.external_id;
+  if (timeline.format == InputFormat::kKineto) return;
+  for (const StreamFigures& figures : projection.inclusive_streams) external_ids[figures.range] = std::int64_t{figures.range} + 1;
+  for (ActivityIndex i = 0; i < timeline.activities.size(); ++i) {
+    if (const RangeIndex range = launching_range(i); range != kNone) external_ids[range] = std::int64_t{range} + 1;
+  }
+}
+
+}  // namespace rangefinder::chrome

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+#include "exporter/chrome/timeline_feed.hpp"
+
+#include "base/file.hpp"
+#include "exporter/chrome/attachments.hpp"
+#include "exporter/chrome/capture_facts.hpp"
+#include "exporter/chrome/clean_json.hpp"
+#include "exporter/chrome/document.hpp"
+#include "exporter/chrome/foreign_events.hpp"
+#include "exporter/chrome/markers.hpp"
+#include "exporter/chrome/timeline_flows.hpp"
+
+#include <algorithm>
+
+namespace rangefinder::chrome {
+namespace {
+
+TimeBase base_of(const Timeline& timeline) {
+  if (timeline.realtime_offset_ns == kNoTime) return TimeBase::without_wall_clock(timeline.begin_ns, timeline.end_ns);
+  // A trace of torch.profiler has an origin already: 0 of its own clock.
+  const bool given = timeline.format == InputFormat::kKineto;
+  return TimeBase::with_wall_clock(timeline.begin_ns, timeline.end_ns, timeline.realtime_offset_ns,
+                                   given ? std::optional<std::int64_t>(0) : std::nullopt);
+}
+
+bool says_simulated(const Timeline& timeline) {
+  if (timeline.simulated) return true;
+  // A trace that we wrote from such a capture, come back.
+  return std::any_of(timeline.metadata.begin(), timeline.metadata.end(), [](const auto& member) {
+    const bool ours = member.first == "rangefinder" || member.first == "rangefinder_input";
+    return ours && member.second.find("\"simulated\": true") != std::string::npos;
+  });
+}
+
+DocumentFacts facts_of(const Timeline& timeline) {
+  DocumentFacts facts;
+  facts.devices = timeline.devices;
+  // The facts of a capture have names that mean something to us only.
+  if (timeline.format == InputFormat::kKineto) {
+    facts.members = timeline.metadata;
+  } else {
+    add_capture_facts(facts, timeline.metadata);
+  }
+  if (timeline.processes.size() == 1) {
+    facts.rank = timeline.processes.front().rank;
+    facts.world_size = timeline.processes.front().world_size;
+  }
+  for (const std::string& source : timeline.sources) {
+    if (!facts.trace_name.empty()) facts.trace_name += ", ";
+    facts.trace_name += base::file_name(source);
+  }
+  facts.simulated = says_simulated(timeline);
+  return facts;
+}
+
+void write_points(TimelineExport& shared) {
+  const Timeline& timeline = shared.timeline;
+  const MarkTable& marks = timeline.marks;
+  std::string head;
+  for (std::uint32_t i = 0; i < marks.size(); ++i) {
+    if (!shared.in_window(marks.time_ns[i], marks.time_ns[i])) continue;
+    head.clear();
+    append_head(head, 'i', timeline.text(marks.category[i]), timeline.text(marks.name[i]));
+    head += ",\"s\":\"t\"";
+    shared.writer.open_point(head, shared.layout.table().ids(shared.threads[marks.thread[i]]), marks.time_ns[i]);
+    std::string kept;
+    const std::string_view raw = marks.source_row[i] < 0 ? std::string_view{} : timeline.arguments.find(marks.source_row[i]);
+    if (!raw.empty() && append_clean_members(kept, raw)) shared.writer.raw_arguments(kept);
+    else write_attachments(shared.writer, timeline, Attachment::Target::kMark, i);
+    shared.writer.close();
+  }
+  const CounterTable& counters = timeline.counters;
+  for (std::uint32_t i = 0; shared.options.counters && i < counters.size(); ++i) {
+    if (!shared.in_window(counters.time_ns[i], counters.time_ns[i])) continue;
+    const CounterSample sample{timeline.text(counters.name[i]), counters.is_integer[i], counters.integer[i], counters.number[i]};
+    if (!write_counter(shared.writer, shared.layout.table().ids(shared.threads[counters.thread[i]]), counters.time_ns[i], sample))
+      shared.notes.add(ExportNotes::kNotFinite);
+  }
+}
+
+/// What torch.profiler puts around the recording, where the input does not have it.
+void write_frame(TimelineExport& shared, const ForeignEvents& foreign, bool simulated) {
+  const Timeline& timeline = shared.timeline;
+  const bool ours = timeline.format != InputFormat::kKineto;
+  if (!foreign.has_profiler_span()) {
+    // Windows of several processes overlap; one row can show one span of them.
+    const bool several = timeline.processes.size() == 1 && !timeline.windows.empty();
+    if (!several) write_profiler_span(shared.writer, 0, timeline.begin_ns, timeline.end_ns);
+    for (std::size_t i = 0; several && i < timeline.windows.size(); ++i)
+      write_profiler_span(shared.writer, i, timeline.windows[i].begin_ns, timeline.windows[i].end_ns);
+  }
+  if (ours) write_window_marks(shared.writer, timeline.begin_ns, timeline.end_ns);
+  if (!shared.threads.empty()) {
+    write_health_mark(shared.writer, shared.layout.table().ids(shared.threads.front()), timeline.end_ns, timeline.health, simulated);
+  }
+}
+
+}  // namespace
+
+std::uint64_t write_timeline(const Timeline& timeline, const ChromeExportOptions& options, TextOutput& out,
+                             ExportNotes& notes, const Progress& progress) {
+  const TimeBase base = base_of(timeline);
+  const DocumentFacts facts = facts_of(timeline);
+  write_document_begin(out, facts, base, notes);
+  EventWriter writer(out, base);
+  TrackTable table;
+  TimelineExport shared(timeline, options, writer, table, notes);
+  ForeignEvents foreign(shared);
+  TimelineSlices slices(shared);
+  slices.write(foreign.slices(), progress);
+  if (options.flows) write_flows(shared, slices);
+  write_points(shared);
+  foreign.write();
+  write_frame(shared, foreign, facts.simulated);
+  shared.layout.describe(writer, timeline.begin_ns);
+
+  DocumentEnd end;
+  end.health = timeline.health;
+  end.notes = timeline.notes;
+  end.clock_error_ns = timeline.clock_error_ns;
+  if (timeline.activities.size() != 0) end.account = &shared.projection.account;
+  write_document_end(out, facts, end, notes);
+  return writer.events();
+}
+
+}  // namespace rangefinder::chrome

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: MIT
+#include "exporter/chrome/timeline_slices.hpp"
+
+#include "exporter/chrome/activity_arguments.hpp"
+#include "exporter/chrome/attachments.hpp"
+#include "exporter/chrome/clean_json.hpp"
+#include "exporter/chrome/end_to_end.hpp"
+
+#include <algorithm>
+
+namespace rangefinder::chrome {
+namespace {
+
+// Below this depth a row for every level would be more rows than anybody looks at, and a hostile input could have any
+// number of them.
+constexpr std::uint32_t kMaxDepthRows = 64;
+
+constexpr std::uint64_t kProgressStep = 1 << 16;
+
+Category category_of(RangeKind kind) noexcept {
+  switch (kind) {
+    case RangeKind::kAnnotation: return Category::kAnnotation;
+    case RangeKind::kOperator: return Category::kOperator;
+    case RangeKind::kPythonFunction: return Category::kPythonFunction;
+    case RangeKind::kOther: break;
+  }
+  return Category::kAnnotation;
+}
+
+/// Slices that cut each other: what the program's author wrote stays on the row, then the CUDA calls.
+std::uint8_t weight_of(RangeKind kind) noexcept {
+  switch (kind) {
+    case RangeKind::kAnnotation:
+    case RangeKind::kOperator: return 5;
+    case RangeKind::kPythonFunction: return 2;
+    case RangeKind::kOther: break;
+  }
+  return 1;
+}
+constexpr std::uint8_t kCallWeight = 4;
+constexpr std::uint8_t kOverheadWeight = 3;
+constexpr std::uint8_t kActivityWeight = 5;
+constexpr std::uint8_t kExclusiveWeight = 4;
+
+}  // namespace
+
+void TimelineSlices::add(TrackId track, Kind kind, std::size_t row, std::int64_t begin_ns, std::int64_t end_ns) {
+  if (!shared_.in_window(begin_ns, end_ns)) return;
+  entries_.push_back({track, static_cast<std::uint32_t>(row), kind});
+}
+
+void TimelineSlices::collect_ranges() {
+  const RangeTable& ranges = shared_.timeline.ranges;
+  for (RangeIndex i = 0; i < ranges.size(); ++i) {
+    TrackId track = shared_.threads[ranges.thread[i]];
+    const bool need_not_nest = ranges.style[i] == RangeStyle::kStartEnd || (ranges.flags[i] & kEndedElsewhere) != 0;
+    if (need_not_nest) track = flat(shared_.layout.beside(track, Beside::kStartEnd));
+    add(track, Kind::kRange, i, ranges.begin_ns[i], ranges.end_ns[i]);
+  }
+  const CallTable& calls = shared_.timeline.calls;
+  for (CallIndex i = 0; shared_.options.api_calls && i < calls.size(); ++i)
+    add(shared_.threads[calls.thread[i]], Kind::kCall, i, calls.begin_ns[i], calls.end_ns[i]);
+  const OverheadTable& overheads = shared_.timeline.overheads;
+  for (std::uint32_t i = 0; shared_.options.overheads && i < overheads.size(); ++i) {
+    const ThreadIndex thread = overheads.thread[i];
+    const TrackId track = thread == kNone ? shared_.layout.overheads() : shared_.threads[thread];
+    add(track, Kind::kOverhead, i, overheads.begin_ns[i], overheads.end_ns[i]);
+  }
+}
+
+void TimelineSlices::collect_device_rows() {
+  const ActivityTable& activities = shared_.timeline.activities;
+  for (ActivityIndex i = 0; i < activities.size(); ++i)
+    add(shared_.streams[activities.stream[i]], Kind::kActivity, i, activities.begin_ns[i], activities.end_ns[i]);
+  const SyncTable& syncs = shared_.timeline.syncs;
+  for (std::uint32_t i = 0; shared_.options.syncs && i < syncs.size(); ++i) {
+    add(flat(track_of_sync(i)), Kind::kSync, i, syncs.begin_ns[i], syncs.end_ns[i]);
+  }
+}
+
+TrackId TimelineSlices::track_of_sync(std::uint32_t row) {
+  const SyncTable& syncs = shared_.timeline.syncs;
+  if (syncs.stream[row] != kNone) return shared_.layout.beside(shared_.streams[syncs.stream[row]], Beside::kWaits);
+  if (syncs.device[row] != kNone) return shared_.layout.waits(shared_.devices[syncs.device[row]]);
+  return shared_.processes.empty() ? shared_.layout.overheads() : shared_.layout.waits(shared_.processes.front());
+}
+
+TrackId TimelineSlices::flat(TrackId track) {
+  if (track >= flat_tracks_.size()) flat_tracks_.resize(track + 1);
+  flat_tracks_[track] = true;
+  return track;
+}
+
+void TimelineSlices::collect_projected(bool inclusive) {
+  const Projection& projection = shared_.projection;
+  const auto& rows = inclusive ? projection.inclusive_streams : projection.exclusive_streams;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    TrackId track = shared_.streams[rows[i].stream];
+    if (inclusive) {
+      const std::uint32_t depth = projection.depth[rows[i].range];
+      if (depth >= kMaxDepthRows) {
+        shared_.notes.add(ExportNotes::kDeepRange);
+        continue;
+      }
+      track = flat(shared_.layout.beside(track, Beside::kRanges, depth));
+    }
+    add(track, inclusive ? Kind::kInclusive : Kind::kExclusive, i, rows[i].first_ns, rows[i].last_ns);
+  }
+}
+
+void TimelineSlices::collect_steps() {
+  // In torch.profiler's traces steps are ranges like others, and are there already.
+  if (shared_.timeline.format == InputFormat::kKineto) return;
+  const StepTable& steps = shared_.timeline.steps;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const ProcessIndex process = shared_.timeline.threads[steps.thread[i]].process;
+    add(flat(shared_.layout.steps(shared_.processes[process])), Kind::kStep, i, steps.begin_ns[i], steps.end_ns[i]);
+  }
+}
+
+void TimelineSlices::collect(const std::vector<ForeignSlice>& foreign) {
+  collect_ranges();
+  collect_device_rows();
+  if (shared_.options.exclusive_ranges) collect_projected(false);
+  if (shared_.options.inclusive_ranges) collect_projected(true);
+  collect_steps();
+  for (std::size_t i = 0; i < foreign.size(); ++i)
+    add(foreign[i].track, Kind::kForeign, i, foreign[i].begin_ns, foreign[i].end_ns);
+}
+
+void TimelineSlices::sort_by_track() {
+  const std::size_t tracks = shared_.layout.table().tracks().size();
+  std::vector<std::size_t> next(tracks + 1, 0);
+  for (const Entry& entry : entries_) ++next[entry.track + 1];
+  for (std::size_t i = 1; i <= tracks; ++i) next[i] += next[i - 1];
+  std::vector<Entry> sorted(entries_.size());
+  for (const Entry& entry : entries_) sorted[next[entry.track]++] = entry;
+  entries_.swap(sorted);
+}
+
+Placed TimelineSlices::placed(const Entry& entry, const std::vector<ForeignSlice>& foreign) const {
+  const Timeline& timeline = shared_.timeline;
+  const std::uint32_t i = entry.row;
+  Placed out;
+  out.row = i;
+  const auto take = [&](std::int64_t begin_ns, std::int64_t end_ns, std::uint8_t order, std::uint8_t weight) {
+    out.begin_ns = begin_ns;
+    out.end_ns = std::max(begin_ns, end_ns);
+    out.order = order;
+    out.weight = weight;
+  };
+  switch (entry.kind) {
+    case Kind::kRange:
+      take(timeline.ranges.begin_ns[i], timeline.ranges.end_ns[i], 0, weight_of(timeline.ranges.kind[i]));
+      break;
+    case Kind::kCall: take(timeline.calls.begin_ns[i], timeline.calls.end_ns[i], 2, kCallWeight); break;
+    case Kind::kOverhead: take(timeline.overheads.begin_ns[i], timeline.overheads.end_ns[i], 3, kOverheadWeight); break;
+    case Kind::kActivity: take(timeline.activities.begin_ns[i], timeline.activities.end_ns[i], 2, kActivityWeight); break;
+    case Kind::kExclusive: {
+      const StreamFigures& figures = shared_.projection.exclusive_streams[i];
+      take(figures.first_ns, figures.last_ns, 0, kExclusiveWeight);
+      break;
+    }
+    case Kind::kInclusive: {
+      const StreamFigures& figures = shared_.projection.inclusive_streams[i];
+      take(figures.first_ns, figures.last_ns, 0, kExclusiveWeight);
+      break;
+    }
+    case Kind::kSync: take(timeline.syncs.begin_ns[i], timeline.syncs.end_ns[i], 2, 0); break;
+    case Kind::kStep: take(timeline.steps.begin_ns[i], timeline.steps.end_ns[i], 0, 0); break;
+    case Kind::kForeign: take(foreign[i].begin_ns, foreign[i].end_ns, 4, 0); break;
+  }
+  return out;
+}
+
+void TimelineSlices::place(const Entry* begin, const Entry* end, const std::vector<ForeignSlice>& foreign) {
+  // The position in the list stands for the row: slices of several kinds share a track.
+  std::vector<Placed> slices;
+  slices.reserve(static_cast<std::size_t>(end - begin));
+  for (const Entry* entry = begin; entry != end; ++entry) {
+    slices.push_back(placed(*entry, foreign));
+    slices.back().row = static_cast<std::uint32_t>(entry - begin);
+  }
+  const TrackId track = begin->track;
+  if (track < flat_tracks_.size() && flat_tracks_[track]) {
+    std::stable_sort(slices.begin(), slices.end(), [](const Placed& a, const Placed& b) { return a.begin_ns < b.begin_ns; });
+    EndToEnd rows;
+    for (Placed& slice : slices) slice.level = rows.add(slice.begin_ns, slice.end_ns);
+  } else {
+    nest(slices);
+  }
+  EndToEnd spans_beside;
+  for (const Placed& slice : slices) {
+    const Entry& entry = begin[slice.row];
+    if (slice.level != 0) shared_.notes.add(ExportNotes::kOverlapping);
+    TrackId target = track;
+    std::uint32_t level = slice.level;
+    if (entry.kind == Kind::kExclusive && level != 0) {
+      target = shared_.layout.beside(track, Beside::kOwnRanges);
+      level = spans_beside.add(slice.begin_ns, slice.end_ns);
+    }
+    write_slice(entry.kind, entry.row, shared_.layout.table().overflow(target, level), foreign);
+  }
+}
+
+void TimelineSlices::write(const std::vector<ForeignSlice>& foreign,
+                           const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+  const Timeline& timeline = shared_.timeline;
+  call_tracks_.assign(timeline.calls.size(), kNoTrack);
+  activity_tracks_.assign(timeline.activities.size(), kNoTrack);
+  range_tracks_.assign(timeline.ranges.size(), kNoTrack);
+  call_ranges_.assign(timeline.calls.size(), kNone);
+  for (ActivityIndex i = 0; i < timeline.activities.size(); ++i) {
+    const std::uint32_t launch = timeline.activities.launch[i];
+    if (launch != kNone && timeline.launches.call[launch] != kNone)
+      call_ranges_[timeline.launches.call[launch]] = shared_.launching_range(i);
+  }
+  collect(foreign);
+  sort_by_track();
+  std::uint64_t reported = 0;
+  for (std::size_t at = 0; at < entries_.size();) {
+    std::size_t end = at + 1;
+    while (end < entries_.size() && entries_[end].track == entries_[at].track) ++end;
+    place(&entries_[at], entries_.data() + end, foreign);
+    at = end;
+    if (at - reported < kProgressStep && at != entries_.size()) continue;
+    reported = at;
+    progress(at, entries_.size());
+  }
+}
+
+void TimelineSlices::write_slice(Kind kind, std::uint32_t row, TrackId track, const std::vector<ForeignSlice>& foreign) {
+  EventWriter& writer = shared_.writer;
+  const Timeline& timeline = shared_.timeline;
+  switch (kind) {
+    case Kind::kRange: return write_range(row, track);
+    case Kind::kCall: return write_call(row, track);
+    case Kind::kActivity: return write_activity(row, track);
+    case Kind::kSync: return write_sync(row, track);
+    case Kind::kStep: return write_step(row, track);
+    case Kind::kExclusive: return write_projected(shared_.projection.exclusive_streams[row], track);
+    case Kind::kInclusive: return write_projected(shared_.projection.inclusive_streams[row], track);
+    case Kind::kOverhead:
+      writer.open_slice(shared_.head(Category::kOverhead, timeline.overheads.name[row]), shared_.layout.table().ids(track),
+                        timeline.overheads.begin_ns[row], timeline.overheads.end_ns[row]);
+      write_kept_arguments(timeline.overheads.source_row[row]);
+      return writer.close();
+    case Kind::kForeign:
+      writer.open_slice(foreign[row].head, shared_.layout.table().ids(track), foreign[row].begin_ns, foreign[row].end_ns);
+      if (!foreign[row].arguments.empty()) writer.raw_arguments(foreign[row].arguments);
+      return writer.close();
+  }
+}
+
+bool TimelineSlices::write_kept_arguments(std::int64_t source_row) {
+  if (source_row < 0) return false;
+  const std::string_view kept = shared_.timeline.arguments.find(source_row);
+  if (kept.empty()) return false;
+  scratch_.clear();
+  if (!append_clean_members(scratch_, kept)) {
+    shared_.notes.add(ExportNotes::kArguments);
+    return false;
+  }
+  shared_.writer.raw_arguments(scratch_);
+  return true;
+}
+
+void TimelineSlices::write_range(RangeIndex row, TrackId track) {
+  EventWriter& writer = shared_.writer;
+  const Timeline& timeline = shared_.timeline;
+  const RangeTable& ranges = timeline.ranges;
+  range_tracks_[row] = track;
+  std::string_view head;
+  std::string other;
+  if (ranges.kind[row] == RangeKind::kOther) {
+    // Readers call a function of every slice's category.
+    const std::string_view category = timeline.text(ranges.category[row]);
+    append_head(other, 'X', category.empty() ? "other" : category, timeline.text(ranges.name[row]));
+    head = other;
+  } else {
+    head = shared_.head(category_of(ranges.kind[row]), ranges.name[row]);
+  }
+  writer.open_slice(head, shared_.layout.table().ids(track), ranges.begin_ns[row], ranges.end_ns[row]);
+  if (!write_kept_arguments(ranges.source_row[row])) {
+    if (shared_.external_ids[row] >= 0)
+      writer.argument("\"External id\":", static_cast<std::uint64_t>(shared_.external_ids[row]));
+    const bool told = timeline.format == InputFormat::kKineto || ranges.kind[row] == RangeKind::kOperator;
+    if (!told && ranges.category[row] != StringId::kEmpty)
+      writer.text_argument("\"category\":", timeline.text(ranges.category[row]));
+    if (ranges.domain[row] != StringId::kEmpty) writer.text_argument("\"domain\":", timeline.text(ranges.domain[row]));
+    if ((ranges.flags[row] & kUnfinished) != 0) writer.text_argument("\"finished\":", "false");
+    write_attachments(writer, timeline, Attachment::Target::kRange, row);
+  }
+  writer.close();
+}
+
+void TimelineSlices::write_call(CallIndex row, TrackId track) {
+  const CallTable& calls = shared_.timeline.calls;
+  call_tracks_[row] = track;
+  shared_.writer.open_slice(shared_.head(chrome::category_of(calls.domain[row]), calls.name[row]),
+                            shared_.layout.table().ids(track), calls.begin_ns[row], calls.end_ns[row]);
+  if (!write_kept_arguments(calls.source_row[row])) {
+    CallFacts facts{calls.correlation[row], calls.external_id[row], 0, calls.result[row]};
+    const RangeIndex range = call_ranges_[row];
+    if (facts.external_id < 0 && range != kNone) facts.external_id = shared_.external_ids[range];
+    write_call_arguments(shared_.writer, facts);
+  }
+  shared_.writer.close();
+}
+
+void TimelineSlices::write_activity(ActivityIndex row, TrackId track) {
+  EventWriter& writer = shared_.writer;
+  const Timeline& timeline = shared_.timeline;
+  const ActivityTable& activities = timeline.activities;
+  activity_tracks_[row] = track;
+  const std::int64_t begin = activities.begin_ns[row];
+  const std::int64_t end = activities.end_ns[row];
+  writer.open_slice(shared_.head(chrome::category_of(activities.kind[row]), activities.name[row]),
+                    shared_.layout.table().ids(track), begin, end);
+  if (!write_kept_arguments(activities.source_row[row])) {
+    const StreamInfo& stream = timeline.streams[activities.stream[row]];
+    ActivityPlace place{&timeline.devices[stream.device], stream.context, stream.id, activities.correlation[row],
+                        activities.external_id[row], activities.graph_node[row], activities.graph[row]};
+    const RangeIndex range = shared_.launching_range(row);
+    if (place.external_id < 0 && range != kNone) place.external_id = shared_.external_ids[range];
+    const std::uint32_t detail = activities.detail[row];
+    if (activities.kind[row] == ActivityKind::kKernel) {
+      write_kernel_arguments(writer, place, detail == kNone ? nullptr : &timeline.kernel_details[detail]);
+    } else {
+      write_copy_arguments(writer, place, detail == kNone ? nullptr : &timeline.copy_details[detail],
+                           activities.bytes[row], end - begin);
+    }
+  }
+  writer.close();
+}
+
+void TimelineSlices::write_sync(std::uint32_t row, TrackId track) {
+  const Timeline& timeline = shared_.timeline;
+  const SyncTable& syncs = timeline.syncs;
+  SyncFacts facts;
+  facts.type = syncs.type[row];
+  facts.correlation = syncs.correlation[row];
+  if (syncs.device[row] != kNone) facts.device = &timeline.devices[syncs.device[row]];
+  if (syncs.stream[row] != kNone) {
+    facts.stream = timeline.streams[syncs.stream[row]].id;
+    facts.context = timeline.streams[syncs.stream[row]].context;
+  }
+  scratch_.clear();
+  append_head(scratch_, 'X', to_string(Category::kSync), sync_name(facts.type));
+  shared_.writer.open_slice(scratch_, shared_.layout.table().ids(track), syncs.begin_ns[row], syncs.end_ns[row]);
+  if (!write_kept_arguments(syncs.source_row[row])) write_sync_arguments(shared_.writer, facts);
+  shared_.writer.close();
+}
+
+void TimelineSlices::write_projected(const StreamFigures& figures, TrackId track) {
+  shared_.writer.open_slice(shared_.head(Category::kGpuAnnotation, shared_.timeline.ranges.name[figures.range]),
+                            shared_.layout.table().ids(track), figures.first_ns, figures.last_ns);
+  write_range_figures(shared_.writer, {shared_.external_ids[figures.range], figures.gpu_ops, figures.gpu_sum_ns, figures.gpu_busy_ns});
+  shared_.writer.close();
+}
+
+void TimelineSlices::write_step(std::uint32_t row, TrackId track) {
+  const StepTable& steps = shared_.timeline.steps;
+  scratch_.clear();
+  append_head(scratch_, 'X', to_string(Category::kAnnotation), "ProfilerStep#" + std::to_string(steps.number[row]));
+  shared_.writer.open_slice(scratch_, shared_.layout.table().ids(track), steps.begin_ns[row], steps.end_ns[row]);
+  shared_.writer.close();
+}
+
+}  // namespace rangefinder::chrome

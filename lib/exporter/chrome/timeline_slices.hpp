@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "exporter/chrome/nesting.hpp"
+#include "exporter/chrome/timeline_export.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace rangefinder::chrome {
+
+/// A slice of another tool, written back on a row of ours.
+struct ForeignSlice {
+  TrackId track = 0;
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+  std::string head;
+  std::string arguments;  ///< members of args; empty: none
+};
+
+/// Every slice of a timeline: collected by row, put in order, written.
+class TimelineSlices {
+ public:
+  explicit TimelineSlices(TimelineExport& shared) : shared_(shared) {}
+
+  void write(const std::vector<ForeignSlice>& foreign, const std::function<void(std::uint64_t, std::uint64_t)>& progress);
+
+  /// Where a slice was written; kNoTrack: it was not.
+  TrackId track_of_call(CallIndex call) const noexcept { return call_tracks_[call]; }
+  TrackId track_of_activity(ActivityIndex activity) const noexcept { return activity_tracks_[activity]; }
+  TrackId track_of_range(RangeIndex range) const noexcept { return range_tracks_[range]; }
+
+ private:
+  enum class Kind : std::uint8_t { kRange, kCall, kOverhead, kActivity, kExclusive, kInclusive, kSync, kStep, kForeign };
+  struct Entry {
+    TrackId track;
+    std::uint32_t row;
+    Kind kind;
+  };
+
+  void collect(const std::vector<ForeignSlice>& foreign);
+  void collect_ranges();
+  void collect_device_rows();
+  void collect_projected(bool inclusive);
+  void collect_steps();
+  void add(TrackId track, Kind kind, std::size_t row, std::int64_t begin_ns, std::int64_t end_ns);
+  TrackId track_of_sync(std::uint32_t row);
+  /// Slices lie end to end there.
+  TrackId flat(TrackId track);
+  void sort_by_track();
+  void place(const Entry* begin, const Entry* end, const std::vector<ForeignSlice>& foreign);
+  Placed placed(const Entry& entry, const std::vector<ForeignSlice>& foreign) const;
+  void write_slice(Kind kind, std::uint32_t row, TrackId track, const std::vector<ForeignSlice>& foreign);
+  void write_range(RangeIndex row, TrackId track);
+  void write_call(CallIndex row, TrackId track);
+  void write_activity(ActivityIndex row, TrackId track);
+  void write_sync(std::uint32_t row, TrackId track);
+  void write_projected(const StreamFigures& figures, TrackId track);
+  void write_step(std::uint32_t row, TrackId track);
+  bool write_kept_arguments(std::int64_t source_row);
+
+  TimelineExport& shared_;
+  std::vector<Entry> entries_;
+  std::vector<bool> flat_tracks_;
+  std::vector<TrackId> call_tracks_, activity_tracks_, range_tracks_;
+  std::vector<RangeIndex> call_ranges_;  ///< that was open when the call launched something
+  std::string scratch_;
+};
+
+}  // namespace rangefinder::chrome

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "importer/kineto/layout_memory.hpp"
+#include "importer/kineto/scan.hpp"
+
+#include <cstdint>
+#include <string_view>
+
+namespace rangefinder::kineto {
+
+/// A process or thread id. Kineto writes numbers, numbers as text ("25738"), and words ("Spans", "stream 7").
+struct TrackId {
+  enum class Form : std::uint8_t { kAbsent, kNumber, kText } form = Form::kAbsent;
+  std::int64_t number = 0;
+  RawText text;  ///< with kText
+
+  bool is_number() const noexcept { return form == Form::kNumber; }
+};
+
+struct EventTime {
+  enum class State : std::uint8_t { kAbsent, kExact, kRounded, kUnusable } state = State::kAbsent;
+  std::int64_t ns = 0;
+
+  bool usable() const noexcept { return state == State::kExact || state == State::kRounded; }
+};
+
+/// The members of `args` that some table has a column for. A bit of `present` says which were there.
+struct EventArguments {
+  enum Field : std::uint32_t {
+    kExternalId = 1u << 0,
+    kCorrelation = 1u << 1,
+    kDevice = 1u << 2,
+    kStream = 1u << 3,
+    kContext = 1u << 4,
+    kBytes = 1u << 5,
+    kRegisters = 1u << 6,
+    kSharedMemory = 1u << 7,
+    kGraph = 1u << 8,
+    kGraphNode = 1u << 9,
+    kFromDevice = 1u << 10,
+    kToDevice = 1u << 11,
+    kGrid = 1u << 12,
+    kBlock = 1u << 13,
+    kSyncKind = 1u << 14,
+    kName = 1u << 15,
+    kUnfinished = 1u << 16,
+    kCurrentExternalId = 1u << 17,  ///< the spelling since torch 1.12, which wins over the older one
+  };
+  std::uint32_t present = 0;
+  std::int64_t external_id = 0;
+  std::int64_t correlation = 0;
+  std::int64_t device = 0;
+  std::int64_t stream = 0;
+  std::int64_t context = 0;
+  std::int64_t bytes = 0;
+  std::int64_t registers = 0;
+  std::int64_t shared_memory = 0;
+  std::int64_t graph = 0;
+  std::int64_t graph_node = 0;
+  std::int64_t from_device = 0;
+  std::int64_t to_device = 0;
+  std::uint32_t grid[3] = {};
+  std::uint32_t block[3] = {};
+  RawText sync_kind;
+  RawText name;
+
+  bool has(Field field) const noexcept { return (present & field) != 0; }
+};
+
+/// One event as it stands in the text; views into the window, gone with the next one.
+struct Event {
+  char phase = 0;  ///< 0: none
+  RawText category;
+  RawText name;
+  TrackId process;
+  TrackId thread;
+  EventTime time;
+  EventTime duration;
+  std::string_view json;     ///< the whole object
+  std::string_view members;  ///< of args, without its braces
+  const char* arguments_at = nullptr;  ///< where args' value begins; null: none
+  EventArguments arguments;
+};
+
+/// Reads events; the more alike they are, the faster.
+class EventReader {
+ public:
+  /// The object at `cursor.at`. On anything but kOk the event is meaningless, and on kMore the cursor has not moved.
+  Scan read(Cursor& cursor, Event& event) noexcept;
+
+ private:
+  /// Where in an event the reader is.
+  struct Place {
+    const char* at;
+    LayoutMemory::Node node;
+    EventStep step;  ///< the last one; kOpenEvent at the beginning
+    bool in_arguments;
+  };
+  Scan take_new_stretch(Cursor& cursor, Place& place, Event& event) noexcept;
+
+  LayoutMemory layouts_;
+};
+
+/// The number at the end of a text such as "stream 7" or "25738".
+bool trailing_number(std::string_view text, std::int64_t& number) noexcept;
+
+}  // namespace rangefinder::kineto

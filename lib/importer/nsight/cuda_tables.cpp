@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: MIT
+#include "importer/nsight/cuda_tables.hpp"
+
+#include "base/bytes.hpp"
+#include "base/checksum.hpp"
+#include "base/text.hpp"
+#include "importer/nsight/nsight_names.hpp"
+#include "importer/nsight/table_scan.hpp"
+
+#include <array>
+#include <cstring>
+#include <string>
+#include <unordered_map>
+
+namespace rangefinder::importer::nsight {
+namespace {
+
+constexpr Wish required(const char* name) { return {name, Wish::How::kRequired}; }
+
+// CUPTI's "all streams".
+constexpr std::int64_t kAllStreams = 0xFFFFFFFF;
+
+// Nsight numbers memory kinds from 0, pageable, with 7 for unknown; the timeline as CUPTI does, with 0 for unknown.
+std::uint32_t memory_kind(TableScan& row, int column) {
+  constexpr std::uint32_t kNsightUnknown = 7;
+  const std::uint32_t kind = row.u32_or(column, kNsightUnknown);
+  return kind >= kNsightUnknown ? 0 : kind + 1;
+}
+
+// The columns that kernels, copies and memsets share, in the order of their wishes.
+enum SharedColumn { kStart, kEnd, kDevice, kContext, kGreenContext, kStream, kCorrelation, kGlobalPid, kGraphNode, kGraph, kSharedColumns };
+#define RANGEFINDER_SHARED_WISHES                                                                                     \
+  required("start"), required("end"), Wish{"deviceId"}, Wish{"contextId"}, Wish{"greenContextId"}, Wish{"streamId"}, \
+      Wish{"correlationId"}, Wish{"globalPid"}, Wish{"graphNodeId"}, Wish{"graphId"}
+
+class ActivityReader {
+ public:
+  ActivityReader(ImportContext& context, StringTable& strings, Entities& entities)
+      : context_(context), strings_(strings), entities_(entities), timeline_(context.timeline) {}
+
+  void read() {
+    read_kernels();
+    read_copies();
+    read_memsets();
+    report_whole_graphs();
+  }
+
+ private:
+  void read_kernels();
+  void read_copies();
+  void read_memsets();
+  void report_whole_graphs();
+  bool add(TableScan& row, ActivityKind kind);
+  void note_missing(const TableScan& row, const char* table);
+  KernelDetail detail_of(TableScan& row);
+  std::uint32_t shared_detail(const KernelDetail& detail);
+  StringId name_in(TableScan& row, int column);
+
+  ImportContext& context_;
+  StringTable& strings_;
+  Entities& entities_;
+  Timeline& timeline_;
+  // A kernel is launched again and again with the same shape.
+  std::unordered_multimap<std::uint64_t, std::uint32_t> known_details_;
+};
+
+// Everything but name, bytes and detail. False when the row is no activity.
+bool ActivityReader::add(TableScan& row, ActivityKind kind) {
+  const auto start = row.integer(kStart);
+  const auto end = row.integer(kEnd);
+  if (!start || !end || !valid_interval(*start, *end)) {
+    ++timeline_.health.invalid_activities;
+    row.reject(!start || !end ? "no start or end" : *end < *start ? "it ends before it begins" : "no possible time");
+    return false;
+  }
+  const auto global_pid = row.integer(kGlobalPid);
+  const ProcessIndex process = global_pid ? entities_.process(*global_pid) : entities_.assumed_process();
+  ActivityTable& activities = timeline_.activities;
+  activities.kind.push_back(kind);
+  activities.stream.push_back(entities_.stream(process, row.u32_or(kDevice, 0), row.u32_or(kContext, 0),
+                                               row.u32_or(kGreenContext, 0), row.integer_or(kStream, 0)));
+  activities.begin_ns.push_back(*start);
+  activities.end_ns.push_back(*end);
+  activities.correlation.push_back(static_cast<std::uint64_t>(row.integer_or(kCorrelation, 0)));
+  activities.launch.push_back(kNone);
+  activities.graph_node.push_back(static_cast<std::uint64_t>(row.integer_or(kGraphNode, 0)));
+  activities.graph.push_back(row.u32_or(kGraph, 0));
+  activities.external_id.push_back(-1);
+  activities.source_row.push_back(row.row_id());
+  return true;
+}
+
+void ActivityReader::note_missing(const TableScan& row, const char* table) {
+  const auto say = [&](SharedColumn column, const char* text) {
+    if (!row.has(column)) context_.note(std::string(table) + text);
+  };
+  say(kCorrelation, " has no column correlationId: its rows are linked to no launch");
+  say(kGlobalPid, " has no column globalPid: its rows are taken to be of the one process that calls CUDA");
+  say(kDevice, " has no column deviceId: all rows are on device 0");
+  say(kStream, " has no column streamId: all rows are on stream 0");
+}
+
+enum KernelColumn {
+  kDemangled = kSharedColumns, kShort, kMangled, kGridX, kGridY, kGridZ, kBlockX, kBlockY, kBlockZ, kClusterX,
+  kClusterY, kClusterZ, kRegisters, kStaticShared, kDynamicShared, kLocal,
+};
+constexpr std::array kKernelWishes = {
+    RANGEFINDER_SHARED_WISHES, Wish{"demangledName"}, Wish{"shortName"}, Wish{"mangledName"}, Wish{"gridX"},
+    Wish{"gridY"}, Wish{"gridZ"}, Wish{"blockX"}, Wish{"blockY"}, Wish{"blockZ"}, Wish{"clusterX"}, Wish{"clusterY"},
+    Wish{"clusterZ"}, Wish{"registersPerThread"}, Wish{"staticSharedMemory"}, Wish{"dynamicSharedMemory"},
+    Wish{"localMemoryPerThread"},
+};
+
+StringId ActivityReader::name_in(TableScan& row, int column) {
+  const auto id = row.integer(column);
+  return id ? strings_.resolve(context_, *id) : StringId::kEmpty;
+}
+
+KernelDetail ActivityReader::detail_of(TableScan& row) {
+  KernelDetail detail;
+  for (int axis = 0; axis < 3; ++axis) {
+    detail.grid[axis] = row.u32_or(kGridX + axis, 0);
+    detail.block[axis] = row.u32_or(kBlockX + axis, 0);
+    detail.cluster[axis] = row.u32_or(kClusterX + axis, 0);
+  }
+  detail.registers_per_thread = row.u32_or(kRegisters, 0);
+  detail.static_shared_bytes = row.u32_or(kStaticShared, 0);
+  detail.dynamic_shared_bytes = row.u32_or(kDynamicShared, 0);
+  detail.local_bytes_per_thread = row.u32_or(kLocal, 0);
+  detail.demangled = name_in(row, kDemangled);
+  detail.mangled = name_in(row, kMangled);
+  detail.base = name_in(row, kShort);
+  return detail;
+}
+
+std::uint32_t ActivityReader::shared_detail(const KernelDetail& detail) {
+  static_assert(sizeof(KernelDetail) == 16 * sizeof(std::uint32_t), "compared as bytes: no padding");
+  const base::ByteView bytes = std::as_bytes(std::span(&detail, 1));
+  const std::uint64_t hash = base::checksum(bytes);
+  const auto [from, to] = known_details_.equal_range(hash);
+  for (auto at = from; at != to; ++at)
+    if (std::memcmp(&timeline_.kernel_details[at->second], &detail, sizeof detail) == 0) return at->second;
+  const auto index = static_cast<std::uint32_t>(timeline_.kernel_details.size());
+  timeline_.kernel_details.push_back(detail);
+  known_details_.emplace(hash, index);
+  return index;
+}
+
+void ActivityReader::read_kernels() {
+  TableScan row(context_, "CUPTI_ACTIVITY_KIND_KERNEL", kKernelWishes);
+  if (!row.usable()) {
+    if (context_.database.table("CUPTI_ACTIVITY_KIND_KERNEL") == nullptr)
+      context_.note("no table CUPTI_ACTIVITY_KIND_KERNEL: no kernels were recorded");
+    return;
+  }
+  note_missing(row, "CUPTI_ACTIVITY_KIND_KERNEL");
+  while (row.next()) {
+    if (!add(row, ActivityKind::kKernel)) continue;
+    const KernelDetail detail = detail_of(row);
+    StringId name = detail.demangled;
+    if (name == StringId::kEmpty) name = detail.base != StringId::kEmpty ? detail.base : detail.mangled;
+    timeline_.activities.name.push_back(name);
+    timeline_.activities.bytes.push_back(0);
+    timeline_.activities.detail.push_back(shared_detail(detail));
+  }
+}
+
+enum CopyColumn { kBytes = kSharedColumns, kCopyKind, kSourceKind, kTargetKind, kSourceDevice, kTargetDevice };
+constexpr std::array kCopyWishes = {
+    RANGEFINDER_SHARED_WISHES, Wish{"bytes"}, Wish{"copyKind"}, Wish{"srcKind"}, Wish{"dstKind"},
+    Wish{"srcDeviceId"}, Wish{"dstDeviceId"},
+};
+
+void ActivityReader::read_copies() {
+  TableScan row(context_, "CUPTI_ACTIVITY_KIND_MEMCPY", kCopyWishes);
+  if (row.usable()) note_missing(row, "CUPTI_ACTIVITY_KIND_MEMCPY");
+  while (row.next()) {
+    if (!add(row, ActivityKind::kMemcpy)) continue;
+    CopyDetail detail;
+    detail.copy_kind = row.u32_or(kCopyKind, 0);
+    detail.source_memory = memory_kind(row, kSourceKind);
+    detail.target_memory = memory_kind(row, kTargetKind);
+    detail.source_device = row.u32_or(kSourceDevice, kNone);
+    detail.target_device = row.u32_or(kTargetDevice, kNone);
+    timeline_.activities.name.push_back(timeline_.intern(copy_operation(detail.copy_kind)));
+    timeline_.activities.bytes.push_back(static_cast<std::uint64_t>(std::max<std::int64_t>(0, row.integer_or(kBytes, 0))));
+    timeline_.activities.detail.push_back(static_cast<std::uint32_t>(timeline_.copy_details.size()));
+    timeline_.copy_details.push_back(detail);
+  }
+}
+
+enum MemsetColumn { kMemsetBytes = kSharedColumns, kValue, kMemoryKind };
+constexpr std::array kMemsetWishes = {RANGEFINDER_SHARED_WISHES, Wish{"bytes"}, Wish{"value"}, Wish{"memKind"}};
+
+void ActivityReader::read_memsets() {
+  TableScan row(context_, "CUPTI_ACTIVITY_KIND_MEMSET", kMemsetWishes);
+  if (row.usable()) note_missing(row, "CUPTI_ACTIVITY_KIND_MEMSET");
+  while (row.next()) {
+    if (!add(row, ActivityKind::kMemset)) continue;
+    CopyDetail detail;
+    detail.target_memory = memory_kind(row, kMemoryKind);
+    detail.value = row.u32_or(kValue, 0);
+    timeline_.activities.name.push_back(timeline_.intern(kMemsetOperation));
+    timeline_.activities.bytes.push_back(
+        static_cast<std::uint64_t>(std::max<std::int64_t>(0, row.integer_or(kMemsetBytes, 0))));
+    timeline_.activities.detail.push_back(static_cast<std::uint32_t>(timeline_.copy_details.size()));
+    timeline_.copy_details.push_back(detail);
+  }
+}
+
+// With --cuda-graph-trace=graph a replay is one record without its kernels: there is nothing to project.
+void ActivityReader::report_whole_graphs() {
+  static constexpr Wish kWishes[] = {{"start", Wish::How::kRequired}};
+  TableScan row(context_, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", kWishes);
+  std::uint64_t graphs = 0;
+  while (row.next()) ++graphs;
+  if (graphs != 0)
+    context_.note(base::with_thousands(graphs) +
+                  " graph launches were recorded as a whole, without their kernels, and are in no figure; record with "
+                  "--cuda-graph-trace=node");
+}
+
+}  // namespace
+
+void read_calls(ImportContext& context, StringTable& strings, Entities& entities) {
+  enum { kCallStart, kCallEnd, kGlobalTid, kCallCorrelation, kNameId, kResult, kEventClass };
+  static constexpr Wish kWishes[] = {required("start"), required("end"), Wish{"globalTid"}, Wish{"correlationId"},
+                                     Wish{"nameId"}, Wish{"returnValue"}, Wish{"eventClass"}};
+  TableScan row(context, "CUPTI_ACTIVITY_KIND_RUNTIME", kWishes);
+  if (!row.usable()) {
+    if (context.database.table("CUPTI_ACTIVITY_KIND_RUNTIME") == nullptr)
+      context.note("no table CUPTI_ACTIVITY_KIND_RUNTIME: no launch is known, so ranges own no device activity");
+    return;
+  }
+  if (!row.has(kGlobalTid) || !row.has(kCallCorrelation))
+    context.note(std::string("CUPTI_ACTIVITY_KIND_RUNTIME has no column ") +
+                 (row.has(kGlobalTid) ? "correlationId" : "globalTid") + ": ranges own no device activity");
+  CallTable& calls = context.timeline.calls;
+  while (row.next()) {
+    const auto start = row.integer(kCallStart);
+    const auto end = row.integer(kCallEnd);
+    if (!start || !end || !valid_interval(*start, *end)) {
+      row.reject(!start || !end ? "no start or end" : "no possible time, or it ends before it begins");
+      continue;
+    }
+    const auto global_tid = row.integer(kGlobalTid);
+    const auto name_id = row.integer(kNameId);
+    const StringId name = name_id ? strings.resolve(context, *name_id) : StringId::kEmpty;
+    const auto event_class = row.integer(kEventClass);
+    const std::string_view text = context.timeline.text(name);
+    const bool driver = event_class ? *event_class == 1 : text.starts_with("cu") && !text.starts_with("cuda");
+    calls.name.push_back(name);
+    calls.domain.push_back(driver ? CallDomain::kDriver : CallDomain::kRuntime);
+    calls.thread.push_back(global_tid ? entities.thread(*global_tid) : entities.unknown_thread());
+    calls.begin_ns.push_back(*start);
+    calls.end_ns.push_back(*end);
+    calls.correlation.push_back(static_cast<std::uint64_t>(row.integer_or(kCallCorrelation, 0)));
+    calls.result.push_back(static_cast<std::int32_t>(row.integer_or(kResult, 0)));
+    calls.external_id.push_back(-1);
+    calls.source_row.push_back(row.row_id());
+  }
+}
+
+void read_activities(ImportContext& context, StringTable& strings, Entities& entities) {
+  ActivityReader(context, strings, entities).read();
+}
+
+void read_syncs(ImportContext& context, Entities& entities) {
+  enum { kSyncStart, kSyncEnd, kSyncDevice, kSyncContext, kSyncGreen, kSyncStream, kSyncCorrelation, kSyncPid, kType };
+  static constexpr Wish kWishes[] = {required("start"), required("end"), Wish{"deviceId"}, Wish{"contextId"},
+                                     Wish{"greenContextId"}, Wish{"streamId"}, Wish{"correlationId"}, Wish{"globalPid"},
+                                     Wish{"syncType"}};
+  TableScan row(context, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", kWishes);
+  SyncTable& syncs = context.timeline.syncs;
+  while (row.next()) {
+    const auto start = row.integer(kSyncStart);
+    const auto end = row.integer(kSyncEnd);
+    if (!start || !end || !valid_interval(*start, *end)) {
+      row.reject("no possible interval");
+      continue;
+    }
+    const auto global_pid = row.integer(kSyncPid);
+    const ProcessIndex process = global_pid ? entities.process(*global_pid) : entities.assumed_process();
+    // Their device is often 0 whatever the context: tests/importer/nsight/real_exports_test.cpp has a capture.
+    const std::uint32_t context_id = row.u32_or(kSyncContext, 0);
+    const std::uint32_t device = entities.device_of_context(process, context_id, row.u32_or(kSyncDevice, 0));
+    const std::int64_t stream = row.integer_or(kSyncStream, kAllStreams);
+    syncs.type.push_back(row.u32_or(kType, 0));
+    syncs.device.push_back(entities.device(process, device));
+    syncs.stream.push_back(stream == kAllStreams ? kNone
+                                                 : entities.stream(process, device, context_id, row.u32_or(kSyncGreen, 0), stream));
+    syncs.begin_ns.push_back(*start);
+    syncs.end_ns.push_back(*end);
+    syncs.correlation.push_back(static_cast<std::uint64_t>(row.integer_or(kSyncCorrelation, 0)));
+    syncs.source_row.push_back(row.row_id());
+  }
+}
+
+void read_overheads(ImportContext& context, Entities& entities) {
+  static constexpr const char* kTypes[] = {
+      "undefined", "unknown", "driver compiler", "CUPTI buffer flush", "CUPTI instrumentation", "CUPTI resource",
+      "runtime triggered module loading", "lazy function loading", "command buffer full",
+  };
+  enum { kOverheadStart, kOverheadEnd, kOverheadTid, kOverheadType };
+  static constexpr Wish kWishes[] = {required("start"), required("end"), Wish{"globalTid"}, Wish{"overheadType"}};
+  OverheadTable& overheads = context.timeline.overheads;
+  for (const char* table : {"CUPTI_ACTIVITY_KIND_OVERHEAD", "PROFILER_OVERHEAD"}) {
+    TableScan row(context, table, kWishes);
+    while (row.next()) {
+      const auto start = row.integer(kOverheadStart);
+      const auto end = row.integer(kOverheadEnd);
+      if (!start || !end || !valid_interval(*start, *end)) {
+        row.reject("no possible interval");
+        continue;
+      }
+      const auto global_tid = row.integer(kOverheadTid);
+      const std::uint32_t type = row.u32_or(kOverheadType, 1);
+      overheads.name.push_back(context.timeline.intern(
+          type < std::size(kTypes) ? std::string(kTypes[type]) : "type " + std::to_string(type)));
+      overheads.thread.push_back(global_tid ? entities.thread(*global_tid) : kNone);
+      overheads.begin_ns.push_back(*start);
+      overheads.end_ns.push_back(*end);
+      overheads.source_row.push_back(row.row_id());
+    }
+  }
+}
+
+}  // namespace rangefinder::importer::nsight

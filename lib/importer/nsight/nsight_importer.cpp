@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#include "importer/nsight/nsight_importer.hpp"
+
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "importer/nsight/cuda_tables.hpp"
+#include "importer/nsight/launch_join.hpp"
+#include "importer/nsight/name_tables.hpp"
+#include "importer/nsight/nvtx_tables.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace rangefinder::importer::nsight {
+namespace {
+
+constexpr std::string_view kMagic{"SQLite format 3\0", 16};
+constexpr const char* kEventTables[] = {"NVTX_EVENTS",
+                                        "CUPTI_ACTIVITY_KIND_RUNTIME",
+                                        "CUPTI_ACTIVITY_KIND_KERNEL",
+                                        "CUPTI_ACTIVITY_KIND_MEMCPY",
+                                        "CUPTI_ACTIVITY_KIND_MEMSET",
+                                        "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"};
+// A row in memory with what belongs to it.
+constexpr std::uint64_t kBytesPerRow = 110;
+
+Error not_nsight() {
+  return Error(ErrorCode::kUnreadable,
+               "an SQLite database, but no export of Nsight Systems: it has neither StringIds nor META_DATA_EXPORT nor an "
+               "event table (expected NVTX_EVENTS, CUPTI_ACTIVITY_KIND_*)");
+}
+
+Status check_identity(const Database& database) {
+  for (const char* table : {"StringIds", "META_DATA_EXPORT"})
+    if (database.table(table) != nullptr) return {};
+  for (const char* table : kEventTables)
+    if (database.table(table) != nullptr || !database.not_a_table(table).empty()) return {};
+  return not_nsight();
+}
+
+Status expect_rows(ImportContext& context) {
+  std::uint64_t rows = 0;
+  for (const char* table : kEventTables)
+    if (const TableSchema* schema = context.database.table(table)) rows += context.database.estimated_rows(*schema);
+  if (rows >= kNone) return Error(ErrorCode::kUnsupported, "more than 4,294,967,294 rows");
+  const std::uint64_t limit = context.options.max_unpacked_bytes;
+  if (limit != 0 && rows > limit / kBytesPerRow)
+    return Error(ErrorCode::kUnreadable, "its " + base::with_thousands(rows) + " rows take more memory than the limit of " +
+                                             base::with_thousands(limit) + " bytes");
+  context.expect_rows(rows);
+  return {};
+}
+
+void find_extent(Timeline& timeline) {
+  std::int64_t first = std::numeric_limits<std::int64_t>::max();
+  std::int64_t last = std::numeric_limits<std::int64_t>::min();
+  const auto take = [&](const std::vector<std::int64_t>& begins, const std::vector<std::int64_t>& ends) {
+    for (const std::int64_t time : begins) first = std::min(first, time);
+    for (const std::int64_t time : ends) last = std::max(last, time);
+  };
+  take(timeline.ranges.begin_ns, timeline.ranges.end_ns);
+  take(timeline.calls.begin_ns, timeline.calls.end_ns);
+  take(timeline.activities.begin_ns, timeline.activities.end_ns);
+  take(timeline.syncs.begin_ns, timeline.syncs.end_ns);
+  take(timeline.overheads.begin_ns, timeline.overheads.end_ns);
+  take(timeline.marks.time_ns, timeline.marks.time_ns);
+  if (first > last) return;
+  timeline.begin_ns = first;
+  timeline.end_ns = last;
+}
+
+Result<Timeline> read(const Database& database, const LoadOptions& options) {
+  Status identity = check_identity(database);
+  if (!identity.ok()) return std::move(identity).error();
+  Timeline timeline;
+  timeline.format = InputFormat::kNsight;
+  ImportContext context(database, options, timeline);
+  Status size = expect_rows(context);
+  if (!size.ok()) return std::move(size).error();
+
+  StringTable strings;
+  Entities entities(timeline);
+  strings.read(context);
+  read_nvtx(context, strings, entities);
+  read_calls(context, strings, entities);
+  read_activities(context, strings, entities);
+  read_syncs(context, entities);
+  read_overheads(context, entities);
+  read_names(context, strings, entities);
+  join_launches(timeline);
+  find_extent(timeline);
+  if (context.unspoken_notes() != 0)
+    timeline.notes.push_back(base::with_thousands(context.unspoken_notes()) + " more findings about the file");
+  if (options.strict && !context.first_damage().empty()) return Error(ErrorCode::kIncomplete, context.first_damage());
+  return timeline;
+}
+
+// Reading the file alone would miss what a writer has not folded in yet.
+void note_side_files(const std::string& path, Timeline& timeline) {
+  for (const char* ending : {"-wal", "-journal"}) {
+    const std::string side = path + ending;
+    if (!base::exists(side)) continue;
+    Result<base::Fd> fd = base::open_for_reading(side);
+    const Result<std::uint64_t> size = fd ? base::file_size(*fd, side) : Result<std::uint64_t>(std::move(fd).error());
+    if (size && *size != 0)
+      timeline.notes.push_back(side + " holds changes that are not in the file and were not read; open it once with "
+                                      "sqlite3 to fold them in");
+  }
+}
+
+}  // namespace
+
+bool looks_like_sqlite(base::ByteView first_bytes) noexcept {
+  return first_bytes.size() >= kMagic.size() && std::memcmp(first_bytes.data(), kMagic.data(), kMagic.size()) == 0;
+}
+
+Result<Timeline> import_nsight(const std::string& path, const LoadOptions& options) {
+  Result<Database> database = Database::open(path);
+  if (!database) return std::move(database).error();
+  Result<Timeline> timeline = read(*database, options);
+  if (!timeline) return std::move(timeline).error().with_context(path);
+  timeline->sources.push_back(path);
+  note_side_files(path, *timeline);
+  return timeline;
+}
+
+Result<Timeline> import_nsight_image(base::ByteView image, const LoadOptions& options) {
+  Result<Database> database = Database::open_image(image);
+  if (!database) return std::move(database).error();
+  return read(*database, options);
+}
+
+}  // namespace rangefinder::importer::nsight

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "projection/range_order.hpp"
+
+#include <rangefinder/timeline.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace rangefinder::projection {
+
+/// Activities in some order.
+class ActivityOrder {
+ public:
+  ActivityOrder(const ActivityIndex* rows, std::uint32_t first, std::uint32_t size) noexcept
+      : rows_(rows), first_(first), size_(size) {}
+  ActivityIndex operator[](std::uint32_t position) const noexcept {
+    return rows_ == nullptr ? first_ + position : rows_[position];
+  }
+  std::uint32_t size() const noexcept { return size_; }
+
+ private:
+  const ActivityIndex* rows_;  // null: from `first_` on, as they are in the table
+  ActivityIndex first_;
+  std::uint32_t size_;
+};
+
+/// The activities of each launching thread in order of their launches: where every activity was launched. Those whose
+/// launch is not known are left out.
+///
+/// This is attribution `launch`. Another attribution would place some activities elsewhere, as launches with a noted
+/// range; the sweeps would not see a difference.
+class LaunchOrder {
+ public:
+  LaunchOrder(const Timeline& timeline, const RangeOrder& order);
+
+  /// By time of launch, then row of the launch, then row of the activity.
+  ActivityOrder of(ThreadIndex thread) const noexcept {
+    const std::uint32_t size = offset_[thread + 1] - offset_[thread];
+    return {activities_.empty() ? nullptr : activities_.data() + offset_[thread], offset_[thread], size};
+  }
+  bool has_notes(ThreadIndex thread) const noexcept { return notes_[thread] != 0; }
+
+  std::uint32_t launch_of(ActivityIndex activity) const noexcept { return launch_[activity]; }
+  std::int64_t time(std::uint32_t launch) const noexcept { return launches_.time_ns[launch]; }
+  /// The range that the recording noted, or kNone. A range without a known thread tells nothing.
+  RangeIndex note(std::uint32_t launch) const noexcept {
+    const RangeIndex range = launches_.range[launch];
+    return range < ranges_.size() && ranges_.thread[range] < thread_count_ ? range : kNone;
+  }
+  /// Of a noted scoped range: itself, or its nearest encloser when it takes no part; kNone when there is none.
+  RangeIndex participant(RangeIndex noted) const noexcept { return stand_in_.empty() ? noted : stand_in_[noted]; }
+
+  /// Whether a stream's activities never overlap, whoever launched them: then busy time is the sum of durations.
+  bool never_overlaps(StreamIndex stream) const noexcept { return !overlaps_[stream]; }
+
+ private:
+  void look_for_overlap(const Timeline& timeline);
+  void measure_overlap(const Timeline& timeline);
+  bool take_as_they_are();
+  void sort_by_launch();
+  void sort_by_time();
+  void find_stand_ins(const RangeOrder& order);
+  ThreadIndex thread_of(std::uint32_t launch) const noexcept;
+
+  const LaunchTable& launches_;
+  const RangeTable& ranges_;
+  const std::vector<std::uint32_t>& launch_;  // per activity
+  std::size_t thread_count_;
+  std::vector<bool> overlaps_;             // per stream
+  std::vector<ActivityIndex> activities_;  // empty when the table itself is in order
+  std::vector<std::uint32_t> offset_;      // per thread, and the end
+  std::vector<std::uint8_t> notes_;        // per thread
+  std::vector<RangeIndex> stand_in_;       // per range; empty when every noted range takes part
+};
+
+}  // namespace rangefinder::projection

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include "projection/account.hpp"
+#include "projection/activity_set.hpp"
+#include "projection/large_vector.hpp"
+#include "projection/launch_order.hpp"
+#include "projection/membership.hpp"
+#include "projection/range_order.hpp"
+#include "projection/result.hpp"
+#include "projection/stretch_figures.hpp"
+#include "projection/sweep.hpp"
+
+#include <rangefinder/projection.hpp>
+
+#include <algorithm>
+#include <limits>
+
+namespace rangefinder {
+
+namespace projection {
+namespace {
+
+// Rows that a timeline can need at depth 16; deeper nesting shares rows in practice.
+std::uint64_t most_stream_rows(const Timeline& timeline) {
+  const std::uint64_t rows = (std::uint64_t{1} << 24) + 16 * (timeline.activities.size() + timeline.ranges.size());
+  return std::min<std::uint64_t>(rows, std::numeric_limits<std::uint32_t>::max());
+}
+
+// Parent and depth of every range that takes part, whatever its style.
+void find_parents(const Timeline& timeline, const RangeOrder& order, Projection& projection) {
+  assign_large(projection.parent, timeline.ranges.size(), kNone);
+  assign_large(projection.depth, timeline.ranges.size(), std::uint32_t{0});
+  const auto by_order = [&](RangeIndex a, RangeIndex b) { return order.before(a, b); };
+  std::vector<RangeIndex> merged;
+  for (ThreadIndex thread = 0; thread < timeline.threads.size(); ++thread) {
+    std::span<const RangeIndex> all = order.scoped(thread);
+    if (const auto start_end = order.start_end(thread); !start_end.empty()) {
+      merged.resize(all.size() + start_end.size());
+      std::merge(all.begin(), all.end(), start_end.begin(), start_end.end(), merged.begin(), by_order);
+      all = merged;
+    }
+    find_enclosers(order, all, projection.parent, [](RangeIndex) { return true; });
+    for (const RangeIndex range : all)
+      if (projection.parent[range] != kNone) projection.depth[range] = projection.depth[projection.parent[range]] + 1;
+  }
+}
+
+// Exclusive figures of the ranges that no sweep could give: their activities gathered by owner.
+void find_exclusive_by_owner(const Timeline& timeline, Output& output) {
+  if (output.exclusive_by_owner.empty()) return;
+  Projection& projection = output.projection;
+  std::vector<std::uint32_t> offset(timeline.ranges.size() + 1, 0);  // kNone: not asked for
+  std::vector<bool> wanted(timeline.ranges.size(), false);
+  for (const RangeIndex range : output.exclusive_by_owner) wanted[range] = true;
+  const auto owned = [&](std::uint32_t owner) { return owner < wanted.size() && wanted[owner]; };
+  for (const std::uint32_t owner : projection.owner)
+    if (owned(owner)) ++offset[owner + 1];
+  for (std::size_t range = 0; range + 1 < offset.size(); ++range) offset[range + 1] += offset[range];
+  std::vector<ActivityIndex> activities(offset.back());
+  std::vector<std::uint32_t> next(offset.begin(), offset.end() - 1);
+  for (ActivityIndex activity = 0; activity < projection.owner.size(); ++activity)
+    if (owned(projection.owner[activity])) activities[next[projection.owner[activity]]++] = activity;
+  for (RangeIndex range = 0; range < wanted.size(); ++range)
+    if (wanted[range])
+      projection.exclusive[range] = figures_of_set(
+          timeline, range, std::span(activities).subspan(offset[range], offset[range + 1] - offset[range]),
+          output.exclusive_rows);
+}
+
+// Attribution `launch`. `capture` and `forward` will give some activities another launch site before the sweeps see
+// them; until the data can answer them, kAuto is kLaunch.
+void project_by_launch(const Timeline& timeline, const RangeOrder& order, Output& output) {
+  const LaunchOrder launches(timeline, order);
+  Sweep sweep(timeline, order, launches, output);
+  std::vector<RangeIndex> scratch;
+  for (ThreadIndex thread = 0; thread < timeline.threads.size(); ++thread) {
+    if (launches.of(thread).size() == 0) continue;
+    const OutputMark before(output);
+    if (sweep.run(thread)) {
+      const std::vector<Stretch>& stretches = sweep.overlapping().stretches();
+      find_stretch_figures(timeline, launches, thread, stretches, output);
+      for (const Stretch& stretch : stretches) output.exclusive_by_owner.push_back(stretch.range);
+    } else {
+      before.restore(output);
+      scratch.resize(timeline.ranges.size());
+      project_by_membership(timeline, order, launches, thread, scratch, output);
+    }
+  }
+  find_exclusive_by_owner(timeline, output);
+}
+
+}  // namespace
+}  // namespace projection
+
+Projection project(const Timeline& timeline, const ProjectionOptions& options) {
+  Projection result;
+  const std::size_t ranges = timeline.ranges.size();
+  projection::assign_large(result.exclusive, ranges, DeviceFigures{});
+  projection::assign_large(result.inclusive, ranges, DeviceFigures{});
+  projection::assign_large(result.owner, timeline.activities.size(), static_cast<std::uint32_t>(Unowned::kUnknown));
+
+  const projection::RangeOrder order(timeline, options);
+  projection::find_parents(timeline, order, result);
+  const std::uint64_t most = projection::most_stream_rows(timeline);
+  projection::Output output{result, projection::StreamRows(ranges, most), projection::StreamRows(ranges, most), {}};
+  projection::project_by_launch(timeline, order, output);
+  result.omitted_stream_rows = output.exclusive_rows.omitted() + output.inclusive_rows.omitted();
+  output.exclusive_rows.arrange(result.exclusive, result.exclusive_streams, result.exclusive_offset);
+  output.inclusive_rows.arrange(result.inclusive, result.inclusive_streams, result.inclusive_offset);
+  projection::settle_account(timeline, result);
+  return result;
+}
+
+}  // namespace rangefinder

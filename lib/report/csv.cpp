@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#include "report/csv.hpp"
+
+#include "base/text.hpp"
+
+namespace rangefinder::report {
+
+Status write_csv(const Table& table, const CsvOptions& options, const Sink& sink) {
+  SinkBuffer out(sink);
+  const std::vector<Column>& columns = table.columns();
+  if (options.header) {
+    for (std::size_t column = 0; column < columns.size(); ++column) {
+      if (column != 0) out.text() += ',';
+      base::append_csv_field(out.text(), columns[column].header(), false);
+    }
+    out.text() += '\n';
+  }
+  for (std::size_t row = 0; row < table.row_count(); ++row) {
+    for (std::size_t column = 0; column < columns.size(); ++column) {
+      if (column != 0) out.text() += ',';
+      if (columns[column].type == ColumnType::kText)
+        base::append_csv_field(out.text(), table.text_at(row, column), options.defuse_formulas);
+      else if (!table.is_null(row, column))
+        append_plain_number(out.text(), table.number_at(row, column), columns[column].places);
+    }
+    out.text() += '\n';
+    if (!out.flush_if_full()) break;
+  }
+  return out.finish();
+}
+
+std::string to_csv(const Table& table, const CsvOptions& options) {
+  std::string text;
+  (void)write_csv(table, options, [&](std::string_view piece) {
+    text.append(piece);
+    return Status();
+  });
+  return text;
+}
+
+}  // namespace rangefinder::report

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "report/text_table.hpp"
+
+#include <rangefinder/projection.hpp>
+#include <rangefinder/timeline.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rangefinder::report {
+
+/// What stands under every report: where all device time went, what the recording lost, and what else to know.
+struct Footer {
+  std::optional<Account> account;  ///< nothing where no projection was made
+  std::vector<CaptureHealth::Entry> health;  ///< the counters that are not 0
+  std::vector<std::string> notes;
+  bool simulated = false;
+};
+
+Footer make_footer(const Timeline& timeline, const std::optional<Account>& account);
+
+/// The footer as lines of text.
+std::string to_text(const Footer& footer, const TextOptions& options);
+
+/// Appends `"account": {...}, "health": [...], "notes": [...], "simulated": false`, members of an object.
+void append_json_members(std::string& out, const Footer& footer);
+
+}  // namespace rangefinder::report

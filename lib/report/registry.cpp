@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#include "base/text.hpp"
+#include "report/table_order.hpp"
+#include "report/view.hpp"
+
+#include <vector>
+
+// Every view there is, in the order in which `--view help` lists them.
+#define RANGEFINDER_VIEWS(X) \
+  X(nvtx_gpu_proj_trace)     \
+  X(nvtx_gpu_proj_sum)       \
+  X(nvtx_kern_sum)           \
+  X(nvtx_pushpop_trace)      \
+  X(nvtx_sum)                \
+  X(nvtx_pushpop_sum)        \
+  X(nvtx_startend_sum)       \
+  X(cuda_gpu_kern_sum)       \
+  X(cuda_gpu_trace)          \
+  X(cuda_gpu_sum)            \
+  X(cuda_gpu_mem_time_sum)   \
+  X(cuda_gpu_mem_size_sum)   \
+  X(cuda_api_sum)            \
+  X(cuda_api_trace)          \
+  X(cuda_api_gpu_sum)        \
+  X(cuda_kern_exec_sum)      \
+  X(cuda_kern_exec_trace)
+
+namespace rangefinder::report {
+
+namespace views_list {
+#define RANGEFINDER_DECLARE(view) extern const View view;
+RANGEFINDER_VIEWS(RANGEFINDER_DECLARE)
+#undef RANGEFINDER_DECLARE
+}  // namespace views_list
+
+namespace {
+
+#define RANGEFINDER_ENTRY(view) &views_list::view,
+constexpr const View* kViews[] = {RANGEFINDER_VIEWS(RANGEFINDER_ENTRY)};
+#undef RANGEFINDER_ENTRY
+
+bool knows_suffix(const View& view, std::string_view suffix) {
+  std::string_view known = view.suffixes;
+  while (!known.empty()) {
+    const std::size_t space = known.find(' ');
+    if (known.substr(0, space) == suffix) return true;
+    known.remove_prefix(space == std::string_view::npos ? known.size() : space + 1);
+  }
+  return false;
+}
+
+Error unknown_view(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const View* view : kViews) names.push_back(view->name);
+  std::string message = "no view \"" + base::printable(name) + "\"";
+  const std::string_view nearest = base::nearest(name, names);
+  if (!nearest.empty()) {
+    message += "; did you mean " + std::string(nearest) + "?";
+  } else {
+    message += "; there are";
+    for (std::size_t i = 0; i < names.size(); ++i) message.append(i == 0 ? " " : ", ").append(names[i]);
+  }
+  return Error(ErrorCode::kNotFound, message);
+}
+
+}  // namespace
+
+CsvOptions csv_options_for(const View& view) noexcept { return {!view.compatible, true}; }
+
+std::span<const View* const> views() noexcept { return kViews; }
+
+Result<const View*> find_view(std::string_view name, ViewOptions& options) {
+  const std::size_t colon = name.find(':');
+  const View* found = nullptr;
+  for (const View* view : kViews)
+    if (view->name == name.substr(0, colon)) found = view;
+  if (found == nullptr) return unknown_view(name.substr(0, colon));
+  std::string_view rest = colon == std::string_view::npos ? std::string_view{} : name.substr(colon + 1);
+  for (bool more = colon != std::string_view::npos; more;) {
+    const std::size_t next = rest.find(':');
+    const std::string_view suffix = rest.substr(0, next);
+    if (!knows_suffix(*found, suffix))
+      return Error(ErrorCode::kInvalidArgument,
+                   std::string(found->name) + " has no variant \":" + base::printable(suffix) + "\"" +
+                       (found->suffixes.empty() ? "" : "; it has " + std::string(found->suffixes)));
+    if (suffix == "base") options.kernel_naming.form = analysis::nsight::KernelName::kBase;
+    if (suffix == "mangled") options.kernel_naming.form = analysis::nsight::KernelName::kMangled;
+    if (suffix == "nvtx-name") options.kernel_naming.innermost_range = true;
+    more = next != std::string_view::npos;
+    if (more) rest.remove_prefix(next + 1);
+  }
+  return found;
+}
+
+std::string missing_for(const View& view, const Timeline& timeline) {
+  const bool lacks[] = {(view.needs & kNeedsRanges) != 0 && timeline.ranges.size() == 0,
+                        (view.needs & kNeedsActivities) != 0 && timeline.activities.size() == 0,
+                        (view.needs & kNeedsCalls) != 0 && timeline.calls.size() == 0};
+  static constexpr const char* kWords[] = {"ranges", "device activity", "API calls"};
+  std::string missing;
+  for (std::size_t i = 0; i < std::size(kWords); ++i)
+    if (lacks[i]) missing.append(missing.empty() ? "" : ", ").append(kWords[i]);
+  return missing.empty() ? missing : std::string(view.name) + " needs what this input does not hold: " + missing;
+}
+
+Result<Table> make_table(const View& view, const Subject& subject, const ViewOptions& options) {
+  Result<Table> table = view.make(subject, options);
+  if (!table) return table;
+  Status status = arrange(*table, options);
+  if (!status.ok()) return std::move(status).error().with_context(view.name);
+  return table;
+}
+
+}  // namespace rangefinder::report

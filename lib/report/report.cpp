@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#include "report/csv.hpp"
+#include "report/footer.hpp"
+#include "report/json.hpp"
+#include "report/text_table.hpp"
+#include "report/view.hpp"
+
+#include <rangefinder/report.hpp>
+
+namespace rangefinder {
+namespace {
+
+report::ViewOptions view_options(const ReportOptions& options) {
+  report::ViewOptions out;
+  out.filter = options.filter;
+  out.filter_is_regex = options.filter_is_regex;
+  out.sort = options.sort;
+  out.top = options.top;
+  out.instances = options.instances;
+  return out;
+}
+
+}  // namespace
+
+std::vector<ReportViewInfo> report_views() {
+  std::vector<ReportViewInfo> out;
+  for (const report::View* view : report::views()) out.push_back({view->name, view->description, view->compatible});
+  return out;
+}
+
+Status write_report(const Timeline& timeline, const ReportOptions& options, const std::function<bool(std::string_view)>& sink) {
+  const report::Sink checked = [&](std::string_view text) -> Status {
+    if (sink(text)) return {};
+    return Error(ErrorCode::kIo, "report: the output takes no more");
+  };
+  report::ViewOptions wanted = view_options(options);
+  Result<const report::View*> view = report::find_view(options.view, wanted);
+  if (!view) return std::move(view).error();
+  const report::Subject subject(timeline, options.projection);
+  Result<report::Table> table = report::make_table(**view, subject, wanted);
+  if (!table) return std::move(table).error();
+  if (options.format == ReportFormat::kCsv) return report::write_csv(*table, report::csv_options_for(**view), checked);
+
+  report::Footer footer = report::make_footer(timeline, subject.projection().account);
+  if (std::string missing = report::missing_for(**view, timeline); !missing.empty()) footer.notes.push_back(std::move(missing));
+  if (options.format == ReportFormat::kJson) return report::write_json(*table, (*view)->name, footer, checked);
+  const report::TextOptions text{options.utf8, options.colour, options.width};
+  Status status = report::write_text(*table, text, checked);
+  return status.ok() ? checked(report::to_text(footer, text)) : status;
+}
+
+Result<std::string> report(const std::string& path, const ReportOptions& options) {
+  const Result<Timeline> timeline = load_timeline(path);
+  if (!timeline) return timeline.error();
+  std::string out;
+  Status status = write_report(*timeline, options, [&](std::string_view text) {
+    out.append(text);
+    return true;
+  });
+  if (!status.ok()) return std::move(status).error();
+  return out;
+}
+
+}  // namespace rangefinder

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rangefinder/projection.hpp>
+#include <rangefinder/timeline.hpp>
+
+#include <optional>
+
+namespace rangefinder::report {
+
+/// What a report is about: a timeline and, made when somebody first asks and then kept, its projection.
+class Subject {
+ public:
+  Subject(const Timeline& timeline, const ProjectionOptions& options) : timeline_(timeline), options_(options) {}
+
+  const Timeline& timeline() const noexcept { return timeline_; }
+  const ProjectionOptions& projection_options() const noexcept { return options_; }
+  const Projection& projection() const {
+    if (!projection_) projection_ = project(timeline_, options_);
+    return *projection_;
+  }
+
+ private:
+  const Timeline& timeline_;
+  ProjectionOptions options_;
+  mutable std::optional<Projection> projection_;
+};
+
+}  // namespace rangefinder::report

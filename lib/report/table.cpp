@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include "report/table.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace rangefinder::report {
+namespace {
+
+bool is_alphanumeric(char c) noexcept {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+void append_key(std::string& key, std::string_view text) {
+  for (const char c : text) {
+    if (is_alphanumeric(c)) {
+      key += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    } else if (!key.empty() && key.back() != '_') {
+      key += '_';
+    }
+  }
+}
+
+}  // namespace
+
+std::string Column::key() const {
+  std::string key;
+  append_key(key, name);
+  if (!unit.empty()) {
+    key += '_';
+    append_key(key, unit == "%" ? "percent" : unit);
+  }
+  while (!key.empty() && key.back() == '_') key.pop_back();
+  return key;
+}
+
+std::string Column::header() const { return unit.empty() ? name : name + " (" + unit + ")"; }
+
+Table::Table(std::vector<Column> columns, std::size_t name_column) : columns_(std::move(columns)), name_column_(name_column) {}
+
+Table& Table::text(std::string_view value) {
+  cells_.push_back(texts_.intern(value));
+  return *this;
+}
+
+Table& Table::number(std::int64_t value) {
+  cells_.push_back(value);
+  return *this;
+}
+
+std::string_view Table::text_at(std::size_t row, std::size_t column) const noexcept {
+  const std::int64_t value = cell(row, column);
+  return value == kNull ? std::string_view{} : texts_.text(static_cast<std::uint32_t>(value));
+}
+
+void Table::select(const std::vector<std::uint32_t>& rows) {
+  std::vector<std::uint32_t> stored;
+  stored.reserve(rows.size());
+  for (const std::uint32_t row : rows) stored.push_back(ordered_ ? order_[row] : row);
+  order_ = std::move(stored);
+  ordered_ = true;
+}
+
+std::vector<std::string> unique_keys(const std::vector<Column>& columns) {
+  std::vector<std::string> keys;
+  for (const Column& column : columns) {
+    const std::string key = column.key();
+    std::string candidate = key;
+    for (int number = 2; std::find(keys.begin(), keys.end(), candidate) != keys.end(); ++number)
+      candidate = key + "_" + std::to_string(number);
+    keys.push_back(std::move(candidate));
+  }
+  return keys;
+}
+
+void append_plain_number(std::string& out, std::int64_t value, int places) {
+  char digits[32];
+  const bool negative = value < 0;
+  const std::uint64_t magnitude = negative ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
+  const auto end = std::to_chars(std::begin(digits), std::end(digits), magnitude).ptr;
+  std::string_view text(digits, static_cast<std::size_t>(end - digits));
+  if (negative) out += '-';
+  const auto decimals = static_cast<std::size_t>(places);
+  if (decimals == 0) {
+    out.append(text);
+    return;
+  }
+  if (text.size() > decimals) {
+    out.append(text.substr(0, text.size() - decimals));
+    text.remove_prefix(text.size() - decimals);
+  } else {
+    out += '0';
+  }
+  out += '.';
+  out.append(decimals - text.size(), '0');
+  out.append(text);
+}
+
+std::string plain_number(std::int64_t value, int places) {
+  std::string out;
+  append_plain_number(out, value, places);
+  return out;
+}
+
+}  // namespace rangefinder::report

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/string_pool.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rangefinder::report {
+
+enum class ColumnType : std::uint8_t {
+  kText,
+  kInteger,      ///< a count or an id
+  kDecimal,      ///< a number with fixed decimals
+  kNanoseconds,  ///< a duration
+  kTimestamp,    ///< a point in time, in nanoseconds
+  kBytes,
+};
+
+/// A column: what it is called, what its numbers count, and how they are written.
+struct Column {
+  std::string name;
+  std::string unit = {};  ///< "ns", "%", "MB", ...; empty for text and counts
+  ColumnType type = ColumnType::kText;
+  int places = 0;    ///< decimals; a cell holds the value times 10^places
+
+  /// `total_time_ns`: lower case, one underscore for anything else. Name of the member in JSON, and for sorting.
+  std::string key() const;
+  /// `Total Time (ns)`, as CSV has it.
+  std::string header() const;
+};
+
+/// A cell without a value.
+inline constexpr std::int64_t kNull = std::numeric_limits<std::int64_t>::min();
+
+/// Rows under columns. Numbers are integers, scaled where a column has decimals; texts are stored once each. Filled from
+/// left to right, a row after the other.
+///
+///   Table table{{{"Name"}, {"Total", "ns", ColumnType::kNanoseconds}}};
+///   table.text("forward").number(1200);
+class Table {
+ public:
+  explicit Table(std::vector<Column> columns, std::size_t name_column = 0);
+
+  Table& text(std::string_view value);
+  Table& number(std::int64_t value);
+  Table& null() { return number(kNull); }
+  /// `value` or, when `present` is false, nothing.
+  Table& optional(bool present, std::int64_t value) { return number(present ? value : kNull); }
+
+  const std::vector<Column>& columns() const noexcept { return columns_; }
+  std::size_t name_column() const noexcept { return name_column_; }
+  std::size_t row_count() const noexcept { return ordered_ ? order_.size() : stored_rows(); }
+
+  bool is_null(std::size_t row, std::size_t column) const noexcept { return cell(row, column) == kNull; }
+  std::int64_t number_at(std::size_t row, std::size_t column) const noexcept { return cell(row, column); }
+  /// Of a text column; empty for nothing.
+  std::string_view text_at(std::size_t row, std::size_t column) const noexcept;
+
+  /// Shows these rows (positions among those shown now) in this order.
+  void select(const std::vector<std::uint32_t>& rows);
+
+  /// How many rows a filter or a limit left out, for the reader to know.
+  std::size_t hidden_rows() const noexcept { return stored_rows() - row_count(); }
+
+ private:
+  std::size_t stored_rows() const noexcept { return columns_.empty() ? 0 : cells_.size() / columns_.size(); }
+  std::int64_t cell(std::size_t row, std::size_t column) const noexcept {
+    return cells_[(ordered_ ? order_[row] : row) * columns_.size() + column];
+  }
+
+  std::vector<Column> columns_;
+  std::size_t name_column_;
+  std::vector<std::int64_t> cells_;  // row by row; texts as their number in the pool
+  base::StringPool texts_;
+  bool ordered_ = false;
+  std::vector<std::uint32_t> order_;
+};
+
+/// The keys of columns, with a number behind those that occur twice.
+std::vector<std::string> unique_keys(const std::vector<Column>& columns);
+
+/// The value with its decimals and nothing else: "12.5", "-3".
+std::string plain_number(std::int64_t value, int places);
+void append_plain_number(std::string& out, std::int64_t value, int places);
+
+}  // namespace rangefinder::report

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#include "report/table_order.hpp"
+
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <regex.h>
+#include <vector>
+
+namespace rangefinder::report {
+namespace {
+
+// std::regex recurses for each character of a subject: a long name would overflow the stack.
+class Expression {
+ public:
+  static Result<Expression> compile(const std::string& pattern) {
+    Expression expression;
+    expression.compiled_.reset(new regex_t{});
+    const int code = ::regcomp(expression.compiled_.get(), pattern.c_str(), REG_EXTENDED | REG_NOSUB);
+    if (code == 0) return expression;
+    char message[128];
+    ::regerror(code, expression.compiled_.get(), message, sizeof message);
+    delete expression.compiled_.release();
+    return Error(ErrorCode::kInvalidArgument, "filter \"" + base::printable(pattern) + "\": " + message);
+  }
+  bool matches(std::string_view text) const {
+    regmatch_t bounds{0, static_cast<regoff_t>(text.size())};
+    return ::regexec(compiled_.get(), text.data(), 1, &bounds, REG_STARTEND) == 0;
+  }
+
+ private:
+  struct Free {
+    void operator()(regex_t* expression) const noexcept {
+      ::regfree(expression);
+      delete expression;
+    }
+  };
+  std::unique_ptr<regex_t, Free> compiled_;
+};
+
+std::vector<std::uint32_t> all_rows(const Table& table) {
+  std::vector<std::uint32_t> rows(table.row_count());
+  std::iota(rows.begin(), rows.end(), 0u);
+  return rows;
+}
+
+Status filter(Table& table, const ViewOptions& options) {
+  std::vector<std::uint32_t> rows = all_rows(table);
+  const std::size_t column = table.name_column();
+  const auto keep = [&](auto matches) {
+    rows.erase(std::remove_if(rows.begin(), rows.end(), [&](std::uint32_t row) { return !matches(table.text_at(row, column)); }),
+               rows.end());
+  };
+  if (options.filter_is_regex) {
+    Result<Expression> expression = Expression::compile(options.filter);
+    if (!expression) return std::move(expression).error();
+    keep([&](std::string_view name) { return expression->matches(name); });
+  } else {
+    keep([&](std::string_view name) { return name.find(options.filter) != std::string_view::npos; });
+  }
+  table.select(rows);
+  return {};
+}
+
+Result<std::size_t> find_column(const Table& table, std::string_view wanted) {
+  const std::vector<std::string> keys = unique_keys(table.columns());
+  std::vector<std::string_view> candidates;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const Column& column = table.columns()[i];
+    if (keys[i] == wanted || column.name == wanted || column.header() == wanted) return i;
+    candidates.push_back(keys[i]);
+  }
+  std::string message = "no column \"" + base::printable(wanted) + "\" to sort by";
+  const std::string_view nearest = base::nearest(wanted, candidates);
+  if (!nearest.empty()) {
+    message += "; did you mean " + std::string(nearest) + "?";
+  } else {
+    message += "; there are";
+    for (std::size_t i = 0; i < keys.size(); ++i) message += (i == 0 ? " " : ", ") + keys[i];
+  }
+  return Error(ErrorCode::kInvalidArgument, message);
+}
+
+Status sort(Table& table, std::string_view by) {
+  const char sign = by[0];
+  if (sign == '+' || sign == '-') by.remove_prefix(1);
+  const Result<std::size_t> found = find_column(table, by);
+  if (!found) return found.error();
+  const std::size_t column = *found;
+  const bool text = table.columns()[column].type == ColumnType::kText;
+  const bool down = sign == '-' || (sign != '+' && !text);
+  std::vector<std::uint32_t> rows = all_rows(table);
+  std::stable_sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
+    if (table.is_null(a, column) || table.is_null(b, column)) return !table.is_null(a, column) && table.is_null(b, column);
+    if (down) std::swap(a, b);
+    return text ? table.text_at(a, column) < table.text_at(b, column)
+                : table.number_at(a, column) < table.number_at(b, column);
+  });
+  table.select(rows);
+  return {};
+}
+
+}  // namespace
+
+Status arrange(Table& table, const ViewOptions& options) {
+  if (!options.filter.empty())
+    if (Status status = filter(table, options); !status.ok()) return status;
+  if (!options.sort.empty())
+    if (Status status = sort(table, options.sort); !status.ok()) return status;
+  if (options.top != 0 && options.top < table.row_count()) {
+    std::vector<std::uint32_t> rows = all_rows(table);
+    rows.resize(options.top);
+    table.select(rows);
+  }
+  return {};
+}
+
+}  // namespace rangefinder::report

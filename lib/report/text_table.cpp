@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+#include "report/text_table.hpp"
+
+#include "base/text.hpp"
+#include "report/units.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace rangefinder::report {
+namespace {
+
+constexpr std::string_view kGap = "  ";
+constexpr std::size_t kNarrowestText = 12;
+// Every row is padded to the widest cell of a column: one name of a megabyte must not make each line that long. The last
+// column has no padding and keeps its names whole.
+constexpr std::size_t kWidestPadded = 256;
+constexpr std::string_view kBold = "\x1b[1m";
+constexpr std::string_view kPlain = "\x1b[0m";
+
+bool is_text(const Column& column) noexcept { return column.type == ColumnType::kText; }
+
+// Units stand in the cells where these are scaled for reading.
+std::string heading(const Column& column) {
+  const bool scaled = column.type == ColumnType::kNanoseconds || column.type == ColumnType::kBytes;
+  if (column.type == ColumnType::kTimestamp) return base::printable(column.name + " (s)");
+  return base::printable(scaled ? column.name : column.header());
+}
+
+class Layout {
+ public:
+  /// `width` 0: no limit.
+  Layout(const Table& table, std::size_t width) : table_(table) {
+    measure();
+    if (width != 0) fit(width);
+  }
+  std::size_t width(std::size_t column) const noexcept { return widths_[column]; }
+
+ private:
+  void measure();
+  void fit(std::size_t width);
+  bool is_last(std::size_t column) const noexcept { return column + 1 == widths_.size(); }
+
+  const Table& table_;
+  std::vector<std::size_t> widths_;
+};
+
+void Layout::measure() {
+  for (const Column& column : table_.columns()) widths_.push_back(base::display_width(heading(column)));
+  for (std::size_t row = 0; row < table_.row_count(); ++row)
+    for (std::size_t column = 0; column < widths_.size(); ++column)
+      widths_[column] = std::max(widths_[column], base::display_width(readable_cell(table_, row, column)));
+  for (std::size_t column = 0; column < widths_.size(); ++column)
+    if (!is_last(column)) widths_[column] = std::min(widths_[column], kWidestPadded);
+}
+
+// Takes from the widest text column until the line fits or no text can give more.
+void Layout::fit(std::size_t width) {
+  std::size_t total = kGap.size() * (widths_.empty() ? 0 : widths_.size() - 1);
+  for (const std::size_t column : widths_) total += column;
+  while (total > width) {
+    std::size_t widest = widths_.size(), next = kNarrowestText;
+    for (std::size_t column = 0; column < widths_.size(); ++column) {
+      if (!is_text(table_.columns()[column]) || widths_[column] <= kNarrowestText) continue;
+      if (widest == widths_.size() || widths_[column] > widths_[widest]) {
+        if (widest != widths_.size()) next = std::max(next, widths_[widest]);
+        widest = column;
+      } else {
+        next = std::max(next, widths_[column]);
+      }
+    }
+    if (widest == widths_.size()) return;
+    const std::size_t room = widths_[widest] - next;
+    const std::size_t step = std::min(total - width, std::max<std::size_t>(room, 1));
+    widths_[widest] -= step;
+    total -= step;
+  }
+}
+
+void append_cell(std::string& line, std::string_view text, std::size_t width, bool right, bool last) {
+  const std::size_t taken = base::display_width(text);
+  const std::size_t padding = width > taken ? width - taken : 0;
+  if (right) line.append(padding, ' ');
+  line.append(text);
+  if (!right && !last) line.append(padding, ' ');
+}
+
+void append_header(std::string& out, const Table& table, const Layout& layout, const TextOptions& options) {
+  const std::vector<Column>& columns = table.columns();
+  if (options.colour) out += kBold;
+  for (std::size_t column = 0; column < columns.size(); ++column) {
+    if (column != 0) out += kGap;
+    append_cell(out, shortened(heading(columns[column]), layout.width(column), options.utf8), layout.width(column),
+                !is_text(columns[column]), column + 1 == columns.size());
+  }
+  if (options.colour) out += kPlain;
+  out += '\n';
+  for (std::size_t column = 0; column < columns.size(); ++column) {
+    if (column != 0) out += kGap;
+    // No rule longer than a screen under names without limit.
+    const std::size_t length = std::min(layout.width(column), kWidestPadded);
+    for (std::size_t i = 0; i < length; ++i) out += options.utf8 ? "\u2500" : "-";
+  }
+  out += '\n';
+}
+
+// Byte positions at which the characters of a text begin, and its end.
+std::vector<std::size_t> character_starts(std::string_view text) {
+  std::vector<std::size_t> starts;
+  for (std::size_t at = 0; at < text.size();) {
+    starts.push_back(at);
+    char32_t character = 0;
+    at += std::max<std::size_t>(1, base::decode_utf8(text.substr(at), character));
+  }
+  starts.push_back(text.size());
+  return starts;
+}
+
+}  // namespace
+
+std::string shortened(std::string_view text, std::size_t width, bool utf8) {
+  if (base::display_width(text) <= width) return std::string(text);
+  const std::string_view ellipsis = utf8 ? "\u2026" : "...";
+  const std::size_t marks = base::display_width(ellipsis);
+  if (width <= marks) return std::string(width, '.');
+  // Names of kernels differ at their ends as often as at their beginnings.
+  const std::size_t tail_room = (width - marks) / 3, head_room = width - marks - tail_room;
+  const std::vector<std::size_t> starts = character_starts(text);
+  const auto wide = [&](std::size_t from, std::size_t to) { return base::display_width(text.substr(starts[from], starts[to] - starts[from])); };
+  std::size_t head = 0, tail = starts.size() - 1;
+  for (std::size_t taken = 0; head + 1 < starts.size() && (taken += wide(head, head + 1)) <= head_room;) ++head;
+  for (std::size_t taken = 0; tail > head && (taken += wide(tail - 1, tail)) <= tail_room;) --tail;
+  std::string out(text.substr(0, starts[head]));
+  return out.append(ellipsis).append(text.substr(starts[tail]));
+}
+
+std::string readable_cell(const Table& table, std::size_t row, std::size_t column) {
+  const Column& kind = table.columns()[column];
+  if (is_text(kind)) return base::printable(table.text_at(row, column));
+  if (table.is_null(row, column)) return "-";
+  const std::int64_t value = table.number_at(row, column);
+  switch (kind.type) {
+    case ColumnType::kNanoseconds: return readable_time(value, kind.places);
+    case ColumnType::kTimestamp: return readable_timestamp(value);
+    case ColumnType::kBytes: return readable_bytes(value);
+    default: return plain_number(value, kind.places);
+  }
+}
+
+Status write_text(const Table& table, const TextOptions& options, const Sink& sink) {
+  const Layout layout(table, options.width);
+  const std::vector<Column>& columns = table.columns();
+  SinkBuffer out(sink);
+  append_header(out.text(), table, layout, options);
+  for (std::size_t row = 0; row < table.row_count(); ++row) {
+    for (std::size_t column = 0; column < columns.size(); ++column) {
+      const bool last = column + 1 == columns.size();
+      if (column != 0) out.text() += kGap;
+      append_cell(out.text(), shortened(readable_cell(table, row, column), layout.width(column), options.utf8),
+                  layout.width(column), !is_text(columns[column]), last);
+    }
+    while (!out.text().empty() && out.text().back() == ' ') out.text().pop_back();
+    out.text() += '\n';
+    if (!out.flush_if_full()) break;
+  }
+  if (table.hidden_rows() != 0)
+    out.text() += "(" + base::with_thousands(table.hidden_rows()) + (table.hidden_rows() == 1 ? " more row" : " more rows") + ")\n";
+  return out.finish();
+}
+
+std::string to_text(const Table& table, const TextOptions& options) {
+  std::string text;
+  (void)write_text(table, options, [&](std::string_view piece) {
+    text.append(piece);
+    return Status();
+  });
+  return text;
+}
+
+}  // namespace rangefinder::report

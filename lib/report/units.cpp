@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#include "report/units.hpp"
+
+#include "report/table.hpp"
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+
+namespace rangefinder::report {
+namespace {
+
+constexpr int kSignificant = 4;
+
+unsigned __int128 power_of_ten(int exponent) noexcept {
+  unsigned __int128 out = 1;
+  while (exponent-- > 0) out *= 10;
+  return out;
+}
+
+// value / 10^places of the first unit; each further unit is a thousand of the one before.
+std::string readable(std::int64_t value, int places, std::span<const std::string_view> units) {
+  const bool negative = value < 0;
+  const auto magnitude = static_cast<unsigned __int128>(negative ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value));
+  std::size_t unit = 0;
+  int digits = 1;  // before the decimal point
+  const auto reaches = [&](int power) { return magnitude >= power_of_ten(places + power); };
+  while (unit + 1 < units.size() && reaches(3 * static_cast<int>(unit) + 3)) ++unit;
+  while (reaches(3 * static_cast<int>(unit) + digits)) ++digits;
+  for (;;) {
+    const int shift = places + 3 * static_cast<int>(unit);
+    const int decimals = std::min(std::max(kSignificant - digits, 0), shift);
+    const unsigned __int128 divisor = power_of_ten(shift - decimals);
+    const unsigned __int128 rounded = (magnitude + divisor / 2) / divisor;
+    // Rounding up may add a digit: 9.9996 us is 10.00 us, 999.96 us is 1.000 ms.
+    if (rounded >= power_of_ten(digits + decimals)) {
+      if (digits == 3 && unit + 1 < units.size()) {
+        ++unit;
+        digits = 1;
+      } else {
+        ++digits;
+      }
+      continue;
+    }
+    const std::string number = plain_number(static_cast<std::int64_t>(rounded), decimals);
+    return (negative ? "-" : "") + number + " " + std::string(units[unit]);
+  }
+}
+
+}  // namespace
+
+std::string readable_time(std::int64_t value, int places) {
+  static constexpr std::string_view kUnits[] = {"ns", "us", "ms", "s"};
+  return readable(value, places, kUnits);
+}
+
+std::string readable_bytes(std::int64_t value) {
+  static constexpr std::string_view kUnits[] = {"B", "kB", "MB", "GB", "TB"};
+  return readable(value, 0, kUnits);
+}
+
+std::string readable_timestamp(std::int64_t nanoseconds) { return plain_number(nanoseconds, 9); }
+
+}  // namespace rangefinder::report

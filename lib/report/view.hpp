@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "analysis/nsight_device.hpp"
+#include "report/csv.hpp"
+#include "report/subject.hpp"
+#include "report/table.hpp"
+
+#include <rangefinder/result.hpp>
+#include <rangefinder/timeline.hpp>
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+// A view is a question with a table for an answer. To add one: write `const View name{...}` in a file of views/, and its
+// name on the list in registry.cpp.
+namespace rangefinder::report {
+
+struct ViewOptions {
+  /// Rows whose name column contains this text; all when empty. Case counts.
+  std::string filter;
+  /// `filter` is an extended regular expression (POSIX) that must occur in the name.
+  bool filter_is_regex = false;
+  /// Key or header of the column to sort by; the view's own order when empty. Numbers go down and texts up, unless a
+  /// leading '+' (up) or '-' (down) says otherwise. Rows without a value come last.
+  std::string sort;
+  /// At most so many rows; 0: all.
+  std::size_t top = 0;
+
+  /// One row an instance instead of one a name, in the views that have both.
+  bool instances = false;
+  /// How kernels are named; set by `:base`, `:mangled` and `:nvtx-name` behind a view's name.
+  analysis::nsight::KernelNaming kernel_naming;
+};
+
+/// What a view cannot answer without.
+enum Needs : unsigned {
+  kNeedsNothing = 0,
+  kNeedsRanges = 1,
+  kNeedsActivities = 2,
+  kNeedsCalls = 4,
+};
+
+struct View {
+  std::string_view name;
+  std::string_view description;
+  unsigned needs;  ///< Needs
+  /// Suffixes that Nsight knows for the report: of "base mangled nvtx-name".
+  std::string_view suffixes;
+  /// Nsight's report of that name: equal to it line by line as CSV, so texts are written as they are.
+  bool compatible;
+  Result<Table> (*make)(const Subject& subject, const ViewOptions& options);
+};
+
+/// How the view is written as CSV unless somebody asks otherwise: formulas are defused but where texts must stay equal.
+CsvOptions csv_options_for(const View& view) noexcept;
+
+/// All of them, in the order of the list.
+std::span<const View* const> views() noexcept;
+
+/// By name, with suffixes as Nsight writes them: `cuda_gpu_kern_sum:nvtx-name:base`. Suffixes set options.kernel_naming.
+///
+/// Errors: kNotFound with the nearest name; kInvalidArgument for a suffix that the view does not know.
+Result<const View*> find_view(std::string_view name, ViewOptions& options);
+
+/// What the timeline lacks for the view, as a sentence; empty when it has something of everything.
+std::string missing_for(const View& view, const Timeline& timeline);
+
+/// The view's table, filtered, sorted and cut as the options say.
+///
+/// Errors: of the view; kInvalidArgument for a broken expression or a column that is not there, with the nearest name.
+Result<Table> make_table(const View& view, const Subject& subject, const ViewOptions& options);
+
+}  // namespace rangefinder::report

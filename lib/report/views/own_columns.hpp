@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "report/table.hpp"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+// Columns that the views of our own have in common. One word an idea: `GPU busy` is a union, `GPU sum` adds up.
+namespace rangefinder::report::own {
+
+inline Column text(std::string name) { return {std::move(name), {}, ColumnType::kText, 0}; }
+inline Column count(std::string name) { return {std::move(name), {}, ColumnType::kInteger, 0}; }
+inline Column time(std::string name) { return {std::move(name), "ns", ColumnType::kNanoseconds, 0}; }
+inline Column timestamp(std::string name) { return {std::move(name), "ns", ColumnType::kTimestamp, 0}; }
+inline Column bytes(std::string name) { return {std::move(name), "B", ColumnType::kBytes, 0}; }
+inline Column percent(std::string name) { return {std::move(name), "%", ColumnType::kDecimal, 1}; }
+inline Column decimal(std::string name, std::string unit, int places) { return {std::move(name), std::move(unit), ColumnType::kDecimal, places}; }
+
+/// Tenths of a percent, rounded to nearest; nothing of nothing is nothing.
+inline std::int64_t share(std::int64_t part, std::int64_t whole) {
+  if (whole <= 0) return 0;
+  return static_cast<std::int64_t>((static_cast<__int128>(part) * 2000 + whole) / (static_cast<__int128>(whole) * 2));
+}
+
+/// The mean, rounded to nearest.
+inline std::int64_t mean(std::int64_t total, std::uint64_t count) {
+  const auto n = static_cast<std::int64_t>(count);
+  return n == 0 ? kNull : (total >= 0 ? total + n / 2 : total - n / 2) / n;
+}
+
+}  // namespace rangefinder::report::own

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/range_rollup.hpp"
+#include "report/view.hpp"
+#include "report/views/own_columns.hpp"
+
+#include <algorithm>
+#include <string>
+
+// `ranges`: one row a name, or an instance. `tree`: one row a path.
+namespace rangefinder::report {
+namespace {
+
+using analysis::GroupBy;
+using analysis::RangeGroup;
+
+std::vector<Column> group_columns(const char* name) {
+  return {own::text(name),          own::count("Count"),           own::time("Host"),        own::time("Host avg"),
+          own::time("GPU busy"),    own::percent("GPU share"),     own::time("GPU self"),    own::time("GPU sum"),
+          own::time("GPU span"),    own::time("GPU idle"),         own::count("GPU ops"),    own::time("Launch delay avg"),
+          own::bytes("Bytes")};
+}
+
+void add_group(Table& table, std::string_view label, const RangeGroup& group, const Account& account) {
+  const DeviceFigures& all = group.inclusive;
+  table.text(label)
+      .number(static_cast<std::int64_t>(group.count))
+      .number(group.host_ns)
+      .number(own::mean(group.host_ns, group.count))
+      .number(all.gpu_busy_ns)
+      .number(own::share(all.gpu_sum_ns, account.total.gpu_sum_ns))
+      .number(group.exclusive.gpu_busy_ns)
+      .number(all.gpu_sum_ns)
+      .number(group.span_ns)
+      // Busy counts each device by itself: with several, more can be busy than the span has room for.
+      .number(std::max<std::int64_t>(0, group.span_ns - all.any_busy_ns))
+      .number(static_cast<std::int64_t>(all.gpu_ops))
+      .optional(all.gpu_ops != 0, all.gpu_ops != 0 ? own::mean(all.launch_delay_ns, all.gpu_ops) : 0)
+      .number(static_cast<std::int64_t>(all.bytes));
+}
+
+Result<Table> make_instances(const Subject& subject) {
+  const Timeline& timeline = subject.timeline();
+  const Projection& projection = subject.projection();
+  Table table({own::text("Range"), own::text("Thread"), own::timestamp("Begin"), own::time("Host"), own::time("GPU busy"),
+               own::time("GPU self"), own::time("GPU sum"), own::timestamp("GPU begin"), own::time("GPU span"), own::time("GPU idle"),
+               own::count("GPU ops"), own::time("Launch delay avg"), own::bytes("Bytes"), own::count("Row")});
+  const RangeTable& ranges = timeline.ranges;
+  for (RangeIndex range = 0; range < ranges.size(); ++range) {
+    if (!analysis::takes_part(ranges.kind[range], subject.projection_options())) continue;
+    const DeviceFigures& all = projection.inclusive[range];
+    const bool busy = all.gpu_ops != 0;
+    const ThreadInfo& thread = timeline.threads[ranges.thread[range]];
+    table.text(analysis::range_path(timeline, projection, range))
+        .text(thread.name.empty() ? std::to_string(thread.tid) : thread.name + " " + std::to_string(thread.tid))
+        .number(ranges.begin_ns[range])
+        .number(ranges.end_ns[range] - ranges.begin_ns[range])
+        .number(all.gpu_busy_ns)
+        .number(projection.exclusive[range].gpu_busy_ns)
+        .number(all.gpu_sum_ns)
+        .optional(busy, all.first_ns)
+        .optional(busy, busy ? all.gpu_span_ns() : 0)
+        .optional(busy, busy ? std::max<std::int64_t>(0, all.gpu_span_ns() - all.any_busy_ns) : 0)
+        .number(static_cast<std::int64_t>(all.gpu_ops))
+        .optional(busy, busy ? own::mean(all.launch_delay_ns, all.gpu_ops) : 0)
+        .number(static_cast<std::int64_t>(all.bytes))
+        .optional(ranges.source_row[range] >= 0, ranges.source_row[range]);
+  }
+  return table;
+}
+
+Result<Table> make_ranges(const Subject& subject, const ViewOptions& options) {
+  if (options.instances) return make_instances(subject);
+  const Projection& projection = subject.projection();
+  std::vector<RangeGroup> groups = analysis::roll_up_ranges(subject.timeline(), projection, subject.projection_options(), GroupBy::kName);
+  // The device's time is the question; where there is none, the host's.
+  std::stable_sort(groups.begin(), groups.end(), [](const RangeGroup& a, const RangeGroup& b) {
+    if (a.inclusive.gpu_busy_ns != b.inclusive.gpu_busy_ns) return a.inclusive.gpu_busy_ns > b.inclusive.gpu_busy_ns;
+    return a.host_ns > b.host_ns;
+  });
+  Table table(group_columns("Range"));
+  for (const RangeGroup& group : groups) add_group(table, subject.timeline().text(group.name), group, projection.account);
+  return table;
+}
+
+Result<Table> make_tree(const Subject& subject, const ViewOptions&) {
+  const Timeline& timeline = subject.timeline();
+  const Projection& projection = subject.projection();
+  const std::vector<RangeGroup> groups = analysis::roll_up_ranges(timeline, projection, subject.projection_options(), GroupBy::kPath);
+  std::vector<std::vector<std::uint32_t>> children(groups.size() + 1);  // the last: those at the top
+  for (std::uint32_t group = 0; group < groups.size(); ++group)
+    children[groups[group].parent == kNone ? groups.size() : groups[group].parent].push_back(group);
+  std::vector<Column> columns = group_columns("Range");
+  columns.push_back(own::text("Path"));
+  columns.push_back(own::count("Depth"));
+  Table table(std::move(columns));
+  std::vector<std::uint32_t> rest(children.back().rbegin(), children.back().rend());
+  while (!rest.empty()) {
+    const std::uint32_t group = rest.back();
+    rest.pop_back();
+    const std::string label = std::string(2 * groups[group].depth, ' ') + std::string(timeline.text(groups[group].name));
+    add_group(table, label, groups[group], projection.account);
+    table.text(analysis::group_path(timeline, groups, group)).number(groups[group].depth);
+    rest.insert(rest.end(), children[group].rbegin(), children[group].rend());
+  }
+  return table;
+}
+
+}  // namespace
+
+namespace views_list {
+extern const View ranges{"ranges", "Ranges by name, with the device time that belongs to them (--instances: each one)", kNeedsRanges, {}, false,
+                         make_ranges};
+extern const View tree{"tree", "Ranges by path: what is inside what, and what of it costs", kNeedsRanges, {}, false, make_tree};
+}  // namespace views_list
+
+}  // namespace rangefinder::report

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: MIT
+#include "source/cupti/activity_decoder.hpp"
+
+#include "source/cupti/health_numbers.hpp"
+
+#include <cstring>
+
+namespace rangefinder::source::cupti {
+namespace {
+
+template <typename Number>
+std::uint32_t u32(Number value) noexcept {
+  return static_cast<std::uint32_t>(value);
+}
+
+}  // namespace
+
+// ---- names and objects
+// ------------------------------------------------------------------------------------------------
+
+format::NameId KernelNames::id(const char* name, RowSink& sink) {
+  if (name == nullptr) return 0;
+  const std::string_view text(name);
+  if (const auto found = known_.find(name); found != known_.end()) {
+    if (found->second.text == text) return found->second.id;
+    found->second = {std::string(text), sink.name(text)};
+    return found->second.id;
+  }
+  if (known_.size() == kMost) known_.clear();
+  const format::NameId id = sink.name(text);
+  known_.emplace(name, Known{std::string(text), id});
+  return id;
+}
+
+bool DeviceObjects::add(Device device) { return devices_.insert_or_assign(device.row.id, std::move(device)).second; }
+bool DeviceObjects::add(const format::ContextRow& context) {
+  return contexts_.insert_or_assign(context.id, context).second;
+}
+
+bool DeviceObjects::add(const format::StreamRow& stream) {
+  const std::pair key{stream.context, stream.id};
+  // A program that makes streams without end: later recordings miss the rows of the oldest.
+  if (streams_.size() >= kMostStreams && !streams_.contains(key)) streams_.erase(streams_.begin());
+  return streams_.insert_or_assign(key, stream).second;
+}
+
+void DeviceObjects::write_all(RowSink& sink) const {
+  std::vector<format::DeviceRow> devices;
+  for (const auto& [id, device] : devices_) {
+    devices.push_back(device.row);
+    devices.back().name = sink.name(device.name);
+  }
+  std::vector<format::ContextRow> contexts;
+  for (const auto& [id, context] : contexts_) contexts.push_back(context);
+  std::vector<format::StreamRow> streams;
+  for (const auto& [id, stream] : streams_) streams.push_back(stream);
+  sink.write(std::span<const format::DeviceRow>(devices));
+  sink.write(std::span<const format::ContextRow>(contexts));
+  sink.write(std::span<const format::StreamRow>(streams));
+}
+
+// ---- one recording
+// ----------------------------------------------------------------------------------------------------
+
+ActivityDecoder::ActivityDecoder(const CuptiApi& api, const CallbackNames& runtime, const CallbackNames& driver)
+    : api_(api), runtime_names_(runtime), driver_names_(driver), sizes_(api.cuptiActivityGetNextRecord) {
+  for (auto [names, noise] : {std::pair{&runtime, &runtime_noise_}, std::pair{&driver, &driver_noise_}}) {
+    noise->resize(names->size());
+    for (const std::uint32_t id : names->ids(&is_noisy)) (*noise)[id] = true;
+  }
+}
+
+void ActivityDecoder::begin(RowSink& sink, bool noisy_api_filter, bool trust_thread_ids, const LaunchThreads* threads) {
+  sink_ = &sink;
+  filter_noise_ = noisy_api_filter;
+  trust_thread_ids_ = trust_thread_ids;
+  threads_ = threads;
+  tally_ = {};
+  records_ = 0;
+  saw_graphs_ = false;
+  clock_ = DeviceClock();
+  windows_.begin();
+  sizes_ = RecordSizes(api_.cuptiActivityGetNextRecord);
+  kernel_names_.clear();  // ids belong to the sink
+  for (auto& ids : api_name_ids_) ids.clear();
+  objects_.write_all(sink);
+}
+
+void ActivityDecoder::decode(std::uint8_t* data, std::size_t valid) {
+  ActivityReader reader(api_.cuptiActivityGetNextRecord, sizes_, data, valid);
+  for (RawRecord record; reader.next(record);) {
+    ++records_;
+    on_record(record);
+  }
+  tally_.truncated += reader.truncated();
+}
+
+void ActivityDecoder::finish() {
+  kernels_.write(*sink_);
+  memcpys_.write(*sink_);
+  memsets_.write(*sink_);
+  apis_.write(*sink_);
+  syncs_.write(*sink_);
+  overheads_.write(*sink_);
+  const std::pair<std::uint32_t, std::uint64_t> counts[] = {
+      {health::untimed_activities, tally_.untimed},         {health::invalid_activities, tally_.invalid},
+      {health::cupti_unknown_kinds, tally_.unknown_kinds},  {health::cupti_truncated, tally_.truncated},
+      {health::launch_disagreements, tally_.disagreements}, {health::cupti_foreign_clock, clock_.take_converted()}};
+  for (const auto& [number, count] : counts) {
+    if (count != 0) sink_->count(number, count);
+  }
+  tally_ = {};
+}
+
+void ActivityDecoder::on_record(const RawRecord& record) {
+  switch (record.kind) {
+    case CUPTI_ACTIVITY_KIND_KERNEL:
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+      return on_kernel(record);
+    case CUPTI_ACTIVITY_KIND_MEMCPY:
+      return on_memcpy(record);
+    case CUPTI_ACTIVITY_KIND_MEMCPY2:
+      return on_peer_memcpy(record);
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+      return on_memset(record);
+    case CUPTI_ACTIVITY_KIND_RUNTIME:
+      return on_api(record, format::ApiDomain::kRuntime);
+    case CUPTI_ACTIVITY_KIND_DRIVER:
+      return on_api(record, format::ApiDomain::kDriver);
+    case CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API:
+      return on_api(record, format::ApiDomain::kInternal);
+    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+      return on_sync(record);
+    case CUPTI_ACTIVITY_KIND_OVERHEAD:
+      return on_overhead(record);
+    case CUPTI_ACTIVITY_KIND_DEVICE:
+      return on_device(record);
+    case CUPTI_ACTIVITY_KIND_CONTEXT:
+      return on_context(record);
+    case CUPTI_ACTIVITY_KIND_STREAM:
+      return on_stream(record);
+    default:
+      ++tally_.unknown_kinds;  // a newer kind, or one that somebody else in the process asked for
+  }
+}
+
+bool ActivityDecoder::times(std::uint64_t start, std::uint64_t end, Times& out) {
+  if (start == 0 || end == 0) {
+    ++tally_.untimed;
+    return false;
+  }
+  const std::optional<std::int64_t> begin_ns = clock_.realtime(start);
+  const std::optional<std::int64_t> end_ns = clock_.realtime(end);
+  if (!begin_ns || !end_ns || *end_ns < *begin_ns) {
+    ++tally_.invalid;
+    return false;
+  }
+  out = {*begin_ns, *end_ns};
+  return true;
+}
+
+bool ActivityDecoder::device_times(std::uint64_t start, std::uint64_t end, std::uint32_t correlation, Times& out) {
+  return times(start, end, out) && windows_.keep_device(out.begin_ns, out.end_ns, correlation);
+}
+
+bool ActivityDecoder::host_times(std::uint64_t start, std::uint64_t end, Times& out) {
+  return times(start, end, out) && windows_.keep_host(out.begin_ns, out.end_ns);
+}
+
+void ActivityDecoder::on_kernel(const RawRecord& record) {
+  const auto r = record.as<CUpti_ActivityKernel10>();
+  saw_graphs_ = saw_graphs_ || r.graphNodeId != 0;
+  Times t;
+  if (!device_times(r.start, r.end, r.correlationId, t)) return;
+  format::KernelRow row{};
+  row.begin_ns = t.begin_ns;
+  row.end_ns = t.end_ns;
+  row.correlation = r.correlationId;
+  row.device = r.deviceId;
+  row.context = r.contextId;
+  row.stream = r.streamId;
+  row.name = kernel_names_.id(r.name, *sink_);
+  row.grid_x = u32(r.gridX), row.grid_y = u32(r.gridY), row.grid_z = u32(r.gridZ);
+  row.block_x = u32(r.blockX), row.block_y = u32(r.blockY), row.block_z = u32(r.blockZ);
+  row.cluster_x = r.clusterX, row.cluster_y = r.clusterY, row.cluster_z = r.clusterZ;
+  row.registers_per_thread = r.registersPerThread;
+  row.static_shared_bytes = u32(r.staticSharedMemory);
+  row.dynamic_shared_bytes = u32(r.dynamicSharedMemory);
+  row.local_bytes_per_thread = r.localMemoryPerThread;
+  row.launch_type = r.launchType;
+  row.graph_id = r.graphId;
+  row.graph_node = r.graphNodeId;
+  row.queued_ns = r.queued == 0 ? 0 : static_cast<std::uint64_t>(clock_.realtime(r.queued).value_or(0));
+  row.submitted_ns = r.submitted == 0 ? 0 : static_cast<std::uint64_t>(clock_.realtime(r.submitted).value_or(0));
+  kernels_.add(row, *sink_);
+}
+
+void ActivityDecoder::on_memcpy(const RawRecord& record) {
+  const auto r = record.as<CUpti_ActivityMemcpy6>();
+  saw_graphs_ = saw_graphs_ || r.graphNodeId != 0;
+  Times t;
+  if (!device_times(r.start, r.end, r.correlationId, t)) return;
+  format::MemcpyRow row{};
+  row.begin_ns = t.begin_ns;
+  row.end_ns = t.end_ns;
+  row.correlation = r.correlationId;
+  row.device = r.deviceId;
+  row.context = r.contextId;
+  row.stream = r.streamId;
+  row.bytes = r.bytes;
+  row.copy_kind = r.copyKind;
+  row.source_memory = r.srcKind;
+  row.target_memory = r.dstKind;
+  row.flags = r.flags;
+  row.graph_id = r.graphId;
+  row.graph_node = r.graphNodeId;
+  memcpys_.add(row, *sink_);
+}
+
+void ActivityDecoder::on_peer_memcpy(const RawRecord& record) {
+  const auto r = record.as<CUpti_ActivityMemcpyPtoP4>();
+  saw_graphs_ = saw_graphs_ || r.graphNodeId != 0;
+  Times t;
+  if (!device_times(r.start, r.end, r.correlationId, t)) return;
+  format::MemcpyRow row{};
+  row.begin_ns = t.begin_ns;
+  row.end_ns = t.end_ns;
+  row.correlation = r.correlationId;
+  row.device = r.deviceId;
+  row.context = r.contextId;
+  row.stream = r.streamId;
+  row.bytes = r.bytes;
+  row.copy_kind = r.copyKind;
+  row.source_memory = r.srcKind;
+  row.target_memory = r.dstKind;
+  row.is_peer = 1;
+  row.source_device = r.srcDeviceId;
+  row.target_device = r.dstDeviceId;
+  row.source_context = r.srcContextId;
+  row.target_context = r.dstContextId;
+  row.flags = r.flags;
+  row.graph_id = r.graphId;
+  row.graph_node = r.graphNodeId;
+  memcpys_.add(row, *sink_);
+}
+
+void ActivityDecoder::on_memset(const RawRecord& record) {
+  const auto r = record.as<CUpti_ActivityMemset4>();
+  saw_graphs_ = saw_graphs_ || r.graphNodeId != 0;
+  Times t;
+  if (!device_times(r.start, r.end, r.correlationId, t)) return;
+  format::MemsetRow row{};
+  row.begin_ns = t.begin_ns;
+  row.end_ns = t.end_ns;
+  row.correlation = r.correlationId;
+  row.device = r.deviceId;
+  row.context = r.contextId;
+  row.stream = r.streamId;
+  row.bytes = r.bytes;
+  row.value = r.value;
+  row.memory = r.memoryKind;
+  row.flags = r.flags;
+  row.graph_id = r.graphId;
+  row.graph_node = r.graphNodeId;
+  memsets_.add(row, *sink_);
+}
+
+format::NameId ActivityDecoder::api_name(format::ApiDomain domain, std::uint32_t id) {
+  constexpr format::NameId kUnasked = 0xFFFFFFFFu;
+  const CallbackNames& names = domain == format::ApiDomain::kRuntime ? runtime_names_ : driver_names_;
+  if (domain == format::ApiDomain::kInternal) id = 0;  // these have no callback ids
+  std::vector<format::NameId>& ids = api_name_ids_[static_cast<std::size_t>(domain)];
+  if (ids.empty()) ids.assign(std::max(names.size(), 1u), kUnasked);
+  if (id >= ids.size()) return 0;
+  if (ids[id] == kUnasked) {
+    ids[id] =
+        sink_->name(domain == format::ApiDomain::kInternal ? std::string_view("internal launch") : names.name(id));
+  }
+  return ids[id];
+}
+
+void ActivityDecoder::on_api(const RawRecord& record, format::ApiDomain domain) {
+  const auto r = record.as<CUpti_ActivityAPI>();
+  if (filter_noise_ && domain != format::ApiDomain::kInternal) {
+    // CUPTI before 12.5 cannot leave single functions out, so they are left out here.
+    const std::vector<bool>& noise = domain == format::ApiDomain::kRuntime ? runtime_noise_ : driver_noise_;
+    if (r.cbid < noise.size() && noise[r.cbid]) return;
+  }
+  if (trust_thread_ids_ && threads_ != nullptr)
+    tally_.disagreements += threads_->disagrees(r.correlationId, r.threadId);
+  Times t;
+  if (!host_times(r.start, r.end, t)) return;
+  format::ApiRow row{};
+  row.begin_ns = t.begin_ns;
+  row.end_ns = t.end_ns;
+  row.correlation = r.correlationId;
+  row.tid = trust_thread_ids_ ? r.threadId : 0;
+  row.name = api_name(domain, r.cbid);
+  row.domain = static_cast<std::uint32_t>(domain);
+  row.callback_id = r.cbid;
+  row.result = r.returnValue;
+  apis_.add(row, *sink_);
+}
+
+void ActivityDecoder::on_sync(const RawRecord& record) {
+  const auto r = record.as<CUpti_ActivitySynchronization2>();
+  Times t;
+  if (!host_times(r.start, r.end, t)) return;
+  syncs_.add(
+      {t.begin_ns, t.end_ns, r.correlationId, r.contextId, r.streamId, u32(r.type), r.cudaEventId, r.returnValue},
+      *sink_);
+}
+
+void ActivityDecoder::on_overhead(const RawRecord& record) {
+  const auto r = record.as<CUpti_ActivityOverhead3>();
+  Times t;
+  if (!host_times(r.start, r.end, t)) return;
+  const bool of_thread = r.objectKind == CUPTI_ACTIVITY_OBJECT_THREAD && trust_thread_ids_;
+  overheads_.add({t.begin_ns, t.end_ns, u32(r.overheadKind), of_thread ? r.objectId.pt.threadId : 0, r.correlationId},
+                 *sink_);
+}
+
+void ActivityDecoder::on_device(const RawRecord& record) {
+  const auto r = record.as<CUpti_ActivityDevice5>();
+  DeviceObjects::Device device{};
+  if (r.name != nullptr) device.name = r.name;
+  format::DeviceRow& row = device.row;
+  row.id = r.id;
+  row.compute_major = r.computeCapabilityMajor;
+  row.compute_minor = r.computeCapabilityMinor;
+  row.memory_bytes = r.globalMemorySize;
+  row.multiprocessors = r.numMultiprocessors;
+  row.warp_size = r.numThreadsPerWarp;
+  row.max_threads_per_block = r.maxThreadsPerBlock;
+  row.max_warps_per_multiprocessor = r.maxWarpsPerMultiprocessor;
+  row.max_blocks_per_multiprocessor = r.maxBlocksPerMultiprocessor;
+  row.registers_per_block = r.maxRegistersPerBlock;
+  row.registers_per_multiprocessor = r.maxRegistersPerMultiprocessor;
+  row.shared_bytes_per_block = r.maxSharedMemoryPerBlock;
+  row.shared_bytes_per_multiprocessor = r.maxSharedMemoryPerMultiprocessor;
+  row.core_clock_khz = r.coreClockRate;
+  row.memory_bandwidth_kib_per_s = r.globalMemoryBandwidth;
+  row.l2_bytes = r.l2CacheSize;
+  row.name = sink_->name(device.name);
+  const format::DeviceRow copy = row;
+  if (objects_.add(std::move(device))) sink_->write(std::span(&copy, 1));
+}
+
+void ActivityDecoder::on_context(const RawRecord& record) {
+  const auto r = record.as<CUpti_ActivityContext3>();
+  const format::ContextRow row{r.contextId, r.deviceId, r.nullStreamId};
+  if (objects_.add(row)) sink_->write(std::span(&row, 1));
+}
+
+void ActivityDecoder::on_stream(const RawRecord& record) {
+  const auto r = record.as<CUpti_ActivityStream>();
+  const format::StreamRow row{r.contextId, r.streamId, u32(r.flag), static_cast<std::int32_t>(r.priority)};
+  if (objects_.add(row)) sink_->write(std::span(&row, 1));
+}
+
+}  // namespace rangefinder::source::cupti

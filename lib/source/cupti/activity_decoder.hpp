@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "format/rows.hpp"
+#include "source/cupti/activity_reader.hpp"
+#include "source/cupti/activity_windows.hpp"
+#include "source/cupti/callback_ids.hpp"
+#include "source/cupti/callbacks.hpp"
+#include "source/cupti/device_clock.hpp"
+#include "source/source.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace rangefinder::source::cupti {
+
+/// Kernel names by the pointer that CUPTI gives. The text is compared each time: after a module is unloaded the same
+/// address can hold another name.
+class KernelNames {
+ public:
+  format::NameId id(const char* name, RowSink& sink);
+  void clear() noexcept { known_.clear(); }
+
+ private:
+  struct Known {
+    std::string text;
+    format::NameId id;
+  };
+  static constexpr std::size_t kMost = 1u << 16;
+  std::unordered_map<const char*, Known> known_;
+};
+
+/// Devices, contexts and streams announced in this process: CUPTI says each once, every recording needs them.
+class DeviceObjects {
+ public:
+  struct Device {
+    format::DeviceRow row;
+    std::string name;
+  };
+  bool add(Device device);  // false: known already, nothing new
+  bool add(const format::ContextRow& context);
+  bool add(const format::StreamRow& stream);
+  void write_all(RowSink& sink) const;
+
+ private:
+  static constexpr std::size_t kMostStreams = 1u << 16;
+  std::map<std::uint32_t, Device> devices_;
+  std::map<std::uint32_t, format::ContextRow> contexts_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, format::StreamRow> streams_;
+};
+
+/// Rows of one kind on their way to the sink, in memory that is reserved once.
+template <typename Row>
+class RowBuffer {
+ public:
+  RowBuffer() { rows_.reserve(kRows); }
+  void add(const Row& row, RowSink& sink) {
+    rows_.push_back(row);
+    if (rows_.size() == kRows) write(sink);
+  }
+  void write(RowSink& sink) {
+    sink.write(std::span<const Row>(rows_));
+    rows_.clear();
+  }
+
+ private:
+  static constexpr std::size_t kRows = 8192;
+  std::vector<Row> rows_;
+};
+
+/// Turns activity buffers into rows. Used by one thread.
+class ActivityDecoder {
+ public:
+  ActivityDecoder(const CuptiApi& api, const CallbackNames& runtime, const CallbackNames& driver);
+
+  /// Before the first buffer of a recording. `trust_thread_ids`: CUPTI gives the system's ids.
+  void begin(RowSink& sink, bool noisy_api_filter, bool trust_thread_ids, const LaunchThreads* threads);
+  void decode(std::uint8_t* data, std::size_t valid);
+  /// Hands over what is gathered, rows and counts.
+  void finish();
+
+  DeviceClock& clock() noexcept { return clock_; }
+  ActivityWindows& windows() noexcept { return windows_; }
+  /// Records of any kind decoded in this recording.
+  std::uint64_t records() const noexcept { return records_; }
+  /// Work of CUDA graphs came in this recording.
+  bool saw_graphs() const noexcept { return saw_graphs_; }
+
+ private:
+  struct Tally {
+    std::uint64_t untimed = 0, invalid = 0, unknown_kinds = 0, truncated = 0, disagreements = 0;
+  };
+  struct Times {
+    std::int64_t begin_ns;
+    std::int64_t end_ns;
+  };
+  void on_record(const RawRecord& record);
+  void on_kernel(const RawRecord& record);
+  void on_memcpy(const RawRecord& record);
+  void on_peer_memcpy(const RawRecord& record);
+  void on_memset(const RawRecord& record);
+  void on_api(const RawRecord& record, format::ApiDomain domain);
+  void on_sync(const RawRecord& record);
+  void on_overhead(const RawRecord& record);
+  void on_device(const RawRecord& record);
+  void on_context(const RawRecord& record);
+  void on_stream(const RawRecord& record);
+  /// False: no times, or impossible ones; counted.
+  bool times(std::uint64_t start, std::uint64_t end, Times& out);
+  /// False outside the recording, too.
+  bool device_times(std::uint64_t start, std::uint64_t end, std::uint32_t correlation, Times& out);
+  bool host_times(std::uint64_t start, std::uint64_t end, Times& out);
+  format::NameId api_name(format::ApiDomain domain, std::uint32_t id);
+
+  const CuptiApi& api_;
+  const CallbackNames& runtime_names_;
+  const CallbackNames& driver_names_;
+  RecordSizes sizes_;
+  DeviceClock clock_;
+  ActivityWindows windows_;
+  DeviceObjects objects_;
+  KernelNames kernel_names_;
+  std::vector<bool> runtime_noise_;
+  std::vector<bool> driver_noise_;
+  std::vector<format::NameId> api_name_ids_[3];
+
+  RowSink* sink_ = nullptr;
+  bool filter_noise_ = false;
+  bool trust_thread_ids_ = false;
+  const LaunchThreads* threads_ = nullptr;
+  Tally tally_;
+  std::uint64_t records_ = 0;
+  bool saw_graphs_ = false;
+
+  RowBuffer<format::KernelRow> kernels_;
+  RowBuffer<format::MemcpyRow> memcpys_;
+  RowBuffer<format::MemsetRow> memsets_;
+  RowBuffer<format::ApiRow> apis_;
+  RowBuffer<format::SyncRow> syncs_;
+  RowBuffer<format::OverheadRow> overheads_;
+};
+
+}  // namespace rangefinder::source::cupti

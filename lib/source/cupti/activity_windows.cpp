@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#include "source/cupti/activity_windows.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace rangefinder::source::cupti {
+namespace {
+
+constexpr std::int64_t kOpen = std::numeric_limits<std::int64_t>::max();
+
+// Later than the noted id, allowing for the wrap at 2^32; everything is later than none.
+bool is_after(std::uint32_t correlation, std::uint64_t noted) noexcept {
+  return noted == 0 || static_cast<std::int32_t>(correlation - static_cast<std::uint32_t>(noted)) > 0;
+}
+
+}  // namespace
+
+void ActivityWindows::begin() noexcept {
+  windows_.clear();
+  times_unreliable_ = false;
+}
+
+void ActivityWindows::open(std::int64_t realtime_ns, std::uint64_t newest_launch) {
+  if (!windows_.empty() && windows_.back().open) return;
+  windows_.push_back({realtime_ns, kOpen, newest_launch, 0, true});
+}
+
+void ActivityWindows::close(std::int64_t realtime_ns, std::uint64_t newest_launch) {
+  if (windows_.empty() || !windows_.back().open) return;
+  windows_.back().end_ns = realtime_ns;
+  windows_.back().newest_launch = newest_launch;
+  windows_.back().open = false;
+}
+
+bool ActivityWindows::overlaps(std::int64_t begin_ns, std::int64_t end_ns) const noexcept {
+  // The last window that began before the work ended. Windows are in order unless the clock was set back.
+  const auto after = std::upper_bound(windows_.begin(), windows_.end(), end_ns,
+                                      [](std::int64_t time, const Window& window) { return time < window.begin_ns; });
+  return after != windows_.begin() && begin_ns < (after - 1)->end_ns;
+}
+
+bool ActivityWindows::keep_device(std::int64_t begin_ns, std::int64_t end_ns,
+                                  std::uint32_t correlation) const noexcept {
+  // Late work belongs to the last windows.
+  const auto launched_in = [correlation](const Window& window) {
+    return is_after(correlation, window.launched_after) &&
+           (window.open || (window.newest_launch != 0 && !is_after(correlation, window.newest_launch)));
+  };
+  return std::any_of(windows_.rbegin(), windows_.rend(), launched_in) || overlaps(begin_ns, end_ns);
+}
+
+bool ActivityWindows::keep_host(std::int64_t begin_ns, std::int64_t end_ns) const noexcept {
+  return times_unreliable_ ? !windows_.empty() : overlaps(begin_ns, end_ns);
+}
+
+}  // namespace rangefinder::source::cupti

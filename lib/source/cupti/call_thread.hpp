@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace rangefinder::source::cupti {
+
+/// A thread that makes calls which may never return: CUPTI's. Whoever wants one waits for it with a deadline; the
+/// thread alone is stuck when the call is. Tasks run in order, one at a time, with no lock held.
+class CallThread {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  using Ticket = std::uint64_t;
+
+  /// Starts the thread when there is none. Throws std::system_error when that is not possible.
+  Ticket post(std::function<void()> task);
+  /// False when the deadline came first; the task still runs when its turn comes.
+  bool wait(Ticket ticket, Time deadline);
+  bool finished(Ticket ticket) const;
+
+  /// How long the task that runs now has been at it; zero when none does.
+  std::chrono::nanoseconds busy_for() const;
+  /// The task that everybody waits for: the first that is not finished.
+  Ticket oldest_unfinished() const;
+
+  /// Ends the thread once it has nothing to do. False when it is still busy at the deadline: it ends later, by itself;
+  /// and when somebody posts a task: it goes on.
+  bool end(Time deadline);
+
+ private:
+  void run();
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;  // of the thread
+  std::condition_variable done_;  // of those who wait
+  std::deque<std::function<void()>> tasks_;
+  std::thread thread_;
+  Ticket posted_ = 0;
+  Ticket begun_ = 0;
+  Ticket done_tickets_ = 0;
+  Time begun_at_{};
+  bool ending_ = false;
+  bool ended_ = false;
+};
+
+/// No signal of the application is delivered to a thread that is created in this scope.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() noexcept;
+  ~SignalsBlocked();
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  alignas(16) unsigned char saved_[128];  // sigset_t; <signal.h> stays out of this header
+};
+
+}  // namespace rangefinder::source::cupti

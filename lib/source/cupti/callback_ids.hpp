@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "source/cupti/cupti_api.hpp"
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace rangefinder::source::cupti {
+
+/// True for a runtime or driver function that makes the device do something: launches of kernels and graphs, copies,
+/// sets and prefetches. By name, so that what a newer CUDA adds is found without a list.
+bool causes_device_work(std::string_view function) noexcept;
+
+/// True for a function that does no work and that libraries call all the time.
+bool is_noisy(std::string_view function) noexcept;
+
+/// The functions of one domain by callback id, as the CUPTI at hand names them; the texts live as long as it does.
+class CallbackNames {
+ public:
+  CallbackNames() = default;
+  CallbackNames(const CuptiApi& api, CUpti_CallbackDomain domain);
+
+  /// Empty for an id that CUPTI has no name for.
+  std::string_view name(std::uint32_t id) const noexcept {
+    return id < names_.size() ? names_[id] : std::string_view();
+  }
+  std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(names_.size()); }
+
+  /// The ids whose names `wanted` accepts.
+  std::vector<std::uint32_t> ids(bool (*wanted)(std::string_view) noexcept) const;
+
+ private:
+  std::vector<std::string_view> names_;
+};
+
+}  // namespace rangefinder::source::cupti

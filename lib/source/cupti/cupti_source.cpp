@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#include "source/cupti/cupti_source.hpp"
+
+#include "source/cupti/process.hpp"
+
+#include <mutex>
+#include <utility>
+
+namespace rangefinder::source {
+
+using cupti::Closed;
+using cupti::Process;
+
+namespace {
+
+/// Empty while this process may use CUPTI.
+std::string_view why_closed() noexcept {
+  switch (cupti::callback_state().closed.load(std::memory_order_relaxed)) {
+    case Closed::kNo:
+      break;
+    case Closed::kForked:
+      return "a child of fork records nothing; start it with exec, or record in the parent";
+    case Closed::kExiting:
+      return "the process is exiting";
+  }
+  return {};
+}
+
+}  // namespace
+
+/// What `state` says when nothing runs.
+struct CuptiSource::Shared {
+  std::mutex mutex;
+  SourceState last{false, "not started"};
+};
+
+CuptiSource::CuptiSource(CuptiOptions options, CuptiSeams seams)
+    : options_(options), seams_(std::move(seams)), shared_(std::make_unique<Shared>()) {}
+
+CuptiSource::~CuptiSource() {
+  // In a child of fork a mutex may be held by a thread that is not there.
+  if (!why_closed().empty()) return;
+  stop(std::chrono::steady_clock::now() + std::chrono::seconds(2));
+}
+
+SourceState CuptiSource::start(RowSink& sink) noexcept {
+  if (!why_closed().empty()) return state();
+  SourceState state;
+  try {
+    state = Process::instance().start(this, sink, options_, seams_);
+  } catch (const std::exception& error) {
+    state = {false, std::string("starting CUPTI: ") + error.what()};
+  }
+  const std::lock_guard lock(shared_->mutex);
+  shared_->last = state;
+  return state;
+}
+
+void CuptiSource::set_active(bool active) noexcept {
+  if (!why_closed().empty() || Process::instance().owner() != this) return;
+  try {
+    Process::instance().set_active(active);
+  } catch (const std::exception&) {  // no thread for the calls: the state says that nothing comes
+  }
+}
+
+void CuptiSource::flush(std::chrono::steady_clock::time_point deadline) noexcept {
+  if (!why_closed().empty() || Process::instance().owner() != this) return;
+  try {
+    Process::instance().flush(deadline);
+  } catch (const std::exception&) {
+  }
+}
+
+void CuptiSource::stop(std::chrono::steady_clock::time_point deadline) noexcept {
+  if (!why_closed().empty() || Process::instance().owner() != this) return;
+  SourceState last = state();
+  try {
+    Process::instance().stop(this, deadline);
+  } catch (const std::exception&) {
+  }
+  if (last.working) last = {false, "stopped"};
+  const std::lock_guard lock(shared_->mutex);
+  shared_->last = std::move(last);
+}
+
+SourceState CuptiSource::state() const noexcept {
+  try {
+    if (const std::string_view why = why_closed(); !why.empty()) return {false, std::string(why)};
+    if (Process::instance().owner() == this) return Process::instance().state();
+    const std::lock_guard lock(shared_->mutex);
+    return shared_->last;
+  } catch (const std::exception&) {
+    return {};  // no memory for the reason
+  }
+}
+
+bool cupti_release(std::chrono::steady_clock::time_point deadline) noexcept {
+  if (!why_closed().empty()) return false;
+  try {
+    return Process::instance().release(deadline);
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+void cupti_after_fork_in_child() noexcept { cupti::callback_state().closed.store(Closed::kForked); }
+
+}  // namespace rangefinder::source

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: MIT
+#include "source/cupti/subscription.hpp"
+
+#include "base/text.hpp"
+#include "source/cupti/callbacks.hpp"
+#include "source/cupti/cupti_error.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+namespace rangefinder::source::cupti {
+namespace {
+
+constexpr const char* kSubscriberName = "rangefinder";
+
+// Tools that take the one subscriber slot when they start a program announce themselves here.
+std::string injected_tool() {
+  for (const char* variable : {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"}) {
+    const char* value = ::secure_getenv(variable);
+    if (value != nullptr && *value != '\0') return std::string(variable) + "=" + base::printable(value);
+  }
+  return {};
+}
+
+Error somebody_else(const char* holder) {
+  std::string who = base::printable(std::string_view(holder, ::strnlen(holder, CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN)));
+  if (who.empty()) who = injected_tool();
+  return Error(ErrorCode::kBusy,
+               "another profiler holds CUPTI in this process" + (who.empty() ? "" : " (" + who + ")") +
+                   ": ranges are recorded without device activity; stop it first, or look at its report");
+}
+
+}  // namespace
+
+Subscription::Subscription(CuptiApi api, RealtimeClock realtime)
+    : api_(std::move(api)),
+      realtime_(realtime),
+      runtime_names_(api_, CUPTI_CB_DOMAIN_RUNTIME_API),
+      driver_names_(api_, CUPTI_CB_DOMAIN_DRIVER_API),
+      runtime_launches_(runtime_names_.ids(&causes_device_work)),
+      driver_launches_(driver_names_.ids(&causes_device_work)) {}
+
+// ---- opening
+// ----------------------------------------------------------------------------------------------------------
+
+Status Subscription::open(const CuptiOptions& options) {
+  if (Status status = subscribe(); !status.ok()) return status;
+  // The default is pthread_self() cut to 32 bits, which names nobody.
+  system_thread_ids_ = false;
+  if (api_.cuptiSetThreadIdType != nullptr) {
+    const CUptiResult result = api_.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+    if (result == CUPTI_SUCCESS)
+      system_thread_ids_ = true;
+    else
+      failed("cuptiSetThreadIdType(SYSTEM)", result);
+  }
+  // Before the buffers are registered and before any kind is enabled (cupti_activity.h). The first saves CUPTI from
+  // clearing each buffer on the application's thread; the second is the default from 12.9 on and keeps threads apart.
+  set_flag(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, "ZEROED_OUT_ACTIVITY_BUFFER");
+  set_flag(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, "PER_THREAD_ACTIVITY_BUFFER");
+  if (options.latency_timestamps && api_.cuptiActivityEnableLatencyTimestamps != nullptr) {
+    const CUptiResult result = api_.cuptiActivityEnableLatencyTimestamps(1);
+    if (result != CUPTI_SUCCESS) failed("cuptiActivityEnableLatencyTimestamps", result);
+  }
+  if (Status status = register_buffers(); !status.ok()) return close(), status;
+  const CUptiResult result =
+      api_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
+  if (result != CUPTI_SUCCESS) failed("cuptiEnableCallback(STATE_FATAL_ERROR)", result);
+  // The place of CUDA graphs: nothing fires here outside graph, module, context and stream work.
+  if (callback_state().resource.load() != nullptr && api_.cuptiEnableDomain != nullptr) {
+    const CUptiResult enabled = api_.cuptiEnableDomain(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE);
+    if (enabled != CUPTI_SUCCESS) failed("cuptiEnableDomain(RESOURCE)", enabled);
+  }
+  if (runtime_launches_.empty() && driver_launches_.empty())
+    note("CUPTI names no launching function: launches come from API records alone");
+  return {};
+}
+
+Status Subscription::subscribe() {
+  char holder[CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN + 1] = {};
+  CUptiResult result;
+  if (api_.cuptiSubscribe_v2 != nullptr) {
+    CUpti_SubscriberParams params{};
+    params.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
+    params.subscriberName = kSubscriberName;
+    params.oldSubscriberName = holder;
+    params.oldSubscriberSize = CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN;
+    result = api_.cuptiSubscribe_v2(&subscriber_, &on_callback, nullptr, &params);
+  } else {
+    result = api_.cuptiSubscribe(&subscriber_, &on_callback, nullptr);
+  }
+  if (result == CUPTI_SUCCESS) return {};
+  subscriber_ = nullptr;
+  // From here on nothing else of CUPTI may be touched: registering buffers would take the holder's away.
+  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) return somebody_else(holder);
+  failed("cuptiSubscribe", result);
+  return Error(ErrorCode::kUnsupported, describe_failure("cuptiSubscribe", result));
+}
+
+void Subscription::set_flag(CUpti_ActivityAttribute attribute, const char* name) {
+  if (api_.cuptiActivitySetAttribute == nullptr) return;
+  std::uint8_t on = 1;
+  std::size_t size = sizeof on;
+  const CUptiResult result = api_.cuptiActivitySetAttribute(attribute, &size, &on);
+  if (result != CUPTI_SUCCESS) failed(std::string("cuptiActivitySetAttribute(") + name + ")", result);
+}
+
+Status Subscription::register_buffers() {
+  const CUptiResult result = api_.cuptiActivityRegisterCallbacks(&on_buffer_requested, &on_buffer_completed);
+  if (result != CUPTI_SUCCESS) {
+    failed("cuptiActivityRegisterCallbacks", result);
+    return Error(ErrorCode::kUnsupported, describe_failure("cuptiActivityRegisterCallbacks", result));
+  }
+  registered_ = true;
+  return {};
+}
+
+// ---- a recording
+// ------------------------------------------------------------------------------------------------------
+
+Status Subscription::start(const CuptiOptions& options) {
+  if (!registered_) {
+    if (Status status = register_buffers(); !status.ok()) return status;
+  }
+  std::size_t stale = 0;  // dropped while nobody recorded
+  (void)api_.cuptiActivityGetNumDroppedRecords(nullptr, 0, &stale);
+  // Not of queries that found work unfinished: a program that polls makes millions.
+  if (options.sync_records && api_.cuptiActivityEnableAllSyncRecords != nullptr) {
+    const CUptiResult result = api_.cuptiActivityEnableAllSyncRecords(0);
+    if (result != CUPTI_SUCCESS) failed("cuptiActivityEnableAllSyncRecords(0)", result);
+  }
+  choose_kinds(options);
+  dump_objects();
+  sample_clock();
+  return enable_work(true);
+}
+
+void Subscription::choose_kinds(const CuptiOptions& options) {
+  // CONCURRENT_KERNEL, not KERNEL, which would run kernels one after the other. Neither GRAPH_TRACE, which would
+  // replace the records of a graph's kernels by one.
+  std::vector<Kind> wanted = {{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, "CONCURRENT_KERNEL", true},
+                              {CUPTI_ACTIVITY_KIND_MEMCPY, "MEMCPY", false},
+                              {CUPTI_ACTIVITY_KIND_MEMCPY2, "MEMCPY2", false},
+                              {CUPTI_ACTIVITY_KIND_MEMSET, "MEMSET", false}};
+  if (options.api_records) {
+    wanted.push_back({CUPTI_ACTIVITY_KIND_RUNTIME, "RUNTIME", false});
+    wanted.push_back({CUPTI_ACTIVITY_KIND_DRIVER, "DRIVER", false});
+    wanted.push_back({CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API, "INTERNAL_LAUNCH_API", false});
+  }
+  if (options.sync_records) wanted.push_back({CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, "SYNCHRONIZATION", false});
+  if (options.overhead_records) wanted.push_back({CUPTI_ACTIVITY_KIND_OVERHEAD, "OVERHEAD", false});
+  // What an earlier recording left enabled stays so: off and on again is what spoils correlation ids.
+  for (Kind& kind : kinds_) {
+    if (!kind.on) continue;
+    const auto same =
+        std::find_if(wanted.begin(), wanted.end(), [&](const Kind& other) { return other.kind == kind.kind; });
+    // Enabling anew takes back what was left out, and comes before leaving out.
+    const bool api = kind.kind == CUPTI_ACTIVITY_KIND_RUNTIME || kind.kind == CUPTI_ACTIVITY_KIND_DRIVER;
+    if (same != wanted.end())
+      same->on = !(api && filter_noise_ != options.noisy_api_filter);
+    else
+      disable_kind(kind);
+  }
+  kinds_ = std::move(wanted);
+  filter_noise_ = options.noisy_api_filter;
+}
+
+void Subscription::dump_objects() {
+  const std::pair<CUpti_ActivityKind, const char*> objects[] = {{CUPTI_ACTIVITY_KIND_DEVICE, "DEVICE"},
+                                                                {CUPTI_ACTIVITY_KIND_CONTEXT, "CONTEXT"},
+                                                                {CUPTI_ACTIVITY_KIND_STREAM, "STREAM"}};
+  for (const auto& [kind, name] : objects) {
+    // A late attach would otherwise never hear of what exists already.
+    const bool dump = api_.cuptiActivityEnableAndDump != nullptr;
+    const CUptiResult result = dump ? api_.cuptiActivityEnableAndDump(kind) : api_.cuptiActivityEnable(kind);
+    if (result != CUPTI_SUCCESS)
+      failed(std::string(dump ? "cuptiActivityEnableAndDump(" : "cuptiActivityEnable(") + name + ")", result);
+  }
+}
+
+Status Subscription::enable_kind(Kind& kind) {
+  if (kind.on) return {};
+  const CUptiResult result = api_.cuptiActivityEnable(kind.kind);
+  kind.on = result == CUPTI_SUCCESS;
+  if (kind.on) return {};
+  const std::string call = std::string("cuptiActivityEnable(") + kind.name + ")";
+  failed(call, result);
+  if (!kind.required) return {};
+  return Error(ErrorCode::kUnsupported, describe_failure(call, result));
+}
+
+void Subscription::disable_kind(Kind& kind) {
+  if (!std::exchange(kind.on, false)) return;
+  const CUptiResult result = api_.cuptiActivityDisable(kind.kind);
+  if (result != CUPTI_SUCCESS) failed(std::string("cuptiActivityDisable(") + kind.name + ")", result);
+}
+
+Status Subscription::enable_work(bool on) {
+  if (!usable()) return {};
+  if (!on) {
+    if (!std::exchange(work_enabled_, false)) return {};
+    disabled_once_ = true;
+    for (Kind& kind : kinds_) disable_kind(kind);
+    enable_callbacks(false);
+    return {};
+  }
+  if (!std::exchange(work_enabled_, true)) {
+    enabled_again_ = disabled_once_;
+    enable_callbacks(true);  // before the kinds: a recorded launch is a noted one
+  }
+  bool changed = false;
+  for (Kind& kind : kinds_) {
+    changed = changed || !kind.on;
+    if (Status status = enable_kind(kind); !status.ok()) return (void)enable_work(false), status;
+  }
+  if (changed) leave_out_noise();
+  return {};
+}
+
+void Subscription::leave_out_noise() {
+  if (!filter_noise_) return;
+  // After the kinds: enabling a kind overrides these (cupti_activity.h). Before 12.5 the decoder leaves them out alone.
+  const auto leave_out = [this](const CallbackNames& names, auto* call, const char* call_name) {
+    if (call == nullptr) return;
+    for (const std::uint32_t id : names.ids(&is_noisy)) {
+      const CUptiResult result = call(id, 0);
+      if (result != CUPTI_SUCCESS) return failed(call_name, result);  // the rest would fail alike
+    }
+  };
+  for (const Kind& kind : kinds_) {
+    if (!kind.on) continue;
+    if (kind.kind == CUPTI_ACTIVITY_KIND_RUNTIME)
+      leave_out(runtime_names_, api_.cuptiActivityEnableRuntimeApi, "cuptiActivityEnableRuntimeApi");
+    if (kind.kind == CUPTI_ACTIVITY_KIND_DRIVER)
+      leave_out(driver_names_, api_.cuptiActivityEnableDriverApi, "cuptiActivityEnableDriverApi");
+  }
+}
+
+void Subscription::enable_callbacks(bool on) {
+  // One by one: a whole domain would call us for every query that the program makes.
+  const std::pair<CUpti_CallbackDomain, const std::vector<std::uint32_t>*> domains[] = {
+      {CUPTI_CB_DOMAIN_RUNTIME_API, &runtime_launches_}, {CUPTI_CB_DOMAIN_DRIVER_API, &driver_launches_}};
+  for (const auto& [domain, ids] : domains) {
+    for (const std::uint32_t id : *ids) {
+      const CUptiResult result = api_.cuptiEnableCallback(on ? 1 : 0, subscriber_, domain, id);
+      if (result == CUPTI_SUCCESS) continue;
+      failed(domain == CUPTI_CB_DOMAIN_RUNTIME_API ? "cuptiEnableCallback(RUNTIME_API)"
+                                                   : "cuptiEnableCallback(DRIVER_API)",
+             result);
+      break;
+    }
+  }
+}
+
+void Subscription::flush(std::uint32_t flag) {
+  if (!usable()) return;
+  sample_clock();
+  const CUptiResult result = api_.cuptiActivityFlushAll(flag);
+  if (result != CUPTI_SUCCESS) failed("cuptiActivityFlushAll", result);
+  if (!usable()) return;
+  std::size_t dropped = 0;
+  if (api_.cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped) != CUPTI_SUCCESS) dropped = 0;
+  const std::lock_guard lock(facts_mutex_);
+  facts_.dropped += dropped;
+  ++facts_.flushes;
+}
+
+void Subscription::finish(bool disable, std::chrono::steady_clock::time_point patience) {
+  // First off, then the flush: else a program that goes on launching keeps its buffers full.
+  if (disable) (void)enable_work(false);
+  flush(0);
+  const BufferPool* const pool = callback_state().pool.load(std::memory_order_acquire);
+  const auto work_is_running = [&] { return pool != nullptr && pool->outstanding() > 0 && usable(); };
+  while (work_is_running() && std::chrono::steady_clock::now() < patience) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    flush(0);
+  }
+  // What still runs comes without times, is counted, and does not come again.
+  if (work_is_running()) flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+}
+
+void Subscription::close() {
+  if (subscriber_ == nullptr) return;
+  if (usable()) {
+    (void)enable_work(false);
+    if (registered_) (void)api_.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    const CUptiResult result = api_.cuptiUnsubscribe(subscriber_);
+    if (result != CUPTI_SUCCESS) failed("cuptiUnsubscribe", result);
+  }
+  subscriber_ = nullptr;
+  registered_ = false;
+}
+
+// ---- facts
+// ------------------------------------------------------------------------------------------------------------
+
+bool Subscription::usable() const noexcept {
+  return subscriber_ != nullptr && !callback_state().fatal.load(std::memory_order_acquire);
+}
+
+void Subscription::sample_clock() {
+  CUptiResult result = CUPTI_SUCCESS;
+  const std::optional<ClockPair> pair = take_clock_pair(api_, realtime_, result);
+  if (result != CUPTI_SUCCESS) failed("cuptiGetTimestamp", result);
+  if (!pair) return;
+  const std::lock_guard lock(facts_mutex_);
+  facts_.clock_pairs.push_back(*pair);
+}
+
+void Subscription::note(std::string text) {
+  const std::lock_guard lock(facts_mutex_);
+  if (std::find(facts_.notes.begin(), facts_.notes.end(), text) == facts_.notes.end())
+    facts_.notes.push_back(std::move(text));
+}
+
+void Subscription::failed(std::string_view call, CUptiResult result) {
+  note(describe_failure(call, result));
+  const std::lock_guard lock(facts_mutex_);
+  ++facts_.errors;
+}
+
+CallFacts Subscription::take_facts() {
+  const std::lock_guard lock(facts_mutex_);
+  return std::exchange(facts_, CallFacts());
+}
+
+std::string Subscription::kinds_text() const {
+  std::string text;
+  for (const Kind& kind : kinds_) {
+    if (!kind.on) continue;
+    if (!text.empty()) text += ' ';
+    text += kind.name;
+  }
+  return text;
+}
+
+}  // namespace rangefinder::source::cupti

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+#include "summary/live_summary.hpp"
+
+#include "format/chunk.hpp"
+#include "session/session_core.hpp"
+#include "session/session_impl.hpp"
+
+namespace rangefinder::summary {
+namespace {
+
+using format::ChunkKind;
+
+// Launches that have brought nothing for so long bring nothing at all (a copy of no bytes, a call that failed).
+constexpr std::int64_t kSettleNs = 60'000'000'000;
+
+std::vector<clock::ClockPoint> first_point(session::SessionCore& core) { return {core.clock().sample()}; }
+
+}  // namespace
+
+LiveSummary::LiveSummary(session::SessionCore& core)
+    : core_(core), clock_points_(first_point(core)), clock_(clock_points_, core.clock().ticks_per_second()), projector_(*this) {}
+
+void LiveSummary::refresh_clock() {
+  clock_points_.push_back(core_.clock().sample());
+  clock_ = clock::ClockTable(clock_points_, core_.clock().ticks_per_second());
+}
+
+Summary LiveSummary::update() {
+  (void)core_.flush();
+  refresh_clock();
+  (void)core_.writer().with_output([&](session::ChunkOutput& output) {
+    return output.read_since(cursor_, [&](const format::ChunkHeader& header, base::ByteView payload) { take(header, payload); });
+  });
+  const std::int64_t now = clock_.monotonic_of_ticks(core_.clock().ticks());
+  projector_.settle(now - kSettleNs);
+  Summary summary;
+  summary.rows = totals_.rows();
+  summary.steps = steps_;
+  summary.step_ns = step_ns_;
+  summary.gpu_total_ns = projector_.account().total.gpu_sum_ns;
+  summary.gpu_owned_ns = projector_.account().owned.gpu_sum_ns;
+  summary.pending_launches = projector_.pending_launches();
+  summary.health = core_.health();
+  summary.device = core_.device();
+  return summary;
+}
+
+void LiveSummary::take(const format::ChunkHeader& header, base::ByteView payload) {
+  switch (static_cast<ChunkKind>(header.kind)) {
+    case ChunkKind::kHostEvents: {
+      const Result<format::HostEvents> events = format::unpack_host_events(payload, header, columns_);
+      if (events.ok()) assembler_.feed(*events);
+      return;
+    }
+    case ChunkKind::kKernels: return take_activities<format::KernelRow>(header, payload);
+    case ChunkKind::kMemcpys: return take_activities<format::MemcpyRow>(header, payload);
+    case ChunkKind::kMemsets: return take_activities<format::MemsetRow>(header, payload);
+    default: return;
+  }
+}
+
+template <typename Row>
+void LiveSummary::take_activities(const format::ChunkHeader& header, base::ByteView payload) {
+  const Result<std::vector<Row>> rows = format::unpack_rows<Row>(payload, header.rows, columns_);
+  if (!rows.ok()) return;
+  for (const Row& row : *rows) {
+    projection::StreamingActivity activity;
+    activity.correlation = row.correlation;
+    activity.place.device = row.device;
+    activity.place.stream = (std::uint64_t{row.context} << 32) | row.stream;
+    activity.begin_ns = device_time(row.begin_ns);
+    activity.end_ns = activity.begin_ns + (row.end_ns - row.begin_ns);
+    if constexpr (requires { row.bytes; }) activity.bytes = row.bytes;
+    projector_.activity(activity);
+  }
+}
+
+std::uint64_t LiveSummary::annotation_of(std::uint64_t key) const noexcept {
+  const auto found = operator_owner_.find(key);
+  return found == operator_owner_.end() ? key : found->second;
+}
+
+void LiveSummary::on_begin(const timeline::AssembledRange& range) {
+  constexpr std::uint32_t kOperators = 1;
+  if (range.category == kOperators) {
+    operator_owner_[range.key] = annotation_of(range.parent);
+    return;
+  }
+  const std::uint64_t parent = annotation_of(range.parent);
+  totals_.begin(range.key, parent, range.name);
+  projection::StreamingRange begun;
+  begun.key = range.key;
+  begun.parent = parent;
+  begun.begin_ns = host_time(range.begin_ticks);
+  begun.thread = range.thread;
+  begun.start_end = range.start_end;
+  projector_.begin_range(begun);
+}
+
+void LiveSummary::on_range(const timeline::AssembledRange& range) {
+  if (operator_owner_.erase(range.key) != 0) return;
+  projection::StreamingRange ended;
+  ended.key = range.key;
+  ended.parent = annotation_of(range.parent);
+  ended.begin_ns = host_time(range.begin_ticks);
+  ended.end_ns = host_time(range.end_ticks);
+  ended.thread = range.thread;
+  ended.start_end = range.start_end;
+  ended.ended_elsewhere = range.ended_elsewhere;
+  projector_.end_range(ended);
+}
+
+void LiveSummary::on_launch(const timeline::AssembledLaunch& launch) {
+  projection::StreamingLaunch note;
+  note.correlation = launch.correlation;
+  note.time_ns = host_time(launch.ticks);
+  note.thread = launch.thread;
+  note.range = annotation_of(launch.range);
+  note.scoped = annotation_of(launch.scoped);
+  projector_.launch(note);
+}
+
+void LiveSummary::on_step(std::uint32_t, std::uint64_t ticks, std::uint32_t number) {
+  if (last_step_.known && number == last_step_.number + 1) {
+    ++steps_;
+    step_ns_ += host_time(ticks) - host_time(last_step_.ticks);
+  }
+  last_step_ = {number, ticks, true};
+}
+
+void LiveSummary::on_projected(const projection::ProjectedRange& projected) {
+  if (SummaryRow* row = totals_.row(projected.range.key); row != nullptr && !projected.never_ended) {
+    row->count += 1;
+    row->host_ns += projected.range.end_ns - projected.range.begin_ns;
+    const auto& figures = projected.inclusive.figures;
+    row->gpu_ops += figures.gpu_ops;
+    row->gpu_sum_ns += figures.gpu_sum_ns;
+    row->gpu_busy_ns += figures.gpu_busy_ns;
+    if (figures.gpu_ops != 0) row->gpu_span_ns += figures.gpu_span_ns();
+  }
+  totals_.forget(projected.range.key);
+}
+
+}  // namespace rangefinder::summary
+
+namespace rangefinder {
+
+Summary Session::summary() noexcept try {
+  if (impl_ == nullptr || impl_->core == nullptr) return {};
+  const std::lock_guard lock(impl_->summary_mutex);
+  if (impl_->summary == nullptr) {
+    if (!impl_->core->running()) return {};
+    impl_->summary = std::make_shared<summary::LiveSummary>(*impl_->core);
+  }
+  return impl_->summary->update();
+} catch (...) {  // no memory
+  return {};
+}
+
+}  // namespace rangefinder

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "format/columns.hpp"
+#include "projection/streaming.hpp"
+#include "session/chunk_output.hpp"
+#include "summary/path_totals.hpp"
+#include "timeline/host_assembler.hpp"
+
+#include <rangefinder/session.hpp>
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace rangefinder::session {
+class SessionCore;
+}
+
+namespace rangefinder::summary {
+
+/// Follows one session's output. Memory: open ranges, launches without activities, and a row a path.
+class LiveSummary final : public timeline::AssemblySink, public projection::ProjectionSink {
+ public:
+  explicit LiveSummary(session::SessionCore& core);
+
+  /// Flushes the session, takes in what came since the last call, and gives the totals.
+  Summary update();
+
+  void on_begin(const timeline::AssembledRange& range) override;
+  void on_range(const timeline::AssembledRange& range) override;
+  void on_launch(const timeline::AssembledLaunch& launch) override;
+  void on_step(std::uint32_t thread, std::uint64_t ticks, std::uint32_t number) override;
+  void on_projected(const projection::ProjectedRange& range) override;
+
+ private:
+  void take(const format::ChunkHeader& header, base::ByteView payload);
+  template <typename Row>
+  void take_activities(const format::ChunkHeader& header, base::ByteView payload);
+  std::int64_t host_time(std::uint64_t ticks) const noexcept { return clock_.monotonic_of_ticks(ticks); }
+  std::int64_t device_time(std::int64_t ns) const noexcept { return clock_.monotonic_of_realtime(ns); }
+  std::uint64_t annotation_of(std::uint64_t key) const noexcept;
+  void refresh_clock();
+
+  session::SessionCore& core_;
+  session::OutputCursor cursor_;
+  format::ColumnReader columns_;
+  std::vector<clock::ClockPoint> clock_points_;
+  clock::ClockTable clock_;
+  timeline::HostAssembler assembler_{*this};
+  projection::StreamingProjector projector_;
+  PathTotals totals_;
+  std::unordered_map<std::uint64_t, std::uint64_t> operator_owner_;  // open operator -> the annotation around it
+  struct Step {
+    std::uint32_t number = 0;
+    std::uint64_t ticks = 0;
+    bool known = false;
+  } last_step_;
+  std::uint64_t steps_ = 0;
+  std::int64_t step_ns_ = 0;
+};
+
+}  // namespace rangefinder::summary

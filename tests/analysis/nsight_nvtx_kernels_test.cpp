@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/nsight_nvtx_kernels.hpp"
+
+#include "analysis/slow_nsight.hpp"
+#include "support/catch.hpp"
+#include "support/timeline_builder.hpp"
+
+#include <algorithm>
+
+using namespace rangefinder;
+using namespace rangefinder::analysis::nsight;
+using rangefinder::testing::TimelineBuilder;
+
+TEST_CASE("a kernel counts for every range around its launch, and once an instance", "[analysis]") {
+  const Timeline timeline = TimelineBuilder()
+                                .range("step", 0, 100)
+                                .range("layer", 10, 20)
+                                .launch_call("l", 11, 12)
+                                .kernel(30, 40, "k")
+                                .launch_call("l", 13, 14)
+                                .kernel(40, 45, "k")
+                                .range("layer", 50, 60)
+                                .launch_call("l", 51, 52)
+                                .kernel(70, 71, "k")
+                                .build();
+  Labels labels(timeline);
+  const auto rows = kernels_in_ranges(timeline, KernelName::kFull, labels);
+  REQUIRE(rows);
+  REQUIRE(rows->size() == 2);
+  CHECK(labels.text((*rows)[0].name) == "layer");
+  CHECK((*rows)[0].instances == 2);
+  CHECK((*rows)[0].duration.count == 3);
+  CHECK((*rows)[1].instances == 1);
+  CHECK((*rows)[1].duration.total_saturated() == 16);
+}
+
+TEST_CASE("kernels outside ranges are listed by thread, those without a launch first", "[analysis]") {
+  const Timeline timeline = TimelineBuilder()
+                                .on_thread(2)
+                                .launch_call("l", 1, 2)
+                                .kernel(3, 4, "b")
+                                .on_thread(1)
+                                .launch_call("l", 1, 2)
+                                .kernel(3, 4, "a")
+                                .without_launch(99)
+                                .kernel(5, 6, "c")
+                                .build();
+  Labels labels(timeline);
+  const auto rows = kernels_in_ranges(timeline, KernelName::kFull, labels);
+  REQUIRE(rows);
+  std::string order;
+  for (const NvtxKernelRow& row : *rows) order += std::string(labels.text(row.kernel)) + (row.thread == kNone ? "? " : " ");
+  CHECK(order == "c? a b ");
+  CHECK((*rows)[0].instances == 0);
+}
+
+TEST_CASE("kernels in ranges equal a loop over every pair", "[analysis][property]") {
+  const std::uint64_t seed = GENERATE(range(1, 9));
+  CAPTURE(seed);
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 250; ++round) {
+    const Timeline timeline = rangefinder::testing::random_nsight_timeline(random);
+    auto expected = rangefinder::testing::slow_kernels_in_ranges(timeline);
+    Labels labels(timeline);
+    const auto rows = kernels_in_ranges(timeline, KernelName::kFull, labels);
+    REQUIRE(rows);
+    CHECK(rows->size() == expected.size());
+    for (const NvtxKernelRow& row : *rows) {
+      const rangefinder::testing::SlowKernelKey key{
+          row.in_range ? std::string(labels.text(row.name)) : "",
+          row.in_range ? (row.style == RangeStyle::kScoped ? "PushPop" : "StartEnd") : "", row.thread,
+          std::string(labels.text(row.kernel))};
+      REQUIRE(expected.count(key) == 1);
+      rangefinder::testing::SlowKernelGroup& group = expected.at(key);
+      CHECK(row.instances == group.ranges.size());
+      const Spread spread = spread_of(group.durations);
+      CHECK(row.duration.count == spread.count);
+      CHECK((row.duration.total == spread.total));
+      CHECK((row.duration.median_twice == spread.median_twice));
+      CHECK(row.duration.max == spread.max);
+    }
+  }
+}
+
+TEST_CASE("ranges nested without end are refused, not counted for hours", "[analysis]") {
+  TimelineBuilder builder;
+  constexpr std::int64_t kDepth = 50'000;
+  for (std::int64_t i = 0; i < kDepth; ++i)
+    builder.range("r" + std::to_string(i), i, 10 * kDepth - i).launch_call("l", i, i).kernel(i, i + 1);
+  const Timeline timeline = builder.build();
+  Labels labels(timeline);
+  const auto rows = kernels_in_ranges(timeline, KernelName::kFull, labels);
+  REQUIRE_FALSE(rows);
+  CHECK(rows.error().code() == ErrorCode::kUnsupported);
+}

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""check_docs.py SOURCE_TREE: links lead somewhere, all pages can be reached, lists of keys and options are complete."""
+import pathlib
+import re
+import sys
+
+LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
+CODE = re.compile(r"```.*?```|`[^`\n]*`", re.S)
+
+
+def pages(root):
+    return sorted([*root.glob("*.md"), *(root / "docs").rglob("*.md")])
+
+
+def dead_links(root):
+    """Links to files that are not there, and pages of docs/ that no other page links to."""
+    reached = set()
+    for page in pages(root):
+        for link in LINK.findall(CODE.sub("", page.read_text())):
+            if re.match(r"[a-z]+:", link) or link.startswith("#"):
+                continue
+            target = (page.parent / link.split("#")[0]).resolve()
+            reached.add(target)
+            if not target.exists():
+                yield f"{page.relative_to(root)}: {link} is not there"
+    for page in (root / "docs").rglob("*.md"):
+        if page.resolve() not in reached:
+            yield f"{page.relative_to(root)}: no page leads here"
+
+
+def differences(what, code, text):
+    """Two lists that must be the same, in the same order."""
+    if not code:
+        yield f"{what}: none found in the code; has it moved?"
+    for name in [name for name in code if name not in text]:
+        yield f"{what}: {name} is not in the documentation"
+    for name in [name for name in text if name not in code]:
+        yield f"{what}: {name} is documented and not in the code"
+    if sorted(code) == sorted(text) and code != text:
+        yield f"{what}: documented in another order than in the code"
+
+
+def first_column(page, heading):
+    """Names in backquotes in the first column of the table with that first heading."""
+    table = page.read_text().split(f"| {heading} |", 1)[1].split("\n\n")[0]
+    return [name for row in table.splitlines()[2:] for name in re.findall(r"`([^`]+)`", row.split("|")[1])]
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]).resolve()
+    problems = list(dead_links(root))
+
+    keys = re.findall(r'^    \{"(\w+)",', (root / "lib/session/options.cpp").read_text(), re.M)
+    documented = [key for key in first_column(root / "docs/reference/configuration.md", "key") if key != "meta.NAME"]
+    problems += differences("keys of RANGEFINDER_CONFIG", keys, documented)
+
+    cmake = re.findall(r"^(?:option|set)\((RANGEFINDER_\w+) .*", (root / "CMakeLists.txt").read_text(), re.M)
+    options = first_column(root / "docs/how-to/install.md", "option")
+    options = [name if name.startswith("RANGEFINDER") else "RANGEFINDER_BUILD" + name for name in options]
+    problems += differences("build options", sorted(cmake), sorted(options))
+
+    for problem in problems:
+        print(problem)
+    print(f"{len(pages(root))} pages, {len(keys)} keys, {len(cmake)} options, {len(problems)} problems")
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()

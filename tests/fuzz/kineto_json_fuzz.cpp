@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+//
+// Any bytes as a torch.profiler trace: an error or tables that hold together, never a crash, hang or huge allocation.
+#include "importer/kineto/event.hpp"
+#include "importer/kineto/kineto_importer.hpp"
+#include "importer/kineto/scan.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace rangefinder;
+
+namespace {
+
+// Prints the condition, so that a finding can be read without a debugger.
+#define HOLDS(condition)                                                   \
+  do {                                                                     \
+    if (!(condition)) {                                                    \
+      std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+      std::abort();                                                        \
+    }                                                                      \
+  } while (false)
+
+void check_ranges(const Timeline& timeline) {
+  const RangeTable& ranges = timeline.ranges;
+  for (const std::size_t size :
+       {ranges.domain.size(), ranges.category.size(), ranges.kind.size(), ranges.style.size(), ranges.flags.size(),
+        ranges.thread.size(), ranges.end_thread.size(), ranges.begin_ns.size(), ranges.end_ns.size(),
+        ranges.source_row.size(), ranges.external_id.size()})
+    HOLDS(size == ranges.size());
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    HOLDS(ranges.begin_ns[i] <= ranges.end_ns[i]);
+    HOLDS(ranges.begin_ns[i] >= timeline.begin_ns && ranges.end_ns[i] <= timeline.end_ns);
+    HOLDS(ranges.thread[i] < timeline.threads.size());
+    HOLDS(static_cast<std::uint32_t>(ranges.name[i]) < timeline.string_count());
+    HOLDS(static_cast<std::uint32_t>(ranges.category[i]) < timeline.string_count());
+  }
+}
+
+void check_calls(const Timeline& timeline) {
+  const CallTable& calls = timeline.calls;
+  for (const std::size_t size : {calls.domain.size(), calls.thread.size(), calls.begin_ns.size(), calls.end_ns.size(),
+                                 calls.correlation.size(), calls.result.size(), calls.external_id.size(),
+                                 calls.source_row.size()})
+    HOLDS(size == calls.size());
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    HOLDS(calls.begin_ns[i] <= calls.end_ns[i]);
+    HOLDS(calls.thread[i] < timeline.threads.size());
+  }
+}
+
+void check_activities(const Timeline& timeline) {
+  const ActivityTable& activities = timeline.activities;
+  const LaunchTable& launches = timeline.launches;
+  HOLDS(std::is_sorted(launches.time_ns.begin(), launches.time_ns.end()));
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    HOLDS(launches.call[i] < timeline.calls.size());
+    HOLDS(launches.process[i] < timeline.processes.size());
+  }
+  for (const std::size_t size :
+       {activities.kind.size(), activities.stream.size(), activities.begin_ns.size(), activities.end_ns.size(),
+        activities.correlation.size(), activities.launch.size(), activities.bytes.size(), activities.detail.size(),
+        activities.graph_node.size(), activities.graph.size(), activities.external_id.size(),
+        activities.source_row.size()})
+    HOLDS(size == activities.size());
+  for (std::size_t i = 0; i < activities.size(); ++i) {
+    HOLDS(activities.begin_ns[i] <= activities.end_ns[i]);
+    HOLDS(activities.stream[i] < timeline.streams.size());
+    const bool launched = activities.launch[i] != kNone;
+    HOLDS(!launched || launches.correlation[activities.launch[i]] == activities.correlation[i]);
+    const std::size_t details = activities.kind[i] == ActivityKind::kKernel ? timeline.kernel_details.size()
+                                                                           : timeline.copy_details.size();
+    HOLDS(activities.detail[i] == kNone || activities.detail[i] < details);
+  }
+}
+
+void check(const Timeline& timeline) {
+  check_ranges(timeline);
+  check_calls(timeline);
+  check_activities(timeline);
+  for (const ThreadInfo& thread : timeline.threads) HOLDS(thread.process < timeline.processes.size());
+  for (const DeviceInfo& device : timeline.devices) HOLDS(device.process < timeline.processes.size());
+  for (const StreamInfo& stream : timeline.streams) HOLDS(stream.device < timeline.devices.size());
+  HOLDS(timeline.counters.number.size() == timeline.counters.size());
+  HOLDS(timeline.marks.time_ns.size() == timeline.marks.size());
+}
+
+/// The event reader alone, on a block of exactly the size that it may read; and once more with all that it has learnt
+/// from the first reading and from an event as torch writes it.
+void read_alone(const std::uint8_t* data, std::size_t size) {
+  if (size == 0 || data[0] != '{') return;
+  std::vector<char> text(data, data + size);
+  text.resize(size + kineto::kPadding, '\0');
+  text.shrink_to_fit();
+  kineto::Cursor first{text.data(), text.data() + size, ""};
+  kineto::Event event;
+  const kineto::Scan scan = kineto::EventReader().read(first, event);
+  HOLDS(first.at <= first.end);
+  HOLDS(scan != kineto::Scan::kMore || first.at == text.data());
+
+  static constexpr std::string_view kUsual =
+      "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 0, \"tid\": 7, \"ts\": 1, \"dur\": 1, \"args\": "
+      "{\"External id\": 1, \"correlation\": 2, \"grid\": [1, 1, 1]}}";
+  std::string usual(kUsual);
+  usual.append(kineto::kPadding, '\0');
+  kineto::EventReader experienced;
+  kineto::Event other;
+  kineto::Cursor cursor{usual.data(), usual.data() + kUsual.size(), ""};
+  HOLDS(experienced.read(cursor, other) == kineto::Scan::kOk);
+  for (int round = 0; round < 2; ++round) {
+    kineto::Cursor again{text.data(), text.data() + size, ""};
+    HOLDS(experienced.read(again, other) == scan);
+    HOLDS(again.at == first.at);
+    if (scan != kineto::Scan::kOk) continue;
+    HOLDS(other.json == event.json && other.members == event.members);
+    HOLDS(other.phase == event.phase && other.category.bytes == event.category.bytes);
+    HOLDS(other.name.bytes == event.name.bytes && other.arguments.present == event.arguments.present);
+    HOLDS(other.time.state == event.time.state && other.thread.form == event.thread.form);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const base::ByteView bytes(reinterpret_cast<const std::byte*>(data), size);
+  LoadOptions options;
+  options.keep_arguments = true;
+  options.max_unpacked_bytes = std::uint64_t{64} << 20;
+  kineto::ImportDetails details;
+  details.keep_gpu_annotations = true;
+  const Result<Timeline> timeline = kineto::import_kineto(bytes, "input", options, details);
+  if (timeline) {
+    check(*timeline);
+    HOLDS(kineto::looks_like_kineto(bytes));
+  } else {
+    HOLDS(timeline.error().message().find('\n') == std::string::npos);
+  }
+
+  // Strictly, what is whole is taken alike and what is not is refused.
+  options.strict = true;
+  const Result<Timeline> strict = kineto::import_kineto(bytes, "input", options, details);
+  HOLDS(strict.ok() == (timeline.ok() && timeline->health.damaged_chunks == 0));
+  if (strict) HOLDS(strict->ranges.begin_ns == timeline->ranges.begin_ns);
+
+  read_alone(data, size);
+  return 0;
+}

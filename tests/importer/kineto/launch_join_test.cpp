@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#include "importer/kineto/launch_join.hpp"
+
+#include "trace_text.hpp"
+
+#include <map>
+#include <random>
+
+using namespace rangefinder;
+
+namespace {
+
+void add_call(Timeline& timeline, std::uint64_t correlation, std::int64_t begin_ns, ThreadIndex thread = 0) {
+  CallTable& calls = timeline.calls;
+  calls.name.push_back(StringId::kEmpty);
+  calls.domain.push_back(CallDomain::kRuntime);
+  calls.thread.push_back(thread);
+  calls.begin_ns.push_back(begin_ns);
+  calls.end_ns.push_back(begin_ns + 1);
+  calls.correlation.push_back(correlation);
+}
+
+void add_activity(Timeline& timeline, std::uint64_t correlation) {
+  timeline.activities.name.push_back(StringId::kEmpty);
+  timeline.activities.correlation.push_back(correlation);
+  timeline.activities.launch.push_back(kNone);
+}
+
+Timeline with_threads() {
+  Timeline timeline;
+  timeline.processes.resize(2);
+  timeline.threads.resize(3);
+  timeline.threads[2].process = 1;
+  return timeline;
+}
+
+}  // namespace
+
+TEST_CASE("an activity's launch is the call with its correlation id", "[importer]") {
+  Timeline timeline = with_threads();
+  add_call(timeline, 8, 200, 2);
+  add_call(timeline, 7, 100, 1);
+  add_call(timeline, 9, 50);  // launched nothing
+  add_activity(timeline, 7);
+  add_activity(timeline, 8);
+  add_activity(timeline, 8);
+  kineto::join_launches(timeline);
+  REQUIRE(timeline.launches.size() == 2);
+  CHECK(timeline.launches.time_ns == std::vector<std::int64_t>{100, 200});
+  CHECK(timeline.launches.thread == std::vector<ThreadIndex>{1, 2});
+  CHECK(timeline.launches.process == std::vector<ProcessIndex>{0, 1});
+  CHECK(timeline.launches.call == std::vector<CallIndex>{1, 0});
+  CHECK(timeline.launches.source[0] == LaunchSource::kCall);
+  CHECK(timeline.launches.range[0] == kNone);
+  CHECK(timeline.activities.launch == std::vector<std::uint32_t>{0, 1, 1});
+}
+
+TEST_CASE("of two calls with one correlation id the earlier encloses the other", "[importer]") {
+  Timeline timeline = with_threads();
+  add_call(timeline, 7, 110);
+  add_call(timeline, 7, 100);
+  add_call(timeline, 7, 100, 1);
+  add_activity(timeline, 7);
+  kineto::join_launches(timeline);
+  REQUIRE(timeline.launches.size() == 1);
+  CHECK(timeline.launches.call[0] == 1);
+}
+
+TEST_CASE("correlation 0 and unknown ones launch nothing", "[importer]") {
+  Timeline timeline = with_threads();
+  add_call(timeline, 0, 100);
+  add_call(timeline, 5, 100);
+  add_activity(timeline, 0);
+  add_activity(timeline, 6);
+  kineto::join_launches(timeline);
+  CHECK(timeline.launches.size() == 0);
+  CHECK(timeline.activities.launch == std::vector<std::uint32_t>{kNone, kNone});
+}
+
+TEST_CASE("random joins agree with a map", "[importer][property]") {
+  const auto seed = std::random_device{}();
+  INFO("seed " << seed);
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 50; ++round) {
+    Timeline timeline = with_threads();
+    const std::uint64_t ids = 1 + random() % 300;
+    const std::uint64_t stride = random() | 1;
+    std::map<std::uint64_t, std::int64_t> earliest;
+    for (std::size_t i = random() % 500; i > 0; --i) {
+      const std::uint64_t correlation = random() % ids * stride;
+      const auto time = static_cast<std::int64_t>(random() % 1000);
+      add_call(timeline, correlation, time);
+      const auto [at, added] = earliest.try_emplace(correlation, time);
+      if (!added) at->second = std::min(at->second, time);
+    }
+    for (std::size_t i = random() % 500; i > 0; --i) add_activity(timeline, random() % ids * stride);
+    kineto::join_launches(timeline);
+    CHECK(std::is_sorted(timeline.launches.time_ns.begin(), timeline.launches.time_ns.end()));
+    for (std::size_t i = 0; i < timeline.activities.size(); ++i) {
+      const std::uint64_t correlation = timeline.activities.correlation[i];
+      const auto expected = earliest.find(correlation);
+      const std::uint32_t launch = timeline.activities.launch[i];
+      REQUIRE((launch != kNone) == (correlation != 0 && expected != earliest.end()));
+      if (launch == kNone) continue;
+      REQUIRE(timeline.launches.correlation[launch] == correlation);
+      REQUIRE(timeline.launches.time_ns[launch] == expected->second);
+    }
+  }
+}

@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Uses an installed rangefinder as a stranger would. One check a run; see CMakeLists.txt beside this file.
+
+    RANGEFINDER_UPDATE_GOLDEN=1 ctest --preset dev -R install.symbols     # after reading the difference
+writes exported_symbols.txt anew.
+"""
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
+NAMES_OF_OURS = re.compile(r"(?:(?:vtable|typeinfo(?: name)?|VTT) for )?rangefinder::|rf_")
+# Whatever else the library needs has to be thought about: it is loaded into other people's programs.
+MAY_NEED = re.compile(r"lib(stdc\+\+|m|gcc_s|c|dl|pthread|zstd|z|deflate|sqlite3|fmt)\.so\.|ld-linux")
+PRIVATE = re.compile(r"\b(fmt|zstd|sqlite|deflate|zlib|ZLIB|xxhash|Catch2|CLI11|Threads)::?\b|PkgConfig::")
+
+
+def fail(text):
+    sys.exit(f"FAILED: {text}")
+
+
+def skip(reason):
+    print(f"SKIPPED: {reason}")
+    sys.exit(0)
+
+
+def run(command, expect_failure=False, **options):
+    """Output of the command; fails with all of it when the exit status is not as expected."""
+    words = [str(word) for word in command]
+    result = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+    if (result.returncode != 0) != expect_failure:
+        fail(f"{' '.join(words)}\nexit status {result.returncode}\n{result.stdout}")
+    return result.stdout
+
+
+class Check:
+    def __init__(self, options):
+        self.options = options
+        self.work = pathlib.Path(options.work)
+        self.first_prefix = self.work / "installed"
+        self.root = self.work / "moved"
+        self.source = pathlib.Path(options.source)
+
+    # ---- where things are in the installed tree
+    def one(self, pattern):
+        found = sorted(self.root.glob(pattern))
+        if not found:
+            fail(f"nothing like {pattern} in {self.root}")
+        return found[0]
+
+    @property
+    def library(self):
+        return self.one("lib*/**/librangefinder.so").resolve()
+
+    def configure(self, folder, *settings, source=None, build_type="Release", **options):
+        shutil.rmtree(self.work / folder / "CMakeFiles", ignore_errors=True)
+        (self.work / folder / "CMakeCache.txt").unlink(missing_ok=True)
+        return run([self.options.cmake, "-S", source or self.source / "examples/consumer", "-B", self.work / folder,
+                    "-G", self.options.generator, f"-DCMAKE_CXX_COMPILER={self.options.compiler}",
+                    f"-DCMAKE_BUILD_TYPE={build_type}", *settings], **options)
+
+    def build_and_run(self, folder):
+        output = run([self.options.cmake, "--build", self.work / folder, "--target", "consumer"])
+        print(output.splitlines()[-1])
+        self.run_consumer(self.work / folder / "consumer")
+
+    def run_consumer(self, program, **environment):
+        capture = self.work / "consumer.rfcap"
+        output = run([program, capture], env={**os.environ, **environment})
+        print(output, end="")
+        if not re.match(r"6 ranges in \S+, nothing lost\n", output) or capture.stat().st_size < 200:
+            fail("the consumer did not record what it should")
+
+    def need_recording(self):
+        if self.options.recording not in ("ON", "1", "TRUE"):
+            skip("built without the recording half, which the consumer uses")
+
+    # ---- the checks
+    def prefix(self):
+        for folder in (self.first_prefix, self.root):
+            shutil.rmtree(folder, ignore_errors=True)
+        run([self.options.cmake, "--install", self.options.build, "--prefix", self.first_prefix])
+        self.first_prefix.rename(self.root)  # whatever remembers where it was installed breaks from here on
+        for pattern in ("include/rangefinder/range.hpp", "include/rangefinder/version.hpp",
+                        "lib*/**/librangefinder.so.*", "lib*/**/rangefinderConfig.cmake", "lib*/**/rangefinder.pc",
+                        "share/doc/*/LICENSE"):
+            print(self.one(pattern).relative_to(self.root))
+        if (self.root / "bin").exists():
+            version = run([self.one("bin/rangefinder"), "--version"])
+            if not re.match(r"rangefinder \d+\.\d+\.\d+\n$", version):
+                fail(f"the installed command says of its version: {version}")
+            for page in ("man/man1/rangefinder.1", "bash-completion/completions/rangefinder",
+                         "zsh/site-functions/_rangefinder", "fish/vendor_completions.d/rangefinder.fish"):
+                if self.one("share/" + page).stat().st_size < 100:
+                    fail(f"{page} is all but empty")
+        for unwanted in ("**/catch.hpp", "**/lib/base", "**/*.rfcap"):
+            if list(self.root.glob(unwanted)):
+                fail(f"{unwanted} was installed")
+
+    def relocation(self):
+        texts = [file for file in self.root.rglob("*") if file.suffix in (".cmake", ".pc", ".hpp", ".h")]
+        for file in texts:
+            content = file.read_text()
+            for path in (str(self.source) + "/", str(self.options.build), str(self.first_prefix), str(self.root)):
+                if path in content:
+                    fail(f"{file.relative_to(self.root)} names {path}")
+            leaked = PRIVATE.search(content) if file.suffix in (".cmake", ".pc") else None
+            if leaked:
+                fail(f"{file.relative_to(self.root)} names {leaked[0]}, which is private to the library")
+        print(f"{len(texts)} files know neither where they were built nor what the library is built on")
+        if len(texts) < 10:
+            fail("that is too few to be true")
+
+    def components(self):
+        built = ["core"] + ["cli"] * (self.root / "bin").exists() + ["torch"] * (self.options.torch == "1")
+        found = self.work / "components"
+        found.mkdir(exist_ok=True)
+
+        def ask(request, **options):
+            (found / "CMakeLists.txt").write_text(
+                "cmake_minimum_required(VERSION 3.25)\nproject(ask LANGUAGES CXX)\n"
+                f"find_package(rangefinder {request})\n"
+                'message(STATUS "found=${rangefinder_FOUND} core=${rangefinder_core_FOUND}")\n')
+            return self.configure("components/build", f"-DCMAKE_PREFIX_PATH={self.root}", source=found, **options)
+
+        for component in built:
+            if "found=1 core=TRUE" not in ask(f"0.1 REQUIRED COMPONENTS {component}"):
+                fail(f"component {component} was not found")
+        message = " ".join(ask("REQUIRED COMPONENTS core sparkles", expect_failure=True).split())
+        if "component 'sparkles' is not in this installation of rangefinder, which has: core" not in message:
+            fail(f"an unknown component gives no clear message:\n{message}")
+        if "found=1 core=TRUE" not in ask("OPTIONAL_COMPONENTS sparkles"):
+            fail("an optional component that is not there makes the package unusable")
+        ask("99 REQUIRED", expect_failure=True)
+        print(f"components: {', '.join(built)}; unknown ones and other versions are refused")
+
+    def headers(self):
+        """Each header alone, as C++17, with every compiler at hand and all warnings."""
+        include = self.one("include")
+        headers = sorted(file.relative_to(include) for file in include.rglob("*.hpp"))
+        if len(headers) < 8:
+            fail(f"only {len(headers)} headers in {include}")
+        compilers = [self.options.compiler] + [found for found in [shutil.which("clang++")] if found]
+        for compiler in compilers:
+            for header in headers:
+                run([compiler, "-std=c++17", *STRICT, f"-I{include}", "-fsyntax-only", "-x", "c++", "-"],
+                    input=f"#include <{header}>\n#include <{header}>\nint main() {{}}\n")
+        print(f"{len(headers)} headers stand alone with {' and '.join(compilers)}")
+
+    def find_package(self):
+        self.need_recording()
+        self.configure("find_package", f"-DCMAKE_PREFIX_PATH={self.root}", f"-DCMAKE_CXX_FLAGS={' '.join(STRICT)}")
+        self.build_and_run("find_package")
+
+    def add_subdirectory(self):
+        # As the library was built already, so that a compiler cache has most of it.
+        self.configure("add_subdirectory", f"-DRANGEFINDER_SOURCE={self.source}", "-DRANGEFINDER_TORCH=OFF",
+                       "-DCMAKE_COMPILE_WARNING_AS_ERROR=ON", f"-DCMAKE_CXX_COMPILER_LAUNCHER={self.options.launcher}",
+                       build_type=self.options.build_type)
+        self.build_and_run("add_subdirectory")
+
+    def pkg_config(self):
+        self.need_recording()
+        if not shutil.which("pkg-config"):
+            skip("no pkg-config")
+        environment = {**os.environ, "PKG_CONFIG_PATH": str(self.one("lib*/**/pkgconfig"))}
+        flags = run(["pkg-config", "--cflags", "--libs", "rangefinder"], env=environment).split()
+        print(*flags)
+        program = self.work / "pkg_config_consumer"
+        source = self.source / "examples/consumer/consumer.cpp"
+        run([self.options.compiler, "-std=c++17", *STRICT, source, "-o", program, *flags])
+        self.run_consumer(program, LD_LIBRARY_PATH=str(self.library.parent))
+
+    def readme(self):
+        """The first example in README.md is a whole program but for the code of its reader."""
+        self.need_recording()
+        example = re.search(r"```cpp\n(.*?)```", (self.source / "README.md").read_text(), re.S)
+        if not example:
+            fail("README.md shows no C++")
+        folder = self.work / "readme"
+        folder.mkdir(exist_ok=True)
+        (folder / "readme.cpp").write_text(example[1])
+        (folder / "yours.cpp").write_text("void forward() {}\nvoid backward() {}\n")
+        run([self.options.compiler, "-std=c++20", *STRICT, "readme.cpp", "yours.cpp", "-o", "readme",
+             f"-I{self.one('include')}", self.library, f"-Wl,-rpath,{self.library.parent}"], cwd=folder)
+        for capture in folder.glob("*.rfcap"):
+            capture.unlink()
+        run([folder / "readme"], cwd=folder)
+        captures = list(folder.glob("*.rfcap"))
+        if len(captures) != 1 or captures[0].stat().st_size < 200:
+            fail(f"the program of README.md left {captures}")
+        print(f"the program of README.md runs and leaves {captures[0].name}")
+
+    def symbols(self):
+        """What the library exports is a promise: only names of ours, and exactly those on the list."""
+        lines = run(["nm", "-D", "--defined-only", "--demangle", self.library]).splitlines()
+        exported = sorted({line.split(" ", 2)[2] for line in lines})
+        foreign = [name for name in exported if not NAMES_OF_OURS.match(name)]
+        if foreign:
+            fail("the library exports names that are not ours:\n  " + "\n  ".join(foreign))
+        file = self.source / "tests/install/exported_symbols.txt"
+        if os.environ.get("RANGEFINDER_UPDATE_GOLDEN") == "1" and self.options.recording == "ON":
+            file.write_text("\n".join(exported) + "\n")
+        promised = file.read_text().splitlines()
+        added = sorted(set(exported) - set(promised))
+        removed = sorted(set(promised) - set(exported)) if self.options.recording == "ON" else []
+        if added or removed:
+            fail("exported symbols differ from exported_symbols.txt (set RANGEFINDER_UPDATE_GOLDEN=1 to accept):\n" +
+                 "".join(f"  + {name}\n" for name in added) + "".join(f"  - {name}\n" for name in removed))
+        print(f"{len(exported)} exported names, all on the list")
+
+    def hardening(self):
+        optimised = self.options.build_type != "Debug"
+        for binary in self.binaries():
+            segments = run(["readelf", "--wide", "--program-headers", binary])
+            dynamic = run(["readelf", "--wide", "--dynamic", binary])
+            names = run(["readelf", "--wide", "--dyn-syms", binary])
+            shared = ".so" in binary.name
+            facts = {
+                "read-only relocations (RELRO)": "GNU_RELRO" in segments,
+                "bound when loaded (NOW)": re.search(r"\(FLAGS(_1)?\).*\b(BIND_)?NOW\b", dynamic),
+                "no executable stack": re.search(r"GNU_STACK .* RW +0x", segments),
+                "no segment both writable and executable": not re.search(r"LOAD .* RWE ", segments),
+                "no text relocations": "TEXTREL" not in dynamic,
+                "no search path of the build machine": not re.search(r"R(UN)?PATH.*\[(?!\$ORIGIN)", dynamic),
+                "stack protector": "__stack_chk_fail" in names,
+                "fortified calls": not optimised or re.search(r"__\w+_chk@", names.replace("__stack_chk_fail", "")),
+                "cannot be unloaded (NODELETE)": not shared or re.search(r"\(FLAGS_1\).*NODELETE", dynamic),
+                "soname": not shared or re.search(r"\(SONAME\).*\[librangefinder\w*\.so\.\d+\]", dynamic),
+                "position independent": re.search(r"Elf file type is DYN", segments),
+            }
+            for fact, holds in facts.items():
+                if not holds:
+                    fail(f"{binary.name}: {fact}: no\n{segments}\n{dynamic}")
+            print(f"{binary.name}: {', '.join(facts)}")
+
+    def binaries(self):
+        libraries = {file.resolve() for file in self.root.glob("lib*/**/librangefinder*.so")}
+        return sorted(libraries) + [file for file in self.root.glob("bin/*")]
+
+    def needed(self):
+        for binary in self.binaries():
+            names = re.findall(r"\(NEEDED\).*\[(.*)\]", run(["readelf", "--wide", "--dynamic", binary]))
+            allowed = r"librangefinder\.so|lib(torch|c10)" if "torch" in binary.name else r"librangefinder\.so"
+            unexpected = [name for name in names if not (MAY_NEED.match(name) or re.match(allowed, name))]
+            if not names or unexpected:
+                fail(f"{binary.name} needs {unexpected or 'nothing, which cannot be'}")
+            if "torch" not in binary.name and re.search(r"cuda|cupti|nvidia|torch|c10|nvperf", " ".join(names)):
+                fail(f"{binary.name} needs CUDA or LibTorch: {names}")
+            print(f"{binary.name} needs {' '.join(names)}")
+
+
+def main():
+    checks = [name for name, member in vars(Check).items()
+              if callable(member) and not name.startswith("_") and
+              name not in ("one", "configure", "build_and_run", "run_consumer", "need_recording", "binaries")]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("check", choices=checks)
+    for option in ("source", "build", "work", "cmake", "generator", "compiler", "launcher", "build-type", "recording",
+                   "torch"):
+        parser.add_argument("--" + option, required=True)
+    options = parser.parse_args()
+    getattr(Check(options), options.check)()
+
+
+if __name__ == "__main__":
+    main()

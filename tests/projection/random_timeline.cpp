@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+#include "projection/random_timeline.hpp"
+
+#include "support/timeline_builder.hpp"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+namespace rangefinder::testing {
+
+namespace {
+
+class Generator {
+ public:
+  Generator(std::mt19937_64& random, const RandomShape& shape) : random_(random), shape_(shape) {}
+
+  Timeline run() {
+    processes_ = pick(1, 2);
+    threads_ = pick(1, 3);
+    if (chance(2)) builder_.closed_ends();
+    for (int process = 1; process <= processes_; ++process) {
+      builder_.on_process(process);
+      for (int thread = 1; thread <= threads_; ++thread) {
+        builder_.on_thread(thread);
+        if (shape_.nested_only)
+          nest(0, shape_.length_ns, 0);
+        else
+          scatter();
+      }
+    }
+    for (int launches = pick(0, shape_.max_launches); launches > 0; --launches) add_launch();
+    if (shape_.windows) add_windows();
+    shuffle_activities();
+    if (chance(3)) builder_.clock_error(pick(0, 5));
+    return builder_.build();
+  }
+
+ private:
+  int pick(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
+  std::int64_t time(std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(random_);
+  }
+  bool chance(int one_in) { return pick(1, one_in) == 1; }
+
+  void adorn() {
+    if (!shape_.other_kinds) return;
+    if (chance(4)) builder_.of_kind(RangeKind::kOperator);
+    if (chance(12)) builder_.of_kind(RangeKind::kPythonFunction);
+    if (chance(12)) builder_.flagged(kOwnerless);
+    if (chance(30)) builder_.timeline().ranges.thread.back() = kNone;
+  }
+  void range(std::int64_t begin, std::int64_t end) {
+    builder_.range("r" + std::to_string(builder_.timeline().ranges.size()), begin, end);
+  }
+  void scatter() {
+    for (int count = pick(0, shape_.max_ranges); count > 0; --count) {
+      const std::int64_t begin = time(0, shape_.length_ns);
+      range(begin, chance(6) ? begin : time(begin, shape_.length_ns + 5));
+      adorn();
+      if (shape_.start_end && chance(4)) builder_.start_end();
+      if (shape_.start_end && chance(12)) builder_.ended_on(99);
+    }
+  }
+  void nest(std::int64_t begin, std::int64_t end, int depth) {
+    for (std::int64_t at = begin; at < end && depth < 5;) {
+      const std::int64_t from = time(at, end);
+      const std::int64_t to = time(from, end);
+      if (chance(3)) {
+        range(from, to);
+        adorn();
+        nest(from, to, depth + 1);
+      }
+      if (shape_.start_end && chance(6)) {
+        range(from, time(from, shape_.length_ns + 5));
+        builder_.start_end();
+      }
+      at = to + pick(0, 2);
+    }
+  }
+
+  void add_launch() {
+    const int process = pick(1, processes_);
+    builder_.on_process(process).on_thread(pick(1, threads_)).on_device(static_cast<std::uint32_t>(pick(0, 2)));
+    builder_.on_stream(pick(7, 9));
+    const std::int64_t at = time(0, shape_.length_ns + 10);
+    if (shape_.missing_launches && chance(6)) {
+      builder_.without_launch(static_cast<std::uint64_t>(pick(0, 30)));
+      add_activities(at);
+      return;
+    }
+    if (chance(5)) {
+      const std::int64_t begin = time(0, shape_.length_ns);
+      correlate(begin);
+      builder_.call("cudaStreamSynchronize", begin, shape_.length_ns);
+    }
+    correlate(at);
+    if (chance(2))
+      builder_.launch(at);
+    else
+      builder_.launch_call("cudaLaunchKernel", at, at + 1);
+    if (chance(25)) builder_.timeline().launches.source.back() = LaunchSource::kUnknown;
+    note(at);
+    add_activities(at);
+  }
+
+  // Ids grow with time, as CUPTI's do; where only one window is looked at, any will do.
+  void correlate(std::int64_t at) {
+    if (shape_.windows)
+      builder_.correlation(static_cast<std::uint64_t>(at / 2 + 5));
+    else if (chance(3))
+      builder_.correlation(static_cast<std::uint64_t>(pick(1, 40)));
+  }
+
+  void note(std::int64_t at) {
+    LaunchTable& launches = builder_.timeline().launches;
+    const RangeTable& ranges = builder_.timeline().ranges;
+    if (shape_.notes == RandomShape::Notes::kNone || ranges.size() == 0 || chance(4)) return;
+    if (shape_.notes == RandomShape::Notes::kAny) {
+      launches.range.back() = static_cast<RangeIndex>(pick(0, static_cast<int>(ranges.size())));
+      return;
+    }
+    // What a recorder would note: of the ranges that are open or end just now, the one begun last, or one it is nested
+    // in.
+    std::vector<RangeIndex> open;
+    for (RangeIndex row = 0; row < ranges.size(); ++row)
+      if (ranges.thread[row] == launches.thread.back() && ranges.begin_ns[row] <= at && at <= ranges.end_ns[row])
+        open.push_back(row);
+    if (!open.empty())
+      launches.range.back() =
+          open[open.size() - static_cast<std::size_t>(pick(1, std::min<int>(2, static_cast<int>(open.size()))))];
+  }
+
+  void add_activities(std::int64_t launched) {
+    for (int count = chance(6) ? pick(0, 4) : 1; count > 0; --count) {
+      if (count > 1 || chance(5)) builder_.on_stream(pick(7, 9));
+      std::int64_t begin = launched + pick(-2, 15);
+      if (shape_.in_stream_order) {
+        const auto key = std::pair(builder_.timeline().streams.size(), 0);
+        begin = std::max(begin, busy_until_[key]);
+      }
+      const std::int64_t end = begin + (chance(8) ? 0 : pick(0, 12));
+      if (shape_.in_stream_order) busy_until_[std::pair(builder_.timeline().streams.size(), 0)] = end;
+      if (chance(5))
+        builder_.memcpy(begin, end, static_cast<std::uint64_t>(pick(0, 1000)));
+      else
+        builder_.kernel(begin, end);
+      if (chance(40)) builder_.timeline().activities.end_ns.back() = begin - 3;
+    }
+  }
+
+  void add_windows() {
+    for (int count = pick(1, 4); count > 0; --count) {
+      const std::int64_t begin = time(0, shape_.length_ns);
+      builder_.window(begin, begin + pick(-2, 25));
+    }
+  }
+
+  void shuffle_activities() {
+    if (!chance(2)) return;
+    ActivityTable& table = builder_.timeline().activities;
+    std::vector<std::size_t> order(table.size());
+    for (std::size_t row = 0; row < order.size(); ++row) order[row] = row;
+    std::shuffle(order.begin(), order.end(), random_);
+    const auto apply = [&](auto& column) {
+      auto copy = column;
+      for (std::size_t row = 0; row < order.size(); ++row) column[row] = copy[order[row]];
+    };
+    apply(table.kind), apply(table.name), apply(table.stream), apply(table.begin_ns), apply(table.end_ns);
+    apply(table.correlation), apply(table.launch), apply(table.bytes), apply(table.detail), apply(table.external_id);
+  }
+
+  std::mt19937_64& random_;
+  const RandomShape& shape_;
+  TimelineBuilder builder_;
+  int processes_ = 1;
+  int threads_ = 1;
+  std::map<std::pair<std::size_t, int>, std::int64_t> busy_until_;
+};
+
+}  // namespace
+
+Timeline random_timeline(std::mt19937_64& random, const RandomShape& shape) { return Generator(random, shape).run(); }
+
+}  // namespace rangefinder::testing

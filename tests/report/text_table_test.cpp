@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include "report/text_table.hpp"
+
+#include "base/text.hpp"
+#include "support/catch.hpp"
+
+using namespace rangefinder;
+using namespace rangefinder::report;
+
+namespace {
+TextOptions plain(std::size_t width = 0) { return {false, false, width}; }
+
+std::size_t widest_line(const std::string& text) {
+  std::size_t widest = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    widest = std::max(widest, base::display_width(std::string_view(text).substr(at, end - at)));
+    at = end + 1;
+  }
+  return widest;
+}
+}  // namespace
+
+TEST_CASE("numbers stand right, texts left, times in readable units", "[report]") {
+  Table table({{"Time", "%", ColumnType::kDecimal, 1}, {"Total", "ns", ColumnType::kNanoseconds}, {"Name"}, {"Start", "ns", ColumnType::kTimestamp}});
+  table.number(694).number(31121662).text("gemm").number(10000);
+  table.number(1).null().null().number(1);
+  CHECK(to_text(table, plain()) ==
+        "Time (%)     Total  Name    Start (s)\n"
+        "--------  --------  ----  -----------\n"
+        "    69.4  31.12 ms  gemm  0.000010000\n"
+        "     0.1         -        0.000000001\n");
+}
+
+TEST_CASE("rules are lines where the terminal has them, headers bold where it has colour", "[report]") {
+  Table table({{"Name"}});
+  table.text("a");
+  CHECK(to_text(table, {true, true, 0}) == "\x1b[1mName\x1b[0m\n────\na\n");
+}
+
+TEST_CASE("lines fit the terminal as long as there are texts to shorten", "[report]") {
+  Table table({{"Count", "", ColumnType::kInteger}, {"Range"}, {"Kernel"}});
+  table.number(1).text(std::string(90, 'r')).text("void " + std::string(200, 'k') + "(int)");
+  table.number(22).text("short").text("x");
+  for (const std::size_t width : {40u, 60u, 100u, 200u}) {
+    CAPTURE(width);
+    CHECK(widest_line(to_text(table, {true, false, width})) == width);
+    CHECK(widest_line(to_text(table, plain(width))) == width);
+  }
+  // Two texts of twelve columns are the least.
+  CHECK(widest_line(to_text(table, plain(10))) == 5 + 2 + 12 + 2 + 12);
+}
+
+TEST_CASE("names cannot write to the terminal", "[report]") {
+  Table table({{"Name"}});
+  table.text("a\x1b]52;c;aGk=\x07\r\n\xE2\x80\xAE" "b\xFF");
+  const std::string text = to_text(table, plain());
+  CHECK(text == "Name\n" + std::string(text.find('\n', 5) - 5, '-') + "\na\\x1b]52;c;aGk=\\x07\\x0d\\x0a\\u{202e}b\\xff\n");
+}
+
+TEST_CASE("one long name does not widen every line", "[report]") {
+  Table table({{"Name"}, {"Count", "", ColumnType::kInteger}});
+  for (int row = 0; row < 100; ++row) table.text(row == 7 ? std::string(1 << 20, 'n') : "n").number(row);
+  CHECK(to_text(table, plain()).size() < 100'000);
+  Table last({{"Count", "", ColumnType::kInteger}, {"Name"}});
+  for (int row = 0; row < 100; ++row) last.number(row).text(row == 7 ? std::string(1 << 20, 'n') : "n");
+  const std::string text = to_text(last, plain());
+  CHECK(text.size() > 1 << 20);
+  CHECK(text.size() < (1 << 20) + 10'000);
+}
+
+TEST_CASE("a shortened text keeps head and tail, whole characters, and its width", "[report]") {
+  CHECK(shortened("abcdef", 6, true) == "abcdef");
+  CHECK(shortened("abcdefghij", 7, true) == "abcd…ij");
+  CHECK(shortened("abcdefghij", 7, false) == "abc...j");
+  CHECK(shortened("abcdefghij", 1, true) == ".");
+  CHECK(shortened("abcdefghij", 0, true).empty());
+  const std::string wide = "漢字漢字漢字漢字";
+  for (std::size_t width = 2; width < 16; ++width) {
+    CAPTURE(width);
+    const std::string cut = shortened(wide, width, true);
+    CHECK(base::display_width(cut) <= width);
+    CHECK(base::display_width(cut) + 2 >= width);
+    CHECK(base::printable(cut) == cut);
+  }
+}
+
+TEST_CASE("rows that were left out are told", "[report]") {
+  Table table({{"Name"}});
+  table.text("a").text("b").text("c");
+  table.select({0});
+  CHECK(to_text(table, plain()) == "Name\n----\na\n(2 more rows)\n");
+}

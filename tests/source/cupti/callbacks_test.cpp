@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+#include "source/cupti/callbacks.hpp"
+
+#include "buffer/thread_log.hpp"
+#include "cupti_fixture.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+namespace rangefinder::source::testing {
+namespace {
+
+std::vector<std::uint32_t> correlations(const std::vector<NotedLaunch>& launches) {
+  std::vector<std::uint32_t> ids;
+  for (const NotedLaunch& launch : launches) ids.push_back(launch.correlation);
+  return ids;
+}
+
+/// Runs `program` while launches are noted.
+template <typename Program>
+std::vector<NotedLaunch> noted(CuptiProcess& process, Program program) {
+  KeepingSink sink;
+  CuptiSource source = process.source();
+  REQUIRE(source.start(sink).working);
+  source.set_active(true);
+  program();
+  source.stop(soon());
+  return NotedLaunches::take();
+}
+
+}  // namespace
+
+TEST_CASE("every launch is noted once, by the thread that makes it, with its function", "[source]") {
+  CuptiProcess process;
+  std::uint32_t runtime = 0, driver = 0, copy = 0, threaded = 0, other_tid = 0;
+  const auto launches = noted(process, [&] {
+    const FakeKernel k = kernel("k");
+    runtime = fakecupti_launch("cudaLaunchKernel_v7000", &k);
+    driver = fakecupti_launch("cuLaunchKernelEx", &k);
+    const FakeCopy c;
+    copy = fakecupti_copy("cudaMemcpyAsync_v3020", &c);
+    fakecupti_call("cudaMalloc_v3020", 0);  // no launch
+    fakecupti_synchronize("cudaDeviceSynchronize_v3020", 1, 0xFFFFFFFFu);
+    std::thread([&] {
+      other_tid = NotedLaunches::tid_of_caller();
+      threaded = fakecupti_launch("cudaLaunchKernel_v7000", &k);
+    }).join();
+  });
+  REQUIRE(correlations(launches) == std::vector{runtime, driver, copy, threaded});
+  CHECK(launches[0].callback == CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000);
+  CHECK(launches[1].callback == (CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx | buffer::kDriverCallback));
+  CHECK(launches[2].callback == CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020);
+  CHECK(launches[0].tid == NotedLaunches::tid_of_caller());
+  CHECK(launches[3].tid == other_tid);
+}
+
+TEST_CASE("a runtime call that reaches the driver is noted at its outermost call, and under the inner id too",
+          "[source]") {
+  CuptiProcess process;
+  std::uint32_t outer = 0;
+  bool of_inner = GENERATE(true, false);
+  const auto launches = noted(process, [&] {
+    const FakeKernel k = kernel("k");
+    outer = fakecupti_launch_nested("cudaLaunchKernel_v7000", "cuLaunchKernel", of_inner, &k);
+  });
+  CHECK(correlations(launches) == std::vector{outer, outer + 1});
+}
+
+TEST_CASE("a nested call with the same id is noted once", "[source]") {
+  CuptiProcess process;
+  const auto launches = noted(process, [] {
+    CUpti_CallbackData data{};
+    data.correlationId = 500;
+    data.callbackSite = CUPTI_API_ENTER;
+    cupti::on_callback(nullptr, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, &data);
+    cupti::on_callback(nullptr, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &data);
+    data.callbackSite = CUPTI_API_EXIT;
+    cupti::on_callback(nullptr, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &data);
+    cupti::on_callback(nullptr, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, &data);
+    // And the next outermost call is one again, also after an exit too many.
+    cupti::on_callback(nullptr, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, &data);
+    data.correlationId = 501;
+    data.callbackSite = CUPTI_API_ENTER;
+    cupti::on_callback(nullptr, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, &data);
+  });
+  CHECK(correlations(launches) == std::vector{500u, 501u});
+}
+
+TEST_CASE("a call that was open when the noting changed does not hide later ones", "[source][fault]") {
+  CuptiProcess process;
+  KeepingSink sink;
+  CuptiSource source = process.source();
+  REQUIRE(source.start(sink).working);
+  CUpti_CallbackData data{};
+  data.correlationId = 7;
+  data.callbackSite = CUPTI_API_ENTER;
+  source.set_active(true);
+  cupti::on_callback(nullptr, CUPTI_CB_DOMAIN_RUNTIME_API, 211, &data);
+  source.set_active(false);  // its exit is never seen
+  source.set_active(true);
+  cupti::on_callback(nullptr, CUPTI_CB_DOMAIN_RUNTIME_API, 211, &data);
+  CHECK(correlations(NotedLaunches::take()) == std::vector{7u, 7u});
+  source.stop(soon());
+}
+
+TEST_CASE("nothing is noted before the recording is active, in a pause, or after it", "[source]") {
+  CuptiProcess process;
+  KeepingSink sink;
+  const FakeKernel k = kernel("k");
+  CuptiSource source = process.source();
+  REQUIRE(source.start(sink).working);
+  fakecupti_launch("cudaLaunchKernel_v7000", &k);
+  CHECK(NotedLaunches::take().empty());
+  source.set_active(true);
+  fakecupti_launch("cudaLaunchKernel_v7000", &k);
+  CHECK(NotedLaunches::take().size() == 1);
+  source.set_active(false);
+  fakecupti_launch("cudaLaunchKernel_v7000", &k);
+  CHECK(NotedLaunches::take().empty());
+  source.stop(soon());
+  fakecupti_launch("cudaLaunchKernel_v7000", &k);
+  CHECK(NotedLaunches::take().empty());
+}
+
+TEST_CASE("correlation ids are noted across their wrap", "[source]") {
+  CuptiProcess process;
+  fakecupti_set_next_correlation(0xFFFFFFFEu);
+  KeepingSink sink;
+  CuptiSource source = process.source();
+  REQUIRE(source.start(sink).working);
+  source.set_active(true);
+  const FakeKernel k = kernel("k");
+  for (int i = 0; i < 4; ++i) fakecupti_launch("cudaLaunchKernel_v7000", &k);
+  fakecupti_synchronize("cudaStreamSynchronize_v3020", 1, 7);
+  source.stop(soon());
+  CHECK(correlations(NotedLaunches::take()) == std::vector{0xFFFFFFFEu, 0xFFFFFFFFu, 0u, 1u});
+  CHECK(sink.kernels.size() == 4);
+  CHECK(static_cast<std::uint32_t>(callback_state().newest_correlation) == 1);
+}
+
+TEST_CASE("launches by many threads are all noted, and their API records agree", "[source]") {
+  CuptiProcess process;
+  KeepingSink sink;
+  process.options.memory_bytes = 16 << 20;
+  CuptiSource source = process.source();
+  REQUIRE(source.start(sink).working);
+  source.set_active(true);
+  std::atomic<bool> done{false};
+  std::thread flusher([&] {
+    while (!done) source.flush(soon());
+  });
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([] {
+      const FakeKernel k = kernel("k", 0);
+      for (int i = 0; i < 500; ++i) fakecupti_launch(i % 2 == 0 ? "cudaLaunchKernel_v7000" : "cuLaunchKernel", &k);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  done = true;
+  flusher.join();
+  fakecupti_synchronize("cudaDeviceSynchronize_v3020", 1, 0xFFFFFFFFu);
+  source.stop(soon());
+  const auto launches = NotedLaunches::take();
+  REQUIRE(launches.size() == 4000);
+  CHECK(sink.kernels.size() == 4000);
+  std::map<std::uint32_t, std::uint32_t> tids;
+  for (const format::ApiRow& row : sink.apis) tids[row.correlation] = row.tid;
+  for (const NotedLaunch& launch : launches) REQUIRE(tids.at(launch.correlation) == launch.tid);
+  CHECK(sink.counts().empty());
+}
+
+TEST_CASE("a launch whose API record names another thread is counted", "[source][fault]") {
+  CuptiProcess process;
+  KeepingSink sink;
+  CuptiSource source = process.source();
+  REQUIRE(source.start(sink).working);
+  source.set_active(true);
+  const FakeKernel k = kernel("k");
+  const std::uint32_t correlation = fakecupti_launch("cudaLaunchKernel_v7000", &k);
+  CUpti_ActivityAPI wrong{};
+  wrong.kind = CUPTI_ACTIVITY_KIND_RUNTIME;
+  wrong.cbid = CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000;
+  wrong.start = wrong.end = fakecupti_now();
+  wrong.correlationId = correlation;
+  wrong.threadId = NotedLaunches::tid_of_caller() + 1;
+  fakecupti_append(&wrong, sizeof wrong);
+  fakecupti_synchronize("cudaStreamSynchronize_v3020", 1, 7);
+  source.stop(soon());
+  CHECK(sink.counted(health::launch_disagreements) == 1);
+}
+
+TEST_CASE("without API records nothing is compared and launches are noted all the same", "[source]") {
+  CuptiProcess process;
+  process.options.api_records = false;
+  const auto launches = noted(process, [] {
+    const FakeKernel k = kernel("k");
+    fakecupti_launch("cudaLaunchKernel_v7000", &k);
+  });
+  CHECK(launches.size() == 1);
+}
+
+TEST_CASE("what our own threads trigger is no launch of the program", "[source]") {
+  CuptiProcess process;
+  const auto launches = noted(process, [] {
+    std::thread([] {
+      cupti::ignore_callbacks_of_this_thread();
+      const FakeKernel k = kernel("ours");
+      fakecupti_launch("cudaLaunchKernel_v7000", &k);
+    }).join();
+  });
+  CHECK(launches.empty());
+}
+
+TEST_CASE("resource callbacks go to the hook when there is one, and are not enabled when there is none", "[source]") {
+  struct Seen {
+    CUpti_CallbackId id;
+    std::uint64_t node;
+  };
+  static std::vector<Seen> seen;
+  seen.clear();
+  CuptiProcess process;
+  KeepingSink sink;
+  const bool with_hook = GENERATE(false, true);
+  if (with_hook) {
+    callback_state().resource = +[](CUpti_CallbackId id, const CUpti_ResourceData& data) noexcept {
+      const auto& graph = *static_cast<const CUpti_GraphData*>(data.resourceDescriptor);
+      std::uint64_t node = 0;
+      if (graph.node != nullptr) cuptiGetGraphNodeId(graph.node, &node);
+      seen.push_back({id, node});
+    };
+  }
+  CuptiSource source = process.source();
+  REQUIRE(source.start(sink).working);
+  const FakeKernel k = kernel("k");
+  FakeGraph* graph = fakecupti_graph_create();
+  const std::uint64_t node = fakecupti_graph_add(graph, &k);
+  FakeGraph* clone = fakecupti_graph_clone(graph);
+  FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
+  fakecupti_graph_update(exec, clone);
+  source.stop(soon());
+  callback_state().resource = nullptr;
+  fakecupti_graph_destroy(graph, exec);
+  fakecupti_graph_destroy(clone, nullptr);
+  if (!with_hook) {
+    CHECK(seen.empty());
+    return;
+  }
+  // Each new node of a clone and of an executable graph is announced as created and then as cloned.
+  std::vector<CUpti_CallbackId> ids;
+  for (const Seen& one : seen) ids.push_back(one.id);
+  CHECK(ids ==
+        std::vector<CUpti_CallbackId>{CUPTI_CBID_RESOURCE_GRAPH_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+                                      CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
+                                      CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
+                                      CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED});
+  CHECK(seen[1].node == node);
+}
+
+}  // namespace rangefinder::source::testing

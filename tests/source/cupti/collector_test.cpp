@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: MIT
+#include "source/cupti/collector.hpp"
+
+#include "cupti_fixture.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+// Buffers and flushes: late, out of order, refused, dropped, hanging, taken over.
+namespace rangefinder::source::testing {
+
+TEST_CASE("buffers that come late and in another order lose nothing", "[source][fault]") {
+  CuptiProcess process;
+  process.parser = GENERATE(from_range(parsers()));
+  process.options.buffer_bytes = 4096;
+  process.options.memory_bytes = 8 << 20;
+  KeepingSink sink;
+  CuptiSource source = process.source();
+  REQUIRE(source.start(sink).working);
+  source.set_active(true);
+  const FakeKernel k = kernel("k");
+  SECTION("held back until after two flushes") {
+    fakecupti_set_delivery(kFakeHeld);
+    for (int i = 0; i < 200; ++i) fakecupti_launch("cudaLaunchKernel_v7000", &k);
+    source.flush(soon());
+    CHECK(sink.kernels.empty());
+    source.flush(soon());
+    fakecupti_deliver();
+    source.flush(soon());
+    CHECK(sink.kernels.size() == 200);
+  }
+  SECTION("last buffer first") {
+    fakecupti_set_delivery(kFakeReversed);
+    for (int i = 0; i < 200; ++i) fakecupti_launch("cudaLaunchKernel_v7000", &k);
+    source.flush(soon());
+    CHECK(sink.kernels.size() == 200);
+  }
+  source.stop(soon());
+  CHECK(sink.kernels.size() == 200);
+  CHECK(sink.apis.size() == 200);
+  CHECK(sink.counts().empty());
+}
+
+TEST_CASE("a kernel that still runs is delivered when it is done", "[source]") {
+  CuptiProcess process;
+  process.parser = GENERATE(from_range(parsers()));
+  KeepingSink sink;
+  CuptiSource source = process.source();
+  REQUIRE(source.start(sink).working);
+  source.set_active(true);
+  FakeKernel k = kernel("slow");
+  k.open = true;
+  const std::uint32_t correlation = fakecupti_launch("cudaLaunchKernel_v7000", &k);
+  source.flush(soon());
+  CHECK(sink.kernels.empty());
+  SECTION("in time") {
+    const std::uint64_t now = fakecupti_now();
+    fakecupti_complete(correlation, now, now + 50);
+    source.stop(soon());
+    REQUIRE(sink.kernels.size() == 1);
+    CHECK(sink.kernels[0].end_ns - sink.kernels[0].begin_ns == 50);
+    CHECK(sink.counts().empty());
+  }
+  SECTION("or counted when the recording ends first") {
+    source.stop(soon());
+    CHECK(sink.kernels.empty());
+    CHECK(sink.apis.size() == 1);
+    CHECK(sink.counted(health::untimed_activities) == 1);
+  }
+}
+
+TEST_CASE("work that is done within the patience of a stop is waited for", "[source]") {
+  CuptiProcess process;
+  process.options.stop_patience = 60s;
+  KeepingSink sink;
+  CuptiSource source = process.source();
+  REQUIRE(source.start(sink).working);
+  source.set_active(true);
+  FakeKernel k = kernel("slow");
+  k.open = true;
+  const std::uint32_t correlation = fakecupti_launch("cudaLaunchKernel_v7000", &k);
+  std::thread device([&] {
+    fakecupti_wait_calls("cuptiActivityFlushAll", 3);
+    const std::uint64_t now = fakecupti_now();
+    fakecupti_complete(correlation, now, now + 50);
+  });
+  source.stop(std::chrono::steady_clock::now() + 180s);
+  device.join();
+  CHECK(sink.kernels.size() == 1);
+  CHECK(sink.counts().empty());
+}
+
+TEST_CASE("complete records are fetched every flush period without being asked for", "[source]") {
+  CuptiProcess process;
+  process.options.flush_period = 1ms;
+  KeepingSink sink;
+  CuptiSource source = process.source();
+  REQUIRE(source.start(sink).working);
+  source.set_active(true);
+  const FakeKernel k = kernel("k");
+  fakecupti_launch("cudaLaunchKernel_v7000", &k);
+  const std::uint64_t flushes = fakecupti_calls("cuptiActivityFlushAll");
+  fakecupti_wait_calls("cuptiActivityFlushAll", flushes + 3);
+  source.stop(soon());
+  CHECK(sink.kernels.size() == 1);
+  CHECK(sink.clock_samples >= 2);
+}
+
+TEST_CASE("refused buffers and dropped records are counted", "[source][fault]") {
+  CuptiProcess process;
+  process.parser = GENERATE(from_range(parsers()));
+  process.options.buffer_bytes = 4096;
+  process.options.memory_bytes = 8192;
+  KeepingSink sink;
+  CuptiSource source = process.source();
+  REQUIRE(source.start(sink).working);
+  source.set_active(true);
+  source.flush(soon());
+  FakeKernel k = kernel("k");
+  k.open = true;  // so that no buffer comes back
+  constexpr std::uint64_t kLaunches = 200;
+  std::vector<std::uint32_t> launched;
+  for (std::uint64_t i = 0; i < kLaunches; ++i) launched.push_back(fakecupti_launch("cudaLaunchKernel_v7000", &k));
+  const std::uint64_t now = fakecupti_now();
+  for (const std::uint32_t correlation : launched) fakecupti_complete(correlation, now, now + 1);
+  source.stop(soon());
+  CHECK(sink.counted(health::cupti_refused_buffers) > 0);
+  CHECK(sink.counted(health::cupti_dropped) > 0);
+  // Every record is either here or counted: a kernel and a call for each launch.
+  CHECK(sink.kernels.size() + sink.apis.size() + sink.counted(health::cupti_dropped) == 2 * kLaunches);
+  CHECK(NotedLaunches::take().size() == kLaunches);
+}
+
+TEST_CASE("a CUPTI that crashes when refused gets small buffers beyond the bound", "[source][fault]") {
+  CuptiProcess process;
+  fakecupti_set_version(26);  // 12.8
+  process.options.buffer_bytes = 4096;
+  process.options.memory_bytes = 8192;
+  KeepingSink sink;
+  CuptiSource source = process.source();
+  REQUIRE(source.start(sink).working);
+  source.set_active(true);
+  FakeKernel k = kernel("k");
+  k.open = true;
+  std::vector<std::uint32_t> launched;
+  for (int i = 0; i < 1000; ++i) launched.push_back(fakecupti_launch("cudaLaunchKernel_v7000", &k));
+  const std::uint64_t now = fakecupti_now();
+  for (const std::uint32_t correlation : launched) fakecupti_complete(correlation, now, now + 1);
+  source.stop(soon());
+  CHECK(sink.kernels.size() == 1000);
+  CHECK(sink.counted(health::cupti_refused_buffers) == 0);
+  CHECK(sink.counted(health::cupti_dropped) == 0);
+  CHECK(std::stoi(sink.fact("cupti_emergency_buffers")) > 1);
+}
+
+TEST_CASE("records that CUPTI lost by itself are counted", "[source][fault]") {
+  CuptiProcess process;
+  KeepingSink sink;
+  fakecupti_add_dropped(1000);  // before the recording: nobody's
+  CuptiSource source = process.source();
+  REQUIRE(source.start(sink).working);
+  source.set_active(true);
+  fakecupti_add_dropped(7);
+  source.flush(soon());
+  fakecupti_add_dropped(5);
+  source.stop(soon());
+  CHECK(sink.counted(health::cupti_dropped) == 12);
+}
+
+TEST_CASE("a buffer that is returned twice, or was never ours, is counted and left alone", "[source][fault]") {
+  CuptiProcess process;
+  KeepingSink sink;
+  CuptiSource source = process.source();
+  REQUIRE(source.start(sink).working);
+  source.set_active(true);
+  const FakeKernel k = kernel("k");
+  fakecupti_launch("cudaLaunchKernel_v7000", &k);
+  source.flush(soon());
+  fakecupti_return_again();
+  fakecupti_return_foreign();
+  source.stop(soon());
+  CHECK(sink.kernels.size() == 1);
+  CHECK(sink.counted(health::cupti_errors) == 2);
+}
+
+TEST_CASE("a flush that hangs is reported, holds up nothing, and is forgiven when it returns", "[source][fault]") {
+  CuptiProcess process;
+  process.options.flush_patience = 0ms;
+  KeepingSink sink;
+  CuptiSource source = process.source();
+  REQUIRE(source.start(sink).working);
+  source.set_active(true);
+  fakecupti_hang("cuptiActivityFlushAll");
+  std::thread impatient([&] { source.flush(already()); });
+  fakecupti_wait_hanging();
+  impatient.join();
+  const SourceState stuck = source.state();
+  CHECK_FALSE(stuck.working);
+  CHECK(stuck.reason.find("CUPTI does not answer: a call has not returned for 0 s") == 0);
+  // Launches are noted all the same, and pauses are possible.
+  const FakeKernel k = kernel("k");
+  fakecupti_launch("cudaLaunchKernel_v7000", &k);
+  source.set_active(false);
+  source.set_active(true);
+  CHECK(NotedLaunches::take().size() == 1);
+  source.flush(already());  // the same hang: not counted again
+  SECTION("it returns") {
+    fakecupti_release_hangs();
+    source.flush(soon());
+    CHECK(source.state().working);
+    source.stop(soon());
+    CHECK(sink.kernels.size() == 1);
+    CHECK(sink.counted(health::flush_timeouts) == 1);
+    CHECK(sink.fact("device_state") == "full");
+  }
+  SECTION("it does not: stop keeps its deadline") {
+    source.stop(already());
+    CHECK(sink.counted(health::flush_timeouts) == 1);
+    CHECK(sink.kernels.empty());
+    CHECK(sink.fact("device_state").find("host_only: CUPTI does not answer") == 0);
+    // Nor is there another recording before it comes back.
+    KeepingSink other;
+    CuptiSource next = process.source();
+    const SourceState refused = next.start(other);
+    CHECK_FALSE(refused.working);
+    CHECK(refused.reason.find("a call of an earlier recording has not returned") != std::string::npos);
+    const std::size_t kept = sink.kernels.size();
+    fakecupti_release_hangs();
+    REQUIRE(cupti_release(soon()));
+    CHECK(sink.kernels.size() == kept);  // the old sink is not touched any more
+    CHECK(next.start(other).working);
+  }
+}
+
+TEST_CASE("a periodic flush that hangs is noticed without anybody asking", "[source][fault]") {
+  CuptiProcess process;
+  process.options.flush_period = 1ms;
+  process.options.flush_patience = 0ms;
+  KeepingSink sink;
+  CuptiSource source = process.source();
+  REQUIRE(source.start(sink).working);
+  fakecupti_hang("cuptiActivityFlushAll");
+  fakecupti_wait_hanging();
+  CHECK_FALSE(source.state().working);
+  source.stop(already());
+  CHECK(sink.counted(health::flush_timeouts) >= 1);
+}
+
+TEST_CASE("another profiler that takes over the buffers is noticed, and so is its going", "[source][fault]") {
+  CuptiProcess process;
+  process.options.watchdog_launches = 50;
+  KeepingSink sink;
+  CuptiSource source = process.source();
+  REQUIRE(source.start(sink).working);
+  source.set_active(true);
+  const FakeKernel k = kernel("k");
+  const auto launch = [&](int n) {
+    for (int i = 0; i < n; ++i) fakecupti_launch("cudaLaunchKernel_v7000", &k);
+  };
+  launch(10);
+  source.flush(soon());
+  CHECK(sink.kernels.size() == 10);
+  fakecupti_steal_buffers(true);
+  launch(49);
+  source.flush(soon());
+  source.flush(soon());
+  source.flush(soon());
+  CHECK(source.state().working);  // not enough to say so
+  launch(100);
+  source.flush(soon());
+  source.flush(soon());
+  const SourceState taken = source.state();
+  CHECK_FALSE(taken.working);
+  CHECK(taken.reason.find(
+            "another profiler in this process took over CUPTI's buffers: 149 launches without a record") == 0);
+  CHECK(sink.fact("device_state").find("host_only: another profiler") == 0);
+  CHECK(NotedLaunches::take().size() == 159);
+  source.stop(soon());
+  // The next recording registers its buffers anew.
+  fakecupti_steal_buffers(false);
+  KeepingSink again;
+  CuptiSource next = process.source();
+  REQUIRE(next.start(again).working);
+  next.set_active(true);
+  launch(5);
+  next.stop(soon());
+  CHECK(again.kernels.size() == 5);
+}
+
+TEST_CASE("many launches while a slow kernel keeps its buffer are no takeover", "[source]") {
+  CuptiProcess process;
+  process.options.watchdog_launches = 50;
+  process.options.buffer_bytes = 4096;
+  process.options.memory_bytes = 4 << 20;
+  KeepingSink sink;
+  CuptiSource source = process.source();
+  REQUIRE(source.start(sink).working);
+  source.set_active(true);
+  FakeKernel slow = kernel("slow");
+  slow.open = true;
+  for (int round = 0; round < 5; ++round) {
+    for (int i = 0; i < 100; ++i) fakecupti_launch("cudaLaunchKernel_v7000", &slow);
+    source.flush(soon());
+    CHECK(source.state().working);
+  }
+  source.stop(soon());
+  CHECK(sink.counted(health::untimed_activities) == 500);
+}
+
+TEST_CASE("when CUPTI shuts itself down the recording goes on without it, and no call reaches it any more",
+          "[source][fault]") {
+  CuptiProcess process;
+  KeepingSink sink;
+  CuptiSource source = process.source();
+  REQUIRE(source.start(sink).working);
+  source.set_active(true);
+  const FakeKernel k = kernel("k");
+  fakecupti_launch("cudaLaunchKernel_v7000", &k);
+  fakecupti_fatal_error(CUPTI_ERROR_HARDWARE);
+  fakecupti_launch("cudaLaunchKernel_v7000", &k);
+  const SourceState state = source.state();
+  CHECK_FALSE(state.working);
+  CHECK(state.reason ==
+        "CUPTI has shut itself down: the device reported an error (CUPTI_ERROR_HARDWARE, 9); ranges go on without "
+        "device activity");
+  source.flush(soon());
+  source.set_active(false);
+  source.stop(soon());
+  CHECK(sink.kernels.size() == 1);  // what it still handed out is kept
+  CHECK(sink.fact("device_state").find("host_only: CUPTI has shut itself down") == 0);
+  CHECK(source.state().reason == state.reason);
+  CuptiSource next = process.source();
+  CHECK_FALSE(next.start(sink).working);
+}
+
+}  // namespace rangefinder::source::testing

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// Ends in the middle of a recording, in the way that its argument says; process_test.cpp runs it. Prints at the very
+// end what the recording got, and exits with 7.
+#include "source/cupti/cupti_api.hpp"
+#include "source/cupti/cupti_source.hpp"
+#include "source/cupti/health_numbers.hpp"
+
+#include <fake_cupti.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+using namespace rangefinder;
+
+namespace {
+
+std::atomic<unsigned> g_kernels{0};
+std::atomic<unsigned> g_untimed{0};
+std::atomic<unsigned> g_timeouts{0};
+bool g_print = true;
+
+class CountingSink final : public source::RowSink {
+ public:
+  format::NameId name(std::string_view) noexcept override { return 1; }
+  void count(std::uint32_t number, std::uint64_t n) noexcept override {
+    if (number == source::cupti::health::untimed_activities) g_untimed += static_cast<unsigned>(n);
+    if (number == source::cupti::health::flush_timeouts) g_timeouts += static_cast<unsigned>(n);
+  }
+  void meta(std::string_view, std::string_view) noexcept override {}
+  void sample_clock() noexcept override {}
+
+ protected:
+  void write_rows(format::ChunkKind kind, const void*, std::size_t, std::size_t count,
+                  std::span<const format::Field>) noexcept override {
+    if (kind == format::ChunkKind::kKernels) g_kernels += static_cast<unsigned>(count);
+  }
+};
+
+void print_at_exit() {
+  if (!g_print) return;
+  std::printf("%u kernels", g_kernels.load());
+  if (g_untimed != 0) std::printf(", %u untimed", g_untimed.load());
+  if (g_timeouts != 0) std::printf(", %u timeouts", g_timeouts.load());
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+source::CuptiSource* make_source() {
+  source::CuptiOptions options;
+  options.flush_period = std::chrono::milliseconds(0);
+  options.stop_patience = std::chrono::milliseconds(0);
+  source::CuptiSeams seams;
+  seams.load = [] {
+    auto library = base::Library::open("libcupti.so.13");
+    return source::cupti::bind_cupti(*library);
+  };
+  seams.note_launch = +[](std::uint32_t, std::uint32_t) noexcept {};
+  return new source::CuptiSource(options, seams);
+}
+
+void launch(int n, bool open = false) {
+  FakeKernel kernel;
+  kernel.open = open;
+  for (int i = 0; i < n; ++i) fakecupti_launch("cudaLaunchKernel_v7000", &kernel);
+}
+
+/// Launches from its destructor, when the program is already ending.
+struct LastWords {
+  bool armed = false;
+  ~LastWords() {
+    if (armed) launch(3);
+  }
+} g_last_words;
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const char* how = argc > 1 ? argv[1] : "";
+  std::atexit(&print_at_exit);  // first, so that it runs last
+  fakecupti_set_launch_latency(0);
+  static CountingSink sink;
+  // Leaked, as a session that nobody stops is.
+  source::CuptiSource* const source = make_source();
+  if (!source->start(sink).working) return 1;
+  source->set_active(true);
+  if (std::strcmp(how, "buffers_out") == 0) {
+    launch(4);
+    launch(1, true);
+    std::exit(7);
+  }
+  launch(5);
+  if (std::strcmp(how, "hanging") == 0) fakecupti_hang("cuptiActivityFlushAll");
+  if (std::strcmp(how, "static") == 0) g_last_words.armed = true;
+  if (std::strcmp(how, "thread") == 0) {
+    std::thread([] { std::exit(7); }).join();
+  }
+  if (std::strcmp(how, "quick_exit") == 0) std::quick_exit(7);
+  if (std::strcmp(how, "fork") == 0) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      g_print = false;
+      std::exit(0);  // runs every exit handler in a process without our threads
+    }
+    int status = 0;
+    if (::waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 0) return 2;
+  }
+  return 7;
+}

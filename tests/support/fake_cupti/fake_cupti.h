@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+// Control of the simulated CUPTI. The code under test sees plain CUPTI: it opens the library and calls cupti*
+// functions. The functions below play the program and its device: what CUDA would do when a program launches, copies
+// and waits, and what goes wrong. All may be called from any thread; a "call" is made by the thread that calls here.
+
+/// A kernel, copy or memset on the simulated device. With `duration_ns` it begins when it has reached the device and
+/// its stream is free, and lasts that long; with times of its own it has those.
+struct FakeWork {
+  std::uint64_t duration_ns = 0;
+  std::uint64_t begin_ns = 0;
+  std::uint64_t end_ns = 0;
+  bool untimed = false;  ///< CUPTI has no device buffer left: a record with zero times
+  bool open = false;     ///< incomplete until fakecupti_complete
+  std::uint32_t device = 0;
+  std::uint32_t context = 1;
+  std::uint32_t stream = 7;
+};
+
+struct FakeKernel : FakeWork {
+  const char* name = "kernel";
+  std::uint32_t grid[3] = {1, 1, 1};
+  std::uint32_t block[3] = {128, 1, 1};
+  std::uint32_t cluster[3] = {0, 0, 0};
+  std::uint32_t registers = 32;
+  std::uint32_t static_shared = 0;
+  std::uint32_t dynamic_shared = 0;
+  std::uint32_t local = 0;
+  std::uint32_t launch_type = 0;
+  std::uint64_t queued_ns = 0;
+  std::uint64_t submitted_ns = 0;
+};
+
+struct FakeCopy : FakeWork {
+  std::uint64_t bytes = 0;
+  std::uint32_t kind = 1;    // CUpti_ActivityMemcpyKind; 1 host to device
+  std::uint32_t source = 2;  // CUpti_ActivityMemoryKind; 2 pinned
+  std::uint32_t target = 3;  // 3 device
+  bool async = true;
+  bool peer = false;
+  std::uint32_t source_device = 0, source_context = 0;
+  std::uint32_t target_device = 0, target_context = 0;
+};
+
+struct FakeSet : FakeWork {
+  std::uint64_t bytes = 0;
+  std::uint32_t value = 0;
+  std::uint32_t memory = 3;
+  bool async = true;
+};
+
+struct FakeGraph;
+struct FakeGraphExec;
+
+enum FakeDelivery {
+  kFakeInOrder,
+  kFakeReversed,
+  kFakeHeld,  ///< until fakecupti_deliver
+};
+
+extern "C" {
+
+// ---- the process
+// ------------------------------------------------------------------------------------------------------
+
+/// A fresh process: CUDA 13.0.1, a driver, one device with context 1 and stream 7, nobody subscribed, CLOCK_REALTIME.
+/// Buffers that are out are forgotten.
+void fakecupti_reset();
+void fakecupti_set_version(std::uint32_t api_version);
+void fakecupti_set_driver(bool present);
+/// Records of a kind, as long as another version of CUPTI makes them: cut, or filled with 0xEE. 0: as in our header. A
+/// kind that the header lacks becomes known to the parser of this library.
+void fakecupti_set_record_bytes(std::uint32_t kind, std::size_t bytes);
+void fakecupti_set_next_correlation(std::uint32_t id);
+void fakecupti_add_device(std::uint32_t id, const char* name);
+void fakecupti_add_context(std::uint32_t id, std::uint32_t device);
+void fakecupti_add_stream(std::uint32_t context, std::uint32_t id, std::uint32_t priority);
+
+// ---- the clock
+// --------------------------------------------------------------------------------------------------------
+
+/// Of records and of cuptiGetTimestamp, CLOCK_REALTIME unless it was changed.
+std::uint64_t fakecupti_now();
+/// Time stands still but for fakecupti_advance and waits for the device.
+void fakecupti_set_manual_clock(std::uint64_t now_ns);
+void fakecupti_advance(std::uint64_t ns);
+/// The clock is set forward or back.
+void fakecupti_step_clock(std::int64_t ns);
+/// From the launching call to the earliest begin on the device; 3000 ns.
+void fakecupti_set_launch_latency(std::uint64_t ns);
+
+// ---- what the program does
+// -------------------------------------------------------------------------------------------- `function` is CUPTI's
+// name of a runtime or driver function, such as "cudaLaunchKernel_v7000" or "cuLaunchKernelEx". The answer is the
+// correlation id of the work.
+
+std::uint32_t fakecupti_launch(const char* function, const FakeKernel* kernel);
+/// A runtime call that reaches the driver, which has a correlation id of its own; the kernel carries the inner one's if
+/// `of_inner`. Answers the outer id; the inner is the next.
+std::uint32_t fakecupti_launch_nested(const char* outer, const char* inner, bool of_inner, const FakeKernel* kernel);
+/// By a library, past the public functions: no callback, a record of kind INTERNAL_LAUNCH_API.
+std::uint32_t fakecupti_launch_internal(const FakeKernel* kernel);
+std::uint32_t fakecupti_copy(const char* function, const FakeCopy* copy);
+std::uint32_t fakecupti_set(const char* function, const FakeSet* set);
+/// A call without device work.
+std::uint32_t fakecupti_call(const char* function, std::uint32_t result);
+/// Waits for the work of a stream, of a context with stream 0xFFFFFFFF; real time unless the clock is manual.
+std::uint32_t fakecupti_synchronize(const char* function, std::uint32_t context, std::uint32_t stream);
+void fakecupti_overhead(std::uint32_t kind, std::uint64_t duration_ns);
+/// Ends an open piece of work.
+void fakecupti_complete(std::uint32_t correlation, std::uint64_t begin_ns, std::uint64_t end_ns);
+/// A record as it stands, into the calling thread's buffer.
+void fakecupti_append(const void* record, std::size_t bytes);
+
+FakeGraph* fakecupti_graph_create();
+/// Captures a kernel; answers the node's id.
+std::uint64_t fakecupti_graph_add(FakeGraph* graph, const FakeKernel* kernel);
+FakeGraph* fakecupti_graph_clone(FakeGraph* graph);
+FakeGraphExec* fakecupti_graph_instantiate(FakeGraph* graph);
+/// The nodes run one after the other on the stream, all with the launch's correlation id.
+std::uint32_t fakecupti_graph_launch(const char* function, FakeGraphExec* exec, std::uint32_t stream);
+/// The executable graph takes over the kernels of another graph of the same shape; its node ids stay.
+void fakecupti_graph_update(FakeGraphExec* exec, FakeGraph* graph);
+void fakecupti_graph_destroy(FakeGraph* graph, FakeGraphExec* exec);
+
+// ---- what goes wrong
+// --------------------------------------------------------------------------------------------------
+
+/// Every call of a function fails with a CUptiResult from now on; 0: works again.
+void fakecupti_fail(const char* function, int result);
+/// cuptiActivityEnable and EnableAndDump of one kind fail.
+void fakecupti_fail_kind(std::uint32_t kind, int result);
+/// Calls of a function do not return, and hold CUPTI's lock, until fakecupti_release_hangs.
+void fakecupti_hang(const char* function);
+/// Returns once a call hangs.
+void fakecupti_wait_hanging();
+void fakecupti_release_hangs();
+/// Another tool holds the subscriber slot, under this name; null: gone.
+void fakecupti_set_holder(const char* name);
+/// Another tool registers its own buffers over the present ones, or gives them up (then nobody's are registered).
+void fakecupti_steal_buffers(bool stolen);
+/// CUPTI meets a fatal error, tells the subscriber and finalizes itself.
+void fakecupti_fatal_error(int result);
+/// Records lost inside CUPTI.
+void fakecupti_add_dropped(std::uint64_t records);
+void fakecupti_set_delivery(FakeDelivery delivery);
+/// Hands out held buffers, last one first, from another thread.
+void fakecupti_deliver();
+/// The next buffer to be delivered lacks the last bytes.
+void fakecupti_cut_next_buffer(std::uint32_t bytes);
+/// Returns the last delivered buffer once more.
+void fakecupti_return_again();
+/// Returns memory that was never handed out.
+void fakecupti_return_foreign();
+
+// ---- what was done
+// ----------------------------------------------------------------------------------------------------
+
+/// Calls of a cupti function, begun so far.
+std::uint64_t fakecupti_calls(const char* function);
+/// Returns once there were that many.
+void fakecupti_wait_calls(const char* function, std::uint64_t calls);
+bool fakecupti_kind_enabled(std::uint32_t kind);
+bool fakecupti_callback_enabled(const char* function);
+/// A record of this function is made when its kind is on.
+bool fakecupti_api_enabled(const char* function);
+bool fakecupti_subscribed();
+/// 0xFFFF: never set.
+std::uint32_t fakecupti_attribute(std::uint32_t attribute);
+std::uint64_t fakecupti_buffers_out();
+/// The first breach of CUPTI's rules by its client, such as a call from inside a callback; null: none.
+const char* fakecupti_misuse();
+
+}  // extern "C"

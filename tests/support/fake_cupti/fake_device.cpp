@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: MIT
+#include "fake_state.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <deque>
+
+// What the program does: calls that fire callbacks and leave records, and work that runs on the simulated device.
+
+struct FakeNode {
+  std::uint64_t id;
+  FakeKernel kernel;
+  std::string name;
+};
+
+struct FakeGraph {
+  std::uint32_t id = 0;
+  std::deque<FakeNode> nodes;  // addresses stay: they stand for CUgraphNode
+};
+
+struct FakeGraphExec {
+  std::uint32_t id = 0;
+  FakeGraph body;
+};
+
+namespace fake {
+namespace {
+
+std::atomic<std::uint64_t> g_node_ids{0};
+std::atomic<std::uint32_t> g_graph_ids{0};
+
+struct Times {
+  std::uint64_t begin;  // as recorded
+  std::uint64_t end;
+  std::uint64_t done_at;  // on the device's clock; 0: done
+  bool open;
+};
+
+Times schedule(const FakeWork& work, std::uint32_t stream_id) {
+  if (work.untimed) return {0, 0, 0, false};
+  if (work.open) return {0, 0, 0, true};
+  if (work.begin_ns != 0 || work.end_ns != 0) return {work.begin_ns, work.end_ns, 0, false};
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  auto stream = std::find_if(s.streams.begin(), s.streams.end(),
+                             [&](const Stream& one) { return one.context == work.context && one.id == stream_id; });
+  if (stream == s.streams.end()) stream = s.streams.insert(s.streams.end(), {work.context, stream_id, 0});
+  const std::uint64_t begin = std::max(device_now() + s.launch_latency_ns, stream->free_at);
+  stream->free_at = begin + work.duration_ns;
+  return {stamp(begin), stamp(stream->free_at), stream->free_at, false};
+}
+
+void run_kernel(const FakeKernel& kernel, std::uint32_t stream, std::uint32_t correlation, std::uint64_t node,
+                std::uint32_t graph) {
+  const Times times = schedule(kernel, stream);
+  if (!state().kind_on[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL]) return;
+  CUpti_ActivityKernel10 r{};
+  r.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+  r.start = times.begin;
+  r.end = times.end;
+  r.deviceId = kernel.device;
+  r.contextId = kernel.context;
+  r.streamId = stream;
+  r.correlationId = correlation;
+  r.name = kept_name(kernel.name);
+  r.gridX = static_cast<std::int32_t>(kernel.grid[0]);
+  r.gridY = static_cast<std::int32_t>(kernel.grid[1]);
+  r.gridZ = static_cast<std::int32_t>(kernel.grid[2]);
+  r.blockX = static_cast<std::int32_t>(kernel.block[0]);
+  r.blockY = static_cast<std::int32_t>(kernel.block[1]);
+  r.blockZ = static_cast<std::int32_t>(kernel.block[2]);
+  r.clusterX = kernel.cluster[0];
+  r.clusterY = kernel.cluster[1];
+  r.clusterZ = kernel.cluster[2];
+  r.registersPerThread = static_cast<std::uint16_t>(kernel.registers);
+  r.staticSharedMemory = static_cast<std::int32_t>(kernel.static_shared);
+  r.dynamicSharedMemory = static_cast<std::int32_t>(kernel.dynamic_shared);
+  r.localMemoryPerThread = kernel.local;
+  r.launchType = static_cast<std::uint8_t>(kernel.launch_type);
+  r.queued = kernel.queued_ns;
+  r.submitted = kernel.submitted_ns;
+  r.graphNodeId = node;
+  r.graphId = graph;
+  append(&r, sizeof r, times.done_at, correlation, times.open);
+}
+
+template <typename Record>
+void fill_copy(Record& r, const FakeCopy& copy, const Times& times, std::uint32_t correlation) {
+  r.copyKind = static_cast<std::uint8_t>(copy.kind);
+  r.srcKind = static_cast<std::uint8_t>(copy.source);
+  r.dstKind = static_cast<std::uint8_t>(copy.target);
+  r.flags = copy.async ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : 0;
+  r.bytes = copy.bytes;
+  r.start = times.begin;
+  r.end = times.end;
+  r.deviceId = copy.device;
+  r.contextId = copy.context;
+  r.streamId = copy.stream;
+  r.correlationId = correlation;
+}
+
+void run_copy(const FakeCopy& copy, std::uint32_t correlation) {
+  const Times times = schedule(copy, copy.stream);
+  if (copy.peer) {
+    if (!state().kind_on[CUPTI_ACTIVITY_KIND_MEMCPY2]) return;
+    CUpti_ActivityMemcpyPtoP4 r{};
+    r.kind = CUPTI_ACTIVITY_KIND_MEMCPY2;
+    fill_copy(r, copy, times, correlation);
+    r.srcDeviceId = copy.source_device;
+    r.srcContextId = copy.source_context;
+    r.dstDeviceId = copy.target_device;
+    r.dstContextId = copy.target_context;
+    append(&r, sizeof r, times.done_at, correlation, times.open);
+    return;
+  }
+  if (!state().kind_on[CUPTI_ACTIVITY_KIND_MEMCPY]) return;
+  CUpti_ActivityMemcpy6 r{};
+  r.kind = CUPTI_ACTIVITY_KIND_MEMCPY;
+  fill_copy(r, copy, times, correlation);
+  append(&r, sizeof r, times.done_at, correlation, times.open);
+}
+
+void run_set(const FakeSet& set, std::uint32_t correlation) {
+  const Times times = schedule(set, set.stream);
+  if (!state().kind_on[CUPTI_ACTIVITY_KIND_MEMSET]) return;
+  CUpti_ActivityMemset4 r{};
+  r.kind = CUPTI_ACTIVITY_KIND_MEMSET;
+  r.value = set.value;
+  r.bytes = set.bytes;
+  r.start = times.begin;
+  r.end = times.end;
+  r.deviceId = set.device;
+  r.contextId = set.context;
+  r.streamId = set.stream;
+  r.correlationId = correlation;
+  r.flags = set.async ? CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC : 0;
+  r.memoryKind = static_cast<std::uint16_t>(set.memory);
+  append(&r, sizeof r, times.done_at, correlation, times.open);
+}
+
+void record_call(CUpti_ActivityKind kind, std::uint32_t id, std::uint64_t begin, std::uint32_t correlation,
+                 std::uint32_t result) {
+  CUpti_ActivityAPI r{};
+  r.kind = kind;
+  r.cbid = id;
+  r.start = stamp(begin);
+  r.end = stamp(std::max(device_now(), begin));
+  r.processId = static_cast<std::uint32_t>(::getpid());
+  r.threadId = thread_id();
+  r.correlationId = correlation;
+  r.returnValue = result;
+  append(&r, sizeof r);
+}
+
+// One call of a public function: callbacks around its body, and its record.
+template <typename Body>
+void call(const char* name, std::uint32_t correlation, std::uint32_t result, Body body) {
+  State& s = state();
+  const Function function = find_function(name);
+  if (function.domain == CUPTI_CB_DOMAIN_INVALID) return;
+  const bool runtime = function.domain == CUPTI_CB_DOMAIN_RUNTIME_API;
+  CUpti_CallbackData data{};
+  std::uint64_t between = 0;
+  data.functionName = name;
+  data.functionReturnValue = &result;
+  data.correlationId = correlation;
+  data.correlationData = &between;
+  data.contextUid = 1;
+  const std::uint64_t begin = device_now();
+  data.callbackSite = CUPTI_API_ENTER;
+  fire(function.domain, function.id, &data);
+  body();
+  data.callbackSite = CUPTI_API_EXIT;
+  fire(function.domain, function.id, &data);
+  const CUpti_ActivityKind kind = runtime ? CUPTI_ACTIVITY_KIND_RUNTIME : CUPTI_ACTIVITY_KIND_DRIVER;
+  if (s.kind_on[kind] && !s.api_off[runtime ? 1 : 0][function.id])
+    record_call(kind, function.id, begin, correlation, result);
+}
+
+std::uint32_t next_correlation() { return state().correlation.fetch_add(1); }
+
+void fire_node(CUpti_CallbackIdResource id, FakeGraph& graph, FakeNode& node, FakeGraph* original_graph,
+               FakeNode* original) {
+  CUpti_GraphData graph_data{};
+  graph_data.graph = reinterpret_cast<CUgraph>(&graph);
+  graph_data.node = reinterpret_cast<CUgraphNode>(&node);
+  graph_data.originalGraph = reinterpret_cast<CUgraph>(original_graph);
+  graph_data.originalNode = reinterpret_cast<CUgraphNode>(original);
+  graph_data.nodeType = CU_GRAPH_NODE_TYPE_KERNEL;
+  CUpti_ResourceData data{};
+  data.resourceDescriptor = &graph_data;
+  fire(CUPTI_CB_DOMAIN_RESOURCE, id, &data);
+}
+
+// Clone and instantiate announce each new node as created and then as cloned.
+void copy_nodes(FakeGraph& from, FakeGraph& to) {
+  for (FakeNode& original : from.nodes) {
+    to.nodes.push_back({++g_node_ids, original.kernel, original.name});
+    fire_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, to, to.nodes.back(), nullptr, nullptr);
+    fire_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, to, to.nodes.back(), &from, &original);
+  }
+}
+
+}  // namespace
+}  // namespace fake
+
+using namespace fake;
+
+extern "C" {
+
+std::uint32_t fakecupti_launch(const char* function, const FakeKernel* kernel) {
+  const std::uint32_t correlation = next_correlation();
+  // CUPTI opens the kernel's record inside the call, so it lies before the call's own.
+  call(function, correlation, 0, [&] { run_kernel(*kernel, kernel->stream, correlation, 0, 0); });
+  return correlation;
+}
+
+std::uint32_t fakecupti_launch_nested(const char* outer, const char* inner, bool of_inner, const FakeKernel* kernel) {
+  const std::uint32_t outer_id = next_correlation();
+  const std::uint32_t inner_id = next_correlation();
+  call(outer, outer_id, 0, [&] {
+    call(inner, inner_id, 0, [&] { run_kernel(*kernel, kernel->stream, of_inner ? inner_id : outer_id, 0, 0); });
+  });
+  return outer_id;
+}
+
+std::uint32_t fakecupti_launch_internal(const FakeKernel* kernel) {
+  const std::uint32_t correlation = next_correlation();
+  const std::uint64_t begin = device_now();
+  run_kernel(*kernel, kernel->stream, correlation, 0, 0);
+  if (state().kind_on[CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API]) {
+    record_call(CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API, 0, begin, correlation, 0);
+  }
+  return correlation;
+}
+
+std::uint32_t fakecupti_copy(const char* function, const FakeCopy* copy) {
+  const std::uint32_t correlation = next_correlation();
+  call(function, correlation, 0, [&] { run_copy(*copy, correlation); });
+  return correlation;
+}
+
+std::uint32_t fakecupti_set(const char* function, const FakeSet* set) {
+  const std::uint32_t correlation = next_correlation();
+  call(function, correlation, 0, [&] { run_set(*set, correlation); });
+  return correlation;
+}
+
+std::uint32_t fakecupti_call(const char* function, std::uint32_t result) {
+  const std::uint32_t correlation = next_correlation();
+  call(function, correlation, result, [] {});
+  return correlation;
+}
+
+std::uint32_t fakecupti_synchronize(const char* function, std::uint32_t context, std::uint32_t stream) {
+  const std::uint32_t correlation = next_correlation();
+  call(function, correlation, 0, [&] {
+    State& s = state();
+    const bool whole = stream == CUPTI_SYNCHRONIZATION_INVALID_VALUE;
+    std::uint64_t free_at = 0;
+    {
+      const std::lock_guard lock(s.mutex);
+      for (const Stream& one : s.streams) {
+        if (one.context == context && (whole || one.id == stream)) free_at = std::max(free_at, one.free_at);
+      }
+    }
+    const std::uint64_t begin = device_now();
+    wait_until(free_at);
+    if (!s.kind_on[CUPTI_ACTIVITY_KIND_SYNCHRONIZATION]) return;
+    CUpti_ActivitySynchronization2 r{};
+    r.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
+    r.type = whole ? CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE
+                   : CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE;
+    r.start = stamp(begin);
+    r.end = stamp(std::max(device_now(), begin));
+    r.correlationId = correlation;
+    r.contextId = context;
+    r.streamId = stream;
+    r.cudaEventId = CUPTI_SYNCHRONIZATION_INVALID_VALUE;
+    append(&r, sizeof r);
+  });
+  return correlation;
+}
+
+void fakecupti_overhead(std::uint32_t kind, std::uint64_t duration_ns) {
+  if (!state().kind_on[CUPTI_ACTIVITY_KIND_OVERHEAD]) return;
+  CUpti_ActivityOverhead3 r{};
+  r.kind = CUPTI_ACTIVITY_KIND_OVERHEAD;
+  r.overheadKind = static_cast<CUpti_ActivityOverheadKind>(kind);
+  r.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
+  r.objectId.pt.processId = static_cast<std::uint32_t>(::getpid());
+  r.objectId.pt.threadId = thread_id();
+  r.start = stamp(device_now());
+  r.end = r.start + duration_ns;
+  append(&r, sizeof r);
+}
+
+FakeGraph* fakecupti_graph_create() {
+  auto* graph = new FakeGraph;
+  graph->id = ++g_graph_ids;
+  CUpti_GraphData graph_data{};
+  graph_data.graph = reinterpret_cast<CUgraph>(graph);
+  CUpti_ResourceData data{};
+  data.resourceDescriptor = &graph_data;
+  fire(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPH_CREATED, &data);
+  return graph;
+}
+
+std::uint64_t fakecupti_graph_add(FakeGraph* graph, const FakeKernel* kernel) {
+  graph->nodes.push_back({++g_node_ids, *kernel, kernel->name});
+  fire_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, *graph, graph->nodes.back(), nullptr, nullptr);
+  return graph->nodes.back().id;
+}
+
+FakeGraph* fakecupti_graph_clone(FakeGraph* graph) {
+  auto* clone = new FakeGraph;
+  clone->id = ++g_graph_ids;
+  copy_nodes(*graph, *clone);
+  return clone;
+}
+
+FakeGraphExec* fakecupti_graph_instantiate(FakeGraph* graph) {
+  auto* exec = new FakeGraphExec;
+  exec->id = ++g_graph_ids;
+  exec->body.id = exec->id;
+  copy_nodes(*graph, exec->body);
+  return exec;
+}
+
+std::uint32_t fakecupti_graph_launch(const char* function, FakeGraphExec* exec, std::uint32_t stream) {
+  const std::uint32_t correlation = next_correlation();
+  call(function, correlation, 0, [&] {
+    for (FakeNode& node : exec->body.nodes) {
+      FakeKernel kernel = node.kernel;
+      kernel.name = node.name.c_str();
+      run_kernel(kernel, stream, correlation, node.id, exec->id);
+    }
+  });
+  return correlation;
+}
+
+void fakecupti_graph_update(FakeGraphExec* exec, FakeGraph* graph) {
+  for (std::size_t i = 0; i < exec->body.nodes.size() && i < graph->nodes.size(); ++i) {
+    exec->body.nodes[i].kernel = graph->nodes[i].kernel;
+    exec->body.nodes[i].name = graph->nodes[i].name;
+    fire_node(CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED, exec->body, exec->body.nodes[i], graph, &graph->nodes[i]);
+  }
+}
+
+void fakecupti_graph_destroy(FakeGraph* graph, FakeGraphExec* exec) {
+  delete graph;
+  delete exec;
+}
+
+CUptiResult cuptiGetGraphNodeId(CUgraphNode node, std::uint64_t* id) {
+  if (node == nullptr || id == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
+  *id = reinterpret_cast<FakeNode*>(node)->id;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetGraphId(CUgraph graph, std::uint32_t* id) {
+  if (graph == nullptr || id == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
+  *id = reinterpret_cast<FakeGraph*>(graph)->id;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetGraphExecId(CUgraphExec exec, std::uint32_t* id) {
+  if (exec == nullptr || id == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
+  *id = reinterpret_cast<FakeGraphExec*>(exec)->id;
+  return CUPTI_SUCCESS;
+}
+
+}  // extern "C"

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rangefinder/timeline.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace rangefinder::testing {
+
+/// Builds a Timeline by hand. Rows get their indices in the order of the calls.
+///
+///   const Timeline timeline = TimelineBuilder()
+///                                 .range("step", 0, 100)
+///                                 .launch(10).kernel(20, 40)              // on stream 7 of device 0
+///                                 .on_stream(8).launch(12).kernel(30, 50)
+///                                 .on_thread(2).launch(15).memcpy(60, 70, 4096)
+///                                 .build();
+///
+/// Where rows go is set by on_process, on_thread, on_device and on_stream, and holds until it is set anew; the start is
+/// process 1, thread 1, device 0, stream 7. An activity belongs to the launch before it; `without_launch` gives the
+/// next ones none. What describes a range (`start_end`, `of_kind`, ...) is about the last one.
+class TimelineBuilder {
+ public:
+  TimelineBuilder() { on_process(1); }
+
+  // ---- places
+  TimelineBuilder& on_process(std::int64_t pid) {
+    process_ = find_or_add(timeline_.processes, [&](const ProcessInfo& info) { return info.pid == pid; });
+    timeline_.processes[process_].pid = pid;
+    return on_thread(pid).on_device(0);
+  }
+  TimelineBuilder& on_thread(std::int64_t tid) {
+    thread_ = find_thread(tid);
+    return *this;
+  }
+  TimelineBuilder& on_device(std::uint32_t id) {
+    device_ = find_or_add(timeline_.devices,
+                          [&](const DeviceInfo& info) { return info.process == process_ && info.id == id; });
+    timeline_.devices[device_].process = process_;
+    timeline_.devices[device_].id = id;
+    return on_stream(7);
+  }
+  TimelineBuilder& on_stream(std::int64_t id) {
+    stream_ =
+        find_or_add(timeline_.streams, [&](const StreamInfo& info) { return info.device == device_ && info.id == id; });
+    timeline_.streams[stream_].device = device_;
+    timeline_.streams[stream_].context = 1;
+    timeline_.streams[stream_].id = id;
+    return *this;
+  }
+
+  // ---- ranges
+  TimelineBuilder& range(std::string_view name, std::int64_t begin_ns, std::int64_t end_ns) {
+    RangeTable& ranges = timeline_.ranges;
+    ranges.name.push_back(timeline_.intern(name));
+    ranges.domain.push_back(StringId::kEmpty);
+    ranges.category.push_back(StringId::kEmpty);
+    ranges.kind.push_back(RangeKind::kAnnotation);
+    ranges.style.push_back(RangeStyle::kScoped);
+    ranges.flags.push_back(0);
+    ranges.thread.push_back(thread_);
+    ranges.end_thread.push_back(thread_);
+    ranges.begin_ns.push_back(begin_ns);
+    ranges.end_ns.push_back(end_ns);
+    ranges.source_row.push_back(-1);
+    ranges.external_id.push_back(-1);
+    return *this;
+  }
+  TimelineBuilder& start_end() { return timeline_.ranges.style.back() = RangeStyle::kStartEnd, *this; }
+  TimelineBuilder& of_kind(RangeKind kind) { return timeline_.ranges.kind.back() = kind, *this; }
+  TimelineBuilder& in_domain(std::string_view name) {
+    return timeline_.ranges.domain.back() = timeline_.intern(name), *this;
+  }
+  TimelineBuilder& in_category(std::string_view name) {
+    return timeline_.ranges.category.back() = timeline_.intern(name), *this;
+  }
+  TimelineBuilder& flagged(std::uint8_t flags) {
+    timeline_.ranges.flags.back() |= flags;
+    return *this;
+  }
+  TimelineBuilder& ended_on(std::int64_t tid) {
+    timeline_.ranges.end_thread.back() = find_thread(tid);
+    return flagged(kEndedElsewhere);
+  }
+  TimelineBuilder& range_source_row(std::int64_t row) { return timeline_.ranges.source_row.back() = row, *this; }
+
+  // ---- launches and API calls
+  /// A launch noted by a callback.
+  TimelineBuilder& launch(std::int64_t time_ns) {
+    add_launch(time_ns, LaunchSource::kCallback, kNone);
+    return *this;
+  }
+  /// A launch known from its API call.
+  TimelineBuilder& launch_call(std::string_view name, std::int64_t begin_ns, std::int64_t end_ns) {
+    call(name, begin_ns, end_ns);
+    add_launch(begin_ns, LaunchSource::kCall, static_cast<CallIndex>(timeline_.calls.size() - 1));
+    return *this;
+  }
+  /// An API call that launches nothing. It takes a correlation id like every call.
+  TimelineBuilder& call(std::string_view name, std::int64_t begin_ns, std::int64_t end_ns,
+                        CallDomain domain = CallDomain::kRuntime) {
+    CallTable& calls = timeline_.calls;
+    calls.name.push_back(timeline_.intern(name));
+    calls.domain.push_back(domain);
+    calls.thread.push_back(thread_);
+    calls.begin_ns.push_back(begin_ns);
+    calls.end_ns.push_back(end_ns);
+    calls.correlation.push_back(take_correlation());
+    calls.result.push_back(0);
+    calls.external_id.push_back(-1);
+    calls.source_row.push_back(-1);
+    return *this;
+  }
+  /// The correlation id of the next call or launch; later ones count on from it. The first is 1.
+  TimelineBuilder& correlation(std::uint64_t id) {
+    next_correlation_ = id;
+    return *this;
+  }
+  /// The recorder noted the last launch in the last range of that name.
+  TimelineBuilder& noted(std::string_view range_name) {
+    timeline_.launches.range.back() = range_index(range_name);
+    return *this;
+  }
+
+  // ---- device activities
+  TimelineBuilder& kernel(std::int64_t begin_ns, std::int64_t end_ns, std::string_view name = "kernel") {
+    return activity(ActivityKind::kKernel, name, begin_ns, end_ns, 0);
+  }
+  TimelineBuilder& memcpy(std::int64_t begin_ns, std::int64_t end_ns, std::uint64_t bytes,
+                          std::uint32_t copy_kind = 1) {
+    activity(ActivityKind::kMemcpy, "memcpy", begin_ns, end_ns, bytes);
+    return detail_of_copy(copy_kind);
+  }
+  TimelineBuilder& memset(std::int64_t begin_ns, std::int64_t end_ns, std::uint64_t bytes) {
+    activity(ActivityKind::kMemset, "memset", begin_ns, end_ns, bytes);
+    return detail_of_copy(0);
+  }
+  /// The next activities have this correlation id and no launch in the data.
+  TimelineBuilder& without_launch(std::uint64_t correlation) {
+    launch_ = kNone;
+    activity_correlation_ = correlation;
+    return *this;
+  }
+
+  // ---- the rest
+  TimelineBuilder& window(std::int64_t begin_ns, std::int64_t end_ns) {
+    timeline_.windows.push_back({begin_ns, end_ns});
+    return *this;
+  }
+  TimelineBuilder& step(std::int64_t number, std::int64_t begin_ns, std::int64_t end_ns) {
+    timeline_.steps.number.push_back(number);
+    timeline_.steps.thread.push_back(thread_);
+    timeline_.steps.begin_ns.push_back(begin_ns);
+    timeline_.steps.end_ns.push_back(end_ns);
+    return *this;
+  }
+  TimelineBuilder& mark(std::string_view name, std::int64_t time_ns) {
+    timeline_.marks.name.push_back(timeline_.intern(name));
+    timeline_.marks.category.push_back(StringId::kEmpty);
+    timeline_.marks.thread.push_back(thread_);
+    timeline_.marks.time_ns.push_back(time_ns);
+    timeline_.marks.source_row.push_back(-1);
+    return *this;
+  }
+  TimelineBuilder& closed_ends() { return timeline_.range_end = RangeEnd::kClosed, *this; }
+  TimelineBuilder& clock_error(std::int64_t ns) { return timeline_.clock_error_ns = ns, *this; }
+
+  /// The timeline under construction, for what has no function here.
+  Timeline& timeline() noexcept { return timeline_; }
+
+  /// Leaves the builder empty.
+  Timeline build() {
+    bool any = false;
+    const auto cover = [&](const std::vector<std::int64_t>& begin, const std::vector<std::int64_t>& end) {
+      for (std::size_t row = 0; row < begin.size(); ++row) {
+        timeline_.begin_ns = any ? std::min(timeline_.begin_ns, begin[row]) : begin[row];
+        timeline_.end_ns = any ? std::max(timeline_.end_ns, end[row]) : end[row];
+        any = true;
+      }
+    };
+    cover(timeline_.ranges.begin_ns, timeline_.ranges.end_ns);
+    cover(timeline_.calls.begin_ns, timeline_.calls.end_ns);
+    cover(timeline_.launches.time_ns, timeline_.launches.time_ns);
+    cover(timeline_.activities.begin_ns, timeline_.activities.end_ns);
+    cover(timeline_.marks.time_ns, timeline_.marks.time_ns);
+    return std::exchange(*this, TimelineBuilder()).timeline_;
+  }
+
+  /// The last range of that name.
+  RangeIndex range_index(std::string_view name) const { return range_named(timeline_, name); }
+  static RangeIndex range_named(const Timeline& timeline, std::string_view name) {
+    for (std::size_t row = timeline.ranges.size(); row-- > 0;)
+      if (timeline.text(timeline.ranges.name[row]) == name) return static_cast<RangeIndex>(row);
+    throw std::invalid_argument("no range is named " + std::string(name));
+  }
+
+ private:
+  template <typename Row, typename Matches>
+  static std::uint32_t find_or_add(std::vector<Row>& rows, Matches&& matches) {
+    const auto found = std::find_if(rows.begin(), rows.end(), matches);
+    const auto index = static_cast<std::uint32_t>(found - rows.begin());
+    if (found == rows.end()) rows.emplace_back();
+    return index;
+  }
+  ThreadIndex find_thread(std::int64_t tid) {
+    const ThreadIndex index = find_or_add(
+        timeline_.threads, [&](const ThreadInfo& info) { return info.process == process_ && info.tid == tid; });
+    timeline_.threads[index].process = process_;
+    timeline_.threads[index].tid = tid;
+    return index;
+  }
+  std::uint64_t take_correlation() noexcept { return activity_correlation_ = next_correlation_++; }
+
+  void add_launch(std::int64_t time_ns, LaunchSource source, CallIndex call) {
+    LaunchTable& launches = timeline_.launches;
+    launches.process.push_back(process_);
+    launches.correlation.push_back(call == kNone ? take_correlation() : timeline_.calls.correlation[call]);
+    launches.thread.push_back(thread_);
+    launches.time_ns.push_back(time_ns);
+    launches.source.push_back(source);
+    launches.range.push_back(kNone);
+    launches.call.push_back(call);
+    launch_ = static_cast<std::uint32_t>(launches.size() - 1);
+  }
+
+  TimelineBuilder& activity(ActivityKind kind, std::string_view name, std::int64_t begin_ns, std::int64_t end_ns,
+                            std::uint64_t bytes) {
+    ActivityTable& activities = timeline_.activities;
+    activities.kind.push_back(kind);
+    activities.name.push_back(timeline_.intern(name));
+    activities.stream.push_back(stream_);
+    activities.begin_ns.push_back(begin_ns);
+    activities.end_ns.push_back(end_ns);
+    activities.correlation.push_back(activity_correlation_);
+    activities.launch.push_back(launch_);
+    activities.bytes.push_back(bytes);
+    activities.detail.push_back(kNone);
+    activities.graph_node.push_back(0);
+    activities.graph.push_back(0);
+    activities.external_id.push_back(-1);
+    activities.source_row.push_back(-1);
+    if (kind == ActivityKind::kKernel) {
+      activities.detail.back() = static_cast<std::uint32_t>(timeline_.kernel_details.size());
+      timeline_.kernel_details.emplace_back();
+    }
+    return *this;
+  }
+  TimelineBuilder& detail_of_copy(std::uint32_t copy_kind) {
+    timeline_.activities.detail.back() = static_cast<std::uint32_t>(timeline_.copy_details.size());
+    timeline_.copy_details.emplace_back().copy_kind = copy_kind;
+    return *this;
+  }
+
+  Timeline timeline_;
+  ProcessIndex process_ = 0;
+  ThreadIndex thread_ = 0;
+  DeviceIndex device_ = 0;
+  StreamIndex stream_ = 0;
+  std::uint32_t launch_ = kNone;
+  std::uint64_t activity_correlation_ = 0;
+  std::uint64_t next_correlation_ = 1;
+};
+
+}  // namespace rangefinder::testing
