@@ -79,17 +79,17 @@ void print(std::string_view part, const Timing& timing, std::uint64_t bytes, std
 std::string read_text(const std::string& path, std::string* into) {
   Result<base::Fd> fd = base::open_for_reading(path);
   if (!fd) fail(fd.error());
-  kineto::FileSource file(std::move(*fd), path);
-  kineto::PeekedSource peeked(file);
-  const auto read_all = [&](kineto::ByteSource& source) {
+  importer::kineto::FileSource file(std::move(*fd), path);
+  importer::kineto::PeekedSource peeked(file);
+  const auto read_all = [&](importer::kineto::ByteSource& source) {
     std::vector<char> buffer(std::size_t{256} << 10);
     while (const std::size_t count = source.read(buffer)) {
       if (into != nullptr) into->append(buffer.data(), count);
     }
     return source.end().reason;
   };
-  if (!kineto::is_gzip(peeked.first_bytes())) return read_all(peeked);
-  kineto::GzipSource unpacked(peeked);
+  if (!importer::kineto::is_gzip(peeked.first_bytes())) return read_all(peeked);
+  importer::kineto::GzipSource unpacked(peeked);
   return read_all(unpacked);
 }
 
@@ -99,8 +99,8 @@ void measure_parts(const Arguments& arguments, const LoadOptions& options, std::
     fail(Error(ErrorCode::kUnreadable, reason));
   print("unpack", measure(arguments.repeat, [&] { read_text(arguments.trace, nullptr); }), text.size(), 0);
   const Timing parse = measure(arguments.repeat, [&] {
-    kineto::ImportDetails details;
-    const auto timeline = kineto::import_kineto(base::as_bytes(text), arguments.trace, options, details);
+    importer::kineto::ImportDetails details;
+    const auto timeline = importer::kineto::import_kineto(base::as_bytes(text), arguments.trace, options, details);
     if (!timeline) fail(timeline.error());
   });
   print("parse", parse, text.size(), events);
@@ -114,10 +114,10 @@ int run(const Arguments& arguments) {
   }
   LoadOptions options;
   options.keep_arguments = arguments.keep_arguments;
-  kineto::ImportDetails details;
+  importer::kineto::ImportDetails details;
   const Timing total = measure(arguments.repeat, [&] {
     details = {};
-    const auto timeline = kineto::import_kineto(arguments.trace, options, details);
+    const auto timeline = importer::kineto::import_kineto(arguments.trace, options, details);
     if (!timeline) fail(timeline.error());
   });
   rusage usage{};

@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
 
   rangefinder::ReportOptions report;
   report.view = "tree";
-  const rangefinder::Result<std::string> text = rangefinder::report(options.output, report);
+  const rangefinder::Result<std::string> text = rangefinder::render_report(options.output, report);
   if (!text) return say(text.error().message()), 1;
   std::istringstream lines(*text);
   for (std::string line; std::getline(lines, line);) say(line);

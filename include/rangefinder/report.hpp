@@ -59,6 +59,6 @@ RANGEFINDER_EXPORT Status write_report(const Timeline& timeline, const ReportOpt
                                        const std::function<bool(std::string_view)>& sink);
 
 /// The report of a file (see load_timeline) as text.
-RANGEFINDER_EXPORT Result<std::string> report(const std::string& path, const ReportOptions& options = {});
+RANGEFINDER_EXPORT Result<std::string> render_report(const std::string& path, const ReportOptions& options = {});
 
 }  // namespace rangefinder

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/nsight_labels.hpp"
 
-#include "importer/nsight/nsight_names.hpp"
+#include "timeline/nsight_names.hpp"
 
 #include <algorithm>
 #include <string>
@@ -99,12 +99,12 @@ Label Labels::kernel(ActivityIndex activity, KernelName form) {
 
 Label Labels::memory_operation(ActivityIndex activity) {
   const ActivityTable& activities = timeline_.activities;
-  if (activities.kind[activity] == ActivityKind::kMemset) return pool_.intern(importer::nsight::kMemsetOperation);
+  if (activities.kind[activity] == ActivityKind::kMemset) return pool_.intern(timeline::nsight::kMemsetOperation);
   const std::uint32_t row = activities.detail[activity];
   if (row >= timeline_.copy_details.size()) return of_name(activities.name[activity]);
   const std::uint32_t kind = timeline_.copy_details[row].copy_kind;
   const auto [at, is_new] = copies_.try_emplace(kind, 0);
-  if (is_new) at->second = pool_.intern(importer::nsight::copy_operation(kind));
+  if (is_new) at->second = pool_.intern(timeline::nsight::copy_operation(kind));
   return at->second;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "buffer/recorder.hpp"
 
-#include "buffer/health_numbers.hpp"
+#include "base/health_numbers.hpp"
 #include "buffer/listener.hpp"
 #include "buffer/name_table.hpp"
 
@@ -228,7 +228,7 @@ Recorder::ThreadState* Recorder::attach_with(BlockHeader* block, Arena& arena) n
   auto* state = static_cast<ThreadState*>(hot.state);
   if (state == nullptr) state = new_state();
   if (state == nullptr) {
-    arena.count(health::kDroppedThreads, 1);
+    arena.count(health::dropped_threads, 1);
     arena.give_free(block);
     return nullptr;
   }
@@ -360,7 +360,7 @@ void Recorder::drain_block(HostSink& sink, Arena& arena, BlockHeader& block, std
                             static_cast<std::uint32_t>((drained - sizeof(BlockHeader)) / sizeof(Record))};
   const std::size_t name_size = ::strnlen(block.thread_name, sizeof block.thread_name);
   if (!sink.on_records({block.thread, block.tid, {block.thread_name, name_size}}, run, {first, count}))
-    arena.count(health::kRecordsNotWritten, count);
+    arena.count(health::records_not_written, count);
   // After the chunk is written: between the two, a crash leaves the records in both files; the reader takes them once.
   block.drained.store(used, std::memory_order_release);
 }
@@ -371,7 +371,7 @@ void Recorder::drain_full(HostSink& sink, Arena& arena) noexcept {
     BlockHeader* const next = arena.next_full(block);
     drain_block(sink, arena, *block, block->used.load(std::memory_order_acquire));
     if (const std::uint64_t dropped = block->dropped_ranges.load(std::memory_order_relaxed); dropped != 0)
-      arena.count(health::kDroppedRanges, dropped);
+      arena.count(health::dropped_ranges, dropped);
     arena.give_free(block);
     freed_.fetch_add(1, std::memory_order_release);
     if (waiting_.load(std::memory_order_relaxed) != 0) futex_wake_all(freed_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What ranges do when the inline path cannot: attach, take a block, intern a name, drop and count, tell a listener.
-#include "buffer/health_numbers.hpp"
+#include "base/health_numbers.hpp"
 #include "buffer/listener.hpp"
 #include "buffer/name_table.hpp"
 #include "buffer/recorder.hpp"
@@ -110,15 +110,15 @@ void count_dropped_range(const HotThread& hot) noexcept {
       return;
     }
   }
-  Recorder::instance().count(health::kDroppedRanges, 1);
+  Recorder::instance().count(health::dropped_ranges, 1);
 }
 
 std::uint32_t intern(std::string_view text) noexcept {
   const NameTable::Interned interned = names().intern(text, false);
   Recorder& recorder = Recorder::instance();
-  if (interned.truncated) recorder.count(health::kTruncatedNames, 1);
+  if (interned.truncated) recorder.count(health::truncated_names, 1);
   if (interned.is_new) recorder.publish_name(interned.id);
-  if (interned.id == 0) recorder.count(health::kUnnamedRanges, 1);
+  if (interned.id == 0) recorder.count(health::unnamed_ranges, 1);
   return interned.id;
 }
 
@@ -156,7 +156,7 @@ OpenRange begin(const Extra* extra, std::uint32_t category, WordOf word_of) noex
   const bool recording = (now_active & ~detail::kSlowPath) != 0;
   const Busy busy(hot);
   if (!busy.entered()) {
-    if (recording) Recorder::instance().count(health::kDroppedInSignal, 1);
+    if (recording) Recorder::instance().count(health::dropped_in_signal, 1);
     return {};
   }
   OpenRange open;
@@ -184,9 +184,9 @@ OpenRange begin(const Extra* extra, std::uint32_t category, WordOf word_of) noex
 void put_foreign_end(const OpenRange& open, std::uint32_t thread) noexcept {
   HotThread& hot = detail::hot_thread;
   Recorder& recorder = Recorder::instance();
-  recorder.count(health::kForeignEnds, 1);
+  recorder.count(health::foreign_ends, 1);
   if (ready(hot, 2, kForEnds) == nullptr) {
-    recorder.count(health::kLostEnds, 1);
+    recorder.count(health::lost_ends, 1);
     return;
   }
   put(hot, make_word(RecordKind::kForeignEnd, detail::word_id(open.word), detail::word_aux(open.word)), recorder.ticks());
@@ -203,7 +203,7 @@ void record_end(const OpenRange& open, std::uint64_t token) noexcept {
   // Many open ranges may close in a row: the first to find no memory has waited for all of them.
   if (ready(hot, 1, kForEnds, state->lost_ends == 0) == nullptr) {
     ++state->lost_ends;
-    recorder.count(health::kLostEnds, 1);
+    recorder.count(health::lost_ends, 1);
     return;
   }
   const std::uint64_t to_end = static_cast<std::uint64_t>(RecordKind::kEnd) - static_cast<std::uint64_t>(RecordKind::kBegin);
@@ -215,7 +215,7 @@ bool put_event(std::uint64_t word, const Extra* extra) noexcept {
   HotThread& hot = detail::hot_thread;
   Recorder& recorder = Recorder::instance();
   if (ready(hot, extra != nullptr ? 2 : 1, kForBegins) == nullptr) {
-    recorder.count(health::kDroppedEvents, 1);
+    recorder.count(health::dropped_events, 1);
     return false;
   }
   put(hot, word, recorder.ticks());
@@ -230,7 +230,7 @@ void guarded(Function record) noexcept {
   if (busy.entered()) {
     record();
   } else if (recording_generation() != 0) {
-    Recorder::instance().count(health::kDroppedInSignal, 1);
+    Recorder::instance().count(health::dropped_in_signal, 1);
   }
 }
 
@@ -258,7 +258,7 @@ void note_launch(std::uint32_t correlation, std::uint32_t callback) noexcept {
   if (detail::attached(token, now_active) && detail::write_record(hot, token, detail::kBeginLimit, word)) return;
   const Busy busy(hot);
   if (!busy.entered() || ready(hot, 1, kForBegins) == nullptr) {
-    Recorder::instance().count(health::kDroppedLaunches, 1);
+    Recorder::instance().count(health::dropped_launches, 1);
     return;
   }
   put(hot, word, Recorder::instance().ticks());
@@ -352,7 +352,7 @@ void counter_slow(std::string_view name, const Extra& value) noexcept {
   if (recording_generation() == 0) return;
   guarded([&] {
     if (value.kind == ExtraKind::kText) {
-      Recorder::instance().count(health::kDroppedEvents, 1);
+      Recorder::instance().count(health::dropped_events, 1);
       return;
     }
     put_event(make_word(RecordKind::kCounter, intern(name)), &value);
@@ -372,7 +372,7 @@ std::uint64_t async_begin_slow(std::string_view name, std::uint32_t category) no
         const Extra extra{ExtraKind::kUnsigned, mine, {}};
         if (put_event(make_word(RecordKind::kAsyncBegin, id, category), &extra)) handle = mine;
       } else {
-        recorder.count(health::kDroppedEvents, 1);
+        recorder.count(health::dropped_events, 1);
       }
     }
     if (heard_by != nullptr) {

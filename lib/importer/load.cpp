@@ -43,8 +43,8 @@ Result<Timeline> load_timeline(const std::string& path, const LoadOptions& optio
   const base::ByteView first(buffer.data(), *size);
   if (first.empty()) return Error(ErrorCode::kUnreadable, path + ": the file is empty");
   if (looks_like_capture(first)) return timeline::load_captures({path}, options);
-  if (importer::looks_like_sqlite(first)) return importer::import_nsight(path, options);
-  if (importer::looks_like_kineto(first)) return importer::import_kineto(path, options);
+  if (importer::nsight::looks_like_sqlite(first)) return importer::nsight::import_nsight(path, options);
+  if (importer::kineto::looks_like_kineto(first)) return importer::kineto::import_kineto(path, options);
   return Error(ErrorCode::kUnreadable,
                path + ": byte 0: neither a capture (.rfcap), nor a torch.profiler trace (.json, .json.gz), nor an Nsight SQLite export");
 }

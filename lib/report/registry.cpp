@@ -7,6 +7,11 @@
 
 // Every view there is, in the order in which `--view help` lists them.
 #define RANGEFINDER_VIEWS(X) \
+  X(ranges)                  \
+  X(tree)                    \
+  X(kernels)                 \
+  X(memcpy)                  \
+  X(api)                     \
   X(nvtx_gpu_proj_trace)     \
   X(nvtx_gpu_proj_sum)       \
   X(nvtx_kern_sum)           \

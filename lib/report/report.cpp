@@ -49,7 +49,7 @@ Status write_report(const Timeline& timeline, const ReportOptions& options, cons
   return status.ok() ? checked(report::to_text(footer, text)) : status;
 }
 
-Result<std::string> report(const std::string& path, const ReportOptions& options) {
+Result<std::string> render_report(const std::string& path, const ReportOptions& options) {
   const Result<Timeline> timeline = load_timeline(path);
   if (!timeline) return timeline.error();
   std::string out;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "session/capture_writer.hpp"
 
-#include "buffer/health_numbers.hpp"
+#include "base/health_numbers.hpp"
 #include "buffer/name_table.hpp"
 #include "format/chunk.hpp"
 
@@ -82,11 +82,11 @@ bool CaptureWriter::put_chunk(format::ChunkHeader header, format::ColumnWriter& 
   format::append_chunk(chunk_, header, payload_);
   Status status = output_->put(header, chunk_);
   if (const std::uint64_t overwritten = output_->overwritten(); overwritten != overwritten_) {
-    buffer::Recorder::instance().count(health::kRingOverwritten, overwritten - overwritten_);
+    buffer::Recorder::instance().count(health::ring_overwritten, overwritten - overwritten_);
     overwritten_ = overwritten;
   }
   if (status.ok()) return true;
-  buffer::Recorder::instance().count(health::kChunksNotWritten, 1);
+  buffer::Recorder::instance().count(health::chunks_not_written, 1);
   if (status_.ok()) status_ = std::move(status);
   return false;
 }
@@ -197,7 +197,7 @@ void CaptureWriter::write_rows(ChunkKind kind, const void* rows, std::size_t row
     }
   } catch (...) {  // no memory: the rest is counted, the program goes on
   }
-  if (done < count) buffer::Recorder::instance().count(health::kRecordsNotWritten, count - done);
+  if (done < count) buffer::Recorder::instance().count(health::records_not_written, count - done);
 }
 
 format::NameId CaptureWriter::name(std::string_view text) noexcept try {
@@ -221,7 +221,7 @@ void CaptureWriter::meta(std::string_view key, std::string_view value) noexcept 
   pending_meta_.push_back({0, std::string(key), std::string(value)});
   put_pending();
 } catch (...) {
-  buffer::Recorder::instance().count(health::kRecordsNotWritten, 1);
+  buffer::Recorder::instance().count(health::records_not_written, 1);
 }
 
 void CaptureWriter::sample_clock() noexcept {

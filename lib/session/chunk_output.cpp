@@ -72,6 +72,25 @@ Status FileOutput::put(const format::ChunkHeader&, base::ByteView chunk) {
   return {};
 }
 
+Status FileOutput::read_since(OutputCursor& cursor, const Use& use) const {
+  base::Bytes bytes;
+  while (cursor.offset < offset_) {
+    format::ChunkHeader header;
+    Result<std::size_t> size = base::read_at(fd_, std::as_writable_bytes(std::span(&header, 1)), cursor.offset, path_);
+    if (!size) return std::move(size).error();
+    // What another hand has cut or written over is found out by the checks of read_chunk.
+    bytes.resize(std::min<std::uint64_t>(offset_ - cursor.offset, sizeof header + format::padded(header.payload_bytes)));
+    size = base::read_at(fd_, bytes, cursor.offset, path_);
+    if (!size) return std::move(size).error();
+    const Result<format::ChunkView> chunk = format::read_chunk({bytes.data(), *size}, 0, false);
+    if (!chunk) return chunk.error();
+    use(chunk->header, chunk->payload);
+    cursor.offset += chunk->next_offset;
+    cursor.sequence = chunk->header.sequence + 1;
+  }
+  return {};
+}
+
 // ---- the flight recorder ----------------------------------------------------------------------------------------------
 
 namespace {
@@ -159,6 +178,23 @@ void RingOutput::drop_old_context() {
     context_bytes_ -= cost(thread->second.kept);
     thread = threads_.erase(thread);
   }
+}
+
+Status RingOutput::read_since(OutputCursor& cursor, const Use& use) const {
+  std::vector<const Kept*> fresh;
+  const auto take = [&](const Kept& kept) {
+    if (kept.header.sequence >= cursor.sequence) fresh.push_back(&kept);
+  };
+  for (const auto* chunks : {&always_, &clock_, &windows_, &health_, &events_}) std::for_each(chunks->begin(), chunks->end(), take);
+  for (const auto& [index, thread] : threads_) take(thread.kept);
+  std::sort(fresh.begin(), fresh.end(), [](const Kept* a, const Kept* b) { return a->header.sequence < b->header.sequence; });
+  for (const Kept* kept : fresh) {
+    const Result<format::ChunkView> chunk = format::read_chunk(*kept->bytes, 0, true);
+    if (!chunk) return chunk.error();
+    use(chunk->header, chunk->payload);
+  }
+  cursor.sequence = sequence_;
+  return {};
 }
 
 RingSnapshot RingOutput::snapshot() const {

@@ -9,12 +9,19 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace rangefinder::session {
+
+/// How far a reader of an output has got.
+struct OutputCursor {
+  std::uint64_t sequence = 0;  ///< of the next chunk
+  std::uint64_t offset = sizeof(format::FileHeader);
+};
 
 /// Where packed chunks go. One caller at a time.
 class ChunkOutput {
@@ -23,6 +30,9 @@ class ChunkOutput {
   /// `chunk` is whole: header, payload, padding. The sequence number in its header is the one `next_sequence` gave.
   virtual Status put(const format::ChunkHeader& header, base::ByteView chunk) = 0;
   virtual std::uint64_t next_sequence() const noexcept = 0;
+  using Use = std::function<void(const format::ChunkHeader&, base::ByteView payload)>;
+  /// Calls `use` with the chunks put since the cursor was here last, in order, but for those that are gone by now.
+  virtual Status read_since(OutputCursor& cursor, const Use& use) const = 0;
   /// Records given up on purpose to keep a bound.
   virtual std::uint64_t overwritten() const noexcept { return 0; }
 };
@@ -38,6 +48,7 @@ class FileOutput final : public ChunkOutput {
 
   Status put(const format::ChunkHeader& header, base::ByteView chunk) override;
   std::uint64_t next_sequence() const noexcept override { return sequence_; }
+  Status read_since(OutputCursor& cursor, const Use& use) const override;
   std::uint64_t bytes() const noexcept { return offset_; }
 
  private:
@@ -74,6 +85,7 @@ class RingOutput final : public ChunkOutput {
 
   Status put(const format::ChunkHeader& header, base::ByteView chunk) override;
   std::uint64_t next_sequence() const noexcept override { return sequence_; }
+  Status read_since(OutputCursor& cursor, const Use& use) const override;
   std::uint64_t overwritten() const noexcept override { return overwritten_; }
   RingSnapshot snapshot() const;
   /// Of all chunks that are kept.

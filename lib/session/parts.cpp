@@ -1,18 +1,51 @@
 // SPDX-License-Identifier: MIT
 #include "session/parts.hpp"
 
+#if RANGEFINDER_HAS_CUPTI
+#include "source/cupti/cupti_source.hpp"
+#endif
 #if RANGEFINDER_HAS_NVTX
 #include "source/nvtx/nvtx_emitter.hpp"
 #endif
 
-namespace rangefinder::session {
+namespace rangefinder {
+namespace session {
+namespace {
+
+#if RANGEFINDER_HAS_CUPTI
+source::CuptiOptions cupti_options(const SessionOptions& options) {
+  source::CuptiOptions out;
+  out.api_records = options.cuda_api;
+  out.sync_records = options.cuda_sync;
+  out.overhead_records = options.cuda_overhead;
+  out.memory_bytes = options.memory_bytes / 2;
+  out.flush_period = {};  // the session flushes
+  return out;
+}
+#endif
+
+}  // namespace
 
 Parts make_parts(const SessionOptions& options) {
   Parts parts;
 #if RANGEFINDER_HAS_NVTX
   if (options.nvtx) source::emit_nvtx_if_heard();
 #endif
+#if RANGEFINDER_HAS_CUPTI
+  if (options.cuda) parts.sources.push_back(std::make_shared<source::CuptiSource>(cupti_options(options)));
+#endif
   return parts;
 }
 
-}  // namespace rangefinder::session
+}  // namespace session
+
+DeviceState prepare() noexcept {
+#if RANGEFINDER_HAS_CUPTI
+  source::SourceState state = source::cupti_prepare();
+  return {state.working, std::move(state.reason)};
+#else
+  return {false, session::kNoCupti};
+#endif
+}
+
+}  // namespace rangefinder

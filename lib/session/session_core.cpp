@@ -7,6 +7,7 @@
 #include "format/chunk.hpp"
 #include "session/dump_signal.hpp"
 #include "session/options.hpp"
+#include "session/parts.hpp"
 
 #include <rangefinder/version.hpp>
 
@@ -373,7 +374,7 @@ CaptureHealth SessionCore::health() const noexcept {
 
 DeviceState SessionCore::device() const noexcept {
   if (!options_.cuda) return {false, "switched off (cuda=off)"};
-  if (parts_.sources.empty()) return {false, "built without CUPTI: configure with RANGEFINDER_CUPTI=ON and the CUDA toolkit's headers"};
+  if (parts_.sources.empty()) return {false, kNoCupti};
   for (const auto& source : parts_.sources) {
     const source::SourceState state = source->state();
     if (!state.working) return {false, state.reason};

@@ -50,6 +50,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   const std::string& output() const noexcept { return output_; }
   const SessionOptions& options() const noexcept { return options_; }
   CaptureWriter& writer() noexcept { return *writer_; }
+  clock::Clock& clock() noexcept { return *clock_; }
 
  private:
   using Deadline = std::chrono::steady_clock::time_point;

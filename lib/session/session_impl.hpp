@@ -6,6 +6,7 @@
 #include <rangefinder/session.hpp>
 
 #include <memory>
+#include <mutex>
 #include <string>
 
 namespace rangefinder {
@@ -18,6 +19,7 @@ struct Session::Impl {
   std::shared_ptr<session::SessionCore> core;  // null when the session could not start
   Status status;
   std::string output;
+  std::mutex summary_mutex;
   std::shared_ptr<summary::LiveSummary> summary;  // made by the first call of Session::summary
 };
 

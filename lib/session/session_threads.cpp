@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a session does in its own threads, and how it ends.
-#include "buffer/health_numbers.hpp"
+#include "base/health_numbers.hpp"
 #include "buffer/recorder.hpp"
 #include "session/dump_signal.hpp"
 #include "session/options.hpp"
@@ -86,7 +86,7 @@ void SessionCore::drain_loop() noexcept {
 
 void SessionCore::write_last() noexcept {
   auto& recorder = buffer::Recorder::instance();
-  if (sources_late_) recorder.count(health::kFlushTimeouts, 1);
+  if (sources_late_) recorder.count(health::flush_timeouts, 1);
   drain(true);
   writer_->sample_clock();
   if (window_begin_ != 0) writer_->write_window({window_begin_, clock_->ticks(), windows_});

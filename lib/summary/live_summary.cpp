@@ -132,7 +132,7 @@ void LiveSummary::on_projected(const projection::ProjectedRange& projected) {
   if (SummaryRow* row = totals_.row(projected.range.key); row != nullptr && !projected.never_ended) {
     row->count += 1;
     row->host_ns += projected.range.end_ns - projected.range.begin_ns;
-    const auto& figures = projected.inclusive.figures;
+    const auto& figures = projected.inclusive.total;
     row->gpu_ops += figures.gpu_ops;
     row->gpu_sum_ns += figures.gpu_sum_ns;
     row->gpu_busy_ns += figures.gpu_busy_ns;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "format/columns.hpp"
+#include "clock/clock_table.hpp"
 #include "projection/streaming.hpp"
 #include "session/chunk_output.hpp"
 #include "summary/path_totals.hpp"

@@ -54,6 +54,7 @@ void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record&
       AssembledLaunch launch;
       launch.ticks = record.ticks;
       launch.range = innermost(thread);
+      launch.scoped = thread.open.empty() ? 0 : thread.open.back().key;
       launch.correlation = word_id(record.word);
       launch.thread = index;
       launch.callback = word_aux(record.word);

@@ -94,28 +94,28 @@ void check(const Timeline& timeline) {
 void read_alone(const std::uint8_t* data, std::size_t size) {
   if (size == 0 || data[0] != '{') return;
   std::vector<char> text(data, data + size);
-  text.resize(size + kineto::kPadding, '\0');
+  text.resize(size + importer::kineto::kPadding, '\0');
   text.shrink_to_fit();
-  kineto::Cursor first{text.data(), text.data() + size, ""};
-  kineto::Event event;
-  const kineto::Scan scan = kineto::EventReader().read(first, event);
+  importer::kineto::Cursor first{text.data(), text.data() + size, ""};
+  importer::kineto::Event event;
+  const importer::kineto::Scan scan = importer::kineto::EventReader().read(first, event);
   HOLDS(first.at <= first.end);
-  HOLDS(scan != kineto::Scan::kMore || first.at == text.data());
+  HOLDS(scan != importer::kineto::Scan::kMore || first.at == text.data());
 
   static constexpr std::string_view kUsual =
       "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 0, \"tid\": 7, \"ts\": 1, \"dur\": 1, \"args\": "
       "{\"External id\": 1, \"correlation\": 2, \"grid\": [1, 1, 1]}}";
   std::string usual(kUsual);
-  usual.append(kineto::kPadding, '\0');
-  kineto::EventReader experienced;
-  kineto::Event other;
-  kineto::Cursor cursor{usual.data(), usual.data() + kUsual.size(), ""};
-  HOLDS(experienced.read(cursor, other) == kineto::Scan::kOk);
+  usual.append(importer::kineto::kPadding, '\0');
+  importer::kineto::EventReader experienced;
+  importer::kineto::Event other;
+  importer::kineto::Cursor cursor{usual.data(), usual.data() + kUsual.size(), ""};
+  HOLDS(experienced.read(cursor, other) == importer::kineto::Scan::kOk);
   for (int round = 0; round < 2; ++round) {
-    kineto::Cursor again{text.data(), text.data() + size, ""};
+    importer::kineto::Cursor again{text.data(), text.data() + size, ""};
     HOLDS(experienced.read(again, other) == scan);
     HOLDS(again.at == first.at);
-    if (scan != kineto::Scan::kOk) continue;
+    if (scan != importer::kineto::Scan::kOk) continue;
     HOLDS(other.json == event.json && other.members == event.members);
     HOLDS(other.phase == event.phase && other.category.bytes == event.category.bytes);
     HOLDS(other.name.bytes == event.name.bytes && other.arguments.present == event.arguments.present);
@@ -130,19 +130,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   LoadOptions options;
   options.keep_arguments = true;
   options.max_unpacked_bytes = std::uint64_t{64} << 20;
-  kineto::ImportDetails details;
+  importer::kineto::ImportDetails details;
   details.keep_gpu_annotations = true;
-  const Result<Timeline> timeline = kineto::import_kineto(bytes, "input", options, details);
+  const Result<Timeline> timeline = importer::kineto::import_kineto(bytes, "input", options, details);
   if (timeline) {
     check(*timeline);
-    HOLDS(kineto::looks_like_kineto(bytes));
+    HOLDS(importer::kineto::looks_like_kineto(bytes));
   } else {
     HOLDS(timeline.error().message().find('\n') == std::string::npos);
   }
 
   // Strictly, what is whole is taken alike and what is not is refused.
   options.strict = true;
-  const Result<Timeline> strict = kineto::import_kineto(bytes, "input", options, details);
+  const Result<Timeline> strict = importer::kineto::import_kineto(bytes, "input", options, details);
   HOLDS(strict.ok() == (timeline.ok() && timeline->health.damaged_chunks == 0));
   if (strict) HOLDS(strict->ranges.begin_ns == timeline->ranges.begin_ns);
 

@@ -75,7 +75,7 @@ void compare(const std::string& where, const JsonValue& expected, const Timeline
 
 /// Compares one trace with its answers; the number of range instances compared.
 std::size_t compare_trace(const std::string& path, const JsonValue& answer) {
-  const Result<Timeline> timeline = kineto::import_kineto(path, {});
+  const Result<Timeline> timeline = importer::kineto::import_kineto(path, {});
   REQUIRE(timeline.ok());
   const Projection projection = project(*timeline, {});
   require_sound_account(*timeline, projection);
@@ -142,7 +142,7 @@ TEST_CASE("device time of real traces is accounted for", "[projection][data]") {
         Known{"worker1_step_12.1694128201556.pt.trace.json.gz", 1.6, 4.2}}) {
     const std::string path = trace_of(known.name);
     if (path.empty()) RANGEFINDER_SKIP("no collection of real traces (RANGEFINDER_SHARED)");
-    const Result<Timeline> timeline = kineto::import_kineto(path, {});
+    const Result<Timeline> timeline = importer::kineto::import_kineto(path, {});
     REQUIRE(timeline.ok());
     const Account account = project(*timeline, {}).account;
     const auto percent = [&](const Account::Part& part) {

@@ -124,7 +124,7 @@ int show(const Arguments& arguments) {
   const std::string trace = arguments.out + "/train.pt.trace.json.gz";
   rangefinder::ReportOptions report;
   report.view = "tree";
-  const rangefinder::Result<std::string> text = rangefinder::report(capture, report);
+  const rangefinder::Result<std::string> text = rangefinder::render_report(capture, report);
   if (!text) return std::fprintf(stderr, "%s\n", text.error().message().c_str()), 1;
   std::printf("\n%s\n", text->c_str());
   rangefinder::ChromeExportOptions chrome;

@@ -130,7 +130,7 @@ class Scanner {
 
 std::string unescaped(std::string_view raw) {
   std::string text;
-  kineto::unescape(raw, text);
+  importer::kineto::unescape(raw, text);
   return text;
 }
 

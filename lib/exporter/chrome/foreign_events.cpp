@@ -14,13 +14,13 @@ constexpr std::string_view kProfilerSpan = "PyTorch Profiler (0)";
 constexpr std::string_view kTimeKey = ",\"ts\":";
 
 bool nanoseconds(std::string_view raw, std::int64_t& out) {
-  const kineto::ScaledDecimal decimal = kineto::scaled_decimal(text_of(raw), 3);
+  const importer::kineto::ScaledDecimal decimal = importer::kineto::scaled_decimal(text_of(raw), 3);
   if (decimal.valid) out = decimal.value;
   return decimal.valid;
 }
 
 bool integer(std::string_view raw, std::int64_t& out) {
-  const kineto::ScaledDecimal decimal = kineto::scaled_decimal(text_of(raw), 0);
+  const importer::kineto::ScaledDecimal decimal = importer::kineto::scaled_decimal(text_of(raw), 0);
   const bool valid = decimal.valid && !decimal.rounded;
   if (valid) out = decimal.value;
   return valid;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
-namespace rangefinder::kineto {
+namespace rangefinder::importer::kineto {
 
 void BeginEndPairs::add(const Event& event, ThreadIndex thread, std::int64_t source_row) {
   const bool begin = event.phase == 'B';
@@ -31,4 +31,4 @@ const Event& BeginEndPairs::whole(const Half& begin, std::int64_t end_ns, bool u
   return event_;
 }
 
-}  // namespace rangefinder::kineto
+}  // namespace rangefinder::importer::kineto

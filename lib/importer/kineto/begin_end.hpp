@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace rangefinder::kineto {
+namespace rangefinder::importer::kineto {
 
 /// Slices written as two events, ph B and E. Kineto writes none, other tools and hand-edited traces do. They may stand
 /// anywhere in the file, so their text is kept and they are paired at the end, by time within each thread.
@@ -62,4 +62,4 @@ class BeginEndPairs {
   Event event_;
 };
 
-}  // namespace rangefinder::kineto
+}  // namespace rangefinder::importer::kineto

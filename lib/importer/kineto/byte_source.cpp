@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace rangefinder::kineto {
+namespace rangefinder::importer::kineto {
 
 std::size_t FileSource::read(std::span<char> out) {
   if (end_.kind != SourceEnd::Kind::kEnd) return 0;
@@ -47,4 +47,4 @@ std::size_t PeekedSource::read(std::span<char> out) {
   return count;
 }
 
-}  // namespace rangefinder::kineto
+}  // namespace rangefinder::importer::kineto

@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-namespace rangefinder::kineto {
+namespace rangefinder::importer::kineto {
 
 /// Why a source has no more bytes.
 struct SourceEnd {
@@ -80,4 +80,4 @@ class PeekedSource final : public ByteSource {
   std::size_t first_read_ = 0;
 };
 
-}  // namespace rangefinder::kineto
+}  // namespace rangefinder::importer::kineto

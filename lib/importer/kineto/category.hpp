@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace rangefinder::kineto {
+namespace rangefinder::importer::kineto {
 
 /// What an event is, by its `cat`.
 enum class Category : std::uint8_t {
@@ -77,4 +77,4 @@ inline Category category_of(std::size_t spelling) noexcept {
   return spelling == kNoSpelling ? Category::kOther : kSpellings[spelling].category;
 }
 
-}  // namespace rangefinder::kineto
+}  // namespace rangefinder::importer::kineto

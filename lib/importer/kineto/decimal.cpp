@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace rangefinder::kineto {
+namespace rangefinder::importer::kineto {
 namespace {
 
 // __int128 is an extension that -Wpedantic would name at every use.
@@ -103,4 +103,4 @@ ScaledDecimal scaled_decimal(std::string_view text, int scale) noexcept {
   return out;
 }
 
-}  // namespace rangefinder::kineto
+}  // namespace rangefinder::importer::kineto

@@ -9,7 +9,7 @@
 #include <string_view>
 
 // Decimal text to integers without a double in between: the times of a long trace do not fit in one.
-namespace rangefinder::kineto {
+namespace rangefinder::importer::kineto {
 
 struct ScaledDecimal {
   std::int64_t value = 0;
@@ -89,4 +89,4 @@ inline const char* read_plain_integer(const char* at, std::int64_t& out) noexcep
   return at;
 }
 
-}  // namespace rangefinder::kineto
+}  // namespace rangefinder::importer::kineto

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace rangefinder::kineto {
+namespace rangefinder::importer::kineto {
 namespace {
 
 struct Word {
@@ -97,4 +97,4 @@ CopyDetail copy_detail_of_name(std::string_view name) noexcept {
 
 std::uint32_t sync_type_of_name(std::string_view name) noexcept { return number_of(kSyncTypes, name); }
 
-}  // namespace rangefinder::kineto
+}  // namespace rangefinder::importer::kineto

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <unordered_map>
 
-namespace rangefinder::kineto {
+namespace rangefinder::importer::kineto {
 
 /// Rows of Timeline::kernel_details and copy_details. A program launches the same few shapes again and again, so equal
 /// rows are shared where that is cheap to find out.
@@ -40,4 +40,4 @@ CopyDetail copy_detail_of_name(std::string_view name) noexcept;
 /// CUPTI's number for the name of a wait ("Stream Sync"); 0 for others.
 std::uint32_t sync_type_of_name(std::string_view name) noexcept;
 
-}  // namespace rangefinder::kineto
+}  // namespace rangefinder::importer::kineto

@@ -4,7 +4,7 @@
 #include "base/text.hpp"
 #include "importer/kineto/json_text.hpp"
 
-namespace rangefinder::kineto {
+namespace rangefinder::importer::kineto {
 namespace {
 
 constexpr unsigned kTraceDepth = 1;
@@ -206,4 +206,4 @@ bool Document::fail(Verdict verdict, const char* at, std::string reason) {
   return false;
 }
 
-}  // namespace rangefinder::kineto
+}  // namespace rangefinder::importer::kineto

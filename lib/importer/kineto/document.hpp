@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string>
 
-namespace rangefinder::kineto {
+namespace rangefinder::importer::kineto {
 
 /// Walks the text of a trace: its members, and the events within.
 class Document {
@@ -76,4 +76,4 @@ class Document {
   bool left_open_ = false;
 };
 
-}  // namespace rangefinder::kineto
+}  // namespace rangefinder::importer::kineto

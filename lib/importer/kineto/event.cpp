@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace rangefinder::kineto {
+namespace rangefinder::importer::kineto {
 namespace {
 
 // Brackets open around the members of an event and of its args: the trace, traceEvents, the event, args.
@@ -391,4 +391,4 @@ bool trailing_number(std::string_view text, std::int64_t& number) noexcept {
   return decimal.valid;
 }
 
-}  // namespace rangefinder::kineto
+}  // namespace rangefinder::importer::kineto

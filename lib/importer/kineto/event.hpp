@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace rangefinder::kineto {
+namespace rangefinder::importer::kineto {
 
 /// A process or thread id. Kineto writes numbers, numbers as text ("25738"), and words ("Spans", "stream 7").
 struct TrackId {
@@ -105,4 +105,4 @@ class EventReader {
 /// The number at the end of a text such as "stream 7" or "25738".
 bool trailing_number(std::string_view text, std::int64_t& number) noexcept;
 
-}  // namespace rangefinder::kineto
+}  // namespace rangefinder::importer::kineto

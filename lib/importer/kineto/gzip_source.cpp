@@ -4,7 +4,7 @@
 #include <libdeflate.h>
 #include <zlib.h>
 
-namespace rangefinder::kineto {
+namespace rangefinder::importer::kineto {
 namespace {
 
 constexpr std::size_t kPackedBuffer = std::size_t{64} << 10;
@@ -181,4 +181,4 @@ void GzipSource::read_trailer() {
   }
 }
 
-}  // namespace rangefinder::kineto
+}  // namespace rangefinder::importer::kineto

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rangefinder::kineto {
+namespace rangefinder::importer::kineto {
 
 inline bool is_gzip(std::string_view first_bytes) noexcept { return first_bytes.starts_with("\x1f\x8b"); }
 
@@ -48,4 +48,4 @@ class GzipSource final : public ByteSource {
   std::unique_ptr<Inflater> inflater_;
 };
 
-}  // namespace rangefinder::kineto
+}  // namespace rangefinder::importer::kineto

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-namespace rangefinder::kineto {
+namespace rangefinder::importer::kineto {
 namespace {
 
 constexpr char32_t kReplacement = 0xFFFD;
@@ -105,4 +105,4 @@ std::string metadata_value(std::string_view raw) {
   return out;
 }
 
-}  // namespace rangefinder::kineto
+}  // namespace rangefinder::importer::kineto

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace rangefinder::kineto {
+namespace rangefinder::importer::kineto {
 
 /// What a string with backslashes means. Escapes that mean nothing keep their letter; half a surrogate pair becomes
 /// U+FFFD.
@@ -26,4 +26,4 @@ bool is_unclean(std::string_view text) noexcept;
 /// One JSON value as text: as it stands where it is JSON; a word that JSON does not know (NaN) becomes a string.
 std::string metadata_value(std::string_view raw);
 
-}  // namespace rangefinder::kineto
+}  // namespace rangefinder::importer::kineto

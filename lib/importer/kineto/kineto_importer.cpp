@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace rangefinder::kineto {
+namespace rangefinder::importer::kineto {
 namespace {
 
 bool opens_json(std::string_view text) noexcept {
@@ -125,4 +125,4 @@ Result<Timeline> import_kineto(const std::string& path, const LoadOptions& optio
   return import_kineto(path, options, details);
 }
 
-}  // namespace rangefinder::kineto
+}  // namespace rangefinder::importer::kineto

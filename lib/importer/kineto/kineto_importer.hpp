@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace rangefinder::kineto {
+namespace rangefinder::importer::kineto {
 
 /// True for JSON, and for gzip of JSON as far as the bytes tell. Some hundred bytes are plenty.
 bool looks_like_kineto(base::ByteView first_bytes);
@@ -50,7 +50,7 @@ Result<Timeline> import_kineto(const std::string& path, const LoadOptions& optio
 Result<Timeline> import_kineto(base::ByteView bytes, const std::string& name, const LoadOptions& options,
                                ImportDetails& details);
 
-}  // namespace rangefinder::kineto
+}  // namespace rangefinder::importer::kineto
 
 namespace rangefinder::importer {
 using kineto::import_kineto;

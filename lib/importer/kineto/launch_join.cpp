@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-namespace rangefinder::kineto {
+namespace rangefinder::importer::kineto {
 namespace {
 
 /// Correlation ids to calls: open addressing, since there is one look-up for each call and two for each activity.
@@ -80,4 +80,4 @@ void join_launches(Timeline& timeline) {
   }
 }
 
-}  // namespace rangefinder::kineto
+}  // namespace rangefinder::importer::kineto

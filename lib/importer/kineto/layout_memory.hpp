@@ -11,7 +11,7 @@
 #include <emmintrin.h>
 #endif
 
-namespace rangefinder::kineto {
+namespace rangefinder::importer::kineto {
 
 /// What comes next in an event's text: a member whose value has a place in Event, one that has none, or a bracket.
 enum class EventStep : std::uint8_t {
@@ -133,4 +133,4 @@ class LayoutMemory {
   std::size_t count_ = 1;
 };
 
-}  // namespace rangefinder::kineto
+}  // namespace rangefinder::importer::kineto

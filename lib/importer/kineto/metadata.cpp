@@ -8,7 +8,7 @@
 #include <limits>
 #include <optional>
 
-namespace rangefinder::kineto {
+namespace rangefinder::importer::kineto {
 namespace {
 
 // Brackets around a member of the trace, of distributedInfo, and of a device.
@@ -144,4 +144,4 @@ void Metadata::finish() {
   }
 }
 
-}  // namespace rangefinder::kineto
+}  // namespace rangefinder::importer::kineto

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-namespace rangefinder::kineto {
+namespace rangefinder::importer::kineto {
 
 /// The members of a trace other than its events. They may stand before or after the events: on-demand traces have
 /// distributedInfo behind them.
@@ -35,4 +35,4 @@ class Metadata {
   std::string host_;
 };
 
-}  // namespace rangefinder::kineto
+}  // namespace rangefinder::importer::kineto

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "importer/kineto/scan.hpp"
 
-namespace rangefinder::kineto {
+namespace rangefinder::importer::kineto {
 namespace {
 
 /// Which brackets are open: a bit each, set for a brace.
@@ -142,4 +142,4 @@ Scan skip_value(Cursor& cursor, const char*& at, unsigned depth) noexcept {
   return Scan::kOk;
 }
 
-}  // namespace rangefinder::kineto
+}  // namespace rangefinder::importer::kineto

@@ -18,7 +18,7 @@
 //
 // What is only skipped is checked for brackets and quotes that match, not for its commas and numbers: profilers write
 // `N/A` and `NaN` where JSON has no word for it, and a trace must not be lost to an argument nobody asked for.
-namespace rangefinder::kineto {
+namespace rangefinder::importer::kineto {
 
 inline constexpr std::size_t kPadding = 64;
 inline constexpr unsigned kMaxDepth = 256;
@@ -184,4 +184,4 @@ Scan for_each_element(Cursor& cursor, const char*& at, Visit&& visit) {
   return Scan::kOk;
 }
 
-}  // namespace rangefinder::kineto
+}  // namespace rangefinder::importer::kineto

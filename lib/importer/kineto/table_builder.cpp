@@ -10,7 +10,7 @@
 #include <charconv>
 #include <cmath>
 
-namespace rangefinder::kineto {
+namespace rangefinder::importer::kineto {
 namespace {
 
 // No text has this id while a trace is read: a marker for "not interned yet".
@@ -374,4 +374,4 @@ void TableBuilder::finish_notes() {
     note(tracks_.calling_processes(), "processes call the device in this file; correlation ids are taken as common to all");
 }
 
-}  // namespace rangefinder::kineto
+}  // namespace rangefinder::importer::kineto

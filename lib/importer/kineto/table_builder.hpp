@@ -14,7 +14,7 @@
 #include <limits>
 #include <string>
 
-namespace rangefinder::kineto {
+namespace rangefinder::importer::kineto {
 
 /// Puts each event into the table that it belongs to.
 class TableBuilder {
@@ -104,4 +104,4 @@ class TableBuilder {
   } odd_;
 };
 
-}  // namespace rangefinder::kineto
+}  // namespace rangefinder::importer::kineto

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace rangefinder::kineto {
+namespace rangefinder::importer::kineto {
 namespace {
 
 // Numbers for ids that are words. Real ids are not negative, but for Kineto's -1.
@@ -144,4 +144,4 @@ void Tracks::choose_main_process() {
   }
 }
 
-}  // namespace rangefinder::kineto
+}  // namespace rangefinder::importer::kineto

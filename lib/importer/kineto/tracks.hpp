@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace rangefinder::kineto {
+namespace rangefinder::importer::kineto {
 
 /// Ids and names of tracks as the trace gives them, to rows of Timeline::threads, processes, devices and streams.
 class Tracks {
@@ -82,4 +82,4 @@ class Tracks {
   std::size_t calling_processes_ = 0;
 };
 
-}  // namespace rangefinder::kineto
+}  // namespace rangefinder::importer::kineto

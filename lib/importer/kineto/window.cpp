@@ -8,7 +8,7 @@
 #include <new>
 #include <system_error>
 
-namespace rangefinder::kineto {
+namespace rangefinder::importer::kineto {
 
 ChunkReader::ChunkReader(ByteSource& source, std::uint64_t max_bytes) : source_(source), max_bytes_(max_bytes) {}
 
@@ -172,4 +172,4 @@ std::uint64_t TextWindow::drain(const char* at) {
   return end_offset_ - from;
 }
 
-}  // namespace rangefinder::kineto
+}  // namespace rangefinder::importer::kineto

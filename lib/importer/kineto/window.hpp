@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-namespace rangefinder::kineto {
+namespace rangefinder::importer::kineto {
 
 /// Chunks of a source, read ahead by a thread of their own once there is more than one: unpacking and parsing each take
 /// about as long, so two cores halve the wait.
@@ -111,4 +111,4 @@ class TextWindow {
   bool too_long_ = false;
 };
 
-}  // namespace rangefinder::kineto
+}  // namespace rangefinder::importer::kineto

@@ -4,7 +4,7 @@
 #include "base/bytes.hpp"
 #include "base/checksum.hpp"
 #include "base/text.hpp"
-#include "importer/nsight/nsight_names.hpp"
+#include "timeline/nsight_names.hpp"
 #include "importer/nsight/table_scan.hpp"
 
 #include <array>
@@ -182,7 +182,7 @@ void ActivityReader::read_copies() {
     detail.target_memory = memory_kind(row, kTargetKind);
     detail.source_device = row.u32_or(kSourceDevice, kNone);
     detail.target_device = row.u32_or(kTargetDevice, kNone);
-    timeline_.activities.name.push_back(timeline_.intern(copy_operation(detail.copy_kind)));
+    timeline_.activities.name.push_back(timeline_.intern(timeline::nsight::copy_operation(detail.copy_kind)));
     timeline_.activities.bytes.push_back(static_cast<std::uint64_t>(std::max<std::int64_t>(0, row.integer_or(kBytes, 0))));
     timeline_.activities.detail.push_back(static_cast<std::uint32_t>(timeline_.copy_details.size()));
     timeline_.copy_details.push_back(detail);
@@ -200,7 +200,7 @@ void ActivityReader::read_memsets() {
     CopyDetail detail;
     detail.target_memory = memory_kind(row, kMemoryKind);
     detail.value = row.u32_or(kValue, 0);
-    timeline_.activities.name.push_back(timeline_.intern(kMemsetOperation));
+    timeline_.activities.name.push_back(timeline_.intern(timeline::nsight::kMemsetOperation));
     timeline_.activities.bytes.push_back(
         static_cast<std::uint64_t>(std::max<std::int64_t>(0, row.integer_or(kMemsetBytes, 0))));
     timeline_.activities.detail.push_back(static_cast<std::uint32_t>(timeline_.copy_details.size()));

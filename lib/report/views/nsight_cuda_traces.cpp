@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/nsight_api.hpp"
-#include "importer/nsight/nsight_names.hpp"
+#include "timeline/activity_names.hpp"
 #include "report/view.hpp"
 #include "report/views/nsight_columns.hpp"
 
@@ -47,10 +47,10 @@ void add_memory_operation(Table& table, const Timeline& timeline, ActivityIndex 
   table.number(megabytes(activities.bytes[activity])).optional(timed, rate);
   // A memset's one memory stands under the source.
   if (activities.kind[activity] == ActivityKind::kMemset)
-    table.text(importer::nsight::memory_kind_name(detail.target_memory)).null();
+    table.text(timeline::memory_name(detail.target_memory)).null();
   else
-    table.text(importer::nsight::memory_kind_name(detail.source_memory))
-        .text(importer::nsight::memory_kind_name(detail.target_memory));
+    table.text(timeline::memory_name(detail.source_memory))
+        .text(timeline::memory_name(detail.target_memory));
 }
 
 Result<Table> make_gpu_trace(const Subject& subject, const ViewOptions& options) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "source/cupti/activity_decoder.hpp"
 
-#include "source/cupti/health_numbers.hpp"
+#include "base/health_numbers.hpp"
 
 #include <cstring>
 

@@ -2,7 +2,7 @@
 #include "source/cupti/collector.hpp"
 
 #include "source/cupti/cupti_error.hpp"
-#include "source/cupti/health_numbers.hpp"
+#include "base/health_numbers.hpp"
 
 #include <pthread.h>
 #include <time.h>

@@ -95,6 +95,15 @@ SourceState CuptiSource::state() const noexcept {
   }
 }
 
+SourceState cupti_prepare(const CuptiSeams& seams) noexcept {
+  try {
+    if (const std::string_view why = why_closed(); !why.empty()) return {false, std::string(why)};
+    return Process::instance().prepare({}, seams);
+  } catch (const std::exception& error) {
+    return {false, std::string("starting CUPTI: ") + error.what()};
+  }
+}
+
 bool cupti_release(std::chrono::steady_clock::time_point deadline) noexcept {
   if (!why_closed().empty()) return false;
   try {

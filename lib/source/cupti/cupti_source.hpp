@@ -56,6 +56,10 @@ class CuptiSource final : public Source {
   std::unique_ptr<Shared> shared_;
 };
 
+/// Takes the process's place in CUPTI before any recording, so that graphs made from now on are known to the first one.
+/// Not working: why, as `start` would say.
+SourceState cupti_prepare(const CuptiSeams& seams = {}) noexcept;
+
 /// Gives CUPTI back to other profilers; the next start takes it again. False while a recording runs, or when CUPTI does
 /// not answer by the deadline.
 bool cupti_release(std::chrono::steady_clock::time_point deadline) noexcept;

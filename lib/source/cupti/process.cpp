@@ -3,7 +3,7 @@
 
 #include "buffer/thread_log.hpp"
 #include "source/cupti/cupti_error.hpp"
-#include "source/cupti/health_numbers.hpp"
+#include "base/health_numbers.hpp"
 
 #include <pthread.h>
 #include <time.h>
@@ -115,7 +115,7 @@ SourceState Process::start(const void* owner, RowSink& sink, const CuptiOptions&
                      std::to_string(std::chrono::duration_cast<std::chrono::seconds>(calls_.busy_for()).count()) +
                      " s");
   }
-  SourceState state = begin(options, seams);
+  SourceState state = on_call_thread([this, options, seams] { return open_and_start(options, seams); });
   if (!state.working) {
     report_failure(sink);
     (void)calls_.end(steady_clock::now() + 1s);
@@ -128,7 +128,7 @@ SourceState Process::start(const void* owner, RowSink& sink, const CuptiOptions&
   sink.meta("cupti_version", version_text(api.version));
   sink.meta("cupti_library", api.path);
   if (api.driver_version != 0) sink.meta("cuda_driver_version", std::to_string(api.driver_version));
-  if (api.simulated) sink.meta("device_records", "simulated");
+  if (api.simulated) sink.meta("simulated", "yes");
   sink.meta("cupti_kinds", opened->subscription.kinds_text());
   try {
     opened->collector.start(sink, options);
@@ -141,12 +141,21 @@ SourceState Process::start(const void* owner, RowSink& sink, const CuptiOptions&
   return state;
 }
 
-SourceState Process::begin(const CuptiOptions& options, const CuptiSeams& seams) {
+SourceState Process::prepare(const CuptiOptions& options, const CuptiSeams& seams) {
+  const Turn::Held turn(control_, steady_clock::now() + 10s);
+  if (!turn) return host_only("another recording of this process uses CUPTI");
+  if (owner() != nullptr) return state();
+  SourceState state = on_call_thread([this, options, seams] { return open_if_needed(options, seams); });
+  (void)calls_.end(steady_clock::now() + 1s);
+  return state;
+}
+
+SourceState Process::on_call_thread(std::function<Status()> work) {
   // The task may outlive this call: it has its own copies.
   const auto outcome = std::make_shared<Status>(Error(ErrorCode::kTimeout, ""));
-  const CallThread::Ticket ticket = calls_.post([this, outcome, options, seams] {
+  const CallThread::Ticket ticket = calls_.post([outcome, work = std::move(work)] {
     try {
-      *outcome = open_and_start(options, seams);
+      *outcome = work();
     } catch (const std::exception& error) {
       *outcome = Error(ErrorCode::kInternal, std::string("opening CUPTI: ") + error.what());
     }
@@ -156,7 +165,7 @@ SourceState Process::begin(const CuptiOptions& options, const CuptiSeams& seams)
   return {true, {}};
 }
 
-Status Process::open_and_start(const CuptiOptions& options, const CuptiSeams& seams) {
+Status Process::open_if_needed(const CuptiOptions& options, const CuptiSeams& seams) {
   CallbackState& state = callback_state();
   if (state.fatal.load()) {
     return Error(ErrorCode::kUnsupported, describe_failure("CUPTI has shut itself down in this process",
@@ -171,11 +180,13 @@ Status Process::open_and_start(const CuptiOptions& options, const CuptiSeams& se
     launch_threads_->clear();
   }
   state.threads.store(options.api_records ? launch_threads_.get() : nullptr);
-  std::shared_ptr<Opened> opened = this->opened();
-  if (opened == nullptr || !opened->subscription.is_open()) {
-    if (Status status = open(options, seams); !status.ok()) return status;
-    opened = this->opened();
-  }
+  const std::shared_ptr<Opened> opened = this->opened();
+  return opened == nullptr || !opened->subscription.is_open() ? open(options, seams) : Status();
+}
+
+Status Process::open_and_start(const CuptiOptions& options, const CuptiSeams& seams) {
+  if (Status status = open_if_needed(options, seams); !status.ok()) return status;
+  const std::shared_ptr<Opened> opened = this->opened();
   Status status = opened->subscription.start(options);
   // Without kernels we have no use for the place; somebody else may.
   if (!status.ok()) opened->subscription.close();

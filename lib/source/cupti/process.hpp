@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -51,6 +52,8 @@ class Process {
 
   /// A working state, or why there is none. `owner` tells sources apart.
   SourceState start(const void* owner, RowSink& sink, const CuptiOptions& options, const CuptiSeams& seams);
+  /// Opens CUPTI without recording.
+  SourceState prepare(const CuptiOptions& options, const CuptiSeams& seams);
   void set_active(bool active);
   void flush(Time deadline);
   void stop(const void* owner, Time deadline);
@@ -74,7 +77,8 @@ class Process {
   };
 
   Process() = default;
-  SourceState begin(const CuptiOptions& options, const CuptiSeams& seams);
+  SourceState on_call_thread(std::function<Status()> work);
+  Status open_if_needed(const CuptiOptions& options, const CuptiSeams& seams);
   Status open_and_start(const CuptiOptions& options, const CuptiSeams& seams);
   Status open(const CuptiOptions& options, const CuptiSeams& seams);
   Status provide_buffers(const CuptiOptions& options);

@@ -6,7 +6,7 @@
 #include <optional>
 #include <random>
 
-using namespace rangefinder::kineto;
+using namespace rangefinder::importer::kineto;
 using rangefinder::testing::PaddedText;
 
 namespace {

@@ -4,7 +4,7 @@
 #include "trace_text.hpp"
 
 using namespace rangefinder;
-using namespace rangefinder::kineto;
+using namespace rangefinder::importer::kineto;
 
 namespace {
 EventArguments shape(std::uint32_t grid, std::int64_t registers, std::int64_t shared) {

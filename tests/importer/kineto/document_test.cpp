@@ -51,8 +51,8 @@ TEST_CASE("inputs that are no traces say what they are not", "[importer]") {
 }
 
 TEST_CASE("a file name with control bytes is shown harmlessly", "[importer]") {
-  kineto::ImportDetails details;
-  const auto timeline = kineto::import_kineto(base::as_bytes("x"), "a\x1b]0;b\n.json", {}, details);
+  importer::kineto::ImportDetails details;
+  const auto timeline = importer::kineto::import_kineto(base::as_bytes("x"), "a\x1b]0;b\n.json", {}, details);
   REQUIRE_FALSE(timeline);
   CHECK(timeline.error().message().find("a\\x1b]0;b\\x0a.json") == 0);
 }

@@ -3,7 +3,7 @@
 
 #include "trace_text.hpp"
 
-using namespace rangefinder::kineto;
+using namespace rangefinder::importer::kineto;
 
 namespace {
 std::string meaning_of(std::string_view raw) {

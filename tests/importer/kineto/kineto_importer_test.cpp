@@ -15,7 +15,7 @@ using rangefinder::testing::trace_of;
 
 namespace {
 
-bool looks(std::string_view bytes) { return kineto::looks_like_kineto(base::as_bytes(bytes)); }
+bool looks(std::string_view bytes) { return importer::kineto::looks_like_kineto(base::as_bytes(bytes)); }
 
 /// A file that is gone when the test is.
 class TemporaryFile {
@@ -53,7 +53,7 @@ TEST_CASE("JSON and gzip of JSON look like a trace, other files do not", "[impor
 
 TEST_CASE("a file is read from its path", "[importer]") {
   const TemporaryFile file(gzip(trace_of(kEvent)));
-  const auto timeline = kineto::import_kineto(file.path());
+  const auto timeline = importer::kineto::import_kineto(file.path());
   REQUIRE(timeline);
   CHECK(timeline->ranges.size() == 1);
   CHECK(timeline->sources == std::vector<std::string>{file.path()});
@@ -66,7 +66,7 @@ TEST_CASE("a file larger than the window's chunks is read by two threads", "[imp
               "\",\"pid\":1,\"tid\":1,\"ts\":" + std::to_string(i) + ".5,\"dur\":0.125}";
   for (const std::string& bytes : {trace_of(events), gzip(trace_of(events))}) {
     const TemporaryFile file(bytes);
-    const auto timeline = kineto::import_kineto(file.path());
+    const auto timeline = importer::kineto::import_kineto(file.path());
     REQUIRE(timeline);
     REQUIRE(timeline->ranges.size() == 40'000);
     for (std::size_t i = 1; i < 40'000; ++i) {
@@ -78,14 +78,14 @@ TEST_CASE("a file larger than the window's chunks is read by two threads", "[imp
 }
 
 TEST_CASE("files that cannot be read say why", "[importer]") {
-  const auto absent = kineto::import_kineto("/nonexistent/trace.json");
+  const auto absent = importer::kineto::import_kineto("/nonexistent/trace.json");
   REQUIRE_FALSE(absent);
   CHECK(absent.error().code() == ErrorCode::kNotFound);
-  const auto folder = kineto::import_kineto("/tmp");
+  const auto folder = importer::kineto::import_kineto("/tmp");
   REQUIRE_FALSE(folder);
   CHECK(folder.error().code() == ErrorCode::kUnreadable);
   const TemporaryFile empty("");
-  const auto nothing = kineto::import_kineto(empty.path());
+  const auto nothing = importer::kineto::import_kineto(empty.path());
   REQUIRE_FALSE(nothing);
   CHECK(nothing.error().message() == empty.path() + ": empty");
 }

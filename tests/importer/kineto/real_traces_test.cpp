@@ -19,12 +19,12 @@ namespace {
 std::string unpack_file(const std::string& path) {
   Result<base::Fd> fd = base::open_for_reading(path);
   REQUIRE(fd);
-  kineto::FileSource file(std::move(*fd), path);
-  kineto::GzipSource source(file);
+  importer::kineto::FileSource file(std::move(*fd), path);
+  importer::kineto::GzipSource source(file);
   std::string out;
   std::vector<char> buffer(std::size_t{1} << 20);
   while (const std::size_t count = source.read(buffer)) out.append(buffer.data(), count);
-  REQUIRE(source.end().kind == kineto::SourceEnd::Kind::kEnd);
+  REQUIRE(source.end().kind == importer::kineto::SourceEnd::Kind::kEnd);
   return out;
 }
 
@@ -218,7 +218,7 @@ TEST_CASE("real traces agree with a slow reader and with independent answers", "
     ++traces;
     testing::Loaded loaded;
     loaded.details.keep_gpu_annotations = true;
-    Result<Timeline> timeline = kineto::import_kineto(path, {}, loaded.details);
+    Result<Timeline> timeline = importer::kineto::import_kineto(path, {}, loaded.details);
     if (!timeline) FAIL(timeline.error().message());
     loaded.timeline = std::move(*timeline);
     CHECK(loaded.timeline.health.complete());
@@ -241,7 +241,7 @@ TEST_CASE("real traces agree with a slow reader and with independent answers", "
 TEST_CASE("real traces keep every argument on request", "[importer][data]") {
   const std::string path = shared_file("data/kineto/nccl_a100_rank0of2.json.gz");
   if (path.empty()) RANGEFINDER_SKIP("no real traces: set RANGEFINDER_SHARED");
-  const auto timeline = kineto::import_kineto(path, testing::keeping_arguments());
+  const auto timeline = importer::kineto::import_kineto(path, testing::keeping_arguments());
   REQUIRE(timeline);
   const RangeTable& ranges = timeline->ranges;
   std::size_t collectives = 0;

@@ -5,7 +5,7 @@
 
 #include <random>
 
-using namespace rangefinder::kineto;
+using namespace rangefinder::importer::kineto;
 using rangefinder::testing::PaddedText;
 
 namespace {

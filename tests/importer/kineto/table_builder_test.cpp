@@ -244,7 +244,7 @@ TEST_CASE("what no table holds is counted, or kept on request", "[importer]") {
 TEST_CASE("GPU annotation rows can be had for comparison", "[importer]") {
   const Loaded loaded = load(trace_of(kTorch211));
   REQUIRE(loaded.details.gpu_annotations.size() == 1);
-  const kineto::GpuAnnotation& row = loaded.details.gpu_annotations[0];
+  const importer::kineto::GpuAnnotation& row = loaded.details.gpu_annotations[0];
   CHECK(row.name == "ProfilerStep#7");
   CHECK(row.stream == 7);
   CHECK(row.begin_ns == 1428625746382662);

@@ -15,7 +15,7 @@ namespace rangefinder::testing {
 
 struct Loaded {
   Timeline timeline;
-  kineto::ImportDetails details;
+  importer::kineto::ImportDetails details;
 
   std::string text(StringId id) const { return std::string(timeline.text(id)); }
   bool has_note(std::string_view part) const {
@@ -32,15 +32,15 @@ struct Loaded {
 };
 
 inline Result<Timeline> import_text(std::string_view text, const LoadOptions& options = {}) {
-  kineto::ImportDetails details;
-  return kineto::import_kineto(base::as_bytes(text), "trace.json", options, details);
+  importer::kineto::ImportDetails details;
+  return importer::kineto::import_kineto(base::as_bytes(text), "trace.json", options, details);
 }
 
 /// Fails the test when the text cannot be imported.
 inline Loaded load(std::string_view text, const LoadOptions& options = {}) {
   Loaded out;
   out.details.keep_gpu_annotations = true;
-  Result<Timeline> timeline = kineto::import_kineto(base::as_bytes(text), "trace.json", options, out.details);
+  Result<Timeline> timeline = importer::kineto::import_kineto(base::as_bytes(text), "trace.json", options, out.details);
   if (!timeline) FAIL(timeline.error().message());
   out.timeline = std::move(*timeline);
   return out;
@@ -95,10 +95,10 @@ inline std::string gzip(std::string_view text, int level = 6) {
 class PaddedText {
  public:
   explicit PaddedText(std::string_view text) : bytes_(text.begin(), text.end()), size_(text.size()) {
-    bytes_.resize(size_ + kineto::kPadding, '\0');
+    bytes_.resize(size_ + importer::kineto::kPadding, '\0');
     bytes_.shrink_to_fit();
   }
-  kineto::Cursor cursor() const { return {bytes_.data(), bytes_.data() + size_, ""}; }
+  importer::kineto::Cursor cursor() const { return {bytes_.data(), bytes_.data() + size_, ""}; }
 
  private:
   std::vector<char> bytes_;

@@ -6,7 +6,7 @@
 #include <random>
 
 using namespace rangefinder;
-using namespace rangefinder::kineto;
+using namespace rangefinder::importer::kineto;
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include "source/cupti/callbacks.hpp"
 #include "source/cupti/cupti_api.hpp"
 #include "source/cupti/cupti_source.hpp"
-#include "source/cupti/health_numbers.hpp"
+#include "base/health_numbers.hpp"
 #include "source/source.hpp"
 #include "support/catch.hpp"
 
@@ -27,7 +27,7 @@ namespace rangefinder::source::testing {
 using namespace std::chrono_literals;
 using cupti::callback_state;
 using cupti::CuptiApi;
-namespace health = cupti::health;
+namespace health = rangefinder::health;
 
 /// Keeps what a source delivers.
 class KeepingSink final : public RowSink {

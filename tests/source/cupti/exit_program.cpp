@@ -3,7 +3,7 @@
 // end what the recording got, and exits with 7.
 #include "source/cupti/cupti_api.hpp"
 #include "source/cupti/cupti_source.hpp"
-#include "source/cupti/health_numbers.hpp"
+#include "base/health_numbers.hpp"
 
 #include <fake_cupti.h>
 #include <sys/wait.h>
@@ -28,8 +28,8 @@ class CountingSink final : public source::RowSink {
  public:
   format::NameId name(std::string_view) noexcept override { return 1; }
   void count(std::uint32_t number, std::uint64_t n) noexcept override {
-    if (number == source::cupti::health::untimed_activities) g_untimed += static_cast<unsigned>(n);
-    if (number == source::cupti::health::flush_timeouts) g_timeouts += static_cast<unsigned>(n);
+    if (number == health::untimed_activities) g_untimed += static_cast<unsigned>(n);
+    if (number == health::flush_timeouts) g_timeouts += static_cast<unsigned>(n);
   }
   void meta(std::string_view, std::string_view) noexcept override {}
   void sample_clock() noexcept override {}

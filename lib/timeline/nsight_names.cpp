@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "importer/nsight/nsight_names.hpp"
+#include "timeline/nsight_names.hpp"
 
 #include <iterator>
 
-namespace rangefinder::importer::nsight {
+namespace rangefinder::timeline::nsight {
 
 std::string copy_operation(std::uint32_t copy_kind) {
   static constexpr const char* kKinds[] = {
@@ -26,10 +26,4 @@ std::string copy_operation(std::uint32_t copy_kind) {
   return "[CUDA memcpy " + kind + "]";
 }
 
-std::string_view memory_kind_name(std::uint32_t memory_kind) noexcept {
-  static constexpr std::string_view kKinds[] = {"Unknown", "Pageable", "Pinned",        "Device",
-                                                "Array",   "Managed",  "Device Static", "Managed Static"};
-  return memory_kind < std::size(kKinds) ? kKinds[memory_kind] : kKinds[0];
-}
-
-}  // namespace rangefinder::importer::nsight
+}  // namespace rangefinder::timeline::nsight

@@ -5,13 +5,9 @@
 
 #include <cstdint>
 
-namespace rangefinder::source::cupti {
-
-/// The counters of CaptureHealth by name, as RowSink::count takes them.
-namespace health {
+/// The numbers of CaptureHealth's counters by the names of its members, for those who count.
+namespace rangefinder::health {
 #define RANGEFINDER_HEALTH_NUMBER(member, number, severity, text) inline constexpr std::uint32_t member = number;
 RANGEFINDER_HEALTH_COUNTERS(RANGEFINDER_HEALTH_NUMBER)
 #undef RANGEFINDER_HEALTH_NUMBER
-}  // namespace health
-
-}  // namespace rangefinder::source::cupti
+}  // namespace rangefinder::health
