@@ -2,7 +2,7 @@
 // Plays four training steps on a simulated device and shows what belongs to which range. No GPU is involved: every line
 // that is printed says so, and so do the capture and the trace.
 //
-//   simulated_step [FOLDER]
+//   simulated_step [--out FOLDER]
 #include <rangefinder/exporters.hpp>
 #include <rangefinder/range.hpp>
 #include <rangefinder/report.hpp>
@@ -103,7 +103,9 @@ void train_step() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string folder = argc > 1 ? argv[1] : ".";
+  if (argc != 1 && (argc != 3 || std::string_view(argv[1]) != "--out"))
+    return std::fprintf(stderr, "usage: simulated_step [--out FOLDER]\n"), 2;
+  const std::string folder = argc > 1 ? argv[2] : ".";
   ::setenv("RANGEFINDER_CUPTI_LIBRARY", SIMULATED_CUPTI, 1);
   fakecupti_add_stream(1, kCopyStream, 0);
 
