@@ -149,16 +149,16 @@ inline void counter(std::string_view name, const Payload& value) noexcept {
 }
 
 /// Names a range that begins on one thread and may end on another; 0 while nothing listens.
-enum class RangeHandle : std::uint64_t { kNone = 0 };
+enum class RangeHandle : std::uint64_t { kInvalid = 0 };
 
 /// Opens a range that `end_range` closes, from any thread. Such ranges overlap freely and own no device activity by
 /// nesting: activity belongs to scoped ranges first, and to these only on the thread that opened them.
 inline RangeHandle start_range(std::string_view name, Category category = {}) noexcept {
-  if (detail::active.load(std::memory_order_relaxed) == 0) return RangeHandle::kNone;
+  if (detail::active.load(std::memory_order_relaxed) == 0) return RangeHandle::kInvalid;
   return static_cast<RangeHandle>(detail::async_begin_slow(name, category.id()));
 }
 inline void end_range(RangeHandle handle) noexcept {
-  if (handle != RangeHandle::kNone) detail::async_end_slow(static_cast<std::uint64_t>(handle));
+  if (handle != RangeHandle::kInvalid) detail::async_end_slow(static_cast<std::uint64_t>(handle));
 }
 
 #else  // RANGEFINDER_DISABLE
@@ -182,7 +182,7 @@ template <typename... Arguments>
 inline void counter(Arguments&&...) noexcept {}
 template <typename... Arguments>
 inline RangeHandle start_range(Arguments&&...) noexcept {
-  return RangeHandle::kNone;
+  return RangeHandle::kInvalid;
 }
 inline void end_range(RangeHandle) noexcept {}
 }  // namespace disabled

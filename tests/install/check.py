@@ -177,24 +177,25 @@ class Check:
         self.run_consumer(program, LD_LIBRARY_PATH=str(self.library.parent))
 
     def readme(self):
-        """The first example in README.md is a whole program but for the code of its reader."""
+        """The first example of each page for newcomers is a whole program but for the code of its reader."""
         self.need_recording()
-        example = re.search(r"```cpp\n(.*?)```", (self.source / "README.md").read_text(), re.S)
-        if not example:
-            fail("README.md shows no C++")
-        folder = self.work / "readme"
-        folder.mkdir(exist_ok=True)
-        (folder / "readme.cpp").write_text(example[1])
-        (folder / "yours.cpp").write_text("void forward() {}\nvoid backward() {}\n")
-        run([self.options.compiler, "-std=c++20", *STRICT, "readme.cpp", "yours.cpp", "-o", "readme",
-             f"-I{self.one('include')}", self.library, f"-Wl,-rpath,{self.library.parent}"], cwd=folder)
-        for capture in folder.glob("*.rfcap"):
-            capture.unlink()
-        run([folder / "readme"], cwd=folder)
-        captures = list(folder.glob("*.rfcap"))
-        if len(captures) != 1 or captures[0].stat().st_size < 200:
-            fail(f"the program of README.md left {captures}")
-        print(f"the program of README.md runs and leaves {captures[0].name}")
+        for page in ("README.md", "docs/tutorials/first-capture.md"):
+            example = re.search(r"```cpp\n(.*?)```", (self.source / page).read_text(), re.S)
+            if not example:
+                fail(f"{page} shows no C++")
+            folder = self.work / "readme"
+            folder.mkdir(exist_ok=True)
+            (folder / "readme.cpp").write_text(example[1])
+            (folder / "yours.cpp").write_text("void forward() {}\nvoid backward() {}\n")
+            run([self.options.compiler, "-std=c++20", *STRICT, "readme.cpp", "yours.cpp", "-o", "readme",
+                 f"-I{self.one('include')}", self.library, f"-Wl,-rpath,{self.library.parent}"], cwd=folder)
+            for capture in folder.glob("*.rfcap"):
+                capture.unlink()
+            run([folder / "readme"], cwd=folder)
+            captures = list(folder.glob("*.rfcap"))
+            if len(captures) != 1 or captures[0].stat().st_size < 200:
+                fail(f"the program of {page} left {captures}")
+            print(f"the program of {page} runs and leaves {captures[0].name}")
 
     def symbols(self):
         """What the library exports is a promise: only names of ours, and exactly those on the list."""
