@@ -2,8 +2,10 @@
 //
 // How long a torch.profiler trace takes to load, and in what parts.
 //
-//   bench_load_kineto TRACE [--repeat N] [--keep-arguments] [--total-only]
+//   bench_load_kineto [TRACE] [--repeat N] [--keep-arguments] [--total-only]
 //   bench_load_kineto --generate TRACE [--events N]
+//
+// Without a trace, one of that many events is made for the run.
 #include "base/file.hpp"
 #include "importer/kineto/gzip_source.hpp"
 #include "importer/kineto/kineto_importer.hpp"
@@ -11,6 +13,8 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -129,10 +133,26 @@ int run(const Arguments& arguments) {
   return 0;
 }
 
+/// In a process of its own, whose memory is not counted as the import's.
+std::string make_trace(const Arguments& arguments) {
+  const std::string path = "/tmp/rangefinder-bench-" + std::to_string(::getpid()) + ".json.gz";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const Status status = bench::write_synthetic_trace(path, arguments.events);
+    if (!status) fmt::print(stderr, "{}\n", status.error().message());
+    std::_Exit(status.ok() ? 0 : 1);
+  }
+  int status = 1;
+  ::waitpid(child, &status, 0);
+  if (status != 0) std::exit(2);
+  return path;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   Arguments arguments;
+  bool bad = false;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     const bool more = i + 1 < argc;
@@ -149,15 +169,18 @@ int main(int argc, char** argv) {
     } else if (!word.starts_with("-") && arguments.trace.empty()) {
       arguments.trace = word;
     } else {
-      arguments.trace.clear();
-      break;
+      bad = true;
     }
   }
-  if (arguments.trace.empty() && arguments.generate.empty()) {
+  if (bad) {
     fmt::print(stderr,
-               "usage: bench_load_kineto TRACE [--repeat N] [--keep-arguments] [--total-only]\n"
+               "usage: bench_load_kineto [TRACE] [--events N] [--repeat N] [--keep-arguments] [--total-only]\n"
                "       bench_load_kineto --generate TRACE [--events N]\n");
     return 2;
   }
-  return run(arguments);
+  const bool made = arguments.trace.empty() && arguments.generate.empty();
+  if (made) arguments.trace = make_trace(arguments);
+  const int status = run(arguments);
+  if (made) ::unlink(arguments.trace.c_str());
+  return status;
 }

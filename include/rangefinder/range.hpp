@@ -175,7 +175,7 @@ class ProfileRange {
   static void* operator new(std::size_t) = delete;
   static void* operator new[](std::size_t) = delete;
 };
-enum class RangeHandle : std::uint64_t { kNone = 0 };
+enum class RangeHandle : std::uint64_t { kInvalid = 0 };
 template <typename... Arguments>
 inline void mark(Arguments&&...) noexcept {}
 template <typename... Arguments>

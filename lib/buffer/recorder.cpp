@@ -292,21 +292,27 @@ bool Recorder::next_block(ThreadState& state, bool may_wait) noexcept {
   if (block == nullptr) return false;
   BlockHeader* const full = state.block.load(std::memory_order_relaxed);
   open_block(state, *block);
-  const std::uint32_t waiting = arena.push_full(full);
+  const bool many = hand_in(arena, *full);
   state.handed_in.store(state.sequence - 1, std::memory_order_release);
-  // At a quarter of the blocks or kWakeAt, whichever is less, and once: the drain takes all there is.
-  if (waiting == std::min(kWakeAt, std::max(1u, arena.block_count() / 4))) wake();
+  if (many) wake();
   return true;
+}
+
+/// True when so many blocks wait that the drain should be woken: at a quarter of them or kWakeAt, whichever is less, and
+/// once, since the drain takes all there is.
+bool Recorder::hand_in(Arena& arena, BlockHeader& full) noexcept {
+  return arena.push_full(&full) == std::min(kWakeAt, std::max(1u, arena.block_count() / 4));
 }
 
 void Recorder::detach(ThreadState& state) noexcept {
   detail::HotThread& hot = detail::hot_thread;
   enter_recorder(hot);
   __atomic_store_n(&hot.token, 0, __ATOMIC_RELAXED);  // from here on a signal handler writes nothing
+  bool many = false;
   {
     const std::lock_guard lock(lock_);
     if (state.generation.load(std::memory_order_relaxed) == generation() && generation() != 0) {
-      if (BlockHeader* block = state.block.load(std::memory_order_relaxed); block != nullptr) state.arena->push_full(block);
+      if (BlockHeader* block = state.block.load(std::memory_order_relaxed); block != nullptr) many = hand_in(*state.arena, *block);
     }
     state.block.store(nullptr, std::memory_order_relaxed);
     state.generation.store(0, std::memory_order_release);
@@ -318,6 +324,7 @@ void Recorder::detach(ThreadState& state) noexcept {
     hot.state = nullptr;
     ++hot.exits;
   }
+  if (many) wake();
   leave_recorder(hot);
 }
 

@@ -107,6 +107,7 @@ class Recorder {
   void drain_full(HostSink& sink, Arena& arena) noexcept;
   void drain_open(HostSink& sink, Arena& arena, const ThreadState& state) noexcept;
   void open_block(ThreadState& state, format::BlockHeader& block) noexcept;
+  static bool hand_in(Arena& arena, format::BlockHeader& full) noexcept;
   void wait_for_block(std::uint32_t seen, std::chrono::milliseconds most) noexcept;
   void free_unused_arenas() noexcept;
   void after_fork_in_child() noexcept;

@@ -25,7 +25,10 @@ inline void require_golden(const std::string& name, const std::string& text) {
     return;
   }
   const std::string expected = read_file(path);
-  if (expected == text) return SUCCEED(name);
+  if (expected == text) {
+    SUCCEED(name);
+    return;
+  }
   const auto at = static_cast<std::size_t>(
       std::mismatch(expected.begin(), expected.end(), text.begin(), text.end()).first - expected.begin());
   const auto line_of = [at](const std::string& all) {

@@ -4,7 +4,7 @@
 #include "base/text.hpp"
 #include "importer/kineto/decimal.hpp"
 #include "importer/kineto/json_text.hpp"
-#include "importer/kineto/launch_join.hpp"
+#include "timeline/call_launches.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -335,7 +335,7 @@ void TableBuilder::add_description(const Event& event) {
 void TableBuilder::finish() {
   finish_pairs();
   tracks_.finish();
-  join_launches(timeline_);
+  timeline::make_launches_of_calls(timeline_, timeline::CorrelationScope::kFile);
   timeline_.arguments.sort();
   if (first_ns_ <= last_ns_) {
     timeline_.begin_ns = first_ns_;

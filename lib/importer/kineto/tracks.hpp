@@ -2,7 +2,7 @@
 #pragma once
 
 #include "importer/kineto/event.hpp"
-#include "importer/kineto/hashing.hpp"
+#include "base/id_hash.hpp"
 
 #include <rangefinder/timeline.hpp>
 
@@ -72,8 +72,8 @@ class Tracks {
   StreamIndex recent_stream_ = kNone;
 
   std::unordered_map<IdPair, ThreadIndex, Hash> threads_;
-  std::unordered_map<std::int64_t, ProcessIndex, IdHash> processes_;
-  std::unordered_map<std::int64_t, DeviceIndex, IdHash> devices_;
+  std::unordered_map<std::int64_t, ProcessIndex, base::IdHash> processes_;
+  std::unordered_map<std::int64_t, DeviceIndex, base::IdHash> devices_;
   std::unordered_map<StreamKey, StreamIndex, Hash> streams_;
   std::unordered_map<std::string, std::int64_t> words_;
   std::map<std::int64_t, std::string> process_names_;

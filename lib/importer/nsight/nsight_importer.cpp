@@ -4,13 +4,12 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "importer/nsight/cuda_tables.hpp"
-#include "importer/nsight/launch_join.hpp"
 #include "importer/nsight/name_tables.hpp"
 #include "importer/nsight/nvtx_tables.hpp"
+#include "timeline/call_launches.hpp"
+#include "timeline/capture_timeline.hpp"
 
-#include <algorithm>
 #include <cstring>
-#include <limits>
 
 namespace rangefinder::importer::nsight {
 namespace {
@@ -52,22 +51,15 @@ Status expect_rows(ImportContext& context) {
   return {};
 }
 
-void find_extent(Timeline& timeline) {
-  std::int64_t first = std::numeric_limits<std::int64_t>::max();
-  std::int64_t last = std::numeric_limits<std::int64_t>::min();
-  const auto take = [&](const std::vector<std::int64_t>& begins, const std::vector<std::int64_t>& ends) {
-    for (const std::int64_t time : begins) first = std::min(first, time);
-    for (const std::int64_t time : ends) last = std::max(last, time);
-  };
-  take(timeline.ranges.begin_ns, timeline.ranges.end_ns);
-  take(timeline.calls.begin_ns, timeline.calls.end_ns);
-  take(timeline.activities.begin_ns, timeline.activities.end_ns);
-  take(timeline.syncs.begin_ns, timeline.syncs.end_ns);
-  take(timeline.overheads.begin_ns, timeline.overheads.end_ns);
-  take(timeline.marks.time_ns, timeline.marks.time_ns);
-  if (first > last) return;
-  timeline.begin_ns = first;
-  timeline.end_ns = last;
+// Nsight keeps no flag for it; the call's name says it.
+void mark_asynchronous_copies(Timeline& timeline) {
+  const ActivityTable& activities = timeline.activities;
+  for (ActivityIndex i = 0; i < activities.size(); ++i) {
+    if (activities.kind[i] == ActivityKind::kKernel || activities.launch[i] == kNone) continue;
+    const CallIndex call = timeline.launches.call[activities.launch[i]];
+    timeline.copy_details[activities.detail[i]].asynchronous =
+        timeline.text(timeline.calls.name[call]).find("Async") != std::string_view::npos;
+  }
 }
 
 Result<Timeline> read(const Database& database, const LoadOptions& options) {
@@ -88,8 +80,9 @@ Result<Timeline> read(const Database& database, const LoadOptions& options) {
   read_syncs(context, entities);
   read_overheads(context, entities);
   read_names(context, strings, entities);
-  join_launches(timeline);
-  find_extent(timeline);
+  timeline::make_launches_of_calls(timeline, timeline::CorrelationScope::kProcess);
+  mark_asynchronous_copies(timeline);
+  timeline::measure_extent(timeline);
   if (context.unspoken_notes() != 0)
     timeline.notes.push_back(base::with_thousands(context.unspoken_notes()) + " more findings about the file");
   if (options.strict && !context.first_damage().empty()) return Error(ErrorCode::kIncomplete, context.first_damage());

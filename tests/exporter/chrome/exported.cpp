@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "exporter/chrome/exported.hpp"
 
+#include "base/intervals.hpp"
 #include "base/text.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_folder.hpp"
@@ -96,8 +97,20 @@ void require_nesting(const std::string& row, std::vector<Slice>& slices) {
   }
 }
 
-bool inside_any(const std::vector<Slice>& slices, std::int64_t time) {
-  return std::any_of(slices.begin(), slices.end(), [time](const Slice& s) { return s.begin <= time && time < s.end; });
+/// When any slice of a row is open; of slices in order of their begin.
+std::vector<base::Interval> covered(const std::vector<Slice>& slices) {
+  std::vector<base::Interval> out;
+  for (const Slice& slice : slices) {
+    if (!out.empty() && slice.begin <= out.back().end) out.back().end = std::max(out.back().end, slice.end);
+    else out.push_back({slice.begin, slice.end});
+  }
+  return out;
+}
+
+bool holds(const std::vector<base::Interval>& intervals, std::int64_t time) {
+  const auto after = std::upper_bound(intervals.begin(), intervals.end(), time,
+                                      [](std::int64_t t, const base::Interval& i) { return t < i.begin; });
+  return after != intervals.begin() && time < (after - 1)->end;
 }
 
 }  // namespace
@@ -222,8 +235,10 @@ void require_sound(const Exported& trace) {
     if (phase == "M" && event["name"].text() == "thread_sort_index") REQUIRE(described.insert(ids_of(event)).second);
     ++order;
   }
+  std::map<Ids, std::vector<base::Interval>> busy;
   for (auto& [ids, slices] : rows) {
     require_nesting(ids.first + "/" + ids.second, slices);
+    busy[ids] = covered(slices);
     const bool is_word = ids.first.find_first_not_of("0123456789") != std::string::npos;
     if (is_word) continue;  // the profiler's own span
     INFO("row " << ids.first << "/" << ids.second);
@@ -234,7 +249,7 @@ void require_sound(const Exported& trace) {
     const std::string& phase = event["ph"].text();
     if (phase != "s" && phase != "f") continue;
     INFO("flow " << event["id"].text() << " " << phase);
-    REQUIRE(inside_any(rows[ids_of(event)], nanoseconds(event["ts"])));
+    REQUIRE(holds(busy[ids_of(event)], nanoseconds(event["ts"])));
     if (phase == "f") REQUIRE(event["bp"].text() == "e");
   }
   for (const Exported::Arrow& arrow : trace.arrows()) {

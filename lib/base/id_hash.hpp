@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <random>
 
-namespace rangefinder::importer::kineto {
+namespace rangefinder::base {
 
 /// Hashes ids that come from a file. The multiplier differs from run to run, so that nobody can write a trace whose ids
 /// all collide; nothing that is output depends on it.
@@ -28,4 +28,4 @@ class IdHash {
   }
 };
 
-}  // namespace rangefinder::importer::kineto
+}  // namespace rangefinder::base

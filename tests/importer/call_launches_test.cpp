@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
-#include "importer/kineto/launch_join.hpp"
+#include "timeline/call_launches.hpp"
 
-#include "trace_text.hpp"
+#include "support/catch.hpp"
+
+#include <algorithm>
 
 #include <map>
 #include <random>
 
 using namespace rangefinder;
+using timeline::CorrelationScope;
+using timeline::make_launches_of_calls;
 
 namespace {
 
@@ -44,7 +48,7 @@ TEST_CASE("an activity's launch is the call with its correlation id", "[importer
   add_activity(timeline, 7);
   add_activity(timeline, 8);
   add_activity(timeline, 8);
-  importer::kineto::join_launches(timeline);
+  make_launches_of_calls(timeline, CorrelationScope::kFile);
   REQUIRE(timeline.launches.size() == 2);
   CHECK(timeline.launches.time_ns == std::vector<std::int64_t>{100, 200});
   CHECK(timeline.launches.thread == std::vector<ThreadIndex>{1, 2});
@@ -61,7 +65,7 @@ TEST_CASE("of two calls with one correlation id the earlier encloses the other",
   add_call(timeline, 7, 100);
   add_call(timeline, 7, 100, 1);
   add_activity(timeline, 7);
-  importer::kineto::join_launches(timeline);
+  make_launches_of_calls(timeline, CorrelationScope::kFile);
   REQUIRE(timeline.launches.size() == 1);
   CHECK(timeline.launches.call[0] == 1);
 }
@@ -72,7 +76,7 @@ TEST_CASE("correlation 0 and unknown ones launch nothing", "[importer]") {
   add_call(timeline, 5, 100);
   add_activity(timeline, 0);
   add_activity(timeline, 6);
-  importer::kineto::join_launches(timeline);
+  make_launches_of_calls(timeline, CorrelationScope::kFile);
   CHECK(timeline.launches.size() == 0);
   CHECK(timeline.activities.launch == std::vector<std::uint32_t>{kNone, kNone});
 }
@@ -94,7 +98,7 @@ TEST_CASE("random joins agree with a map", "[importer][property]") {
       if (!added) at->second = std::min(at->second, time);
     }
     for (std::size_t i = random() % 500; i > 0; --i) add_activity(timeline, random() % ids * stride);
-    importer::kineto::join_launches(timeline);
+    make_launches_of_calls(timeline, CorrelationScope::kFile);
     CHECK(std::is_sorted(timeline.launches.time_ns.begin(), timeline.launches.time_ns.end()));
     for (std::size_t i = 0; i < timeline.activities.size(); ++i) {
       const std::uint64_t correlation = timeline.activities.correlation[i];

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+#include "exporter/chrome/exported.hpp"
+#include "support/catch.hpp"
+#include "support/timeline_builder.hpp"
+
+#include <limits>
+#include <string>
+
+using namespace rangefinder;
+using namespace rangefinder::testing;
+
+namespace {
+
+std::int64_t argument(const TraceEvent& event, const std::string& key) { return event[key].integer(); }
+
+}  // namespace
+
+TEST_CASE("each kind of host slice has its category and its row", "[exporter]") {
+  const Exported trace = Exported::of(TimelineBuilder()
+                                          .range("step", 0, 1000)
+                                          .range("aten::mm", 100, 900).of_kind(RangeKind::kOperator)
+                                          .range("train.py(7): main", 110, 800).of_kind(RangeKind::kPythonFunction)
+                                          .range("odd", 120, 130).of_kind(RangeKind::kOther).in_category("jit")
+                                          .launch_call("cudaLaunchKernel", 200, 250)
+                                          .call("cuLaunchKernel", 300, 310, CallDomain::kDriver)
+                                          .build());
+  require_sound(trace);
+  const TraceEvent step = trace.one("user_annotation", "step");
+  CHECK(step.time_ns == 0);
+  CHECK(step.duration_ns == 1000);
+  CHECK(step.row == "CPU / 1");
+  CHECK(trace.one("cpu_op", "aten::mm").duration_ns == 800);
+  CHECK(trace.one("python_function", "train.py(7): main").duration_ns == 690);
+  CHECK(trace.one("jit", "odd").duration_ns == 10);
+  const TraceEvent launch = trace.one("cuda_runtime", "cudaLaunchKernel");
+  CHECK(launch.duration_ns == 50);
+  CHECK(argument(launch, "correlation") == 1);
+  CHECK_FALSE(launch.has("result"));
+  CHECK(trace.one("cuda_driver", "cuLaunchKernel").duration_ns == 10);
+}
+
+TEST_CASE("a range says its domain, category, value, and that it never ended", "[exporter]") {
+  TimelineBuilder builder;
+  builder.range("open", 0, 500).in_domain("nccl").in_category("comm").flagged(kUnfinished);
+  builder.timeline().attachments.push_back({Attachment::Target::kRange, Attachment::Type::kSigned, 0, static_cast<std::uint64_t>(-7)});
+  const Exported trace = Exported::of(builder.build());
+  require_sound(trace);
+  const TraceEvent open = trace.one("user_annotation", "open");
+  CHECK(open["domain"].text() == "nccl");
+  CHECK(open["category"].text() == "comm");
+  CHECK(open["finished"].text() == "false");
+  CHECK(argument(open, "payload") == -7);
+}
+
+TEST_CASE("values of every type are exact", "[exporter]") {
+  const auto payload_of = [](Attachment::Type type, std::uint64_t bits) {
+    TimelineBuilder builder;
+    builder.range("r", 0, 10);
+    builder.timeline().attachments.push_back({Attachment::Target::kRange, type, 0, bits});
+    return Exported::of(builder.build()).one("user_annotation", "r")["payload"].text();
+  };
+  const auto bits_of = [](double value) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
+  };
+  CHECK(payload_of(Attachment::Type::kUnsigned, std::numeric_limits<std::uint64_t>::max()) == "18446744073709551615");
+  CHECK(payload_of(Attachment::Type::kSigned, std::uint64_t{1} << 63) == "-9223372036854775808");
+  CHECK(payload_of(Attachment::Type::kDouble, bits_of(0.1)) == "0.1");
+  CHECK(payload_of(Attachment::Type::kDouble, bits_of(-1e300)) == "-1e+300");
+  CHECK(payload_of(Attachment::Type::kDouble, bits_of(std::numeric_limits<double>::infinity())) == "Infinity");
+  CHECK(payload_of(Attachment::Type::kDouble, bits_of(std::numeric_limits<double>::quiet_NaN())) == "NaN");
+}
+
+TEST_CASE("a kernel has torch.profiler's arguments, on its stream's row", "[exporter]") {
+  const Exported trace = Exported::of(CaptureBuilder().h100().range("step", 0, 1000).launch(100).call("cudaLaunchKernel_v7000", 90, 150).kernel("gemm", 200, 900));
+  require_sound(trace);
+  const TraceEvent kernel = trace.one("kernel", "gemm");
+  CHECK(kernel.row == "GPU 0 / stream 7");
+  CHECK(kernel.duration_ns == 700);
+  CHECK(argument(kernel, "device") == 0);
+  CHECK(argument(kernel, "context") == 1);
+  CHECK(argument(kernel, "stream") == 7);
+  CHECK(argument(kernel, "correlation") == 1);
+  CHECK(argument(kernel, "registers per thread") == 32);
+  CHECK(argument(kernel, "blocks per SM") == 2);
+  CHECK(argument(kernel, "warps per SM") == 8);
+  CHECK(argument(kernel, "est. achieved occupancy %") == 13);
+  CHECK(kernel["grid"][0].integer() == 264);
+  CHECK(kernel["block"][0].integer() == 128);
+  CHECK(argument(kernel, "External id") == argument(trace.one("user_annotation", "step"), "External id"));
+}
+
+TEST_CASE("copies and memsets have bytes and bandwidth, and none where they took no time", "[exporter]") {
+  const Exported trace = Exported::of(CaptureBuilder()
+                                          .launch(10).memcpy(100, 1100, 64'000, 1)
+                                          .launch(20).memcpy(2000, 2000, 10, 2)
+                                          .launch(30).memset(3000, 3003, 1000));
+  require_sound(trace);
+  const TraceEvent in = trace.one("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)");
+  CHECK(argument(in, "bytes") == 64'000);
+  CHECK(in["memory bandwidth (GB/s)"].text() == "64");
+  const TraceEvent out = trace.one("gpu_memcpy", "Memcpy DtoH (Device -> Pinned)");
+  CHECK(argument(out, "bytes") == 10);
+  CHECK_FALSE(out.has("memory bandwidth (GB/s)"));
+  CHECK(trace.one("gpu_memset", "Memset (Device)")["memory bandwidth (GB/s)"].text() == "333.333333");
+}
+
+TEST_CASE("marks, counters and steps are there, with exact values", "[exporter]") {
+  const Exported trace = Exported::of(CaptureBuilder()
+                                          .range("r", 0, 5000)
+                                          .mark("epoch", 100, "loop").payload(std::uint64_t{3})
+                                          .counter("loss", 200, 0.25)
+                                          .counter("tokens", 300, std::int64_t{-9'007'199'254'740'993})
+                                          .counter("broken", 400, std::numeric_limits<double>::quiet_NaN())
+                                          .step(0, 1000).step(1, 2000).step(2, 4000));
+  require_sound(trace);
+  const TraceEvent mark = trace.one("loop", "epoch");
+  CHECK(mark.phase == "i");
+  CHECK(argument(mark, "payload") == 3);
+  std::vector<std::string> counters;
+  for (const TraceEvent& event : trace.events)
+    if (event.phase == "C") counters.push_back(event.name + "=" + event["value"].text());
+  CHECK(counters == std::vector<std::string>{"loss=0.25", "tokens=-9007199254740993"});
+  CHECK(trace.report.left_out == 1);
+  REQUIRE(trace.report.notes.size() == 1);
+  CHECK(trace.report.notes[0] == "1 counter samples left out: not finite");
+  CHECK(trace.one("user_annotation", "ProfilerStep#0").duration_ns == 1000);
+  CHECK(trace.one("user_annotation", "ProfilerStep#1").duration_ns == 2000);
+  CHECK(trace.one("user_annotation", "ProfilerStep#1").row == "CPU / steps");
+}
+
+TEST_CASE("waits and overheads have rows of their own where no thread is known", "[exporter]") {
+  const Exported trace = Exported::of(CaptureBuilder()
+                                          .launch(10).kernel("k", 20, 30)
+                                          .correlation(40).sync(3, 100, 200)
+                                          .correlation(41).sync(4, 300, 400)
+                                          .overhead(1, 500, 600));
+  require_sound(trace);
+  const TraceEvent stream = trace.one("cuda_sync", "Stream Sync");
+  CHECK(stream.row == "GPU 0 / stream 7 waits");
+  CHECK(argument(stream, "stream") == 7);
+  CHECK(argument(stream, "correlation") == 40);
+  const TraceEvent context = trace.one("cuda_sync", "Context Sync");
+  CHECK(context.row == "GPU 0 / device waits");
+  CHECK(argument(context, "stream") == -1);
+  CHECK(trace.all("overhead").size() == 1);
+}
+
+TEST_CASE("start/end ranges, which need not nest, stand beside their thread's row", "[exporter]") {
+  const Exported trace = Exported::of(CaptureBuilder().range("scoped", 0, 100).start_end("request 1", 50, 200).start_end("request 2", 60, 300));
+  require_sound(trace);
+  CHECK(trace.one("user_annotation", "scoped").row == "CPU / main");
+  CHECK(trace.one("user_annotation", "request 1").row.starts_with("CPU / main start/end ranges"));
+  CHECK(trace.one("user_annotation", "request 1").row != trace.one("user_annotation", "request 2").row);
+}
+
+TEST_CASE("times keep their nanoseconds, whatever they are", "[exporter]") {
+  SECTION("negative and without length") {
+    const Exported trace = Exported::of(TimelineBuilder().range("backwards", 500, 400).range("empty", 600, 600).range("long", 1, 1'234'567'891).build());
+    require_sound(trace);
+    CHECK(trace.one("user_annotation", "backwards").duration_ns == 0);
+    CHECK(trace.one("user_annotation", "empty").duration_ns == 0);
+    CHECK(trace.one("user_annotation", "long").duration_ns == 1'234'567'890);
+  }
+  SECTION("as far from 0 as there is room") {
+    const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    const Exported trace = Exported::of(TimelineBuilder().range("late", most - 1000, most - 1).range("later", most - 900, most - 899).build());
+    require_sound(trace);
+    CHECK(trace.one("user_annotation", "late").duration_ns == 999);
+    CHECK(trace.one("user_annotation", "later").time_ns - trace.one("user_annotation", "late").time_ns == 100);
+  }
+}
+
+TEST_CASE("of what cuts, the lighter slice stands on a row beside and is counted", "[exporter]") {
+  const Exported trace = Exported::of(TimelineBuilder().range("step", 0, 100).call("cudaMalloc", 90, 120).build());
+  require_sound(trace);
+  CHECK(trace.one("user_annotation", "step").row == "CPU / 1");
+  CHECK(trace.one("cuda_runtime", "cudaMalloc").row == "CPU / thread 1, overlapping 1");
+  CHECK(trace.report.overlapping == 1);
+  CHECK(trace.report.left_out == 0);
+}
+
+TEST_CASE("options leave out what they name and nothing else", "[exporter]") {
+  const auto capture = CaptureBuilder()
+                           .range("step", 0, 1000)
+                           .launch(100).call("cudaLaunchKernel", 100, 120).kernel("k", 200, 300)
+                           .correlation(9).sync(3, 400, 500)
+                           .overhead(1, 600, 700)
+                           .counter("loss", 800, 1.0);
+  const auto count = [&](const ChromeExportOptions& options, const std::string& category) {
+    const Exported trace = Exported::of(capture, options);
+    require_sound(trace);
+    if (category == "C") return static_cast<std::size_t>(std::count_if(trace.events.begin(), trace.events.end(), [](const auto& e) { return e.phase == "C"; }));
+    return category == "arrows" ? trace.arrows().size() : trace.all(category).size();
+  };
+  ChromeExportOptions options;
+  CHECK(count(options, "cuda_runtime") == 1);
+  options.api_calls = false;
+  CHECK(count(options, "cuda_runtime") == 0);
+  CHECK(count(options, "kernel") == 1);
+  CHECK(count(options, "arrows") == 1);  // begins at the range instead
+  options = {};
+  options.syncs = false;
+  CHECK(count(options, "cuda_sync") == 0);
+  options = {};
+  options.overheads = false;
+  CHECK(count(options, "overhead") == 0);
+  options = {};
+  options.counters = false;
+  CHECK(count(options, "C") == 0);
+  options = {};
+  options.flows = false;
+  CHECK(count(options, "arrows") == 0);
+  options = {};
+  CHECK(count(options, "gpu_user_annotation") == 2);
+  options.inclusive_ranges = false;
+  CHECK(count(options, "gpu_user_annotation") == 1);
+  options.exclusive_ranges = false;
+  CHECK(count(options, "gpu_user_annotation") == 0);
+}
+
+TEST_CASE("a window of time holds what reaches into it, uncut", "[exporter]") {
+  ChromeExportOptions options;
+  options.begin_ns = CaptureBuilder::at(500);
+  options.end_ns = CaptureBuilder::at(1000);
+  const Exported trace = Exported::of(CaptureBuilder()
+                                          .range("before", 0, 500).range("into", 501, 700).range("behind", 1000, 1100)
+                                          .launch(510).kernel("inside", 600, 900).launch(520).kernel("across", 950, 1500).launch(530).kernel("late", 1600, 1700),
+                                      options);
+  require_sound(trace);
+  CHECK(trace.all("user_annotation", "before").empty());
+  CHECK(trace.all("user_annotation", "into").size() == 1);
+  CHECK(trace.all("user_annotation", "behind").empty());
+  CHECK(trace.one("kernel", "across").duration_ns == 550);
+  CHECK(trace.all("kernel", "late").empty());
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+#include "exporter/chrome/nesting.hpp"
+
+#include "exporter/chrome/end_to_end.hpp"
+#include "exporter/chrome/thread_row.hpp"
+#include "support/catch.hpp"
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <tuple>
+#include <vector>
+
+using namespace rangefinder::chrome;
+
+namespace {
+
+Placed slice(std::int64_t begin, std::int64_t end, std::uint8_t weight = 0, std::uint32_t row = 0) {
+  Placed out;
+  out.begin_ns = begin;
+  out.end_ns = end;
+  out.weight = weight;
+  out.row = row;
+  return out;
+}
+
+/// Slices of one row, in the order in which they are written: do any two cut each other?
+bool nests(const std::vector<Placed>& slices) {
+  std::vector<std::int64_t> open;
+  for (const Placed& s : slices) {
+    while (!open.empty() && open.back() <= s.begin_ns) open.pop_back();
+    if (!open.empty() && open.back() < s.end_ns) return false;
+    open.push_back(s.end_ns);
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("slices that nest stay on their row, the outer one first", "[exporter]") {
+  std::vector<Placed> slices{slice(10, 20, 0, 0), slice(0, 100, 0, 1), slice(10, 90, 0, 2), slice(20, 30, 0, 3)};
+  nest(slices);
+  std::vector<std::uint32_t> order;
+  for (const Placed& s : slices) {
+    CHECK(s.level == 0);
+    order.push_back(s.row);
+  }
+  CHECK(order == std::vector<std::uint32_t>{1, 2, 0, 3});
+}
+
+TEST_CASE("of two slices that cut each other, the lighter one leaves the row", "[exporter]") {
+  std::vector<Placed> slices{slice(0, 50, 1, 0), slice(40, 60, 5, 1)};
+  nest(slices);
+  CHECK(slices[0].level == 1);
+  CHECK(slices[1].level == 0);
+  std::vector<Placed> equal{slice(0, 50, 3, 0), slice(40, 60, 3, 1)};
+  nest(equal);
+  CHECK(equal[0].level == 0);  // the one that came first stays
+  CHECK(equal[1].level == 1);
+}
+
+TEST_CASE("slices that touch, and slices without length, cut nothing", "[exporter]") {
+  std::vector<Placed> slices{slice(0, 10), slice(10, 20), slice(10, 10), slice(0, 0), slice(20, 20)};
+  nest(slices);
+  for (const Placed& s : slices) CHECK(s.level == 0);
+}
+
+TEST_CASE("every row of what was laid out nests, and no slice is lost", "[exporter][property]") {
+  const std::uint64_t seed = std::random_device{}();
+  INFO("seed " << seed);
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 3000; ++round) {
+    std::vector<Placed> slices;
+    const std::size_t count = random() % 40;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const auto begin = static_cast<std::int64_t>(random() % 30);
+      slices.push_back(slice(begin, begin + static_cast<std::int64_t>(random() % 20), random() % 6, i));
+    }
+    nest(slices);
+    REQUIRE(slices.size() == count);
+    std::map<std::uint32_t, std::vector<Placed>> rows;
+    std::vector<std::uint32_t> seen;
+    for (const Placed& s : slices) {
+      rows[s.level].push_back(s);
+      seen.push_back(s.row);
+    }
+    std::sort(seen.begin(), seen.end());
+    for (std::uint32_t i = 0; i < seen.size(); ++i) REQUIRE(seen[i] == i);
+    for (const auto& [level, row] : rows) {
+      INFO("level " << level);
+      REQUIRE(nests(row));
+    }
+  }
+}
+
+TEST_CASE("a staircase of slices is laid out in no more time than sorting takes", "[exporter]") {
+  // Each cuts all others: a level a slice, if every level were filled by nesting.
+  std::vector<Placed> slices;
+  for (std::int64_t i = 0; i < 50'000; ++i) slices.push_back(slice(i, i + 50'000));
+  nest(slices);
+  CHECK(slices.back().level >= 16);
+  CHECK(std::count_if(slices.begin(), slices.end(), [](const Placed& s) { return s.level == 0; }) == 1);
+}
+
+TEST_CASE("a flat row takes slices in any order that leaves them end to end", "[exporter]") {
+  FlatRow row;
+  CHECK(row.add(10, 20));
+  CHECK(row.add(30, 40));
+  CHECK(row.add(20, 30));
+  CHECK(row.add(0, 10));
+  CHECK_FALSE(row.add(5, 6));
+  CHECK_FALSE(row.add(39, 45));
+  CHECK(row.add(40, 40));
+}
+
+TEST_CASE("a nested row takes what lies inside what is open", "[exporter]") {
+  NestedRow row;
+  CHECK(row.add(0, 100));
+  CHECK(row.add(10, 50));
+  CHECK(row.add(10, 20));
+  CHECK_FALSE(row.add(40, 60));
+  CHECK(row.add(50, 100));
+  CHECK_FALSE(row.add(90, 101));
+  CHECK(row.add(100, 200));
+  CHECK_FALSE(row.add(90, 95));  // too late to be sure
+}
+
+TEST_CASE("rows taken one at a time never cut themselves", "[exporter][property]") {
+  const std::uint64_t seed = std::random_device{}();
+  INFO("seed " << seed);
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 500; ++round) {
+    Rows<NestedRow> nested;
+    EndToEnd flat;
+    std::map<std::uint32_t, std::vector<Placed>> nested_rows, flat_rows;
+    std::int64_t begin = 0;
+    for (int i = 0; i < 60; ++i) {
+      begin += static_cast<std::int64_t>(random() % 5) - (random() % 9 == 0 ? 4 : 0);
+      const std::int64_t end = begin + static_cast<std::int64_t>(random() % 15);
+      nested_rows[nested.add(begin, end)].push_back(slice(begin, end));
+      flat_rows[flat.add(begin, end)].push_back(slice(begin, end));
+    }
+    for (auto* rows : {&nested_rows, &flat_rows}) {
+      for (auto& [level, row] : *rows) {
+        std::stable_sort(row.begin(), row.end(), [](const Placed& a, const Placed& b) {
+          return std::tie(a.begin_ns, b.end_ns) < std::tie(b.begin_ns, a.end_ns);
+        });
+        REQUIRE(nests(row));
+      }
+    }
+    for (auto& [level, row] : flat_rows) {
+      for (std::size_t i = 1; i < row.size(); ++i) REQUIRE(row[i - 1].end_ns <= std::max(row[i].begin_ns, row[i - 1].begin_ns));
+    }
+  }
+}
+
+TEST_CASE("a call that cuts a range goes beside the thread's row, others stay", "[exporter]") {
+  ThreadRow row;
+  row.range_begins(100);
+  CHECK(row.place_call(110, 120) == 0);
+  row.range_ends(100, 200);
+  CHECK(row.place_call(190, 210) == 1);  // begins inside, ends outside
+  CHECK(row.place_call(200, 220) == 0);
+  row.range_begins(230);
+  row.range_ends(230, 240);
+  CHECK(row.place_call(225, 250) == 0);  // around a whole range
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+//
+// Programs that end in the middle of a recording, in every way that a program can.
+#include "support/catch.hpp"
+#include "support/scratch_folder.hpp"
+
+#include <rangefinder/capture.hpp>
+#include <rangefinder/timeline.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <utility>
+
+using namespace rangefinder;
+using namespace rangefinder::testing;
+
+namespace {
+
+struct Ended {
+  int status;
+  std::string output;
+};
+
+Ended run(const std::string& how, const std::string& capture) {
+  const std::string command = std::string("exec '") + RECORD_PROGRAM + "' " + how + " '" + capture + "'";
+  FILE* pipe = ::popen(command.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  Ended ended{0, {}};
+  std::array<char, 4096> buffer;
+  while (const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), pipe)) ended.output.append(buffer.data(), n);
+  ended.status = ::pclose(pipe);
+  return ended;
+}
+
+std::uint64_t count_of(const Timeline& timeline, std::string_view name) {
+  return static_cast<std::uint64_t>(std::count_if(timeline.ranges.name.begin(), timeline.ranges.name.end(),
+                                                  [&](StringId id) { return timeline.text(id) == name; }));
+}
+
+}  // namespace
+
+TEST_CASE("exit in the middle of a recording leaves a whole capture", "[fault]") {
+  for (const char* how : {"exit", "exit_in_thread", "exit_while_recording", "static_destructor", "return", "fork_and_exec", "fork_and_exit"}) {
+    INFO(how);
+    const ScratchFolder folder;
+    const std::string capture = folder.file("a.rfcap");
+    const Ended ended = run(how, capture);
+    REQUIRE(WIFEXITED(ended.status));
+    REQUIRE(WEXITSTATUS(ended.status) == 7);
+    const Result<Timeline> timeline = load_timeline(capture);
+    REQUIRE(timeline.ok());
+    const std::uint64_t work = count_of(*timeline, "work");
+    if (std::string_view(how) == "exit_while_recording") CHECK(work >= 1100);
+    else if (std::string_view(how).starts_with("fork")) CHECK(work == 101);
+    else CHECK(work == 100);
+    CHECK(count_of(*timeline, "open") == 1);
+    CHECK(timeline->health.complete());
+    CHECK(timeline->health.unmatched_ends == 0);
+    CHECK(inspect_capture(capture, true)->ended_cleanly);
+    CHECK_FALSE(std::filesystem::exists(capture + ".live"));
+    CHECK(ended.output.empty());
+  }
+}
+
+TEST_CASE("a program that ends without exit handlers leaves its capture and live file", "[fault]") {
+  for (const char* how : {"_exit", "quick_exit", "abort"}) {
+    INFO(how);
+    const ScratchFolder folder;
+    const std::string capture = folder.file("a.rfcap");
+    const Ended ended = run(how, capture);
+    REQUIRE((WIFSIGNALED(ended.status) ? WTERMSIG(ended.status) == SIGABRT : WEXITSTATUS(ended.status) == 7));
+    CHECK(std::filesystem::exists(capture + ".live"));
+    const Result<Timeline> timeline = load_timeline(capture);
+    REQUIRE(timeline.ok());
+    CHECK(count_of(*timeline, "work") == 100);
+    CHECK(timeline->health.unfinished_ranges == 1);
+    CHECK(timeline->health.complete());
+    CHECK_FALSE(timeline->notes.empty());
+    // The next recording of that name takes the dead one's place.
+    REQUIRE(WEXITSTATUS(run("return", capture).status) == 7);
+    CHECK(inspect_capture(capture, true)->ended_cleanly);
+    CHECK_FALSE(std::filesystem::exists(capture + ".live"));
+  }
+}
+
+TEST_CASE("what a full disk did not take is counted exactly", "[fault]") {
+  const ScratchFolder folder;
+  const std::string capture = folder.file("a.rfcap");
+  const Ended ended = run("full_disk", capture);
+  INFO(ended.output);
+  REQUIRE(WIFEXITED(ended.status));
+  REQUIRE(WEXITSTATUS(ended.status) == 0);
+  unsigned long long marks = 0, dropped = 0, records = 0, chunks = 0;
+  REQUIRE(std::sscanf(ended.output.c_str(), "%llu marks, %llu dropped, %llu records and %llu chunks not written", &marks, &dropped, &records,
+                      &chunks) == 4);
+  CHECK(ended.output.find("File too large") != std::string::npos);
+  CHECK(records > 0);
+  CHECK(chunks > 0);
+  const Result<CaptureInfo> info = inspect_capture(capture, true);
+  REQUIRE(info.ok());
+  CHECK(info->health.records_not_written == records);
+  CHECK(info->health.damaged_chunks == 0);
+  CHECK(info->file_bytes <= (std::uint64_t{9} << 20));
+  // Two records a mark; and one of the first step.
+  const Result<Timeline> timeline = load_timeline(capture);
+  REQUIRE(timeline.ok());
+  const std::uint64_t read = timeline->marks.size() + timeline->attachments.size();
+  CHECK(read >= 100'000);
+  CHECK(read + records + 2 * dropped >= 2 * marks);
+  CHECK(read + records + 2 * dropped <= 2 * marks + 1);
+  CHECK_FALSE(timeline->health.complete());
+}

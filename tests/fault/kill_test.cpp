@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+//
+// kill -9 at any moment: what was published before it is read back.
+#include "fault/published.hpp"
+#include "support/catch.hpp"
+#include "support/scratch_folder.hpp"
+#include "support/seed.hpp"
+
+#include <rangefinder/capture.hpp>
+#include <rangefinder/timeline.hpp>
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <new>
+#include <random>
+#include <string>
+#include <vector>
+
+using namespace rangefinder;
+using namespace rangefinder::testing;
+
+namespace {
+
+/// Memory that a child of exec can map too.
+class SharedCounts {
+ public:
+  SharedCounts() : fd_(::memfd_create("published", 0)) {
+    if (fd_ < 0 || ::ftruncate(fd_, sizeof(Published)) != 0) throw std::runtime_error("memfd_create");
+    void* memory = ::mmap(nullptr, sizeof(Published), PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+    if (memory == MAP_FAILED) throw std::runtime_error("mmap");
+    counts_ = ::new (memory) Published{};
+  }
+  ~SharedCounts() {
+    ::munmap(counts_, sizeof(Published));
+    ::close(fd_);
+  }
+  SharedCounts(const SharedCounts&) = delete;
+  SharedCounts& operator=(const SharedCounts&) = delete;
+  Published* operator->() const noexcept { return counts_; }
+  int fd() const noexcept { return fd_; }
+
+ private:
+  int fd_;
+  Published* counts_;
+};
+
+/// Starts the program, kills it when its threads have ended `ranges` ranges together, and gives what each had published
+/// by then.
+std::vector<std::uint64_t> record_and_kill(const char* how, const std::string& output, std::uint64_t seed, std::uint64_t ranges) {
+  const SharedCounts counts;
+  const std::string seed_text = std::to_string(seed);
+  const std::string fd_text = std::to_string(counts.fd());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::execl(RECORD_PROGRAM, RECORD_PROGRAM, how, output.c_str(), seed_text.c_str(), fd_text.c_str(), static_cast<char*>(nullptr));
+    ::_exit(127);
+  }
+  REQUIRE(child > 0);
+  const auto ended = [&] { return counts->ended[0].load() + counts->ended[1].load(); };
+  int status = 0;
+  bool died = false;
+  while (!died && (counts->started.load() == 0 || ended() < ranges)) {
+    ::sched_yield();
+    died = ::waitpid(child, &status, WNOHANG) == child;
+  }
+  if (!died) {
+    ::kill(child, SIGKILL);
+    REQUIRE(::waitpid(child, &status, 0) == child);
+  }
+  REQUIRE(WIFSIGNALED(status));
+  REQUIRE(WTERMSIG(status) == SIGKILL);
+  return {counts->ended[0].load(), counts->ended[1].load()};
+}
+
+/// The rows of one thread, in order of begin, against what it did. Gives how many of them ended.
+std::uint64_t compare(const Timeline& timeline, ThreadIndex thread, RangeSequence sequence, std::uint64_t& wrong) {
+  constexpr std::uint64_t kNoValue = ~std::uint64_t{0};
+  std::vector<std::uint64_t> values(timeline.ranges.size(), kNoValue);
+  for (const Attachment& attachment : timeline.attachments) values[attachment.row] = attachment.bits;
+  const RangeTable& ranges = timeline.ranges;
+  std::vector<RangeIndex> open;
+  std::uint64_t begun = 0;
+  std::uint64_t ended = 0;
+  const auto end_innermost = [&] {
+    if ((ranges.flags[open.back()] & kUnfinished) == 0) ++ended;
+    open.pop_back();
+  };
+  for (RangeIndex row = 0; row < ranges.size(); ++row) {
+    if (ranges.thread[row] != thread) continue;
+    RangeSequence::Action action = sequence.next();
+    for (; !action.begins; action = sequence.next()) end_innermost();
+    const bool nested = open.empty() || (ranges.begin_ns[open.back()] <= ranges.begin_ns[row] && ranges.end_ns[row] <= ranges.end_ns[open.back()]);
+    const bool same = timeline.text(ranges.name[row]) == RangeSequence::name(action.name);
+    // The value's record may be the one that did not get out any more: of the last range only.
+    const bool valued =
+        values[row] != kNoValue ? action.has_value && values[row] == begun : !action.has_value || (ranges.flags[row] & kUnfinished) != 0;
+    if (!(nested && same && valued)) ++wrong;
+    open.push_back(row);
+    ++begun;
+  }
+  while (!open.empty()) end_innermost();
+  return ended;
+}
+
+struct Run {
+  std::uint64_t seed;
+  std::uint64_t ranges;
+};
+
+void check_run(const Run& run) {
+  INFO("seed " << run.seed << ", killed at " << run.ranges << " ranges");
+  const ScratchFolder folder(true);
+  const std::string output = folder.file("a.rfcap");
+  const std::vector<std::uint64_t> published = record_and_kill("publish", output, run.seed, run.ranges);
+  const Result<Timeline> timeline = load_timeline(output);
+  REQUIRE(timeline.ok());
+  const CaptureHealth& health = timeline->health;
+  CHECK(health.damaged_chunks == 0);
+  CHECK(health.damaged_bytes == 0);
+  CHECK(health.lost_names == 0);
+  CHECK(health.unmatched_ends == 0);
+  CHECK(health.lost_ends == 0);
+  CHECK(health.complete());
+  std::uint64_t found[kPublishers] = {};
+  std::uint64_t wrong = 0;
+  // Which thread is which their ranges tell: the sequences differ.
+  for (ThreadIndex thread = 0; thread < timeline->threads.size(); ++thread) {
+    std::uint64_t fewest = ~std::uint64_t{0};
+    std::size_t best = kPublishers;
+    std::uint64_t ended_of_best = 0;
+    for (std::size_t t = 0; t < kPublishers; ++t) {
+      std::uint64_t differs = 0;
+      const std::uint64_t ended = compare(*timeline, thread, RangeSequence(run.seed + t), differs);
+      if (differs >= fewest) continue;
+      fewest = differs;
+      best = t;
+      ended_of_best = ended;
+    }
+    wrong += fewest;
+    if (best < kPublishers) found[best] += ended_of_best;
+  }
+  CHECK(wrong == 0);
+  for (std::size_t t = 0; t < kPublishers; ++t) {
+    CHECK(found[t] >= published[t]);
+    CHECK(found[t] <= published[t] + 1);  // ended, but not yet published
+  }
+  const Result<CaptureInfo> info = inspect_capture(output, true);
+  REQUIRE(info.ok());
+  CHECK_FALSE(info->ended_cleanly);
+  CHECK(info->health.damaged_chunks == 0);
+}
+
+}  // namespace
+
+TEST_CASE("every range published before a kill is read back", "[fault]") {
+  std::mt19937_64 random(property_seed("kill"));
+  for (int i = 0; i < 200; ++i) {
+    // From none to some hundred thousand, small numbers as often as large ones.
+    check_run({random() >> 1, any_size(random, 18)});
+  }
+}
+
+TEST_CASE("a repaired capture of a killed program is whole", "[fault]") {
+  std::mt19937_64 random(property_seed("kill and repair"));
+  for (int i = 0; i < 20; ++i) {
+    const ScratchFolder folder(true);
+    const std::string output = folder.file("a.rfcap");
+    record_and_kill("publish", output, random() >> 1, any_size(random, 17));
+    const Result<Timeline> before = load_timeline(output);
+    REQUIRE(before.ok());
+    REQUIRE(repair_capture(output, folder.file("b.rfcap"), false).ok());
+    const Result<Timeline> after = load_timeline(folder.file("b.rfcap"));
+    REQUIRE(after.ok());
+    CHECK(inspect_capture(folder.file("b.rfcap"), true)->ended_cleanly);
+    CHECK(inspect_capture(folder.file("b.rfcap"), true)->findings.empty());
+    CHECK(before->ranges.begin_ns == after->ranges.begin_ns);
+    CHECK(before->ranges.end_ns == after->ranges.end_ns);
+    CHECK(before->ranges.flags == after->ranges.flags);
+    CHECK(before->ranges.thread == after->ranges.thread);
+    CHECK(before->steps.number == after->steps.number);
+    CHECK(before->attachments.size() == after->attachments.size());
+    for (RangeIndex row = 0; row < before->ranges.size(); ++row) {
+      if (before->text(before->ranges.name[row]) == after->text(after->ranges.name[row])) continue;
+      FAIL_CHECK("row " << row << " changed its name");
+      break;
+    }
+  }
+}
+
+TEST_CASE("a flight recorder that is killed leaves its newest records in the live file", "[fault]") {
+  std::mt19937_64 random(property_seed("kill a flight recorder"));
+  for (int i = 0; i < 20; ++i) {
+    const ScratchFolder folder(true);
+    const std::string output = folder.file("a.rfcap");
+    const std::uint64_t seed = (random() >> 3) << 2;  // without flushes
+    const std::vector<std::uint64_t> published = record_and_kill("publish_ring", output, seed, 100 + any_size(random, 18));
+    CHECK_FALSE(std::filesystem::exists(output));
+    const Result<Timeline> timeline = load_timeline(output + ".live");
+    REQUIRE(timeline.ok());
+    CHECK(timeline->health.damaged_chunks == 0);
+    CHECK(timeline->health.lost_names == 0);
+    // The last value that was recorded is among what is there.
+    std::uint64_t newest = 0;
+    for (const Attachment& attachment : timeline->attachments) newest = std::max(newest, attachment.bits);
+    const std::uint64_t most = std::max(published[0], published[1]);
+    CHECK(newest + 2000 >= most);
+    CHECK(inspect_capture(output + ".live", true)->flight_recorder);
+  }
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+//
+// Records in the way that its arguments say, for tests that end it: record_program HOW OUTPUT [SEED FD].
+#include "fault/published.hpp"
+
+#include <rangefinder/range.hpp>
+#include <rangefinder/session.hpp>
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+using namespace rangefinder;
+using rangefinder::testing::Published;
+using rangefinder::testing::RangeSequence;
+
+namespace {
+
+SessionOptions options_for(const char* output) {
+  SessionOptions options;
+  options.output = output;
+  options.cuda = false;
+  options.nvtx = false;
+  options.memory_bytes = std::uint64_t{8} << 20;
+  return options;
+}
+
+/// Ranges that are open, innermost last. A ProfileRange is no value: each lives in memory of its own.
+class Stack {
+ public:
+  Stack() : memory_(std::make_unique<std::byte[]>(kDepth * sizeof(ProfileRange))) {}
+  template <typename... Arguments>
+  void push(Arguments&&... arguments) {
+    ::new (slot(size_++)) ProfileRange(std::forward<Arguments>(arguments)...);
+  }
+  void pop() { std::launder(static_cast<ProfileRange*>(slot(--size_)))->~ProfileRange(); }
+
+ private:
+  static constexpr std::size_t kDepth = 64;
+  void* slot(std::size_t at) noexcept { return memory_.get() + at * sizeof(ProfileRange); }
+  std::unique_ptr<std::byte[]> memory_;
+  std::size_t size_ = 0;
+};
+
+/// For ever.
+void record(std::uint64_t seed, std::atomic<std::uint64_t>& published) {
+  RangeSequence sequence(seed);
+  Stack open;
+  std::uint64_t begun = 0;
+  std::uint64_t ended = 0;
+  for (;;) {
+    const RangeSequence::Action action = sequence.next();
+    if (!action.begins) {
+      open.pop();
+      published.store(++ended, std::memory_order_release);
+    } else if (action.has_value) {
+      open.push(std::string_view(RangeSequence::name(action.name)), Payload(begun++));
+    } else {
+      ++begun;
+      // Half of them as literals: the inline path, both ways.
+      if (action.name == 0) open.push("range.0");
+      else if (action.name == 1) open.push("range.1");
+      else open.push(std::string_view(RangeSequence::name(action.name)));
+    }
+  }
+}
+
+/// Two threads record and say how far they are; the main one flushes, steps, or waits, as the seed says.
+[[noreturn]] void publish(SessionOptions options, std::uint64_t seed, int fd) {
+  void* memory = ::mmap(nullptr, sizeof(Published), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (memory == MAP_FAILED) std::exit(3);
+  auto* const published = static_cast<Published*>(memory);
+  options.overflow = OverflowPolicy::kWait;
+  Session session(options);
+  if (!session.status().ok()) std::exit(4);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < rangefinder::testing::kPublishers; ++t)
+    threads.emplace_back([=] { record(seed + t, published->ended[t]); });
+  published->started.store(1, std::memory_order_release);
+  for (;;) {
+    if (seed % 4 == 1) (void)session.flush();
+    else if (seed % 4 == 2) session.step();
+    else ::pause();
+  }
+}
+
+void work(int ranges) {
+  for (int i = 0; i < ranges; ++i) const ProfileRange range{"work"};
+}
+
+/// Records from a static destructor, which runs after the exit handler that stops the session, or before it.
+struct LastWords {
+  ~LastWords() { work(3); }
+};
+
+int fill_disk(const SessionOptions& options) {
+  // The live file of 8 MiB still fits; the capture grows until it may not.
+  const rlimit limit{std::uint64_t{9} << 20, std::uint64_t{9} << 20};
+  if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return 3;
+  SessionOptions waiting = options;
+  waiting.overflow = OverflowPolicy::kWait;
+  Session session(waiting);
+  if (!session.status().ok()) return 4;
+  constexpr std::uint64_t kMarks = 2'000'000;
+  std::uint64_t random = 1;
+  for (std::uint64_t i = 0; i < kMarks; ++i) {
+    random = random * 6364136223846793005u + 1442695040888963407u;
+    mark("mark", random);  // a value that no packing makes smaller
+  }
+  const Status status = session.stop();
+  const CaptureHealth health = session.health();
+  std::printf("%llu marks, %llu dropped, %llu records and %llu chunks not written, status %s\n",
+              static_cast<unsigned long long>(kMarks), static_cast<unsigned long long>(health.dropped_events),
+              static_cast<unsigned long long>(health.records_not_written),
+              static_cast<unsigned long long>(health.chunks_not_written), status.ok() ? "ok" : status.error().message().c_str());
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 2;
+  const std::string_view how = argv[1];
+  SessionOptions options = options_for(argv[2]);
+  if (how == "publish" && argc == 5) publish(options, std::strtoull(argv[3], nullptr, 10), std::atoi(argv[4]));
+  if (how == "publish_ring" && argc == 5) {
+    options.mode = CaptureMode::kRing;
+    publish(options, std::strtoull(argv[3], nullptr, 10), std::atoi(argv[4]));
+  }
+  if (how == "full_disk") return fill_disk(options);
+
+  static std::optional<LastWords> before_session;
+  if (how == "static_destructor") before_session.emplace();
+  // Leaked where the program ends without returning: nobody stops it.
+  auto* const session = new Session(options);
+  if (!session->status().ok()) return 4;
+  work(100);
+  const ProfileRange open{"open"};
+  if (how == "exit") std::exit(7);
+  if (how == "exit_in_thread") std::thread([] { std::exit(7); }).join();
+  if (how == "exit_while_recording") {
+    for (int i = 0; i < 2; ++i) {
+      std::thread([] {
+        for (;;) work(1);
+      }).detach();
+    }
+    work(1000);
+    std::exit(7);
+  }
+  if (how == "static_destructor") std::exit(7);
+  if (how == "quick_exit") std::quick_exit(7);
+  if (how == "_exit") ::_exit(7);
+  if (how == "abort") std::abort();
+  if (how == "return") return 7;
+  if (how == "fork_and_exec") {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      work(5);
+      ::execl("/bin/true", "true", static_cast<char*>(nullptr));
+      ::_exit(1);
+    }
+    int status = 0;
+    if (::waitpid(child, &status, 0) != child || status != 0) return 5;
+    work(1);
+    return 7;
+  }
+  if (how == "fork_and_exit") {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      work(5);
+      std::exit(0);  // runs our exit handler, in a process without our threads
+    }
+    int status = 0;
+    if (::waitpid(child, &status, 0) != child || status != 0) return 5;
+    work(1);
+    return 7;
+  }
+  return 2;
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+#include "session/chunk_output.hpp"
+
+#include "format/chunk.hpp"
+#include "session/session_fixture.hpp"
+
+#include <fcntl.h>
+
+#include <filesystem>
+
+using namespace rangefinder;
+using namespace rangefinder::session;
+using namespace rangefinder::session::testing;
+using format::ChunkKind;
+
+namespace {
+
+format::ChunkHeader header_of(ChunkKind kind, std::uint64_t sequence, std::uint64_t first = 0, std::uint64_t last = 0,
+                              std::uint64_t subject = 0) {
+  format::ChunkHeader header{};
+  header.kind = static_cast<std::uint16_t>(kind);
+  header.sequence = sequence;
+  header.first = first;
+  header.last = last;
+  header.subject = subject;
+  header.rows = 10;
+  return header;
+}
+
+/// Puts a chunk whose payload says which one it is.
+Status put(ChunkOutput& output, ChunkKind kind, std::uint64_t first = 0, std::uint64_t last = 0, std::uint64_t subject = 0,
+           std::size_t bytes = 100) {
+  const format::ChunkHeader header = header_of(kind, output.next_sequence(), first, last, subject);
+  base::Bytes chunk;
+  format::append_chunk(chunk, header, base::Bytes(bytes, static_cast<std::byte>(header.sequence)));
+  return output.put(header, chunk);
+}
+
+std::vector<std::uint64_t> read(const ChunkOutput& output, OutputCursor& cursor) {
+  std::vector<std::uint64_t> sequences;
+  const Status status = output.read_since(cursor, [&](const format::ChunkHeader& header, base::ByteView payload) {
+    CHECK(payload.size() == 100);
+    CHECK(payload[0] == static_cast<std::byte>(header.sequence));
+    sequences.push_back(header.sequence);
+  });
+  CHECK(status.ok());
+  return sequences;
+}
+
+using Sequences = std::vector<std::uint64_t>;
+
+}  // namespace
+
+TEST_CASE("what was put is read once, by whoever follows", "[session]") {
+  const ScratchFolder folder;
+  std::unique_ptr<ChunkOutput> output;
+  SECTION("from a file") {
+    output = std::make_unique<FileOutput>(std::move(*FileOutput::create(folder.file("a.rfcap"), false, {})));
+  }
+  SECTION("from a flight recorder") { output = std::make_unique<RingOutput>(format::FileHeader{}, RingLimits{1 << 20, 0}); }
+  OutputCursor cursor;
+  CHECK(read(*output, cursor).empty());
+  REQUIRE(put(*output, ChunkKind::kNames).ok());
+  REQUIRE(put(*output, ChunkKind::kHostEvents).ok());
+  CHECK(read(*output, cursor) == Sequences{0, 1});
+  CHECK(read(*output, cursor).empty());
+  REQUIRE(put(*output, ChunkKind::kClock).ok());
+  CHECK(read(*output, cursor) == Sequences{2});
+  OutputCursor late;
+  CHECK(read(*output, late) == Sequences{0, 1, 2});
+}
+
+TEST_CASE("a file that somebody damages is noticed by who follows it", "[session]") {
+  const ScratchFolder folder;
+  FileOutput output = std::move(*FileOutput::create(folder.file("a.rfcap"), false, {}));
+  REQUIRE(put(output, ChunkKind::kNames).ok());
+  REQUIRE(put(output, ChunkKind::kNames).ok());
+  SECTION("cut") { std::filesystem::resize_file(folder.file("a.rfcap"), output.bytes() - 50); }
+  SECTION("overwritten") {
+    const base::Fd fd(::open(folder.file("a.rfcap").c_str(), O_WRONLY));
+    REQUIRE(base::write_at(fd, base::as_bytes("damage"), output.bytes() - 50, "a").ok());
+  }
+  OutputCursor cursor;
+  Sequences seen;
+  const Status status = output.read_since(cursor, [&](const auto& header, auto) { seen.push_back(header.sequence); });
+  CHECK_FALSE(status.ok());
+  CHECK(seen == Sequences{0});
+}
+
+TEST_CASE("a flight recorder gives up the oldest events and keeps what all events need", "[session]") {
+  RingOutput ring(format::FileHeader{}, RingLimits{2000, 0});
+  const auto events = [&](std::uint64_t ticks) { REQUIRE(put(ring, ChunkKind::kHostEvents, ticks, ticks + 9, 1).ok()); };
+  REQUIRE(put(ring, ChunkKind::kNames).ok());
+  REQUIRE(put(ring, ChunkKind::kThreads, 0, 0, 1).ok());
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    REQUIRE(put(ring, ChunkKind::kClock, i * 10, i * 10).ok());
+    events(i * 10);
+    REQUIRE(put(ring, ChunkKind::kHealth).ok());
+  }
+  CHECK(ring.overwritten() > 800);
+  CHECK(ring.overwritten() % 10 == 0);
+  const std::uint64_t kept = 100 - ring.overwritten() / 10;
+  OutputCursor cursor;
+  const Sequences sequences = read(ring, cursor);
+  CHECK(std::is_sorted(sequences.begin(), sequences.end()));
+  CHECK(sequences[0] == 0);  // the names
+  CHECK(sequences[1] == 1);  // the thread
+  // Its events, a clock point each and one before them, the last health, the names, the thread.
+  CHECK(sequences.size() <= 2 * kept + 1 + 1 + 2);
+  CHECK(sequences.size() >= 2 * kept + 1 + 2);
+  CHECK(ring.bytes() < 10'000);
+
+  const ScratchFolder folder;
+  REQUIRE(ring.snapshot().write(folder.file("a.rfcap"), false).ok());
+  CHECK(ring.snapshot().write(folder.file("a.rfcap"), false).error().code() == ErrorCode::kExists);
+  CHECK(ring.snapshot().write(folder.file("a.rfcap"), true).ok());
+}
+
+TEST_CASE("two processes that were given one name do not take each other's file", "[session]") {
+  const ScratchFolder folder;
+  Result<FileOutput> first = FileOutput::create(folder.file("a.rfcap"), true, {});
+  REQUIRE(first.ok());
+  const Result<FileOutput> second = FileOutput::create(folder.file("a.rfcap"), true, {});
+  REQUIRE_FALSE(second.ok());
+  CHECK(second.error().code() == ErrorCode::kBusy);
+  // A session takes a name of its own, and says so.
+  Recording session(host_only(folder.file("a.rfcap")));
+  CHECK(session->output() == folder.file("a." + std::to_string(::getpid()) + ".rfcap"));
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+#include "session/options.hpp"
+
+#include "session/session_fixture.hpp"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+
+using namespace rangefinder;
+using namespace rangefinder::session;
+using namespace rangefinder::session::testing;
+
+namespace {
+
+/// A variable of the environment, as it was before when the test is over.
+class Environment {
+ public:
+  Environment(const char* name, const char* value) : name_(name) {
+    if (const char* before = std::getenv(name); before != nullptr) before_ = before, had_ = true;
+    if (value != nullptr) ::setenv(name, value, 1);
+    else ::unsetenv(name);
+  }
+  ~Environment() {
+    if (had_) ::setenv(name_, before_.c_str(), 1);
+    else ::unsetenv(name_);
+  }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+ private:
+  const char* name_;
+  std::string before_;
+  bool had_ = false;
+};
+
+std::string problems_of(std::string_view config) {
+  SessionOptions options;
+  const Status status = options.apply(config);
+  if (!status.ok()) CHECK(status.error().code() == ErrorCode::kInvalidArgument);
+  return status.ok() ? "" : status.error().message();
+}
+
+}  // namespace
+
+TEST_CASE("a configuration sets every option", "[session]") {
+  SessionOptions options;
+  const Status status = options.apply(
+      "output=/tmp/%p.rfcap,replace=off,mode=ring,memory=32M,overflow=grow,grow_limit=2GiB,skip_first=1,wait=2,warmup=3,active=4,"
+      "repeat=5,cuda=no,cuda_api=0,cuda_sync=false,cuda_overhead=off,nvtx=off,flush_period=50ms,stop_timeout=2s,ring_bytes=1K,"
+      "ring_time=1min,dump_signal=USR2,dump_step_over=250us,max_dumps=7,meta.model=gpt,meta.k=a=b");
+  REQUIRE(status.ok());
+  CHECK(options.output == "/tmp/%p.rfcap");
+  CHECK_FALSE(options.replace);
+  CHECK(options.mode == CaptureMode::kRing);
+  CHECK(options.memory_bytes == std::uint64_t{32} << 20);
+  CHECK(options.overflow == OverflowPolicy::kGrow);
+  CHECK(options.grow_limit_bytes == std::uint64_t{2} << 30);
+  CHECK(options.schedule.skip_first == 1);
+  CHECK(options.schedule.wait == 2);
+  CHECK(options.schedule.warmup == 3);
+  CHECK(options.schedule.active == 4);
+  CHECK(options.schedule.repeat == 5);
+  CHECK_FALSE((options.cuda || options.cuda_api || options.cuda_sync || options.cuda_overhead || options.nvtx));
+  CHECK(options.flush_period == 50ms);
+  CHECK(options.stop_timeout == 2s);
+  CHECK(options.ring_bytes == 1024);
+  CHECK(options.ring_time == 60s);
+  CHECK(options.dump_signal == SIGUSR2);
+  CHECK(options.dump_step_over == 250us);
+  CHECK(options.max_dumps == 7);
+  CHECK(options.metadata == std::vector<std::pair<std::string, std::string>>{{"model", "gpt"}, {"k", "a=b"}});
+}
+
+TEST_CASE("a configuration names what it got wrong and keeps the rest", "[session]") {
+  SessionOptions options;
+  const Status status = options.apply("active=3,momory=1G,mode=fast,,nvtx=off,memory=,wait=-1");
+  REQUIRE_FALSE(status.ok());
+  CHECK(status.error().message() ==
+        "configuration: unknown key 'momory', did you mean 'memory'?; 'fast' is no value for mode; '' is no value for memory; "
+        "'-1' is no value for wait");
+  CHECK(options.schedule.active == 3);
+  CHECK_FALSE(options.nvtx);
+  CHECK(options.mode == CaptureMode::kMapped);
+  CHECK(options.memory_bytes == SessionOptions{}.memory_bytes);
+
+  CHECK(problems_of("").empty());
+  CHECK(problems_of(",,").empty());
+  CHECK(problems_of("cuda").empty());  // alone: on
+  CHECK(problems_of("wait=4294967296") == "configuration: '4294967296' is no value for wait");
+  CHECK(problems_of("memory=99999999999999999999") == "configuration: '99999999999999999999' is no value for memory");
+  CHECK(problems_of("memory=17179869184G") == "configuration: '17179869184G' is no value for memory");
+  CHECK(problems_of("memory=1T") == "configuration: '1T' is no value for memory");
+  CHECK(problems_of("ring_time=1h") == "configuration: '1h' is no value for ring_time");
+  CHECK(problems_of("flush_period=0") == "configuration: '0' is no value for flush_period");
+  CHECK(problems_of("dump_signal=NOPE") == "configuration: 'NOPE' is no value for dump_signal");
+  CHECK(problems_of("dump_signal=9999") == "configuration: '9999' is no value for dump_signal");
+  CHECK(problems_of("output=") == "configuration: '' is no value for output");
+  CHECK(problems_of("\x1b[31m=1") == "configuration: unknown key '\\x1b[31m'");
+  CHECK(problems_of("meta.=x").find("unknown key 'meta.'") != std::string::npos);
+}
+
+TEST_CASE("times are rounded up to their unit, and plain numbers are milliseconds", "[session]") {
+  SessionOptions options;
+  REQUIRE(options.apply("flush_period=1ns,stop_timeout=1500us,ring_time=7,dump_step_over=7").ok());
+  CHECK(options.flush_period == 1ms);
+  CHECK(options.stop_timeout == 2ms);
+  CHECK(options.ring_time == 7ms);
+  CHECK(options.dump_step_over == 7ms);
+}
+
+TEST_CASE("signals are known by name and by number", "[session]") {
+  SessionOptions options;
+  for (const auto& [text, signal] : {std::pair{"USR1", SIGUSR1}, {"SIGUSR2", SIGUSR2}, {"SIGHUP", SIGHUP}, {"none", 0}, {"12", 12}}) {
+    options.dump_signal = -1;
+    REQUIRE(options.apply(std::string("dump_signal=") + text).ok());
+    CHECK(options.dump_signal == signal);
+  }
+}
+
+TEST_CASE("the environment overrides the program's options", "[session]") {
+  const ScratchFolder folder;
+  const Environment config("RANGEFINDER_CONFIG", ("output=" + folder.file("env.rfcap") + ",active=2,nonsense=1").c_str());
+  SessionOptions options = host_only(folder.file("program.rfcap"));
+  options = with_environment(options);
+  CHECK(options.output == folder.file("env.rfcap"));
+  CHECK(options.schedule.active == 2);
+  Session session(host_only(folder.file("program.rfcap")));
+  REQUIRE(session.status().ok());
+  CHECK(session.output() == folder.file("env.rfcap"));
+  { const ProfileRange range{"work"}; }
+  REQUIRE(session.stop().ok());
+  CHECK(std::filesystem::exists(folder.file("env.rfcap")));
+  CHECK_FALSE(std::filesystem::exists(folder.file("program.rfcap")));
+}
+
+TEST_CASE("RANGEFINDER_DISABLE switches sessions off", "[session]") {
+  const ScratchFolder folder;
+  for (const char* value : {"1", "yes"}) {
+    const Environment disable("RANGEFINDER_DISABLE", value);
+    Session session(host_only(folder.file("a.rfcap")));
+    CHECK_FALSE(session.running());
+    CHECK(session.status().error().code() == ErrorCode::kUnsupported);
+    { const ProfileRange range{"work"}; }
+    CHECK(std::filesystem::is_empty(folder.path()));
+  }
+  for (const char* value : {"0", ""}) {
+    const Environment disable("RANGEFINDER_DISABLE", value);
+    CHECK_FALSE(disabled_by_environment());
+  }
+}
+
+TEST_CASE("placeholders in the capture's name are filled in", "[session]") {
+  const Environment rank("RANK", "3");
+  const std::string pid = std::to_string(::getpid());
+  CHECK(resolve_output("run-%p.rfcap") == "run-" + pid + ".rfcap");
+  CHECK(resolve_output("%r%%%q%") == "3%%q%");
+  CHECK(resolve_output("").find("session_test-" + pid + ".rfcap") == 0);
+  char host[256] = {};
+  REQUIRE(::gethostname(host, sizeof host - 1) == 0);
+  CHECK(resolve_output("%h") == host);
+}
+
+TEST_CASE("the rank comes from the launcher's first variable that is a number", "[session]") {
+  const Environment torchrun("RANK", nullptr);
+  const Environment slurm("SLURM_PROCID", "what");
+  const Environment mpi("OMPI_COMM_WORLD_RANK", "5");
+  const Environment pmi("PMI_RANK", "6");
+  const Environment world("WORLD_SIZE", "8");
+  CHECK(rank_from_environment() == 5);
+  CHECK(world_size_from_environment() == 8);
+  const Environment none("OMPI_COMM_WORLD_RANK", nullptr);
+  const Environment none_either("PMI_RANK", nullptr);
+  CHECK(rank_from_environment() == -1);
+  CHECK(resolve_output("%r") == "0");
+}

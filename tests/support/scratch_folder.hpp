@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+namespace rangefinder::testing {
+
+/// A folder of a test's own, gone when the test ends.
+class ScratchFolder {
+ public:
+  /// `in_memory`: on a file system that is memory, where there is one.
+  explicit ScratchFolder(bool in_memory = false) {
+    const bool memory = in_memory && ::access("/dev/shm", W_OK) == 0;
+    path_ = (memory ? std::filesystem::path("/dev/shm") : std::filesystem::temp_directory_path()) / "rangefinder-XXXXXX";
+    if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error("no temporary folder: " + path_);
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+  const std::string& path() const noexcept { return path_; }
+  std::string file(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace rangefinder::testing

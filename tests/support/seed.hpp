@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+
+namespace rangefinder::testing {
+
+/// The seed of a property test: a new one every time, printed, so that RANGEFINDER_SEED repeats what failed.
+inline std::uint64_t property_seed(const char* test) {
+  const char* given = std::getenv("RANGEFINDER_SEED");
+  const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
+  std::printf("%s: RANGEFINDER_SEED=%llu\n", test, static_cast<unsigned long long>(seed));
+  return seed;
+}
+
+/// A number below `limit`, which is not 0.
+inline std::uint64_t below(std::mt19937_64& random, std::uint64_t limit) { return random() % limit; }
+/// Of any magnitude: as many small numbers as large ones.
+inline std::uint64_t any_size(std::mt19937_64& random, unsigned most_bits = 64) {
+  const auto bits = static_cast<unsigned>(random() % (most_bits + 1));
+  return bits == 0 ? 0 : random() >> (64 - bits);
+}
+
+}  // namespace rangefinder::testing
