@@ -21,10 +21,15 @@ find_path(RANGEFINDER_CUPTI_HEADERS cupti.h HINTS ${_hints} PATHS ${_paths}
   PATH_SUFFIXES include extras/CUPTI/include targets/x86_64-linux/include VALIDATOR _cupti_is_new_enough)
 find_path(RANGEFINDER_NVTX_HEADERS nvtx3/nvToolsExt.h HINTS ${_hints} PATHS ${_paths}
   PATH_SUFFIXES include targets/x86_64-linux/include)
-# cupti.h includes cuda.h, which may stand elsewhere.
+# cupti.h includes cuda.h and headers of the compiler (in wheels: nvidia-cuda-crt), which may stand elsewhere.
+function(_cuda_is_whole result folder)
+  if(NOT EXISTS ${folder}/crt/host_defines.h)
+    set(${result} FALSE PARENT_SCOPE)
+  endif()
+endfunction()
 if(RANGEFINDER_CUPTI_HEADERS)
   find_path(RANGEFINDER_CUDA_HEADERS cuda.h HINTS ${RANGEFINDER_CUPTI_HEADERS} ${_hints} PATHS ${_paths}
-    PATH_SUFFIXES include targets/x86_64-linux/include)
+    PATH_SUFFIXES include targets/x86_64-linux/include VALIDATOR _cuda_is_whole)
   if(NOT RANGEFINDER_CUDA_HEADERS)
     unset(RANGEFINDER_CUPTI_HEADERS CACHE)
   endif()

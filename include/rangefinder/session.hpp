@@ -18,7 +18,7 @@ namespace rangefinder {
 /// Where records go while the program runs.
 enum class CaptureMode : std::uint8_t {
   kMapped,    ///< a live file beside the capture, mapped into the process: survives kill -9. The default
-  kRing,      ///< flight recorder: the last `ring_bytes` or `ring_seconds` are kept, and written when something asks
+  kRing,      ///< flight recorder: the last `ring_bytes` or `ring_time` are kept, and written when something asks
   kBuffered,  ///< private memory, for file systems where mapping is slow; a crash loses what was not yet written
 };
 

@@ -6,6 +6,7 @@
 #include <rangefinder/capture.hpp>
 
 #include <algorithm>
+#include <iterator>
 
 namespace rangefinder {
 namespace {
@@ -94,13 +95,14 @@ Status add_health(const CaptureReader& reader, Rewriter& out) {
 
 Status add_live(const CaptureReader& reader, Rewriter& out) {
   Status status;
-  if (!reader.live_events().empty()) {
-    const std::span<const format::ThreadRow> threads = reader.threads();
-    for (std::size_t at = 0; at < threads.size() && status.ok(); at += format::kMaxRows) {
-      const auto part = threads.subspan(at, std::min<std::size_t>(format::kMaxRows, threads.size() - at));
-      format::pack_rows<format::ThreadRow>(part, out.columns);
-      status = out.add(ChunkKind::kThreads, static_cast<std::uint32_t>(part.size()));
-    }
+  // Threads that only the live file names; the rows of the others were copied.
+  std::vector<format::ThreadRow> threads;
+  const auto& all = reader.threads();
+  std::copy_if(all.begin(), all.end(), std::back_inserter(threads), [](const format::ThreadRow& row) { return row.name >= CaptureReader::kFirstOwnName; });
+  for (std::size_t at = 0; at < threads.size() && status.ok(); at += format::kMaxRows) {
+    const auto part = std::span<const format::ThreadRow>(threads).subspan(at, std::min<std::size_t>(format::kMaxRows, threads.size() - at));
+    format::pack_rows<format::ThreadRow>(part, out.columns);
+    status = out.add(ChunkKind::kThreads, static_cast<std::uint32_t>(part.size()));
   }
   format::HostEventPacker packer;
   for (const format::HostEvents& events : reader.live_events()) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/bytes.hpp"
+#include "format/host_events.hpp"
 #include "format/layout.hpp"
 #include "format/rows.hpp"
 
