@@ -215,8 +215,13 @@ void StreamingProjector::deliver(std::uint32_t launch_row, const StreamingActivi
   });
   counts_.late_activities += late ? 1 : 0;
   ++launch.arrived;
-  if (launch.pending && launch.info.activities != 0 && launch.arrived >= launch.info.activities)
-    resolve(launch_row, true);
+  const bool all = launch.info.activities != 0 && launch.arrived >= launch.info.activities;
+  if (launch.pending && all && !launch.info.may_cause_more) resolve(launch_row, true);
+}
+
+void StreamingProjector::complete(std::uint64_t correlation) {
+  const std::uint32_t row = launch_of_correlation_.find(correlation);
+  if (row != FlatMap::kAbsent) resolve(row, true);
 }
 
 // Its ranges wait for it no longer. It is remembered for a while.

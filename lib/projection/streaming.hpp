@@ -37,6 +37,8 @@ struct StreamingLaunch {
   std::uint64_t scoped = 0;  ///< key of the innermost scoped range, where `range` is a start/end range
   /// How many activities it causes; 0: not known (a graph), then it stays unresolved until `settle` or `finish`.
   std::uint32_t activities = 1;
+  /// There may be more of them than that: it stays unresolved until `complete`, `settle` or `finish`.
+  bool may_cause_more = false;
 };
 
 struct StreamingActivity {
@@ -113,6 +115,8 @@ class StreamingProjector {
   void call(std::uint64_t correlation, std::int64_t time_ns);
   /// A window of the recording that StreamingOptions did not hold, in order; the last one again, with a later end.
   void window(const Window& window);
+  /// All activities of that launch have been delivered.
+  void complete(std::uint64_t correlation);
   /// Everything launched before `time_ns` has been delivered: the launches that still wait caused nothing.
   void settle(std::int64_t time_ns);
   /// Gives out the rest. Nothing may follow.

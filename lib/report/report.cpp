@@ -46,7 +46,7 @@ Status write_report(const Timeline& timeline, const ReportOptions& options, cons
   if (options.format == ReportFormat::kJson) return report::write_json(*table, (*view)->name, footer, checked);
   const report::TextOptions text{options.utf8, options.colour, options.width};
   Status status = report::write_text(*table, text, checked);
-  return status.ok() ? checked(report::to_text(footer, text)) : status;
+  return status.ok() ? checked("\n" + report::to_text(footer, text)) : status;
 }
 
 Result<std::string> render_report(const std::string& path, const ReportOptions& options) {

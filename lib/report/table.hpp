@@ -21,12 +21,20 @@ enum class ColumnType : std::uint8_t {
   kBytes,
 };
 
+/// Whether text for people shows a column; CSV and JSON have them all.
+enum class InText : std::uint8_t {
+  kAlways,
+  kUnlessEmpty,  ///< not where every row has nothing, or 0
+  kNever,
+};
+
 /// A column: what it is called, what its numbers count, and how they are written.
 struct Column {
   std::string name;
   std::string unit = {};  ///< "ns", "%", "MB", ...; empty for text and counts
   ColumnType type = ColumnType::kText;
   int places = 0;    ///< decimals; a cell holds the value times 10^places
+  InText in_text = InText::kAlways;
 
   /// `total_time_ns`: lower case, one underscore for anything else. Name of the member in JSON, and for sorting.
   std::string key() const;

@@ -18,6 +18,25 @@ constexpr std::size_t kWidestPadded = 256;
 constexpr std::string_view kBold = "\x1b[1m";
 constexpr std::string_view kPlain = "\x1b[0m";
 
+bool is_empty(const Table& table, std::size_t column) {
+  for (std::size_t row = 0; row < table.row_count(); ++row) {
+    if (table.columns()[column].type == ColumnType::kText ? !table.text_at(row, column).empty()
+                                                          : !table.is_null(row, column) && table.number_at(row, column) != 0)
+      return false;
+  }
+  return true;
+}
+
+std::vector<std::size_t> shown_columns(const Table& table) {
+  std::vector<std::size_t> shown;
+  for (std::size_t column = 0; column < table.columns().size(); ++column) {
+    const InText in_text = table.columns()[column].in_text;
+    if (in_text == InText::kNever || (in_text == InText::kUnlessEmpty && is_empty(table, column))) continue;
+    shown.push_back(column);
+  }
+  return shown;
+}
+
 bool is_text(const Column& column) noexcept { return column.type == ColumnType::kText; }
 
 // Units stand in the cells where these are scaled for reading.
@@ -27,14 +46,18 @@ std::string heading(const Column& column) {
   return base::printable(scaled ? column.name : column.header());
 }
 
+/// The columns that are shown, numbered anew, and how wide they are.
 class Layout {
  public:
   /// `width` 0: no limit.
-  Layout(const Table& table, std::size_t width) : table_(table) {
+  Layout(const Table& table, std::size_t width) : table_(table), shown_(shown_columns(table)) {
     measure();
     if (width != 0) fit(width);
   }
+  std::size_t columns() const noexcept { return shown_.size(); }
   std::size_t width(std::size_t column) const noexcept { return widths_[column]; }
+  const Column& kind(std::size_t column) const noexcept { return table_.columns()[shown_[column]]; }
+  std::string cell(std::size_t row, std::size_t column) const { return readable_cell(table_, row, shown_[column]); }
 
  private:
   void measure();
@@ -42,14 +65,15 @@ class Layout {
   bool is_last(std::size_t column) const noexcept { return column + 1 == widths_.size(); }
 
   const Table& table_;
+  const std::vector<std::size_t> shown_;
   std::vector<std::size_t> widths_;
 };
 
 void Layout::measure() {
-  for (const Column& column : table_.columns()) widths_.push_back(base::display_width(heading(column)));
+  for (std::size_t column = 0; column < columns(); ++column) widths_.push_back(base::display_width(heading(kind(column))));
   for (std::size_t row = 0; row < table_.row_count(); ++row)
     for (std::size_t column = 0; column < widths_.size(); ++column)
-      widths_[column] = std::max(widths_[column], base::display_width(readable_cell(table_, row, column)));
+      widths_[column] = std::max(widths_[column], base::display_width(cell(row, column)));
   for (std::size_t column = 0; column < widths_.size(); ++column)
     if (!is_last(column)) widths_[column] = std::min(widths_[column], kWidestPadded);
 }
@@ -61,7 +85,7 @@ void Layout::fit(std::size_t width) {
   while (total > width) {
     std::size_t widest = widths_.size(), next = kNarrowestText;
     for (std::size_t column = 0; column < widths_.size(); ++column) {
-      if (!is_text(table_.columns()[column]) || widths_[column] <= kNarrowestText) continue;
+      if (!is_text(kind(column)) || widths_[column] <= kNarrowestText) continue;
       if (widest == widths_.size() || widths_[column] > widths_[widest]) {
         if (widest != widths_.size()) next = std::max(next, widths_[widest]);
         widest = column;
@@ -85,17 +109,16 @@ void append_cell(std::string& line, std::string_view text, std::size_t width, bo
   if (!right && !last) line.append(padding, ' ');
 }
 
-void append_header(std::string& out, const Table& table, const Layout& layout, const TextOptions& options) {
-  const std::vector<Column>& columns = table.columns();
+void append_header(std::string& out, const Layout& layout, const TextOptions& options) {
   if (options.colour) out += kBold;
-  for (std::size_t column = 0; column < columns.size(); ++column) {
+  for (std::size_t column = 0; column < layout.columns(); ++column) {
     if (column != 0) out += kGap;
-    append_cell(out, shortened(heading(columns[column]), layout.width(column), options.utf8), layout.width(column),
-                !is_text(columns[column]), column + 1 == columns.size());
+    append_cell(out, shortened(heading(layout.kind(column)), layout.width(column), options.utf8), layout.width(column),
+                !is_text(layout.kind(column)), column + 1 == layout.columns());
   }
   if (options.colour) out += kPlain;
   out += '\n';
-  for (std::size_t column = 0; column < columns.size(); ++column) {
+  for (std::size_t column = 0; column < layout.columns(); ++column) {
     if (column != 0) out += kGap;
     // No rule longer than a screen under names without limit.
     const std::size_t length = std::min(layout.width(column), kWidestPadded);
@@ -149,15 +172,14 @@ std::string readable_cell(const Table& table, std::size_t row, std::size_t colum
 
 Status write_text(const Table& table, const TextOptions& options, const Sink& sink) {
   const Layout layout(table, options.width);
-  const std::vector<Column>& columns = table.columns();
   SinkBuffer out(sink);
-  append_header(out.text(), table, layout, options);
+  append_header(out.text(), layout, options);
   for (std::size_t row = 0; row < table.row_count(); ++row) {
-    for (std::size_t column = 0; column < columns.size(); ++column) {
-      const bool last = column + 1 == columns.size();
+    for (std::size_t column = 0; column < layout.columns(); ++column) {
+      const bool last = column + 1 == layout.columns();
       if (column != 0) out.text() += kGap;
-      append_cell(out.text(), shortened(readable_cell(table, row, column), layout.width(column), options.utf8),
-                  layout.width(column), !is_text(columns[column]), last);
+      append_cell(out.text(), shortened(layout.cell(row, column), layout.width(column), options.utf8), layout.width(column),
+                  !is_text(layout.kind(column)), last);
     }
     while (!out.text().empty() && out.text().back() == ' ') out.text().pop_back();
     out.text() += '\n';

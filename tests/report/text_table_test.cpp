@@ -91,3 +91,17 @@ TEST_CASE("rows that were left out are told", "[report]") {
   table.select({0});
   CHECK(to_text(table, plain()) == "Name\n----\na\n(2 more rows)\n");
 }
+
+TEST_CASE("columns for programs, and those that hold nothing, are not shown to people", "[report]") {
+  const auto shown = [](std::int64_t device) {
+    Table table{{{"Name"},
+                 {"Device", "ns", ColumnType::kNanoseconds, 0, InText::kUnlessEmpty},
+                 {"Path", {}, ColumnType::kText, 0, InText::kNever},
+                 {"Count", {}, ColumnType::kInteger}}};
+    table.text("a").null().text("x/a").number(1);
+    table.text("b").number(device).text("x/b").number(2);
+    return to_text(table, {false, false, 0});
+  };
+  CHECK(shown(0) == "Name  Count\n----  -----\na         1\nb         2\n");
+  CHECK(shown(7) == "Name  Device  Count\n----  ------  -----\na          -      1\nb       7 ns      2\n");
+}

@@ -11,6 +11,9 @@ namespace {
 
 constexpr std::uint32_t kNoStream = 0xFFFFFFFFu;  // CUPTI's "no stream" in synchronisation records
 constexpr std::uint32_t kMaxDepthRows = 64;
+// Some calls cause several activities (batches of copies, launches on several devices), and nothing says how many. They
+// follow each other at once: after this long a call is taken to have caused what has come.
+constexpr std::int64_t kLingerNs = 250'000'000;
 
 }  // namespace
 
@@ -116,6 +119,7 @@ void CaptureDevices::add_memset(const format::MemsetRow& row, std::int64_t begin
 void CaptureDevices::add(std::uint32_t index, std::uint32_t correlation, Activity activity) {
   Stream& stream = streams_[index];
   shared_.extend(activity.begin_ns, activity.end_ns);
+  const std::int64_t activity_end = activity.end_ns;
   const NotedLaunch* const launch = launches_.find(correlation);
   if (launch != nullptr && launch->range != 0) activity.place.external_id = static_cast<std::int64_t>(launch->range);
   const std::uint64_t owner = launch == nullptr ? 0 : launch->owner;
@@ -132,6 +136,13 @@ void CaptureDevices::add(std::uint32_t index, std::uint32_t correlation, Activit
   }
   launches_.arrow_to(correlation, place);
   projector_->activity(told);
+  // The nodes of a graph come over any length of time.
+  if (launch != nullptr && !launch->is_graph) lingering_.push_back({activity_end, correlation});
+}
+
+void CaptureDevices::on_time(std::int64_t device_ns) {
+  for (; !lingering_.empty() && lingering_.front().end_ns < device_ns - kLingerNs; lingering_.pop_front())
+    projector_->complete(lingering_.front().correlation);
 }
 
 void CaptureDevices::write(const Activity& activity) {

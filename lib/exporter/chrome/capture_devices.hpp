@@ -32,6 +32,8 @@ class CaptureDevices final : public projection::ProjectionSink {
   void add_memcpy(const format::MemcpyRow& row, std::int64_t begin_ns, std::int64_t end_ns);
   void add_memset(const format::MemsetRow& row, std::int64_t begin_ns, std::int64_t end_ns);
   void add_sync(const format::SyncRow& row, std::int64_t begin_ns, std::int64_t end_ns);
+  /// All rows that begin before `device_ns` have come.
+  void on_time(std::int64_t device_ns);
   void on_projected(const projection::ProjectedRange& range) override;
   /// Behind the projector's finish().
   void finish();
@@ -80,6 +82,11 @@ class CaptureDevices final : public projection::ProjectionSink {
   std::deque<Stream> streams_;
   std::map<std::uint32_t, EndToEnd> group_waits_;
   std::map<std::string, std::string> made_heads_;
+  struct Lingering {
+    std::int64_t end_ns;
+    std::uint32_t correlation;
+  };
+  std::deque<Lingering> lingering_;  ///< launches that may still cause more
 };
 
 }  // namespace rangefinder::chrome

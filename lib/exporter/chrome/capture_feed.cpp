@@ -91,6 +91,7 @@ class CaptureFeed final : public SweepSink {
   void on_host_events(const format::HostEvents& events) override { assembler_->feed(events); }
   void on_time(std::int64_t host_ns, std::int64_t device_ns) override {
     host_->place_slices(host_ns, device_ns);
+    devices_.on_time(device_ns);
     if (device_ns - kSettleNs <= settled_ns_ + kSettleNs / 8) return;
     settled_ns_ = device_ns - kSettleNs;
     projector_->settle(settled_ns_);

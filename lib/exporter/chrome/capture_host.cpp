@@ -130,7 +130,8 @@ void CaptureHost::on_range(const AssembledRange& range) {
     tell_projector(range, done, true);
   }
   shared_.extend(done.begin_ns, done.end_ns);
-  if (done.launches && !range.start_end && !thread.open.empty()) thread.open.back().launches = true;
+  const bool inside = done.launches || done.launches_inside;
+  if (inside && !range.start_end && !thread.open.empty()) thread.open.back().launches_inside = true;
   if (range.start_end || range.ended_elsewhere) {
     const std::uint32_t level = thread.beside.add(done.begin_ns, done.end_ns);
     if (level != 0) shared_.notes.add(ExportNotes::kOverlapping);
@@ -149,7 +150,7 @@ void CaptureHost::write_range(const Range& range, TrackId track) {
     EventWriter& writer = shared_.writer;
     writer.open_slice(shared_.head(range.is_operator ? Category::kOperator : Category::kAnnotation, range.name),
                       shared_.ids(track), range.begin_ns, range.end_ns);
-    if (range.launches) writer.argument("\"External id\":", range.key);
+    if (range.is_linked()) writer.argument("\"External id\":", range.key);
     if (range.category != 0 && !range.is_operator) writer.text_argument("\"category\":", shared_.reader.category(range.category));
     if (range.unfinished) writer.text_argument("\"finished\":", "false");
     if (range.value) write_value(*range.value);
@@ -178,10 +179,11 @@ void CaptureHost::on_launch(const AssembledLaunch& launch) {
   if (projector_ == nullptr) return;
   const std::uint64_t owner = owner_now(thread);
   const std::uint64_t scoped = thread.open.empty() ? 0 : thread.open.back().owner;
-  NotedLaunch noted{launch.range, owner, {}};
+  const bool is_graph = is_graph_launch(launch.callback);
+  NotedLaunch noted{launch.range, owner, is_graph, {}};
   if (!thread.open.empty()) noted.anchor = {thread.track, time, time + 1};
   launches_->note(launch.correlation, noted);
-  projector_->launch({launch.correlation, time, launch.thread, owner, scoped, is_graph_launch(launch.callback) ? 0u : 1u});
+  projector_->launch({launch.correlation, time, launch.thread, owner, scoped, is_graph ? 0u : 1u, true});
 }
 
 void CaptureHost::on_value(std::uint32_t index, const AssembledValue& value) {

@@ -74,8 +74,12 @@ class CaptureHost final : public timeline::AssemblySink {
     std::uint64_t owner = 0;    ///< key of the innermost annotation: this one, or one around it
     std::uint32_t depth = 0;    ///< annotations around it
     bool is_operator = false;
-    bool launches = false;      ///< it, or a range inside
+    bool launches = false;         ///< itself
+    bool launches_inside = false;  ///< a range inside
     bool unfinished = false;
+
+    /// Something on a device refers to it. Operators have no rows there, only what they launched themselves.
+    bool is_linked() const noexcept { return launches || (launches_inside && !is_operator); }
     std::optional<timeline::AssembledValue> value;
     /// Ranges inside that began at the same time: written behind this one, so that readers take it for the outer one.
     std::vector<Range> held;

@@ -23,15 +23,6 @@ TimeBase base_of(const Timeline& timeline) {
                                    given ? std::optional<std::int64_t>(0) : std::nullopt);
 }
 
-bool says_simulated(const Timeline& timeline) {
-  if (timeline.simulated) return true;
-  // A trace that we wrote from such a capture, come back.
-  return std::any_of(timeline.metadata.begin(), timeline.metadata.end(), [](const auto& member) {
-    const bool ours = member.first == "rangefinder" || member.first == "rangefinder_input";
-    return ours && member.second.find("\"simulated\": true") != std::string::npos;
-  });
-}
-
 DocumentFacts facts_of(const Timeline& timeline) {
   DocumentFacts facts;
   facts.devices = timeline.devices;
@@ -49,7 +40,7 @@ DocumentFacts facts_of(const Timeline& timeline) {
     if (!facts.trace_name.empty()) facts.trace_name += ", ";
     facts.trace_name += base::file_name(source);
   }
-  facts.simulated = says_simulated(timeline);
+  facts.simulated = is_simulated(timeline);
   return facts;
 }
 

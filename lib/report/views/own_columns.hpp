@@ -18,6 +18,17 @@ inline Column bytes(std::string name) { return {std::move(name), "B", ColumnType
 inline Column percent(std::string name) { return {std::move(name), "%", ColumnType::kDecimal, 1}; }
 inline Column decimal(std::string name, std::string unit, int places) { return {std::move(name), std::move(unit), ColumnType::kDecimal, places}; }
 
+/// For programs: text for people does without it.
+inline Column for_programs(Column column) {
+  column.in_text = InText::kNever;
+  return column;
+}
+/// Of device activity: text leaves it out where no row has any.
+inline Column if_any(Column column) {
+  column.in_text = InText::kUnlessEmpty;
+  return column;
+}
+
 /// Tenths of a percent, rounded to nearest; nothing of nothing is nothing.
 inline std::int64_t share(std::int64_t part, std::int64_t whole) {
   if (whole <= 0) return 0;

@@ -14,10 +14,20 @@ using analysis::GroupBy;
 using analysis::RangeGroup;
 
 std::vector<Column> group_columns(const char* name) {
-  return {own::text(name),          own::count("Count"),           own::time("Host"),        own::time("Host avg"),
-          own::time("GPU busy"),    own::percent("GPU share"),     own::time("GPU self"),    own::time("GPU sum"),
-          own::time("GPU span"),    own::time("GPU idle"),         own::count("GPU ops"),    own::time("Launch delay avg"),
-          own::bytes("Bytes")};
+  using own::if_any;
+  return {own::text(name),
+          own::count("Count"),
+          own::time("Host"),
+          own::time("Host avg"),
+          if_any(own::time("GPU busy")),
+          if_any(own::percent("GPU share")),
+          if_any(own::time("GPU self")),
+          own::for_programs(own::time("GPU sum")),
+          own::for_programs(own::time("GPU span")),
+          if_any(own::time("GPU idle")),
+          if_any(own::count("GPU ops")),
+          if_any(own::time("Launch delay avg")),
+          if_any(own::bytes("Bytes"))};
 }
 
 void add_group(Table& table, std::string_view label, const RangeGroup& group, const Account& account) {
@@ -41,9 +51,11 @@ void add_group(Table& table, std::string_view label, const RangeGroup& group, co
 Result<Table> make_instances(const Subject& subject) {
   const Timeline& timeline = subject.timeline();
   const Projection& projection = subject.projection();
-  Table table({own::text("Range"), own::text("Thread"), own::timestamp("Begin"), own::time("Host"), own::time("GPU busy"),
-               own::time("GPU self"), own::time("GPU sum"), own::timestamp("GPU begin"), own::time("GPU span"), own::time("GPU idle"),
-               own::count("GPU ops"), own::time("Launch delay avg"), own::bytes("Bytes"), own::count("Row")});
+  using own::if_any;
+  Table table({own::text("Range"), own::text("Thread"), own::timestamp("Begin"), own::time("Host"), if_any(own::time("GPU busy")),
+               if_any(own::time("GPU self")), own::for_programs(own::time("GPU sum")), if_any(own::timestamp("GPU begin")),
+               own::for_programs(own::time("GPU span")), if_any(own::time("GPU idle")), if_any(own::count("GPU ops")),
+               if_any(own::time("Launch delay avg")), if_any(own::bytes("Bytes")), own::for_programs(own::count("Row"))});
   const RangeTable& ranges = timeline.ranges;
   for (RangeIndex range = 0; range < ranges.size(); ++range) {
     if (!analysis::takes_part(ranges.kind[range], subject.projection_options())) continue;
@@ -90,8 +102,8 @@ Result<Table> make_tree(const Subject& subject, const ViewOptions&) {
   for (std::uint32_t group = 0; group < groups.size(); ++group)
     children[groups[group].parent == kNone ? groups.size() : groups[group].parent].push_back(group);
   std::vector<Column> columns = group_columns("Range");
-  columns.push_back(own::text("Path"));
-  columns.push_back(own::count("Depth"));
+  columns.push_back(own::for_programs(own::text("Path")));
+  columns.push_back(own::for_programs(own::count("Depth")));
   Table table(std::move(columns));
   std::vector<std::uint32_t> rest(children.back().rbegin(), children.back().rend());
   while (!rest.empty()) {

@@ -149,7 +149,8 @@ TEST_CASE("rows taken one at a time never cut themselves", "[exporter][property]
       }
     }
     for (auto& [level, row] : flat_rows) {
-      for (std::size_t i = 1; i < row.size(); ++i) REQUIRE(row[i - 1].end_ns <= std::max(row[i].begin_ns, row[i - 1].begin_ns));
+      std::erase_if(row, [](const Placed& s) { return s.begin_ns == s.end_ns; });
+      for (std::size_t i = 1; i < row.size(); ++i) REQUIRE(row[i - 1].end_ns <= row[i].begin_ns);
     }
   }
 }
