@@ -23,10 +23,11 @@ bool FlatRow::add(std::int64_t begin_ns, std::int64_t end_ns) {
 bool NestedRow::add(std::int64_t begin_ns, std::int64_t end_ns) {
   end_ns = std::max(begin_ns, end_ns);
   if (begin_ns < last_begin_ && begin_ns < last_end_) return false;
+  // Also of one that is refused: what is forgotten here could be cut by an earlier one.
+  last_begin_ = std::max(last_begin_, begin_ns);
   while (!open_.empty() && open_.back() <= begin_ns) open_.pop_back();
   if (!open_.empty() && open_.back() < end_ns) return false;
   open_.push_back(end_ns);
-  last_begin_ = std::max(last_begin_, begin_ns);
   last_end_ = std::max(last_end_, end_ns);
   return true;
 }

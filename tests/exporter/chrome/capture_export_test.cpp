@@ -25,12 +25,12 @@ class RandomProgram {
 
   CaptureBuilder run() {
     capture_.h100().meta("program", "random");
-    const int threads = pick(1, 3);
-    for (int thread = 1; thread <= threads; ++thread) {
+    const std::int64_t threads = pick(1, 3);
+    for (std::int64_t thread = 1; thread <= threads; ++thread) {
       capture_.on_thread(static_cast<std::uint32_t>(thread), "worker " + std::to_string(thread));
       now_ = pick(0, 50) * 10 + thread;
-      const int ranges = pick(0, 6);
-      for (int i = 0; i < ranges; ++i) range(0);
+      const std::int64_t ranges = pick(1, 6);
+      for (std::int64_t i = 0; i < ranges; ++i) range(0);
       if (pick(0, 2) == 0) launch();
     }
     if (pick(0, 1) == 0) capture_.chunk_rows(static_cast<std::size_t>(pick(1, 9)));

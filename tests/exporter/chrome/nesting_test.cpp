@@ -125,6 +125,14 @@ TEST_CASE("a nested row takes what lies inside what is open", "[exporter]") {
   CHECK_FALSE(row.add(90, 95));  // too late to be sure
 }
 
+TEST_CASE("a slice that a nested row refuses leaves its mark", "[exporter]") {
+  NestedRow row;
+  CHECK(row.add(1, 6));
+  CHECK(row.add(1, 3));
+  CHECK_FALSE(row.add(3, 9));
+  CHECK_FALSE(row.add(2, 5));  // would cut the second, which is over by now
+}
+
 TEST_CASE("rows taken one at a time never cut themselves", "[exporter][property]") {
   const std::uint64_t seed = std::random_device{}();
   INFO("seed " << seed);
