@@ -29,6 +29,7 @@ std::string json_string(std::string_view text) {
 /// What check found, whatever the input is.
 struct Verdict {
   std::vector<CaptureFinding> findings;
+  std::vector<std::string> notes;  ///< worth knowing, and no damage
   CaptureHealth health;
   bool whole() const { return findings.empty() && health.complete(); }
 };
@@ -45,7 +46,8 @@ Result<Verdict> examine(const std::string& path) {
   const Result<Timeline> timeline = load_timeline(path);
   if (!timeline) return timeline.error();
   verdict.health = timeline->health;
-  for (const std::string& note : timeline->notes) verdict.findings.push_back({0, 0, note});
+  // Damage is counted in health by every importer; a note says where it is, or something harmless.
+  verdict.notes = timeline->notes;
   return verdict;
 }
 
@@ -56,6 +58,8 @@ void print(const Common& common, const std::string& path, const Verdict& verdict
       const CaptureFinding& finding = verdict.findings[i];
       out += fmt::format("{}{{\"offset\":{},\"bytes\":{},\"text\":{}}}", i == 0 ? "" : ",", finding.offset, finding.bytes, json_string(finding.text));
     }
+    out += "],\"notes\":[";
+    for (std::size_t i = 0; i < verdict.notes.size(); ++i) out += (i == 0 ? "" : ",") + json_string(verdict.notes[i]);
     out += "],\"health\":{";
     bool first = true;
     for (const CaptureHealth::Entry& entry : verdict.health.entries()) {
@@ -68,6 +72,7 @@ void print(const Common& common, const std::string& path, const Verdict& verdict
   }
   if (common.quiet) return;
   for (const CaptureFinding& finding : verdict.findings) write_stdout(fmt::format("{}: {}\n", printable(path), printable(finding.text)));
+  for (const std::string& note : verdict.notes) write_stdout(fmt::format("{}: note: {}\n", printable(path), printable(note)));
   for (const CaptureHealth::Entry& entry : verdict.health.entries()) {
     if (entry.count != 0)
       write_stdout(fmt::format("{}: {}: {} {}\n", printable(path), entry.severity == CaptureHealth::Severity::kLoss ? "lost" : "note",
@@ -94,7 +99,7 @@ int run(const Common& common, const Arguments& arguments) {
 void add_check(CLI::App& app, Common& common, int& result) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* verb = app.add_subcommand("check", "Look for damage and loss; exit code 1 when there is any");
-  verb->add_option("FILE", arguments->input, "A capture, a trace or an export")->required();
+  verb->add_option("FILE", arguments->input, "A capture, a trace or an export")->required()->type_name("");
   verb->add_option("--repair", arguments->repaired, "Write what can be read of a capture as a new whole one")->type_name("OUT");
   verb->add_flag("--force", arguments->force, "Replace OUT if it exists");
   add_common(*verb, common);

@@ -12,7 +12,7 @@ void add_common(CLI::App& verb, Common& common) {
   verb.add_flag("-q,--quiet", common.quiet, "Print nothing but the result")->group("Output");
   verb.add_flag("--no-progress", common.no_progress, "Do not show how far a long read has come")->group("Output");
   verb.add_option("--color", common.colour, "auto, always or never (default auto; NO_COLOR turns auto off)")
-      ->transform(CLI::CheckedTransformer(when))
+      ->transform(CLI::CheckedTransformer(when).description(""))
       ->type_name("WHEN")
       ->group("Output");
   verb.add_flag("--strict", common.strict, "Treat damaged or incomplete input as an error (exit code 3)");

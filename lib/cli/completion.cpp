@@ -52,6 +52,7 @@ std::string values_of(const CLI::Option& option) {
   if (name == "color") return "auto always never";
   if (name == "attribute") return "auto launch";
   if (name == "ranges") return "annotations operators both";
+  if (name == "format") return "chrome";
   return {};
 }
 
@@ -166,7 +167,7 @@ std::string man_page(const CLI::App& app, const std::vector<Verb>& verbs) {
 void add_completion(CLI::App& app, Common&, int& result) {
   auto shell = std::make_shared<std::string>();
   CLI::App* verb = app.add_subcommand("completion", "Print a completion script for a shell");
-  verb->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  verb->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""))->type_name("");
   verb->callback([&app, &result, shell] {
     const std::vector<Verb> verbs = verbs_of(app);
     write_stdout(*shell == "bash" ? bash(verbs) : *shell == "zsh" ? zsh(verbs) : fish(verbs));

@@ -2,6 +2,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 
+#include <rangefinder/capture.hpp>
 #include <rangefinder/exporters.hpp>
 
 #include <fmt/format.h>
@@ -25,7 +26,23 @@ struct Arguments {
   bool no_projected = false;
 };
 
+/// With --strict: kIncomplete, before anything is written, when a recording lost something or is damaged.
+Status check_complete(const std::string& path) {
+  const Result<CaptureInfo> info = inspect_capture(path, true);
+  if (info.ok()) {
+    if (info->health.complete() && info->findings.empty()) return {};
+    return Error(ErrorCode::kIncomplete, path + ": the recording is incomplete; see `rangefinder check`");
+  }
+  LoadOptions load;
+  load.strict = true;
+  const Result<Timeline> timeline = load_timeline(path, load);
+  return timeline.ok() ? Status() : Status(timeline.error());
+}
+
 int run(const Common& common, const Arguments& arguments) {
+  if (common.strict) {
+    if (Status status = check_complete(arguments.input); !status.ok()) return fail(status.error());
+  }
   ChromeExportOptions options = arguments.chrome;
   options.replace = arguments.force;
   options.api_calls = !arguments.no_api;
@@ -55,12 +72,12 @@ int run(const Common& common, const Arguments& arguments) {
 void add_export(CLI::App& app, Common& common, int& result) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* verb = app.add_subcommand("export", "Write a trace for other tools");
-  verb->add_option("FILE", arguments->input, "A capture, a folder of captures, a trace or an export")->required();
+  verb->add_option("FILE", arguments->input, "A capture, a folder of captures, a trace or an export")->required()->type_name("");
   verb->add_option("-o,--output", arguments->output, "The file to write; .gz compresses; - is stdout. Viewers expect NAME.pt.trace.json[.gz]")
       ->required()
       ->type_name("OUT");
   verb->add_option("--format", arguments->format, "chrome: the JSON that chrome://tracing, Perfetto, TensorBoard and HTA read (default)")
-      ->check(CLI::IsMember({"chrome"}))
+      ->check(CLI::IsMember({"chrome"}).description(""))
       ->type_name("FORMAT");
   verb->add_flag("--force", arguments->force, "Replace OUT if it exists");
   verb->add_flag("--pretty", arguments->chrome.pretty, "Indent, for people to read");

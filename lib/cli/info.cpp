@@ -150,7 +150,7 @@ int run(const Common& common, const std::string& path) {
 void add_info(CLI::App& app, Common& common, int& result) {
   auto path = std::make_shared<std::string>();
   CLI::App* verb = app.add_subcommand("info", "Say what is in a file");
-  verb->add_option("FILE", *path, "A capture, a folder of captures, a trace or an export")->required();
+  verb->add_option("FILE", *path, "A capture, a folder of captures, a trace or an export")->required()->type_name("");
   add_common(*verb, common);
   verb->callback([&common, &result, path] { result = run(common, *path); });
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
+#include "cli/usage.hpp"
 
 #include <rangefinder/version.hpp>
 
@@ -17,9 +18,8 @@ int main(int argc, char** argv) {
   CLI::App app{"rangefinder: which part of your code the GPU's time belongs to, and why it is slow", "rangefinder"};
   app.set_version_flag("--version", std::string("rangefinder ") + rangefinder::version());
   app.require_subcommand(1);
-  app.failure_message([](const CLI::App*, const CLI::Error& error) {
-    return std::string("rangefinder: ") + error.what() + "\nRun with --help for more.\n";
-  });
+  app.footer("Exit codes: 0 success; 1 a check found something; 2 wrong use or unreadable input; 3 incomplete input, with\n"
+             "--strict; 70 an internal error.");
   cli::add_report(app, common, result);
   cli::add_export(app, common, result);
   cli::add_info(app, common, result);
@@ -29,7 +29,9 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? cli::kSuccess : cli::kUsage;
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    cli::complain(cli::usage_message(app, error, argc, argv));
+    return cli::kUsage;
   } catch (const std::exception& error) {
     cli::complain(std::string("internal error: ") + error.what());
     return cli::kInternal;

@@ -52,7 +52,8 @@ int run(const Common& common, Arguments arguments) {
 void add_report(CLI::App& app, Common& common, int& result) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* verb = app.add_subcommand("report", "Show where the device's time belongs");
-  verb->add_option("FILE", arguments->input, "A capture, a folder of captures, a torch.profiler trace (.json, .json.gz), or an Nsight SQLite export");
+  verb->add_option("FILE", arguments->input, "A capture, a folder of captures, a torch.profiler trace (.json, .json.gz), or an Nsight SQLite export")
+      ->type_name("");
   verb->add_option("--view", arguments->report.view, "What to show; `--view help` lists all (default ranges)")->type_name("VIEW");
   verb->add_flag("--instances", arguments->report.instances, "A row an instance instead of one a name");
   verb->add_flag("--csv", arguments->csv, "Print CSV with exact numbers")->group("Output");
@@ -63,10 +64,10 @@ void add_report(CLI::App& app, Common& common, int& result) {
   verb->add_option("--top", arguments->report.top, "At most N rows")->type_name("N");
   const std::map<std::string, Attribution> attributions{{"auto", Attribution::kAuto}, {"launch", Attribution::kLaunch}};
   verb->add_option("--attribute", arguments->report.projection.attribution, "Who owns device work: auto or launch (default auto)")
-      ->transform(CLI::CheckedTransformer(attributions))
+      ->transform(CLI::CheckedTransformer(attributions).description(""))
       ->type_name("HOW");
   verb->add_option("--ranges", arguments->kinds, "Which ranges take part: annotations, operators or both (default annotations)")
-      ->check(CLI::IsMember({"annotations", "operators", "both"}))
+      ->check(CLI::IsMember({"annotations", "operators", "both"}).description(""))
       ->type_name("KIND");
   add_common(*verb, common);
   verb->callback([&common, &result, arguments] { result = run(common, *arguments); });

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/terminal.hpp"
 
+#include "base/text.hpp"
+
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -58,10 +60,14 @@ bool Terminal::colour(When when) const {
   return stdout_is_tty && !is_set("NO_COLOR");
 }
 
-void complain(std::string_view message) { std::fprintf(stderr, "rangefinder: %.*s\n", static_cast<int>(message.size()), message.data()); }
+void complain(std::string_view message) {
+  // Names of files may hold anything, new lines and escape sequences included.
+  const std::string text = "rangefinder: " + base::printable(message) + "\n";
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
 
-Progress::Progress(const Terminal& terminal, bool wanted, std::string what)
-    : wanted_(wanted && terminal.stderr_is_tty), what_(std::move(what)), begin_ns_(now_ns()) {}
+Progress::Progress(const Terminal& terminal, bool wanted, std::string_view what)
+    : wanted_(wanted && terminal.stderr_is_tty), what_(base::printable(what)), begin_ns_(now_ns()) {}
 
 Progress::~Progress() {
   if (shown_) std::fputs("\r\x1b[K", stderr);

@@ -37,7 +37,7 @@ void complain(std::string_view message);
 /// Shows how far a long read has come, on a terminal's stderr, after half a second; erased when done.
 class Progress {
  public:
-  Progress(const Terminal& terminal, bool wanted, std::string what);
+  Progress(const Terminal& terminal, bool wanted, std::string_view what);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+#include "base/file.hpp"
+
+#include "base/library.hpp"
+#include "support/catch.hpp"
+#include "support/scratch_folder.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+using namespace rangefinder;
+using namespace rangefinder::base;
+using namespace rangefinder::testing;
+
+namespace {
+
+void put(const std::string& path, std::string_view text) { std::ofstream(path, std::ios::binary) << text; }
+
+std::string get(const std::string& path) {
+  std::ostringstream out;
+  out << std::ifstream(path, std::ios::binary).rdbuf();
+  return out.str();
+}
+
+std::size_t files_in(const std::string& folder) {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
+}
+
+}  // namespace
+
+TEST_CASE("a file appears under its name only when it is whole", "[base]") {
+  const ScratchFolder folder;
+  const std::string path = folder.file("out");
+  {
+    Result<AtomicFile> file = AtomicFile::create(path, false);
+    REQUIRE(file.ok());
+    REQUIRE(file->write("half").ok());
+    CHECK_FALSE(exists(path));
+    CHECK(files_in(folder.path()) == 1);
+  }
+  CHECK(files_in(folder.path()) == 0);  // given up: nothing is left
+  {
+    Result<AtomicFile> file = AtomicFile::create(path, false);
+    REQUIRE(file->write("whole").ok());
+    CHECK(file->size() == 5);
+    REQUIRE(file->commit().ok());
+  }
+  CHECK(get(path) == "whole");
+  CHECK(files_in(folder.path()) == 1);
+  struct stat info {};
+  REQUIRE(::stat(path.c_str(), &info) == 0);
+  CHECK((info.st_mode & 0777) == 0600);
+}
+
+TEST_CASE("a file that is there is replaced only on request, and never what is no plain file", "[base]") {
+  const ScratchFolder folder;
+  const std::string path = folder.file("out");
+  put(path, "old");
+  CHECK(AtomicFile::create(path, false).error().code() == ErrorCode::kExists);
+  Result<AtomicFile> file = AtomicFile::create(path, true);
+  REQUIRE(file->write("new").ok());
+  REQUIRE(file->commit().ok());
+  CHECK(get(path) == "new");
+
+  std::filesystem::create_symlink(path, folder.file("link"));
+  std::filesystem::create_directory(folder.file("folder"));
+  CHECK(AtomicFile::create(folder.file("link"), true).error().code() == ErrorCode::kExists);
+  CHECK(AtomicFile::create(folder.file("folder"), true).error().code() == ErrorCode::kExists);
+  CHECK(AtomicFile::create("/dev/null", true).error().code() == ErrorCode::kExists);
+  CHECK(get(path) == "new");
+}
+
+TEST_CASE("a file that appears meanwhile is not replaced", "[base]") {
+  const ScratchFolder folder;
+  const std::string path = folder.file("out");
+  Result<AtomicFile> file = AtomicFile::create(path, false);
+  REQUIRE(file->write("ours").ok());
+  put(path, "theirs");
+  CHECK(file->commit().error().code() == ErrorCode::kExists);
+  CHECK(get(path) == "theirs");
+}
+
+TEST_CASE("a path that cannot be written is an error that names it", "[base]") {
+  const ScratchFolder folder;
+  const Result<AtomicFile> file = AtomicFile::create(folder.file("no/such/folder"), true);
+  REQUIRE_FALSE(file.ok());
+  CHECK(file.error().message().find("no/such/folder: No such file or directory (2)") != std::string::npos);
+  CHECK(open_for_reading(folder.file("none")).error().code() == ErrorCode::kNotFound);
+  CHECK(open_for_reading(folder.path()).error().code() == ErrorCode::kUnreadable);
+}
+
+TEST_CASE("a full device is an error", "[base]") {
+  const Fd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+  if (!full.valid()) RANGEFINDER_SKIP("no /dev/full");
+  const Status status = write_at(full, as_bytes("x"), 0, "/dev/full");
+  REQUIRE_FALSE(status.ok());
+  CHECK(status.error().code() == ErrorCode::kIo);
+}
+
+TEST_CASE("files are mapped, and read in pieces and as a whole", "[base]") {
+  const ScratchFolder folder;
+  const std::string path = folder.file("in");
+  put(path, "0123456789");
+  const Result<MappedInput> mapped = MappedInput::open(path);
+  REQUIRE(mapped.ok());
+  CHECK(as_text(mapped->bytes()) == "0123456789");
+  mapped->forget_front(5);
+  CHECK(as_text(mapped->bytes()) == "0123456789");
+  const Result<Fd> fd = open_for_reading(path);
+  CHECK(*file_size(*fd, path) == 10);
+  std::byte piece[4];
+  CHECK(*read_at(*fd, piece, 8, path) == 2);
+  CHECK(*read_at(*fd, piece, 100, path) == 0);
+  CHECK(as_text(*read_whole_file(path, 10)) == "0123456789");
+  CHECK(read_whole_file(path, 9).error().message().find("larger than the limit of 9 bytes") != std::string::npos);
+  put(path, "");
+  CHECK(MappedInput::open(path)->bytes().empty());
+  CHECK_FALSE(MappedInput::open("/dev/null").ok());
+  CHECK_FALSE(MappedInput::open(folder.path()).ok());
+  REQUIRE(::mkfifo(folder.file("pipe").c_str(), 0600) == 0);
+  CHECK_FALSE(MappedInput::open(folder.file("pipe")).ok());  // and does not wait for a writer
+}
+
+TEST_CASE("a lock is seen until it is given up", "[base]") {
+  const ScratchFolder folder;
+  const std::string path = folder.file("in");
+  put(path, "x");
+  CHECK_FALSE(is_locked(path));
+  CHECK_FALSE(is_locked(folder.file("none")));
+  Fd fd = std::move(*open_for_reading(path));
+  REQUIRE(lock_file(fd));
+  CHECK(is_locked(path));
+  unlock_file(fd);
+  CHECK_FALSE(is_locked(path));
+  REQUIRE(lock_file(fd));
+  fd.reset();
+  CHECK_FALSE(is_locked(path));
+}
+
+TEST_CASE("the plain files of a folder are listed by ending, sorted", "[base]") {
+  const ScratchFolder folder;
+  for (const char* name : {"b.rfcap", "a.rfcap", "a.rfcap.live", ".rfcap", "c.json"}) put(folder.file(name), "x");
+  std::filesystem::create_directory(folder.file("d.rfcap"));
+  CHECK(*list_files(folder.path(), ".rfcap") == std::vector<std::string>{folder.file("a.rfcap"), folder.file("b.rfcap")});
+  CHECK(*list_files(folder.path() + "/", ".json") == std::vector<std::string>{folder.file("c.json")});
+  CHECK_FALSE(list_files(folder.file("none"), "").ok());
+  CHECK(file_name("/a/b.c") == "b.c");
+  CHECK(file_name("b.c") == "b.c");
+  CHECK(file_name("/a/").empty());
+}
+
+TEST_CASE("libraries are found at run time", "[base]") {
+  CHECK_FALSE(Library::open("libthere-is-no-such-thing.so.1").ok());
+  const Result<Library> libc = Library::open("libc.so.6", true);
+  REQUIRE(libc.ok());
+  CHECK(libc->function<int (*)()>("getpid")() == ::getpid());
+  CHECK(libc->symbol("there_is_no_such_thing") == nullptr);
+  CHECK(libc->path().find("libc.so.6") != std::string::npos);
+  CHECK_FALSE(Library::open("libsqlite3.so.0.none", true).ok());
+}
