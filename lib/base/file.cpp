@@ -238,6 +238,11 @@ bool is_directory(const std::string& path) noexcept {
   return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+bool is_special(const std::string& path) noexcept {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
 Result<std::vector<std::string>> list_files(const std::string& folder, std::string_view ending) {
   DIR* dir = ::opendir(folder.c_str());
   if (dir == nullptr) return system_error("open folder", folder, errno);

@@ -103,6 +103,8 @@ bool is_locked(const std::string& path) noexcept;
 
 bool exists(const std::string& path) noexcept;
 bool is_directory(const std::string& path) noexcept;
+/// There, and a pipe, socket or device: opening it may wait for somebody, and it cannot be read twice.
+bool is_special(const std::string& path) noexcept;
 /// Plain files of a folder with that ending, sorted by name, with the folder in front.
 Result<std::vector<std::string>> list_files(const std::string& folder, std::string_view ending);
 /// The part after the last slash.

@@ -79,7 +79,10 @@ NameTable::Interned NameTable::intern(std::string_view text, bool reserved) noex
     const bool room = reserved ? count < kCapacity : count < kMaxNames && text_bytes_ + text.size() <= kMaxTextBytes;
     if (result.id == 0 && room) {
       if (const char* stored = text.empty() ? "" : store(text); stored != nullptr) {
-        entries_[count] = {stored, static_cast<std::uint32_t>(text.size()), hash};
+        Entry& entry = entries_[count];
+        entry.text = stored;
+        entry.size = static_cast<std::uint32_t>(text.size());
+        entry.hash = hash;
         result.id = count + 1;
         result.is_new = true;
         count_.store(result.id, std::memory_order_release);

@@ -36,6 +36,12 @@ class NameTable {
   std::string_view text(std::uint32_t id) const noexcept;
   std::uint32_t size() const noexcept { return count_.load(std::memory_order_acquire); }
 
+  /// The recording in whose live file the name stands; 0: in none. For the recorder.
+  std::uint32_t published(std::uint32_t id) const noexcept { return entries_[id - 1].published.load(std::memory_order_acquire); }
+  void set_published(std::uint32_t id, std::uint32_t generation) noexcept {
+    entries_[id - 1].published.store(generation, std::memory_order_release);
+  }
+
   void lock() noexcept { lock_.lock(); }
   void unlock() noexcept { lock_.unlock(); }
 
@@ -44,6 +50,7 @@ class NameTable {
     const char* text;
     std::uint32_t size;
     std::uint32_t hash;
+    std::atomic<std::uint32_t> published;
   };
   bool reserve_memory() noexcept;
   /// The slot that holds the text, or the free one where it belongs.

@@ -72,14 +72,14 @@ Status Recorder::start(const RecorderOptions& options) {
     wait_limit_ = options.wait_limit;
     next_thread_ = 0;
     // Names given before the recording began: a crash must find them too.
-    const std::uint32_t count = names().size();
-    for (std::uint32_t id = 1; id <= count; ++id) {
-      if (!(*arena)->publish_name(id, names().text(id))) break;
-    }
     last_generation_ = last_generation_ % kMaxGeneration + 1;
+    std::uint32_t published = publish_names(**arena, 0);
     (*arena)->generation = last_generation_;
     arena_.store(*arena, std::memory_order_release);
     generation_.store(last_generation_, std::memory_order_release);
+    // Who interned a name meanwhile has seen no recording, or we see the name.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    publish_names(**arena, published);
   }
   free_unused_arenas();
   return {};
@@ -328,9 +328,23 @@ void Recorder::detach(ThreadState& state) noexcept {
   leave_recorder(hot);
 }
 
+/// Names behind `last`; gives the last one that had room. Under the lock.
+std::uint32_t Recorder::publish_names(Arena& arena, std::uint32_t last) noexcept {
+  const std::uint32_t count = names().size();
+  while (last < count && arena.publish_name(last + 1, names().text(last + 1))) names().set_published(++last, last_generation_);
+  return last;
+}
+
+/// Not only by the thread that made the name: another may use it in a record before that one gets here, and a kill must
+/// find no record without its name.
 void Recorder::publish_name(std::uint32_t id) noexcept {
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the one in `start`
+  const std::uint32_t now = generation();
+  if (now == 0 || id == 0 || names().published(id) == now) return;
   const std::lock_guard lock(lock_);
-  if (Arena* arena = arena_.load(std::memory_order_relaxed); arena != nullptr) arena->publish_name(id, names().text(id));
+  Arena* const arena = arena_.load(std::memory_order_relaxed);
+  if (arena == nullptr || names().published(id) == last_generation_) return;
+  if (arena->publish_name(id, names().text(id))) names().set_published(id, last_generation_);
 }
 
 // ---- the drain --------------------------------------------------------------------------------------------------------

@@ -99,6 +99,7 @@ class Recorder {
   void recompute_active() noexcept;
 
  private:
+  std::uint32_t publish_names(Arena& arena, std::uint32_t last) noexcept;
   Recorder() noexcept = default;
   ThreadState* attach_with(format::BlockHeader* block, Arena& arena) noexcept;
   ThreadState* new_state() noexcept;

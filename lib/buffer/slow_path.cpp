@@ -117,7 +117,7 @@ std::uint32_t intern(std::string_view text) noexcept {
   const NameTable::Interned interned = names().intern(text, false);
   Recorder& recorder = Recorder::instance();
   if (interned.truncated) recorder.count(health::truncated_names, 1);
-  if (interned.is_new) recorder.publish_name(interned.id);
+  recorder.publish_name(interned.id);
   if (interned.id == 0) recorder.count(health::unnamed_ranges, 1);
   return interned.id;
 }

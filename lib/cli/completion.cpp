@@ -63,7 +63,8 @@ std::string quoted(const std::string& text) {
 }
 
 std::string bash(const std::vector<Verb>& verbs) {
-  std::string names, cases;
+  std::string names;
+  std::string cases = "    completion:completion) COMPREPLY=($(compgen -W 'bash zsh fish' -- \"$word\")); return;;\n";
   for (const Verb& verb : verbs) {
     names += (names.empty() ? "" : " ") + verb.name;
     std::string options;

@@ -3,6 +3,7 @@
 
 #include <rangefinder/report.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -61,7 +62,11 @@ void add_report(CLI::App& app, Common& common, int& result) {
   verb->add_option("--filter", arguments->report.filter, "Only rows whose name contains TEXT")->type_name("TEXT");
   verb->add_flag("--regex", arguments->report.filter_is_regex, "--filter is a regular expression");
   verb->add_option("--sort", arguments->report.sort, "Column to sort by; +COLUMN up, -COLUMN down")->type_name("COLUMN");
-  verb->add_option("--top", arguments->report.top, "At most N rows")->type_name("N");
+  const auto is_count = [](const std::string& text) {
+    const bool digits = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+    return digits ? std::string() : "\"" + text + "\" is no number of rows";
+  };
+  verb->add_option("--top", arguments->report.top, "At most N rows")->type_name("N")->check(CLI::Validator(is_count, ""));
   const std::map<std::string, Attribution> attributions{{"auto", Attribution::kAuto}, {"launch", Attribution::kLaunch}};
   verb->add_option("--attribute", arguments->report.projection.attribution, "Who owns device work: auto or launch (default auto)")
       ->transform(CLI::CheckedTransformer(attributions).description(""))

@@ -51,7 +51,8 @@ std::string unexpected(const CLI::App& verb, const std::string& where, int argc,
     const std::string_view word = argv[i];
     const std::string_view name = word.substr(0, word.find('='));
     const bool known = std::find(names.begin(), names.end(), name) != names.end();
-    const bool bundle = word.size() > 1 && word[0] == '-' && word[1] != '-' && std::find(names.begin(), names.end(), word.substr(0, 2)) != names.end();
+    const bool bundle = word.size() > 1 && word[0] == '-' && word[1] != '-' &&
+                        std::find(names.begin(), names.end(), word.substr(0, 2)) != names.end();
     if (name.size() < 2 || name[0] != '-' || known || bundle) continue;
     return where + "unknown option " + std::string(name) + suggestion(name, names);
   }
@@ -63,9 +64,11 @@ std::string unexpected(const CLI::App& verb, const std::string& where, int argc,
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error, int argc, const char* const* argv) {
   const std::string_view first = argc > 1 ? argv[1] : "";
   const CLI::App* const verb = verb_named(app, first);
-  const std::string help = "; see rangefinder " + (verb != nullptr ? verb->get_name() + " --help" : std::string("--help"));
+  const std::string help =
+      " (see rangefinder " + (verb != nullptr ? verb->get_name() + " --help)" : std::string("--help)"));
   if (first.empty()) return "which command? One of " + listed(verb_names(app)) + help;
-  if (verb == nullptr && first[0] != '-') return "no command " + std::string(first) + suggestion(first, verb_names(app)) + help;
+  if (verb == nullptr && first[0] != '-')
+    return "no command " + std::string(first) + suggestion(first, verb_names(app)) + help;
   const bool extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
   if (verb == nullptr) return unexpected(app, "", argc, argv, 1) + help;
   const std::string where = verb->get_name() + ": ";

@@ -37,16 +37,16 @@ struct Field {
   bool is_signed;
 };
 
-namespace detail {
+namespace row_detail {
 template <typename Row, typename T>
 constexpr Field field(std::uint16_t column, Coding coding, std::size_t offset) {
   static_assert(std::is_integral_v<T>);
   return {column, coding, static_cast<std::uint16_t>(offset), sizeof(T), std::is_signed_v<T>};
 }
-}  // namespace detail
+}  // namespace row_detail
 
 #define RANGEFINDER_FIELD(Row, member, column, coding)                                                     \
-  ::rangefinder::format::detail::field<Row, decltype(Row::member)>(column, ::rangefinder::format::Coding::coding, \
+  ::rangefinder::format::row_detail::field<Row, decltype(Row::member)>(column, ::rangefinder::format::Coding::coding, \
                                                                    offsetof(Row, member))
 
 /// What every device activity has.

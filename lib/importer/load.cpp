@@ -35,6 +35,7 @@ Result<Timeline> load_folder(const std::string& path, const LoadOptions& options
 
 Result<Timeline> load_timeline(const std::string& path, const LoadOptions& options) {
   if (base::is_directory(path)) return load_folder(path, options);
+  if (base::is_special(path)) return Error(ErrorCode::kUnreadable, path + ": no plain file; write its content to one first");
   Result<base::Fd> fd = base::open_for_reading(path);
   if (!fd) return std::move(fd).error();
   std::array<std::byte, kFirstBytes> buffer;

@@ -35,6 +35,8 @@ struct Column {
   ColumnType type = ColumnType::kText;
   int places = 0;    ///< decimals; a cell holds the value times 10^places
   InText in_text = InText::kAlways;
+  /// On a terminal that is too narrow, text leaves out the columns with the highest numbers first; 0 stays.
+  std::uint8_t dispensable = 0;
 
   /// `total_time_ns`: lower case, one underscore for anything else. Name of the member in JSON, and for sorting.
   std::string key() const;

@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::string_view kGap = "  ";
 constexpr std::size_t kNarrowestText = 12;
+// Columns are left out before texts become narrower than this.
+constexpr std::size_t kReadableText = 20;
 // Every row is padded to the widest cell of a column: one name of a megabyte must not make each line that long. The last
 // column has no padding and keeps its names whole.
 constexpr std::size_t kWidestPadded = 256;
@@ -52,21 +54,29 @@ class Layout {
   /// `width` 0: no limit.
   Layout(const Table& table, std::size_t width) : table_(table), shown_(shown_columns(table)) {
     measure();
-    if (width != 0) fit(width);
+    if (width == 0) return;
+    while (least_total() > width && leave_out_one()) {
+    }
+    fit(width);
   }
   std::size_t columns() const noexcept { return shown_.size(); }
   std::size_t width(std::size_t column) const noexcept { return widths_[column]; }
+  /// Names of columns that there was no room for.
+  const std::vector<std::string>& left_out() const noexcept { return left_out_; }
   const Column& kind(std::size_t column) const noexcept { return table_.columns()[shown_[column]]; }
   std::string cell(std::size_t row, std::size_t column) const { return readable_cell(table_, row, shown_[column]); }
 
  private:
   void measure();
+  std::size_t least_total() const;
+  bool leave_out_one();
   void fit(std::size_t width);
   bool is_last(std::size_t column) const noexcept { return column + 1 == widths_.size(); }
 
   const Table& table_;
-  const std::vector<std::size_t> shown_;
+  std::vector<std::size_t> shown_;
   std::vector<std::size_t> widths_;
+  std::vector<std::string> left_out_;
 };
 
 void Layout::measure() {
@@ -76,6 +86,25 @@ void Layout::measure() {
       widths_[column] = std::max(widths_[column], base::display_width(cell(row, column)));
   for (std::size_t column = 0; column < widths_.size(); ++column)
     if (!is_last(column)) widths_[column] = std::min(widths_[column], kWidestPadded);
+}
+
+// With every text as narrow as it can still be read.
+std::size_t Layout::least_total() const {
+  std::size_t total = kGap.size() * (widths_.empty() ? 0 : widths_.size() - 1);
+  for (std::size_t column = 0; column < widths_.size(); ++column)
+    total += is_text(kind(column)) ? std::min(widths_[column], kReadableText) : widths_[column];
+  return total;
+}
+
+bool Layout::leave_out_one() {
+  std::size_t least = 0;
+  for (std::size_t column = 1; column < columns(); ++column)
+    if (kind(column).dispensable >= kind(least).dispensable) least = column;
+  if (columns() == 0 || kind(least).dispensable == 0) return false;
+  left_out_.push_back(heading(kind(least)));
+  shown_.erase(shown_.begin() + static_cast<std::ptrdiff_t>(least));
+  widths_.erase(widths_.begin() + static_cast<std::ptrdiff_t>(least));
+  return true;
 }
 
 // Takes from the widest text column until the line fits or no text can give more.
@@ -184,6 +213,12 @@ Status write_text(const Table& table, const TextOptions& options, const Sink& si
     while (!out.text().empty() && out.text().back() == ' ') out.text().pop_back();
     out.text() += '\n';
     if (!out.flush_if_full()) break;
+  }
+  if (!layout.left_out().empty()) {
+    std::string names;
+    for (const std::string& name : layout.left_out()) names += (names.empty() ? "" : ", ") + name;
+    const std::string all = "(no room for " + names + ")";
+    out.text() += shortened(all, std::max<std::size_t>(options.width, kNarrowestText), options.utf8) + "\n";
   }
   if (table.hidden_rows() != 0)
     out.text() += "(" + base::with_thousands(table.hidden_rows()) + (table.hidden_rows() == 1 ? " more row" : " more rows") + ")\n";

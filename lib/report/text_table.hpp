@@ -14,7 +14,8 @@ namespace rangefinder::report {
 struct TextOptions {
   bool utf8 = true;
   bool colour = false;
-  /// Columns of the terminal: texts are shortened in their middle to fit. 0: no limit.
+  /// Columns of the terminal: texts are shortened in their middle to fit, then columns left out and named below the
+  /// table. 0: no limit.
   std::size_t width = 0;
 };
 

@@ -4,7 +4,6 @@
 #include "session/session_impl.hpp"
 
 #include <rangefinder/session.hpp>
-#include <rangefinder/version.hpp>
 
 namespace rangefinder {
 
@@ -84,7 +83,5 @@ DeviceState Session::device() const noexcept {
   if (impl_ != nullptr && impl_->core != nullptr) return impl_->core->device();
   return {false, status().ok() ? "no session" : status().error().message()};
 }
-
-const char* version() noexcept { return RANGEFINDER_VERSION; }
 
 }  // namespace rangefinder

@@ -101,7 +101,8 @@ TEST_CASE("what is compressed comes back, and what does not shrink is left alone
     const std::uint64_t kinds = 1 + any_size(random, 8);
     for (std::byte& byte : raw) byte = static_cast<std::byte>(random() % kinds);
     Bytes packed(3, std::byte{'x'});
-    const std::size_t size = compressor.append_compressed(packed, raw, 1, round % 2 == 0 ? Compressor::Matches::kAny : Compressor::Matches::kLong);
+    const std::size_t size = compressor.append_compressed(
+        packed, raw, 1, round % 2 == 0 ? Compressor::Matches::kAny : Compressor::Matches::kLong);
     REQUIRE(packed.size() == 3 + size);
     if (size == 0) continue;
     CHECK(size < raw.size());
@@ -153,7 +154,8 @@ TEST_CASE("the union of intervals counts every nanosecond once", "[base][propert
     std::vector<bool> covered(64);
     for (Interval& interval : intervals) {
       interval.begin = static_cast<std::int64_t>(random() % 60);
-      interval.end = interval.begin + static_cast<std::int64_t>(random() % (64 - static_cast<std::uint64_t>(interval.begin)));
+      interval.end =
+          interval.begin + static_cast<std::int64_t>(random() % (64 - static_cast<std::uint64_t>(interval.begin)));
       for (std::int64_t at = interval.begin; at < interval.end; ++at) covered[static_cast<std::size_t>(at)] = true;
       interval.begin -= 30;
       interval.end -= 30;

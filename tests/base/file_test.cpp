@@ -146,7 +146,8 @@ TEST_CASE("the plain files of a folder are listed by ending, sorted", "[base]") 
   const ScratchFolder folder;
   for (const char* name : {"b.rfcap", "a.rfcap", "a.rfcap.live", ".rfcap", "c.json"}) put(folder.file(name), "x");
   std::filesystem::create_directory(folder.file("d.rfcap"));
-  CHECK(*list_files(folder.path(), ".rfcap") == std::vector<std::string>{folder.file("a.rfcap"), folder.file("b.rfcap")});
+  CHECK(*list_files(folder.path(), ".rfcap") ==
+        std::vector<std::string>{folder.file("a.rfcap"), folder.file("b.rfcap")});
   CHECK(*list_files(folder.path() + "/", ".json") == std::vector<std::string>{folder.file("c.json")});
   CHECK_FALSE(list_files(folder.file("none"), "").ok());
   CHECK(file_name("/a/b.c") == "b.c");

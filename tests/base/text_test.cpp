@@ -33,9 +33,11 @@ std::string encode(char32_t c) {
   std::string out;
   if (c < 0x80) return {static_cast<char>(c)};
   if (c < 0x800) return {static_cast<char>(0xC0 | c >> 6), static_cast<char>(0x80 | (c & 63))};
-  if (c < 0x10000) return {static_cast<char>(0xE0 | c >> 12), static_cast<char>(0x80 | (c >> 6 & 63)), static_cast<char>(0x80 | (c & 63))};
-  return {static_cast<char>(0xF0 | c >> 18), static_cast<char>(0x80 | (c >> 12 & 63)), static_cast<char>(0x80 | (c >> 6 & 63)),
-          static_cast<char>(0x80 | (c & 63))};
+  if (c < 0x10000)
+    return {static_cast<char>(0xE0 | c >> 12), static_cast<char>(0x80 | (c >> 6 & 63)),
+            static_cast<char>(0x80 | (c & 63))};
+  return {static_cast<char>(0xF0 | c >> 18), static_cast<char>(0x80 | (c >> 12 & 63)),
+          static_cast<char>(0x80 | (c >> 6 & 63)), static_cast<char>(0x80 | (c & 63))};
 }
 
 }  // namespace
@@ -46,12 +48,14 @@ TEST_CASE("UTF-8 is decoded strictly", "[base]") {
     const std::string text = encode(point);
     const bool surrogate = point >= 0xD800 && point <= 0xDFFF;
     const std::size_t length = decode_utf8(text, c);
-    if (length != (surrogate ? 0 : text.size()) || (!surrogate && c != point)) FAIL("code point " << static_cast<std::uint32_t>(point));
+    if (length != (surrogate ? 0 : text.size()) || (!surrogate && c != point))
+      FAIL("code point " << static_cast<std::uint32_t>(point));
     // One byte short is none.
-    if (text.size() > 1 && decode_utf8(std::string_view(text).substr(0, text.size() - 1), c) != 0) FAIL("cut " << static_cast<std::uint32_t>(point));
+    if (text.size() > 1 && decode_utf8(std::string_view(text).substr(0, text.size() - 1), c) != 0)
+      FAIL("cut " << static_cast<std::uint32_t>(point));
   }
-  for (const char* bad : {"\x80", "\xBF", "\xC0\x80", "\xC1\xBF", "\xE0\x80\x80", "\xE0\x9F\xBF", "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80",
-                          "\xF5\x80\x80\x80", "\xFF", "\xC3\x28", "\xE2\x82\x28"})
+  for (const char* bad : {"\x80", "\xBF", "\xC0\x80", "\xC1\xBF", "\xE0\x80\x80", "\xE0\x9F\xBF", "\xF0\x8F\xBF\xBF",
+                          "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF", "\xC3\x28", "\xE2\x82\x28"})
     CHECK(decode_utf8(bad, c) == 0);
 }
 
@@ -67,8 +71,9 @@ TEST_CASE("JSON strings hold any text", "[base]") {
 TEST_CASE("what is printed cannot steer a terminal", "[base][property]") {
   CHECK(printable("plain \xC3\xA9") == "plain \xC3\xA9");
   CHECK(printable("\x1b[31m\n\x7f") == "\\x1b[31m\\x0a\\x7f");
-  CHECK(printable("\xC2\x9B") == "\\x9b");                       // C1: what ESC [ is in 8 bits
-  CHECK(printable("\xE2\x80\xAE" "evil") == "\\u{202e}evil");    // right-to-left override
+  CHECK(printable("\xC2\x9B") == "\\x9b");  // C1: what ESC [ is in 8 bits
+  CHECK(printable("\xE2\x80\xAE"
+                  "evil") == "\\u{202e}evil");  // right-to-left override
   CHECK(printable("\xFF") == "\\xff");
   std::mt19937_64 random(property_seed("printable"));
   for (int round = 0; round < 2000; ++round) {
@@ -102,7 +107,7 @@ TEST_CASE("CSV fields are quoted where they must be, and formulas are defused on
 TEST_CASE("texts take as many columns as a terminal gives them", "[base]") {
   CHECK(display_width("abc") == 3);
   CHECK(display_width("\xC3\xA9") == 1);
-  CHECK(display_width("e\xCC\x81") == 1);           // a combining accent
+  CHECK(display_width("e\xCC\x81") == 1);  // a combining accent
   CHECK(display_width("\xE6\xBC\xA2\xE5\xAD\x97") == 4);
   CHECK(display_width("\xF0\x9F\x98\x80") == 2);
   CHECK(display_width("\xFF") == 1);
@@ -155,5 +160,6 @@ TEST_CASE("an error says where it happened, frame by frame", "[base]") {
   const Status good;
   CHECK(good.ok());
   CHECK_NOTHROW(good.value());
-  for (int code = 0; code <= static_cast<int>(ErrorCode::kInternal); ++code) CHECK_FALSE(to_string(static_cast<ErrorCode>(code)).empty());
+  for (int code = 0; code <= static_cast<int>(ErrorCode::kInternal); ++code)
+    CHECK_FALSE(to_string(static_cast<ErrorCode>(code)).empty());
 }

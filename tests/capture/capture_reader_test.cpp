@@ -44,7 +44,10 @@ CaptureBuilder everything() {
     capture.range("inner " + std::to_string(i), at + 10, at + 800);
     capture.launch(at + 20).call("cudaLaunchKernel", at + 15, at + 40).kernel("gemm", at + 100, at + 300);
     capture.launch(at + 50).memcpy(at + 300, at + 350, 4096).launch(at + 60).memset(at + 360, at + 370, 100);
-    capture.mark("mark", at + 700).counter("loss", at + 710, 0.5).sync(3, at + 720, at + 730).overhead(1, at + 740, at + 750);
+    capture.mark("mark", at + 700)
+        .counter("loss", at + 710, 0.5)
+        .sync(3, at + 720, at + 730)
+        .overhead(1, at + 740, at + 750);
     capture.on_thread(2, "loader").range("load", at, at + 500).start_end("io", at + 1, at + 501);
   }
   return capture.window(0, 30'000).health(16, 4).clock_point(30'000, 0, 50);
@@ -161,7 +164,9 @@ TEST_CASE("one damaged chunk is counted, and all others are read", "[capture]") 
     SECTION("the payload of chunk " + std::to_string(entry.header.sequence)) {
       damaged[entry.offset + sizeof(format::ChunkHeader) + entry.header.payload_bytes / 2] ^= std::byte{1};
     }
-    SECTION("the header of chunk " + std::to_string(entry.header.sequence)) { damaged[entry.offset + 20] ^= std::byte{1}; }
+    SECTION("the header of chunk " + std::to_string(entry.header.sequence)) {
+      damaged[entry.offset + 20] ^= std::byte{1};
+    }
     if (damaged == whole) continue;
     write(path, damaged);
     CaptureReader reader = open(path);
@@ -220,7 +225,8 @@ TEST_CASE("chunks of a newer version, and of kinds that are not known, are passe
   CHECK(reader.findings()[0].text.find("of a newer version; not read") != std::string::npos);
   const Result<CaptureInfo> info = inspect_capture(path, true);
   REQUIRE(info.ok());
-  CHECK(std::any_of(info->content.begin(), info->content.end(), [](const CaptureContent& c) { return c.kind == "of a newer version" && c.rows == 7; }));
+  CHECK(std::any_of(info->content.begin(), info->content.end(),
+                    [](const CaptureContent& c) { return c.kind == "of a newer version" && c.rows == 7; }));
 }
 
 TEST_CASE("a small file cannot claim names and facts without end", "[capture]") {
@@ -246,7 +252,8 @@ TEST_CASE("a small file cannot claim names and facts without end", "[capture]") 
   CHECK(count(reader).host == 2);
 }
 
-// ---- live files --------------------------------------------------------------------------------------------------------
+// ---- live files
+// --------------------------------------------------------------------------------------------------------
 
 TEST_CASE("a capture whose program died is read together with its live file", "[capture]") {
   const ScratchFolder folder;
@@ -317,7 +324,8 @@ TEST_CASE("what the capture holds of a block is not taken from the live file aga
   LiveBuilder::Block block;
   block.thread = 4;
   block.sequence = 7;
-  for (std::uint64_t i = 0; i < 20; ++i) block.records.push_back(record(i % 2 == 0 ? RecordKind::kBegin : RecordKind::kEnd, 2'000'000'000 + i, 1));
+  for (std::uint64_t i = 0; i < 20; ++i)
+    block.records.push_back(record(i % 2 == 0 ? RecordKind::kBegin : RecordKind::kEnd, 2'000'000'000 + i, 1));
   live.blocks.push_back(block);
   const auto put = [&](std::uint32_t from, std::uint32_t to) {
     base::Compressor compressor;
@@ -327,7 +335,8 @@ TEST_CASE("what the capture holds of a block is not taken from the live file aga
     header.kind = static_cast<std::uint16_t>(ChunkKind::kHostEvents);
     header.rows = to - from;
     header.subject = block.thread;
-    std::tie(header.first, header.last) = packer.pack({block.thread, 1, block.sequence, from}, std::span(block.records).subspan(from, to - from), columns);
+    std::tie(header.first, header.last) = packer.pack({block.thread, 1, block.sequence, from},
+                                                      std::span(block.records).subspan(from, to - from), columns);
     base::Bytes payload;
     columns.finish(payload);
     format::append_chunk(capture, header, payload);
@@ -382,7 +391,8 @@ TEST_CASE("blocks that claim what they cannot hold are counted", "[capture]") {
   const std::string path = folder.file("a.rfcap.live");
   LiveBuilder live = small_live({});
   const LiveBuilder::Block good = live.blocks[0];
-  for (const std::int64_t used : {std::int64_t{1}, std::int64_t{63}, std::int64_t{65}, std::int64_t{65537}, std::int64_t{0xFFFFFFFF}}) {
+  for (const std::int64_t used :
+       {std::int64_t{1}, std::int64_t{63}, std::int64_t{65}, std::int64_t{65537}, std::int64_t{0xFFFFFFFF}}) {
     LiveBuilder::Block bad = good;
     bad.used = used;
     live.blocks.push_back(bad);
@@ -424,7 +434,8 @@ TEST_CASE("a live file's header is checked", "[capture]") {
   }
 }
 
-// ---- whole files -------------------------------------------------------------------------------------------------------
+// ---- whole files
+// -------------------------------------------------------------------------------------------------------
 
 TEST_CASE("repairing a whole capture changes nothing that is read of it", "[capture]") {
   const ScratchFolder folder;
@@ -451,7 +462,8 @@ TEST_CASE("bytes flipped anywhere are counted or an error", "[capture][property]
   const Counter all = count(undamaged);
   for (int round = 0; round < 1500; ++round) {
     base::Bytes damaged = whole;
-    for (std::uint64_t n = 1 + any_size(random, 4); n > 0; --n) damaged[random() % damaged.size()] ^= static_cast<std::byte>(1 + random() % 255);
+    for (std::uint64_t n = 1 + any_size(random, 4); n > 0; --n)
+      damaged[random() % damaged.size()] ^= static_cast<std::byte>(1 + random() % 255);
     write(path, damaged);
     Result<CaptureReader> reader = CaptureReader::open(path);
     if (!reader) continue;  // the file's header
@@ -464,7 +476,8 @@ TEST_CASE("bytes flipped anywhere are counted or an error", "[capture][property]
   }
 }
 
-TEST_CASE("chunks whose checksums are right and whose contents are not are an error or other rows", "[capture][property]") {
+TEST_CASE("chunks whose checksums are right and whose contents are not are an error or other rows",
+          "[capture][property]") {
   std::mt19937_64 random(property_seed("well-sealed nonsense"));
   const ScratchFolder folder(true);
   const std::string path = folder.file("a.rfcap");
@@ -478,14 +491,24 @@ TEST_CASE("chunks whose checksums are right and whose contents are not are an er
       base::Bytes payload(first, first + entry.header.payload_bytes);
       format::ChunkHeader header = entry.header;
       if (random() % 8 == 0 && !payload.empty()) {
-        for (std::uint64_t n = 1 + random() % 4; n > 0; --n) payload[random() % payload.size()] ^= static_cast<std::byte>(1 + random() % 255);
+        for (std::uint64_t n = 1 + random() % 4; n > 0; --n)
+          payload[random() % payload.size()] ^= static_cast<std::byte>(1 + random() % 255);
       }
       switch (random() % 40) {
-        case 0: header.rows = static_cast<std::uint32_t>(any_size(random, 32)); break;
-        case 1: header.kind = static_cast<std::uint16_t>(random() % 20); break;
-        case 2: header.subject = any_size(random); break;
-        case 3: header.first = any_size(random); break;
-        default: break;
+        case 0:
+          header.rows = static_cast<std::uint32_t>(any_size(random, 32));
+          break;
+        case 1:
+          header.kind = static_cast<std::uint16_t>(random() % 20);
+          break;
+        case 2:
+          header.subject = any_size(random);
+          break;
+        case 3:
+          header.first = any_size(random);
+          break;
+        default:
+          break;
       }
       format::append_chunk(file, header, payload);
     }

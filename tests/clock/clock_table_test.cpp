@@ -23,7 +23,8 @@ std::vector<ClockPoint> regular(std::uint64_t rate, int count, std::int64_t drif
   std::vector<ClockPoint> points;
   for (int i = 0; i < count; ++i) {
     const std::int64_t at = i * kSecond;
-    points.push_back({1'000 + static_cast<std::uint64_t>(i) * rate, 5 * kSecond + at, kOffset + at + at / 1'000'000 * drift_ppm, 100});
+    points.push_back({1'000 + static_cast<std::uint64_t>(i) * rate, 5 * kSecond + at,
+                      kOffset + at + at / 1'000'000 * drift_ppm, 100});
   }
   return points;
 }
@@ -62,13 +63,14 @@ TEST_CASE("with one point or none the nominal rate serves", "[clock]") {
 TEST_CASE("points out of order, backwards or beyond belief are not used", "[clock]") {
   std::vector<ClockPoint> points = regular(1'000'000'000, 4);
   const ClockTable sound(points, 1);
-  points.push_back({points[1].ticks, 1, 1, 1});                                          // a second reading of one tick
-  points.push_back({points[1].ticks + 5, points[0].monotonic_ns, kOffset, 1});           // monotonic time runs back
+  points.push_back({points[1].ticks, 1, 1, 1});                                 // a second reading of one tick
+  points.push_back({points[1].ticks + 5, points[0].monotonic_ns, kOffset, 1});  // monotonic time runs back
   points.push_back({points[3].ticks + 5, std::numeric_limits<std::int64_t>::max(), kOffset, 1});
   points.push_back({points[3].ticks + 6, 9 * kSecond, std::numeric_limits<std::int64_t>::min(), 1});
   std::reverse(points.begin(), points.begin() + 4);
   const ClockTable table(points, 1);
-  for (std::uint64_t ticks = 0; ticks < 5'000'000'000; ticks += 777'777'777) CHECK(table.monotonic_of_ticks(ticks) == sound.monotonic_of_ticks(ticks));
+  for (std::uint64_t ticks = 0; ticks < 5'000'000'000; ticks += 777'777'777)
+    CHECK(table.monotonic_of_ticks(ticks) == sound.monotonic_of_ticks(ticks));
   CHECK(table.realtime_steps() == 0);
 }
 
@@ -78,7 +80,8 @@ TEST_CASE("a drift of the wall clock is followed", "[clock]") {
   CHECK(table.realtime_steps() == 0);
   for (const ClockPoint& point : points) CHECK(table.monotonic_of_realtime(point.realtime_ns) == point.monotonic_ns);
   // Halfway between two points half of what the offset moves by.
-  CHECK(std::llabs(table.monotonic_of_realtime(points[1].realtime_ns + 500'200'000) - (points[1].monotonic_ns + 500'000'000)) <= 1);
+  CHECK(std::llabs(table.monotonic_of_realtime(points[1].realtime_ns + 500'200'000) -
+                   (points[1].monotonic_ns + 500'000'000)) <= 1);
   CHECK(table.error_bound_ns() == 50 + 400'000);  // half a bracket, and the drift in a second
 }
 
@@ -169,8 +172,11 @@ TEST_CASE("the table equals exact arithmetic", "[clock][property]") {
         CHECK(ns >= last);  // time does not run back, at the points either
         last = ns;
       }
-      const std::int64_t wall = a.realtime_ns + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(b.realtime_ns - a.realtime_ns));
-      const __int128 exact = a.monotonic_ns + static_cast<__int128>(b.monotonic_ns - a.monotonic_ns) * (wall - a.realtime_ns) / (b.realtime_ns - a.realtime_ns);
+      const std::int64_t wall =
+          a.realtime_ns +
+          static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(b.realtime_ns - a.realtime_ns));
+      const __int128 exact = a.monotonic_ns + static_cast<__int128>(b.monotonic_ns - a.monotonic_ns) *
+                                                  (wall - a.realtime_ns) / (b.realtime_ns - a.realtime_ns);
       CHECK(std::llabs(table.monotonic_of_realtime(wall) - static_cast<std::int64_t>(exact)) <= 1);
     }
   }
@@ -181,8 +187,8 @@ TEST_CASE("any points at all give some table", "[clock][property]") {
   for (int round = 0; round < 2000; ++round) {
     std::vector<ClockPoint> points(any_size(random, 5));
     for (ClockPoint& point : points) {
-      point = {any_size(random), static_cast<std::int64_t>(any_size(random)), static_cast<std::int64_t>(any_size(random)),
-               static_cast<std::uint32_t>(any_size(random, 32))};
+      point = {any_size(random), static_cast<std::int64_t>(any_size(random)),
+               static_cast<std::int64_t>(any_size(random)), static_cast<std::uint32_t>(any_size(random, 32))};
       if (random() % 4 == 0) point.monotonic_ns = -point.monotonic_ns, point.realtime_ns = ~point.realtime_ns;
     }
     const ClockTable table(points, any_size(random));

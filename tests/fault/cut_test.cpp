@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A capture and a live file as a program leaves them that was killed, cut off anywhere and damaged anywhere: a prefix of
-// what they held or an error, never a crash.
+// A capture and a live file as a program leaves them that was killed, cut off anywhere and damaged anywhere: a prefix
+// of what they held or an error, never a crash.
 #include "base/checksum.hpp"
 #include "base/file.hpp"
 #include "capture/capture_reader.hpp"
@@ -53,8 +53,8 @@ struct Remains {
   base::Bytes live;
 };
 
-/// `records`: how many values, of 8 bytes that do not pack, are in chunks of the capture; as many again only in the live
-/// file.
+/// `records`: how many values, of 8 bytes that do not pack, are in chunks of the capture; as many again only in the
+/// live file.
 Remains remains_of_a_recording(std::uint64_t seed, int records) {
   const ScratchFolder folder(true);
   SessionOptions options;
@@ -72,9 +72,10 @@ Remains remains_of_a_recording(std::uint64_t seed, int records) {
       const ProfileRange inner{"inner", random()};
     }
   };
-  for (int piece = 0; piece < 40; ++piece) {
-    record(records / 80);
-    std::thread([&] { record(records / 80); }).join();
+  constexpr int kPieces = 10;
+  for (int piece = 0; piece < kPieces; ++piece) {
+    record(records / (2 * kPieces));
+    std::thread([&] { record(records / (2 * kPieces)); }).join();
     if (piece % 5 == 0) (*session)->step();
     REQUIRE((*session)->flush().ok());
   }
@@ -92,8 +93,8 @@ class Fingerprint final : public capture::CaptureVisitor {
 
   void on_host_events(const format::HostEvents& events) override {
     records += events.records.size();
-    const std::uint64_t parts[] = {prefixes.back(), events.run.thread, events.run.block_sequence, events.run.first_record,
-                                   base::checksum(std::as_bytes(std::span(events.records)))};
+    const std::uint64_t parts[] = {prefixes.back(), events.run.thread, events.run.block_sequence,
+                                   events.run.first_record, base::checksum(std::as_bytes(std::span(events.records)))};
     prefixes.push_back(base::checksum(std::as_bytes(std::span(parts))));
   }
 };
@@ -146,11 +147,16 @@ TEST_CASE("a capture cut at any byte of its last 64 KiB gives what came before",
   const Content whole = read(path);
   REQUIRE(whole.records >= 8000);
   REQUIRE(whole.damaged_chunks == 0);
-  Result<capture::CaptureReader> untouched = [&] {
-    write_all(path + ".whole", bytes);
-    return capture::CaptureReader::open(path + ".whole");
-  }();
-  REQUIRE(untouched.ok());
+  std::vector<std::vector<std::uint64_t>> chunks;  // what each gives
+  {
+    Result<capture::CaptureReader> reader = capture::CaptureReader::open(path);
+    REQUIRE(reader.ok());
+    for (const capture::ChunkEntry& entry : reader->chunks()) {
+      Fingerprint fingerprint;
+      reader->visit_one(entry, fingerprint);
+      chunks.push_back(fingerprint.prefixes);
+    }
+  }
   std::uint64_t wrong = 0, opened = 0, last = whole.records;
   const auto check_all = [&] {
     const Content cut = read(path);
@@ -166,12 +172,11 @@ TEST_CASE("a capture cut at any byte of its last 64 KiB gives what came before",
     ++opened;
     // The chunks before the cut are the same bytes as ever: all of them are read now and then only.
     const std::size_t count = cut->chunks().size();
-    wrong += count <= untouched->chunks().size() && cut->health().damaged_chunks <= 1 && !cut->ended_cleanly() ? 0 : 1;
-    for (std::size_t i = count < 3 ? 0 : count - 3; i < count; ++i) {
-      Fingerprint here, there;
-      cut->visit_one(cut->chunks()[i], here);
-      untouched->visit_one(untouched->chunks()[i], there);
-      wrong += here.prefixes == there.prefixes ? 0 : 1;
+    wrong += count <= chunks.size() && cut->health().damaged_chunks <= 1 && !cut->ended_cleanly() ? 0 : 1;
+    for (std::size_t i = count < 2 ? 0 : count - 2; i < std::min(count, chunks.size()); ++i) {
+      Fingerprint fingerprint;
+      cut->visit_one(cut->chunks()[i], fingerprint);
+      wrong += fingerprint.prefixes == chunks[i] ? 0 : 1;
     }
     if (size % 97 == 0) check_all();
   });
@@ -212,7 +217,8 @@ TEST_CASE("a live file cut at any byte of its last 64 KiB in use gives whole rec
   CHECK(wrong == 0);
 }
 
-TEST_CASE("a capture cut anywhere beside its live file, and the other way round, never gives a record twice", "[fault]") {
+TEST_CASE("a capture cut anywhere beside its live file, and the other way round, never gives a record twice",
+          "[fault]") {
   const Remains remains = remains_of_a_recording(3, 2000);
   const ScratchFolder folder(true);
   const std::string path = folder.file("a.rfcap");
@@ -271,10 +277,11 @@ TEST_CASE("damage anywhere in a capture is counted or refused, and what is whole
   const std::unordered_set<std::uint64_t> known(undamaged.prefixes.begin(), undamaged.prefixes.end());
   std::uint64_t unnoticed = 0, refused = 0;
   const base::Fd fd(::open(path.c_str(), O_WRONLY));
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < 1500; ++i) {
     const std::uint64_t at = random() % whole.size();
     const std::size_t count = std::min<std::size_t>(1 + any_size(random, 7), whole.size() - at);
-    base::Bytes damage(whole.begin() + static_cast<std::ptrdiff_t>(at), whole.begin() + static_cast<std::ptrdiff_t>(at + count));
+    base::Bytes damage(whole.begin() + static_cast<std::ptrdiff_t>(at),
+                       whole.begin() + static_cast<std::ptrdiff_t>(at + count));
     for (std::byte& byte : damage) byte ^= static_cast<std::byte>(1 + random() % 255);
     REQUIRE(base::write_at(fd, damage, at, path).ok());
     const Content content = read(path);
@@ -286,8 +293,10 @@ TEST_CASE("damage anywhere in a capture is counted or refused, and what is whole
       CHECK(content.records <= undamaged.records);
       CHECK((content.damaged_chunks <= 40));
     }
-    const Result<Timeline> timeline = load_timeline(path);
-    CHECK(timeline.ok() == content.opened);
+    if (i % 4 == 0) {
+      const Result<Timeline> timeline = load_timeline(path);
+      CHECK(timeline.ok() == content.opened);
+    }
     REQUIRE(base::write_at(fd, {whole.data() + at, count}, at, path).ok());
   }
   CHECK(unnoticed == 0);
@@ -309,10 +318,17 @@ TEST_CASE("any bytes in a live file's blocks are read as records or set aside", 
     // In the names, in block headers, in records: wherever there is no checksum.
     std::uint64_t at = 0;
     switch (random() % 4) {
-      case 0: at = sizeof(format::LiveHeader) - sizeof header.health + random() % 512; break;
-      case 1: at = header.names_offset + random() % 4096; break;
-      case 2: at = header.blocks_offset + random() % 4 * header.block_bytes + random() % 64; break;
-      default: at = header.blocks_offset + random() % (used - header.blocks_offset);
+      case 0:
+        at = sizeof(format::LiveHeader) - sizeof header.health + random() % 512;
+        break;
+      case 1:
+        at = header.names_offset + random() % 4096;
+        break;
+      case 2:
+        at = header.blocks_offset + random() % 4 * header.block_bytes + random() % 64;
+        break;
+      default:
+        at = header.blocks_offset + random() % (used - header.blocks_offset);
     }
     base::Bytes damage(1 + any_size(random, 6));
     for (std::byte& byte : damage) byte = static_cast<std::byte>(random());

@@ -52,13 +52,15 @@ class SharedCounts {
 
 /// Starts the program, kills it when its threads have ended `ranges` ranges together, and gives what each had published
 /// by then.
-std::vector<std::uint64_t> record_and_kill(const char* how, const std::string& output, std::uint64_t seed, std::uint64_t ranges) {
+std::vector<std::uint64_t> record_and_kill(const char* how, const std::string& output, std::uint64_t seed,
+                                           std::uint64_t ranges) {
   const SharedCounts counts;
   const std::string seed_text = std::to_string(seed);
   const std::string fd_text = std::to_string(counts.fd());
   const pid_t child = ::fork();
   if (child == 0) {
-    ::execl(RECORD_PROGRAM, RECORD_PROGRAM, how, output.c_str(), seed_text.c_str(), fd_text.c_str(), static_cast<char*>(nullptr));
+    ::execl(RECORD_PROGRAM, RECORD_PROGRAM, how, output.c_str(), seed_text.c_str(), fd_text.c_str(),
+            static_cast<char*>(nullptr));
     ::_exit(127);
   }
   REQUIRE(child > 0);
@@ -95,11 +97,12 @@ std::uint64_t compare(const Timeline& timeline, ThreadIndex thread, RangeSequenc
     if (ranges.thread[row] != thread) continue;
     RangeSequence::Action action = sequence.next();
     for (; !action.begins; action = sequence.next()) end_innermost();
-    const bool nested = open.empty() || (ranges.begin_ns[open.back()] <= ranges.begin_ns[row] && ranges.end_ns[row] <= ranges.end_ns[open.back()]);
+    const bool nested = open.empty() || (ranges.begin_ns[open.back()] <= ranges.begin_ns[row] &&
+                                         ranges.end_ns[row] <= ranges.end_ns[open.back()]);
     const bool same = timeline.text(ranges.name[row]) == RangeSequence::name(action.name);
     // The value's record may be the one that did not get out any more: of the last range only.
-    const bool valued =
-        values[row] != kNoValue ? action.has_value && values[row] == begun : !action.has_value || (ranges.flags[row] & kUnfinished) != 0;
+    const bool valued = values[row] != kNoValue ? action.has_value && values[row] == begun
+                                                : !action.has_value || (ranges.flags[row] & kUnfinished) != 0;
     if (!(nested && same && valued)) ++wrong;
     open.push_back(row);
     ++begun;
@@ -187,8 +190,9 @@ TEST_CASE("a repaired capture of a killed program is whole", "[fault]") {
     REQUIRE(old.size() == now.size());
     std::uint64_t changed = 0;
     for (RangeIndex row = 0; row < old.size(); ++row) {
-      const bool same = before->text(old.name[row]) == after->text(now.name[row]) && old.begin_ns[row] == now.begin_ns[row] &&
-                        old.end_ns[row] == now.end_ns[row] && old.flags[row] == now.flags[row] &&
+      const bool same = before->text(old.name[row]) == after->text(now.name[row]) &&
+                        old.begin_ns[row] == now.begin_ns[row] && old.end_ns[row] == now.end_ns[row] &&
+                        old.flags[row] == now.flags[row] &&
                         before->threads[old.thread[row]].tid == after->threads[now.thread[row]].tid;
       changed += same ? 0 : 1;
     }
@@ -202,7 +206,8 @@ TEST_CASE("a flight recorder that is killed leaves its newest records in the liv
     const ScratchFolder folder(true);
     const std::string output = folder.file("a.rfcap");
     const std::uint64_t seed = (random() >> 3) << 2;  // without flushes
-    const std::vector<std::uint64_t> published = record_and_kill("publish_ring", output, seed, 100 + any_size(random, 18));
+    const std::vector<std::uint64_t> published =
+        record_and_kill("publish_ring", output, seed, 100 + any_size(random, 18));
     CHECK_FALSE(std::filesystem::exists(output));
     const Result<Timeline> timeline = load_timeline(output + ".live");
     REQUIRE(timeline.ok());

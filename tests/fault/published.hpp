@@ -25,9 +25,9 @@ class RangeSequence {
   explicit RangeSequence(std::uint64_t seed) noexcept : state_(seed * 2 + 1) {}
 
   struct Action {
-    bool begins;         ///< else the innermost open range ends
-    unsigned name;       ///< of kNames
-    bool has_value;      ///< its number, in order of begin
+    bool begins;     ///< else the innermost open range ends
+    unsigned name;   ///< of kNames
+    bool has_value;  ///< its number, in order of begin
   };
   Action next() noexcept {
     state_ = state_ * 6364136223846793005u + 1442695040888963407u;

@@ -69,9 +69,12 @@ void record(std::uint64_t seed, std::atomic<std::uint64_t>& published) {
     } else {
       ++begun;
       // Half of them as literals: the inline path, both ways.
-      if (action.name == 0) open.push("range.0");
-      else if (action.name == 1) open.push("range.1");
-      else open.push(std::string_view(RangeSequence::name(action.name)));
+      if (action.name == 0)
+        open.push("range.0");
+      else if (action.name == 1)
+        open.push("range.1");
+      else
+        open.push(std::string_view(RangeSequence::name(action.name)));
     }
   }
 }
@@ -89,9 +92,12 @@ void record(std::uint64_t seed, std::atomic<std::uint64_t>& published) {
     threads.emplace_back([=] { record(seed + t, published->ended[t]); });
   published->started.store(1, std::memory_order_release);
   for (;;) {
-    if (seed % 4 == 1) (void)session.flush();
-    else if (seed % 4 == 2) session.step();
-    else ::pause();
+    if (seed % 4 == 1)
+      (void)session.flush();
+    else if (seed % 4 == 2)
+      session.step();
+    else
+      ::pause();
   }
 }
 
@@ -123,7 +129,8 @@ int fill_disk(const SessionOptions& options) {
   std::printf("%llu marks, %llu dropped, %llu records and %llu chunks not written, status %s\n",
               static_cast<unsigned long long>(kMarks), static_cast<unsigned long long>(health.dropped_events),
               static_cast<unsigned long long>(health.records_not_written),
-              static_cast<unsigned long long>(health.chunks_not_written), status.ok() ? "ok" : status.error().message().c_str());
+              static_cast<unsigned long long>(health.chunks_not_written),
+              status.ok() ? "ok" : status.error().message().c_str());
   return 0;
 }
 
@@ -142,8 +149,8 @@ int main(int argc, char** argv) {
 
   static std::optional<LastWords> before_session;
   if (how == "static_destructor") before_session.emplace();
-  // Leaked where the program ends without returning: nobody stops it.
-  auto* const session = new Session(options);
+  // Nobody destroys it; static, so that it is not taken for a leak.
+  static auto* const session = new Session(options);
   if (!session->status().ok()) return 4;
   work(100);
   const ProfileRange open{"open"};

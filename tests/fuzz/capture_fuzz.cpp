@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Any bytes as a capture, and as the live file beside one: an error or tables that hold together, never a crash, hang or
-// huge allocation. Checksums would keep a fuzzer out, so that every input is read twice: as it is, and with all of them
-// put right.
+// Any bytes as a capture, and as the live file beside one: an error or tables that hold together, never a crash, hang
+// or huge allocation. Checksums would keep a fuzzer out, so that every input is read twice: as it is, and with all of
+// them put right.
 //
-// An input may hold both files: from the first 8-byte boundary with the live file's magic on, it is the live file, which
-// goes on with zeros to the end of its first block.
+// An input may hold both files: from the first 8-byte boundary with the live file's magic on, it is the live file,
+// which goes on with zeros to the end of its first block.
 #include "base/bytes.hpp"
 #include "base/file.hpp"
 #include "capture/capture_reader.hpp"
@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -58,10 +59,8 @@ void write(const std::string& path, base::ByteView bytes) {
 }
 
 template <typename T>
-T load(const base::Bytes& bytes, std::size_t at) {
-  T value;
+void load(const base::Bytes& bytes, std::size_t at, T& value) {
   std::memcpy(static_cast<void*>(&value), bytes.data() + at, sizeof value);
-  return value;
 }
 template <typename T>
 void store(base::Bytes& bytes, std::size_t at, const T& value) {
@@ -75,14 +74,19 @@ struct Input {
 
 Input split(base::ByteView bytes) {
   std::size_t at = 0;
-  const auto is_live = [&](std::size_t from) { return std::memcmp(bytes.data() + from, format::kLiveMagic.data(), format::kLiveMagic.size()) == 0; };
+  const auto is_live = [&](std::size_t from) {
+    return std::memcmp(bytes.data() + from, format::kLiveMagic.data(), format::kLiveMagic.size()) == 0;
+  };
   while (at + sizeof(format::LiveHeader) <= bytes.size() && !is_live(at)) at += 8;
   if (at + sizeof(format::LiveHeader) > bytes.size()) at = bytes.size();
-  Input input{{bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(at)}, {bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.end()}};
+  Input input{{bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(at)},
+              {bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.end()}};
   if (!input.live.empty()) {
-    const std::uint64_t blocks = load<format::LiveHeader>(input.live, 0).blocks_offset;
+    format::LiveHeader header;
+    load(input.live, 0, header);
     constexpr std::uint64_t kMost = std::uint64_t{1} << 20;
-    input.live.resize(std::max<std::size_t>(input.live.size(), std::min(blocks, kMost) + detail::kBlockBytes));
+    input.live.resize(
+        std::max<std::size_t>(input.live.size(), std::min(header.blocks_offset, kMost) + detail::kBlockBytes));
   }
   return input;
 }
@@ -90,11 +94,14 @@ Input split(base::ByteView bytes) {
 /// With every checksum as it should be, so that what is behind them is looked at.
 Input sealed(Input input) {
   if (input.capture.size() >= sizeof(format::FileHeader)) {
-    store(input.capture, 0, format::sealed(load<format::FileHeader>(input.capture, 0)));
+    format::FileHeader file_header;
+    load(input.capture, 0, file_header);
+    store(input.capture, 0, format::sealed(file_header));
     const base::Bytes old = std::move(input.capture);
     input.capture.assign(old.begin(), old.begin() + sizeof(format::FileHeader));
     for (std::size_t at = sizeof(format::FileHeader); at + sizeof(format::ChunkHeader) <= old.size();) {
-      const auto header = load<format::ChunkHeader>(old, at);
+      format::ChunkHeader header;
+      load(old, at, header);
       const std::size_t payload_at = at + sizeof header;
       const std::size_t bytes = std::min<std::size_t>(header.payload_bytes, old.size() - payload_at);
       format::append_chunk(input.capture, header, base::ByteView(old).subspan(payload_at, bytes));
@@ -102,10 +109,12 @@ Input sealed(Input input) {
     }
   }
   if (!input.live.empty()) {
-    auto header = load<format::LiveHeader>(input.live, 0);
+    format::LiveHeader header;
+    load(input.live, 0, header);
     header.header_bytes = format::kLiveHeaderBytes;
     header.block_bytes = detail::kBlockBytes;
-    if (!input.capture.empty()) header.capture_id = load<format::FileHeader>(input.capture, 0).capture_id;
+    if (input.capture.size() >= sizeof(format::FileHeader))
+      load(input.capture, offsetof(format::FileHeader, capture_id), header.capture_id);
     header.file_header.capture_id = header.capture_id;
     header.checksum = format::live_header_checksum(header);
     store(input.live, 0, header);
@@ -152,7 +161,9 @@ void check(const Timeline& timeline) {
   for (const StreamInfo& stream : timeline.streams) HOLDS(stream.device < timeline.devices.size());
 }
 
-void check_error(const Error& error) { HOLDS(!error.message().empty() && error.message().find('\n') == std::string::npos); }
+void check_error(const Error& error) {
+  HOLDS(!error.message().empty() && error.message().find('\n') == std::string::npos);
+}
 
 void read(const Input& input) {
   const std::string path = folder() + "/a.rfcap";

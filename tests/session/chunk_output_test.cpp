@@ -28,8 +28,8 @@ format::ChunkHeader header_of(ChunkKind kind, std::uint64_t sequence, std::uint6
 }
 
 /// Puts a chunk whose payload says which one it is.
-Status put(ChunkOutput& output, ChunkKind kind, std::uint64_t first = 0, std::uint64_t last = 0, std::uint64_t subject = 0,
-           std::size_t bytes = 100) {
+Status put(ChunkOutput& output, ChunkKind kind, std::uint64_t first = 0, std::uint64_t last = 0,
+           std::uint64_t subject = 0, std::size_t bytes = 100) {
   const format::ChunkHeader header = header_of(kind, output.next_sequence(), first, last, subject);
   base::Bytes chunk;
   format::append_chunk(chunk, header, base::Bytes(bytes, static_cast<std::byte>(header.sequence)));
@@ -57,7 +57,9 @@ TEST_CASE("what was put is read once, by whoever follows", "[session]") {
   SECTION("from a file") {
     output = std::make_unique<FileOutput>(std::move(*FileOutput::create(folder.file("a.rfcap"), false, {})));
   }
-  SECTION("from a flight recorder") { output = std::make_unique<RingOutput>(format::FileHeader{}, RingLimits{1 << 20, 0}); }
+  SECTION("from a flight recorder") {
+    output = std::make_unique<RingOutput>(format::FileHeader{}, RingLimits{1 << 20, 0});
+  }
   OutputCursor cursor;
   CHECK(read(*output, cursor).empty());
   REQUIRE(put(*output, ChunkKind::kNames).ok());
@@ -89,7 +91,9 @@ TEST_CASE("a file that somebody damages is noticed by who follows it", "[session
 
 TEST_CASE("a flight recorder gives up the oldest events and keeps what all events need", "[session]") {
   RingOutput ring(format::FileHeader{}, RingLimits{2000, 0});
-  const auto events = [&](std::uint64_t ticks) { REQUIRE(put(ring, ChunkKind::kHostEvents, ticks, ticks + 9, 1).ok()); };
+  const auto events = [&](std::uint64_t ticks) {
+    REQUIRE(put(ring, ChunkKind::kHostEvents, ticks, ticks + 9, 1).ok());
+  };
   REQUIRE(put(ring, ChunkKind::kNames).ok());
   REQUIRE(put(ring, ChunkKind::kThreads, 0, 0, 1).ok());
   for (std::uint64_t i = 0; i < 100; ++i) {

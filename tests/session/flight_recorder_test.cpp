@@ -72,7 +72,8 @@ TEST_CASE("a flight recorder keeps to its bound and counts what it overwrote", "
   CHECK(timeline.health.complete());  // overwriting is what it is for
   // 3 records a range; the last row's value tells that the newest ones were kept.
   const std::uint64_t overwritten = timeline.health.ring_overwritten;
-  CHECK(overwritten + 3 * kept - timeline.health.unfinished_ranges + 2 * timeline.health.unmatched_ends >= 3 * kRanges - 6);
+  CHECK(overwritten + 3 * kept - timeline.health.unfinished_ranges + 2 * timeline.health.unmatched_ends >=
+        3 * kRanges - 6);
   CHECK(overwritten + 3 * kept <= 3 * kRanges + 6);
   REQUIRE_FALSE(timeline.attachments.empty());
   CHECK(timeline.attachments.back().bits == (kRanges - 1) * 0x9E3779B97F4A7C15u);
@@ -101,7 +102,8 @@ TEST_CASE("a flight recorder forgets what is older than its time", "[session]") 
 
 TEST_CASE("a signal asks for a dump and still reaches the program's handler", "[session]") {
   const ScratchFolder folder;
-  struct sigaction own {}, before {};
+  struct sigaction own {
+  }, before{};
   own.sa_handler = count_signal;
   REQUIRE(::sigaction(SIGUSR2, &own, &before) == 0);
   handled = 0;

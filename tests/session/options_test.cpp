@@ -19,12 +19,16 @@ class Environment {
  public:
   Environment(const char* name, const char* value) : name_(name) {
     if (const char* before = std::getenv(name); before != nullptr) before_ = before, had_ = true;
-    if (value != nullptr) ::setenv(name, value, 1);
-    else ::unsetenv(name);
+    if (value != nullptr)
+      ::setenv(name, value, 1);
+    else
+      ::unsetenv(name);
   }
   ~Environment() {
-    if (had_) ::setenv(name_, before_.c_str(), 1);
-    else ::unsetenv(name_);
+    if (had_)
+      ::setenv(name_, before_.c_str(), 1);
+    else
+      ::unsetenv(name_);
   }
   Environment(const Environment&) = delete;
   Environment& operator=(const Environment&) = delete;
@@ -47,8 +51,10 @@ std::string problems_of(std::string_view config) {
 TEST_CASE("a configuration sets every option", "[session]") {
   SessionOptions options;
   const Status status = options.apply(
-      "output=/tmp/%p.rfcap,replace=off,mode=ring,memory=32M,overflow=grow,grow_limit=2GiB,skip_first=1,wait=2,warmup=3,active=4,"
-      "repeat=5,cuda=no,cuda_api=0,cuda_sync=false,cuda_overhead=off,nvtx=off,flush_period=50ms,stop_timeout=2s,ring_bytes=1K,"
+      "output=/tmp/"
+      "%p.rfcap,replace=off,mode=ring,memory=32M,overflow=grow,grow_limit=2GiB,skip_first=1,wait=2,warmup=3,active=4,"
+      "repeat=5,cuda=no,cuda_api=0,cuda_sync=false,cuda_overhead=off,nvtx=off,flush_period=50ms,stop_timeout=2s,ring_"
+      "bytes=1K,"
       "ring_time=1min,dump_signal=USR2,dump_step_over=250us,max_dumps=7,meta.model=gpt,meta.k=a=b");
   REQUIRE(status.ok());
   CHECK(options.output == "/tmp/%p.rfcap");
@@ -78,7 +84,8 @@ TEST_CASE("a configuration names what it got wrong and keeps the rest", "[sessio
   const Status status = options.apply("active=3,momory=1G,mode=fast,,nvtx=off,memory=,wait=-1");
   REQUIRE_FALSE(status.ok());
   CHECK(status.error().message() ==
-        "configuration: unknown key 'momory', did you mean 'memory'?; 'fast' is no value for mode; '' is no value for memory; "
+        "configuration: unknown key 'momory', did you mean 'memory'?; 'fast' is no value for mode; '' is no value for "
+        "memory; "
         "'-1' is no value for wait");
   CHECK(options.schedule.active == 3);
   CHECK_FALSE(options.nvtx);
@@ -112,7 +119,8 @@ TEST_CASE("times are rounded up to their unit, and plain numbers are millisecond
 
 TEST_CASE("signals are known by name and by number", "[session]") {
   SessionOptions options;
-  for (const auto& [text, signal] : {std::pair{"USR1", SIGUSR1}, {"SIGUSR2", SIGUSR2}, {"SIGHUP", SIGHUP}, {"none", 0}, {"12", 12}}) {
+  for (const auto& [text, signal] :
+       {std::pair{"USR1", SIGUSR1}, {"SIGUSR2", SIGUSR2}, {"SIGHUP", SIGHUP}, {"none", 0}, {"12", 12}}) {
     options.dump_signal = -1;
     REQUIRE(options.apply(std::string("dump_signal=") + text).ok());
     CHECK(options.dump_signal == signal);
@@ -121,7 +129,8 @@ TEST_CASE("signals are known by name and by number", "[session]") {
 
 TEST_CASE("the environment overrides the program's options", "[session]") {
   const ScratchFolder folder;
-  const Environment config("RANGEFINDER_CONFIG", ("output=" + folder.file("env.rfcap") + ",active=2,nonsense=1").c_str());
+  const Environment config("RANGEFINDER_CONFIG",
+                           ("output=" + folder.file("env.rfcap") + ",active=2,nonsense=1").c_str());
   SessionOptions options = host_only(folder.file("program.rfcap"));
   options = with_environment(options);
   CHECK(options.output == folder.file("env.rfcap"));

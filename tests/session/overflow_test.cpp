@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What happens when threads record faster than the capture is written. A test that holds the writer's lock is a disk that
-// does not answer.
+// What happens when threads record faster than the capture is written. A test that holds the writer's lock is a disk
+// that does not answer.
 #include "buffer/recorder.hpp"
 #include "session/session_fixture.hpp"
 
@@ -79,8 +79,10 @@ TEST_CASE("ranges that are open when the memory is full still end", "[session]")
   with_disk_stuck(*session, [&] {
     const std::function<void(std::uint64_t)> nest = [&](std::uint64_t depth) {
       const ProfileRange range{"deep"};
-      if (depth > 1) nest(depth - 1);
-      else record(kMoreThanFits, begun);
+      if (depth > 1)
+        nest(depth - 1);
+      else
+        record(kMoreThanFits, begun);
       clock.advance(1);
     };
     nest(kDeep);

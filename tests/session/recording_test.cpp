@@ -73,20 +73,20 @@ TEST_CASE("a session gives back what one thread recorded, to the nanosecond", "[
 
   const Timeline timeline = load(folder.file("a.rfcap"));
   CHECK(lines_of(timeline, static_cast<std::int64_t>(kZero)) == std::vector<std::string>{
-                                        "outer [100, 300) category phase",
-                                        "inner [150, 170) = 7u",
-                                        "named [180, 180) category phase",
-                                        "named [180, 180)",
-                                        "upload [185, 190) category phase start/end",
-                                        "runtime [185, 195) = -1",
-                                        " [300, 400) = 2.500000 unfinished",
-                                        "mark spot at 160",
-                                        "mark spot at 160 = 'text'",
-                                        "counter loss at 180 = 1.500000",
-                                        "counter queue at 180 = -3",
-                                        "step 0 [0, 195)",
-                                        "step 1 [195, 300)",
-                                    });
+                                                                    "outer [100, 300) category phase",
+                                                                    "inner [150, 170) = 7u",
+                                                                    "named [180, 180) category phase",
+                                                                    "named [180, 180)",
+                                                                    "upload [185, 190) category phase start/end",
+                                                                    "runtime [185, 195) = -1",
+                                                                    " [300, 400) = 2.500000 unfinished",
+                                                                    "mark spot at 160",
+                                                                    "mark spot at 160 = 'text'",
+                                                                    "counter loss at 180 = 1.500000",
+                                                                    "counter queue at 180 = -3",
+                                                                    "step 0 [0, 195)",
+                                                                    "step 1 [195, 300)",
+                                                                });
   CHECK(timeline.health.complete());
   CHECK(timeline.health.unfinished_ranges == 1);
   REQUIRE(timeline.processes.size() == 1);
@@ -202,7 +202,8 @@ TEST_CASE("start/end ranges of many threads end on any", "[session]") {
   REQUIRE(timeline.ranges.size() == handles.size());
   CHECK(timeline.health.unmatched_ends == 0);
   CHECK(timeline.health.unfinished_ranges == 0);
-  CHECK(std::all_of(timeline.ranges.style.begin(), timeline.ranges.style.end(), [](RangeStyle s) { return s == RangeStyle::kStartEnd; }));
+  CHECK(std::all_of(timeline.ranges.style.begin(), timeline.ranges.style.end(),
+                    [](RangeStyle s) { return s == RangeStyle::kStartEnd; }));
 }
 
 TEST_CASE("one session a process, one after the other", "[session]") {
@@ -241,7 +242,7 @@ TEST_CASE("a session that was moved from does nothing and says so", "[session]")
   Session session(host_only(folder.file("a.rfcap")));
   REQUIRE(session.status().ok());
   Session moved(std::move(session));
-  CHECK_FALSE(session.running());          // NOLINT(bugprone-use-after-move): what it promises
+  CHECK_FALSE(session.running());  // NOLINT(bugprone-use-after-move): what it promises
   CHECK_FALSE(session.status().ok());
   CHECK_FALSE(session.flush().ok());
   CHECK_FALSE(session.dump().ok());
@@ -315,7 +316,8 @@ TEST_CASE("a child of fork records nothing, its parent all", "[session][fault]")
     // In the child: no REQUIRE, no destructors; the exit status tells.
     { const ProfileRange range{"child"}; }
     mark("child");
-    const bool quiet = !session->running() && detail::active.load() == 0 && session->flush().ok() && session->stop().ok();
+    const bool quiet =
+        !session->running() && detail::active.load() == 0 && session->flush().ok() && session->stop().ok();
     // A session of its own, once it wants one.
     bool own = false;
     {
@@ -343,7 +345,8 @@ TEST_CASE("a child of fork records nothing, its parent all", "[session][fault]")
   CHECK(own.processes[0].pid == child);
 }
 
-// ---- several threads --------------------------------------------------------------------------------------------------
+// ---- several threads
+// --------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -418,9 +421,10 @@ class Script {
 
 /// Compares one thread's rows, in order of begin, with what it did.
 void compare(const Timeline& timeline, const std::string& thread_name, const Script& script) {
-  const auto thread = static_cast<ThreadIndex>(
-      std::find_if(timeline.threads.begin(), timeline.threads.end(), [&](const ThreadInfo& t) { return t.name == thread_name; }) -
-      timeline.threads.begin());
+  const auto thread =
+      static_cast<ThreadIndex>(std::find_if(timeline.threads.begin(), timeline.threads.end(),
+                                            [&](const ThreadInfo& t) { return t.name == thread_name; }) -
+                               timeline.threads.begin());
   REQUIRE(thread < timeline.threads.size());
   std::map<std::uint32_t, const Attachment*> values;
   for (const Attachment& attachment : timeline.attachments) {
@@ -435,8 +439,9 @@ void compare(const Timeline& timeline, const std::string& thread_name, const Scr
     REQUIRE(at < script.done().size());
     const Script::Range& want = script.done()[at++];
     while (open.size() > want.depth) open.pop_back();
-    const bool nested = open.size() == want.depth &&
-                        (open.empty() || (ranges.begin_ns[open.back()] <= ranges.begin_ns[row] && ranges.end_ns[row] <= ranges.end_ns[open.back()]));
+    const bool nested =
+        open.size() == want.depth && (open.empty() || (ranges.begin_ns[open.back()] <= ranges.begin_ns[row] &&
+                                                       ranges.end_ns[row] <= ranges.end_ns[open.back()]));
     open.push_back(row);
     std::string value;
     if (const auto found = values.find(row); found != values.end()) {
@@ -444,11 +449,12 @@ void compare(const Timeline& timeline, const std::string& thread_name, const Scr
                   ? "'" + std::string(timeline.text(static_cast<StringId>(found->second->bits))) + "'"
                   : std::to_string(found->second->bits) + "u";
     }
-    const bool same = timeline.text(ranges.name[row]) == want.name && timeline.text(ranges.category[row]) == want.category &&
-                      value == want.value && ranges.flags[row] == 0 && ranges.begin_ns[row] <= ranges.end_ns[row];
+    const bool same = timeline.text(ranges.name[row]) == want.name &&
+                      timeline.text(ranges.category[row]) == want.category && value == want.value &&
+                      ranges.flags[row] == 0 && ranges.begin_ns[row] <= ranges.end_ns[row];
     if (!(same && nested) && wrong++ == 0) {
-      FAIL_CHECK("range " << at - 1 << ": " << timeline.text(ranges.name[row]) << " " << value << ", wanted " << want.name << " "
-                          << want.value << (nested ? "" : ", not nested as it was"));
+      FAIL_CHECK("range " << at - 1 << ": " << timeline.text(ranges.name[row]) << " " << value << ", wanted "
+                          << want.name << " " << want.value << (nested ? "" : ", not nested as it was"));
     }
   }
   CHECK(wrong == 0);

@@ -56,7 +56,7 @@ TEST_CASE("only active steps are recorded, in windows of their own", "[session]"
   SessionOptions options = host_only(folder.file("a.rfcap"));
   options.memory_bytes = 2 * kLeastMemory;  // half of it is for the source
   options.cuda = true;
-  options.schedule = {1, 1, 1, 2, 2};       // off: 0 1, warm-up: 2, on: 3 4, off: 5, warm-up: 6, on: 7 8, off for good
+  options.schedule = {1, 1, 1, 2, 2};  // off: 0 1, warm-up: 2, on: 3 4, off: 5, warm-up: 6, on: 7 8, off for good
   Recording session(options, parts);
   for (int step = 0; step < 12; ++step) {
     const ProfileRange range{"step " + std::to_string(step)};

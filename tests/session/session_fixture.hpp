@@ -11,6 +11,8 @@
 #include <rangefinder/session.hpp>
 #include <rangefinder/timeline.hpp>
 
+#include <sched.h>
+
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -18,7 +20,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <sched.h>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,7 +46,8 @@ inline SessionOptions host_only(const std::string& output) {
 /// A started recording; stopped at the end of the test case, whatever happened in it.
 class Recording {
  public:
-  explicit Recording(SessionOptions options, Parts parts = {}) : started_(SessionCore::start(std::move(options), std::move(parts))) {
+  explicit Recording(SessionOptions options, Parts parts = {})
+      : started_(SessionCore::start(std::move(options), std::move(parts))) {
     if (!started_) throw std::runtime_error(started_.error().message());
   }
   ~Recording() { (void)(*started_)->stop(); }
@@ -80,9 +82,12 @@ inline std::string value_of(const Timeline& timeline, Attachment::Target target,
   for (const Attachment& attachment : timeline.attachments) {
     if (attachment.target != target || attachment.row != row) continue;
     switch (attachment.type) {
-      case Attachment::Type::kUnsigned: return std::to_string(attachment.bits) + "u";
-      case Attachment::Type::kSigned: return std::to_string(static_cast<std::int64_t>(attachment.bits));
-      case Attachment::Type::kText: return "'" + std::string(timeline.text(static_cast<StringId>(attachment.bits))) + "'";
+      case Attachment::Type::kUnsigned:
+        return std::to_string(attachment.bits) + "u";
+      case Attachment::Type::kSigned:
+        return std::to_string(static_cast<std::int64_t>(attachment.bits));
+      case Attachment::Type::kText:
+        return "'" + std::string(timeline.text(static_cast<StringId>(attachment.bits))) + "'";
       case Attachment::Type::kDouble: {
         double number = 0;
         std::memcpy(&number, &attachment.bits, sizeof number);
@@ -102,7 +107,8 @@ inline std::vector<std::string> lines_of(const Timeline& timeline, std::int64_t 
     const RangeTable& ranges = timeline.ranges;
     std::string line = text(ranges.name[i]) + " [" + time(ranges.begin_ns[i]) + ", " + time(ranges.end_ns[i]) + ")";
     if (!text(ranges.category[i]).empty()) line += " category " + text(ranges.category[i]);
-    if (const std::string value = value_of(timeline, Attachment::Target::kRange, i); !value.empty()) line += " = " + value;
+    if (const std::string value = value_of(timeline, Attachment::Target::kRange, i); !value.empty())
+      line += " = " + value;
     if (ranges.style[i] == RangeStyle::kStartEnd) line += " start/end";
     if ((ranges.flags[i] & kUnfinished) != 0) line += " unfinished";
     if ((ranges.flags[i] & kEndedElsewhere) != 0) line += " ended elsewhere";
@@ -115,12 +121,13 @@ inline std::vector<std::string> lines_of(const Timeline& timeline, std::int64_t 
   }
   for (std::uint32_t i = 0; i < timeline.counters.size(); ++i) {
     const CounterTable& counters = timeline.counters;
-    lines.push_back("counter " + text(counters.name[i]) + " at " + time(counters.time_ns[i]) + " = " +
-                    (counters.is_integer[i] ? std::to_string(counters.integer[i]) : std::to_string(counters.number[i])));
+    lines.push_back(
+        "counter " + text(counters.name[i]) + " at " + time(counters.time_ns[i]) + " = " +
+        (counters.is_integer[i] ? std::to_string(counters.integer[i]) : std::to_string(counters.number[i])));
   }
   for (std::uint32_t i = 0; i < timeline.steps.size(); ++i) {
-    lines.push_back("step " + std::to_string(timeline.steps.number[i]) + " [" + time(timeline.steps.begin_ns[i]) + ", " +
-                    time(timeline.steps.end_ns[i]) + ")");
+    lines.push_back("step " + std::to_string(timeline.steps.number[i]) + " [" + time(timeline.steps.begin_ns[i]) +
+                    ", " + time(timeline.steps.end_ns[i]) + ")");
   }
   return lines;
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // How a recording ends when something it depends on does not answer.
-#include "session/session_fixture.hpp"
-
 #include "base/health_numbers.hpp"
 #include "buffer/recorder.hpp"
+#include "session/session_fixture.hpp"
 
 #include <rangefinder/capture.hpp>
 
@@ -63,7 +62,8 @@ TEST_CASE("what sources deliver is in the capture, beside the ranges", "[session
   CHECK(timeline.simulated);
   const auto info = inspect_capture(folder.file("a.rfcap"), true);
   CHECK(info->device_state == "full");
-  CHECK(std::count(info->metadata.begin(), info->metadata.end(), std::pair<std::string, std::string>("driver", "second")) == 1);
+  CHECK(std::count(info->metadata.begin(), info->metadata.end(),
+                   std::pair<std::string, std::string>("driver", "second")) == 1);
 }
 
 TEST_CASE("stop does not wait for a source that hangs, and the capture is whole", "[session][fault]") {
@@ -130,7 +130,8 @@ TEST_CASE("stop does not wait for a step that hangs in a source", "[session][fau
   CHECK(load_timeline(folder.file("a.rfcap")).ok());
 }
 
-TEST_CASE("stop does not wait for a disk that does not answer, and the live file keeps what was not written", "[session][fault]") {
+TEST_CASE("stop does not wait for a disk that does not answer, and the live file keeps what was not written",
+          "[session][fault]") {
   const ScratchFolder folder;
   SessionOptions options = host_only(folder.file("a.rfcap"));
   options.stop_timeout = 200ms;
@@ -216,7 +217,8 @@ TEST_CASE("a flush puts everything so far into the capture", "[session]") {
     { const ProfileRange range{"work"}; }
     REQUIRE(session->flush().ok());
     // A copy, so that there is no live file beside it.
-    std::filesystem::copy_file(folder.file("a.rfcap"), folder.file("copy.rfcap"), std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::copy_file(folder.file("a.rfcap"), folder.file("copy.rfcap"),
+                               std::filesystem::copy_options::overwrite_existing);
     const Timeline timeline = load(folder.file("copy.rfcap"));
     CHECK(count_of(timeline, "work") == n);
     CHECK(count_of(timeline, "open") == 1);

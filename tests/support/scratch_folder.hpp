@@ -17,7 +17,8 @@ class ScratchFolder {
   /// `in_memory`: on a file system that is memory, where there is one.
   explicit ScratchFolder(bool in_memory = false) {
     const bool memory = in_memory && ::access("/dev/shm", W_OK) == 0;
-    path_ = (memory ? std::filesystem::path("/dev/shm") : std::filesystem::temp_directory_path()) / "rangefinder-XXXXXX";
+    path_ =
+        (memory ? std::filesystem::path("/dev/shm") : std::filesystem::temp_directory_path()) / "rangefinder-XXXXXX";
     if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error("no temporary folder: " + path_);
   }
   ~ScratchFolder() {

@@ -157,17 +157,11 @@ class CountSink final : public ByteSink {
   std::uint64_t& bytes_;
 };
 
-/// There, and neither a regular file nor a folder: renaming a file over it would destroy a device or a pipe.
-bool is_special(const std::string& path) noexcept {
-  struct stat info {};
-  return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<ByteSink>> open_output(const std::string& path, bool replace) {
   if (path == "-") return std::unique_ptr<ByteSink>(new StreamSink(base::Fd(STDOUT_FILENO), true, "standard output"));
-  if (is_special(path)) {
+  if (base::is_special(path)) {  // renaming a file over it would destroy a device or a pipe
     base::Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
     if (!fd.valid()) return base::system_error("open", path, errno);
     return std::unique_ptr<ByteSink>(new StreamSink(std::move(fd), false, path));

@@ -58,7 +58,7 @@ chrome::Progress progress_of(const ChromeExportOptions& options) {
 
 /// One capture, or what is left of it: streamed. Anything else is loaded.
 bool is_capture(const std::string& path) {
-  if (base::is_directory(path)) return false;
+  if (base::is_directory(path) || base::is_special(path)) return false;
   Result<base::Fd> fd = base::open_for_reading(path);
   if (!fd) return false;
   std::array<std::byte, 8> first{};

@@ -10,10 +10,12 @@ void ThreadRow::forget_before(std::int64_t time_ns) {
 }
 
 bool ThreadRow::cuts_a_range(std::int64_t begin_ns, std::int64_t end_ns) const {
+  const auto is_before = [begin_ns](const Bound& bound) { return bound.time_ns <= begin_ns; };
+  const auto first = in_order_ ? std::partition_point(bounds_.begin(), bounds_.end(), is_before) : bounds_.begin();
   std::size_t inside = 0;  // ranges that began inside the call and have not ended there
-  for (const Bound& bound : bounds_) {
-    if (bound.time_ns > end_ns) break;
-    if (bound.time_ns <= begin_ns) continue;
+  for (auto at = first; at != bounds_.end() && at->time_ns <= end_ns; ++at) {
+    const Bound& bound = *at;
+    if (is_before(bound)) continue;
     if (!bound.is_end) {
       inside += bound.time_ns < end_ns ? 1 : 0;
     } else if (bound.begin_ns >= begin_ns) {

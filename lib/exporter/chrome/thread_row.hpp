@@ -15,8 +15,8 @@ namespace rangefinder::chrome {
 /// Order: ranges as the thread wrote them; calls by begin, each after all ranges that began or ended before its end.
 class ThreadRow {
  public:
-  void range_begins(std::int64_t time_ns) { bounds_.push_back({time_ns, time_ns, false}); }
-  void range_ends(std::int64_t begin_ns, std::int64_t end_ns) { bounds_.push_back({end_ns, begin_ns, true}); }
+  void range_begins(std::int64_t time_ns) { add({time_ns, time_ns, false}); }
+  void range_ends(std::int64_t begin_ns, std::int64_t end_ns) { add({end_ns, begin_ns, true}); }
   /// No call that is still to come begins before `time_ns`.
   void forget_before(std::int64_t time_ns);
 
@@ -29,9 +29,14 @@ class ThreadRow {
     std::int64_t begin_ns;  // of the range
     bool is_end;
   };
+  void add(const Bound& bound) {
+    in_order_ = in_order_ && (bounds_.empty() || bounds_.back().time_ns <= bound.time_ns);
+    bounds_.push_back(bound);
+  }
   bool cuts_a_range(std::int64_t begin_ns, std::int64_t end_ns) const;
 
   std::deque<Bound> bounds_;
+  bool in_order_ = true;  ///< of time; false only where a file is damaged
   NestedRow own_;
   Rows<NestedRow> beside_;
 };

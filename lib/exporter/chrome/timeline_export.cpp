@@ -1,17 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "exporter/chrome/timeline_export.hpp"
 
-#include <algorithm>
-
 namespace rangefinder::chrome {
-
-bool is_simulated(const Timeline& timeline) {
-  if (timeline.simulated) return true;
-  return std::any_of(timeline.metadata.begin(), timeline.metadata.end(), [](const auto& member) {
-    const bool ours = member.first == "rangefinder" || member.first == "rangefinder_input";
-    return ours && member.second.find("\"simulated\": true") != std::string::npos;
-  });
-}
 
 TimelineExport::TimelineExport(const Timeline& timeline_in, const ChromeExportOptions& options_in,
                                EventWriter& writer_in, TrackTable& table, ExportNotes& notes_in)
@@ -19,7 +9,7 @@ TimelineExport::TimelineExport(const Timeline& timeline_in, const ChromeExportOp
       options(options_in),
       writer(writer_in),
       notes(notes_in),
-      layout(table, is_simulated(timeline_in), timeline_in.format != InputFormat::kKineto && timeline_in.processes.size() > 1) {
+      layout(table, timeline_in.simulated, timeline_in.format != InputFormat::kKineto && timeline_in.processes.size() > 1) {
   if (timeline.activities.size() != 0) projection = project(timeline, {options.attribution, true, false});
   make_rows();
   link();

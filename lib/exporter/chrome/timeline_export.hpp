@@ -15,9 +15,6 @@
 
 namespace rangefinder::chrome {
 
-/// Device rows come from a script: those of the timeline, or of the capture that an imported trace was written from.
-bool is_simulated(const Timeline& timeline);
-
 /// What the parts of the export of a timeline share.
 struct TimelineExport {
   TimelineExport(const Timeline& timeline_in, const ChromeExportOptions& options_in, EventWriter& writer_in,

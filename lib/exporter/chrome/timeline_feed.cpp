@@ -40,7 +40,7 @@ DocumentFacts facts_of(const Timeline& timeline) {
     if (!facts.trace_name.empty()) facts.trace_name += ", ";
     facts.trace_name += base::file_name(source);
   }
-  facts.simulated = is_simulated(timeline);
+  facts.simulated = timeline.simulated;
   return facts;
 }
 

@@ -76,10 +76,21 @@ void Metadata::add(std::string_view key, const Cursor& cursor, const char* value
     return;
   }
   if (key == "distributedInfo") read_distributed(cursor);
+  if (key == "rangefinder" || key == "rangefinder_input") read_ours(cursor);
   const std::string_view raw(cursor.at, static_cast<std::size_t>(value_end - cursor.at));
   if ((key == "host_name" || key == "hostname") && raw.size() > 1 && raw.front() == '"')
     unescape(raw.substr(1, raw.size() - 2), host_);
   timeline_.metadata.emplace_back(key, metadata_value(raw));
+}
+
+/// What an export of ours says of itself.
+void Metadata::read_ours(Cursor cursor) {
+  const char* at = cursor.at;
+  if (*at != '{') return;
+  (void)for_each_member(cursor, at, [&](const RawText& key, const char*& value) {
+    if (key.bytes == "simulated" && *value == 't') timeline_.simulated = true;
+    return skip_value(cursor, value, 1);
+  });
 }
 
 void Metadata::read_devices(Cursor cursor) {

@@ -23,6 +23,7 @@ class Metadata {
   void finish();
 
  private:
+  void read_ours(Cursor cursor);
   void read_devices(Cursor cursor);
   void read_device(Cursor& cursor, const char*& at, bool& whole);
   void read_distributed(Cursor cursor);

@@ -29,8 +29,8 @@ const char* domain_name(CallDomain domain) {
 }
 
 Table instances_of(const Timeline& timeline) {
-  Table table({own::text("Call"), own::text("API"), own::timestamp("Begin"), own::time("Duration"), own::count("Thread"), own::count("Correlation"),
-               own::count("Result")});
+  Table table({own::text("Call"), own::text("API"), own::timestamp("Begin"), own::time("Duration"), own::count("Thread"),
+               own::if_room(1, own::count("Correlation")), own::count("Result")});
   const CallTable& calls = timeline.calls;
   for (CallIndex row = 0; row < calls.size(); ++row) {
     table.text(timeline.text(calls.name[row]))
@@ -65,8 +65,8 @@ Result<Table> make_api(const Subject& subject, const ViewOptions& options) {
     whole += duration;
   }
   std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.total > b.total; });
-  Table table({own::text("Call"), own::text("API"), own::count("Count"), own::time("Total"), own::percent("Share"), own::time("Avg"), own::time("Min"),
-               own::time("Max"), own::count("Failed")});
+  Table table({own::text("Call"), own::text("API"), own::count("Count"), own::time("Total"), own::percent("Share"), own::time("Avg"),
+               own::if_room(2, own::time("Min")), own::if_room(1, own::time("Max")), own::count("Failed")});
   for (const Group& group : groups) {
     table.text(timeline.text(group.name))
         .text(domain_name(group.domain))

@@ -80,14 +80,15 @@ std::string device_label(const Timeline& timeline, StreamIndex stream) {
 Table instances_of(const Subject& subject, bool (*wanted)(ActivityKind), bool kernels) {
   const Timeline& timeline = subject.timeline();
   const ActivityTable& activities = timeline.activities;
-  std::vector<Column> columns = {own::text(kernels ? "Kernel" : "Operation"), own::timestamp("Begin"), own::time("Duration"), own::text("Device"),
-                                 own::count("Stream"), own::time("Launch delay"), own::text("Range")};
+  std::vector<Column> columns = {own::text(kernels ? "Kernel" : "Operation"), own::timestamp("Begin"), own::time("Duration"),
+                                 own::if_room(2, own::text("Device")), own::if_room(1, own::count("Stream")),
+                                 own::if_room(3, own::time("Launch delay")), own::text("Range")};
   if (kernels) {
-    for (const char* name : {"Grid X", "Grid Y", "Grid Z", "Block X", "Block Y", "Block Z", "Registers"}) columns.push_back(own::count(name));
-    columns.push_back(own::bytes("Shared"));
+    for (const char* name : {"Grid X", "Grid Y", "Grid Z", "Block X", "Block Y", "Block Z", "Registers"}) columns.push_back(own::if_room(4, own::count(name)));
+    columns.push_back(own::if_room(4, own::bytes("Shared")));
   } else {
     columns.push_back(own::bytes("Bytes"));
-    columns.push_back(own::decimal("Throughput", "GB/s", 2));
+    columns.push_back(own::if_room(4, own::decimal("Throughput", "GB/s", 2)));
   }
   Table table(std::move(columns));
   const Projection& projection = subject.projection();
@@ -122,8 +123,8 @@ Table instances_of(const Subject& subject, bool (*wanted)(ActivityKind), bool ke
 Result<Table> make_kernels(const Subject& subject, const ViewOptions& options) {
   if (options.instances) return instances_of(subject, is_kernel, true);
   const Account& account = subject.projection().account;
-  Table table({own::text("Kernel"), own::count("Count"), own::time("Total"), own::percent("Share"), own::time("Avg"), own::time("Min"),
-               own::time("Max"), own::text("Range")});
+  Table table({own::text("Kernel"), own::count("Count"), own::time("Total"), own::percent("Share"), own::time("Avg"),
+               own::if_room(2, own::time("Min")), own::if_room(1, own::time("Max")), own::text("Range")});
   for (const Group& group : groups_of(subject, is_kernel)) {
     table.text(subject.timeline().text(group.name))
         .number(static_cast<std::int64_t>(group.count))
@@ -139,8 +140,8 @@ Result<Table> make_kernels(const Subject& subject, const ViewOptions& options) {
 
 Result<Table> make_memcpy(const Subject& subject, const ViewOptions& options) {
   if (options.instances) return instances_of(subject, is_copy, false);
-  Table table({own::text("Operation"), own::count("Count"), own::bytes("Bytes"), own::time("Total"), own::time("Avg"), own::time("Min"),
-               own::time("Max"), own::decimal("Throughput", "GB/s", 2), own::text("Range")});
+  Table table({own::text("Operation"), own::count("Count"), own::bytes("Bytes"), own::time("Total"), own::if_room(1, own::time("Avg")),
+               own::if_room(3, own::time("Min")), own::if_room(2, own::time("Max")), own::decimal("Throughput", "GB/s", 2), own::text("Range")});
   for (const Group& group : groups_of(subject, is_copy)) {
     table.text(subject.timeline().text(group.name))
         .number(static_cast<std::int64_t>(group.count))

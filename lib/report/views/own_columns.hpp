@@ -28,6 +28,11 @@ inline Column if_any(Column column) {
   column.in_text = InText::kUnlessEmpty;
   return column;
 }
+/// What a narrow terminal has no room for; the highest number goes first.
+inline Column if_room(std::uint8_t dispensable, Column column) {
+  column.dispensable = dispensable;
+  return column;
+}
 
 /// Tenths of a percent, rounded to nearest; nothing of nothing is nothing.
 inline std::int64_t share(std::int64_t part, std::int64_t whole) {

@@ -15,19 +15,20 @@ using analysis::RangeGroup;
 
 std::vector<Column> group_columns(const char* name) {
   using own::if_any;
+  using own::if_room;
   return {own::text(name),
           own::count("Count"),
           own::time("Host"),
-          own::time("Host avg"),
+          if_room(3, own::time("Host avg")),
           if_any(own::time("GPU busy")),
-          if_any(own::percent("GPU share")),
+          if_room(1, if_any(own::percent("GPU share"))),
           if_any(own::time("GPU self")),
           own::for_programs(own::time("GPU sum")),
           own::for_programs(own::time("GPU span")),
-          if_any(own::time("GPU idle")),
-          if_any(own::count("GPU ops")),
-          if_any(own::time("Launch delay avg")),
-          if_any(own::bytes("Bytes"))};
+          if_room(4, if_any(own::time("GPU idle"))),
+          if_room(2, if_any(own::count("GPU ops"))),
+          if_room(6, if_any(own::time("Launch delay avg"))),
+          if_room(5, if_any(own::bytes("Bytes")))};
 }
 
 void add_group(Table& table, std::string_view label, const RangeGroup& group, const Account& account) {
@@ -52,10 +53,21 @@ Result<Table> make_instances(const Subject& subject) {
   const Timeline& timeline = subject.timeline();
   const Projection& projection = subject.projection();
   using own::if_any;
-  Table table({own::text("Range"), own::text("Thread"), own::timestamp("Begin"), own::time("Host"), if_any(own::time("GPU busy")),
-               if_any(own::time("GPU self")), own::for_programs(own::time("GPU sum")), if_any(own::timestamp("GPU begin")),
-               own::for_programs(own::time("GPU span")), if_any(own::time("GPU idle")), if_any(own::count("GPU ops")),
-               if_any(own::time("Launch delay avg")), if_any(own::bytes("Bytes")), own::for_programs(own::count("Row"))});
+  using own::if_room;
+  Table table({own::text("Range"),
+               own::text("Thread"),
+               own::timestamp("Begin"),
+               own::time("Host"),
+               if_any(own::time("GPU busy")),
+               if_room(2, if_any(own::time("GPU self"))),
+               own::for_programs(own::time("GPU sum")),
+               if_room(3, if_any(own::timestamp("GPU begin"))),
+               own::for_programs(own::time("GPU span")),
+               if_room(4, if_any(own::time("GPU idle"))),
+               if_room(1, if_any(own::count("GPU ops"))),
+               if_room(6, if_any(own::time("Launch delay avg"))),
+               if_room(5, if_any(own::bytes("Bytes"))),
+               own::for_programs(own::count("Row"))});
   const RangeTable& ranges = timeline.ranges;
   for (RangeIndex range = 0; range < ranges.size(); ++range) {
     if (!analysis::takes_part(ranges.kind[range], subject.projection_options())) continue;

@@ -44,7 +44,9 @@ class FullDisk final : public ByteSink {
   std::size_t room_;
 };
 
-Timeline small() { return TimelineBuilder().range("step", 0, 100).launch_call("cudaLaunchKernel", 10, 20).kernel(30, 60).build(); }
+Timeline small() {
+  return TimelineBuilder().range("step", 0, 100).launch_call("cudaLaunchKernel", 10, 20).kernel(30, 60).build();
+}
 
 std::string unpacked(const std::string& path) {
   gzFile file = gzopen(path.c_str(), "rb");

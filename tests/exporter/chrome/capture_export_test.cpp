@@ -40,17 +40,26 @@ class RandomProgram {
   }
 
  private:
-  std::int64_t pick(std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(random_); }
+  std::int64_t pick(std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(random_);
+  }
   std::int64_t tick() { return now_ += 10 * pick(1, 40); }
 
   void range(int depth) {
     const std::int64_t begin = tick();
     for (std::int64_t count = pick(0, 3); count > 0; --count) {
       switch (pick(0, 4)) {
-        case 0: if (depth < 5) range(depth + 1); break;
-        case 1: capture_.mark("mark", tick()); break;
-        case 2: capture_.counter("counter", tick(), pick(-5, 5)); break;
-        default: launch();
+        case 0:
+          if (depth < 5) range(depth + 1);
+          break;
+        case 1:
+          capture_.mark("mark", tick());
+          break;
+        case 2:
+          capture_.counter("counter", tick(), pick(-5, 5));
+          break;
+        default:
+          launch();
       }
     }
     const std::int64_t end = tick();
@@ -61,7 +70,9 @@ class RandomProgram {
   void launch() {
     const std::int64_t begin = tick();
     const std::int64_t end = begin + 5;
-    capture_.on_device(static_cast<std::uint32_t>(pick(0, 1))).on_context(1).on_stream(static_cast<std::uint32_t>(pick(7, 9)));
+    capture_.on_device(static_cast<std::uint32_t>(pick(0, 1)))
+        .on_context(1)
+        .on_stream(static_cast<std::uint32_t>(pick(7, 9)));
     capture_.launch(begin + 1);
     if (pick(0, 3) != 0) capture_.call("cudaLaunchKernel", begin, end);
     for (std::int64_t count = pick(0, 5) == 0 ? 2 : 1; count > 0; --count) {
@@ -69,8 +80,10 @@ class RandomProgram {
       free_at = std::max(free_at, end) + 10 * pick(1, 20);
       const std::int64_t from = free_at;
       free_at += 10 * pick(1, 30);
-      if (pick(0, 3) == 0) capture_.memcpy(from, free_at, static_cast<std::uint64_t>(pick(0, 9999)));
-      else capture_.kernel("kernel " + std::to_string(pick(0, 4)), from, free_at);
+      if (pick(0, 3) == 0)
+        capture_.memcpy(from, free_at, static_cast<std::uint64_t>(pick(0, 9999)));
+      else
+        capture_.kernel("kernel " + std::to_string(pick(0, 4)), from, free_at);
     }
   }
 
@@ -84,18 +97,21 @@ class RandomProgram {
 std::vector<std::string> lines(const Exported& trace) {
   std::vector<std::string> out;
   for (const TraceEvent& event : trace.events) {
-    std::string line = event.phase + " " + event.category + " " + event.name + " on " + event.row + " at " + std::to_string(event.time_ns) + " for " +
-                       std::to_string(event.duration_ns);
+    std::string line = event.phase + " " + event.category + " " + event.name + " on " + event.row + " at " +
+                       std::to_string(event.time_ns) + " for " + std::to_string(event.duration_ns);
     if (event.json->has("args")) {
       for (const auto& [key, value] : (*event.json)["args"].members()) {
-        if (key == "External id") line += " linked";
-        else if (key != "cbid" && value.kind() != JsonValue::Kind::kArray) line += " " + key + "=" + value.text();
+        if (key == "External id")
+          line += " linked";
+        else if (key != "cbid" && value.kind() != JsonValue::Kind::kArray)
+          line += " " + key + "=" + value.text();
       }
     }
     out.push_back(std::move(line));
   }
   for (const Exported::Arrow& arrow : trace.arrows())
-    out.push_back("arrow " + arrow.from_row + " " + std::to_string(arrow.from_ns) + " to " + arrow.to_row + " " + std::to_string(arrow.to_ns));
+    out.push_back("arrow " + arrow.from_row + " " + std::to_string(arrow.from_ns) + " to " + arrow.to_row + " " +
+                  std::to_string(arrow.to_ns));
   std::sort(out.begin(), out.end());
   return out;
 }
@@ -118,7 +134,8 @@ void require_links(const Exported& trace) {
   for (const char* category : {"user_annotation", "cpu_op"})
     for (const TraceEvent& event : trace.all(category))
       if (event.has("External id")) REQUIRE(names.emplace(event["External id"].text(), event.name).second);
-  for (const TraceEvent& event : trace.all("gpu_user_annotation")) REQUIRE(names.at(event["External id"].text()) == event.name);
+  for (const TraceEvent& event : trace.all("gpu_user_annotation"))
+    REQUIRE(names.at(event["External id"].text()) == event.name);
   for (const char* category : {"kernel", "gpu_memcpy", "cuda_runtime"})
     for (const TraceEvent& event : trace.all(category))
       if (event.has("External id")) REQUIRE(names.count(event["External id"].text()) == 1);
@@ -162,7 +179,8 @@ TEST_CASE("a capture gives the same bytes each time, whatever the order of its c
 }
 
 TEST_CASE("ranges that begin together are written outer first, though they end inner first", "[exporter]") {
-  const Exported trace = Exported::of(CaptureBuilder().range("outer", 0, 100).range("middle", 0, 50).range("inner", 0, 20));
+  const Exported trace =
+      Exported::of(CaptureBuilder().range("outer", 0, 100).range("middle", 0, 50).range("inner", 0, 20));
   require_sound(trace);
   std::vector<std::string> order;
   for (const TraceEvent& event : trace.all("user_annotation")) order.push_back(event.name);
@@ -171,8 +189,20 @@ TEST_CASE("ranges that begin together are written outer first, though they end i
 
 TEST_CASE("a folder of captures is one trace with a heading for each process", "[exporter]") {
   const TemporaryFolder folder;
-  CaptureBuilder().meta("rank", "0").meta("program", "train").range("r", 0, 100).launch(10).kernel("k", 200, 300).write(folder.file("a.rfcap"));
-  CaptureBuilder().meta("rank", "1").meta("program", "train").range("r", 0, 100).launch(10).kernel("k", 200, 300).write(folder.file("b.rfcap"));
+  CaptureBuilder()
+      .meta("rank", "0")
+      .meta("program", "train")
+      .range("r", 0, 100)
+      .launch(10)
+      .kernel("k", 200, 300)
+      .write(folder.file("a.rfcap"));
+  CaptureBuilder()
+      .meta("rank", "1")
+      .meta("program", "train")
+      .range("r", 0, 100)
+      .launch(10)
+      .kernel("k", 200, 300)
+      .write(folder.file("b.rfcap"));
   const Exported trace = Exported::of_file(folder.path());
   require_sound(trace);
   CHECK(trace.all("user_annotation", "r").size() == 2);

@@ -60,7 +60,8 @@ TEST_CASE("strings are made strict, whatever bytes they hold", "[exporter]") {
 }
 
 TEST_CASE("values whose brackets or quotes do not match are refused whole", "[exporter]") {
-  for (const char* value : {"", " ", "[", "]", "{", "[1", "[1}", "{\"a\"}", "{\"a\":}", "{a:1}", "\"open", "\"open\\", "1 2", "[1 2]", "{\"a\":1,,}"})
+  for (const char* value : {"", " ", "[", "]", "{", "[1", "[1}", "{\"a\"}", "{\"a\":}", "{a:1}", "\"open", "\"open\\",
+                            "1 2", "[1 2]", "{\"a\":1,,}"})
     CHECK(clean(value) == "(refused)");
   CHECK(clean_members("\"a\": 1, \"b\": [2") == "(refused)");
   CHECK(clean_members("\"a\": 1, \"b\": [2]") == "\"a\":1,\"b\":[2]");
@@ -84,7 +85,8 @@ TEST_CASE("an object comes apart into its members", "[exporter]") {
   CHECK(text_of(members[1].value) == "x,}");
   CHECK(split_object("{}", members));
   CHECK(members.empty());
-  for (const char* text : {"", "[]", "{", "{\"a\"}", "{\"a\":1} x", "{\"a\":1", "1"}) CHECK_FALSE(split_object(text, members));
+  for (const char* text : {"", "[]", "{", "{\"a\"}", "{\"a\":1} x", "{\"a\":1", "1"})
+    CHECK_FALSE(split_object(text, members));
 }
 
 TEST_CASE("a quoted text ends no script element", "[exporter]") {
@@ -97,7 +99,8 @@ TEST_CASE("whatever comes in, what comes out is strict JSON or nothing", "[expor
   const std::uint64_t seed = std::random_device{}();
   INFO("seed " << seed);
   std::mt19937_64 random(seed);
-  const std::string_view pieces[] = {"{", "}", "[", "]", "\"", "\\", ":", ",", "1", "-", ".", "e", "NaN", "null", "a", "\\u00e9", "\xC3", "\n", " ", "</"};
+  const std::string_view pieces[] = {"{", "}", "[",   "]",    "\"", "\\",      ":",    ",",  "1", "-",
+                                     ".", "e", "NaN", "null", "a",  "\\u00e9", "\xC3", "\n", " ", "</"};
   int accepted = 0;
   for (int round = 0; round < 50'000; ++round) {
     std::string raw;

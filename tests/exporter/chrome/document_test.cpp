@@ -12,7 +12,14 @@ using namespace rangefinder;
 using namespace rangefinder::testing;
 
 TEST_CASE("the document has torch.profiler's frame", "[exporter]") {
-  const Exported trace = Exported::of(CaptureBuilder().h100().meta("rank", "3").meta("world_size", "8").meta("program", "train").range("r", 0, 1000).launch(1).kernel("k", 5, 9));
+  const Exported trace = Exported::of(CaptureBuilder()
+                                          .h100()
+                                          .meta("rank", "3")
+                                          .meta("world_size", "8")
+                                          .meta("program", "train")
+                                          .range("r", 0, 1000)
+                                          .launch(1)
+                                          .kernel("k", 5, 9));
   require_sound(trace);
   const JsonValue& document = trace.document;
   CHECK(document["schemaVersion"].integer() == 1);
@@ -80,15 +87,20 @@ TEST_CASE("what the recording lost is in the document and on the timeline", "[ex
 TEST_CASE("the account of all device time is in the document", "[exporter]") {
   const Exported trace = Exported::of(CaptureBuilder()
                                           .range("r", 100, 200)
-                                          .launch(110).kernel("owned", 300, 400)
-                                          .launch(250).kernel("outside", 400, 450)
-                                          .correlation(999).kernel("unknown", 500, 525));
+                                          .launch(110)
+                                          .kernel("owned", 300, 400)
+                                          .launch(250)
+                                          .kernel("outside", 400, 450)
+                                          .correlation(999)
+                                          .kernel("unknown", 500, 525));
   require_sound(trace);
   const JsonValue& account = trace.document["rangefinder"]["device_time"];
   CHECK(account["total"]["gpu_sum_ns"].integer() == 175);
   CHECK(account["owned"]["gpu_sum_ns"].integer() == 100);
   CHECK(account["launched_outside_any_range"]["gpu_sum_ns"].integer() == 50);
-  CHECK(account["launch_unknown"]["gpu_sum_ns"].integer() + account["launched_before_the_recording"]["gpu_sum_ns"].integer() == 25);
+  CHECK(account["launch_unknown"]["gpu_sum_ns"].integer() +
+            account["launched_before_the_recording"]["gpu_sum_ns"].integer() ==
+        25);
   CHECK(account["total"]["gpu_ops"].integer() == 3);
   CHECK_FALSE(Exported::of(CaptureBuilder().range("r", 0, 10)).document["rangefinder"].has("device_time"));
 }
@@ -114,7 +126,8 @@ TEST_CASE("members of an imported document are kept, each once and strict", "[ex
   write_file(folder.file("in.json"),
              "{\"schemaVersion\": 9, \"with_stack\": 1, \"with_stack\": 2, \"note\": \"</script>\", \"odd\": NaN,\n"
              "\"distributedInfo\": {\"backend\":\"nccl\",\"rank\":5,\"world_size\":16},\n"
-             "\"traceEvents\": [{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"r\",\"pid\":1,\"tid\":1,\"ts\":1.5,\"dur\":2}]}");
+             "\"traceEvents\": "
+             "[{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"r\",\"pid\":1,\"tid\":1,\"ts\":1.5,\"dur\":2}]}");
   const Exported trace = Exported::of_file(folder.file("in.json"));
   require_sound(trace);
   CHECK(trace.document["schemaVersion"].integer() == 1);

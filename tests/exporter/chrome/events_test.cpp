@@ -21,9 +21,13 @@ std::int64_t argument(const TraceEvent& event, const std::string& key) { return 
 TEST_CASE("each kind of host slice has its category and its row", "[exporter]") {
   const Exported trace = Exported::of(TimelineBuilder()
                                           .range("step", 0, 1000)
-                                          .range("aten::mm", 100, 900).of_kind(RangeKind::kOperator)
-                                          .range("train.py(7): main", 110, 800).of_kind(RangeKind::kPythonFunction)
-                                          .range("odd", 120, 130).of_kind(RangeKind::kOther).in_category("jit")
+                                          .range("aten::mm", 100, 900)
+                                          .of_kind(RangeKind::kOperator)
+                                          .range("train.py(7): main", 110, 800)
+                                          .of_kind(RangeKind::kPythonFunction)
+                                          .range("odd", 120, 130)
+                                          .of_kind(RangeKind::kOther)
+                                          .in_category("jit")
                                           .launch_call("cudaLaunchKernel", 200, 250)
                                           .call("cuLaunchKernel", 300, 310, CallDomain::kDriver)
                                           .build());
@@ -45,7 +49,8 @@ TEST_CASE("each kind of host slice has its category and its row", "[exporter]") 
 TEST_CASE("a range says its domain, category, value, and that it never ended", "[exporter]") {
   TimelineBuilder builder;
   builder.range("open", 0, 500).in_domain("nccl").in_category("comm").flagged(kUnfinished);
-  builder.timeline().attachments.push_back({Attachment::Target::kRange, Attachment::Type::kSigned, 0, static_cast<std::uint64_t>(-7)});
+  builder.timeline().attachments.push_back(
+      {Attachment::Target::kRange, Attachment::Type::kSigned, 0, static_cast<std::uint64_t>(-7)});
   const Exported trace = Exported::of(builder.build());
   require_sound(trace);
   const TraceEvent open = trace.one("user_annotation", "open");
@@ -76,7 +81,12 @@ TEST_CASE("values of every type are exact", "[exporter]") {
 }
 
 TEST_CASE("a kernel has torch.profiler's arguments, on its stream's row", "[exporter]") {
-  const Exported trace = Exported::of(CaptureBuilder().h100().range("step", 0, 1000).launch(100).call("cudaLaunchKernel_v7000", 90, 150).kernel("gemm", 200, 900));
+  const Exported trace = Exported::of(CaptureBuilder()
+                                          .h100()
+                                          .range("step", 0, 1000)
+                                          .launch(100)
+                                          .call("cudaLaunchKernel_v7000", 90, 150)
+                                          .kernel("gemm", 200, 900));
   require_sound(trace);
   const TraceEvent kernel = trace.one("kernel", "gemm");
   CHECK(kernel.row == "GPU 0 / stream 7");
@@ -96,9 +106,12 @@ TEST_CASE("a kernel has torch.profiler's arguments, on its stream's row", "[expo
 
 TEST_CASE("copies and memsets have bytes and bandwidth, and none where they took no time", "[exporter]") {
   const Exported trace = Exported::of(CaptureBuilder()
-                                          .launch(10).memcpy(100, 1100, 64'000, 1)
-                                          .launch(20).memcpy(2000, 2000, 10, 2)
-                                          .launch(30).memset(3000, 3003, 1000));
+                                          .launch(10)
+                                          .memcpy(100, 1100, 64'000, 1)
+                                          .launch(20)
+                                          .memcpy(2000, 2000, 10, 2)
+                                          .launch(30)
+                                          .memset(3000, 3003, 1000));
   require_sound(trace);
   const TraceEvent in = trace.one("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)");
   CHECK(argument(in, "bytes") == 64'000);
@@ -112,11 +125,14 @@ TEST_CASE("copies and memsets have bytes and bandwidth, and none where they took
 TEST_CASE("marks, counters and steps are there, with exact values", "[exporter]") {
   const Exported trace = Exported::of(CaptureBuilder()
                                           .range("r", 0, 5000)
-                                          .mark("epoch", 100, "loop").payload(std::uint64_t{3})
+                                          .mark("epoch", 100, "loop")
+                                          .payload(std::uint64_t{3})
                                           .counter("loss", 200, 0.25)
                                           .counter("tokens", 300, std::int64_t{-9'007'199'254'740'993})
                                           .counter("broken", 400, std::numeric_limits<double>::quiet_NaN())
-                                          .step(0, 1000).step(1, 2000).step(2, 4000));
+                                          .step(0, 1000)
+                                          .step(1, 2000)
+                                          .step(2, 4000));
   require_sound(trace);
   const TraceEvent mark = trace.one("loop", "epoch");
   CHECK(mark.phase == "i");
@@ -135,9 +151,12 @@ TEST_CASE("marks, counters and steps are there, with exact values", "[exporter]"
 
 TEST_CASE("waits and overheads have rows of their own where no thread is known", "[exporter]") {
   const Exported trace = Exported::of(CaptureBuilder()
-                                          .launch(10).kernel("k", 20, 30)
-                                          .correlation(40).sync(3, 100, 200)
-                                          .correlation(41).sync(4, 300, 400)
+                                          .launch(10)
+                                          .kernel("k", 20, 30)
+                                          .correlation(40)
+                                          .sync(3, 100, 200)
+                                          .correlation(41)
+                                          .sync(4, 300, 400)
                                           .overhead(1, 500, 600));
   require_sound(trace);
   const TraceEvent stream = trace.one("cuda_sync", "Stream Sync");
@@ -151,7 +170,8 @@ TEST_CASE("waits and overheads have rows of their own where no thread is known",
 }
 
 TEST_CASE("start/end ranges, which need not nest, stand beside their thread's row", "[exporter]") {
-  const Exported trace = Exported::of(CaptureBuilder().range("scoped", 0, 100).start_end("request 1", 50, 200).start_end("request 2", 60, 300));
+  const Exported trace = Exported::of(
+      CaptureBuilder().range("scoped", 0, 100).start_end("request 1", 50, 200).start_end("request 2", 60, 300));
   require_sound(trace);
   CHECK(trace.one("user_annotation", "scoped").row == "CPU / main");
   CHECK(trace.one("user_annotation", "request 1").row.starts_with("CPU / main start/end ranges"));
@@ -160,7 +180,11 @@ TEST_CASE("start/end ranges, which need not nest, stand beside their thread's ro
 
 TEST_CASE("times keep their nanoseconds, whatever they are", "[exporter]") {
   SECTION("negative and without length") {
-    const Exported trace = Exported::of(TimelineBuilder().range("backwards", 500, 400).range("empty", 600, 600).range("long", 1, 1'234'567'891).build());
+    const Exported trace = Exported::of(TimelineBuilder()
+                                            .range("backwards", 500, 400)
+                                            .range("empty", 600, 600)
+                                            .range("long", 1, 1'234'567'891)
+                                            .build());
     require_sound(trace);
     CHECK(trace.one("user_annotation", "backwards").duration_ns == 0);
     CHECK(trace.one("user_annotation", "empty").duration_ns == 0);
@@ -168,7 +192,8 @@ TEST_CASE("times keep their nanoseconds, whatever they are", "[exporter]") {
   }
   SECTION("as far from 0 as there is room") {
     const std::int64_t most = std::numeric_limits<std::int64_t>::max();
-    const Exported trace = Exported::of(TimelineBuilder().range("late", most - 1000, most - 1).range("later", most - 900, most - 899).build());
+    const Exported trace = Exported::of(
+        TimelineBuilder().range("late", most - 1000, most - 1).range("later", most - 900, most - 899).build());
     require_sound(trace);
     CHECK(trace.one("user_annotation", "late").duration_ns == 999);
     CHECK(trace.one("user_annotation", "later").time_ns - trace.one("user_annotation", "late").time_ns == 100);
@@ -187,14 +212,19 @@ TEST_CASE("of what cuts, the lighter slice stands on a row beside and is counted
 TEST_CASE("options leave out what they name and nothing else", "[exporter]") {
   const auto capture = CaptureBuilder()
                            .range("step", 0, 1000)
-                           .launch(100).call("cudaLaunchKernel", 100, 120).kernel("k", 200, 300)
-                           .correlation(9).sync(3, 400, 500)
+                           .launch(100)
+                           .call("cudaLaunchKernel", 100, 120)
+                           .kernel("k", 200, 300)
+                           .correlation(9)
+                           .sync(3, 400, 500)
                            .overhead(1, 600, 700)
                            .counter("loss", 800, 1.0);
   const auto count = [&](const ChromeExportOptions& options, const std::string& category) {
     const Exported trace = Exported::of(capture, options);
     require_sound(trace);
-    if (category == "C") return static_cast<std::size_t>(std::count_if(trace.events.begin(), trace.events.end(), [](const auto& e) { return e.phase == "C"; }));
+    if (category == "C")
+      return static_cast<std::size_t>(
+          std::count_if(trace.events.begin(), trace.events.end(), [](const auto& e) { return e.phase == "C"; }));
     return category == "arrows" ? trace.arrows().size() : trace.all(category).size();
   };
   ChromeExportOptions options;
@@ -228,8 +258,15 @@ TEST_CASE("a window of time holds what reaches into it, uncut", "[exporter]") {
   options.begin_ns = CaptureBuilder::at(500);
   options.end_ns = CaptureBuilder::at(1000);
   const Exported trace = Exported::of(CaptureBuilder()
-                                          .range("before", 0, 500).range("into", 501, 700).range("behind", 1000, 1100)
-                                          .launch(510).kernel("inside", 600, 900).launch(520).kernel("across", 950, 1500).launch(530).kernel("late", 1600, 1700),
+                                          .range("before", 0, 500)
+                                          .range("into", 501, 700)
+                                          .range("behind", 1000, 1100)
+                                          .launch(510)
+                                          .kernel("inside", 600, 900)
+                                          .launch(520)
+                                          .kernel("across", 950, 1500)
+                                          .launch(530)
+                                          .kernel("late", 1600, 1700),
                                       options);
   require_sound(trace);
   CHECK(trace.all("user_annotation", "before").empty());

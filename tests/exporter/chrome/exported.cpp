@@ -75,7 +75,8 @@ void require_numbers(const JsonValue& value) {
     case JsonValue::Kind::kObject:
       for (const auto& [key, member] : value.members()) require_numbers(member);
       break;
-    default: break;
+    default:
+      break;
   }
 }
 
@@ -92,7 +93,8 @@ void require_nesting(const std::string& row, std::vector<Slice>& slices) {
   for (const Slice& slice : slices) {
     while (!open.empty() && open.back() <= slice.begin) open.pop_back();
     if (!open.empty() && slice.end > open.back())
-      FAIL("row " << row << ": the slice [" << slice.begin << ", " << slice.end << ") cuts one that ends at " << open.back());
+      FAIL("row " << row << ": the slice [" << slice.begin << ", " << slice.end << ") cuts one that ends at "
+                  << open.back());
     open.push_back(slice.end);
   }
 }
@@ -101,8 +103,10 @@ void require_nesting(const std::string& row, std::vector<Slice>& slices) {
 std::vector<base::Interval> covered(const std::vector<Slice>& slices) {
   std::vector<base::Interval> out;
   for (const Slice& slice : slices) {
-    if (!out.empty() && slice.begin <= out.back().end) out.back().end = std::max(out.back().end, slice.end);
-    else out.push_back({slice.begin, slice.end});
+    if (!out.empty() && slice.begin <= out.back().end)
+      out.back().end = std::max(out.back().end, slice.end);
+    else
+      out.push_back({slice.begin, slice.end});
   }
   return out;
 }
@@ -164,8 +168,12 @@ Exported export_of(const Input& input, const ChromeExportOptions& options) {
 
 }  // namespace
 
-Exported Exported::of(const Timeline& timeline, const ChromeExportOptions& options) { return export_of(timeline, options); }
-Exported Exported::of_file(const std::string& input, const ChromeExportOptions& options) { return export_of(input, options); }
+Exported Exported::of(const Timeline& timeline, const ChromeExportOptions& options) {
+  return export_of(timeline, options);
+}
+Exported Exported::of_file(const std::string& input, const ChromeExportOptions& options) {
+  return export_of(input, options);
+}
 Exported Exported::of(const CaptureBuilder& capture, const ChromeExportOptions& options) {
   const TemporaryFolder folder;
   capture.write(folder.file("x.rfcap"));
@@ -191,7 +199,8 @@ std::vector<Exported::Arrow> Exported::arrows() const {
   std::map<std::tuple<std::string, std::string, std::string>, std::vector<const JsonValue*>> halves;
   for (const JsonValue& event : document["traceEvents"].items()) {
     const std::string& phase = event["ph"].text();
-    if (phase == "s" || phase == "f") halves[{event["cat"].text(), event["name"].text(), event["id"].text()}].push_back(&event);
+    if (phase == "s" || phase == "f")
+      halves[{event["cat"].text(), event["name"].text(), event["id"].text()}].push_back(&event);
   }
   std::vector<Arrow> out;
   for (const auto& [key, ends] : halves) {
@@ -206,7 +215,8 @@ std::vector<Exported::Arrow> Exported::arrows() const {
       const auto row = rows.find(ids_of(end));
       return row == rows.end() ? end["tid"].text() : row->second;
     };
-    out.push_back({name(from), name(to), nanoseconds(from["ts"]), nanoseconds(to["ts"]), from["id"].integer(), std::get<0>(key)});
+    out.push_back(
+        {name(from), name(to), nanoseconds(from["ts"]), nanoseconds(to["ts"]), from["id"].integer(), std::get<0>(key)});
   }
   return out;
 }
@@ -231,7 +241,8 @@ void require_sound(const Exported& trace) {
       REQUIRE(duration >= 0);
       rows[ids_of(event)].push_back({begin, begin + duration, order});
     }
-    if (phase == "M" && event["name"].text() == "process_sort_index") REQUIRE(processes.insert(event["pid"].text()).second);
+    if (phase == "M" && event["name"].text() == "process_sort_index")
+      REQUIRE(processes.insert(event["pid"].text()).second);
     if (phase == "M" && event["name"].text() == "thread_sort_index") REQUIRE(described.insert(ids_of(event)).second);
     ++order;
   }

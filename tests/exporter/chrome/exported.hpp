@@ -53,8 +53,8 @@ struct Exported {
   std::vector<Arrow> arrows() const;
 };
 
-/// Fails the test for anything that a viewer would refuse, warn of, or show wrongly: text that is not strict JSON, slices
-/// that cut each other on a row, arrows with one end or outside of slices, rows without a description.
+/// Fails the test for anything that a viewer would refuse, warn of, or show wrongly: text that is not strict JSON,
+/// slices that cut each other on a row, arrows with one end or outside of slices, rows without a description.
 void require_sound(const Exported& trace);
 
 }  // namespace rangefinder::testing

@@ -16,8 +16,10 @@ TEST_CASE("an arrow leads from the launching call to its activity", "[exporter]"
     CHECK(arrows[0].to_ns - arrows[0].from_ns == 190);
     CHECK(arrows[0].id == 1);  // the correlation id
   };
-  expect(Exported::of(TimelineBuilder().range("step", 0, 100).launch_call("cudaLaunchKernel", 10, 20).kernel(200, 300).build()));
-  expect(Exported::of(CaptureBuilder().range("step", 0, 100).launch(10).call("cudaLaunchKernel", 10, 20).kernel("k", 200, 300)));
+  expect(Exported::of(
+      TimelineBuilder().range("step", 0, 100).launch_call("cudaLaunchKernel", 10, 20).kernel(200, 300).build()));
+  expect(Exported::of(
+      CaptureBuilder().range("step", 0, 100).launch(10).call("cudaLaunchKernel", 10, 20).kernel("k", 200, 300)));
 }
 
 TEST_CASE("without a recorded call the arrow begins in the range that launched", "[exporter]") {
@@ -40,31 +42,47 @@ TEST_CASE("all nodes of a graph launch get arrows with ids of their own", "[expo
     CHECK(arrows[0].from_ns == arrows[2].from_ns);
     CHECK(std::count_if(arrows.begin(), arrows.end(), [](const auto& a) { return a.id == 1; }) == 1);
   };
-  expect(Exported::of(TimelineBuilder().range("s", 0, 100).launch_call("cudaGraphLaunch", 10, 20).kernel(30, 40).kernel(50, 60).kernel(70, 80).build()));
-  expect(Exported::of(CaptureBuilder().range("s", 0, 100).launch(10, 311).call("cudaGraphLaunch", 10, 20).kernel("a", 30, 40).kernel("b", 50, 60).kernel("c", 70, 80)));
+  expect(Exported::of(TimelineBuilder()
+                          .range("s", 0, 100)
+                          .launch_call("cudaGraphLaunch", 10, 20)
+                          .kernel(30, 40)
+                          .kernel(50, 60)
+                          .kernel(70, 80)
+                          .build()));
+  expect(Exported::of(CaptureBuilder()
+                          .range("s", 0, 100)
+                          .launch(10, 311)
+                          .call("cudaGraphLaunch", 10, 20)
+                          .kernel("a", 30, 40)
+                          .kernel("b", 50, 60)
+                          .kernel("c", 70, 80)));
 }
 
 TEST_CASE("an arrow that a viewer could not draw is left out and counted", "[exporter]") {
   SECTION("the activity ended before its call began") {
-    const Exported trace = Exported::of(TimelineBuilder().range("s", 0, 1000).launch_call("cudaLaunchKernel", 500, 520).kernel(100, 200).build());
+    const Exported trace = Exported::of(
+        TimelineBuilder().range("s", 0, 1000).launch_call("cudaLaunchKernel", 500, 520).kernel(100, 200).build());
     require_sound(trace);
     CHECK(trace.arrows().empty());
     CHECK(trace.report.left_out == 1);
   }
   SECTION("the activity has no length") {
-    const Exported trace = Exported::of(TimelineBuilder().range("s", 0, 1000).launch_call("cudaLaunchKernel", 500, 520).kernel(600, 600).build());
+    const Exported trace = Exported::of(
+        TimelineBuilder().range("s", 0, 1000).launch_call("cudaLaunchKernel", 500, 520).kernel(600, 600).build());
     require_sound(trace);
     CHECK(trace.arrows().empty());
     CHECK(trace.report.left_out == 1);
   }
   SECTION("the activity began before its call, within the clocks' error: the arrow is drawn straight down") {
-    const Exported trace = Exported::of(TimelineBuilder().range("s", 0, 1000).launch_call("cudaLaunchKernel", 500, 520).kernel(490, 600).build());
+    const Exported trace = Exported::of(
+        TimelineBuilder().range("s", 0, 1000).launch_call("cudaLaunchKernel", 500, 520).kernel(490, 600).build());
     require_sound(trace);
     REQUIRE(trace.arrows().size() == 1);
     CHECK(trace.arrows()[0].from_ns == trace.arrows()[0].to_ns);
   }
   SECTION("nobody knows the launch") {
-    const Exported trace = Exported::of(TimelineBuilder().range("s", 0, 1000).without_launch(77).kernel(490, 600).build());
+    const Exported trace =
+        Exported::of(TimelineBuilder().range("s", 0, 1000).without_launch(77).kernel(490, 600).build());
     require_sound(trace);
     CHECK(trace.arrows().empty());
     CHECK(trace.report.left_out == 0);
@@ -73,8 +91,15 @@ TEST_CASE("an arrow that a viewer could not draw is left out and counted", "[exp
 
 TEST_CASE("arrows of several processes never share an id", "[exporter]") {
   const Exported trace = Exported::of(TimelineBuilder()
-                                          .range("a", 0, 100).correlation(5).launch_call("cudaLaunchKernel", 10, 20).kernel(30, 40)
-                                          .on_process(2).range("b", 0, 100).correlation(5).launch_call("cudaLaunchKernel", 10, 20).kernel(30, 40)
+                                          .range("a", 0, 100)
+                                          .correlation(5)
+                                          .launch_call("cudaLaunchKernel", 10, 20)
+                                          .kernel(30, 40)
+                                          .on_process(2)
+                                          .range("b", 0, 100)
+                                          .correlation(5)
+                                          .launch_call("cudaLaunchKernel", 10, 20)
+                                          .kernel(30, 40)
                                           .build());
   require_sound(trace);
   const auto arrows = trace.arrows();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include "support/golden.hpp"
+
 #include "exporter/chrome/exported.hpp"
 #include "support/catch.hpp"
-#include "support/golden.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/timeline_builder.hpp"
 
@@ -26,17 +27,35 @@ std::string without_version(std::string text) {
 
 TEST_CASE("the export of a capture is what it was", "[exporter][golden]") {
   const Exported trace = Exported::of(CaptureBuilder()
-                                          .h100().meta("program", "train").meta("host", "node1").meta("rank", "0").meta("world_size", "2")
-                                          .step(0, 0).step(1, 10'000)
+                                          .h100()
+                                          .meta("program", "train")
+                                          .meta("host", "node1")
+                                          .meta("rank", "0")
+                                          .meta("world_size", "2")
+                                          .step(0, 0)
+                                          .step(1, 10'000)
                                           .range("step", 0, 9'500)
-                                          .range("forward", 500, 4'000, "compute").payload(std::uint64_t{32})
-                                          .launch(1'000).call("cudaLaunchKernel_v7000", 990, 1'400).kernel("ampere_sgemm_128x64_nn", 2'000, 4'500)
-                                          .launch(2'000).call("cudaLaunchKernel_v7000", 1'990, 2'400).kernel("void relu<float>(float*)", 4'600, 5'001)
+                                          .range("forward", 500, 4'000, "compute")
+                                          .payload(std::uint64_t{32})
+                                          .launch(1'000)
+                                          .call("cudaLaunchKernel_v7000", 990, 1'400)
+                                          .kernel("ampere_sgemm_128x64_nn", 2'000, 4'500)
+                                          .launch(2'000)
+                                          .call("cudaLaunchKernel_v7000", 1'990, 2'400)
+                                          .kernel("void relu<float>(float*)", 4'600, 5'001)
                                           .range("save", 5'000, 9'000)
-                                          .on_stream(13).launch(5'500).call("cudaMemcpyAsync_v3020", 5'490, 5'900).memcpy(6'000, 8'000, 65'536, 2)
-                                          .correlation(40).call("cudaStreamSynchronize_v3020", 6'000, 8'200).sync(3, 6'010, 8'190)
-                                          .mark("epoch", 9'100).counter("loss", 9'200, 0.693)
-                                          .on_thread(2, "loader").start_end("prefetch", 100, 7'000).range("decode", 200, 900)
+                                          .on_stream(13)
+                                          .launch(5'500)
+                                          .call("cudaMemcpyAsync_v3020", 5'490, 5'900)
+                                          .memcpy(6'000, 8'000, 65'536, 2)
+                                          .correlation(40)
+                                          .call("cudaStreamSynchronize_v3020", 6'000, 8'200)
+                                          .sync(3, 6'010, 8'190)
+                                          .mark("epoch", 9'100)
+                                          .counter("loss", 9'200, 0.693)
+                                          .on_thread(2, "loader")
+                                          .start_end("prefetch", 100, 7'000)
+                                          .range("decode", 200, 900)
                                           .health(1, 2));
   require_sound(trace);
   require_golden("exporter/capture.json", without_version(trace.text));

@@ -34,8 +34,16 @@ std::vector<HostileName> hostile_names() {
           {"half a surrogate", "\xED\xA0\x80", kReplacement + kReplacement + kReplacement},
           {"cut in the middle of a character", "x\xE2\x82", "x" + kReplacement + kReplacement},
           {"other scripts", "vorwärts 前進 🚀", "vorwärts 前進 🚀"},
-          {"right to left", "\xE2\x80\xAE" "evil", "\xE2\x80\xAE" "evil"},
-          {"line separators", "a\xE2\x80\xA8" "b", "a\xE2\x80\xA8" "b"},
+          {"right to left",
+           "\xE2\x80\xAE"
+           "evil",
+           "\xE2\x80\xAE"
+           "evil"},
+          {"line separators",
+           "a\xE2\x80\xA8"
+           "b",
+           "a\xE2\x80\xA8"
+           "b"},
           {"empty", "", ""},
           {"a megabyte", std::string(1 << 20, 'm'), std::string(1 << 20, 'm')}};
 }
@@ -50,7 +58,8 @@ TEST_CASE("any bytes of a name come back from the JSON, or a replacement for eac
     builder.launch_call(hostile.name, 10, 20).kernel(100, 200, hostile.name);
     builder.mark(hostile.name, 50);
     Timeline timeline = builder.build();
-    timeline.threads[0].name = timeline.processes[0].name = timeline.devices[0].name = timeline.processes[0].host = hostile.name;
+    timeline.threads[0].name = timeline.processes[0].name = timeline.devices[0].name = timeline.processes[0].host =
+        hostile.name;
     timeline.notes.push_back(hostile.name);
     timeline.sources.push_back("/somewhere/" + hostile.name);
     const Exported trace = Exported::of(timeline);
@@ -70,11 +79,15 @@ TEST_CASE("a streamed capture is as safe from its names", "[exporter]") {
     INFO(hostile.what);
     const Exported trace = Exported::of(CaptureBuilder()
                                             .on_thread(2, hostile.name)
-                                            .range(hostile.name, 0, 1000, hostile.name).payload(std::string_view(hostile.name))
+                                            .range(hostile.name, 0, 1000, hostile.name)
+                                            .payload(std::string_view(hostile.name))
                                             .mark(hostile.name, 50, hostile.name)
                                             .counter(hostile.name, 60, 1.0)
-                                            .launch(10).call(hostile.name, 10, 20).kernel(hostile.name, 100, 200)
-                                            .meta("program", hostile.name).meta("host", hostile.name));
+                                            .launch(10)
+                                            .call(hostile.name, 10, 20)
+                                            .kernel(hostile.name, 100, 200)
+                                            .meta("program", hostile.name)
+                                            .meta("host", hostile.name));
     require_sound(trace);
     CHECK(trace.all("kernel").at(0).name == hostile.read_back);
     CHECK(trace.all("user_annotation").at(0).name == hostile.read_back);
@@ -86,14 +99,20 @@ TEST_CASE("a streamed capture is as safe from its names", "[exporter]") {
 TEST_CASE("an imported trace with hostile arguments goes out strict", "[exporter]") {
   const TemporaryFolder folder;
   const std::string deep = std::string(200, '[') + std::string(200, ']');
-  write_file(folder.file("in.json"),
-             "{\"traceEvents\":[\n"
-             "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\x01</script>\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":5,\"args\":{\"bad\":NaN,\"raw\":\"\x02\xFF\",\"inf\":-Infinity}},\n"
-             "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\",\"pid\":1,\"tid\":1,\"ts\":7,\"dur\":5,\"args\":{\"deep\":" + deep + "}},\n"
-             "{\"ph\":\"i\",\"s\":\"z\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":3,\"args\":{\"Bytes\":-Infinity}},\n"
-             "{\"ph\":\"s\",\"id\":1,\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\",\"pid\":1,\"tid\":1,\"ts\":2},\n"
-             "{\"ph\":\"Q\",\"name\":\"what\",\"pid\":1,\"tid\":1,\"ts\":2}\n"
-             "]}");
+  write_file(
+      folder.file("in.json"),
+      "{\"traceEvents\":[\n"
+      "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\x01</"
+      "script>\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":5,\"args\":{\"bad\":NaN,\"raw\":\"\x02\xFF\",\"inf\":-Infinity}},"
+      "\n"
+      "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\",\"pid\":1,\"tid\":1,\"ts\":7,\"dur\":5,\"args\":{\"deep\":" +
+          deep +
+          "}},\n"
+          "{\"ph\":\"i\",\"s\":\"z\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":3,\"args\":{\"Bytes\":-Infinity}}"
+          ",\n"
+          "{\"ph\":\"s\",\"id\":1,\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\",\"pid\":1,\"tid\":1,\"ts\":2},\n"
+          "{\"ph\":\"Q\",\"name\":\"what\",\"pid\":1,\"tid\":1,\"ts\":2}\n"
+          "]}");
   const Exported trace = Exported::of_file(folder.file("in.json"));
   require_sound(trace);
   const TraceEvent a = trace.all("cpu_op").at(0);
@@ -125,11 +144,21 @@ TEST_CASE("extreme numbers go out as the integers they are", "[exporter]") {
 
 TEST_CASE("a capture cut anywhere gives a sound export or an error, and never half a file", "[exporter]") {
   const base::Bytes whole = CaptureBuilder()
-                                .h100().chunk_rows(3)
-                                .range("step", 0, 1000).range("a", 100, 500).range("b", 600, 900)
-                                .launch(110).call("cudaLaunchKernel", 110, 120).kernel("k", 2000, 2100)
-                                .launch(610).call("cudaMemcpyAsync", 610, 620).memcpy(2200, 2300, 4096)
-                                .mark("m", 700).counter("c", 800, 2.0).step(0, 10).step(1, 990)
+                                .h100()
+                                .chunk_rows(3)
+                                .range("step", 0, 1000)
+                                .range("a", 100, 500)
+                                .range("b", 600, 900)
+                                .launch(110)
+                                .call("cudaLaunchKernel", 110, 120)
+                                .kernel("k", 2000, 2100)
+                                .launch(610)
+                                .call("cudaMemcpyAsync", 610, 620)
+                                .memcpy(2200, 2300, 4096)
+                                .mark("m", 700)
+                                .counter("c", 800, 2.0)
+                                .step(0, 10)
+                                .step(1, 990)
                                 .build();
   std::size_t exported = 0;
   for (std::size_t size = 0; size < whole.size(); size += 7) {

@@ -36,11 +36,11 @@ KernelDetail kernel(std::uint32_t blocks, std::uint32_t threads, std::uint32_t r
 }  // namespace
 
 TEST_CASE("each resource limits how many blocks a multiprocessor holds", "[exporter]") {
-  CHECK(resident_blocks(h100(), kernel(1, 256, 32)) == 8);       // 64 warps
-  CHECK(resident_blocks(h100(), kernel(1, 32, 16)) == 32);       // block slots
-  CHECK(resident_blocks(h100(), kernel(1, 256, 128)) == 2);      // 65536 / (128 x 256)
+  CHECK(resident_blocks(h100(), kernel(1, 256, 32)) == 8);           // 64 warps
+  CHECK(resident_blocks(h100(), kernel(1, 32, 16)) == 32);           // block slots
+  CHECK(resident_blocks(h100(), kernel(1, 256, 128)) == 2);          // 65536 / (128 x 256)
   CHECK(resident_blocks(h100(), kernel(1, 256, 32, 100'000)) == 2);  // shared memory: 233472 / 101 KiB
-  CHECK(resident_blocks(h100(), kernel(1, 1024, 255)) == 0);     // cannot be launched
+  CHECK(resident_blocks(h100(), kernel(1, 1024, 255)) == 0);         // cannot be launched
 }
 
 TEST_CASE("occupancy is limited by the grid as well", "[exporter]") {

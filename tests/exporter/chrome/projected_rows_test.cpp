@@ -4,6 +4,7 @@
 #include "support/timeline_builder.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,9 @@ std::vector<std::string> projected(const Exported& trace) {
     for (const TraceEvent& event : trace.all(category)) zero = std::min(zero, event.time_ns);
   std::vector<std::string> out;
   for (const TraceEvent& e : trace.all("gpu_user_annotation"))
-    out.push_back(e.row + ": " + e.name + " [" + std::to_string(e.time_ns - zero) + ", " + std::to_string(e.time_ns - zero + e.duration_ns) + ") " +
-                  e["gpu_ops"].text() + " ops, sum " + e["gpu_sum_ns"].text() + ", busy " + e["gpu_busy_ns"].text());
+    out.push_back(e.row + ": " + e.name + " [" + std::to_string(e.time_ns - zero) + ", " +
+                  std::to_string(e.time_ns - zero + e.duration_ns) + ") " + e["gpu_ops"].text() + " ops, sum " +
+                  e["gpu_sum_ns"].text() + ", busy " + e["gpu_busy_ns"].text());
   std::sort(out.begin(), out.end());
   return out;
 }
@@ -39,22 +41,34 @@ TEST_CASE("a range is on its stream's row with its own work, and on a row a dept
   };
   SECTION("of a timeline") {
     const Exported trace = Exported::of(TimelineBuilder()
-                                            .range("step", 0, 1000).range("layer", 100, 500)
-                                            .launch_call("l", 10, 11).kernel(2000, 2100)
-                                            .launch_call("l", 110, 111).kernel(2150, 2200)
-                                            .launch_call("l", 120, 121).kernel(2300, 2400)
-                                            .on_stream(8).launch_call("l", 130, 131).memcpy(2050, 2090, 10)
+                                            .range("step", 0, 1000)
+                                            .range("layer", 100, 500)
+                                            .launch_call("l", 10, 11)
+                                            .kernel(2000, 2100)
+                                            .launch_call("l", 110, 111)
+                                            .kernel(2150, 2200)
+                                            .launch_call("l", 120, 121)
+                                            .kernel(2300, 2400)
+                                            .on_stream(8)
+                                            .launch_call("l", 130, 131)
+                                            .memcpy(2050, 2090, 10)
                                             .build());
     require_sound(trace);
     CHECK(projected(trace) == expected);
   }
   SECTION("of a capture, streamed") {
     const Exported trace = Exported::of(CaptureBuilder()
-                                            .range("step", 0, 1000).range("layer", 100, 500)
-                                            .launch(10).kernel("k", 2000, 2100)
-                                            .launch(110).kernel("k", 2150, 2200)
-                                            .launch(120).kernel("k", 2300, 2400)
-                                            .on_stream(8).launch(130).memcpy(2050, 2090, 10));
+                                            .range("step", 0, 1000)
+                                            .range("layer", 100, 500)
+                                            .launch(10)
+                                            .kernel("k", 2000, 2100)
+                                            .launch(110)
+                                            .kernel("k", 2150, 2200)
+                                            .launch(120)
+                                            .kernel("k", 2300, 2400)
+                                            .on_stream(8)
+                                            .launch(130)
+                                            .memcpy(2050, 2090, 10));
     require_sound(trace);
     CHECK(projected(trace) == expected);
   }
@@ -62,7 +76,8 @@ TEST_CASE("a range is on its stream's row with its own work, and on a row a dept
 
 TEST_CASE("a projected range carries the External id of its host range", "[exporter]") {
   for (const Exported& trace :
-       {Exported::of(TimelineBuilder().range("a", 0, 10).range("b", 20, 30).launch_call("l", 22, 23).kernel(50, 60).build()),
+       {Exported::of(
+            TimelineBuilder().range("a", 0, 10).range("b", 20, 30).launch_call("l", 22, 23).kernel(50, 60).build()),
         Exported::of(CaptureBuilder().range("a", 0, 10).range("b", 20, 30).launch(22).kernel("k", 50, 60))}) {
     const std::string id = trace.one("user_annotation", "b")["External id"].text();
     REQUIRE(trace.all("gpu_user_annotation", "b").size() == 2);
@@ -83,14 +98,21 @@ TEST_CASE("an own span that would cut a kernel or another span stands beside the
   const Exported trace = Exported::of(build());
   require_sound(trace);
   std::size_t beside = 0;
-  for (const TraceEvent& span : trace.all("gpu_user_annotation")) beside += span.row.find("own ranges") != std::string::npos;
+  for (const TraceEvent& span : trace.all("gpu_user_annotation"))
+    beside += span.row.find("own ranges") != std::string::npos;
   CHECK(beside == 1);
   CHECK(trace.all("gpu_user_annotation").size() == 4);
   for (const TraceEvent& kernel : trace.all("kernel")) CHECK(kernel.row == "GPU 0 / stream 7");
 }
 
 TEST_CASE("busy time is a union, sum is not", "[exporter]") {
-  const Exported trace = Exported::of(TimelineBuilder().range("r", 0, 100).launch_call("l", 10, 11).kernel(200, 300).launch_call("l", 12, 13).kernel(250, 400).build());
+  const Exported trace = Exported::of(TimelineBuilder()
+                                          .range("r", 0, 100)
+                                          .launch_call("l", 10, 11)
+                                          .kernel(200, 300)
+                                          .launch_call("l", 12, 13)
+                                          .kernel(250, 400)
+                                          .build());
   require_sound(trace);
   for (const TraceEvent& span : trace.all("gpu_user_annotation", "r")) {
     CHECK(span["gpu_sum_ns"].integer() == 250);
@@ -108,11 +130,27 @@ TEST_CASE("ranges nested deeper than there are rows are left out by count", "[ex
   CHECK(trace.report.left_out == 6);
 }
 
+TEST_CASE("a call that causes several activities has them all on its range", "[exporter]") {
+  // A batch of copies: nothing says how many there are.
+  const Exported trace = Exported::of(
+      CaptureBuilder().range("r", 0, 100).launch(10).memcpy(200, 300, 1).memcpy(300, 400, 1).memcpy(450, 500, 1));
+  require_sound(trace);
+  for (const TraceEvent& span : trace.all("gpu_user_annotation", "r")) {
+    CHECK(span["gpu_ops"].integer() == 3);
+    CHECK(span.duration_ns == 300);
+  }
+  CHECK(trace.document["rangefinder"]["notes"].size() == 0);
+}
+
 TEST_CASE("several devices have a heading each", "[exporter]") {
   const Exported trace = Exported::of(CaptureBuilder()
                                           .range("r", 0, 100)
-                                          .launch(10).kernel("k", 200, 300)
-                                          .on_device(1).on_context(2).launch(20).kernel("k", 210, 310));
+                                          .launch(10)
+                                          .kernel("k", 200, 300)
+                                          .on_device(1)
+                                          .on_context(2)
+                                          .launch(20)
+                                          .kernel("k", 210, 310));
   require_sound(trace);
   CHECK(trace.all("kernel").size() == 2);
   CHECK(trace.all("kernel")[0].row == "GPU 0 / stream 7");

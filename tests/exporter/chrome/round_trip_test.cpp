@@ -24,7 +24,9 @@ namespace {
 /// Nested ranges on threads, launches by API calls inside and outside of them, work on streams. Calls begin where no
 /// range begins or ends: imported traces count a range's last instant as its own, ours do not.
 Timeline random_run(std::mt19937_64& random) {
-  const auto pick = [&](std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(random); };
+  const auto pick = [&](std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(random);
+  };
   TimelineBuilder builder;
   std::int64_t device_free = 0;
   const std::int64_t threads = pick(1, 3);
@@ -36,8 +38,12 @@ Timeline random_run(std::mt19937_64& random) {
     for (std::int64_t steps = pick(0, 40); steps > 0; --steps) {
       now += 10 * pick(1, 3);
       switch (pick(0, 2)) {
-        case 0: open.push_back(now); break;
-        case 1: calls.push_back(now + 3); break;
+        case 0:
+          open.push_back(now);
+          break;
+        case 1:
+          calls.push_back(now + 3);
+          break;
         default:
           if (open.empty()) break;
           spans.emplace_back(open.back(), now);
@@ -46,16 +52,21 @@ Timeline random_run(std::mt19937_64& random) {
     }
     for (now += 10; !open.empty(); open.pop_back(), now += 10) spans.emplace_back(open.back(), now);
     builder.on_thread(thread);
-    for (const auto& [begin, end] : spans) builder.range("range " + std::to_string(builder.timeline().ranges.size()), begin, end);
+    for (const auto& [begin, end] : spans)
+      builder.range("range " + std::to_string(builder.timeline().ranges.size()), begin, end);
     for (const std::int64_t call : calls) {
       builder.on_device(static_cast<std::uint32_t>(pick(0, 1))).on_stream(pick(7, 9));
-      if (pick(0, 9) == 0) builder.without_launch(static_cast<std::uint64_t>(pick(100'000, 200'000)));
-      else builder.launch_call("cudaLaunchKernel", call, call + 4);
+      if (pick(0, 9) == 0)
+        builder.without_launch(static_cast<std::uint64_t>(pick(100'000, 200'000)));
+      else
+        builder.launch_call("cudaLaunchKernel", call, call + 4);
       for (std::int64_t count = pick(0, 4) == 0 ? 3 : 1; count > 0; --count) {
         device_free = std::max(device_free, call) + pick(-3, 30);
         const std::int64_t end = device_free + pick(0, 60);
-        if (pick(0, 3) == 0) builder.memcpy(device_free, end, static_cast<std::uint64_t>(pick(0, 4096)));
-        else builder.kernel(device_free, end, "kernel " + std::to_string(pick(0, 3)));
+        if (pick(0, 3) == 0)
+          builder.memcpy(device_free, end, static_cast<std::uint64_t>(pick(0, 4096)));
+        else
+          builder.kernel(device_free, end, "kernel " + std::to_string(pick(0, 3)));
       }
     }
   }
@@ -66,8 +77,10 @@ using Key = std::tuple<std::string, std::int64_t, std::int64_t>;  // name, begin
 
 std::string figures(const DeviceFigures& f, std::int64_t zero) {
   if (f.gpu_ops == 0) return "nothing";
-  return std::to_string(f.gpu_ops) + " ops, sum " + std::to_string(f.gpu_sum_ns) + ", busy " + std::to_string(f.gpu_busy_ns) + ", any " + std::to_string(f.any_busy_ns) +
-         ", [" + std::to_string(f.first_ns - zero) + ", " + std::to_string(f.last_ns - zero) + "), bytes " + std::to_string(f.bytes) + ", delay " + std::to_string(f.launch_delay_ns);
+  return std::to_string(f.gpu_ops) + " ops, sum " + std::to_string(f.gpu_sum_ns) + ", busy " +
+         std::to_string(f.gpu_busy_ns) + ", any " + std::to_string(f.any_busy_ns) + ", [" +
+         std::to_string(f.first_ns - zero) + ", " + std::to_string(f.last_ns - zero) + "), bytes " +
+         std::to_string(f.bytes) + ", delay " + std::to_string(f.launch_delay_ns);
 }
 
 /// Every annotation's figures; times from the timeline's begin.
@@ -75,8 +88,10 @@ std::multimap<Key, std::string> all_figures(const Timeline& timeline, const Proj
   std::multimap<Key, std::string> out;
   for (RangeIndex r = 0; r < timeline.ranges.size(); ++r) {
     if (timeline.ranges.kind[r] != RangeKind::kAnnotation) continue;
-    const Key key{std::string(timeline.text(timeline.ranges.name[r])), timeline.ranges.begin_ns[r] - zero, timeline.ranges.end_ns[r] - timeline.ranges.begin_ns[r]};
-    out.emplace(key, "inclusive " + figures(projection.inclusive[r], zero) + "; exclusive " + figures(projection.exclusive[r], zero));
+    const Key key{std::string(timeline.text(timeline.ranges.name[r])), timeline.ranges.begin_ns[r] - zero,
+                  timeline.ranges.end_ns[r] - timeline.ranges.begin_ns[r]};
+    out.emplace(key, "inclusive " + figures(projection.inclusive[r], zero) + "; exclusive " +
+                         figures(projection.exclusive[r], zero));
   }
   return out;
 }
@@ -133,7 +148,8 @@ TEST_CASE("real traces come back with the figures of the original", "[exporter][
   std::size_t traces = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     const std::string path = entry.path().string();
-    if (!entry.is_regular_file() || path.find("/expected/") != std::string::npos || !path.ends_with(".json.gz")) continue;
+    if (!entry.is_regular_file() || path.find("/expected/") != std::string::npos || !path.ends_with(".json.gz"))
+      continue;
     INFO(path);
     const TemporaryFolder work;
     REQUIRE(export_chrome_trace(path, work.file("1.json")).ok());
@@ -152,8 +168,10 @@ TEST_CASE("real traces come back with the figures of the original", "[exporter][
 TEST_CASE("exports of real traces are sound", "[exporter][data]") {
   const std::string folder = shared_file("data/kineto");
   if (folder.empty()) RANGEFINDER_SKIP("no collection of real traces (RANGEFINDER_SHARED)");
-  for (const char* name : {"nccl_a100_rank0of2.json.gz", "h100_Qwen_Qwen1.5-0.5B-Chat.json.gz", "minitoy_mi250.json.gz", "event_sync_multistream_a100.json.gz",
-                           "simple_add_a100.json.gz", "step_annotations_gp100.json.gz", "vllm_decode_fullgraph_exec_mi300.json.gz", "triton_a100.json.gz"}) {
+  for (const char* name :
+       {"nccl_a100_rank0of2.json.gz", "h100_Qwen_Qwen1.5-0.5B-Chat.json.gz", "minitoy_mi250.json.gz",
+        "event_sync_multistream_a100.json.gz", "simple_add_a100.json.gz", "step_annotations_gp100.json.gz",
+        "vllm_decode_fullgraph_exec_mi300.json.gz", "triton_a100.json.gz"}) {
     INFO(name);
     require_sound(Exported::of_file(folder + "/" + name));
   }

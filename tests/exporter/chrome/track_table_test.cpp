@@ -31,7 +31,8 @@ TEST_CASE("ids that viewers would cut or refuse get numbers of our own", "[expor
   CHECK(table.group(process).pid >= 0);
   CHECK(table.find_group(-1) == process);
   std::set<std::int64_t> tids;
-  for (const std::int64_t tid : {std::int64_t{-1}, std::int64_t{1} << 40, std::int64_t{-(std::int64_t{1} << 62)}, std::int64_t{5}}) {
+  for (const std::int64_t tid :
+       {std::int64_t{-1}, std::int64_t{1} << 40, std::int64_t{-(std::int64_t{1} << 62)}, std::int64_t{5}}) {
     const TrackId track = table.add_track(process, tid, "", 0);
     CHECK(table.track(track).tid >= 0);
     CHECK(table.track(track).tid <= 0x7FFFFFFF);
@@ -66,7 +67,8 @@ TEST_CASE("streams of equal numbers in two contexts are two rows", "[exporter]")
   CHECK(table.track(layout.beside(one, Beside::kWaits)).name == "stream 7 waits");
 }
 
-TEST_CASE("headings say rank and host only where there are several processes, and always what is simulated", "[exporter]") {
+TEST_CASE("headings say rank and host only where there are several processes, and always what is simulated",
+          "[exporter]") {
   TrackTable table;
   Layout one(table, true, false);
   CHECK(table.group(one.process({1, "train", "node3", 5})).name == "train");

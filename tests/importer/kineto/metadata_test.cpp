@@ -126,3 +126,10 @@ TEST_CASE("other members are kept as JSON, those with a column are not", "[impor
   CHECK(value_of(timeline, "displayTimeUnit") == "absent");
   CHECK(timeline.processes[0].host == "node\t7");
 }
+
+TEST_CASE("what was simulated stays so when an export of ours is read", "[importer]") {
+  CHECK(load(trace_of(kEvent, R"("rangefinder": {"version": 1, "simulated": true},)")).timeline.simulated);
+  CHECK(load(trace_of(kEvent, R"("rangefinder_input": {"simulated": true},)")).timeline.simulated);
+  CHECK_FALSE(load(trace_of(kEvent, R"("rangefinder": {"simulated": false, "x": {"simulated": true}},)")).timeline.simulated);
+  CHECK_FALSE(load(trace_of(kEvent, R"("other": {"simulated": true},)")).timeline.simulated);
+}

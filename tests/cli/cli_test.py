@@ -1,0 +1,573 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs the command as people do. cli_test.py --command PATH --inputs PATH [TOPIC ...]; see CMakeLists.txt beside this."""
+import argparse
+import csv
+import gzip
+import io
+import json
+import os
+import pathlib
+import pty
+import shutil
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+
+COMMAND = ""
+INPUTS = ""
+VERBS = ["report", "export", "info", "check", "doctor", "completion"]
+
+
+def environment(**more):
+    """Nothing of the machine the test runs on."""
+    keep = {key: value for key, value in os.environ.items()
+            if key in ("PATH", "TMPDIR", "HOME", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS")}
+    return {**keep, "LC_ALL": "C.UTF-8", **more}
+
+
+class Result:
+    def __init__(self, process):
+        self.code = process.returncode
+        self.bytes = process.stdout
+        self.out = process.stdout.decode("utf-8", "replace")
+        self.err = process.stderr.decode("utf-8", "replace")
+
+    def __repr__(self):
+        return f"exit {self.code}\nstdout: {self.out[:2000]!r}\nstderr: {self.err[:2000]!r}"
+
+
+class CommandTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rangefinder-cli-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        subprocess.run([INPUTS, self.folder], check=True)
+
+    def run_command(self, *words, env=None, **options):
+        process = subprocess.run([COMMAND, *map(str, words)], cwd=self.folder, env=env or environment(),
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, **options)
+        return Result(process)
+
+    def succeeds(self, *words, **options):
+        result = self.run_command(*words, **options)
+        self.assertEqual((result.code, result.err), (0, ""), (words, result))
+        return result
+
+    def fails(self, code, *words, **options):
+        """One line on stderr that begins with the command's name, and nothing on stdout."""
+        result = self.run_command(*words, **options)
+        self.assertEqual(result.code, code, (words, result))
+        self.assertRegex(result.err, r"\Arangefinder: [^\n]+\n\Z", (words, result))
+        self.assertEqual(result.out, "", (words, result))
+        return result.err
+
+    def write(self, name, content):
+        path = self.folder / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def files(self):
+        return sorted(entry.name for entry in self.folder.iterdir())
+
+    def trace(self, name):
+        raw = (self.folder / name).read_bytes()
+        return json.loads(gzip.decompress(raw) if name.endswith(".gz") else raw)
+
+
+class Verbs(CommandTest):
+    """Each verb does what it is for."""
+
+    def test_report_shows_ranges_with_their_device_time(self):
+        text = self.succeeds("report", "whole.rfcap").out
+        self.assertIn("forward", text)
+        self.assertIn("2.500 us", text)
+        self.assertIn("owned by ranges", text)
+
+    def test_report_prints_exact_numbers_as_csv(self):
+        rows = list(csv.DictReader(io.StringIO(self.succeeds("report", "whole.rfcap", "--csv").out)))
+        forward = next(row for row in rows if row["Range"] == "forward")
+        self.assertEqual((forward["Host (ns)"], forward["GPU busy (ns)"], forward["GPU ops"]), ("3500", "2500", "1"))
+
+    def test_report_prints_json_with_a_schema_version(self):
+        report = json.loads(self.succeeds("report", "whole.rfcap", "--json").out)
+        self.assertEqual(report["schema_version"], 1)
+        self.assertTrue(report["rows"])
+
+    def test_every_view_that_is_listed_can_be_shown(self):
+        views = [line.split()[0] for line in self.succeeds("report", "--view", "help").out.splitlines()]
+        self.assertGreaterEqual(len(views), 16)
+        for view in views:
+            for form in ([], ["--csv"], ["--json"]):
+                self.assertTrue(self.succeeds("report", "whole.rfcap", "--view", view, *form).out, view)
+
+    def test_report_takes_a_folder_of_captures(self):
+        rows = list(csv.DictReader(io.StringIO(self.succeeds("report", "job", "--csv").out)))
+        self.assertEqual(next(row["Count"] for row in rows if row["Range"] == "step"), "2")
+
+    def test_filter_sort_and_top_choose_rows(self):
+        def names(*options):
+            text = self.succeeds("report", "whole.rfcap", "--csv", *options).out
+            return [row["Range"] for row in csv.DictReader(io.StringIO(text))]
+        self.assertEqual(names("--filter", "ward", "--sort", "+range"), ["backward", "forward"])
+        self.assertEqual(names("--filter", "^f", "--regex"), ["forward"])
+        self.assertEqual(names("--sort=-host_ns", "--top", "1"), ["step"])
+
+    def test_simulated_recordings_say_so(self):
+        self.assertIn("simulated: the device records were made up", self.succeeds("report", "simulated.rfcap").out)
+        self.assertIs(json.loads(self.succeeds("report", "simulated.rfcap", "--json").out)["simulated"], True)
+        self.assertIn("simulated", self.succeeds("info", "simulated.rfcap").out)
+
+    def test_export_writes_a_trace(self):
+        said = self.succeeds("export", "whole.rfcap", "-o", "x.pt.trace.json").out
+        self.assertIn("x.pt.trace.json", said)
+        names = {event["name"] for event in self.trace("x.pt.trace.json")["traceEvents"]}
+        self.assertLessEqual({"step", "forward", "gemm", "ProfilerStep#0"}, names)
+
+    def test_an_export_can_be_reported_and_exported_again(self):
+        self.succeeds("export", "whole.rfcap", "-o", "1.json.gz")
+        self.succeeds("export", "1.json.gz", "-o", "2.json")
+        columns = ("Range", "Host (ns)", "GPU busy (ns)", "GPU self (ns)", "GPU ops")
+        def figures(name):
+            rows = csv.DictReader(io.StringIO(self.succeeds("report", name, "--csv").out))
+            return {tuple(row[column] for column in columns) for row in rows if not row["Range"].startswith("ProfilerStep")}
+        self.assertEqual(figures("1.json.gz"), figures("whole.rfcap"))
+        self.assertEqual(figures("2.json"), figures("whole.rfcap"))
+
+    def test_export_options_leave_out_what_they_name(self):
+        self.succeeds("export", "whole.rfcap", "-o", "x.json", "--no-api", "--no-projected", "--pretty")
+        categories = {event.get("cat") for event in self.trace("x.json")["traceEvents"]}
+        self.assertFalse({"cuda_runtime", "gpu_user_annotation"} & categories)
+        self.assertIn("kernel", categories)
+
+    def test_info_says_what_is_in_a_file(self):
+        self.assertIn("ended by the program", " ".join(self.succeeds("info", "whole.rfcap").out.split()))
+        info = json.loads(self.succeeds("info", "whole.rfcap", "--json").out)
+        self.assertEqual((info["schema_version"], info["pid"], info["ended_cleanly"], info["health"]), (1, 4242, True, {}))
+        self.succeeds("export", "whole.rfcap", "-o", "x.json")
+        self.assertEqual(json.loads(self.succeeds("info", "x.json", "--json").out)["counts"]["device activities"], 3)
+
+    def test_check_finds_damage_and_loss(self):
+        self.assertEqual(self.succeeds("check", "whole.rfcap").out, "whole.rfcap: whole\n")
+        self.succeeds("export", "whole.rfcap", "-o", "x.json")
+        self.assertIn("x.json: whole\n", self.succeeds("check", "x.json").out)
+        for name, words in (("cut.rfcap", "file ends in a chunk"), ("dropped.rfcap", "lost: 12 ranges dropped"),
+                            ("unfinished.rfcap", "the file has no end")):
+            result = self.run_command("check", name)
+            self.assertEqual((result.code, result.err), (1, ""), result)
+            self.assertIn(words, result.out)
+            report = json.loads(self.run_command("check", name, "--json").out)
+            self.assertFalse(report["whole"])
+        self.assertEqual(self.run_command("check", "cut.rfcap", "-q").out, "")
+
+    def test_check_repairs(self):
+        self.assertEqual(self.run_command("check", "cut.rfcap", "--repair", "new.rfcap").code, 1)
+        self.assertNotIn("no end", self.run_command("check", "new.rfcap").out)
+        self.succeeds("report", "new.rfcap")
+        self.assertIn("exists already", self.run_command("check", "cut.rfcap", "--repair", "new.rfcap").err)
+        self.assertEqual(self.run_command("check", "cut.rfcap", "--repair", "new.rfcap", "--force").code, 1)
+
+    def test_doctor_says_what_a_recording_can_hold(self):
+        result = self.run_command("doctor")
+        self.assertIn(result.code, (0, 1))
+        self.assertTrue(result.out)
+        findings = json.loads(self.run_command("doctor", "--json").out)["findings"]
+        self.assertTrue(all(finding["state"] in ("ok", "note", "missing") for finding in findings))
+        self.assertEqual(any(finding["state"] == "missing" for finding in findings), result.code == 1)
+
+    def test_version(self):
+        self.assertRegex(self.succeeds("--version").out, r"\Arangefinder \d+\.\d+\.\d+")
+
+
+class Usage(CommandTest):
+    """Wrong use is exit code 2 and one line that helps."""
+
+    def test_each_verb_has_help(self):
+        self.assertIn("Exit codes", self.succeeds("--help").out)
+        for verb in VERBS:
+            text = self.succeeds(verb, "--help").out
+            self.assertIn(f"rangefinder {verb}", text)
+            self.assertIn(verb, self.succeeds("--help").out)
+            self.assertNotRegex(text, "[\x00-\x09\x0b-\x1f]")
+
+    def test_mistakes_get_the_nearest_name(self):
+        for words, hint in ((["reprot", "whole.rfcap"], "did you mean report?"),
+                            (["report", "whole.rfcap", "--vew", "tree"], "did you mean --view?"),
+                            (["report", "whole.rfcap", "--vew=tree"], "did you mean --view?"),
+                            (["report", "whole.rfcap", "--view", "kernls"], "did you mean kernels?"),
+                            (["report", "whole.rfcap", "--view", "nvtx_gpu_proj_sun"], "did you mean nvtx_gpu_proj_sum?"),
+                            (["report", "whole.rfcap", "--sort", "gpu_bsy_ns"], "did you mean gpu_busy_ns?"),
+                            (["export", "whole.rfcap", "-o", "x.json", "--forc"], "did you mean --force?"),
+                            (["--versoin"], "did you mean --version?")):
+            self.assertIn(hint, self.fails(2, *words))
+
+    def test_what_is_missing_or_wrong_is_named(self):
+        for words, hint in (([], "which command?"), (["report"], "which file?"), (["export", "whole.rfcap"], "--output"),
+                            (["export", "-o", "x.json"], "FILE"), (["info"], "FILE"), (["check"], "FILE"),
+                            (["report", "whole.rfcap", "--top", "many"], "--top"), (["report", "whole.rfcap", "--top", "-1"], "--top"),
+                            (["report", "whole.rfcap", "--color", "blue"], "--color"),
+                            (["report", "whole.rfcap", "--filter", "(", "--regex"], "filter"),
+                            (["report", "whole.rfcap", "dropped.rfcap"], "more arguments"),
+                            (["export", "whole.rfcap", "-o", "x.json", "--format", "pdf"], "pdf"),
+                            (["completion", "csh"], "csh")):
+            self.assertIn(hint, self.fails(2, *words), words)
+        self.assertNotIn("x.json", self.files())
+
+    def test_a_name_with_control_bytes_does_not_reach_the_terminal(self):
+        self.assertIn("\\x1b[31mno\\x0asuch", self.fails(2, "report", "\x1b[31mno\nsuch"))
+
+    def test_incomplete_input_is_exit_code_3_under_strict_only(self):
+        for verb in (["report"], ["info"], ["export", "--force", "-o", "x.json"]):
+            for name in ("dropped.rfcap", "cut.rfcap"):
+                self.succeeds(*verb, name)
+                (self.folder / "x.json").unlink(missing_ok=True)
+                result = self.run_command(*verb, name, "--strict")
+                self.assertEqual(result.code, 3, (verb, name, result))
+                self.assertNotIn("x.json", self.files())
+            self.assertEqual(self.run_command(*verb, "whole.rfcap", "--strict").code, 0)
+
+
+class Outputs(CommandTest):
+    """Files appear whole or not at all, and replace nothing unasked."""
+
+    def test_an_existing_file_stays(self):
+        self.write("x.json", "mine")
+        self.assertIn("--force", self.fails(2, "export", "whole.rfcap", "-o", "x.json"))
+        self.assertEqual((self.folder / "x.json").read_text(), "mine")
+        self.succeeds("export", "whole.rfcap", "-o", "x.json", "--force")
+        self.trace("x.json")
+
+    def test_an_input_may_be_its_own_output(self):
+        self.succeeds("export", "whole.rfcap", "-o", "x.json")
+        self.succeeds("export", "x.json", "-o", "x.json", "--force")
+        self.trace("x.json")
+
+    def test_a_folder_or_a_link_is_not_replaced(self):
+        self.fails(2, "export", "whole.rfcap", "-o", "job", "--force")
+        (self.folder / "link.json").symlink_to("whole.rfcap")
+        before = (self.folder / "whole.rfcap").read_bytes()
+        self.run_command("export", "whole.rfcap", "-o", "link.json", "--force")
+        self.assertEqual((self.folder / "whole.rfcap").read_bytes(), before)
+
+    def test_a_failed_export_leaves_nothing(self):
+        before = self.files()
+        self.fails(2, "export", "no_such.rfcap", "-o", "x.json")
+        self.fails(2, "export", "header_only.rfcap", "-o", "x.json")
+        self.fails(2, "export", "whole.rfcap", "-o", "no/such/folder/x.json")
+        self.assertEqual(self.files(), before)
+
+    def test_a_file_too_large_for_the_limit_leaves_nothing(self):
+        import resource
+        before = self.files()
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+        self.fails(2, "export", "whole.rfcap", "-o", "x.json", preexec_fn=limit)
+        self.assertEqual(self.files(), before)
+
+    def test_a_full_device_is_an_error(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        for words in (["report", "whole.rfcap"], ["report", "whole.rfcap", "--json"], ["info", "whole.rfcap"]):
+            with open("/dev/full", "wb") as full:
+                process = subprocess.run([COMMAND, *words], cwd=self.folder, env=environment(), stdout=full, stderr=subprocess.PIPE)
+            self.assertEqual(process.returncode, 2, words)
+            self.assertRegex(process.stderr, rb"\Arangefinder: [^\n]+\n\Z")
+        self.fails(2, "export", "whole.rfcap", "-o", "/dev/full")
+
+    def test_gz_by_ending_and_the_same_bytes_each_time(self):
+        self.succeeds("export", "whole.rfcap", "-o", "a.json.gz")
+        self.succeeds("export", "whole.rfcap", "-o", "b.json.gz", env=environment(TZ="Asia/Tokyo", LC_NUMERIC="de_DE.UTF-8"))
+        self.succeeds("export", "whole.rfcap", "-o", "c.json")
+        a, b, c = ((self.folder / name).read_bytes() for name in ("a.json.gz", "b.json.gz", "c.json"))
+        self.assertEqual(a, b)
+        self.assertEqual(gzip.decompress(a), c)
+
+    def test_a_dash_is_stdout(self):
+        self.succeeds("export", "whole.rfcap", "-o", "x.json")
+        self.assertEqual(self.succeeds("export", "whole.rfcap", "-o", "-").bytes, (self.folder / "x.json").read_bytes())
+
+    def test_quiet_and_json_say_so_in_their_way(self):
+        self.assertEqual(self.succeeds("export", "whole.rfcap", "-o", "x.json", "-q").out, "")
+        said = json.loads(self.succeeds("export", "whole.rfcap", "-o", "y.json", "--json").out)
+        self.assertEqual(said["schema_version"], 1)
+        self.assertEqual(said["output_bytes"], (self.folder / "y.json").stat().st_size)
+        self.assertEqual(said["events"], len(self.trace("y.json")["traceEvents"]))
+
+    def test_a_reader_that_has_seen_enough_ends_it_quietly(self):
+        self.write("many.json", json.dumps({"traceEvents": [{"ph": "X", "cat": "user_annotation", "name": f"range {i}", "pid": 1, "tid": 1,
+                                                             "ts": 10 * i, "dur": 5} for i in range(20000)]}))
+        process = subprocess.Popen([COMMAND, "report", "many.json", "--csv"], cwd=self.folder, env=environment(),
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdout.read(100)
+        process.stdout.close()
+        errors = process.stderr.read()
+        process.stderr.close()
+        self.assertEqual(process.wait(timeout=60), -signal.SIGPIPE)
+        self.assertEqual(errors, b"")
+
+
+class Terminal(CommandTest):
+    """Colour and width follow the terminal, NO_COLOR and the options."""
+
+    def on_terminal(self, *words, **env):
+        parent, child = pty.openpty()
+        process = subprocess.Popen([COMMAND, *words], cwd=self.folder, env=environment(TERM="xterm", **env), stdin=subprocess.DEVNULL,
+                                   stdout=child, stderr=subprocess.PIPE)
+        os.close(child)
+        out = b""
+        while True:
+            try:
+                piece = os.read(parent, 65536)
+            except OSError:
+                break
+            if not piece:
+                break
+            out += piece
+        os.close(parent)
+        process.stderr.read()
+        process.stderr.close()
+        self.assertEqual(process.wait(timeout=60), 0)
+        return out.decode().replace("\r\n", "\n")
+
+    def test_colour(self):
+        self.assertIn("\x1b[", self.on_terminal("report", "whole.rfcap"))
+        self.assertNotIn("\x1b[", self.on_terminal("report", "whole.rfcap", NO_COLOR="1"))
+        self.assertIn("\x1b[", self.on_terminal("report", "whole.rfcap", NO_COLOR=""))
+        self.assertIn("\x1b[", self.on_terminal("report", "whole.rfcap", "--color", "always", NO_COLOR="1"))
+        self.assertNotIn("\x1b[", self.on_terminal("report", "whole.rfcap", "--color", "never"))
+        self.assertNotIn("\x1b[", self.succeeds("report", "whole.rfcap").out)
+        self.assertIn("\x1b[", self.succeeds("report", "whole.rfcap", "--color=always").out)
+
+    def test_tables_fit_the_width(self):
+        for width in (80, 120, 200):
+            for view in ("ranges", "tree", "kernels", "memcpy", "api"):
+                for instances in ([], ["--instances"]):
+                    text = self.on_terminal("report", "whole.rfcap", "--view", view, *instances, COLUMNS=str(width), NO_COLOR="1")
+                    longest = max(text.splitlines(), key=len)
+                    self.assertLessEqual(len(longest), width, (view, instances, longest))
+
+    def test_ascii_where_the_locale_or_the_option_says_so(self):
+        self.assertFalse(self.succeeds("report", "whole.rfcap").out.isascii())
+        self.assertTrue(self.succeeds("report", "whole.rfcap", "--ascii").out.isascii())
+        self.assertTrue(self.succeeds("report", "whole.rfcap", env=environment(LC_ALL="C")).out.isascii())
+
+
+class Completion(CommandTest):
+    """What the command prints for shells and man is taken by them."""
+
+    def shell_takes(self, shell, *check):
+        script = self.write("script", self.succeeds("completion", shell).out)
+        if shutil.which(check[0]) is None:
+            self.skipTest(f"no {check[0]} here")
+        process = subprocess.run([*check, script], capture_output=True, text=True)
+        self.assertEqual((process.returncode, process.stderr), (0, ""))
+
+    def test_bash_parses_it(self):
+        self.shell_takes("bash", "bash", "-n")
+
+    def test_zsh_parses_it(self):
+        self.shell_takes("zsh", "zsh", "-n")
+
+    def test_fish_parses_it(self):
+        self.shell_takes("fish", "fish", "-n")
+
+    def test_bash_completes_verbs_options_and_views(self):
+        if shutil.which("bash") is None:
+            self.skipTest("no bash here")
+        script = self.write("script", self.succeeds("completion", "bash").out)
+        def completions(*words):
+            line = " ".join(f"'{word}'" for word in ("rangefinder", *words))
+            code = f"source {script}; COMP_WORDS=({line}); COMP_CWORD={len(words)}; _rangefinder; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+            return subprocess.run(["bash", "-c", code], cwd=self.folder, capture_output=True, text=True, check=True).stdout.split()
+        self.assertEqual(completions("re"), ["report"])
+        self.assertEqual(completions("report", "--vi"), ["--view"])
+        self.assertIn("nvtx_gpu_proj_trace", completions("report", "--view", "nvtx_gpu"))
+        self.assertEqual(completions("report", "whole"), ["whole.rfcap"])
+        self.assertEqual(completions("export", "--format", ""), ["chrome"])
+        self.assertEqual(completions("completion", "f"), ["fish"])
+
+    def test_the_manual_page_renders(self):
+        page = self.write("rangefinder.1", self.succeeds("man").out)
+        for verb in VERBS:
+            self.assertIn(f".B rangefinder {verb}", page.read_text())
+        if shutil.which("groff") is None:
+            self.skipTest("no groff here")
+        process = subprocess.run(["groff", "-man", "-Tascii", "-ww", "-z", page], capture_output=True, text=True)
+        self.assertEqual((process.returncode, process.stderr), (0, ""))
+
+
+EVENT = b'{"ph":"X","cat":"user_annotation","name":"%s","pid":1,"tid":1,"ts":1.0,"dur":5%s}'
+
+
+def event_file(name=b"step", more=b""):
+    return b'{"traceEvents":[' + EVENT % (name, more) + b"]}"
+
+
+def database(path, *statements):
+    connection = sqlite3.connect(path)
+    for statement in statements:
+        connection.execute(statement)
+    connection.commit()
+    connection.close()
+    return pathlib.Path(path).read_bytes()
+
+
+class Hostile(CommandTest):
+    """Any input gets a right and escaped result, or one line with place and reason and exit code 2; never a crash."""
+
+    REFUSED = {
+        "empty.json": (b"", "empty"),
+        "empty.rfcap": (b"", "empty"),
+        "text.txt": (b"hello, world\n" * 100, "neither a capture"),
+        "binary": (bytes(range(256)) * 64, "neither a capture"),
+        "zeros": (bytes(10000), "neither a capture"),
+        "no_trace.json": (b'{"hello":[1,2,3]}', "no traceEvents"),
+        "array.json": (b"[1,2,3]", "not a trace"),
+        "null_events.json": (b'{"traceEvents":null}', "expected"),
+        "cut.json": (event_file()[:-30], "cut off"),
+        "open.json": (b'{"traceEvents":[', "cut off"),
+        "deep_events.json": (b'{"traceEvents":[' + b"[" * 100000 + b"]" * 100000 + b"]}", "nested"),
+        "deep_arguments.json": (event_file(more=b',"args":{"a":' + b"[" * 100000 + b"]" * 100000 + b"}"), "nested"),
+        "deep_objects.json": (b'{"a":' * 100000 + b"1" + b"}" * 100000, ""),
+        "garbage.json.gz": (gzip.compress(bytes(range(256)) * 20), "neither a capture"),
+        "cut.json.gz": (gzip.compress(event_file())[:-12], "end early"),
+        "bomb.json.gz": (gzip.compress(b'{"traceEvents":[' + b" " * (200 << 20) + b"]}"), "unpacks to"),
+        "sqlite_head.sqlite": (b"SQLite format 3\0" + bytes(300), "database"),
+        "magic.rfcap": (None, "capture"),
+        "short.rfcap": (None, "capture"),
+    }
+    ACCEPTED = {
+        "control.json": event_file(b"a\x01\x1b[31mred\x07\x08\x7f"),
+        "escaped_control.json": event_file(b"a\\u0000\\u001b[31m\\n"),
+        "script.json": event_file(b"</script><script>alert(1)</script>"),
+        "nul.json": event_file(b"a\0b"),
+        "not_utf8.json": event_file(b"\xff\xfe\xc3("),
+        "megabyte.json": event_file(b"m" * (1 << 20)),
+        "negative.json": event_file().replace(b'"dur":5', b'"dur":-5'),
+        "huge.json": event_file().replace(b"1.0", b"1e400").replace(b'"dur":5', b'"dur":99999999999999999999999'),
+        "tiny.json": event_file().replace(b"1.0", b"-9e999"),
+        "words.json": event_file().replace(b"1.0", b"NaN"),
+        "twice.json": event_file(more=b',"name":"second","pid":7,"ts":3'),
+        "no_events.json": b'{"traceEvents":[]}',
+        "cut_behind_an_event.json": b'{"traceEvents":[' + EVENT % (b"step", b"") + b"," + EVENT[:20],
+        "comma.json": b'{"traceEvents":[' + EVENT % (b"step", b"") + b",]}",
+        "formula.json": event_file(b"=cmd|' /C calc'!A0"),
+        "hostile_members.json": event_file().replace(b'{"traceEvents"', b'{"</script>":"\x01","x":Infinity,"traceEvents"'),
+    }
+    COMMANDS = (["report"], ["report", "--csv"], ["report", "--json"], ["report", "--instances"], ["report", "--view", "tree"],
+                ["info"], ["info", "--json"], ["check"], ["check", "--json"])
+
+    def expect_refusal(self, name, hint):
+        (self.folder / "out.json").unlink(missing_ok=True)
+        for words in (*self.COMMANDS, ["export", "-o", "out.json", "--force"]):
+            error = self.fails(2, *words, name)
+            self.assertIn(hint, error, words)
+            self.assertIn(name, error, words)
+            self.assertNotIn("out.json", self.files())
+
+    def expect_result(self, name):
+        for words in self.COMMANDS:
+            result = self.run_command(*words, name)
+            self.assertIn(result.code, (0, 1) if words[0] == "check" else (0,), (words, name, result))
+            self.assertEqual(result.err, "", (words, name))
+            if "--json" in words:
+                json.loads(result.bytes)
+            if "--csv" not in words:
+                self.assertNotRegex(result.out, "[\x00-\x09\x0b-\x1f\x7f]", (words, name))
+        self.succeeds("export", name, "-o", "out.json", "--force")
+        raw = (self.folder / "out.json").read_bytes()
+        raw.decode("utf-8")
+        self.assertNotRegex(raw, rb"[\x00-\x09\x0b-\x1f]")
+        self.assertNotIn(b"</", raw)
+        def refuse(word):
+            raise ValueError(word)
+        return json.loads(raw, parse_constant=refuse)
+
+    def test_inputs_that_are_no_trace(self):
+        whole = (self.folder / "whole.rfcap").read_bytes()
+        contents = {"magic.rfcap": whole[:8] + bytes(200), "short.rfcap": whole[:60]}
+        for name, (content, hint) in self.REFUSED.items():
+            with self.subTest(name):
+                self.write(name, contents.get(name, content))
+                self.expect_refusal(name, hint)
+
+    def test_inputs_that_are_not_there_or_may_not_be_read(self):
+        self.expect_refusal("missing.json", "No such file")
+        self.expect_refusal("no/such/folder.rfcap", "No such file")
+        (self.folder / "empty_folder").mkdir()
+        self.expect_refusal("empty_folder", "a folder without captures")
+        os.mkfifo(self.folder / "pipe")
+        self.expect_refusal("pipe", "no plain file")
+
+    def test_a_file_that_may_not_be_read(self):
+        if os.geteuid() == 0:
+            self.skipTest("root may read everything")
+        self.write("secret.json", event_file()).chmod(0)
+        self.expect_refusal("secret.json", "Permission denied")
+
+    def test_databases_that_are_no_export_of_nsight(self):
+        for name, statements in (("other.sqlite", ["CREATE TABLE t(a)"]), ("nothing.sqlite", ["CREATE TABLE t(a)", "DROP TABLE t"])):
+            database(self.folder / name, *statements)
+            self.expect_refusal(name, "no export of Nsight")
+
+    def test_a_database_with_the_names_and_not_the_columns(self):
+        database(self.folder / "odd.sqlite", "CREATE TABLE StringIds(id TEXT)", "CREATE TABLE NVTX_EVENTS(a BLOB)",
+                 "INSERT INTO NVTX_EVENTS VALUES (x'00ff')", "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start TEXT, end TEXT)",
+                 "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ('x', '</script>')")
+        for words in (*self.COMMANDS, ["export", "-o", "out.json", "--force"]):
+            result = self.run_command(*words, "odd.sqlite")
+            self.assertIn(result.code, (0, 1, 2), (words, result))
+            self.assertLessEqual(result.err.count("\n"), 1)
+
+    def test_hostile_traces_give_right_and_escaped_results(self):
+        for name, content in self.ACCEPTED.items():
+            with self.subTest(name):
+                self.write(name, content)
+                trace = self.expect_result(name)
+                for event in trace["traceEvents"]:
+                    self.assertGreaterEqual(event.get("dur", 0), 0)
+
+    def test_names_come_back_as_they_were(self):
+        for name, expected in (("script.json", "</script><script>alert(1)</script>"), ("control.json", "a\x01\x1b[31mred\x07\x08\x7f"),
+                               ("megabyte.json", "m" * (1 << 20)), ("nul.json", "a\0b")):
+            self.write(name, self.ACCEPTED[name])
+            trace = self.expect_result(name)
+            self.assertIn(expected, [event["name"] for event in trace["traceEvents"]])
+            report = json.loads(self.succeeds("report", name, "--json").out)
+            self.assertIn(expected, [cell for row in report["rows"] for cell in (row.values() if isinstance(row, dict) else row)])
+
+    def test_hostile_captures(self):
+        for name in ("hostile.rfcap", "long_name.rfcap", "cut.rfcap", "unfinished.rfcap"):
+            with self.subTest(name):
+                self.expect_result(name)
+        self.expect_refusal("header_only.rfcap", "not a capture")
+
+    def test_a_capture_with_any_byte_changed(self):
+        whole = (self.folder / "whole.rfcap").read_bytes()
+        for at in range(0, len(whole), 41):
+            self.write("changed.rfcap", whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1:])
+            for words in (["report"], ["export", "-o", "out.json", "--force"], ["check"]):
+                result = self.run_command(*words, "changed.rfcap")
+                self.assertIn(result.code, (0, 1, 2), (at, words, result))
+                self.assertLessEqual(result.err.count("\n"), 1, (at, words, result))
+
+
+def main():
+    global COMMAND, INPUTS
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--command", required=True)
+    parser.add_argument("--inputs", required=True)
+    parser.add_argument("topics", nargs="*")
+    options = parser.parse_args()
+    COMMAND, INPUTS = options.command, options.inputs
+    for path in (COMMAND, INPUTS):
+        if not os.stat(path).st_mode & stat.S_IXUSR:
+            sys.exit(f"{path}: cannot be run")
+    unittest.main(argv=[sys.argv[0], "-v", *options.topics])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: MIT
+#include "timeline/host_assembler.hpp"
+
+#include "support/catch.hpp"
+#include "support/seed.hpp"
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+using namespace rangefinder;
+using namespace rangefinder::timeline;
+using namespace rangefinder::testing;
+using detail::ExtraKind;
+using detail::make_word;
+using detail::Record;
+using detail::RecordKind;
+
+namespace {
+
+class KeepingSink final : public AssemblySink {
+ public:
+  std::vector<std::uint64_t> begun;
+  std::vector<AssembledRange> ranges;
+  std::vector<AssembledLaunch> launches;
+  std::vector<std::string> events;
+
+  void on_begin(const AssembledRange& range) override { begun.push_back(range.key); }
+  void on_range(const AssembledRange& range) override { ranges.push_back(range); }
+  void on_launch(const AssembledLaunch& launch) override { launches.push_back(launch); }
+  void on_mark(std::uint32_t thread, std::uint64_t ticks, std::uint32_t name, std::uint32_t category) override {
+    event("mark", thread, ticks, name, category);
+  }
+  void on_counter(std::uint32_t thread, std::uint64_t ticks, std::uint32_t name, const AssembledValue& value) override {
+    event("counter", thread, ticks, name, static_cast<std::uint32_t>(value.bits));
+  }
+  void on_value(std::uint32_t thread, const AssembledValue& value) override {
+    event(value.of == AssembledValue::Of::kMark ? "value of mark" : "value of range", thread, value.bits,
+          static_cast<std::uint32_t>(value.kind), static_cast<std::uint32_t>(value.range));
+  }
+  void on_step(std::uint32_t thread, std::uint64_t ticks, std::uint32_t number) override {
+    event("step", thread, ticks, number, 0);
+  }
+
+  /// By key: keys count in order of begin.
+  std::vector<AssembledRange> in_order() const {
+    std::vector<AssembledRange> sorted = ranges;
+    std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
+    return sorted;
+  }
+
+ private:
+  void event(const char* what, std::uint32_t thread, std::uint64_t ticks, std::uint32_t a, std::uint32_t b) {
+    events.push_back(std::string(what) + " " + std::to_string(thread) + " " + std::to_string(ticks) + " " +
+                     std::to_string(a) + " " + std::to_string(b));
+  }
+};
+
+Record begin(std::uint64_t ticks, std::uint32_t name, std::uint32_t category = 0) {
+  return {ticks, make_word(RecordKind::kBegin, name, category)};
+}
+Record end(std::uint64_t ticks, std::uint32_t name, std::uint32_t category = 0) {
+  return {ticks, make_word(RecordKind::kEnd, name, category)};
+}
+Record launch(std::uint64_t ticks, std::uint32_t correlation) {
+  return {ticks, make_word(RecordKind::kLaunch, correlation, 211)};
+}
+Record extra(std::uint64_t value, ExtraKind kind = ExtraKind::kUnsigned, std::uint32_t id = 0) {
+  return {value, make_word(RecordKind::kExtra, id, static_cast<std::uint32_t>(kind))};
+}
+Record record(RecordKind kind, std::uint64_t ticks, std::uint32_t id = 0, std::uint32_t aux = 0) {
+  return {ticks, make_word(kind, id, aux)};
+}
+
+void feed(HostAssembler& assembler, std::uint32_t thread, std::vector<Record> records) {
+  format::HostEvents events;
+  events.run.thread = thread;
+  events.records = std::move(records);
+  assembler.feed(events);
+}
+
+/// "name [begin, end) in parent", by name of the parent; flags behind.
+std::vector<std::string> lines_of(const KeepingSink& sink) {
+  std::vector<std::string> lines;
+  const std::vector<AssembledRange> ranges = sink.in_order();
+  for (const AssembledRange& range : ranges) {
+    std::string line = std::to_string(range.name) + " [" + std::to_string(range.begin_ticks) + ", " +
+                       std::to_string(range.end_ticks) + ")";
+    if (range.parent != 0) line += " in " + std::to_string(ranges[range.parent - 1].name);
+    if (range.start_end) line += " start/end";
+    if (range.unfinished) line += " unfinished";
+    if (range.ended_elsewhere) line += " elsewhere";
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+using Lines = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("ranges nest as they were opened, and arrive children first", "[timeline]") {
+  KeepingSink sink;
+  HostAssembler assembler(sink);
+  feed(assembler, 0,
+       {begin(10, 1), begin(20, 2), end(30, 2), begin(40, 2), begin(41, 3), end(42, 3), end(50, 2), end(60, 1)});
+  CHECK(lines_of(sink) == Lines{"1 [10, 60)", "2 [20, 30) in 1", "2 [40, 50) in 1", "3 [41, 42) in 2"});
+  CHECK(sink.ranges.back().name == 1);
+  CHECK(sink.in_order()[3].depth == 2);
+  assembler.finish(100);
+  CHECK(assembler.health().complete());
+  CHECK(sink.begun == std::vector<std::uint64_t>{1, 2, 3, 4});
+}
+
+TEST_CASE("values, marks, samples and steps belong to what they followed", "[timeline]") {
+  KeepingSink sink;
+  HostAssembler assembler(sink);
+  feed(assembler, 3,
+       {record(RecordKind::kStep, 5, 7), begin(10, 1), extra(99), record(RecordKind::kMark, 20, 2, 4),
+        extra(1, ExtraKind::kText, 8), record(RecordKind::kCounter, 30, 5)});
+  feed(assembler, 3, {extra(6, ExtraKind::kSigned), end(40, 1)});  // the value stands in the next chunk
+  CHECK(sink.events ==
+        Lines{"step 3 5 7 0", "value of range 3 99 1 1", "mark 3 20 2 4", "value of mark 3 8 4 0", "counter 3 30 5 6"});
+  // A value that follows nothing that has one is nobody's.
+  sink.events.clear();
+  feed(assembler, 3, {end(50, 1), extra(1), launch(60, 1), extra(1), extra(1)});
+  CHECK(sink.events.empty());
+}
+
+TEST_CASE("a launch knows the ranges that are open", "[timeline]") {
+  KeepingSink sink;
+  HostAssembler assembler(sink);
+  feed(assembler, 0,
+       {launch(1, 100), begin(10, 1), launch(11, 101), record(RecordKind::kAsyncBegin, 20, 2), extra(555),
+        launch(21, 102), begin(30, 3), launch(31, 103), end(40, 3), launch(41, 104), record(RecordKind::kAsyncEnd, 50),
+        extra(555), launch(51, 105), end(60, 1), launch(61, 106)});
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> owners;
+  for (const AssembledLaunch& l : sink.launches) owners.emplace_back(l.range, l.scoped);
+  CHECK(owners ==
+        std::vector<std::pair<std::uint64_t, std::uint64_t>>{{0, 0}, {1, 1}, {2, 1}, {3, 3}, {2, 1}, {1, 1}, {0, 0}});
+  CHECK(sink.launches[2].correlation == 102);
+  CHECK(sink.launches[2].callback == 211);
+  feed(assembler, 1, {launch(70, 107)});  // of another thread
+  CHECK(sink.launches.back().range == 0);
+}
+
+TEST_CASE("ends that were lost close the innermost ranges at the next record", "[timeline]") {
+  KeepingSink sink;
+  HostAssembler assembler(sink);
+  feed(assembler, 0,
+       {begin(10, 1), begin(20, 2), begin(30, 3), record(RecordKind::kLostEnds, 40, 2), begin(50, 4), end(60, 4),
+        end(70, 1), record(RecordKind::kLostEnds, 80, 1'000'000)});
+  assembler.finish(100);
+  CHECK(lines_of(sink) == Lines{"1 [10, 70)", "2 [20, 40) in 1", "3 [30, 40) in 2", "4 [50, 60) in 1"});
+}
+
+TEST_CASE("an end without a begin is counted, a begin without an end is unfinished", "[timeline]") {
+  KeepingSink sink;
+  HostAssembler assembler(sink);
+  feed(assembler, 0, {end(5, 9), begin(10, 1), begin(20, 2), end(30, 7), begin(35, 3), end(40, 1), end(50, 2)});
+  assembler.finish(100);
+  CHECK(lines_of(sink) == Lines{"1 [10, 40)", "2 [20, 40) in 1 unfinished", "3 [35, 40) in 2 unfinished"});
+  CHECK(assembler.health().unmatched_ends == 3);
+  CHECK(assembler.health().unfinished_ranges == 2);
+}
+
+TEST_CASE("what is open at the end ends there", "[timeline]") {
+  KeepingSink sink;
+  HostAssembler assembler(sink);
+  feed(assembler, 0, {begin(10, 1), record(RecordKind::kAsyncBegin, 20, 2), extra(1)});
+  feed(assembler, 1, {begin(300, 3)});
+  assembler.finish(100);
+  CHECK(lines_of(sink) ==
+        Lines{"1 [10, 100) unfinished", "2 [20, 100) start/end unfinished", "3 [300, 300) unfinished"});
+}
+
+TEST_CASE("an end on another thread is found before or after its begin", "[timeline]") {
+  KeepingSink sink;
+  HostAssembler assembler(sink);
+  const std::vector<Record> owner{begin(10, 1), begin(20, 2), begin(60, 3), end(70, 3), end(80, 1)};
+  const std::vector<Record> other{begin(30, 5), record(RecordKind::kForeignEnd, 50, 2), extra(0), end(55, 5)};
+  bool owner_first = false;
+  SECTION("after") {
+    owner_first = true;
+    feed(assembler, 0, owner);
+    feed(assembler, 1, other);
+  }
+  SECTION("before") {
+    feed(assembler, 1, other);
+    feed(assembler, 0, owner);
+  }
+  SECTION("in between") {
+    owner_first = true;
+    feed(assembler, 0, {owner[0], owner[1]});
+    feed(assembler, 1, other);
+    feed(assembler, 0, {owner[2], owner[3], owner[4]});
+  }
+  assembler.finish(100);
+  const auto lines = lines_of(sink);
+  CHECK(lines.size() == 4);
+  CHECK(std::count(lines.begin(), lines.end(), "2 [20, 50) in 1 elsewhere") == 1);
+  CHECK(std::count(lines.begin(), lines.end(), "1 [10, 80)") == 1);
+  CHECK(std::count(lines.begin(), lines.end(), "5 [30, 55)") == 1);
+  CHECK((lines.front() == "1 [10, 80)") == owner_first);
+  CHECK(assembler.health().unmatched_ends == 0);
+  CHECK(assembler.health().unfinished_ranges == 0);
+}
+
+TEST_CASE("start/end ranges overlap, end anywhere, and have handles of their own", "[timeline]") {
+  KeepingSink sink;
+  HostAssembler assembler(sink);
+  feed(assembler, 1, {record(RecordKind::kAsyncEnd, 45), extra(2)});  // read before its begin
+  feed(assembler, 0,
+       {record(RecordKind::kAsyncBegin, 10, 1), extra(1), begin(15, 9), record(RecordKind::kAsyncBegin, 20, 2),
+        extra(2), end(25, 9), record(RecordKind::kAsyncEnd, 30), extra(1)});
+  feed(assembler, 1, {record(RecordKind::kAsyncEnd, 60), extra(77)});  // of nothing
+  feed(assembler, 0,
+       {record(RecordKind::kAsyncBegin, 70, 3), extra(5), record(RecordKind::kAsyncBegin, 80, 4), extra(5),
+        record(RecordKind::kAsyncEnd, 90), extra(5)});
+  assembler.finish(100);
+  CHECK(lines_of(sink) == Lines{"1 [10, 30) start/end", "9 [15, 25)", "2 [20, 45) start/end elsewhere",
+                                "3 [70, 80) start/end unfinished", "4 [80, 90) start/end"});
+  CHECK(assembler.health().unmatched_ends == 1);
+}
+
+TEST_CASE("numbers that no recorder gives out take no memory", "[timeline]") {
+  KeepingSink sink;
+  HostAssembler assembler(sink);
+  feed(assembler, 0xFFFFFFFF, {begin(1, 1), end(2, 1)});
+  feed(assembler, 0,
+       {record(RecordKind::kForeignEnd, 1, 1), extra(0xFFFFFFFF), record(RecordKind::kForeignEnd, 1, 1),
+        extra(~std::uint64_t{0})});
+  feed(assembler, 0, {record(static_cast<RecordKind>(77), 1, 1), record(RecordKind::kNone, 2)});
+  assembler.finish(3);
+  CHECK(sink.ranges.empty());
+  CHECK(assembler.health().unmatched_ends == 4);
+}
+
+TEST_CASE("a stack of very many ranges is taken down in good time", "[timeline]") {
+  KeepingSink sink;
+  HostAssembler assembler(sink);
+  constexpr std::uint32_t kDeep = 50'000;
+  std::vector<Record> records;
+  for (std::uint32_t i = 0; i < kDeep; ++i) records.push_back(begin(i, i));
+  SECTION("innermost first") {
+    for (std::uint32_t i = kDeep; i-- > 0;) records.push_back(end(kDeep + kDeep - i, i));
+    feed(assembler, 0, records);
+    assembler.finish(10 * kDeep);
+    CHECK(assembler.health().unfinished_ranges == 0);
+  }
+  SECTION("ends of names that are not open") {
+    for (std::uint32_t i = 0; i < kDeep; ++i) records.push_back(end(kDeep + i, kDeep + i));
+    feed(assembler, 0, records);
+    assembler.finish(10 * kDeep);
+    CHECK(assembler.health().unmatched_ends == kDeep);
+  }
+  CHECK(sink.ranges.size() == kDeep);
+}
+
+// ---- against what really happened
+// --------------------------------------------------------------------------------------
+
+namespace {
+
+/// What threads do, with every end known; and the records that it leaves.
+class World {
+ public:
+  struct Range {
+    std::uint32_t name, category, thread, end_thread;
+    std::uint64_t begin, end;
+    bool start_end, unfinished;
+    std::size_t parent;  // position + 1
+    auto key() const { return std::tie(begin, end, name, category, thread, end_thread, start_end, unfinished); }
+    friend bool operator<(const Range& a, const Range& b) { return a.key() < b.key(); }
+    friend bool operator==(const Range& a, const Range& b) { return a.key() == b.key(); }
+  };
+
+  World(std::uint64_t seed, bool foreign_ends) : random_(seed), foreign_ends_(foreign_ends) {}
+
+  void play(int actions) {
+    for (int i = 0; i < actions; ++i) act(static_cast<std::uint32_t>(random_() % kThreads));
+    for (Range& range : ranges_) {
+      if (range.end == 0) range.end = now_ + 1, range.unfinished = true;
+    }
+  }
+  /// In pieces, those of one thread in their order.
+  std::vector<format::HostEvents> chunks() {
+    std::vector<format::HostEvents> out;
+    std::size_t at[kThreads] = {};
+    for (;;) {
+      std::vector<std::uint32_t> left;
+      for (std::uint32_t t = 0; t < kThreads; ++t) {
+        if (at[t] < records_[t].size()) left.push_back(t);
+      }
+      if (left.empty()) return out;
+      const std::uint32_t t = left[random_() % left.size()];
+      const std::size_t count = std::min<std::size_t>(1 + random_() % 20, records_[t].size() - at[t]);
+      format::HostEvents events;
+      events.run.thread = t;
+      events.records.assign(records_[t].begin() + static_cast<std::ptrdiff_t>(at[t]),
+                            records_[t].begin() + static_cast<std::ptrdiff_t>(at[t] + count));
+      at[t] += count;
+      out.push_back(std::move(events));
+    }
+  }
+  const std::vector<Range>& ranges() const { return ranges_; }
+  std::uint64_t end_ticks() const { return now_ + 1; }
+
+ private:
+  static constexpr std::uint32_t kThreads = 4;
+
+  void act(std::uint32_t t) {
+    now_ += 1 + random_() % 10;
+    auto& open = open_[t];
+    auto& records = records_[t];
+    const auto name =
+        foreign_ends_ ? static_cast<std::uint32_t>(ranges_.size() + 1) : static_cast<std::uint32_t>(1 + random_() % 5);
+    const auto category = static_cast<std::uint32_t>(random_() % 3);
+    switch (random_() % 8) {
+      case 0:
+      case 1:
+      case 2:
+        records.push_back(begin(now_, name, category));
+        ranges_.push_back({name, category, t, t, now_, 0, false, false, open.empty() ? 0 : open.back() + 1});
+        open.push_back(ranges_.size() - 1);
+        return;
+      case 3:
+      case 4:
+        if (open.empty()) return;
+        records.push_back(end(now_, ranges_[open.back()].name, ranges_[open.back()].category));
+        ranges_[open.back()].end = now_;
+        open.pop_back();
+        return;
+      case 5:
+        records.push_back({now_, make_word(RecordKind::kAsyncBegin, name, category)});
+        records.push_back(extra(ranges_.size() + 1'000));
+        start_end_.push_back(ranges_.size());
+        ranges_.push_back({name, category, t, t, now_, 0, true, false, 0});
+        return;
+      case 6: {
+        if (start_end_.empty()) return;
+        const std::size_t which = random_() % start_end_.size();
+        const std::size_t range = start_end_[which];
+        start_end_.erase(start_end_.begin() + static_cast<std::ptrdiff_t>(which));
+        records.push_back(record(RecordKind::kAsyncEnd, now_));
+        records.push_back(extra(range + 1'000));
+        ranges_[range].end = now_;
+        ranges_[range].end_thread = t;
+        return;
+      }
+      default: {
+        const auto owner = static_cast<std::uint32_t>(random_() % kThreads);
+        if (!foreign_ends_ || owner == t || open_[owner].empty()) return;
+        const std::size_t which = random_() % open_[owner].size();
+        const std::size_t range = open_[owner][which];
+        open_[owner].erase(open_[owner].begin() + static_cast<std::ptrdiff_t>(which));
+        records.push_back(record(RecordKind::kForeignEnd, now_, ranges_[range].name, ranges_[range].category));
+        records.push_back(extra(owner));
+        ranges_[range].end = now_;
+        ranges_[range].end_thread = t;
+      }
+    }
+  }
+
+  std::mt19937_64 random_;
+  bool foreign_ends_;
+  std::uint64_t now_ = 100;
+  std::vector<Range> ranges_;
+  std::vector<std::size_t> open_[kThreads];
+  std::vector<std::size_t> start_end_;
+  std::vector<Record> records_[kThreads];
+};
+
+}  // namespace
+
+TEST_CASE("the records of several threads give back what they did, in whatever order they are read",
+          "[timeline][property]") {
+  const std::uint64_t seed = property_seed("host assembler");
+  for (std::uint64_t round = 0; round < 600; ++round) {
+    const bool foreign = round % 2 == 0;
+    World world(seed + round, foreign);
+    world.play(static_cast<int>(1 + (seed + round) % 400));
+    KeepingSink sink;
+    HostAssembler assembler(sink);
+    for (const format::HostEvents& events : world.chunks()) assembler.feed(events);
+    assembler.finish(world.end_ticks());
+    std::vector<World::Range> have, want = world.ranges();
+    for (const AssembledRange& range : sink.ranges) {
+      // A range whose own thread closed what is around it before the foreign end was read ends there, unfinished: only
+      // one that nothing ended at all may.
+      have.push_back({range.name, range.category, range.thread, range.end_thread, range.begin_ticks, range.end_ticks,
+                      range.start_end, range.unfinished, 0});
+    }
+    INFO("round " << round << " of RANGEFINDER_SEED=" << seed);
+    std::sort(have.begin(), have.end());
+    std::sort(want.begin(), want.end());
+    const bool same = have == want;
+    CHECK(same);
+    CHECK(assembler.health().unmatched_ends == 0);
+    if (foreign) continue;
+    // Without foreign ends, the range around each is known, too.
+    std::map<std::uint64_t, std::uint64_t> begin_of_key;
+    for (const AssembledRange& range : sink.ranges) begin_of_key[range.key] = range.begin_ticks;
+    std::map<std::uint64_t, std::uint64_t> parent_of_begin;
+    for (const World::Range& range : world.ranges())
+      parent_of_begin[range.begin] = range.parent != 0 ? world.ranges()[range.parent - 1].begin : 0;
+    std::uint64_t wrong = 0;
+    for (const AssembledRange& range : sink.ranges)
+      wrong += (range.parent != 0 ? begin_of_key[range.parent] : 0) == parent_of_begin[range.begin_ticks] ? 0 : 1;
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("any records at all give every range once", "[timeline][property]") {
+  std::mt19937_64 random(property_seed("any records"));
+  for (int round = 0; round < 500; ++round) {
+    KeepingSink sink;
+    HostAssembler assembler(sink);
+    std::uint64_t begins = 0;
+    for (std::uint64_t chunk = random() % 20; chunk > 0; --chunk) {
+      std::vector<Record> records(any_size(random, 9));
+      for (Record& r : records) {
+        const auto kind = static_cast<RecordKind>(random() % 14);
+        const auto id = static_cast<std::uint32_t>(random() % 8 == 0 ? any_size(random, 32) : random() % 6);
+        r = {random() % 4 == 0 ? any_size(random) : random() % 100,
+             make_word(kind, id, static_cast<std::uint32_t>(random() % 6))};
+        begins += kind == RecordKind::kBegin ? 1 : 0;
+      }
+      feed(assembler, static_cast<std::uint32_t>(random() % 3), std::move(records));
+    }
+    assembler.finish(random() % 200);
+    std::set<std::uint64_t> keys;
+    std::uint64_t scoped = 0, wrong = 0;
+    for (const AssembledRange& range : sink.ranges) {
+      keys.insert(range.key);
+      scoped += range.start_end ? 0 : 1;
+      wrong += range.end_ticks >= range.begin_ticks && range.parent < range.key && range.under < range.key ? 0 : 1;
+    }
+    CHECK(wrong == 0);
+    CHECK(scoped == begins);
+    CHECK(keys.size() == sink.ranges.size());
+    CHECK(keys.size() == sink.begun.size());
+    CHECK((keys.empty() || *keys.rbegin() == keys.size()));
+  }
+}
+
+namespace {
+
+/// One thread's scoped ranges the slow, obvious way.
+struct SlowStack {
+  struct Open {
+    std::uint64_t begin;
+    std::uint32_t name;
+  };
+  std::vector<Open> open;
+  std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint32_t, bool>> done;  // begin, end, name, unfinished
+  std::uint64_t unmatched = 0;
+
+  void on(const Record& record) {
+    const std::uint32_t name = detail::word_id(record.word);
+    switch (detail::word_kind(record.word)) {
+      case RecordKind::kBegin:
+        open.push_back({record.ticks, name});
+        return;
+      case RecordKind::kLostEnds:
+        for (std::uint32_t i = 0; i < name && !open.empty(); ++i) close(record.ticks, false);
+        return;
+      case RecordKind::kEnd: {
+        const auto found = std::find_if(open.rbegin(), open.rend(), [&](const Open& o) { return o.name == name; });
+        if (found == open.rend()) {
+          ++unmatched;
+          return;
+        }
+        const std::size_t keep = static_cast<std::size_t>(open.rend() - found) - 1;
+        while (open.size() > keep + 1) close(record.ticks, true);
+        return close(record.ticks, false);
+      }
+      default:
+        return;
+    }
+  }
+  void close(std::uint64_t ticks, bool unfinished) {
+    done.emplace_back(open.back().begin, std::max(ticks, open.back().begin), open.back().name, unfinished);
+    open.pop_back();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("begins and ends in any order are matched as the slow obvious way does", "[timeline][property]") {
+  std::mt19937_64 random(property_seed("begins and ends"));
+  for (int round = 0; round < 500; ++round) {
+    const auto names = static_cast<std::uint32_t>(1 + random() % 8);
+    std::vector<Record> records(any_size(random, 8));
+    SlowStack slow;
+    std::uint64_t now = 0;
+    for (Record& r : records) {
+      now += random() % 5;
+      const auto name = static_cast<std::uint32_t>(random() % names);
+      r = random() % 40 == 0  ? record(RecordKind::kLostEnds, now, static_cast<std::uint32_t>(random() % 4))
+          : random() % 2 == 0 ? begin(now, name)
+                              : end(now, name);
+      slow.on(r);
+    }
+    while (!slow.open.empty()) slow.close(now + 1, true);
+    KeepingSink sink;
+    HostAssembler assembler(sink);
+    feed(assembler, 0, records);
+    assembler.finish(now + 1);
+    decltype(slow.done) have;
+    for (const AssembledRange& range : sink.ranges)
+      have.emplace_back(range.begin_ticks, range.end_ticks, range.name, range.unfinished);
+    std::sort(have.begin(), have.end());
+    std::sort(slow.done.begin(), slow.done.end());
+    const bool same = have == slow.done;
+    CHECK(same);
+    CHECK(assembler.health().unmatched_ends == slow.unmatched);
+  }
+}
