@@ -66,10 +66,10 @@ Status Recorder::start(const RecorderOptions& options) {
   unloaded_.store(unloaded_libraries(), std::memory_order_relaxed);
   {
     const std::lock_guard lock(lock_);
-    clock_ = options.clock != nullptr ? options.clock : &clock::system_clock();
-    inline_ticks_ = clock_->inline_ticks();
-    overflow_ = options.overflow;
-    wait_limit_ = options.wait_limit;
+    clock_.store(options.clock != nullptr ? options.clock : &clock::system_clock(), std::memory_order_release);
+    inline_ticks_.store(clock().inline_ticks(), std::memory_order_release);  // after the clock: see `ticks`
+    overflow_.store(options.overflow, std::memory_order_relaxed);
+    wait_limit_.store(options.wait_limit, std::memory_order_relaxed);
     next_thread_ = 0;
     // Names given before the recording began: a crash must find them too.
     last_generation_ = last_generation_ % kMaxGeneration + 1;
@@ -89,7 +89,7 @@ void Recorder::recompute_active() noexcept {
   const std::lock_guard lock(lock_);
   const bool heard = listener() != nullptr;
   std::uint32_t value = heard ? detail::kSlowPath : 0;
-  if (recording_) value |= generation() | (inline_ticks_ ? 0 : detail::kSlowPath);
+  if (recording_) value |= generation() | (inline_ticks_.load(std::memory_order_relaxed) ? 0 : detail::kSlowPath);
   detail::active.store(value, std::memory_order_release);
 }
 
@@ -125,7 +125,7 @@ void Recorder::finish(bool remove_live) noexcept {
   Arena* arena = nullptr;
   {
     const std::lock_guard lock(lock_);
-    arena = arena_.exchange(nullptr, std::memory_order_acq_rel);
+    arena = arena_.exchange(nullptr, std::memory_order_seq_cst);
     generation_.store(0, std::memory_order_release);
     if (arena == nullptr) return;
     arena->next_retired = retired_;
@@ -140,8 +140,7 @@ void Recorder::free_unused_arenas() noexcept {
     const std::lock_guard lock(lock_);
     for (Arena** link = &retired_; *link != nullptr;) {
       Arena* const arena = *link;
-      // The last one stays: a thread that is not attached may be about to count something in it.
-      bool used = arena->generation % kMaxGeneration + 1 == last_generation_;
+      bool used = counting_.load(std::memory_order_seq_cst) != 0;  // rarely; the next start looks again
       for (const ThreadState* state = states_; state != nullptr; state = state->next)
         used = used || (state->hot != nullptr && state->arena == arena);
       if (used) {
@@ -157,7 +156,11 @@ void Recorder::free_unused_arenas() noexcept {
 }
 
 void Recorder::count(std::uint32_t health_number, std::uint64_t n) noexcept {
-  if (Arena* arena = arena_.load(std::memory_order_acquire); arena != nullptr) arena->count(health_number, n);
+  // No lock: this may be a signal handler. Sequentially consistent, as in free_unused_arenas: who finds nobody here knows
+  // that all who come later see the arena of the recording that runs.
+  counting_.fetch_add(1, std::memory_order_seq_cst);
+  if (Arena* arena = arena_.load(std::memory_order_seq_cst); arena != nullptr) arena->count(health_number, n);
+  counting_.fetch_sub(1, std::memory_order_release);
 }
 
 CaptureHealth Recorder::health() noexcept {
@@ -201,7 +204,7 @@ Recorder::ThreadState* Recorder::attach() noexcept {
   if (now == 0) return nullptr;
   if (state != nullptr && state->generation.load(std::memory_order_relaxed) == now) return state;
   if (detail::hot_thread.exits >= kMostExits) return nullptr;
-  const auto deadline = std::chrono::steady_clock::now() + wait_limit_;
+  const auto deadline = std::chrono::steady_clock::now() + wait_limit_.load(std::memory_order_relaxed);
   for (;;) {
     const std::uint32_t seen = freed_.load(std::memory_order_acquire);
     {
@@ -209,13 +212,13 @@ Recorder::ThreadState* Recorder::attach() noexcept {
       Arena* const arena = arena_.load(std::memory_order_relaxed);
       if (arena == nullptr || generation() != now) return nullptr;
       BlockHeader* block = arena->take_free();
-      if (block == nullptr && overflow_ == Overflow::kGrow && arena->grow()) block = arena->take_free();
+      if (block == nullptr && overflow_.load(std::memory_order_relaxed) == Overflow::kGrow && arena->grow()) block = arena->take_free();
       if (block != nullptr) {
         state = attach_with(block, *arena);
         break;
       }
     }
-    if (overflow_ != Overflow::kWait || std::chrono::steady_clock::now() >= deadline) return nullptr;
+    if (overflow_.load(std::memory_order_relaxed) != Overflow::kWait || std::chrono::steady_clock::now() >= deadline) return nullptr;
     wait_for_block(seen, std::chrono::milliseconds(10));
   }
   if (state != nullptr) ::pthread_setspecific(*exit_key(), state);
@@ -277,12 +280,12 @@ void Recorder::wait_for_block(std::uint32_t seen, std::chrono::milliseconds most
 bool Recorder::next_block(ThreadState& state, bool may_wait) noexcept {
   Arena& arena = *state.arena;
   BlockHeader* block = arena.take_free();
-  if (block == nullptr && overflow_ == Overflow::kGrow) {
+  if (block == nullptr && overflow_.load(std::memory_order_relaxed) == Overflow::kGrow) {
     const std::lock_guard lock(lock_);
     if (arena.grow()) block = arena.take_free();
   }
-  if (block == nullptr && overflow_ == Overflow::kWait && may_wait) {
-    const auto deadline = std::chrono::steady_clock::now() + wait_limit_;
+  if (block == nullptr && overflow_.load(std::memory_order_relaxed) == Overflow::kWait && may_wait) {
+    const auto deadline = std::chrono::steady_clock::now() + wait_limit_.load(std::memory_order_relaxed);
     do {
       const std::uint32_t seen = freed_.load(std::memory_order_acquire);
       block = arena.take_free();
@@ -445,6 +448,7 @@ void Recorder::after_fork_in_child() noexcept {
   detail::HotThread& hot = detail::hot_thread;
   arena_.store(nullptr, std::memory_order_relaxed);
   generation_.store(0, std::memory_order_relaxed);
+  counting_.store(0, std::memory_order_relaxed);
   recording_ = false;
   for (ThreadState* state = states_; state != nullptr; state = state->next) {
     if (state->hot != &hot) state->hot = nullptr;

@@ -83,7 +83,7 @@ class Recorder {
   /// Counters of the running recording, drops of threads included.
   CaptureHealth health() noexcept;
   void count(std::uint32_t health_number, std::uint64_t n) noexcept;
-  clock::Clock& clock() noexcept { return *clock_; }
+  clock::Clock& clock() noexcept { return *clock_.load(std::memory_order_acquire); }
   std::uint64_t memory_bytes() const noexcept;
 
   // ---- the threads' side, called from slow_path.cpp, with the thread's token taken ----
@@ -93,7 +93,7 @@ class Recorder {
   /// A fresh block for the thread, its full one handed to the drain; false when none is to be had.
   bool next_block(ThreadState& state, bool may_wait) noexcept;
   void publish_name(std::uint32_t id) noexcept;
-  std::uint64_t ticks() noexcept { return inline_ticks_ ? detail::read_ticks() : clock_->ticks(); }
+  std::uint64_t ticks() noexcept { return inline_ticks_.load(std::memory_order_acquire) ? detail::read_ticks() : clock().ticks(); }
   std::uint32_t generation() const noexcept { return generation_.load(std::memory_order_acquire); }
   std::uint64_t unloaded() const noexcept { return unloaded_.load(std::memory_order_relaxed); }
   void recompute_active() noexcept;
@@ -120,10 +120,12 @@ class Recorder {
   std::atomic<std::uint32_t> generation_{0};  // of the running recording; 0: none
   std::uint32_t last_generation_ = 0;
   bool recording_ = false;                    // under lock_
-  bool inline_ticks_ = true;
-  Overflow overflow_ = Overflow::kDrop;
-  std::chrono::milliseconds wait_limit_{0};
-  clock::Clock* clock_ = nullptr;
+  // Atomic: a thread of the recording before may look at them while the next one starts.
+  std::atomic<bool> inline_ticks_{true};
+  std::atomic<Overflow> overflow_{Overflow::kDrop};
+  std::atomic<std::chrono::milliseconds> wait_limit_{std::chrono::milliseconds(0)};
+  std::atomic<clock::Clock*> clock_{nullptr};
+  std::atomic<std::uint32_t> counting_{0};    // threads inside `count`: they may hold an arena that is over
   ThreadState* states_ = nullptr;             // all ever made; never freed, used again
   std::uint32_t next_thread_ = 0;
   Arena* retired_ = nullptr;                  // linked by Arena::next_retired

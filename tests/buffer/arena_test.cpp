@@ -123,7 +123,7 @@ TEST_CASE("many threads take blocks and hand them in, and none is lost", "[buffe
       }
     });
   }
-  std::uint64_t drained = 0;
+  std::atomic<std::uint64_t> drained{0};
   std::thread drain([&] {
     while (!end) {
       for (BlockHeader* block = arena->take_all_full(); block != nullptr;) {

@@ -19,6 +19,12 @@ using namespace rangefinder::session::testing;
 
 namespace {
 
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kThreadSanitizer = true;
+#else
+constexpr bool kThreadSanitizer = false;
+#endif
+
 constexpr std::uint64_t kZero = 1'000'000'000;  // where a ManualClock starts
 
 std::vector<std::string> without(std::vector<std::string> lines, std::string_view prefix) {
@@ -318,9 +324,9 @@ TEST_CASE("a child of fork records nothing, its parent all", "[session][fault]")
     mark("child");
     const bool quiet =
         !session->running() && detail::active.load() == 0 && session->flush().ok() && session->stop().ok();
-    // A session of its own, once it wants one.
-    bool own = false;
-    {
+    // A session of its own, once it wants one. ThreadSanitizer allows no thread in a child of threads.
+    bool own = kThreadSanitizer;
+    if (!kThreadSanitizer) {
       auto started = SessionCore::start(host_only(folder.file("child.rfcap")), {});
       if (started.ok()) {
         { const ProfileRange range{"own"}; }
@@ -339,6 +345,7 @@ TEST_CASE("a child of fork records nothing, its parent all", "[session][fault]")
   CHECK(count_of(timeline, "after") == 1);
   CHECK(count_of(timeline, "child") == 0);
   CHECK(timeline.marks.size() == 0);
+  if (kThreadSanitizer) return;
   const Timeline own = load(folder.file("child.rfcap"));
   CHECK(count_of(own, "own") == 1);
   CHECK(own.ranges.size() == 1);
