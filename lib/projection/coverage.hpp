@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "projection/figures.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <deque>
@@ -26,7 +28,7 @@ class Coverage {
       Segment& last = chunk.last();
       if (last.end > begin) {
         if (last.begin >= begin || last.end > end) return overwrite({begin, end, position}, take);
-        take(last.position, last.end - begin);  // only the last one is in the way, and only its tail
+        take(last.position, minus(last.end, begin));  // only the last one is in the way, and only its tail
         last.end = begin;
       }
     }
@@ -71,7 +73,7 @@ class Coverage {
     while (place.chunk < chunks_.size()) {
       Segment& old = chunks_[place.chunk]->segments[place.index];
       if (old.begin >= added.end) break;
-      take(old.position, std::min(old.end, added.end) - std::max(old.begin, added.begin));
+      take(old.position, minus(std::min(old.end, added.end), std::max(old.begin, added.begin)));
       if (old.begin < added.begin) {
         const Segment rest{added.end, old.end, old.position};
         old.end = added.begin;

@@ -26,8 +26,9 @@ class Expression {
     return Error(ErrorCode::kInvalidArgument, "filter \"" + base::printable(pattern) + "\": " + message);
   }
   bool matches(std::string_view text) const {
-    regmatch_t bounds{0, static_cast<regoff_t>(text.size())};
-    return ::regexec(compiled_.get(), text.data(), 1, &bounds, REG_STARTEND) == 0;
+    const std::string whole(text);  // regexec may look for the zero at the end, whatever the bounds say
+    regmatch_t bounds{0, static_cast<regoff_t>(whole.size())};
+    return ::regexec(compiled_.get(), whole.c_str(), 1, &bounds, REG_STARTEND) == 0;
   }
 
  private:

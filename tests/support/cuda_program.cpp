@@ -3,8 +3,10 @@
 
 #include "base/library.hpp"
 
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace rangefinder::testing {
 namespace {
@@ -101,10 +103,12 @@ Status CudaProgram::Driver::open() {
 }
 
 Result<CudaProgram> CudaProgram::open() {
-  auto* const driver = new Driver;  // kept: the device goes on using it
+  static auto* const kept = new std::vector<std::unique_ptr<Driver>>;  // the device goes on using what they hold
+  auto driver = std::make_unique<Driver>();
   if (Status status = driver->open(); !status.ok()) return std::move(status).error();
   CudaProgram program;
-  program.driver_ = driver;
+  program.driver_ = driver.get();
+  kept->push_back(std::move(driver));
   return program;
 }
 
