@@ -34,7 +34,8 @@ class Crew {
         case_.thread_set_up();
         ++ready_;
         for (int seen = 0;;) {
-          while (turn_.load(std::memory_order_acquire) == seen) std::this_thread::sleep_for(std::chrono::microseconds(50));
+          while (turn_.load(std::memory_order_acquire) == seen)
+            std::this_thread::sleep_for(std::chrono::microseconds(50));
           ++seen;
           if (n_ == 0) return;
           one(static_cast<std::size_t>(i));
@@ -148,8 +149,10 @@ std::vector<Row> measure(const std::vector<Case>& all, const Options& options) {
       char line[64];
       std::fputs("r\n", child.to);
       std::fflush(child.to);
-      if (std::fgets(line, sizeof line, child.from) != nullptr) child.took.push_back(std::atof(line));
-      else child.pid = -1;
+      if (std::fgets(line, sizeof line, child.from) != nullptr)
+        child.took.push_back(std::atof(line));
+      else
+        child.pid = -1;
     }
   }
   const auto floor = std::find_if(cases.begin(), cases.end(), [&](const Case& c) { return c.name == options.floor; });
@@ -168,7 +171,8 @@ std::vector<Row> measure(const std::vector<Case>& all, const Options& options) {
       row.median_ns = percentile(child.took, 0.5);
       if (base != nullptr) {
         std::vector<double> ratios;
-        for (std::size_t k = 0; k < std::min(child.took.size(), base->took.size()); ++k) ratios.push_back(child.took[k] / base->took[k]);
+        for (std::size_t k = 0; k < std::min(child.took.size(), base->took.size()); ++k)
+          ratios.push_back(child.took[k] / base->took[k]);
         row.ratio = percentile(ratios, 0.5);
         row.ratio_low = percentile(ratios, 0.1);
         row.ratio_high = percentile(ratios, 0.9);
@@ -184,17 +188,18 @@ std::vector<Row> measure(const std::vector<Case>& all, const Options& options) {
 }
 
 void print(const std::vector<Row>& rows, const Options& options) {
-  std::printf("\n%d thread%s, %d rounds of %llu, ns each; ratio to %s of the same round: median (10th to 90th percentile)\n\n",
-              options.threads, options.threads == 1 ? "" : "s", options.rounds, static_cast<unsigned long long>(options.per_round),
-              options.floor.c_str());
+  std::printf(
+      "\n%d thread%s, %d rounds of %llu, ns each; ratio to %s of the same round: median (10th to 90th percentile)\n\n",
+      options.threads, options.threads == 1 ? "" : "s", options.rounds,
+      static_cast<unsigned long long>(options.per_round), options.floor.c_str());
   std::printf("| case | what | min ns | median ns | ratio | spread | remark |\n|---|---|---:|---:|---:|---|---|\n");
   for (const Row& row : rows) {
     if (row.median_ns == 0) {
       std::printf("| %s | %s | - | - | - | - | %s |\n", row.name.c_str(), row.what.c_str(), row.remark.c_str());
       continue;
     }
-    std::printf("| %s | %s | %.2f | %.2f | %.3f | %.2f to %.2f | %s |\n", row.name.c_str(), row.what.c_str(), row.min_ns, row.median_ns,
-                row.ratio, row.ratio_low, row.ratio_high, row.remark.c_str());
+    std::printf("| %s | %s | %.2f | %.2f | %.3f | %.2f to %.2f | %s |\n", row.name.c_str(), row.what.c_str(),
+                row.min_ns, row.median_ns, row.ratio, row.ratio_low, row.ratio_high, row.remark.c_str());
   }
   std::fflush(stdout);
 }

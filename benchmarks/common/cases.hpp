@@ -8,18 +8,19 @@
 #include <string>
 #include <vector>
 
-// Interleaved measurement: every case has a process of its own, one runs at a time, and they take turns round after round,
-// so that a machine whose speed drifts moves all of them alike. What counts is the ratio to the floor of the same round.
+// Interleaved measurement: every case has a process of its own, one runs at a time, and they take turns round after
+// round, so that a machine whose speed drifts moves all of them alike. What counts is the ratio to the floor of the
+// same round.
 namespace bench {
 
 struct Case {
   std::string name;
-  std::string what;                                ///< a word or two for the table
-  std::function<void()> set_up = [] {};            ///< in the case's process, before its first round
-  std::function<void()> thread_set_up = [] {};     ///< in each further thread
-  std::function<void(std::uint64_t n)> run;        ///< n times what is measured
-  std::uint64_t times = 1;                         ///< rounds of this case are so many times as long
-  std::function<void()> between = [] {};           ///< after a round, not measured
+  std::string what;                             ///< a word or two for the table
+  std::function<void()> set_up = [] {};         ///< in the case's process, before its first round
+  std::function<void()> thread_set_up = [] {};  ///< in each further thread
+  std::function<void(std::uint64_t n)> run;     ///< n times what is measured
+  std::uint64_t times = 1;                      ///< rounds of this case are so many times as long
+  std::function<void()> between = [] {};        ///< after a round, not measured
   std::function<std::string()> finish = [] { return std::string(); };  ///< a remark for the table
 };
 
@@ -44,12 +45,12 @@ void print(const std::vector<Row>& rows, const Options& options);
 
 /// The body of a range that costs nothing and that the compiler may neither drop nor merge.
 #define BENCH_BODY asm volatile("" ::: "memory")
-#define BENCH_LOOP(STATEMENT)                 \
-  [](std::uint64_t n) {                       \
-    for (std::uint64_t i = 0; i < n; ++i) {   \
-      STATEMENT;                              \
-      BENCH_BODY;                             \
-    }                                         \
+#define BENCH_LOOP(STATEMENT)               \
+  [](std::uint64_t n) {                     \
+    for (std::uint64_t i = 0; i < n; ++i) { \
+      STATEMENT;                            \
+      BENCH_BODY;                           \
+    }                                       \
   }
 
 /// 64 names that the compiler cannot see through.

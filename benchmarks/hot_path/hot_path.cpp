@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What one range costs the thread that marks it: begin and end, beside what no recorder can beat and beside other markers.
+// What one range costs the thread that marks it: begin and end, beside what no recorder can beat and beside other
+// markers.
 //
 //   bench_hot_path [--rounds N] [--threads N] [--only TEXT]
 #include "common/cases.hpp"
@@ -25,7 +26,7 @@ namespace {
 
 using rangefinder::ProfileRange;
 
-// ---- the floor: two clock reads and one store of 24 bytes into memory that stays in the cache --------------------------
+// ---- the floor: two clock reads and one store of 24 bytes into memory that stays in the cache -------------------
 
 struct Record {
   std::uint64_t begin, end, name;
@@ -62,7 +63,7 @@ struct Gate {
   }
 };
 
-// ---- ours ---------------------------------------------------------------------------------------------------------------
+// ---- ours -------------------------------------------------------------------------------------------------------
 
 std::unique_ptr<rangefinder::Session> session;
 std::string folder;
@@ -120,7 +121,8 @@ std::vector<bench::Case> cases() {
   add("rangefinder/off", "off", BENCH_LOOP(const ProfileRange r("static"); BENCH_BODY));
   recording("rangefinder/literal", "recording", BENCH_LOOP(const ProfileRange r("static"); BENCH_BODY));
   recording("rangefinder/RangeName", "recording", BENCH_LOOP(const ProfileRange r(kept_name()); BENCH_BODY));
-  recording("rangefinder/run-time name", "recording", BENCH_LOOP(const ProfileRange r(bench::run_time_name(i)); BENCH_BODY));
+  recording("rangefinder/run-time name", "recording",
+            BENCH_LOOP(const ProfileRange r(bench::run_time_name(i)); BENCH_BODY));
   recording("rangefinder/payload", "recording", BENCH_LOOP(const ProfileRange r("static", i); BENCH_BODY));
 #if RANGEFINDER_BENCH_NVTX
   add("NVTX/push and pop", "no tool", BENCH_LOOP(nvtxRangePushA("static"); BENCH_BODY; nvtxRangePop()));
@@ -155,10 +157,14 @@ int main(int argc, char** argv) {
   options.floor = "floor/two clock reads + 24 B";
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string option = argv[i];
-    if (option == "--rounds") options.rounds = std::atoi(argv[i + 1]);
-    else if (option == "--threads") options.threads = std::atoi(argv[i + 1]);
-    else if (option == "--only") options.only = argv[i + 1];
-    else return std::fprintf(stderr, "bench_hot_path [--rounds N] [--threads N] [--only TEXT]\n"), 2;
+    if (option == "--rounds")
+      options.rounds = std::atoi(argv[i + 1]);
+    else if (option == "--threads")
+      options.threads = std::atoi(argv[i + 1]);
+    else if (option == "--only")
+      options.only = argv[i + 1];
+    else
+      return std::fprintf(stderr, "bench_hot_path [--rounds N] [--threads N] [--only TEXT]\n"), 2;
   }
   char made[] = "/tmp/rangefinder-bench-XXXXXX";
   if (::mkdtemp(made) == nullptr) return 3;

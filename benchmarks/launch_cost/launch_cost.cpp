@@ -44,7 +44,8 @@ std::string stop() {
   (void)session->stop();
   ::unlink(session->output().c_str());
   const rangefinder::CaptureHealth health = session->health();
-  return health.complete() ? "nothing lost" : std::to_string(health.cupti_dropped + health.dropped_launches) + " lost and counted";
+  return health.complete() ? "nothing lost"
+                           : std::to_string(health.cupti_dropped + health.dropped_launches) + " lost and counted";
 }
 
 std::vector<bench::Case> cases() {
@@ -78,8 +79,10 @@ int main(int argc, char** argv) {
   bench::Options options;
   options.floor = "launch, nothing recorded";
   options.per_round = 500;  // a stream queues 1,024: past that a launch waits for the device
-  if (argc == 3 && std::string(argv[1]) == "--rounds") options.rounds = std::atoi(argv[2]);
-  else if (argc != 1) return std::fprintf(stderr, "bench_launch_cost [--rounds N]\n"), 2;
+  if (argc == 3 && std::string(argv[1]) == "--rounds")
+    options.rounds = std::atoi(argv[2]);
+  else if (argc != 1)
+    return std::fprintf(stderr, "bench_launch_cost [--rounds N]\n"), 2;
   // Not opened here: a child of fork cannot use the driver of its parent.
   if (::access("/dev/nvidiactl", F_OK) != 0) return std::printf("SKIPPED: no NVIDIA device on this machine\n"), 0;
   char made[] = "/tmp/rangefinder-bench-XXXXXX";

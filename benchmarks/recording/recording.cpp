@@ -49,23 +49,47 @@ void work(std::uint32_t length) {
 }
 
 // A macro, so that every marker gets its names as literals.
-#define MIXED(MARKER)                                                                     \
-  [](std::uint64_t n) {                                                                   \
-    std::uint64_t random = 0x9E3779B97F4A7C15u;                                           \
-    for (std::uint64_t i = 0; i < n; ++i) {                                               \
-      random ^= random << 13, random ^= random >> 7, random ^= random << 17;              \
-      const auto length = static_cast<std::uint32_t>(random >> 54);                       \
-      switch (random >> 20 & 7) {                                                         \
-        case 0: { const MARKER range("embedding"); work(length); } break;                 \
-        case 1: { const MARKER range("attention.qkv"); work(length); } break;             \
-        case 2: { const MARKER range("attention.scores"); work(length); } break;          \
-        case 3: { const MARKER range("attention.out"); work(length); } break;             \
-        case 4: { const MARKER range("mlp.up"); work(length); } break;                    \
-        case 5: { const MARKER range("mlp.down"); work(length); } break;                  \
-        case 6: { const MARKER range("optimizer.step"); work(length); } break;            \
-        default: { const MARKER range("all_reduce"); work(length); } break;               \
-      }                                                                                   \
-    }                                                                                     \
+#define MIXED(MARKER)                                                        \
+  [](std::uint64_t n) {                                                      \
+    std::uint64_t random = 0x9E3779B97F4A7C15u;                              \
+    for (std::uint64_t i = 0; i < n; ++i) {                                  \
+      random ^= random << 13, random ^= random >> 7, random ^= random << 17; \
+      const auto length = static_cast<std::uint32_t>(random >> 54);          \
+      switch (random >> 20 & 7) {                                            \
+        case 0: {                                                            \
+          const MARKER range("embedding");                                   \
+          work(length);                                                      \
+        } break;                                                             \
+        case 1: {                                                            \
+          const MARKER range("attention.qkv");                               \
+          work(length);                                                      \
+        } break;                                                             \
+        case 2: {                                                            \
+          const MARKER range("attention.scores");                            \
+          work(length);                                                      \
+        } break;                                                             \
+        case 3: {                                                            \
+          const MARKER range("attention.out");                               \
+          work(length);                                                      \
+        } break;                                                             \
+        case 4: {                                                            \
+          const MARKER range("mlp.up");                                      \
+          work(length);                                                      \
+        } break;                                                             \
+        case 5: {                                                            \
+          const MARKER range("mlp.down");                                    \
+          work(length);                                                      \
+        } break;                                                             \
+        case 6: {                                                            \
+          const MARKER range("optimizer.step");                              \
+          work(length);                                                      \
+        } break;                                                             \
+        default: {                                                           \
+          const MARKER range("all_reduce");                                  \
+          work(length);                                                      \
+        } break;                                                             \
+      }                                                                      \
+    }                                                                        \
   }
 
 std::string folder;
@@ -119,10 +143,13 @@ bool keeps_all(std::uint64_t ranges) {
   ::unlink(path.c_str());
   const std::uint64_t read = timeline.ok() ? timeline->ranges.size() : 0;
   const auto count = [](std::uint64_t n) { return static_cast<unsigned long long>(n); };
-  std::printf("\nwithout a pause: %llu ranges begun in %.2f s (%.1f M/s), %llu dropped, %llu read back from the capture\n", count(ranges),
-              took.count(), static_cast<double>(ranges) / took.count() / 1e6, count(health.dropped_ranges), count(read));
+  std::printf(
+      "\nwithout a pause: %llu ranges begun in %.2f s (%.1f M/s), %llu dropped, %llu read back from the capture\n",
+      count(ranges), took.count(), static_cast<double>(ranges) / took.count() / 1e6, count(health.dropped_ranges),
+      count(read));
   std::printf("bytes a range: %zu in memory, %.2f in the capture; peak resident memory while recording %ld MiB\n",
-              2 * sizeof(rangefinder::detail::Record), static_cast<double>(info.st_size) / static_cast<double>(ranges), usage.ru_maxrss / 1024);
+              2 * sizeof(rangefinder::detail::Record), static_cast<double>(info.st_size) / static_cast<double>(ranges),
+              usage.ru_maxrss / 1024);
   return read == ranges && health.dropped_ranges == 0;
 }
 
@@ -135,9 +162,12 @@ int main(int argc, char** argv) {
   std::uint64_t ranges = 10'000'000;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string option = argv[i];
-    if (option == "--rounds") options.rounds = std::atoi(argv[i + 1]);
-    else if (option == "--ranges") ranges = std::strtoull(argv[i + 1], nullptr, 10);
-    else return std::fprintf(stderr, "bench_recording [--rounds N] [--ranges N]\n"), 2;
+    if (option == "--rounds")
+      options.rounds = std::atoi(argv[i + 1]);
+    else if (option == "--ranges")
+      ranges = std::strtoull(argv[i + 1], nullptr, 10);
+    else
+      return std::fprintf(stderr, "bench_recording [--rounds N] [--ranges N]\n"), 2;
   }
   char made[] = "/tmp/rangefinder-bench-XXXXXX";
   if (::mkdtemp(made) == nullptr) return 3;

@@ -12,14 +12,16 @@ ByteCorpus::ByteCorpus(const std::string& path, std::int64_t sequence_length, st
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   if (static_cast<std::int64_t>(text.size()) <= sequence_length + 1)
-    throw std::runtime_error(path + ": " + std::to_string(text.size()) + " bytes, too short for sequences of " + std::to_string(sequence_length));
+    throw std::runtime_error(path + ": " + std::to_string(text.size()) + " bytes, too short for sequences of " +
+                             std::to_string(sequence_length));
   tokens_ = torch::empty({static_cast<std::int64_t>(text.size())}, torch::kInt64);
   auto* out = tokens_.data_ptr<std::int64_t>();
   for (const char c : text) *out++ = static_cast<unsigned char>(c);
 }
 
 std::pair<torch::Tensor, torch::Tensor> ByteCorpus::batch(std::int64_t size) {
-  const torch::Tensor starts = torch::randint(tokens_.size(0) - sequence_length_ - 1, {size, 1}, generator_, torch::kInt64);
+  const torch::Tensor starts =
+      torch::randint(tokens_.size(0) - sequence_length_ - 1, {size, 1}, generator_, torch::kInt64);
   const torch::Tensor at = starts + torch::arange(sequence_length_);
   return {tokens_.index({at}), tokens_.index({at + 1})};
 }

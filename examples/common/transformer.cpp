@@ -36,7 +36,8 @@ TransformerImpl::TransformerImpl(const TransformerOptions& options)
       positions_(register_module("positions", torch::nn::Embedding(options.sequence_length, options.width))),
       blocks_(register_module("blocks", torch::nn::ModuleList())),
       norm_(register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({options.width})))),
-      head_(register_module("head", torch::nn::Linear(torch::nn::LinearOptions(options.width, options.vocabulary).bias(false)))) {
+      head_(register_module(
+          "head", torch::nn::Linear(torch::nn::LinearOptions(options.width, options.vocabulary).bias(false)))) {
   for (std::int64_t i = 0; i < options.layers; ++i) blocks_->push_back(Block(options.width, options.heads));
 }
 

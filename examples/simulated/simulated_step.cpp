@@ -3,12 +3,12 @@
 // that is printed says so, and so do the capture and the trace.
 //
 //   simulated_step [--out FOLDER]
+#include "fake_cupti.h"
+
 #include <rangefinder/exporters.hpp>
 #include <rangefinder/range.hpp>
 #include <rangefinder/report.hpp>
 #include <rangefinder/session.hpp>
-
-#include "fake_cupti.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -21,10 +21,10 @@ struct CaptureFinding {
 
 /// How much of a kind of record a capture holds.
 struct CaptureContent {
-  std::string kind;          ///< "host events", "kernels", ...
+  std::string kind;  ///< "host events", "kernels", ...
   std::uint64_t chunks = 0;
   std::uint64_t rows = 0;
-  std::uint64_t bytes = 0;   ///< in the file, headers included
+  std::uint64_t bytes = 0;  ///< in the file, headers included
 };
 
 /// What can be said of a capture without reading its events.
@@ -41,18 +41,18 @@ struct CaptureInfo {
   bool ended_cleanly = false;
   bool flight_recorder = false;
   bool simulated = false;
-  std::string device_state;            ///< "full", or why device activity was not recorded
+  std::string device_state;  ///< "full", or why device activity was not recorded
   std::uint32_t threads = 0;
   std::uint32_t devices = 0;
   std::uint32_t names = 0;
   std::vector<CaptureContent> content;
   std::vector<std::pair<std::string, std::string>> metadata;
-  CaptureHealth health;                ///< with what this look at the file found
+  CaptureHealth health;  ///< with what this look at the file found
   std::vector<CaptureFinding> findings;
 };
 
-/// Opens a capture (.rfcap, or a live file that a dead program left) and says what is in it. With `deep`, every chunk is
-/// unpacked, so that all damage shows in findings and health; otherwise headers and small chunks only.
+/// Opens a capture (.rfcap, or a live file that a dead program left) and says what is in it. With `deep`, every chunk
+/// is unpacked, so that all damage shows in findings and health; otherwise headers and small chunks only.
 ///
 /// Errors: kNotFound, kUnreadable when it is no capture, kUnsupported for a newer format.
 /// Cost:   headers: milliseconds a gigabyte; deep: about a second a gigabyte.
@@ -60,6 +60,7 @@ RANGEFINDER_EXPORT Result<CaptureInfo> inspect_capture(const std::string& path, 
 
 /// Writes what can be read of a capture, and of the live file beside it, as a new whole one.
 /// Returns the number of records in it.
-RANGEFINDER_EXPORT Result<std::uint64_t> repair_capture(const std::string& damaged, const std::string& repaired, bool replace);
+RANGEFINDER_EXPORT Result<std::uint64_t> repair_capture(const std::string& damaged, const std::string& repaired,
+                                                        bool replace);
 
 }  // namespace rangefinder

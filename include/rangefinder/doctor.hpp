@@ -16,7 +16,7 @@ struct DoctorFinding {
     kNote,     ///< works, but somebody should know
     kMissing,  ///< part of a recording is not possible
   };
-  std::string topic;   ///< "driver", "CUPTI", "clock", ...
+  std::string topic;  ///< "driver", "CUPTI", "clock", ...
   State state = State::kGood;
   std::string detail;  ///< what was found
   std::string fix;     ///< what to do; empty when good

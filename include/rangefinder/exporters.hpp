@@ -40,8 +40,8 @@ struct ChromeExportOptions {
   bool inclusive_ranges = true;
   Attribution attribution = Attribution::kAuto;
 
-  /// Only what lies in [begin_ns, end_ns) or reaches into it, uncut; times as Timeline has them. What the device rows of
-  /// ranges say is about the whole recording.
+  /// Only what lies in [begin_ns, end_ns) or reaches into it, uncut; times as Timeline has them. What the device rows
+  /// of ranges say is about the whole recording.
   std::int64_t begin_ns = std::numeric_limits<std::int64_t>::min();
   std::int64_t end_ns = std::numeric_limits<std::int64_t>::max();
 
@@ -53,7 +53,7 @@ struct ChromeExportOptions {
 /// What an export did.
 struct ChromeExportReport {
   std::uint64_t events = 0;
-  std::uint64_t json_bytes = 0;    ///< before compression
+  std::uint64_t json_bytes = 0;  ///< before compression
   std::uint64_t output_bytes = 0;
   /// Slices that would have cut another one on their row and stand on a row beside it.
   std::uint64_t overlapping = 0;
@@ -68,8 +68,8 @@ struct ChromeExportReport {
 ///   rangefinder::export_chrome_trace("train.rfcap", "train.pt.trace.json.gz");
 ///
 /// A capture is streamed: memory does not grow with it. Other inputs (a folder of captures, traces, Nsight exports) are
-/// loaded first. `output` "-" is standard output. The same input gives the same bytes, whatever the machine's time zone,
-/// locale and number of cores.
+/// loaded first. `output` "-" is standard output. The same input gives the same bytes, whatever the machine's time
+/// zone, locale and number of cores.
 ///
 /// Errors:  those of `load_timeline`, kExists, kIo. An output file appears only when it is whole.
 /// Threads: any; uses the calling one only.

@@ -24,14 +24,14 @@ struct ProjectionOptions {
 
 /// Device time of a set of activities.
 struct DeviceFigures {
-  std::uint64_t gpu_ops = 0;        ///< activities; every node of a graph launch counts
-  std::int64_t gpu_sum_ns = 0;      ///< durations added up; overlap counts twice
-  std::int64_t gpu_busy_ns = 0;     ///< union of the intervals per device, added over devices
-  std::int64_t first_ns = 0;        ///< earliest begin; meaningless when gpu_ops is 0
-  std::int64_t last_ns = 0;         ///< latest end
-  std::uint64_t bytes = 0;          ///< moved by copies and memsets
-  std::int64_t launch_delay_ns = 0; ///< begin of the activity - begin of its launch, added up
-  std::int64_t any_busy_ns = 0;     ///< union of the intervals over all devices together: time in which any was busy
+  std::uint64_t gpu_ops = 0;         ///< activities; every node of a graph launch counts
+  std::int64_t gpu_sum_ns = 0;       ///< durations added up; overlap counts twice
+  std::int64_t gpu_busy_ns = 0;      ///< union of the intervals per device, added over devices
+  std::int64_t first_ns = 0;         ///< earliest begin; meaningless when gpu_ops is 0
+  std::int64_t last_ns = 0;          ///< latest end
+  std::uint64_t bytes = 0;           ///< moved by copies and memsets
+  std::int64_t launch_delay_ns = 0;  ///< begin of the activity - begin of its launch, added up
+  std::int64_t any_busy_ns = 0;      ///< union of the intervals over all devices together: time in which any was busy
 
   std::int64_t gpu_span_ns() const noexcept { return last_ns - first_ns; }
 };

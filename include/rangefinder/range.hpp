@@ -98,7 +98,8 @@ class ProfileRange {
   RANGEFINDER_INLINE explicit ProfileRange(const RangeName& name) noexcept
       : word_(detail::make_word(detail::RecordKind::kBegin, name.id())), token_(detail::begin_word(word_)) {}
   RANGEFINDER_INLINE ProfileRange(const RangeName& name, Category category) noexcept
-      : word_(detail::make_word(detail::RecordKind::kBegin, name.id(), category.id())), token_(detail::begin_word(word_)) {}
+      : word_(detail::make_word(detail::RecordKind::kBegin, name.id(), category.id())),
+        token_(detail::begin_word(word_)) {}
 
   RANGEFINDER_INLINE explicit ProfileRange(std::string_view name) noexcept
       : token_(detail::begin_text(name.data(), name.size(), 0, word_)) {}

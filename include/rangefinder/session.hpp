@@ -91,12 +91,12 @@ struct DeviceState {
 
 /// Figures of one range path, over all finished steps (or all finished ranges, without steps).
 struct SummaryRow {
-  std::string path;              ///< "step/forward/layer0"
-  std::string name;              ///< the last part
+  std::string path;  ///< "step/forward/layer0"
+  std::string name;  ///< the last part
   std::uint32_t depth = 0;
-  std::uint64_t count = 0;       ///< instances
-  std::int64_t host_ns = 0;      ///< added up
-  std::uint64_t gpu_ops = 0;     ///< inclusive, as all figures here
+  std::uint64_t count = 0;    ///< instances
+  std::int64_t host_ns = 0;   ///< added up
+  std::uint64_t gpu_ops = 0;  ///< inclusive, as all figures here
   std::int64_t gpu_sum_ns = 0;
   std::int64_t gpu_busy_ns = 0;
   std::int64_t gpu_span_ns = 0;  ///< last end - first start of each instance, added up
@@ -104,10 +104,10 @@ struct SummaryRow {
 
 /// What a program can know of itself while it runs.
 struct Summary {
-  std::vector<SummaryRow> rows;  ///< in order of first appearance, parents before children
-  std::uint64_t steps = 0;       ///< finished and recorded
-  std::int64_t step_ns = 0;      ///< of those, added up
-  std::int64_t gpu_total_ns = 0; ///< all device time seen, owned or not
+  std::vector<SummaryRow> rows;   ///< in order of first appearance, parents before children
+  std::uint64_t steps = 0;        ///< finished and recorded
+  std::int64_t step_ns = 0;       ///< of those, added up
+  std::int64_t gpu_total_ns = 0;  ///< all device time seen, owned or not
   std::int64_t gpu_owned_ns = 0;
   std::uint64_t pending_launches = 0;  ///< made, but their activities have not arrived: not in the figures yet
   CaptureHealth health;

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-// What happened, in memory: one table a kind of event, each a set of columns of equal length. Every input (our captures,
-// torch.profiler traces, Nsight exports) becomes the same tables; every analysis and exporter reads them.
+// What happened, in memory: one table a kind of event, each a set of columns of equal length. Every input (our
+// captures, torch.profiler traces, Nsight exports) becomes the same tables; every analysis and exporter reads them.
 //
 // Times are integer nanoseconds on the timeline's clock: CLOCK_MONOTONIC for our captures, the trace's own epoch for
 // imports (Timeline::realtime_offset_ns leads to wall time where it is known). Intervals are half-open.
@@ -41,18 +41,18 @@ enum class RangeKind : std::uint8_t {
 
 /// Flags of a range.
 enum RangeFlags : std::uint8_t {
-  kUnfinished = 1,    ///< still open when the recording stopped; end_ns is the recording's end
-  kEndedElsewhere = 2,///< ended on another thread
-  kOwnerless = 4,     ///< never owns device activity (a framework's bookkeeping, a range without a known thread)
+  kUnfinished = 1,      ///< still open when the recording stopped; end_ns is the recording's end
+  kEndedElsewhere = 2,  ///< ended on another thread
+  kOwnerless = 4,       ///< never owns device activity (a framework's bookkeeping, a range without a known thread)
 };
 
 struct RangeTable {
   std::vector<StringId> name;
-  std::vector<StringId> domain;      ///< NVTX domain; kEmpty is the default domain
-  std::vector<StringId> category;    ///< ours, NVTX's or Kineto's
+  std::vector<StringId> domain;    ///< NVTX domain; kEmpty is the default domain
+  std::vector<StringId> category;  ///< ours, NVTX's or Kineto's
   std::vector<RangeKind> kind;
   std::vector<RangeStyle> style;
-  std::vector<std::uint8_t> flags;   ///< RangeFlags
+  std::vector<std::uint8_t> flags;  ///< RangeFlags
   std::vector<ThreadIndex> thread;
   std::vector<ThreadIndex> end_thread;
   std::vector<std::int64_t> begin_ns;
@@ -114,9 +114,9 @@ struct ActivityTable {
   std::vector<std::int64_t> begin_ns;
   std::vector<std::int64_t> end_ns;
   std::vector<std::uint64_t> correlation;
-  std::vector<std::uint32_t> launch;  ///< row of LaunchTable, or kNone
-  std::vector<std::uint64_t> bytes;   ///< copies and memsets
-  std::vector<std::uint32_t> detail;  ///< row of KernelDetails or CopyDetails, or kNone
+  std::vector<std::uint32_t> launch;      ///< row of LaunchTable, or kNone
+  std::vector<std::uint64_t> bytes;       ///< copies and memsets
+  std::vector<std::uint32_t> detail;      ///< row of KernelDetails or CopyDetails, or kNone
   std::vector<std::uint64_t> graph_node;  ///< CUDA graph node; 0: not from a graph, or not recorded
   std::vector<std::uint32_t> graph;       ///< executable graph's id; 0 likewise
   std::vector<std::int64_t> external_id;
@@ -262,8 +262,8 @@ struct Window {
   std::int64_t end_ns = 0;
 };
 
-/// Text of an imported event that no column holds, kept when LoadOptions::keep_arguments asks for it: the raw members of
-/// its `args` object, without the braces, by source_row.
+/// Text of an imported event that no column holds, kept when LoadOptions::keep_arguments asks for it: the raw members
+/// of its `args` object, without the braces, by source_row.
 class RANGEFINDER_EXPORT ArgumentStore {
  public:
   /// Rows may come in any order.
@@ -360,8 +360,8 @@ struct LoadOptions {
   void* progress_user = nullptr;
 };
 
-/// Reads a capture (.rfcap; a folder of them is a job of several processes), a torch.profiler trace (.json, .json.gz) or
-/// an Nsight Systems SQLite export. What it is is found from its first bytes, not from its name.
+/// Reads a capture (.rfcap; a folder of them is a job of several processes), a torch.profiler trace (.json, .json.gz)
+/// or an Nsight Systems SQLite export. What it is is found from its first bytes, not from its name.
 ///
 /// Errors:  kNotFound, kUnreadable with place and reason, kUnsupported for a version or dialect that cannot be read.
 /// Threads: any; distinct calls share nothing.

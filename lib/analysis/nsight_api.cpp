@@ -46,7 +46,8 @@ std::vector<KernelExecution> kernel_executions(const Timeline& timeline) {
   return out;
 }
 
-std::vector<KernelExecutionSum> kernel_execution_sum(const Timeline& timeline, const KernelNaming& naming, Labels& labels) {
+std::vector<KernelExecutionSum> kernel_execution_sum(const Timeline& timeline, const KernelNaming& naming,
+                                                     Labels& labels) {
   const std::vector<Label> names = activity_labels(timeline, naming, labels);
   std::vector<KernelExecutionSum> rows;
   std::unordered_map<GroupKey, std::uint32_t, GroupKeyHash> groups;
@@ -74,8 +75,8 @@ std::vector<KernelExecutionSum> kernel_execution_sum(const Timeline& timeline, c
   std::sort(rows.begin(), rows.end(), [&](const KernelExecutionSum& a, const KernelExecutionSum& b) {
     if (greater_mean(a.total, b.total) || greater_mean(b.total, a.total)) return greater_mean(a.total, b.total);
     const auto key = [&](const KernelExecutionSum& row) {
-      return std::tuple(numbers_of(timeline, row.thread), timeline.devices[row.device].id,
-                        labels.text(row.call), labels.text(row.kernel), row.thread, row.device);
+      return std::tuple(numbers_of(timeline, row.thread), timeline.devices[row.device].id, labels.text(row.call),
+                        labels.text(row.kernel), row.thread, row.device);
     };
     return key(a) < key(b);
   });

@@ -29,7 +29,8 @@ struct KernelExecutionSum {
   Spread total, api, queue, duration;  ///< `queue` counts only kernels that waited
 };
 /// Ordered by mean total, greatest first, then process, thread, device, call, kernel.
-std::vector<KernelExecutionSum> kernel_execution_sum(const Timeline& timeline, const KernelNaming& naming, Labels& labels);
+std::vector<KernelExecutionSum> kernel_execution_sum(const Timeline& timeline, const KernelNaming& naming,
+                                                     Labels& labels);
 
 /// Calls of the runtime and the driver by begin.
 std::vector<CallIndex> calls_by_begin(const Timeline& timeline);

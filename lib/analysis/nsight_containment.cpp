@@ -50,7 +50,8 @@ struct Candidate {
 // must not find itself.
 class TightestTree {
  public:
-  explicit TightestTree(std::span<const Interval> containers) : ends_(sorted_ends(containers)), best_(ends_.size() + 1) {}
+  explicit TightestTree(std::span<const Interval> containers)
+      : ends_(sorted_ends(containers)), best_(ends_.size() + 1) {}
 
   void insert(const Interval& interval, std::uint32_t index) {
     const Candidate candidate{static_cast<std::uint64_t>(interval.end - interval.begin), index};

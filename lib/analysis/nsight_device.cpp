@@ -63,9 +63,12 @@ std::int64_t clamped(std::uint64_t bytes) noexcept {
 
 std::string_view category_name(Category category) noexcept {
   switch (category) {
-    case Category::kApi: return "CUDA_API";
-    case Category::kKernel: return "CUDA_KERNEL";
-    case Category::kMemory: return "MEMORY_OPER";
+    case Category::kApi:
+      return "CUDA_API";
+    case Category::kKernel:
+      return "CUDA_KERNEL";
+    case Category::kMemory:
+      return "MEMORY_OPER";
   }
   return {};
 }
@@ -97,12 +100,14 @@ std::vector<SumRow> cuda_sum(const Timeline& timeline, const SumParts& parts, Su
         samples.add(groups.of(Category::kApi, labels.call(call)),
                     timeline.calls.end_ns[call] - timeline.calls.begin_ns[call]);
   const ActivityTable& activities = timeline.activities;
-  const std::vector<Label> names = parts.kernels || parts.memory ? activity_labels(timeline, naming, labels) : std::vector<Label>();
+  const std::vector<Label> names =
+      parts.kernels || parts.memory ? activity_labels(timeline, naming, labels) : std::vector<Label>();
   for (ActivityIndex i = 0; i < names.size(); ++i) {
     const bool kernel = activities.kind[i] == ActivityKind::kKernel;
     if (kernel ? !parts.kernels : !parts.memory) continue;
     const std::uint32_t group = groups.of(kernel ? Category::kKernel : Category::kMemory, names[i]);
-    samples.add(group, what == SumOf::kBytes ? clamped(activities.bytes[i]) : activities.end_ns[i] - activities.begin_ns[i]);
+    samples.add(group,
+                what == SumOf::kBytes ? clamped(activities.bytes[i]) : activities.end_ns[i] - activities.begin_ns[i]);
   }
   const std::vector<Spread> spreads = samples.spreads(groups.size());
   std::vector<SumRow> rows = std::move(groups).take();

@@ -39,7 +39,8 @@ struct SumParts {
 std::vector<SumRow> cuda_sum(const Timeline& timeline, const SumParts& parts, SumOf what, const KernelNaming& naming,
                              Labels& labels);
 
-/// All activities, or the kernels alone, by begin; of equal begin kernels, copies, memsets, each in order of their rows.
+/// All activities, or the kernels alone, by begin; of equal begin kernels, copies, memsets, each in order of their
+/// rows.
 std::vector<ActivityIndex> activities_by_begin(const Timeline& timeline);
 
 }  // namespace rangefinder::analysis::nsight

@@ -15,7 +15,9 @@ constexpr std::uint64_t kMostMemberships = 1'000'000'000;  // some ten seconds
 constexpr std::size_t kMostInstances = 100'000'000;
 constexpr std::size_t kMostEntries = 50'000'000;  // of any one table below
 
-constexpr std::uint64_t pair_of(std::uint32_t high, std::uint32_t low) noexcept { return std::uint64_t{high} << 32 | low; }
+constexpr std::uint64_t pair_of(std::uint32_t high, std::uint32_t low) noexcept {
+  return std::uint64_t{high} << 32 | low;
+}
 
 }  // namespace
 
@@ -56,7 +58,8 @@ void KernelSweep::close_before(std::int64_t time) {
     return;
   }
   open_.erase(std::remove_if(open_.begin(), open_.end(), closed), open_.end());
-  overlapping_ = !std::is_sorted(open_.begin(), open_.end(), [](const Open& a, const Open& b) { return a.end > b.end; });
+  overlapping_ =
+      !std::is_sorted(open_.begin(), open_.end(), [](const Open& a, const Open& b) { return a.end > b.end; });
   if (overlapping_) return;
   std::uint32_t path = kRoot;
   for (Open& open : open_) path = open.path = child(path, open.name);
@@ -101,7 +104,8 @@ void KernelSweep::launch(const base::Interval& cause, std::span<const Launched> 
     }
   } else {
     // The ranges around are the first so many; what one of them has counted, all around it have counted.
-    const auto outlived = std::partition_point(open_.begin(), open_.end(), [&](const Open& o) { return o.end >= cause.end; });
+    const auto outlived =
+        std::partition_point(open_.begin(), open_.end(), [&](const Open& o) { return o.end >= cause.end; });
     if (outlived != open_.begin()) path = std::prev(outlived)->path;
     for (const Launched& launched : kernels)
       for (auto open = outlived; open != open_.begin() && is_first(*std::prev(open), launched.kernel);) --open;
@@ -140,9 +144,8 @@ void KernelSweep::put_in_tree_order() {
 }
 
 void KernelSweep::sort_by_kernel() {
-  std::sort(samples_.begin(), samples_.end(), [](const Sample& a, const Sample& b) {
-    return pair_of(a.kernel, a.path) < pair_of(b.kernel, b.path);
-  });
+  std::sort(samples_.begin(), samples_.end(),
+            [](const Sample& a, const Sample& b) { return pair_of(a.kernel, a.path) < pair_of(b.kernel, b.path); });
   std::vector<std::size_t> next(kernel_names_.size() + 1, 0);
   for (const Instance& instance : instances_) ++next[instance.kernel + 1];
   std::partial_sum(next.begin(), next.end(), next.begin());
@@ -170,7 +173,8 @@ bool KernelSweep::finish(std::vector<NvtxKernelRow>& rows) {
 void KernelSweep::collect_stretches(std::span<const Sample> samples) {
   const std::uint32_t kernel = samples.front().kernel;
   const auto place = [&](std::uint32_t path) {
-    const auto found = std::partition_point(samples.begin(), samples.end(), [&](const Sample& s) { return s.path < path; });
+    const auto found =
+        std::partition_point(samples.begin(), samples.end(), [&](const Sample& s) { return s.path < path; });
     return static_cast<std::size_t>(found - samples.begin());
   };
   stretches_.clear();

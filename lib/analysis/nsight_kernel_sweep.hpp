@@ -26,8 +26,8 @@ struct Launched {
 ///
 /// Kernels with the same names of ranges around them belong to the same rows of the report. Those names are a path in a
 /// tree that grows as ranges open, and each kernel is kept with its path. In the end the kernels of one name are put in
-/// the tree's order: then what lies under any node of it is one stretch of them, and a row of the report is the stretches
-/// of all nodes of its name.
+/// the tree's order: then what lies under any node of it is one stretch of them, and a row of the report is the
+/// stretches of all nodes of its name.
 class KernelSweep {
  public:
   KernelSweep(const Timeline& timeline, ThreadIndex thread, std::span<const Label> kernel_names, Labels& labels)

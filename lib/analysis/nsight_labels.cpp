@@ -42,7 +42,8 @@ std::string_view base_name(std::string_view demangled) noexcept {
           inner -= demangled[close] == '>' || demangled[close] == ')' ? 1 : 0;
           if (inner == 0) break;
         }
-        if (!demangled.substr(std::min(close + 1, demangled.size())).starts_with("::")) return demangled.substr(start, at - start);
+        if (!demangled.substr(std::min(close + 1, demangled.size())).starts_with("::"))
+          return demangled.substr(start, at - start);
         at = close;
         continue;
       }
@@ -61,7 +62,8 @@ Labels::Labels(const Timeline& timeline)
       names_(timeline.string_count(), kNotYet),
       shortened_(timeline.string_count(), kNotYet),
       calls_(timeline.string_count(), kNotYet) {
-  for (const auto& [key, value] : timeline.metadata) default_domain_announced_ |= key == "nsight_default_domain_announced";
+  for (const auto& [key, value] : timeline.metadata)
+    default_domain_announced_ |= key == "nsight_default_domain_announced";
 }
 
 Label Labels::of_name(StringId name) {

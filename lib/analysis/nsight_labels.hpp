@@ -16,8 +16,8 @@ namespace rangefinder::analysis::nsight {
 using Label = std::uint32_t;
 
 enum class KernelName : std::uint8_t {
-  kFull,     ///< demangled, with template arguments and parameters
-  kBase,     ///< the function's own name
+  kFull,  ///< demangled, with template arguments and parameters
+  kBase,  ///< the function's own name
   kMangled,
 };
 
@@ -46,9 +46,9 @@ class Labels {
   const Timeline& timeline_;
   bool default_domain_announced_ = false;
   base::StringPool pool_;
-  std::unordered_map<std::uint64_t, Label> ranges_;   // domain << 32 | name
-  std::unordered_map<std::uint64_t, Label> nested_;   // range's name << 32 | kernel's label
-  std::unordered_map<std::uint32_t, Label> copies_;   // by copy kind
+  std::unordered_map<std::uint64_t, Label> ranges_;  // domain << 32 | name
+  std::unordered_map<std::uint64_t, Label> nested_;  // range's name << 32 | kernel's label
+  std::unordered_map<std::uint32_t, Label> copies_;  // by copy kind
   // By StringId; kNotYet until somebody asks.
   static constexpr Label kNotYet = 0xFFFFFFFFu;
   std::vector<Label> names_;      // as they are

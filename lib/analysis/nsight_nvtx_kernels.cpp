@@ -130,9 +130,11 @@ void KernelsInRanges::add_unlaunched() {
 void KernelsInRanges::sort() {
   const auto key = [&](const NvtxKernelRow& row) {
     const std::string_view name = row.in_range ? labels_.text(row.name) : std::string_view{};
-    return std::tuple(row.in_range, name, row.style, numbers_of(timeline_, row.thread), -row.duration.total, labels_.text(row.kernel), row.thread);
+    return std::tuple(row.in_range, name, row.style, numbers_of(timeline_, row.thread), -row.duration.total,
+                      labels_.text(row.kernel), row.thread);
   };
-  std::sort(rows_.begin(), rows_.end(), [&](const NvtxKernelRow& a, const NvtxKernelRow& b) { return key(a) < key(b); });
+  std::sort(rows_.begin(), rows_.end(),
+            [&](const NvtxKernelRow& a, const NvtxKernelRow& b) { return key(a) < key(b); });
 }
 
 }  // namespace

@@ -13,13 +13,13 @@ namespace rangefinder::analysis::nsight {
 
 /// Row of nvtx_kern_sum: one kernel inside ranges of one name on one thread.
 struct NvtxKernelRow {
-  bool in_range = false;        ///< false: launched outside any range; name, style and instances mean nothing
+  bool in_range = false;  ///< false: launched outside any range; name, style and instances mean nothing
   Label name = 0;
   RangeStyle style = RangeStyle::kScoped;
   ThreadIndex thread = kNone;   ///< kNone: the launch is unknown
   std::uint64_t instances = 0;  ///< ranges of that name that launched the kernel
   Label kernel = 0;
-  Spread duration;              ///< a kernel counts once for every range around its launch
+  Spread duration;  ///< a kernel counts once for every range around its launch
 };
 
 /// Ordered by range, style, process, thread, total (greatest first), kernel.

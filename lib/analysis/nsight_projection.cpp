@@ -18,8 +18,8 @@ RowsByThread working_launches(const Timeline& timeline, const LaunchWork& work) 
   return group_by_thread(timeline.threads.size(), thread_of);
 }
 
-// The work of all launches that no range is around: one row for the whole timeline. Its thread is that of the launch whose
-// work ends last, of several the first.
+// The work of all launches that no range is around: one row for the whole timeline. Its thread is that of the launch
+// whose work ends last, of several the first.
 class OutsideRow {
  public:
   void add(const Timeline& timeline, const LaunchWork& work, std::uint32_t launch) {
@@ -143,8 +143,8 @@ std::vector<ProjectedSumRow> gpu_projection_sum(const Timeline& timeline, Labels
     if (row.range == kNone) continue;
     const Label name = labels.range(row.range);
     const RangeStyle style = timeline.ranges.style[row.range];
-    const auto [at, is_new] =
-        groups.try_emplace(std::uint64_t{name} << 8 | static_cast<std::uint8_t>(style), static_cast<std::uint32_t>(sums.size()));
+    const auto [at, is_new] = groups.try_emplace(std::uint64_t{name} << 8 | static_cast<std::uint8_t>(style),
+                                                 static_cast<std::uint32_t>(sums.size()));
     if (is_new) {
       sums.emplace_back();
       sums.back().name = name;

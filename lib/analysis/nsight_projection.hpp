@@ -24,7 +24,7 @@ base::Interval cause_of(const Timeline& timeline, std::uint32_t launch) noexcept
 
 /// Row of nvtx_gpu_proj_trace.
 struct ProjectedRow {
-  RangeIndex range = kNone;   ///< kNone: the row of all work outside ranges
+  RangeIndex range = kNone;  ///< kNone: the row of all work outside ranges
   ThreadIndex thread = 0;
   std::int64_t first_ns = 0;
   std::int64_t last_ns = 0;

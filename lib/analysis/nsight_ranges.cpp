@@ -14,9 +14,12 @@ namespace {
 bool chosen(const RangeTable& ranges, RangeIndex range, RangeChoice choice) noexcept {
   if (ranges.kind[range] != RangeKind::kAnnotation) return false;
   switch (choice) {
-    case RangeChoice::kAll: return true;
-    case RangeChoice::kPushPop: return ranges.style[range] == RangeStyle::kScoped;
-    case RangeChoice::kStartEnd: return ranges.style[range] == RangeStyle::kStartEnd;
+    case RangeChoice::kAll:
+      return true;
+    case RangeChoice::kPushPop:
+      return ranges.style[range] == RangeStyle::kScoped;
+    case RangeChoice::kStartEnd:
+      return ranges.style[range] == RangeStyle::kStartEnd;
     case RangeChoice::kLaunching:
       return ranges.thread[range] != kNone && (ranges.flags[range] & (kEndedElsewhere | kOwnerless)) == 0;
   }
@@ -127,8 +130,8 @@ std::vector<RangeSumRow> range_sum(const Timeline& timeline, RangeChoice choice,
   for (const RangeIndex range : choose_ranges(timeline, choice)) {
     const Label name = labels.range(range);
     const RangeStyle style = timeline.ranges.style[range];
-    const auto [at, is_new] =
-        groups.try_emplace(std::uint64_t{name} << 8 | static_cast<std::uint8_t>(style), static_cast<std::uint32_t>(rows.size()));
+    const auto [at, is_new] = groups.try_emplace(std::uint64_t{name} << 8 | static_cast<std::uint8_t>(style),
+                                                 static_cast<std::uint32_t>(rows.size()));
     if (is_new) rows.push_back({name, style, {}});
     const base::Interval interval = interval_of(timeline, range);
     durations.add(at->second, interval.end - interval.begin);

@@ -27,10 +27,10 @@ struct ThreadNumbers {
 ThreadNumbers numbers_of(const Timeline& timeline, ThreadIndex thread) noexcept;
 
 enum class RangeChoice : std::uint8_t {
-  kAll,       ///< every range that the program's author wrote
-  kPushPop,   ///< of those, the ones pushed and popped on one thread
+  kAll,      ///< every range that the program's author wrote
+  kPushPop,  ///< of those, the ones pushed and popped on one thread
   kStartEnd,
-  kLaunching, ///< those that can own device work: on a known thread, ended where they began
+  kLaunching,  ///< those that can own device work: on a known thread, ended where they began
 };
 
 /// Those ranges, ordered by begin, then longest first, then by id: parents before children.
@@ -51,8 +51,9 @@ RowsByThread group_by_thread(std::size_t threads, std::span<const ThreadIndex> t
 
 base::Interval interval_of(const Timeline& timeline, RangeIndex range) noexcept;
 
-/// Who is inside whom among some ranges, by time alone and per thread, as Nsight sees it: style and domain do not matter.
-/// Two ranges with the same begin and end contain each other, so that neither has a level, nor has anything inside them.
+/// Who is inside whom among some ranges, by time alone and per thread, as Nsight sees it: style and domain do not
+/// matter. Two ranges with the same begin and end contain each other, so that neither has a level, nor has anything
+/// inside them.
 struct Nesting {
   std::vector<std::uint32_t> parent;  ///< position among the ranges, or kNone
   std::vector<std::uint32_t> level;   ///< from 0; kNone where the chain of parents has no end

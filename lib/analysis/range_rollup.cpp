@@ -23,7 +23,10 @@ void add(DeviceFigures& total, const DeviceFigures& one) noexcept {
 class Rollup {
  public:
   Rollup(const Timeline& timeline, const Projection& projection, GroupBy group_by)
-      : timeline_(timeline), projection_(projection), by_path_(group_by == GroupBy::kPath), group_of_(timeline.ranges.size(), kNone) {}
+      : timeline_(timeline),
+        projection_(projection),
+        by_path_(group_by == GroupBy::kPath),
+        group_of_(timeline.ranges.size(), kNone) {}
 
   void take(RangeIndex range) {
     const std::uint32_t group = group_of(range);
@@ -84,8 +87,8 @@ bool takes_part(RangeKind kind, const ProjectionOptions& options) noexcept {
   return (kind == RangeKind::kAnnotation && options.annotations) || (kind == RangeKind::kOperator && options.operators);
 }
 
-std::vector<RangeGroup> roll_up_ranges(const Timeline& timeline, const Projection& projection, const ProjectionOptions& options,
-                                       GroupBy group_by) {
+std::vector<RangeGroup> roll_up_ranges(const Timeline& timeline, const Projection& projection,
+                                       const ProjectionOptions& options, GroupBy group_by) {
   // By begin, outer ranges first, so that a range finds the group of its parent.
   const RangeTable& ranges = timeline.ranges;
   std::vector<RangeIndex> order;

@@ -20,7 +20,7 @@ struct RangeGroup {
   std::int64_t host_ns = 0;
   std::int64_t host_min_ns = 0;
   std::int64_t host_max_ns = 0;
-  DeviceFigures inclusive;       ///< first_ns and last_ns: of all instances together
+  DeviceFigures inclusive;  ///< first_ns and last_ns: of all instances together
   DeviceFigures exclusive;
   std::int64_t span_ns = 0;      ///< last end - first begin of each instance, added up
   std::uint64_t unfinished = 0;  ///< instances that were open when the recording stopped
@@ -33,10 +33,10 @@ enum class GroupBy : std::uint8_t {
 
 /// Groups in the order of the first range of each; with kPath, parents before children.
 ///
-/// Host and device times of instances are added: where instances run at the same time on several threads, the sum can be
-/// more than the time that passed.
-std::vector<RangeGroup> roll_up_ranges(const Timeline& timeline, const Projection& projection, const ProjectionOptions& options,
-                                       GroupBy group_by);
+/// Host and device times of instances are added: where instances run at the same time on several threads, the sum can
+/// be more than the time that passed.
+std::vector<RangeGroup> roll_up_ranges(const Timeline& timeline, const Projection& projection,
+                                       const ProjectionOptions& options, GroupBy group_by);
 
 /// "step/forward/layer.0".
 std::string group_path(const Timeline& timeline, const std::vector<RangeGroup>& groups, std::uint32_t group);

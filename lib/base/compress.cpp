@@ -32,12 +32,12 @@ Decompressor::~Decompressor() { ZSTD_freeDCtx(static_cast<ZSTD_DCtx*>(context_))
 
 Status Decompressor::decompress(ByteView packed, std::span<std::byte> out) {
   if (context_ == nullptr) return Error(ErrorCode::kInternal, "zstd: no memory for a decompression context");
-  const std::size_t size = ZSTD_decompressDCtx(static_cast<ZSTD_DCtx*>(context_), out.data(), out.size(), packed.data(),
-                                               packed.size());
+  const std::size_t size =
+      ZSTD_decompressDCtx(static_cast<ZSTD_DCtx*>(context_), out.data(), out.size(), packed.data(), packed.size());
   if (ZSTD_isError(size)) return Error(ErrorCode::kUnreadable, std::string("zstd: ") + ZSTD_getErrorName(size));
   if (size != out.size()) {
-    return Error(ErrorCode::kUnreadable, "zstd: frame holds " + std::to_string(size) + " bytes, its header says " +
-                                             std::to_string(out.size()));
+    return Error(ErrorCode::kUnreadable,
+                 "zstd: frame holds " + std::to_string(size) + " bytes, its header says " + std::to_string(out.size()));
   }
   return {};
 }

@@ -20,15 +20,19 @@ namespace {
 
 ErrorCode code_of(int error) noexcept {
   switch (error) {
-    case ENOENT: return ErrorCode::kNotFound;
-    case EEXIST: return ErrorCode::kExists;
-    default: return ErrorCode::kIo;
+    case ENOENT:
+      return ErrorCode::kNotFound;
+    case EEXIST:
+      return ErrorCode::kExists;
+    default:
+      return ErrorCode::kIo;
   }
 }
 
 std::string random_suffix() {
   std::uint64_t bits = 0;
-  if (getrandom(&bits, sizeof bits, 0) != static_cast<ssize_t>(sizeof bits)) bits = static_cast<std::uint64_t>(getpid());
+  if (getrandom(&bits, sizeof bits, 0) != static_cast<ssize_t>(sizeof bits))
+    bits = static_cast<std::uint64_t>(getpid());
   std::string out = ".";
   for (int i = 0; i < 12; ++i, bits >>= 5) out += "abcdefghijklmnopqrstuvwxyz234567"[bits & 31];
   return out + ".tmp";
@@ -113,7 +117,8 @@ Result<Bytes> read_whole_file(const std::string& path, std::uint64_t limit) {
   if (!fd) return std::move(fd).error();
   Bytes out;
   constexpr std::size_t kStep = std::size_t{1} << 20;
-  // In order, and not by the size that stat gives: pipes cannot seek and say 0, as /proc does, and the file may be growing.
+  // In order, and not by the size that stat gives: pipes cannot seek and say 0, as /proc does, and the file may be
+  // growing.
   for (;;) {
     const std::size_t before = out.size();
     out.resize(before + kStep);
@@ -122,7 +127,8 @@ Result<Bytes> read_whole_file(const std::string& path, std::uint64_t limit) {
     out.resize(before + static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
     if (n == 0) return out;
     if (out.size() > limit)
-      return Error(ErrorCode::kUnreadable, "read " + path + ": larger than the limit of " + std::to_string(limit) + " bytes");
+      return Error(ErrorCode::kUnreadable,
+                   "read " + path + ": larger than the limit of " + std::to_string(limit) + " bytes");
   }
 }
 
@@ -206,7 +212,8 @@ Status AtomicFile::commit() {
     // link() fails where the name has appeared meanwhile; rename() would replace it.
     if (::link(temporary_.c_str(), path_.c_str()) != 0) {
       const int error = errno;
-      if (error == EEXIST) return Error(ErrorCode::kExists, path_ + ": appeared while it was being written; nothing replaced");
+      if (error == EEXIST)
+        return Error(ErrorCode::kExists, path_ + ": appeared while it was being written; nothing replaced");
       // File systems without hard links.
       if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) != 0)
         return system_error("rename to", path_, errno);

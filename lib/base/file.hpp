@@ -69,8 +69,8 @@ class MappedInput {
 };
 
 /// Output that appears under its name only when it is whole: written to a temporary file in the same folder, synced and
-/// renamed by `commit()`; removed by the destructor otherwise. Never follows a link, never reuses a predictable name, and
-/// never replaces what is no plain file.
+/// renamed by `commit()`; removed by the destructor otherwise. Never follows a link, never reuses a predictable name,
+/// and never replaces what is no plain file.
 class AtomicFile {
  public:
   /// `replace` false: an existing file is an error (kExists), checked now and again at commit.

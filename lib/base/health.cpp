@@ -21,10 +21,13 @@ std::vector<CaptureHealth::Entry> CaptureHealth::entries() const {
 bool CaptureHealth::add(std::uint32_t wanted, std::uint64_t count) noexcept {
   switch (wanted) {
 #define RANGEFINDER_HEALTH_CASE(member, number, severity, text) \
-  case number: member += count; return true;
+  case number:                                                  \
+    member += count;                                            \
+    return true;
     RANGEFINDER_HEALTH_COUNTERS(RANGEFINDER_HEALTH_CASE)
 #undef RANGEFINDER_HEALTH_CASE
-    default: return false;
+    default:
+      return false;
   }
 }
 

@@ -20,7 +20,9 @@ class StringPool {
   /// The id of a text that is there already, or kAbsent.
   std::uint32_t find(std::string_view text) const noexcept;
   /// Empty for an id never given out.
-  std::string_view text(std::uint32_t id) const noexcept { return id < texts_.size() ? texts_[id] : std::string_view{}; }
+  std::string_view text(std::uint32_t id) const noexcept {
+    return id < texts_.size() ? texts_[id] : std::string_view{};
+  }
   std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(texts_.size()); }
   std::uint64_t bytes() const noexcept { return bytes_; }
 

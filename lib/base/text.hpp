@@ -23,7 +23,8 @@ std::string printable(std::string_view text);
 /// (leading = + - @ tab or return) gets a leading apostrophe; numbers are never touched.
 void append_csv_field(std::string& out, std::string_view text, bool defuse);
 
-/// Decodes the UTF-8 sequence at the front of `text`, which is not empty. Returns its length, or 0 when it is not valid.
+/// Decodes the UTF-8 sequence at the front of `text`, which is not empty. Returns its length, or 0 when it is not
+/// valid.
 std::size_t decode_utf8(std::string_view text, char32_t& code_point) noexcept;
 
 /// Columns a text takes on a terminal; wide East Asian characters count two, combining marks none.

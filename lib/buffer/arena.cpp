@@ -22,10 +22,10 @@
 namespace rangefinder::buffer {
 namespace {
 
-constexpr std::uint64_t kNameShare = 16;                         // of the memory, for names
+constexpr std::uint64_t kNameShare = 16;  // of the memory, for names
 constexpr std::uint64_t kMinNameBytes = std::uint64_t{256} << 10;
 constexpr std::uint32_t kMinBlocks = 4;
-constexpr std::uint32_t kGrowBlocks = 256;                       // 16 MiB a step
+constexpr std::uint32_t kGrowBlocks = 256;  // 16 MiB a step
 constexpr std::uint32_t kPreparedAtStart = 64;
 constexpr std::uint64_t kBlockBytes = detail::kBlockBytes;
 
@@ -45,7 +45,8 @@ int allocate(int fd, std::uint64_t offset, std::uint64_t bytes) noexcept {
   if (error != EOPNOTSUPP && error != ENOSYS) return error;
   static constexpr char kZeros[kBlockBytes] = {};
   for (std::uint64_t done = 0; done < bytes;) {
-    const ssize_t n = ::pwrite(fd, kZeros, std::min<std::uint64_t>(sizeof kZeros, bytes - done), static_cast<off_t>(offset + done));
+    const ssize_t n =
+        ::pwrite(fd, kZeros, std::min<std::uint64_t>(sizeof kZeros, bytes - done), static_cast<off_t>(offset + done));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return n == 0 ? ENOSPC : errno;
     done += static_cast<std::uint64_t>(n);
@@ -67,20 +68,26 @@ Status Arena::map(const ArenaOptions& options) {
   const std::uint64_t names_bytes =
       std::max(kMinNameBytes, options.memory_bytes / kNameShare) / kBlockBytes * kBlockBytes;
   // Header and names share the first blocks' alignment, so that everything behind them is aligned too.
-  const std::uint64_t head_bytes = (format::kLiveHeaderBytes + names_bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
-  const std::uint64_t wanted = options.memory_bytes > head_bytes ? (options.memory_bytes - head_bytes) / kBlockBytes : 0;
+  const std::uint64_t head_bytes =
+      (format::kLiveHeaderBytes + names_bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+  const std::uint64_t wanted =
+      options.memory_bytes > head_bytes ? (options.memory_bytes - head_bytes) / kBlockBytes : 0;
   if (wanted < kMinBlocks) {
-    return Error(ErrorCode::kInvalidArgument, "memory_bytes: " + std::to_string(options.memory_bytes) + " is too little; at least " +
-                                                  std::to_string(head_bytes + kMinBlocks * kBlockBytes) + " are needed");
+    return Error(ErrorCode::kInvalidArgument,
+                 "memory_bytes: " + std::to_string(options.memory_bytes) + " is too little; at least " +
+                     std::to_string(head_bytes + kMinBlocks * kBlockBytes) + " are needed");
   }
   const auto blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, 1u << 24));
-  block_limit_ = std::max(blocks, static_cast<std::uint32_t>(std::min<std::uint64_t>(options.limit_bytes / kBlockBytes, 1u << 24)));
+  block_limit_ = std::max(
+      blocks, static_cast<std::uint32_t>(std::min<std::uint64_t>(options.limit_bytes / kBlockBytes, 1u << 24)));
   reservation_bytes_ = head_bytes + std::uint64_t{block_limit_} * kBlockBytes + kBlockBytes;
   reservation_ = static_cast<char*>(reserve(reservation_bytes_, PROT_NONE));
   if (reservation_ == nullptr) return base::system_error("reserve", "address space", errno);
-  const auto address = (reinterpret_cast<std::uintptr_t>(reservation_) + kBlockBytes - 1) & ~std::uintptr_t{kBlockBytes - 1};
+  const auto address =
+      (reinterpret_cast<std::uintptr_t>(reservation_) + kBlockBytes - 1) & ~std::uintptr_t{kBlockBytes - 1};
   mapping_ = reinterpret_cast<char*>(address);
-  next_ = static_cast<std::atomic<std::uint32_t>*>(reserve(block_limit_ * sizeof(std::uint32_t), PROT_READ | PROT_WRITE));
+  next_ =
+      static_cast<std::atomic<std::uint32_t>*>(reserve(block_limit_ * sizeof(std::uint32_t), PROT_READ | PROT_WRITE));
   if (next_ == nullptr) return base::system_error("reserve", "block lists", errno);
 
   if (!options.live_path.empty()) {
@@ -89,7 +96,8 @@ Status Arena::map(const ArenaOptions& options) {
     if (!fd_.valid()) return base::system_error("create", options.live_path, errno);
     live_path_ = options.live_path;
     base::lock_file(fd_);
-    if (const int error = allocate(fd_.get(), 0, head_bytes); error != 0) return base::system_error("reserve space for", live_path_, error);
+    if (const int error = allocate(fd_.get(), 0, head_bytes); error != 0)
+      return base::system_error("reserve space for", live_path_, error);
   }
   const int sharing = fd_.valid() ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
   if (::mmap(mapping_, head_bytes, PROT_READ | PROT_WRITE, MAP_FIXED | sharing, fd_.get(), 0) == MAP_FAILED)
@@ -133,7 +141,8 @@ bool Arena::add_blocks(std::uint32_t from, std::uint32_t count) noexcept {
     }
   }
   const int sharing = fd_.valid() ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
-  if (::mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_FIXED | sharing, fd_.get(), static_cast<off_t>(fd_.valid() ? offset : 0)) == MAP_FAILED)
+  if (::mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_FIXED | sharing, fd_.get(),
+             static_cast<off_t>(fd_.valid() ? offset : 0)) == MAP_FAILED)
     return false;
   block_count_.store(from + count, std::memory_order_relaxed);
   // Last first, so that the first is taken first: low blocks are the ones that are prepared.

@@ -15,9 +15,9 @@
 namespace rangefinder::buffer {
 
 struct ArenaOptions {
-  std::string live_path;         ///< the live file; empty: private memory, which does not survive a crash
+  std::string live_path;  ///< the live file; empty: private memory, which does not survive a crash
   std::uint64_t memory_bytes = std::uint64_t{64} << 20;
-  std::uint64_t limit_bytes = 0; ///< may grow up to here; 0: never grows
+  std::uint64_t limit_bytes = 0;  ///< may grow up to here; 0: never grows
   format::FileHeader file_header{};
 };
 
@@ -78,14 +78,15 @@ class Arena {
     return reinterpret_cast<format::BlockHeader*>(blocks_ + std::size_t{index} * detail::kBlockBytes);
   }
   std::uint32_t index_of(const format::BlockHeader* block) const noexcept {
-    return static_cast<std::uint32_t>((reinterpret_cast<const char*>(block) - blocks_) / static_cast<std::ptrdiff_t>(detail::kBlockBytes));
+    return static_cast<std::uint32_t>((reinterpret_cast<const char*>(block) - blocks_) /
+                                      static_cast<std::ptrdiff_t>(detail::kBlockBytes));
   }
 
   std::string live_path_;
   base::Fd fd_;
   char* reservation_ = nullptr;  // address space, blocks aligned within
   std::size_t reservation_bytes_ = 0;
-  char* mapping_ = nullptr;      // file offset 0
+  char* mapping_ = nullptr;  // file offset 0
   format::LiveHeader* live_ = nullptr;
   char* names_ = nullptr;
   std::uint64_t names_bytes_ = 0;
@@ -95,7 +96,7 @@ class Arena {
   std::uint32_t prepared_ = 0;
   bool retired_ = false;
 
-  std::atomic<std::uint32_t>* next_ = nullptr;  // by block; index + 1, 0 = end of list
+  std::atomic<std::uint32_t>* next_ = nullptr;           // by block; index + 1, 0 = end of list
   alignas(64) std::atomic<std::uint64_t> free_head_{0};  // tag << 32 | index + 1; the tag makes a reused head differ
   alignas(64) std::atomic<std::uint32_t> full_head_{0};
   std::atomic<std::uint32_t> full_count_{0};

@@ -9,7 +9,8 @@
 namespace rangefinder::buffer {
 namespace {
 
-/// True for an address in a read-only part of a loaded program or library: where literals are, and nothing that changes.
+/// True for an address in a read-only part of a loaded program or library: where literals are, and nothing that
+/// changes.
 bool is_constant(const char* address) noexcept {
   struct Search {
     std::uintptr_t address;
@@ -21,7 +22,8 @@ bool is_constant(const char* address) noexcept {
         for (int i = 0; i < info->dlpi_phnum; ++i) {
           const auto& segment = info->dlpi_phdr[i];
           const std::uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
-          if (segment.p_type != PT_LOAD || wanted.address < begin || wanted.address - begin >= segment.p_memsz) continue;
+          if (segment.p_type != PT_LOAD || wanted.address < begin || wanted.address - begin >= segment.p_memsz)
+            continue;
           wanted.found = (segment.p_flags & PF_W) == 0;
           return 1;
         }
@@ -64,7 +66,8 @@ detail::LiteralSlot& Literals::known_slot(const char* literal) noexcept {
   return known_[at];
 }
 
-std::uint64_t Literals::find_out(const char* literal, std::size_t size, std::uint32_t (*intern)(const char*, std::size_t)) noexcept {
+std::uint64_t Literals::find_out(const char* literal, std::size_t size,
+                                 std::uint32_t (*intern)(const char*, std::size_t)) noexcept {
   const char** const end = not_literals_ + kNotLiterals;
   if (std::find(static_cast<const char**>(not_literals_), end, literal) != end) return 0;
   if (is_constant(literal)) return detail::make_word(detail::RecordKind::kBegin, intern(literal, size));

@@ -25,11 +25,12 @@ class Literals {
 
  private:
   void forget_unloaded(std::uint64_t unloaded) noexcept;
-  std::uint64_t find_out(const char* literal, std::size_t size, std::uint32_t (*intern)(const char*, std::size_t)) noexcept;
+  std::uint64_t find_out(const char* literal, std::size_t size,
+                         std::uint32_t (*intern)(const char*, std::size_t)) noexcept;
   detail::LiteralSlot& known_slot(const char* literal) noexcept;
 
-  // `first_` holds those found at once, `known_` all that this thread has seen. Without it, two literals that share a slot
-  // would be looked up in the loader's tables again and again.
+  // `first_` holds those found at once, `known_` all that this thread has seen. Without it, two literals that share a
+  // slot would be looked up in the loader's tables again and again.
   static constexpr std::size_t kKnown = 2048;
   static constexpr std::size_t kNotLiterals = 16;
   detail::LiteralSlot first_[detail::kLiteralSlots];

@@ -27,7 +27,7 @@ class NameTable {
   static constexpr std::uint32_t kReservedNames = 1u << 18;
 
   struct Interned {
-    std::uint32_t id = 0;    ///< 0: the table is full
+    std::uint32_t id = 0;  ///< 0: the table is full
     bool is_new = false;
     bool truncated = false;  ///< past kMaxNameBytes, and cut
   };
@@ -37,7 +37,9 @@ class NameTable {
   std::uint32_t size() const noexcept { return count_.load(std::memory_order_acquire); }
 
   /// The recording in whose live file the name stands; 0: in none. For the recorder.
-  std::uint32_t published(std::uint32_t id) const noexcept { return entries_[id - 1].published.load(std::memory_order_acquire); }
+  std::uint32_t published(std::uint32_t id) const noexcept {
+    return entries_[id - 1].published.load(std::memory_order_acquire);
+  }
   void set_published(std::uint32_t id, std::uint32_t generation) noexcept {
     entries_[id - 1].published.store(generation, std::memory_order_release);
   }
@@ -62,7 +64,7 @@ class NameTable {
 
   std::atomic<std::uint32_t> count_{0};
   ShortLock lock_;
-  Entry* entries_ = nullptr;                          // by id - 1; written before the slot that leads to it
+  Entry* entries_ = nullptr;                                 // by id - 1; written before the slot that leads to it
   std::atomic<std::atomic<std::uint32_t>*> slots_{nullptr};  // id, 0 = free
   char* text_at_ = nullptr;
   std::size_t text_left_ = 0;

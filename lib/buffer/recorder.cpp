@@ -33,8 +33,8 @@ using format::BlockState;
 constexpr std::uint32_t kMaxGeneration = (1u << 29) - 1;
 // Wake the drain when this many blocks wait: early enough to keep up, late enough not to wake it for each.
 constexpr std::uint32_t kWakeAt = 8;
-// A thread that ends may open ranges in destructors that run after ours; those may run again, PTHREAD_DESTRUCTOR_ITERATIONS
-// (4) times in all. Nobody would detach it after the last.
+// A thread that ends may open ranges in destructors that run after ours; those may run again,
+// PTHREAD_DESTRUCTOR_ITERATIONS (4) times in all. Nobody would detach it after the last.
 constexpr std::uint32_t kMostExits = 3;
 
 }  // namespace
@@ -49,16 +49,18 @@ Recorder& Recorder::instance() noexcept {
 /// Null when the process has no key left.
 const pthread_key_t* Recorder::exit_key() noexcept {
   static pthread_key_t key{};
-  static const bool made = ::pthread_key_create(&key, [](void* state) { instance().detach(*static_cast<ThreadState*>(state)); }) == 0;
+  static const bool made =
+      ::pthread_key_create(&key, [](void* state) { instance().detach(*static_cast<ThreadState*>(state)); }) == 0;
   return made ? &key : nullptr;
 }
 
-// ---- a recording ------------------------------------------------------------------------------------------------------
+// ---- a recording ------------------------------------------------------------------------------------------------
 
 Status Recorder::start(const RecorderOptions& options) {
   if (generation() != 0) return Error(ErrorCode::kBusy, "a recording runs already in this process; stop it first");
   // Without it no thread would be detached, and we would look at the memory of dead ones.
-  if (exit_key() == nullptr) return Error(ErrorCode::kIo, "recording: the process has no thread-specific key left (pthread_key_create)");
+  if (exit_key() == nullptr)
+    return Error(ErrorCode::kIo, "recording: the process has no thread-specific key left (pthread_key_create)");
   Result<Arena*> arena = Arena::create(options.arena);
   if (!arena) return std::move(arena).error();
   register_fork_handlers();
@@ -111,7 +113,8 @@ void Recorder::quiesce(std::chrono::steady_clock::time_point deadline) noexcept 
       for (const ThreadState* state = states_; state != nullptr && !busy; state = state->next) {
         if (state->hot == nullptr || state->hot == &detail::hot_thread) continue;
         if (state->generation.load(std::memory_order_relaxed) != generation()) continue;
-        busy = __atomic_load_n(&state->hot->busy, __ATOMIC_RELAXED) != 0 || __atomic_load_n(&state->hot->token, __ATOMIC_RELAXED) == 0;
+        busy = __atomic_load_n(&state->hot->busy, __ATOMIC_RELAXED) != 0 ||
+               __atomic_load_n(&state->hot->token, __ATOMIC_RELAXED) == 0;
       }
     }
     if (!busy || std::chrono::steady_clock::now() >= deadline) return;
@@ -156,8 +159,8 @@ void Recorder::free_unused_arenas() noexcept {
 }
 
 void Recorder::count(std::uint32_t health_number, std::uint64_t n) noexcept {
-  // No lock: this may be a signal handler. Sequentially consistent, as in free_unused_arenas: who finds nobody here knows
-  // that all who come later see the arena of the recording that runs.
+  // No lock: this may be a signal handler. Sequentially consistent, as in free_unused_arenas: who finds nobody here
+  // knows that all who come later see the arena of the recording that runs.
   counting_.fetch_add(1, std::memory_order_seq_cst);
   if (Arena* arena = arena_.load(std::memory_order_seq_cst); arena != nullptr) arena->count(health_number, n);
   counting_.fetch_sub(1, std::memory_order_release);
@@ -182,7 +185,7 @@ std::uint64_t Recorder::memory_bytes() const noexcept {
   return arena != nullptr ? arena->bytes() : 0;
 }
 
-// ---- threads ----------------------------------------------------------------------------------------------------------
+// ---- threads ----------------------------------------------------------------------------------------------------
 
 Recorder::ThreadState* Recorder::new_state() noexcept {
   for (ThreadState* state = states_; state != nullptr; state = state->next) {
@@ -212,13 +215,15 @@ Recorder::ThreadState* Recorder::attach() noexcept {
       Arena* const arena = arena_.load(std::memory_order_relaxed);
       if (arena == nullptr || generation() != now) return nullptr;
       BlockHeader* block = arena->take_free();
-      if (block == nullptr && overflow_.load(std::memory_order_relaxed) == Overflow::kGrow && arena->grow()) block = arena->take_free();
+      if (block == nullptr && overflow_.load(std::memory_order_relaxed) == Overflow::kGrow && arena->grow())
+        block = arena->take_free();
       if (block != nullptr) {
         state = attach_with(block, *arena);
         break;
       }
     }
-    if (overflow_.load(std::memory_order_relaxed) != Overflow::kWait || std::chrono::steady_clock::now() >= deadline) return nullptr;
+    if (overflow_.load(std::memory_order_relaxed) != Overflow::kWait || std::chrono::steady_clock::now() >= deadline)
+      return nullptr;
     wait_for_block(seen, std::chrono::milliseconds(10));
   }
   if (state != nullptr) ::pthread_setspecific(*exit_key(), state);
@@ -301,8 +306,8 @@ bool Recorder::next_block(ThreadState& state, bool may_wait) noexcept {
   return true;
 }
 
-/// True when so many blocks wait that the drain should be woken: at a quarter of them or kWakeAt, whichever is less, and
-/// once, since the drain takes all there is.
+/// True when so many blocks wait that the drain should be woken: at a quarter of them or kWakeAt, whichever is less,
+/// and once, since the drain takes all there is.
 bool Recorder::hand_in(Arena& arena, BlockHeader& full) noexcept {
   return arena.push_full(&full) == std::min(kWakeAt, std::max(1u, arena.block_count() / 4));
 }
@@ -315,7 +320,8 @@ void Recorder::detach(ThreadState& state) noexcept {
   {
     const std::lock_guard lock(lock_);
     if (state.generation.load(std::memory_order_relaxed) == generation() && generation() != 0) {
-      if (BlockHeader* block = state.block.load(std::memory_order_relaxed); block != nullptr) many = hand_in(*state.arena, *block);
+      if (BlockHeader* block = state.block.load(std::memory_order_relaxed); block != nullptr)
+        many = hand_in(*state.arena, *block);
     }
     state.block.store(nullptr, std::memory_order_relaxed);
     state.generation.store(0, std::memory_order_release);
@@ -334,7 +340,8 @@ void Recorder::detach(ThreadState& state) noexcept {
 /// Names behind `last`; gives the last one that had room. Under the lock.
 std::uint32_t Recorder::publish_names(Arena& arena, std::uint32_t last) noexcept {
   const std::uint32_t count = names().size();
-  while (last < count && arena.publish_name(last + 1, names().text(last + 1))) names().set_published(++last, last_generation_);
+  while (last < count && arena.publish_name(last + 1, names().text(last + 1)))
+    names().set_published(++last, last_generation_);
   return last;
 }
 
@@ -350,7 +357,7 @@ void Recorder::publish_name(std::uint32_t id) noexcept {
   if (arena->publish_name(id, names().text(id))) names().set_published(id, last_generation_);
 }
 
-// ---- the drain --------------------------------------------------------------------------------------------------------
+// ---- the drain --------------------------------------------------------------------------------------------------
 
 void Recorder::wake() noexcept {
   work_.fetch_add(1, std::memory_order_release);
@@ -407,7 +414,9 @@ void Recorder::drain_full(HostSink& sink, Arena& arena) noexcept {
 void Recorder::drain_open(HostSink& sink, Arena& arena, const ThreadState& state) noexcept {
   const auto look = [&](BlockHeader*& block, std::uint64_t& sequence) {
     const std::lock_guard lock(lock_);
-    block = state.generation.load(std::memory_order_relaxed) == generation() ? state.block.load(std::memory_order_acquire) : nullptr;
+    block = state.generation.load(std::memory_order_relaxed) == generation()
+                ? state.block.load(std::memory_order_acquire)
+                : nullptr;
     sequence = block != nullptr ? block->sequence : 0;
   };
   // Again when the thread has opened another block meanwhile, or has opened one and not yet handed in the one before.
@@ -441,7 +450,7 @@ void Recorder::drain(HostSink& sink, bool partial) noexcept {
   drain_full(sink, *arena);
 }
 
-// ---- fork -------------------------------------------------------------------------------------------------------------
+// ---- fork -------------------------------------------------------------------------------------------------------
 
 void Recorder::after_fork_in_child() noexcept {
   // The mapping is shared with the parent, which goes on writing to it: forget it, never touch it.

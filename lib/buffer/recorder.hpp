@@ -46,15 +46,16 @@ class HostSink {
   };
   /// Records of one thread, in order. Must be stored when it returns: the block is used again. False when they could
   /// not be; they are counted then.
-  virtual bool on_records(const Thread& thread, const format::HostRun& run, std::span<const detail::Record> records) noexcept = 0;
+  virtual bool on_records(const Thread& thread, const format::HostRun& run,
+                          std::span<const detail::Record> records) noexcept = 0;
 };
 
 /// Hands blocks to threads, takes them back full, and gives their records to one drain. There is one in a process, and
 /// one recording at a time; sessions come and go.
 ///
-/// Threads never wait for each other on the hot path. A thread attaches at its first range of a recording, under a short
-/// lock, and is detached when it ends. After `finish` the arena stays mapped, holding nothing, until every thread that
-/// was attached to it has attached to a later one or is gone: see Arena::retire.
+/// Threads never wait for each other on the hot path. A thread attaches at its first range of a recording, under a
+/// short lock, and is detached when it ends. After `finish` the arena stays mapped, holding nothing, until every thread
+/// that was attached to it has attached to a later one or is gone: see Arena::retire.
 class Recorder {
  public:
   static Recorder& instance() noexcept;
@@ -93,7 +94,9 @@ class Recorder {
   /// A fresh block for the thread, its full one handed to the drain; false when none is to be had.
   bool next_block(ThreadState& state, bool may_wait) noexcept;
   void publish_name(std::uint32_t id) noexcept;
-  std::uint64_t ticks() noexcept { return inline_ticks_.load(std::memory_order_acquire) ? detail::read_ticks() : clock().ticks(); }
+  std::uint64_t ticks() noexcept {
+    return inline_ticks_.load(std::memory_order_acquire) ? detail::read_ticks() : clock().ticks();
+  }
   std::uint32_t generation() const noexcept { return generation_.load(std::memory_order_acquire); }
   std::uint64_t unloaded() const noexcept { return unloaded_.load(std::memory_order_relaxed); }
   void recompute_active() noexcept;
@@ -119,19 +122,19 @@ class Recorder {
   std::atomic<Arena*> arena_{nullptr};
   std::atomic<std::uint32_t> generation_{0};  // of the running recording; 0: none
   std::uint32_t last_generation_ = 0;
-  bool recording_ = false;                    // under lock_
+  bool recording_ = false;  // under lock_
   // Atomic: a thread of the recording before may look at them while the next one starts.
   std::atomic<bool> inline_ticks_{true};
   std::atomic<Overflow> overflow_{Overflow::kDrop};
   std::atomic<std::chrono::milliseconds> wait_limit_{std::chrono::milliseconds(0)};
   std::atomic<clock::Clock*> clock_{nullptr};
-  std::atomic<std::uint32_t> counting_{0};    // threads inside `count`: they may hold an arena that is over
-  ThreadState* states_ = nullptr;             // all ever made; never freed, used again
+  std::atomic<std::uint32_t> counting_{0};  // threads inside `count`: they may hold an arena that is over
+  ThreadState* states_ = nullptr;           // all ever made; never freed, used again
   std::uint32_t next_thread_ = 0;
-  Arena* retired_ = nullptr;                  // linked by Arena::next_retired
-  std::atomic<std::uint64_t> unloaded_{0};    // libraries
-  std::atomic<std::uint32_t> work_{0};        // futex of the drain
-  std::atomic<std::uint32_t> freed_{0};       // futex of waiting threads
+  Arena* retired_ = nullptr;                // linked by Arena::next_retired
+  std::atomic<std::uint64_t> unloaded_{0};  // libraries
+  std::atomic<std::uint32_t> work_{0};      // futex of the drain
+  std::atomic<std::uint32_t> freed_{0};     // futex of waiting threads
   std::atomic<std::uint32_t> waiting_{0};
 };
 
@@ -139,18 +142,18 @@ class Recorder {
 struct Recorder::ThreadState {
   Literals literals;
   detail::TextSlot texts[detail::kTextSlots];
-  detail::HotThread* hot;                     // null while no thread has this state
-  std::atomic<std::uint32_t> generation;      // attached to; 0: none
-  std::uint32_t index;                        // thread index of the capture
-  std::uint64_t token;                        // generation << 32 | index: what the thread's hot token is
-  Arena* arena;                               // attached to; not freed while it is
+  detail::HotThread* hot;                 // null while no thread has this state
+  std::atomic<std::uint32_t> generation;  // attached to; 0: none
+  std::uint32_t index;                    // thread index of the capture
+  std::uint64_t token;                    // generation << 32 | index: what the thread's hot token is
+  Arena* arena;                           // attached to; not freed while it is
   std::uint32_t tid;
   char name[16];
   std::atomic<format::BlockHeader*> block;
-  std::uint64_t sequence;                     // of the next block
-  std::atomic<std::uint64_t> handed_in;       // blocks given to the drain
-  std::uint32_t lost_ends;                    // ends that found no memory since the last record
-  std::uint32_t async_ranges;                 // handles given out
+  std::uint64_t sequence;                // of the next block
+  std::atomic<std::uint64_t> handed_in;  // blocks given to the drain
+  std::uint32_t lost_ends;               // ends that found no memory since the last record
+  std::uint32_t async_ranges;            // handles given out
   ThreadState* next;
 };
 

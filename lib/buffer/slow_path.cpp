@@ -42,8 +42,8 @@ std::uint32_t recording_generation() noexcept {
 
 ThreadState* state_of(const HotThread& hot) noexcept { return static_cast<ThreadState*>(hot.state); }
 
-/// Takes the calling thread's token while the slow path writes. `entered()` is false in a signal handler that interrupted
-/// the writing of a record, the slow path, or a lock of ours: nothing may be recorded then.
+/// Takes the calling thread's token while the slow path writes. `entered()` is false in a signal handler that
+/// interrupted the writing of a record, the slow path, or a lock of ours: nothing may be recorded then.
 class Busy {
  public:
   explicit Busy(HotThread& hot) noexcept : hot_(hot) {
@@ -79,7 +79,8 @@ void put(const HotThread& hot, std::uint64_t word, std::uint64_t ticks) noexcept
   auto* const record = reinterpret_cast<Record*>(hot.block + offset);
   record->word = word;
   record->ticks = ticks;
-  __atomic_store_n(reinterpret_cast<std::uint32_t*>(hot.block), offset + static_cast<std::uint32_t>(sizeof(Record)), __ATOMIC_RELEASE);
+  __atomic_store_n(reinterpret_cast<std::uint32_t*>(hot.block), offset + static_cast<std::uint32_t>(sizeof(Record)),
+                   __ATOMIC_RELEASE);
 }
 
 bool has_room(const HotThread& hot, std::size_t records, std::uint32_t limit) noexcept {
@@ -123,22 +124,25 @@ std::uint32_t intern(std::string_view text) noexcept {
 }
 
 std::uint64_t literal_word(ThreadState& state, const char* literal, std::size_t size) noexcept {
-  return state.literals.word(literal, size, Recorder::instance().unloaded(),
-                             [](const char* text, std::size_t n) { return intern({text, n}); });
+  return state.literals.word(literal, size, Recorder::instance().unloaded(), [](const char* text, std::size_t n) {
+    return intern({text, n});
+  });
 }
 
 std::uint64_t text_word(ThreadState& state, std::string_view text, std::uint64_t hash) noexcept {
   detail::TextSlot* slot = state.texts + (hash >> (64 - detail::kTextSlotBits));
   for (int way = 0; way < 2; ++way) {
     const detail::TextSlot& found = slot[way];
-    if (found.text != nullptr && found.hash == hash && found.size == text.size() && std::memcmp(found.text, text.data(), text.size()) == 0)
+    if (found.text != nullptr && found.hash == hash && found.size == text.size() &&
+        std::memcmp(found.text, text.data(), text.size()) == 0)
       return found.word;
   }
   const std::uint32_t id = intern(text);
   const std::uint64_t word = make_word(RecordKind::kBegin, id);
   // A cut or refused name is not the text: it must not be found by it.
   const std::string_view stored = names().text(id);
-  if (id != 0 && stored.size() == text.size()) slot[slot->text == nullptr ? 0 : 1] = {stored.data(), stored.size(), hash, word};
+  if (id != 0 && stored.size() == text.size())
+    slot[slot->text == nullptr ? 0 : 1] = {stored.data(), stored.size(), hash, word};
   return word;
 }
 
@@ -189,7 +193,8 @@ void put_foreign_end(const OpenRange& open, std::uint32_t thread) noexcept {
     recorder.count(health::lost_ends, 1);
     return;
   }
-  put(hot, make_word(RecordKind::kForeignEnd, detail::word_id(open.word), detail::word_aux(open.word)), recorder.ticks());
+  put(hot, make_word(RecordKind::kForeignEnd, detail::word_id(open.word), detail::word_aux(open.word)),
+      recorder.ticks());
   put(hot, make_word(RecordKind::kExtra, 0, static_cast<std::uint32_t>(ExtraKind::kUnsigned)), thread);
 }
 
@@ -206,7 +211,8 @@ void record_end(const OpenRange& open, std::uint64_t token) noexcept {
     recorder.count(health::lost_ends, 1);
     return;
   }
-  const std::uint64_t to_end = static_cast<std::uint64_t>(RecordKind::kEnd) - static_cast<std::uint64_t>(RecordKind::kBegin);
+  const std::uint64_t to_end =
+      static_cast<std::uint64_t>(RecordKind::kEnd) - static_cast<std::uint64_t>(RecordKind::kBegin);
   put(hot, open.word + to_end, recorder.ticks());
 }
 
@@ -293,14 +299,16 @@ OpenRange begin_literal_slow(const char* literal, std::size_t size, std::uint32_
 
 OpenRange begin_text_slow(const char* text, std::size_t size, std::uint32_t category) noexcept {
   return begin(nullptr, category, [&](ThreadState* state) {
-    return state != nullptr ? text_word(*state, {text, size}, hash_text(text, size)) : make_word(RecordKind::kBegin, intern({text, size}));
+    return state != nullptr ? text_word(*state, {text, size}, hash_text(text, size))
+                            : make_word(RecordKind::kBegin, intern({text, size}));
   });
 }
 
 OpenRange begin_extra(std::string_view name, std::uint32_t category, const Extra& extra) noexcept {
   if (active.load(std::memory_order_relaxed) == 0) return {};
   return begin(&extra, category, [&](ThreadState* state) {
-    return state != nullptr ? text_word(*state, name, hash_text(name.data(), name.size())) : make_word(RecordKind::kBegin, intern(name));
+    return state != nullptr ? text_word(*state, name, hash_text(name.data(), name.size()))
+                            : make_word(RecordKind::kBegin, intern(name));
   });
 }
 

@@ -6,9 +6,10 @@
 // What sources write into the calling thread's own record stream, so that its order against ranges is exact.
 namespace rangefinder::buffer {
 
-/// Notes that the calling thread enters a CUDA call that may cause device work. `callback` (24 bits): bit 23 set for the
-/// driver API, the callback id below. Does nothing while the recording is off; without memory it is dropped and counted
-/// (dropped_launches). Callable from CUPTI callbacks: takes no lock that is held anywhere while CUPTI is called.
+/// Notes that the calling thread enters a CUDA call that may cause device work. `callback` (24 bits): bit 23 set for
+/// the driver API, the callback id below. Does nothing while the recording is off; without memory it is dropped and
+/// counted (dropped_launches). Callable from CUPTI callbacks: takes no lock that is held anywhere while CUPTI is
+/// called.
 void note_launch(std::uint32_t correlation, std::uint32_t callback) noexcept;
 
 /// Notes that step `number` begins now on the calling thread.

@@ -33,8 +33,10 @@ bool is_small(ChunkKind kind) noexcept {
     case ChunkKind::kContexts:
     case ChunkKind::kStreams:
     case ChunkKind::kHealth:
-    case ChunkKind::kWindows: return true;
-    default: return false;
+    case ChunkKind::kWindows:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -70,8 +72,10 @@ Result<CaptureReader> CaptureReader::open(const std::string& path) {
     reader.scan();
     const bool has_live = !reader.clean_ && reader.find_live();
     if (const auto& tail = reader.cut_tail_) {
-      if (has_live) reader.note(tail->offset, tail->bytes, tail->text + "; the live file holds what it was");
-      else reader.damaged(tail->offset, tail->offset + tail->bytes, tail->text);
+      if (has_live)
+        reader.note(tail->offset, tail->bytes, tail->text + "; the live file holds what it was");
+      else
+        reader.damaged(tail->offset, tail->offset + tail->bytes, tail->text);
     }
   }
   reader.finish_small();
@@ -100,9 +104,14 @@ void CaptureReader::scan() {
     if (kind == ChunkKind::kEnd) clean_ = true;
     if (is_small(kind)) {
       chunk = format::read_chunk(bytes, at, false);
-      if (!chunk) damaged(at, end, chunk.error().message());
-      else if (within_budget(*chunk)) take(*chunk);
-      else damaged(at, end, "chunk " + std::to_string(chunk->header.sequence) + ": the file claims more names and facts than any recording has");
+      if (!chunk)
+        damaged(at, end, chunk.error().message());
+      else if (within_budget(*chunk))
+        take(*chunk);
+      else
+        damaged(at, end,
+                "chunk " + std::to_string(chunk->header.sequence) +
+                    ": the file claims more names and facts than any recording has");
     }
     at = end;
   }
@@ -114,7 +123,8 @@ void CaptureReader::skip_to(std::uint64_t next, std::uint64_t from, const Error&
   std::uint16_t kind = 0;
   constexpr std::size_t kKindAt = offsetof(format::ChunkHeader, kind);
   if (next - from >= kKindAt + sizeof kind) std::memcpy(&kind, file_.bytes().data() + from + kKindAt, sizeof kind);
-  const bool of_device = kind >= static_cast<std::uint16_t>(ChunkKind::kKernels) && kind <= static_cast<std::uint16_t>(ChunkKind::kOverheads);
+  const bool of_device = kind >= static_cast<std::uint16_t>(ChunkKind::kKernels) &&
+                         kind <= static_cast<std::uint16_t>(ChunkKind::kOverheads);
   if (why.code() == ErrorCode::kIncomplete && next == file_.bytes().size() && !of_device) {
     cut_tail_ = Finding{from, next - from, why.message()};
   } else {
@@ -134,18 +144,27 @@ bool CaptureReader::within_budget(const format::ChunkView& chunk) noexcept {
 std::uint64_t CaptureReader::unpacked_bytes() const noexcept {
   const auto row_bytes = [](ChunkKind kind) -> std::uint64_t {
     switch (kind) {
-      case ChunkKind::kHostEvents: return sizeof(detail::Record);
-      case ChunkKind::kKernels: return sizeof(format::KernelRow);
-      case ChunkKind::kMemcpys: return sizeof(format::MemcpyRow);
-      case ChunkKind::kMemsets: return sizeof(format::MemsetRow);
-      case ChunkKind::kApiCalls: return sizeof(format::ApiRow);
-      case ChunkKind::kSyncs: return sizeof(format::SyncRow);
-      case ChunkKind::kOverheads: return sizeof(format::OverheadRow);
-      default: return 0;
+      case ChunkKind::kHostEvents:
+        return sizeof(detail::Record);
+      case ChunkKind::kKernels:
+        return sizeof(format::KernelRow);
+      case ChunkKind::kMemcpys:
+        return sizeof(format::MemcpyRow);
+      case ChunkKind::kMemsets:
+        return sizeof(format::MemsetRow);
+      case ChunkKind::kApiCalls:
+        return sizeof(format::ApiRow);
+      case ChunkKind::kSyncs:
+        return sizeof(format::SyncRow);
+      case ChunkKind::kOverheads:
+        return sizeof(format::OverheadRow);
+      default:
+        return 0;
     }
   };
   std::uint64_t total = 0;
-  for (const ChunkEntry& entry : chunks_) total += entry.header.rows * row_bytes(static_cast<ChunkKind>(entry.header.kind));
+  for (const ChunkEntry& entry : chunks_)
+    total += entry.header.rows * row_bytes(static_cast<ChunkKind>(entry.header.kind));
   return total;
 }
 
@@ -162,18 +181,25 @@ void CaptureReader::note(std::uint64_t offset, std::uint64_t bytes, std::string 
 
 void CaptureReader::take(const format::ChunkView& chunk) {
   const auto kind = static_cast<ChunkKind>(chunk.header.kind);
-  const auto bad = [&](const Error& error) { damaged(chunk.offset, chunk.next_offset, "chunk " + std::to_string(chunk.header.sequence) + ": " + error.message()); };
+  const auto bad = [&](const Error& error) {
+    damaged(chunk.offset, chunk.next_offset, "chunk " + std::to_string(chunk.header.sequence) + ": " + error.message());
+  };
   const auto rows_into = [&]<typename Row>(std::vector<Row>& out) {
     Result<std::vector<Row>> rows = format::unpack_rows<Row>(chunk.payload, chunk.header.rows, columns_);
     if (!rows) return bad(rows.error());
     out.insert(out.end(), rows->begin(), rows->end());
   };
   switch (kind) {
-    case ChunkKind::kThreads: return rows_into(threads_);
-    case ChunkKind::kDevices: return rows_into(devices_);
-    case ChunkKind::kContexts: return rows_into(contexts_);
-    case ChunkKind::kStreams: return rows_into(streams_);
-    case ChunkKind::kWindows: return rows_into(windows_);
+    case ChunkKind::kThreads:
+      return rows_into(threads_);
+    case ChunkKind::kDevices:
+      return rows_into(devices_);
+    case ChunkKind::kContexts:
+      return rows_into(contexts_);
+    case ChunkKind::kStreams:
+      return rows_into(streams_);
+    case ChunkKind::kWindows:
+      return rows_into(windows_);
     case ChunkKind::kHealth: {
       std::vector<format::HealthRow> rows;
       rows_into(rows);
@@ -185,7 +211,8 @@ void CaptureReader::take(const format::ChunkView& chunk) {
     case ChunkKind::kClock: {
       std::vector<format::ClockRow> rows;
       rows_into(rows);
-      for (const auto& row : rows) clock_points_.push_back({row.ticks, row.monotonic_ns, row.realtime_ns, row.width_ns});
+      for (const auto& row : rows)
+        clock_points_.push_back({row.ticks, row.monotonic_ns, row.realtime_ns, row.width_ns});
       return;
     }
     case ChunkKind::kNames:
@@ -194,12 +221,15 @@ void CaptureReader::take(const format::ChunkView& chunk) {
       if (!rows) return bad(rows.error());
       for (const auto& row : *rows) budget_ -= std::min<std::uint64_t>(budget_, row.key.size() + row.text.size());
       for (auto& row : *rows) {
-        if (kind == ChunkKind::kMeta) take_fact(row.key, row.text);
-        else if (row.id != 0) names_.insert_or_assign(row.id, std::move(row.text));
+        if (kind == ChunkKind::kMeta)
+          take_fact(row.key, row.text);
+        else if (row.id != 0)
+          names_.insert_or_assign(row.id, std::move(row.text));
       }
       return;
     }
-    default: return;
+    default:
+      return;
   }
 }
 
@@ -210,9 +240,12 @@ void CaptureReader::take_fact(std::string& key, std::string& value) {
     if (make_room(categories_, id, kMaxCategoryId)) categories_[id] = std::move(value);
     return;
   }
-  const auto known = std::find_if(metadata_.begin(), metadata_.end(), [&](const auto& entry) { return entry.first == key; });
-  if (known != metadata_.end()) known->second = std::move(value);
-  else if (metadata_.size() < kMostFacts) metadata_.emplace_back(std::move(key), std::move(value));
+  const auto known =
+      std::find_if(metadata_.begin(), metadata_.end(), [&](const auto& entry) { return entry.first == key; });
+  if (known != metadata_.end())
+    known->second = std::move(value);
+  else if (metadata_.size() < kMostFacts)
+    metadata_.emplace_back(std::move(key), std::move(value));
 }
 
 /// True when there is a live file of this recording.
@@ -235,8 +268,8 @@ bool CaptureReader::find_live() {
 }
 
 void CaptureReader::drop_what_the_capture_holds(LiveContent& live) {
-  // `drained` says what of a block had reached the capture, except for a chunk that was written a moment before the end.
-  // One thread writes chunks, so it is among the last ones.
+  // `drained` says what of a block had reached the capture, except for a chunk that was written a moment before the
+  // end. One thread writes chunks, so it is among the last ones.
   constexpr int kLast = 4;
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> held;  // thread, block -> records
   int seen = 0;
@@ -270,7 +303,8 @@ void CaptureReader::take_live(LiveContent live) {
   for (const std::uint64_t offset : live.damaged_blocks) {
     health_.damaged_chunks += 1;
     health_.damaged_bytes += detail::kBlockBytes;
-    note(offset, detail::kBlockBytes, "live file, byte " + std::to_string(offset) + ": a block claims what it cannot hold");
+    note(offset, detail::kBlockBytes,
+         "live file, byte " + std::to_string(offset) + ": a block claims what it cannot hold");
   }
   std::set<std::uint32_t> known;
   for (const auto& row : threads_) known.insert(row.index);
@@ -304,35 +338,49 @@ std::string_view CaptureReader::metadata(std::string_view key) const noexcept {
 template <typename Row, typename Use>
 void CaptureReader::visit_rows(const format::ChunkView& chunk, Use use) {
   Result<std::vector<Row>> rows = format::unpack_rows<Row>(chunk.payload, chunk.header.rows, columns_);
-  if (rows.ok()) use(std::span<const Row>(*rows));
-  else damaged(chunk.offset, chunk.next_offset, rows.error().message());
+  if (rows.ok())
+    use(std::span<const Row>(*rows));
+  else
+    damaged(chunk.offset, chunk.next_offset, rows.error().message());
 }
 
 void CaptureReader::visit_chunk(const format::ChunkView& chunk, CaptureVisitor& visitor) {
   switch (static_cast<ChunkKind>(chunk.header.kind)) {
     case ChunkKind::kHostEvents: {
       Result<format::HostEvents> events = format::unpack_host_events(chunk.payload, chunk.header, columns_);
-      if (events.ok()) visitor.on_host_events(*events);
-      else damaged(chunk.offset, chunk.next_offset, events.error().message());
+      if (events.ok())
+        visitor.on_host_events(*events);
+      else
+        damaged(chunk.offset, chunk.next_offset, events.error().message());
       return;
     }
-    case ChunkKind::kKernels: return visit_rows<format::KernelRow>(chunk, [&](auto rows) { visitor.on_kernels(rows); });
-    case ChunkKind::kMemcpys: return visit_rows<format::MemcpyRow>(chunk, [&](auto rows) { visitor.on_memcpys(rows); });
-    case ChunkKind::kMemsets: return visit_rows<format::MemsetRow>(chunk, [&](auto rows) { visitor.on_memsets(rows); });
-    case ChunkKind::kApiCalls: return visit_rows<format::ApiRow>(chunk, [&](auto rows) { visitor.on_api_calls(rows); });
-    case ChunkKind::kSyncs: return visit_rows<format::SyncRow>(chunk, [&](auto rows) { visitor.on_syncs(rows); });
-    case ChunkKind::kOverheads: return visit_rows<format::OverheadRow>(chunk, [&](auto rows) { visitor.on_overheads(rows); });
-    default: return;  // read when the file was opened, or of a newer version
+    case ChunkKind::kKernels:
+      return visit_rows<format::KernelRow>(chunk, [&](auto rows) { visitor.on_kernels(rows); });
+    case ChunkKind::kMemcpys:
+      return visit_rows<format::MemcpyRow>(chunk, [&](auto rows) { visitor.on_memcpys(rows); });
+    case ChunkKind::kMemsets:
+      return visit_rows<format::MemsetRow>(chunk, [&](auto rows) { visitor.on_memsets(rows); });
+    case ChunkKind::kApiCalls:
+      return visit_rows<format::ApiRow>(chunk, [&](auto rows) { visitor.on_api_calls(rows); });
+    case ChunkKind::kSyncs:
+      return visit_rows<format::SyncRow>(chunk, [&](auto rows) { visitor.on_syncs(rows); });
+    case ChunkKind::kOverheads:
+      return visit_rows<format::OverheadRow>(chunk, [&](auto rows) { visitor.on_overheads(rows); });
+    default:
+      return;  // read when the file was opened, or of a newer version
   }
 }
 
 void CaptureReader::visit_one(const ChunkEntry& entry, CaptureVisitor& visitor) {
   Result<format::ChunkView> chunk = format::read_chunk(file_.bytes(), entry.offset, false);
-  if (chunk.ok()) visit_chunk(*chunk, visitor);
-  else damaged(entry.offset, entry.offset + sizeof entry.header + entry.header.payload_bytes, chunk.error().message());
+  if (chunk.ok())
+    visit_chunk(*chunk, visitor);
+  else
+    damaged(entry.offset, entry.offset + sizeof entry.header + entry.header.payload_bytes, chunk.error().message());
 }
 
-Status CaptureReader::visit(CaptureVisitor& visitor, void (*progress)(void*, std::uint64_t, std::uint64_t), void* progress_user) {
+Status CaptureReader::visit(CaptureVisitor& visitor, void (*progress)(void*, std::uint64_t, std::uint64_t),
+                            void* progress_user) {
   const base::ByteView bytes = file_.bytes();
   std::uint64_t forgotten = 0;
   for (const ChunkEntry& entry : chunks_) {

@@ -57,8 +57,8 @@ struct Finding {
 /// the rest is; `visit` then streams it, so that memory does not grow with the capture.
 ///
 /// Damage: a chunk whose checksum fails is skipped and counted (health().damaged_*), and reading goes on at the next
-/// whole one. A capture whose writer died has no end chunk; what its live file holds beyond the capture is read too, and
-/// a last chunk that was cut off counts as damage only where there is no live file that holds it whole.
+/// whole one. A capture whose writer died has no end chunk; what its live file holds beyond the capture is read too,
+/// and a last chunk that was cut off counts as damage only where there is no live file that holds it whole.
 class CaptureReader {
  public:
   static Result<CaptureReader> open(const std::string& path);
@@ -103,7 +103,9 @@ class CaptureReader {
   std::uint64_t unpacked_bytes() const noexcept;
 
   /// A chunk with its payload checked.
-  Result<format::ChunkView> read(const ChunkEntry& entry) const { return format::read_chunk(file_.bytes(), entry.offset, false); }
+  Result<format::ChunkView> read(const ChunkEntry& entry) const {
+    return format::read_chunk(file_.bytes(), entry.offset, false);
+  }
   /// What only the live file holds, by thread, then block.
   const std::vector<format::HostEvents>& live_events() const noexcept { return live_; }
 
@@ -117,7 +119,9 @@ class CaptureReader {
   void forget_before(std::uint64_t offset) const noexcept { file_.forget_front(offset); }
 
   /// Category names: the recorder interns them as `category:<number>` metadata.
-  std::string_view category(std::uint32_t id) const noexcept { return id < categories_.size() ? categories_[id] : std::string_view{}; }
+  std::string_view category(std::uint32_t id) const noexcept {
+    return id < categories_.size() ? categories_[id] : std::string_view{};
+  }
 
  private:
   CaptureReader() = default;
@@ -155,9 +159,9 @@ class CaptureReader {
   std::map<std::uint32_t, std::uint64_t> recorded_health_;
   CaptureHealth health_;
   bool clean_ = false;
-  std::set<std::uint64_t> damaged_at_;     // counted once, however often a chunk is visited
-  std::uint64_t budget_ = 0;               // that small chunks may still unpack to
-  std::optional<Finding> cut_tail_;        // the writer died while it wrote a chunk that the live file holds too
+  std::set<std::uint64_t> damaged_at_;  // counted once, however often a chunk is visited
+  std::uint64_t budget_ = 0;            // that small chunks may still unpack to
+  std::optional<Finding> cut_tail_;     // the writer died while it wrote a chunk that the live file holds too
   format::ColumnReader columns_;
 };
 

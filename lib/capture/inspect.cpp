@@ -15,23 +15,40 @@ using format::ChunkKind;
 
 const char* kind_name(std::uint16_t kind) noexcept {
   switch (static_cast<ChunkKind>(kind)) {
-    case ChunkKind::kMeta: return "metadata";
-    case ChunkKind::kNames: return "names";
-    case ChunkKind::kThreads: return "threads";
-    case ChunkKind::kClock: return "clock points";
-    case ChunkKind::kHostEvents: return "host events";
-    case ChunkKind::kKernels: return "kernels";
-    case ChunkKind::kMemcpys: return "copies";
-    case ChunkKind::kMemsets: return "memsets";
-    case ChunkKind::kApiCalls: return "API calls";
-    case ChunkKind::kSyncs: return "synchronisations";
-    case ChunkKind::kOverheads: return "profiling overhead";
-    case ChunkKind::kDevices: return "devices";
-    case ChunkKind::kContexts: return "contexts";
-    case ChunkKind::kStreams: return "streams";
-    case ChunkKind::kHealth: return "health";
-    case ChunkKind::kWindows: return "windows";
-    case ChunkKind::kEnd: return "end";
+    case ChunkKind::kMeta:
+      return "metadata";
+    case ChunkKind::kNames:
+      return "names";
+    case ChunkKind::kThreads:
+      return "threads";
+    case ChunkKind::kClock:
+      return "clock points";
+    case ChunkKind::kHostEvents:
+      return "host events";
+    case ChunkKind::kKernels:
+      return "kernels";
+    case ChunkKind::kMemcpys:
+      return "copies";
+    case ChunkKind::kMemsets:
+      return "memsets";
+    case ChunkKind::kApiCalls:
+      return "API calls";
+    case ChunkKind::kSyncs:
+      return "synchronisations";
+    case ChunkKind::kOverheads:
+      return "profiling overhead";
+    case ChunkKind::kDevices:
+      return "devices";
+    case ChunkKind::kContexts:
+      return "contexts";
+    case ChunkKind::kStreams:
+      return "streams";
+    case ChunkKind::kHealth:
+      return "health";
+    case ChunkKind::kWindows:
+      return "windows";
+    case ChunkKind::kEnd:
+      return "end";
   }
   return "of a newer version";
 }
@@ -39,13 +56,20 @@ const char* kind_name(std::uint16_t kind) noexcept {
 std::string clock_text(const format::FileHeader& header) {
   const char* name = "unknown";
   switch (static_cast<clock::ClockKind>(header.clock_kind)) {
-    case clock::ClockKind::kTsc: name = "TSC"; break;
-    case clock::ClockKind::kMonotonic: return "CLOCK_MONOTONIC";
-    case clock::ClockKind::kCounter: name = "virtual counter"; break;
-    case clock::ClockKind::kManual: return "test clock";
+    case clock::ClockKind::kTsc:
+      name = "TSC";
+      break;
+    case clock::ClockKind::kMonotonic:
+      return "CLOCK_MONOTONIC";
+    case clock::ClockKind::kCounter:
+      name = "virtual counter";
+      break;
+    case clock::ClockKind::kManual:
+      return "test clock";
   }
   char text[64];
-  std::snprintf(text, sizeof text, "%s at %llu.%03llu MHz", name, static_cast<unsigned long long>(header.ticks_per_second / 1'000'000),
+  std::snprintf(text, sizeof text, "%s at %llu.%03llu MHz", name,
+                static_cast<unsigned long long>(header.ticks_per_second / 1'000'000),
                 static_cast<unsigned long long>(header.ticks_per_second / 1'000 % 1'000));
   return text;
 }
@@ -56,7 +80,8 @@ std::int64_t last_time(const CaptureReader& reader) {
     if (static_cast<ChunkKind>(entry.header.kind) == ChunkKind::kHostEvents)
       last = std::max(last, reader.monotonic_of_ticks(entry.header.last));
   }
-  for (const format::WindowRow& window : reader.windows()) last = std::max(last, reader.monotonic_of_ticks(std::max(window.begin_ticks, window.end_ticks)));
+  for (const format::WindowRow& window : reader.windows())
+    last = std::max(last, reader.monotonic_of_ticks(std::max(window.begin_ticks, window.end_ticks)));
   return last;
 }
 
@@ -104,7 +129,8 @@ Result<CaptureInfo> inspect_capture(const std::string& path, bool deep) {
   info.content = contents(*reader);
   info.metadata = reader->metadata();
   info.health = reader->health();
-  for (const capture::Finding& finding : reader->findings()) info.findings.push_back({finding.offset, finding.bytes, finding.text});
+  for (const capture::Finding& finding : reader->findings())
+    info.findings.push_back({finding.offset, finding.bytes, finding.text});
   return info;
 }
 

@@ -40,14 +40,16 @@ void read_block(base::ByteView file, std::uint64_t offset, bool ring, LiveConten
     out.damaged_blocks.push_back(offset);
     return;
   }
-  std::uint32_t from = ring ? static_cast<std::uint32_t>(sizeof header) : header.drained.load(std::memory_order_relaxed);
+  std::uint32_t from =
+      ring ? static_cast<std::uint32_t>(sizeof header) : header.drained.load(std::memory_order_relaxed);
   if (from < sizeof header || from > used || (from - sizeof header) % sizeof(Record) != 0) from = sizeof header;
-  if (in_use)
-    out.health[1 /* dropped_ranges */] += header.dropped_ranges.load(std::memory_order_relaxed);
-  out.threads.push_back({header.thread, header.tid, {header.thread_name, ::strnlen(header.thread_name, sizeof header.thread_name)}});
+  if (in_use) out.health[1 /* dropped_ranges */] += header.dropped_ranges.load(std::memory_order_relaxed);
+  out.threads.push_back(
+      {header.thread, header.tid, {header.thread_name, ::strnlen(header.thread_name, sizeof header.thread_name)}});
   if (from >= used) return;
   format::HostEvents events;
-  events.run = {header.thread, header.tid, header.sequence, static_cast<std::uint32_t>((from - sizeof header) / sizeof(Record))};
+  events.run = {header.thread, header.tid, header.sequence,
+                static_cast<std::uint32_t>((from - sizeof header) / sizeof(Record))};
   events.records.resize((used - from) / sizeof(Record));
   std::memcpy(events.records.data(), block.data() + from, used - from);
   out.events.push_back(std::move(events));
@@ -56,18 +58,21 @@ void read_block(base::ByteView file, std::uint64_t offset, bool ring, LiveConten
 }  // namespace
 
 bool is_live_file(base::ByteView bytes) noexcept {
-  return bytes.size() >= sizeof(LiveHeader) && std::memcmp(bytes.data(), format::kLiveMagic.data(), format::kLiveMagic.size()) == 0;
+  return bytes.size() >= sizeof(LiveHeader) &&
+         std::memcmp(bytes.data(), format::kLiveMagic.data(), format::kLiveMagic.size()) == 0;
 }
 
 Result<LiveContent> read_live_file(base::ByteView bytes) {
-  if (!is_live_file(bytes) || bytes.size() < format::kLiveHeaderBytes) return Error(ErrorCode::kUnreadable, "not a live file");
+  if (!is_live_file(bytes) || bytes.size() < format::kLiveHeaderBytes)
+    return Error(ErrorCode::kUnreadable, "not a live file");
   LiveHeader header;
   std::memcpy(static_cast<void*>(&header), bytes.data(), sizeof header);
   if (!format::is_intact(header)) return Error(ErrorCode::kUnreadable, "the live file's header is damaged");
-  if (header.version >> 16 > format::kMajorVersion) return Error(ErrorCode::kUnsupported, "a live file of a newer version");
+  if (header.version >> 16 > format::kMajorVersion)
+    return Error(ErrorCode::kUnsupported, "a live file of a newer version");
   const std::uint64_t size = bytes.size();
-  const bool fits = header.names_offset <= size && header.names_bytes <= size - header.names_offset && header.blocks_offset <= size &&
-                    header.block_bytes == detail::kBlockBytes;
+  const bool fits = header.names_offset <= size && header.names_bytes <= size - header.names_offset &&
+                    header.blocks_offset <= size && header.block_bytes == detail::kBlockBytes;
   if (!fits) return Error(ErrorCode::kUnreadable, "the live file is shorter than its header says");
 
   LiveContent content;

@@ -25,9 +25,9 @@ struct LiveContent {
   format::FileHeader header{};
   std::vector<std::pair<std::uint32_t, std::string>> names;
   std::vector<Thread> threads;
-  std::vector<format::HostEvents> events;          // by thread, then block
-  std::map<std::uint32_t, std::uint64_t> health;   // by number
-  std::vector<std::uint64_t> damaged_blocks;       // offsets
+  std::vector<format::HostEvents> events;         // by thread, then block
+  std::map<std::uint32_t, std::uint64_t> health;  // by number
+  std::vector<std::uint64_t> damaged_blocks;      // offsets
 };
 
 bool is_live_file(base::ByteView bytes) noexcept;

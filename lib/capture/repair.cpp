@@ -24,7 +24,8 @@ class Rewriter {
     return put(chunk.header, chunk.payload);
   }
 
-  Status add(ChunkKind kind, std::uint32_t rows, std::uint64_t subject = 0, std::uint64_t first = 0, std::uint64_t last = 0) {
+  Status add(ChunkKind kind, std::uint32_t rows, std::uint64_t subject = 0, std::uint64_t first = 0,
+             std::uint64_t last = 0) {
     base::Bytes payload;
     columns.finish(payload);
     format::ChunkHeader header{};
@@ -98,9 +99,11 @@ Status add_live(const CaptureReader& reader, Rewriter& out) {
   // Threads that only the live file names; the rows of the others were copied.
   std::vector<format::ThreadRow> threads;
   const auto& all = reader.threads();
-  std::copy_if(all.begin(), all.end(), std::back_inserter(threads), [](const format::ThreadRow& row) { return row.name >= CaptureReader::kFirstOwnName; });
+  std::copy_if(all.begin(), all.end(), std::back_inserter(threads),
+               [](const format::ThreadRow& row) { return row.name >= CaptureReader::kFirstOwnName; });
   for (std::size_t at = 0; at < threads.size() && status.ok(); at += format::kMaxRows) {
-    const auto part = std::span<const format::ThreadRow>(threads).subspan(at, std::min<std::size_t>(format::kMaxRows, threads.size() - at));
+    const auto part = std::span<const format::ThreadRow>(threads).subspan(
+        at, std::min<std::size_t>(format::kMaxRows, threads.size() - at));
     format::pack_rows<format::ThreadRow>(part, out.columns);
     status = out.add(ChunkKind::kThreads, static_cast<std::uint32_t>(part.size()));
   }
@@ -109,7 +112,8 @@ Status add_live(const CaptureReader& reader, Rewriter& out) {
     if (!status.ok()) return status;
     const auto [first, last] = format::tick_span(events.records);
     packer.pack(events.run, events.records, out.columns);
-    status = out.add(ChunkKind::kHostEvents, static_cast<std::uint32_t>(events.records.size()), events.run.thread, first, last);
+    status = out.add(ChunkKind::kHostEvents, static_cast<std::uint32_t>(events.records.size()), events.run.thread,
+                     first, last);
   }
   return status;
 }

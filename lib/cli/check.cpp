@@ -40,7 +40,8 @@ Result<Verdict> examine(const std::string& path) {
   if (info.ok()) {
     verdict.findings = std::move(info->findings);
     verdict.health = info->health;
-    if (!info->ended_cleanly) verdict.findings.push_back({info->file_bytes, 0, "the file has no end: the program died, or still runs"});
+    if (!info->ended_cleanly)
+      verdict.findings.push_back({info->file_bytes, 0, "the file has no end: the program died, or still runs"});
     return verdict;
   }
   const Result<Timeline> timeline = load_timeline(path);
@@ -53,10 +54,12 @@ Result<Verdict> examine(const std::string& path) {
 
 void print(const Common& common, const std::string& path, const Verdict& verdict) {
   if (common.json) {
-    std::string out = fmt::format("{{\"schema_version\":1,\"path\":{},\"whole\":{},\"findings\":[", json_string(path), verdict.whole());
+    std::string out = fmt::format("{{\"schema_version\":1,\"path\":{},\"whole\":{},\"findings\":[", json_string(path),
+                                  verdict.whole());
     for (std::size_t i = 0; i < verdict.findings.size(); ++i) {
       const CaptureFinding& finding = verdict.findings[i];
-      out += fmt::format("{}{{\"offset\":{},\"bytes\":{},\"text\":{}}}", i == 0 ? "" : ",", finding.offset, finding.bytes, json_string(finding.text));
+      out += fmt::format("{}{{\"offset\":{},\"bytes\":{},\"text\":{}}}", i == 0 ? "" : ",", finding.offset,
+                         finding.bytes, json_string(finding.text));
     }
     out += "],\"notes\":[";
     for (std::size_t i = 0; i < verdict.notes.size(); ++i) out += (i == 0 ? "" : ",") + json_string(verdict.notes[i]);
@@ -71,11 +74,14 @@ void print(const Common& common, const std::string& path, const Verdict& verdict
     return;
   }
   if (common.quiet) return;
-  for (const CaptureFinding& finding : verdict.findings) write_stdout(fmt::format("{}: {}\n", printable(path), printable(finding.text)));
-  for (const std::string& note : verdict.notes) write_stdout(fmt::format("{}: note: {}\n", printable(path), printable(note)));
+  for (const CaptureFinding& finding : verdict.findings)
+    write_stdout(fmt::format("{}: {}\n", printable(path), printable(finding.text)));
+  for (const std::string& note : verdict.notes)
+    write_stdout(fmt::format("{}: note: {}\n", printable(path), printable(note)));
   for (const CaptureHealth::Entry& entry : verdict.health.entries()) {
     if (entry.count != 0)
-      write_stdout(fmt::format("{}: {}: {} {}\n", printable(path), entry.severity == CaptureHealth::Severity::kLoss ? "lost" : "note",
+      write_stdout(fmt::format("{}: {}: {} {}\n", printable(path),
+                               entry.severity == CaptureHealth::Severity::kLoss ? "lost" : "note",
                                base::with_thousands(entry.count), entry.text));
   }
   if (verdict.whole()) write_stdout(fmt::format("{}: whole\n", printable(path)));
@@ -89,7 +95,8 @@ int run(const Common& common, const Arguments& arguments) {
     const Result<std::uint64_t> records = repair_capture(arguments.input, arguments.repaired, arguments.force);
     if (!records) return fail(records.error());
     if (!common.quiet && !common.json)
-      write_stdout(fmt::format("{}: written, {} records\n", printable(arguments.repaired), base::with_thousands(*records)));
+      write_stdout(
+          fmt::format("{}: written, {} records\n", printable(arguments.repaired), base::with_thousands(*records)));
   }
   return verdict->whole() ? kSuccess : kFindings;
 }
@@ -100,7 +107,8 @@ void add_check(CLI::App& app, Common& common, int& result) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* verb = app.add_subcommand("check", "Look for damage and loss; exit code 1 when there is any");
   verb->add_option("FILE", arguments->input, "A capture, a trace or an export")->required()->type_name("");
-  verb->add_option("--repair", arguments->repaired, "Write what can be read of a capture as a new whole one")->type_name("OUT");
+  verb->add_option("--repair", arguments->repaired, "Write what can be read of a capture as a new whole one")
+      ->type_name("OUT");
   verb->add_flag("--force", arguments->force, "Replace OUT if it exists");
   add_common(*verb, common);
   verb->callback([&common, &result, arguments] { result = run(common, *arguments); });

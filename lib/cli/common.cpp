@@ -21,9 +21,12 @@ void add_common(CLI::App& verb, Common& common) {
 int fail(const Error& error) {
   complain(error.message());
   switch (error.code()) {
-    case ErrorCode::kIncomplete: return kIncomplete;
-    case ErrorCode::kInternal: return kInternal;
-    default: return kUsage;
+    case ErrorCode::kIncomplete:
+      return kIncomplete;
+    case ErrorCode::kInternal:
+      return kInternal;
+    default:
+      return kUsage;
   }
 }
 

@@ -71,9 +71,12 @@ std::string bash(const std::vector<Verb>& verbs) {
     for (const CLI::Option* option : verb.options) {
       for (const std::string& spelling : spellings(*option)) options += (options.empty() ? "" : " ") + spelling;
       if (const std::string values = values_of(*option); !values.empty())
-        cases += fmt::format("    {}:--{}) COMPREPLY=($(compgen -W '{}' -- \"$word\")); return;;\n", verb.name, option->get_lnames().front(), values);
+        cases += fmt::format("    {}:--{}) COMPREPLY=($(compgen -W '{}' -- \"$word\")); return;;\n", verb.name,
+                             option->get_lnames().front(), values);
     }
-    cases += fmt::format("    {}:*) [[ $word == -* ]] && {{ COMPREPLY=($(compgen -W '{}' -- \"$word\")); return; }};;\n", verb.name, options);
+    cases +=
+        fmt::format("    {}:*) [[ $word == -* ]] && {{ COMPREPLY=($(compgen -W '{}' -- \"$word\")); return; }};;\n",
+                    verb.name, options);
   }
   return fmt::format(
       "_rangefinder() {{\n"
@@ -94,11 +97,14 @@ std::string zsh(const std::vector<Verb>& verbs) {
     cases += fmt::format("    {})\n      _arguments", verb.name);
     for (const CLI::Option* option : verb.options) {
       const std::string values = values_of(*option);
-      const std::string argument = option->get_expected_max() == 0 ? "" : values.empty() ? ":value:_files" : fmt::format(":value:({})", values);
+      const std::string argument = option->get_expected_max() == 0 ? ""
+                                   : values.empty()                ? ":value:_files"
+                                                                   : fmt::format(":value:({})", values);
       for (const std::string& spelling : spellings(*option)) {
         std::string description = quoted(option->get_description());
         for (const char c : {'[', ']'}) {
-          for (std::size_t at = 0; (at = description.find(c, at)) != std::string::npos; at += 2) description.insert(at, "\\");
+          for (std::size_t at = 0; (at = description.find(c, at)) != std::string::npos; at += 2)
+            description.insert(at, "\\");
         }
         cases += fmt::format(" \\\n        '{}[{}]{}'", spelling, description, argument);
       }
@@ -121,7 +127,8 @@ std::string zsh(const std::vector<Verb>& verbs) {
 std::string fish(const std::vector<Verb>& verbs) {
   std::string out = "complete -c rangefinder -f\n";
   for (const Verb& verb : verbs) {
-    out += fmt::format("complete -c rangefinder -n __fish_use_subcommand -a {} -d '{}'\n", verb.name, quoted(verb.description));
+    out += fmt::format("complete -c rangefinder -n __fish_use_subcommand -a {} -d '{}'\n", verb.name,
+                       quoted(verb.description));
     const std::string condition = fmt::format("-n '__fish_seen_subcommand_from {}'", verb.name);
     out += fmt::format("complete -c rangefinder {} -F\n", condition);
     for (const CLI::Option* option : verb.options) {
@@ -146,7 +153,8 @@ std::string man_page(const CLI::App& app, const std::vector<Verb>& verbs) {
   std::string out = ".TH RANGEFINDER 1\n.SH NAME\nrangefinder \\- GPU time on the ranges of your code\n.SH SYNOPSIS\n";
   for (const Verb& verb : verbs) out += fmt::format(".B rangefinder {}\n[options] ...\n.br\n", verb.name);
   out += ".SH DESCRIPTION\n" + roff(app.get_description()) +
-         ".\nReads captures of programs that link the library, traces of torch.profiler, and SQLite exports of Nsight Systems.\n";
+         ".\nReads captures of programs that link the library, traces of torch.profiler, and SQLite exports of Nsight "
+         "Systems.\n";
   for (const Verb& verb : verbs) {
     out += fmt::format(".SH {}\n{}.\n", verb.name, roff(verb.description));
     for (const CLI::Option* option : verb.options) {
@@ -157,10 +165,12 @@ std::string man_page(const CLI::App& app, const std::vector<Verb>& verbs) {
     }
   }
   return out +
-         ".SH EXIT STATUS\n.TP\n0\nsuccess\n.TP\n1\na check found something\n.TP\n2\nwrong use, or input that cannot be read\n"
+         ".SH EXIT STATUS\n.TP\n0\nsuccess\n.TP\n1\na check found something\n.TP\n2\nwrong use, or input that cannot "
+         "be read\n"
          ".TP\n3\nthe input is incomplete, with \\-\\-strict only\n.TP\n70\nan internal error\n"
          ".SH ENVIRONMENT\n.TP\nNO_COLOR\nany value turns colour off\n.TP\nCOLUMNS\nthe width of tables\n"
-         ".TP\nRANGEFINDER_CONFIG, RANGEFINDER_DISABLE, RANGEFINDER_LOG\nsteer recording in programs that link the library\n";
+         ".TP\nRANGEFINDER_CONFIG, RANGEFINDER_DISABLE, RANGEFINDER_LOG\nsteer recording in programs that link the "
+         "library\n";
 }
 
 }  // namespace
@@ -168,7 +178,10 @@ std::string man_page(const CLI::App& app, const std::vector<Verb>& verbs) {
 void add_completion(CLI::App& app, Common&, int& result) {
   auto shell = std::make_shared<std::string>();
   CLI::App* verb = app.add_subcommand("completion", "Print a completion script for a shell");
-  verb->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""))->type_name("");
+  verb->add_option("SHELL", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""))
+      ->type_name("");
   verb->callback([&app, &result, shell] {
     const std::vector<Verb> verbs = verbs_of(app);
     write_stdout(*shell == "bash" ? bash(verbs) : *shell == "zsh" ? zsh(verbs) : fish(verbs));

@@ -14,18 +14,24 @@ namespace {
 
 const char* word(DoctorFinding::State state) {
   switch (state) {
-    case DoctorFinding::State::kGood: return "ok";
-    case DoctorFinding::State::kNote: return "note";
-    case DoctorFinding::State::kMissing: return "missing";
+    case DoctorFinding::State::kGood:
+      return "ok";
+    case DoctorFinding::State::kNote:
+      return "note";
+    case DoctorFinding::State::kMissing:
+      return "missing";
   }
   return "";
 }
 
 const char* colour_of(DoctorFinding::State state) {
   switch (state) {
-    case DoctorFinding::State::kGood: return "\x1b[32m";
-    case DoctorFinding::State::kNote: return "\x1b[33m";
-    case DoctorFinding::State::kMissing: return "\x1b[31m";
+    case DoctorFinding::State::kGood:
+      return "\x1b[32m";
+    case DoctorFinding::State::kNote:
+      return "\x1b[33m";
+    case DoctorFinding::State::kMissing:
+      return "\x1b[31m";
   }
   return "";
 }
@@ -41,19 +47,21 @@ int run(const Common& common, const std::string& folder) {
   if (common.json) {
     std::string out = "{\"schema_version\":1,\"findings\":[";
     for (std::size_t i = 0; i < findings.size(); ++i) {
-      out += fmt::format("{}{{\"topic\":{},\"state\":\"{}\",\"detail\":{},\"fix\":{}}}", i == 0 ? "" : ",", json_string(findings[i].topic),
-                         word(findings[i].state), json_string(findings[i].detail), json_string(findings[i].fix));
+      out += fmt::format("{}{{\"topic\":{},\"state\":\"{}\",\"detail\":{},\"fix\":{}}}", i == 0 ? "" : ",",
+                         json_string(findings[i].topic), word(findings[i].state), json_string(findings[i].detail),
+                         json_string(findings[i].fix));
     }
     write_stdout(out + "]}\n");
   } else {
     const bool colour = common.terminal.colour(common.colour);
     for (const DoctorFinding& finding : findings) {
-      write_stdout(fmt::format("{}{:<8}{} {:<14} {}\n", colour ? colour_of(finding.state) : "", word(finding.state), colour ? "\x1b[0m" : "",
-                               finding.topic, base::printable(finding.detail)));
+      write_stdout(fmt::format("{}{:<8}{} {:<14} {}\n", colour ? colour_of(finding.state) : "", word(finding.state),
+                               colour ? "\x1b[0m" : "", finding.topic, base::printable(finding.detail)));
       if (!finding.fix.empty()) write_stdout(fmt::format("{:<24}-> {}\n", "", base::printable(finding.fix)));
     }
   }
-  const bool missing = std::any_of(findings.begin(), findings.end(), [](const auto& f) { return f.state == DoctorFinding::State::kMissing; });
+  const bool missing = std::any_of(findings.begin(), findings.end(),
+                                   [](const auto& f) { return f.state == DoctorFinding::State::kMissing; });
   return missing ? kFindings : kSuccess;
 }
 
@@ -61,7 +69,8 @@ int run(const Common& common, const std::string& folder) {
 
 void add_doctor(CLI::App& app, Common& common, int& result) {
   auto folder = std::make_shared<std::string>(".");
-  CLI::App* verb = app.add_subcommand("doctor", "Say what a recording on this machine can hold, and how to get the rest");
+  CLI::App* verb =
+      app.add_subcommand("doctor", "Say what a recording on this machine can hold, and how to get the rest");
   verb->add_option("--folder", *folder, "Where captures will be written (default: here)")->type_name("FOLDER");
   add_common(*verb, common);
   verb->callback([&common, &result, folder] { result = run(common, *folder); });

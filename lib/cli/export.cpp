@@ -52,16 +52,19 @@ int run(const Common& common, const Arguments& arguments) {
   options.progress = Progress::update;
   options.progress_user = &progress;
   ChromeExportReport report;
-  if (Status status = export_chrome_trace(arguments.input, arguments.output, options, &report); !status.ok()) return fail(status.error());
+  if (Status status = export_chrome_trace(arguments.input, arguments.output, options, &report); !status.ok())
+    return fail(status.error());
   if (arguments.output == "-") return kSuccess;
   if (common.json) {
     std::string name;
     base::append_json_string(name, arguments.output);
-    write_stdout(fmt::format("{{\"schema_version\":1,\"output\":{},\"events\":{},\"json_bytes\":{},\"output_bytes\":{},\"overlapping\":{},\"left_out\":{}}}\n",
-                             name, report.events, report.json_bytes, report.output_bytes, report.overlapping, report.left_out));
+    write_stdout(
+        fmt::format("{{\"schema_version\":1,\"output\":{},\"events\":{},\"json_bytes\":{},\"output_bytes\":{},"
+                    "\"overlapping\":{},\"left_out\":{}}}\n",
+                    name, report.events, report.json_bytes, report.output_bytes, report.overlapping, report.left_out));
   } else if (!common.quiet) {
-    write_stdout(fmt::format("{}: {} events, {} bytes\n", base::printable(arguments.output), base::with_thousands(report.events),
-                             base::with_thousands(report.output_bytes)));
+    write_stdout(fmt::format("{}: {} events, {} bytes\n", base::printable(arguments.output),
+                             base::with_thousands(report.events), base::with_thousands(report.output_bytes)));
     for (const std::string& note : report.notes) write_stdout("note: " + base::printable(note) + "\n");
   }
   return kSuccess;
@@ -72,11 +75,15 @@ int run(const Common& common, const Arguments& arguments) {
 void add_export(CLI::App& app, Common& common, int& result) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* verb = app.add_subcommand("export", "Write a trace for other tools");
-  verb->add_option("FILE", arguments->input, "A capture, a folder of captures, a trace or an export")->required()->type_name("");
-  verb->add_option("-o,--output", arguments->output, "The file to write; .gz compresses; - is stdout. Viewers expect NAME.pt.trace.json[.gz]")
+  verb->add_option("FILE", arguments->input, "A capture, a folder of captures, a trace or an export")
+      ->required()
+      ->type_name("");
+  verb->add_option("-o,--output", arguments->output,
+                   "The file to write; .gz compresses; - is stdout. Viewers expect NAME.pt.trace.json[.gz]")
       ->required()
       ->type_name("OUT");
-  verb->add_option("--format", arguments->format, "chrome: the JSON that chrome://tracing, Perfetto, TensorBoard and HTA read (default)")
+  verb->add_option("--format", arguments->format,
+                   "chrome: the JSON that chrome://tracing, Perfetto, TensorBoard and HTA read (default)")
       ->check(CLI::IsMember({"chrome"}).description(""))
       ->type_name("FORMAT");
   verb->add_flag("--force", arguments->force, "Replace OUT if it exists");

@@ -41,17 +41,21 @@ std::string json_string(std::string_view text) {
 std::string health_json(const CaptureHealth& health) {
   std::string out = "{";
   for (const CaptureHealth::Entry& entry : health.entries()) {
-    if (entry.count != 0) out += fmt::format("{}{}:{}", out.size() == 1 ? "" : ",", json_string(entry.name), entry.count);
+    if (entry.count != 0)
+      out += fmt::format("{}{}:{}", out.size() == 1 ? "" : ",", json_string(entry.name), entry.count);
   }
   return out + "}";
 }
 
 std::string capture_text(const CaptureInfo& info) {
-  std::string out = fmt::format("{}: capture, format {}.{}, {} bytes\n", printable(info.path), info.format_major, info.format_minor,
-                                base::with_thousands(info.file_bytes));
-  const auto line = [&](const char* what, const std::string& value) { out += fmt::format("  {:<16}{}\n", what, value); };
+  std::string out = fmt::format("{}: capture, format {}.{}, {} bytes\n", printable(info.path), info.format_major,
+                                info.format_minor, base::with_thousands(info.file_bytes));
+  const auto line = [&](const char* what, const std::string& value) {
+    out += fmt::format("  {:<16}{}\n", what, value);
+  };
   if (info.simulated) line("simulated", "device records were made up by a script, no GPU was involved");
-  line("recorded", fmt::format("{}, {:.3f} s, process {}", wall_time(info.start_realtime_ns), static_cast<double>(info.duration_ns) / 1e9, info.pid));
+  line("recorded", fmt::format("{}, {:.3f} s, process {}", wall_time(info.start_realtime_ns),
+                               static_cast<double>(info.duration_ns) / 1e9, info.pid));
   line("ended", info.ended_cleanly ? "by the program" : "without a stop: the program died, or still runs");
   if (info.flight_recorder) line("mode", "flight recorder: the beginning is missing on purpose");
   line("device activity", info.device_state.empty() ? "unknown" : printable(info.device_state));
@@ -59,8 +63,8 @@ std::string capture_text(const CaptureInfo& info) {
   line("holds", fmt::format("{} threads, {} devices, {} names", info.threads, info.devices, info.names));
   out += "\n  content             chunks            rows           bytes\n";
   for (const CaptureContent& content : info.content)
-    out += fmt::format("  {:<18}{:>8}{:>16}{:>16}\n", content.kind, base::with_thousands(content.chunks), base::with_thousands(content.rows),
-                       base::with_thousands(content.bytes));
+    out += fmt::format("  {:<18}{:>8}{:>16}{:>16}\n", content.kind, base::with_thousands(content.chunks),
+                       base::with_thousands(content.rows), base::with_thousands(content.bytes));
   out += "\n  facts\n";
   for (const auto& [key, value] : info.metadata) out += fmt::format("  {:<20}{}\n", printable(key), printable(value));
   return out + "\n  health\n" + health_text(info.health);
@@ -68,28 +72,34 @@ std::string capture_text(const CaptureInfo& info) {
 
 std::string capture_json(const CaptureInfo& info) {
   std::string out = fmt::format(
-      "{{\"schema_version\":1,\"path\":{},\"format\":\"capture\",\"format_version\":\"{}.{}\",\"file_bytes\":{},\"pid\":{},"
-      "\"start_realtime_ns\":{},\"duration_ns\":{},\"ended_cleanly\":{},\"flight_recorder\":{},\"simulated\":{},\"device_state\":{},"
+      "{{\"schema_version\":1,\"path\":{},\"format\":\"capture\",\"format_version\":\"{}.{}\",\"file_bytes\":{},"
+      "\"pid\":{},"
+      "\"start_realtime_ns\":{},\"duration_ns\":{},\"ended_cleanly\":{},\"flight_recorder\":{},\"simulated\":{},"
+      "\"device_state\":{},"
       "\"clock\":{},\"clock_error_ns\":{},\"threads\":{},\"devices\":{},\"names\":{},\"content\":[",
-      json_string(info.path), info.format_major, info.format_minor, info.file_bytes, info.pid, info.start_realtime_ns, info.duration_ns,
-      info.ended_cleanly, info.flight_recorder, info.simulated, json_string(info.device_state), json_string(info.clock),
-      info.clock_error_ns, info.threads, info.devices, info.names);
+      json_string(info.path), info.format_major, info.format_minor, info.file_bytes, info.pid, info.start_realtime_ns,
+      info.duration_ns, info.ended_cleanly, info.flight_recorder, info.simulated, json_string(info.device_state),
+      json_string(info.clock), info.clock_error_ns, info.threads, info.devices, info.names);
   for (std::size_t i = 0; i < info.content.size(); ++i) {
     const CaptureContent& content = info.content[i];
-    out += fmt::format("{}{{\"kind\":{},\"chunks\":{},\"rows\":{},\"bytes\":{}}}", i == 0 ? "" : ",", json_string(content.kind), content.chunks,
-                       content.rows, content.bytes);
+    out += fmt::format("{}{{\"kind\":{},\"chunks\":{},\"rows\":{},\"bytes\":{}}}", i == 0 ? "" : ",",
+                       json_string(content.kind), content.chunks, content.rows, content.bytes);
   }
   out += "],\"metadata\":{";
   for (std::size_t i = 0; i < info.metadata.size(); ++i)
-    out += fmt::format("{}{}:{}", i == 0 ? "" : ",", json_string(info.metadata[i].first), json_string(info.metadata[i].second));
+    out += fmt::format("{}{}:{}", i == 0 ? "" : ",", json_string(info.metadata[i].first),
+                       json_string(info.metadata[i].second));
   return out + "},\"health\":" + health_json(info.health) + "}\n";
 }
 
 const char* format_name(InputFormat format) {
   switch (format) {
-    case InputFormat::kCapture: return "captures";
-    case InputFormat::kKineto: return "torch.profiler trace";
-    case InputFormat::kNsight: return "Nsight Systems export";
+    case InputFormat::kCapture:
+      return "captures";
+    case InputFormat::kKineto:
+      return "torch.profiler trace";
+    case InputFormat::kNsight:
+      return "Nsight Systems export";
   }
   return "unknown";
 }
@@ -100,11 +110,19 @@ struct Count {
 };
 
 std::vector<Count> counts(const Timeline& timeline) {
-  return {{"ranges", timeline.ranges.size()},         {"API calls", timeline.calls.size()},   {"launches", timeline.launches.size()},
-          {"device activities", timeline.activities.size()}, {"synchronisations", timeline.syncs.size()},
-          {"overheads", timeline.overheads.size()},   {"marks", timeline.marks.size()},       {"counter samples", timeline.counters.size()},
-          {"steps", timeline.steps.size()},           {"processes", timeline.processes.size()}, {"threads", timeline.threads.size()},
-          {"devices", timeline.devices.size()},       {"streams", timeline.streams.size()}};
+  return {{"ranges", timeline.ranges.size()},
+          {"API calls", timeline.calls.size()},
+          {"launches", timeline.launches.size()},
+          {"device activities", timeline.activities.size()},
+          {"synchronisations", timeline.syncs.size()},
+          {"overheads", timeline.overheads.size()},
+          {"marks", timeline.marks.size()},
+          {"counter samples", timeline.counters.size()},
+          {"steps", timeline.steps.size()},
+          {"processes", timeline.processes.size()},
+          {"threads", timeline.threads.size()},
+          {"devices", timeline.devices.size()},
+          {"streams", timeline.streams.size()}};
 }
 
 std::string timeline_text(const std::string& path, const Timeline& timeline) {
@@ -113,16 +131,19 @@ std::string timeline_text(const std::string& path, const Timeline& timeline) {
   for (const Count& row : counts(timeline)) {
     if (row.count != 0) out += fmt::format("  {:<18}{:>14}\n", row.what, base::with_thousands(row.count));
   }
-  for (const DeviceInfo& device : timeline.devices) out += fmt::format("  device {:<11}{}\n", device.id, device.name.empty() ? "unknown" : printable(device.name));
+  for (const DeviceInfo& device : timeline.devices)
+    out += fmt::format("  device {:<11}{}\n", device.id, device.name.empty() ? "unknown" : printable(device.name));
   for (const std::string& note : timeline.notes) out += "  note: " + printable(note) + "\n";
   return out + "\n  health\n" + health_text(timeline.health);
 }
 
 std::string timeline_json(const std::string& path, const Timeline& timeline) {
-  std::string out = fmt::format("{{\"schema_version\":1,\"path\":{},\"format\":{},\"begin_ns\":{},\"end_ns\":{},\"counts\":{{", json_string(path),
-                                json_string(format_name(timeline.format)), timeline.begin_ns, timeline.end_ns);
+  std::string out =
+      fmt::format("{{\"schema_version\":1,\"path\":{},\"format\":{},\"begin_ns\":{},\"end_ns\":{},\"counts\":{{",
+                  json_string(path), json_string(format_name(timeline.format)), timeline.begin_ns, timeline.end_ns);
   const std::vector<Count> rows = counts(timeline);
-  for (std::size_t i = 0; i < rows.size(); ++i) out += fmt::format("{}{}:{}", i == 0 ? "" : ",", json_string(rows[i].what), rows[i].count);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    out += fmt::format("{}{}:{}", i == 0 ? "" : ",", json_string(rows[i].what), rows[i].count);
   out += "},\"notes\":[";
   for (std::size_t i = 0; i < timeline.notes.size(); ++i) out += (i == 0 ? "" : ",") + json_string(timeline.notes[i]);
   return out + "],\"health\":" + health_json(timeline.health) + "}\n";

@@ -18,8 +18,9 @@ int main(int argc, char** argv) {
   CLI::App app{"rangefinder: which part of your code the GPU's time belongs to, and why it is slow", "rangefinder"};
   app.set_version_flag("--version", std::string("rangefinder ") + rangefinder::version());
   app.require_subcommand(1);
-  app.footer("Exit codes: 0 success; 1 a check found something; 2 wrong use or unreadable input; 3 incomplete input, with\n"
-             "--strict; 70 an internal error.");
+  app.footer(
+      "Exit codes: 0 success; 1 a check found something; 2 wrong use or unreadable input; 3 incomplete input, with\n"
+      "--strict; 70 an internal error.");
   cli::add_report(app, common, result);
   cli::add_export(app, common, result);
   cli::add_info(app, common, result);

@@ -20,7 +20,8 @@ struct Arguments {
 
 int list_views() {
   for (const ReportViewInfo& view : report_views())
-    std::printf("%-24.*s %.*s\n", static_cast<int>(view.name.size()), view.name.data(), static_cast<int>(view.description.size()), view.description.data());
+    std::printf("%-24.*s %.*s\n", static_cast<int>(view.name.size()), view.name.data(),
+                static_cast<int>(view.description.size()), view.description.data());
   return kSuccess;
 }
 
@@ -53,25 +54,34 @@ int run(const Common& common, Arguments arguments) {
 void add_report(CLI::App& app, Common& common, int& result) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* verb = app.add_subcommand("report", "Show where the device's time belongs");
-  verb->add_option("FILE", arguments->input, "A capture, a folder of captures, a torch.profiler trace (.json, .json.gz), or an Nsight SQLite export")
+  verb->add_option(
+          "FILE", arguments->input,
+          "A capture, a folder of captures, a torch.profiler trace (.json, .json.gz), or an Nsight SQLite export")
       ->type_name("");
-  verb->add_option("--view", arguments->report.view, "What to show; `--view help` lists all (default ranges)")->type_name("VIEW");
+  verb->add_option("--view", arguments->report.view, "What to show; `--view help` lists all (default ranges)")
+      ->type_name("VIEW");
   verb->add_flag("--instances", arguments->report.instances, "A row an instance instead of one a name");
   verb->add_flag("--csv", arguments->csv, "Print CSV with exact numbers")->group("Output");
   verb->add_flag("--ascii", arguments->ascii, "Draw with ASCII characters only")->group("Output");
   verb->add_option("--filter", arguments->report.filter, "Only rows whose name contains TEXT")->type_name("TEXT");
   verb->add_flag("--regex", arguments->report.filter_is_regex, "--filter is a regular expression");
-  verb->add_option("--sort", arguments->report.sort, "Column to sort by; +COLUMN up, -COLUMN down")->type_name("COLUMN");
+  verb->add_option("--sort", arguments->report.sort, "Column to sort by; +COLUMN up, -COLUMN down")
+      ->type_name("COLUMN");
   const auto is_count = [](const std::string& text) {
-    const bool digits = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+    const bool digits =
+        !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
     return digits ? std::string() : "\"" + text + "\" is no number of rows";
   };
-  verb->add_option("--top", arguments->report.top, "At most N rows")->type_name("N")->check(CLI::Validator(is_count, ""));
+  verb->add_option("--top", arguments->report.top, "At most N rows")
+      ->type_name("N")
+      ->check(CLI::Validator(is_count, ""));
   const std::map<std::string, Attribution> attributions{{"auto", Attribution::kAuto}, {"launch", Attribution::kLaunch}};
-  verb->add_option("--attribute", arguments->report.projection.attribution, "Who owns device work: auto or launch (default auto)")
+  verb->add_option("--attribute", arguments->report.projection.attribution,
+                   "Who owns device work: auto or launch (default auto)")
       ->transform(CLI::CheckedTransformer(attributions).description(""))
       ->type_name("HOW");
-  verb->add_option("--ranges", arguments->kinds, "Which ranges take part: annotations, operators or both (default annotations)")
+  verb->add_option("--ranges", arguments->kinds,
+                   "Which ranges take part: annotations, operators or both (default annotations)")
       ->check(CLI::IsMember({"annotations", "operators", "both"}).description(""))
       ->type_name("KIND");
   add_common(*verb, common);

@@ -29,7 +29,8 @@ bool locale_is_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     if (!is_set(name)) continue;
     std::string value = std::getenv(name);
-    std::transform(value.begin(), value.end(), value.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::transform(value.begin(), value.end(), value.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return value.find("utf-8") != std::string::npos || value.find("utf8") != std::string::npos;
   }
   return false;
@@ -73,7 +74,9 @@ Progress::~Progress() {
   if (shown_) std::fputs("\r\x1b[K", stderr);
 }
 
-void Progress::update(void* self, std::uint64_t done, std::uint64_t total) { static_cast<Progress*>(self)->show(done, total); }
+void Progress::update(void* self, std::uint64_t done, std::uint64_t total) {
+  static_cast<Progress*>(self)->show(done, total);
+}
 
 void Progress::show(std::uint64_t done, std::uint64_t total) {
   constexpr std::int64_t kDelay = 500'000'000, kPeriod = 100'000'000;

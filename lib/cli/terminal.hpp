@@ -11,9 +11,9 @@ namespace rangefinder::cli {
 /// Exit codes of every verb (docs/reference/cli.md).
 enum ExitCode : int {
   kSuccess = 0,
-  kFindings = 1,      ///< a check found something, as grep and diff do
-  kUsage = 2,         ///< wrong use, or input that cannot be read
-  kIncomplete = 3,    ///< readable but incomplete, only with --strict
+  kFindings = 1,    ///< a check found something, as grep and diff do
+  kUsage = 2,       ///< wrong use, or input that cannot be read
+  kIncomplete = 3,  ///< readable but incomplete, only with --strict
   kInternal = 70,
 };
 

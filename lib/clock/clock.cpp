@@ -40,8 +40,9 @@ class FastClock final : public Clock {
     while (read_ns(CLOCK_MONOTONIC) - first.monotonic_ns < kCalibrationNs) {
     }
     const ClockPoint last = sample();
-    ticks_per_second_ = static_cast<std::uint64_t>(static_cast<unsigned __int128>(last.ticks - first.ticks) * 1'000'000'000u /
-                                                   static_cast<std::uint64_t>(last.monotonic_ns - first.monotonic_ns));
+    ticks_per_second_ =
+        static_cast<std::uint64_t>(static_cast<unsigned __int128>(last.ticks - first.ticks) * 1'000'000'000u /
+                                   static_cast<std::uint64_t>(last.monotonic_ns - first.monotonic_ns));
   }
 
   ClockKind kind() const noexcept override {

@@ -37,7 +37,8 @@ std::vector<ClockPoint> in_order(std::vector<ClockPoint> points) {
   std::vector<ClockPoint> kept;
   for (const ClockPoint& point : points) {
     if (!believable(point)) continue;
-    if (kept.empty() || (point.ticks > kept.back().ticks && point.monotonic_ns > kept.back().monotonic_ns)) kept.push_back(point);
+    if (kept.empty() || (point.ticks > kept.back().ticks && point.monotonic_ns > kept.back().monotonic_ns))
+      kept.push_back(point);
   }
   if (kept.empty()) kept.push_back({});
   return kept;
@@ -77,8 +78,10 @@ void ClockTable::add_segments(const std::vector<ClockPoint>& points) {
       } else {
         segment.offset_change = change;
         segment.realtime_length = next.realtime_ns - point.realtime_ns;
-        // What interpolation between brackets can be off, on top of half a bracket: the curvature, bounded by the drift.
-        error = limited(static_cast<__int128>(std::max(error, (std::int64_t{next.width_ns} + 1) / 2)) + std::llabs(change));
+        // What interpolation between brackets can be off, on top of half a bracket: the curvature, bounded by the
+        // drift.
+        error =
+            limited(static_cast<__int128>(std::max(error, (std::int64_t{next.width_ns} + 1) / 2)) + std::llabs(change));
       }
     }
     error_bound_ns_ = std::max(error_bound_ns_, error);
@@ -104,7 +107,8 @@ const ClockTable::Run& ClockTable::run_of(std::int64_t realtime_ns) const noexce
   const Run* nearest = nullptr;
   std::int64_t nearest_ns = 0;
   for (auto run = runs_.rbegin(); run != runs_.rend(); ++run) {
-    const std::int64_t away = std::max({run->begin_realtime_ns - realtime_ns, realtime_ns - run->end_realtime_ns, std::int64_t{0}});
+    const std::int64_t away =
+        std::max({run->begin_realtime_ns - realtime_ns, realtime_ns - run->end_realtime_ns, std::int64_t{0}});
     if (nearest == nullptr || away < nearest_ns) {
       nearest = &*run;
       nearest_ns = away;

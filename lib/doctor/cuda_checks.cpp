@@ -15,7 +15,9 @@
 namespace rangefinder::doctor {
 namespace {
 
-std::string cuda_version(int number) { return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10); }
+std::string cuda_version(int number) {
+  return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
+}
 
 const char* environment(const char* name) {
   const char* value = std::getenv(name);
@@ -27,15 +29,17 @@ const char* environment(const char* name) {
 void check_driver(Findings& findings) {
   const Result<base::Library> driver = base::Library::open("libcuda.so.1");
   if (!driver) {
-    findings.push_back({"driver", State::kMissing, "no NVIDIA driver on this machine (libcuda.so.1 is not there)",
-                        "install the NVIDIA driver; in a container, run with --gpus all. Ranges are recorded without it"});
+    findings.push_back(
+        {"driver", State::kMissing, "no NVIDIA driver on this machine (libcuda.so.1 is not there)",
+         "install the NVIDIA driver; in a container, run with --gpus all. Ranges are recorded without it"});
     return;
   }
   int version = 0;
   using GetVersion = int (*)(int*);
   const auto get_version = driver->function<GetVersion>("cuDriverGetVersion");
   if (get_version == nullptr || get_version(&version) != 0) {
-    findings.push_back({"driver", State::kMissing, "libcuda.so.1 is there and does not answer", "check nvidia-smi; the kernel module may not be loaded"});
+    findings.push_back({"driver", State::kMissing, "libcuda.so.1 is there and does not answer",
+                        "check nvidia-smi; the kernel module may not be loaded"});
     return;
   }
   int devices = 0;
@@ -43,11 +47,17 @@ void check_driver(Findings& findings) {
   const auto count = driver->function<int (*)(int*)>("cuDeviceGetCount");
   const int status = initialise != nullptr ? initialise(0) : -1;
   if (status != 0 || count == nullptr || count(&devices) != 0 || devices == 0) {
-    findings.push_back({"driver", State::kMissing, "driver for CUDA " + cuda_version(version) + ", but no device (cuInit gives " + std::to_string(status) + ")",
-                        "check nvidia-smi and CUDA_VISIBLE_DEVICES"});
+    findings.push_back(
+        {"driver", State::kMissing,
+         "driver for CUDA " + cuda_version(version) + ", but no device (cuInit gives " + std::to_string(status) + ")",
+         "check nvidia-smi and CUDA_VISIBLE_DEVICES"});
     return;
   }
-  findings.push_back({"driver", State::kGood, "CUDA " + cuda_version(version) + ", " + std::to_string(devices) + (devices == 1 ? " device" : " devices"), {}});
+  findings.push_back(
+      {"driver",
+       State::kGood,
+       "CUDA " + cuda_version(version) + ", " + std::to_string(devices) + (devices == 1 ? " device" : " devices"),
+       {}});
 }
 
 void check_cupti(Findings& findings) {
@@ -60,7 +70,8 @@ void check_cupti(Findings& findings) {
   }
   const std::string what = source::cupti::version_text(api->version) + " from " + api->path;
   if (api->simulated) {
-    findings.push_back({"CUPTI", State::kNote, what + ": a simulation, no real device", "unset RANGEFINDER_CUPTI_LIBRARY"});
+    findings.push_back(
+        {"CUPTI", State::kNote, what + ": a simulation, no real device", "unset RANGEFINDER_CUPTI_LIBRARY"});
   } else {
     findings.push_back({"CUPTI", State::kGood, what, {}});
   }
@@ -76,7 +87,8 @@ void check_holders(Findings& findings) {
     const char* tool = environment(variable);
     if (tool == nullptr) continue;
     anyone = true;
-    findings.push_back({"other tools", State::kNote, std::string(variable) + " loads " + tool + " into every CUDA program",
+    findings.push_back({"other tools", State::kNote,
+                        std::string(variable) + " loads " + tool + " into every CUDA program",
                         "CUPTI serves one profiler in a process: unset the variable to record device activity here"});
   }
   if (!anyone) findings.push_back({"other tools", State::kGood, "none asks for CUPTI through the environment", {}});
@@ -90,8 +102,10 @@ void check_counter_rights(Findings& findings) {
   if (!restricted || ::geteuid() == 0) {
     findings.push_back({"rights", State::kGood, "hardware counters are allowed; activity tracing needs no rights", {}});
   } else {
-    findings.push_back({"rights", State::kNote, "hardware counters are for administrators here; activity tracing needs no rights",
-                        "for counters: run as root, add CAP_SYS_ADMIN, or load the driver with NVreg_RestrictProfilingToAdminUsers=0"});
+    findings.push_back({"rights", State::kNote,
+                        "hardware counters are for administrators here; activity tracing needs no rights",
+                        "for counters: run as root, add CAP_SYS_ADMIN, or load the driver with "
+                        "NVreg_RestrictProfilingToAdminUsers=0"});
   }
 }
 
@@ -100,8 +114,9 @@ void check_nvml(Findings& findings) {
   if (nvml.ok()) {
     findings.push_back({"NVML", State::kGood, nvml->path(), {}});
   } else {
-    findings.push_back({"NVML", State::kNote, "libnvidia-ml.so.1 is not there: no clocks, power and utilisation",
-                        "it comes with the NVIDIA driver; in a container set NVIDIA_DRIVER_CAPABILITIES=compute,utility"});
+    findings.push_back(
+        {"NVML", State::kNote, "libnvidia-ml.so.1 is not there: no clocks, power and utilisation",
+         "it comes with the NVIDIA driver; in a container set NVIDIA_DRIVER_CAPABILITIES=compute,utility"});
   }
 }
 

@@ -22,7 +22,8 @@ namespace {
 
 std::string own_folder() {
   Dl_info info{};
-  if (::dladdr(reinterpret_cast<const void*>(&rangefinder::version), &info) == 0 || info.dli_fname == nullptr) return ".";
+  if (::dladdr(reinterpret_cast<const void*>(&rangefinder::version), &info) == 0 || info.dli_fname == nullptr)
+    return ".";
   const std::string path = info.dli_fname;
   return path.substr(0, path.rfind('/'));
 }
@@ -38,7 +39,8 @@ void check_torch(Findings& findings) {
   if (base::exists(component)) {
     findings.push_back({"LibTorch", State::kGood, "component torch is installed: " + component, {}});
   } else {
-    findings.push_back({"LibTorch", State::kNote, "component torch is not installed: operators and autograd are not recorded",
+    findings.push_back({"LibTorch", State::kNote,
+                        "component torch is not installed: operators and autograd are not recorded",
                         "build with -DRANGEFINDER_TORCH=ON and -DRANGEFINDER_TORCH_DIR=<site-packages>/torch"});
   }
 }
@@ -46,13 +48,18 @@ void check_torch(Findings& findings) {
 void check_clock(Findings& findings) {
   clock::Clock& clock = clock::system_clock();
   if (!clock.inline_ticks()) {
-    findings.push_back({"clock", State::kNote, "no invariant time-stamp counter: ranges read CLOCK_MONOTONIC, twice as slow",
+    findings.push_back({"clock", State::kNote,
+                        "no invariant time-stamp counter: ranges read CLOCK_MONOTONIC, twice as slow",
                         "on a virtual machine, let the host pass the invariant TSC through"});
     return;
   }
   const clock::ClockPoint point = clock.sample();
   const std::string mhz = base::with_thousands(clock.ticks_per_second() / 1'000'000);
-  findings.push_back({"clock", State::kGood, "invariant counter at " + mhz + " MHz; clocks read within " + std::to_string(point.width_ns) + " ns", {}});
+  findings.push_back(
+      {"clock",
+       State::kGood,
+       "invariant counter at " + mhz + " MHz; clocks read within " + std::to_string(point.width_ns) + " ns",
+       {}});
 }
 
 void check_folder(Findings& findings, const std::string& folder) {
@@ -66,9 +73,12 @@ void check_folder(Findings& findings, const std::string& folder) {
   ::unlink(path.c_str());
   constexpr std::size_t kBytes = 1 << 20;
   const bool reserved = ::fallocate(fd.get(), 0, 0, kBytes) == 0;
-  void* mapped = ::ftruncate(fd.get(), kBytes) == 0 ? ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0) : MAP_FAILED;
+  void* mapped = ::ftruncate(fd.get(), kBytes) == 0
+                     ? ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0)
+                     : MAP_FAILED;
   struct statvfs space {};
-  const std::uint64_t free_bytes = ::fstatvfs(fd.get(), &space) == 0 ? std::uint64_t{space.f_bavail} * space.f_frsize : 0;
+  const std::uint64_t free_bytes =
+      ::fstatvfs(fd.get(), &space) == 0 ? std::uint64_t{space.f_bavail} * space.f_frsize : 0;
   const std::string free_text = base::with_thousands(free_bytes >> 20) + " MiB free";
   if (mapped == MAP_FAILED) {
     findings.push_back({"folder", State::kNote, folder + ": files cannot be mapped here; " + free_text,
@@ -80,7 +90,8 @@ void check_folder(Findings& findings, const std::string& folder) {
     findings.push_back({"folder", State::kNote, folder + ": space cannot be reserved ahead; " + free_text,
                         "sessions start slower here; a local file system does better"});
   } else if (free_bytes < std::uint64_t{256} << 20) {
-    findings.push_back({"folder", State::kNote, folder + ": only " + free_text, "a session reserves 64 MiB and the capture grows from there"});
+    findings.push_back({"folder", State::kNote, folder + ": only " + free_text,
+                        "a session reserves 64 MiB and the capture grows from there"});
   } else {
     findings.push_back({"folder", State::kGood, folder + ": mapped files work, " + free_text, {}});
   }
@@ -92,11 +103,14 @@ void check_environment(Findings& findings) {
     return text == nullptr ? "" : text;
   };
   if (::getauxval(AT_SECURE) != 0)
-    findings.push_back({"environment", State::kMissing, "the program runs with raised rights: recording is off", "run it as an ordinary program"});
+    findings.push_back({"environment", State::kMissing, "the program runs with raised rights: recording is off",
+                        "run it as an ordinary program"});
   if (const std::string disabled = value("RANGEFINDER_DISABLE"); !disabled.empty() && disabled != "0")
-    findings.push_back({"environment", State::kMissing, "RANGEFINDER_DISABLE=" + disabled + " switches sessions off", "unset RANGEFINDER_DISABLE"});
+    findings.push_back({"environment", State::kMissing, "RANGEFINDER_DISABLE=" + disabled + " switches sessions off",
+                        "unset RANGEFINDER_DISABLE"});
   if (const std::string config = value("RANGEFINDER_CONFIG"); !config.empty())
-    findings.push_back({"environment", State::kNote, "RANGEFINDER_CONFIG=" + config + " overrides the program's options", {}});
+    findings.push_back(
+        {"environment", State::kNote, "RANGEFINDER_CONFIG=" + config + " overrides the program's options", {}});
 }
 
 }  // namespace rangefinder::doctor

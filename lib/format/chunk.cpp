@@ -33,7 +33,8 @@ void append_chunk(base::Bytes& out, ChunkHeader header, base::ByteView payload) 
 }
 
 Result<ChunkView> read_chunk(base::ByteView file, std::uint64_t offset, bool trust_payload) {
-  if (offset > file.size() || file.size() - offset < sizeof(ChunkHeader)) return bad_chunk(offset, "file ends in a chunk header", ErrorCode::kIncomplete);
+  if (offset > file.size() || file.size() - offset < sizeof(ChunkHeader))
+    return bad_chunk(offset, "file ends in a chunk header", ErrorCode::kIncomplete);
   ChunkView chunk;
   chunk.offset = offset;
   std::memcpy(&chunk.header, file.data() + offset, sizeof chunk.header);
@@ -42,7 +43,8 @@ Result<ChunkView> read_chunk(base::ByteView file, std::uint64_t offset, bool tru
     return bad_chunk(offset, "chunk header is damaged");
   if (chunk.header.payload_bytes > kMaxPayloadBytes) return bad_chunk(offset, "chunk claims too many bytes");
   const std::uint64_t payload_at = offset + sizeof(ChunkHeader);
-  if (file.size() - payload_at < chunk.header.payload_bytes) return bad_chunk(offset, "file ends in a chunk", ErrorCode::kIncomplete);
+  if (file.size() - payload_at < chunk.header.payload_bytes)
+    return bad_chunk(offset, "file ends in a chunk", ErrorCode::kIncomplete);
   chunk.payload = file.subspan(payload_at, chunk.header.payload_bytes);
   chunk.next_offset = padded(payload_at + chunk.header.payload_bytes);
   if (!trust_payload && base::checksum(chunk.payload) != chunk.header.payload_checksum)
@@ -51,7 +53,8 @@ Result<ChunkView> read_chunk(base::ByteView file, std::uint64_t offset, bool tru
 }
 
 std::uint64_t find_chunk(base::ByteView file, std::uint64_t from) noexcept {
-  for (std::uint64_t at = padded(from); file.size() >= sizeof(ChunkHeader) && at <= file.size() - sizeof(ChunkHeader); at += 8) {
+  for (std::uint64_t at = padded(from); file.size() >= sizeof(ChunkHeader) && at <= file.size() - sizeof(ChunkHeader);
+       at += 8) {
     std::uint32_t magic = 0;
     std::memcpy(&magic, file.data() + at, sizeof magic);
     if (magic == kChunkMagic && read_chunk(file, at, true).ok()) return at;
@@ -71,15 +74,15 @@ FileHeader sealed(FileHeader header) noexcept {
 Result<FileHeader> read_file_header(base::ByteView file) {
   FileHeader header;
   if (file.size() < sizeof header) {
-    return Error(ErrorCode::kUnreadable, "not a capture: " + std::to_string(file.size()) + " bytes, a capture's header has " +
-                                             std::to_string(sizeof header));
+    return Error(ErrorCode::kUnreadable, "not a capture: " + std::to_string(file.size()) +
+                                             " bytes, a capture's header has " + std::to_string(sizeof header));
   }
   std::memcpy(&header, file.data(), sizeof header);
   if (header.magic != kFileMagic) return Error(ErrorCode::kUnreadable, "not a capture: its first bytes are others");
   if (header.major > kMajorVersion) {
-    return Error(ErrorCode::kUnsupported, "capture format " + std::to_string(header.major) + "." + std::to_string(header.minor) +
-                                              "; this version reads up to " + std::to_string(kMajorVersion) +
-                                              ".x: use a newer rangefinder");
+    return Error(ErrorCode::kUnsupported, "capture format " + std::to_string(header.major) + "." +
+                                              std::to_string(header.minor) + "; this version reads up to " +
+                                              std::to_string(kMajorVersion) + ".x: use a newer rangefinder");
   }
   if (header.checksum != checksum_before(header, header.checksum) || header.header_bytes < sizeof header ||
       header.header_bytes % 8 != 0)
@@ -87,7 +90,9 @@ Result<FileHeader> read_file_header(base::ByteView file) {
   return header;
 }
 
-std::uint64_t live_header_checksum(const LiveHeader& header) noexcept { return checksum_before(header, header.checksum); }
+std::uint64_t live_header_checksum(const LiveHeader& header) noexcept {
+  return checksum_before(header, header.checksum);
+}
 
 bool is_intact(const LiveHeader& header) noexcept {
   return header.magic == kLiveMagic && header.header_bytes == kLiveHeaderBytes &&

@@ -21,8 +21,8 @@ struct ChunkView {
   std::uint64_t next_offset = 0;
 };
 
-/// Reads the chunk at `offset`. kIncomplete when the file ends in it, kUnreadable with the reason when there is none or it
-/// is damaged. The payload's checksum is compared too, unless `trust_payload`.
+/// Reads the chunk at `offset`. kIncomplete when the file ends in it, kUnreadable with the reason when there is none or
+/// it is damaged. The payload's checksum is compared too, unless `trust_payload`.
 Result<ChunkView> read_chunk(base::ByteView file, std::uint64_t offset, bool trust_payload);
 
 /// The next offset at or behind `from` where a whole, undamaged header stands; the file's size when there is none.

@@ -73,7 +73,8 @@ Status ColumnReader::open(base::ByteView payload) {
     stored += entry.stored_bytes;
     raw += entry.raw_bytes;
     if (raw > kMaxUnpackedBytes)
-      return Error(ErrorCode::kUnreadable, "column " + std::to_string(entry.id) + " claims " + std::to_string(entry.raw_bytes) + " bytes");
+      return Error(ErrorCode::kUnreadable,
+                   "column " + std::to_string(entry.id) + " claims " + std::to_string(entry.raw_bytes) + " bytes");
     if (entry.packing == Packing::kPlain && entry.raw_bytes != entry.stored_bytes)
       return Error(ErrorCode::kUnreadable, "column " + std::to_string(entry.id) + " is plain but its sizes differ");
     entries_.push_back(std::move(entry));
@@ -92,7 +93,8 @@ Result<base::ByteView> ColumnReader::column(std::uint16_t id, std::size_t most) 
   if (entry->raw_bytes > most)
     return Error(ErrorCode::kUnreadable, "column " + std::to_string(id) + " is larger than its rows can be");
   switch (entry->packing) {
-    case Packing::kPlain: return entry->stored;
+    case Packing::kPlain:
+      return entry->stored;
     case Packing::kZstd: {
       if (entry->unpacked.size() != entry->raw_bytes) {
         base::Bytes raw(entry->raw_bytes);
@@ -103,7 +105,8 @@ Result<base::ByteView> ColumnReader::column(std::uint16_t id, std::size_t most) 
       return base::ByteView(entry->unpacked);
     }
   }
-  return Error(ErrorCode::kUnsupported, "column " + std::to_string(id) + " is packed in a way this version does not know");
+  return Error(ErrorCode::kUnsupported,
+               "column " + std::to_string(id) + " is packed in a way this version does not know");
 }
 
 }  // namespace rangefinder::format

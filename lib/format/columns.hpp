@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <vector>
 
-// A chunk's payload is a set of numbered columns, each compressed on its own. A reader asks for the columns it knows and
-// never looks at others, so that a newer recorder may add some; a column that is missing reads as zeros.
+// A chunk's payload is a set of numbered columns, each compressed on its own. A reader asks for the columns it knows
+// and never looks at others, so that a newer recorder may add some; a column that is missing reads as zeros.
 //
 //   u16 count, u16 0, u32 0, then count x {u16 id, u8 packing, u8 0, u32 stored_bytes, u32 raw_bytes}, then the bytes
 namespace rangefinder::format {

@@ -31,7 +31,8 @@ inline bool carries_value(detail::RecordKind kind) noexcept {
 }
 
 inline std::uint64_t end_of_begin(std::uint64_t word) noexcept {
-  return word + (static_cast<std::uint64_t>(detail::RecordKind::kEnd) - static_cast<std::uint64_t>(detail::RecordKind::kBegin));
+  return word + (static_cast<std::uint64_t>(detail::RecordKind::kEnd) -
+                 static_cast<std::uint64_t>(detail::RecordKind::kBegin));
 }
 
 /// The models of a chunk's times. One that is new starts from what was learned of words of its kind.
@@ -51,7 +52,8 @@ class HostModels {
     TimeModel& mine = models_[model];
     TimeModel& chosen = mine.is_new() ? of_kind(model) : mine;
     const auto result = code(chosen);
-    if (&chosen != &mine) [[unlikely]] mine = chosen;
+    if (&chosen != &mine) [[unlikely]]
+      mine = chosen;
     return result;
   }
 

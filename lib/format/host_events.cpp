@@ -17,7 +17,9 @@ constexpr std::uint64_t kWithoutId = 0xFFFFFFFFu;
 constexpr std::size_t kFirstSlots = 1024;
 constexpr std::size_t kMostSymbolBytes = 8;  // two varints, each of a number below 4 * kMaxRows
 
-std::size_t first_slot(std::uint64_t word, std::size_t mask) noexcept { return (word * 0x9E3779B97F4A7C15u >> 32) & mask; }
+std::size_t first_slot(std::uint64_t word, std::size_t mask) noexcept {
+  return (word * 0x9E3779B97F4A7C15u >> 32) & mask;
+}
 
 base::ByteView written(const base::Bytes& bytes, const std::byte* end) noexcept {
   return {bytes.data(), static_cast<std::size_t>(end - bytes.data())};

@@ -18,7 +18,8 @@
 //   1 head      varints: tid, block sequence, first record, number of lowest bits that are zero in every difference
 //   2 words     the dictionary, each entry three varints: kind, aux, zigzag difference of its id to the entry before;
 //               launches without id
-//   3 symbols   a varint a record that is no matching end: its word's index in the dictionary * 4 + the number of matching
+//   3 symbols   a varint a record that is no matching end: its word's index in the dictionary * 4 + the number of
+//   matching
 //               ends that follow; 3 stands for 3 and another varint
 //   4 times     bits, time_coder.hpp: the differences from one record that has a time to the next, the first one taken
 //               from the chunk header's `first`; each without the zero bits
@@ -30,10 +31,10 @@ namespace rangefinder::format {
 
 /// Which part of which block the records are: the reader of a live file skips what the capture holds already.
 struct HostRun {
-  std::uint32_t thread = 0;           // thread index; the chunk header's subject
+  std::uint32_t thread = 0;  // thread index; the chunk header's subject
   std::uint32_t tid = 0;
   std::uint64_t block_sequence = 0;
-  std::uint32_t first_record = 0;     // within the block
+  std::uint32_t first_record = 0;  // within the block
 };
 
 struct HostEvents {

@@ -86,7 +86,8 @@ class Unpacker {
   }
 
   bool all_read() const noexcept {
-    return ends_ == 0 && symbols_.all_read() && values_.all_read() && launches_.all_read() && (no_times_ || times_.at_end());
+    return ends_ == 0 && symbols_.all_read() && values_.all_read() && launches_.all_read() &&
+           (no_times_ || times_.at_end());
   }
 
  private:

@@ -76,7 +76,8 @@ struct ChunkHeader {
   std::uint32_t payload_bytes;  // as stored; the next chunk begins behind it at a multiple of 8
   std::uint32_t rows;
   std::uint64_t subject;  // kHostEvents: thread index; else 0
-  std::uint64_t first;    // kHostEvents: first and last ticks; device rows: earliest begin and latest end, CLOCK_REALTIME ns
+  std::uint64_t
+      first;  // kHostEvents: first and last ticks; device rows: earliest begin and latest end, CLOCK_REALTIME ns
   std::uint64_t last;
   std::uint64_t payload_checksum;  // XXH3 of the payload
   std::uint64_t header_checksum;   // XXH3 of everything before it in this header
@@ -91,7 +92,7 @@ inline constexpr std::uint32_t kMaxUnpackedBytes = 32u << 20;  // of all columns
 /// Chunks begin at multiples of 8.
 constexpr std::uint64_t padded(std::uint64_t bytes) noexcept { return (bytes + 7) & ~std::uint64_t{7}; }
 
-// ---- the live file: <capture>.live, mapped while the program runs -------------------------------------------------
+// ---- the live file: <capture>.live, mapped while the program runs -----------------------------------------------
 
 inline constexpr std::size_t kLiveHeaderBytes = 4096;
 inline constexpr std::size_t kLiveCounters = 64;

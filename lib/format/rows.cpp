@@ -18,7 +18,8 @@ std::uint64_t load(const std::byte* at, const Field& field) noexcept {
     case 4: {
       std::uint32_t value;
       std::memcpy(&value, at, sizeof value);
-      return field.is_signed ? static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(value))) : value;
+      return field.is_signed ? static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(value)))
+                             : value;
     }
     default: {
       std::uint64_t value;
@@ -43,7 +44,8 @@ Status short_column(const Field& field) {
 
 }  // namespace
 
-void pack_fields(std::span<const Field> fields, const void* rows, std::size_t row_bytes, std::size_t count, ColumnWriter& out) {
+void pack_fields(std::span<const Field> fields, const void* rows, std::size_t row_bytes, std::size_t count,
+                 ColumnWriter& out) {
   base::Bytes raw(count * base::kMaxVarintBytes);
   const auto* first = static_cast<const std::byte*>(rows);
   for (const Field& field : fields) {
@@ -54,10 +56,15 @@ void pack_fields(std::span<const Field> fields, const void* rows, std::size_t ro
       const std::uint64_t value = load(row + field.offset, field);
       switch (field.coding) {
         // Signed values that are not differences are zigzagged too, or -1 would take ten bytes.
-        case Coding::kPlain: at = base::put_varint(at, field.is_signed ? base::zigzag(static_cast<std::int64_t>(value)) : value); break;
-        case Coding::kDelta: at = base::put_varint(at, base::zigzag(static_cast<std::int64_t>(value - previous))); break;
+        case Coding::kPlain:
+          at = base::put_varint(at, field.is_signed ? base::zigzag(static_cast<std::int64_t>(value)) : value);
+          break;
+        case Coding::kDelta:
+          at = base::put_varint(at, base::zigzag(static_cast<std::int64_t>(value - previous)));
+          break;
         case Coding::kSinceBegin:
-          at = base::put_varint(at, base::zigzag(static_cast<std::int64_t>(value - load(row + fields[0].offset, fields[0]))));
+          at = base::put_varint(
+              at, base::zigzag(static_cast<std::int64_t>(value - load(row + fields[0].offset, fields[0]))));
           break;
       }
       previous = value;
@@ -66,7 +73,8 @@ void pack_fields(std::span<const Field> fields, const void* rows, std::size_t ro
   }
 }
 
-Status unpack_fields(std::span<const Field> fields, ColumnReader& in, void* rows, std::size_t row_bytes, std::size_t count) {
+Status unpack_fields(std::span<const Field> fields, ColumnReader& in, void* rows, std::size_t row_bytes,
+                     std::size_t count) {
   auto* first = static_cast<std::byte*>(rows);
   for (const Field& field : fields) {
     Result<base::ByteView> column = in.column(field.column, count * base::kMaxVarintBytes);
@@ -80,8 +88,12 @@ Status unpack_fields(std::span<const Field> fields, ColumnReader& in, void* rows
       const std::uint64_t coded = missing ? 0 : reader.varint();
       std::uint64_t value = 0;
       switch (field.coding) {
-        case Coding::kPlain: value = field.is_signed ? static_cast<std::uint64_t>(base::unzigzag(coded)) : coded; break;
-        case Coding::kDelta: value = previous + static_cast<std::uint64_t>(base::unzigzag(coded)); break;
+        case Coding::kPlain:
+          value = field.is_signed ? static_cast<std::uint64_t>(base::unzigzag(coded)) : coded;
+          break;
+        case Coding::kDelta:
+          value = previous + static_cast<std::uint64_t>(base::unzigzag(coded));
+          break;
         case Coding::kSinceBegin:
           value = load(row + fields[0].offset, fields[0]) + static_cast<std::uint64_t>(base::unzigzag(coded));
           break;
@@ -132,7 +144,8 @@ Result<std::vector<TextRow>> unpack_text(base::ByteView payload, std::uint32_t c
     const std::uint64_t key_size = columns[1].empty() ? 0 : key_sizes.varint();
     const std::uint64_t size = columns[2].empty() ? 0 : sizes.varint();
     if (key_size > kMaxTextBytes || size > kMaxTextBytes)
-      return Error(ErrorCode::kUnreadable, "row " + std::to_string(i) + " claims a text of " + std::to_string(size) + " bytes");
+      return Error(ErrorCode::kUnreadable,
+                   "row " + std::to_string(i) + " claims a text of " + std::to_string(size) + " bytes");
     row.key = base::as_text(bytes.bytes(key_size));
     row.text = base::as_text(bytes.bytes(size));
     if (!ids.ok() || !key_sizes.ok() || !sizes.ok() || !bytes.ok())
@@ -146,72 +159,86 @@ Result<std::vector<TextRow>> unpack_text(base::ByteView payload, std::uint32_t c
 #define FIELD RANGEFINDER_FIELD
 
 namespace {
-constexpr Field kKernelFields[] = {
-    FIELD(KernelRow, begin_ns, 1, kDelta), FIELD(KernelRow, end_ns, 2, kSinceBegin),
-    FIELD(KernelRow, correlation, 3, kDelta), FIELD(KernelRow, device, 4, kPlain),
-    FIELD(KernelRow, context, 5, kPlain), FIELD(KernelRow, stream, 6, kPlain), FIELD(KernelRow, name, 7, kPlain),
-    FIELD(KernelRow, grid_x, 8, kPlain), FIELD(KernelRow, grid_y, 9, kPlain), FIELD(KernelRow, grid_z, 10, kPlain),
-    FIELD(KernelRow, block_x, 11, kPlain), FIELD(KernelRow, block_y, 12, kPlain),
-    FIELD(KernelRow, block_z, 13, kPlain), FIELD(KernelRow, cluster_x, 14, kPlain),
-    FIELD(KernelRow, cluster_y, 15, kPlain), FIELD(KernelRow, cluster_z, 16, kPlain),
-    FIELD(KernelRow, registers_per_thread, 17, kPlain), FIELD(KernelRow, static_shared_bytes, 18, kPlain),
-    FIELD(KernelRow, dynamic_shared_bytes, 19, kPlain), FIELD(KernelRow, local_bytes_per_thread, 20, kPlain),
-    FIELD(KernelRow, launch_type, 21, kPlain), FIELD(KernelRow, graph_id, 22, kPlain),
-    FIELD(KernelRow, graph_node, 23, kDelta), FIELD(KernelRow, queued_ns, 24, kDelta),
-    FIELD(KernelRow, submitted_ns, 25, kDelta)};
+constexpr Field kKernelFields[] = {FIELD(KernelRow, begin_ns, 1, kDelta),
+                                   FIELD(KernelRow, end_ns, 2, kSinceBegin),
+                                   FIELD(KernelRow, correlation, 3, kDelta),
+                                   FIELD(KernelRow, device, 4, kPlain),
+                                   FIELD(KernelRow, context, 5, kPlain),
+                                   FIELD(KernelRow, stream, 6, kPlain),
+                                   FIELD(KernelRow, name, 7, kPlain),
+                                   FIELD(KernelRow, grid_x, 8, kPlain),
+                                   FIELD(KernelRow, grid_y, 9, kPlain),
+                                   FIELD(KernelRow, grid_z, 10, kPlain),
+                                   FIELD(KernelRow, block_x, 11, kPlain),
+                                   FIELD(KernelRow, block_y, 12, kPlain),
+                                   FIELD(KernelRow, block_z, 13, kPlain),
+                                   FIELD(KernelRow, cluster_x, 14, kPlain),
+                                   FIELD(KernelRow, cluster_y, 15, kPlain),
+                                   FIELD(KernelRow, cluster_z, 16, kPlain),
+                                   FIELD(KernelRow, registers_per_thread, 17, kPlain),
+                                   FIELD(KernelRow, static_shared_bytes, 18, kPlain),
+                                   FIELD(KernelRow, dynamic_shared_bytes, 19, kPlain),
+                                   FIELD(KernelRow, local_bytes_per_thread, 20, kPlain),
+                                   FIELD(KernelRow, launch_type, 21, kPlain),
+                                   FIELD(KernelRow, graph_id, 22, kPlain),
+                                   FIELD(KernelRow, graph_node, 23, kDelta),
+                                   FIELD(KernelRow, queued_ns, 24, kDelta),
+                                   FIELD(KernelRow, submitted_ns, 25, kDelta)};
 constexpr Field kMemcpyFields[] = {
-    FIELD(MemcpyRow, begin_ns, 1, kDelta), FIELD(MemcpyRow, end_ns, 2, kSinceBegin),
-    FIELD(MemcpyRow, correlation, 3, kDelta), FIELD(MemcpyRow, device, 4, kPlain),
-    FIELD(MemcpyRow, context, 5, kPlain), FIELD(MemcpyRow, stream, 6, kPlain), FIELD(MemcpyRow, bytes, 7, kPlain),
-    FIELD(MemcpyRow, copy_kind, 8, kPlain), FIELD(MemcpyRow, source_memory, 9, kPlain),
-    FIELD(MemcpyRow, target_memory, 10, kPlain), FIELD(MemcpyRow, is_peer, 11, kPlain),
-    FIELD(MemcpyRow, source_device, 12, kPlain), FIELD(MemcpyRow, target_device, 13, kPlain),
-    FIELD(MemcpyRow, source_context, 14, kPlain), FIELD(MemcpyRow, target_context, 15, kPlain),
-    FIELD(MemcpyRow, flags, 16, kPlain), FIELD(MemcpyRow, graph_id, 22, kPlain),
-    FIELD(MemcpyRow, graph_node, 23, kDelta)};
-constexpr Field kMemsetFields[] = {
-    FIELD(MemsetRow, begin_ns, 1, kDelta), FIELD(MemsetRow, end_ns, 2, kSinceBegin),
-    FIELD(MemsetRow, correlation, 3, kDelta), FIELD(MemsetRow, device, 4, kPlain),
-    FIELD(MemsetRow, context, 5, kPlain), FIELD(MemsetRow, stream, 6, kPlain), FIELD(MemsetRow, bytes, 7, kPlain),
-    FIELD(MemsetRow, value, 8, kPlain), FIELD(MemsetRow, memory, 9, kPlain), FIELD(MemsetRow, flags, 10, kPlain),
-    FIELD(MemsetRow, graph_id, 22, kPlain), FIELD(MemsetRow, graph_node, 23, kDelta)};
-constexpr Field kApiFields[] = {
-    FIELD(ApiRow, begin_ns, 1, kDelta), FIELD(ApiRow, end_ns, 2, kSinceBegin), FIELD(ApiRow, correlation, 3, kDelta),
-    FIELD(ApiRow, tid, 4, kPlain), FIELD(ApiRow, name, 5, kPlain), FIELD(ApiRow, domain, 6, kPlain),
-    FIELD(ApiRow, callback_id, 7, kPlain), FIELD(ApiRow, result, 8, kPlain)};
-constexpr Field kSyncFields[] = {
-    FIELD(SyncRow, begin_ns, 1, kDelta), FIELD(SyncRow, end_ns, 2, kSinceBegin),
-    FIELD(SyncRow, correlation, 3, kDelta), FIELD(SyncRow, context, 4, kPlain), FIELD(SyncRow, stream, 5, kPlain),
-    FIELD(SyncRow, type, 6, kPlain), FIELD(SyncRow, event_id, 7, kPlain), FIELD(SyncRow, result, 8, kPlain)};
-constexpr Field kOverheadFields[] = {
-    FIELD(OverheadRow, begin_ns, 1, kDelta), FIELD(OverheadRow, end_ns, 2, kSinceBegin),
-    FIELD(OverheadRow, kind, 3, kPlain), FIELD(OverheadRow, tid, 4, kPlain),
-    FIELD(OverheadRow, correlation, 5, kDelta)};
-constexpr Field kDeviceFields[] = {
-    FIELD(DeviceRow, id, 1, kPlain), FIELD(DeviceRow, name, 2, kPlain), FIELD(DeviceRow, compute_major, 3, kPlain),
-    FIELD(DeviceRow, compute_minor, 4, kPlain), FIELD(DeviceRow, memory_bytes, 5, kPlain),
-    FIELD(DeviceRow, multiprocessors, 6, kPlain), FIELD(DeviceRow, warp_size, 7, kPlain),
-    FIELD(DeviceRow, max_threads_per_block, 8, kPlain), FIELD(DeviceRow, max_warps_per_multiprocessor, 9, kPlain),
-    FIELD(DeviceRow, max_blocks_per_multiprocessor, 10, kPlain), FIELD(DeviceRow, registers_per_block, 11, kPlain),
-    FIELD(DeviceRow, registers_per_multiprocessor, 12, kPlain), FIELD(DeviceRow, shared_bytes_per_block, 13, kPlain),
-    FIELD(DeviceRow, shared_bytes_per_multiprocessor, 14, kPlain), FIELD(DeviceRow, core_clock_khz, 15, kPlain),
-    FIELD(DeviceRow, memory_bandwidth_kib_per_s, 16, kPlain), FIELD(DeviceRow, l2_bytes, 17, kPlain)};
-constexpr Field kContextFields[] = {
-    FIELD(ContextRow, id, 1, kPlain), FIELD(ContextRow, device, 2, kPlain),
-    FIELD(ContextRow, null_stream, 3, kPlain)};
-constexpr Field kStreamFields[] = {
-    FIELD(StreamRow, context, 1, kPlain), FIELD(StreamRow, id, 2, kPlain), FIELD(StreamRow, flags, 3, kPlain),
-    FIELD(StreamRow, priority, 4, kPlain)};
-constexpr Field kClockFields[] = {
-    FIELD(ClockRow, ticks, 1, kDelta), FIELD(ClockRow, monotonic_ns, 2, kDelta),
-    FIELD(ClockRow, realtime_ns, 3, kDelta), FIELD(ClockRow, width_ns, 4, kPlain)};
-constexpr Field kWindowFields[] = {
-    FIELD(WindowRow, begin_ticks, 1, kDelta), FIELD(WindowRow, end_ticks, 2, kPlain),
-    FIELD(WindowRow, number, 3, kPlain)};
-constexpr Field kHealthFields[] = {
-    FIELD(HealthRow, number, 1, kPlain), FIELD(HealthRow, count, 2, kPlain)};
-constexpr Field kThreadFields[] = {
-    FIELD(ThreadRow, index, 1, kPlain), FIELD(ThreadRow, tid, 2, kPlain), FIELD(ThreadRow, name, 3, kPlain)};
+    FIELD(MemcpyRow, begin_ns, 1, kDelta),        FIELD(MemcpyRow, end_ns, 2, kSinceBegin),
+    FIELD(MemcpyRow, correlation, 3, kDelta),     FIELD(MemcpyRow, device, 4, kPlain),
+    FIELD(MemcpyRow, context, 5, kPlain),         FIELD(MemcpyRow, stream, 6, kPlain),
+    FIELD(MemcpyRow, bytes, 7, kPlain),           FIELD(MemcpyRow, copy_kind, 8, kPlain),
+    FIELD(MemcpyRow, source_memory, 9, kPlain),   FIELD(MemcpyRow, target_memory, 10, kPlain),
+    FIELD(MemcpyRow, is_peer, 11, kPlain),        FIELD(MemcpyRow, source_device, 12, kPlain),
+    FIELD(MemcpyRow, target_device, 13, kPlain),  FIELD(MemcpyRow, source_context, 14, kPlain),
+    FIELD(MemcpyRow, target_context, 15, kPlain), FIELD(MemcpyRow, flags, 16, kPlain),
+    FIELD(MemcpyRow, graph_id, 22, kPlain),       FIELD(MemcpyRow, graph_node, 23, kDelta)};
+constexpr Field kMemsetFields[] = {FIELD(MemsetRow, begin_ns, 1, kDelta),    FIELD(MemsetRow, end_ns, 2, kSinceBegin),
+                                   FIELD(MemsetRow, correlation, 3, kDelta), FIELD(MemsetRow, device, 4, kPlain),
+                                   FIELD(MemsetRow, context, 5, kPlain),     FIELD(MemsetRow, stream, 6, kPlain),
+                                   FIELD(MemsetRow, bytes, 7, kPlain),       FIELD(MemsetRow, value, 8, kPlain),
+                                   FIELD(MemsetRow, memory, 9, kPlain),      FIELD(MemsetRow, flags, 10, kPlain),
+                                   FIELD(MemsetRow, graph_id, 22, kPlain),   FIELD(MemsetRow, graph_node, 23, kDelta)};
+constexpr Field kApiFields[] = {FIELD(ApiRow, begin_ns, 1, kDelta),    FIELD(ApiRow, end_ns, 2, kSinceBegin),
+                                FIELD(ApiRow, correlation, 3, kDelta), FIELD(ApiRow, tid, 4, kPlain),
+                                FIELD(ApiRow, name, 5, kPlain),        FIELD(ApiRow, domain, 6, kPlain),
+                                FIELD(ApiRow, callback_id, 7, kPlain), FIELD(ApiRow, result, 8, kPlain)};
+constexpr Field kSyncFields[] = {FIELD(SyncRow, begin_ns, 1, kDelta),    FIELD(SyncRow, end_ns, 2, kSinceBegin),
+                                 FIELD(SyncRow, correlation, 3, kDelta), FIELD(SyncRow, context, 4, kPlain),
+                                 FIELD(SyncRow, stream, 5, kPlain),      FIELD(SyncRow, type, 6, kPlain),
+                                 FIELD(SyncRow, event_id, 7, kPlain),    FIELD(SyncRow, result, 8, kPlain)};
+constexpr Field kOverheadFields[] = {FIELD(OverheadRow, begin_ns, 1, kDelta),
+                                     FIELD(OverheadRow, end_ns, 2, kSinceBegin), FIELD(OverheadRow, kind, 3, kPlain),
+                                     FIELD(OverheadRow, tid, 4, kPlain), FIELD(OverheadRow, correlation, 5, kDelta)};
+constexpr Field kDeviceFields[] = {FIELD(DeviceRow, id, 1, kPlain),
+                                   FIELD(DeviceRow, name, 2, kPlain),
+                                   FIELD(DeviceRow, compute_major, 3, kPlain),
+                                   FIELD(DeviceRow, compute_minor, 4, kPlain),
+                                   FIELD(DeviceRow, memory_bytes, 5, kPlain),
+                                   FIELD(DeviceRow, multiprocessors, 6, kPlain),
+                                   FIELD(DeviceRow, warp_size, 7, kPlain),
+                                   FIELD(DeviceRow, max_threads_per_block, 8, kPlain),
+                                   FIELD(DeviceRow, max_warps_per_multiprocessor, 9, kPlain),
+                                   FIELD(DeviceRow, max_blocks_per_multiprocessor, 10, kPlain),
+                                   FIELD(DeviceRow, registers_per_block, 11, kPlain),
+                                   FIELD(DeviceRow, registers_per_multiprocessor, 12, kPlain),
+                                   FIELD(DeviceRow, shared_bytes_per_block, 13, kPlain),
+                                   FIELD(DeviceRow, shared_bytes_per_multiprocessor, 14, kPlain),
+                                   FIELD(DeviceRow, core_clock_khz, 15, kPlain),
+                                   FIELD(DeviceRow, memory_bandwidth_kib_per_s, 16, kPlain),
+                                   FIELD(DeviceRow, l2_bytes, 17, kPlain)};
+constexpr Field kContextFields[] = {FIELD(ContextRow, id, 1, kPlain), FIELD(ContextRow, device, 2, kPlain),
+                                    FIELD(ContextRow, null_stream, 3, kPlain)};
+constexpr Field kStreamFields[] = {FIELD(StreamRow, context, 1, kPlain), FIELD(StreamRow, id, 2, kPlain),
+                                   FIELD(StreamRow, flags, 3, kPlain), FIELD(StreamRow, priority, 4, kPlain)};
+constexpr Field kClockFields[] = {FIELD(ClockRow, ticks, 1, kDelta), FIELD(ClockRow, monotonic_ns, 2, kDelta),
+                                  FIELD(ClockRow, realtime_ns, 3, kDelta), FIELD(ClockRow, width_ns, 4, kPlain)};
+constexpr Field kWindowFields[] = {FIELD(WindowRow, begin_ticks, 1, kDelta), FIELD(WindowRow, end_ticks, 2, kPlain),
+                                   FIELD(WindowRow, number, 3, kPlain)};
+constexpr Field kHealthFields[] = {FIELD(HealthRow, number, 1, kPlain), FIELD(HealthRow, count, 2, kPlain)};
+constexpr Field kThreadFields[] = {FIELD(ThreadRow, index, 1, kPlain), FIELD(ThreadRow, tid, 2, kPlain),
+                                   FIELD(ThreadRow, name, 3, kPlain)};
 }  // namespace
 
 const std::span<const Field> KernelRow::kFields = kKernelFields;

@@ -45,9 +45,9 @@ constexpr Field field(std::uint16_t column, Coding coding, std::size_t offset) {
 }
 }  // namespace row_detail
 
-#define RANGEFINDER_FIELD(Row, member, column, coding)                                                     \
+#define RANGEFINDER_FIELD(Row, member, column, coding)                                                                \
   ::rangefinder::format::row_detail::field<Row, decltype(Row::member)>(column, ::rangefinder::format::Coding::coding, \
-                                                                   offsetof(Row, member))
+                                                                       offsetof(Row, member))
 
 /// What every device activity has.
 struct KernelRow {
@@ -83,15 +83,15 @@ struct MemcpyRow {
   std::uint32_t context;
   std::uint32_t stream;
   std::uint64_t bytes;
-  std::uint32_t copy_kind;         // CUpti_ActivityMemcpyKind
-  std::uint32_t source_memory;     // CUpti_ActivityMemoryKind
+  std::uint32_t copy_kind;      // CUpti_ActivityMemcpyKind
+  std::uint32_t source_memory;  // CUpti_ActivityMemoryKind
   std::uint32_t target_memory;
-  std::uint32_t is_peer;           // 1: between two devices; the next four are set
+  std::uint32_t is_peer;  // 1: between two devices; the next four are set
   std::uint32_t source_device;
   std::uint32_t target_device;
   std::uint32_t source_context;
   std::uint32_t target_context;
-  std::uint32_t flags;             // 1: asynchronous
+  std::uint32_t flags;  // 1: asynchronous
   std::uint32_t graph_id;
   std::uint64_t graph_node;
 
@@ -238,8 +238,10 @@ struct ThreadRow {
   static const std::span<const Field> kFields;
 };
 
-void pack_fields(std::span<const Field> fields, const void* rows, std::size_t row_bytes, std::size_t count, ColumnWriter& out);
-Status unpack_fields(std::span<const Field> fields, ColumnReader& in, void* rows, std::size_t row_bytes, std::size_t count);
+void pack_fields(std::span<const Field> fields, const void* rows, std::size_t row_bytes, std::size_t count,
+                 ColumnWriter& out);
+Status unpack_fields(std::span<const Field> fields, ColumnReader& in, void* rows, std::size_t row_bytes,
+                     std::size_t count);
 
 template <typename Row>
 void pack_rows(std::span<const Row> rows, ColumnWriter& out) {
@@ -257,7 +259,7 @@ Result<std::vector<Row>> unpack_rows(base::ByteView payload, std::uint32_t count
   return rows;
 }
 
-// ---- chunks that hold text ----------------------------------------------------------------------------------------
+// ---- chunks that hold text --------------------------------------------------------------------------------------
 
 /// kNames: an id and its text. kMeta: a key and its value, both texts; ids unused.
 struct TextRow {

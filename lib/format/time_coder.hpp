@@ -8,10 +8,10 @@
 #include <cstdint>
 
 // How long it took from one record to the next, in about as many bits as it surprises. A range of one name takes about
-// as long each time, and so does the way to it; so every word of a chunk's dictionary has a model of its own for the time
-// before it, and one for the time before the end of the range that it opens. Only the difference from what the model
-// expects is written, as a Rice code whose parameter is the model's too. Writer and reader learn alike, so that nothing
-// of a model is stored (docs/reference/capture-format.md, "times").
+// as long each time, and so does the way to it; so every word of a chunk's dictionary has a model of its own for the
+// time before it, and one for the time before the end of the range that it opens. Only the difference from what the
+// model expects is written, as a Rice code whose parameter is the model's too. Writer and reader learn alike, so that
+// nothing of a model is stored (docs/reference/capture-format.md, "times").
 namespace rangefinder::format {
 
 /// What was seen before a word so far. All arithmetic is modulo 2^64, so that every time is coded without loss, those
@@ -39,7 +39,8 @@ class TimeModel {
       expected_ = time << kWeight;
     } else {
       const std::int64_t difference = base::unzigzag(error);
-      expected_ += static_cast<std::uint64_t>(std::clamp(difference, -static_cast<std::int64_t>(most), static_cast<std::int64_t>(most)));
+      expected_ += static_cast<std::uint64_t>(
+          std::clamp(difference, -static_cast<std::int64_t>(most), static_cast<std::int64_t>(most)));
     }
     error_ += std::min(error, 2 * most) - usual;
   }
@@ -54,14 +55,15 @@ class TimeModel {
   std::uint64_t error_ = 0;     // 8 times the usual error
 };
 
-/// The Rice code of `error`: error >> plain_bits in ones, a zero, then the plain bits. From kMostOnes on: that many ones,
-/// the number of bits less one in 6 bits, and the error as it is.
+/// The Rice code of `error`: error >> plain_bits in ones, a zero, then the plain bits. From kMostOnes on: that many
+/// ones, the number of bits less one in 6 bits, and the error as it is.
 inline constexpr unsigned kMostOnes = 20;
 static_assert(kMostOnes + TimeModel::kMostPlainBits < BitWriter::kMostAtOnce);
 /// More bits than any code has.
 inline constexpr unsigned kMostCodeBits = kMostOnes + 6 + 64;
 
-[[gnu::noinline]] inline void put_far_time(BitWriter& out, TimeModel& model, std::uint64_t time, std::uint64_t error) noexcept {
+[[gnu::noinline]] inline void put_far_time(BitWriter& out, TimeModel& model, std::uint64_t time,
+                                           std::uint64_t error) noexcept {
   const auto bits = static_cast<unsigned>(std::bit_width(error));  // not 0: the error is kMostOnes at least
   out.put(((std::uint64_t{1} << kMostOnes) - 1) | static_cast<std::uint64_t>(bits - 1) << kMostOnes, kMostOnes + 6);
   out.put_wide(error, bits);

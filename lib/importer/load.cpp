@@ -35,7 +35,8 @@ Result<Timeline> load_folder(const std::string& path, const LoadOptions& options
 
 Result<Timeline> load_timeline(const std::string& path, const LoadOptions& options) {
   if (base::is_directory(path)) return load_folder(path, options);
-  if (base::is_special(path)) return Error(ErrorCode::kUnreadable, path + ": no plain file; write its content to one first");
+  if (base::is_special(path))
+    return Error(ErrorCode::kUnreadable, path + ": no plain file; write its content to one first");
   Result<base::Fd> fd = base::open_for_reading(path);
   if (!fd) return std::move(fd).error();
   std::array<std::byte, kFirstBytes> buffer;
@@ -46,8 +47,9 @@ Result<Timeline> load_timeline(const std::string& path, const LoadOptions& optio
   if (looks_like_capture(first)) return timeline::load_captures({path}, options);
   if (importer::nsight::looks_like_sqlite(first)) return importer::nsight::import_nsight(path, options);
   if (importer::kineto::looks_like_kineto(first)) return importer::kineto::import_kineto(path, options);
-  return Error(ErrorCode::kUnreadable,
-               path + ": byte 0: neither a capture (.rfcap), nor a torch.profiler trace (.json, .json.gz), nor an Nsight SQLite export");
+  return Error(ErrorCode::kUnreadable, path +
+                                           ": byte 0: neither a capture (.rfcap), nor a torch.profiler trace (.json, "
+                                           ".json.gz), nor an Nsight SQLite export");
 }
 
 }  // namespace rangefinder

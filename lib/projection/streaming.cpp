@@ -40,7 +40,7 @@ void compact(std::deque<Entry>& queue, std::size_t alive_count, Alive&& alive) {
 
 }  // namespace
 
-// ---- ranges --------------------------------------------------------------------------------------------------------
+// ---- ranges -----------------------------------------------------------------------------------------------------
 
 StreamingProjector::Range* StreamingProjector::known(std::uint64_t key) {
   const std::uint32_t row = key == 0 ? FlatMap::kAbsent : range_of_key_.find(key);
@@ -149,7 +149,7 @@ void StreamingProjector::bound_ranges() {
   }
 }
 
-// ---- launches ------------------------------------------------------------------------------------------------------
+// ---- launches ---------------------------------------------------------------------------------------------------
 
 template <typename Use>
 void StreamingProjector::for_each_range(const Launch& launch, Use&& use) {
@@ -283,7 +283,7 @@ void StreamingProjector::call(std::uint64_t correlation, std::int64_t time_ns) {
   bounds_.add_call(0, correlation, time_ns);
 }
 
-// ---- activities ----------------------------------------------------------------------------------------------------
+// ---- activities -------------------------------------------------------------------------------------------------
 
 void StreamingProjector::activity(const StreamingActivity& activity) {
   if (activity.correlation == 0) return count_unowned(activity, Unowned::kUnknown);

@@ -48,14 +48,16 @@ std::string padded(std::string text, std::size_t width, bool right) {
 void append_account(std::string& out, const Account& account) {
   out += "device time  " + readable_time(account.total.gpu_sum_ns) + " in " + operations(account.total.gpu_ops) + "\n";
   for (const NamedPart& part : parts_of(account))
-    out += "  " + padded(std::string(part.text), 29, false) + "  " + padded(readable_time(part.part.gpu_sum_ns), 9, true) +
-           "  " + padded(share(part.part.gpu_sum_ns, account.total.gpu_sum_ns), 7, true) + "  " +
+    out += "  " + padded(std::string(part.text), 29, false) + "  " +
+           padded(readable_time(part.part.gpu_sum_ns), 9, true) + "  " +
+           padded(share(part.part.gpu_sum_ns, account.total.gpu_sum_ns), 7, true) + "  " +
            operations(part.part.gpu_ops) + "\n";
 }
 
 void append_json_part(std::string& out, std::string_view key, const Account::Part& part) {
   base::append_json_string(out, key);
-  out += ": {\"gpu_ops\": " + std::to_string(part.gpu_ops) + ", \"gpu_sum_ns\": " + std::to_string(part.gpu_sum_ns) + "}";
+  out +=
+      ": {\"gpu_ops\": " + std::to_string(part.gpu_ops) + ", \"gpu_sum_ns\": " + std::to_string(part.gpu_sum_ns) + "}";
 }
 
 }  // namespace

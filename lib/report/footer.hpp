@@ -14,7 +14,7 @@ namespace rangefinder::report {
 
 /// What stands under every report: where all device time went, what the recording lost, and what else to know.
 struct Footer {
-  std::optional<Account> account;  ///< nothing where no projection was made
+  std::optional<Account> account;            ///< nothing where no projection was made
   std::vector<CaptureHealth::Entry> health;  ///< the counters that are not 0
   std::vector<std::string> notes;
   bool simulated = false;

@@ -10,12 +10,18 @@ namespace {
 
 std::string_view type_name(ColumnType type) noexcept {
   switch (type) {
-    case ColumnType::kText: return "text";
-    case ColumnType::kInteger: return "integer";
-    case ColumnType::kDecimal: return "decimal";
-    case ColumnType::kNanoseconds: return "duration";
-    case ColumnType::kTimestamp: return "timestamp";
-    case ColumnType::kBytes: return "bytes";
+    case ColumnType::kText:
+      return "text";
+    case ColumnType::kInteger:
+      return "integer";
+    case ColumnType::kDecimal:
+      return "decimal";
+    case ColumnType::kNanoseconds:
+      return "duration";
+    case ColumnType::kTimestamp:
+      return "timestamp";
+    case ColumnType::kBytes:
+      return "bytes";
   }
   return "text";
 }

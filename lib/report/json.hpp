@@ -13,9 +13,9 @@ namespace rangefinder::report {
 /// Version of the JSON below; a member is added without a new one, changed or removed with.
 inline constexpr int kJsonSchemaVersion = 1;
 
-/// One object: `schema_version`, `view`, `columns` (key, name, unit, type), `rows` (an object each, by the columns' keys),
-/// `hidden_rows` where a filter or limit left some out, and the footer's members. Integers are exact, decimals as printed,
-/// no value is null; texts are valid UTF-8 whatever the names were.
+/// One object: `schema_version`, `view`, `columns` (key, name, unit, type), `rows` (an object each, by the columns'
+/// keys), `hidden_rows` where a filter or limit left some out, and the footer's members. Integers are exact, decimals
+/// as printed, no value is null; texts are valid UTF-8 whatever the names were.
 Status write_json(const Table& table, std::string_view view, const Footer& footer, const Sink& sink);
 std::string to_json(const Table& table, std::string_view view, const Footer& footer);
 

@@ -28,7 +28,8 @@ std::vector<ReportViewInfo> report_views() {
   return out;
 }
 
-Status write_report(const Timeline& timeline, const ReportOptions& options, const std::function<bool(std::string_view)>& sink) {
+Status write_report(const Timeline& timeline, const ReportOptions& options,
+                    const std::function<bool(std::string_view)>& sink) {
   const report::Sink checked = [&](std::string_view text) -> Status {
     if (sink(text)) return {};
     return Error(ErrorCode::kIo, "report: the output takes no more");
@@ -42,7 +43,8 @@ Status write_report(const Timeline& timeline, const ReportOptions& options, cons
   if (options.format == ReportFormat::kCsv) return report::write_csv(*table, report::csv_options_for(**view), checked);
 
   report::Footer footer = report::make_footer(timeline, subject.projection().account);
-  if (std::string missing = report::missing_for(**view, timeline); !missing.empty()) footer.notes.push_back(std::move(missing));
+  if (std::string missing = report::missing_for(**view, timeline); !missing.empty())
+    footer.notes.push_back(std::move(missing));
   if (options.format == ReportFormat::kJson) return report::write_json(*table, (*view)->name, footer, checked);
   const report::TextOptions text{options.utf8, options.colour, options.width};
   Status status = report::write_text(*table, text, checked);

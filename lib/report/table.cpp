@@ -37,7 +37,8 @@ std::string Column::key() const {
 
 std::string Column::header() const { return unit.empty() ? name : name + " (" + unit + ")"; }
 
-Table::Table(std::vector<Column> columns, std::size_t name_column) : columns_(std::move(columns)), name_column_(name_column) {}
+Table::Table(std::vector<Column> columns, std::size_t name_column)
+    : columns_(std::move(columns)), name_column_(name_column) {}
 
 Table& Table::text(std::string_view value) {
   cells_.push_back(texts_.intern(value));

@@ -33,7 +33,7 @@ struct Column {
   std::string name;
   std::string unit = {};  ///< "ns", "%", "MB", ...; empty for text and counts
   ColumnType type = ColumnType::kText;
-  int places = 0;    ///< decimals; a cell holds the value times 10^places
+  int places = 0;  ///< decimals; a cell holds the value times 10^places
   InText in_text = InText::kAlways;
   /// On a terminal that is too narrow, text leaves out the columns with the highest numbers first; 0 stays.
   std::uint8_t dispensable = 0;
@@ -47,8 +47,8 @@ struct Column {
 /// A cell without a value.
 inline constexpr std::int64_t kNull = std::numeric_limits<std::int64_t>::min();
 
-/// Rows under columns. Numbers are integers, scaled where a column has decimals; texts are stored once each. Filled from
-/// left to right, a row after the other.
+/// Rows under columns. Numbers are integers, scaled where a column has decimals; texts are stored once each. Filled
+/// from left to right, a row after the other.
 ///
 ///   Table table{{{"Name"}, {"Total", "ns", ColumnType::kNanoseconds}}};
 ///   table.text("forward").number(1200);

@@ -3,10 +3,11 @@
 
 #include "base/text.hpp"
 
+#include <regex.h>
+
 #include <algorithm>
 #include <memory>
 #include <numeric>
-#include <regex.h>
 #include <vector>
 
 namespace rangefinder::report {
@@ -51,7 +52,8 @@ Status filter(Table& table, const ViewOptions& options) {
   std::vector<std::uint32_t> rows = all_rows(table);
   const std::size_t column = table.name_column();
   const auto keep = [&](auto matches) {
-    rows.erase(std::remove_if(rows.begin(), rows.end(), [&](std::uint32_t row) { return !matches(table.text_at(row, column)); }),
+    rows.erase(std::remove_if(rows.begin(), rows.end(),
+                              [&](std::uint32_t row) { return !matches(table.text_at(row, column)); }),
                rows.end());
   };
   if (options.filter_is_regex) {
@@ -94,7 +96,8 @@ Status sort(Table& table, std::string_view by) {
   const bool down = sign == '-' || (sign != '+' && !text);
   std::vector<std::uint32_t> rows = all_rows(table);
   std::stable_sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
-    if (table.is_null(a, column) || table.is_null(b, column)) return !table.is_null(a, column) && table.is_null(b, column);
+    if (table.is_null(a, column) || table.is_null(b, column))
+      return !table.is_null(a, column) && table.is_null(b, column);
     if (down) std::swap(a, b);
     return text ? table.text_at(a, column) < table.text_at(b, column)
                 : table.number_at(a, column) < table.number_at(b, column);

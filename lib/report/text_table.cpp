@@ -14,16 +14,17 @@ constexpr std::string_view kGap = "  ";
 constexpr std::size_t kNarrowestText = 12;
 // Columns are left out before texts become narrower than this.
 constexpr std::size_t kReadableText = 20;
-// Every row is padded to the widest cell of a column: one name of a megabyte must not make each line that long. The last
-// column has no padding and keeps its names whole.
+// Every row is padded to the widest cell of a column: one name of a megabyte must not make each line that long. The
+// last column has no padding and keeps its names whole.
 constexpr std::size_t kWidestPadded = 256;
 constexpr std::string_view kBold = "\x1b[1m";
 constexpr std::string_view kPlain = "\x1b[0m";
 
 bool is_empty(const Table& table, std::size_t column) {
   for (std::size_t row = 0; row < table.row_count(); ++row) {
-    if (table.columns()[column].type == ColumnType::kText ? !table.text_at(row, column).empty()
-                                                          : !table.is_null(row, column) && table.number_at(row, column) != 0)
+    if (table.columns()[column].type == ColumnType::kText
+            ? !table.text_at(row, column).empty()
+            : !table.is_null(row, column) && table.number_at(row, column) != 0)
       return false;
   }
   return true;
@@ -80,7 +81,8 @@ class Layout {
 };
 
 void Layout::measure() {
-  for (std::size_t column = 0; column < columns(); ++column) widths_.push_back(base::display_width(heading(kind(column))));
+  for (std::size_t column = 0; column < columns(); ++column)
+    widths_.push_back(base::display_width(heading(kind(column))));
   for (std::size_t row = 0; row < table_.row_count(); ++row)
     for (std::size_t column = 0; column < widths_.size(); ++column)
       widths_[column] = std::max(widths_[column], base::display_width(cell(row, column)));
@@ -178,7 +180,9 @@ std::string shortened(std::string_view text, std::size_t width, bool utf8) {
   // Names of kernels differ at their ends as often as at their beginnings.
   const std::size_t tail_room = (width - marks) / 3, head_room = width - marks - tail_room;
   const std::vector<std::size_t> starts = character_starts(text);
-  const auto wide = [&](std::size_t from, std::size_t to) { return base::display_width(text.substr(starts[from], starts[to] - starts[from])); };
+  const auto wide = [&](std::size_t from, std::size_t to) {
+    return base::display_width(text.substr(starts[from], starts[to] - starts[from]));
+  };
   std::size_t head = 0, tail = starts.size() - 1;
   for (std::size_t taken = 0; head + 1 < starts.size() && (taken += wide(head, head + 1)) <= head_room;) ++head;
   for (std::size_t taken = 0; tail > head && (taken += wide(tail - 1, tail)) <= tail_room;) --tail;
@@ -192,10 +196,14 @@ std::string readable_cell(const Table& table, std::size_t row, std::size_t colum
   if (table.is_null(row, column)) return "-";
   const std::int64_t value = table.number_at(row, column);
   switch (kind.type) {
-    case ColumnType::kNanoseconds: return readable_time(value, kind.places);
-    case ColumnType::kTimestamp: return readable_timestamp(value);
-    case ColumnType::kBytes: return readable_bytes(value);
-    default: return plain_number(value, kind.places);
+    case ColumnType::kNanoseconds:
+      return readable_time(value, kind.places);
+    case ColumnType::kTimestamp:
+      return readable_timestamp(value);
+    case ColumnType::kBytes:
+      return readable_bytes(value);
+    default:
+      return plain_number(value, kind.places);
   }
 }
 
@@ -207,8 +215,8 @@ Status write_text(const Table& table, const TextOptions& options, const Sink& si
     for (std::size_t column = 0; column < layout.columns(); ++column) {
       const bool last = column + 1 == layout.columns();
       if (column != 0) out.text() += kGap;
-      append_cell(out.text(), shortened(layout.cell(row, column), layout.width(column), options.utf8), layout.width(column),
-                  !is_text(layout.kind(column)), last);
+      append_cell(out.text(), shortened(layout.cell(row, column), layout.width(column), options.utf8),
+                  layout.width(column), !is_text(layout.kind(column)), last);
     }
     while (!out.text().empty() && out.text().back() == ' ') out.text().pop_back();
     out.text() += '\n';
@@ -221,7 +229,8 @@ Status write_text(const Table& table, const TextOptions& options, const Sink& si
     out.text() += shortened(all, std::max<std::size_t>(options.width, kNarrowestText), options.utf8) + "\n";
   }
   if (table.hidden_rows() != 0)
-    out.text() += "(" + base::with_thousands(table.hidden_rows()) + (table.hidden_rows() == 1 ? " more row" : " more rows") + ")\n";
+    out.text() += "(" + base::with_thousands(table.hidden_rows()) +
+                  (table.hidden_rows() == 1 ? " more row" : " more rows") + ")\n";
   return out.finish();
 }
 

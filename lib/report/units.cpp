@@ -21,7 +21,8 @@ unsigned __int128 power_of_ten(int exponent) noexcept {
 // value / 10^places of the first unit; each further unit is a thousand of the one before.
 std::string readable(std::int64_t value, int places, std::span<const std::string_view> units) {
   const bool negative = value < 0;
-  const auto magnitude = static_cast<unsigned __int128>(negative ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value));
+  const auto magnitude = static_cast<unsigned __int128>(negative ? 0 - static_cast<std::uint64_t>(value)
+                                                                 : static_cast<std::uint64_t>(value));
   std::size_t unit = 0;
   int digits = 1;  // before the decimal point
   const auto reaches = [&](int power) { return magnitude >= power_of_ten(places + power); };

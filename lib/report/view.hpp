@@ -14,8 +14,8 @@
 #include <string>
 #include <string_view>
 
-// A view is a question with a table for an answer. To add one: write `const View name{...}` in a file of views/, and its
-// name on the list in registry.cpp.
+// A view is a question with a table for an answer. To add one: write `const View name{...}` in a file of views/, and
+// its name on the list in registry.cpp.
 namespace rangefinder::report {
 
 struct ViewOptions {
@@ -60,7 +60,8 @@ CsvOptions csv_options_for(const View& view) noexcept;
 /// All of them, in the order of the list.
 std::span<const View* const> views() noexcept;
 
-/// By name, with suffixes as Nsight writes them: `cuda_gpu_kern_sum:nvtx-name:base`. Suffixes set options.kernel_naming.
+/// By name, with suffixes as Nsight writes them: `cuda_gpu_kern_sum:nvtx-name:base`. Suffixes set
+/// options.kernel_naming.
 ///
 /// Errors: kNotFound with the nearest name; kInvalidArgument for a suffix that the view does not know.
 Result<const View*> find_view(std::string_view name, ViewOptions& options);

@@ -34,9 +34,12 @@ bool has_name(std::uint64_t word) noexcept {
     case RecordKind::kMark:
     case RecordKind::kCounter:
     case RecordKind::kAsyncBegin:
-    case RecordKind::kForeignEnd: return true;
-    case RecordKind::kExtra: return detail::word_aux(word) == static_cast<std::uint32_t>(ExtraKind::kText);
-    default: return false;
+    case RecordKind::kForeignEnd:
+      return true;
+    case RecordKind::kExtra:
+      return detail::word_aux(word) == static_cast<std::uint32_t>(ExtraKind::kText);
+    default:
+      return false;
   }
 }
 
@@ -102,7 +105,7 @@ bool CaptureWriter::put_fields(ChunkKind kind, const void* rows, std::size_t row
   return put_chunk(header, columns_);
 }
 
-// ---- what others refer to ---------------------------------------------------------------------------------------------
+// ---- what others refer to ---------------------------------------------------------------------------------------
 
 void CaptureWriter::want_name(std::uint32_t id) {
   if (id == 0 || !first_time(named_, id)) return;
@@ -139,7 +142,8 @@ void CaptureWriter::put_pending_text(ChunkKind kind, std::vector<format::TextRow
   std::size_t done = 0;
   while (done < rows.size()) {
     std::size_t end = done;
-    for (std::size_t bytes = 0; end < rows.size() && end - done < format::kMaxRows && (end == done || bytes < kMostTextBytes); ++end)
+    for (std::size_t bytes = 0;
+         end < rows.size() && end - done < format::kMaxRows && (end == done || bytes < kMostTextBytes); ++end)
       bytes += rows[end].key.size() + rows[end].text.size();
     format::pack_text(std::span(rows).subspan(done, end - done), columns_);
     format::ChunkHeader header{};
@@ -162,9 +166,10 @@ void CaptureWriter::put_pending_threads() {
   pending_threads_.erase(pending_threads_.begin(), pending_threads_.begin() + static_cast<std::ptrdiff_t>(done));
 }
 
-// ---- what is written --------------------------------------------------------------------------------------------------
+// ---- what is written --------------------------------------------------------------------------------------------
 
-bool CaptureWriter::on_records(const Thread& thread, const format::HostRun& run, std::span<const detail::Record> records) noexcept try {
+bool CaptureWriter::on_records(const Thread& thread, const format::HostRun& run,
+                               std::span<const detail::Record> records) noexcept try {
   const std::lock_guard lock(mutex_);
   events_.clear();  // of a chunk that there was no memory for
   columns_.clear();

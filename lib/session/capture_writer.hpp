@@ -18,15 +18,16 @@
 
 namespace rangefinder::session {
 
-/// Packs what threads and sources produce and gives it to an output. Names, threads and categories are written the first
-/// time something refers to them, before it; what the output refuses of them is tried again with the next chunk.
+/// Packs what threads and sources produce and gives it to an output. Names, threads and categories are written the
+/// first time something refers to them, before it; what the output refuses of them is tried again with the next chunk.
 ///
 /// Threads: any; one mutex, held while a chunk is packed and written.
 class CaptureWriter final : public buffer::HostSink, public source::RowSink {
  public:
   CaptureWriter(std::unique_ptr<ChunkOutput> output, clock::Clock& clock);
 
-  bool on_records(const Thread& thread, const format::HostRun& run, std::span<const detail::Record> records) noexcept override;
+  bool on_records(const Thread& thread, const format::HostRun& run,
+                  std::span<const detail::Record> records) noexcept override;
 
   format::NameId name(std::string_view text) noexcept override;
   void count(std::uint32_t health_number, std::uint64_t n) noexcept override;
@@ -67,7 +68,7 @@ class CaptureWriter final : public buffer::HostSink, public source::RowSink {
   std::unique_ptr<ChunkOutput> output_;
   clock::Clock& clock_;
   base::Compressor compressor_;
-  format::ColumnWriter events_{compressor_};   // waits while the names that it refers to are written
+  format::ColumnWriter events_{compressor_};  // waits while the names that it refers to are written
   format::ColumnWriter columns_{compressor_};
   format::HostEventPacker packer_;
   base::Bytes payload_, chunk_;

@@ -23,8 +23,10 @@ bool holds_events(const format::ChunkHeader& header) noexcept {
     case format::ChunkKind::kMemsets:
     case format::ChunkKind::kApiCalls:
     case format::ChunkKind::kSyncs:
-    case format::ChunkKind::kOverheads: return true;
-    default: return false;
+    case format::ChunkKind::kOverheads:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -79,7 +81,8 @@ Status FileOutput::read_since(OutputCursor& cursor, const Use& use) const {
     Result<std::size_t> size = base::read_at(fd_, std::as_writable_bytes(std::span(&header, 1)), cursor.offset, path_);
     if (!size) return std::move(size).error();
     // What another hand has cut or written over is found out by the checks of read_chunk.
-    bytes.resize(std::min<std::uint64_t>(offset_ - cursor.offset, sizeof header + format::padded(header.payload_bytes)));
+    bytes.resize(
+        std::min<std::uint64_t>(offset_ - cursor.offset, sizeof header + format::padded(header.payload_bytes)));
     size = base::read_at(fd_, bytes, cursor.offset, path_);
     if (!size) return std::move(size).error();
     const Result<format::ChunkView> chunk = format::read_chunk({bytes.data(), *size}, 0, false);
@@ -91,7 +94,7 @@ Status FileOutput::read_since(OutputCursor& cursor, const Use& use) const {
   return {};
 }
 
-// ---- the flight recorder ----------------------------------------------------------------------------------------------
+// ---- the flight recorder ----------------------------------------------------------------------------------------
 
 namespace {
 // Threads that nothing is held of: they may record again, and would have no name then.
@@ -100,10 +103,13 @@ constexpr std::size_t kMostIdleThreads = 16384;
 
 Status RingOutput::put(const format::ChunkHeader& header, base::ByteView chunk) {
   ++sequence_;
-  if (header.kind == static_cast<std::uint16_t>(format::ChunkKind::kHostEvents)) newest_ticks_ = std::max(newest_ticks_, header.last);
+  if (header.kind == static_cast<std::uint16_t>(format::ChunkKind::kHostEvents))
+    newest_ticks_ = std::max(newest_ticks_, header.last);
   Kept kept{header, newest_ticks_, std::make_shared<const base::Bytes>(chunk.begin(), chunk.end())};
-  if (holds_events(header)) keep_event(std::move(kept));
-  else keep_context(std::move(kept));
+  if (holds_events(header))
+    keep_event(std::move(kept));
+  else
+    keep_context(std::move(kept));
   return {};
 }
 
@@ -139,8 +145,12 @@ void RingOutput::drop_old_events() {
 void RingOutput::keep_context(Kept kept) {
   context_bytes_ += cost(kept);
   switch (static_cast<format::ChunkKind>(kept.header.kind)) {
-    case format::ChunkKind::kClock: clock_.push_back(std::move(kept)); break;
-    case format::ChunkKind::kWindows: windows_.push_back(std::move(kept)); break;
+    case format::ChunkKind::kClock:
+      clock_.push_back(std::move(kept));
+      break;
+    case format::ChunkKind::kWindows:
+      windows_.push_back(std::move(kept));
+      break;
     case format::ChunkKind::kHealth:
       if (!health_.empty()) context_bytes_ -= cost(health_.front());
       health_.clear();
@@ -151,7 +161,8 @@ void RingOutput::keep_context(Kept kept) {
       threads_.insert_or_assign(thread, Thread{std::move(kept), 0});
       break;
     }
-    default: always_.push_back(std::move(kept));
+    default:
+      always_.push_back(std::move(kept));
   }
 }
 
@@ -185,9 +196,11 @@ Status RingOutput::read_since(OutputCursor& cursor, const Use& use) const {
   const auto take = [&](const Kept& kept) {
     if (kept.header.sequence >= cursor.sequence) fresh.push_back(&kept);
   };
-  for (const auto* chunks : {&always_, &clock_, &windows_, &health_, &events_}) std::for_each(chunks->begin(), chunks->end(), take);
+  for (const auto* chunks : {&always_, &clock_, &windows_, &health_, &events_})
+    std::for_each(chunks->begin(), chunks->end(), take);
   for (const auto& [index, thread] : threads_) take(thread.kept);
-  std::sort(fresh.begin(), fresh.end(), [](const Kept* a, const Kept* b) { return a->header.sequence < b->header.sequence; });
+  std::sort(fresh.begin(), fresh.end(),
+            [](const Kept* a, const Kept* b) { return a->header.sequence < b->header.sequence; });
   for (const Kept* kept : fresh) {
     const Result<format::ChunkView> chunk = format::read_chunk(*kept->bytes, 0, true);
     if (!chunk) return chunk.error();
@@ -201,7 +214,8 @@ RingSnapshot RingOutput::snapshot() const {
   RingSnapshot taken;
   taken.header_ = header_;
   const auto take = [&](const Kept& kept) { taken.chunks_.push_back(kept.bytes); };
-  for (const auto* chunks : {&always_, &clock_, &windows_, &health_}) std::for_each(chunks->begin(), chunks->end(), take);
+  for (const auto* chunks : {&always_, &clock_, &windows_, &health_})
+    std::for_each(chunks->begin(), chunks->end(), take);
   for (const auto& [index, thread] : threads_) take(thread.kept);
   std::for_each(events_.begin(), events_.end(), take);
   return taken;

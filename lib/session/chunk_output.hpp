@@ -76,9 +76,9 @@ class RingSnapshot {
   std::vector<std::shared_ptr<const base::Bytes>> chunks_;
 };
 
-/// Keeps the newest chunks of events in memory, within bounds, and what of the others they depend on: all names, devices
-/// and facts; clock points and windows as far back as the events go; the last health; the threads of the events, and some
-/// more.
+/// Keeps the newest chunks of events in memory, within bounds, and what of the others they depend on: all names,
+/// devices and facts; clock points and windows as far back as the events go; the last health; the threads of the
+/// events, and some more.
 class RingOutput final : public ChunkOutput {
  public:
   RingOutput(const format::FileHeader& header, RingLimits limits) : header_(header), limits_(limits) {}

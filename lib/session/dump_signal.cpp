@@ -30,7 +30,8 @@ void give_back(int signal) noexcept {
   // whoever asks for a dump a moment too late would end the program.
   struct sigaction now {};
   const bool had_none = (before[signal].sa_flags & SA_SIGINFO) == 0 && before[signal].sa_handler == SIG_DFL;
-  if (::sigaction(signal, nullptr, &now) == 0 && is_ours(now) && !had_none) ::sigaction(signal, &before[signal], nullptr);
+  if (::sigaction(signal, nullptr, &now) == 0 && is_ours(now) && !had_none)
+    ::sigaction(signal, &before[signal], nullptr);
 }
 
 }  // namespace

@@ -41,11 +41,11 @@ std::optional<std::uint64_t> parse_number(string_view text, const std::vector<Un
 }
 
 const std::vector<Unit> kCount = {{"", 1}};
-const std::vector<Unit> kBytes = {{"", 1}, {"K", 1u << 10}, {"M", 1u << 20}, {"G", 1u << 30},
+const std::vector<Unit> kBytes = {{"", 1},           {"K", 1u << 10},   {"M", 1u << 20},  {"G", 1u << 30},
                                   {"KiB", 1u << 10}, {"MiB", 1u << 20}, {"GiB", 1u << 30}};
 // Nanoseconds; without a unit, milliseconds.
-const std::vector<Unit> kTime = {{"", 1'000'000}, {"ns", 1}, {"us", 1'000}, {"ms", 1'000'000},
-                                 {"s", 1'000'000'000}, {"min", 60'000'000'000}};
+const std::vector<Unit> kTime = {
+    {"", 1'000'000}, {"ns", 1}, {"us", 1'000}, {"ms", 1'000'000}, {"s", 1'000'000'000}, {"min", 60'000'000'000}};
 
 template <typename T>
 bool set_number(T& target, string_view text, const std::vector<Unit>& units = kCount) {
@@ -99,12 +99,16 @@ const Key kKeys[] = {
     {"replace", [](SessionOptions& o, string_view v) { return set_bool(o.replace, v); }},
     {"mode",
      [](SessionOptions& o, string_view v) {
-       return set_choice(o.mode, v, {{"mapped", CaptureMode::kMapped}, {"ring", CaptureMode::kRing}, {"buffered", CaptureMode::kBuffered}});
+       return set_choice(
+           o.mode, v,
+           {{"mapped", CaptureMode::kMapped}, {"ring", CaptureMode::kRing}, {"buffered", CaptureMode::kBuffered}});
      }},
     {"memory", [](SessionOptions& o, string_view v) { return set_number(o.memory_bytes, v, kBytes); }},
     {"overflow",
      [](SessionOptions& o, string_view v) {
-       return set_choice(o.overflow, v, {{"drop", OverflowPolicy::kDrop}, {"wait", OverflowPolicy::kWait}, {"grow", OverflowPolicy::kGrow}});
+       return set_choice(
+           o.overflow, v,
+           {{"drop", OverflowPolicy::kDrop}, {"wait", OverflowPolicy::kWait}, {"grow", OverflowPolicy::kGrow}});
      }},
     {"grow_limit", [](SessionOptions& o, string_view v) { return set_number(o.grow_limit_bytes, v, kBytes); }},
     {"skip_first", [](SessionOptions& o, string_view v) { return set_number(o.schedule.skip_first, v); }},
@@ -152,7 +156,8 @@ Status SessionOptions::apply(string_view config) {
       std::vector<string_view> names;
       for (const Key& k : kKeys) names.push_back(k.name);
       const string_view near = base::nearest(key, names);
-      complain("unknown key '" + base::printable(key) + "'" + (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?"));
+      complain("unknown key '" + base::printable(key) + "'" +
+               (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?"));
     } else if (!known->set(*this, value)) {
       complain("'" + base::printable(value) + "' is no value for " + std::string(key));
     }
@@ -187,7 +192,8 @@ std::string host_name() {
 
 SessionOptions with_environment(SessionOptions options) {
   if (const char* config = environment("RANGEFINDER_CONFIG"); config != nullptr) {
-    if (Status status = options.apply(config); !status.ok()) log(LogLevel::kWarn, {"RANGEFINDER_CONFIG: ", status.error().message()});
+    if (Status status = options.apply(config); !status.ok())
+      log(LogLevel::kWarn, {"RANGEFINDER_CONFIG: ", status.error().message()});
   }
   return options;
 }
@@ -199,7 +205,8 @@ bool disabled_by_environment() noexcept {
 }
 
 std::string resolve_output(const std::string& pattern) {
-  if (pattern.empty()) return std::string(::program_invocation_short_name) + "-" + std::to_string(::getpid()) + ".rfcap";
+  if (pattern.empty())
+    return std::string(::program_invocation_short_name) + "-" + std::to_string(::getpid()) + ".rfcap";
   std::string out;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     if (pattern[i] != '%' || i + 1 == pattern.size()) {
@@ -207,17 +214,28 @@ std::string resolve_output(const std::string& pattern) {
       continue;
     }
     switch (pattern[++i]) {
-      case 'p': out += std::to_string(::getpid()); break;
-      case 'h': out += host_name(); break;
-      case 'r': out += std::to_string(std::max(0, rank_from_environment())); break;
-      case '%': out += '%'; break;
-      default: out += '%', out += pattern[i];
+      case 'p':
+        out += std::to_string(::getpid());
+        break;
+      case 'h':
+        out += host_name();
+        break;
+      case 'r':
+        out += std::to_string(std::max(0, rank_from_environment()));
+        break;
+      case '%':
+        out += '%';
+        break;
+      default:
+        out += '%', out += pattern[i];
     }
   }
   return out;
 }
 
-int rank_from_environment() noexcept { return first_number({"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"}); }
+int rank_from_environment() noexcept {
+  return first_number({"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"});
+}
 int world_size_from_environment() noexcept {
   return first_number({"WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"});
 }

@@ -5,7 +5,8 @@
 
 namespace rangefinder::session {
 
-inline constexpr char kNoCupti[] = "built without CUPTI: configure with RANGEFINDER_CUPTI=ON and the CUDA toolkit's headers";
+inline constexpr char kNoCupti[] =
+    "built without CUPTI: configure with RANGEFINDER_CUPTI=ON and the CUDA toolkit's headers";
 
 /// The sources that the options ask for and this build has.
 Parts make_parts(const SessionOptions& options);

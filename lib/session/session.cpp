@@ -19,7 +19,8 @@ Session::Session(SessionOptions options) noexcept {
     options = session::with_environment(std::move(options));
     impl->output = session::resolve_output(options.output);
     session::Parts parts = session::make_parts(options);
-    Result<std::shared_ptr<session::SessionCore>> core = session::SessionCore::start(std::move(options), std::move(parts));
+    Result<std::shared_ptr<session::SessionCore>> core =
+        session::SessionCore::start(std::move(options), std::move(parts));
     if (core.ok()) {
       impl->core = std::move(*core);
       impl->output = impl->core->output();
@@ -44,7 +45,8 @@ Session& Session::operator=(Session&& other) noexcept {
 }
 
 const Status& Session::status() const noexcept {
-  static const Status* const moved_from = new Status(Error(ErrorCode::kInvalidArgument, "session: moved from, or out of memory"));
+  static const Status* const moved_from =
+      new Status(Error(ErrorCode::kInvalidArgument, "session: moved from, or out of memory"));
   return impl_ != nullptr ? impl_->status : *moved_from;
 }
 
@@ -66,7 +68,8 @@ std::uint64_t Session::step_number() const noexcept {
 Status Session::flush() noexcept { return running() ? impl_->core->flush() : status(); }
 
 Result<std::string> Session::dump(const std::string& path) noexcept {
-  if (!running()) return status().ok() ? Error(ErrorCode::kInvalidArgument, "dump: the session has stopped") : status().error();
+  if (!running())
+    return status().ok() ? Error(ErrorCode::kInvalidArgument, "dump: the session has stopped") : status().error();
   return impl_->core->dump(path);
 }
 

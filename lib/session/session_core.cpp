@@ -83,9 +83,12 @@ class SignalsBlocked {
 
 buffer::Overflow overflow_of(OverflowPolicy policy) noexcept {
   switch (policy) {
-    case OverflowPolicy::kDrop: return buffer::Overflow::kDrop;
-    case OverflowPolicy::kWait: return buffer::Overflow::kWait;
-    case OverflowPolicy::kGrow: return buffer::Overflow::kGrow;
+    case OverflowPolicy::kDrop:
+      return buffer::Overflow::kDrop;
+    case OverflowPolicy::kWait:
+      return buffer::Overflow::kWait;
+    case OverflowPolicy::kGrow:
+      return buffer::Overflow::kGrow;
   }
   return buffer::Overflow::kDrop;
 }
@@ -98,10 +101,12 @@ std::string with_pid(const std::string& path, int pid) {
 
 Status check(const SessionOptions& options) {
   if (options.memory_bytes < kMinMemory) {
-    return Error(ErrorCode::kInvalidArgument, "memory_bytes: " + std::to_string(options.memory_bytes) + " is too little; at least " +
-                                                  std::to_string(kMinMemory) + " are needed");
+    return Error(ErrorCode::kInvalidArgument, "memory_bytes: " + std::to_string(options.memory_bytes) +
+                                                  " is too little; at least " + std::to_string(kMinMemory) +
+                                                  " are needed");
   }
-  if (options.flush_period.count() <= 0) return Error(ErrorCode::kInvalidArgument, "flush_period: must be more than 0 ms");
+  if (options.flush_period.count() <= 0)
+    return Error(ErrorCode::kInvalidArgument, "flush_period: must be more than 0 ms");
   if (options.stop_timeout.count() < 0) return Error(ErrorCode::kInvalidArgument, "stop_timeout: must not be negative");
   return {};
 }
@@ -146,7 +151,8 @@ Result<std::shared_ptr<SessionCore>> SessionCore::start(SessionOptions options, 
   const std::shared_ptr<SessionCore> running = current_session();
   if (!now.first() || (running != nullptr && !running->in_child())) {
     return Error(ErrorCode::kBusy, "a session runs already in this process (" +
-                                       (running != nullptr ? running->output() : std::string("just starting")) + "); stop it first");
+                                       (running != nullptr ? running->output() : std::string("just starting")) +
+                                       "); stop it first");
   }
   if (buffer::Recorder::instance().generation() != 0)
     return Error(ErrorCode::kBusy, "the last session of this process is still being written");
@@ -182,7 +188,8 @@ Result<std::shared_ptr<SessionCore>> SessionCore::start(SessionOptions options, 
 Status SessionCore::open() {
   const clock::ClockPoint now = clock_->sample();
   format::FileHeader header{};
-  if (::getrandom(header.capture_id.data(), header.capture_id.size(), 0) != static_cast<ssize_t>(header.capture_id.size()))
+  if (::getrandom(header.capture_id.data(), header.capture_id.size(), 0) !=
+      static_cast<ssize_t>(header.capture_id.size()))
     return base::system_error("getrandom", "", errno);
   header.pid = static_cast<std::uint32_t>(pid_);
   header.clock_kind = static_cast<std::uint8_t>(clock_->kind());
@@ -204,16 +211,19 @@ Status SessionCore::open_output(format::FileHeader& header) {
   // Ranks of a job that were all given one name: none may take another's file away.
   const bool taken = base::is_locked(output_) || base::is_locked(live);
   if (taken) {
-    log(LogLevel::kWarn, {output_, " belongs to another process that records; put %p (process id) or %r (rank) into the name"});
+    log(LogLevel::kWarn,
+        {output_, " belongs to another process that records; put %p (process id) or %r (rank) into the name"});
     output_ = with_pid(output_, pid_);
   }
   if (!taken && !options_.replace && options_.mode != CaptureMode::kBuffered && base::exists(live))
-    return Error(ErrorCode::kExists, live + ": is there; the recording of a program that died. Repair it, or remove it");
+    return Error(ErrorCode::kExists,
+                 live + ": is there; the recording of a program that died. Repair it, or remove it");
   std::unique_ptr<ChunkOutput> output;
   if (options_.mode == CaptureMode::kRing) {
     header.flags |= format::kFlagRing;
     RingLimits limits{options_.ring_bytes, 0};
-    limits.ticks = static_cast<std::uint64_t>(static_cast<unsigned __int128>(options_.ring_time.count()) * clock_->ticks_per_second() / 1000);
+    limits.ticks = static_cast<std::uint64_t>(static_cast<unsigned __int128>(options_.ring_time.count()) *
+                                              clock_->ticks_per_second() / 1000);
     auto ring = std::make_unique<RingOutput>(header, limits);
     ring_ = ring.get();
     output = std::move(ring);
@@ -348,7 +358,8 @@ Status SessionCore::flush() noexcept {
 }
 
 Result<std::string> SessionCore::dump(const std::string& path) noexcept try {
-  if (ring_ == nullptr) return Error(ErrorCode::kInvalidArgument, "dump: only a session with mode = kRing keeps a flight recorder");
+  if (ring_ == nullptr)
+    return Error(ErrorCode::kInvalidArgument, "dump: only a session with mode = kRing keeps a flight recorder");
   if (Status status = flush(); !status.ok()) return std::move(status).error().with_context("dump");
   std::string target = path;
   if (target.empty()) {

@@ -29,8 +29,8 @@ struct Parts {
 enum class Phase : std::uint8_t { kOff, kWarmup, kActive };
 Phase phase_of_step(const Schedule& schedule, std::uint64_t step) noexcept;
 
-/// A running recording. Two threads of its own: one drains blocks into the capture, one collects from the sources, samples
-/// the clock and serves dump requests, so that a source that hangs does not hold up the drain.
+/// A running recording. Two threads of its own: one drains blocks into the capture, one collects from the sources,
+/// samples the clock and serves dump requests, so that a source that hangs does not hold up the drain.
 ///
 /// Nobody waits for a disk or a driver without a limit: who drains, collects or steps has taken that activity, under
 /// state_mutex_, which is held for a few instructions only; the others wait for it until their deadline.
@@ -99,16 +99,16 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   std::condition_variable changed_;
   std::atomic<bool> stopping_{false};  // set under state_mutex_
   bool active_[kActivities] = {};
-  bool drain_ended_ = true;            // or not begun
+  bool drain_ended_ = true;  // or not begun
   bool collect_ended_ = true;
-  bool sources_late_ = false;          // the capture was finished without waiting for them any longer
-  bool abandoned_ = false;             // stop gave up waiting: who drains closes the recorder
-  bool closed_ = false;                // the recorder is no longer ours
+  bool sources_late_ = false;  // the capture was finished without waiting for them any longer
+  bool abandoned_ = false;     // stop gave up waiting: who drains closes the recorder
+  bool closed_ = false;        // the recorder is no longer ours
   bool stop_begun_ = false;
   bool stop_ended_ = false;
   Deadline stop_deadline_{};
-  Status final_status_;                // once stop_ended_
-  CaptureHealth final_health_;         // likewise
+  Status final_status_;         // once stop_ended_
+  CaptureHealth final_health_;  // likewise
   std::atomic<std::uint32_t> dumps_{0};
   std::uint32_t dumps_asked_for_ = 0;  // by signals and slow steps; the collecting thread's
   std::uint32_t dump_requests_seen_ = 0;

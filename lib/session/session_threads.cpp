@@ -15,13 +15,16 @@ constexpr auto kIdle = std::chrono::milliseconds(20);
 constexpr auto kQuiet = std::chrono::seconds(1);  // most that threads inside a slow path are waited for
 }  // namespace
 
-// ---- one at a time ----------------------------------------------------------------------------------------------------
+// ---- one at a time ----------------------------------------------------------------------------------------------
 
-SessionCore::Doing::Doing(SessionCore& core, Activity activity, Deadline deadline) noexcept : core_(core), activity_(activity) {
+SessionCore::Doing::Doing(SessionCore& core, Activity activity, Deadline deadline) noexcept
+    : core_(core), activity_(activity) {
   std::unique_lock lock(core_.state_mutex_);
   const auto is_free = [&] { return !core_.active_[activity_]; };
-  if (deadline == Deadline::max()) core_.changed_.wait(lock, is_free);
-  else core_.changed_.wait_until(lock, deadline, is_free);
+  if (deadline == Deadline::max())
+    core_.changed_.wait(lock, is_free);
+  else
+    core_.changed_.wait_until(lock, deadline, is_free);
   taken_ = is_free();
   if (taken_) core_.active_[activity_] = true;
 }
@@ -35,7 +38,7 @@ SessionCore::Doing::~Doing() {
   core_.changed_.notify_all();
 }
 
-// ---- the drain --------------------------------------------------------------------------------------------------------
+// ---- the drain --------------------------------------------------------------------------------------------------
 
 void SessionCore::drain(bool partial, Deadline deadline) noexcept {
   const Doing draining(*this, kDraining, deadline);
@@ -71,7 +74,8 @@ void SessionCore::drain_loop() noexcept {
     drain(partial);
   }
   {
-    // The sources end first, so that their last rows and our last chunk are in order; but not at the price of the capture.
+    // The sources end first, so that their last rows and our last chunk are in order; but not at the price of the
+    // capture.
     std::unique_lock lock(state_mutex_);
     const Deadline latest = stop_deadline_ - options_.stop_timeout / 4;
     sources_late_ = !changed_.wait_until(lock, latest, [&] { return collect_ended_; });
@@ -109,7 +113,7 @@ void SessionCore::write_last() noexcept {
   final_status_ = std::move(status);
 }
 
-// ---- the sources ------------------------------------------------------------------------------------------------------
+// ---- the sources ------------------------------------------------------------------------------------------------
 
 void SessionCore::flush_sources() noexcept {
   const Deadline deadline = Clock::now() + options_.stop_timeout;
@@ -123,7 +127,8 @@ void SessionCore::collect_loop() noexcept {
     {
       std::unique_lock lock(state_mutex_);
       changed_.wait_for(lock, options_.flush_period, [&] {
-        return stopping_.load(std::memory_order_relaxed) || slow_steps_.load(std::memory_order_relaxed) != slow_steps_seen_;
+        return stopping_.load(std::memory_order_relaxed) ||
+               slow_steps_.load(std::memory_order_relaxed) != slow_steps_seen_;
       });
       if (stopping_.load(std::memory_order_relaxed)) break;
     }
@@ -159,11 +164,13 @@ void SessionCore::serve_dump_requests() noexcept {
     return;
   }
   const Result<std::string> path = dump({});
-  if (path.ok()) log(LogLevel::kInfo, {"flight recorder written to ", *path});
-  else log(LogLevel::kError, {path.error().message()});
+  if (path.ok())
+    log(LogLevel::kInfo, {"flight recorder written to ", *path});
+  else
+    log(LogLevel::kError, {path.error().message()});
 }
 
-// ---- the end ----------------------------------------------------------------------------------------------------------
+// ---- the end ----------------------------------------------------------------------------------------------------
 
 void SessionCore::stop_recording(Deadline deadline) noexcept {
   // A step that hangs in a source holds up the end of its phase, not ours.
@@ -187,8 +194,8 @@ void SessionCore::close_recorder(bool remove_live) noexcept {
   buffer::Recorder::instance().finish(remove_live);
 }
 
-/// True when all that was recorded has been drained. Threads that do not end are left behind: they keep the session alive
-/// until they are through.
+/// True when all that was recorded has been drained. Threads that do not end are left behind: they keep the session
+/// alive until they are through.
 bool SessionCore::wait_for_threads(Deadline deadline) noexcept {
   bool drained = false;
   bool collected = false;
@@ -205,10 +212,12 @@ bool SessionCore::wait_for_threads(Deadline deadline) noexcept {
 Status SessionCore::result_of(bool drained) const {
   const std::string time = std::to_string(options_.stop_timeout.count()) + " ms";
   if (!drained)
-    return Error(ErrorCode::kTimeout, "stop: the capture was not finished within " + time + "; the live file keeps what was not written");
+    return Error(ErrorCode::kTimeout,
+                 "stop: the capture was not finished within " + time + "; the live file keeps what was not written");
   const std::lock_guard lock(state_mutex_);
   if (final_status_.ok() && sources_late_)
-    return Error(ErrorCode::kTimeout, "stop: device records were not delivered within " + time + "; all else is in the capture");
+    return Error(ErrorCode::kTimeout,
+                 "stop: device records were not delivered within " + time + "; all else is in the capture");
   return final_status_;
 }
 

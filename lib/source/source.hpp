@@ -46,8 +46,8 @@ struct SourceState {
   std::string reason;  ///< why not, and what to do; empty while working
 };
 
-/// Produces records between start and stop. One call of start, flush and stop at a time; set_active and state come from any
-/// thread at any time.
+/// Produces records between start and stop. One call of start, flush and stop at a time; set_active and state come from
+/// any thread at any time.
 class Source {
  public:
   virtual ~Source() = default;

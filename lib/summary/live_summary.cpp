@@ -18,7 +18,10 @@ std::vector<clock::ClockPoint> first_point(session::SessionCore& core) { return 
 }  // namespace
 
 LiveSummary::LiveSummary(session::SessionCore& core)
-    : core_(core), clock_points_(first_point(core)), clock_(clock_points_, core.clock().ticks_per_second()), projector_(*this) {}
+    : core_(core),
+      clock_points_(first_point(core)),
+      clock_(clock_points_, core.clock().ticks_per_second()),
+      projector_(*this) {}
 
 void LiveSummary::refresh_clock() {
   clock_points_.push_back(core_.clock().sample());
@@ -29,7 +32,8 @@ Summary LiveSummary::update() {
   (void)core_.flush();
   refresh_clock();
   (void)core_.writer().with_output([&](session::ChunkOutput& output) {
-    return output.read_since(cursor_, [&](const format::ChunkHeader& header, base::ByteView payload) { take(header, payload); });
+    return output.read_since(cursor_,
+                             [&](const format::ChunkHeader& header, base::ByteView payload) { take(header, payload); });
   });
   const std::int64_t now = clock_.monotonic_of_ticks(core_.clock().ticks());
   projector_.settle(now - kSettleNs);
@@ -52,10 +56,14 @@ void LiveSummary::take(const format::ChunkHeader& header, base::ByteView payload
       if (events.ok()) assembler_.feed(*events);
       return;
     }
-    case ChunkKind::kKernels: return take_activities<format::KernelRow>(header, payload);
-    case ChunkKind::kMemcpys: return take_activities<format::MemcpyRow>(header, payload);
-    case ChunkKind::kMemsets: return take_activities<format::MemsetRow>(header, payload);
-    default: return;
+    case ChunkKind::kKernels:
+      return take_activities<format::KernelRow>(header, payload);
+    case ChunkKind::kMemcpys:
+      return take_activities<format::MemcpyRow>(header, payload);
+    case ChunkKind::kMemsets:
+      return take_activities<format::MemsetRow>(header, payload);
+    default:
+      return;
   }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "format/columns.hpp"
 #include "clock/clock_table.hpp"
+#include "format/columns.hpp"
 #include "projection/streaming.hpp"
 #include "session/chunk_output.hpp"
 #include "summary/path_totals.hpp"

@@ -10,7 +10,8 @@ namespace rangefinder::summary {
 PathTotals::PathTotals() { nodes_.emplace_back(); }
 
 std::uint32_t PathTotals::child(std::uint32_t parent, std::uint32_t name) {
-  const auto [found, added] = by_name_.try_emplace(std::uint64_t{parent} << 32 | name, static_cast<std::uint32_t>(nodes_.size()));
+  const auto [found, added] =
+      by_name_.try_emplace(std::uint64_t{parent} << 32 | name, static_cast<std::uint32_t>(nodes_.size()));
   if (added) {
     Node node;
     node.row.name = name == 0 ? std::string("(unnamed)") : std::string(buffer::names().text(name));

@@ -30,7 +30,7 @@ class PathTotals {
   };
   std::uint32_t child(std::uint32_t parent, std::uint32_t name);
 
-  std::vector<Node> nodes_;  // 0: the root, no row
+  std::vector<Node> nodes_;                                    // 0: the root, no row
   std::unordered_map<std::uint64_t, std::uint32_t> by_name_;   // parent node << 32 | name -> node
   std::unordered_map<std::uint64_t, std::uint32_t> nodes_of_;  // key -> node
 };

@@ -7,17 +7,28 @@ namespace {
 // CUpti_ActivityMemcpyKind.
 std::string_view copy_name(std::uint32_t kind) noexcept {
   switch (kind) {
-    case 1: return "HtoD";
-    case 2: return "DtoH";
-    case 3: return "HtoA";
-    case 4: return "AtoH";
-    case 5: return "AtoA";
-    case 6: return "AtoD";
-    case 7: return "DtoA";
-    case 8: return "DtoD";
-    case 9: return "HtoH";
-    case 10: return "PtoP";
-    default: return "Unknown";
+    case 1:
+      return "HtoD";
+    case 2:
+      return "DtoH";
+    case 3:
+      return "HtoA";
+    case 4:
+      return "AtoH";
+    case 5:
+      return "AtoA";
+    case 6:
+      return "AtoD";
+    case 7:
+      return "DtoA";
+    case 8:
+      return "DtoD";
+    case 9:
+      return "HtoH";
+    case 10:
+      return "PtoP";
+    default:
+      return "Unknown";
   }
 }
 
@@ -25,14 +36,22 @@ std::string_view copy_name(std::uint32_t kind) noexcept {
 
 std::string_view memory_name(std::uint32_t kind) noexcept {
   switch (kind) {
-    case 1: return "Pageable";
-    case 2: return "Pinned";
-    case 3: return "Device";
-    case 4: return "Array";
-    case 5: return "Managed";
-    case 6: return "Device Static";
-    case 7: return "Managed Static";
-    default: return "Unknown";
+    case 1:
+      return "Pageable";
+    case 2:
+      return "Pinned";
+    case 3:
+      return "Device";
+    case 4:
+      return "Array";
+    case 5:
+      return "Managed";
+    case 6:
+      return "Device Static";
+    case 7:
+      return "Managed Static";
+    default:
+      return "Unknown";
   }
 }
 
@@ -57,16 +76,26 @@ std::string memset_name(const CopyDetail& detail) {
 std::string_view overhead_name(std::uint32_t kind) noexcept {
   // CUpti_ActivityOverheadKind is a set of bits from CUPTI 13 on, with the old values among them.
   switch (kind) {
-    case 1: return "Driver Compiler";
-    case 1u << 16: return "Buffer Flush";
-    case 2u << 16: return "Instrumentation";
-    case 3u << 16: return "Resource";
-    case 4u << 16: return "Runtime Triggered Module Loading";
-    case 5u << 16: return "Lazy Function Loading";
-    case 6u << 16: return "Command Buffer Full";
-    case 7u << 16: return "Activity Buffer Request";
-    case 8u << 16: return "UVM Activity Init";
-    default: return "Overhead";
+    case 1:
+      return "Driver Compiler";
+    case 1u << 16:
+      return "Buffer Flush";
+    case 2u << 16:
+      return "Instrumentation";
+    case 3u << 16:
+      return "Resource";
+    case 4u << 16:
+      return "Runtime Triggered Module Loading";
+    case 5u << 16:
+      return "Lazy Function Loading";
+    case 6u << 16:
+      return "Command Buffer Full";
+    case 7u << 16:
+      return "Activity Buffer Request";
+    case 8u << 16:
+      return "UVM Activity Init";
+    default:
+      return "Overhead";
   }
 }
 

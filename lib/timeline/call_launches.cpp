@@ -60,7 +60,9 @@ class Join {
   ProcessIndex process_of_activity(ActivityIndex i) const {
     return by_process_ ? timeline_.devices[timeline_.streams[timeline_.activities.stream[i]].device].process : 0;
   }
-  ProcessIndex process_of_call(CallIndex call) const { return by_process_ ? timeline_.threads[timeline_.calls.thread[call]].process : 0; }
+  ProcessIndex process_of_call(CallIndex call) const {
+    return by_process_ ? timeline_.threads[timeline_.calls.thread[call]].process : 0;
+  }
   CallsOfCorrelation::Slot& slot_of_activity(ActivityIndex i) {
     return calls_.at(process_of_activity(i), timeline_.activities.correlation[i]);
   }

@@ -44,7 +44,10 @@ int number_of(std::string_view text, int otherwise) noexcept {
 class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink {
  public:
   CaptureLoader(CaptureReader& reader, Timeline& timeline, std::int64_t shift_ns)
-      : reader_(reader), out_(timeline), shift_(shift_ns), first_range_(static_cast<RangeIndex>(timeline.ranges.size())) {}
+      : reader_(reader),
+        out_(timeline),
+        shift_(shift_ns),
+        first_range_(static_cast<RangeIndex>(timeline.ranges.size())) {}
 
   void load(const LoadOptions& options);
 
@@ -72,7 +75,9 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   void add_windows();
   void add_steps();
   void add_launch_ranges();
-  std::int64_t host_time(std::uint64_t ticks) const noexcept { return moved(reader_.monotonic_of_ticks(ticks), shift_); }
+  std::int64_t host_time(std::uint64_t ticks) const noexcept {
+    return moved(reader_.monotonic_of_ticks(ticks), shift_);
+  }
   std::int64_t device_time(std::int64_t ns) const noexcept { return moved(reader_.monotonic_of_realtime(ns), shift_); }
   /// The same for the end of what began at `begin_ns`: a step of the clock in between does not turn it round.
   std::int64_t device_end(std::int64_t begin_ns, std::int64_t end_ns) const noexcept {
@@ -167,7 +172,8 @@ DeviceIndex CaptureLoader::device_of(std::uint32_t id) {
 }
 
 StreamIndex CaptureLoader::stream_of(std::uint32_t device, std::uint32_t context, std::int64_t id) {
-  const auto [found, added] = streams_.try_emplace({device, context, id}, static_cast<StreamIndex>(out_.streams.size()));
+  const auto [found, added] =
+      streams_.try_emplace({device, context, id}, static_cast<StreamIndex>(out_.streams.size()));
   if (added) out_.streams.push_back({device_of(device), context, id});
   return found->second;
 }
@@ -221,7 +227,8 @@ bool CaptureLoader::believable(const Row& row) noexcept {
 }
 
 template <typename Row>
-void CaptureLoader::add_activity(ActivityKind kind, StringId name, const Row& row, std::uint64_t bytes, std::uint32_t detail) {
+void CaptureLoader::add_activity(ActivityKind kind, StringId name, const Row& row, std::uint64_t bytes,
+                                 std::uint32_t detail) {
   ActivityTable& table = out_.activities;
   table.kind.push_back(kind);
   table.name.push_back(name);
@@ -293,7 +300,9 @@ void CaptureLoader::on_api_calls(std::span<const format::ApiRow> rows) {
   CallTable& table = out_.calls;
   for (const format::ApiRow& row : rows) {
     table.name.push_back(name(row.name));
-    table.domain.push_back(row.domain == 0 ? CallDomain::kRuntime : row.domain == 1 ? CallDomain::kDriver : CallDomain::kInternal);
+    table.domain.push_back(row.domain == 0   ? CallDomain::kRuntime
+                           : row.domain == 1 ? CallDomain::kDriver
+                                             : CallDomain::kInternal);
     table.thread.push_back(thread_of_tid(row.tid));
     table.begin_ns.push_back(device_time(row.begin_ns));
     table.end_ns.push_back(device_end(row.begin_ns, row.end_ns));
@@ -356,7 +365,8 @@ void CaptureLoader::on_range(const AssembledRange& range) {
   table.category[row] = out_.intern(category);
   table.kind[row] = category == "operator" ? RangeKind::kOperator : RangeKind::kAnnotation;
   table.style[row] = range.start_end ? RangeStyle::kStartEnd : RangeStyle::kScoped;
-  table.flags[row] = static_cast<std::uint8_t>((range.unfinished ? kUnfinished : 0) | (range.ended_elsewhere ? kEndedElsewhere : 0));
+  table.flags[row] =
+      static_cast<std::uint8_t>((range.unfinished ? kUnfinished : 0) | (range.ended_elsewhere ? kEndedElsewhere : 0));
   table.thread[row] = thread_of(range.thread);
   table.end_thread[row] = thread_of(range.end_thread);
   table.begin_ns[row] = host_time(range.begin_ticks);
@@ -389,7 +399,8 @@ void CaptureLoader::on_mark(std::uint32_t thread, std::uint64_t ticks, std::uint
   last_ticks_ = std::max(last_ticks_, ticks);
 }
 
-void CaptureLoader::on_counter(std::uint32_t thread, std::uint64_t ticks, std::uint32_t id, const AssembledValue& value) {
+void CaptureLoader::on_counter(std::uint32_t thread, std::uint64_t ticks, std::uint32_t id,
+                               const AssembledValue& value) {
   CounterTable& table = out_.counters;
   table.name.push_back(name(id));
   table.thread.push_back(thread_of(thread));
@@ -414,11 +425,20 @@ void CaptureLoader::on_value(std::uint32_t thread, const AssembledValue& value) 
     attachment.row = static_cast<std::uint32_t>(first_range_ + value.range - 1);
   }
   switch (value.kind) {
-    case detail::ExtraKind::kUnsigned: attachment.type = Attachment::Type::kUnsigned; break;
-    case detail::ExtraKind::kSigned: attachment.type = Attachment::Type::kSigned; break;
-    case detail::ExtraKind::kDouble: attachment.type = Attachment::Type::kDouble; break;
-    case detail::ExtraKind::kText: attachment.type = Attachment::Type::kText; break;
-    default: return;
+    case detail::ExtraKind::kUnsigned:
+      attachment.type = Attachment::Type::kUnsigned;
+      break;
+    case detail::ExtraKind::kSigned:
+      attachment.type = Attachment::Type::kSigned;
+      break;
+    case detail::ExtraKind::kDouble:
+      attachment.type = Attachment::Type::kDouble;
+      break;
+    case detail::ExtraKind::kText:
+      attachment.type = Attachment::Type::kText;
+      break;
+    default:
+      return;
   }
   attachment.bits = attachment.type == Attachment::Type::kText
                         ? static_cast<std::uint64_t>(name(static_cast<std::uint32_t>(value.bits)))
@@ -457,20 +477,25 @@ void CaptureLoader::add_health() {
   out_.health += reader_.health();
   out_.health += assembler_.health();
   out_.clock_error_ns = std::max(out_.clock_error_ns, reader_.clock().error_bound_ns());
-  const std::string file = out_.sources.size() > 1 ? std::string(base::file_name(reader_.path())) + ": " : std::string();
+  const std::string file =
+      out_.sources.size() > 1 ? std::string(base::file_name(reader_.path())) + ": " : std::string();
   if (!reader_.ended_cleanly())
-    out_.notes.push_back(file + "the program ended without stopping the session; everything written until then is here");
+    out_.notes.push_back(file +
+                         "the program ended without stopping the session; everything written until then is here");
   const std::string_view device = reader_.metadata("device_state");
-  if (!device.empty() && device != "full") out_.notes.push_back(file + "device activity was not recorded: " + std::string(device));
+  if (!device.empty() && device != "full")
+    out_.notes.push_back(file + "device activity was not recorded: " + std::string(device));
   if (reader_.clock().realtime_steps() != 0)
-    out_.notes.push_back(file + "the system's clock was set during the recording; device times near that moment may be off");
+    out_.notes.push_back(file +
+                         "the system's clock was set during the recording; device times near that moment may be off");
   for (const capture::Finding& finding : reader_.findings()) out_.notes.push_back(file + finding.text);
-  const bool simulated = (reader_.header().flags & format::kFlagSimulated) != 0 || reader_.metadata("simulated") == "yes";
+  const bool simulated =
+      (reader_.header().flags & format::kFlagSimulated) != 0 || reader_.metadata("simulated") == "yes";
   out_.simulated = out_.simulated || simulated;
 }
 
-/// Which row each launch belongs to. A range that ended on another thread may be closed by a record that stood further on in
-/// the file than the launches after its end: those belong to what is under it.
+/// Which row each launch belongs to. A range that ended on another thread may be closed by a record that stood further
+/// on in the file than the launches after its end: those belong to what is under it.
 void CaptureLoader::add_launch_ranges() {
   const RangeTable& ranges = out_.ranges;
   for (std::size_t i = 0; i < launch_keys_.size(); ++i) {
@@ -491,7 +516,8 @@ void CaptureLoader::load(const LoadOptions& options) {
   first_launch_ = static_cast<std::uint32_t>(out_.launches.size());
   (void)reader_.visit(*this, options.progress, options.progress_user);
   std::uint64_t end_ticks = last_ticks_;
-  for (const format::WindowRow& row : reader_.windows()) end_ticks = std::max({end_ticks, row.begin_ticks, row.end_ticks});
+  for (const format::WindowRow& row : reader_.windows())
+    end_ticks = std::max({end_ticks, row.begin_ticks, row.end_ticks});
   assembler_.finish(end_ticks);
   add_launch_ranges();
   add_steps();
@@ -509,11 +535,13 @@ Status check_size(const CaptureReader& reader, std::uint64_t& unpacked, const Lo
   const std::uint64_t bytes = reader.unpacked_bytes();
   unpacked += bytes;
   if (bytes > kFreeUnpackedBytes && (bytes - kFreeUnpackedBytes) / kMostUnpackedPerByte > reader.file_bytes()) {
-    return Error(ErrorCode::kUnreadable, reader.path() + ": claims to unpack from " + std::to_string(reader.file_bytes()) + " to " +
-                                             std::to_string(bytes) + " bytes; no recording does");
+    return Error(ErrorCode::kUnreadable, reader.path() + ": claims to unpack from " +
+                                             std::to_string(reader.file_bytes()) + " to " + std::to_string(bytes) +
+                                             " bytes; no recording does");
   }
   if (options.max_unpacked_bytes != 0 && unpacked > options.max_unpacked_bytes) {
-    return Error(ErrorCode::kUnreadable, reader.path() + ": unpacks to " + std::to_string(unpacked) + " bytes, more than the limit of " +
+    return Error(ErrorCode::kUnreadable, reader.path() + ": unpacks to " + std::to_string(unpacked) +
+                                             " bytes, more than the limit of " +
                                              std::to_string(options.max_unpacked_bytes));
   }
   return {};
@@ -538,14 +566,15 @@ Result<Timeline> load_captures(const std::vector<std::string>& paths, const Load
       first_host = reader->metadata("host");
     } else if (reader->metadata("host") != first_host) {
       shift = reader->clock().realtime_offset_ns() - timeline.realtime_offset_ns;
-      timeline.notes.push_back(std::string(base::file_name(path)) + ": recorded on another host (" + std::string(reader->metadata("host")) +
+      timeline.notes.push_back(std::string(base::file_name(path)) + ": recorded on another host (" +
+                               std::string(reader->metadata("host")) +
                                "); aligned by wall clock, as well as those agree");
     }
     CaptureLoader(*reader, timeline, shift).load(options);
   }
-  std::stable_sort(timeline.attachments.begin(), timeline.attachments.end(), [](const Attachment& a, const Attachment& b) {
-    return std::pair(a.target, a.row) < std::pair(b.target, b.row);
-  });
+  std::stable_sort(
+      timeline.attachments.begin(), timeline.attachments.end(),
+      [](const Attachment& a, const Attachment& b) { return std::pair(a.target, a.row) < std::pair(b.target, b.row); });
   join_launches(timeline);
   measure_extent(timeline);
   if (options.strict && !timeline.health.complete())

@@ -49,7 +49,8 @@ void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record&
       open_range(index, thread, record);
       thread.pending = record;
       return;
-    case RecordKind::kEnd: return close_range(thread, record);
+    case RecordKind::kEnd:
+      return close_range(thread, record);
     case RecordKind::kLaunch: {
       AssembledLaunch launch;
       launch.ticks = record.ticks;
@@ -64,15 +65,19 @@ void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record&
       sink_.on_mark(index, record.ticks, word_id(record.word), word_aux(record.word));
       thread.pending = record;
       return;
-    case RecordKind::kStep: return sink_.on_step(index, record.ticks, word_id(record.word));
+    case RecordKind::kStep:
+      return sink_.on_step(index, record.ticks, word_id(record.word));
     case RecordKind::kLostEnds:
       for (std::uint32_t i = word_id(record.word); i > 0 && !thread.open.empty(); --i) close_top(thread, record.ticks);
       return;
     case RecordKind::kCounter:
     case RecordKind::kAsyncBegin:
     case RecordKind::kAsyncEnd:
-    case RecordKind::kForeignEnd: thread.pending = record; return;  // the next record holds what is missing
-    default: return;
+    case RecordKind::kForeignEnd:
+      thread.pending = record;
+      return;  // the next record holds what is missing
+    default:
+      return;
   }
 }
 
@@ -82,7 +87,7 @@ std::uint64_t HostAssembler::innermost(const Thread& thread) noexcept {
   return std::max(scoped, start_end);  // keys grow with time: the one that began last
 }
 
-// ---- scoped ranges ----------------------------------------------------------------------------------------------------
+// ---- scoped ranges ----------------------------------------------------------------------------------------------
 
 void HostAssembler::open_range(std::uint32_t index, Thread& thread, const Record& record) {
   AssembledRange range;
@@ -161,18 +166,24 @@ void HostAssembler::on_extra(std::uint32_t index, Thread& thread, const Record& 
       value.of = AssembledValue::Of::kRange;
       value.range = thread.open.empty() ? 0 : thread.open.back().key;
       return sink_.on_value(index, value);
-    case RecordKind::kMark: value.of = AssembledValue::Of::kMark; return sink_.on_value(index, value);
+    case RecordKind::kMark:
+      value.of = AssembledValue::Of::kMark;
+      return sink_.on_value(index, value);
     case RecordKind::kCounter:
       value.of = AssembledValue::Of::kCounter;
       return sink_.on_counter(index, base.ticks, word_id(base.word), value);
-    case RecordKind::kAsyncBegin: return begin_start_end(index, thread, base, number);
-    case RecordKind::kAsyncEnd: return end_start_end(number, {base.ticks, index});
+    case RecordKind::kAsyncBegin:
+      return begin_start_end(index, thread, base, number);
+    case RecordKind::kAsyncEnd:
+      return end_start_end(number, {base.ticks, index});
     case RecordKind::kForeignEnd:
-      if (number >= kMaxThreads) ++health_.unmatched_ends;
+      if (number >= kMaxThreads)
+        ++health_.unmatched_ends;
       else if (!end_elsewhere(static_cast<std::uint32_t>(number), word_id(base.word), {base.ticks, index}))
         deferred_ends_.push_back({static_cast<std::uint32_t>(number), word_id(base.word), {base.ticks, index}});
       return;
-    default: return;
+    default:
+      return;
   }
 }
 
@@ -195,7 +206,8 @@ bool HostAssembler::end_elsewhere(std::uint32_t owner, std::uint32_t name, End e
   return true;
 }
 
-bool HostAssembler::end_elsewhere_of_missing(std::uint32_t owner, std::uint32_t name, End end, std::uint64_t began_after) {
+bool HostAssembler::end_elsewhere_of_missing(std::uint32_t owner, std::uint32_t name, End end,
+                                             std::uint64_t began_after) {
   const auto found = missing_ends_.find({owner, name});
   if (found == missing_ends_.end()) return false;
   auto& missing = found->second;
@@ -213,7 +225,7 @@ bool HostAssembler::end_elsewhere_of_missing(std::uint32_t owner, std::uint32_t 
   return true;
 }
 
-// ---- start/end ranges -------------------------------------------------------------------------------------------------
+// ---- start/end ranges -------------------------------------------------------------------------------------------
 
 void HostAssembler::begin_start_end(std::uint32_t index, Thread& thread, const Record& record, std::uint64_t handle) {
   AssembledRange range;
@@ -255,10 +267,11 @@ void HostAssembler::end_start_end(std::uint64_t handle, End end) {
   sink_.on_range(range);
 }
 
-// ---- the end ----------------------------------------------------------------------------------------------------------
+// ---- the end ----------------------------------------------------------------------------------------------------
 
 void HostAssembler::finish(std::uint64_t end_ticks) {
-  std::stable_sort(deferred_ends_.begin(), deferred_ends_.end(), [](const auto& a, const auto& b) { return a.end.ticks < b.end.ticks; });
+  std::stable_sort(deferred_ends_.begin(), deferred_ends_.end(),
+                   [](const auto& a, const auto& b) { return a.end.ticks < b.end.ticks; });
   for (const DeferredEnd& deferred : deferred_ends_) {
     if (!end_elsewhere(deferred.owner, deferred.name, deferred.end)) ++health_.unmatched_ends;
   }

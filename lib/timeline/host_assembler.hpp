@@ -19,7 +19,7 @@ namespace rangefinder::timeline {
 struct AssembledRange {
   std::uint64_t key = 0;
   std::uint64_t parent = 0;  ///< key of the scoped range that encloses it on its thread; 0: none, or a start/end range
-  std::uint64_t under = 0;   ///< key of the range, scoped or start/end, that launches belonged to when it began; 0: none
+  std::uint64_t under = 0;  ///< key of the range, scoped or start/end, that launches belonged to when it began; 0: none
   std::uint64_t begin_ticks = 0;
   std::uint64_t end_ticks = 0;
   std::uint32_t name = 0;
@@ -34,7 +34,8 @@ struct AssembledRange {
 
 struct AssembledLaunch {
   std::uint64_t ticks = 0;
-  std::uint64_t range = 0;  ///< key of the range, scoped or start/end, that was opened last on the thread and is open; 0: none
+  std::uint64_t range =
+      0;  ///< key of the range, scoped or start/end, that was opened last on the thread and is open; 0: none
   std::uint64_t scoped = 0;  ///< key of the innermost scoped range there; 0: none
   std::uint32_t correlation = 0;
   std::uint32_t thread = 0;
@@ -44,12 +45,12 @@ struct AssembledLaunch {
 struct AssembledValue {
   enum class Of : std::uint8_t { kRange, kMark, kCounter } of = Of::kRange;
   detail::ExtraKind kind = detail::ExtraKind::kUnsigned;
-  std::uint64_t bits = 0;    ///< name id for kText
-  std::uint64_t range = 0;   ///< kRange: key
+  std::uint64_t bits = 0;   ///< name id for kText
+  std::uint64_t range = 0;  ///< kRange: key
 };
 
-/// What the records of all threads mean. Ranges arrive when their end is known: children before their parents, except for
-/// those that ended on another thread, whose end may stand further on in the file.
+/// What the records of all threads mean. Ranges arrive when their end is known: children before their parents, except
+/// for those that ended on another thread, whose end may stand further on in the file.
 class AssemblySink {
  public:
   virtual ~AssemblySink() = default;

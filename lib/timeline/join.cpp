@@ -22,7 +22,8 @@ struct Entry {
 
 /// The last entry of that process and correlation at or before `time_ns`; the first one where all are later (a device
 /// time can be off by the clock's error); kNone without any.
-std::uint32_t find(const std::vector<Entry>& sorted, ProcessIndex process, std::uint64_t correlation, std::int64_t time_ns) {
+std::uint32_t find(const std::vector<Entry>& sorted, ProcessIndex process, std::uint64_t correlation,
+                   std::int64_t time_ns) {
   const Entry wanted{correlation, time_ns, process, std::numeric_limits<std::uint32_t>::max()};
   const auto after = std::upper_bound(sorted.begin(), sorted.end(), wanted);
   const auto matches = [&](const Entry& e) { return e.process == process && e.correlation == correlation; };
@@ -46,7 +47,8 @@ void join_launches(Timeline& timeline) {
   std::vector<Entry> by_call;
   by_call.reserve(calls.size());
   for (std::uint32_t row = 0; row < calls.size(); ++row) {
-    if (calls.correlation[row] != 0) by_call.push_back({calls.correlation[row], calls.begin_ns[row], process_of_thread(calls.thread[row]), row});
+    if (calls.correlation[row] != 0)
+      by_call.push_back({calls.correlation[row], calls.begin_ns[row], process_of_thread(calls.thread[row]), row});
   }
   sort(by_call);
 
@@ -54,7 +56,8 @@ void join_launches(Timeline& timeline) {
   by_launch.reserve(launches.size());
   for (std::uint32_t row = 0; row < launches.size(); ++row) {
     by_launch.push_back({launches.correlation[row], launches.time_ns[row], launches.process[row], row});
-    if (launches.call[row] == kNone) launches.call[row] = find(by_call, launches.process[row], launches.correlation[row], launches.time_ns[row]);
+    if (launches.call[row] == kNone)
+      launches.call[row] = find(by_call, launches.process[row], launches.correlation[row], launches.time_ns[row]);
   }
   sort(by_launch);
 

@@ -16,7 +16,9 @@ Timeline::~Timeline() = default;
 Timeline::Timeline(Timeline&&) noexcept = default;
 Timeline& Timeline::operator=(Timeline&&) noexcept = default;
 
-std::string_view Timeline::text(StringId id) const noexcept { return strings_->pool.text(static_cast<std::uint32_t>(id)); }
+std::string_view Timeline::text(StringId id) const noexcept {
+  return strings_->pool.text(static_cast<std::uint32_t>(id));
+}
 
 StringId Timeline::intern(std::string_view text) { return static_cast<StringId>(strings_->pool.intern(text)); }
 

@@ -15,7 +15,9 @@ using base::Interval;
 
 namespace {
 
-bool around(const Interval& outer, const Interval& inner) { return outer.begin <= inner.begin && inner.end <= outer.end; }
+bool around(const Interval& outer, const Interval& inner) {
+  return outer.begin <= inner.begin && inner.end <= outer.end;
+}
 
 std::uint32_t slow_tightest(const std::vector<Interval>& containers, const Interval& query, std::uint32_t except) {
   std::uint32_t best = kNone;
@@ -64,7 +66,8 @@ TEST_CASE("containment equals a comparison of every pair", "[analysis][property]
   for (int round = 0; round < 400; ++round) {
     const std::vector<Interval> containers = random_intervals(random, 14), queries = random_intervals(random, 14);
     const auto parents = tightest_parents(containers);
-    for (std::uint32_t i = 0; i < containers.size(); ++i) CHECK(parents[i] == slow_tightest(containers, containers[i], i));
+    for (std::uint32_t i = 0; i < containers.size(); ++i)
+      CHECK(parents[i] == slow_tightest(containers, containers[i], i));
     const auto tightest = tightest_around(containers, queries);
     const auto any = any_around(containers, queries);
     std::vector<CausedWork> work;

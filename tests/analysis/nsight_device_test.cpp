@@ -58,7 +58,8 @@ TEST_CASE("a kernel may carry its innermost range, without the domain", "[analys
 }
 
 TEST_CASE("internal calls are in no sum", "[analysis]") {
-  const Timeline timeline = TimelineBuilder().call("x", 0, 5, CallDomain::kInternal).call("cuCtxSync", 0, 3, CallDomain::kDriver).build();
+  const Timeline timeline =
+      TimelineBuilder().call("x", 0, 5, CallDomain::kInternal).call("cuCtxSync", 0, 3, CallDomain::kDriver).build();
   Labels labels(timeline);
   CHECK(described(cuda_sum(timeline, {.calls = true}, SumOf::kDuration, {}, labels), labels) == "cuCtxSync=3/1 ");
 }

@@ -49,7 +49,8 @@ TEST_CASE("kernels outside ranges are listed by thread, those without a launch f
   const auto rows = kernels_in_ranges(timeline, KernelName::kFull, labels);
   REQUIRE(rows);
   std::string order;
-  for (const NvtxKernelRow& row : *rows) order += std::string(labels.text(row.kernel)) + (row.thread == kNone ? "? " : " ");
+  for (const NvtxKernelRow& row : *rows)
+    order += std::string(labels.text(row.kernel)) + (row.thread == kNone ? "? " : " ");
   CHECK(order == "c? a b ");
   CHECK((*rows)[0].instances == 0);
 }

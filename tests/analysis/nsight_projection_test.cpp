@@ -30,8 +30,12 @@ TEST_CASE("work belongs to every range that the whole call lies in", "[analysis]
 }
 
 TEST_CASE("a launch of several kernels counts once", "[analysis]") {
-  const Timeline timeline =
-      TimelineBuilder().range("graph", 0, 100).launch_call("cudaGraphLaunch", 10, 20).kernel(30, 40).kernel(45, 60).build();
+  const Timeline timeline = TimelineBuilder()
+                                .range("graph", 0, 100)
+                                .launch_call("cudaGraphLaunch", 10, 20)
+                                .kernel(30, 40)
+                                .kernel(45, 60)
+                                .build();
   const std::vector<ProjectedRow> rows = gpu_projection(timeline);
   REQUIRE(rows.size() == 1);
   CHECK(rows[0].launches == 1);
@@ -60,7 +64,8 @@ TEST_CASE("work outside all ranges is one row in front, of the launch that ends 
 }
 
 TEST_CASE("a launch without a recorded call counts by its time", "[analysis]") {
-  const Timeline timeline = TimelineBuilder().range("r", 10, 20).launch(20).kernel(30, 40).launch(21).kernel(50, 60).build();
+  const Timeline timeline =
+      TimelineBuilder().range("r", 10, 20).launch(20).kernel(30, 40).launch(21).kernel(50, 60).build();
   const std::vector<ProjectedRow> rows = gpu_projection(timeline);
   REQUIRE(rows.size() == 2);
   CHECK(rows[1].launches == 1);

@@ -10,12 +10,18 @@ using namespace rangefinder::analysis::nsight;
 using rangefinder::testing::TimelineBuilder;
 
 namespace {
-std::string name_of(const Timeline& timeline, RangeIndex range) { return std::string(timeline.text(timeline.ranges.name[range])); }
+std::string name_of(const Timeline& timeline, RangeIndex range) {
+  return std::string(timeline.text(timeline.ranges.name[range]));
+}
 }  // namespace
 
 TEST_CASE("ranges are ordered by begin, longest first, then by id", "[analysis]") {
-  const Timeline timeline =
-      TimelineBuilder().range("inner", 10, 20).range("later", 30, 40).range("outer", 10, 50).range("twin", 10, 20).build();
+  const Timeline timeline = TimelineBuilder()
+                                .range("inner", 10, 20)
+                                .range("later", 30, 40)
+                                .range("outer", 10, 50)
+                                .range("twin", 10, 20)
+                                .build();
   std::string order;
   for (const RangeIndex range : choose_ranges(timeline, RangeChoice::kAll)) order += name_of(timeline, range) + " ";
   CHECK(order == "outer inner twin later ");
@@ -41,12 +47,8 @@ TEST_CASE("a range's id is its row in the input, or its position", "[analysis]")
 }
 
 TEST_CASE("threads nest apart from each other", "[analysis]") {
-  const Timeline timeline = TimelineBuilder()
-                                .range("outer", 0, 100)
-                                .range("inner", 10, 20)
-                                .on_thread(2)
-                                .range("alone", 11, 19)
-                                .build();
+  const Timeline timeline =
+      TimelineBuilder().range("outer", 0, 100).range("inner", 10, 20).on_thread(2).range("alone", 11, 19).build();
   const std::vector<RangeIndex> ranges = choose_ranges(timeline, RangeChoice::kAll);
   const Nesting nesting = nest(timeline, ranges);
   CHECK(nesting.parent == std::vector<std::uint32_t>{kNone, 0, kNone});
@@ -55,8 +57,12 @@ TEST_CASE("threads nest apart from each other", "[analysis]") {
 }
 
 TEST_CASE("ranges of the same interval have no level, nor has what is inside them", "[analysis]") {
-  const Timeline timeline =
-      TimelineBuilder().range("step", 0, 100).range("twin", 10, 50).range("twin2", 10, 50).range("child", 20, 30).build();
+  const Timeline timeline = TimelineBuilder()
+                                .range("step", 0, 100)
+                                .range("twin", 10, 50)
+                                .range("twin2", 10, 50)
+                                .range("child", 20, 30)
+                                .build();
   const std::vector<RangeIndex> ranges = choose_ranges(timeline, RangeChoice::kAll);
   const Nesting nesting = nest(timeline, ranges);
   CHECK(nesting.level == std::vector<std::uint32_t>{0, kNone, kNone, kNone});
@@ -80,13 +86,8 @@ TEST_CASE("the time of children is that of the direct ones", "[analysis]") {
 }
 
 TEST_CASE("a sum groups by name and style", "[analysis]") {
-  const Timeline timeline = TimelineBuilder()
-                                .range("a", 0, 10)
-                                .range("a", 20, 50)
-                                .range("a", 0, 5)
-                                .start_end()
-                                .range("z", 0, 40)
-                                .build();
+  const Timeline timeline =
+      TimelineBuilder().range("a", 0, 10).range("a", 20, 50).range("a", 0, 5).start_end().range("z", 0, 40).build();
   Labels labels(timeline);
   const std::vector<RangeSumRow> rows = range_sum(timeline, RangeChoice::kAll, labels);
   REQUIRE(rows.size() == 3);

@@ -15,7 +15,7 @@ Spread of(std::vector<std::int64_t> samples) { return spread_of(samples); }
 }  // namespace
 
 TEST_CASE("quotients are rounded half away from zero", "[analysis]") {
-  CHECK(rounded_quotient(1, 4, 1) == 3);   // 0.25
+  CHECK(rounded_quotient(1, 4, 1) == 3);  // 0.25
   CHECK(rounded_quotient(-1, 4, 1) == -3);
   CHECK(rounded_quotient(203429256 * 4 + 1, 4, 1) == 2034292563);
   CHECK(rounded_quotient(41, 20, 1) == 21);  // 2.05, which no double holds

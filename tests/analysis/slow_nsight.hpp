@@ -14,8 +14,8 @@
 // Nsight's definitions as loops over every pair, to compare the sweeps with.
 namespace rangefinder::testing {
 
-/// Random ranges (nested, overlapping, equal, of both styles, some ownerless or ended elsewhere) on a few threads of two
-/// processes, with calls, launches, kernels and copies. Times are small, so that ties are common.
+/// Random ranges (nested, overlapping, equal, of both styles, some ownerless or ended elsewhere) on a few threads of
+/// two processes, with calls, launches, kernels and copies. Times are small, so that ties are common.
 Timeline random_nsight_timeline(std::mt19937_64& random);
 
 struct SlowProjected {

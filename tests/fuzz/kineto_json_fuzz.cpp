@@ -43,9 +43,9 @@ void check_ranges(const Timeline& timeline) {
 
 void check_calls(const Timeline& timeline) {
   const CallTable& calls = timeline.calls;
-  for (const std::size_t size : {calls.domain.size(), calls.thread.size(), calls.begin_ns.size(), calls.end_ns.size(),
-                                 calls.correlation.size(), calls.result.size(), calls.external_id.size(),
-                                 calls.source_row.size()})
+  for (const std::size_t size :
+       {calls.domain.size(), calls.thread.size(), calls.begin_ns.size(), calls.end_ns.size(), calls.correlation.size(),
+        calls.result.size(), calls.external_id.size(), calls.source_row.size()})
     HOLDS(size == calls.size());
   for (std::size_t i = 0; i < calls.size(); ++i) {
     HOLDS(calls.begin_ns[i] <= calls.end_ns[i]);
@@ -61,19 +61,18 @@ void check_activities(const Timeline& timeline) {
     HOLDS(launches.call[i] < timeline.calls.size());
     HOLDS(launches.process[i] < timeline.processes.size());
   }
-  for (const std::size_t size :
-       {activities.kind.size(), activities.stream.size(), activities.begin_ns.size(), activities.end_ns.size(),
-        activities.correlation.size(), activities.launch.size(), activities.bytes.size(), activities.detail.size(),
-        activities.graph_node.size(), activities.graph.size(), activities.external_id.size(),
-        activities.source_row.size()})
+  for (const std::size_t size : {activities.kind.size(), activities.stream.size(), activities.begin_ns.size(),
+                                 activities.end_ns.size(), activities.correlation.size(), activities.launch.size(),
+                                 activities.bytes.size(), activities.detail.size(), activities.graph_node.size(),
+                                 activities.graph.size(), activities.external_id.size(), activities.source_row.size()})
     HOLDS(size == activities.size());
   for (std::size_t i = 0; i < activities.size(); ++i) {
     HOLDS(activities.begin_ns[i] <= activities.end_ns[i]);
     HOLDS(activities.stream[i] < timeline.streams.size());
     const bool launched = activities.launch[i] != kNone;
     HOLDS(!launched || launches.correlation[activities.launch[i]] == activities.correlation[i]);
-    const std::size_t details = activities.kind[i] == ActivityKind::kKernel ? timeline.kernel_details.size()
-                                                                           : timeline.copy_details.size();
+    const std::size_t details =
+        activities.kind[i] == ActivityKind::kKernel ? timeline.kernel_details.size() : timeline.copy_details.size();
     HOLDS(activities.detail[i] == kNone || activities.detail[i] < details);
   }
 }

@@ -67,9 +67,11 @@ TEST_CASE("every activity of a real device belongs to the range that launched it
   });
   const Projection projection = project(timeline, {});
   const Account& account = projection.account;
-  std::printf("%llu activities: owned %llu, outside %llu, before %llu, unknown %llu\n", static_cast<unsigned long long>(account.total.gpu_ops),
-              static_cast<unsigned long long>(account.owned.gpu_ops), static_cast<unsigned long long>(account.outside.gpu_ops),
-              static_cast<unsigned long long>(account.before.gpu_ops), static_cast<unsigned long long>(account.unknown.gpu_ops));
+  std::printf(
+      "%llu activities: owned %llu, outside %llu, before %llu, unknown %llu\n",
+      static_cast<unsigned long long>(account.total.gpu_ops), static_cast<unsigned long long>(account.owned.gpu_ops),
+      static_cast<unsigned long long>(account.outside.gpu_ops), static_cast<unsigned long long>(account.before.gpu_ops),
+      static_cast<unsigned long long>(account.unknown.gpu_ops));
   CHECK(account.total.gpu_ops == 6 * kSteps + 1);
   CHECK(account.owned.gpu_ops == 6 * kSteps);
   CHECK(account.outside.gpu_ops == 1);

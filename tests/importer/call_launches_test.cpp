@@ -4,7 +4,6 @@
 #include "support/catch.hpp"
 
 #include <algorithm>
-
 #include <map>
 #include <random>
 

@@ -52,8 +52,9 @@ TEST_CASE("the footer's members of JSON are exact", "[report]") {
   timeline.notes.push_back("a \"b\"");
   std::string json;
   append_json_members(json, make_footer(timeline, some_account()));
-  CHECK(json ==
-        R"("account": {"total": {"gpu_ops": 1234, "gpu_sum_ns": 10000000}, "owned": {"gpu_ops": 1000, "gpu_sum_ns": 6130000}, "outside": {"gpu_ops": 200, "gpu_sum_ns": 3000000}, "before": {"gpu_ops": 33, "gpu_sum_ns": 870000}, "unknown": {"gpu_ops": 1, "gpu_sum_ns": 0}},
+  CHECK(
+      json ==
+      R"("account": {"total": {"gpu_ops": 1234, "gpu_sum_ns": 10000000}, "owned": {"gpu_ops": 1000, "gpu_sum_ns": 6130000}, "outside": {"gpu_ops": 200, "gpu_sum_ns": 3000000}, "before": {"gpu_ops": 33, "gpu_sum_ns": 870000}, "unknown": {"gpu_ops": 1, "gpu_sum_ns": 0}},
   "health": [{"counter": "lost_names", "count": 3, "severity": "loss", "text": "names that records refer to and the file does not hold"}],
   "notes": ["a \"b\""],
   "simulated": false)");

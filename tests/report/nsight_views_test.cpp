@@ -48,7 +48,8 @@ std::string first_difference(const std::string& expected, const std::string& our
   const std::size_t at = static_cast<std::size_t>(
       std::mismatch(expected.begin(), expected.end(), ours.begin(), ours.end()).first - expected.begin());
   const std::size_t line = expected.rfind('\n', at) + 1;
-  return "line " + std::to_string(std::count(expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(line), '\n') + 1) +
+  return "line " +
+         std::to_string(std::count(expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(line), '\n') + 1) +
          "\n  expected " + expected.substr(line, expected.find('\n', at) - line) + "\n  ours     " +
          ours.substr(line, ours.find('\n', at) - line);
 }
@@ -56,7 +57,8 @@ std::string first_difference(const std::string& expected, const std::string& our
 }  // namespace
 
 TEST_CASE("every report that Nsight printed of a capture is ours byte for byte", "[report][data]") {
-  const auto [capture, reports] = GENERATE(Catch::Generators::table<std::string, std::size_t>({{"mini", 18}, {"h100_2gpu_1s", 8}}));
+  const auto [capture, reports] =
+      GENERATE(Catch::Generators::table<std::string, std::size_t>({{"mini", 18}, {"h100_2gpu_1s", 8}}));
   const std::string folder = rangefinder::testing::shared_file("data/nsys/" + capture);
   if (folder.empty()) RANGEFINDER_SKIP("data/nsys is not here");
   const auto timeline = importer::nsight::import_nsight(folder + "/" + capture + ".sqlite", {});
@@ -94,8 +96,9 @@ TEST_CASE("kernels can be named by base and mangled names", "[report]") {
 TEST_CASE("queue columns are empty for kernels that did not wait", "[report]") {
   const Timeline timeline = TimelineBuilder().launch_call("l", 10, 30).kernel(20, 25, "k").build();
   CHECK(csv_of(timeline, "cuda_kern_exec_trace").find("\n10,20,,,20,5,20,1,1,0,l,") != std::string::npos);
-  CHECK(csv_of(timeline, "cuda_kern_exec_sum").find("\n1,1,0,1,0,20.0,20.0,20,20,0.0,20.0,20.0,20,20,0.0,,,,,0.0,5.0,") !=
-        std::string::npos);
+  CHECK(
+      csv_of(timeline, "cuda_kern_exec_sum").find("\n1,1,0,1,0,20.0,20.0,20,20,0.0,20.0,20.0,20,20,0.0,,,,,0.0,5.0,") !=
+      std::string::npos);
 }
 
 TEST_CASE("throughput is cut as Nsight cuts it, and absent for copies that took no time", "[report]") {

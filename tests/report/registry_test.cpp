@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "report/view.hpp"
-
 #include "support/catch.hpp"
 #include "support/timeline_builder.hpp"
 
@@ -21,9 +20,9 @@ TEST_CASE("every view has a name of its own and a description, and is found by i
     REQUIRE(found);
     CHECK(*found == view);
   }
-  for (const char* name :
-       {"nvtx_gpu_proj_trace", "nvtx_gpu_proj_sum", "nvtx_kern_sum", "nvtx_pushpop_trace", "nvtx_sum", "cuda_gpu_kern_sum",
-        "cuda_gpu_trace", "cuda_api_sum", "cuda_kern_exec_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum"})
+  for (const char* name : {"nvtx_gpu_proj_trace", "nvtx_gpu_proj_sum", "nvtx_kern_sum", "nvtx_pushpop_trace",
+                           "nvtx_sum", "cuda_gpu_kern_sum", "cuda_gpu_trace", "cuda_api_sum", "cuda_kern_exec_sum",
+                           "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum"})
     CHECK(names.count(name) == 1);
 }
 
@@ -43,7 +42,11 @@ TEST_CASE("every view answers a timeline that holds nothing", "[report]") {
 
 TEST_CASE("every view fills whole rows, also from rows without thread, call or detail", "[report]") {
   TimelineBuilder builder;
-  builder.range("step", 0, 100).launch_call("cudaLaunchKernel_v7000", 10, 20).kernel(30, 40).memcpy(40, 50, 5).memset(50, 60, 5);
+  builder.range("step", 0, 100)
+      .launch_call("cudaLaunchKernel_v7000", 10, 20)
+      .kernel(30, 40)
+      .memcpy(40, 50, 5)
+      .memset(50, 60, 5);
   builder.launch(70).kernel(80, 90).without_launch(99).kernel(95, 96);
   builder.range("nowhere", 5, 6).timeline().ranges.thread.back() = kNone;
   builder.timeline().activities.detail[0] = kNone;
@@ -88,7 +91,8 @@ TEST_CASE("what is no view is answered with the nearest", "[report]") {
 TEST_CASE("what an input lacks for a view is said", "[report]") {
   ViewOptions options;
   const View& view = **find_view("nvtx_gpu_proj_sum", options);
-  CHECK(missing_for(view, Timeline()) == "nvtx_gpu_proj_sum needs what this input does not hold: ranges, device activity");
+  CHECK(missing_for(view, Timeline()) ==
+        "nvtx_gpu_proj_sum needs what this input does not hold: ranges, device activity");
   CHECK(missing_for(view, TimelineBuilder().range("a", 0, 1).launch(0).kernel(0, 1).build()).empty());
 }
 

@@ -22,7 +22,10 @@ std::size_t widest_line(const std::string& text) {
 }  // namespace
 
 TEST_CASE("numbers stand right, texts left, times in readable units", "[report]") {
-  Table table({{"Time", "%", ColumnType::kDecimal, 1}, {"Total", "ns", ColumnType::kNanoseconds}, {"Name"}, {"Start", "ns", ColumnType::kTimestamp}});
+  Table table({{"Time", "%", ColumnType::kDecimal, 1},
+               {"Total", "ns", ColumnType::kNanoseconds},
+               {"Name"},
+               {"Start", "ns", ColumnType::kTimestamp}});
   table.number(694).number(31121662).text("gemm").number(10000);
   table.number(1).null().null().number(1);
   CHECK(to_text(table, plain()) ==
@@ -53,9 +56,12 @@ TEST_CASE("lines fit the terminal as long as there are texts to shorten", "[repo
 
 TEST_CASE("names cannot write to the terminal", "[report]") {
   Table table({{"Name"}});
-  table.text("a\x1b]52;c;aGk=\x07\r\n\xE2\x80\xAE" "b\xFF");
+  table.text(
+      "a\x1b]52;c;aGk=\x07\r\n\xE2\x80\xAE"
+      "b\xFF");
   const std::string text = to_text(table, plain());
-  CHECK(text == "Name\n" + std::string(text.find('\n', 5) - 5, '-') + "\na\\x1b]52;c;aGk=\\x07\\x0d\\x0a\\u{202e}b\\xff\n");
+  CHECK(text ==
+        "Name\n" + std::string(text.find('\n', 5) - 5, '-') + "\na\\x1b]52;c;aGk=\\x07\\x0d\\x0a\\u{202e}b\\xff\n");
 }
 
 TEST_CASE("one long name does not widen every line", "[report]") {

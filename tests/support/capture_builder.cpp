@@ -93,14 +93,15 @@ CaptureBuilder& CaptureBuilder::on_device(std::uint32_t id) { return device_ = i
 CaptureBuilder& CaptureBuilder::on_context(std::uint32_t id) { return context_ = id, *this; }
 CaptureBuilder& CaptureBuilder::on_stream(std::uint32_t id) { return stream_ = id, *this; }
 
-// ---- host events ----------------------------------------------------------------------------------------------------
+// ---- host events ------------------------------------------------------------------------------------------------
 
 CaptureBuilder::Event& CaptureBuilder::add(Event event) {
   thread().events.push_back(std::move(event));
   return thread().events.back();
 }
 
-CaptureBuilder& CaptureBuilder::range(std::string_view text, std::int64_t begin_ns, std::int64_t end_ns, std::string_view group) {
+CaptureBuilder& CaptureBuilder::range(std::string_view text, std::int64_t begin_ns, std::int64_t end_ns,
+                                      std::string_view group) {
   add({begin_ns, end_ns, RecordKind::kBegin, name(text), category(group)});
   return *this;
 }
@@ -114,10 +115,12 @@ CaptureBuilder& CaptureBuilder::start_end(std::string_view text, std::int64_t be
   add({end_ns, end_ns, RecordKind::kAsyncEnd, 0, 0, handle});
   return *this;
 }
-CaptureBuilder& CaptureBuilder::range_ended_on(std::uint32_t tid, std::string_view text, std::int64_t begin_ns, std::int64_t end_ns) {
+CaptureBuilder& CaptureBuilder::range_ended_on(std::uint32_t tid, std::string_view text, std::int64_t begin_ns,
+                                               std::int64_t end_ns) {
   const auto owner = static_cast<std::uint32_t>(thread_);
   add({begin_ns, begin_ns, RecordKind::kBegin, name(text)}).never_ends = true;
-  threads_[thread_index(tid)].events.push_back({end_ns, end_ns, RecordKind::kForeignEnd, name(text), 0, owner, false, {}});
+  threads_[thread_index(tid)].events.push_back(
+      {end_ns, end_ns, RecordKind::kForeignEnd, name(text), 0, owner, false, {}});
   return *this;
 }
 CaptureBuilder& CaptureBuilder::mark(std::string_view text, std::int64_t time_ns, std::string_view group) {
@@ -154,7 +157,7 @@ CaptureBuilder& CaptureBuilder::launch(std::int64_t time_ns, std::uint32_t callb
   return *this;
 }
 
-// ---- device rows ----------------------------------------------------------------------------------------------------
+// ---- device rows ------------------------------------------------------------------------------------------------
 
 template <typename Row>
 void CaptureBuilder::place(Row& row, std::int64_t begin_ns, std::int64_t end_ns) const {
@@ -176,7 +179,8 @@ CaptureBuilder& CaptureBuilder::kernel(std::string_view text, std::int64_t begin
   row.registers_per_thread = 32;
   return *this;
 }
-CaptureBuilder& CaptureBuilder::memcpy(std::int64_t begin_ns, std::int64_t end_ns, std::uint64_t bytes, std::uint32_t kind) {
+CaptureBuilder& CaptureBuilder::memcpy(std::int64_t begin_ns, std::int64_t end_ns, std::uint64_t bytes,
+                                       std::uint32_t kind) {
   contexts_[context_] = device_;
   format::MemcpyRow& row = memcpys_.emplace_back(format::MemcpyRow{});
   place(row, begin_ns, end_ns);
@@ -194,7 +198,8 @@ CaptureBuilder& CaptureBuilder::memset(std::int64_t begin_ns, std::int64_t end_n
   row.memory = 3;
   return *this;
 }
-CaptureBuilder& CaptureBuilder::call(std::string_view text, std::int64_t begin_ns, std::int64_t end_ns, format::ApiDomain domain) {
+CaptureBuilder& CaptureBuilder::call(std::string_view text, std::int64_t begin_ns, std::int64_t end_ns,
+                                     format::ApiDomain domain) {
   format::ApiRow row{};
   row.begin_ns = realtime(begin_ns);
   row.end_ns = realtime(end_ns);
@@ -233,7 +238,7 @@ CaptureBuilder& CaptureBuilder::correlation(std::uint32_t id) {
   return *this;
 }
 
-// ---- the rest -------------------------------------------------------------------------------------------------------
+// ---- the rest ---------------------------------------------------------------------------------------------------
 
 CaptureBuilder& CaptureBuilder::h100(std::uint32_t id) {
   format::DeviceRow row{};
@@ -285,12 +290,13 @@ std::vector<Record> CaptureBuilder::records_of(const Thread& thread) const {
   for (std::size_t i = 0; i < thread.events.size(); ++i) {
     const Event& event = thread.events[i];
     points.push_back({event.begin_ns, false, event.end_ns, i});
-    if (event.kind == RecordKind::kBegin && !event.never_ends) points.push_back({event.end_ns, true, event.begin_ns, i});
+    if (event.kind == RecordKind::kBegin && !event.never_ends)
+      points.push_back({event.end_ns, true, event.begin_ns, i});
   }
   std::stable_sort(points.begin(), points.end(), [](const Point& a, const Point& b) {
     if (a.time_ns != b.time_ns) return a.time_ns < b.time_ns;
-    // At one time: what ends there and began before, ends first; then what begins, the longer first; an empty range ends
-    // behind its own begin.
+    // At one time: what ends there and began before, ends first; then what begins, the longer first; an empty range
+    // ends behind its own begin.
     const auto rank = [](const Point& p) { return p.is_end ? (p.other_ns < p.time_ns ? 0 : 2) : 1; };
     if (rank(a) != rank(b)) return rank(a) < rank(b);
     if (a.is_end) return a.other_ns != b.other_ns ? a.other_ns > b.other_ns : a.event > b.event;
@@ -302,12 +308,16 @@ std::vector<Record> CaptureBuilder::records_of(const Thread& thread) const {
     const RecordKind kind = point.is_end ? RecordKind::kEnd : event.kind;
     records.push_back({ticks(point.time_ns), make_word(kind, event.name, event.aux)});
     if (point.is_end) continue;
-    const bool numbered = kind == RecordKind::kAsyncBegin || kind == RecordKind::kAsyncEnd || kind == RecordKind::kForeignEnd;
-    if (numbered) records.push_back({event.number, make_word(RecordKind::kExtra, 0, static_cast<std::uint32_t>(ExtraKind::kUnsigned))});
+    const bool numbered =
+        kind == RecordKind::kAsyncBegin || kind == RecordKind::kAsyncEnd || kind == RecordKind::kForeignEnd;
+    if (numbered)
+      records.push_back(
+          {event.number, make_word(RecordKind::kExtra, 0, static_cast<std::uint32_t>(ExtraKind::kUnsigned))});
     for (const Value& extra : event.values) {
       const bool text = extra.kind == ExtraKind::kText;
-      records.push_back({text ? 0 : extra.bits, make_word(RecordKind::kExtra, text ? static_cast<std::uint32_t>(extra.bits) : 0,
-                                                          static_cast<std::uint32_t>(extra.kind))});
+      records.push_back(
+          {text ? 0 : extra.bits, make_word(RecordKind::kExtra, text ? static_cast<std::uint32_t>(extra.bits) : 0,
+                                            static_cast<std::uint32_t>(extra.kind))});
     }
   }
   return records;

@@ -46,7 +46,8 @@ class CaptureBuilder {
   CaptureBuilder& on_stream(std::uint32_t id);
 
   // ---- host events of the thread, in any order of time
-  CaptureBuilder& range(std::string_view name, std::int64_t begin_ns, std::int64_t end_ns, std::string_view category = {});
+  CaptureBuilder& range(std::string_view name, std::int64_t begin_ns, std::int64_t end_ns,
+                        std::string_view category = {});
   /// Begins and never ends.
   CaptureBuilder& open_range(std::string_view name, std::int64_t begin_ns);
   CaptureBuilder& start_end(std::string_view name, std::int64_t begin_ns, std::int64_t end_ns);
@@ -109,7 +110,7 @@ class CaptureBuilder {
     detail::RecordKind kind;
     format::NameId name = 0;
     std::uint32_t aux = 0;
-    std::uint64_t number = 0;   // handle, thread index
+    std::uint64_t number = 0;  // handle, thread index
     bool never_ends = false;
     std::vector<Value> values;
   };

@@ -11,10 +11,11 @@ using Catch::Approx;
 
 #include <cstdio>
 
-/// Leaves the test case as skipped, with the reason in the log. Catch2 2.13 has no SKIP of its own; ctest finds the word.
-#define RANGEFINDER_SKIP(reason)                                 \
-  do {                                                           \
-    std::printf("SKIPPED: %s\n", std::string(reason).c_str());   \
-    SUCCEED("skipped");                                          \
-    return;                                                      \
+/// Leaves the test case as skipped, with the reason in the log. Catch2 2.13 has no SKIP of its own; ctest finds the
+/// word.
+#define RANGEFINDER_SKIP(reason)                               \
+  do {                                                         \
+    std::printf("SKIPPED: %s\n", std::string(reason).c_str()); \
+    SUCCEED("skipped");                                        \
+    return;                                                    \
   } while (false)

@@ -39,7 +39,8 @@ again:
 
 struct CudaProgram::Driver {
   std::optional<base::Library> library;
-  Result_t (*launch)(Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle, void**, void**) = nullptr;
+  Result_t (*launch)(Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle, void**,
+                     void**) = nullptr;
   Result_t (*copy)(Address, const void*, std::size_t, Handle) = nullptr;
   Result_t (*fill)(Address, unsigned char, std::size_t, Handle) = nullptr;
   Result_t (*synchronize)() = nullptr;
@@ -76,7 +77,8 @@ Status CudaProgram::Driver::open() {
   };
   const auto find = [&](const char* name, auto& function) {
     function = library->function<std::decay_t<decltype(function)>>(name);
-    if (status.ok() && function == nullptr) status = Error(ErrorCode::kUnsupported, std::string("the driver lacks ") + name);
+    if (status.ok() && function == nullptr)
+      status = Error(ErrorCode::kUnsupported, std::string("the driver lacks ") + name);
   };
   using Out = Result_t (*)(Handle*, unsigned);
   int device = 0;
@@ -85,7 +87,8 @@ Status CudaProgram::Driver::open() {
   call("cuDeviceGet", static_cast<Result_t (*)(int*, int)>(nullptr), &device, 0);
   call("cuDevicePrimaryCtxRetain", static_cast<Result_t (*)(Handle*, int)>(nullptr), &context, device);
   call("cuCtxSetCurrent", static_cast<Result_t (*)(Handle)>(nullptr), context);
-  call("cuModuleLoadData", static_cast<Result_t (*)(Handle*, const void*)>(nullptr), &module, static_cast<const void*>(kKernels));
+  call("cuModuleLoadData", static_cast<Result_t (*)(Handle*, const void*)>(nullptr), &module,
+       static_cast<const void*>(kKernels));
   using GetFunction = Result_t (*)(Handle*, Handle, const char*);
   call("cuModuleGetFunction", static_cast<GetFunction>(nullptr), &nothing, module, "nothing");
   call("cuModuleGetFunction", static_cast<GetFunction>(nullptr), &spin, module, "spin");
@@ -119,7 +122,8 @@ Status CudaProgram::launch(int stream, std::uint64_t ns) {
 }
 
 Status CudaProgram::copy(int stream, std::size_t bytes) {
-  return checked("cuMemcpyHtoDAsync", driver_->copy(driver_->device_memory, driver_->host_memory, bytes, driver_->streams[stream]));
+  return checked("cuMemcpyHtoDAsync",
+                 driver_->copy(driver_->device_memory, driver_->host_memory, bytes, driver_->streams[stream]));
 }
 
 Status CudaProgram::fill(int stream, std::size_t bytes) {
@@ -131,10 +135,13 @@ Status CudaProgram::synchronize() { return checked("cuCtxSynchronize", driver_->
 Result<std::int64_t> CudaProgram::launch_between_events(int stream, std::uint64_t ns) {
   Status status = checked("cuEventRecord", driver_->event_record(driver_->events[0], driver_->streams[stream]));
   if (status.ok()) status = launch(stream, ns);
-  if (status.ok()) status = checked("cuEventRecord", driver_->event_record(driver_->events[1], driver_->streams[stream]));
+  if (status.ok())
+    status = checked("cuEventRecord", driver_->event_record(driver_->events[1], driver_->streams[stream]));
   if (status.ok()) status = synchronize();
   float milliseconds = 0;
-  if (status.ok()) status = checked("cuEventElapsedTime", driver_->event_elapsed(&milliseconds, driver_->events[0], driver_->events[1]));
+  if (status.ok())
+    status =
+        checked("cuEventElapsedTime", driver_->event_elapsed(&milliseconds, driver_->events[0], driver_->events[1]));
   if (!status.ok()) return std::move(status).error();
   return static_cast<std::int64_t>(static_cast<double>(milliseconds) * 1e6);
 }

@@ -8,8 +8,8 @@
 
 namespace rangefinder::testing {
 
-/// Launches real work through the CUDA driver, which is opened at run time: no CUDA is needed to build it. One device, one
-/// context, two streams and a kernel that lasts as long as it is told. Never closed.
+/// Launches real work through the CUDA driver, which is opened at run time: no CUDA is needed to build it. One device,
+/// one context, two streams and a kernel that lasts as long as it is told. Never closed.
 class CudaProgram {
  public:
   /// Why there is none: no driver, no device. The reason is fit for a skip.

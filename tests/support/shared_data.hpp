@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdlib>
 #include <string>
-#include <sys/stat.h>
 
 namespace rangefinder::testing {
 
@@ -11,7 +12,8 @@ namespace rangefinder::testing {
 /// empty when it is not there. Tests that need it skip then.
 inline std::string shared_file(const std::string& relative) {
   const char* root = std::getenv("RANGEFINDER_SHARED");
-  const std::string path = (root != nullptr ? std::string(root) : std::string(RANGEFINDER_SHARED_DEFAULT)) + "/" + relative;
+  const std::string path =
+      (root != nullptr ? std::string(root) : std::string(RANGEFINDER_SHARED_DEFAULT)) + "/" + relative;
   struct stat info {};
   return ::stat(path.c_str(), &info) == 0 ? path : std::string();
 }

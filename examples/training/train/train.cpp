@@ -3,7 +3,8 @@
 //
 //   train [--device cpu|cuda] [--size smoke|cpu|gpu] [--steps N] [--text FILE] [--out FOLDER]
 //
-// Leaves FOLDER/train.rfcap (the capture) and FOLDER/train.pt.trace.json.gz (for chrome://tracing, Perfetto, TensorBoard).
+// Leaves FOLDER/train.rfcap (the capture) and FOLDER/train.pt.trace.json.gz (for chrome://tracing, Perfetto,
+// TensorBoard).
 #include "common/byte_corpus.hpp"
 #include "common/transformer.hpp"
 
@@ -53,12 +54,18 @@ Arguments parse(int argc, char** argv) {
     const std::string option = argv[i];
     if (i + 1 >= argc) throw std::runtime_error(option + ": needs a value");
     const char* value = argv[++i];
-    if (option == "--device") arguments.device = value;
-    else if (option == "--size") arguments.size = value;
-    else if (option == "--steps") arguments.steps = std::atoi(value);
-    else if (option == "--text") arguments.text = value;
-    else if (option == "--out") arguments.out = value;
-    else throw std::runtime_error("unknown option " + option);
+    if (option == "--device")
+      arguments.device = value;
+    else if (option == "--size")
+      arguments.size = value;
+    else if (option == "--steps")
+      arguments.steps = std::atoi(value);
+    else if (option == "--text")
+      arguments.text = value;
+    else if (option == "--out")
+      arguments.out = value;
+    else
+      throw std::runtime_error("unknown option " + option);
   }
   if (arguments.size.empty()) arguments.size = arguments.device == "cpu" ? "cpu" : "gpu";
   return arguments;
@@ -73,8 +80,9 @@ void train(const Arguments& arguments) {
   examples::Transformer model(size.model);
   model->to(device);
   torch::optim::AdamW optimizer(model->parameters(), torch::optim::AdamWOptions(3e-3));
-  std::printf("training %lld parameters on %s: %d steps of %lld x %lld bytes\n", static_cast<long long>(model->parameter_count()),
-              arguments.device.c_str(), size.steps, static_cast<long long>(size.batch), static_cast<long long>(size.model.sequence_length));
+  std::printf("training %lld parameters on %s: %d steps of %lld x %lld bytes\n",
+              static_cast<long long>(model->parameter_count()), arguments.device.c_str(), size.steps,
+              static_cast<long long>(size.batch), static_cast<long long>(size.model.sequence_length));
 
   std::filesystem::create_directories(arguments.out);
   rangefinder::SessionOptions options;
@@ -116,7 +124,8 @@ void train(const Arguments& arguments) {
     }
     session.step();
   }
-  if (rangefinder::Status status = session.stop(); !status.ok()) std::fprintf(stderr, "%s\n", status.error().message().c_str());
+  if (rangefinder::Status status = session.stop(); !status.ok())
+    std::fprintf(stderr, "%s\n", status.error().message().c_str());
 }
 
 int show(const Arguments& arguments) {

@@ -37,20 +37,21 @@ struct TextSlot {
 };
 inline constexpr std::size_t kLiteralSlots = 512;
 inline constexpr unsigned kTextSlotBits = 9;
-inline constexpr std::size_t kTextSlots = (std::size_t{1} << kTextSlotBits) + 1;  // a text stands in its slot or the next
+inline constexpr std::size_t kTextSlots =
+    (std::size_t{1} << kTextSlotBits) + 1;  // a text stands in its slot or the next
 
 /// What a thread needs to write a record: one cache line, reached without a call.
 struct alignas(64) HotThread {
-  std::uint64_t token;     ///< generation << 32 | thread index while attached to a recording, else 0. Taken (0) while a
-                           ///< record is being written, which makes a signal handler that opens a range take the slow
-                           ///< path, where it is dropped and counted
-  char* block;             ///< where records go, kBlockBytes aligned to their size; null while not attached. Looked at only
-                           ///< by who has taken the token: a signal handler may put another one in its place
-  LiteralSlot* literals;   ///< kLiteralSlots, indexed by the low bits of the address
-  TextSlot* texts;         ///< kTextSlots, indexed by the top bits of the hash
-  void* state;             ///< the recorder's own view of this thread
-  std::uint32_t busy;      ///< how deep the thread is inside the recorder's slow path and its locks
-  std::uint32_t exits;     ///< how often the thread was detached because it ends
+  std::uint64_t token;  ///< generation << 32 | thread index while attached to a recording, else 0. Taken (0) while a
+                        ///< record is being written, which makes a signal handler that opens a range take the slow
+                        ///< path, where it is dropped and counted
+  char* block;  ///< where records go, kBlockBytes aligned to their size; null while not attached. Looked at only
+                ///< by who has taken the token: a signal handler may put another one in its place
+  LiteralSlot* literals;  ///< kLiteralSlots, indexed by the low bits of the address
+  TextSlot* texts;        ///< kTextSlots, indexed by the top bits of the hash
+  void* state;            ///< the recorder's own view of this thread
+  std::uint32_t busy;     ///< how deep the thread is inside the recorder's slow path and its locks
+  std::uint32_t exits;    ///< how often the thread was detached because it ends
   std::uint64_t reserved[2];
 };
 static_assert(sizeof(HotThread) == 64, "one cache line, and what is taken of the static TLS reserve");
@@ -74,8 +75,8 @@ struct OpenRange {
 /// Optional value of a range, mark or counter.
 struct Extra {
   ExtraKind kind;
-  std::uint64_t bits;      ///< the value's bits; unused for kText
-  std::string_view text;   ///< kText only
+  std::uint64_t bits;     ///< the value's bits; unused for kText
+  std::string_view text;  ///< kText only
 };
 
 RANGEFINDER_EXPORT OpenRange begin_literal_slow(const char* literal, std::size_t size, std::uint32_t category) noexcept;
@@ -132,10 +133,11 @@ inline constexpr auto kBeginLimit = static_cast<std::uint32_t>(kBlockBytes - kEn
 inline constexpr auto kEndLimit = static_cast<std::uint32_t>(kBlockBytes);
 
 /// Writes one record and publishes it; false when the block has no room for it. `token`: what hot.token was.
-/// The count in the block's header is stored after the record, so that a reader of the file, after a kill too, sees only
-/// whole records; lib/buffer reads it with acquire. It is loaded after the token was taken: a signal handler that came
-/// before that has moved it, and one that comes later writes nothing.
-RANGEFINDER_INLINE bool write_record(HotThread& hot, std::uint64_t token, std::uint32_t limit, std::uint64_t word) noexcept {
+/// The count in the block's header is stored after the record, so that a reader of the file, after a kill too, sees
+/// only whole records; lib/buffer reads it with acquire. It is loaded after the token was taken: a signal handler that
+/// came before that has moved it, and one that comes later writes nothing.
+RANGEFINDER_INLINE bool write_record(HotThread& hot, std::uint64_t token, std::uint32_t limit,
+                                     std::uint64_t word) noexcept {
   __atomic_store_n(&hot.token, 0, __ATOMIC_RELAXED);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   char* const block = hot.block;
@@ -158,8 +160,8 @@ RANGEFINDER_INLINE bool attached(std::uint64_t token, std::uint32_t now_active) 
   return RANGEFINDER_LIKELY(static_cast<std::uint32_t>(token >> 32) == now_active);
 }
 
-// No hint says whether ranges are on or off: laid out for off, a range that is on pays three taken jumps, 1 ns; laid out
-// for on, one that is off pays 0.1 ns.
+// No hint says whether ranges are on or off: laid out for off, a range that is on pays three taken jumps, 1 ns; laid
+// out for on, one that is off pays 0.1 ns.
 
 // The three ways to begin. Each returns the token, 0 when nothing listens, and sets the word that `end` wants. Both are
 // values of their own, not a struct: GCC 12 would build the struct in a vector register and spill it, which costs more
@@ -226,7 +228,8 @@ RANGEFINDER_INLINE void end(std::uint64_t token, std::uint64_t word) noexcept {
   constexpr std::uint64_t to_end =
       static_cast<std::uint64_t>(RecordKind::kEnd) - static_cast<std::uint64_t>(RecordKind::kBegin);
   // The token holds generation and thread: a range that outlived its session, or changed threads, takes the slow path.
-  if (RANGEFINDER_LIKELY(token == hot.token) && RANGEFINDER_LIKELY(write_record(hot, token, kEndLimit, word + to_end))) return;
+  if (RANGEFINDER_LIKELY(token == hot.token) && RANGEFINDER_LIKELY(write_record(hot, token, kEndLimit, word + to_end)))
+    return;
   end_slow(token, word);
 }
 

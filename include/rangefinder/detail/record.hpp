@@ -41,7 +41,9 @@ constexpr std::uint64_t make_word(RecordKind kind, std::uint32_t id, std::uint32
          static_cast<std::uint64_t>(kind);
 }
 constexpr RecordKind word_kind(std::uint64_t word) noexcept { return static_cast<RecordKind>(word & 0xFF); }
-constexpr std::uint32_t word_aux(std::uint64_t word) noexcept { return static_cast<std::uint32_t>(word >> 8) & 0xFFFFFFu; }
+constexpr std::uint32_t word_aux(std::uint64_t word) noexcept {
+  return static_cast<std::uint32_t>(word >> 8) & 0xFFFFFFu;
+}
 constexpr std::uint32_t word_id(std::uint64_t word) noexcept { return static_cast<std::uint32_t>(word >> 32); }
 
 /// Blocks are aligned to their size, so that a record's block is found by masking its address.

@@ -41,7 +41,8 @@ void write_kernel_arguments(EventWriter& writer, const ActivityPlace& place, con
       // Above that the product would not fit in 128 bits; no device has launched so many threads.
       constexpr auto kMost = static_cast<unsigned __int128>(1) << 100;
       if (threads < kMost)
-        writer.millionths_argument("\"warps per SM\":", millionths(threads, std::uint64_t{device.multiprocessors} * warp));
+        writer.millionths_argument("\"warps per SM\":",
+                                   millionths(threads, std::uint64_t{device.multiprocessors} * warp));
     }
     writer.triple_argument("\"grid\":", detail->grid);
     writer.triple_argument("\"block\":", detail->block);
@@ -53,8 +54,8 @@ void write_kernel_arguments(EventWriter& writer, const ActivityPlace& place, con
   write_graph(writer, place);
 }
 
-void write_copy_arguments(EventWriter& writer, const ActivityPlace& place, const CopyDetail* detail, std::uint64_t bytes,
-                          std::int64_t duration_ns) {
+void write_copy_arguments(EventWriter& writer, const ActivityPlace& place, const CopyDetail* detail,
+                          std::uint64_t bytes, std::int64_t duration_ns) {
   write_external_id(writer, place.external_id);
   write_place(writer, place);
   if (detail != nullptr && detail->source_device != kNone) {
@@ -66,7 +67,8 @@ void write_copy_arguments(EventWriter& writer, const ActivityPlace& place, const
   // Bytes a nanosecond are gigabytes a second. A copy without a duration has none: readers average this column, so no
   // word stands in for the number.
   if (duration_ns > 0)
-    writer.millionths_argument("\"memory bandwidth (GB/s)\":", millionths(bytes, static_cast<std::uint64_t>(duration_ns)));
+    writer.millionths_argument("\"memory bandwidth (GB/s)\":",
+                               millionths(bytes, static_cast<std::uint64_t>(duration_ns)));
   write_graph(writer, place);
 }
 
@@ -79,11 +81,16 @@ void write_call_arguments(EventWriter& writer, const CallFacts& call) {
 
 std::string_view sync_name(std::uint32_t type) noexcept {
   switch (type) {
-    case 1: return "Event Sync";
-    case 2: return "Stream Wait Event";
-    case 3: return "Stream Sync";
-    case 4: return "Context Sync";
-    default: return "Unknown Sync";
+    case 1:
+      return "Event Sync";
+    case 2:
+      return "Stream Wait Event";
+    case 3:
+      return "Stream Sync";
+    case 4:
+      return "Context Sync";
+    default:
+      return "Unknown Sync";
   }
 }
 
@@ -97,9 +104,12 @@ void write_sync_arguments(EventWriter& writer, const SyncFacts& sync) {
 
 Category category_of(ActivityKind kind) noexcept {
   switch (kind) {
-    case ActivityKind::kKernel: return Category::kKernel;
-    case ActivityKind::kMemcpy: return Category::kMemcpy;
-    case ActivityKind::kMemset: return Category::kMemset;
+    case ActivityKind::kKernel:
+      return Category::kKernel;
+    case ActivityKind::kMemcpy:
+      return Category::kMemcpy;
+    case ActivityKind::kMemset:
+      return Category::kMemset;
   }
   return Category::kKernel;
 }

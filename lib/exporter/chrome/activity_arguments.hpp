@@ -24,8 +24,8 @@ struct ActivityPlace {
 
 /// `detail` may be null.
 void write_kernel_arguments(EventWriter& writer, const ActivityPlace& place, const KernelDetail* detail);
-void write_copy_arguments(EventWriter& writer, const ActivityPlace& place, const CopyDetail* detail, std::uint64_t bytes,
-                          std::int64_t duration_ns);
+void write_copy_arguments(EventWriter& writer, const ActivityPlace& place, const CopyDetail* detail,
+                          std::uint64_t bytes, std::int64_t duration_ns);
 
 struct CallFacts {
   std::uint64_t correlation = 0;

@@ -60,7 +60,8 @@ std::uint32_t CaptureDevices::device_of(std::uint32_t id) {
 }
 
 std::uint32_t CaptureDevices::stream_of(std::uint32_t device, std::uint32_t context, std::uint32_t id) {
-  const auto [found, added] = stream_index_.try_emplace({device, context, id}, static_cast<std::uint32_t>(streams_.size()));
+  const auto [found, added] =
+      stream_index_.try_emplace({device, context, id}, static_cast<std::uint32_t>(streams_.size()));
   if (added) {
     Stream& stream = streams_.emplace_back();
     stream.device = device_of(device);
@@ -76,21 +77,27 @@ std::string_view CaptureDevices::made_head(Category category, const std::string&
 }
 
 template <typename Row>
-CaptureDevices::Activity CaptureDevices::common(const Row& row, ActivityKind kind, std::int64_t begin_ns, std::int64_t end_ns) {
+CaptureDevices::Activity CaptureDevices::common(const Row& row, ActivityKind kind, std::int64_t begin_ns,
+                                                std::int64_t end_ns) {
   Activity activity;
   activity.kind = kind;
   activity.begin_ns = begin_ns;
   activity.end_ns = end_ns;
-  activity.place = {&devices_[device_of(row.device)], row.context, row.stream, row.correlation, -1, row.graph_node, row.graph_id};
+  activity.place = {
+      &devices_[device_of(row.device)], row.context, row.stream, row.correlation, -1, row.graph_node, row.graph_id};
   return activity;
 }
 
 void CaptureDevices::add_kernel(const format::KernelRow& row, std::int64_t begin_ns, std::int64_t end_ns) {
   Activity activity = common(row, ActivityKind::kKernel, begin_ns, end_ns);
   activity.head = shared_.head(Category::kKernel, row.name);
-  activity.kernel = {{row.grid_x, row.grid_y, row.grid_z}, {row.block_x, row.block_y, row.block_z},
-                     {row.cluster_x, row.cluster_y, row.cluster_z}, row.registers_per_thread, row.static_shared_bytes,
-                     row.dynamic_shared_bytes, row.local_bytes_per_thread};
+  activity.kernel = {{row.grid_x, row.grid_y, row.grid_z},
+                     {row.block_x, row.block_y, row.block_z},
+                     {row.cluster_x, row.cluster_y, row.cluster_z},
+                     row.registers_per_thread,
+                     row.static_shared_bytes,
+                     row.dynamic_shared_bytes,
+                     row.local_bytes_per_thread};
   add(stream_of(row.device, row.context, row.stream), row.correlation, std::move(activity));
 }
 
@@ -128,11 +135,14 @@ void CaptureDevices::add(std::uint32_t index, std::uint32_t correlation, Activit
   activity.track = shared_.table.overflow(stream.track, level);
   const bool wanted = shared_.in_window(activity.begin_ns, activity.end_ns);
   const SlicePlace place{wanted ? activity.track : kNoTrack, activity.begin_ns, activity.end_ns};
-  const projection::StreamingActivity told{correlation, {stream.device, index}, activity.begin_ns, activity.end_ns, activity.bytes};
+  const projection::StreamingActivity told{
+      correlation, {stream.device, index}, activity.begin_ns, activity.end_ns, activity.bytes};
   if (wanted) {
     const bool held = level == 0 && stream.row.begins_span() && shared_.options.exclusive_ranges;
-    if (held) stream.held.insert_or_assign(owner, std::move(activity));
-    else write(activity);
+    if (held)
+      stream.held.insert_or_assign(owner, std::move(activity));
+    else
+      write(activity);
   }
   launches_.arrow_to(correlation, place);
   projector_->activity(told);
@@ -148,8 +158,10 @@ void CaptureDevices::on_time(std::int64_t device_ns) {
 void CaptureDevices::write(const Activity& activity) {
   EventWriter& writer = shared_.writer;
   writer.open_slice(activity.head, shared_.ids(activity.track), activity.begin_ns, activity.end_ns);
-  if (activity.kind == ActivityKind::kKernel) write_kernel_arguments(writer, activity.place, &activity.kernel);
-  else write_copy_arguments(writer, activity.place, &activity.copy, activity.bytes, activity.end_ns - activity.begin_ns);
+  if (activity.kind == ActivityKind::kKernel)
+    write_kernel_arguments(writer, activity.place, &activity.kernel);
+  else
+    write_copy_arguments(writer, activity.place, &activity.copy, activity.bytes, activity.end_ns - activity.begin_ns);
   writer.close();
 }
 
@@ -176,7 +188,8 @@ void CaptureDevices::add_sync(const format::SyncRow& row, std::int64_t begin_ns,
   }
   if (level != 0) shared_.notes.add(ExportNotes::kOverlapping);
   const std::string name(sync_name(row.type));
-  shared_.writer.open_slice(made_head(Category::kSync, name), shared_.ids(shared_.table.overflow(track, level)), begin_ns, end_ns);
+  shared_.writer.open_slice(made_head(Category::kSync, name), shared_.ids(shared_.table.overflow(track, level)),
+                            begin_ns, end_ns);
   write_sync_arguments(shared_.writer, facts);
   shared_.writer.close();
 }
@@ -184,8 +197,8 @@ void CaptureDevices::add_sync(const format::SyncRow& row, std::int64_t begin_ns,
 void CaptureDevices::write_span(TrackId track, const projection::ProjectedRange& range,
                                 const projection::StreamingStream& figures) {
   if (!shared_.in_window(figures.first_ns, figures.last_ns)) return;
-  shared_.writer.open_slice(shared_.head(Category::kGpuAnnotation, RangeTag::of(range.range.tag).name), shared_.ids(track),
-                            figures.first_ns, figures.last_ns);
+  shared_.writer.open_slice(shared_.head(Category::kGpuAnnotation, RangeTag::of(range.range.tag).name),
+                            shared_.ids(track), figures.first_ns, figures.last_ns);
   write_range_figures(shared_.writer, {static_cast<std::int64_t>(range.range.key), figures.gpu_ops, figures.gpu_sum_ns,
                                        figures.gpu_busy_ns, figures.busy_is_exact});
   shared_.writer.close();
@@ -215,14 +228,15 @@ void CaptureDevices::on_projected(const projection::ProjectedRange& range) {
     if (depth >= stream.depths.size()) stream.depths.resize(depth + 1);
     const std::uint32_t level = stream.depths[depth].add(figures.first_ns, figures.last_ns);
     if (level != 0) shared_.notes.add(ExportNotes::kOverlapping);
-    write_span(shared_.table.overflow(shared_.layout.beside(stream.track, Beside::kRanges, depth), level), range, figures);
+    write_span(shared_.table.overflow(shared_.layout.beside(stream.track, Beside::kRanges, depth), level), range,
+               figures);
   }
 }
 
 void CaptureDevices::finish() {
   for (Stream& stream : streams_) {
-    // Ranges whose activities all came late, after the range had been given up. In order, so that the bytes are the same
-    // each time.
+    // Ranges whose activities all came late, after the range had been given up. In order, so that the bytes are the
+    // same each time.
     std::vector<std::uint64_t> keys;
     for (const auto& [key, activity] : stream.held) keys.push_back(key);
     std::sort(keys.begin(), keys.end());

@@ -18,7 +18,8 @@ void add_capture_facts(DocumentFacts& facts, const JsonMembers& recorded) {
     if (!append_clean_value(own, value)) own += "null";
     const bool known = key == "cuda_driver_version" || key == "cuda_runtime_version" || key == "cupti_version";
     const std::string number = text_of(value);
-    const bool digits = !number.empty() && number.size() < 10 && std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; });
+    const bool digits = !number.empty() && number.size() < 10 &&
+                        std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; });
     if (known && digits) facts.members.emplace_back(key, std::to_string(std::stol(number)));
   }
   facts.own.emplace_back("facts", own + "}");

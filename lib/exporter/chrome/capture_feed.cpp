@@ -65,7 +65,8 @@ std::vector<Window> windows_of(const CaptureReader& reader, std::int64_t last_ns
   std::vector<Window> windows;
   for (const format::WindowRow& row : reader.windows()) {
     const std::int64_t begin = reader.monotonic_of_ticks(row.begin_ticks);
-    windows.push_back({begin, row.end_ticks != 0 ? reader.monotonic_of_ticks(row.end_ticks) : std::max(begin, last_ns)});
+    windows.push_back(
+        {begin, row.end_ticks != 0 ? reader.monotonic_of_ticks(row.end_ticks) : std::max(begin, last_ns)});
   }
   return windows;
 }
@@ -74,8 +75,11 @@ std::vector<Window> windows_of(const CaptureReader& reader, std::int64_t last_ns
 class CaptureFeed final : public SweepSink {
  public:
   CaptureFeed(CaptureExport& shared, bool with_devices)
-      : shared_(shared), flows_(shared.writer, shared.notes), launches_(shared.table, flows_, shared.options.flows),
-        devices_(shared, launches_), windows_(windows_of(shared.reader, std::numeric_limits<std::int64_t>::max())) {
+      : shared_(shared),
+        flows_(shared.writer, shared.notes),
+        launches_(shared.table, flows_, shared.options.flows),
+        devices_(shared, launches_),
+        windows_(windows_of(shared.reader, std::numeric_limits<std::int64_t>::max())) {
     if (with_devices) {
       projection::StreamingOptions bounds;
       bounds.max_pending_launches = std::size_t{1} << 17;
@@ -96,9 +100,15 @@ class CaptureFeed final : public SweepSink {
     settled_ns_ = device_ns - kSettleNs;
     projector_->settle(settled_ns_);
   }
-  void on_kernel(const format::KernelRow& row, std::int64_t b, std::int64_t e) override { devices_.add_kernel(row, b, e); }
-  void on_memcpy(const format::MemcpyRow& row, std::int64_t b, std::int64_t e) override { devices_.add_memcpy(row, b, e); }
-  void on_memset(const format::MemsetRow& row, std::int64_t b, std::int64_t e) override { devices_.add_memset(row, b, e); }
+  void on_kernel(const format::KernelRow& row, std::int64_t b, std::int64_t e) override {
+    devices_.add_kernel(row, b, e);
+  }
+  void on_memcpy(const format::MemcpyRow& row, std::int64_t b, std::int64_t e) override {
+    devices_.add_memcpy(row, b, e);
+  }
+  void on_memset(const format::MemsetRow& row, std::int64_t b, std::int64_t e) override {
+    devices_.add_memset(row, b, e);
+  }
   void on_sync(const format::SyncRow& row, std::int64_t b, std::int64_t e) override { devices_.add_sync(row, b, e); }
 
   void on_api_call(const format::ApiRow& row, std::int64_t begin_ns, std::int64_t end_ns) override {
@@ -120,13 +130,15 @@ class CaptureFeed final : public SweepSink {
     if (!shared_.in_window(begin_ns, end_ns)) return;
     const std::uint32_t level = overheads_.add(begin_ns, end_ns);
     if (level != 0) shared_.notes.add(ExportNotes::kOverlapping);
-    shared_.writer.open_slice(head, shared_.ids(shared_.table.overflow(shared_.layout.overheads(), level)), begin_ns, end_ns);
+    shared_.writer.open_slice(head, shared_.ids(shared_.table.overflow(shared_.layout.overheads(), level)), begin_ns,
+                              end_ns);
     shared_.writer.close();
   }
 
   void finish() {
     std::uint64_t end_ticks = host_->last_ticks();
-    for (const format::WindowRow& row : shared_.reader.windows()) end_ticks = std::max({end_ticks, row.begin_ticks, row.end_ticks});
+    for (const format::WindowRow& row : shared_.reader.windows())
+      end_ticks = std::max({end_ticks, row.begin_ticks, row.end_ticks});
     assembler_->finish(end_ticks);
     host_->finish();
     if (projector_) projector_->finish();
@@ -186,7 +198,8 @@ void write_frame(CaptureExport& shared, const CaptureFeed& feed, const CaptureHe
   const std::int64_t last = any ? shared.last_ns : first;
   const std::vector<Window> windows = windows_of(shared.reader, last);
   if (windows.empty()) write_profiler_span(shared.writer, 0, first, last);
-  for (std::size_t i = 0; i < windows.size(); ++i) write_profiler_span(shared.writer, i, windows[i].begin_ns, windows[i].end_ns);
+  for (std::size_t i = 0; i < windows.size(); ++i)
+    write_profiler_span(shared.writer, i, windows[i].begin_ns, windows[i].end_ns);
   write_window_marks(shared.writer, first, last);
   if (feed.first_track() != kNoTrack)
     write_health_mark(shared.writer, shared.ids(feed.first_track()), last, health, shared.simulated);
@@ -195,8 +208,8 @@ void write_frame(CaptureExport& shared, const CaptureFeed& feed, const CaptureHe
 
 }  // namespace
 
-std::uint64_t write_capture(CaptureReader& reader, const ChromeExportOptions& options, TextOutput& out, ExportNotes& notes,
-                            const Progress& progress) {
+std::uint64_t write_capture(CaptureReader& reader, const ChromeExportOptions& options, TextOutput& out,
+                            ExportNotes& notes, const Progress& progress) {
   const std::int64_t start = reader.header().start_monotonic_ns;
   const TimeBase base = TimeBase::with_wall_clock(start, start, reader.clock().realtime_offset_ns(), std::nullopt);
   const DocumentFacts facts = facts_of(reader);

@@ -22,7 +22,8 @@ constexpr std::size_t kMostHeld = 1024;
 // (cupti_runtime_cbid.h, cupti_driver_cbid.h). The recorder marks those of the driver.
 constexpr std::uint32_t kDriverCallback = 1u << 23;
 bool is_graph_launch(std::uint32_t callback) noexcept {
-  return callback == 311 || callback == 312 || callback == (kDriverCallback | 514) || callback == (kDriverCallback | 515);
+  return callback == 311 || callback == 312 || callback == (kDriverCallback | 514) ||
+         callback == (kDriverCallback | 515);
 }
 
 }  // namespace
@@ -138,7 +139,8 @@ void CaptureHost::on_range(const AssembledRange& range) {
     const TrackId track = thread.track;
     return write_range(done, shared_.table.overflow(shared_.layout.beside(track, Beside::kStartEnd), level));
   }
-  if (!thread.open.empty() && thread.open.back().begin_ns == done.begin_ns && thread.open.back().held.size() < kMostHeld) {
+  if (!thread.open.empty() && thread.open.back().begin_ns == done.begin_ns &&
+      thread.open.back().held.size() < kMostHeld) {
     thread.open.back().held.push_back(std::move(done));
     return;
   }
@@ -151,7 +153,8 @@ void CaptureHost::write_range(const Range& range, TrackId track) {
     writer.open_slice(shared_.head(range.is_operator ? Category::kOperator : Category::kAnnotation, range.name),
                       shared_.ids(track), range.begin_ns, range.end_ns);
     if (range.is_linked()) writer.argument("\"External id\":", range.key);
-    if (range.category != 0 && !range.is_operator) writer.text_argument("\"category\":", shared_.reader.category(range.category));
+    if (range.category != 0 && !range.is_operator)
+      writer.text_argument("\"category\":", shared_.reader.category(range.category));
     if (range.unfinished) writer.text_argument("\"finished\":", "false");
     if (range.value) write_value(*range.value);
     writer.close();
@@ -214,7 +217,8 @@ void CaptureHost::write_mark(Thread& thread) {
   shared_.writer.close();
 }
 
-void CaptureHost::on_counter(std::uint32_t index, std::uint64_t ticks, std::uint32_t name, const AssembledValue& value) {
+void CaptureHost::on_counter(std::uint32_t index, std::uint64_t ticks, std::uint32_t name,
+                             const AssembledValue& value) {
   const std::int64_t time = time_of(ticks);
   shared_.extend(time, time);
   if (!shared_.options.counters || !shared_.in_window(time, time)) return;
@@ -224,7 +228,8 @@ void CaptureHost::on_counter(std::uint32_t index, std::uint64_t ticks, std::uint
   sample.is_integer = value.kind != detail::ExtraKind::kDouble;
   sample.integer = static_cast<std::int64_t>(value.bits);
   std::memcpy(&sample.number, &value.bits, sizeof sample.number);
-  if (!write_counter(shared_.writer, shared_.ids(thread_of(index).track), time, sample)) shared_.notes.add(ExportNotes::kNotFinite);
+  if (!write_counter(shared_.writer, shared_.ids(thread_of(index).track), time, sample))
+    shared_.notes.add(ExportNotes::kNotFinite);
 }
 
 void CaptureHost::on_step(std::uint32_t thread, std::uint64_t ticks, std::uint32_t number) {
@@ -234,7 +239,8 @@ void CaptureHost::on_step(std::uint32_t thread, std::uint64_t ticks, std::uint32
   for (const std::uint32_t first : {number - 1, number}) {
     const auto step = steps_.find(first);
     const auto next = steps_.find(first + 1);
-    if (step == steps_.end() || next == steps_.end() || first + 1 == 0 || next->second.time_ns < step->second.time_ns) continue;
+    if (step == steps_.end() || next == steps_.end() || first + 1 == 0 || next->second.time_ns < step->second.time_ns)
+      continue;
     const std::int64_t begin = step->second.time_ns;
     shared_.extend(begin, next->second.time_ns);
     if (shared_.in_window(begin, next->second.time_ns)) {

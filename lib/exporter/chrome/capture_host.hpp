@@ -47,7 +47,8 @@ class CaptureHost final : public timeline::AssemblySink {
   void on_range(const timeline::AssembledRange& range) override;
   void on_launch(const timeline::AssembledLaunch& launch) override;
   void on_mark(std::uint32_t thread, std::uint64_t ticks, std::uint32_t name, std::uint32_t category) override;
-  void on_counter(std::uint32_t thread, std::uint64_t ticks, std::uint32_t name, const timeline::AssembledValue& value) override;
+  void on_counter(std::uint32_t thread, std::uint64_t ticks, std::uint32_t name,
+                  const timeline::AssembledValue& value) override;
   void on_value(std::uint32_t thread, const timeline::AssembledValue& value) override;
   void on_step(std::uint32_t thread, std::uint64_t ticks, std::uint32_t number) override;
 
@@ -71,8 +72,8 @@ class CaptureHost final : public timeline::AssemblySink {
     std::int64_t end_ns = 0;
     std::uint32_t name = 0;
     std::uint32_t category = 0;
-    std::uint64_t owner = 0;    ///< key of the innermost annotation: this one, or one around it
-    std::uint32_t depth = 0;    ///< annotations around it
+    std::uint64_t owner = 0;  ///< key of the innermost annotation: this one, or one around it
+    std::uint32_t depth = 0;  ///< annotations around it
     bool is_operator = false;
     bool launches = false;         ///< itself
     bool launches_inside = false;  ///< a range inside

@@ -28,8 +28,10 @@ bool is_device_kind(std::uint16_t kind) noexcept {
     case ChunkKind::kMemsets:
     case ChunkKind::kApiCalls:
     case ChunkKind::kSyncs:
-    case ChunkKind::kOverheads: return true;
-    default: return false;
+    case ChunkKind::kOverheads:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -80,12 +82,22 @@ std::int64_t later_by(std::int64_t begin_ns, std::int64_t row_begin_ns, std::int
   return impossible ? begin_ns : out;
 }
 
-void hand_on(SweepSink& sink, const format::KernelRow& row, std::int64_t b, std::int64_t e) { sink.on_kernel(row, b, e); }
-void hand_on(SweepSink& sink, const format::MemcpyRow& row, std::int64_t b, std::int64_t e) { sink.on_memcpy(row, b, e); }
-void hand_on(SweepSink& sink, const format::MemsetRow& row, std::int64_t b, std::int64_t e) { sink.on_memset(row, b, e); }
-void hand_on(SweepSink& sink, const format::ApiRow& row, std::int64_t b, std::int64_t e) { sink.on_api_call(row, b, e); }
+void hand_on(SweepSink& sink, const format::KernelRow& row, std::int64_t b, std::int64_t e) {
+  sink.on_kernel(row, b, e);
+}
+void hand_on(SweepSink& sink, const format::MemcpyRow& row, std::int64_t b, std::int64_t e) {
+  sink.on_memcpy(row, b, e);
+}
+void hand_on(SweepSink& sink, const format::MemsetRow& row, std::int64_t b, std::int64_t e) {
+  sink.on_memset(row, b, e);
+}
+void hand_on(SweepSink& sink, const format::ApiRow& row, std::int64_t b, std::int64_t e) {
+  sink.on_api_call(row, b, e);
+}
 void hand_on(SweepSink& sink, const format::SyncRow& row, std::int64_t b, std::int64_t e) { sink.on_sync(row, b, e); }
-void hand_on(SweepSink& sink, const format::OverheadRow& row, std::int64_t b, std::int64_t e) { sink.on_overhead(row, b, e); }
+void hand_on(SweepSink& sink, const format::OverheadRow& row, std::int64_t b, std::int64_t e) {
+  sink.on_overhead(row, b, e);
+}
 
 }  // namespace
 
@@ -133,14 +145,16 @@ void CaptureSweep::find_chunks() {
     const format::ChunkHeader& header = chunks[i].header;
     if (is_device_kind(header.kind)) pending_.push_back({first_time(i), i});
     if (static_cast<ChunkKind>(header.kind) == ChunkKind::kHostEvents)
-      find_host_chunk(static_cast<std::uint32_t>(std::min<std::uint64_t>(header.subject, kMaxThreads)), i, header.first);
+      find_host_chunk(static_cast<std::uint32_t>(std::min<std::uint64_t>(header.subject, kMaxThreads)), i,
+                      header.first);
   }
   const auto& live = reader_.live_events();
   for (std::uint32_t i = 0; i < live.size(); ++i) {
     const auto first = std::find_if(live[i].records.begin(), live[i].records.end(), has_time);
     find_host_chunk(live[i].run.thread, kLive + i, first == live[i].records.end() ? 0 : first->ticks);
   }
-  std::stable_sort(pending_.begin(), pending_.end(), [](const Pending& a, const Pending& b) { return a.begin_ns < b.begin_ns; });
+  std::stable_sort(pending_.begin(), pending_.end(),
+                   [](const Pending& a, const Pending& b) { return a.begin_ns < b.begin_ns; });
 }
 
 void CaptureSweep::load(std::uint32_t chunk) {
@@ -168,7 +182,8 @@ void CaptureSweep::load(std::uint32_t chunk) {
 }
 
 void CaptureSweep::load_until(std::int64_t time_ns) {
-  while (next_pending_ < pending_.size() && pending_[next_pending_].begin_ns <= time_ns && loaded_rows_ < kMostLoadedRows)
+  while (next_pending_ < pending_.size() && pending_[next_pending_].begin_ns <= time_ns &&
+         loaded_rows_ < kMostLoadedRows)
     load(pending_[next_pending_++].chunk);
 }
 
@@ -178,8 +193,10 @@ std::uint64_t CaptureSweep::ticks_at(std::int64_t time_ns) const noexcept {
   std::uint64_t high = std::numeric_limits<std::uint64_t>::max();
   while (low < high) {
     const std::uint64_t middle = low + (high - low) / 2 + 1;
-    if (reader_.monotonic_of_ticks(middle) <= time_ns) low = middle;
-    else high = middle - 1;
+    if (reader_.monotonic_of_ticks(middle) <= time_ns)
+      low = middle;
+    else
+      high = middle - 1;
   }
   return low;
 }
@@ -221,12 +238,15 @@ void CaptureSweep::feed_host(SweepSink& sink, std::uint64_t until_ticks) {
       if (end != 0) sink.on_host_events(thread.events);
     } else if (end != thread.at) {
       const auto begin = records.begin();
-      sink.on_host_events({thread.events.run, {begin + static_cast<std::ptrdiff_t>(thread.at), begin + static_cast<std::ptrdiff_t>(end)}});
+      sink.on_host_events({thread.events.run,
+                           {begin + static_cast<std::ptrdiff_t>(thread.at), begin + static_cast<std::ptrdiff_t>(end)}});
     }
     thread.at = end;
     const bool more = end < records.size() || thread.next < thread.sources.size();
-    if (more) due_.push({due_of(thread), index});
-    else thread.events = {};
+    if (more)
+      due_.push({due_of(thread), index});
+    else
+      thread.events = {};
   }
 }
 
@@ -234,9 +254,11 @@ void CaptureSweep::deliver(SweepSink& sink, Loaded& loaded) {
   const auto [begin_ns, row] = loaded.order[loaded.at++];
   late_rows_ += begin_ns < newest_ns_ ? 1 : 0;
   newest_ns_ = std::max(newest_ns_, begin_ns);
-  std::visit([&, begin = begin_ns, index = row](const auto& rows) {
-    hand_on(sink, rows[index], begin, later_by(begin, rows[index].begin_ns, rows[index].end_ns));
-  }, loaded.rows);
+  std::visit(
+      [&, begin = begin_ns, index = row](const auto& rows) {
+        hand_on(sink, rows[index], begin, later_by(begin, rows[index].begin_ns, rows[index].end_ns));
+      },
+      loaded.rows);
   if (loaded.at != loaded.order.size()) return;
   loaded_rows_ -= loaded.order.size();
   loaded = {};
@@ -271,15 +293,19 @@ void CaptureSweep::run(SweepSink& sink, const Progress& progress) {
     }
     Loaded& loaded = loaded_[index];
     deliver(sink, loaded);
-    if (loaded.order.empty()) free_.push_back(index);
-    else next_rows_.push({loaded.order[loaded.at].first, index});
+    if (loaded.order.empty())
+      free_.push_back(index);
+    else
+      next_rows_.push({loaded.order[loaded.at].first, index});
   }
   feed_host(sink, std::numeric_limits<std::uint64_t>::max());
   // Of impossible threads: the assembler counts them.
   Forward forward(sink);
   for (const std::uint32_t source : strays_) {
-    if ((source & kLive) != 0) sink.on_host_events(reader_.live_events()[source - kLive]);
-    else visit(source, forward);
+    if ((source & kLive) != 0)
+      sink.on_host_events(reader_.live_events()[source - kLive]);
+    else
+      visit(source, forward);
   }
 }
 

@@ -46,8 +46,9 @@ class CaptureSweep {
   std::uint64_t late_rows() const noexcept { return late_rows_; }
 
  private:
-  using Rows = std::variant<std::vector<format::KernelRow>, std::vector<format::MemcpyRow>, std::vector<format::MemsetRow>,
-                            std::vector<format::ApiRow>, std::vector<format::SyncRow>, std::vector<format::OverheadRow>>;
+  using Rows =
+      std::variant<std::vector<format::KernelRow>, std::vector<format::MemcpyRow>, std::vector<format::MemsetRow>,
+                   std::vector<format::ApiRow>, std::vector<format::SyncRow>, std::vector<format::OverheadRow>>;
   struct Pending {  // a chunk of device rows that has not been read
     std::int64_t begin_ns;
     std::uint32_t chunk;

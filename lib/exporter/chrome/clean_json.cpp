@@ -136,7 +136,8 @@ std::string unescaped(std::string_view raw) {
 
 /// As it is written, escapes and all; most strings hold nothing that must change.
 void append_raw_string(std::string& out, std::string_view raw) {
-  const bool plain = std::all_of(raw.begin(), raw.end(), [](char c) { return c >= 0x20 && c != '\\' && c != '<' && c < 0x7F; });
+  const bool plain =
+      std::all_of(raw.begin(), raw.end(), [](char c) { return c >= 0x20 && c != '\\' && c != '<' && c < 0x7F; });
   if (!plain) return append_quoted(out, unescaped(raw));
   out += '"';
   out.append(raw);

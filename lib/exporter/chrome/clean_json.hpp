@@ -9,9 +9,9 @@
 // and words that JSON does not know; strict readers then refuse the whole file.
 namespace rangefinder::chrome {
 
-/// Appends one JSON value. Strings become valid UTF-8 with everything escaped that must be; NaN and Infinity become null
-/// (readers compare such arguments with numbers), other unknown words a string, numbers of another spelling a string.
-/// False, and nothing appended, when brackets or quotes do not match, or at more than 128 levels.
+/// Appends one JSON value. Strings become valid UTF-8 with everything escaped that must be; NaN and Infinity become
+/// null (readers compare such arguments with numbers), other unknown words a string, numbers of another spelling a
+/// string. False, and nothing appended, when brackets or quotes do not match, or at more than 128 levels.
 bool append_clean_value(std::string& out, std::string_view raw);
 
 /// The same for the members of an object without its braces: `"a": 1, "b": [2]`.

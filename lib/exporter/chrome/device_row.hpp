@@ -12,8 +12,8 @@ namespace rangefinder::chrome {
 
 /// The row of a stream while its activities come by, and which of the ranges on the device can stand on it with them.
 ///
-/// Activities come in order of their begin, each with the key of the range that owns it. A range lasts from its first to
-/// its last activity. Streams work in order, so those spans lie end to end or inside each other as the ranges do on
+/// Activities come in order of their begin, each with the key of the range that owns it. A range lasts from its first
+/// to its last activity. Streams work in order, so those spans lie end to end or inside each other as the ranges do on
 /// their thread; they cut each other or an activity only where two threads launch on one stream, or activities overlap
 /// (branches of a graph). What cuts goes to a row beside.
 class DeviceRow {
@@ -48,7 +48,7 @@ class DeviceRow {
   bool any_ = false;
   std::int64_t busy_from_ = 0;  // of the stretch without a gap that the last activity belongs to
   std::int64_t busy_to_ = 0;
-  bool overlapping_ = false;    // that stretch is the last of `overlaps_`
+  bool overlapping_ = false;  // that stretch is the last of `overlaps_`
 };
 
 }  // namespace rangefinder::chrome

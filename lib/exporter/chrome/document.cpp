@@ -53,15 +53,18 @@ struct DeviceColumn {
 constexpr DeviceColumn kDeviceColumns[] = {
     {"totalGlobalMem", [](const DeviceInfo& d) -> std::uint64_t { return d.memory_bytes; }},
     {"maxThreadsPerBlock", [](const DeviceInfo& d) -> std::uint64_t { return d.max_threads_per_block; }},
-    {"maxThreadsPerMultiprocessor", [](const DeviceInfo& d) -> std::uint64_t { return d.max_threads_per_multiprocessor; }},
-    {"maxBlocksPerMultiprocessor", [](const DeviceInfo& d) -> std::uint64_t { return d.max_blocks_per_multiprocessor; }},
+    {"maxThreadsPerMultiprocessor",
+     [](const DeviceInfo& d) -> std::uint64_t { return d.max_threads_per_multiprocessor; }},
+    {"maxBlocksPerMultiprocessor",
+     [](const DeviceInfo& d) -> std::uint64_t { return d.max_blocks_per_multiprocessor; }},
     {"regsPerBlock", [](const DeviceInfo& d) -> std::uint64_t { return d.registers_per_block; }},
     {"warpSize", [](const DeviceInfo& d) -> std::uint64_t { return d.warp_size; }},
     {"sharedMemPerBlock", [](const DeviceInfo& d) -> std::uint64_t { return d.shared_bytes_per_block; }},
     {"numSms", [](const DeviceInfo& d) -> std::uint64_t { return d.multiprocessors; }},
     {"regsPerMultiprocessor", [](const DeviceInfo& d) -> std::uint64_t { return d.registers_per_multiprocessor; }},
     {"sharedMemPerBlockOptin", [](const DeviceInfo& d) -> std::uint64_t { return d.shared_bytes_per_block_optin; }},
-    {"sharedMemPerMultiprocessor", [](const DeviceInfo& d) -> std::uint64_t { return d.shared_bytes_per_multiprocessor; }},
+    {"sharedMemPerMultiprocessor",
+     [](const DeviceInfo& d) -> std::uint64_t { return d.shared_bytes_per_multiprocessor; }},
 };
 
 void append_device(std::string& out, const DeviceInfo& device) {
@@ -104,7 +107,8 @@ bool is_written_anew(std::string_view key) noexcept {
 
 /// The members of the input's document, each key once. True when distributedInfo is among them.
 bool append_members(Members& document, const DocumentFacts& facts, ExportNotes& export_notes) {
-  const bool again = std::any_of(facts.members.begin(), facts.members.end(), [](const auto& m) { return m.first == kOurs; });
+  const bool again =
+      std::any_of(facts.members.begin(), facts.members.end(), [](const auto& m) { return m.first == kOurs; });
   std::set<std::string_view> seen;
   bool distributed = false;
   for (const auto& [key, value] : facts.members) {
@@ -153,7 +157,8 @@ void append_account(std::string& out, const Account& account) {
 
 }  // namespace
 
-void write_document_begin(TextOutput& out, const DocumentFacts& facts, const TimeBase& base, ExportNotes& export_notes) {
+void write_document_begin(TextOutput& out, const DocumentFacts& facts, const TimeBase& base,
+                          ExportNotes& export_notes) {
   std::string text = "{\n";
   Members document(text, ",\n");
   document.number("schemaVersion", 1);

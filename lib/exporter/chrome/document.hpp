@@ -42,7 +42,8 @@ struct DocumentEnd {
 /// Up to the first event.
 void write_document_begin(TextOutput& out, const DocumentFacts& facts, const TimeBase& base, ExportNotes& export_notes);
 /// From behind the last one.
-void write_document_end(TextOutput& out, const DocumentFacts& facts, const DocumentEnd& end, const ExportNotes& export_notes);
+void write_document_end(TextOutput& out, const DocumentFacts& facts, const DocumentEnd& end,
+                        const ExportNotes& export_notes);
 
 /// "complete", or "INCOMPLETE: 12 ranges dropped: ..., ...": one line for people.
 std::string health_line(const CaptureHealth& health);

@@ -17,7 +17,7 @@ class FlatRow {
   bool add(std::int64_t begin_ns, std::int64_t end_ns);
 
  private:
-  std::vector<base::Interval> recent_;  // by begin
+  std::vector<base::Interval> recent_;                                 // by begin
   std::int64_t closed_to_ = std::numeric_limits<std::int64_t>::min();  // before this nothing is known any more
 };
 

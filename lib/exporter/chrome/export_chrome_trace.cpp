@@ -16,7 +16,8 @@ namespace {
 using chrome::ByteSink;
 
 bool wants_gzip(const std::string& output, ExportCompression compression) noexcept {
-  return compression == ExportCompression::kGzip || (compression == ExportCompression::kBySuffix && output.ends_with(".gz"));
+  return compression == ExportCompression::kGzip ||
+         (compression == ExportCompression::kBySuffix && output.ends_with(".gz"));
 }
 
 /// The chain that text goes through: lines, count, gzip, count, file.
@@ -32,7 +33,8 @@ Result<std::unique_ptr<ByteSink>> open_chain(const std::string& output, const Ch
 }
 
 template <typename Write>
-Status export_with(const std::string& output, const ChromeExportOptions& options, ChromeExportReport* report, Write write) {
+Status export_with(const std::string& output, const ChromeExportOptions& options, ChromeExportReport* report,
+                   Write write) {
   ChromeExportReport mine;
   ChromeExportReport& said = report != nullptr ? *report : mine;
   said = {};
@@ -72,10 +74,11 @@ bool is_capture(const std::string& path) {
 
 Status export_chrome_trace(const Timeline& timeline, const std::string& output, const ChromeExportOptions& options,
                            ChromeExportReport* report) {
-  return export_with(output, options, report, [&](chrome::TextOutput& out, chrome::ExportNotes& notes, std::uint64_t& events) {
-    events = chrome::write_timeline(timeline, options, out, notes, progress_of(options));
-    return Status();
-  });
+  return export_with(output, options, report,
+                     [&](chrome::TextOutput& out, chrome::ExportNotes& notes, std::uint64_t& events) {
+                       events = chrome::write_timeline(timeline, options, out, notes, progress_of(options));
+                       return Status();
+                     });
 }
 
 Status export_chrome_trace(const std::string& input, const std::string& output, const ChromeExportOptions& options,
@@ -83,10 +86,11 @@ Status export_chrome_trace(const std::string& input, const std::string& output, 
   if (is_capture(input)) {
     Result<capture::CaptureReader> reader = capture::CaptureReader::open(input);
     if (!reader) return std::move(reader).error().with_context("export");
-    return export_with(output, options, report, [&](chrome::TextOutput& out, chrome::ExportNotes& notes, std::uint64_t& events) {
-      events = chrome::write_capture(*reader, options, out, notes, progress_of(options));
-      return Status();
-    });
+    return export_with(output, options, report,
+                       [&](chrome::TextOutput& out, chrome::ExportNotes& notes, std::uint64_t& events) {
+                         events = chrome::write_capture(*reader, options, out, notes, progress_of(options));
+                         return Status();
+                       });
   }
   LoadOptions load;
   load.keep_arguments = true;

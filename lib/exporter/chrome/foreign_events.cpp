@@ -88,7 +88,8 @@ void ForeignEvents::pair_flows() {
            std::tuple(std::string_view(b.key), b.time_ns, !b.start, b.row);
   });
   for (std::size_t i = 0; i < halves_.size(); ++i) {
-    const bool pair = halves_[i].start && i + 1 < halves_.size() && !halves_[i + 1].start && halves_[i].key == halves_[i + 1].key;
+    const bool pair =
+        halves_[i].start && i + 1 < halves_.size() && !halves_[i + 1].start && halves_[i].key == halves_[i + 1].key;
     if (!pair) {
       shared_.notes.add(ExportNotes::kForeignHalf);
       continue;
@@ -130,7 +131,8 @@ void ForeignEvents::take_slice(const Event& event) {
   const RawMember* const name = event.find("name");
   const std::string name_text = name != nullptr ? text_of(name->value) : std::string();
   append_head(slice.head, 'X', category != nullptr ? text_of(category->value) : "other", name_text);
-  if (const RawMember* const arguments = event.find("args"); arguments != nullptr && arguments->value.starts_with('{')) {
+  if (const RawMember* const arguments = event.find("args");
+      arguments != nullptr && arguments->value.starts_with('{')) {
     if (!append_clean_members(slice.arguments, arguments->value.substr(1, arguments->value.size() - 2)))
       shared_.notes.add(ExportNotes::kArguments);
   }

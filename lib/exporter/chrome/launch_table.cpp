@@ -72,7 +72,8 @@ void LaunchTable::draw(std::uint32_t correlation, Entry& entry, const SlicePlace
   if (from.track == kNoTrack) return flows_.missing();
   const std::uint64_t id = entry.id_used ? 0 : correlation;
   entry.id_used = true;
-  flows_.arrow(id, {tracks_.ids(from.track), from.begin_ns, from.end_ns}, {tracks_.ids(to.track), to.begin_ns, to.end_ns});
+  flows_.arrow(id, {tracks_.ids(from.track), from.begin_ns, from.end_ns},
+               {tracks_.ids(to.track), to.begin_ns, to.end_ns});
 }
 
 void LaunchTable::finish() {

@@ -23,11 +23,11 @@ struct NotedLaunch {
   std::uint64_t range = 0;  ///< key of the innermost range; 0: none
   std::uint64_t owner = 0;  ///< key of the range that owns what it causes; 0: none
   bool is_graph = false;
-  SlicePlace anchor;        ///< of an arrow where no API call is written: the row of the thread, from the launch on
+  SlicePlace anchor;  ///< of an arrow where no API call is written: the row of the thread, from the launch on
 };
 
-/// Launches by correlation id: what they belong to, and the arrows that still lack an end. Bounded: of more launches than
-/// any device queues up, the oldest are forgotten.
+/// Launches by correlation id: what they belong to, and the arrows that still lack an end. Bounded: of more launches
+/// than any device queues up, the oldest are forgotten.
 class LaunchTable {
  public:
   LaunchTable(TrackTable& tracks, FlowWriter& flows, bool arrows) noexcept

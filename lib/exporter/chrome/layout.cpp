@@ -66,14 +66,23 @@ TrackId Layout::lazily(std::uint32_t owner, int what, std::uint32_t number, Grou
 }
 
 TrackId Layout::beside(TrackId track, Beside what, std::uint32_t number) {
-  if (const auto found = made_.find({track, static_cast<int>(what), number}); found != made_.end()) return found->second;
+  if (const auto found = made_.find({track, static_cast<int>(what), number}); found != made_.end())
+    return found->second;
   const Track base = table_.track(track);
   std::string name = base.label();
   switch (what) {
-    case Beside::kWaits: name += " waits"; break;
-    case Beside::kRanges: name += " ranges, depth " + std::to_string(number); break;
-    case Beside::kStartEnd: name += " start/end ranges"; break;
-    case Beside::kOwnRanges: name += " own ranges"; break;
+    case Beside::kWaits:
+      name += " waits";
+      break;
+    case Beside::kRanges:
+      name += " ranges, depth " + std::to_string(number);
+      break;
+    case Beside::kStartEnd:
+      name += " start/end ranges";
+      break;
+    case Beside::kOwnRanges:
+      name += " own ranges";
+      break;
   }
   return lazily(track, static_cast<int>(what), number, base.group, name, base.sort_index);
 }

@@ -39,7 +39,8 @@ class Layout {
   GroupId device(std::uint32_t id, const ProcessLabel& process, bool join = false);
   TrackId thread(GroupId process, std::int64_t tid, std::string_view name);
   /// Contexts of one device have streams of equal numbers; the later ones get numbers of their own.
-  TrackId stream(GroupId device, std::uint32_t context, std::int64_t id, std::uint32_t green_context, bool join = false);
+  TrackId stream(GroupId device, std::uint32_t context, std::int64_t id, std::uint32_t green_context,
+                 bool join = false);
   TrackId beside(TrackId track, Beside what, std::uint32_t number = 0);
   /// Waits for a whole device or context, or for what the input does not say.
   TrackId waits(GroupId group);
@@ -53,7 +54,8 @@ class Layout {
 
  private:
   std::string heading(const ProcessLabel& process) const;
-  TrackId lazily(std::uint32_t owner, int what, std::uint32_t number, GroupId group, std::string_view name, std::int64_t sort_index);
+  TrackId lazily(std::uint32_t owner, int what, std::uint32_t number, GroupId group, std::string_view name,
+                 std::int64_t sort_index);
 
   TrackTable& table_;
   std::map<std::tuple<std::uint32_t, int, std::uint32_t>, TrackId> made_;

@@ -40,7 +40,8 @@ void write_window_marks(EventWriter& writer, std::int64_t begin_ns, std::int64_t
   writer.open_point("{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Iteration Start: PyTorch Profiler\"",
                     ",\"pid\":\"Traces\",\"tid\":\"Trace PyTorch Profiler\",\"ts\":", begin_ns);
   writer.close();
-  writer.open_point("{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Record Window End\"", ",\"pid\":\"\",\"tid\":\"\",\"ts\":", end_ns);
+  writer.open_point("{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Record Window End\"",
+                    ",\"pid\":\"\",\"tid\":\"\",\"ts\":", end_ns);
   writer.close();
 }
 

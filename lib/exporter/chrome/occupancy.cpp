@@ -8,7 +8,7 @@ namespace {
 
 // The granularities of NVIDIA's occupancy calculator; compute capability 5.0 and later.
 constexpr std::uint64_t kWarp = 32;
-constexpr std::uint64_t kRegisterUnit = 256;  // registers are given out to a warp in such portions
+constexpr std::uint64_t kRegisterUnit = 256;        // registers are given out to a warp in such portions
 constexpr std::uint64_t kSystemSharedBytes = 1024;  // of every block, from 8.0 on
 
 constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) noexcept {
@@ -21,9 +21,12 @@ std::uint64_t block_slots(const DeviceInfo& device) noexcept {
   switch (device.compute_major * 10 + device.compute_minor) {
     case 75:
     case 86:
-    case 87: return 16;
-    case 89: return 24;
-    default: return device.compute_major < 5 ? 16 : device.compute_major >= 12 ? 24 : 32;
+    case 87:
+      return 16;
+    case 89:
+      return 24;
+    default:
+      return device.compute_major < 5 ? 16 : device.compute_major >= 12 ? 24 : 32;
   }
 }
 
@@ -45,14 +48,12 @@ std::uint64_t by_shared_memory(const DeviceInfo& device, std::uint64_t bytes, st
 
 std::uint64_t blocks_of(const KernelDetail& kernel) noexcept {
   // Up to 2^31 x 65,535 x 65,535 for a launch that is possible; others must not wrap to something plausible.
-  const unsigned __int128 blocks =
-      static_cast<unsigned __int128>(kernel.grid[0]) * kernel.grid[1] * kernel.grid[2];
+  const unsigned __int128 blocks = static_cast<unsigned __int128>(kernel.grid[0]) * kernel.grid[1] * kernel.grid[2];
   return static_cast<std::uint64_t>(std::min<unsigned __int128>(blocks, ~std::uint64_t{0}));
 }
 
 std::uint64_t threads_of(const KernelDetail& kernel) noexcept {
-  const unsigned __int128 threads =
-      static_cast<unsigned __int128>(kernel.block[0]) * kernel.block[1] * kernel.block[2];
+  const unsigned __int128 threads = static_cast<unsigned __int128>(kernel.block[0]) * kernel.block[1] * kernel.block[2];
   return static_cast<std::uint64_t>(std::min<unsigned __int128>(threads, ~std::uint64_t{0}));
 }
 
@@ -64,7 +65,8 @@ std::optional<std::uint64_t> resident_blocks(const DeviceInfo& device, const Ker
   if (!known || threads == 0 || threads > device.max_threads_per_multiprocessor) return std::nullopt;
   const std::uint64_t warps = round_up(threads, kWarp) / kWarp;
   std::uint64_t blocks = std::min(block_slots(device), device.max_threads_per_multiprocessor / kWarp / warps);
-  if (kernel.registers_per_thread != 0) blocks = std::min(blocks, by_registers(device, kernel.registers_per_thread, warps));
+  if (kernel.registers_per_thread != 0)
+    blocks = std::min(blocks, by_registers(device, kernel.registers_per_thread, warps));
   const std::uint64_t shared = std::uint64_t{kernel.static_shared_bytes} + kernel.dynamic_shared_bytes;
   return std::min(blocks, by_shared_memory(device, shared, blocks));
 }

@@ -16,10 +16,14 @@ enum class PayloadType : std::uint8_t { kUnsigned, kSigned, kDouble, kText };
 inline void write_payload(EventWriter& writer, PayloadType type, std::uint64_t bits, std::string_view text) {
   constexpr std::string_view kKey = "\"payload\":";
   switch (type) {
-    case PayloadType::kUnsigned: return writer.argument(kKey, bits);
-    case PayloadType::kSigned: return writer.signed_argument(kKey, static_cast<std::int64_t>(bits));
-    case PayloadType::kText: return writer.text_argument(kKey, text);
-    case PayloadType::kDouble: break;
+    case PayloadType::kUnsigned:
+      return writer.argument(kKey, bits);
+    case PayloadType::kSigned:
+      return writer.signed_argument(kKey, static_cast<std::int64_t>(bits));
+    case PayloadType::kText:
+      return writer.text_argument(kKey, text);
+    case PayloadType::kDouble:
+      break;
   }
   double value = 0;
   std::memcpy(&value, &bits, sizeof value);

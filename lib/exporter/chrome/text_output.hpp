@@ -9,8 +9,8 @@
 
 namespace rangefinder::chrome {
 
-/// Collects text in a buffer and hands it on in large pieces. Once the sink has refused one, the rest is thrown away and
-/// `status` says why: look at it now and then.
+/// Collects text in a buffer and hands it on in large pieces. Once the sink has refused one, the rest is thrown away
+/// and `status` says why: look at it now and then.
 class TextOutput {
  public:
   explicit TextOutput(ByteSink& sink) : sink_(sink), buffer_(new char[kBytes]), at_(buffer_.get()) {}

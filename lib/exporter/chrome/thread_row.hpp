@@ -9,8 +9,8 @@
 
 namespace rangefinder::chrome {
 
-/// The row of a thread while its ranges and API calls come by. Ranges nest by construction and stay. Calls have times of
-/// another clock: one that cuts a range, by the clocks' error, goes to a row beside.
+/// The row of a thread while its ranges and API calls come by. Ranges nest by construction and stay. Calls have times
+/// of another clock: one that cuts a range, by the clocks' error, goes to a row beside.
 ///
 /// Order: ranges as the thread wrote them; calls by begin, each after all ranges that began or ended before its end.
 class ThreadRow {

@@ -9,7 +9,8 @@ TimelineExport::TimelineExport(const Timeline& timeline_in, const ChromeExportOp
       options(options_in),
       writer(writer_in),
       notes(notes_in),
-      layout(table, timeline_in.simulated, timeline_in.format != InputFormat::kKineto && timeline_in.processes.size() > 1) {
+      layout(table, timeline_in.simulated,
+             timeline_in.format != InputFormat::kKineto && timeline_in.processes.size() > 1) {
   if (timeline.activities.size() != 0) projection = project(timeline, {options.attribution, true, false});
   make_rows();
   link();
@@ -25,8 +26,10 @@ void TimelineExport::make_rows() {
   // stand on a device's row.
   const bool join = timeline.format == InputFormat::kKineto;
   for (ProcessIndex i = 0; i < timeline.processes.size(); ++i) processes.push_back(layout.process(label(i)));
-  for (const DeviceInfo& device : timeline.devices) devices.push_back(layout.device(device.id, label(device.process), join));
-  for (const ThreadInfo& thread : timeline.threads) threads.push_back(layout.thread(processes[thread.process], thread.tid, thread.name));
+  for (const DeviceInfo& device : timeline.devices)
+    devices.push_back(layout.device(device.id, label(device.process), join));
+  for (const ThreadInfo& thread : timeline.threads)
+    threads.push_back(layout.thread(processes[thread.process], thread.tid, thread.name));
   for (const StreamInfo& stream : timeline.streams)
     streams.push_back(layout.stream(devices[stream.device], stream.context, stream.id, stream.green_context, join));
 }
@@ -42,7 +45,8 @@ RangeIndex TimelineExport::launching_range(ActivityIndex activity) const noexcep
 void TimelineExport::link() {
   external_ids = timeline.ranges.external_id;
   if (timeline.format == InputFormat::kKineto) return;
-  for (const StreamFigures& figures : projection.inclusive_streams) external_ids[figures.range] = std::int64_t{figures.range} + 1;
+  for (const StreamFigures& figures : projection.inclusive_streams)
+    external_ids[figures.range] = std::int64_t{figures.range} + 1;
   for (ActivityIndex i = 0; i < timeline.activities.size(); ++i) {
     if (const RangeIndex range = launching_range(i); range != kNone) external_ids[range] = std::int64_t{range} + 1;
   }

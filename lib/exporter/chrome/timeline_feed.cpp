@@ -55,16 +55,21 @@ void write_points(TimelineExport& shared) {
     head += ",\"s\":\"t\"";
     shared.writer.open_point(head, shared.layout.table().ids(shared.threads[marks.thread[i]]), marks.time_ns[i]);
     std::string kept;
-    const std::string_view raw = marks.source_row[i] < 0 ? std::string_view{} : timeline.arguments.find(marks.source_row[i]);
-    if (!raw.empty() && append_clean_members(kept, raw)) shared.writer.raw_arguments(kept);
-    else write_attachments(shared.writer, timeline, Attachment::Target::kMark, i);
+    const std::string_view raw =
+        marks.source_row[i] < 0 ? std::string_view{} : timeline.arguments.find(marks.source_row[i]);
+    if (!raw.empty() && append_clean_members(kept, raw))
+      shared.writer.raw_arguments(kept);
+    else
+      write_attachments(shared.writer, timeline, Attachment::Target::kMark, i);
     shared.writer.close();
   }
   const CounterTable& counters = timeline.counters;
   for (std::uint32_t i = 0; shared.options.counters && i < counters.size(); ++i) {
     if (!shared.in_window(counters.time_ns[i], counters.time_ns[i])) continue;
-    const CounterSample sample{timeline.text(counters.name[i]), counters.is_integer[i], counters.integer[i], counters.number[i]};
-    if (!write_counter(shared.writer, shared.layout.table().ids(shared.threads[counters.thread[i]]), counters.time_ns[i], sample))
+    const CounterSample sample{timeline.text(counters.name[i]), counters.is_integer[i], counters.integer[i],
+                               counters.number[i]};
+    if (!write_counter(shared.writer, shared.layout.table().ids(shared.threads[counters.thread[i]]),
+                       counters.time_ns[i], sample))
       shared.notes.add(ExportNotes::kNotFinite);
   }
 }
@@ -82,7 +87,8 @@ void write_frame(TimelineExport& shared, const ForeignEvents& foreign, bool simu
   }
   if (ours) write_window_marks(shared.writer, timeline.begin_ns, timeline.end_ns);
   if (!shared.threads.empty()) {
-    write_health_mark(shared.writer, shared.layout.table().ids(shared.threads.front()), timeline.end_ns, timeline.health, simulated);
+    write_health_mark(shared.writer, shared.layout.table().ids(shared.threads.front()), timeline.end_ns,
+                      timeline.health, simulated);
   }
 }
 

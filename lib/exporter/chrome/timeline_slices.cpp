@@ -19,10 +19,14 @@ constexpr std::uint64_t kProgressStep = 1 << 16;
 
 Category category_of(RangeKind kind) noexcept {
   switch (kind) {
-    case RangeKind::kAnnotation: return Category::kAnnotation;
-    case RangeKind::kOperator: return Category::kOperator;
-    case RangeKind::kPythonFunction: return Category::kPythonFunction;
-    case RangeKind::kOther: break;
+    case RangeKind::kAnnotation:
+      return Category::kAnnotation;
+    case RangeKind::kOperator:
+      return Category::kOperator;
+    case RangeKind::kPythonFunction:
+      return Category::kPythonFunction;
+    case RangeKind::kOther:
+      break;
   }
   return Category::kAnnotation;
 }
@@ -31,9 +35,12 @@ Category category_of(RangeKind kind) noexcept {
 std::uint8_t weight_of(RangeKind kind) noexcept {
   switch (kind) {
     case RangeKind::kAnnotation:
-    case RangeKind::kOperator: return 5;
-    case RangeKind::kPythonFunction: return 2;
-    case RangeKind::kOther: break;
+    case RangeKind::kOperator:
+      return 5;
+    case RangeKind::kPythonFunction:
+      return 2;
+    case RangeKind::kOther:
+      break;
   }
   return 1;
 }
@@ -153,9 +160,15 @@ Placed TimelineSlices::placed(const Entry& entry, const std::vector<ForeignSlice
     case Kind::kRange:
       take(timeline.ranges.begin_ns[i], timeline.ranges.end_ns[i], 0, weight_of(timeline.ranges.kind[i]));
       break;
-    case Kind::kCall: take(timeline.calls.begin_ns[i], timeline.calls.end_ns[i], 2, kCallWeight); break;
-    case Kind::kOverhead: take(timeline.overheads.begin_ns[i], timeline.overheads.end_ns[i], 3, kOverheadWeight); break;
-    case Kind::kActivity: take(timeline.activities.begin_ns[i], timeline.activities.end_ns[i], 2, kActivityWeight); break;
+    case Kind::kCall:
+      take(timeline.calls.begin_ns[i], timeline.calls.end_ns[i], 2, kCallWeight);
+      break;
+    case Kind::kOverhead:
+      take(timeline.overheads.begin_ns[i], timeline.overheads.end_ns[i], 3, kOverheadWeight);
+      break;
+    case Kind::kActivity:
+      take(timeline.activities.begin_ns[i], timeline.activities.end_ns[i], 2, kActivityWeight);
+      break;
     case Kind::kExclusive: {
       const StreamFigures& figures = shared_.projection.exclusive_streams[i];
       take(figures.first_ns, figures.last_ns, 0, kExclusiveWeight);
@@ -166,9 +179,15 @@ Placed TimelineSlices::placed(const Entry& entry, const std::vector<ForeignSlice
       take(figures.first_ns, figures.last_ns, 0, kExclusiveWeight);
       break;
     }
-    case Kind::kSync: take(timeline.syncs.begin_ns[i], timeline.syncs.end_ns[i], 2, 0); break;
-    case Kind::kStep: take(timeline.steps.begin_ns[i], timeline.steps.end_ns[i], 0, 0); break;
-    case Kind::kForeign: take(foreign[i].begin_ns, foreign[i].end_ns, 4, 0); break;
+    case Kind::kSync:
+      take(timeline.syncs.begin_ns[i], timeline.syncs.end_ns[i], 2, 0);
+      break;
+    case Kind::kStep:
+      take(timeline.steps.begin_ns[i], timeline.steps.end_ns[i], 0, 0);
+      break;
+    case Kind::kForeign:
+      take(foreign[i].begin_ns, foreign[i].end_ns, 4, 0);
+      break;
   }
   return out;
 }
@@ -183,7 +202,8 @@ void TimelineSlices::place(const Entry* begin, const Entry* end, const std::vect
   }
   const TrackId track = begin->track;
   if (track < flat_tracks_.size() && flat_tracks_[track]) {
-    std::stable_sort(slices.begin(), slices.end(), [](const Placed& a, const Placed& b) { return a.begin_ns < b.begin_ns; });
+    std::stable_sort(slices.begin(), slices.end(),
+                     [](const Placed& a, const Placed& b) { return a.begin_ns < b.begin_ns; });
     EndToEnd rows;
     for (Placed& slice : slices) slice.level = rows.add(slice.begin_ns, slice.end_ns);
   } else {
@@ -229,24 +249,34 @@ void TimelineSlices::write(const std::vector<ForeignSlice>& foreign,
   }
 }
 
-void TimelineSlices::write_slice(Kind kind, std::uint32_t row, TrackId track, const std::vector<ForeignSlice>& foreign) {
+void TimelineSlices::write_slice(Kind kind, std::uint32_t row, TrackId track,
+                                 const std::vector<ForeignSlice>& foreign) {
   EventWriter& writer = shared_.writer;
   const Timeline& timeline = shared_.timeline;
   switch (kind) {
-    case Kind::kRange: return write_range(row, track);
-    case Kind::kCall: return write_call(row, track);
-    case Kind::kActivity: return write_activity(row, track);
-    case Kind::kSync: return write_sync(row, track);
-    case Kind::kStep: return write_step(row, track);
-    case Kind::kExclusive: return write_projected(shared_.projection.exclusive_streams[row], track);
-    case Kind::kInclusive: return write_projected(shared_.projection.inclusive_streams[row], track);
+    case Kind::kRange:
+      return write_range(row, track);
+    case Kind::kCall:
+      return write_call(row, track);
+    case Kind::kActivity:
+      return write_activity(row, track);
+    case Kind::kSync:
+      return write_sync(row, track);
+    case Kind::kStep:
+      return write_step(row, track);
+    case Kind::kExclusive:
+      return write_projected(shared_.projection.exclusive_streams[row], track);
+    case Kind::kInclusive:
+      return write_projected(shared_.projection.inclusive_streams[row], track);
     case Kind::kOverhead:
-      writer.open_slice(shared_.head(Category::kOverhead, timeline.overheads.name[row]), shared_.layout.table().ids(track),
-                        timeline.overheads.begin_ns[row], timeline.overheads.end_ns[row]);
+      writer.open_slice(shared_.head(Category::kOverhead, timeline.overheads.name[row]),
+                        shared_.layout.table().ids(track), timeline.overheads.begin_ns[row],
+                        timeline.overheads.end_ns[row]);
       write_kept_arguments(timeline.overheads.source_row[row]);
       return writer.close();
     case Kind::kForeign:
-      writer.open_slice(foreign[row].head, shared_.layout.table().ids(track), foreign[row].begin_ns, foreign[row].end_ns);
+      writer.open_slice(foreign[row].head, shared_.layout.table().ids(track), foreign[row].begin_ns,
+                        foreign[row].end_ns);
       if (!foreign[row].arguments.empty()) writer.raw_arguments(foreign[row].arguments);
       return writer.close();
   }
@@ -319,8 +349,13 @@ void TimelineSlices::write_activity(ActivityIndex row, TrackId track) {
                     shared_.layout.table().ids(track), begin, end);
   if (!write_kept_arguments(activities.source_row[row])) {
     const StreamInfo& stream = timeline.streams[activities.stream[row]];
-    ActivityPlace place{&timeline.devices[stream.device], stream.context, stream.id, activities.correlation[row],
-                        activities.external_id[row], activities.graph_node[row], activities.graph[row]};
+    ActivityPlace place{&timeline.devices[stream.device],
+                        stream.context,
+                        stream.id,
+                        activities.correlation[row],
+                        activities.external_id[row],
+                        activities.graph_node[row],
+                        activities.graph[row]};
     const RangeIndex range = shared_.launching_range(row);
     if (place.external_id < 0 && range != kNone) place.external_id = shared_.external_ids[range];
     const std::uint32_t detail = activities.detail[row];
@@ -355,7 +390,8 @@ void TimelineSlices::write_sync(std::uint32_t row, TrackId track) {
 void TimelineSlices::write_projected(const StreamFigures& figures, TrackId track) {
   shared_.writer.open_slice(shared_.head(Category::kGpuAnnotation, shared_.timeline.ranges.name[figures.range]),
                             shared_.layout.table().ids(track), figures.first_ns, figures.last_ns);
-  write_range_figures(shared_.writer, {shared_.external_ids[figures.range], figures.gpu_ops, figures.gpu_sum_ns, figures.gpu_busy_ns});
+  write_range_figures(shared_.writer,
+                      {shared_.external_ids[figures.range], figures.gpu_ops, figures.gpu_sum_ns, figures.gpu_busy_ns});
   shared_.writer.close();
 }
 

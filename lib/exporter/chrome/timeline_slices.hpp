@@ -25,7 +25,8 @@ class TimelineSlices {
  public:
   explicit TimelineSlices(TimelineExport& shared) : shared_(shared) {}
 
-  void write(const std::vector<ForeignSlice>& foreign, const std::function<void(std::uint64_t, std::uint64_t)>& progress);
+  void write(const std::vector<ForeignSlice>& foreign,
+             const std::function<void(std::uint64_t, std::uint64_t)>& progress);
 
   /// Where a slice was written; kNoTrack: it was not.
   TrackId track_of_call(CallIndex call) const noexcept { return call_tracks_[call]; }
@@ -33,7 +34,17 @@ class TimelineSlices {
   TrackId track_of_range(RangeIndex range) const noexcept { return range_tracks_[range]; }
 
  private:
-  enum class Kind : std::uint8_t { kRange, kCall, kOverhead, kActivity, kExclusive, kInclusive, kSync, kStep, kForeign };
+  enum class Kind : std::uint8_t {
+    kRange,
+    kCall,
+    kOverhead,
+    kActivity,
+    kExclusive,
+    kInclusive,
+    kSync,
+    kStep,
+    kForeign
+  };
   struct Entry {
     TrackId track;
     std::uint32_t row;

@@ -19,7 +19,8 @@ constexpr std::int64_t without_sign(std::int64_t id) noexcept { return id < 0 &&
 
 TrackTable::TrackTable() : next_pid_(kFirstOwnPid), next_tid_(kFirstOwnTid) {}
 
-GroupId TrackTable::add_group(std::int64_t pid, std::string_view name, std::string_view labels, std::int64_t sort_index) {
+GroupId TrackTable::add_group(std::int64_t pid, std::string_view name, std::string_view labels,
+                              std::int64_t sort_index) {
   const auto id = static_cast<GroupId>(groups_.size());
   const std::int64_t wanted = pid;
   while (!is_usable(pid) || groups_by_pid_.contains(pid)) pid = next_pid_++;
@@ -75,7 +76,8 @@ TrackId TrackTable::overflow(TrackId track, std::uint32_t level) {
       return found->second = add_foreign_track(pid, std::to_string(next_tid_++));
     }
     // Viewers sort rows of equal index by name, and this name begins with the other.
-    found->second = add_track(base.group, std::nullopt, base.label() + ", overlapping " + std::to_string(level), base.sort_index);
+    found->second =
+        add_track(base.group, std::nullopt, base.label() + ", overlapping " + std::to_string(level), base.sort_index);
   }
   return found->second;
 }

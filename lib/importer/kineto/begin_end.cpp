@@ -26,7 +26,8 @@ const Event& BeginEndPairs::whole(const Half& begin, std::int64_t end_ns, bool u
   event_.phase = 'X';
   event_.duration.state = EventTime::State::kExact;
   // Times of a file that was not written by a clock may lie further apart than 64 bits count.
-  if (__builtin_sub_overflow(end_ns, begin.time_ns, &event_.duration.ns)) event_.duration.state = EventTime::State::kUnusable;
+  if (__builtin_sub_overflow(end_ns, begin.time_ns, &event_.duration.ns))
+    event_.duration.state = EventTime::State::kUnusable;
   if (unfinished) event_.arguments.present |= EventArguments::kUnfinished;
   return event_;
 }

@@ -9,14 +9,14 @@ namespace {
 // __int128 is an extension that -Wpedantic would name at every use.
 __extension__ typedef unsigned __int128 Wide;
 
-constexpr int kDigitsKept = 36;   // 10^36 times ten still fits in 128 bits
-constexpr int kMaxPower = 38;     // 10^38 fits, 10^39 does not
+constexpr int kDigitsKept = 36;          // 10^36 times ten still fits in 128 bits
+constexpr int kMaxPower = 38;            // 10^38 fits, 10^39 does not
 constexpr int kExponentLimit = 100'000;  // beyond any use; keeps sums of exponents in an int
 
 struct Digits {
   Wide value = 0;
-  int exponent = 0;     ///< of ten
-  bool dropped = false; ///< a digit other than zero fell off the end
+  int exponent = 0;      ///< of ten
+  bool dropped = false;  ///< a digit other than zero fell off the end
   bool any = false;
 };
 

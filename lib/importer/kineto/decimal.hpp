@@ -53,8 +53,8 @@ inline const char* read_digits(const char* at, std::uint64_t& value) noexcept {
   return at + count;
 }
 
-/// Microseconds as Kineto writes them (digits, then a point and up to three more) to nanoseconds. Null: not of that form,
-/// ask scaled_decimal().
+/// Microseconds as Kineto writes them (digits, then a point and up to three more) to nanoseconds. Null: not of that
+/// form, ask scaled_decimal().
 inline const char* read_plain_micros(const char* at, std::int64_t& nanos) noexcept {
   const bool negative = *at == '-';
   at += negative ? 1 : 0;

@@ -15,7 +15,7 @@ struct Word {
 // CUpti_ActivityMemcpyKind and CUpti_ActivityMemoryKind, in Kineto's words.
 constexpr Word kCopyKinds[] = {{"HtoD", 1}, {"DtoH", 2}, {"HtoA", 3}, {"AtoH", 4}, {"AtoA", 5},
                                {"AtoD", 6}, {"DtoA", 7}, {"DtoD", 8}, {"HtoH", 9}, {"PtoP", 10}};
-constexpr Word kMemoryKinds[] = {{"Pageable", 1}, {"Pinned", 2},  {"Device", 3},        {"Array", 4},
+constexpr Word kMemoryKinds[] = {{"Pageable", 1}, {"Pinned", 2},        {"Device", 3},        {"Array", 4},
                                  {"Managed", 5},  {"Device Static", 6}, {"Managed Static", 7}};
 // CUpti_ActivitySynchronizationType.
 constexpr Word kSyncTypes[] = {{"Event Sync", 1}, {"Stream Wait Event", 2}, {"Stream Sync", 3}, {"Context Sync", 4}};
@@ -91,7 +91,8 @@ CopyDetail copy_detail_of_name(std::string_view name) noexcept {
   detail.source_memory = number_of(kMemoryKinds, memories.substr(0, arrow));
   detail.target_memory = number_of(kMemoryKinds, memories.substr(arrow + 4));
   const std::size_t space = name.substr(0, open).rfind(' ');
-  if (space != std::string_view::npos) detail.copy_kind = number_of(kCopyKinds, name.substr(space + 1, open - space - 1));
+  if (space != std::string_view::npos)
+    detail.copy_kind = number_of(kCopyKinds, name.substr(space + 1, open - space - 1));
   return detail;
 }
 

@@ -11,9 +11,7 @@ constexpr unsigned kTraceDepth = 1;
 constexpr unsigned kElementDepth = 2;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-std::string found_instead(char c) {
-  return "found '" + base::printable(std::string_view(&c, 1)) + "'";
-}
+std::string found_instead(char c) { return "found '" + base::printable(std::string_view(&c, 1)) + "'"; }
 
 }  // namespace
 
@@ -104,7 +102,8 @@ bool Document::read_member(bool& more) {
   }
   if (!skip_space()) return stop_at_end(cursor.at, "a comma or the closing brace of the trace");
   more = *cursor.at == ',';
-  if (!more && *cursor.at != '}') return stop(unexpected(cursor, cursor.at, "a comma or the closing brace of the trace"), "");
+  if (!more && *cursor.at != '}')
+    return stop(unexpected(cursor, cursor.at, "a comma or the closing brace of the trace"), "");
   ++cursor.at;
   return true;
 }
@@ -170,13 +169,17 @@ bool Document::read_rest() {
 bool Document::stop(Scan scan, const char* what) {
   const Cursor& cursor = window_.cursor;
   switch (scan) {
-    case Scan::kOk: return true;
-    case Scan::kMore: return stop_at_end(cursor.at, what);
+    case Scan::kOk:
+      return true;
+    case Scan::kMore:
+      return stop_at_end(cursor.at, what);
     case Scan::kTooDeep:
       return fail(Verdict::kRefused, cursor.at, "nested deeper than " + std::to_string(kMaxDepth));
-    case Scan::kBad: break;
+    case Scan::kBad:
+      break;
   }
-  return fail(Verdict::kDamaged, cursor.at, std::string("expected ") + cursor.expected + ", " + found_instead(*cursor.at));
+  return fail(Verdict::kDamaged, cursor.at,
+              std::string("expected ") + cursor.expected + ", " + found_instead(*cursor.at));
 }
 
 /// The input ended where `what` should have been or gone on.
@@ -187,11 +190,15 @@ bool Document::stop_at_end(const char* at, const char* what) {
   }
   const SourceEnd& end = window_.source_end();
   switch (end.kind) {
-    case SourceEnd::Kind::kFailed: return fail(Verdict::kFailed, at, end.reason);
-    case SourceEnd::Kind::kRefused: return fail(Verdict::kRefused, at, end.reason);
+    case SourceEnd::Kind::kFailed:
+      return fail(Verdict::kFailed, at, end.reason);
+    case SourceEnd::Kind::kRefused:
+      return fail(Verdict::kRefused, at, end.reason);
     case SourceEnd::Kind::kCutOff:
-    case SourceEnd::Kind::kDamaged: return fail(Verdict::kDamaged, at, end.reason);
-    case SourceEnd::Kind::kEnd: break;
+    case SourceEnd::Kind::kDamaged:
+      return fail(Verdict::kDamaged, at, end.reason);
+    case SourceEnd::Kind::kEnd:
+      break;
   }
   return fail(Verdict::kDamaged, at, std::string("cut off where ") + what + " should be");
 }

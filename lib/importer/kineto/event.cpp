@@ -49,10 +49,10 @@ Scan read_token(Cursor& cursor, const char*& at, unsigned depth, std::string_vie
   if (scan != Scan::kOk) return scan;
   const ScaledDecimal decimal = scaled_decimal(token, 3);
   out.ns = decimal.value;
-  out.state = token == "null"    ? EventTime::State::kAbsent
-              : !decimal.valid   ? EventTime::State::kUnusable
-              : decimal.rounded  ? EventTime::State::kRounded
-                                 : EventTime::State::kExact;
+  out.state = token == "null"   ? EventTime::State::kAbsent
+              : !decimal.valid  ? EventTime::State::kUnusable
+              : decimal.rounded ? EventTime::State::kRounded
+                                : EventTime::State::kExact;
   return Scan::kOk;
 }
 
@@ -139,15 +139,24 @@ Scan read_finished(Cursor& cursor, const char*& at, EventArguments& out) noexcep
 
 EventStep member_step(std::string_view key) noexcept {
   switch (packed(key)) {
-    case pack("ph"): return EventStep::kPhase;
-    case pack("cat"): return EventStep::kCategory;
-    case pack("name"): return EventStep::kName;
-    case pack("pid"): return EventStep::kProcess;
-    case pack("tid"): return EventStep::kThread;
-    case pack("ts"): return EventStep::kTime;
-    case pack("dur"): return EventStep::kDuration;
-    case pack("args"): return EventStep::kOpenArguments;
-    default: return EventStep::kOtherMember;
+    case pack("ph"):
+      return EventStep::kPhase;
+    case pack("cat"):
+      return EventStep::kCategory;
+    case pack("name"):
+      return EventStep::kName;
+    case pack("pid"):
+      return EventStep::kProcess;
+    case pack("tid"):
+      return EventStep::kThread;
+    case pack("ts"):
+      return EventStep::kTime;
+    case pack("dur"):
+      return EventStep::kDuration;
+    case pack("args"):
+      return EventStep::kOpenArguments;
+    default:
+      return EventStep::kOtherMember;
   }
 }
 
@@ -221,7 +230,7 @@ std::string_view trimmed(const char* begin, const char* end) noexcept {
 
 /// Where a whole number belongs, by its step.
 struct NumberPlace {
-  std::int64_t EventArguments::* value;
+  std::int64_t EventArguments::*value;
   std::uint32_t present;
 };
 
@@ -275,12 +284,18 @@ Scan read_argument(Cursor& cursor, const char*& at, EventStep step, EventArgumen
       return out.has(F::kCurrentExternalId)
                  ? skip_value(cursor, at, kArgumentDepth)
                  : read_number(cursor, at, {&EventArguments::external_id, F::kExternalId}, out);
-    case EventStep::kGrid: return triple_argument(cursor, at, out, F::kGrid, out.grid);
-    case EventStep::kBlock: return triple_argument(cursor, at, out, F::kBlock, out.block);
-    case EventStep::kSyncKind: return text_argument(cursor, at, out, F::kSyncKind, out.sync_kind);
-    case EventStep::kArgumentName: return text_argument(cursor, at, out, F::kName, out.name);
-    case EventStep::kFinished: return read_finished(cursor, at, out);
-    default: return skip_value(cursor, at, kArgumentDepth);
+    case EventStep::kGrid:
+      return triple_argument(cursor, at, out, F::kGrid, out.grid);
+    case EventStep::kBlock:
+      return triple_argument(cursor, at, out, F::kBlock, out.block);
+    case EventStep::kSyncKind:
+      return text_argument(cursor, at, out, F::kSyncKind, out.sync_kind);
+    case EventStep::kArgumentName:
+      return text_argument(cursor, at, out, F::kName, out.name);
+    case EventStep::kFinished:
+      return read_finished(cursor, at, out);
+    default:
+      return skip_value(cursor, at, kArgumentDepth);
   }
 }
 
@@ -289,18 +304,31 @@ inline Scan read_value(Cursor& cursor, const char*& at, EventStep step, Event& e
   const auto number = static_cast<std::size_t>(step) - static_cast<std::size_t>(EventStep::kExternalId);
   if (number < kNumbers) return read_number(cursor, at, kNumberPlaces[number], event.arguments);
   switch (step) {
-    case EventStep::kName: return read_text(cursor, at, kEventDepth, event.name);
-    case EventStep::kProcess: return read_track_id(cursor, at, event.process);
-    case EventStep::kThread: return read_track_id(cursor, at, event.thread);
-    case EventStep::kTime: return read_time(cursor, at, event.time);
-    case EventStep::kDuration: return read_time(cursor, at, event.duration);
+    case EventStep::kName:
+      return read_text(cursor, at, kEventDepth, event.name);
+    case EventStep::kProcess:
+      return read_track_id(cursor, at, event.process);
+    case EventStep::kThread:
+      return read_track_id(cursor, at, event.thread);
+    case EventStep::kTime:
+      return read_time(cursor, at, event.time);
+    case EventStep::kDuration:
+      return read_time(cursor, at, event.duration);
     case EventStep::kOtherMember:
-    case EventStep::kNoArguments: return skip_value(cursor, at, kEventDepth);
-    case EventStep::kOtherArgument: return skip_value(cursor, at, kArgumentDepth);
-    case EventStep::kOpenArguments: event.arguments_at = at - 1; return Scan::kOk;
-    case EventStep::kCloseArguments: event.members = trimmed(event.arguments_at + 1, at - 1); return Scan::kOk;
-    case EventStep::kCloseEvent: return Scan::kOk;
-    default: return read_argument(cursor, at, step, event.arguments);
+    case EventStep::kNoArguments:
+      return skip_value(cursor, at, kEventDepth);
+    case EventStep::kOtherArgument:
+      return skip_value(cursor, at, kArgumentDepth);
+    case EventStep::kOpenArguments:
+      event.arguments_at = at - 1;
+      return Scan::kOk;
+    case EventStep::kCloseArguments:
+      event.members = trimmed(event.arguments_at + 1, at - 1);
+      return Scan::kOk;
+    case EventStep::kCloseEvent:
+      return Scan::kOk;
+    default:
+      return read_argument(cursor, at, step, event.arguments);
   }
 }
 
@@ -351,7 +379,8 @@ Scan EventReader::read(Cursor& cursor, Event& event) noexcept {
       node = place.node;
       step = place.step;
     }
-    if (scan != Scan::kOk) [[unlikely]] return scan;
+    if (scan != Scan::kOk) [[unlikely]]
+      return scan;
     if (step == EventStep::kOpenArguments) in_arguments = true;
     if (step == EventStep::kCloseArguments) in_arguments = false;
   }

@@ -77,8 +77,8 @@ struct Event {
   TrackId thread;
   EventTime time;
   EventTime duration;
-  std::string_view json;     ///< the whole object
-  std::string_view members;  ///< of args, without its braces
+  std::string_view json;               ///< the whole object
+  std::string_view members;            ///< of args, without its braces
   const char* arguments_at = nullptr;  ///< where args' value begins; null: none
   EventArguments arguments;
 };

@@ -176,8 +176,8 @@ void GzipSource::read_trailer() {
   if (stored[0] != checksum_) {
     finish(SourceEnd::Kind::kDamaged, "the checksum of the unpacked data is wrong");
   } else if (stored[1] != member_size_) {
-    finish(SourceEnd::Kind::kDamaged, "gzip's length says " + std::to_string(stored[1]) + " bytes, unpacked were " +
-                                          std::to_string(member_size_));
+    finish(SourceEnd::Kind::kDamaged,
+           "gzip's length says " + std::to_string(stored[1]) + " bytes, unpacked were " + std::to_string(member_size_));
   }
 }
 

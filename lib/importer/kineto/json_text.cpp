@@ -71,13 +71,26 @@ void unescape(std::string_view raw, std::string& out) {
     const char kind = raw[1];
     raw.remove_prefix(2);
     switch (kind) {
-      case 'b': out += '\b'; break;
-      case 'f': out += '\f'; break;
-      case 'n': out += '\n'; break;
-      case 'r': out += '\r'; break;
-      case 't': out += '\t'; break;
-      case 'u': raw.remove_prefix(append_unicode_escape(raw, out)); break;
-      default: out += kind;
+      case 'b':
+        out += '\b';
+        break;
+      case 'f':
+        out += '\f';
+        break;
+      case 'n':
+        out += '\n';
+        break;
+      case 'r':
+        out += '\r';
+        break;
+      case 't':
+        out += '\t';
+        break;
+      case 'u':
+        raw.remove_prefix(append_unicode_escape(raw, out));
+        break;
+      default:
+        out += kind;
     }
   }
 }

@@ -22,9 +22,8 @@ bool looks_like_kineto(base::ByteView first_bytes);
 ///
 /// Damage: a trace that is cut off, or damaged from some place on, gives the events that were whole before it, a note
 /// that names the place, and CaptureHealth::damaged_chunks and damaged_bytes; with LoadOptions::strict it is an error
-/// (kIncomplete). Nothing whole before it, nesting past 256, a single value past 64 MiB and unpacking past the limits are
-/// errors (kUnreadable) in any case.
-/// Memory: the tables; the text passes through a window of a megabyte.
+/// (kIncomplete). Nothing whole before it, nesting past 256, a single value past 64 MiB and unpacking past the limits
+/// are errors (kUnreadable) in any case. Memory: the tables; the text passes through a window of a megabyte.
 Result<Timeline> import_kineto(const std::string& path, const LoadOptions& options = {});
 
 /// A gpu_user_annotation row. The timeline has no table for them: projections make them anew.

@@ -50,9 +50,9 @@ enum class EventStep : std::uint8_t {
   kCloseArguments,
 };
 
-/// How events of this file are laid out. A profiler writes the same few layouts a hundred thousand times: the commas, white
-/// space and names between two values never change. They are remembered as a tree, and the next stretch of text is
-/// compared with what followed last time before it is taken apart. A stretch that differs costs the comparisons and
+/// How events of this file are laid out. A profiler writes the same few layouts a hundred thousand times: the commas,
+/// white space and names between two values never change. They are remembered as a tree, and the next stretch of text
+/// is compared with what followed last time before it is taken apart. A stretch that differs costs the comparisons and
 /// nothing else: what it means is found out from the text itself then.
 class LayoutMemory {
  public:

@@ -38,8 +38,7 @@ unsigned structure_bits(const char* at) noexcept {
   const __m128i folded = _mm_or_si128(block, _mm_set1_epi8(0x20));
   const __m128i brackets =
       _mm_or_si128(_mm_cmpeq_epi8(folded, _mm_set1_epi8('{')), _mm_cmpeq_epi8(folded, _mm_set1_epi8('}')));
-  return static_cast<unsigned>(
-      _mm_movemask_epi8(_mm_or_si128(brackets, _mm_cmpeq_epi8(block, _mm_set1_epi8('"')))));
+  return static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(brackets, _mm_cmpeq_epi8(block, _mm_set1_epi8('"')))));
 }
 #else
 constexpr int kStep = 1;
@@ -132,8 +131,10 @@ Scan skip_value(Cursor& cursor, const char*& at, unsigned depth) noexcept {
       return read_string(cursor, at, ignored);
     }
     case '{':
-    case '[': return skip_composite(cursor, at, depth);
-    default: break;
+    case '[':
+      return skip_composite(cursor, at, depth);
+    default:
+      break;
   }
   const char* const begin = at;
   while (is_word_byte(*at)) ++at;

@@ -126,8 +126,8 @@ inline Scan read_key(Cursor& cursor, const char*& at, RawText& key) noexcept {
   return Scan::kOk;
 }
 
-/// Behind a value inside an object: true when another member follows, `at` standing at its key; else `scan` says kOk for
-/// the end of the object, or what is wrong.
+/// Behind a value inside an object: true when another member follows, `at` standing at its key; else `scan` says kOk
+/// for the end of the object, or what is wrong.
 inline bool next_member(Cursor& cursor, const char*& at, Scan& scan) noexcept {
   at = skip_space(at);
   if (*at == ',') {

@@ -22,7 +22,8 @@ std::int64_t external_id(const Event& event) noexcept {
 }
 
 std::uint64_t correlation(const Event& event) noexcept {
-  return event.arguments.has(EventArguments::kCorrelation) ? static_cast<std::uint64_t>(event.arguments.correlation) : 0;
+  return event.arguments.has(EventArguments::kCorrelation) ? static_cast<std::uint64_t>(event.arguments.correlation)
+                                                           : 0;
 }
 
 std::uint64_t not_negative(std::int64_t value) noexcept { return value < 0 ? 0 : static_cast<std::uint64_t>(value); }
@@ -37,41 +38,64 @@ TableBuilder::TableBuilder(Timeline& timeline, const LoadOptions& options, Impor
 void TableBuilder::add(const Event& event, std::int64_t source_row) {
   events_ += event.phase != 0 ? 1 : 0;
   switch (event.phase) {
-    case 'X': return add_complete(event, source_row);
+    case 'X':
+      return add_complete(event, source_row);
     case 'B':
-    case 'E': return add_half(event, source_row);
+    case 'E':
+      return add_half(event, source_row);
     case 's':
     case 't':
-    case 'f': return add_flow(event);
+    case 'f':
+      return add_flow(event);
     case 'i':
     case 'I':
-    case 'R': return add_instant(event, source_row);
-    case 'C': return add_counter(event);
-    case 'M': return add_description(event);
-    case 0: ++odd_.without_phase; return;
-    default: return leave_out(event, Untabled::kOther);
+    case 'R':
+      return add_instant(event, source_row);
+    case 'C':
+      return add_counter(event);
+    case 'M':
+      return add_description(event);
+    case 0:
+      ++odd_.without_phase;
+      return;
+    default:
+      return leave_out(event, Untabled::kOther);
   }
 }
 
 void TableBuilder::add_complete(const Event& event, std::int64_t source_row) {
   const std::size_t spelling = find_spelling(event.category.bytes);
   switch (category_of(spelling)) {
-    case Category::kOperator: return add_range(event, source_row, RangeKind::kOperator, spelling);
-    case Category::kAnnotation: return add_range(event, source_row, RangeKind::kAnnotation, spelling);
-    case Category::kPythonFunction: return add_range(event, source_row, RangeKind::kPythonFunction, spelling);
-    case Category::kRuntimeCall: return add_call(event, source_row, CallDomain::kRuntime);
-    case Category::kDriverCall: return add_call(event, source_row, CallDomain::kDriver);
-    case Category::kKernel: return add_activity(event, source_row, ActivityKind::kKernel);
-    case Category::kMemcpy: return add_activity(event, source_row, ActivityKind::kMemcpy);
-    case Category::kMemset: return add_activity(event, source_row, ActivityKind::kMemset);
-    case Category::kSync: return add_sync(event, source_row);
-    case Category::kOverhead: return add_overhead(event, source_row);
-    case Category::kGpuAnnotation: return add_gpu_annotation(event);
-    case Category::kCudaEvent: return leave_out(event, Untabled::kCudaEvent);
-    case Category::kSpan: return leave_out(event, Untabled::kSpan);
+    case Category::kOperator:
+      return add_range(event, source_row, RangeKind::kOperator, spelling);
+    case Category::kAnnotation:
+      return add_range(event, source_row, RangeKind::kAnnotation, spelling);
+    case Category::kPythonFunction:
+      return add_range(event, source_row, RangeKind::kPythonFunction, spelling);
+    case Category::kRuntimeCall:
+      return add_call(event, source_row, CallDomain::kRuntime);
+    case Category::kDriverCall:
+      return add_call(event, source_row, CallDomain::kDriver);
+    case Category::kKernel:
+      return add_activity(event, source_row, ActivityKind::kKernel);
+    case Category::kMemcpy:
+      return add_activity(event, source_row, ActivityKind::kMemcpy);
+    case Category::kMemset:
+      return add_activity(event, source_row, ActivityKind::kMemset);
+    case Category::kSync:
+      return add_sync(event, source_row);
+    case Category::kOverhead:
+      return add_overhead(event, source_row);
+    case Category::kGpuAnnotation:
+      return add_gpu_annotation(event);
+    case Category::kCudaEvent:
+      return leave_out(event, Untabled::kCudaEvent);
+    case Category::kSpan:
+      return leave_out(event, Untabled::kSpan);
     case Category::kLaunchFlow:
     case Category::kForwardBackward:
-    case Category::kOther: return add_range(event, source_row, RangeKind::kOther, kNoSpelling);
+    case Category::kOther:
+      return add_range(event, source_row, RangeKind::kOther, kNoSpelling);
   }
 }
 
@@ -292,8 +316,7 @@ void TableBuilder::add_counter(const Event& event) {
     std::string key_scratch;
     const std::string_view label = meaning(key, key_scratch);
     const bool named_by_event = label == "value" || label == series;
-    timeline_.counters.name.push_back(
-        timeline_.intern(named_by_event ? series : series + ": " + std::string(label)));
+    timeline_.counters.name.push_back(timeline_.intern(named_by_event ? series : series + ": " + std::string(label)));
     timeline_.counters.thread.push_back(thread);
     timeline_.counters.time_ns.push_back(time_ns);
     timeline_.counters.number.push_back(number);
@@ -314,9 +337,12 @@ void TableBuilder::add_half(const Event& event, std::int64_t source_row) {
 
 void TableBuilder::add_flow(const Event& event) {
   switch (category_of(find_spelling(event.category.bytes))) {
-    case Category::kLaunchFlow: return leave_out(event, Untabled::kLaunchFlow);
-    case Category::kForwardBackward: return leave_out(event, Untabled::kForwardBackward);
-    default: return leave_out(event, Untabled::kOther);
+    case Category::kLaunchFlow:
+      return leave_out(event, Untabled::kLaunchFlow);
+    case Category::kForwardBackward:
+      return leave_out(event, Untabled::kForwardBackward);
+    default:
+      return leave_out(event, Untabled::kOther);
   }
 }
 
@@ -351,8 +377,8 @@ void TableBuilder::finish_pairs() {
 
 void TableBuilder::finish_notes() {
   static constexpr std::array<std::string_view, kUntabled> kNames{
-      "launch flows", "GPU annotation rows", "track descriptions", "memory instants", "forward-backward links",
-      "profiler spans", "recording markers", "CUDA event rows", "other events"};
+      "launch flows",   "GPU annotation rows", "track descriptions", "memory instants", "forward-backward links",
+      "profiler spans", "recording markers",   "CUDA event rows",    "other events"};
   std::string left_out;
   for (std::size_t i = 0; i < (options_.keep_arguments ? kRemade : kUntabled); ++i) {
     if (left_out_[i] == 0) continue;
@@ -371,7 +397,8 @@ void TableBuilder::finish_notes() {
   note(odd_.unclean_names, "names hold control bytes or are not UTF-8; kept as they are");
   note(odd_.counter_words, "counter values are no numbers; skipped");
   if (tracks_.calling_processes() > 1)
-    note(tracks_.calling_processes(), "processes call the device in this file; correlation ids are taken as common to all");
+    note(tracks_.calling_processes(),
+         "processes call the device in this file; correlation ids are taken as common to all");
 }
 
 }  // namespace rangefinder::importer::kineto

@@ -15,7 +15,8 @@ constexpr std::int64_t kFirstWordId = -1000;
 }  // namespace
 
 std::size_t Tracks::Hash::operator()(const IdPair& ids) const noexcept {
-  return base::IdHash::mix(base::IdHash::mix(static_cast<std::uint64_t>(ids.first)) + static_cast<std::uint64_t>(ids.second));
+  return base::IdHash::mix(base::IdHash::mix(static_cast<std::uint64_t>(ids.first)) +
+                           static_cast<std::uint64_t>(ids.second));
 }
 
 std::int64_t Tracks::id_of(const TrackId& id) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "importer/kineto/event.hpp"
 #include "base/id_hash.hpp"
+#include "importer/kineto/event.hpp"
 
 #include <rangefinder/timeline.hpp>
 

@@ -4,8 +4,8 @@
 #include "base/bytes.hpp"
 #include "base/checksum.hpp"
 #include "base/text.hpp"
-#include "timeline/nsight_names.hpp"
 #include "importer/nsight/table_scan.hpp"
+#include "timeline/nsight_names.hpp"
 
 #include <array>
 #include <cstring>
@@ -28,10 +28,24 @@ std::uint32_t memory_kind(TableScan& row, int column) {
 }
 
 // The columns that kernels, copies and memsets share, in the order of their wishes.
-enum SharedColumn { kStart, kEnd, kDevice, kContext, kGreenContext, kStream, kCorrelation, kGlobalPid, kGraphNode, kGraph, kSharedColumns };
-#define RANGEFINDER_SHARED_WISHES                                                                                     \
+enum SharedColumn {
+  kStart,
+  kEnd,
+  kDevice,
+  kContext,
+  kGreenContext,
+  kStream,
+  kCorrelation,
+  kGlobalPid,
+  kGraphNode,
+  kGraph,
+  kSharedColumns
+};
+#define RANGEFINDER_SHARED_WISHES                                                                                    \
   required("start"), required("end"), Wish{"deviceId"}, Wish{"contextId"}, Wish{"greenContextId"}, Wish{"streamId"}, \
-      Wish{"correlationId"}, Wish{"globalPid"}, Wish{"graphNodeId"}, Wish{"graphId"}
+      Wish{"correlationId"}, Wish{"globalPid"}, Wish{"graphNodeId"}, Wish {                                          \
+    "graphId"                                                                                                        \
+  }
 
 class ActivityReader {
  public:
@@ -101,13 +115,40 @@ void ActivityReader::note_missing(const TableScan& row, const char* table) {
 }
 
 enum KernelColumn {
-  kDemangled = kSharedColumns, kShort, kMangled, kGridX, kGridY, kGridZ, kBlockX, kBlockY, kBlockZ, kClusterX,
-  kClusterY, kClusterZ, kRegisters, kStaticShared, kDynamicShared, kLocal,
+  kDemangled = kSharedColumns,
+  kShort,
+  kMangled,
+  kGridX,
+  kGridY,
+  kGridZ,
+  kBlockX,
+  kBlockY,
+  kBlockZ,
+  kClusterX,
+  kClusterY,
+  kClusterZ,
+  kRegisters,
+  kStaticShared,
+  kDynamicShared,
+  kLocal,
 };
 constexpr std::array kKernelWishes = {
-    RANGEFINDER_SHARED_WISHES, Wish{"demangledName"}, Wish{"shortName"}, Wish{"mangledName"}, Wish{"gridX"},
-    Wish{"gridY"}, Wish{"gridZ"}, Wish{"blockX"}, Wish{"blockY"}, Wish{"blockZ"}, Wish{"clusterX"}, Wish{"clusterY"},
-    Wish{"clusterZ"}, Wish{"registersPerThread"}, Wish{"staticSharedMemory"}, Wish{"dynamicSharedMemory"},
+    RANGEFINDER_SHARED_WISHES,
+    Wish{"demangledName"},
+    Wish{"shortName"},
+    Wish{"mangledName"},
+    Wish{"gridX"},
+    Wish{"gridY"},
+    Wish{"gridZ"},
+    Wish{"blockX"},
+    Wish{"blockY"},
+    Wish{"blockZ"},
+    Wish{"clusterX"},
+    Wish{"clusterY"},
+    Wish{"clusterZ"},
+    Wish{"registersPerThread"},
+    Wish{"staticSharedMemory"},
+    Wish{"dynamicSharedMemory"},
     Wish{"localMemoryPerThread"},
 };
 
@@ -167,8 +208,8 @@ void ActivityReader::read_kernels() {
 
 enum CopyColumn { kBytes = kSharedColumns, kCopyKind, kSourceKind, kTargetKind, kSourceDevice, kTargetDevice };
 constexpr std::array kCopyWishes = {
-    RANGEFINDER_SHARED_WISHES, Wish{"bytes"}, Wish{"copyKind"}, Wish{"srcKind"}, Wish{"dstKind"},
-    Wish{"srcDeviceId"}, Wish{"dstDeviceId"},
+    RANGEFINDER_SHARED_WISHES, Wish{"bytes"},       Wish{"copyKind"},    Wish{"srcKind"},
+    Wish{"dstKind"},           Wish{"srcDeviceId"}, Wish{"dstDeviceId"},
 };
 
 void ActivityReader::read_copies() {
@@ -183,7 +224,8 @@ void ActivityReader::read_copies() {
     detail.source_device = row.u32_or(kSourceDevice, kNone);
     detail.target_device = row.u32_or(kTargetDevice, kNone);
     timeline_.activities.name.push_back(timeline_.intern(timeline::nsight::copy_operation(detail.copy_kind)));
-    timeline_.activities.bytes.push_back(static_cast<std::uint64_t>(std::max<std::int64_t>(0, row.integer_or(kBytes, 0))));
+    timeline_.activities.bytes.push_back(
+        static_cast<std::uint64_t>(std::max<std::int64_t>(0, row.integer_or(kBytes, 0))));
     timeline_.activities.detail.push_back(static_cast<std::uint32_t>(timeline_.copy_details.size()));
     timeline_.copy_details.push_back(detail);
   }
@@ -224,8 +266,8 @@ void ActivityReader::report_whole_graphs() {
 
 void read_calls(ImportContext& context, StringTable& strings, Entities& entities) {
   enum { kCallStart, kCallEnd, kGlobalTid, kCallCorrelation, kNameId, kResult, kEventClass };
-  static constexpr Wish kWishes[] = {required("start"), required("end"), Wish{"globalTid"}, Wish{"correlationId"},
-                                     Wish{"nameId"}, Wish{"returnValue"}, Wish{"eventClass"}};
+  static constexpr Wish kWishes[] = {required("start"), required("end"),     Wish{"globalTid"}, Wish{"correlationId"},
+                                     Wish{"nameId"},    Wish{"returnValue"}, Wish{"eventClass"}};
   TableScan row(context, "CUPTI_ACTIVITY_KIND_RUNTIME", kWishes);
   if (!row.usable()) {
     if (context.database.table("CUPTI_ACTIVITY_KIND_RUNTIME") == nullptr)
@@ -267,9 +309,9 @@ void read_activities(ImportContext& context, StringTable& strings, Entities& ent
 
 void read_syncs(ImportContext& context, Entities& entities) {
   enum { kSyncStart, kSyncEnd, kSyncDevice, kSyncContext, kSyncGreen, kSyncStream, kSyncCorrelation, kSyncPid, kType };
-  static constexpr Wish kWishes[] = {required("start"), required("end"), Wish{"deviceId"}, Wish{"contextId"},
-                                     Wish{"greenContextId"}, Wish{"streamId"}, Wish{"correlationId"}, Wish{"globalPid"},
-                                     Wish{"syncType"}};
+  static constexpr Wish kWishes[] = {required("start"),     required("end"),        Wish{"deviceId"},
+                                     Wish{"contextId"},     Wish{"greenContextId"}, Wish{"streamId"},
+                                     Wish{"correlationId"}, Wish{"globalPid"},      Wish{"syncType"}};
   TableScan row(context, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", kWishes);
   SyncTable& syncs = context.timeline.syncs;
   while (row.next()) {
@@ -287,8 +329,9 @@ void read_syncs(ImportContext& context, Entities& entities) {
     const std::int64_t stream = row.integer_or(kSyncStream, kAllStreams);
     syncs.type.push_back(row.u32_or(kType, 0));
     syncs.device.push_back(entities.device(process, device));
-    syncs.stream.push_back(stream == kAllStreams ? kNone
-                                                 : entities.stream(process, device, context_id, row.u32_or(kSyncGreen, 0), stream));
+    syncs.stream.push_back(stream == kAllStreams
+                               ? kNone
+                               : entities.stream(process, device, context_id, row.u32_or(kSyncGreen, 0), stream));
     syncs.begin_ns.push_back(*start);
     syncs.end_ns.push_back(*end);
     syncs.correlation.push_back(static_cast<std::uint64_t>(row.integer_or(kSyncCorrelation, 0)));
@@ -298,8 +341,15 @@ void read_syncs(ImportContext& context, Entities& entities) {
 
 void read_overheads(ImportContext& context, Entities& entities) {
   static constexpr const char* kTypes[] = {
-      "undefined", "unknown", "driver compiler", "CUPTI buffer flush", "CUPTI instrumentation", "CUPTI resource",
-      "runtime triggered module loading", "lazy function loading", "command buffer full",
+      "undefined",
+      "unknown",
+      "driver compiler",
+      "CUPTI buffer flush",
+      "CUPTI instrumentation",
+      "CUPTI resource",
+      "runtime triggered module loading",
+      "lazy function loading",
+      "command buffer full",
   };
   enum { kOverheadStart, kOverheadEnd, kOverheadTid, kOverheadType };
   static constexpr Wish kWishes[] = {required("start"), required("end"), Wish{"globalTid"}, Wish{"overheadType"}};
@@ -315,8 +365,8 @@ void read_overheads(ImportContext& context, Entities& entities) {
       }
       const auto global_tid = row.integer(kOverheadTid);
       const std::uint32_t type = row.u32_or(kOverheadType, 1);
-      overheads.name.push_back(context.timeline.intern(
-          type < std::size(kTypes) ? std::string(kTypes[type]) : "type " + std::to_string(type)));
+      overheads.name.push_back(context.timeline.intern(type < std::size(kTypes) ? std::string(kTypes[type])
+                                                                                : "type " + std::to_string(type)));
       overheads.thread.push_back(global_tid ? entities.thread(*global_tid) : kNone);
       overheads.begin_ns.push_back(*start);
       overheads.end_ns.push_back(*end);

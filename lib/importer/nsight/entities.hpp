@@ -30,8 +30,8 @@ class Entities {
   /// The device whose context that is, by the streams seen so far; `otherwise` for a context that had none.
   std::uint32_t device_of_context(ProcessIndex process, std::uint32_t context, std::uint32_t otherwise) const;
 
-  /// Device rows of versions that did not record the process: the only one that called CUDA, if there is only one. Found
-  /// at the first use, when the calls have been read.
+  /// Device rows of versions that did not record the process: the only one that called CUDA, if there is only one.
+  /// Found at the first use, when the calls have been read.
   ProcessIndex assumed_process();
 
   std::optional<ProcessIndex> find_process(std::int64_t global_id) const;

@@ -43,7 +43,8 @@ class ImportContext {
     rows_done_ += rows;
     if (options.progress == nullptr || rows_expected_ == 0) return;
     const auto share = static_cast<long double>(std::min(rows_done_, rows_expected_)) / rows_expected_;
-    options.progress(options.progress_user, static_cast<std::uint64_t>(share * database.file_bytes()), database.file_bytes());
+    options.progress(options.progress_user, static_cast<std::uint64_t>(share * database.file_bytes()),
+                     database.file_bytes());
   }
 
  private:

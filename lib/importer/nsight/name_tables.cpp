@@ -44,14 +44,40 @@ void read_thread_names(ImportContext& context, StringTable& strings, const Entit
 }
 
 enum GpuColumn {
-  kGpuId, kGpuName, kCuDevice, kMemory, kSms, kWarp, kWarpsPerSm, kBlocksPerSm, kThreadsPerBlock, kRegistersPerBlock,
-  kRegistersPerSm, kSharedPerBlock, kSharedPerBlockOptin, kSharedPerSm, kMajor, kMinor,
+  kGpuId,
+  kGpuName,
+  kCuDevice,
+  kMemory,
+  kSms,
+  kWarp,
+  kWarpsPerSm,
+  kBlocksPerSm,
+  kThreadsPerBlock,
+  kRegistersPerBlock,
+  kRegistersPerSm,
+  kSharedPerBlock,
+  kSharedPerBlockOptin,
+  kSharedPerSm,
+  kMajor,
+  kMinor,
 };
 constexpr std::array kGpuWishes = {
-    required("id"), Wish{"name"}, Wish{"cuDevice"}, Wish{"totalMemory"}, Wish{"smCount"}, Wish{"threadsPerWarp"},
-    Wish{"maxWarpsPerSm"}, Wish{"maxBlocksPerSm"}, Wish{"maxThreadsPerBlock"}, Wish{"maxRegistersPerBlock"},
-    Wish{"maxRegistersPerSm"}, Wish{"maxShmemPerBlock"}, Wish{"maxShmemPerBlockOptin"}, Wish{"maxShmemPerSm"},
-    Wish{"computeMajor"}, Wish{"computeMinor"},
+    required("id"),
+    Wish{"name"},
+    Wish{"cuDevice"},
+    Wish{"totalMemory"},
+    Wish{"smCount"},
+    Wish{"threadsPerWarp"},
+    Wish{"maxWarpsPerSm"},
+    Wish{"maxBlocksPerSm"},
+    Wish{"maxThreadsPerBlock"},
+    Wish{"maxRegistersPerBlock"},
+    Wish{"maxRegistersPerSm"},
+    Wish{"maxShmemPerBlock"},
+    Wish{"maxShmemPerBlockOptin"},
+    Wish{"maxShmemPerSm"},
+    Wish{"computeMajor"},
+    Wish{"computeMinor"},
 };
 
 struct Gpu {

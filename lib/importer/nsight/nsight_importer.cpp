@@ -25,9 +25,10 @@ constexpr const char* kEventTables[] = {"NVTX_EVENTS",
 constexpr std::uint64_t kBytesPerRow = 110;
 
 Error not_nsight() {
-  return Error(ErrorCode::kUnreadable,
-               "an SQLite database, but no export of Nsight Systems: it has neither StringIds nor META_DATA_EXPORT nor an "
-               "event table (expected NVTX_EVENTS, CUPTI_ACTIVITY_KIND_*)");
+  return Error(
+      ErrorCode::kUnreadable,
+      "an SQLite database, but no export of Nsight Systems: it has neither StringIds nor META_DATA_EXPORT nor an "
+      "event table (expected NVTX_EVENTS, CUPTI_ACTIVITY_KIND_*)");
 }
 
 Status check_identity(const Database& database) {
@@ -45,8 +46,9 @@ Status expect_rows(ImportContext& context) {
   if (rows >= kNone) return Error(ErrorCode::kUnsupported, "more than 4,294,967,294 rows");
   const std::uint64_t limit = context.options.max_unpacked_bytes;
   if (limit != 0 && rows > limit / kBytesPerRow)
-    return Error(ErrorCode::kUnreadable, "its " + base::with_thousands(rows) + " rows take more memory than the limit of " +
-                                             base::with_thousands(limit) + " bytes");
+    return Error(ErrorCode::kUnreadable, "its " + base::with_thousands(rows) +
+                                             " rows take more memory than the limit of " + base::with_thousands(limit) +
+                                             " bytes");
   context.expect_rows(rows);
   return {};
 }
@@ -97,8 +99,9 @@ void note_side_files(const std::string& path, Timeline& timeline) {
     Result<base::Fd> fd = base::open_for_reading(side);
     const Result<std::uint64_t> size = fd ? base::file_size(*fd, side) : Result<std::uint64_t>(std::move(fd).error());
     if (size && *size != 0)
-      timeline.notes.push_back(side + " holds changes that are not in the file and were not read; open it once with "
-                                      "sqlite3 to fold them in");
+      timeline.notes.push_back(side +
+                               " holds changes that are not in the file and were not read; open it once with "
+                               "sqlite3 to fold them in");
   }
 }
 

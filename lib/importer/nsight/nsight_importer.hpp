@@ -12,11 +12,12 @@ namespace rangefinder::importer::nsight {
 /// True for the first 16 bytes of any SQLite database; whether it is Nsight's, import_nsight tells.
 bool looks_like_sqlite(base::ByteView first_bytes) noexcept;
 
-/// Reads an Nsight Systems SQLite export (`nsys export --type sqlite`), of any schema version: a table or column that the
-/// file lacks means less data and a note. RangeTable::source_row is the rowid in NVTX_EVENTS. A range that was never
-/// closed runs to the last NVTX time and is flagged kUnfinished.
+/// Reads an Nsight Systems SQLite export (`nsys export --type sqlite`), of any schema version: a table or column that
+/// the file lacks means less data and a note. RangeTable::source_row is the rowid in NVTX_EVENTS. A range that was
+/// never closed runs to the last NVTX time and is flagged kUnfinished.
 ///
-/// Errors:  kNotFound, kIo; kUnreadable for what is no SQLite database, an encrypted or damaged one whose schema cannot be
+/// Errors:  kNotFound, kIo; kUnreadable for what is no SQLite database, an encrypted or damaged one whose schema cannot
+/// be
 ///          read, or a database of something else. Damage further in ends a table early, is counted in
 ///          health.damaged_chunks and told in a note; with options.strict it is kIncomplete.
 /// Cost:    one pass over each table and a structural check before it.

@@ -27,15 +27,44 @@ enum EventType : std::int64_t {
 };
 
 enum Column {
-  kStart, kEnd, kType, kGlobalTid, kEndGlobalTid, kText, kTextId, kDomainId, kCategoryId,
-  kUint64, kInt64, kDouble, kUint32, kInt32, kFloat, kJsonText, kJsonTextId, kBinary,
+  kStart,
+  kEnd,
+  kType,
+  kGlobalTid,
+  kEndGlobalTid,
+  kText,
+  kTextId,
+  kDomainId,
+  kCategoryId,
+  kUint64,
+  kInt64,
+  kDouble,
+  kUint32,
+  kInt32,
+  kFloat,
+  kJsonText,
+  kJsonTextId,
+  kBinary,
 };
 
 constexpr std::array kWishes = {
-    Wish{"start", Wish::How::kRequired}, Wish{"end", Wish::How::kRequired}, Wish{"eventType", Wish::How::kRequired},
-    Wish{"globalTid"}, Wish{"endGlobalTid"}, Wish{"text"}, Wish{"textId"}, Wish{"domainId"}, Wish{"category"},
-    Wish{"uint64Value"}, Wish{"int64Value"}, Wish{"doubleValue"}, Wish{"uint32Value"}, Wish{"int32Value"},
-    Wish{"floatValue"}, Wish{"jsonText", Wish::How::kPresence}, Wish{"jsonTextId", Wish::How::kPresence},
+    Wish{"start", Wish::How::kRequired},
+    Wish{"end", Wish::How::kRequired},
+    Wish{"eventType", Wish::How::kRequired},
+    Wish{"globalTid"},
+    Wish{"endGlobalTid"},
+    Wish{"text"},
+    Wish{"textId"},
+    Wish{"domainId"},
+    Wish{"category"},
+    Wish{"uint64Value"},
+    Wish{"int64Value"},
+    Wish{"doubleValue"},
+    Wish{"uint32Value"},
+    Wish{"int32Value"},
+    Wish{"floatValue"},
+    Wish{"jsonText", Wish::How::kPresence},
+    Wish{"jsonTextId", Wish::How::kPresence},
     Wish{"binaryData", Wish::How::kPresence},
 };
 
@@ -98,7 +127,8 @@ class NvtxReader {
 void NvtxReader::read() {
   TableScan row(context_, "NVTX_EVENTS", kWishes);
   if (!row.usable()) {
-    if (context_.database.table("NVTX_EVENTS") == nullptr) context_.note("no table NVTX_EVENTS: no ranges were recorded");
+    if (context_.database.table("NVTX_EVENTS") == nullptr)
+      context_.note("no table NVTX_EVENTS: no ranges were recorded");
     return;
   }
   if (!row.has(kGlobalTid)) context_.note("NVTX_EVENTS has no column globalTid: ranges own no device activity");
@@ -116,13 +146,16 @@ void NvtxReader::read_event(TableScan& row) {
   if (!start || !valid_time(*start)) return row.reject(start ? "its start is no possible time" : "no start");
   if (!type) return row.reject("no event type");
   last_ns_ = std::max(last_ns_, *start);
-  if (const std::optional<std::int64_t> end = row.integer(kEnd); end && valid_time(*end)) last_ns_ = std::max(last_ns_, *end);
+  if (const std::optional<std::int64_t> end = row.integer(kEnd); end && valid_time(*end))
+    last_ns_ = std::max(last_ns_, *end);
   switch (*type) {
     case kPushPop:
     case kStartEnd:
     case kImportedPushPop:
-    case kImportedStartEnd: return read_range(row, *start, *type);
-    case kMark: return read_mark(row, *start);
+    case kImportedStartEnd:
+      return read_range(row, *start, *type);
+    case kMark:
+      return read_mark(row, *start);
     case kDomainCreate: {
       const Labels labels = labels_of(row);
       domains_[{labels.process, labels.domain}] = name_of(row);
@@ -136,7 +169,8 @@ void NvtxReader::read_event(TableScan& row) {
     case kThreadName:
       if (const std::optional<std::int64_t> thread = row.integer(kGlobalTid)) thread_names_[*thread] = name_of(row);
       return;
-    default: return;  // resource names, domain ends: nothing here shows them
+    default:
+      return;  // resource names, domain ends: nothing here shows them
   }
 }
 
@@ -191,11 +225,14 @@ void NvtxReader::read_value(TableScan& row, Attachment::Target target, std::size
   };
   // A row has one member of NVTX's payload union at most.
   for (const Column column : {kUint64, kUint32})
-    if (const auto number = row.integer(column)) return take(Attachment::Type::kUnsigned, static_cast<std::uint64_t>(*number));
+    if (const auto number = row.integer(column))
+      return take(Attachment::Type::kUnsigned, static_cast<std::uint64_t>(*number));
   for (const Column column : {kInt64, kInt32})
-    if (const auto number = row.integer(column)) return take(Attachment::Type::kSigned, static_cast<std::uint64_t>(*number));
+    if (const auto number = row.integer(column))
+      return take(Attachment::Type::kSigned, static_cast<std::uint64_t>(*number));
   for (const Column column : {kDouble, kFloat})
-    if (const auto number = row.real(column)) return take(Attachment::Type::kDouble, std::bit_cast<std::uint64_t>(*number));
+    if (const auto number = row.real(column))
+      return take(Attachment::Type::kDouble, std::bit_cast<std::uint64_t>(*number));
   for (const Column column : {kJsonText, kJsonTextId, kBinary})
     if (row.integer_or(column, 0) != 0) {
       ++unread_payloads_;

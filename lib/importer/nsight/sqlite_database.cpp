@@ -4,9 +4,10 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 
-#include <algorithm>
 #include <sqlite3.h>
 #include <sys/stat.h>
+
+#include <algorithm>
 
 namespace rangefinder::importer::nsight {
 namespace {
@@ -24,7 +25,8 @@ constexpr std::size_t kHeaderBytes = 100;
 
 std::string text_of(sqlite3_stmt* statement, int column) {
   const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement, column));
-  return text == nullptr ? std::string() : std::string(text, static_cast<std::size_t>(sqlite3_column_bytes(statement, column)));
+  return text == nullptr ? std::string()
+                         : std::string(text, static_cast<std::size_t>(sqlite3_column_bytes(statement, column)));
 }
 
 // A path as the inside of a file: URI.
@@ -171,7 +173,8 @@ Status Database::harden() {
         return budget->used > budget->limit ? 1 : 0;
       },
       steps_.get());
-  for (const char* pragma : {"PRAGMA trusted_schema=OFF", "PRAGMA cell_size_check=ON", "PRAGMA ignore_check_constraints=ON"})
+  for (const char* pragma :
+       {"PRAGMA trusted_schema=OFF", "PRAGMA cell_size_check=ON", "PRAGMA ignore_check_constraints=ON"})
     sqlite3_exec(db, pragma, nullptr, nullptr, nullptr);
   return {};
 }
@@ -191,7 +194,8 @@ Result<Statement> Database::prepare(const std::string& sql) const {
 }
 
 Status Database::read_schema() {
-  Result<Statement> list = prepare("SELECT name, type, sql, rootpage FROM sqlite_schema WHERE type IN ('table', 'view')");
+  Result<Statement> list =
+      prepare("SELECT name, type, sql, rootpage FROM sqlite_schema WHERE type IN ('table', 'view')");
   if (!list) return std::move(list).error();
   std::vector<std::string> plain;
   int code = SQLITE_DONE;

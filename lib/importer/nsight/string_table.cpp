@@ -12,7 +12,8 @@ void StringTable::read(ImportContext& context) {
   static constexpr Wish kWishes[] = {{"id", Wish::How::kRequired}, {"value", Wish::How::kRequired}};
   TableScan row(context, "StringIds", kWishes);
   if (!row.usable()) {
-    if (context.database.table("StringIds") == nullptr) context.note("no table StringIds: registered names are missing");
+    if (context.database.table("StringIds") == nullptr)
+      context.note("no table StringIds: registered names are missing");
     return;
   }
   while (row.next()) {
@@ -26,7 +27,8 @@ void StringTable::read(ImportContext& context) {
     texts_.append(*value);
   }
   const auto by_id = [](const Entry& a, const Entry& b) { return a.id < b.id; };
-  if (!std::is_sorted(entries_.begin(), entries_.end(), by_id)) std::stable_sort(entries_.begin(), entries_.end(), by_id);
+  if (!std::is_sorted(entries_.begin(), entries_.end(), by_id))
+    std::stable_sort(entries_.begin(), entries_.end(), by_id);
 }
 
 StringTable::Entry* StringTable::find(std::int64_t id) noexcept {

@@ -17,8 +17,8 @@ class StringTable {
  public:
   void read(ImportContext& context);
 
-  /// The text of that id in the timeline. An id that the file does not hold becomes "(string ID missing)" and is counted
-  /// in CaptureHealth::lost_names.
+  /// The text of that id in the timeline. An id that the file does not hold becomes "(string ID missing)" and is
+  /// counted in CaptureHealth::lost_names.
   StringId resolve(ImportContext& context, std::int64_t id);
 
  private:

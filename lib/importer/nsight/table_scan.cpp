@@ -3,8 +3,9 @@
 
 #include "base/text.hpp"
 
-#include <limits>
 #include <sqlite3.h>
+
+#include <limits>
 
 namespace rangefinder::importer::nsight {
 namespace {
@@ -69,12 +70,14 @@ TableScan::~TableScan() {
     context_.note(table_ + ": " + base::with_thousands(rejected_) + (rejected_ == 1 ? " row" : " rows") +
                   " set aside; row " + std::to_string(first_rejected_) + ": " + first_reason_);
   if (mistyped_ != 0)
-    context_.note(table_ + ": " + base::with_thousands(mistyped_) +
-                  (mistyped_ == 1 ? " value of the wrong type, read as absent" : " values of the wrong type, read as absent"));
+    context_.note(
+        table_ + ": " + base::with_thousands(mistyped_) +
+        (mistyped_ == 1 ? " value of the wrong type, read as absent" : " values of the wrong type, read as absent"));
 }
 
 void TableScan::stop(const std::string& why) {
-  context_.damaged(table_ + ": damaged after " + base::with_thousands(rows_) + " rows (" + why + "); those before are used");
+  context_.damaged(table_ + ": damaged after " + base::with_thousands(rows_) + " rows (" + why +
+                   "); those before are used");
   statement_.reset();
 }
 
@@ -106,16 +109,20 @@ std::int64_t TableScan::row_id() const noexcept {
 std::optional<std::int64_t> TableScan::integer(int column) {
   sqlite3_stmt* const row = statement_.get();
   switch (sqlite3_column_type(row, column + 1)) {
-    case SQLITE_INTEGER: return sqlite3_column_int64(row, column + 1);
-    case SQLITE_NULL: return std::nullopt;
+    case SQLITE_INTEGER:
+      return sqlite3_column_int64(row, column + 1);
+    case SQLITE_NULL:
+      return std::nullopt;
     case SQLITE_FLOAT: {
       // Tables that passed through a data frame hold whole numbers as doubles.
       const double value = sqlite3_column_double(row, column + 1);
-      if (value >= -kExactDouble && value <= kExactDouble && value == static_cast<double>(static_cast<std::int64_t>(value)))
+      if (value >= -kExactDouble && value <= kExactDouble &&
+          value == static_cast<double>(static_cast<std::int64_t>(value)))
         return static_cast<std::int64_t>(value);
       break;
     }
-    default: break;
+    default:
+      break;
   }
   ++mistyped_;
   return std::nullopt;

@@ -21,16 +21,19 @@ struct Group {
 
 const char* domain_name(CallDomain domain) {
   switch (domain) {
-    case CallDomain::kRuntime: return "runtime";
-    case CallDomain::kDriver: return "driver";
-    case CallDomain::kInternal: return "internal";
+    case CallDomain::kRuntime:
+      return "runtime";
+    case CallDomain::kDriver:
+      return "driver";
+    case CallDomain::kInternal:
+      return "internal";
   }
   return "";
 }
 
 Table instances_of(const Timeline& timeline) {
-  Table table({own::text("Call"), own::text("API"), own::timestamp("Begin"), own::time("Duration"), own::count("Thread"),
-               own::if_room(1, own::count("Correlation")), own::count("Result")});
+  Table table({own::text("Call"), own::text("API"), own::timestamp("Begin"), own::time("Duration"),
+               own::count("Thread"), own::if_room(1, own::count("Correlation")), own::count("Result")});
   const CallTable& calls = timeline.calls;
   for (CallIndex row = 0; row < calls.size(); ++row) {
     table.text(timeline.text(calls.name[row]))
@@ -52,7 +55,8 @@ Result<Table> make_api(const Subject& subject, const ViewOptions& options) {
   std::unordered_map<std::uint64_t, std::size_t> by_name;
   std::int64_t whole = 0;
   for (CallIndex row = 0; row < calls.size(); ++row) {
-    const std::uint64_t key = std::uint64_t{static_cast<std::uint32_t>(calls.name[row])} << 8 | static_cast<std::uint64_t>(calls.domain[row]);
+    const std::uint64_t key =
+        std::uint64_t{static_cast<std::uint32_t>(calls.name[row])} << 8 | static_cast<std::uint64_t>(calls.domain[row]);
     const auto [found, added] = by_name.try_emplace(key, groups.size());
     if (added) groups.push_back({calls.name[row], calls.domain[row]});
     Group& group = groups[found->second];
@@ -65,8 +69,9 @@ Result<Table> make_api(const Subject& subject, const ViewOptions& options) {
     whole += duration;
   }
   std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.total > b.total; });
-  Table table({own::text("Call"), own::text("API"), own::count("Count"), own::time("Total"), own::percent("Share"), own::time("Avg"),
-               own::if_room(2, own::time("Min")), own::if_room(1, own::time("Max")), own::count("Failed")});
+  Table table({own::text("Call"), own::text("API"), own::count("Count"), own::time("Total"), own::percent("Share"),
+               own::time("Avg"), own::if_room(2, own::time("Min")), own::if_room(1, own::time("Max")),
+               own::count("Failed")});
   for (const Group& group : groups) {
     table.text(timeline.text(group.name))
         .text(domain_name(group.domain))
@@ -84,7 +89,8 @@ Result<Table> make_api(const Subject& subject, const ViewOptions& options) {
 }  // namespace
 
 namespace views_list {
-extern const View api{"api", "CUDA calls on the host by name (--instances: each one)", kNeedsCalls, {}, false, make_api};
+extern const View api{"api",   "CUDA calls on the host by name (--instances: each one)", kNeedsCalls, {}, false,
+                      make_api};
 }  // namespace views_list
 
 }  // namespace rangefinder::report

@@ -26,9 +26,12 @@ std::uint32_t owner_name(const Timeline& timeline, std::uint32_t owner) {
 
 std::string_view unowned_word(std::uint32_t owner) {
   switch (static_cast<Unowned>(owner)) {
-    case Unowned::kOutside: return "(outside any range)";
-    case Unowned::kBefore: return "(launched before the recording)";
-    case Unowned::kUnknown: return "(launch unknown)";
+    case Unowned::kOutside:
+      return "(outside any range)";
+    case Unowned::kBefore:
+      return "(launched before the recording)";
+    case Unowned::kUnknown:
+      return "(launch unknown)";
   }
   return {};
 }
@@ -59,7 +62,8 @@ std::vector<Group> groups_of(const Subject& subject, bool (*wanted)(ActivityKind
   return groups;
 }
 
-/// The range name that owns most of the group's time; equal shares by name, so that the answer does not depend on a hash.
+/// The range name that owns most of the group's time; equal shares by name, so that the answer does not depend on a
+/// hash.
 std::string main_owner(const Timeline& timeline, const Group& group) {
   std::uint32_t best = kNone;
   std::int64_t most = -1;
@@ -69,7 +73,8 @@ std::string main_owner(const Timeline& timeline, const Group& group) {
       most = time;
     }
   }
-  const std::string owner = best == kNone ? std::string("(none)") : std::string(timeline.text(static_cast<StringId>(best)));
+  const std::string owner =
+      best == kNone ? std::string("(none)") : std::string(timeline.text(static_cast<StringId>(best)));
   return group.owners.size() == 1 ? owner : owner + " and " + std::to_string(group.owners.size() - 1) + " more";
 }
 
@@ -80,11 +85,16 @@ std::string device_label(const Timeline& timeline, StreamIndex stream) {
 Table instances_of(const Subject& subject, bool (*wanted)(ActivityKind), bool kernels) {
   const Timeline& timeline = subject.timeline();
   const ActivityTable& activities = timeline.activities;
-  std::vector<Column> columns = {own::text(kernels ? "Kernel" : "Operation"), own::timestamp("Begin"), own::time("Duration"),
-                                 own::if_room(2, own::text("Device")), own::if_room(1, own::count("Stream")),
-                                 own::if_room(3, own::time("Launch delay")), own::text("Range")};
+  std::vector<Column> columns = {own::text(kernels ? "Kernel" : "Operation"),
+                                 own::timestamp("Begin"),
+                                 own::time("Duration"),
+                                 own::if_room(2, own::text("Device")),
+                                 own::if_room(1, own::count("Stream")),
+                                 own::if_room(3, own::time("Launch delay")),
+                                 own::text("Range")};
   if (kernels) {
-    for (const char* name : {"Grid X", "Grid Y", "Grid Z", "Block X", "Block Y", "Block Z", "Registers"}) columns.push_back(own::if_room(4, own::count(name)));
+    for (const char* name : {"Grid X", "Grid Y", "Grid Z", "Block X", "Block Y", "Block Z", "Registers"})
+      columns.push_back(own::if_room(4, own::count(name)));
     columns.push_back(own::if_room(4, own::bytes("Shared")));
   } else {
     columns.push_back(own::bytes("Bytes"));
@@ -103,7 +113,8 @@ Table instances_of(const Subject& subject, bool (*wanted)(ActivityKind), bool ke
         .text(device_label(timeline, activities.stream[row]))
         .number(timeline.streams[activities.stream[row]].id)
         .optional(launch != kNone, launch != kNone ? activities.begin_ns[row] - timeline.launches.time_ns[launch] : 0)
-        .text(owner < timeline.ranges.size() ? analysis::range_path(timeline, projection, owner) : std::string(unowned_word(owner)));
+        .text(owner < timeline.ranges.size() ? analysis::range_path(timeline, projection, owner)
+                                             : std::string(unowned_word(owner)));
     if (kernels) {
       const bool known = activities.detail[row] != kNone;
       const KernelDetail detail = known ? timeline.kernel_details[activities.detail[row]] : KernelDetail{};
@@ -114,7 +125,8 @@ Table instances_of(const Subject& subject, bool (*wanted)(ActivityKind), bool ke
     } else {
       const auto bytes = static_cast<std::int64_t>(activities.bytes[row]);
       // Bytes a nanosecond are gigabytes a second.
-      table.number(bytes).optional(duration > 0, duration > 0 ? static_cast<std::int64_t>(static_cast<__int128>(bytes) * 100 / duration) : 0);
+      table.number(bytes).optional(
+          duration > 0, duration > 0 ? static_cast<std::int64_t>(static_cast<__int128>(bytes) * 100 / duration) : 0);
     }
   }
   return table;
@@ -140,8 +152,9 @@ Result<Table> make_kernels(const Subject& subject, const ViewOptions& options) {
 
 Result<Table> make_memcpy(const Subject& subject, const ViewOptions& options) {
   if (options.instances) return instances_of(subject, is_copy, false);
-  Table table({own::text("Operation"), own::count("Count"), own::bytes("Bytes"), own::time("Total"), own::if_room(1, own::time("Avg")),
-               own::if_room(3, own::time("Min")), own::if_room(2, own::time("Max")), own::decimal("Throughput", "GB/s", 2), own::text("Range")});
+  Table table({own::text("Operation"), own::count("Count"), own::bytes("Bytes"), own::time("Total"),
+               own::if_room(1, own::time("Avg")), own::if_room(3, own::time("Min")), own::if_room(2, own::time("Max")),
+               own::decimal("Throughput", "GB/s", 2), own::text("Range")});
   for (const Group& group : groups_of(subject, is_copy)) {
     table.text(subject.timeline().text(group.name))
         .number(static_cast<std::int64_t>(group.count))
@@ -150,7 +163,9 @@ Result<Table> make_memcpy(const Subject& subject, const ViewOptions& options) {
         .number(own::mean(group.total, group.count))
         .number(group.min)
         .number(group.max)
-        .optional(group.total > 0, group.total > 0 ? static_cast<std::int64_t>(static_cast<__int128>(group.bytes) * 100 / group.total) : 0)
+        .optional(
+            group.total > 0,
+            group.total > 0 ? static_cast<std::int64_t>(static_cast<__int128>(group.bytes) * 100 / group.total) : 0)
         .text(main_owner(subject.timeline(), group));
   }
   return table;
@@ -159,9 +174,17 @@ Result<Table> make_memcpy(const Subject& subject, const ViewOptions& options) {
 }  // namespace
 
 namespace views_list {
-extern const View kernels{"kernels", "Kernels by name, and the ranges that launch them (--instances: each one)", kNeedsActivities, {}, false,
+extern const View kernels{"kernels",
+                          "Kernels by name, and the ranges that launch them (--instances: each one)",
+                          kNeedsActivities,
+                          {},
+                          false,
                           make_kernels};
-extern const View memcpy{"memcpy", "Copies and memsets by direction, with their throughput (--instances: each one)", kNeedsActivities, {}, false,
+extern const View memcpy{"memcpy",
+                         "Copies and memsets by direction, with their throughput (--instances: each one)",
+                         kNeedsActivities,
+                         {},
+                         false,
                          make_memcpy};
 }  // namespace views_list
 

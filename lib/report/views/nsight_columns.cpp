@@ -30,7 +30,8 @@ void add_spread(Table& table, const analysis::nsight::Spread& spread) {
 }
 
 std::vector<Column> time_sum_columns(const std::string& count_name) {
-  return joined({decimal_column("Time", "%", 1), time_column("Total Time"), count_column(count_name)}, spread_columns(""));
+  return joined({decimal_column("Time", "%", 1), time_column("Total Time"), count_column(count_name)},
+                spread_columns(""));
 }
 
 void add_time_sum(Table& table, const analysis::nsight::Spread& spread, __int128 total) {

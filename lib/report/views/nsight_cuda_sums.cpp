@@ -50,7 +50,8 @@ Result<Table> make_gpu_sum(const Subject& subject, const ViewOptions& options) {
   return time_table(subject.timeline(), options, {.kernels = true, .memory = true}, {"Instances", "Operation", true});
 }
 Result<Table> make_api_gpu_sum(const Subject& subject, const ViewOptions& options) {
-  return time_table(subject.timeline(), options, {.calls = true, .kernels = true, .memory = true}, {"Instances", "Operation", true});
+  return time_table(subject.timeline(), options, {.calls = true, .kernels = true, .memory = true},
+                    {"Instances", "Operation", true});
 }
 
 Result<Table> make_memory_size_sum(const Subject& subject, const ViewOptions& options) {
@@ -64,7 +65,9 @@ Result<Table> make_memory_size_sum(const Subject& subject, const ViewOptions& op
   Labels labels(timeline);
   for (const SumRow& row :
        analysis::nsight::cuda_sum(timeline, {.memory = true}, SumOf::kBytes, options.kernel_naming, labels)) {
-    const auto scaled = [](__int128 bytes) { return analysis::nsight::rounded_quotient(bytes, kBytesPerMegabyte, kPlaces); };
+    const auto scaled = [](__int128 bytes) {
+      return analysis::nsight::rounded_quotient(bytes, kBytesPerMegabyte, kPlaces);
+    };
     table.number(scaled(row.spread.total))
         .number(static_cast<std::int64_t>(row.spread.count))
         .number(row.spread.mean(kPlaces, kBytesPerMegabyte))
@@ -85,16 +88,18 @@ namespace views_list {
 
 extern const View cuda_gpu_kern_sum, cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum, cuda_api_sum, cuda_gpu_sum,
     cuda_api_gpu_sum;
-const View cuda_gpu_kern_sum{"cuda_gpu_kern_sum", "kernels by name", kNeedsActivities, kAllSuffixes, true, make_kernel_sum};
-const View cuda_gpu_mem_time_sum{"cuda_gpu_mem_time_sum", "time of copies and memsets by kind", kNeedsActivities, "", true,
-                                 make_memory_time_sum};
-const View cuda_gpu_mem_size_sum{"cuda_gpu_mem_size_sum", "bytes of copies and memsets by kind", kNeedsActivities, "", true,
-                                 make_memory_size_sum};
+const View cuda_gpu_kern_sum{"cuda_gpu_kern_sum", "kernels by name", kNeedsActivities, kAllSuffixes, true,
+                             make_kernel_sum};
+const View cuda_gpu_mem_time_sum{
+    "cuda_gpu_mem_time_sum", "time of copies and memsets by kind", kNeedsActivities, "", true, make_memory_time_sum};
+const View cuda_gpu_mem_size_sum{
+    "cuda_gpu_mem_size_sum", "bytes of copies and memsets by kind", kNeedsActivities, "", true, make_memory_size_sum};
 const View cuda_api_sum{"cuda_api_sum", "CUDA API calls by name", kNeedsCalls, "", true, make_api_sum};
 const View cuda_gpu_sum{"cuda_gpu_sum", "kernels, copies and memsets by name", kNeedsActivities, kAllSuffixes, true,
                         make_gpu_sum};
-const View cuda_api_gpu_sum{"cuda_api_gpu_sum", "the same with CUDA API calls", kNeedsActivities | kNeedsCalls,
-                            kAllSuffixes, true, make_api_gpu_sum};
+const View cuda_api_gpu_sum{
+    "cuda_api_gpu_sum", "the same with CUDA API calls", kNeedsActivities | kNeedsCalls, kAllSuffixes, true,
+    make_api_gpu_sum};
 
 }  // namespace views_list
 }  // namespace rangefinder::report

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/nsight_api.hpp"
-#include "timeline/activity_names.hpp"
 #include "report/view.hpp"
 #include "report/views/nsight_columns.hpp"
+#include "timeline/activity_names.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -43,20 +43,21 @@ void add_memory_operation(Table& table, const Timeline& timeline, ActivityIndex 
   const CopyDetail detail = row < timeline.copy_details.size() ? timeline.copy_details[row] : CopyDetail{};
   for (int column = 0; column < 9; ++column) table.null();
   std::int64_t rate = 0;
-  const bool timed = throughput(activities.bytes[activity], activities.end_ns[activity] - activities.begin_ns[activity], rate);
+  const bool timed =
+      throughput(activities.bytes[activity], activities.end_ns[activity] - activities.begin_ns[activity], rate);
   table.number(megabytes(activities.bytes[activity])).optional(timed, rate);
   // A memset's one memory stands under the source.
   if (activities.kind[activity] == ActivityKind::kMemset)
     table.text(timeline::memory_name(detail.target_memory)).null();
   else
-    table.text(timeline::memory_name(detail.source_memory))
-        .text(timeline::memory_name(detail.target_memory));
+    table.text(timeline::memory_name(detail.source_memory)).text(timeline::memory_name(detail.target_memory));
 }
 
 Result<Table> make_gpu_trace(const Subject& subject, const ViewOptions& options) {
   const Timeline& timeline = subject.timeline();
   std::vector<Column> columns{timestamp_column("Start"), time_column("Duration"), count_column("CorrId")};
-  for (const char* size : {"GrdX", "GrdY", "GrdZ", "BlkX", "BlkY", "BlkZ", "Reg/Trd"}) columns.push_back(count_column(size));
+  for (const char* size : {"GrdX", "GrdY", "GrdZ", "BlkX", "BlkY", "BlkZ", "Reg/Trd"})
+    columns.push_back(count_column(size));
   for (const char* memory : {"StcSMem", "DymSMem", "Bytes"})
     columns.push_back(decimal_column(memory, "MB", kMegabytePlaces));
   columns.push_back(decimal_column("Throughput", "MB/s", kMegabytePlaces));
@@ -120,8 +121,9 @@ Result<Table> make_api_trace(const Subject& subject, const ViewOptions&) {
 namespace views_list {
 
 extern const View cuda_gpu_trace, cuda_api_trace;
-const View cuda_gpu_trace{"cuda_gpu_trace", "every kernel, copy and memset", kNeedsActivities, "base mangled nvtx-name", true,
-                          make_gpu_trace};
+const View cuda_gpu_trace{
+    "cuda_gpu_trace", "every kernel, copy and memset", kNeedsActivities, "base mangled nvtx-name", true,
+    make_gpu_trace};
 const View cuda_api_trace{"cuda_api_trace", "every CUDA API call", kNeedsCalls, "", true, make_api_trace};
 
 }  // namespace views_list

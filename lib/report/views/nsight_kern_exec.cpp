@@ -20,11 +20,12 @@ std::string size_text(const std::uint32_t (&size)[3]) {
 Result<Table> make_trace(const Subject& subject, const ViewOptions& options) {
   const Timeline& timeline = subject.timeline();
   constexpr std::size_t kKernelName = 13;
-  Table table({timestamp_column("API Start"), time_column("API Dur"), timestamp_column("Queue Start"),
-               time_column("Queue Dur"), timestamp_column("Kernel Start"), time_column("Kernel Dur"),
-               time_column("Total Dur"), count_column("PID"), count_column("TID"), count_column("DevId"),
-               text_column("API Function"), text_column("GridXYZ"), text_column("BlockXYZ"), text_column("Kernel Name")},
-              kKernelName);
+  Table table(
+      {timestamp_column("API Start"), time_column("API Dur"), timestamp_column("Queue Start"), time_column("Queue Dur"),
+       timestamp_column("Kernel Start"), time_column("Kernel Dur"), time_column("Total Dur"), count_column("PID"),
+       count_column("TID"), count_column("DevId"), text_column("API Function"), text_column("GridXYZ"),
+       text_column("BlockXYZ"), text_column("Kernel Name")},
+      kKernelName);
   Labels labels(timeline);
   const auto names = analysis::nsight::activity_labels(timeline, options.kernel_naming, labels);
   const CallTable& calls = timeline.calls;
@@ -66,7 +67,8 @@ Result<Table> make_sum(const Subject& subject, const ViewOptions& options) {
         .number(timeline.devices[row.device].id)
         .number(static_cast<std::int64_t>(row.total.count))
         .number(static_cast<std::int64_t>(row.queue.count));
-    for (const analysis::nsight::Spread* spread : {&row.total, &row.api, &row.queue, &row.duration}) add_spread(table, *spread);
+    for (const analysis::nsight::Spread* spread : {&row.total, &row.api, &row.queue, &row.duration})
+      add_spread(table, *spread);
     table.text(labels.text(row.call)).text(labels.text(row.kernel));
   }
   return table;
@@ -77,10 +79,18 @@ Result<Table> make_sum(const Subject& subject, const ViewOptions& options) {
 namespace views_list {
 
 extern const View cuda_kern_exec_sum, cuda_kern_exec_trace;
-const View cuda_kern_exec_sum{"cuda_kern_exec_sum", "kernels with the calls that launched them, by name: API, queue, device",
-                              kNeedsActivities | kNeedsCalls, "base mangled nvtx-name", true, make_sum};
-const View cuda_kern_exec_trace{"cuda_kern_exec_trace", "the same for every kernel", kNeedsActivities | kNeedsCalls,
-                                "base mangled nvtx-name", true, make_trace};
+const View cuda_kern_exec_sum{"cuda_kern_exec_sum",
+                              "kernels with the calls that launched them, by name: API, queue, device",
+                              kNeedsActivities | kNeedsCalls,
+                              "base mangled nvtx-name",
+                              true,
+                              make_sum};
+const View cuda_kern_exec_trace{"cuda_kern_exec_trace",
+                                "the same for every kernel",
+                                kNeedsActivities | kNeedsCalls,
+                                "base mangled nvtx-name",
+                                true,
+                                make_trace};
 
 }  // namespace views_list
 }  // namespace rangefinder::report

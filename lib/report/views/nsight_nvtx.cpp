@@ -77,11 +77,13 @@ Result<Table> make_startend_sum(const Subject& subject, const ViewOptions&) {
 namespace views_list {
 
 extern const View nvtx_pushpop_trace, nvtx_sum, nvtx_pushpop_sum, nvtx_startend_sum;
-const View nvtx_pushpop_trace{"nvtx_pushpop_trace", "every push/pop range on the host, with its children", kNeedsRanges,
-                              "", true, make_trace};
+const View nvtx_pushpop_trace{
+    "nvtx_pushpop_trace", "every push/pop range on the host, with its children", kNeedsRanges, "", true, make_trace};
 const View nvtx_sum{"nvtx_sum", "host time of ranges by name", kNeedsRanges, "", true, make_sum};
-const View nvtx_pushpop_sum{"nvtx_pushpop_sum", "the same of push/pop ranges", kNeedsRanges, "", true, make_pushpop_sum};
-const View nvtx_startend_sum{"nvtx_startend_sum", "the same of start/end ranges", kNeedsRanges, "", true, make_startend_sum};
+const View nvtx_pushpop_sum{"nvtx_pushpop_sum", "the same of push/pop ranges", kNeedsRanges, "", true,
+                            make_pushpop_sum};
+const View nvtx_startend_sum{"nvtx_startend_sum", "the same of start/end ranges", kNeedsRanges, "", true,
+                             make_startend_sum};
 
 }  // namespace views_list
 }  // namespace rangefinder::report

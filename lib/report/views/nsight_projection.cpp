@@ -103,11 +103,17 @@ Result<Table> make_kernels(const Subject& subject, const ViewOptions& options) {
 namespace views_list {
 
 extern const View nvtx_gpu_proj_trace, nvtx_gpu_proj_sum, nvtx_kern_sum;
-const View nvtx_gpu_proj_trace{"nvtx_gpu_proj_trace", "every range and the span of the device work launched inside it",
-                               kNeedsRanges | kNeedsActivities, "", true, make_trace};
-const View nvtx_gpu_proj_sum{"nvtx_gpu_proj_sum", "the same by name", kNeedsRanges | kNeedsActivities, "", true, make_sum};
-const View nvtx_kern_sum{"nvtx_kern_sum", "kernels by the ranges that launched them", kNeedsRanges | kNeedsActivities,
-                         "base mangled", true, make_kernels};
+const View nvtx_gpu_proj_trace{"nvtx_gpu_proj_trace",
+                               "every range and the span of the device work launched inside it",
+                               kNeedsRanges | kNeedsActivities,
+                               "",
+                               true,
+                               make_trace};
+const View nvtx_gpu_proj_sum{
+    "nvtx_gpu_proj_sum", "the same by name", kNeedsRanges | kNeedsActivities, "", true, make_sum};
+const View nvtx_kern_sum{
+    "nvtx_kern_sum", "kernels by the ranges that launched them", kNeedsRanges | kNeedsActivities, "base mangled", true,
+    make_kernels};
 
 }  // namespace views_list
 }  // namespace rangefinder::report

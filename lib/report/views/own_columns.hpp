@@ -16,7 +16,9 @@ inline Column time(std::string name) { return {std::move(name), "ns", ColumnType
 inline Column timestamp(std::string name) { return {std::move(name), "ns", ColumnType::kTimestamp, 0}; }
 inline Column bytes(std::string name) { return {std::move(name), "B", ColumnType::kBytes, 0}; }
 inline Column percent(std::string name) { return {std::move(name), "%", ColumnType::kDecimal, 1}; }
-inline Column decimal(std::string name, std::string unit, int places) { return {std::move(name), std::move(unit), ColumnType::kDecimal, places}; }
+inline Column decimal(std::string name, std::string unit, int places) {
+  return {std::move(name), std::move(unit), ColumnType::kDecimal, places};
+}
 
 /// For programs: text for people does without it.
 inline Column for_programs(Column column) {

@@ -54,20 +54,12 @@ Result<Table> make_instances(const Subject& subject) {
   const Projection& projection = subject.projection();
   using own::if_any;
   using own::if_room;
-  Table table({own::text("Range"),
-               own::text("Thread"),
-               own::timestamp("Begin"),
-               own::time("Host"),
-               if_any(own::time("GPU busy")),
-               if_room(2, if_any(own::time("GPU self"))),
-               own::for_programs(own::time("GPU sum")),
-               if_room(3, if_any(own::timestamp("GPU begin"))),
-               own::for_programs(own::time("GPU span")),
-               if_room(4, if_any(own::time("GPU idle"))),
-               if_room(1, if_any(own::count("GPU ops"))),
-               if_room(6, if_any(own::time("Launch delay avg"))),
-               if_room(5, if_any(own::bytes("Bytes"))),
-               own::for_programs(own::count("Row"))});
+  Table table({own::text("Range"), own::text("Thread"), own::timestamp("Begin"), own::time("Host"),
+               if_any(own::time("GPU busy")), if_room(2, if_any(own::time("GPU self"))),
+               own::for_programs(own::time("GPU sum")), if_room(3, if_any(own::timestamp("GPU begin"))),
+               own::for_programs(own::time("GPU span")), if_room(4, if_any(own::time("GPU idle"))),
+               if_room(1, if_any(own::count("GPU ops"))), if_room(6, if_any(own::time("Launch delay avg"))),
+               if_room(5, if_any(own::bytes("Bytes"))), own::for_programs(own::count("Row"))});
   const RangeTable& ranges = timeline.ranges;
   for (RangeIndex range = 0; range < ranges.size(); ++range) {
     if (!analysis::takes_part(ranges.kind[range], subject.projection_options())) continue;
@@ -95,21 +87,24 @@ Result<Table> make_instances(const Subject& subject) {
 Result<Table> make_ranges(const Subject& subject, const ViewOptions& options) {
   if (options.instances) return make_instances(subject);
   const Projection& projection = subject.projection();
-  std::vector<RangeGroup> groups = analysis::roll_up_ranges(subject.timeline(), projection, subject.projection_options(), GroupBy::kName);
+  std::vector<RangeGroup> groups =
+      analysis::roll_up_ranges(subject.timeline(), projection, subject.projection_options(), GroupBy::kName);
   // The device's time is the question; where there is none, the host's.
   std::stable_sort(groups.begin(), groups.end(), [](const RangeGroup& a, const RangeGroup& b) {
     if (a.inclusive.gpu_busy_ns != b.inclusive.gpu_busy_ns) return a.inclusive.gpu_busy_ns > b.inclusive.gpu_busy_ns;
     return a.host_ns > b.host_ns;
   });
   Table table(group_columns("Range"));
-  for (const RangeGroup& group : groups) add_group(table, subject.timeline().text(group.name), group, projection.account);
+  for (const RangeGroup& group : groups)
+    add_group(table, subject.timeline().text(group.name), group, projection.account);
   return table;
 }
 
 Result<Table> make_tree(const Subject& subject, const ViewOptions&) {
   const Timeline& timeline = subject.timeline();
   const Projection& projection = subject.projection();
-  const std::vector<RangeGroup> groups = analysis::roll_up_ranges(timeline, projection, subject.projection_options(), GroupBy::kPath);
+  const std::vector<RangeGroup> groups =
+      analysis::roll_up_ranges(timeline, projection, subject.projection_options(), GroupBy::kPath);
   std::vector<std::vector<std::uint32_t>> children(groups.size() + 1);  // the last: those at the top
   for (std::uint32_t group = 0; group < groups.size(); ++group)
     children[groups[group].parent == kNone ? groups.size() : groups[group].parent].push_back(group);
@@ -121,7 +116,8 @@ Result<Table> make_tree(const Subject& subject, const ViewOptions&) {
   while (!rest.empty()) {
     const std::uint32_t group = rest.back();
     rest.pop_back();
-    const std::string label = std::string(2 * groups[group].depth, ' ') + std::string(timeline.text(groups[group].name));
+    const std::string label =
+        std::string(2 * groups[group].depth, ' ') + std::string(timeline.text(groups[group].name));
     add_group(table, label, groups[group], projection.account);
     table.text(analysis::group_path(timeline, groups, group)).number(groups[group].depth);
     rest.insert(rest.end(), children[group].rbegin(), children[group].rend());
@@ -132,9 +128,12 @@ Result<Table> make_tree(const Subject& subject, const ViewOptions&) {
 }  // namespace
 
 namespace views_list {
-extern const View ranges{"ranges", "Ranges by name, with the device time that belongs to them (--instances: each one)", kNeedsRanges, {}, false,
-                         make_ranges};
-extern const View tree{"tree", "Ranges by path: what is inside what, and what of it costs", kNeedsRanges, {}, false, make_tree};
+extern const View ranges{
+    "ranges",     "Ranges by name, with the device time that belongs to them (--instances: each one)",
+    kNeedsRanges, {},
+    false,        make_ranges};
+extern const View tree{"tree",   "Ranges by path: what is inside what, and what of it costs", kNeedsRanges, {}, false,
+                       make_tree};
 }  // namespace views_list
 
 }  // namespace rangefinder::report

@@ -22,7 +22,7 @@ class BufferPool {
   BufferPool(const BufferPool&) = delete;
   BufferPool& operator=(const BufferPool&) = delete;
 
-  // ---- CUPTI's side -----------------------------------------------------------------------------------------------
+  // ---- CUPTI's side ---------------------------------------------------------------------------------------------
 
   /// A buffer of zeros; empty when all are out.
   std::span<std::uint8_t> take() noexcept;
@@ -31,7 +31,7 @@ class BufferPool {
   /// A buffer comes back with `valid` bytes of records. False for one that is not out: not ours, or returned twice.
   bool give(const std::uint8_t* data, std::size_t valid) noexcept;
 
-  // ---- the decoder's side -----------------------------------------------------------------------------------------
+  // ---- the decoder's side ---------------------------------------------------------------------------------------
 
   struct Filled {
     std::uint32_t slot = 0;

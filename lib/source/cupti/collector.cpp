@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "source/cupti/collector.hpp"
 
-#include "source/cupti/cupti_error.hpp"
 #include "base/health_numbers.hpp"
+#include "source/cupti/cupti_error.hpp"
 
 #include <pthread.h>
 #include <time.h>

@@ -13,19 +13,34 @@
 
 namespace rangefinder::source::cupti {
 
+// clang-format off
 // Without one of these there is no device activity.
-#define RANGEFINDER_CUPTI_REQUIRED(X)                                                                           \
-  X(cuptiGetVersion)                                                                                            \
-  X(cuptiGetTimestamp) X(cuptiGetCallbackName) X(cuptiSubscribe) X(cuptiUnsubscribe) X(cuptiEnableCallback)     \
-      X(cuptiActivityRegisterCallbacks) X(cuptiActivityEnable) X(cuptiActivityDisable) X(cuptiActivityFlushAll) \
-          X(cuptiActivityGetNextRecord) X(cuptiActivityGetNumDroppedRecords)
+#define RANGEFINDER_CUPTI_REQUIRED(X) \
+  X(cuptiGetVersion)                  \
+  X(cuptiGetTimestamp)                \
+  X(cuptiGetCallbackName)             \
+  X(cuptiSubscribe)                   \
+  X(cuptiUnsubscribe)                 \
+  X(cuptiEnableCallback)              \
+  X(cuptiActivityRegisterCallbacks)   \
+  X(cuptiActivityEnable)              \
+  X(cuptiActivityDisable)             \
+  X(cuptiActivityFlushAll)            \
+  X(cuptiActivityGetNextRecord)       \
+  X(cuptiActivityGetNumDroppedRecords)
 
 // Null where the library is too old for it; the feature is off then.
-#define RANGEFINDER_CUPTI_OPTIONAL(X)                                                                       \
-  X(cuptiSubscribe_v2)                                                                                      \
-  X(cuptiEnableDomain) X(cuptiSetThreadIdType) X(cuptiActivitySetAttribute) X(cuptiActivityEnableAndDump)   \
-      X(cuptiActivityEnableRuntimeApi) X(cuptiActivityEnableDriverApi) X(cuptiActivityEnableAllSyncRecords) \
-          X(cuptiActivityEnableLatencyTimestamps)
+#define RANGEFINDER_CUPTI_OPTIONAL(X)  \
+  X(cuptiSubscribe_v2)                 \
+  X(cuptiEnableDomain)                 \
+  X(cuptiSetThreadIdType)              \
+  X(cuptiActivitySetAttribute)         \
+  X(cuptiActivityEnableAndDump)        \
+  X(cuptiActivityEnableRuntimeApi)     \
+  X(cuptiActivityEnableDriverApi)      \
+  X(cuptiActivityEnableAllSyncRecords) \
+  X(cuptiActivityEnableLatencyTimestamps)
+// clang-format on
 
 /// One pointer for each CUPTI entry point that we call. `load_cupti` fills it from the library of this process; a test
 /// may replace any of them.

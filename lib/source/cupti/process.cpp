@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "source/cupti/process.hpp"
 
+#include "base/health_numbers.hpp"
 #include "buffer/thread_log.hpp"
 #include "source/cupti/cupti_error.hpp"
-#include "base/health_numbers.hpp"
 
 #include <pthread.h>
 #include <time.h>

@@ -25,7 +25,8 @@ class Handles {
  public:
   Handles() {
     domain_ = ::nvtxDomainCreateA("rangefinder");
-    constexpr std::size_t bytes = (buffer::NameTable::kMaxNames + buffer::NameTable::kReservedNames + 1) * sizeof(void*);
+    constexpr std::size_t bytes =
+        (buffer::NameTable::kMaxNames + buffer::NameTable::kReservedNames + 1) * sizeof(void*);
     void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     strings_ = memory == MAP_FAILED ? nullptr : static_cast<std::atomic<nvtxStringHandle_t>*>(memory);
   }
@@ -86,7 +87,8 @@ nvtxEventAttributes_t attributes(std::uint32_t name, std::uint32_t category, con
       event.payloadType = NVTX_PAYLOAD_TYPE_DOUBLE;
       std::memcpy(&event.payload.dValue, &extra->bits, sizeof event.payload.dValue);
       break;
-    case ExtraKind::kText: break;  // NVTX has no payload for it outside of schemas
+    case ExtraKind::kText:
+      break;  // NVTX has no payload for it outside of schemas
   }
   return event;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include <rangefinder/torch/operators.hpp>
-
 #include <rangefinder/range.hpp>
+#include <rangefinder/torch/operators.hpp>
 
 #include <ATen/record_function.h>
 
@@ -13,8 +12,8 @@
 namespace rangefinder::torch {
 namespace {
 
-// The ranges of the operators that run on this thread, innermost last. LibTorch calls start and end in pairs; a pair that
-// began before the callback was added has no entry, and its end finds none.
+// The ranges of the operators that run on this thread, innermost last. LibTorch calls start and end in pairs; a pair
+// that began before the callback was added has no entry, and its end finds none.
 thread_local std::vector<detail::OpenRange> open_operators;
 
 std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& function) {
@@ -41,8 +40,8 @@ at::CallbackHandle handle = 0;
 OperatorRecording::OperatorRecording() {
   const std::lock_guard lock(mutex);
   if (users++ != 0) return;
-  handle = at::addGlobalCallback(
-      at::RecordFunctionCallback(on_start, on_end).scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION}));
+  handle = at::addGlobalCallback(at::RecordFunctionCallback(on_start, on_end)
+                                     .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION}));
 }
 
 OperatorRecording::~OperatorRecording() {

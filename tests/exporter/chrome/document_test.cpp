@@ -108,7 +108,6 @@ TEST_CASE("the account of all device time is in the document", "[exporter]") {
 TEST_CASE("a simulated recording says so wherever somebody may look", "[exporter]") {
   const TemporaryFolder folder;
   CaptureBuilder().simulated().range("r", 0, 100).launch(10).kernel("k", 200, 300).write(folder.file("x.rfcap"));
-  ChromeExportOptions options;
   REQUIRE(export_chrome_trace(folder.file("x.rfcap"), folder.file("first.json")).ok());
   const auto expect = [](const Exported& trace) {
     require_sound(trace);

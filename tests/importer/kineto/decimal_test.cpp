@@ -23,7 +23,9 @@ struct Rounded {
   friend bool operator==(const Rounded&, const Rounded&) = default;
 };
 
-std::ostream& operator<<(std::ostream& out, const Rounded& r) { return out << r.value << (r.rounded ? " rounded" : ""); }
+std::ostream& operator<<(std::ostream& out, const Rounded& r) {
+  return out << r.value << (r.rounded ? " rounded" : "");
+}
 
 Rounded rounded(std::string_view text) {
   const ScaledDecimal decimal = scaled_decimal(text, 3);
@@ -72,9 +74,9 @@ TEST_CASE("what lies below a nanosecond is rounded, half to even", "[importer]")
 }
 
 TEST_CASE("what is no number or does not fit is not taken for one", "[importer]") {
-  for (const std::string_view text : {"", "-", ".", "e5", "1e", "1e+", "nan", "NaN", "Infinity", "1.2.3", "12 ", "0x10",
-                                      "1e5x", "9223372036854775.808", "1e17", "1e99999999999", "--1",
-                                      "99999999999999999999999999999999999999999999999999"}) {
+  for (const std::string_view text :
+       {"", "-", ".", "e5", "1e", "1e+", "nan", "NaN", "Infinity", "1.2.3", "12 ", "0x10", "1e5x",
+        "9223372036854775.808", "1e17", "1e99999999999", "--1", "99999999999999999999999999999999999999999999999999"}) {
     INFO(text);
     CHECK_FALSE(scaled_decimal(text, 3).valid);
   }
@@ -86,7 +88,8 @@ TEST_CASE("the quick reader of times gives what the exact one gives, or declines
   CHECK(plain("-12.5") == -12500);
   CHECK(plain("7.") == 7000);
   CHECK(plain("8.25") == 8250);
-  for (const std::string_view text : {"", "-", "x", "1.2345", "1e3", "1.5E2", "12345678901234567", "9999999999999999", "12a"}) {
+  for (const std::string_view text :
+       {"", "-", "x", "1.2345", "1e3", "1.5E2", "12345678901234567", "9999999999999999", "12a"}) {
     INFO(text);
     CHECK_FALSE(plain(text).has_value());
   }

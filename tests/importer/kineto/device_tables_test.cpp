@@ -9,7 +9,8 @@ using namespace rangefinder::importer::kineto;
 namespace {
 EventArguments shape(std::uint32_t grid, std::int64_t registers, std::int64_t shared) {
   EventArguments out;
-  out.present = EventArguments::kGrid | EventArguments::kBlock | EventArguments::kRegisters | EventArguments::kSharedMemory;
+  out.present =
+      EventArguments::kGrid | EventArguments::kBlock | EventArguments::kRegisters | EventArguments::kSharedMemory;
   out.grid[0] = grid, out.grid[1] = out.grid[2] = 1;
   out.block[0] = 128, out.block[1] = out.block[2] = 1;
   out.registers = registers;
@@ -53,12 +54,13 @@ TEST_CASE("a copy's name tells its direction and memories", "[importer]") {
     std::string_view name;
     std::uint32_t kind, source, target;
   };
-  for (const Case& c : {Case{"Memcpy HtoD (Pageable -> Device)", 1, 1, 3}, Case{"Memcpy DtoH (Device -> Pinned)", 2, 3, 2},
-                        Case{"Memcpy DtoD (Device -> Device)", 8, 3, 3}, Case{"Memcpy PtoP (Device -> Device)", 10, 3, 3},
-                        Case{"Memcpy HtoD (Host -> Device)", 1, 0, 3},  // ROCm
-                        Case{"Memcpy HtoA (Managed -> Array)", 3, 5, 4}, Case{"Memset (Device)", 0, 0, 3},
-                        Case{"Memset (Unknown)", 0, 0, 0}, Case{"Memcpy", 0, 0, 0}, Case{"Memcpy HtoD (", 0, 0, 0},
-                        Case{"(Device -> Device)", 0, 0, 0}, Case{"", 0, 0, 0}}) {
+  for (const Case& c :
+       {Case{"Memcpy HtoD (Pageable -> Device)", 1, 1, 3}, Case{"Memcpy DtoH (Device -> Pinned)", 2, 3, 2},
+        Case{"Memcpy DtoD (Device -> Device)", 8, 3, 3}, Case{"Memcpy PtoP (Device -> Device)", 10, 3, 3},
+        Case{"Memcpy HtoD (Host -> Device)", 1, 0, 3},  // ROCm
+        Case{"Memcpy HtoA (Managed -> Array)", 3, 5, 4}, Case{"Memset (Device)", 0, 0, 3},
+        Case{"Memset (Unknown)", 0, 0, 0}, Case{"Memcpy", 0, 0, 0}, Case{"Memcpy HtoD (", 0, 0, 0},
+        Case{"(Device -> Device)", 0, 0, 0}, Case{"", 0, 0, 0}}) {
     INFO(c.name);
     const CopyDetail detail = copy_detail_of_name(c.name);
     CHECK(detail.copy_kind == c.kind);

@@ -90,7 +90,8 @@ TEST_CASE("a byte order mark and white space around the trace are no matter", "[
 }
 
 TEST_CASE("positions count every element of traceEvents", "[importer]") {
-  const Loaded loaded = load(trace_of("null, {\"ph\":\"M\",\"name\":\"process_name\"}, [1], " + std::string(kTwoEvents) + ", {}"));
+  const Loaded loaded =
+      load(trace_of("null, {\"ph\":\"M\",\"name\":\"process_name\"}, [1], " + std::string(kTwoEvents) + ", {}"));
   CHECK(loaded.timeline.ranges.source_row == std::vector<std::int64_t>{3, 4});
   CHECK(loaded.has_note("2 elements of traceEvents are no objects"));
   CHECK(loaded.has_note("1 events have no phase"));
@@ -103,13 +104,15 @@ TEST_CASE("a trace that is cut off gives what was whole before, and says so", "[
   CHECK(loaded.timeline.ranges.size() == 1);
   CHECK(loaded.timeline.health.damaged_chunks == 1);
   CHECK(loaded.timeline.health.damaged_bytes == cut.size() - cut.rfind("{\"ph\""));
-  CHECK(loaded.has_note("damaged at byte 112 of the text (line 5): cut off where an event should be; 1 events before that"));
+  CHECK(loaded.has_note(
+      "damaged at byte 112 of the text (line 5): cut off where an event should be; 1 events before that"));
   SECTION("strictly it is an error") {
     const auto strict = import_text(cut, strictly());
     REQUIRE_FALSE(strict);
     CHECK(strict.error().code() == ErrorCode::kIncomplete);
-    CHECK(strict.error().message() ==
-          "trace.json at byte 112 of the text (line 5): cut off where an event should be; 1 events before it are whole");
+    CHECK(
+        strict.error().message() ==
+        "trace.json at byte 112 of the text (line 5): cut off where an event should be; 1 events before it are whole");
   }
 }
 
@@ -201,7 +204,8 @@ TEST_CASE("nesting past 256 is refused, wherever it is", "[importer][fault]") {
 }
 
 TEST_CASE("a single value past 64 MiB is refused", "[importer][fault]") {
-  const std::string text = trace_of(std::string(kTwoEvents) + ",{\"ph\":\"X\",\"name\":\"" + std::string(std::size_t{130} << 20, 'x'));
+  const std::string text =
+      trace_of(std::string(kTwoEvents) + ",{\"ph\":\"X\",\"name\":\"" + std::string(std::size_t{130} << 20, 'x'));
   CHECK(error_of(text).find("one value is longer than 64 MiB") != std::string::npos);
 }
 

@@ -11,7 +11,8 @@ using rangefinder::testing::PaddedText;
 namespace {
 
 struct Read {
-  explicit Read(std::string_view text) : padded(text), cursor(padded.cursor()), scan(EventReader().read(cursor, event)) {}
+  explicit Read(std::string_view text)
+      : padded(text), cursor(padded.cursor()), scan(EventReader().read(cursor, event)) {}
   PaddedText padded;
   Event event;
   Cursor cursor;
@@ -70,7 +71,8 @@ TEST_CASE("an event is read with its arguments", "[importer]") {
 
 TEST_CASE("members may come in any order, twice, or with other types", "[importer]") {
   SECTION("order") {
-    const Read read(R"json({"args":{"correlation":5},"dur":"2.5","ts":"10","tid":"9","pid":"8","name":"n","cat":"c","ph":"X"})json");
+    const Read read(
+        R"json({"args":{"correlation":5},"dur":"2.5","ts":"10","tid":"9","pid":"8","name":"n","cat":"c","ph":"X"})json");
     REQUIRE(read.scan == Scan::kOk);
     CHECK(read.event.arguments.correlation == 5);
     CHECK(read.event.time.ns == 10'000);
@@ -116,7 +118,8 @@ TEST_CASE("the newer spelling of the external id wins", "[importer]") {
 }
 
 TEST_CASE("keys that begin like known ones are not taken for them", "[importer]") {
-  const Read read(R"json({"phase":"X","tsx":1,"args":{"External idx":1,"correlations":2,"graph idx":3,"finishedX":"false",
+  const Read read(
+      R"json({"phase":"X","tsx":1,"args":{"External idx":1,"correlations":2,"graph idx":3,"finishedX":"false",
                      "toDevices":4,"streams":5,"shared memory pool":6,"externaL id":7}})json");
   REQUIRE(read.scan == Scan::kOk);
   CHECK(read.event.phase == 0);
@@ -125,7 +128,8 @@ TEST_CASE("keys that begin like known ones are not taken for them", "[importer]"
 }
 
 TEST_CASE("arguments of another type than their column's are not there", "[importer]") {
-  const Read read(R"json({"args":{"stream":"0x0","correlation":null,"device":"3","bytes":1.5,"context":2.0,"grid":"[1,1,1]",
+  const Read read(
+      R"json({"args":{"stream":"0x0","correlation":null,"device":"3","bytes":1.5,"context":2.0,"grid":"[1,1,1]",
                      "block":[1,2],"registers per thread":[4],"graph id":true}})json");
   REQUIRE(read.scan == Scan::kOk);
   using F = EventArguments;
@@ -193,9 +197,28 @@ std::string random_event(std::mt19937& random) {
   };
   const auto space = [&] { return any_of({"", "", " ", " ", "\n    ", "\n", "\t "}); };
   const auto value = [&] {
-    return any_of({"1", "25286", "1428625731896.179", "-3", "\"7\"", "\"stream 7\"", "1e3", "0.0005", "\"\"", "null", "NaN",
-                   "N/A", "[1, 2, 3]", "[]", "{}", "{\"a\": [\"}\"]}", "\"a\\\"b\"", "\"false\"", "\"X\"", "\"kernel\"",
-                   "\"cpu_op\"", "\"a name that is longer than any layout that is remembered as a whole\""});
+    return any_of({"1",
+                   "25286",
+                   "1428625731896.179",
+                   "-3",
+                   "\"7\"",
+                   "\"stream 7\"",
+                   "1e3",
+                   "0.0005",
+                   "\"\"",
+                   "null",
+                   "NaN",
+                   "N/A",
+                   "[1, 2, 3]",
+                   "[]",
+                   "{}",
+                   "{\"a\": [\"}\"]}",
+                   "\"a\\\"b\"",
+                   "\"false\"",
+                   "\"X\"",
+                   "\"kernel\"",
+                   "\"cpu_op\"",
+                   "\"a name that is longer than any layout that is remembered as a whole\""});
   };
   const auto members = [&](std::initializer_list<const char*> keys, bool nested, auto&& self) -> std::string {
     std::string out = "{";
@@ -204,9 +227,11 @@ std::string random_event(std::mt19937& random) {
       if (random() % 4 == 0) continue;
       out += (first ? "" : space() + ",") + space() + '"' + key + '"' + space() + ":" + space();
       const bool object = nested && std::string_view(key) == "args" && random() % 8 != 0;
-      out += object ? self({"External id", "external id", "correlation", "stream", "grid", "name", "finished", "Call stack"},
-                           false, self)
-                    : value();
+      out +=
+          object
+              ? self({"External id", "external id", "correlation", "stream", "grid", "name", "finished", "Call stack"},
+                     false, self)
+              : value();
       first = false;
     }
     return out + (random() % 20 == 0 && !first ? "," : "") + space() + "}";
@@ -269,9 +294,10 @@ TEST_CASE("a reader that has seen many events reads the next as a new one does",
 TEST_CASE("layouts that begin alike are told apart", "[importer]") {
   EventReader reader;
   for (const std::string_view text :
-       {R"json({"args":1,"ts":5})json", R"json({"args":{"correlation":5},"ts":5})json", R"json({"args":[{}],"ts": 5})json",
-        R"json({"args": {"correlation": 5}, "ts":  5})json", R"json({"args":  {"correlation":  5},"ts":5})json",
-        R"json({"ph":"X","ts":5})json", R"json({"ph":"XY","ts":5})json", R"json({"ph":"X\"","ts":5})json", R"json({"ph":"B" ,"ts":5})json",
+       {R"json({"args":1,"ts":5})json", R"json({"args":{"correlation":5},"ts":5})json",
+        R"json({"args":[{}],"ts": 5})json", R"json({"args": {"correlation": 5}, "ts":  5})json",
+        R"json({"args":  {"correlation":  5},"ts":5})json", R"json({"ph":"X","ts":5})json",
+        R"json({"ph":"XY","ts":5})json", R"json({"ph":"X\"","ts":5})json", R"json({"ph":"B" ,"ts":5})json",
         R"json({"ph":X,"ts":5})json", R"json({"cat":"ab","ts":5})json", R"json({"cat":"a","ts":5})json",
         R"json({"cat":"abc","ts":5})json", R"json({"cat":"","ts":5})json"}) {
     for (int round = 0; round < 2; ++round) {

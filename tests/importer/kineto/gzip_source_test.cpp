@@ -39,7 +39,8 @@ std::string with_all_header_parts(std::string_view text) {
   std::string member = gzip(text);
   std::string header = member.substr(0, 10);
   header[3] = 2 | 4 | 8 | 16;
-  header += std::string("\x03\x00xyz", 5) + std::string("name.json\0", 10) + std::string("a comment\0", 10) + "\x12\x34";
+  header +=
+      std::string("\x03\x00xyz", 5) + std::string("name.json\0", 10) + std::string("a comment\0", 10) + "\x12\x34";
   return header + member.substr(10);
 }
 

@@ -55,9 +55,9 @@ TEST_CASE("device properties fill the device table", "[importer]") {
 }
 
 TEST_CASE("properties that come after the events meet the devices that these named", "[importer]") {
-  const Loaded loaded =
-      load(trace_of(R"({"ph":"X","cat":"kernel","name":"k","pid":3,"tid":7,"ts":2,"dur":1,"args":{"device":3,"stream":7}})",
-                    "", R"(, "deviceProperties": [{"id": 3, "name": "late"}])"));
+  const Loaded loaded = load(
+      trace_of(R"({"ph":"X","cat":"kernel","name":"k","pid":3,"tid":7,"ts":2,"dur":1,"args":{"device":3,"stream":7}})",
+               "", R"(, "deviceProperties": [{"id": 3, "name": "late"}])"));
   REQUIRE(loaded.timeline.devices.size() == 1);
   CHECK(loaded.timeline.devices[0].name == "late");
   CHECK(loaded.timeline.devices[0].id == 3);
@@ -81,7 +81,8 @@ TEST_CASE("device properties of another shape are pointed out", "[importer][faul
 }
 
 TEST_CASE("the rank is found before or behind the events", "[importer]") {
-  const std::string info = R"("distributedInfo": {"backend": "nccl", "rank": 34, "world_size": 300, "pg_config": [{"rank": 9}]})";
+  const std::string info =
+      R"("distributedInfo": {"backend": "nccl", "rank": 34, "world_size": 300, "pg_config": [{"rank": 9}]})";
   for (const bool behind : {false, true}) {
     const Loaded loaded = behind ? load(trace_of(kEvent, "", ", " + info)) : load(trace_of(kEvent, info + ","));
     CHECK(loaded.timeline.processes[0].rank == 34);
@@ -114,7 +115,8 @@ TEST_CASE("old traces count from 1970, others from nowhere known", "[importer]")
 
 TEST_CASE("other members are kept as JSON, those with a column are not", "[importer]") {
   const Loaded loaded = load(trace_of(
-      kEvent, R"("displayTimeUnit": "ms", "cupti_version": 28, "with_flops": NaN, "k\u0065y": {"a": [1, "}"]}, "host_name": "node\t7",)",
+      kEvent,
+      R"("displayTimeUnit": "ms", "cupti_version": 28, "with_flops": NaN, "k\u0065y": {"a": [1, "}"]}, "host_name": "node\t7",)",
       R"(, "WARNING": ["a", "b"], "traceName": "/tmp/x.json")"));
   const Timeline& timeline = loaded.timeline;
   CHECK(value_of(timeline, "cupti_version") == "28");
@@ -130,6 +132,7 @@ TEST_CASE("other members are kept as JSON, those with a column are not", "[impor
 TEST_CASE("what was simulated stays so when an export of ours is read", "[importer]") {
   CHECK(load(trace_of(kEvent, R"("rangefinder": {"version": 1, "simulated": true},)")).timeline.simulated);
   CHECK(load(trace_of(kEvent, R"("rangefinder_input": {"simulated": true},)")).timeline.simulated);
-  CHECK_FALSE(load(trace_of(kEvent, R"("rangefinder": {"simulated": false, "x": {"simulated": true}},)")).timeline.simulated);
+  CHECK_FALSE(
+      load(trace_of(kEvent, R"("rangefinder": {"simulated": false, "x": {"simulated": true}},)")).timeline.simulated);
   CHECK_FALSE(load(trace_of(kEvent, R"("other": {"simulated": true},)")).timeline.simulated);
 }

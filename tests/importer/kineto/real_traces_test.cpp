@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "slow_json.hpp"
-#include "support/shared_data.hpp"
-#include "trace_text.hpp"
-
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "importer/kineto/gzip_source.hpp"
+#include "slow_json.hpp"
+#include "support/shared_data.hpp"
+#include "trace_text.hpp"
 
 #include <filesystem>
 
@@ -130,7 +129,8 @@ std::map<std::string, Sums> sums_of(const Timeline& timeline) {
     out[Census::today(std::string(timeline.text(ranges.category[i])))].add(ranges.begin_ns[i], ranges.end_ns[i]);
   const CallTable& calls = timeline.calls;
   for (std::size_t i = 0; i < calls.size(); ++i)
-    out[calls.domain[i] == CallDomain::kRuntime ? "cuda_runtime" : "cuda_driver"].add(calls.begin_ns[i], calls.end_ns[i]);
+    out[calls.domain[i] == CallDomain::kRuntime ? "cuda_runtime" : "cuda_driver"].add(calls.begin_ns[i],
+                                                                                      calls.end_ns[i]);
   static const char* const kActivities[] = {"kernel", "gpu_memcpy", "gpu_memset"};
   const ActivityTable& activities = timeline.activities;
   for (std::size_t i = 0; i < activities.size(); ++i)

@@ -79,8 +79,8 @@ TEST_CASE("a string that the window cuts asks for more", "[importer]") {
 
 TEST_CASE("values of every kind are skipped whole", "[importer]") {
   for (const std::string_view value :
-       {"0", "-12.5e+3", "true", "null", "NaN", "-Infinity", "N/A", "\"\"", "\"a\\\"b\"", "[]", "{}", "[[1], [], [2, [3]]]",
-        R"({"a": [1, {"b": "]}"}], "c": "\\"})", R"(["a", "b\"]", "0123456789abcdef]"])"}) {
+       {"0", "-12.5e+3", "true", "null", "NaN", "-Infinity", "N/A", "\"\"", "\"a\\\"b\"", "[]", "{}",
+        "[[1], [], [2, [3]]]", R"({"a": [1, {"b": "]}"}], "c": "\\"})", R"(["a", "b\"]", "0123456789abcdef]"])"}) {
     INFO(value);
     const Skipped out = skip(std::string(value) + ",");
     CHECK(out.scan == Scan::kOk);

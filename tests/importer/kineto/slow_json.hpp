@@ -11,8 +11,8 @@
 
 namespace rangefinder::testing {
 
-/// JSON the obvious way, to check the fast reader against: one byte at a time, everything copied. Numbers and words stay
-/// text, strings stay escaped.
+/// JSON the obvious way, to check the fast reader against: one byte at a time, everything copied. Numbers and words
+/// stay text, strings stay escaped.
 struct SlowJson {
   enum class Type { kWord, kString, kArray, kObject } type = Type::kWord;
   std::string text;

@@ -225,8 +225,9 @@ TEST_CASE("what no table holds is counted, or kept on request", "[importer]") {
   const Loaded counted = load(trace_of(kTorch211));
   CHECK(counted.timeline.foreign.empty());
   CHECK(counted.timeline.arguments.empty());
-  CHECK(counted.has_note("not kept: 2 launch flows, 1 GPU annotation rows, 1 track descriptions, 1 memory instants, "
-                         "1 forward-backward links, 1 profiler spans, 1 recording markers, 1 CUDA event rows"));
+  CHECK(
+      counted.has_note("not kept: 2 launch flows, 1 GPU annotation rows, 1 track descriptions, 1 memory instants, "
+                       "1 forward-backward links, 1 profiler spans, 1 recording markers, 1 CUDA event rows"));
 
   const Loaded kept = load(trace_of(kTorch211), keeping_arguments());
   CHECK(kept.has_note("not kept: 2 launch flows, 1 GPU annotation rows, 1 track descriptions"));
@@ -235,8 +236,9 @@ TEST_CASE("what no table holds is counted, or kept on request", "[importer]") {
   CHECK(kept.timeline.foreign[0].json.find("cudaEventRecord") != std::string::npos);
   CHECK(kept.timeline.foreign[1].json.starts_with("{\n    \"ph\": \"i\", \"cat\": \"cpu_instant_event\""));
   CHECK(kept.timeline.foreign[1].json.ends_with("}"));
-  CHECK(kept.timeline.arguments.find(1) ==
-        R"json("External id": 18434,"Record function id": 0, "Concrete Inputs": ["", "-1"], "Input Dims": [[151936, 1024], [16, 559]], "Ev Idx": 1)json");
+  CHECK(
+      kept.timeline.arguments.find(1) ==
+      R"json("External id": 18434,"Record function id": 0, "Concrete Inputs": ["", "-1"], "Input Dims": [[151936, 1024], [16, 559]], "Ev Idx": 1)json");
   CHECK(kept.timeline.arguments.find(11).find("\"wait_on_cuda_event_id\": 7777") != std::string_view::npos);
   CHECK(kept.timeline.arguments.find(14).empty());
 }
@@ -401,7 +403,9 @@ TEST_CASE("instants with a thread are marks", "[importer]") {
   const Loaded loaded = load(trace_of(R"json(
   {"ph":"i","cat":"c","name":"hello","pid":1,"tid":2,"ts":4.5,"s":"t","args":{"k":1}},
   {"ph":"I","name":"old","pid":1,"tid":2,"ts":5},
-  {"ph":"i","name":"no time","pid":1,"tid":2})json", "", ""), keeping_arguments());
+  {"ph":"i","name":"no time","pid":1,"tid":2})json",
+                                      "", ""),
+                             keeping_arguments());
   const MarkTable& marks = loaded.timeline.marks;
   REQUIRE(marks.size() == 2);
   CHECK(loaded.text(marks.name[0]) == "hello");
@@ -433,7 +437,8 @@ TEST_CASE("counters become samples of named series", "[importer]") {
 
 TEST_CASE("times keep what is exact and say what is not", "[importer]") {
   SECTION("negative durations become 0") {
-    const Loaded loaded = load(trace_of(R"json({"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":5,"dur":-3})json"));
+    const Loaded loaded =
+        load(trace_of(R"json({"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":5,"dur":-3})json"));
     CHECK(loaded.timeline.activities.begin_ns[0] == 5000);
     CHECK(loaded.timeline.activities.end_ns[0] == 5000);
     CHECK(loaded.has_note("1 durations are negative; taken as 0"));
@@ -458,7 +463,8 @@ TEST_CASE("times keep what is exact and say what is not", "[importer]") {
     CHECK(loaded.timeline.health.invalid_activities == 1);
   }
   SECTION("times before the base stay negative") {
-    const Loaded loaded = load(trace_of(R"json({"ph":"X","cat":"cpu_op","name":"k","pid":0,"tid":7,"ts":-5.5,"dur":1})json"));
+    const Loaded loaded =
+        load(trace_of(R"json({"ph":"X","cat":"cpu_op","name":"k","pid":0,"tid":7,"ts":-5.5,"dur":1})json"));
     CHECK(loaded.timeline.begin_ns == -5500);
     CHECK(loaded.timeline.end_ns == -4500);
   }
@@ -468,7 +474,8 @@ TEST_CASE("hostile names are kept as they are and pointed out", "[importer][faul
   const std::string raw_control = std::string("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\nb\x1b[2J") + '\0' +
                                   "\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1}";
   const Loaded loaded = load(trace_of(
-      raw_control + R"json(,{"ph":"X","cat":"cpu_op","name":"</script>\u0000<img src=x>","pid":1,"tid":1,"ts":1,"dur":1},)json" +
+      raw_control +
+      R"json(,{"ph":"X","cat":"cpu_op","name":"</script>\u0000<img src=x>","pid":1,"tid":1,"ts":1,"dur":1},)json" +
       "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"\xFF\xFE\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1}"));
   const RangeTable& ranges = loaded.timeline.ranges;
   REQUIRE(ranges.size() == 3);

@@ -71,7 +71,7 @@ TEST_CASE("the file is of the process that calls the device most", "[importer]")
     {"ph":"X","cat":"python_function","name":"q","pid":0,"tid":0,"ts":1,"dur":1},
     {"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":77,"tid":77,"ts":1,"dur":1,"args":{"correlation":1}},
     {"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":2,"dur":1,"args":{"device":0,"stream":7,"correlation":1}})",
-                                     R"("distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8},)"));
+                                      R"("distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8},)"));
   const Timeline& timeline = loaded.timeline;
   REQUIRE(timeline.processes.size() == 2);
   CHECK(timeline.processes[1].pid == 77);
@@ -82,8 +82,7 @@ TEST_CASE("the file is of the process that calls the device most", "[importer]")
 }
 
 TEST_CASE("a file that only knows devices has a process for them", "[importer]") {
-  const Loaded loaded =
-      load(trace_of(R"({"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":2,"dur":1})"));
+  const Loaded loaded = load(trace_of(R"({"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":2,"dur":1})"));
   CHECK(loaded.timeline.processes.size() == 1);
   CHECK(loaded.timeline.devices[0].process == 0);
 }

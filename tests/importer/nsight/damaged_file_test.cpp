@@ -42,7 +42,8 @@ void check_consistent(const Timeline& timeline) {
     REQUIRE(activities.begin_ns[i] <= activities.end_ns[i]);
     REQUIRE(activities.stream[i] < timeline.streams.size());
     REQUIRE((activities.launch[i] == kNone || activities.launch[i] < timeline.launches.size()));
-    const std::size_t details = activities.kind[i] == ActivityKind::kKernel ? timeline.kernel_details.size() : timeline.copy_details.size();
+    const std::size_t details =
+        activities.kind[i] == ActivityKind::kKernel ? timeline.kernel_details.size() : timeline.copy_details.size();
     REQUIRE(activities.detail[i] < details);
   }
 }
@@ -59,7 +60,9 @@ TEST_CASE("what is no database gets one line with the reason", "[importer_nsight
     CHECK(timeline.error().message().find('\n') == std::string::npos);
     return timeline.error().message();
   };
-  SECTION("text") { CHECK(message_for(base::as_bytes(std::string(5000, 'x'))).find("not an SQLite database") != std::string::npos); }
+  SECTION("text") {
+    CHECK(message_for(base::as_bytes(std::string(5000, 'x'))).find("not an SQLite database") != std::string::npos);
+  }
   SECTION("encrypted: the magic with noise behind it") {
     std::mt19937 random(7);
     std::string noise(16384, '\0');
@@ -85,8 +88,9 @@ TEST_CASE("a view or virtual table in place of a table is not read, and named", 
   NsightFile file;
   file.launch("k", 1, 2, 3, 4, 1).run("DROP TABLE NVTX_EVENTS");
   SECTION("view") {
-    file.run("CREATE VIEW NVTX_EVENTS AS WITH RECURSIVE n(start) AS (SELECT 1 UNION ALL SELECT start + 1 FROM n) "
-             "SELECT start, start + 1 AS end, 59 AS eventType FROM n");
+    file.run(
+        "CREATE VIEW NVTX_EVENTS AS WITH RECURSIVE n(start) AS (SELECT 1 UNION ALL SELECT start + 1 FROM n) "
+        "SELECT start, start + 1 AS end, 59 AS eventType FROM n");
     const auto timeline = file.import();
     REQUIRE(timeline);
     CHECK(timeline->ranges.size() == 0);
@@ -113,10 +117,11 @@ TEST_CASE("triggers and indexes of the file change nothing", "[importer_nsight]"
 TEST_CASE("rows whose values make no sense are set aside and counted", "[importer_nsight]") {
   NsightFile file(NsightFile::Tables::kNone);
   file.run("CREATE TABLE NVTX_EVENTS (start, end, eventType, globalTid, text)");
-  file.run("INSERT INTO NVTX_EVENTS VALUES ('noon', 5, 59, 1, 'text start'), (NULL, 5, 59, 1, 'no start'),"
-           "(9, 5, 59, 1, 'backwards'), (9223372036854775807, 9223372036854775807, 59, 1, 'never'),"
-           "(1, x'00', 59, 1, 'blob end'), (1, 5, NULL, 1, 'no type'), (1.5, 5, 59, 1, 'fraction'),"
-           "(2.0, 5.0, 59.0, 1.0, 'whole doubles'), (1, 5, 59, 'me', 'no thread'), (1, 5, 59, 1, 7), (1, 5, 59, 1, x'66')");
+  file.run(
+      "INSERT INTO NVTX_EVENTS VALUES ('noon', 5, 59, 1, 'text start'), (NULL, 5, 59, 1, 'no start'),"
+      "(9, 5, 59, 1, 'backwards'), (9223372036854775807, 9223372036854775807, 59, 1, 'never'),"
+      "(1, x'00', 59, 1, 'blob end'), (1, 5, NULL, 1, 'no type'), (1.5, 5, 59, 1, 'fraction'),"
+      "(2.0, 5.0, 59.0, 1.0, 'whole doubles'), (1, 5, 59, 'me', 'no thread'), (1, 5, 59, 1, 7), (1, 5, 59, 1, x'66')");
   const auto timeline = file.import();
   REQUIRE(timeline);
   check_consistent(*timeline);
@@ -174,7 +179,9 @@ TEST_CASE("names keep every byte", "[importer_nsight]") {
   file.range("x", 1, 2).run("UPDATE NVTX_EVENTS SET text = CAST(x'6100FF1B62' AS TEXT)");
   const auto timeline = file.import();
   REQUIRE(timeline);
-  CHECK(timeline->text(timeline->ranges.name[0]) == std::string_view("a\0\xFF\x1B" "b", 5));
+  CHECK(timeline->text(timeline->ranges.name[0]) == std::string_view("a\0\xFF\x1B"
+                                                                     "b",
+                                                                     5));
 }
 
 TEST_CASE("changes that a writer left beside the file are named", "[importer_nsight]") {
@@ -200,10 +207,12 @@ TEST_CASE("more rows than the memory limit allows are refused before they are re
 
 TEST_CASE("a tree whose pages point at each other ends", "[importer_nsight][fault]") {
   NsightFile file(NsightFile::Tables::kNone);
-  file.run("CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, "
-           "globalTid INTEGER, text TEXT)");
-  file.run("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) "
-           "INSERT INTO NVTX_EVENTS SELECT i, i + 1, 59, 1, 'r' FROM n");
+  file.run(
+      "CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, "
+      "globalTid INTEGER, text TEXT)");
+  file.run(
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) "
+      "INSERT INTO NVTX_EVENTS SELECT i, i + 1, 59, 1, 'r' FROM n");
   base::Bytes image = file.image();
   // All children of the table's root, and of the pages below it, become the first of them.
   constexpr std::size_t kPage = 512;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "importer/nsight/nsight_file.hpp"
 
+#include <sqlite3.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sqlite3.h>
 #include <stdexcept>
 
 namespace rangefinder::testing {
@@ -103,12 +104,13 @@ NsightFile& NsightFile::launch(std::string_view kernel, std::int64_t call_start,
       list({call_start, call_end, 0, kGlobalPid | tid, correlation, string("cudaLaunchKernel_v7000"), 0}) + ")");
   const std::int64_t full = string("void " + std::string(kernel) + "<float>(float *)");
   const std::int64_t mangled = string("_Z" + std::string(kernel));
-  return run("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, contextId, streamId, correlationId, globalPid, "
-             "demangledName, shortName, mangledName, registersPerThread, gridX, gridY, gridZ, blockX, blockY, blockZ, "
-             "staticSharedMemory, dynamicSharedMemory, localMemoryPerThread) VALUES (" +
-             list({start, end, 0, 1, 7, correlation, kGlobalPid, full, string(kernel), mangled, 32, 4, 2, 1, 128, 1, 1, 16,
-                   1024, 8}) +
-             ")");
+  return run(
+      "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, contextId, streamId, correlationId, globalPid, "
+      "demangledName, shortName, mangledName, registersPerThread, gridX, gridY, gridZ, blockX, blockY, blockZ, "
+      "staticSharedMemory, dynamicSharedMemory, localMemoryPerThread) VALUES (" +
+      list({start, end, 0, 1, 7,   correlation, kGlobalPid, full, string(kernel), mangled,
+            32,    4,   2, 1, 128, 1,           1,          16,   1024,           8}) +
+      ")");
 }
 
 base::Bytes NsightFile::image() const {
@@ -130,7 +132,8 @@ TemporaryFile::TemporaryFile(const std::string& name, base::ByteView content) {
   folder_ = (std::filesystem::temp_directory_path() / "rangefinder-XXXXXX").string();
   if (mkdtemp(folder_.data()) == nullptr) throw std::runtime_error("no temporary folder");
   path_ = folder_ + "/" + name;
-  std::ofstream(path_, std::ios::binary).write(reinterpret_cast<const char*>(content.data()), static_cast<std::streamsize>(content.size()));
+  std::ofstream(path_, std::ios::binary)
+      .write(reinterpret_cast<const char*>(content.data()), static_cast<std::streamsize>(content.size()));
 }
 
 TemporaryFile::~TemporaryFile() {

@@ -34,7 +34,9 @@ class NsightFile {
                      std::int64_t end, int correlation, int tid = 1000);
 
   base::Bytes image() const;
-  Result<Timeline> import(const LoadOptions& options = {}) const { return importer::nsight::import_nsight_image(image(), options); }
+  Result<Timeline> import(const LoadOptions& options = {}) const {
+    return importer::nsight::import_nsight_image(image(), options);
+  }
 
   static constexpr std::int64_t kGlobalPid = (std::int64_t{1} << 48) | (std::int64_t{1000} << 24);
 

@@ -45,14 +45,17 @@ TEST_CASE("imported nvtxt ranges have the styles of their kinds", "[importer_nsi
   CHECK(timeline->ranges.style == std::vector<RangeStyle>{RangeStyle::kScoped, RangeStyle::kStartEnd});
 }
 
-TEST_CASE("registered names, domains and categories are resolved wherever they stand in the table", "[importer_nsight]") {
+TEST_CASE("registered names, domains and categories are resolved wherever they stand in the table",
+          "[importer_nsight]") {
   NsightFile file;
   const std::string thread = at(NsightFile::kGlobalPid | 1000);
-  file.run("INSERT INTO NVTX_EVENTS (start, end, eventType, globalTid, domainId, textId, category) VALUES (10, 20, 59, " +
-           thread + ", 3, " + at(file.string("optimizer")) + ", 5)");
+  file.run(
+      "INSERT INTO NVTX_EVENTS (start, end, eventType, globalTid, domainId, textId, category) VALUES (10, 20, 59, " +
+      thread + ", 3, " + at(file.string("optimizer")) + ", 5)");
   file.run("INSERT INTO NVTX_EVENTS (start, end, eventType, globalTid, domainId, text, category) VALUES (10, 20, 59, " +
            thread + ", 3, 'other', 6)");
-  file.run("INSERT INTO NVTX_EVENTS (start, eventType, globalTid, domainId, text) VALUES (1, 75, " + thread + ", 3, 'mine')");
+  file.run("INSERT INTO NVTX_EVENTS (start, eventType, globalTid, domainId, text) VALUES (1, 75, " + thread +
+           ", 3, 'mine')");
   file.run("INSERT INTO NVTX_EVENTS (start, eventType, globalTid, domainId, text, category) VALUES (1, 33, " + thread +
            ", 3, 'io', 5)");
   // The same number in another process is another domain.
@@ -95,7 +98,8 @@ TEST_CASE("payloads become attachments, ranges before marks", "[importer_nsight]
   NsightFile file;
   const auto event = [&](int type, const std::string& column, const std::string& value) {
     file.run("INSERT INTO NVTX_EVENTS (start, end, eventType, globalTid, text, " + column + ") VALUES (5, " +
-             (type == 34 ? "NULL" : "6") + ", " + at(type) + ", " + at(NsightFile::kGlobalPid | 1000) + ", 'x', " + value + ")");
+             (type == 34 ? "NULL" : "6") + ", " + at(type) + ", " + at(NsightFile::kGlobalPid | 1000) + ", 'x', " +
+             value + ")");
   };
   event(34, "int32Value", "-7");
   event(59, "uint64Value", "-1");  // 2^64 - 1 in SQLite's signed column
@@ -118,8 +122,10 @@ TEST_CASE("payloads become attachments, ranges before marks", "[importer_nsight]
 TEST_CASE("marks keep their domain in their name", "[importer_nsight]") {
   NsightFile file;
   const std::string thread = at(NsightFile::kGlobalPid | 1000);
-  file.run("INSERT INTO NVTX_EVENTS (start, eventType, globalTid, domainId, text) VALUES (7, 34, " + thread + ", 2, 'epoch')");
-  file.run("INSERT INTO NVTX_EVENTS (start, eventType, globalTid, domainId, text) VALUES (1, 75, " + thread + ", 2, 'lib')");
+  file.run("INSERT INTO NVTX_EVENTS (start, eventType, globalTid, domainId, text) VALUES (7, 34, " + thread +
+           ", 2, 'epoch')");
+  file.run("INSERT INTO NVTX_EVENTS (start, eventType, globalTid, domainId, text) VALUES (1, 75, " + thread +
+           ", 2, 'lib')");
   const auto timeline = file.import();
   REQUIRE(timeline);
   REQUIRE(timeline->marks.size() == 1);
@@ -267,7 +273,8 @@ TEST_CASE("names of processes, threads, devices and the host are found", "[impor
   const std::string pid = at(NsightFile::kGlobalPid);
   file.range("r", 1, 9).launch("k", 2, 3, 4, 5, 1);
   file.run("INSERT INTO PROCESSES VALUES (" + pid + ", 1000, 'sh'), (" + pid + ", 1000, 'train'), (99, 0, 'unused')");
-  file.run("INSERT INTO ThreadNames VALUES (" + at(file.string("main")) + ", 20, " + at(NsightFile::kGlobalPid | 1000) + ")");
+  file.run("INSERT INTO ThreadNames VALUES (" + at(file.string("main")) + ", 20, " + at(NsightFile::kGlobalPid | 1000) +
+           ")");
   file.run("INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES (1, 'x', 'Hostname', 1, 'node7')");
   file.run("INSERT INTO TARGET_INFO_GPU VALUES (3, 'H100', 1000, 132, 1, 32, 64, 32, 1024, 9, 0)");
   file.run("INSERT INTO TARGET_INFO_GPU VALUES (4, 'A100', 2000, 108, 0, 32, 64, 32, 1024, 8, 0)");
@@ -310,7 +317,8 @@ TEST_CASE("wall time is the session's start less its place on the host's clock",
 
 TEST_CASE("what Nsight warned of while recording becomes notes", "[importer_nsight]") {
   NsightFile file;
-  file.run("INSERT INTO DIAGNOSTIC_EVENT VALUES (1, 1, 'started'), (2, 2, 'CUDA events were dropped'), (3, 3, 'no rights')");
+  file.run(
+      "INSERT INTO DIAGNOSTIC_EVENT VALUES (1, 1, 'started'), (2, 2, 'CUDA events were dropped'), (3, 3, 'no rights')");
   const auto timeline = file.import();
   REQUIRE(timeline);
   CHECK(has_note(*timeline, "Nsight Systems warning: CUDA events were dropped"));

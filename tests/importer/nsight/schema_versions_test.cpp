@@ -13,27 +13,42 @@ namespace {
 
 void fill(NsightFile& file) {
   file.range("step", 10, 90).launch("k", 20, 25, 30, 50, 1);
-  file.run("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (60, 70, 0, 1, 7, 1, " + std::to_string(NsightFile::kGlobalPid) +
-           ", 64, 1, 0, 2, NULL, NULL, NULL)");
+  file.run("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (60, 70, 0, 1, 7, 1, " +
+           std::to_string(NsightFile::kGlobalPid) + ", 64, 1, 0, 2, NULL, NULL, NULL)");
 }
 
 const std::pair<const char*, const char*> kRequiredColumns[] = {
-    {"NVTX_EVENTS", "start"}, {"NVTX_EVENTS", "end"}, {"NVTX_EVENTS", "eventType"},
-    {"CUPTI_ACTIVITY_KIND_RUNTIME", "start"}, {"CUPTI_ACTIVITY_KIND_RUNTIME", "end"},
-    {"CUPTI_ACTIVITY_KIND_KERNEL", "start"}, {"CUPTI_ACTIVITY_KIND_KERNEL", "end"}, {"StringIds", "value"},
+    {"NVTX_EVENTS", "start"},
+    {"NVTX_EVENTS", "end"},
+    {"NVTX_EVENTS", "eventType"},
+    {"CUPTI_ACTIVITY_KIND_RUNTIME", "start"},
+    {"CUPTI_ACTIVITY_KIND_RUNTIME", "end"},
+    {"CUPTI_ACTIVITY_KIND_KERNEL", "start"},
+    {"CUPTI_ACTIVITY_KIND_KERNEL", "end"},
+    {"StringIds", "value"},
 };
 
 }  // namespace
 
 TEST_CASE("any optional column may be missing", "[importer_nsight]") {
-  const auto [table, column] = GENERATE(Catch::Generators::from_range(std::vector<std::pair<std::string, std::string>>{
-      {"NVTX_EVENTS", "textId"}, {"NVTX_EVENTS", "domainId"}, {"NVTX_EVENTS", "endGlobalTid"}, {"NVTX_EVENTS", "category"},
-      {"NVTX_EVENTS", "uint64Value"}, {"NVTX_EVENTS", "jsonText"}, {"CUPTI_ACTIVITY_KIND_KERNEL", "greenContextId"},
-      {"CUPTI_ACTIVITY_KIND_KERNEL", "graphNodeId"}, {"CUPTI_ACTIVITY_KIND_KERNEL", "graphId"},
-      {"CUPTI_ACTIVITY_KIND_KERNEL", "clusterX"}, {"CUPTI_ACTIVITY_KIND_KERNEL", "mangledName"},
-      {"CUPTI_ACTIVITY_KIND_KERNEL", "contextId"}, {"CUPTI_ACTIVITY_KIND_KERNEL", "globalPid"},
-      {"CUPTI_ACTIVITY_KIND_RUNTIME", "returnValue"}, {"CUPTI_ACTIVITY_KIND_RUNTIME", "eventClass"},
-      {"CUPTI_ACTIVITY_KIND_MEMCPY", "srcKind"}, {"CUPTI_ACTIVITY_KIND_MEMCPY", "bytes"}}));
+  const auto [table, column] = GENERATE(Catch::Generators::from_range(
+      std::vector<std::pair<std::string, std::string>>{{"NVTX_EVENTS", "textId"},
+                                                       {"NVTX_EVENTS", "domainId"},
+                                                       {"NVTX_EVENTS", "endGlobalTid"},
+                                                       {"NVTX_EVENTS", "category"},
+                                                       {"NVTX_EVENTS", "uint64Value"},
+                                                       {"NVTX_EVENTS", "jsonText"},
+                                                       {"CUPTI_ACTIVITY_KIND_KERNEL", "greenContextId"},
+                                                       {"CUPTI_ACTIVITY_KIND_KERNEL", "graphNodeId"},
+                                                       {"CUPTI_ACTIVITY_KIND_KERNEL", "graphId"},
+                                                       {"CUPTI_ACTIVITY_KIND_KERNEL", "clusterX"},
+                                                       {"CUPTI_ACTIVITY_KIND_KERNEL", "mangledName"},
+                                                       {"CUPTI_ACTIVITY_KIND_KERNEL", "contextId"},
+                                                       {"CUPTI_ACTIVITY_KIND_KERNEL", "globalPid"},
+                                                       {"CUPTI_ACTIVITY_KIND_RUNTIME", "returnValue"},
+                                                       {"CUPTI_ACTIVITY_KIND_RUNTIME", "eventClass"},
+                                                       {"CUPTI_ACTIVITY_KIND_MEMCPY", "srcKind"},
+                                                       {"CUPTI_ACTIVITY_KIND_MEMCPY", "bytes"}}));
   CAPTURE(table, column);
   NsightFile file;
   fill(file);
@@ -94,10 +109,10 @@ TEST_CASE("columns that link rows are missed with a note", "[importer_nsight]") 
 }
 
 TEST_CASE("any table may be missing", "[importer_nsight]") {
-  const std::string table =
-      GENERATE("NVTX_EVENTS", "CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY",
-               "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "CUPTI_ACTIVITY_KIND_OVERHEAD", "StringIds",
-               "ThreadNames", "PROCESSES", "TARGET_INFO_GPU", "TARGET_INFO_CUDA_DEVICE", "META_DATA_EXPORT");
+  const std::string table = GENERATE(
+      "NVTX_EVENTS", "CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY",
+      "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "CUPTI_ACTIVITY_KIND_OVERHEAD", "StringIds",
+      "ThreadNames", "PROCESSES", "TARGET_INFO_GPU", "TARGET_INFO_CUDA_DEVICE", "META_DATA_EXPORT");
   CAPTURE(table);
   NsightFile file;
   fill(file);
@@ -143,8 +158,9 @@ TEST_CASE("another program's database is refused by name", "[importer_nsight]") 
 
 TEST_CASE("tables without rowids number their rows", "[importer_nsight]") {
   NsightFile file(NsightFile::Tables::kNone);
-  file.run("CREATE TABLE NVTX_EVENTS (start INTEGER PRIMARY KEY, end INTEGER, eventType INTEGER, globalTid INTEGER, "
-           "text TEXT) WITHOUT ROWID");
+  file.run(
+      "CREATE TABLE NVTX_EVENTS (start INTEGER PRIMARY KEY, end INTEGER, eventType INTEGER, globalTid INTEGER, "
+      "text TEXT) WITHOUT ROWID");
   file.run("INSERT INTO NVTX_EVENTS VALUES (10, 20, 59, 1, 'a'), (30, 40, 59, 1, 'b')");
   const auto timeline = file.import();
   REQUIRE(timeline);

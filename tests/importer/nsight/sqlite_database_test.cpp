@@ -4,9 +4,10 @@
 #include "importer/nsight/nsight_file.hpp"
 #include "support/catch.hpp"
 
-#include <filesystem>
 #include <sqlite3.h>
 #include <sys/stat.h>
+
+#include <filesystem>
 
 using namespace rangefinder;
 using importer::nsight::Database;
@@ -62,7 +63,8 @@ TEST_CASE("a statement that works without end is stopped", "[importer_nsight]") 
   const base::Bytes image = NsightFile().image();
   const auto database = Database::open_image(image);
   REQUIRE(database);
-  const std::string count = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000000) SELECT max(i) FROM n";
+  const std::string count =
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000000) SELECT max(i) FROM n";
   CHECK(run(*database, count) == SQLITE_INTERRUPT);
   // The next one has its steps again.
   CHECK(run(*database, "SELECT * FROM NVTX_EVENTS") == SQLITE_DONE);

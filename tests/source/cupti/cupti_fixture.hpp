@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/health_numbers.hpp"
 #include "base/library.hpp"
 #include "format/rows.hpp"
 #include "source/cupti/callbacks.hpp"
 #include "source/cupti/cupti_api.hpp"
 #include "source/cupti/cupti_source.hpp"
-#include "base/health_numbers.hpp"
 #include "source/source.hpp"
 #include "support/catch.hpp"
 

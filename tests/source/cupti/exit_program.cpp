@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Ends in the middle of a recording, in the way that its argument says; process_test.cpp runs it. Prints at the very
 // end what the recording got, and exits with 7.
+#include "base/health_numbers.hpp"
 #include "source/cupti/cupti_api.hpp"
 #include "source/cupti/cupti_source.hpp"
-#include "base/health_numbers.hpp"
 
 #include <fake_cupti.h>
 #include <sys/wait.h>
