@@ -348,9 +348,14 @@ std::uint32_t Recorder::publish_names(Arena& arena, std::uint32_t last) noexcept
 /// Not only by the thread that made the name: another may use it in a record before that one gets here, and a kill must
 /// find no record without its name.
 void Recorder::publish_name(std::uint32_t id) noexcept {
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the one in `start`
-  const std::uint32_t now = generation();
-  if (now == 0 || id == 0 || names().published(id) == now) return;
+  if (id == 0) return;
+  std::uint32_t now = generation();
+  if (now == 0) {
+    // A recording that is just starting may have missed a name that was just made.
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the one in `start`
+    now = generation();
+  }
+  if (now == 0 || names().published(id) == now) return;
   const std::lock_guard lock(lock_);
   Arena* const arena = arena_.load(std::memory_order_relaxed);
   if (arena == nullptr || names().published(id) == last_generation_) return;

@@ -335,6 +335,15 @@ std::string_view CaptureReader::metadata(std::string_view key) const noexcept {
   return {};
 }
 
+bool CaptureReader::simulated() const noexcept {
+  return (header_.flags & format::kFlagSimulated) != 0 || metadata("simulated") == "yes";
+}
+
+std::string CaptureReader::name_or_placeholder(format::NameId id) const {
+  if (id == 0) return "(unnamed)";
+  return has_name(id) ? std::string(name(id)) : "<lost name #" + std::to_string(id) + ">";
+}
+
 template <typename Row, typename Use>
 void CaptureReader::visit_rows(const format::ChunkView& chunk, Use use) {
   Result<std::vector<Row>> rows = format::unpack_rows<Row>(chunk.payload, chunk.header.rows, columns_);

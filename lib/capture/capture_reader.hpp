@@ -74,6 +74,8 @@ class CaptureReader {
     return found != names_.end() ? std::string_view(found->second) : std::string_view{};
   }
   bool has_name(format::NameId id) const noexcept { return names_.count(id) != 0; }
+  /// For people: "(unnamed)" for id 0, "<lost name #5>" for an id that the file does not hold.
+  std::string name_or_placeholder(format::NameId id) const;
   const std::map<format::NameId, std::string>& names() const noexcept { return names_; }
   /// One more than the greatest id that the recorder gave out.
   std::uint32_t name_count() const noexcept {
@@ -84,6 +86,8 @@ class CaptureReader {
   static constexpr format::NameId kFirstOwnName = 1u << 31;
   const std::vector<std::pair<std::string, std::string>>& metadata() const noexcept { return metadata_; }
   std::string_view metadata(std::string_view key) const noexcept;
+  /// Its device records come from a script, not from a GPU.
+  bool simulated() const noexcept;
   const std::vector<format::ThreadRow>& threads() const noexcept { return threads_; }
   const std::vector<format::DeviceRow>& devices() const noexcept { return devices_; }
   const std::vector<format::ContextRow>& contexts() const noexcept { return contexts_; }

@@ -121,7 +121,7 @@ Result<CaptureInfo> inspect_capture(const std::string& path, bool deep) {
   info.clock_error_ns = reader->clock().error_bound_ns();
   info.ended_cleanly = reader->ended_cleanly();
   info.flight_recorder = (header.flags & format::kFlagRing) != 0;
-  info.simulated = (header.flags & format::kFlagSimulated) != 0 || reader->metadata("simulated") == "yes";
+  info.simulated = reader->simulated();
   info.device_state = reader->metadata("device_state");
   info.threads = static_cast<std::uint32_t>(reader->threads().size());
   info.devices = static_cast<std::uint32_t>(reader->devices().size());

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/colour.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 
@@ -24,14 +25,14 @@ const char* word(DoctorFinding::State state) {
   return "";
 }
 
-const char* colour_of(DoctorFinding::State state) {
+std::string_view colour_of(DoctorFinding::State state) {
   switch (state) {
     case DoctorFinding::State::kGood:
-      return "\x1b[32m";
+      return base::colour::kGreen;
     case DoctorFinding::State::kNote:
-      return "\x1b[33m";
+      return base::colour::kYellow;
     case DoctorFinding::State::kMissing:
-      return "\x1b[31m";
+      return base::colour::kRed;
   }
   return "";
 }
@@ -55,8 +56,9 @@ int run(const Common& common, const std::string& folder) {
   } else {
     const bool colour = common.terminal.colour(common.colour);
     for (const DoctorFinding& finding : findings) {
-      write_stdout(fmt::format("{}{:<8}{} {:<14} {}\n", colour ? colour_of(finding.state) : "", word(finding.state),
-                               colour ? "\x1b[0m" : "", finding.topic, base::printable(finding.detail)));
+      write_stdout(fmt::format("{}{:<8}{} {:<14} {}\n", colour ? colour_of(finding.state) : std::string_view(),
+                               word(finding.state), colour ? base::colour::kPlain : std::string_view(), finding.topic,
+                               base::printable(finding.detail)));
       if (!finding.fix.empty()) write_stdout(fmt::format("{:<24}-> {}\n", "", base::printable(finding.fix)));
     }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/footer.hpp"
 
+#include "base/colour.hpp"
 #include "base/text.hpp"
 #include "report/units.hpp"
 
@@ -10,10 +11,6 @@
 
 namespace rangefinder::report {
 namespace {
-
-constexpr std::string_view kDim = "\x1b[2m";
-constexpr std::string_view kYellow = "\x1b[33m";
-constexpr std::string_view kPlain = "\x1b[0m";
 
 struct NamedPart {
   std::string_view key;
@@ -77,17 +74,17 @@ std::string to_text(const Footer& footer, const TextOptions& options) {
   const auto line = [&](std::string_view colour, const std::string& text) {
     if (options.colour) out += colour;
     out += options.width == 0 ? text : shortened(text, std::max<std::size_t>(options.width, 20), options.utf8);
-    if (options.colour) out += kPlain;
+    if (options.colour) out += base::colour::kPlain;
     out += '\n';
   };
-  if (footer.simulated) line(kYellow, "simulated: the device records were made up by a script");
+  if (footer.simulated) line(base::colour::kYellow, "simulated: the device records were made up by a script");
   if (footer.account) append_account(out, *footer.account);
   for (const CaptureHealth::Entry& entry : footer.health) {
     const bool loss = entry.severity == CaptureHealth::Severity::kLoss;
-    line(loss ? kYellow : kDim,
+    line(loss ? base::colour::kYellow : base::colour::kDim,
          std::string(loss ? "lost  " : "note  ") + base::with_thousands(entry.count) + " " + std::string(entry.text));
   }
-  for (const std::string& note : footer.notes) line(kDim, "note  " + base::printable(note));
+  for (const std::string& note : footer.notes) line(base::colour::kDim, "note  " + base::printable(note));
   return out;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/text_table.hpp"
 
+#include "base/colour.hpp"
 #include "base/text.hpp"
 #include "report/units.hpp"
 
@@ -17,8 +18,6 @@ constexpr std::size_t kReadableText = 20;
 // Every row is padded to the widest cell of a column: one name of a megabyte must not make each line that long. The
 // last column has no padding and keeps its names whole.
 constexpr std::size_t kWidestPadded = 256;
-constexpr std::string_view kBold = "\x1b[1m";
-constexpr std::string_view kPlain = "\x1b[0m";
 
 bool is_empty(const Table& table, std::size_t column) {
   for (std::size_t row = 0; row < table.row_count(); ++row) {
@@ -141,13 +140,13 @@ void append_cell(std::string& line, std::string_view text, std::size_t width, bo
 }
 
 void append_header(std::string& out, const Layout& layout, const TextOptions& options) {
-  if (options.colour) out += kBold;
+  if (options.colour) out += base::colour::kBold;
   for (std::size_t column = 0; column < layout.columns(); ++column) {
     if (column != 0) out += kGap;
     append_cell(out, shortened(heading(layout.kind(column)), layout.width(column), options.utf8), layout.width(column),
                 !is_text(layout.kind(column)), column + 1 == layout.columns());
   }
-  if (options.colour) out += kPlain;
+  if (options.colour) out += base::colour::kPlain;
   out += '\n';
   for (std::size_t column = 0; column < layout.columns(); ++column) {
     if (column != 0) out += kGap;

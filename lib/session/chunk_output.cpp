@@ -191,14 +191,20 @@ void RingOutput::drop_old_context() {
   }
 }
 
-Status RingOutput::read_since(OutputCursor& cursor, const Use& use) const {
-  std::vector<const Kept*> fresh;
-  const auto take = [&](const Kept& kept) {
-    if (kept.header.sequence >= cursor.sequence) fresh.push_back(&kept);
-  };
-  for (const auto* chunks : {&always_, &clock_, &windows_, &health_, &events_})
+/// Events last: what they depend on stands before them.
+template <typename Take>
+void RingOutput::for_each_kept(const Take& take) const {
+  for (const auto* chunks : {&always_, &clock_, &windows_, &health_})
     std::for_each(chunks->begin(), chunks->end(), take);
   for (const auto& [index, thread] : threads_) take(thread.kept);
+  std::for_each(events_.begin(), events_.end(), take);
+}
+
+Status RingOutput::read_since(OutputCursor& cursor, const Use& use) const {
+  std::vector<const Kept*> fresh;
+  for_each_kept([&](const Kept& kept) {
+    if (kept.header.sequence >= cursor.sequence) fresh.push_back(&kept);
+  });
   std::sort(fresh.begin(), fresh.end(),
             [](const Kept* a, const Kept* b) { return a->header.sequence < b->header.sequence; });
   for (const Kept* kept : fresh) {
@@ -213,11 +219,7 @@ Status RingOutput::read_since(OutputCursor& cursor, const Use& use) const {
 RingSnapshot RingOutput::snapshot() const {
   RingSnapshot taken;
   taken.header_ = header_;
-  const auto take = [&](const Kept& kept) { taken.chunks_.push_back(kept.bytes); };
-  for (const auto* chunks : {&always_, &clock_, &windows_, &health_})
-    std::for_each(chunks->begin(), chunks->end(), take);
-  for (const auto& [index, thread] : threads_) take(thread.kept);
-  std::for_each(events_.begin(), events_.end(), take);
+  for_each_kept([&](const Kept& kept) { taken.chunks_.push_back(kept.bytes); });
   return taken;
 }
 

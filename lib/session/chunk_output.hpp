@@ -106,6 +106,8 @@ class RingOutput final : public ChunkOutput {
   void drop_old_events();
   void drop_old_context();
   void drop_old(std::deque<Kept>& chunks);
+  template <typename Take>
+  void for_each_kept(const Take& take) const;
   static std::uint64_t cost(const Kept& kept) noexcept { return kept.bytes->size() + sizeof(Kept); }
 
   format::FileHeader header_;

@@ -242,8 +242,7 @@ TEST_CASE("a drain that runs all the time neither loses nor repeats a record", "
   CHECK(recording->health().complete());
 }
 
-// ---- signal handlers
-// ---------------------------------------------------------------------------------------------------
+// ---- signal handlers -------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -331,8 +330,7 @@ TEST_CASE("ranges of signal handlers are recorded or counted, and never harm the
   CHECK(in_handler > 0);
 }
 
-// ---- somebody else who listens
-// -----------------------------------------------------------------------------------------
+// ---- somebody else who listens ---------------------------------------------------------------------------------
 
 namespace {
 

@@ -252,8 +252,7 @@ TEST_CASE("a small file cannot claim names and facts without end", "[capture]") 
   CHECK(count(reader).host == 2);
 }
 
-// ---- live files
-// --------------------------------------------------------------------------------------------------------
+// ---- live files ------------------------------------------------------------------------------------------------
 
 TEST_CASE("a capture whose program died is read together with its live file", "[capture]") {
   const ScratchFolder folder;
@@ -434,8 +433,7 @@ TEST_CASE("a live file's header is checked", "[capture]") {
   }
 }
 
-// ---- whole files
-// -------------------------------------------------------------------------------------------------------
+// ---- whole files -----------------------------------------------------------------------------------------------
 
 TEST_CASE("repairing a whole capture changes nothing that is read of it", "[capture]") {
   const ScratchFolder folder;

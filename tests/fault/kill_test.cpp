@@ -163,7 +163,7 @@ void check_run(const Run& run) {
 
 TEST_CASE("every range published before a kill is read back", "[fault]") {
   std::mt19937_64 random(property_seed("kill"));
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < repeats(200); ++i) {
     // From none to some hundred thousand, small numbers as often as large ones.
     check_run({random() >> 1, any_size(random, 18)});
   }
@@ -171,7 +171,7 @@ TEST_CASE("every range published before a kill is read back", "[fault]") {
 
 TEST_CASE("a repaired capture of a killed program is whole", "[fault]") {
   std::mt19937_64 random(property_seed("kill and repair"));
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < repeats(20); ++i) {
     const ScratchFolder folder(true);
     const std::string output = folder.file("a.rfcap");
     record_and_kill("publish", output, random() >> 1, any_size(random, 17));
@@ -202,7 +202,7 @@ TEST_CASE("a repaired capture of a killed program is whole", "[fault]") {
 
 TEST_CASE("a flight recorder that is killed leaves its newest records in the live file", "[fault]") {
   std::mt19937_64 random(property_seed("kill a flight recorder"));
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < repeats(20); ++i) {
     const ScratchFolder folder(true);
     const std::string output = folder.file("a.rfcap");
     const std::uint64_t seed = (random() >> 3) << 2;  // without flushes

@@ -195,8 +195,7 @@ TEST_CASE("host events damaged anywhere are other records or an error", "[format
   CHECK(refused > 1000);
 }
 
-// ---- the codes underneath
-// ----------------------------------------------------------------------------------------------
+// ---- the codes underneath --------------------------------------------------------------------------------------
 
 TEST_CASE("bits come back in the order in which they were put", "[format][property]") {
   std::mt19937_64 random(property_seed("bits"));

@@ -10,6 +10,7 @@
 #include "base/file.hpp"
 #include "capture/capture_reader.hpp"
 #include "format/chunk.hpp"
+#include "fuzz/timeline_checks.hpp"
 
 #include <rangefinder/capture.hpp>
 #include <rangefinder/projection.hpp>
@@ -20,7 +21,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -28,15 +28,6 @@
 using namespace rangefinder;
 
 namespace {
-
-// Prints the condition, so that a finding can be read without a debugger.
-#define HOLDS(condition)                                                   \
-  do {                                                                     \
-    if (!(condition)) {                                                    \
-      std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-      std::abort();                                                        \
-    }                                                                      \
-  } while (false)
 
 /// A folder in memory, this process's own.
 const std::string& folder() {
@@ -124,11 +115,7 @@ Input sealed(Input input) {
 
 void check(const Timeline& timeline) {
   const RangeTable& ranges = timeline.ranges;
-  for (const std::size_t size :
-       {ranges.domain.size(), ranges.category.size(), ranges.kind.size(), ranges.style.size(), ranges.flags.size(),
-        ranges.thread.size(), ranges.end_thread.size(), ranges.begin_ns.size(), ranges.end_ns.size(),
-        ranges.source_row.size(), ranges.external_id.size()})
-    HOLDS(size == ranges.size());
+  fuzz::check_range_columns(ranges);
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     HOLDS(ranges.begin_ns[i] <= ranges.end_ns[i]);
     HOLDS(ranges.thread[i] < timeline.threads.size() && ranges.end_thread[i] < timeline.threads.size());
@@ -156,9 +143,7 @@ void check(const Timeline& timeline) {
     HOLDS(attachment.row < (attachment.target == Attachment::Target::kMark ? timeline.marks.size() : ranges.size()));
     HOLDS(attachment.type != Attachment::Type::kText || attachment.bits < timeline.string_count());
   }
-  for (const ThreadInfo& thread : timeline.threads) HOLDS(thread.process < timeline.processes.size());
-  for (const DeviceInfo& device : timeline.devices) HOLDS(device.process < timeline.processes.size());
-  for (const StreamInfo& stream : timeline.streams) HOLDS(stream.device < timeline.devices.size());
+  fuzz::check_places(timeline);
 }
 
 void check_error(const Error& error) {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
 // Any bytes as a torch.profiler trace: an error or tables that hold together, never a crash, hang or huge allocation.
+#include "fuzz/timeline_checks.hpp"
 #include "importer/kineto/event.hpp"
 #include "importer/kineto/kineto_importer.hpp"
 #include "importer/kineto/scan.hpp"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,22 +15,9 @@ using namespace rangefinder;
 
 namespace {
 
-// Prints the condition, so that a finding can be read without a debugger.
-#define HOLDS(condition)                                                   \
-  do {                                                                     \
-    if (!(condition)) {                                                    \
-      std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-      std::abort();                                                        \
-    }                                                                      \
-  } while (false)
-
 void check_ranges(const Timeline& timeline) {
   const RangeTable& ranges = timeline.ranges;
-  for (const std::size_t size :
-       {ranges.domain.size(), ranges.category.size(), ranges.kind.size(), ranges.style.size(), ranges.flags.size(),
-        ranges.thread.size(), ranges.end_thread.size(), ranges.begin_ns.size(), ranges.end_ns.size(),
-        ranges.source_row.size(), ranges.external_id.size()})
-    HOLDS(size == ranges.size());
+  fuzz::check_range_columns(ranges);
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     HOLDS(ranges.begin_ns[i] <= ranges.end_ns[i]);
     HOLDS(ranges.begin_ns[i] >= timeline.begin_ns && ranges.end_ns[i] <= timeline.end_ns);
@@ -81,9 +67,7 @@ void check(const Timeline& timeline) {
   check_ranges(timeline);
   check_calls(timeline);
   check_activities(timeline);
-  for (const ThreadInfo& thread : timeline.threads) HOLDS(thread.process < timeline.processes.size());
-  for (const DeviceInfo& device : timeline.devices) HOLDS(device.process < timeline.processes.size());
-  for (const StreamInfo& stream : timeline.streams) HOLDS(stream.device < timeline.devices.size());
+  fuzz::check_places(timeline);
   HOLDS(timeline.counters.number.size() == timeline.counters.size());
   HOLDS(timeline.marks.time_ns.size() == timeline.marks.size());
 }

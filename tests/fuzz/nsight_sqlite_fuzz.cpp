@@ -2,34 +2,20 @@
 //
 // Any bytes as an Nsight export: an error or tables that hold together, never a crash, hang or huge allocation. What is
 // read goes through every view, so that an index that points nowhere shows.
+#include "fuzz/timeline_checks.hpp"
 #include "importer/nsight/nsight_importer.hpp"
 #include "report/view.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 
 using namespace rangefinder;
 
 namespace {
 
-// Prints the condition, so that a finding can be read without a debugger.
-#define HOLDS(condition)                                                   \
-  do {                                                                     \
-    if (!(condition)) {                                                    \
-      std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-      std::abort();                                                        \
-    }                                                                      \
-  } while (false)
-
 void check(const Timeline& timeline) {
   const RangeTable& ranges = timeline.ranges;
-  for (const std::size_t size :
-       {ranges.domain.size(), ranges.category.size(), ranges.kind.size(), ranges.style.size(), ranges.flags.size(),
-        ranges.thread.size(), ranges.end_thread.size(), ranges.begin_ns.size(), ranges.end_ns.size(),
-        ranges.source_row.size(), ranges.external_id.size()})
-    HOLDS(size == ranges.size());
+  fuzz::check_range_columns(ranges);
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     HOLDS(ranges.begin_ns[i] <= ranges.end_ns[i]);
     HOLDS(ranges.begin_ns[i] >= timeline.begin_ns && ranges.end_ns[i] <= timeline.end_ns);
@@ -47,8 +33,7 @@ void check(const Timeline& timeline) {
     const bool kernel = activities.kind[i] == ActivityKind::kKernel;
     HOLDS(activities.detail[i] < (kernel ? timeline.kernel_details.size() : timeline.copy_details.size()));
   }
-  for (const ThreadInfo& thread : timeline.threads) HOLDS(thread.process < timeline.processes.size());
-  for (const StreamInfo& stream : timeline.streams) HOLDS(stream.device < timeline.devices.size());
+  fuzz::check_places(timeline);
 }
 
 }  // namespace

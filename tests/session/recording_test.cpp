@@ -352,8 +352,7 @@ TEST_CASE("a child of fork records nothing, its parent all", "[session][fault]")
   CHECK(own.processes[0].pid == child);
 }
 
-// ---- several threads
-// --------------------------------------------------------------------------------------------------
+// ---- several threads -------------------------------------------------------------------------------------------
 
 namespace {
 

@@ -24,4 +24,13 @@ inline std::uint64_t any_size(std::mt19937_64& random, unsigned most_bits = 64) 
   return bits == 0 ? 0 : random() >> (64 - bits);
 }
 
+/// How often a test repeats itself: a quarter under a sanitizer, which is many times slower and needs less luck.
+constexpr int repeats(int times) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return (times + 3) / 4;
+#else
+  return times;
+#endif
+}
+
 }  // namespace rangefinder::testing

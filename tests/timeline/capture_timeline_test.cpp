@@ -267,8 +267,7 @@ TEST_CASE("the order of chunks does not change what is read", "[timeline][proper
   }
 }
 
-// ---- joining
-// -----------------------------------------------------------------------------------------------------------
+// ---- joining ---------------------------------------------------------------------------------------------------
 
 TEST_CASE("launches are joined as the slow obvious way does", "[timeline][property]") {
   std::mt19937_64 random(property_seed("join"));

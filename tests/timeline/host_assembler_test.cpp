@@ -261,8 +261,7 @@ TEST_CASE("a stack of very many ranges is taken down in good time", "[timeline]"
   CHECK(sink.ranges.size() == kDeep);
 }
 
-// ---- against what really happened
-// --------------------------------------------------------------------------------------
+// ---- against what really happened ------------------------------------------------------------------------------
 
 namespace {
 

@@ -3,13 +3,13 @@
 
 #include "exporter/chrome/capture_host.hpp"
 #include "timeline/activity_names.hpp"
+#include "timeline/capture_rows.hpp"
 
 #include <algorithm>
 
 namespace rangefinder::chrome {
 namespace {
 
-constexpr std::uint32_t kNoStream = 0xFFFFFFFFu;  // CUPTI's "no stream" in synchronisation records
 constexpr std::uint32_t kMaxDepthRows = 64;
 // Some calls cause several activities (batches of copies, launches on several devices), and nothing says how many. They
 // follow each other at once: after this long a call is taken to have caused what has come.
@@ -23,20 +23,7 @@ std::vector<DeviceInfo> devices_of(const capture::CaptureReader& reader) {
     // Written again by every session of a process: the last one counts.
     auto found = std::find_if(out.begin(), out.end(), [&](const DeviceInfo& device) { return device.id == row.id; });
     DeviceInfo& device = found == out.end() ? out.emplace_back() : *found;
-    device.id = row.id;
-    device.name = reader.name(row.name);
-    device.compute_major = row.compute_major;
-    device.compute_minor = row.compute_minor;
-    device.memory_bytes = row.memory_bytes;
-    device.multiprocessors = row.multiprocessors;
-    device.warp_size = row.warp_size;
-    device.max_threads_per_block = row.max_threads_per_block;
-    device.max_threads_per_multiprocessor = row.max_warps_per_multiprocessor * row.warp_size;
-    device.max_blocks_per_multiprocessor = row.max_blocks_per_multiprocessor;
-    device.registers_per_block = row.registers_per_block;
-    device.registers_per_multiprocessor = row.registers_per_multiprocessor;
-    device.shared_bytes_per_block = row.shared_bytes_per_block;
-    device.shared_bytes_per_multiprocessor = row.shared_bytes_per_multiprocessor;
+    timeline::describe_device(row, reader.name(row.name), device);
   }
   return out;
 }
@@ -91,26 +78,14 @@ CaptureDevices::Activity CaptureDevices::common(const Row& row, ActivityKind kin
 void CaptureDevices::add_kernel(const format::KernelRow& row, std::int64_t begin_ns, std::int64_t end_ns) {
   Activity activity = common(row, ActivityKind::kKernel, begin_ns, end_ns);
   activity.head = shared_.head(Category::kKernel, row.name);
-  activity.kernel = {{row.grid_x, row.grid_y, row.grid_z},
-                     {row.block_x, row.block_y, row.block_z},
-                     {row.cluster_x, row.cluster_y, row.cluster_z},
-                     row.registers_per_thread,
-                     row.static_shared_bytes,
-                     row.dynamic_shared_bytes,
-                     row.local_bytes_per_thread};
+  activity.kernel = timeline::kernel_detail(row);
   add(stream_of(row.device, row.context, row.stream), row.correlation, std::move(activity));
 }
 
 void CaptureDevices::add_memcpy(const format::MemcpyRow& row, std::int64_t begin_ns, std::int64_t end_ns) {
   Activity activity = common(row, ActivityKind::kMemcpy, begin_ns, end_ns);
   activity.bytes = row.bytes;
-  activity.copy.copy_kind = row.copy_kind;
-  activity.copy.source_memory = row.source_memory;
-  activity.copy.target_memory = row.target_memory;
-  if (row.is_peer != 0) {
-    activity.copy.source_device = row.source_device;
-    activity.copy.target_device = row.target_device;
-  }
+  activity.copy = timeline::copy_detail(row);
   activity.head = made_head(Category::kMemcpy, timeline::memcpy_name(activity.copy));
   add(stream_of(row.device, row.context, row.stream), row.correlation, std::move(activity));
 }
@@ -118,7 +93,7 @@ void CaptureDevices::add_memcpy(const format::MemcpyRow& row, std::int64_t begin
 void CaptureDevices::add_memset(const format::MemsetRow& row, std::int64_t begin_ns, std::int64_t end_ns) {
   Activity activity = common(row, ActivityKind::kMemset, begin_ns, end_ns);
   activity.bytes = row.bytes;
-  activity.copy.target_memory = row.memory;
+  activity.copy = timeline::copy_detail(row);
   activity.head = made_head(Category::kMemset, timeline::memset_name(activity.copy));
   add(stream_of(row.device, row.context, row.stream), row.correlation, std::move(activity));
 }
@@ -176,7 +151,7 @@ void CaptureDevices::add_sync(const format::SyncRow& row, std::int64_t begin_ns,
   std::uint32_t level = 0;
   const auto device = device_of_context_.find(row.context);
   if (device != device_of_context_.end()) facts.device = &devices_[device_of(device->second)];
-  if (row.stream != kNoStream && facts.device != nullptr) {
+  if (row.stream != timeline::kNoStream && facts.device != nullptr) {
     Stream& stream = streams_[stream_of(device->second, row.context, row.stream)];
     facts.stream = row.stream;
     track = shared_.layout.beside(stream.track, Beside::kWaits);

@@ -53,7 +53,4 @@ struct CaptureExport {
   std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
 };
 
-/// Device records of the file come from a script.
-bool is_simulated(const capture::CaptureReader& reader);
-
 }  // namespace rangefinder::chrome

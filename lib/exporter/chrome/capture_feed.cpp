@@ -56,7 +56,7 @@ DocumentFacts facts_of(const CaptureReader& reader) {
   facts.rank = number_of(reader.metadata("rank"));
   facts.world_size = number_of(reader.metadata("world_size"));
   facts.trace_name = base::file_name(reader.path());
-  facts.simulated = is_simulated(reader);
+  facts.simulated = reader.simulated();
   return facts;
 }
 

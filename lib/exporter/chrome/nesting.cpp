@@ -14,12 +14,12 @@ namespace {
 // which needs as many rows as slices lie over each other, and no more time than sorting.
 constexpr std::uint32_t kNestedLevels = 16;
 
-using Rows = std::vector<std::uint32_t>;  // positions in the list of slices
+using Positions = std::vector<std::uint32_t>;  // in the list of slices
 
 /// One level: keeps what nests, moves the rest to `evicted`.
 class Level {
  public:
-  Level(const std::vector<Placed>& slices, Rows& evicted) noexcept : slices_(slices), evicted_(evicted) {}
+  Level(const std::vector<Placed>& slices, Positions& evicted) noexcept : slices_(slices), evicted_(evicted) {}
 
   void add(std::uint32_t position) {
     const Placed& slice = slices_[position];
@@ -43,12 +43,12 @@ class Level {
 
  private:
   const std::vector<Placed>& slices_;
-  Rows& evicted_;
-  Rows open_;
+  Positions& evicted_;
+  Positions open_;
 };
 
 /// Lays what is left end to end.
-void lay_out(std::vector<Placed>& slices, const Rows& positions, std::uint32_t first_level) {
+void lay_out(std::vector<Placed>& slices, const Positions& positions, std::uint32_t first_level) {
   using Entry = std::pair<std::int64_t, std::uint32_t>;  // where a row ends, its level
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> rows;
   std::uint32_t next = first_level;
@@ -71,13 +71,13 @@ void nest(std::vector<Placed>& slices) {
     return std::tie(a.begin_ns, b.end_ns, a.order, a.row) < std::tie(b.begin_ns, a.end_ns, b.order, b.row);
   };
   if (!std::is_sorted(slices.begin(), slices.end(), outer_first)) std::sort(slices.begin(), slices.end(), outer_first);
-  Rows evicted;
+  Positions evicted;
   {
     Level level(slices, evicted);
     for (std::uint32_t i = 0; i < slices.size(); ++i) level.add(i);
   }
   for (std::uint32_t number = 1; !evicted.empty(); ++number) {
-    Rows waiting;
+    Positions waiting;
     waiting.swap(evicted);
     std::sort(waiting.begin(), waiting.end());
     if (number == kNestedLevels) return lay_out(slices, waiting, number);

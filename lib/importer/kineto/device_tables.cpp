@@ -39,10 +39,6 @@ std::size_t hash_of(const KernelDetail& detail) noexcept {
   return out >> 54;
 }
 
-std::uint32_t clamp_to_32(std::int64_t value) noexcept {
-  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(value, 0, 0xFFFFFFFF));
-}
-
 }  // namespace
 
 std::uint32_t DeviceTables::kernel_detail(const EventArguments& arguments) {

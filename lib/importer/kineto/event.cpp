@@ -7,6 +7,10 @@
 #include <cstring>
 
 namespace rangefinder::importer::kineto {
+std::uint32_t clamp_to_32(std::int64_t value) noexcept {
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(value, 0, 0xFFFFFFFF));
+}
+
 namespace {
 
 // Brackets open around the members of an event and of its args: the trace, traceEvents, the event, args.
@@ -108,10 +112,6 @@ Scan read_text(Cursor& cursor, const char*& at, unsigned depth, RawText& out) no
   if (*at == '"') return read_string(cursor, at, out);
   out = {};
   return skip_value(cursor, at, depth);
-}
-
-std::uint32_t clamp_to_32(std::int64_t value) noexcept {
-  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(value, 0, 0xFFFFFFFF));
 }
 
 /// [x, y, z]; fewer leave zeros, more are ignored.

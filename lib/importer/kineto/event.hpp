@@ -18,6 +18,9 @@ struct TrackId {
   bool is_number() const noexcept { return form == Form::kNumber; }
 };
 
+/// A number that fits a column of 32 bits, or the nearest that does.
+std::uint32_t clamp_to_32(std::int64_t value) noexcept;
+
 struct EventTime {
   enum class State : std::uint8_t { kAbsent, kExact, kRounded, kUnusable } state = State::kAbsent;
   std::int64_t ns = 0;

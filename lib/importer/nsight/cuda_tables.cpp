@@ -15,8 +15,6 @@
 namespace rangefinder::importer::nsight {
 namespace {
 
-constexpr Wish required(const char* name) { return {name, Wish::How::kRequired}; }
-
 // CUPTI's "all streams".
 constexpr std::int64_t kAllStreams = 0xFFFFFFFF;
 
@@ -41,11 +39,11 @@ enum SharedColumn {
   kGraph,
   kSharedColumns
 };
-#define RANGEFINDER_SHARED_WISHES                                                                                    \
-  required("start"), required("end"), Wish{"deviceId"}, Wish{"contextId"}, Wish{"greenContextId"}, Wish{"streamId"}, \
-      Wish{"correlationId"}, Wish{"globalPid"}, Wish{"graphNodeId"}, Wish {                                          \
-    "graphId"                                                                                                        \
-  }
+// clang-format off
+#define RANGEFINDER_SHARED_WISHES                                                                        \
+  required("start"), required("end"), Wish{"deviceId"}, Wish{"contextId"}, Wish{"greenContextId"},       \
+  Wish{"streamId"}, Wish{"correlationId"}, Wish{"globalPid"}, Wish{"graphNodeId"}, Wish{"graphId"}
+// clang-format on
 
 class ActivityReader {
  public:

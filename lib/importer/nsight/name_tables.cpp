@@ -13,7 +13,6 @@
 namespace rangefinder::importer::nsight {
 namespace {
 
-constexpr Wish required(const char* name) { return {name, Wish::How::kRequired}; }
 constexpr std::size_t kMostMessages = 8;
 constexpr std::size_t kLongestMessage = 300;
 

@@ -48,9 +48,9 @@ enum Column {
 };
 
 constexpr std::array kWishes = {
-    Wish{"start", Wish::How::kRequired},
-    Wish{"end", Wish::How::kRequired},
-    Wish{"eventType", Wish::How::kRequired},
+    required("start"),
+    required("end"),
+    required("eventType"),
     Wish{"globalTid"},
     Wish{"endGlobalTid"},
     Wish{"text"},

@@ -22,6 +22,7 @@ struct Wish {
   const char* name;
   How how = How::kOptional;
 };
+constexpr Wish required(const char* name) { return {name, Wish::How::kRequired}; }
 
 /// One pass over a table, its columns by position in the list of wishes. Values of a wrong type are absent and counted,
 /// damage ends the scan; the destructor leaves a note of what was not read.

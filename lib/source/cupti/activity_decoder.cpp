@@ -15,8 +15,7 @@ std::uint32_t u32(Number value) noexcept {
 
 }  // namespace
 
-// ---- names and objects
-// ------------------------------------------------------------------------------------------------
+// ---- names and objects -----------------------------------------------------------------------------------------
 
 format::NameId KernelNames::id(const char* name, RowSink& sink) {
   if (name == nullptr) return 0;
@@ -59,8 +58,7 @@ void DeviceObjects::write_all(RowSink& sink) const {
   sink.write(std::span<const format::StreamRow>(streams));
 }
 
-// ---- one recording
-// ----------------------------------------------------------------------------------------------------
+// ---- one recording ---------------------------------------------------------------------------------------------
 
 ActivityDecoder::ActivityDecoder(const CuptiApi& api, const CallbackNames& runtime, const CallbackNames& driver)
     : api_(api), runtime_names_(runtime), driver_names_(driver), sizes_(api.cuptiActivityGetNextRecord) {
@@ -167,102 +165,78 @@ bool ActivityDecoder::host_times(std::uint64_t start, std::uint64_t end, Times& 
   return times(start, end, out) && windows_.keep_host(out.begin_ns, out.end_ns);
 }
 
-void ActivityDecoder::on_kernel(const RawRecord& record) {
-  const auto r = record.as<CUpti_ActivityKernel10>();
+template <typename Row, typename Record>
+std::optional<Row> ActivityDecoder::device_row(const Record& r) {
   saw_graphs_ = saw_graphs_ || r.graphNodeId != 0;
   Times t;
-  if (!device_times(r.start, r.end, r.correlationId, t)) return;
-  format::KernelRow row{};
+  if (!device_times(r.start, r.end, r.correlationId, t)) return std::nullopt;
+  Row row{};
   row.begin_ns = t.begin_ns;
   row.end_ns = t.end_ns;
   row.correlation = r.correlationId;
   row.device = r.deviceId;
   row.context = r.contextId;
   row.stream = r.streamId;
-  row.name = kernel_names_.id(r.name, *sink_);
-  row.grid_x = u32(r.gridX), row.grid_y = u32(r.gridY), row.grid_z = u32(r.gridZ);
-  row.block_x = u32(r.blockX), row.block_y = u32(r.blockY), row.block_z = u32(r.blockZ);
-  row.cluster_x = r.clusterX, row.cluster_y = r.clusterY, row.cluster_z = r.clusterZ;
-  row.registers_per_thread = r.registersPerThread;
-  row.static_shared_bytes = u32(r.staticSharedMemory);
-  row.dynamic_shared_bytes = u32(r.dynamicSharedMemory);
-  row.local_bytes_per_thread = r.localMemoryPerThread;
-  row.launch_type = r.launchType;
   row.graph_id = r.graphId;
   row.graph_node = r.graphNodeId;
-  row.queued_ns = r.queued == 0 ? 0 : static_cast<std::uint64_t>(clock_.realtime(r.queued).value_or(0));
-  row.submitted_ns = r.submitted == 0 ? 0 : static_cast<std::uint64_t>(clock_.realtime(r.submitted).value_or(0));
-  kernels_.add(row, *sink_);
+  return row;
+}
+
+template <typename Record>
+std::optional<format::MemcpyRow> ActivityDecoder::memcpy_row(const Record& r) {
+  std::optional<format::MemcpyRow> row = device_row<format::MemcpyRow>(r);
+  if (!row) return row;
+  row->bytes = r.bytes;
+  row->copy_kind = r.copyKind;
+  row->source_memory = r.srcKind;
+  row->target_memory = r.dstKind;
+  row->flags = r.flags;
+  return row;
+}
+
+void ActivityDecoder::on_kernel(const RawRecord& record) {
+  const auto r = record.as<CUpti_ActivityKernel10>();
+  std::optional<format::KernelRow> row = device_row<format::KernelRow>(r);
+  if (!row) return;
+  row->name = kernel_names_.id(r.name, *sink_);
+  row->grid_x = u32(r.gridX), row->grid_y = u32(r.gridY), row->grid_z = u32(r.gridZ);
+  row->block_x = u32(r.blockX), row->block_y = u32(r.blockY), row->block_z = u32(r.blockZ);
+  row->cluster_x = r.clusterX, row->cluster_y = r.clusterY, row->cluster_z = r.clusterZ;
+  row->registers_per_thread = r.registersPerThread;
+  row->static_shared_bytes = u32(r.staticSharedMemory);
+  row->dynamic_shared_bytes = u32(r.dynamicSharedMemory);
+  row->local_bytes_per_thread = r.localMemoryPerThread;
+  row->launch_type = r.launchType;
+  row->queued_ns = r.queued == 0 ? 0 : static_cast<std::uint64_t>(clock_.realtime(r.queued).value_or(0));
+  row->submitted_ns = r.submitted == 0 ? 0 : static_cast<std::uint64_t>(clock_.realtime(r.submitted).value_or(0));
+  kernels_.add(*row, *sink_);
 }
 
 void ActivityDecoder::on_memcpy(const RawRecord& record) {
-  const auto r = record.as<CUpti_ActivityMemcpy6>();
-  saw_graphs_ = saw_graphs_ || r.graphNodeId != 0;
-  Times t;
-  if (!device_times(r.start, r.end, r.correlationId, t)) return;
-  format::MemcpyRow row{};
-  row.begin_ns = t.begin_ns;
-  row.end_ns = t.end_ns;
-  row.correlation = r.correlationId;
-  row.device = r.deviceId;
-  row.context = r.contextId;
-  row.stream = r.streamId;
-  row.bytes = r.bytes;
-  row.copy_kind = r.copyKind;
-  row.source_memory = r.srcKind;
-  row.target_memory = r.dstKind;
-  row.flags = r.flags;
-  row.graph_id = r.graphId;
-  row.graph_node = r.graphNodeId;
-  memcpys_.add(row, *sink_);
+  if (const auto row = memcpy_row(record.as<CUpti_ActivityMemcpy6>())) memcpys_.add(*row, *sink_);
 }
 
 void ActivityDecoder::on_peer_memcpy(const RawRecord& record) {
   const auto r = record.as<CUpti_ActivityMemcpyPtoP4>();
-  saw_graphs_ = saw_graphs_ || r.graphNodeId != 0;
-  Times t;
-  if (!device_times(r.start, r.end, r.correlationId, t)) return;
-  format::MemcpyRow row{};
-  row.begin_ns = t.begin_ns;
-  row.end_ns = t.end_ns;
-  row.correlation = r.correlationId;
-  row.device = r.deviceId;
-  row.context = r.contextId;
-  row.stream = r.streamId;
-  row.bytes = r.bytes;
-  row.copy_kind = r.copyKind;
-  row.source_memory = r.srcKind;
-  row.target_memory = r.dstKind;
-  row.is_peer = 1;
-  row.source_device = r.srcDeviceId;
-  row.target_device = r.dstDeviceId;
-  row.source_context = r.srcContextId;
-  row.target_context = r.dstContextId;
-  row.flags = r.flags;
-  row.graph_id = r.graphId;
-  row.graph_node = r.graphNodeId;
-  memcpys_.add(row, *sink_);
+  std::optional<format::MemcpyRow> row = memcpy_row(r);
+  if (!row) return;
+  row->is_peer = 1;
+  row->source_device = r.srcDeviceId;
+  row->target_device = r.dstDeviceId;
+  row->source_context = r.srcContextId;
+  row->target_context = r.dstContextId;
+  memcpys_.add(*row, *sink_);
 }
 
 void ActivityDecoder::on_memset(const RawRecord& record) {
   const auto r = record.as<CUpti_ActivityMemset4>();
-  saw_graphs_ = saw_graphs_ || r.graphNodeId != 0;
-  Times t;
-  if (!device_times(r.start, r.end, r.correlationId, t)) return;
-  format::MemsetRow row{};
-  row.begin_ns = t.begin_ns;
-  row.end_ns = t.end_ns;
-  row.correlation = r.correlationId;
-  row.device = r.deviceId;
-  row.context = r.contextId;
-  row.stream = r.streamId;
-  row.bytes = r.bytes;
-  row.value = r.value;
-  row.memory = r.memoryKind;
-  row.flags = r.flags;
-  row.graph_id = r.graphId;
-  row.graph_node = r.graphNodeId;
-  memsets_.add(row, *sink_);
+  std::optional<format::MemsetRow> row = device_row<format::MemsetRow>(r);
+  if (!row) return;
+  row->bytes = r.bytes;
+  row->value = r.value;
+  row->memory = r.memoryKind;
+  row->flags = r.flags;
+  memsets_.add(*row, *sink_);
 }
 
 format::NameId ActivityDecoder::api_name(format::ApiDomain domain, std::uint32_t id) {

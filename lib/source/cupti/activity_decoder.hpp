@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -115,6 +116,11 @@ class ActivityDecoder {
   /// False outside the recording, too.
   bool device_times(std::uint64_t start, std::uint64_t end, std::uint32_t correlation, Times& out);
   bool host_times(std::uint64_t start, std::uint64_t end, Times& out);
+  /// What the rows of all device work have in common; nothing where `device_times` is false.
+  template <typename Row, typename Record>
+  std::optional<Row> device_row(const Record& r);
+  template <typename Record>
+  std::optional<format::MemcpyRow> memcpy_row(const Record& r);
   format::NameId api_name(format::ApiDomain domain, std::uint32_t id);
 
   const CuptiApi& api_;

@@ -29,8 +29,7 @@ std::int64_t steady_ns() noexcept {
 Collector::Collector(CallThread& calls, Subscription& subscription, ActivityDecoder& decoder, RealtimeClock realtime)
     : calls_(calls), subscription_(subscription), decoder_(decoder), realtime_(realtime) {}
 
-// ---- called from outside
-// ----------------------------------------------------------------------------------------------
+// ---- called from outside ---------------------------------------------------------------------------------------
 
 void Collector::start(RowSink& sink, const CuptiOptions& options) {
   CallbackState& state = callback_state();
@@ -109,8 +108,7 @@ void Collector::stop() {
   sink_ = nullptr;
 }
 
-// ---- the thread
-// -------------------------------------------------------------------------------------------------------
+// ---- the thread ------------------------------------------------------------------------------------------------
 
 void Collector::run() {
   ignore_callbacks_of_this_thread();
@@ -288,8 +286,7 @@ void Collector::watch() {
   if (launches - launches_seen_ >= options_.watchdog_launches && ++quiet_flushes_ >= 2) taken_over_ = true;
 }
 
-// ---- state
-// ------------------------------------------------------------------------------------------------------------
+// ---- state -----------------------------------------------------------------------------------------------------
 
 Collector::Problem Collector::problem() const noexcept {
   if (callback_state().fatal.load(std::memory_order_acquire)) return Problem::kFatal;

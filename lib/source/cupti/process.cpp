@@ -104,8 +104,7 @@ void Process::set_opened(std::shared_ptr<Opened> opened) {
   opened_.swap(opened);
 }
 
-// ---- start
-// ------------------------------------------------------------------------------------------------------------
+// ---- start -----------------------------------------------------------------------------------------------------
 
 SourceState Process::start(const void* owner, RowSink& sink, const CuptiOptions& options, const CuptiSeams& seams) {
   const Turn::Held turn(control_, steady_clock::now() + 10s);
@@ -234,8 +233,7 @@ void Process::report_failure(RowSink& sink) {
   if (facts.errors != 0) sink.count(health::cupti_errors, facts.errors);
 }
 
-// ---- a recording
-// ------------------------------------------------------------------------------------------------------
+// ---- a recording -----------------------------------------------------------------------------------------------
 
 void Process::set_active(bool active) {
   const std::shared_ptr<Opened> opened = this->opened();

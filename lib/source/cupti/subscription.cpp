@@ -44,8 +44,7 @@ Subscription::Subscription(CuptiApi api, RealtimeClock realtime)
       runtime_launches_(runtime_names_.ids(&causes_device_work)),
       driver_launches_(driver_names_.ids(&causes_device_work)) {}
 
-// ---- opening
-// ----------------------------------------------------------------------------------------------------------
+// ---- opening ---------------------------------------------------------------------------------------------------
 
 Status Subscription::open(const CuptiOptions& options) {
   if (Status status = subscribe(); !status.ok()) return status;
@@ -119,8 +118,7 @@ Status Subscription::register_buffers() {
   return {};
 }
 
-// ---- a recording
-// ------------------------------------------------------------------------------------------------------
+// ---- a recording -----------------------------------------------------------------------------------------------
 
 Status Subscription::start(const CuptiOptions& options) {
   if (!registered_) {
@@ -295,8 +293,7 @@ void Subscription::close() {
   registered_ = false;
 }
 
-// ---- facts
-// ------------------------------------------------------------------------------------------------------------
+// ---- facts -----------------------------------------------------------------------------------------------------
 
 bool Subscription::usable() const noexcept {
   return subscriber_ != nullptr && !callback_state().fatal.load(std::memory_order_acquire);

@@ -66,8 +66,7 @@ CUptiResult enable_callbacks(std::uint32_t on, CUpti_SubscriberHandle subscriber
 
 extern "C" {
 
-// ---- about CUPTI
-// ------------------------------------------------------------------------------------------------------
+// ---- about CUPTI -----------------------------------------------------------------------------------------------
 
 CUptiResult cuptiGetVersion(std::uint32_t* version) {
   if (const CUptiResult result = enter("cuptiGetVersion", false); result != CUPTI_SUCCESS) return result;
@@ -98,8 +97,7 @@ CUptiResult cuptiFinalize() {
   return CUPTI_SUCCESS;
 }
 
-// ---- subscription
-// -----------------------------------------------------------------------------------------------------
+// ---- subscription ----------------------------------------------------------------------------------------------
 
 CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback, void* user,
                               CUpti_SubscriberParams* params) {
@@ -150,8 +148,7 @@ CUptiResult cuptiEnableDomain(std::uint32_t on, CUpti_SubscriberHandle subscribe
   return enable_callbacks(on, subscriber, domain, 0, fake::kCallbackIds - 1, "cuptiEnableDomain");
 }
 
-// ---- activity
-// ---------------------------------------------------------------------------------------------------------
+// ---- activity --------------------------------------------------------------------------------------------------
 
 CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type) {
   if (const CUptiResult result = enter("cuptiSetThreadIdType", true); result != CUPTI_SUCCESS) return result;

@@ -64,8 +64,7 @@ enum FakeDelivery {
 
 extern "C" {
 
-// ---- the process
-// ------------------------------------------------------------------------------------------------------
+// ---- the process -----------------------------------------------------------------------------------------------
 
 /// A fresh process: CUDA 13.0.1, a driver, one device with context 1 and stream 7, nobody subscribed, CLOCK_REALTIME.
 /// Buffers that are out are forgotten.
@@ -80,8 +79,7 @@ void fakecupti_add_device(std::uint32_t id, const char* name);
 void fakecupti_add_context(std::uint32_t id, std::uint32_t device);
 void fakecupti_add_stream(std::uint32_t context, std::uint32_t id, std::uint32_t priority);
 
-// ---- the clock
-// --------------------------------------------------------------------------------------------------------
+// ---- the clock -------------------------------------------------------------------------------------------------
 
 /// Of records and of cuptiGetTimestamp, CLOCK_REALTIME unless it was changed.
 std::uint64_t fakecupti_now();
@@ -127,8 +125,7 @@ std::uint32_t fakecupti_graph_launch(const char* function, FakeGraphExec* exec, 
 void fakecupti_graph_update(FakeGraphExec* exec, FakeGraph* graph);
 void fakecupti_graph_destroy(FakeGraph* graph, FakeGraphExec* exec);
 
-// ---- what goes wrong
-// --------------------------------------------------------------------------------------------------
+// ---- what goes wrong -------------------------------------------------------------------------------------------
 
 /// Every call of a function fails with a CUptiResult from now on; 0: works again.
 void fakecupti_fail(const char* function, int result);
@@ -157,8 +154,7 @@ void fakecupti_return_again();
 /// Returns memory that was never handed out.
 void fakecupti_return_foreign();
 
-// ---- what was done
-// ----------------------------------------------------------------------------------------------------
+// ---- what was done ---------------------------------------------------------------------------------------------
 
 /// Calls of a cupti function, begun so far.
 std::uint64_t fakecupti_calls(const char* function);

@@ -61,8 +61,7 @@ State& state() {
 
 std::uint64_t generation() { return processes().generation.load(); }
 
-// ---- functions by name
-// ------------------------------------------------------------------------------------------------
+// ---- functions by name -----------------------------------------------------------------------------------------
 
 Function find_function(std::string_view name) {
   static const auto* const by_name = [] {
@@ -96,8 +95,7 @@ const char* function_name(CUpti_CallbackDomain domain, std::uint32_t id) {
   return found != by_id->end() ? found->second : nullptr;
 }
 
-// ---- the clock
-// --------------------------------------------------------------------------------------------------------
+// ---- the clock -------------------------------------------------------------------------------------------------
 
 std::uint64_t device_now() {
   State& s = state();
@@ -127,8 +125,7 @@ void wait_until(std::uint64_t device_time) {
   }
 }
 
-// ---- entering CUPTI
-// ---------------------------------------------------------------------------------------------------
+// ---- entering CUPTI --------------------------------------------------------------------------------------------
 
 void misuse(const std::string& what) {
   State& s = state();
@@ -173,8 +170,7 @@ void fire(CUpti_CallbackDomain domain, std::uint32_t id, const void* data) {
 
 }  // namespace fake
 
-// ---- control: the process, the clock, faults, observation
-// ------------------------------------------------------------
+// ---- control: the process, the clock, faults, observation ------------------------------------------------------
 
 using fake::state;
 

@@ -124,8 +124,7 @@ State& state();
 /// Counts processes, so that what a thread remembers of an older one is forgotten.
 std::uint64_t generation();
 
-// ---- functions by name
-// ------------------------------------------------------------------------------------------------
+// ---- functions by name -----------------------------------------------------------------------------------------
 
 struct Function {
   CUpti_CallbackDomain domain;
@@ -136,15 +135,13 @@ const char* kept_name(const char* name);
 Function find_function(std::string_view name);
 const char* function_name(CUpti_CallbackDomain domain, std::uint32_t id);
 
-// ---- the clock
-// --------------------------------------------------------------------------------------------------------
+// ---- the clock -------------------------------------------------------------------------------------------------
 
 std::uint64_t device_now();                      // the device's clock
 std::uint64_t stamp(std::uint64_t device_time);  // as a record shows it
 void wait_until(std::uint64_t device_time);
 
-// ---- entering CUPTI
-// ---------------------------------------------------------------------------------------------------
+// ---- entering CUPTI --------------------------------------------------------------------------------------------
 
 void misuse(const std::string& what);
 /// Counts the call, checks that it may be made, fails or hangs it as told. `needs_driver`: answers 999 without one.
@@ -160,8 +157,7 @@ class InClient {
 
 void fire(CUpti_CallbackDomain domain, std::uint32_t id, const void* data);
 
-// ---- buffers
-// ----------------------------------------------------------------------------------------------------------
+// ---- buffers ---------------------------------------------------------------------------------------------------
 
 std::uint32_t thread_id();
 /// Makes room for a record in the calling thread's buffer; false: dropped and counted.

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "capture/capture_reader.hpp"
+#include "clock/clock_table.hpp"
+#include "timeline/host_assembler.hpp"
+
+#include <rangefinder/timeline.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+namespace rangefinder::timeline {
+
+/// Adds one capture to a timeline.
+class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink {
+ public:
+  CaptureLoader(capture::CaptureReader& reader, Timeline& timeline, std::int64_t shift_ns)
+      : reader_(reader),
+        out_(timeline),
+        shift_(shift_ns),
+        first_range_(static_cast<RangeIndex>(timeline.ranges.size())) {}
+
+  void load(const LoadOptions& options);
+
+  void on_host_events(const format::HostEvents& events) override { assembler_.feed(events); }
+  void on_kernels(std::span<const format::KernelRow> rows) override;
+  void on_memcpys(std::span<const format::MemcpyRow> rows) override;
+  void on_memsets(std::span<const format::MemsetRow> rows) override;
+  void on_api_calls(std::span<const format::ApiRow> rows) override;
+  void on_syncs(std::span<const format::SyncRow> rows) override;
+  void on_overheads(std::span<const format::OverheadRow> rows) override;
+
+  // What is open at the end lasts as long as anything was recorded.
+  void on_begin(const AssembledRange& range) override { last_ticks_ = std::max(last_ticks_, range.begin_ticks); }
+  void on_range(const AssembledRange& range) override;
+  void on_launch(const AssembledLaunch& launch) override;
+  void on_mark(std::uint32_t thread, std::uint64_t ticks, std::uint32_t name, std::uint32_t category) override;
+  void on_counter(std::uint32_t thread, std::uint64_t ticks, std::uint32_t name, const AssembledValue& value) override;
+  void on_value(std::uint32_t thread, const AssembledValue& value) override;
+  void on_step(std::uint32_t thread, std::uint64_t ticks, std::uint32_t number) override;
+
+ private:
+  static constexpr std::int64_t kLatest = clock::ClockTable::kLatestNs;
+
+  void add_process();
+  void add_devices();
+  void add_health();
+  void add_windows();
+  void add_steps();
+  void add_launch_ranges();
+  /// Both sides within the times that a clock table gives.
+  static std::int64_t moved(std::int64_t time_ns, std::int64_t by_ns) noexcept {
+    const __int128 sum = static_cast<__int128>(time_ns) + by_ns;
+    return static_cast<std::int64_t>(std::clamp<__int128>(sum, -kLatest, kLatest));
+  }
+  std::int64_t host_time(std::uint64_t ticks) const noexcept {
+    return moved(reader_.monotonic_of_ticks(ticks), shift_);
+  }
+  std::int64_t device_time(std::int64_t ns) const noexcept { return moved(reader_.monotonic_of_realtime(ns), shift_); }
+  /// The same for the end of what began at `begin_ns`: a step of the clock in between does not turn it round.
+  std::int64_t device_end(std::int64_t begin_ns, std::int64_t end_ns) const noexcept {
+    return std::max(device_time(begin_ns), device_time(end_ns));
+  }
+  StringId name(std::uint32_t id);
+  StringId find_name(std::uint32_t id);
+  ThreadIndex thread_of(std::uint32_t index);
+  ThreadIndex thread_of_tid(std::uint32_t tid);
+  DeviceIndex device_of(std::uint32_t id);
+  StreamIndex stream_of(std::uint32_t device, std::uint32_t context, std::int64_t id);
+  template <typename Row>
+  bool believable(const Row& row) noexcept;
+  template <typename Row>
+  void add_activity(ActivityKind kind, StringId name, const Row& row, std::uint64_t bytes, std::uint32_t detail);
+
+  capture::CaptureReader& reader_;
+  Timeline& out_;
+  std::int64_t shift_;
+  RangeIndex first_range_;
+  HostAssembler assembler_{*this};
+  ProcessIndex process_ = 0;
+  std::vector<StringId> names_;
+  std::vector<bool> names_known_;
+  std::unordered_map<std::uint32_t, StringId> far_names_;
+  std::vector<ThreadIndex> threads_;
+  std::map<std::uint32_t, ThreadIndex> threads_by_tid_;
+  std::map<std::uint32_t, DeviceIndex> devices_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::int64_t>, StreamIndex> streams_;
+  std::map<std::uint32_t, std::uint32_t> context_device_;
+  std::vector<std::uint32_t> last_mark_;  // by thread
+  struct StepRecord {
+    std::uint32_t number;
+    ThreadIndex thread;
+    std::int64_t time_ns;
+  };
+  std::vector<StepRecord> steps_;
+  std::vector<std::uint64_t> launch_keys_;  // range keys of the launches added, from first_launch_
+  std::vector<std::uint64_t> under_;        // by range key - 1: the range that launches belonged to when it began
+  std::uint32_t first_launch_ = 0;
+  std::uint64_t last_ticks_ = 0;
+};
+
+}  // namespace rangefinder::timeline

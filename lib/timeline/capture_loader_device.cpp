@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "timeline/capture_loader.hpp"
+
+#include "timeline/activity_names.hpp"
+#include "timeline/capture_rows.hpp"
+
+#include <algorithm>
+
+namespace rangefinder::timeline {
+
+DeviceIndex CaptureLoader::device_of(std::uint32_t id) {
+  const auto [found, added] = devices_.try_emplace(id, static_cast<DeviceIndex>(out_.devices.size()));
+  if (added) {
+    DeviceInfo device;
+    device.process = process_;
+    device.id = id;
+    out_.devices.push_back(device);
+  }
+  return found->second;
+}
+
+StreamIndex CaptureLoader::stream_of(std::uint32_t device, std::uint32_t context, std::int64_t id) {
+  const auto [found, added] =
+      streams_.try_emplace({device, context, id}, static_cast<StreamIndex>(out_.streams.size()));
+  if (added) out_.streams.push_back({device_of(device), context, id});
+  return found->second;
+}
+
+void CaptureLoader::add_devices() {
+  for (const format::DeviceRow& row : reader_.devices()) {
+    describe_device(row, reader_.name(row.name), out_.devices[device_of(row.id)]);
+  }
+  for (const format::ContextRow& row : reader_.contexts()) context_device_[row.id] = row.device;
+}
+
+/// The recorder sets aside what CUPTI gets wrong; here it means a file that was not written by it.
+template <typename Row>
+bool CaptureLoader::believable(const Row& row) noexcept {
+  if (row.begin_ns >= -kLatest && row.begin_ns <= row.end_ns && row.end_ns <= kLatest) return true;
+  ++out_.health.invalid_activities;
+  return false;
+}
+
+template <typename Row>
+void CaptureLoader::add_activity(ActivityKind kind, StringId name, const Row& row, std::uint64_t bytes,
+                                 std::uint32_t detail) {
+  ActivityTable& table = out_.activities;
+  table.kind.push_back(kind);
+  table.name.push_back(name);
+  table.stream.push_back(stream_of(row.device, row.context, row.stream));
+  table.begin_ns.push_back(device_time(row.begin_ns));
+  table.end_ns.push_back(moved(device_time(row.begin_ns), row.end_ns - row.begin_ns));
+  table.correlation.push_back(row.correlation);
+  table.launch.push_back(kNone);
+  table.bytes.push_back(bytes);
+  table.detail.push_back(detail);
+  table.graph_node.push_back(row.graph_node);
+  table.graph.push_back(row.graph_id);
+  table.external_id.push_back(-1);
+  table.source_row.push_back(-1);
+}
+
+void CaptureLoader::on_kernels(std::span<const format::KernelRow> rows) {
+  for (const format::KernelRow& row : rows) {
+    if (!believable(row)) continue;
+    const auto index = static_cast<std::uint32_t>(out_.kernel_details.size());
+    out_.kernel_details.push_back(kernel_detail(row));
+    add_activity(ActivityKind::kKernel, name(row.name), row, 0, index);
+  }
+}
+
+void CaptureLoader::on_memcpys(std::span<const format::MemcpyRow> rows) {
+  for (const format::MemcpyRow& row : rows) {
+    if (!believable(row)) continue;
+    const CopyDetail detail = copy_detail(row);
+    const auto index = static_cast<std::uint32_t>(out_.copy_details.size());
+    out_.copy_details.push_back(detail);
+    add_activity(ActivityKind::kMemcpy, out_.intern(memcpy_name(detail)), row, row.bytes, index);
+  }
+}
+
+void CaptureLoader::on_memsets(std::span<const format::MemsetRow> rows) {
+  for (const format::MemsetRow& row : rows) {
+    if (!believable(row)) continue;
+    const CopyDetail detail = copy_detail(row);
+    const auto index = static_cast<std::uint32_t>(out_.copy_details.size());
+    out_.copy_details.push_back(detail);
+    add_activity(ActivityKind::kMemset, out_.intern(memset_name(detail)), row, row.bytes, index);
+  }
+}
+
+void CaptureLoader::on_api_calls(std::span<const format::ApiRow> rows) {
+  CallTable& table = out_.calls;
+  for (const format::ApiRow& row : rows) {
+    table.name.push_back(name(row.name));
+    table.domain.push_back(row.domain == 0   ? CallDomain::kRuntime
+                           : row.domain == 1 ? CallDomain::kDriver
+                                             : CallDomain::kInternal);
+    table.thread.push_back(thread_of_tid(row.tid));
+    table.begin_ns.push_back(device_time(row.begin_ns));
+    table.end_ns.push_back(device_end(row.begin_ns, row.end_ns));
+    table.correlation.push_back(row.correlation);
+    table.result.push_back(static_cast<std::int32_t>(row.result));
+    table.external_id.push_back(-1);
+    table.source_row.push_back(-1);
+  }
+}
+
+void CaptureLoader::on_syncs(std::span<const format::SyncRow> rows) {
+  SyncTable& table = out_.syncs;
+  for (const format::SyncRow& row : rows) {
+    const auto device = context_device_.find(row.context);
+    table.type.push_back(row.type);
+    table.device.push_back(device != context_device_.end() ? device_of(device->second) : kNone);
+    const bool on_stream = row.stream != kNoStream && device != context_device_.end();
+    table.stream.push_back(on_stream ? stream_of(device->second, row.context, row.stream) : kNone);
+    table.begin_ns.push_back(device_time(row.begin_ns));
+    table.end_ns.push_back(device_end(row.begin_ns, row.end_ns));
+    table.correlation.push_back(row.correlation);
+    table.source_row.push_back(-1);
+  }
+}
+
+void CaptureLoader::on_overheads(std::span<const format::OverheadRow> rows) {
+  OverheadTable& table = out_.overheads;
+  for (const format::OverheadRow& row : rows) {
+    table.name.push_back(out_.intern(overhead_name(row.kind)));
+    table.thread.push_back(row.tid != 0 ? thread_of_tid(row.tid) : kNone);
+    table.begin_ns.push_back(device_time(row.begin_ns));
+    table.end_ns.push_back(device_end(row.begin_ns, row.end_ns));
+    table.source_row.push_back(-1);
+  }
+}
+
+}  // namespace rangefinder::timeline

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#include "timeline/capture_loader.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace rangefinder::timeline {
+
+void CaptureLoader::on_range(const AssembledRange& range) {
+  // Keys count from 1 in the order in which ranges began: the row is known, whenever the range ends.
+  RangeTable& table = out_.ranges;
+  const std::size_t row = first_range_ + range.key - 1;
+  if (row >= table.size()) {
+    const std::size_t size = row + 1;
+    table.name.resize(size);
+    table.domain.resize(size);
+    table.category.resize(size);
+    table.kind.resize(size);
+    table.style.resize(size);
+    table.flags.resize(size);
+    table.thread.resize(size);
+    table.end_thread.resize(size);
+    table.begin_ns.resize(size);
+    table.end_ns.resize(size);
+    table.source_row.resize(size, -1);
+    table.external_id.resize(size, -1);
+    under_.resize(range.key);
+  }
+  under_[range.key - 1] = range.under;
+  const std::string_view category = reader_.category(range.category);
+  table.name[row] = name(range.name);
+  table.category[row] = out_.intern(category);
+  table.kind[row] = category == "operator" ? RangeKind::kOperator : RangeKind::kAnnotation;
+  table.style[row] = range.start_end ? RangeStyle::kStartEnd : RangeStyle::kScoped;
+  table.flags[row] =
+      static_cast<std::uint8_t>((range.unfinished ? kUnfinished : 0) | (range.ended_elsewhere ? kEndedElsewhere : 0));
+  table.thread[row] = thread_of(range.thread);
+  table.end_thread[row] = thread_of(range.end_thread);
+  table.begin_ns[row] = host_time(range.begin_ticks);
+  table.end_ns[row] = host_time(range.end_ticks);
+  last_ticks_ = std::max(last_ticks_, range.end_ticks);
+}
+
+void CaptureLoader::on_launch(const AssembledLaunch& launch) {
+  LaunchTable& table = out_.launches;
+  table.process.push_back(process_);
+  table.correlation.push_back(launch.correlation);
+  table.thread.push_back(thread_of(launch.thread));
+  table.time_ns.push_back(host_time(launch.ticks));
+  table.source.push_back(LaunchSource::kCallback);
+  table.range.push_back(kNone);
+  table.call.push_back(kNone);
+  launch_keys_.push_back(launch.range);
+  last_ticks_ = std::max(last_ticks_, launch.ticks);
+}
+
+void CaptureLoader::on_mark(std::uint32_t thread, std::uint64_t ticks, std::uint32_t id, std::uint32_t category) {
+  const auto row = static_cast<std::uint32_t>(out_.marks.size());
+  if (thread >= last_mark_.size()) last_mark_.resize(thread + 1, kNone);
+  last_mark_[thread] = row;
+  out_.marks.name.push_back(name(id));
+  out_.marks.category.push_back(out_.intern(reader_.category(category)));
+  out_.marks.thread.push_back(thread_of(thread));
+  out_.marks.time_ns.push_back(host_time(ticks));
+  out_.marks.source_row.push_back(-1);
+  last_ticks_ = std::max(last_ticks_, ticks);
+}
+
+void CaptureLoader::on_counter(std::uint32_t thread, std::uint64_t ticks, std::uint32_t id,
+                               const AssembledValue& value) {
+  CounterTable& table = out_.counters;
+  table.name.push_back(name(id));
+  table.thread.push_back(thread_of(thread));
+  table.time_ns.push_back(host_time(ticks));
+  const bool is_double = value.kind == detail::ExtraKind::kDouble;
+  double number = 0;
+  if (is_double) std::memcpy(&number, &value.bits, sizeof number);
+  table.number.push_back(is_double ? number : static_cast<double>(static_cast<std::int64_t>(value.bits)));
+  table.integer.push_back(static_cast<std::int64_t>(value.bits));
+  table.is_integer.push_back(!is_double);
+  last_ticks_ = std::max(last_ticks_, ticks);
+}
+
+void CaptureLoader::on_value(std::uint32_t thread, const AssembledValue& value) {
+  Attachment attachment;
+  attachment.target = value.of == AssembledValue::Of::kMark ? Attachment::Target::kMark : Attachment::Target::kRange;
+  if (attachment.target == Attachment::Target::kMark) {
+    if (thread >= last_mark_.size() || last_mark_[thread] == kNone) return;
+    attachment.row = last_mark_[thread];
+  } else {
+    if (value.range == 0) return;
+    attachment.row = static_cast<std::uint32_t>(first_range_ + value.range - 1);
+  }
+  switch (value.kind) {
+    case detail::ExtraKind::kUnsigned:
+      attachment.type = Attachment::Type::kUnsigned;
+      break;
+    case detail::ExtraKind::kSigned:
+      attachment.type = Attachment::Type::kSigned;
+      break;
+    case detail::ExtraKind::kDouble:
+      attachment.type = Attachment::Type::kDouble;
+      break;
+    case detail::ExtraKind::kText:
+      attachment.type = Attachment::Type::kText;
+      break;
+    default:
+      return;
+  }
+  attachment.bits = attachment.type == Attachment::Type::kText
+                        ? static_cast<std::uint64_t>(name(static_cast<std::uint32_t>(value.bits)))
+                        : value.bits;
+  out_.attachments.push_back(attachment);
+}
+
+void CaptureLoader::on_step(std::uint32_t thread, std::uint64_t ticks, std::uint32_t number) {
+  steps_.push_back({number, thread_of(thread), host_time(ticks)});
+  last_ticks_ = std::max(last_ticks_, ticks);
+}
+
+void CaptureLoader::add_steps() {
+  // A step ends where the next one is noted; the one that nothing follows was never finished.
+  std::stable_sort(steps_.begin(), steps_.end(), [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
+  for (std::size_t i = 0; i + 1 < steps_.size(); ++i) {
+    const StepRecord& step = steps_[i];
+    const StepRecord& next = steps_[i + 1];
+    // Numbers jump where the schedule left steps out: what was noted last before a pause is the end of a step only.
+    if (next.number != step.number + 1) continue;
+    out_.steps.number.push_back(step.number);
+    out_.steps.thread.push_back(step.thread);
+    out_.steps.begin_ns.push_back(step.time_ns);
+    out_.steps.end_ns.push_back(next.time_ns);
+  }
+}
+
+/// Which row each launch belongs to. A range that ended on another thread may be closed by a record that stood further
+/// on in the file than the launches after its end: those belong to what is under it.
+void CaptureLoader::add_launch_ranges() {
+  const RangeTable& ranges = out_.ranges;
+  for (std::size_t i = 0; i < launch_keys_.size(); ++i) {
+    const std::int64_t time = out_.launches.time_ns[first_launch_ + i];
+    std::uint64_t key = launch_keys_[i];
+    for (; key != 0; key = under_[key - 1]) {
+      const std::size_t row = first_range_ + key - 1;
+      const bool elsewhere = (ranges.flags[row] & kEndedElsewhere) != 0;
+      if (ranges.end_ns[row] > time || (ranges.end_ns[row] == time && !elsewhere)) break;
+    }
+    out_.launches.range[first_launch_ + i] = key != 0 ? static_cast<RangeIndex>(first_range_ + key - 1) : kNone;
+  }
+}
+
+}  // namespace rangefinder::timeline

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rangefinder/timeline.hpp>
+
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+
+// What the targets ask of every timeline that a reader gives.
+
+// Prints the condition, so that a finding can be read without a debugger.
+#define HOLDS(condition)                                                   \
+  do {                                                                     \
+    if (!(condition)) {                                                    \
+      std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+      std::abort();                                                        \
+    }                                                                      \
+  } while (false)
+
+namespace rangefinder::fuzz {
+
+inline void check_range_columns(const RangeTable& ranges) {
+  for (const std::size_t size :
+       {ranges.domain.size(), ranges.category.size(), ranges.kind.size(), ranges.style.size(), ranges.flags.size(),
+        ranges.thread.size(), ranges.end_thread.size(), ranges.begin_ns.size(), ranges.end_ns.size(),
+        ranges.source_row.size(), ranges.external_id.size()})
+    HOLDS(size == ranges.size());
+}
+
+inline void check_places(const Timeline& timeline) {
+  for (const ThreadInfo& thread : timeline.threads) HOLDS(thread.process < timeline.processes.size());
+  for (const DeviceInfo& device : timeline.devices) HOLDS(device.process < timeline.processes.size());
+  for (const StreamInfo& stream : timeline.streams) HOLDS(stream.device < timeline.devices.size());
+}
+
+}  // namespace rangefinder::fuzz
