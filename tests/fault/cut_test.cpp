@@ -227,7 +227,7 @@ TEST_CASE("a live file cut at any byte of its last 64 KiB in use gives whole rec
     write_all(path, base::ByteView(live).first(used));
   } while (read(path).records < records);
   const Content whole = read(path);
-  REQUIRE(whole.records > 5 * 4000);
+  REQUIRE(whole.records >= 5 * 4000);
   std::uint64_t wrong = 0, last = whole.records;
   const auto check = [&](std::uint64_t size) {
     const Content cut = read(path);
