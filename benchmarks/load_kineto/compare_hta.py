@@ -120,7 +120,7 @@ def main():
             if who == "ours":
                 ours.append(run(arguments.command))
             elif present:
-                theirs.append(run_hta(arguments.hta_python, arguments.trace))
+                theirs.append(run_hta(arguments.hta_python, os.path.abspath(arguments.trace)))  # HTA wants it so
     print(f"{arguments.trace}: {os.path.getsize(arguments.trace) / 1e6:.1f} MB, {arguments.rounds} rounds")
     report(ours, theirs)
     return 0

@@ -68,6 +68,11 @@ enum class ChunkKind : std::uint16_t {
   kEnd = 255,
 };
 
+/// Its rows are what was recorded, not what describes it.
+constexpr bool holds_events(ChunkKind kind) noexcept {
+  return kind >= ChunkKind::kHostEvents && kind <= ChunkKind::kOverheads;
+}
+
 struct ChunkHeader {
   std::uint32_t magic;
   std::uint16_t kind;

@@ -202,7 +202,8 @@ void CaptureWriter::write_rows(ChunkKind kind, const void* rows, std::size_t row
     }
   } catch (...) {  // no memory: the rest is counted, the program goes on
   }
-  if (done < count) buffer::Recorder::instance().count(health::records_not_written, count - done);
+  if (done < count && format::holds_events(kind))
+    buffer::Recorder::instance().count(health::records_not_written, count - done);
 }
 
 format::NameId CaptureWriter::name(std::string_view text) noexcept try {

@@ -13,24 +13,6 @@
 #include <utility>
 
 namespace rangefinder::session {
-namespace {
-
-bool holds_events(const format::ChunkHeader& header) noexcept {
-  switch (static_cast<format::ChunkKind>(header.kind)) {
-    case format::ChunkKind::kHostEvents:
-    case format::ChunkKind::kKernels:
-    case format::ChunkKind::kMemcpys:
-    case format::ChunkKind::kMemsets:
-    case format::ChunkKind::kApiCalls:
-    case format::ChunkKind::kSyncs:
-    case format::ChunkKind::kOverheads:
-      return true;
-    default:
-      return false;
-  }
-}
-
-}  // namespace
 
 Result<FileOutput> FileOutput::create(const std::string& path, bool replace, const format::FileHeader& header) {
   FileOutput output;
@@ -106,7 +88,7 @@ Status RingOutput::put(const format::ChunkHeader& header, base::ByteView chunk) 
   if (header.kind == static_cast<std::uint16_t>(format::ChunkKind::kHostEvents))
     newest_ticks_ = std::max(newest_ticks_, header.last);
   Kept kept{header, newest_ticks_, std::make_shared<const base::Bytes>(chunk.begin(), chunk.end())};
-  if (holds_events(header))
+  if (format::holds_events(static_cast<format::ChunkKind>(header.kind)))
     keep_event(std::move(kept));
   else
     keep_context(std::move(kept));
