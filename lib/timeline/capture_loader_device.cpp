@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "timeline/capture_loader.hpp"
-
 #include "timeline/activity_names.hpp"
+#include "timeline/capture_loader.hpp"
 #include "timeline/capture_rows.hpp"
 
 #include <algorithm>
