@@ -85,7 +85,7 @@ class Payload {
 ///          (CaptureHealth::foreign_ends). Ranges nest per thread; threads share no lock.
 /// Signals: may be opened in a signal handler; dropped and counted there if the thread was writing a record.
 /// Cost:    one load and a branch while nothing listens; two clock reads and 32 bytes while recording; no allocation
-///          after a thread's first range. Measured in docs/reference/overhead.md.
+///          after a thread's first range. Measured in docs/reference/measured.md.
 class ProfileRange {
  public:
   template <std::size_t N>

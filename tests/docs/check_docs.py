@@ -29,6 +29,21 @@ def dead_links(root):
             yield f"{page.relative_to(root)}: no page leads here"
 
 
+def dead_mentions(root):
+    """Pages that a comment in the sources sends its reader to."""
+    found = 0
+    for folder in ("include", "lib", "tests", "examples", "benchmarks", "cmake"):
+        for source in sorted((root / folder).rglob("*")):
+            if source.suffix not in (".hpp", ".cpp", ".h", ".cmake", ".txt", ".py", ".md", ".in") or source == pathlib.Path(__file__):
+                continue
+            for page in re.findall(r"docs/[a-z-]+/[a-z0-9/-]+\.md", source.read_text(errors="replace")):
+                found += 1
+                if not (root / page).exists():
+                    yield f"{source.relative_to(root)}: {page} is not there"
+    if found == 0:
+        yield "the sources mention no page; has the search gone wrong?"
+
+
 def differences(what, code, text):
     """Two lists that must be the same, in the same order."""
     if not code:
@@ -49,7 +64,7 @@ def first_column(page, heading):
 
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
-    problems = list(dead_links(root))
+    problems = [*dead_links(root), *dead_mentions(root)]
 
     keys = re.findall(r'^    \{"(\w+)",', (root / "lib/session/options.cpp").read_text(), re.M)
     documented = [key for key in first_column(root / "docs/reference/configuration.md", "key") if key != "meta.NAME"]

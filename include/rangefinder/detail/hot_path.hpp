@@ -16,7 +16,7 @@
 // instead of writing to the wrong place.
 //
 // Why inline: on the machines measured, one call through the PLT costs a third of a clock read, and two clock reads are
-// the floor of a range (docs/explanation/hot-path.md).
+// the floor of a range (docs/explanation/benchmarks.md).
 namespace rangefinder::detail {
 inline namespace v1 {
 
