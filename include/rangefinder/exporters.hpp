@@ -38,7 +38,7 @@ struct ChromeExportOptions {
   bool exclusive_ranges = true;
   /// ... and with all the ranges inside, on a row for each depth of nesting.
   bool inclusive_ranges = true;
-  Attribution attribution = Attribution::kAuto;
+  Attribution attribution = Attribution::kLaunch;
 
   /// Only what lies in [begin_ns, end_ns) or reaches into it, uncut; times as Timeline has them. What the device rows
   /// of ranges say is about the whole recording.

@@ -4,6 +4,7 @@
 #include <rangefinder/timeline.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -11,9 +12,22 @@ namespace rangefinder {
 
 /// Which range owns an activity. docs/explanation/projection.md has the definitions and pictures.
 enum class Attribution : std::uint8_t {
-  kAuto,    ///< capture, then forward, then launch: the first that the data can answer
+  kAuto,    ///< forward, else launch: the first that the data can answer
   kLaunch,  ///< the innermost range open on the launching thread when the launching call began
+  /// Work of an autograd node: the innermost range open where the forward operator made that node. Ranges opened while
+  /// the node runs own what is launched inside them. All other work as kLaunch.
+  kForward,
 };
+
+/// What kind of work a launch was, seen from the forward pass.
+enum class Pass : std::uint8_t {
+  kForward,       ///< not by a node of autograd
+  kBackward,      ///< by a node of autograd
+  kRecompute,     ///< in a range opened while a node ran that made new nodes: a checkpoint's forward pass, done again
+  kAccumulation,  ///< gradients added up: no forward operator made that node
+  kUnmatched,     ///< by a node whose forward operator is not in the data
+};
+inline constexpr std::size_t kPasses = 5;
 
 struct ProjectionOptions {
   Attribution attribution = Attribution::kAuto;
@@ -82,6 +96,10 @@ struct Projection {
   std::vector<std::uint32_t> inclusive_offset;
   /// Per activity: the owning range, or a value of Unowned.
   std::vector<std::uint32_t> owner;
+  /// Which attribution this is: what kAuto came to, and kLaunch where the data cannot answer the one asked for.
+  Attribution attribution = Attribution::kLaunch;
+  /// Per row of Timeline::launches with kForward; else empty.
+  std::vector<Pass> pass;
   /// Per range: the innermost range that encloses it on its thread and takes part, or kNone; nesting depth from 0.
   std::vector<RangeIndex> parent;
   std::vector<std::uint32_t> depth;

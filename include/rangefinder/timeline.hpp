@@ -213,6 +213,19 @@ struct StepTable {
   std::size_t size() const noexcept { return number.size(); }
 };
 
+/// Executions of autograd's nodes: where and when each ran, and where the operator ran that made it in the forward
+/// pass. They nest; the innermost counts. In order of begin within a thread.
+struct NodeTable {
+  std::vector<ThreadIndex> thread;
+  std::vector<std::int64_t> begin_ns;
+  std::vector<std::int64_t> end_ns;
+  std::vector<std::int64_t> sequence;  ///< the node's number; -1: it has none, which is gradient accumulation
+  std::vector<ThreadIndex> made_on;    ///< thread of the operator that made it; kNone: not in the data
+  std::vector<std::int64_t> made_ns;   ///< a time at which that operator ran; kNoTime with kNone
+
+  std::size_t size() const noexcept { return sequence.size(); }
+};
+
 struct ProcessInfo {
   std::int64_t pid = 0;
   std::string name;
@@ -322,6 +335,7 @@ class RANGEFINDER_EXPORT Timeline {
   MarkTable marks;
   CounterTable counters;
   StepTable steps;
+  NodeTable nodes;
   std::vector<Attachment> attachments;  ///< ordered by target and row
   std::vector<Window> windows;          ///< empty: the whole time
   ArgumentStore arguments;

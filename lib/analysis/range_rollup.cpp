@@ -26,6 +26,7 @@ class Rollup {
       : timeline_(timeline),
         projection_(projection),
         by_path_(group_by == GroupBy::kPath),
+        pass_times_(pass_times_of_ranges(timeline, projection)),
         group_of_(timeline.ranges.size(), kNone) {}
 
   void take(RangeIndex range) {
@@ -43,6 +44,8 @@ class Rollup {
     total.host_ns += host;
     const DeviceFigures& inclusive = projection_.inclusive[range];
     add(total.inclusive, inclusive);
+    for (std::size_t pass = 0; pass < kPasses && !pass_times_.empty(); ++pass)
+      total.pass_ns[pass] += pass_times_[range][pass];
     if (inclusive.gpu_ops != 0) total.span_ns += inclusive.gpu_span_ns();
   }
 
@@ -76,6 +79,7 @@ class Rollup {
   const Timeline& timeline_;
   const Projection& projection_;
   bool by_path_;
+  std::vector<PassTimes> pass_times_;
   std::vector<std::uint32_t> group_of_;
   std::vector<RangeGroup> groups_;
   std::unordered_map<std::uint64_t, std::uint32_t> by_key_;

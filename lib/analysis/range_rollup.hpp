@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "analysis/pass_split.hpp"
+
 #include <rangefinder/projection.hpp>
 #include <rangefinder/timeline.hpp>
 
@@ -23,6 +25,7 @@ struct RangeGroup {
   DeviceFigures inclusive;  ///< first_ns and last_ns: of all instances together
   DeviceFigures exclusive;
   std::int64_t span_ns = 0;      ///< last end - first begin of each instance, added up
+  PassTimes pass_ns{};           ///< inclusive; zero unless the projection is by Attribution::kForward
   std::uint64_t unfinished = 0;  ///< instances that were open when the recording stopped
 };
 

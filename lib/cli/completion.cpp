@@ -50,7 +50,7 @@ std::string values_of(const CLI::Option& option) {
   const std::string name = option.get_lnames().empty() ? "" : option.get_lnames().front();
   if (name == "view") return view_names();
   if (name == "color") return "auto always never";
-  if (name == "attribute") return "auto launch";
+  if (name == "attribute") return "auto launch forward";
   if (name == "ranges") return "annotations operators both";
   if (name == "format") return "chrome";
   return {};

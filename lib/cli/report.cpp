@@ -75,9 +75,10 @@ void add_report(CLI::App& app, Common& common, int& result) {
   verb->add_option("--top", arguments->report.top, "At most N rows")
       ->type_name("N")
       ->check(CLI::Validator(is_count, ""));
-  const std::map<std::string, Attribution> attributions{{"auto", Attribution::kAuto}, {"launch", Attribution::kLaunch}};
+  const std::map<std::string, Attribution> attributions{
+      {"auto", Attribution::kAuto}, {"launch", Attribution::kLaunch}, {"forward", Attribution::kForward}};
   verb->add_option("--attribute", arguments->report.projection.attribution,
-                   "Who owns device work: auto or launch (default auto)")
+                   "Who owns device work: launch, forward or auto (default auto)")
       ->transform(CLI::CheckedTransformer(attributions).description(""))
       ->type_name("HOW");
   verb->add_option("--ranges", arguments->kinds,

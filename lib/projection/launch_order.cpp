@@ -11,8 +11,9 @@
 
 namespace rangefinder::projection {
 
-LaunchOrder::LaunchOrder(const Timeline& timeline, const RangeOrder& order)
-    : launches_(timeline.launches),
+LaunchOrder::LaunchOrder(const Timeline& timeline, const LaunchTable& launches, const RangeOrder& order)
+    : launches_(launches),
+      launched_ns_(timeline.launches.time_ns),
       ranges_(timeline.ranges),
       launch_(timeline.activities.launch),
       thread_count_(timeline.threads.size()),

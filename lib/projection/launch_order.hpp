@@ -29,11 +29,11 @@ class ActivityOrder {
 /// The activities of each launching thread in order of their launches: where every activity was launched. Those whose
 /// launch is not known are left out.
 ///
-/// This is attribution `launch`. Another attribution would place some activities elsewhere, as launches with a noted
-/// range; the sweeps would not see a difference.
+/// `launches` are the timeline's, which is attribution `launch`; another attribution moves some of them to other
+/// places, and the sweeps do not see a difference.
 class LaunchOrder {
  public:
-  LaunchOrder(const Timeline& timeline, const RangeOrder& order);
+  LaunchOrder(const Timeline& timeline, const LaunchTable& launches, const RangeOrder& order);
 
   /// By time of launch, then row of the launch, then row of the activity.
   ActivityOrder of(ThreadIndex thread) const noexcept {
@@ -43,7 +43,10 @@ class LaunchOrder {
   bool has_notes(ThreadIndex thread) const noexcept { return notes_[thread] != 0; }
 
   std::uint32_t launch_of(ActivityIndex activity) const noexcept { return launch_[activity]; }
+  /// Of the place that counts.
   std::int64_t time(std::uint32_t launch) const noexcept { return launches_.time_ns[launch]; }
+  /// When it really was.
+  std::int64_t launched(std::uint32_t launch) const noexcept { return launched_ns_[launch]; }
   /// The range that the recording noted, or kNone. A range without a known thread tells nothing.
   RangeIndex note(std::uint32_t launch) const noexcept {
     const RangeIndex range = launches_.range[launch];
@@ -65,6 +68,7 @@ class LaunchOrder {
   ThreadIndex thread_of(std::uint32_t launch) const noexcept;
 
   const LaunchTable& launches_;
+  const std::vector<std::int64_t>& launched_ns_;
   const RangeTable& ranges_;
   const std::vector<std::uint32_t>& launch_;  // per activity
   std::size_t thread_count_;

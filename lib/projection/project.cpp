@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "projection/account.hpp"
 #include "projection/activity_set.hpp"
+#include "projection/forward.hpp"
 #include "projection/large_vector.hpp"
 #include "projection/launch_order.hpp"
 #include "projection/membership.hpp"
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace rangefinder {
 
@@ -66,10 +68,8 @@ void find_exclusive_by_owner(const Timeline& timeline, Output& output) {
           output.exclusive_rows);
 }
 
-// Attribution `launch`. `capture` and `forward` will give some activities another launch site before the sweeps see
-// them; until the data can answer them, kAuto is kLaunch.
-void project_by_launch(const Timeline& timeline, const RangeOrder& order, Output& output) {
-  const LaunchOrder launches(timeline, order);
+void project_launches(const Timeline& timeline, const LaunchTable& table, const RangeOrder& order, Output& output) {
+  const LaunchOrder launches(timeline, table, order);
   Sweep sweep(timeline, order, launches, output);
   std::vector<RangeIndex> scratch;
   for (ThreadIndex thread = 0; thread < timeline.threads.size(); ++thread) {
@@ -102,7 +102,14 @@ Projection project(const Timeline& timeline, const ProjectionOptions& options) {
   projection::find_parents(timeline, order, result);
   const std::uint64_t most = projection::most_stream_rows(timeline);
   projection::Output output{result, projection::StreamRows(ranges, most), projection::StreamRows(ranges, most), {}};
-  projection::project_by_launch(timeline, order, output);
+  if (options.attribution != Attribution::kLaunch && timeline.nodes.size() != 0) {
+    projection::ForwardLaunches forward = projection::launches_of_forward(timeline, order);
+    projection::project_launches(timeline, forward.launches, order, output);
+    result.attribution = Attribution::kForward;
+    result.pass = std::move(forward.pass);
+  } else {
+    projection::project_launches(timeline, timeline.launches, order, output);
+  }
   result.omitted_stream_rows = output.exclusive_rows.omitted() + output.inclusive_rows.omitted();
   output.exclusive_rows.arrange(result.exclusive, result.exclusive_streams, result.exclusive_offset);
   output.inclusive_rows.arrange(result.inclusive, result.inclusive_streams, result.inclusive_offset);

@@ -30,7 +30,7 @@ bool Sweep::run(ThreadIndex thread) {
         return false;
       }
     }
-    figures_.add(activity, launches_.time(launch), owner);
+    figures_.add(activity, launches_.launched(launch), owner);
   }
   while (figures_.depth() > 0) figures_.close();
   return true;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "report/attribution_notes.hpp"
 #include "report/csv.hpp"
 #include "report/footer.hpp"
 #include "report/json.hpp"
@@ -43,6 +44,7 @@ Status write_report(const Timeline& timeline, const ReportOptions& options,
   if (options.format == ReportFormat::kCsv) return report::write_csv(*table, report::csv_options_for(**view), checked);
 
   report::Footer footer = report::make_footer(timeline, subject.projection().account);
+  for (std::string& note : report::attribution_notes(subject)) footer.notes.push_back(std::move(note));
   if (std::string missing = report::missing_for(**view, timeline); !missing.empty())
     footer.notes.push_back(std::move(missing));
   if (options.format == ReportFormat::kJson) return report::write_json(*table, (*view)->name, footer, checked);

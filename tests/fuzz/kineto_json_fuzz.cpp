@@ -6,6 +6,8 @@
 #include "importer/kineto/kineto_importer.hpp"
 #include "importer/kineto/scan.hpp"
 
+#include <rangefinder/projection.hpp>
+
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -63,10 +65,28 @@ void check_activities(const Timeline& timeline) {
   }
 }
 
+void check_nodes(const Timeline& timeline) {
+  const NodeTable& nodes = timeline.nodes;
+  for (const std::size_t size :
+       {nodes.thread.size(), nodes.begin_ns.size(), nodes.end_ns.size(), nodes.made_on.size(), nodes.made_ns.size()})
+    HOLDS(size == nodes.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    HOLDS(nodes.thread[i] < timeline.threads.size());
+    HOLDS(nodes.begin_ns[i] <= nodes.end_ns[i]);
+    HOLDS((nodes.made_on[i] == kNone) == (nodes.made_ns[i] == kNoTime));
+    HOLDS(nodes.made_on[i] == kNone || (nodes.made_on[i] < timeline.threads.size() && nodes.sequence[i] >= 0));
+    HOLDS(nodes.made_on[i] == kNone || nodes.made_ns[i] < nodes.begin_ns[i]);
+  }
+  const Projection projection = project(timeline, {Attribution::kForward, true, false});
+  HOLDS(projection.account.total.gpu_ops == timeline.activities.size());
+  HOLDS(projection.pass.empty() == (nodes.size() == 0 || timeline.launches.size() == 0));
+}
+
 void check(const Timeline& timeline) {
   check_ranges(timeline);
   check_calls(timeline);
   check_activities(timeline);
+  check_nodes(timeline);
   fuzz::check_places(timeline);
   HOLDS(timeline.counters.number.size() == timeline.counters.size());
   HOLDS(timeline.marks.time_ns.size() == timeline.marks.size());

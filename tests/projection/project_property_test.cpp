@@ -24,6 +24,7 @@ void compare(const RandomShape& shape, const char* name, int rounds) {
     const Timeline timeline = random_timeline(random, shape);
     ProjectionOptions options;
     options.operators = (random() & 1) != 0;
+    if ((random() & 7) == 0) options.attribution = Attribution::kLaunch;
     options.annotations = (random() & 7) != 0;
     INFO(name << ": RANGEFINDER_SEED=" << seed);
     const Projection projection = project(timeline, options);
@@ -62,6 +63,22 @@ TEST_CASE("the fast projection equals the slow obvious one", "[projection][prope
   SECTION("notes that contradict everything") {
     shape.notes = RandomShape::Notes::kAny;
     compare(shape, "contradicting notes", 3000);
+  }
+  SECTION("nodes of autograd") {
+    shape.nodes = true;
+    compare(shape, "nodes", 3000);
+  }
+  SECTION("nodes of autograd, nested ranges, noted launches") {
+    shape.nodes = true;
+    shape.nested_only = true;
+    shape.notes = RandomShape::Notes::kTrue;
+    compare(shape, "nodes and notes", 4000);
+  }
+  SECTION("nodes of autograd, windows") {
+    shape.nodes = true;
+    shape.nested_only = true;
+    shape.windows = true;
+    compare(shape, "nodes and windows", 2000);
   }
   SECTION("windows of recording") {
     shape.windows = true;

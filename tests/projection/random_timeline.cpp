@@ -29,6 +29,7 @@ class Generator {
           scatter();
       }
     }
+    if (shape_.nodes) add_nodes();
     for (int launches = pick(0, shape_.max_launches); launches > 0; --launches) add_launch();
     if (shape_.windows) add_windows();
     shuffle_activities();
@@ -146,6 +147,19 @@ class Generator {
       else
         builder_.kernel(begin, end);
       if (chance(40)) builder_.timeline().activities.end_ns.back() = begin - 3;
+    }
+  }
+
+  void add_nodes() {
+    for (int count = pick(0, shape_.max_ranges); count > 0; --count) {
+      builder_.on_process(pick(1, processes_)).on_thread(pick(1, threads_));
+      const std::int64_t begin = time(0, shape_.length_ns);
+      const std::int64_t end = chance(6) ? begin : time(begin, shape_.length_ns + 5);
+      if (chance(4))
+        builder_.gradient_accumulation(begin, end);
+      else
+        builder_.node(begin, end, pick(0, 5), pick(1, threads_), time(0, shape_.length_ns));
+      if (chance(8)) builder_.made_elsewhere();
     }
   }
 

@@ -19,6 +19,7 @@ struct RandomShape {
   enum class Notes { kNone, kTrue, kAny } notes = Notes::kNone;
   bool missing_launches = true;
   bool windows = false;
+  bool nodes = false;       ///< of autograd
   bool other_kinds = true;  ///< operators, ownerless ranges, ranges without a thread
 };
 

@@ -77,7 +77,7 @@ void compare(const std::string& where, const JsonValue& expected, const Timeline
 std::size_t compare_trace(const std::string& path, const JsonValue& answer) {
   const Result<Timeline> timeline = importer::kineto::import_kineto(path, {});
   REQUIRE(timeline.ok());
-  const Projection projection = project(*timeline, {});
+  const Projection projection = project(*timeline, {Attribution::kLaunch, true, false});
   require_sound_account(*timeline, projection);
 
   const Account& account = projection.account;
@@ -144,12 +144,40 @@ TEST_CASE("device time of real traces is accounted for", "[projection][data]") {
     if (path.empty()) RANGEFINDER_SKIP("no collection of real traces (RANGEFINDER_SHARED)");
     const Result<Timeline> timeline = importer::kineto::import_kineto(path, {});
     REQUIRE(timeline.ok());
-    const Account account = project(*timeline, {}).account;
+    const Account account = project(*timeline, {Attribution::kLaunch, true, false}).account;
     const auto percent = [&](const Account::Part& part) {
       return 100.0 * static_cast<double>(part.gpu_sum_ns) / static_cast<double>(account.total.gpu_sum_ns);
     };
     INFO(known.name);
     CHECK(percent(account.before) == Approx(known.before_percent).margin(0.05));
     CHECK(percent(account.outside) == Approx(known.outside_percent).margin(0.05));
+  }
+}
+
+TEST_CASE("backward of real traces finds the ranges of the forward pass", "[projection][data]") {
+  struct Known {
+    const char* name;
+    double launch_percent;  // of the device time that ranges own
+    double forward_percent;
+  };
+  for (const Known& known :
+       {Known{"nccl_a100_rank0of2.json.gz", 53.1, 98.3}, Known{"cudagraph_a100_rank0of16.json.gz", 57.4, 81.6},
+        Known{"diff_control_a100_rank3of8.json.gz", 64.5, 97.7}, Known{"diff_test_v100_rank1of2.json.gz", 55.2, 92.5},
+        Known{"minitoy_mi250.json.gz", 67.5, 93.9}}) {
+    const std::string path = trace_of(known.name);
+    if (path.empty()) RANGEFINDER_SKIP("no collection of real traces (RANGEFINDER_SHARED)");
+    const Result<Timeline> timeline = importer::kineto::import_kineto(path, {});
+    REQUIRE(timeline.ok());
+    INFO(known.name);
+    const auto owned_percent = [&](Attribution attribution) {
+      const Projection projection = project(*timeline, {attribution, true, false});
+      CHECK(projection.attribution == attribution);
+      require_sound_account(*timeline, projection);
+      for (const Pass pass : projection.pass) CHECK(pass != Pass::kUnmatched);  // every node's operator is in the file
+      return 100.0 * static_cast<double>(projection.account.owned.gpu_sum_ns) /
+             static_cast<double>(projection.account.total.gpu_sum_ns);
+    };
+    CHECK(owned_percent(Attribution::kLaunch) == Approx(known.launch_percent).margin(0.05));
+    CHECK(owned_percent(Attribution::kForward) == Approx(known.forward_percent).margin(0.05));
   }
 }

@@ -24,6 +24,9 @@ class Slow {
     exclusive_.resize(ranges);
     inclusive_.resize(ranges);
     Projection result;
+    for (std::size_t l = 0; l < t_.launches.size() && forward(); ++l)
+      result.pass.push_back(pass(static_cast<std::uint32_t>(l)));
+    result.attribution = forward() ? Attribution::kForward : Attribution::kLaunch;
     for (ActivityIndex a = 0; a < t_.activities.size(); ++a) result.owner.push_back(place(a));
     result.exclusive_offset.push_back(0);
     result.inclusive_offset.push_back(0);
@@ -82,13 +85,71 @@ class Slow {
     return best;
   }
 
+  bool forward() const { return options_.attribution != Attribution::kLaunch && t_.nodes.size() != 0; }
+
+  // The node that ran where and when the launch was; of several the one that began last, of two the shorter.
+  std::uint32_t node_of(std::uint32_t launch) const {
+    const std::int64_t time = t_.launches.time_ns[launch];
+    if (t_.launches.source[launch] == LaunchSource::kUnknown || time == kNoTime) return kNone;
+    const NodeTable& nodes = t_.nodes;
+    const auto order_of = [&](std::uint32_t n) { return std::tuple(nodes.begin_ns[n], -nodes.end_ns[n], n); };
+    std::uint32_t best = kNone;
+    for (std::uint32_t n = 0; n < nodes.size(); ++n) {
+      const bool over = t_.range_end == RangeEnd::kOpen ? nodes.end_ns[n] <= time : nodes.end_ns[n] < time;
+      if (nodes.thread[n] == t_.launches.thread[launch] && nodes.begin_ns[n] <= time && !over &&
+          (best == kNone || order_of(best) < order_of(n)))
+        best = n;
+    }
+    return best;
+  }
+
+  Pass pass(std::uint32_t launch) const {
+    const std::uint32_t node = node_of(launch);
+    if (node == kNone) return Pass::kForward;
+    const NodeTable& nodes = t_.nodes;
+    if (nodes.sequence[node] < 0) return Pass::kAccumulation;
+    if (opened_inside(launch, node)) {
+      for (std::size_t n = 0; n < nodes.size(); ++n)
+        if (nodes.made_on[n] == nodes.thread[node] && nodes.begin_ns[node] <= nodes.made_ns[n] &&
+            nodes.made_ns[n] < nodes.end_ns[node])
+          return Pass::kRecompute;
+      return Pass::kBackward;
+    }
+    return nodes.made_on[node] < t_.threads.size() && nodes.made_ns[node] != kNoTime ? Pass::kBackward
+                                                                                     : Pass::kUnmatched;
+  }
+
+  bool moves(std::uint32_t launch) const {
+    return forward() && pass(launch) == Pass::kBackward && !opened_inside(launch, node_of(launch));
+  }
+
+  // In a range that was opened while the node ran.
+  bool opened_inside(std::uint32_t launch, std::uint32_t node) const {
+    const RangeIndex noted = t_.launches.range[launch];
+    const bool by_note = noted < t_.ranges.size() && takes_part(noted);
+    for (RangeIndex r = 0; r < t_.ranges.size(); ++r) {
+      const bool open = by_note ? r == noted
+                                : takes_part(r) && scoped(r) && t_.ranges.thread[r] == t_.nodes.thread[node] &&
+                                      contains(r, t_.launches.time_ns[launch]);
+      if (open && t_.ranges.begin_ns[r] >= t_.nodes.begin_ns[node]) return true;
+    }
+    return false;
+  }
+
   std::uint32_t place(ActivityIndex a) {
     const std::uint32_t launch = t_.activities.launch[a];
     if (launch >= t_.launches.size()) return without_launch(a);
     RangeIndex noted = t_.launches.range[launch];
     if (noted >= t_.ranges.size()) noted = kNone;
-    const std::int64_t time = t_.launches.time_ns[launch];
+    const std::int64_t launched = t_.launches.time_ns[launch];
+    std::int64_t time = launched;
     ThreadIndex thread = t_.launches.thread[launch];
+    if (moves(launch)) {
+      const std::uint32_t node = node_of(launch);
+      noted = kNone;
+      thread = t_.nodes.made_on[node];
+      time = t_.nodes.made_ns[node];
+    }
     if (noted != kNone && t_.ranges.thread[noted] < t_.threads.size())
       thread = t_.ranges.thread[noted];
     else if (t_.launches.source[launch] == LaunchSource::kUnknown || time == kNoTime || thread >= t_.threads.size())
@@ -111,7 +172,7 @@ class Slow {
       if ((!note_counts || order(r) < order(noted)) && (owner == kNone || order(owner) < order(r))) owner = r;
     if (note_counts && takes_part(noted)) owner = noted;
     for (const RangeIndex r : members) inclusive_[r].push_back(a);
-    if (owner == kNone) return without_range(a, time);
+    if (owner == kNone) return without_range(a, launched);
     exclusive_[owner].push_back(a);
     return owner;
   }
@@ -261,6 +322,14 @@ Projection project_slowly(const Timeline& timeline, const ProjectionOptions& opt
 }
 
 void require_equal(const Projection& expected, const Projection& actual) {
+  if (expected.attribution != actual.attribution) differ("attribution", 0, "another", "this");
+  if (expected.pass.size() != actual.pass.size())
+    differ("number of passes", 0, std::to_string(expected.pass.size()), std::to_string(actual.pass.size()));
+  for (std::size_t launch = 0; launch < expected.pass.size(); ++launch) {
+    const auto number = [](Pass pass) { return std::to_string(static_cast<int>(pass)); };
+    if (expected.pass[launch] != actual.pass[launch])
+      differ("pass", launch, number(expected.pass[launch]), number(actual.pass[launch]));
+  }
   require_rows("owner", expected.owner, actual.owner);
   require_rows("parent", expected.parent, actual.parent);
   require_rows("depth", expected.depth, actual.depth);

@@ -89,6 +89,33 @@ class TimelineBuilder {
   }
   TimelineBuilder& range_source_row(std::int64_t row) { return timeline_.ranges.source_row.back() = row, *this; }
 
+  // ---- autograd
+  /// A node that ran here, made on thread `made_on` while `made_ns` was there.
+  TimelineBuilder& node(std::int64_t begin_ns, std::int64_t end_ns, std::int64_t sequence, std::int64_t made_on,
+                        std::int64_t made_ns) {
+    gradient_accumulation(begin_ns, end_ns);
+    timeline_.nodes.sequence.back() = sequence;
+    timeline_.nodes.made_on.back() = find_thread(made_on);
+    timeline_.nodes.made_ns.back() = made_ns;
+    return *this;
+  }
+  TimelineBuilder& gradient_accumulation(std::int64_t begin_ns, std::int64_t end_ns) {
+    NodeTable& nodes = timeline_.nodes;
+    nodes.thread.push_back(thread_);
+    nodes.begin_ns.push_back(begin_ns);
+    nodes.end_ns.push_back(end_ns);
+    nodes.sequence.push_back(-1);
+    nodes.made_on.push_back(kNone);
+    nodes.made_ns.push_back(kNoTime);
+    return *this;
+  }
+  /// The last node's forward operator is not in the data.
+  TimelineBuilder& made_elsewhere() {
+    timeline_.nodes.made_on.back() = kNone;
+    timeline_.nodes.made_ns.back() = kNoTime;
+    return *this;
+  }
+
   // ---- launches and API calls
   /// A launch noted by a callback.
   TimelineBuilder& launch(std::int64_t time_ns) {

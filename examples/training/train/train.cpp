@@ -41,6 +41,10 @@ struct Size {
   int steps;
 };
 
+constexpr const char* kUsage =
+    "train [--device cpu|cuda] [--size smoke|cpu|gpu] [--steps N] [--text FILE] [--out FOLDER]\n"
+    "Trains a small transformer on bytes of a text; leaves train.rfcap and train.pt.trace.json.gz in FOLDER.\n";
+
 Size size_named(const std::string& name) {
   if (name == "smoke") return {{256, 32, 2, 2, 32}, 4, 12};
   if (name == "cpu") return {{256, 96, 3, 4, 64}, 8, 60};
@@ -147,6 +151,9 @@ int show(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (std::string(argv[i]) == "--help") return std::printf("%s", kUsage) < 0 ? 1 : 0;
+  }
   try {
     const Arguments arguments = parse(argc, argv);
     train(arguments);

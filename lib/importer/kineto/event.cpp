@@ -179,6 +179,8 @@ constexpr ArgumentKey kArgumentKeys[] = {
     {"graph node id", EventStep::kGraphNode},
     {"fromDevice", EventStep::kFromDevice},
     {"toDevice", EventStep::kToDevice},
+    {"Sequence number", EventStep::kSequence},
+    {"Fwd thread id", EventStep::kForwardThread},
     {"grid", EventStep::kGrid},
     {"block", EventStep::kBlock},
     {"cuda_sync_kind", EventStep::kSyncKind},
@@ -247,9 +249,12 @@ constexpr NumberPlace kNumberPlaces[] = {
     {&EventArguments::graph_node, EventArguments::kGraphNode},
     {&EventArguments::from_device, EventArguments::kFromDevice},
     {&EventArguments::to_device, EventArguments::kToDevice},
+    {&EventArguments::sequence, EventArguments::kSequence},
+    {&EventArguments::forward_thread, EventArguments::kForwardThread},
 };
 constexpr std::size_t kNumbers = std::size(kNumberPlaces);
-static_assert(static_cast<std::size_t>(EventStep::kToDevice) - static_cast<std::size_t>(EventStep::kExternalId) + 1 ==
+static_assert(static_cast<std::size_t>(EventStep::kForwardThread) - static_cast<std::size_t>(EventStep::kExternalId) +
+                  1 ==
               kNumbers);
 
 inline Scan read_number(Cursor& cursor, const char*& at, const NumberPlace& place, EventArguments& out) noexcept {

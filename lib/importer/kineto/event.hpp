@@ -49,6 +49,8 @@ struct EventArguments {
     kName = 1u << 15,
     kUnfinished = 1u << 16,
     kCurrentExternalId = 1u << 17,  ///< the spelling since torch 1.12, which wins over the older one
+    kSequence = 1u << 18,
+    kForwardThread = 1u << 19,
   };
   std::uint32_t present = 0;
   std::int64_t external_id = 0;
@@ -61,6 +63,8 @@ struct EventArguments {
   std::int64_t shared_memory = 0;
   std::int64_t graph = 0;
   std::int64_t graph_node = 0;
+  std::int64_t sequence = 0;        ///< autograd's: of the node that runs, or of the next one that the thread makes
+  std::int64_t forward_thread = 0;  ///< LibTorch's number of the thread that made the node; 0: no node runs
   std::int64_t from_device = 0;
   std::int64_t to_device = 0;
   std::uint32_t grid[3] = {};

@@ -27,7 +27,7 @@ enum class EventStep : std::uint8_t {
   kNoArguments,  ///< args that are no object
   kOpenEvent,
   kCloseEvent,
-  // Inside args; the first twelve are whole numbers.
+  // Inside args; the first fourteen are whole numbers.
   kExternalId,
   kCorrelation,
   kDevice,
@@ -40,6 +40,8 @@ enum class EventStep : std::uint8_t {
   kGraphNode,
   kFromDevice,
   kToDevice,
+  kSequence,
+  kForwardThread,
   kOldExternalId,
   kGrid,
   kBlock,

@@ -31,7 +31,12 @@ std::uint64_t not_negative(std::int64_t value) noexcept { return value < 0 ? 0 :
 }  // namespace
 
 TableBuilder::TableBuilder(Timeline& timeline, const LoadOptions& options, ImportDetails* details)
-    : timeline_(timeline), options_(options), details_(details), tracks_(timeline), device_tables_(timeline) {
+    : timeline_(timeline),
+      options_(options),
+      details_(details),
+      tracks_(timeline),
+      device_tables_(timeline),
+      autograd_(timeline) {
   category_names_.fill(kNotYet);
 }
 
@@ -175,6 +180,7 @@ void TableBuilder::add_range(const Event& event, std::int64_t source_row, RangeK
   ranges.source_row.push_back(source_row);
   ranges.external_id.push_back(external_id(event));
   keep_arguments(event, source_row);
+  if (kind == RangeKind::kOperator) autograd_.add(event.arguments, event.name.bytes);
   if (event.name.bytes.starts_with(kStepName)) add_step(event.name.bytes.substr(kStepName.size()), thread, times);
 }
 
@@ -361,6 +367,7 @@ void TableBuilder::add_description(const Event& event) {
 void TableBuilder::finish() {
   finish_pairs();
   tracks_.finish();
+  autograd_.finish();
   timeline::make_launches_of_calls(timeline_, timeline::CorrelationScope::kFile);
   timeline_.arguments.sort();
   if (first_ns_ <= last_ns_) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "importer/kineto/autograd.hpp"
 #include "importer/kineto/begin_end.hpp"
 #include "importer/kineto/category.hpp"
 #include "importer/kineto/device_tables.hpp"
@@ -85,6 +86,7 @@ class TableBuilder {
   Tracks tracks_;
   DeviceTables device_tables_;
   BeginEndPairs pairs_;
+  Autograd autograd_;
   std::array<StringId, kSpellings.size()> category_names_;
   std::string scratch_;
   std::uint64_t events_ = 0;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
+#include "analysis/pass_split.hpp"
 #include "analysis/range_rollup.hpp"
 #include "report/view.hpp"
 #include "report/views/own_columns.hpp"
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 // `ranges`: one row a name, or an instance. `tree`: one row a path.
 namespace rangefinder::report {
@@ -13,32 +16,50 @@ namespace {
 using analysis::GroupBy;
 using analysis::RangeGroup;
 
-std::vector<Column> group_columns(const char* name) {
-  using own::if_any;
-  using own::if_room;
-  return {own::text(name),
-          own::count("Count"),
-          own::time("Host"),
-          if_room(3, own::time("Host avg")),
-          if_any(own::time("GPU busy")),
-          if_room(1, if_any(own::percent("GPU share"))),
-          if_any(own::time("GPU self")),
-          own::for_programs(own::time("GPU sum")),
-          own::for_programs(own::time("GPU span")),
-          if_room(4, if_any(own::time("GPU idle"))),
-          if_room(2, if_any(own::count("GPU ops"))),
-          if_room(6, if_any(own::time("Launch delay avg"))),
-          if_room(5, if_any(own::bytes("Bytes")))};
+// The passes that have a column, and what it is called. Device time added up, with all that is inside the range.
+constexpr std::pair<Pass, const char*> kPassColumns[] = {{Pass::kForward, "GPU forward"},
+                                                         {Pass::kBackward, "GPU backward"},
+                                                         {Pass::kRecompute, "GPU recompute"},
+                                                         {Pass::kAccumulation, "GPU accumulation"}};
+
+void add_pass_columns(std::vector<Column>& columns, const Projection& projection) {
+  if (projection.pass.empty()) return;
+  for (const auto& [pass, name] : kPassColumns) columns.push_back(own::if_room(3, own::if_any(own::time(name))));
 }
 
-void add_group(Table& table, std::string_view label, const RangeGroup& group, const Account& account) {
+void add_passes(Table& table, const Projection& projection, const analysis::PassTimes& times) {
+  if (projection.pass.empty()) return;
+  for (const auto& [pass, name] : kPassColumns) table.number(times[static_cast<std::size_t>(pass)]);
+}
+
+std::vector<Column> group_columns(const char* name, const Projection& projection) {
+  using own::if_any;
+  using own::if_room;
+  std::vector<Column> columns{own::text(name),
+                              own::count("Count"),
+                              own::time("Host"),
+                              if_room(3, own::time("Host avg")),
+                              if_any(own::time("GPU busy")),
+                              if_room(1, if_any(own::percent("GPU share"))),
+                              if_any(own::time("GPU self")),
+                              own::for_programs(own::time("GPU sum")),
+                              own::for_programs(own::time("GPU span")),
+                              if_room(4, if_any(own::time("GPU idle"))),
+                              if_room(2, if_any(own::count("GPU ops"))),
+                              if_room(6, if_any(own::time("Launch delay avg"))),
+                              if_room(5, if_any(own::bytes("Bytes")))};
+  add_pass_columns(columns, projection);
+  return columns;
+}
+
+void add_group(Table& table, std::string_view label, const RangeGroup& group, const Projection& projection) {
   const DeviceFigures& all = group.inclusive;
   table.text(label)
       .number(static_cast<std::int64_t>(group.count))
       .number(group.host_ns)
       .number(own::mean(group.host_ns, group.count))
       .number(all.gpu_busy_ns)
-      .number(own::share(all.gpu_sum_ns, account.total.gpu_sum_ns))
+      .number(own::share(all.gpu_sum_ns, projection.account.total.gpu_sum_ns))
       .number(group.exclusive.gpu_busy_ns)
       .number(all.gpu_sum_ns)
       .number(group.span_ns)
@@ -47,6 +68,7 @@ void add_group(Table& table, std::string_view label, const RangeGroup& group, co
       .number(static_cast<std::int64_t>(all.gpu_ops))
       .optional(all.gpu_ops != 0, all.gpu_ops != 0 ? own::mean(all.launch_delay_ns, all.gpu_ops) : 0)
       .number(static_cast<std::int64_t>(all.bytes));
+  add_passes(table, projection, group.pass_ns);
 }
 
 Result<Table> make_instances(const Subject& subject) {
@@ -54,12 +76,23 @@ Result<Table> make_instances(const Subject& subject) {
   const Projection& projection = subject.projection();
   using own::if_any;
   using own::if_room;
-  Table table({own::text("Range"), own::text("Thread"), own::timestamp("Begin"), own::time("Host"),
-               if_any(own::time("GPU busy")), if_room(2, if_any(own::time("GPU self"))),
-               own::for_programs(own::time("GPU sum")), if_room(3, if_any(own::timestamp("GPU begin"))),
-               own::for_programs(own::time("GPU span")), if_room(4, if_any(own::time("GPU idle"))),
-               if_room(1, if_any(own::count("GPU ops"))), if_room(6, if_any(own::time("Launch delay avg"))),
-               if_room(5, if_any(own::bytes("Bytes"))), own::for_programs(own::count("Row"))});
+  std::vector<Column> columns{own::text("Range"),
+                              own::text("Thread"),
+                              own::timestamp("Begin"),
+                              own::time("Host"),
+                              if_any(own::time("GPU busy")),
+                              if_room(2, if_any(own::time("GPU self"))),
+                              own::for_programs(own::time("GPU sum")),
+                              if_room(3, if_any(own::timestamp("GPU begin"))),
+                              own::for_programs(own::time("GPU span")),
+                              if_room(4, if_any(own::time("GPU idle"))),
+                              if_room(1, if_any(own::count("GPU ops"))),
+                              if_room(6, if_any(own::time("Launch delay avg"))),
+                              if_room(5, if_any(own::bytes("Bytes"))),
+                              own::for_programs(own::count("Row"))};
+  add_pass_columns(columns, projection);
+  Table table(std::move(columns));
+  const std::vector<analysis::PassTimes> passes = analysis::pass_times_of_ranges(timeline, projection);
   const RangeTable& ranges = timeline.ranges;
   for (RangeIndex range = 0; range < ranges.size(); ++range) {
     if (!analysis::takes_part(ranges.kind[range], subject.projection_options())) continue;
@@ -80,6 +113,7 @@ Result<Table> make_instances(const Subject& subject) {
         .optional(busy, busy ? own::mean(all.launch_delay_ns, all.gpu_ops) : 0)
         .number(static_cast<std::int64_t>(all.bytes))
         .optional(ranges.source_row[range] >= 0, ranges.source_row[range]);
+    add_passes(table, projection, passes.empty() ? analysis::PassTimes{} : passes[range]);
   }
   return table;
 }
@@ -94,9 +128,8 @@ Result<Table> make_ranges(const Subject& subject, const ViewOptions& options) {
     if (a.inclusive.gpu_busy_ns != b.inclusive.gpu_busy_ns) return a.inclusive.gpu_busy_ns > b.inclusive.gpu_busy_ns;
     return a.host_ns > b.host_ns;
   });
-  Table table(group_columns("Range"));
-  for (const RangeGroup& group : groups)
-    add_group(table, subject.timeline().text(group.name), group, projection.account);
+  Table table(group_columns("Range", projection));
+  for (const RangeGroup& group : groups) add_group(table, subject.timeline().text(group.name), group, projection);
   return table;
 }
 
@@ -108,7 +141,7 @@ Result<Table> make_tree(const Subject& subject, const ViewOptions&) {
   std::vector<std::vector<std::uint32_t>> children(groups.size() + 1);  // the last: those at the top
   for (std::uint32_t group = 0; group < groups.size(); ++group)
     children[groups[group].parent == kNone ? groups.size() : groups[group].parent].push_back(group);
-  std::vector<Column> columns = group_columns("Range");
+  std::vector<Column> columns = group_columns("Range", projection);
   columns.push_back(own::for_programs(own::text("Path")));
   columns.push_back(own::for_programs(own::count("Depth")));
   Table table(std::move(columns));
@@ -118,7 +151,7 @@ Result<Table> make_tree(const Subject& subject, const ViewOptions&) {
     rest.pop_back();
     const std::string label =
         std::string(2 * groups[group].depth, ' ') + std::string(timeline.text(groups[group].name));
-    add_group(table, label, groups[group], projection.account);
+    add_group(table, label, groups[group], projection);
     table.text(analysis::group_path(timeline, groups, group)).number(groups[group].depth);
     rest.insert(rest.end(), children[group].rbegin(), children[group].rend());
   }

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/pass_split.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace rangefinder::analysis {
+namespace {
+
+template <typename Use>
+void for_each_passed(const Timeline& timeline, const Projection& projection, Use use) {
+  if (projection.pass.empty()) return;
+  const ActivityTable& activities = timeline.activities;
+  for (ActivityIndex row = 0; row < activities.size(); ++row) {
+    const std::uint32_t launch = activities.launch[row];
+    if (launch >= projection.pass.size()) continue;
+    const std::int64_t length = std::max<std::int64_t>(0, activities.end_ns[row] - activities.begin_ns[row]);
+    use(row, static_cast<std::size_t>(projection.pass[launch]), length);
+  }
+}
+
+}  // namespace
+
+std::vector<PassTimes> pass_times_of_ranges(const Timeline& timeline, const Projection& projection) {
+  if (projection.pass.empty()) return {};
+  const std::size_t count = timeline.ranges.size();
+  std::vector<PassTimes> times(count, PassTimes{});
+  for_each_passed(timeline, projection, [&](ActivityIndex row, std::size_t pass, std::int64_t length) {
+    if (projection.owner[row] < count) times[projection.owner[row]][pass] += length;
+  });
+  std::vector<RangeIndex> inner_first(count);
+  std::iota(inner_first.begin(), inner_first.end(), RangeIndex{0});
+  std::stable_sort(inner_first.begin(), inner_first.end(),
+                   [&](RangeIndex a, RangeIndex b) { return projection.depth[a] > projection.depth[b]; });
+  for (const RangeIndex range : inner_first) {
+    const RangeIndex parent = projection.parent[range];
+    if (parent == kNone) continue;
+    for (std::size_t pass = 0; pass < kPasses; ++pass) times[parent][pass] += times[range][pass];
+  }
+  return times;
+}
+
+PassTimes pass_times_of_all(const Timeline& timeline, const Projection& projection) {
+  PassTimes times{};
+  for_each_passed(timeline, projection,
+                  [&](ActivityIndex, std::size_t pass, std::int64_t length) { times[pass] += length; });
+  return times;
+}
+
+}  // namespace rangefinder::analysis

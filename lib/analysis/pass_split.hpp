@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rangefinder/projection.hpp>
+#include <rangefinder/timeline.hpp>
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace rangefinder::analysis {
+
+/// Device time by Pass, durations added up, nanoseconds.
+using PassTimes = std::array<std::int64_t, kPasses>;
+
+/// Of each range with all that is inside it; empty unless the projection is by Attribution::kForward.
+std::vector<PassTimes> pass_times_of_ranges(const Timeline& timeline, const Projection& projection);
+/// Of all activities whose launch is known, owned or not; zero likewise.
+PassTimes pass_times_of_all(const Timeline& timeline, const Projection& projection);
+
+}  // namespace rangefinder::analysis

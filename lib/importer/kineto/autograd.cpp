@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include "importer/kineto/autograd.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+namespace rangefinder::importer::kineto {
+namespace {
+
+// What the engine does for a node, the node itself inside it.
+constexpr std::string_view kEvaluate = "autograd::engine::evaluate_function: ";
+// Older traces have this node alone: "struct torch::autograd::AccumulateGrad".
+constexpr std::string_view kAccumulate = "torch::autograd::AccumulateGrad";
+// Threads that tell the same number are few in any training; a file may claim more.
+constexpr std::size_t kMostTellers = 64;
+
+}  // namespace
+
+void Autograd::add(const EventArguments& arguments, std::string_view name) {
+  using F = EventArguments;
+  const RangeTable& ranges = timeline_.ranges;
+  const auto row = static_cast<RangeIndex>(ranges.size() - 1);
+  const bool numbered = arguments.has(F::kSequence) && arguments.sequence >= 0 && ranges.begin_ns[row] != kNoTime;
+  if (numbered && arguments.has(F::kForwardThread) && arguments.forward_thread != 0) {
+    nodes_.push_back({row, arguments.sequence, arguments.forward_thread});
+  } else if (numbered) {
+    operators_.push_back({0, arguments.sequence, ranges.thread[row], ranges.begin_ns[row]});
+  } else if (name.starts_with(kEvaluate) || name.ends_with(kAccumulate)) {
+    nodes_.push_back({row, -1, 0});
+  }
+}
+
+void Autograd::finish() {
+  if (nodes_.empty()) return;
+  sort_operators();
+  find_threads();
+  add_nodes();
+}
+
+void Autograd::sort_operators() {
+  for (Operator& told : operators_) told.process = timeline_.threads[told.thread].process;
+  std::sort(operators_.begin(), operators_.end(), [](const Operator& a, const Operator& b) {
+    return std::tie(a.process, a.sequence, a.thread, a.begin_ns) <
+           std::tie(b.process, b.sequence, b.thread, b.begin_ns);
+  });
+}
+
+template <typename Use>
+void Autograd::for_each_teller(const Node& node, Use use) const {
+  const RangeTable& ranges = timeline_.ranges;
+  const ProcessIndex process = timeline_.threads[ranges.thread[node.range]].process;
+  const std::int64_t before_ns = ranges.begin_ns[node.range];
+  const auto is_before = [&](const Operator& told) {
+    return std::tie(told.process, told.sequence) < std::tie(process, node.sequence);
+  };
+  auto next = std::partition_point(operators_.begin(), operators_.end(), is_before);
+  for (std::size_t i = 0; i < kMostTellers; ++i) {
+    if (next == operators_.end() || next->process != process || next->sequence != node.sequence) return;
+    const auto first = next;
+    next = std::partition_point(first, operators_.end(), [&](const Operator& told) {
+      return std::tie(told.process, told.sequence, told.thread) <=
+             std::tie(first->process, first->sequence, first->thread);
+    });
+    const auto after =
+        std::partition_point(first, next, [&](const Operator& told) { return told.begin_ns < before_ns; });
+    if (after != first) use(after[-1]);
+  }
+}
+
+void Autograd::find_threads() {
+  const RangeTable& ranges = timeline_.ranges;
+  std::map<std::pair<ProcessIndex, std::int64_t>, std::map<ThreadIndex, std::uint64_t>> votes;
+  for (const Node& node : nodes_) {
+    if (node.sequence < 0) continue;
+    const ProcessIndex process = timeline_.threads[ranges.thread[node.range]].process;
+    auto& of_number = votes[{process, node.forward_thread}];
+    for_each_teller(node, [&](const Operator& told) { ++of_number[told.thread]; });
+  }
+  for (const auto& [key, of_number] : votes) {
+    ThreadIndex best = kNone;
+    std::uint64_t most = 0;
+    for (const auto& [thread, count] : of_number) {
+      if (count == most) best = kNone;
+      if (count > most) best = thread;
+      most = std::max(most, count);
+    }
+    threads_.push_back({key.first, key.second, best});
+  }
+}
+
+void Autograd::add_nodes() {
+  const RangeTable& ranges = timeline_.ranges;
+  std::sort(nodes_.begin(), nodes_.end(), [&](const Node& a, const Node& b) {
+    return std::tie(ranges.thread[a.range], ranges.begin_ns[a.range], ranges.end_ns[b.range], a.range) <
+           std::tie(ranges.thread[b.range], ranges.begin_ns[b.range], ranges.end_ns[a.range], b.range);
+  });
+  NodeTable& table = timeline_.nodes;
+  for (const Node& node : nodes_) {
+    const ProcessIndex process = timeline_.threads[ranges.thread[node.range]].process;
+    ThreadIndex made_on = kNone;
+    std::int64_t made_ns = kNoTime;
+    if (node.sequence >= 0) {
+      const auto of_number = std::partition_point(threads_.begin(), threads_.end(), [&](const ForwardThread& known) {
+        return std::tie(known.process, known.number) < std::tie(process, node.forward_thread);
+      });
+      for_each_teller(node, [&](const Operator& told) {
+        if (told.thread != of_number->thread) return;
+        made_on = told.thread;
+        made_ns = told.begin_ns;
+      });
+    }
+    table.thread.push_back(ranges.thread[node.range]);
+    table.begin_ns.push_back(ranges.begin_ns[node.range]);
+    table.end_ns.push_back(ranges.end_ns[node.range]);
+    table.sequence.push_back(node.sequence);
+    table.made_on.push_back(made_on);
+    table.made_ns.push_back(made_ns);
+  }
+}
+
+}  // namespace rangefinder::importer::kineto

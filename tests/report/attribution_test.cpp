@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+//
+// What reports say of attribution `forward`.
+#include "support/catch.hpp"
+#include "support/timeline_builder.hpp"
+
+#include <rangefinder/report.hpp>
+
+#include <string>
+#include <string_view>
+
+using namespace rangefinder;
+using namespace rangefinder::testing;
+
+namespace {
+
+/// A layer that is computed forward on thread 1, backward on thread 2, and whose gradient is added up in a hook's range.
+Timeline one_layer() {
+  TimelineBuilder builder;
+  builder.range("step", 0, 100).range("layer", 10, 90).launch(20).kernel(30, 130);
+  builder.on_thread(2).node(200, 250, 0, 1, 15).launch(210).kernel(220, 520);
+  builder.gradient_accumulation(260, 290).range("all_reduce", 265, 280).launch(270).kernel(520, 570);
+  return builder.build();
+}
+
+std::string report(const Timeline& timeline, std::string_view view, ReportFormat format, Attribution attribution,
+                   bool instances = false) {
+  ReportOptions options;
+  options.view = view;
+  options.format = format;
+  options.instances = instances;
+  options.projection.attribution = attribution;
+  std::string text;
+  REQUIRE(write_report(timeline, options, [&](std::string_view piece) {
+            text.append(piece);
+            return true;
+          }).ok());
+  return text;
+}
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("a range's device time is shown by pass", "[report]") {
+  const Timeline timeline = one_layer();
+  for (const bool instances : {false, true}) {
+    const std::string csv = report(timeline, "ranges", ReportFormat::kCsv, Attribution::kAuto, instances);
+    INFO(csv);
+    CHECK(has(csv, "GPU forward (ns),GPU backward (ns),GPU recompute (ns),GPU accumulation (ns)"));
+    // layer: 100 forward, 300 backward; the hook's range: 50 accumulated.
+    CHECK(has(csv, ",100,300,0,0\n"));
+    CHECK(has(csv, ",0,0,0,50\n"));
+  }
+  const std::string tree = report(timeline, "tree", ReportFormat::kJson, Attribution::kForward);
+  INFO(tree);
+  CHECK(has(tree, "\"gpu_backward_ns\""));
+  const std::string text = report(timeline, "ranges", ReportFormat::kText, Attribution::kAuto);
+  INFO(text);
+  CHECK(has(text, "GPU backward"));
+  CHECK_FALSE(has(text, "GPU recompute"));  // nothing was
+  CHECK(has(text, "forward: 300 ns of backward counts where its forward operators ran; gradient accumulation 50 ns"));
+}
+
+TEST_CASE("by launch there are no passes, and what the input cannot answer is said", "[report]") {
+  const std::string launch = report(one_layer(), "ranges", ReportFormat::kText, Attribution::kLaunch);
+  CHECK_FALSE(has(launch, "GPU backward"));
+  CHECK_FALSE(has(launch, "forward:"));
+  TimelineBuilder builder;
+  builder.range("step", 0, 100).launch(20).kernel(30, 130);
+  const Timeline without_nodes = builder.build();
+  CHECK(has(report(without_nodes, "ranges", ReportFormat::kText, Attribution::kForward),
+            "the input does not say which nodes of autograd ran"));
+  CHECK_FALSE(has(report(without_nodes, "ranges", ReportFormat::kText, Attribution::kAuto), "autograd"));
+}
