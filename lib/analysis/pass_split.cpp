@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/pass_split.hpp"
 
+#include "projection/figures.hpp"
+
 #include <algorithm>
 #include <numeric>
 
@@ -14,7 +16,7 @@ void for_each_passed(const Timeline& timeline, const Projection& projection, Use
   for (ActivityIndex row = 0; row < activities.size(); ++row) {
     const std::uint32_t launch = activities.launch[row];
     if (launch >= projection.pass.size()) continue;
-    const std::int64_t length = std::max<std::int64_t>(0, activities.end_ns[row] - activities.begin_ns[row]);
+    const std::int64_t length = projection::Interval(activities.begin_ns[row], activities.end_ns[row]).length();
     use(row, static_cast<std::size_t>(projection.pass[launch]), length);
   }
 }
@@ -26,7 +28,9 @@ std::vector<PassTimes> pass_times_of_ranges(const Timeline& timeline, const Proj
   const std::size_t count = timeline.ranges.size();
   std::vector<PassTimes> times(count, PassTimes{});
   for_each_passed(timeline, projection, [&](ActivityIndex row, std::size_t pass, std::int64_t length) {
-    if (projection.owner[row] < count) times[projection.owner[row]][pass] += length;
+    if (projection.owner[row] >= count) return;
+    std::int64_t& total = times[projection.owner[row]][pass];
+    total = projection::plus(total, length);
   });
   std::vector<RangeIndex> inner_first(count);
   std::iota(inner_first.begin(), inner_first.end(), RangeIndex{0});
@@ -35,15 +39,17 @@ std::vector<PassTimes> pass_times_of_ranges(const Timeline& timeline, const Proj
   for (const RangeIndex range : inner_first) {
     const RangeIndex parent = projection.parent[range];
     if (parent == kNone) continue;
-    for (std::size_t pass = 0; pass < kPasses; ++pass) times[parent][pass] += times[range][pass];
+    for (std::size_t pass = 0; pass < kPasses; ++pass)
+      times[parent][pass] = projection::plus(times[parent][pass], times[range][pass]);
   }
   return times;
 }
 
 PassTimes pass_times_of_all(const Timeline& timeline, const Projection& projection) {
   PassTimes times{};
-  for_each_passed(timeline, projection,
-                  [&](ActivityIndex, std::size_t pass, std::int64_t length) { times[pass] += length; });
+  for_each_passed(timeline, projection, [&](ActivityIndex, std::size_t pass, std::int64_t length) {
+    times[pass] = projection::plus(times[pass], length);
+  });
   return times;
 }
 

@@ -2,10 +2,7 @@
 #include "importer/kineto/autograd.hpp"
 
 #include <algorithm>
-#include <map>
-#include <numeric>
 #include <tuple>
-#include <utility>
 
 namespace rangefinder::importer::kineto {
 namespace {
@@ -36,8 +33,11 @@ void Autograd::add(const EventArguments& arguments, std::string_view name) {
 void Autograd::finish() {
   if (nodes_.empty()) return;
   sort_operators();
-  find_threads();
-  add_nodes();
+  add_nodes(forward_threads());
+}
+
+ProcessIndex Autograd::process_of(const Node& node) const {
+  return timeline_.threads[timeline_.ranges.thread[node.range]].process;
 }
 
 void Autograd::sort_operators() {
@@ -50,9 +50,8 @@ void Autograd::sort_operators() {
 
 template <typename Use>
 void Autograd::for_each_teller(const Node& node, Use use) const {
-  const RangeTable& ranges = timeline_.ranges;
-  const ProcessIndex process = timeline_.threads[ranges.thread[node.range]].process;
-  const std::int64_t before_ns = ranges.begin_ns[node.range];
+  const ProcessIndex process = process_of(node);
+  const std::int64_t before_ns = timeline_.ranges.begin_ns[node.range];
   const auto is_before = [&](const Operator& told) {
     return std::tie(told.process, told.sequence) < std::tie(process, node.sequence);
   };
@@ -70,16 +69,15 @@ void Autograd::for_each_teller(const Node& node, Use use) const {
   }
 }
 
-void Autograd::find_threads() {
-  const RangeTable& ranges = timeline_.ranges;
-  std::map<std::pair<ProcessIndex, std::int64_t>, std::map<ThreadIndex, std::uint64_t>> votes;
+Autograd::ForwardThreads Autograd::forward_threads() const {
+  std::map<ForwardThreads::key_type, std::map<ThreadIndex, std::uint64_t>> votes;
   for (const Node& node : nodes_) {
     if (node.sequence < 0) continue;
-    const ProcessIndex process = timeline_.threads[ranges.thread[node.range]].process;
-    auto& of_number = votes[{process, node.forward_thread}];
+    auto& of_number = votes[{process_of(node), node.forward_thread}];
     for_each_teller(node, [&](const Operator& told) { ++of_number[told.thread]; });
   }
-  for (const auto& [key, of_number] : votes) {
+  ForwardThreads threads;
+  for (const auto& [number, of_number] : votes) {
     ThreadIndex best = kNone;
     std::uint64_t most = 0;
     for (const auto& [thread, count] : of_number) {
@@ -87,11 +85,12 @@ void Autograd::find_threads() {
       if (count > most) best = thread;
       most = std::max(most, count);
     }
-    threads_.push_back({key.first, key.second, best});
+    threads.emplace(number, best);
   }
+  return threads;
 }
 
-void Autograd::add_nodes() {
+void Autograd::add_nodes(const ForwardThreads& threads) {
   const RangeTable& ranges = timeline_.ranges;
   std::sort(nodes_.begin(), nodes_.end(), [&](const Node& a, const Node& b) {
     return std::tie(ranges.thread[a.range], ranges.begin_ns[a.range], ranges.end_ns[b.range], a.range) <
@@ -99,15 +98,12 @@ void Autograd::add_nodes() {
   });
   NodeTable& table = timeline_.nodes;
   for (const Node& node : nodes_) {
-    const ProcessIndex process = timeline_.threads[ranges.thread[node.range]].process;
     ThreadIndex made_on = kNone;
     std::int64_t made_ns = kNoTime;
     if (node.sequence >= 0) {
-      const auto of_number = std::partition_point(threads_.begin(), threads_.end(), [&](const ForwardThread& known) {
-        return std::tie(known.process, known.number) < std::tie(process, node.forward_thread);
-      });
+      const ThreadIndex thread = threads.at({process_of(node), node.forward_thread});
       for_each_teller(node, [&](const Operator& told) {
-        if (told.thread != of_number->thread) return;
+        if (told.thread != thread) return;
         made_on = told.thread;
         made_ns = told.begin_ns;
       });

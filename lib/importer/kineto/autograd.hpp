@@ -6,7 +6,9 @@
 #include <rangefinder/timeline.hpp>
 
 #include <cstdint>
+#include <map>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace rangefinder::importer::kineto {
@@ -39,22 +41,19 @@ class Autograd {
     std::int64_t sequence;
     std::int64_t forward_thread;
   };
+  /// By process and LibTorch's number: the thread; kNone where two fit equally well, or none does.
+  using ForwardThreads = std::map<std::pair<ProcessIndex, std::int64_t>, ThreadIndex>;
+  ProcessIndex process_of(const Node& node) const;
   void sort_operators();
   /// Of each thread the last operator to tell the node's number before the node ran.
   template <typename Use>
   void for_each_teller(const Node& node, Use use) const;
-  void find_threads();
-  void add_nodes();
+  ForwardThreads forward_threads() const;
+  void add_nodes(const ForwardThreads& threads);
 
   Timeline& timeline_;
   std::vector<Operator> operators_;
   std::vector<Node> nodes_;
-  struct ForwardThread {
-    ProcessIndex process;
-    std::int64_t number;  // LibTorch's
-    ThreadIndex thread;   // kNone: two fit equally well, or none does
-  };
-  std::vector<ForwardThread> threads_;  // by process and number
 };
 
 }  // namespace rangefinder::importer::kineto
