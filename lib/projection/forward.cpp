@@ -54,7 +54,8 @@ class ThreadSweep {
   void advance(std::int64_t time) {
     for (;;) {
       const std::int64_t node_begin = next_node_ < nodes_.size() ? table_.begin_ns[nodes_[next_node_]] : kAfterAll;
-      const std::int64_t range_begin = next_range_ < scoped_.size() ? ranges_.begin_ns[scoped_[next_range_]] : kAfterAll;
+      const std::int64_t range_begin =
+          next_range_ < scoped_.size() ? ranges_.begin_ns[scoped_[next_range_]] : kAfterAll;
       if (std::min(node_begin, range_begin) > time) break;
       if (node_begin == kAfterAll && range_begin == kAfterAll) break;
       if (node_begin <= range_begin) {
@@ -119,8 +120,8 @@ ForwardLaunches launches_of_forward(const Timeline& timeline, const RangeOrder& 
   std::vector<std::vector<std::uint32_t>> launches(threads);
   for (std::uint32_t launch = 0; launch < timeline.launches.size(); ++launch) {
     const ThreadIndex thread = timeline.launches.thread[launch];
-    const bool known = timeline.launches.source[launch] != LaunchSource::kUnknown &&
-                       timeline.launches.time_ns[launch] != kNoTime;
+    const bool known =
+        timeline.launches.source[launch] != LaunchSource::kUnknown && timeline.launches.time_ns[launch] != kNoTime;
     if (known && thread < threads && !nodes[thread].empty()) launches[thread].push_back(launch);
   }
   const auto by_time = [&](std::uint32_t a, std::uint32_t b) {

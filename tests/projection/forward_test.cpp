@@ -126,7 +126,8 @@ TEST_CASE("the innermost node counts, and one whose operator is missing leaves t
   TimelineBuilder builder;
   builder.range("outer", 0, 20).range("inner", 30, 50).range("backward", 60, 100);
   builder.node(70, 95, 0, 1, 10).node(75, 80, 1, 1, 40).node(85, 90, 2, 1, 0).made_elsewhere();
-  builder.launch(72).kernel(200, 201).launch(77).kernel(202, 203).launch(87).kernel(204, 205).launch(92).kernel(206, 207);
+  builder.launch(72).kernel(200, 201).launch(77).kernel(202, 203).launch(87).kernel(204, 205).launch(92).kernel(206,
+                                                                                                                207);
   const Forward f(builder);
   CHECK(f.owner(0) == "outer");
   CHECK(f.owner(1) == "inner");

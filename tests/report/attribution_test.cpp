@@ -14,7 +14,8 @@ using namespace rangefinder::testing;
 
 namespace {
 
-/// A layer that is computed forward on thread 1, backward on thread 2, and whose gradient is added up in a hook's range.
+/// A layer that is computed forward on thread 1, backward on thread 2, and whose gradient is added up in a hook's
+/// range.
 Timeline one_layer() {
   TimelineBuilder builder;
   builder.range("step", 0, 100).range("layer", 10, 90).launch(20).kernel(30, 130);

@@ -19,9 +19,9 @@ class Operators {
  public:
   /// `forward_thread` 0: an operator of the forward pass, or one that makes no node.
   Operators& add(const std::string& name, int tid, int begin, int end, int sequence, int forward_thread) {
-    return event(name, tid, begin, end,
-                 "\"Sequence number\": " + std::to_string(sequence) +
-                     ", \"Fwd thread id\": " + std::to_string(forward_thread));
+    return event(
+        name, tid, begin, end,
+        "\"Sequence number\": " + std::to_string(sequence) + ", \"Fwd thread id\": " + std::to_string(forward_thread));
   }
   Operators& without_number(const std::string& name, int tid, int begin, int end) {
     return event(name, tid, begin, end, "\"Ev Idx\": 0");
@@ -31,9 +31,9 @@ class Operators {
  private:
   Operators& event(const std::string& name, int tid, int begin, int end, const std::string& arguments) {
     if (!text_.empty()) text_ += ",\n";
-    text_ += "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"" + name + "\", \"pid\": 1, \"tid\": " + std::to_string(tid) +
-             ", \"ts\": " + std::to_string(begin) + ", \"dur\": " + std::to_string(end - begin) + ", \"args\": {" +
-             arguments + "}}";
+    text_ += "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"" + name +
+             "\", \"pid\": 1, \"tid\": " + std::to_string(tid) + ", \"ts\": " + std::to_string(begin) +
+             ", \"dur\": " + std::to_string(end - begin) + ", \"args\": {" + arguments + "}}";
     return *this;
   }
   std::string text_;
@@ -82,13 +82,14 @@ TEST_CASE("threads that made nodes are told apart by their numbers", "[kineto]")
 }
 
 TEST_CASE("gradient accumulation has no number, and a node may have been made before the recording", "[kineto]") {
-  const Loaded trace = Operators()
-                           .add("aten::mul", 10, 0, 5, 100, 0)
-                           .add("MulBackward0", 11, 50, 60, 100, 1)
-                           .add("ReluBackward0", 11, 70, 80, 3, 1)
-                           .without_number("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", 11, 90, 99)
-                           .without_number("torch::autograd::AccumulateGrad", 11, 92, 98)
-                           .loaded();
+  const Loaded trace =
+      Operators()
+          .add("aten::mul", 10, 0, 5, 100, 0)
+          .add("MulBackward0", 11, 50, 60, 100, 1)
+          .add("ReluBackward0", 11, 70, 80, 3, 1)
+          .without_number("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", 11, 90, 99)
+          .without_number("torch::autograd::AccumulateGrad", 11, 92, 98)
+          .loaded();
   const NodeTable& nodes = trace.timeline.nodes;
   REQUIRE(nodes.size() == 4);
   CHECK(tid_of(trace.timeline, nodes.made_on[0]) == 10);
