@@ -44,6 +44,7 @@ void check_round_trip(const HostRun& run, const std::vector<Record>& records, Ho
   const Packed packed = pack(run, records, packer);
   ColumnReader columns;
   const Result<HostEvents> back = unpack_host_events(packed.payload, packed.header, columns);
+  INFO(records.size() << " records: " << (back.ok() ? std::string() : back.error().message()));
   REQUIRE(back.ok());
   CHECK(back->run.thread == run.thread);
   CHECK(back->run.tid == run.tid);
@@ -133,6 +134,11 @@ TEST_CASE("any records at all come back as they were", "[format][property]") {
       record = {any_size(random), random() % 8 == 0 ? any_word(random) : words[random() % words.size()]};
     check_round_trip({}, records, packer);
   }
+}
+
+TEST_CASE("records of zeros come back", "[format]") {
+  HostEventPacker packer;
+  check_round_trip({}, std::vector<Record>(6), packer);
 }
 
 TEST_CASE("the longest run, of nothing but different words, comes back", "[format]") {
