@@ -72,6 +72,7 @@ Status Recorder::start(const RecorderOptions& options) {
     inline_ticks_.store(clock().inline_ticks(), std::memory_order_release);  // after the clock: see `ticks`
     overflow_.store(options.overflow, std::memory_order_relaxed);
     wait_limit_.store(options.wait_limit, std::memory_order_relaxed);
+    wants_autograd_ = options.autograd;
     next_thread_ = 0;
     // Names given before the recording began: a crash must find them too.
     last_generation_ = last_generation_ % kMaxGeneration + 1;
@@ -89,9 +90,11 @@ Status Recorder::start(const RecorderOptions& options) {
 
 void Recorder::recompute_active() noexcept {
   const std::lock_guard lock(lock_);
+  autograd_.store(recording_ && wants_autograd_ ? hooks_ : nullptr, std::memory_order_release);
   const bool heard = listener() != nullptr;
+  const bool slow = !inline_ticks_.load(std::memory_order_relaxed) || autograd() != nullptr;
   std::uint32_t value = heard ? detail::kSlowPath : 0;
-  if (recording_) value |= generation() | (inline_ticks_.load(std::memory_order_relaxed) ? 0 : detail::kSlowPath);
+  if (recording_) value |= generation() | (slow ? detail::kSlowPath : 0);
   detail::active.store(value, std::memory_order_release);
 }
 
@@ -99,6 +102,15 @@ void Recorder::set_recording(bool on) noexcept {
   {
     const std::lock_guard lock(lock_);
     recording_ = on && generation() != 0;
+    if (recording_) resumed_.fetch_add(1, std::memory_order_relaxed);
+  }
+  recompute_active();
+}
+
+void Recorder::set_autograd_hooks(const detail::AutogradHooks* hooks) noexcept {
+  {
+    const std::lock_guard lock(lock_);
+    hooks_ = hooks;
   }
   recompute_active();
 }
@@ -253,6 +265,8 @@ Recorder::ThreadState* Recorder::attach_with(BlockHeader* block, Arena& arena) n
   state->handed_in.store(0, std::memory_order_relaxed);
   state->lost_ends = 0;
   state->async_ranges = 0;
+  state->numbered = 0;
+  state->nodes_to_end = 0;
   state->generation.store(generation(), std::memory_order_release);
   open_block(*state, *block);
   return state;

@@ -7,6 +7,7 @@
 #include "clock/clock.hpp"
 #include "format/host_events.hpp"
 
+#include <rangefinder/detail/autograd.hpp>
 #include <rangefinder/detail/hot_path.hpp>
 #include <rangefinder/health.hpp>
 #include <rangefinder/result.hpp>
@@ -33,6 +34,7 @@ struct RecorderOptions {
   Overflow overflow = Overflow::kDrop;
   std::chrono::milliseconds wait_limit{1000};
   clock::Clock* clock = nullptr;  ///< null: system_clock()
+  bool autograd = true;           ///< nodes, and the numbers of nodes at ranges, where somebody has set hooks for them
 };
 
 /// Takes what the drain reads from the blocks.
@@ -100,6 +102,11 @@ class Recorder {
   std::uint32_t generation() const noexcept { return generation_.load(std::memory_order_acquire); }
   std::uint64_t unloaded() const noexcept { return unloaded_.load(std::memory_order_relaxed); }
   void recompute_active() noexcept;
+  /// Null: nobody numbers nodes, or the recording does not want them.
+  const detail::AutogradHooks* autograd() const noexcept { return autograd_.load(std::memory_order_acquire); }
+  void set_autograd_hooks(const detail::AutogradHooks* hooks) noexcept;
+  /// Grows whenever ranges are recorded again: what a thread numbered in between is not known.
+  std::uint32_t resumed() const noexcept { return resumed_.load(std::memory_order_relaxed); }
 
  private:
   std::uint32_t publish_names(Arena& arena, std::uint32_t last) noexcept;
@@ -128,6 +135,10 @@ class Recorder {
   std::atomic<Overflow> overflow_{Overflow::kDrop};
   std::atomic<std::chrono::milliseconds> wait_limit_{std::chrono::milliseconds(0)};
   std::atomic<clock::Clock*> clock_{nullptr};
+  const detail::AutogradHooks* hooks_ = nullptr;                 // under lock_
+  bool wants_autograd_ = false;                                  // under lock_
+  std::atomic<const detail::AutogradHooks*> autograd_{nullptr};  // hooks_ while ranges are recorded and it is wanted
+  std::atomic<std::uint32_t> resumed_{0};
   std::atomic<std::uint32_t> counting_{0};  // threads inside `count`: they may hold an arena that is over
   ThreadState* states_ = nullptr;           // all ever made; never freed, used again
   std::uint32_t next_thread_ = 0;
@@ -154,6 +165,9 @@ struct Recorder::ThreadState {
   std::atomic<std::uint64_t> handed_in;  // blocks given to the drain
   std::uint32_t lost_ends;               // ends that found no memory since the last record
   std::uint32_t async_ranges;            // handles given out
+  std::uint32_t numbered;                // `resumed` when next_sequence was written; 0: never
+  std::uint64_t next_sequence;           // of autograd, as written last
+  std::uint32_t nodes_to_end;            // that are done, but whose end found no memory
   ThreadState* next;
 };
 

@@ -102,6 +102,48 @@ ThreadState* ready(HotThread& hot, std::size_t records, std::uint32_t limit, boo
   return state;
 }
 
+/// Room that put_sequence may need.
+std::size_t sequence_records() noexcept { return Recorder::instance().autograd() != nullptr ? 1 : 0; }
+
+bool has_new_sequence(const ThreadState& state) noexcept {
+  const Recorder& recorder = Recorder::instance();
+  const detail::AutogradHooks* const hooks = recorder.autograd();
+  return hooks != nullptr && (state.numbered != recorder.resumed() || hooks->next_sequence() != state.next_sequence);
+}
+
+/// How far the numbers of the thread's autograd nodes are, where that has changed. Before the record that opens or
+/// closes something, so that all numbers up to here were taken in what was open until then.
+void put_sequence(const HotThread& hot, ThreadState& state) noexcept {
+  if (!has_new_sequence(state)) return;
+  const Recorder& recorder = Recorder::instance();
+  const detail::AutogradHooks* const hooks = recorder.autograd();
+  if (hooks == nullptr) return;  // just switched off
+  const bool known = state.numbered == recorder.resumed();
+  state.numbered = recorder.resumed();
+  state.next_sequence = hooks->next_sequence();
+  const auto thread = static_cast<std::uint32_t>(hooks->thread_number());
+  put(hot, make_word(RecordKind::kSequence, known ? 0 : 1, thread), state.next_sequence);
+}
+
+/// `ready` for a record that closes something. Where the room that is kept for ends is all there is, the numbers taken
+/// until now count as unknown.
+ThreadState* ready_to_close(HotThread& hot, bool may_wait) noexcept {
+  if (ThreadState* const state = state_of(hot); state != nullptr && has_new_sequence(*state)) {
+    if (ThreadState* const roomy = ready(hot, 2, kForBegins, may_wait); roomy != nullptr) {
+      put_sequence(hot, *roomy);
+      return roomy;
+    }
+    state->numbered = 0;
+  }
+  return ready(hot, 1, kForEnds, may_wait);
+}
+
+void put_node_ends(const HotThread& hot, ThreadState& state) noexcept {
+  if (state.nodes_to_end == 0) return;
+  put(hot, make_word(RecordKind::kNodeEnd, state.nodes_to_end), Recorder::instance().ticks());
+  state.nodes_to_end = 0;
+}
+
 void count_dropped_range(const HotThread& hot) noexcept {
   // In the thread's own block where it has one: threads that drop must not meet on one counter.
   const ThreadState* const state = state_of(hot);
@@ -166,10 +208,11 @@ OpenRange begin(const Extra* extra, std::uint32_t category, WordOf word_of) noex
   OpenRange open;
   ThreadState* state = nullptr;
   if (recording) {
-    state = ready(hot, extra != nullptr ? 2 : 1, kForBegins);
+    state = ready(hot, (extra != nullptr ? 2 : 1) + sequence_records(), kForBegins);
     if (state == nullptr) {
       count_dropped_range(hot);
     } else {
+      put_sequence(hot, *state);
       open.word = word_of(state) | std::uint64_t{category} << 8;
       put(hot, open.word, Recorder::instance().ticks());
       if (extra != nullptr) put_extra(hot, *extra);
@@ -206,7 +249,7 @@ void record_end(const OpenRange& open, std::uint64_t token) noexcept {
   ThreadState* const state = state_of(hot);
   if (state == nullptr || token != state->token) return put_foreign_end(open, static_cast<std::uint32_t>(token));
   // Many open ranges may close in a row: the first to find no memory has waited for all of them.
-  if (ready(hot, 1, kForEnds, state->lost_ends == 0) == nullptr) {
+  if (ready_to_close(hot, state->lost_ends == 0) == nullptr) {
     ++state->lost_ends;
     recorder.count(health::lost_ends, 1);
     return;
@@ -220,10 +263,12 @@ void record_end(const OpenRange& open, std::uint64_t token) noexcept {
 bool put_event(std::uint64_t word, const Extra* extra) noexcept {
   HotThread& hot = detail::hot_thread;
   Recorder& recorder = Recorder::instance();
-  if (ready(hot, extra != nullptr ? 2 : 1, kForBegins) == nullptr) {
+  ThreadState* const state = ready(hot, (extra != nullptr ? 2 : 1) + sequence_records(), kForBegins);
+  if (state == nullptr) {
     recorder.count(health::dropped_events, 1);
     return false;
   }
+  put_sequence(hot, *state);
   put(hot, word, recorder.ticks());
   if (extra != nullptr) put_extra(hot, *extra);
   return true;
@@ -346,6 +391,37 @@ std::uint32_t intern_category(std::string_view name) noexcept {
 }
 
 }  // namespace v1
+
+void set_autograd_hooks(const AutogradHooks* hooks) noexcept { Recorder::instance().set_autograd_hooks(hooks); }
+
+bool node_begin(std::string_view name, std::int64_t sequence, std::uint64_t made_on) noexcept {
+  if (Recorder::instance().autograd() == nullptr) return false;
+  bool recorded = false;
+  guarded([&] {
+    ThreadState* const state = ready(hot_thread, 4, kForBegins);
+    if (state == nullptr) return Recorder::instance().count(health::dropped_events, 1);
+    put_node_ends(hot_thread, *state);
+    put_sequence(hot_thread, *state);
+    const std::uint32_t id = word_id(text_word(*state, name, hash_text(name.data(), name.size())));
+    put(hot_thread, make_word(RecordKind::kNodeBegin, id, static_cast<std::uint32_t>(made_on)),
+        Recorder::instance().ticks());
+    if (sequence >= 0) put_extra(hot_thread, {ExtraKind::kSigned, static_cast<std::uint64_t>(sequence), {}});
+    recorded = true;
+  });
+  return recorded;
+}
+
+void node_end() noexcept {
+  guarded([] {
+    Recorder& recorder = Recorder::instance();
+    ThreadState* const state = state_of(hot_thread);
+    if (state == nullptr || state->generation.load(std::memory_order_relaxed) != recorder.generation()) return;
+    ++state->nodes_to_end;
+    if (ready_to_close(hot_thread, state->nodes_to_end == 1) == nullptr)
+      return recorder.count(health::dropped_events, 1);
+    put_node_ends(hot_thread, *state);
+  });
+}
 
 void mark_slow(std::string_view name, std::uint32_t category, const Extra* extra) noexcept {
   const Listener* const heard_by = listener();

@@ -4,47 +4,76 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 namespace rangefinder::projection {
 namespace {
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
 
-/// The launches of one thread that ran nodes, in order of time, against its nodes and ranges.
+/// What the sweeps over all threads find.
+struct Found {
+  std::vector<Pass> pass;               ///< by launch
+  std::vector<std::uint32_t> moved_to;  ///< by launch: the node to whose making it moves; kNone: it stays
+  std::vector<std::uint32_t> made_in;   ///< by node: the node that ran where it was made, outside of any range that was
+                                        ///< opened meanwhile; kNone: none
+};
+
+bool is_matched(const Timeline& timeline, std::uint32_t node) noexcept {
+  const NodeTable& nodes = timeline.nodes;
+  return nodes.sequence[node] >= 0 && nodes.made_on[node] < timeline.threads.size() && nodes.made_ns[node] != kNoTime;
+}
+
+/// The launches of one thread that ran nodes, and the nodes made on it, in order of time, against its nodes and ranges.
 class ThreadSweep {
  public:
   ThreadSweep(const Timeline& timeline, const RangeOrder& order, std::span<const std::uint32_t> nodes,
-              std::span<const std::int64_t> made_here, ThreadIndex thread, ForwardLaunches& out)
-      : table_(timeline.nodes),
+              std::span<const std::uint32_t> made_here, ThreadIndex thread, Found& found)
+      : timeline_(timeline),
+        table_(timeline.nodes),
         ranges_(timeline.ranges),
-        threads_(timeline.threads.size()),
         order_(order),
         nodes_(nodes),
         scoped_(order.scoped(thread)),
         made_here_(made_here),
-        out_(out) {}
+        found_(found) {}
 
-  void visit(std::uint32_t launch) {
-    const std::int64_t time = out_.launches.time_ns[launch];
+  /// `launches`, like the nodes made here, in order of time.
+  void run(std::span<const std::uint32_t> launches) {
+    std::size_t made = 0;
+    for (const std::uint32_t launch : launches) {
+      const std::int64_t time = timeline_.launches.time_ns[launch];
+      for (; made < made_here_.size() && table_.made_ns[made_here_[made]] <= time; ++made) visit_made(made_here_[made]);
+      visit_launch(launch, time);
+    }
+    for (; made < made_here_.size(); ++made) visit_made(made_here_[made]);
+  }
+
+ private:
+  void visit_launch(std::uint32_t launch, std::int64_t time) {
     advance(time);
     if (running_.empty()) return;
     const std::uint32_t node = running_.back().node;
-    Pass& pass = out_.pass[launch];
+    Pass& pass = found_.pass[launch];
     if (table_.sequence[node] < 0) {
       pass = Pass::kAccumulation;
     } else if (has_own_range(launch, node, time)) {
       pass = makes_nodes(node) ? Pass::kRecompute : Pass::kBackward;
-    } else if (table_.made_on[node] >= threads_ || table_.made_ns[node] == kNoTime) {
+    } else if (!is_matched(timeline_, node)) {
       pass = Pass::kUnmatched;
     } else {
       pass = Pass::kBackward;
-      out_.launches.thread[launch] = table_.made_on[node];
-      out_.launches.time_ns[launch] = table_.made_ns[node];
-      out_.launches.range[launch] = kNone;
+      found_.moved_to[launch] = node;
     }
   }
 
- private:
+  void visit_made(std::uint32_t node) {
+    const std::int64_t time = table_.made_ns[node];
+    advance(time);
+    if (!running_.empty() && !is_in_own_range(time)) found_.made_in[node] = running_.back().node;
+  }
+
   struct Running {
     std::uint32_t node;
     std::int64_t ranges_to;  // the latest end of the ranges that began while it ran
@@ -80,42 +109,69 @@ class ThreadSweep {
   }
 
   bool has_own_range(std::uint32_t launch, std::uint32_t node, std::int64_t time) const {
-    const RangeIndex noted = out_.launches.range[launch];
+    const RangeIndex noted = timeline_.launches.range[launch];
     if (noted < ranges_.size() && order_.takes_part(noted)) return ranges_.begin_ns[noted] >= table_.begin_ns[node];
+    return is_in_own_range(time);
+  }
+
+  /// In a range that was opened while the innermost node ran.
+  bool is_in_own_range(std::int64_t time) const {
     const std::int64_t to = running_.back().ranges_to;
     return to != kNever && !is_over(to, time, order_.rule());
   }
 
   bool makes_nodes(std::uint32_t node) const {
-    const auto first = std::lower_bound(made_here_.begin(), made_here_.end(), table_.begin_ns[node]);
-    return first != made_here_.end() && *first < table_.end_ns[node];
+    const auto first = std::partition_point(made_here_.begin(), made_here_.end(), [&](std::uint32_t made) {
+      return table_.made_ns[made] < table_.begin_ns[node];
+    });
+    return first != made_here_.end() && table_.made_ns[*first] < table_.end_ns[node];
   }
 
   static constexpr std::int64_t kAfterAll = std::numeric_limits<std::int64_t>::max();
+  const Timeline& timeline_;
   const NodeTable& table_;
   const RangeTable& ranges_;
-  std::size_t threads_;
   const RangeOrder& order_;
   std::span<const std::uint32_t> nodes_;
   std::span<const RangeIndex> scoped_;
-  std::span<const std::int64_t> made_here_;  // when nodes were made on this thread, in order
-  ForwardLaunches& out_;
+  std::span<const std::uint32_t> made_here_;  // nodes that were made on this thread, in order of when
+  Found& found_;
   std::vector<Running> running_;  // innermost last
   std::size_t next_node_ = 0;
   std::size_t next_range_ = 0;
 };
 
+/// The node to whose making the work of each node moves: itself, or, where it was made by a node that ran (the backward
+/// of a backward, a recomputed part without a range of its own), what that one moves to.
+std::vector<std::uint32_t> origins(const Timeline& timeline, std::span<const std::uint32_t> made_in) {
+  const NodeTable& table = timeline.nodes;
+  std::vector<std::uint32_t> in_order(table.size());
+  std::iota(in_order.begin(), in_order.end(), 0u);
+  std::stable_sort(in_order.begin(), in_order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return table.begin_ns[a] < table.begin_ns[b]; });
+  std::vector<std::uint32_t> origin(table.size());
+  for (const std::uint32_t node : in_order) {
+    const std::uint32_t maker = made_in[node];
+    // What was made later than it ran is damage, and could go round in circles.
+    const bool follows = maker != kNone && table.begin_ns[maker] < table.begin_ns[node] && is_matched(timeline, maker);
+    origin[node] = follows ? origin[maker] : node;
+  }
+  return origin;
+}
+
 }  // namespace
 
 ForwardLaunches launches_of_forward(const Timeline& timeline, const RangeOrder& order) {
-  ForwardLaunches out{timeline.launches, std::vector<Pass>(timeline.launches.size(), Pass::kForward)};
   const NodeTable& table = timeline.nodes;
   const std::size_t threads = timeline.threads.size();
+  Found found{std::vector<Pass>(timeline.launches.size(), Pass::kForward),
+              std::vector<std::uint32_t>(timeline.launches.size(), kNone),
+              std::vector<std::uint32_t>(table.size(), kNone)};
   std::vector<std::vector<std::uint32_t>> nodes(threads);
-  std::vector<std::vector<std::int64_t>> made(threads);
+  std::vector<std::vector<std::uint32_t>> made(threads);
   for (std::uint32_t node = 0; node < table.size(); ++node) {
     if (table.thread[node] < threads) nodes[table.thread[node]].push_back(node);
-    if (table.made_on[node] < threads) made[table.made_on[node]].push_back(table.made_ns[node]);
+    if (table.made_on[node] < threads && table.made_ns[node] != kNoTime) made[table.made_on[node]].push_back(node);
   }
   std::vector<std::vector<std::uint32_t>> launches(threads);
   for (std::uint32_t launch = 0; launch < timeline.launches.size(); ++launch) {
@@ -127,17 +183,26 @@ ForwardLaunches launches_of_forward(const Timeline& timeline, const RangeOrder& 
   const auto by_time = [&](std::uint32_t a, std::uint32_t b) {
     return timeline.launches.time_ns[a] < timeline.launches.time_ns[b];
   };
+  const auto by_making = [&](std::uint32_t a, std::uint32_t b) { return table.made_ns[a] < table.made_ns[b]; };
   const auto by_begin = [&](std::uint32_t a, std::uint32_t b) {
     if (table.begin_ns[a] != table.begin_ns[b]) return table.begin_ns[a] < table.begin_ns[b];
     return table.end_ns[a] > table.end_ns[b];
   };
   for (ThreadIndex thread = 0; thread < threads; ++thread) {
-    if (launches[thread].empty()) continue;
+    if (nodes[thread].empty()) continue;
     std::stable_sort(nodes[thread].begin(), nodes[thread].end(), by_begin);
     std::stable_sort(launches[thread].begin(), launches[thread].end(), by_time);
-    std::sort(made[thread].begin(), made[thread].end());
-    ThreadSweep sweep(timeline, order, nodes[thread], made[thread], thread, out);
-    for (const std::uint32_t launch : launches[thread]) sweep.visit(launch);
+    std::stable_sort(made[thread].begin(), made[thread].end(), by_making);
+    ThreadSweep(timeline, order, nodes[thread], made[thread], thread, found).run(launches[thread]);
+  }
+  ForwardLaunches out{timeline.launches, std::move(found.pass)};
+  const std::vector<std::uint32_t> origin = origins(timeline, found.made_in);
+  for (std::uint32_t launch = 0; launch < found.moved_to.size(); ++launch) {
+    if (found.moved_to[launch] == kNone) continue;
+    const std::uint32_t node = origin[found.moved_to[launch]];
+    out.launches.thread[launch] = table.made_on[node];
+    out.launches.time_ns[launch] = table.made_ns[node];
+    out.launches.range[launch] = kNone;
   }
   return out;
 }

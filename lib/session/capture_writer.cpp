@@ -35,6 +35,7 @@ bool has_name(std::uint64_t word) noexcept {
     case RecordKind::kCounter:
     case RecordKind::kAsyncBegin:
     case RecordKind::kForeignEnd:
+    case RecordKind::kNodeBegin:
       return true;
     case RecordKind::kExtra:
       return detail::word_aux(word) == static_cast<std::uint32_t>(ExtraKind::kText);

@@ -120,6 +120,7 @@ const Key kKeys[] = {
     {"cuda_api", [](SessionOptions& o, string_view v) { return set_bool(o.cuda_api, v); }},
     {"cuda_sync", [](SessionOptions& o, string_view v) { return set_bool(o.cuda_sync, v); }},
     {"cuda_overhead", [](SessionOptions& o, string_view v) { return set_bool(o.cuda_overhead, v); }},
+    {"autograd", [](SessionOptions& o, string_view v) { return set_bool(o.autograd, v); }},
     {"nvtx", [](SessionOptions& o, string_view v) { return set_bool(o.nvtx, v); }},
     {"flush_period",
      [](SessionOptions& o, string_view v) {

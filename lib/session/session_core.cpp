@@ -244,6 +244,7 @@ Status SessionCore::open_recorder(const format::FileHeader& header) {
   recorder.arena.limit_bytes = options_.overflow == OverflowPolicy::kGrow ? options_.grow_limit_bytes : 0;
   recorder.arena.file_header = format::sealed(header);
   recorder.overflow = overflow_of(options_.overflow);
+  recorder.autograd = options_.autograd;
   recorder.clock = clock_;
   Status status = buffer::Recorder::instance().start(recorder);
   if (status.ok() || status.error().code() == ErrorCode::kBusy || recorder.arena.live_path.empty()) return status;

@@ -116,6 +116,7 @@ void CaptureLoader::load(const LoadOptions& options) {
     end_ticks = std::max({end_ticks, row.begin_ticks, row.end_ticks});
   assembler_.finish(end_ticks);
   add_launch_ranges();
+  add_nodes();
   add_steps();
   add_windows();
   add_health();

@@ -118,6 +118,27 @@ void CaptureLoader::on_step(std::uint32_t thread, std::uint64_t ticks, std::uint
   last_ticks_ = std::max(last_ticks_, ticks);
 }
 
+void CaptureLoader::on_node(const AssembledNode& node) {
+  nodes_.push_back(node);
+  last_ticks_ = std::max(last_ticks_, node.end_ticks);
+}
+
+void CaptureLoader::add_nodes() {
+  last_until_the_next(nodes_,
+                      [&](std::uint32_t thread) { return is_engine_thread(out_.threads[thread_of(thread)].name); });
+  NodeTable& table = out_.nodes;
+  for (const AssembledNode& node : nodes_) {
+    table.thread.push_back(thread_of(node.thread));
+    table.begin_ns.push_back(host_time(node.begin_ticks));
+    table.end_ns.push_back(host_time(node.end_ticks));
+    table.sequence.push_back(node.sequence);
+    const NodeOrigins::Origin* const origin = node_origins_.find(node);
+    table.made_on.push_back(origin != nullptr ? thread_of(origin->thread) : kNone);
+    // Behind the record at that time: a range that it opened is open, one that it closed is not.
+    table.made_ns.push_back(origin != nullptr ? moved(host_time(origin->ticks), 1) : kNoTime);
+  }
+}
+
 void CaptureLoader::add_steps() {
   // A step ends where the next one is noted; the one that nothing follows was never finished.
   std::stable_sort(steps_.begin(), steps_.end(), [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });

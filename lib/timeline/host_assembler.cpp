@@ -44,6 +44,11 @@ void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record&
   const RecordKind kind = word_kind(record.word);
   if (kind == RecordKind::kExtra) return on_extra(index, thread, record);
   thread.pending = {};
+  if (kind == RecordKind::kSequence) {
+    thread.sequence = {record.ticks, thread.last_ticks, index, word_aux(record.word), word_id(record.word) != 0};
+    return sink_.on_sequence(*thread.sequence);
+  }
+  thread.last_ticks = record.ticks;
   switch (kind) {
     case RecordKind::kBegin:
       open_range(index, thread, record);
@@ -65,6 +70,13 @@ void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record&
       sink_.on_mark(index, record.ticks, word_id(record.word), word_aux(record.word));
       thread.pending = record;
       return;
+    case RecordKind::kNodeBegin:
+      thread.nodes.push_back({record.ticks, 0, -1, word_id(record.word), index, word_aux(record.word)});
+      thread.pending = record;
+      return;
+    case RecordKind::kNodeEnd:
+      for (std::uint32_t i = word_id(record.word); i > 0 && !thread.nodes.empty(); --i) end_node(thread, record.ticks);
+      return;
     case RecordKind::kStep:
       return sink_.on_step(index, record.ticks, word_id(record.word));
     case RecordKind::kLostEnds:
@@ -79,6 +91,13 @@ void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record&
     default:
       return;
   }
+}
+
+void HostAssembler::end_node(Thread& thread, std::uint64_t ticks) {
+  AssembledNode node = thread.nodes.back();
+  thread.nodes.pop_back();
+  node.end_ticks = std::max(ticks, node.begin_ticks);
+  sink_.on_node(node);
 }
 
 std::uint64_t HostAssembler::innermost(const Thread& thread) noexcept {
@@ -166,6 +185,9 @@ void HostAssembler::on_extra(std::uint32_t index, Thread& thread, const Record& 
       value.of = AssembledValue::Of::kRange;
       value.range = thread.open.empty() ? 0 : thread.open.back().key;
       return sink_.on_value(index, value);
+    case RecordKind::kNodeBegin:
+      if (!thread.nodes.empty()) thread.nodes.back().sequence = static_cast<std::int64_t>(number);
+      return;
     case RecordKind::kMark:
       value.of = AssembledValue::Of::kMark;
       return sink_.on_value(index, value);
@@ -288,6 +310,13 @@ void HostAssembler::finish(std::uint64_t end_ticks) {
   };
   for (const auto& thread : threads_) {
     if (thread == nullptr) continue;
+    if (thread->sequence.has_value()) {
+      AssembledSequence all_to_come{~std::uint64_t{0}, thread->last_ticks, thread->sequence->thread,
+                                    thread->sequence->made_on};
+      sink_.on_sequence(all_to_come);
+      thread->sequence.reset();
+    }
+    while (!thread->nodes.empty()) end_node(*thread, end_ticks);
     std::for_each(thread->open.begin(), thread->open.end(), still_open);
     thread->open.clear();
     thread->deep_names.clear();

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -42,6 +43,26 @@ struct AssembledLaunch {
   std::uint32_t callback = 0;  ///< aux of the record
 };
 
+/// All numbers below `next` were taken by now: those from the one noted before on after the thread's last record, at
+/// `ticks`. The last one of a thread, when all is read, holds all numbers to come.
+struct AssembledSequence {
+  std::uint64_t next = 0;  ///< of the thread's next autograd node
+  std::uint64_t ticks = 0;
+  std::uint32_t thread = 0;
+  std::uint32_t made_on = 0;  ///< the thread, as nodes name it
+  bool resumed = false;       ///< what was numbered before is not known
+};
+
+/// An autograd node that is done.
+struct AssembledNode {
+  std::uint64_t begin_ticks = 0;
+  std::uint64_t end_ticks = 0;
+  std::int64_t sequence = -1;  ///< -1: it has no number
+  std::uint32_t name = 0;
+  std::uint32_t thread = 0;
+  std::uint32_t made_on = 0;  ///< as AssembledSequence::made_on
+};
+
 struct AssembledValue {
   enum class Of : std::uint8_t { kRange, kMark, kCounter } of = Of::kRange;
   detail::ExtraKind kind = detail::ExtraKind::kUnsigned;
@@ -66,6 +87,9 @@ class AssemblySink {
   }
   /// Belongs to the range or mark that was reported, or opened, last on that thread.
   virtual void on_value(std::uint32_t thread, const AssembledValue&) { (void)thread; }
+  virtual void on_sequence(const AssembledSequence&) {}
+  /// Inner ones before outer ones.
+  virtual void on_node(const AssembledNode&) {}
   virtual void on_step(std::uint32_t thread, std::uint64_t ticks, std::uint32_t number) {
     (void)thread, (void)ticks, (void)number;
   }
@@ -88,6 +112,9 @@ class HostAssembler {
     std::vector<AssembledRange> open;
     std::unordered_map<std::uint32_t, std::uint32_t> deep_names;  // how often each name is open beyond kNearby
     std::set<std::uint64_t> open_start_end;                       // keys
+    std::vector<AssembledNode> nodes;                             // that run, innermost last
+    std::optional<AssembledSequence> sequence;                    // noted last
+    std::uint64_t last_ticks = 0;                                 // of the last record that has a time
     detail::Record pending{};                                     // waits for its kExtra
   };
   struct End {
@@ -106,6 +133,7 @@ class HostAssembler {
   static std::uint64_t innermost(const Thread& thread) noexcept;
   void on_record(std::uint32_t index, Thread& thread, const detail::Record& record);
   void on_extra(std::uint32_t index, Thread& thread, const detail::Record& record);
+  void end_node(Thread& thread, std::uint64_t ticks);
   void open_range(std::uint32_t index, Thread& thread, const detail::Record& record);
   void close_range(Thread& thread, const detail::Record& record);
   void close_top(Thread& thread, std::uint64_t ticks);

@@ -108,6 +108,34 @@ TEST_CASE("a range that opens while a node runs owns what is launched in it: a c
   CHECK(f.projection.pass[2] == Pass::kBackward);
 }
 
+TEST_CASE("a node that a node made counts as made where that one was: the backward of a backward", "[projection]") {
+  TimelineBuilder builder;
+  builder.range("layer", 0, 50).range("penalty", 120, 200);
+  // The first pass, on thread 2, makes node 7 in node 0; node 8 is made in node 7 when that runs.
+  builder.on_thread(2).node(60, 100, 0, 1, 10).node(130, 140, 7, 2, 70).node(150, 160, 8, 2, 135);
+  builder.launch(65).kernel(66, 67).launch(132).kernel(133, 134).launch(155).kernel(156, 157);
+  const Forward f(builder);
+  CHECK(f.owner(0) == "layer");
+  CHECK(f.owner(1) == "layer");
+  CHECK(f.owner(2) == "layer");
+}
+
+TEST_CASE("a node made in a range that opened while a node ran stays there, and one made in accumulation too",
+          "[projection]") {
+  TimelineBuilder builder;
+  builder.range("layer", 0, 50);
+  builder.on_thread(2).node(60, 100, 0, 1, 10).range("again", 65, 80).node(85, 90, 7, 2, 70);
+  builder.launch(87).kernel(88, 89);
+  builder.gradient_accumulation(110, 150)
+      .range("hook", 105, 160)
+      .node(170, 180, 9, 2, 120)
+      .launch(175)
+      .kernel(176, 177);
+  const Forward f(builder);
+  CHECK(f.owner(0) == "again");
+  CHECK(f.owner(1) == "hook");
+}
+
 TEST_CASE("a range that opens in a node which makes no nodes is backward work, and in accumulation a hook's",
           "[projection]") {
   TimelineBuilder builder;

@@ -87,16 +87,19 @@ class Slow {
 
   bool forward() const { return options_.attribution != Attribution::kLaunch && t_.nodes.size() != 0; }
 
-  // The node that ran where and when the launch was; of several the one that began last, of two the shorter.
   std::uint32_t node_of(std::uint32_t launch) const {
-    const std::int64_t time = t_.launches.time_ns[launch];
-    if (t_.launches.source[launch] == LaunchSource::kUnknown || time == kNoTime) return kNone;
+    if (t_.launches.source[launch] == LaunchSource::kUnknown || t_.launches.time_ns[launch] == kNoTime) return kNone;
+    return node_at(t_.launches.thread[launch], t_.launches.time_ns[launch]);
+  }
+
+  // The node that ran there and then; of several the one that began last, of two the shorter.
+  std::uint32_t node_at(ThreadIndex thread, std::int64_t time) const {
     const NodeTable& nodes = t_.nodes;
     const auto order_of = [&](std::uint32_t n) { return std::tuple(nodes.begin_ns[n], -nodes.end_ns[n], n); };
     std::uint32_t best = kNone;
     for (std::uint32_t n = 0; n < nodes.size(); ++n) {
       const bool over = t_.range_end == RangeEnd::kOpen ? nodes.end_ns[n] <= time : nodes.end_ns[n] < time;
-      if (nodes.thread[n] == t_.launches.thread[launch] && nodes.begin_ns[n] <= time && !over &&
+      if (nodes.thread[n] == thread && nodes.begin_ns[n] <= time && !over &&
           (best == kNone || order_of(best) < order_of(n)))
         best = n;
     }
@@ -115,8 +118,24 @@ class Slow {
           return Pass::kRecompute;
       return Pass::kBackward;
     }
-    return nodes.made_on[node] < t_.threads.size() && nodes.made_ns[node] != kNoTime ? Pass::kBackward
-                                                                                     : Pass::kUnmatched;
+    return matched(node) ? Pass::kBackward : Pass::kUnmatched;
+  }
+
+  bool matched(std::uint32_t node) const {
+    return t_.nodes.sequence[node] >= 0 && t_.nodes.made_on[node] < t_.threads.size() &&
+           t_.nodes.made_ns[node] != kNoTime;
+  }
+
+  // Where a node counts as made: one that another node made counts as made where that one was.
+  std::uint32_t origin(std::uint32_t node) const {
+    const NodeTable& nodes = t_.nodes;
+    const std::uint32_t maker = node_at(nodes.made_on[node], nodes.made_ns[node]);
+    if (maker == kNone || nodes.begin_ns[maker] >= nodes.begin_ns[node] || !matched(maker)) return node;
+    for (RangeIndex r = 0; r < t_.ranges.size(); ++r)
+      if (takes_part(r) && scoped(r) && t_.ranges.thread[r] == nodes.made_on[node] &&
+          contains(r, nodes.made_ns[node]) && t_.ranges.begin_ns[r] >= nodes.begin_ns[maker])
+        return node;
+    return origin(maker);
   }
 
   bool moves(std::uint32_t launch) const {
@@ -145,7 +164,7 @@ class Slow {
     std::int64_t time = launched;
     ThreadIndex thread = t_.launches.thread[launch];
     if (moves(launch)) {
-      const std::uint32_t node = node_of(launch);
+      const std::uint32_t node = origin(node_of(launch));
       noted = kNone;
       thread = t_.nodes.made_on[node];
       time = t_.nodes.made_ns[node];

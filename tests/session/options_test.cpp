@@ -53,7 +53,8 @@ TEST_CASE("a configuration sets every option", "[session]") {
   const Status status = options.apply(
       "output=/tmp/"
       "%p.rfcap,replace=off,mode=ring,memory=32M,overflow=grow,grow_limit=2GiB,skip_first=1,wait=2,warmup=3,active=4,"
-      "repeat=5,cuda=no,cuda_api=0,cuda_sync=false,cuda_overhead=off,nvtx=off,flush_period=50ms,stop_timeout=2s,ring_"
+      "repeat=5,cuda=no,cuda_api=0,cuda_sync=false,cuda_overhead=off,autograd=off,nvtx=off,flush_period=50ms,stop_"
+      "timeout=2s,ring_"
       "bytes=1K,"
       "ring_time=1min,dump_signal=USR2,dump_step_over=250us,max_dumps=7,meta.model=gpt,meta.k=a=b");
   REQUIRE(status.ok());
@@ -68,7 +69,8 @@ TEST_CASE("a configuration sets every option", "[session]") {
   CHECK(options.schedule.warmup == 3);
   CHECK(options.schedule.active == 4);
   CHECK(options.schedule.repeat == 5);
-  CHECK_FALSE((options.cuda || options.cuda_api || options.cuda_sync || options.cuda_overhead || options.nvtx));
+  CHECK_FALSE((options.cuda || options.cuda_api || options.cuda_sync || options.cuda_overhead || options.autograd ||
+               options.nvtx));
   CHECK(options.flush_period == 50ms);
   CHECK(options.stop_timeout == 2s);
   CHECK(options.ring_bytes == 1024);

@@ -42,6 +42,14 @@ class KeepingSink final : public AssemblySink {
     event(value.of == AssembledValue::Of::kMark ? "value of mark" : "value of range", thread, value.bits,
           static_cast<std::uint32_t>(value.kind), static_cast<std::uint32_t>(value.range));
   }
+  void on_sequence(const AssembledSequence& sequence) override {
+    event(sequence.resumed ? "resumed" : "sequence", sequence.thread, sequence.ticks,
+          static_cast<std::uint32_t>(sequence.next), sequence.made_on);
+  }
+  void on_node(const AssembledNode& node) override {
+    event("node", node.thread, node.begin_ticks, static_cast<std::uint32_t>(node.end_ticks), node.name);
+    event("  made", node.thread, static_cast<std::uint64_t>(node.sequence), node.made_on, 0);
+  }
   void on_step(std::uint32_t thread, std::uint64_t ticks, std::uint32_t number) override {
     event("step", thread, ticks, number, 0);
   }
@@ -129,6 +137,23 @@ TEST_CASE("values, marks, samples and steps belong to what they followed", "[tim
   sink.events.clear();
   feed(assembler, 3, {end(50, 1), extra(1), launch(60, 1), extra(1), extra(1)});
   CHECK(sink.events.empty());
+}
+
+TEST_CASE("numbers of nodes come with the record before them, nodes when they end", "[timeline]") {
+  KeepingSink sink;
+  HostAssembler assembler(sink);
+  feed(assembler, 0,
+       {record(RecordKind::kSequence, 4, 1, 9), begin(10, 1), record(RecordKind::kSequence, 6, 0, 9), end(20, 1),
+        launch(25, 1)});
+  feed(assembler, 1,
+       {record(RecordKind::kNodeBegin, 30, 7, 9), extra(5, ExtraKind::kSigned),
+        record(RecordKind::kNodeBegin, 31, 8, 9), record(RecordKind::kNodeEnd, 35, 2),
+        record(RecordKind::kNodeEnd, 36, 1'000'000), record(RecordKind::kNodeBegin, 40, 7, 9)});
+  CHECK(sink.events == Lines{"resumed 0 0 4 9", "sequence 0 10 6 9", "node 1 31 35 8",
+                             "  made 1 18446744073709551615 9 0", "node 1 30 35 7", "  made 1 5 9 0"});
+  sink.events.clear();
+  assembler.finish(100);
+  CHECK(sink.events == Lines{"sequence 0 25 4294967295 9", "node 1 40 100 7", "  made 1 18446744073709551615 9 0"});
 }
 
 TEST_CASE("a launch knows the ranges that are open", "[timeline]") {

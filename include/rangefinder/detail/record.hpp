@@ -11,19 +11,22 @@ namespace rangefinder::detail {
 
 /// What a record says; the low 8 bits of Record::word.
 enum class RecordKind : std::uint8_t {
-  kNone = 0,         ///< never written: marks memory that holds no record
-  kBegin = 1,        ///< a range opens; id = name, aux = category
-  kEnd = 2,          ///< the innermost range of this name closes; id = name, aux = category
-  kMark = 3,         ///< an instant; id = name, aux = category
-  kCounter = 4,      ///< a sample; id = name; one kExtra follows with the value
-  kAsyncBegin = 5,   ///< a range that may end on another thread opens; id = name; one kExtra follows with its handle
-  kAsyncEnd = 6,     ///< such a range closes; one kExtra follows with its handle
-  kLaunch = 7,       ///< a CUDA call that may cause device work begins; id = correlation id, aux = callback id
-  kStep = 8,         ///< session.step(); id = number of the step that begins now
-  kSequence = 9,     ///< ticks = the thread's autograd sequence number from here on
-  kExtra = 10,       ///< ticks = a value that belongs to the record before; aux = ExtraKind; id = text name where kText
+  kNone = 0,        ///< never written: marks memory that holds no record
+  kBegin = 1,       ///< a range opens; id = name, aux = category
+  kEnd = 2,         ///< the innermost range of this name closes; id = name, aux = category
+  kMark = 3,        ///< an instant; id = name, aux = category
+  kCounter = 4,     ///< a sample; id = name; one kExtra follows with the value
+  kAsyncBegin = 5,  ///< a range that may end on another thread opens; id = name; one kExtra follows with its handle
+  kAsyncEnd = 6,    ///< such a range closes; one kExtra follows with its handle
+  kLaunch = 7,      ///< a CUDA call that may cause device work begins; id = correlation id, aux = callback id
+  kStep = 8,        ///< session.step(); id = number of the step that begins now
+  kSequence = 9,  ///< ticks = the number that the thread's next autograd node gets; aux = the thread, as nodes name it;
+                  ///< id = 1: what was numbered before is not known
+  kExtra = 10,    ///< ticks = a value that belongs to the record before; aux = ExtraKind; id = text name where kText
   kLostEnds = 11,    ///< id ranges were closed while no memory was left; closes that many, innermost first
   kForeignEnd = 12,  ///< a range begun on another thread closes; id = name; one kExtra follows with that thread's index
+  kNodeBegin = 13,   ///< an autograd node runs; id = name, aux = thread that made it; its number follows in a kExtra
+  kNodeEnd = 14,     ///< the last `id` nodes that the thread runs are done
 };
 
 /// How to read the value of a kExtra record.

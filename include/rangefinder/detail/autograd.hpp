@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rangefinder/visibility.hpp>
+
+#include <cstdint>
+#include <string_view>
+
+// What a component that knows a framework's autograd tells the recorder, which knows none. Not for users.
+namespace rangefinder::detail {
+
+/// Every node takes the next number of the thread that makes it. While a session records, ranges note how far the
+/// numbers of their thread are, so that the range in which a node was made can be told from its number alone.
+struct AutogradHooks {
+  std::uint64_t (*next_sequence)();  ///< what the next node made on the calling thread gets
+  std::uint64_t (*thread_number)();  ///< the calling thread, as nodes name the one that made them
+};
+
+/// Once, for the life of the process; `hooks` must stay. Ranges take the slow path from then on while a session with
+/// SessionOptions::autograd records.
+RANGEFINDER_EXPORT void set_autograd_hooks(const AutogradHooks* hooks) noexcept;
+
+/// The calling thread runs a node from here on, inside the one that it ran before. `sequence`: its number, -1 when it
+/// has none; `made_on`: the thread that made it. True when it was recorded: `node_end` must follow.
+RANGEFINDER_EXPORT bool node_begin(std::string_view name, std::int64_t sequence, std::uint64_t made_on) noexcept;
+RANGEFINDER_EXPORT void node_end() noexcept;
+
+}  // namespace rangefinder::detail
