@@ -239,22 +239,25 @@ void CaptureWriter::sample_clock() noexcept {
 
 void CaptureWriter::write_window(const format::WindowRow& window) noexcept { write<format::WindowRow>({&window, 1}); }
 
-void CaptureWriter::write_health(const CaptureHealth& health) noexcept try {
+bool CaptureWriter::write_health(const CaptureHealth& health) noexcept try {
+  const std::lock_guard lock(mutex_);
   std::vector<format::HealthRow> rows;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto before = written_health_.entries();
-    const auto now = health.entries();
-    bool changed = false;
-    for (std::size_t i = 0; i < now.size(); ++i) {
-      changed = changed || now[i].count != before[i].count;
-      if (now[i].count != 0) rows.push_back({now[i].number, now[i].count});
-    }
-    if (!changed) return;
-    written_health_ = health;
+  const auto before = written_health_.entries();
+  const auto now = health.entries();
+  bool changed = false;
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    changed = changed || now[i].count != before[i].count;
+    if (now[i].count != 0) rows.push_back({now[i].number, now[i].count});
   }
-  write<format::HealthRow>(rows);
-} catch (...) {  // tried again at the next flush
+  if (!changed) return true;
+  columns_.clear();
+  put_pending();
+  if (!put_fields(ChunkKind::kHealth, rows.data(), sizeof rows.front(), rows.size(), format::HealthRow::kFields))
+    return false;
+  written_health_ = health;
+  return true;
+} catch (...) {  // no memory: tried again at the next flush
+  return false;
 }
 
 void CaptureWriter::write_end() noexcept try {

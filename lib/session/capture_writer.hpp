@@ -35,7 +35,8 @@ class CaptureWriter final : public buffer::HostSink, public source::RowSink {
   void sample_clock() noexcept override;
 
   void write_window(const format::WindowRow& window) noexcept;
-  void write_health(const CaptureHealth& health) noexcept;
+  /// False when the output did not take it: what it holds of the counters is older then.
+  bool write_health(const CaptureHealth& health) noexcept;
   /// The last chunk. What comes after it is refused and counted.
   void write_end() noexcept;
 

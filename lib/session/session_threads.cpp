@@ -99,8 +99,9 @@ void SessionCore::write_last() noexcept {
     const std::lock_guard lock(state_mutex_);
     if (closed_) return;  // given up by stop: without its end, the capture is read together with the live file
   }
-  writer_->write_health(health);
-  writer_->write_end();
+  // A capture without its end is read together with the live file, which holds the counters too: a full disk may have
+  // had room for the end alone.
+  if (writer_->write_health(health)) writer_->write_end();
   Status status = writer_->status();
   if (ring_ != nullptr) {
     const RingSnapshot snapshot = writer_->with_output([&](ChunkOutput&) { return ring_->snapshot(); });
