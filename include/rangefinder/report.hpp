@@ -27,6 +27,8 @@ struct ReportOptions {
   ReportFormat format = ReportFormat::kText;
   /// A row an instance instead of one a name, in the views that have both.
   bool instances = false;
+  /// The view ops: a row a name and shapes of inputs instead of one a name; needs LoadOptions::operator_inputs.
+  bool by_shape = false;
   /// Rows whose name contains this, or matches it where `filter_is_regex`.
   std::string filter;
   bool filter_is_regex = false;

@@ -213,6 +213,16 @@ struct StepTable {
   std::size_t size() const noexcept { return number.size(); }
 };
 
+/// What operators were given; a row for each that tells, in order of range. LoadOptions::operator_inputs asks for it.
+struct OperatorTable {
+  std::vector<RangeIndex> range;
+  std::vector<StringId> shapes;  ///< JSON, a list for each input: [[4, 288], []]
+  std::vector<StringId> types;   ///< JSON: ["float", "Scalar"]
+  std::vector<StringId> values;  ///< JSON, of inputs that are no tensors: ["", "[1, 1]"]
+
+  std::size_t size() const noexcept { return range.size(); }
+};
+
 /// Executions of autograd's nodes: where and when each ran, and where the operator ran that made it in the forward
 /// pass. They nest; the innermost counts. In order of begin within a thread.
 struct NodeTable {
@@ -336,6 +346,7 @@ class RANGEFINDER_EXPORT Timeline {
   CounterTable counters;
   StepTable steps;
   NodeTable nodes;
+  OperatorTable operators;
   std::vector<Attachment> attachments;  ///< ordered by target and row
   std::vector<Window> windows;          ///< empty: the whole time
   ArgumentStore arguments;
@@ -365,6 +376,8 @@ class RANGEFINDER_EXPORT Timeline {
 struct LoadOptions {
   /// Keep what no column holds (Call stack, Input Dims, ...) so that an export can write it back. Costs memory.
   bool keep_arguments = false;
+  /// Keep the shapes, types and values of operators' inputs (Timeline::operators).
+  bool operator_inputs = false;
   /// An input that is damaged or incomplete is an error (kIncomplete) instead of what could be read.
   bool strict = false;
   /// Refuse input that unpacks to more than this; 0: no limit. Default 16 GiB.

@@ -53,6 +53,7 @@ std::string values_of(const CLI::Option& option) {
   if (name == "attribute") return "auto launch forward";
   if (name == "ranges") return "annotations operators both";
   if (name == "format") return "chrome";
+  if (name == "group-by") return "name shape";
   return {};
 }
 

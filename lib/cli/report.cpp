@@ -41,6 +41,7 @@ int run(const Common& common, Arguments arguments) {
   Progress progress(common.terminal, common.shows_progress(), "reading " + arguments.input);
   LoadOptions load;
   load.strict = common.strict;
+  load.operator_inputs = options.view == "ops";
   load.progress = Progress::update;
   load.progress_user = &progress;
   const Result<Timeline> timeline = load_timeline(arguments.input, load);
@@ -61,6 +62,11 @@ void add_report(CLI::App& app, Common& common, int& result) {
   verb->add_option("--view", arguments->report.view, "What to show; `--view help` lists all (default ranges)")
       ->type_name("VIEW");
   verb->add_flag("--instances", arguments->report.instances, "A row an instance instead of one a name");
+  verb->add_option_function<std::string>(
+          "--group-by", [arguments](const std::string& by) { arguments->report.by_shape = by == "shape"; },
+          "The view ops: a row a name, or a name and shapes of inputs: name or shape (default name)")
+      ->check(CLI::IsMember({"name", "shape"}).description(""))
+      ->type_name("WHAT");
   verb->add_flag("--csv", arguments->csv, "Print CSV with exact numbers")->group("Output");
   verb->add_flag("--ascii", arguments->ascii, "Draw with ASCII characters only")->group("Output");
   verb->add_option("--filter", arguments->report.filter, "Only rows whose name contains TEXT")->type_name("TEXT");

@@ -3,6 +3,7 @@
 #include "report/table_order.hpp"
 #include "report/view.hpp"
 
+#include <algorithm>
 #include <vector>
 
 // Every view there is, in the order in which `--view help` lists them.
@@ -12,6 +13,7 @@
   X(kernels)                 \
   X(memcpy)                  \
   X(api)                     \
+  X(ops)                     \
   X(nvtx_gpu_proj_trace)     \
   X(nvtx_gpu_proj_sum)       \
   X(nvtx_kern_sum)           \
@@ -68,6 +70,11 @@ Error unknown_view(std::string_view name) {
   return Error(ErrorCode::kNotFound, message);
 }
 
+bool has_operators(const Timeline& timeline) {
+  const std::vector<RangeKind>& kinds = timeline.ranges.kind;
+  return std::find(kinds.begin(), kinds.end(), RangeKind::kOperator) != kinds.end();
+}
+
 }  // namespace
 
 CsvOptions csv_options_for(const View& view) noexcept { return {!view.compatible, true}; }
@@ -100,8 +107,9 @@ Result<const View*> find_view(std::string_view name, ViewOptions& options) {
 std::string missing_for(const View& view, const Timeline& timeline) {
   const bool lacks[] = {(view.needs & kNeedsRanges) != 0 && timeline.ranges.size() == 0,
                         (view.needs & kNeedsActivities) != 0 && timeline.activities.size() == 0,
-                        (view.needs & kNeedsCalls) != 0 && timeline.calls.size() == 0};
-  static constexpr const char* kWords[] = {"ranges", "device activity", "API calls"};
+                        (view.needs & kNeedsCalls) != 0 && timeline.calls.size() == 0,
+                        (view.needs & kNeedsOperators) != 0 && !has_operators(timeline)};
+  static constexpr const char* kWords[] = {"ranges", "device activity", "API calls", "operators"};
   std::string missing;
   for (std::size_t i = 0; i < std::size(kWords); ++i)
     if (lacks[i]) missing.append(missing.empty() ? "" : ", ").append(kWords[i]);

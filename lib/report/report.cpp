@@ -18,6 +18,7 @@ report::ViewOptions view_options(const ReportOptions& options) {
   out.sort = options.sort;
   out.top = options.top;
   out.instances = options.instances;
+  out.by_shape = options.by_shape;
   return out;
 }
 

@@ -31,6 +31,8 @@ struct ViewOptions {
 
   /// One row an instance instead of one a name, in the views that have both.
   bool instances = false;
+  /// Operators of one name and other shapes are other rows.
+  bool by_shape = false;
   /// How kernels are named; set by `:base`, `:mangled` and `:nvtx-name` behind a view's name.
   analysis::nsight::KernelNaming kernel_naming;
 };
@@ -41,6 +43,7 @@ enum Needs : unsigned {
   kNeedsRanges = 1,
   kNeedsActivities = 2,
   kNeedsCalls = 4,
+  kNeedsOperators = 8,
 };
 
 struct View {

@@ -186,6 +186,10 @@ constexpr ArgumentKey kArgumentKeys[] = {
     {"cuda_sync_kind", EventStep::kSyncKind},
     {"name", EventStep::kArgumentName},
     {"finished", EventStep::kFinished},
+    {"Input Dims", EventStep::kInputShapes},
+    {"Input dims", EventStep::kInputShapes},
+    {"Input type", EventStep::kInputTypes},
+    {"Concrete Inputs", EventStep::kInputValues},
 };
 
 EventStep argument_step(std::string_view key) noexcept {
@@ -281,6 +285,17 @@ Scan text_argument(Cursor& cursor, const char*& at, EventArguments& out, std::ui
   return read_text(cursor, at, kArgumentDepth, value);
 }
 
+Scan input_argument(Cursor& cursor, const char*& at, EventArguments& out,
+                    std::string_view EventArguments::*value) noexcept {
+  const char* const from = at;
+  const Scan scan = skip_value(cursor, at, kArgumentDepth);
+  if (scan != Scan::kOk) return scan;
+  if (!out.has(EventArguments::kInputs)) out.input_shapes = out.input_types = out.input_values = {};
+  out.present |= EventArguments::kInputs;
+  out.*value = trimmed(from, at);
+  return scan;
+}
+
 /// The value of an argument that is no plain number.
 Scan read_argument(Cursor& cursor, const char*& at, EventStep step, EventArguments& out) noexcept {
   using F = EventArguments;
@@ -299,6 +314,12 @@ Scan read_argument(Cursor& cursor, const char*& at, EventStep step, EventArgumen
       return text_argument(cursor, at, out, F::kName, out.name);
     case EventStep::kFinished:
       return read_finished(cursor, at, out);
+    case EventStep::kInputShapes:
+      return input_argument(cursor, at, out, &F::input_shapes);
+    case EventStep::kInputTypes:
+      return input_argument(cursor, at, out, &F::input_types);
+    case EventStep::kInputValues:
+      return input_argument(cursor, at, out, &F::input_values);
     default:
       return skip_value(cursor, at, kArgumentDepth);
   }

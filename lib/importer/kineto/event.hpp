@@ -51,6 +51,7 @@ struct EventArguments {
     kCurrentExternalId = 1u << 17,  ///< the spelling since torch 1.12, which wins over the older one
     kSequence = 1u << 18,
     kForwardThread = 1u << 19,
+    kInputs = 1u << 20,  ///< any of the three
   };
   std::uint32_t present = 0;
   std::int64_t external_id = 0;
@@ -69,6 +70,10 @@ struct EventArguments {
   std::int64_t to_device = 0;
   std::uint32_t grid[3] = {};
   std::uint32_t block[3] = {};
+  // Of an operator's inputs, as they stand in the text; empty where they are not there.
+  std::string_view input_shapes;
+  std::string_view input_types;
+  std::string_view input_values;
   RawText sync_kind;
   RawText name;
 

@@ -48,6 +48,9 @@ enum class EventStep : std::uint8_t {
   kSyncKind,
   kArgumentName,
   kFinished,
+  kInputShapes,
+  kInputTypes,
+  kInputValues,
   kOtherArgument,
   kCloseArguments,
 };

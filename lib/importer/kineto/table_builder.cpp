@@ -180,8 +180,21 @@ void TableBuilder::add_range(const Event& event, std::int64_t source_row, RangeK
   ranges.source_row.push_back(source_row);
   ranges.external_id.push_back(external_id(event));
   keep_arguments(event, source_row);
-  if (kind == RangeKind::kOperator) autograd_.add(event.arguments, event.name.bytes);
+  if (kind == RangeKind::kOperator) {
+    autograd_.add(event.arguments, event.name.bytes);
+    if (options_.operator_inputs) add_inputs(event.arguments);
+  }
   if (event.name.bytes.starts_with(kStepName)) add_step(event.name.bytes.substr(kStepName.size()), thread, times);
+}
+
+/// Of the last range.
+void TableBuilder::add_inputs(const EventArguments& arguments) {
+  if (!arguments.has(EventArguments::kInputs)) return;
+  OperatorTable& operators = timeline_.operators;
+  operators.range.push_back(static_cast<RangeIndex>(timeline_.ranges.size() - 1));
+  operators.shapes.push_back(timeline_.intern(arguments.input_shapes));
+  operators.types.push_back(timeline_.intern(arguments.input_types));
+  operators.values.push_back(timeline_.intern(arguments.input_values));
 }
 
 void TableBuilder::add_step(std::string_view number, ThreadIndex thread, const Interval& times) {

@@ -484,3 +484,27 @@ TEST_CASE("hostile names are kept as they are and pointed out", "[importer][faul
   CHECK(loaded.text(ranges.name[2]) == "\xFF\xFE");
   CHECK(loaded.has_note("3 names hold control bytes or are not UTF-8"));
 }
+
+TEST_CASE("what operators were given is kept where that is asked for", "[importer]") {
+  const std::string event =
+      R"({"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 2, "args": {)";
+  const std::string text = trace_of(
+      event +
+      R"("External id": 1, "Concrete Inputs": ["", "[1, 1]"], "Input type": ["float", "float"], "Input Dims": [[2, 3], [3, 4]]}},)" +
+      event + R"("External id": 2}},)" + event + R"("Input Dims": [[8], "]"] , "External id": 3}},)" + event +
+      R"("Input dims": [[2, 3], [3, 4]], "Input type": "x"}})");
+  CHECK(load(text).timeline.operators.size() == 0);
+  LoadOptions options;
+  options.operator_inputs = true;
+  const Timeline timeline = load(text, options).timeline;
+  const OperatorTable& operators = timeline.operators;
+  CHECK(timeline.ranges.size() == 4);
+  CHECK(operators.range == std::vector<RangeIndex>{0, 2, 3});
+  CHECK(timeline.text(operators.shapes[0]) == "[[2, 3], [3, 4]]");
+  CHECK(timeline.text(operators.types[0]) == R"(["float", "float"])");
+  CHECK(timeline.text(operators.values[0]) == R"(["", "[1, 1]"])");
+  CHECK(timeline.text(operators.shapes[1]) == R"([[8], "]"])");
+  CHECK(timeline.text(operators.types[1]).empty());
+  CHECK(operators.shapes[2] == operators.shapes[0]);
+  CHECK(timeline.text(operators.types[2]) == R"("x")");
+}

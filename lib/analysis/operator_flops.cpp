@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/operator_flops.hpp"
+
+#include <charconv>
+#include <cstddef>
+#include <initializer_list>
+#include <vector>
+
+namespace rangefinder::analysis {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+// An operator has a handful of inputs of a handful of dimensions; a file may claim more.
+constexpr std::size_t kMostInputs = 64;
+constexpr std::size_t kMostDimensions = 16;
+
+/// Products of hostile sizes count as nothing.
+class Product {
+ public:
+  Product& times(std::int64_t factor) noexcept {
+    ok_ = ok_ && factor >= 0 && !__builtin_mul_overflow(value_, static_cast<std::uint64_t>(factor), &value_);
+    return *this;
+  }
+  Product& times(const Shape& shape) noexcept {
+    for (const std::int64_t size : shape) times(size);
+    return *this;
+  }
+  std::uint64_t value() const noexcept { return ok_ ? value_ : 0; }
+
+ private:
+  std::uint64_t value_ = 1;
+  bool ok_ = true;
+};
+
+/// The numbers of `[4, 288]`, wherever they stand in the text; nothing of anything else.
+Shape numbers_in(std::string_view text) {
+  Shape numbers;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at != end && numbers.size() <= kMostDimensions) {
+    std::int64_t number = 0;
+    const auto [next, error] = std::from_chars(at, end, number);
+    if (error == std::errc()) numbers.push_back(number);
+    at = next != at ? next : at + 1;
+  }
+  return numbers;
+}
+
+/// `[[4, 288], [], [10]]`, a list each. A list of lists (an input that is a list of tensors) is one without numbers.
+std::vector<Shape> shapes_in(std::string_view text) {
+  std::vector<Shape> shapes;
+  int depth = 0;
+  bool nested = false;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < text.size() && shapes.size() < kMostInputs; ++i) {
+    if (text[i] == '[') {
+      ++depth;
+      if (depth == 2) begin = i + 1;
+      nested = depth > 2 || (nested && depth != 2);
+    } else if (text[i] == ']') {
+      if (depth == 2) shapes.push_back(nested ? Shape{} : numbers_in(text.substr(begin, i - begin)));
+      if (depth == 2) nested = false;
+      --depth;
+    }
+  }
+  return shapes;
+}
+
+/// `["", "[1, 1]", "2"]`: the texts between quotes.
+std::vector<std::string_view> texts_in(std::string_view text) {
+  std::vector<std::string_view> texts;
+  for (std::size_t at = text.find('"'); at != std::string_view::npos && texts.size() < kMostInputs;) {
+    std::size_t end = at + 1;
+    while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
+    if (end >= text.size()) break;
+    texts.push_back(text.substr(at + 1, end - at - 1));
+    at = text.find('"', end + 1);
+  }
+  return texts;
+}
+
+/// Of two matrices, or batches of them, that are multiplied.
+std::uint64_t product_of(const Shape& a, const Shape& b, std::size_t dimensions) {
+  if (a.size() != dimensions || b.size() != dimensions || a.back() != b[dimensions - 2]) return 0;
+  return Product().times(2).times(a).times(b.back()).value();
+}
+
+std::uint64_t convolution(const std::vector<Shape>& shapes, const std::vector<std::string_view>& values) {
+  if (shapes.size() < 2 || shapes[0].size() != 4 || shapes[1].size() != 4 || values.size() < 7) return 0;
+  const Shape &input = shapes[0], &weight = shapes[1];
+  Shape stride = numbers_in(values[3]), padding = numbers_in(values[4]), dilation = numbers_in(values[5]);
+  const Shape groups = numbers_in(values[6]);
+  for (Shape* each : {&stride, &padding, &dilation}) {
+    if (each->size() == 1) each->push_back(each->front());
+    if (each->size() != 2) return 0;
+  }
+  if (groups.size() != 1 || groups[0] <= 0) return 0;
+  Product product;
+  product.times(2).times(input[0]).times(input[1]).times(weight[0]).times(weight[2]).times(weight[3]);
+  for (std::size_t i = 0; i < 2; ++i) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 31;
+    const std::int64_t in = input[2 + i], kernel = weight[2 + i];
+    for (const std::int64_t number : {in, kernel, stride[i], padding[i], dilation[i]})
+      if (number < 0 || number > kMost) return 0;
+    if (stride[i] == 0) return 0;
+    const __int128 room =
+        static_cast<__int128>(in) + 2 * padding[i] - static_cast<__int128>(dilation[i]) * (kernel - 1) - 1;
+    if (room < 0) return 0;
+    product.times(static_cast<std::int64_t>(room / stride[i]) + 1);
+  }
+  return product.value() / static_cast<std::uint64_t>(groups[0]);
+}
+
+/// Query and key, then the weights and value.
+std::uint64_t attention(const std::vector<Shape>& shapes) {
+  if (shapes.size() < 3 || shapes[0].size() != 4 || shapes[1].size() != 4 || shapes[2].size() != 4) return 0;
+  const Shape &query = shapes[0], &key = shapes[1], &value = shapes[2];
+  const std::uint64_t scores = Product().times(2).times(query).times(key[2]).value();
+  const std::uint64_t mixed =
+      Product().times(2).times(query[0]).times(query[1]).times(query[2]).times(value[2]).times(value[3]).value();
+  std::uint64_t sum = 0;
+  return __builtin_add_overflow(scores, mixed, &sum) ? 0 : sum;
+}
+
+std::uint64_t elementwise(const std::vector<Shape>& shapes) {
+  return shapes.empty() || shapes[0].empty() ? 0 : Product().times(shapes[0]).value();
+}
+
+}  // namespace
+
+std::uint64_t operator_flops(std::string_view name, std::string_view shapes_text, std::string_view values_text) {
+  constexpr std::string_view kOperators = "aten::";
+  if (!name.starts_with(kOperators) || shapes_text.empty()) return 0;
+  name.remove_prefix(kOperators.size());
+  const auto shapes = [&] { return shapes_in(shapes_text); };
+  const auto product = [&](std::size_t first, std::size_t dimensions) -> std::uint64_t {
+    const std::vector<Shape> all = shapes();
+    return all.size() < first + 2 ? 0 : product_of(all[first], all[first + 1], dimensions);
+  };
+  if (name == "mm") return product(0, 2);
+  if (name == "addmm") return product(1, 2);
+  if (name == "bmm") return product(0, 3);
+  if (name == "baddbmm") return product(1, 3);
+  if (name == "conv2d") return convolution(shapes(), texts_in(values_text));
+  if (name == "mul" || name == "add") return elementwise(shapes());
+  if (name == "scaled_dot_product_attention") return attention(shapes());
+  return 0;
+}
+
+}  // namespace rangefinder::analysis

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/key_averages.hpp"
+
+#include "support/catch.hpp"
+#include "support/timeline_builder.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace rangefinder;
+using namespace rangefinder::testing;
+using analysis::key_averages;
+using analysis::KeyAverages;
+using analysis::OperatorGroup;
+
+namespace {
+
+std::string line_of(const Timeline& timeline, const OperatorGroup& group) {
+  return std::string(timeline.text(group.name)) + " x" + std::to_string(group.calls) + " cpu " +
+         std::to_string(group.cpu_total_ns) + " self " + std::to_string(group.cpu_self_ns) + " gpu " +
+         std::to_string(group.device_total_ns) + " self " + std::to_string(group.device_self_ns);
+}
+
+std::vector<std::string> lines_of(const Timeline& timeline) {
+  std::vector<std::string> lines;
+  const KeyAverages averages = key_averages(timeline);
+  for (const OperatorGroup& group : averages.groups) lines.push_back(line_of(timeline, group));
+  return lines;
+}
+
+TimelineBuilder& op(TimelineBuilder& builder, const char* name, std::int64_t begin_ns, std::int64_t end_ns) {
+  return builder.range(name, begin_ns, end_ns).of_kind(RangeKind::kOperator);
+}
+
+using Lines = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("an operator's own time is without the operators, ranges and calls inside", "[analysis]") {
+  TimelineBuilder builder;
+  builder.range("forward", 0, 1000);
+  op(builder, "aten::linear", 100, 500);
+  op(builder, "aten::addmm", 150, 400);
+  builder.launch(200).kernel(600, 900).call("cudaLaunchKernel", 190, 230);
+  op(builder, "aten::linear", 600, 700);
+  builder.range("note", 610, 620).launch(650).kernel(900, 950);
+  const Timeline timeline = builder.build();
+  CHECK(lines_of(timeline) ==
+        Lines{"aten::linear x2 cpu 500 self 240 gpu 350 self 50", "aten::addmm x1 cpu 250 self 210 gpu 300 self 300"});
+  CHECK(key_averages(timeline).cpu_ns == 1000);
+  CHECK(key_averages(timeline).device_ns == 350);
+}
+
+TEST_CASE("an operator that holds nothing but one of its own name is counted once", "[analysis]") {
+  TimelineBuilder builder;
+  op(builder, "node", 0, 100);
+  op(builder, "node", 10, 90);
+  op(builder, "node", 20, 80);
+  builder.launch(30).kernel(200, 210);
+  op(builder, "other", 40, 50);
+  op(builder, "node", 200, 300);  // holds two: both count
+  op(builder, "node", 210, 220);
+  op(builder, "node", 230, 240);
+  CHECK(lines_of(builder.build()) ==
+        Lines{"node x4 cpu 220 self 190 gpu 10 self 10", "other x1 cpu 10 self 10 gpu 0 self 0"});
+}
+
+TEST_CASE("what overlaps in part is inside of neither", "[analysis]") {
+  TimelineBuilder builder;
+  op(builder, "a", 0, 100);
+  op(builder, "b", 50, 150);
+  op(builder, "c", 60, 70);
+  builder.on_thread(2);
+  op(builder, "d", 20, 30);
+  CHECK(lines_of(builder.build()) == Lines{"a x1 cpu 100 self 100 gpu 0 self 0", "b x1 cpu 100 self 90 gpu 0 self 0",
+                                           "c x1 cpu 10 self 10 gpu 0 self 0", "d x1 cpu 10 self 10 gpu 0 self 0"});
+}
+
+TEST_CASE("nothing gives nothing", "[analysis]") {
+  CHECK(key_averages(TimelineBuilder().build()).groups.empty());
+  CHECK(key_averages(TimelineBuilder().range("forward", 0, 10).build()).groups.empty());
+}
+
+TEST_CASE("operators of other shapes are other groups where that is asked for, and FLOPs come from shapes",
+          "[analysis]") {
+  TimelineBuilder builder;
+  op(builder, "aten::mm", 0, 10);
+  op(builder, "aten::mm", 10, 30);
+  op(builder, "aten::mm", 30, 70);
+  op(builder, "aten::mm", 70, 71);  // tells nothing
+  Timeline timeline = builder.build();
+  for (const RangeIndex range : {0u, 1u, 2u}) {
+    timeline.operators.range.push_back(range);
+    timeline.operators.shapes.push_back(timeline.intern(range == 1 ? "[[8, 8], [8, 8]]" : "[[2, 3], [3, 4]]"));
+    timeline.operators.types.push_back(StringId::kEmpty);
+    timeline.operators.values.push_back(StringId::kEmpty);
+  }
+  const KeyAverages by_shape = key_averages(timeline, true);
+  REQUIRE(by_shape.groups.size() == 3);
+  CHECK(line_of(timeline, by_shape.groups[0]) == "aten::mm x2 cpu 50 self 50 gpu 0 self 0");
+  CHECK(timeline.text(by_shape.groups[0].shapes) == "[[2, 3], [3, 4]]");
+  CHECK(by_shape.groups[0].flops == 2 * 2 * 2 * 3 * 4);
+  CHECK(by_shape.groups[1].flops == 2 * 8 * 8 * 8);
+  CHECK(by_shape.groups[2].flops == 0);
+  const KeyAverages by_name = key_averages(timeline);
+  REQUIRE(by_name.groups.size() == 1);
+  CHECK(by_name.groups[0].flops == 96 + 1024);
+  CHECK(by_name.groups[0].shapes == StringId::kEmpty);
+}
+
+namespace {
+
+struct Expected {
+  std::uint64_t calls;
+  std::int64_t total, self;
+  std::uint64_t flops;
+  bool operator==(const Expected&) const = default;
+};
+
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells(1);
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '"')
+      quoted = !quoted;
+    else if (c == ',' && !quoted)
+      cells.emplace_back();
+    else
+      cells.back() += c;
+  }
+  return cells;
+}
+
+/// By name and shapes; annotations are left out, and what memory events make.
+std::map<std::pair<std::string, std::string>, Expected> expected_in(const std::string& path, std::int64_t& all) {
+  std::map<std::pair<std::string, std::string>, Expected> rows;
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  while (std::getline(file, line)) {
+    const std::vector<std::string> cells = cells_of(line);
+    if (cells.size() != 9) throw std::runtime_error(path + ": " + line);
+    all += std::stoll(cells[4]);
+    if (cells[1] == "0" && cells[0] != "[memory]")
+      rows[{cells[0], cells[8]}] = {std::stoull(cells[2]), std::stoll(cells[3]), std::stoll(cells[4]),
+                                    std::stoull(cells[7])};
+  }
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("the figures are torch.profiler's own, to the nanosecond", "[analysis]") {
+  const char* data = std::getenv("RANGEFINDER_TEST_DATA");
+  REQUIRE(data != nullptr);
+  const std::string folder = std::string(data) + "/key_averages/";
+  LoadOptions options;
+  options.operator_inputs = true;
+  const Result<Timeline> timeline = load_timeline(folder + "trace.json.gz", options);
+  REQUIRE(timeline.ok());
+  for (const bool by_shape : {false, true}) {
+    std::int64_t all = 0;
+    const auto expected = expected_in(folder + (by_shape ? "key_averages_by_shape.csv" : "key_averages.csv"), all);
+    const KeyAverages averages = key_averages(*timeline, by_shape);
+    CHECK(expected.size() > 50);
+    CHECK(averages.groups.size() == expected.size());
+    for (const OperatorGroup& group : averages.groups) {
+      std::string shapes(timeline->text(group.shapes));
+      if (by_shape && shapes.empty()) shapes = "[]";  // nodes tell none
+      const std::pair key(std::string(timeline->text(group.name)), shapes);
+      INFO(key.first << " " << key.second);
+      const auto found = expected.find(key);
+      REQUIRE(found != expected.end());
+      CHECK(Expected{group.calls, group.cpu_total_ns, group.cpu_self_ns, group.flops} == found->second);
+    }
+    CHECK(averages.cpu_ns == all);
+  }
+}

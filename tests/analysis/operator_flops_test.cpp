@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/operator_flops.hpp"
+
+#include "support/catch.hpp"
+
+#include <string>
+
+using rangefinder::analysis::operator_flops;
+
+TEST_CASE("FLOPs of matrix products, convolutions and attention", "[analysis]") {
+  CHECK(operator_flops("aten::mm", "[[2, 3], [3, 4]]", "") == 2 * 2 * 3 * 4);
+  CHECK(operator_flops("aten::addmm", "[[4], [2, 3], [3, 4], [], []]", "") == 2 * 2 * 3 * 4);
+  CHECK(operator_flops("aten::bmm", "[[5, 2, 3], [5, 3, 4]]", "") == 5 * 2 * 2 * 3 * 4);
+  CHECK(operator_flops("aten::baddbmm", "[[1], [5, 2, 3], [5, 3, 4]]", "") == 5 * 2 * 2 * 3 * 4);
+  CHECK(operator_flops("aten::mul", "[[7, 3], []]", "") == 21);
+  CHECK(operator_flops("aten::conv2d", "[[4, 3, 8, 8], [8, 3, 3, 3], [8], [], [], [], []]",
+                       R"(["", "", "", "[1, 1]", "[0, 0]", "[1, 1]", "1"])") == 62'208);
+  CHECK(operator_flops("aten::conv2d", "[[1, 4, 9, 9], [8, 2, 3, 3], [], [], [], [], []]",
+                       R"(["", "", "", "[2, 2]", "[1, 1]", "[1, 1]", "2"])") == 2 * 5 * 5 * 3 * 3 * 4 * 8 / 2);
+  // Query, key and value of 2 sequences, 8 heads, 16 queries, 32 keys of 64.
+  CHECK(operator_flops("aten::scaled_dot_product_attention", "[[2, 8, 16, 64], [2, 8, 32, 64], [2, 8, 32, 64], []]",
+                       "") == 2ull * (2 * 8 * 16 * 32 * 64) * 2);
+  CHECK(operator_flops("aten::relu", "[[7, 3]]", "") == 0);
+  CHECK(operator_flops("mm", "[[2, 3], [3, 4]]", "") == 0);
+}
+
+TEST_CASE("shapes that make no sense have no FLOPs", "[analysis]") {
+  for (const char* shapes :
+       {"", "[]", "[[2, 3]]", "[[2, 3], [4, 4]]", "[[2, 3], [3]]", "[[2, 3], [3, 4", "[[[2, 3]], [3, 4]]",
+        "[[2, -3], [-3, 4]]", "[[4294967296, 4294967296], [4294967296, 4294967296]]",
+        "[[99999999999999999999, 3], [3, 4]]", "nonsense", "]]]][[[["}) {
+    INFO(shapes);
+    CHECK(operator_flops("aten::mm", shapes, "") == 0);
+  }
+  const std::string shapes = "[[4, 3, 8, 8], [8, 3, 3, 3], [8], [], [], [], []]";
+  for (const char* values :
+       {"", "[]", R"(["", "", "", "[0, 0]", "[0, 0]", "[1, 1]", "1"])",
+        R"(["", "", "", "[1, 1]", "[0, 0]", "[1, 1]", "0"])", R"(["", "", "", "[1, 1]", "[0, 0]", "[100, 100]", "1"])",
+        R"(["", "", "", "[1, 1]", "[0, -9223372036854775808]", "[1, 1]", "1"])",
+        R"(["", "", "", "[1, 1", "[0, 0]", "[1, 1, 1]", "1"])", R"(["\)"}) {
+    INFO(values);
+    CHECK(operator_flops("aten::conv2d", shapes, values) == 0);
+  }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+//
+// The view ops: torch.profiler's key averages.
+#include "support/catch.hpp"
+#include "support/timeline_builder.hpp"
+
+#include <rangefinder/report.hpp>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace rangefinder;
+using namespace rangefinder::testing;
+
+namespace {
+
+Timeline two_products() {
+  TimelineBuilder builder;
+  builder.range("step", 0, 200);
+  builder.range("aten::mm", 0, 40).of_kind(RangeKind::kOperator).launch(10).kernel(50, 150);
+  builder.range("aten::mm", 40, 60).of_kind(RangeKind::kOperator).launch(50).kernel(150, 250);
+  builder.range("aten::add", 60, 160).of_kind(RangeKind::kOperator);
+  builder.launch(190).kernel(250, 450);
+  Timeline timeline = builder.build();
+  for (const RangeIndex range : {1u, 2u}) {
+    timeline.operators.range.push_back(range);
+    timeline.operators.shapes.push_back(timeline.intern(range == 1 ? "[[2, 3], [3, 4]]" : "[[1, 3], [3, 4]]"));
+    timeline.operators.types.push_back(StringId::kEmpty);
+    timeline.operators.values.push_back(StringId::kEmpty);
+  }
+  return timeline;
+}
+
+std::string report(const Timeline& timeline, ReportFormat format, bool by_shape, std::string_view sort = {}) {
+  ReportOptions options;
+  options.view = "ops";
+  options.format = format;
+  options.by_shape = by_shape;
+  options.sort = sort;
+  std::string text;
+  REQUIRE(write_report(timeline, options, [&](std::string_view piece) {
+            text.append(piece);
+            return true;
+          }).ok());
+  return text;
+}
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("operators by name, with shares of all host and device time", "[report]") {
+  const std::string csv = report(two_products(), ReportFormat::kCsv, false);
+  INFO(csv);
+  CHECK(has(csv,
+            "Operator,Self CPU share (%),Self CPU (ns),CPU share (%),CPU total (ns),CPU avg (ns),Self GPU (ns),Self "
+            "GPU share "
+            "(%),GPU total (ns),GPU avg (ns),Calls,FLOPs\n"));
+  // 200 ns of self time in all (40 of them the step's own), 400 ns of the device.
+  CHECK(has(csv, "\naten::mm,30.0,60,30.0,60,30,200,50.0,200,100,2,72\n"));
+  CHECK(has(csv, "\naten::add,50.0,100,50.0,100,100,0,0.0,0,0,1,0\n"));
+  CHECK(csv.find("aten::mm") < csv.find("aten::add"));  // by device time of their own
+  CHECK_FALSE(has(csv, "step"));
+}
+
+TEST_CASE("operators by name and shapes", "[report]") {
+  const std::string csv = report(two_products(), ReportFormat::kCsv, true, "-cpu_total_ns");
+  INFO(csv);
+  CHECK(has(csv, ",1,48,\"[[2, 3], [3, 4]]\"\n"));
+  CHECK(has(csv, ",1,24,\"[[1, 3], [3, 4]]\"\n"));
+  CHECK(csv.find("aten::add") < csv.find("aten::mm"));
+}
+
+TEST_CASE("without operators the view says so", "[report]") {
+  const std::string text = report(TimelineBuilder().range("step", 0, 10).build(), ReportFormat::kText, false);
+  INFO(text);
+  CHECK(has(text, "operator"));
+}
