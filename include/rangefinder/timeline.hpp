@@ -209,16 +209,47 @@ struct StepTable {
   std::vector<ThreadIndex> thread;
   std::vector<std::int64_t> begin_ns;
   std::vector<std::int64_t> end_ns;
+  std::vector<std::uint64_t> items;  ///< tokens, samples: what the program said that it did in the step; 0: nothing
 
   std::size_t size() const noexcept { return number.size(); }
 };
 
-/// What operators were given; a row for each that tells, in order of range. LoadOptions::operator_inputs asks for it.
+/// What an allocator did.
+enum class MemoryAction : std::uint8_t {
+  kAllocate,         ///< a block was given to the program
+  kFree,             ///< a block came back
+  kSegmentAllocate,  ///< the allocator took memory from the system, in which blocks lie
+  kSegmentFree,      ///< and gave it back
+  kSegmentMap,       ///< likewise, of segments that can grow
+  kSegmentUnmap,
+  kOutOfMemory,  ///< a request of `bytes` failed
+};
+
+/// Allocators' events, in order of time within a thread.
+struct MemoryTable {
+  std::vector<ThreadIndex> thread;
+  std::vector<std::int64_t> time_ns;
+  std::vector<MemoryAction> action;
+  std::vector<std::int32_t> device;      ///< CUDA's index; -1: memory of the host
+  std::vector<std::uint64_t> address;    ///< 0 where unknown
+  std::vector<std::uint64_t> bytes;      ///< of the block, segment or request
+  std::vector<std::int64_t> allocated;   ///< by all blocks of the device afterwards; -1 where unknown
+  std::vector<std::int64_t> reserved;    ///< by all segments of the device afterwards; -1 where unknown
+  std::vector<std::uint64_t> stream;     ///< the allocator's, 0 where unknown
+  std::vector<std::uint64_t> pool;       ///< private pool; 0: the default one
+  std::vector<std::int64_t> source_row;  ///< as in RangeTable
+
+  std::size_t size() const noexcept { return action.size(); }
+};
+
+/// What operators were given; a row for each that tells, in order of range. LoadOptions::operator_inputs asks for the
+/// texts.
 struct OperatorTable {
   std::vector<RangeIndex> range;
-  std::vector<StringId> shapes;  ///< JSON, a list for each input: [[4, 288], []]
-  std::vector<StringId> types;   ///< JSON: ["float", "Scalar"]
-  std::vector<StringId> values;  ///< JSON, of inputs that are no tensors: ["", "[1, 1]"]
+  std::vector<std::int64_t> sequence;  ///< the number that the next node of autograd got; -1: it makes none
+  std::vector<StringId> shapes;        ///< JSON, a list for each input: [[4, 288], []]
+  std::vector<StringId> types;         ///< JSON: ["float", "Scalar"]
+  std::vector<StringId> values;        ///< JSON, of inputs that are no tensors: ["", "[1, 1]"]
 
   std::size_t size() const noexcept { return range.size(); }
 };
@@ -347,6 +378,7 @@ class RANGEFINDER_EXPORT Timeline {
   StepTable steps;
   NodeTable nodes;
   OperatorTable operators;
+  MemoryTable memory;
   std::vector<Attachment> attachments;  ///< ordered by target and row
   std::vector<Window> windows;          ///< empty: the whole time
   ArgumentStore arguments;

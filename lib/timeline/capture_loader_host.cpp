@@ -151,6 +151,7 @@ void CaptureLoader::add_steps() {
     out_.steps.thread.push_back(step.thread);
     out_.steps.begin_ns.push_back(step.time_ns);
     out_.steps.end_ns.push_back(next.time_ns);
+    out_.steps.items.push_back(0);
   }
 }
 

@@ -184,6 +184,7 @@ class TimelineBuilder {
     timeline_.steps.thread.push_back(thread_);
     timeline_.steps.begin_ns.push_back(begin_ns);
     timeline_.steps.end_ns.push_back(end_ns);
+    timeline_.steps.items.push_back(0);
     return *this;
   }
   TimelineBuilder& mark(std::string_view name, std::int64_t time_ns) {

@@ -192,6 +192,7 @@ void TableBuilder::add_inputs(const EventArguments& arguments) {
   if (!arguments.has(EventArguments::kInputs)) return;
   OperatorTable& operators = timeline_.operators;
   operators.range.push_back(static_cast<RangeIndex>(timeline_.ranges.size() - 1));
+  operators.sequence.push_back(arguments.has(EventArguments::kSequence) ? arguments.sequence : -1);
   operators.shapes.push_back(timeline_.intern(arguments.input_shapes));
   operators.types.push_back(timeline_.intern(arguments.input_types));
   operators.values.push_back(timeline_.intern(arguments.input_values));
@@ -205,6 +206,7 @@ void TableBuilder::add_step(std::string_view number, ThreadIndex thread, const I
   timeline_.steps.thread.push_back(thread);
   timeline_.steps.begin_ns.push_back(times.begin_ns);
   timeline_.steps.end_ns.push_back(times.end_ns);
+  timeline_.steps.items.push_back(0);
 }
 
 void TableBuilder::add_call(const Event& event, std::int64_t source_row, CallDomain domain) {
