@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/health_numbers.hpp"
+#include "buffer/recorder.hpp"
+
+#include <rangefinder/detail/hot_path.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+// How a thread writes records on the slow path. Everything but Busy and `guarded` wants the thread's token taken.
+namespace rangefinder::buffer {
+
+using detail::HotThread;
+using detail::Record;
+using detail::RecordKind;
+using ThreadState = Recorder::ThreadState;
+
+// How far records may reach into a block: a begin and what stands for itself leave room for the ends of open ranges.
+inline constexpr std::uint32_t kForBegins = detail::kBeginLimit;
+inline constexpr std::uint32_t kForEnds = detail::kEndLimit;
+
+inline std::uint32_t recording_generation() noexcept {
+  return detail::active.load(std::memory_order_relaxed) & ~detail::kSlowPath;
+}
+
+inline ThreadState* state_of(const HotThread& hot) noexcept { return static_cast<ThreadState*>(hot.state); }
+
+/// Takes the calling thread's token while the slow path writes. `entered()` is false in a signal handler that
+/// interrupted the writing of a record, the slow path, or a lock of ours: nothing may be recorded then.
+class Busy {
+ public:
+  explicit Busy(HotThread& hot) noexcept : hot_(hot) {
+    const bool writing = hot.block != nullptr && __atomic_load_n(&hot.token, __ATOMIC_RELAXED) == 0;
+    entered_ = hot.busy == 0 && !writing;
+    if (!entered_) return;
+    enter_recorder(hot);
+    __atomic_store_n(&hot.token, 0, __ATOMIC_RELAXED);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  ~Busy() {
+    if (!entered_) return;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    const ThreadState* const state = state_of(hot_);
+    __atomic_store_n(&hot_.token, state != nullptr ? state->token : 0, __ATOMIC_RELAXED);
+    leave_recorder(hot_);
+  }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+  bool entered() const noexcept { return entered_; }
+
+ private:
+  HotThread& hot_;
+  bool entered_;
+};
+
+inline std::uint32_t used_of(const HotThread& hot) noexcept {
+  return __atomic_load_n(reinterpret_cast<const std::uint32_t*>(hot.block), __ATOMIC_RELAXED);
+}
+
+inline void put(const HotThread& hot, std::uint64_t word, std::uint64_t ticks) noexcept {
+  const std::uint32_t offset = used_of(hot);
+  auto* const record = reinterpret_cast<Record*>(hot.block + offset);
+  record->word = word;
+  record->ticks = ticks;
+  __atomic_store_n(reinterpret_cast<std::uint32_t*>(hot.block), offset + static_cast<std::uint32_t>(sizeof(Record)),
+                   __ATOMIC_RELEASE);
+}
+
+inline bool has_room(const HotThread& hot, std::size_t records, std::uint32_t limit) noexcept {
+  return used_of(hot) + records * sizeof(Record) <= limit;
+}
+
+/// The calling thread attached, with room for so many records below `limit`; null when they must be dropped, which the
+/// caller counts.
+ThreadState* ready(HotThread& hot, std::size_t records, std::uint32_t limit, bool may_wait = true) noexcept;
+/// `ready` for a record that closes something, and the numbers of autograd written that came before it.
+ThreadState* ready_to_close(HotThread& hot, bool may_wait) noexcept;
+
+/// Room that put_sequence may need.
+inline std::size_t sequence_records() noexcept { return Recorder::instance().autograd() != nullptr ? 1 : 0; }
+
+/// How far the numbers of the thread's autograd nodes are, where that has changed. Before the record that opens or
+/// closes something, so that all numbers up to here were taken in what was open until then.
+void put_sequence(const HotThread& hot, ThreadState& state) noexcept;
+
+/// The id of a name that the recording, if there is one, knows from now on; 0 when it cannot be named.
+std::uint32_t intern(std::string_view text) noexcept;
+/// The begin word of a run-time name, from the thread's own table where it is there.
+std::uint64_t text_word(ThreadState& state, std::string_view text, std::uint64_t hash) noexcept;
+void put_extra(const HotThread& hot, const detail::Extra& extra) noexcept;
+/// Records that stand for themselves: marks, samples, start/end ranges, steps.
+bool put_event(std::uint64_t word, const detail::Extra* extra) noexcept;
+
+/// Runs `record` unless this is a signal handler in the wrong place.
+template <typename Function>
+void guarded(Function record) noexcept {
+  const Busy busy(detail::hot_thread);
+  if (busy.entered()) {
+    record();
+  } else if (recording_generation() != 0) {
+    Recorder::instance().count(health::dropped_in_signal, 1);
+  }
+}
+
+}  // namespace rangefinder::buffer
