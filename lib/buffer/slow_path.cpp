@@ -6,9 +6,11 @@
 #include "buffer/recorder.hpp"
 #include "buffer/thread_log.hpp"
 
+#include <rangefinder/detail/memory.hpp>
 #include <rangefinder/range.hpp>
 
 #include <cstring>
+#include <iterator>
 
 namespace rangefinder::buffer {
 namespace {
@@ -420,6 +422,27 @@ void node_end() noexcept {
     if (ready_to_close(hot_thread, state->nodes_to_end == 1) == nullptr)
       return recorder.count(health::dropped_events, 1);
     put_node_ends(hot_thread, *state);
+  });
+}
+
+void memory_event_slow(const MemoryEvent& event) noexcept {
+  const std::uint64_t values[] = {event.address,
+                                  event.bytes,
+                                  static_cast<std::uint64_t>(event.allocated),
+                                  static_cast<std::uint64_t>(event.reserved),
+                                  event.stream,
+                                  event.pool};
+  constexpr std::uint64_t kUnknown[] = {0, 0, ~std::uint64_t{0}, ~std::uint64_t{0}, 0, 0};
+  std::size_t known = std::size(values);
+  while (known > 0 && values[known - 1] == kUnknown[known - 1]) --known;
+  guarded([&] {
+    if (ready(hot_thread, 1 + known, kForBegins, false) == nullptr)
+      return Recorder::instance().count(health::dropped_memory_events, 1);
+    put(hot_thread,
+        make_word(RecordKind::kMemory, static_cast<std::uint32_t>(event.device),
+                  static_cast<std::uint32_t>(event.action)),
+        Recorder::instance().ticks());
+    for (std::size_t i = 0; i < known; ++i) put_extra(hot_thread, {ExtraKind::kUnsigned, values[i], {}});
   });
 }
 
