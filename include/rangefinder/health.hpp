@@ -22,6 +22,7 @@ namespace rangefinder {
   X(unnamed_ranges, 7, kLoss, "names not recorded: the name table is full")                                \
   X(truncated_names, 8, kLoss, "names cut to 16 KiB")                                                      \
   X(dropped_threads, 9, kLoss, "threads not recorded: no memory for another thread")                       \
+  X(dropped_memory_events, 10, kLoss, "allocations and frees dropped: no free block")                      \
   X(cupti_dropped, 16, kLoss, "device records dropped by CUPTI")                                           \
   X(cupti_refused_buffers, 17, kLoss, "CUPTI buffer requests refused: memory bound reached")               \
   X(cupti_unknown_kinds, 18, kNote, "CUPTI records of a kind this version does not know")                  \

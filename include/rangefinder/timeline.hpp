@@ -214,17 +214,6 @@ struct StepTable {
   std::size_t size() const noexcept { return number.size(); }
 };
 
-/// What an allocator did.
-enum class MemoryAction : std::uint8_t {
-  kAllocate,         ///< a block was given to the program
-  kFree,             ///< a block came back
-  kSegmentAllocate,  ///< the allocator took memory from the system, in which blocks lie
-  kSegmentFree,      ///< and gave it back
-  kSegmentMap,       ///< likewise, of segments that can grow
-  kSegmentUnmap,
-  kOutOfMemory,  ///< a request of `bytes` failed
-};
-
 /// Allocators' events, in order of time within a thread.
 struct MemoryTable {
   std::vector<ThreadIndex> thread;

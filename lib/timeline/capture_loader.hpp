@@ -46,6 +46,7 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   void on_value(std::uint32_t thread, const AssembledValue& value) override;
   void on_sequence(const AssembledSequence& sequence) override { node_origins_.add(sequence); }
   void on_node(const AssembledNode& node) override;
+  void on_memory(const AssembledMemory& memory) override;
   void on_step(std::uint32_t thread, std::uint64_t ticks, std::uint32_t number) override;
 
  private:

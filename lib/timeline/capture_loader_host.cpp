@@ -118,6 +118,23 @@ void CaptureLoader::on_step(std::uint32_t thread, std::uint64_t ticks, std::uint
   last_ticks_ = std::max(last_ticks_, ticks);
 }
 
+void CaptureLoader::on_memory(const AssembledMemory& memory) {
+  MemoryTable& table = out_.memory;
+  table.thread.push_back(thread_of(memory.thread));
+  table.time_ns.push_back(host_time(memory.ticks));
+  table.action.push_back(memory.action);
+  table.device.push_back(memory.device);
+  table.address.push_back(memory.address());
+  table.bytes.push_back(memory.bytes());
+  // Less than nothing is no total.
+  table.allocated.push_back(std::max<std::int64_t>(memory.allocated(), -1));
+  table.reserved.push_back(std::max<std::int64_t>(memory.reserved(), -1));
+  table.stream.push_back(memory.stream());
+  table.pool.push_back(memory.pool());
+  table.source_row.push_back(-1);
+  last_ticks_ = std::max(last_ticks_, memory.ticks);
+}
+
 void CaptureLoader::on_node(const AssembledNode& node) {
   nodes_.push_back(node);
   last_ticks_ = std::max(last_ticks_, node.end_ticks);

@@ -15,6 +15,8 @@ using detail::word_kind;
 
 // A file may name any thread index; beyond this it is damaged, and its records are not worth a table.
 constexpr std::uint32_t kMaxThreads = 1u << 20;
+// Beyond it, the number of a device is damage.
+constexpr std::uint32_t kMaxDevice = 1u << 16;
 // How far down the stack of open ranges is looked for one that is not on top. Deeper ones are found by their count.
 constexpr std::size_t kNearby = 256;
 
@@ -43,6 +45,7 @@ void HostAssembler::feed(const format::HostEvents& events) {
 void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record& record) {
   const RecordKind kind = word_kind(record.word);
   if (kind == RecordKind::kExtra) return on_extra(index, thread, record);
+  end_memory(thread);
   thread.pending = {};
   if (kind == RecordKind::kSequence) {
     thread.sequence = {record.ticks, thread.last_ticks, index, word_aux(record.word), word_id(record.word) != 0};
@@ -77,6 +80,8 @@ void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record&
     case RecordKind::kNodeEnd:
       for (std::uint32_t i = word_id(record.word); i > 0 && !thread.nodes.empty(); --i) end_node(thread, record.ticks);
       return;
+    case RecordKind::kMemory:
+      return begin_memory(index, thread, record);
     case RecordKind::kStep:
       return sink_.on_step(index, record.ticks, word_id(record.word));
     case RecordKind::kLostEnds:
@@ -98,6 +103,24 @@ void HostAssembler::end_node(Thread& thread, std::uint64_t ticks) {
   thread.nodes.pop_back();
   node.end_ticks = std::max(ticks, node.begin_ticks);
   sink_.on_node(node);
+}
+
+void HostAssembler::begin_memory(std::uint32_t index, Thread& thread, const Record& record) {
+  const std::uint32_t action = word_aux(record.word);
+  const std::uint32_t device = word_id(record.word);
+  const bool known_device = device == ~0u || device <= kMaxDevice;
+  if (action > static_cast<std::uint32_t>(MemoryAction::kOutOfMemory) || !known_device) return;
+  thread.memory = {};
+  thread.memory.ticks = record.ticks;
+  thread.memory.thread = index;
+  thread.memory.action = static_cast<MemoryAction>(action);
+  thread.memory.device = static_cast<std::int32_t>(device);
+  thread.pending = record;
+}
+
+/// An event is whole when the next record comes. One of which nothing is known was cut off.
+void HostAssembler::end_memory(Thread& thread) {
+  if (word_kind(thread.pending.word) == RecordKind::kMemory && thread.memory.known != 0) sink_.on_memory(thread.memory);
 }
 
 std::uint64_t HostAssembler::innermost(const Thread& thread) noexcept {
@@ -187,6 +210,10 @@ void HostAssembler::on_extra(std::uint32_t index, Thread& thread, const Record& 
       return sink_.on_value(index, value);
     case RecordKind::kNodeBegin:
       if (!thread.nodes.empty()) thread.nodes.back().sequence = static_cast<std::int64_t>(number);
+      return;
+    case RecordKind::kMemory:
+      if (thread.memory.known < AssembledMemory::kValues) thread.memory.values[thread.memory.known++] = number;
+      thread.pending = base;  // more may follow
       return;
     case RecordKind::kMark:
       value.of = AssembledValue::Of::kMark;
@@ -310,6 +337,8 @@ void HostAssembler::finish(std::uint64_t end_ticks) {
   };
   for (const auto& thread : threads_) {
     if (thread == nullptr) continue;
+    end_memory(*thread);
+    thread->pending = {};
     if (thread->sequence.has_value()) {
       AssembledSequence all_to_come{~std::uint64_t{0}, thread->last_ticks, thread->sequence->thread,
                                     thread->sequence->made_on};

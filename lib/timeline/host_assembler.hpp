@@ -4,7 +4,10 @@
 #include "format/host_events.hpp"
 
 #include <rangefinder/health.hpp>
+#include <rangefinder/types.hpp>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -70,6 +73,24 @@ struct AssembledValue {
   std::uint64_t range = 0;  ///< kRange: key
 };
 
+/// What an allocator did. `values`: address, bytes, allocated, reserved, stream, pool, the first `known` of them.
+struct AssembledMemory {
+  static constexpr std::size_t kValues = 6;
+  std::uint64_t ticks = 0;
+  std::uint32_t thread = 0;
+  MemoryAction action = MemoryAction::kAllocate;
+  std::int32_t device = -1;
+  std::array<std::uint64_t, kValues> values{0, 0, ~std::uint64_t{0}, ~std::uint64_t{0}, 0, 0};
+  std::size_t known = 0;
+
+  std::uint64_t address() const noexcept { return values[0]; }
+  std::uint64_t bytes() const noexcept { return values[1]; }
+  std::int64_t allocated() const noexcept { return static_cast<std::int64_t>(values[2]); }
+  std::int64_t reserved() const noexcept { return static_cast<std::int64_t>(values[3]); }
+  std::uint64_t stream() const noexcept { return values[4]; }
+  std::uint64_t pool() const noexcept { return values[5]; }
+};
+
 /// What the records of all threads mean. Ranges arrive when their end is known: children before their parents, except
 /// for those that ended on another thread, whose end may stand further on in the file.
 class AssemblySink {
@@ -90,6 +111,8 @@ class AssemblySink {
   virtual void on_sequence(const AssembledSequence&) {}
   /// Inner ones before outer ones.
   virtual void on_node(const AssembledNode&) {}
+  /// In order of time within a thread.
+  virtual void on_memory(const AssembledMemory&) {}
   virtual void on_step(std::uint32_t thread, std::uint64_t ticks, std::uint32_t number) {
     (void)thread, (void)ticks, (void)number;
   }
@@ -116,6 +139,7 @@ class HostAssembler {
     std::optional<AssembledSequence> sequence;                    // noted last
     std::uint64_t last_ticks = 0;                                 // of the last record that has a time
     detail::Record pending{};                                     // waits for its kExtra
+    AssembledMemory memory;                                       // what `pending` began, where that is kMemory
   };
   struct End {
     std::uint64_t ticks;
@@ -134,6 +158,8 @@ class HostAssembler {
   void on_record(std::uint32_t index, Thread& thread, const detail::Record& record);
   void on_extra(std::uint32_t index, Thread& thread, const detail::Record& record);
   void end_node(Thread& thread, std::uint64_t ticks);
+  void begin_memory(std::uint32_t index, Thread& thread, const detail::Record& record);
+  void end_memory(Thread& thread);
   void open_range(std::uint32_t index, Thread& thread, const detail::Record& record);
   void close_range(Thread& thread, const detail::Record& record);
   void close_top(Thread& thread, std::uint64_t ticks);

@@ -100,6 +100,7 @@ void measure_extent(Timeline& timeline) {
   take(timeline.overheads.begin_ns, timeline.overheads.end_ns);
   take(timeline.marks.time_ns, timeline.marks.time_ns);
   take(timeline.counters.time_ns, timeline.counters.time_ns);
+  take(timeline.memory.time_ns, timeline.memory.time_ns);
   take(timeline.steps.begin_ns, timeline.steps.end_ns);
   timeline.begin_ns = begin <= end ? begin : 0;
   timeline.end_ns = begin <= end ? end : 0;

@@ -144,6 +144,7 @@ void check(const Timeline& timeline) {
     HOLDS(attachment.type != Attachment::Type::kText || attachment.bits < timeline.string_count());
   }
   fuzz::check_places(timeline);
+  fuzz::check_memory_columns(timeline);
 }
 
 void check_error(const Error& error) {

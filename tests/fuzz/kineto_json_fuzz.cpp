@@ -88,6 +88,7 @@ void check(const Timeline& timeline) {
   check_activities(timeline);
   check_nodes(timeline);
   fuzz::check_places(timeline);
+  fuzz::check_memory_columns(timeline);
   HOLDS(timeline.counters.number.size() == timeline.counters.size());
   HOLDS(timeline.marks.time_ns.size() == timeline.marks.size());
 }

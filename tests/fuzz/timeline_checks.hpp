@@ -28,6 +28,16 @@ inline void check_range_columns(const RangeTable& ranges) {
     HOLDS(size == ranges.size());
 }
 
+inline void check_memory_columns(const Timeline& timeline) {
+  const MemoryTable& memory = timeline.memory;
+  for (const std::size_t size :
+       {memory.thread.size(), memory.time_ns.size(), memory.device.size(), memory.address.size(), memory.bytes.size(),
+        memory.allocated.size(), memory.reserved.size(), memory.stream.size(), memory.pool.size(),
+        memory.source_row.size()})
+    HOLDS(size == memory.size());
+  for (const ThreadIndex thread : memory.thread) HOLDS(thread < timeline.threads.size());
+}
+
 inline void check_places(const Timeline& timeline) {
   for (const ThreadInfo& thread : timeline.threads) HOLDS(thread.process < timeline.processes.size());
   for (const DeviceInfo& device : timeline.devices) HOLDS(device.process < timeline.processes.size());

@@ -135,6 +135,13 @@ CaptureBuilder& CaptureBuilder::counter(std::string_view text, std::int64_t time
   add({time_ns, time_ns, RecordKind::kCounter, name(text)});
   return value({ExtraKind::kSigned, static_cast<std::uint64_t>(number)});
 }
+CaptureBuilder& CaptureBuilder::memory(MemoryAction action, std::int64_t time_ns, std::int32_t device,
+                                       std::initializer_list<std::uint64_t> values) {
+  Event& event = add(
+      {time_ns, time_ns, RecordKind::kMemory, static_cast<std::uint32_t>(device), static_cast<std::uint32_t>(action)});
+  for (const std::uint64_t number : values) event.values.push_back({ExtraKind::kUnsigned, number});
+  return *this;
+}
 CaptureBuilder& CaptureBuilder::step(std::uint32_t number, std::int64_t time_ns) {
   add({time_ns, time_ns, RecordKind::kStep, number});
   return *this;

@@ -7,8 +7,10 @@
 #include "format/rows.hpp"
 
 #include <rangefinder/detail/record.hpp>
+#include <rangefinder/types.hpp>
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <string_view>
@@ -56,6 +58,9 @@ class CaptureBuilder {
   CaptureBuilder& mark(std::string_view name, std::int64_t time_ns, std::string_view category = {});
   CaptureBuilder& counter(std::string_view name, std::int64_t time_ns, double value);
   CaptureBuilder& counter(std::string_view name, std::int64_t time_ns, std::int64_t value);
+  /// What an allocator did: address, bytes, allocated, reserved, stream, pool, as many as are given. -1: the host.
+  CaptureBuilder& memory(MemoryAction action, std::int64_t time_ns, std::int32_t device,
+                         std::initializer_list<std::uint64_t> values);
   CaptureBuilder& step(std::uint32_t number, std::int64_t time_ns);
   /// The value of the range or mark added last.
   CaptureBuilder& payload(std::uint64_t value);

@@ -102,6 +102,37 @@ TEST_CASE("a step ends where the next one begins, and a pause ends none", "[time
   CHECK(timeline.steps.end_ns == std::vector<std::int64_t>{at(20), at(30), at(110)});
 }
 
+TEST_CASE("allocators' events are rows of the memory table", "[timeline]") {
+  CaptureBuilder capture;
+  capture.on_thread(1).range("step", 0, 100);
+  capture.memory(MemoryAction::kAllocate, 10, -1, {0x1000, 512, 512});
+  capture.memory(MemoryAction::kFree, 150, 1, {0x2000, 64, 4096, 8192, 7, 3});
+  capture.on_thread(2).memory(MemoryAction::kSegmentAllocate, 30, 0, {0x3000, 2 << 20, ~std::uint64_t{0}, 2 << 20});
+  const auto check = [](const Timeline& timeline) {
+    const MemoryTable& memory = timeline.memory;
+    REQUIRE(memory.size() == 3);
+    CHECK(memory.time_ns == std::vector<std::int64_t>{at(10), at(150), at(30)});
+    CHECK(memory.device == std::vector<std::int32_t>{-1, 1, 0});
+    CHECK(memory.action ==
+          std::vector<MemoryAction>{MemoryAction::kAllocate, MemoryAction::kFree, MemoryAction::kSegmentAllocate});
+    CHECK(memory.address == std::vector<std::uint64_t>{0x1000, 0x2000, 0x3000});
+    CHECK(memory.bytes == std::vector<std::uint64_t>{512, 64, 2 << 20});
+    CHECK(memory.allocated == std::vector<std::int64_t>{512, 4096, -1});
+    CHECK(memory.reserved == std::vector<std::int64_t>{-1, 8192, 2 << 20});
+    CHECK(memory.stream[1] == 7);
+    CHECK(memory.pool[1] == 3);
+    CHECK(timeline.threads[memory.thread[0]].tid == 1);
+    CHECK(timeline.threads[memory.thread[2]].tid == 2);
+    CHECK(timeline.end_ns == at(150));
+    CHECK(timeline.health.complete());
+  };
+  SECTION("in one chunk") { check(load(capture)); }
+  SECTION("with a chunk for each record") {
+    capture.chunk_rows(1);
+    check(load(capture));
+  }
+}
+
 TEST_CASE("a launch after a range that ended on another thread is not in it", "[timeline]") {
   CaptureBuilder capture;
   capture.on_thread(1, "a").range("outer", 0, 1'000).range_ended_on(2, "handed over", 10, 100);

@@ -28,6 +28,7 @@ class KeepingSink final : public AssemblySink {
   std::vector<AssembledRange> ranges;
   std::vector<AssembledLaunch> launches;
   std::vector<std::string> events;
+  std::vector<AssembledMemory> memories;
 
   void on_begin(const AssembledRange& range) override { begun.push_back(range.key); }
   void on_range(const AssembledRange& range) override { ranges.push_back(range); }
@@ -50,6 +51,7 @@ class KeepingSink final : public AssemblySink {
     event("node", node.thread, node.begin_ticks, static_cast<std::uint32_t>(node.end_ticks), node.name);
     event("  made", node.thread, static_cast<std::uint64_t>(node.sequence), node.made_on, 0);
   }
+  void on_memory(const AssembledMemory& memory) override { memories.push_back(memory); }
   void on_step(std::uint32_t thread, std::uint64_t ticks, std::uint32_t number) override {
     event("step", thread, ticks, number, 0);
   }
@@ -154,6 +156,54 @@ TEST_CASE("numbers of nodes come with the record before them, nodes when they en
   sink.events.clear();
   assembler.finish(100);
   CHECK(sink.events == Lines{"sequence 0 25 4294967295 9", "node 1 40 100 7", "  made 1 18446744073709551615 9 0"});
+}
+
+TEST_CASE("an allocator's event takes the values that follow it, across chunks", "[timeline]") {
+  KeepingSink sink;
+  HostAssembler assembler(sink);
+  const auto memory = [](std::uint64_t ticks, MemoryAction action, std::uint32_t device) {
+    return record(RecordKind::kMemory, ticks, device, static_cast<std::uint32_t>(action));
+  };
+  SECTION("as many as there are") {
+    feed(assembler, 2, {memory(10, MemoryAction::kAllocate, 1), extra(0x1000), extra(512)});
+    CHECK(sink.memories.empty());  // more may follow
+    feed(assembler, 2, {extra(4096), extra(8192), extra(7), extra(3), extra(99), memory(20, MemoryAction::kFree, ~0u)});
+    feed(assembler, 2, {extra(0x2000), begin(30, 1)});
+    REQUIRE(sink.memories.size() == 2);
+    const AssembledMemory& allocated = sink.memories[0];
+    CHECK(allocated.ticks == 10);
+    CHECK(allocated.thread == 2);
+    CHECK(allocated.action == MemoryAction::kAllocate);
+    CHECK(allocated.device == 1);
+    CHECK(allocated.address() == 0x1000);
+    CHECK(allocated.bytes() == 512);
+    CHECK(allocated.allocated() == 4096);
+    CHECK(allocated.reserved() == 8192);
+    CHECK(allocated.stream() == 7);
+    CHECK(allocated.pool() == 3);
+    const AssembledMemory& freed = sink.memories[1];
+    CHECK(freed.action == MemoryAction::kFree);
+    CHECK(freed.device == -1);
+    CHECK(freed.address() == 0x2000);
+    CHECK(freed.bytes() == 0);
+    CHECK(freed.allocated() == -1);
+    CHECK(freed.reserved() == -1);
+  }
+  SECTION("the last one comes when all is read, once") {
+    feed(assembler, 0, {memory(10, MemoryAction::kAllocate, 0), extra(1), extra(2)});
+    assembler.finish(50);
+    assembler.finish(50);
+    REQUIRE(sink.memories.size() == 1);
+    CHECK(sink.memories[0].bytes() == 2);
+  }
+  SECTION("what is cut off or from a newer version is nothing") {
+    feed(assembler, 0, {memory(10, MemoryAction::kAllocate, 0), begin(11, 1), extra(5), end(12, 1)});
+    feed(assembler, 0, {memory(13, static_cast<MemoryAction>(77), 0), extra(5), extra(6), begin(14, 1), end(15, 1)});
+    feed(assembler, 0, {memory(16, MemoryAction::kAllocate, 0x7FFFFFFF), extra(5), extra(6)});
+    assembler.finish(50);
+    CHECK(sink.memories.empty());
+    CHECK(sink.events == Lines{"value of range 0 5 1 1"});
+  }
 }
 
 TEST_CASE("a launch knows the ranges that are open", "[timeline]") {

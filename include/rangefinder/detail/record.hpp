@@ -29,7 +29,9 @@ enum class RecordKind : std::uint8_t {
   kNodeEnd = 14,     ///< the last `id` nodes that the thread runs are done
   kOperator = 15,  ///< of the operator that has just been opened: ticks = the number of autograd that it saw, all ones:
                    ///< none; id = text name of its inputs, 0: not asked for
-  kMemory = 16,    ///< an allocator acted; id = device, all ones: the host; aux = MemoryAction; kExtra follow
+  kMemory =
+      16,  ///< an allocator acted; id = device, all ones: the host; aux = MemoryAction; a kExtra each follows with
+           ///< address, bytes, allocated, reserved, stream, pool; those behind the last one that is known are left out
 };
 
 /// How to read the value of a kExtra record.

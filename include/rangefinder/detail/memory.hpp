@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rangefinder/detail/hot_path.hpp>
+#include <rangefinder/types.hpp>
+#include <rangefinder/visibility.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+// What a component that watches a framework's allocators tells the recorder, which knows none. Not for users.
+namespace rangefinder::detail {
+
+/// One event of an allocator, as MemoryTable has it.
+struct MemoryEvent {
+  MemoryAction action = MemoryAction::kAllocate;
+  std::int32_t device = -1;  ///< -1: memory of the host
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+  std::int64_t allocated = -1;  ///< -1: not known
+  std::int64_t reserved = -1;
+  std::uint64_t stream = 0;
+  std::uint64_t pool = 0;
+};
+
+/// Writes the event to the recording that runs, at the calling thread's time. What is known costs 16 bytes of the
+/// recording each; values behind the last one that is known cost nothing. Dropped and counted
+/// (CaptureHealth::dropped_memory_events) where there is no room: it never waits for any, since allocators call it
+/// under locks of their own.
+RANGEFINDER_EXPORT void memory_event_slow(const MemoryEvent& event) noexcept;
+
+RANGEFINDER_INLINE void memory_event(const MemoryEvent& event) noexcept {
+  if ((active.load(std::memory_order_relaxed) & ~kSlowPath) != 0) memory_event_slow(event);
+}
+
+}  // namespace rangefinder::detail
