@@ -135,8 +135,8 @@ CaptureBuilder& CaptureBuilder::counter(std::string_view text, std::int64_t time
   add({time_ns, time_ns, RecordKind::kCounter, name(text)});
   return value({ExtraKind::kSigned, static_cast<std::uint64_t>(number)});
 }
-CaptureBuilder& CaptureBuilder::step(std::uint32_t number, std::int64_t time_ns) {
-  add({time_ns, time_ns, RecordKind::kStep, number});
+CaptureBuilder& CaptureBuilder::step(std::uint32_t number, std::int64_t time_ns, bool recorded) {
+  add({time_ns, time_ns, RecordKind::kStep, number, recorded ? 0 : detail::kStepNotRecorded});
   return *this;
 }
 CaptureBuilder& CaptureBuilder::value(Value value) {

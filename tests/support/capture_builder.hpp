@@ -56,7 +56,8 @@ class CaptureBuilder {
   CaptureBuilder& mark(std::string_view name, std::int64_t time_ns, std::string_view category = {});
   CaptureBuilder& counter(std::string_view name, std::int64_t time_ns, double value);
   CaptureBuilder& counter(std::string_view name, std::int64_t time_ns, std::int64_t value);
-  CaptureBuilder& step(std::uint32_t number, std::int64_t time_ns);
+  /// A payload behind it: the items of the step that ends here.
+  CaptureBuilder& step(std::uint32_t number, std::int64_t time_ns, bool recorded = true);
   /// The value of the range or mark added last.
   CaptureBuilder& payload(std::uint64_t value);
   CaptureBuilder& payload(double value);
