@@ -155,6 +155,9 @@ class RANGEFINDER_EXPORT Session {
 
   /// Ends a step and begins the next; drives the schedule.
   void step() noexcept;
+  /// The same, with what was done in the step that ends: tokens, samples, whatever the program counts. Reports give
+  /// items a second; 0: nothing to tell.
+  void step(std::uint64_t items) noexcept;
   /// Steps begun so far, minus one: 0 during the first.
   std::uint64_t step_number() const noexcept;
 

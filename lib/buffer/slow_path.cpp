@@ -142,9 +142,11 @@ void note_launch(std::uint32_t correlation, std::uint32_t callback) noexcept {
   put(hot, word, Recorder::instance().ticks());
 }
 
-void note_step(std::uint32_t number) noexcept {
+void note_step(std::uint32_t number, std::uint64_t items_done, bool recorded) noexcept {
   if (recording_generation() == 0) return;
-  guarded([&] { put_event(make_word(RecordKind::kStep, number), nullptr); });
+  const Extra items{ExtraKind::kUnsigned, items_done, {}};
+  const std::uint64_t word = make_word(RecordKind::kStep, number, recorded ? 0 : detail::kStepNotRecorded);
+  guarded([&] { put_event(word, items_done != 0 ? &items : nullptr); });
 }
 
 }  // namespace rangefinder::buffer

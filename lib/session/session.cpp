@@ -57,8 +57,10 @@ const std::string& Session::output() const noexcept {
   return impl_ != nullptr ? impl_->output : *none;
 }
 
-void Session::step() noexcept {
-  if (impl_ != nullptr && impl_->core != nullptr) impl_->core->step();
+void Session::step() noexcept { step(0); }
+
+void Session::step(std::uint64_t items) noexcept {
+  if (impl_ != nullptr && impl_->core != nullptr) impl_->core->step(items);
 }
 
 std::uint64_t Session::step_number() const noexcept {

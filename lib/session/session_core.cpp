@@ -306,7 +306,7 @@ Status SessionCore::start_threads() {
 
 bool SessionCore::in_child() const noexcept { return ::getpid() != pid_; }
 
-void SessionCore::enter_phase(Phase phase) noexcept {
+void SessionCore::enter_phase(Phase phase, std::uint64_t items_done) noexcept {
   const bool was = phase_ == Phase::kActive;
   const bool is = phase == Phase::kActive;
   phase_ = phase;
@@ -319,7 +319,7 @@ void SessionCore::enter_phase(Phase phase) noexcept {
     recorder.set_recording(true);
   }
   // Also when the recording goes off now: a step ends where the next one is noted.
-  if (is || was) buffer::note_step(number);
+  if (is || was) buffer::note_step(number, was ? items_done : 0, is);
   if (was && !is) {
     recorder.set_recording(false);
     for (const auto& source : parts_.sources) source->set_active(false);
@@ -328,7 +328,7 @@ void SessionCore::enter_phase(Phase phase) noexcept {
   }
 }
 
-void SessionCore::step() noexcept {
+void SessionCore::step(std::uint64_t items) noexcept {
   if (in_child()) return;
   const Doing stepping(*this, kStepping);
   if (stopping_.load(std::memory_order_acquire)) return;
@@ -346,7 +346,7 @@ void SessionCore::step() noexcept {
     }
     step_begin_ = now;
   }
-  enter_phase(phase_of_step(options_.schedule, step_.load(std::memory_order_relaxed)));
+  enter_phase(phase_of_step(options_.schedule, step_.load(std::memory_order_relaxed)), items);
 }
 
 Status SessionCore::flush() noexcept {

@@ -39,7 +39,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   static Result<std::shared_ptr<SessionCore>> start(SessionOptions options, Parts parts);
   ~SessionCore();
 
-  void step() noexcept;
+  void step(std::uint64_t items = 0) noexcept;
   std::uint64_t step_number() const noexcept { return step_.load(std::memory_order_relaxed); }
   Status flush() noexcept;
   Result<std::string> dump(const std::string& path) noexcept;
@@ -65,7 +65,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   void write_facts();
   void start_sources();
   Status start_threads();
-  void enter_phase(Phase phase) noexcept;
+  void enter_phase(Phase phase, std::uint64_t items_done = 0) noexcept;
   bool in_child() const noexcept;
 
   // session_threads.cpp

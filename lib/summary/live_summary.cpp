@@ -128,12 +128,12 @@ void LiveSummary::on_launch(const timeline::AssembledLaunch& launch) {
   projector_.launch(note);
 }
 
-void LiveSummary::on_step(std::uint32_t, std::uint64_t ticks, std::uint32_t number) {
-  if (last_step_.known && number == last_step_.number + 1) {
+void LiveSummary::on_step(const timeline::AssembledStep& step) {
+  if (last_step_.recorded && step.number == last_step_.number + 1) {
     ++steps_;
-    step_ns_ += host_time(ticks) - host_time(last_step_.ticks);
+    step_ns_ += host_time(step.ticks) - host_time(last_step_.ticks);
   }
-  last_step_ = {number, ticks, true};
+  last_step_ = {step.number, step.ticks, step.recorded};
 }
 
 void LiveSummary::on_projected(const projection::ProjectedRange& projected) {

@@ -31,7 +31,7 @@ class LiveSummary final : public timeline::AssemblySink, public projection::Proj
   void on_begin(const timeline::AssembledRange& range) override;
   void on_range(const timeline::AssembledRange& range) override;
   void on_launch(const timeline::AssembledLaunch& launch) override;
-  void on_step(std::uint32_t thread, std::uint64_t ticks, std::uint32_t number) override;
+  void on_step(const timeline::AssembledStep& step) override;
   void on_projected(const projection::ProjectedRange& range) override;
 
  private:
@@ -55,7 +55,7 @@ class LiveSummary final : public timeline::AssemblySink, public projection::Proj
   struct Step {
     std::uint32_t number = 0;
     std::uint64_t ticks = 0;
-    bool known = false;
+    bool recorded = false;
   } last_step_;
   std::uint64_t steps_ = 0;
   std::int64_t step_ns_ = 0;

@@ -47,7 +47,8 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   void on_sequence(const AssembledSequence& sequence) override { node_origins_.add(sequence); }
   void on_node(const AssembledNode& node) override;
   void on_memory(const AssembledMemory& memory) override;
-  void on_step(std::uint32_t thread, std::uint64_t ticks, std::uint32_t number) override;
+  void on_step(const AssembledStep& step) override;
+  void on_step_items(std::uint32_t thread, std::uint64_t items) override;
 
  private:
   static constexpr std::int64_t kLatest = clock::ClockTable::kLatestNs;
@@ -102,8 +103,11 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
     std::uint32_t number;
     ThreadIndex thread;
     std::int64_t time_ns;
+    std::uint64_t items;  // of the step before
+    bool recorded;
   };
   std::vector<StepRecord> steps_;
+  std::vector<std::uint32_t> last_step_;  // by thread
   std::vector<AssembledNode> nodes_;
   NodeOrigins node_origins_;
   std::vector<std::uint64_t> launch_keys_;  // range keys of the launches added, from first_launch_

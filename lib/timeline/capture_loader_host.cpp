@@ -113,9 +113,15 @@ void CaptureLoader::on_value(std::uint32_t thread, const AssembledValue& value) 
   out_.attachments.push_back(attachment);
 }
 
-void CaptureLoader::on_step(std::uint32_t thread, std::uint64_t ticks, std::uint32_t number) {
-  steps_.push_back({number, thread_of(thread), host_time(ticks)});
-  last_ticks_ = std::max(last_ticks_, ticks);
+void CaptureLoader::on_step(const AssembledStep& step) {
+  if (step.thread >= last_step_.size()) last_step_.resize(step.thread + 1, kNone);
+  last_step_[step.thread] = static_cast<std::uint32_t>(steps_.size());
+  steps_.push_back({step.number, thread_of(step.thread), host_time(step.ticks), 0, step.recorded});
+  last_ticks_ = std::max(last_ticks_, step.ticks);
+}
+
+void CaptureLoader::on_step_items(std::uint32_t thread, std::uint64_t items) {
+  if (thread < last_step_.size() && last_step_[thread] < steps_.size()) steps_[last_step_[thread]].items = items;
 }
 
 void CaptureLoader::on_memory(const AssembledMemory& memory) {
@@ -162,13 +168,14 @@ void CaptureLoader::add_steps() {
   for (std::size_t i = 0; i + 1 < steps_.size(); ++i) {
     const StepRecord& step = steps_[i];
     const StepRecord& next = steps_[i + 1];
-    // Numbers jump where the schedule left steps out: what was noted last before a pause is the end of a step only.
-    if (next.number != step.number + 1) continue;
+    // What was noted last before a pause is the end of a step only. Older captures do not say so, but numbers jump
+    // where the schedule left steps out.
+    if (!step.recorded || next.number != step.number + 1) continue;
     out_.steps.number.push_back(step.number);
     out_.steps.thread.push_back(step.thread);
     out_.steps.begin_ns.push_back(step.time_ns);
     out_.steps.end_ns.push_back(next.time_ns);
-    out_.steps.items.push_back(0);
+    out_.steps.items.push_back(next.items);
   }
 }
 

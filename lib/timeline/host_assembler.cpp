@@ -83,7 +83,9 @@ void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record&
     case RecordKind::kMemory:
       return begin_memory(index, thread, record);
     case RecordKind::kStep:
-      return sink_.on_step(index, record.ticks, word_id(record.word));
+      sink_.on_step({record.ticks, word_id(record.word), index, word_aux(record.word) != detail::kStepNotRecorded});
+      thread.pending = record;
+      return;
     case RecordKind::kLostEnds:
       for (std::uint32_t i = word_id(record.word); i > 0 && !thread.open.empty(); --i) close_top(thread, record.ticks);
       return;
@@ -218,6 +220,8 @@ void HostAssembler::on_extra(std::uint32_t index, Thread& thread, const Record& 
     case RecordKind::kMark:
       value.of = AssembledValue::Of::kMark;
       return sink_.on_value(index, value);
+    case RecordKind::kStep:
+      return sink_.on_step_items(index, number);
     case RecordKind::kCounter:
       value.of = AssembledValue::Of::kCounter;
       return sink_.on_counter(index, base.ticks, word_id(base.word), value);

@@ -66,6 +66,14 @@ struct AssembledNode {
   std::uint32_t made_on = 0;  ///< as AssembledSequence::made_on
 };
 
+/// A step begins, and the one before it ends.
+struct AssembledStep {
+  std::uint64_t ticks = 0;
+  std::uint32_t number = 0;
+  std::uint32_t thread = 0;
+  bool recorded = true;  ///< false: the recording goes off here; it is the end of the step before and no more
+};
+
 struct AssembledValue {
   enum class Of : std::uint8_t { kRange, kMark, kCounter } of = Of::kRange;
   detail::ExtraKind kind = detail::ExtraKind::kUnsigned;
@@ -113,9 +121,9 @@ class AssemblySink {
   virtual void on_node(const AssembledNode&) {}
   /// In order of time within a thread.
   virtual void on_memory(const AssembledMemory&) {}
-  virtual void on_step(std::uint32_t thread, std::uint64_t ticks, std::uint32_t number) {
-    (void)thread, (void)ticks, (void)number;
-  }
+  virtual void on_step(const AssembledStep&) {}
+  /// What was done in the step that ended with the one reported last on that thread.
+  virtual void on_step_items(std::uint32_t thread, std::uint64_t items) { (void)thread, (void)items; }
 };
 
 /// Turns each thread's records into ranges, launches, marks and samples. Feed it the host events of a capture in order;

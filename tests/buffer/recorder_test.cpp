@@ -174,6 +174,7 @@ TEST_CASE("every kind of record is written in order", "[buffer]") {
     counter("counter", 2);
     const RangeHandle handle = start_range("async");
     note_step(3);
+    note_step(4, 2048);
     end_range(handle);
     clock.advance(10);
   }
@@ -183,14 +184,16 @@ TEST_CASE("every kind of record is written in order", "[buffer]") {
   const std::vector<Record>& records = sink.records.begin()->second;
   CHECK(texts_of(records) == Texts{"begin outer", "launch 7 by " + std::to_string(211 | kDriverCallback), "mark mark",
                                    "value of kind 3", "counter counter", "value of kind 2", "start async",
-                                   "value of kind 1", "step 3", "finish", "value of kind 1", "end outer"});
+                                   "value of kind 1", "step 3", "step 4", "value of kind 1", "finish",
+                                   "value of kind 1", "end outer"});
   CHECK(records.front().ticks == 100);
   CHECK(records[1].ticks == 110);
   CHECK(records.back().ticks == 120);
   CHECK(word_aux(records.front().word) == category.id());
-  CHECK(records[7].ticks == records[10].ticks);  // one handle
+  CHECK(records[7].ticks == records[12].ticks);  // one handle
+  CHECK(records[10].ticks == 2048);
   recording->drain(sink, true);
-  CHECK(sink.records.begin()->second.size() == 12);  // nothing twice
+  CHECK(sink.records.begin()->second.size() == 14);  // nothing twice
 }
 
 TEST_CASE("while nothing records nothing is written", "[buffer]") {

@@ -81,6 +81,25 @@ TEST_CASE("only active steps are recorded, in windows of their own", "[session]"
   CHECK(source->calls() == std::vector<std::string>{"start", "on", "off", "on", "off", "off", "stop"});
 }
 
+TEST_CASE("what was done in a step is recorded with it", "[session]") {
+  const ScratchFolder folder;
+  ManualClock clock;
+  Parts parts;
+  parts.clock = &clock;
+  SessionOptions options = host_only(folder.file("a.rfcap"));
+  options.schedule = {0, 1, 0, 3, 2};  // off: 0, on: 1 2 3, off: 4, on: 5 6 7, off for good
+  Recording session(options, parts);
+  for (std::uint64_t step = 0; step < 10; ++step) {
+    clock.advance(10);
+    session->step(step == 2 ? 0 : 1000 + step);
+  }
+  REQUIRE(session->stop().ok());
+  CHECK(lines_of(load(folder.file("a.rfcap")), 1'000'000'000) ==
+        std::vector<std::string>{"step 1 [10, 20) items 1001", "step 2 [20, 30)", "step 3 [30, 40) items 1003",
+                                 "step 5 [50, 60) items 1005", "step 6 [60, 70) items 1006",
+                                 "step 7 [70, 80) items 1007"});
+}
+
 TEST_CASE("outside of active steps the hot path is off", "[session]") {
   const ScratchFolder folder;
   SessionOptions options = host_only(folder.file("a.rfcap"));

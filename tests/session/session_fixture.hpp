@@ -127,7 +127,8 @@ inline std::vector<std::string> lines_of(const Timeline& timeline, std::int64_t 
   }
   for (std::uint32_t i = 0; i < timeline.steps.size(); ++i) {
     lines.push_back("step " + std::to_string(timeline.steps.number[i]) + " [" + time(timeline.steps.begin_ns[i]) +
-                    ", " + time(timeline.steps.end_ns[i]) + ")");
+                    ", " + time(timeline.steps.end_ns[i]) + ")" +
+                    (timeline.steps.items[i] != 0 ? " items " + std::to_string(timeline.steps.items[i]) : ""));
   }
   return lines;
 }

@@ -142,8 +142,8 @@ CaptureBuilder& CaptureBuilder::memory(MemoryAction action, std::int64_t time_ns
   for (const std::uint64_t number : values) event.values.push_back({ExtraKind::kUnsigned, number});
   return *this;
 }
-CaptureBuilder& CaptureBuilder::step(std::uint32_t number, std::int64_t time_ns) {
-  add({time_ns, time_ns, RecordKind::kStep, number});
+CaptureBuilder& CaptureBuilder::step(std::uint32_t number, std::int64_t time_ns, bool recorded) {
+  add({time_ns, time_ns, RecordKind::kStep, number, recorded ? 0 : detail::kStepNotRecorded});
   return *this;
 }
 CaptureBuilder& CaptureBuilder::value(Value value) {

@@ -61,7 +61,8 @@ class CaptureBuilder {
   /// What an allocator did: address, bytes, allocated, reserved, stream, pool, as many as are given. -1: the host.
   CaptureBuilder& memory(MemoryAction action, std::int64_t time_ns, std::int32_t device,
                          std::initializer_list<std::uint64_t> values);
-  CaptureBuilder& step(std::uint32_t number, std::int64_t time_ns);
+  /// A payload behind it: the items of the step that ends here.
+  CaptureBuilder& step(std::uint32_t number, std::int64_t time_ns, bool recorded = true);
   /// The value of the range or mark added last.
   CaptureBuilder& payload(std::uint64_t value);
   CaptureBuilder& payload(double value);

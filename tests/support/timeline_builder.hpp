@@ -179,12 +179,12 @@ class TimelineBuilder {
     timeline_.windows.push_back({begin_ns, end_ns});
     return *this;
   }
-  TimelineBuilder& step(std::int64_t number, std::int64_t begin_ns, std::int64_t end_ns) {
+  TimelineBuilder& step(std::int64_t number, std::int64_t begin_ns, std::int64_t end_ns, std::uint64_t items = 0) {
     timeline_.steps.number.push_back(number);
     timeline_.steps.thread.push_back(thread_);
     timeline_.steps.begin_ns.push_back(begin_ns);
     timeline_.steps.end_ns.push_back(end_ns);
-    timeline_.steps.items.push_back(0);
+    timeline_.steps.items.push_back(items);
     return *this;
   }
   TimelineBuilder& mark(std::string_view name, std::int64_t time_ns) {

@@ -100,6 +100,34 @@ TEST_CASE("a step ends where the next one begins, and a pause ends none", "[time
   const Timeline timeline = load(capture);
   CHECK(timeline.steps.number == std::vector<std::int64_t>{0, 1, 7});
   CHECK(timeline.steps.end_ns == std::vector<std::int64_t>{at(20), at(30), at(110)});
+  CHECK(timeline.steps.items == std::vector<std::uint64_t>{0, 0, 0});  // as in captures from before there were items
+}
+
+TEST_CASE("a pause of one step is no step", "[timeline]") {
+  CaptureBuilder capture;
+  capture.step(0, 10).step(1, 20).step(2, 30, false).step(3, 40).step(4, 50, false);
+  const Timeline timeline = load(capture);
+  CHECK(timeline.steps.number == std::vector<std::int64_t>{0, 1, 3});
+  CHECK(timeline.steps.end_ns == std::vector<std::int64_t>{at(20), at(30), at(50)});
+}
+
+TEST_CASE("items belong to the step that ends where they stand", "[timeline]") {
+  CaptureBuilder capture;
+  capture.step(0, 10).step(1, 20).payload(std::uint64_t{500}).step(2, 30).step(3, 40).payload(~std::uint64_t{0});
+  // A pause: what the program said of a step that was not recorded is nobody's.
+  capture.step(9, 100).payload(std::uint64_t{7}).step(10, 110).payload(std::uint64_t{8});
+  const Timeline timeline = load(capture);
+  CHECK(timeline.steps.number == std::vector<std::int64_t>{0, 1, 2, 9});
+  CHECK(timeline.steps.items == std::vector<std::uint64_t>{500, 0, ~std::uint64_t{0}, 8});
+}
+
+TEST_CASE("steps noted on several threads keep their own items", "[timeline]") {
+  CaptureBuilder capture;
+  capture.on_thread(1, "a").step(0, 10).step(2, 30).payload(std::uint64_t{2});
+  capture.on_thread(2, "b").step(1, 20).payload(std::uint64_t{1}).step(3, 40).payload(std::uint64_t{3});
+  const Timeline timeline = load(capture);
+  CHECK(timeline.steps.number == std::vector<std::int64_t>{0, 1, 2});
+  CHECK(timeline.steps.items == std::vector<std::uint64_t>{1, 2, 3});
 }
 
 TEST_CASE("allocators' events are rows of the memory table", "[timeline]") {

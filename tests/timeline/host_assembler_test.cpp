@@ -52,8 +52,11 @@ class KeepingSink final : public AssemblySink {
     event("  made", node.thread, static_cast<std::uint64_t>(node.sequence), node.made_on, 0);
   }
   void on_memory(const AssembledMemory& memory) override { memories.push_back(memory); }
-  void on_step(std::uint32_t thread, std::uint64_t ticks, std::uint32_t number) override {
-    event("step", thread, ticks, number, 0);
+  void on_step(const AssembledStep& step) override {
+    event(step.recorded ? "step" : "end of step", step.thread, step.ticks, step.number, 0);
+  }
+  void on_step_items(std::uint32_t thread, std::uint64_t items) override {
+    event("items of step", thread, items, 0, 0);
   }
 
   /// By key: keys count in order of begin.
@@ -130,11 +133,11 @@ TEST_CASE("values, marks, samples and steps belong to what they followed", "[tim
   KeepingSink sink;
   HostAssembler assembler(sink);
   feed(assembler, 3,
-       {record(RecordKind::kStep, 5, 7), begin(10, 1), extra(99), record(RecordKind::kMark, 20, 2, 4),
-        extra(1, ExtraKind::kText, 8), record(RecordKind::kCounter, 30, 5)});
+       {record(RecordKind::kStep, 5, 7), extra(4096), record(RecordKind::kStep, 6, 8, 1), begin(10, 1), extra(99),
+        record(RecordKind::kMark, 20, 2, 4), extra(1, ExtraKind::kText, 8), record(RecordKind::kCounter, 30, 5)});
   feed(assembler, 3, {extra(6, ExtraKind::kSigned), end(40, 1)});  // the value stands in the next chunk
-  CHECK(sink.events ==
-        Lines{"step 3 5 7 0", "value of range 3 99 1 1", "mark 3 20 2 4", "value of mark 3 8 4 0", "counter 3 30 5 6"});
+  CHECK(sink.events == Lines{"step 3 5 7 0", "items of step 3 4096 0 0", "end of step 3 6 8 0",
+                             "value of range 3 99 1 1", "mark 3 20 2 4", "value of mark 3 8 4 0", "counter 3 30 5 6"});
   // A value that follows nothing that has one is nobody's.
   sink.events.clear();
   feed(assembler, 3, {end(50, 1), extra(1), launch(60, 1), extra(1), extra(1)});

@@ -19,7 +19,8 @@ enum class RecordKind : std::uint8_t {
   kAsyncBegin = 5,  ///< a range that may end on another thread opens; id = name; one kExtra follows with its handle
   kAsyncEnd = 6,    ///< such a range closes; one kExtra follows with its handle
   kLaunch = 7,      ///< a CUDA call that may cause device work begins; id = correlation id, aux = callback id
-  kStep = 8,        ///< session.step(); id = number of the step that begins now
+  kStep = 8,  ///< session.step(); id = number of the step that begins now; aux = 1: it is not recorded, only the one
+              ///< before ends; a kExtra may follow with the items that were done in that one
   kSequence = 9,  ///< ticks = the number that the thread's next autograd node gets; aux = the thread, as nodes name it;
                   ///< id = 1: what was numbered before is not known
   kExtra = 10,    ///< ticks = a value that belongs to the record before; aux = ExtraKind; id = text name where kText
@@ -33,6 +34,9 @@ enum class RecordKind : std::uint8_t {
       16,  ///< an allocator acted; id = device, all ones: the host; aux = MemoryAction; a kExtra each follows with
            ///< address, bytes, allocated, reserved, stream, pool; those behind the last one that is known are left out
 };
+
+/// Aux of a kStep.
+inline constexpr std::uint32_t kStepNotRecorded = 1;
 
 /// How to read the value of a kExtra record.
 enum class ExtraKind : std::uint8_t { kUnsigned = 1, kSigned = 2, kDouble = 3, kText = 4 };

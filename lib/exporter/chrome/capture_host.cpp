@@ -232,14 +232,15 @@ void CaptureHost::on_counter(std::uint32_t index, std::uint64_t ticks, std::uint
     shared_.notes.add(ExportNotes::kNotFinite);
 }
 
-void CaptureHost::on_step(std::uint32_t thread, std::uint64_t ticks, std::uint32_t number) {
-  const std::int64_t time = time_of(ticks);
-  steps_[number] = {thread, time};
+void CaptureHost::on_step(const timeline::AssembledStep& noted) {
+  const std::uint32_t number = noted.number;
+  steps_[number] = {noted.thread, time_of(noted.ticks), noted.recorded};
   // A step ends where the next one is noted. Another thread may have noted that before, as the file has it.
   for (const std::uint32_t first : {number - 1, number}) {
     const auto step = steps_.find(first);
     const auto next = steps_.find(first + 1);
-    if (step == steps_.end() || next == steps_.end() || first + 1 == 0 || next->second.time_ns < step->second.time_ns)
+    if (step == steps_.end() || next == steps_.end() || !step->second.recorded || first + 1 == 0 ||
+        next->second.time_ns < step->second.time_ns)
       continue;
     const std::int64_t begin = step->second.time_ns;
     shared_.extend(begin, next->second.time_ns);
@@ -252,6 +253,7 @@ void CaptureHost::on_step(std::uint32_t thread, std::uint64_t ticks, std::uint32
       shared_.writer.close();
     }
     steps_.erase(step);
+    if (!next->second.recorded) steps_.erase(next);  // nothing begins there
   }
 }
 

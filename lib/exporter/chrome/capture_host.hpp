@@ -50,7 +50,7 @@ class CaptureHost final : public timeline::AssemblySink {
   void on_counter(std::uint32_t thread, std::uint64_t ticks, std::uint32_t name,
                   const timeline::AssembledValue& value) override;
   void on_value(std::uint32_t thread, const timeline::AssembledValue& value) override;
-  void on_step(std::uint32_t thread, std::uint64_t ticks, std::uint32_t number) override;
+  void on_step(const timeline::AssembledStep& step) override;
 
   void add_slice(std::uint32_t tid, const ThreadSlice& slice);
   /// Host events up to `host_ns` have come; no slice of a thread is still to come that begins before `slices_ns`.
@@ -125,6 +125,7 @@ class CaptureHost final : public timeline::AssemblySink {
   struct Step {
     std::uint32_t thread;
     std::int64_t time_ns;
+    bool recorded;
   };
   EndToEnd step_rows_;
   std::map<std::uint32_t, Step> steps_;  ///< by number, those whose next one has not come
