@@ -29,6 +29,9 @@ struct ReportOptions {
   bool instances = false;
   /// The view ops: a row a name and shapes of inputs instead of one a name; needs LoadOptions::operator_inputs.
   bool by_shape = false;
+  /// The view steps: which ranges are which part of a step, where their names are not the usual ones (docs/how-to/
+  /// watch-steps.md): "data=my_loader*,fetch*;forward=fwd".
+  std::string step_names;
   /// Rows whose name contains this, or matches it where `filter_is_regex`.
   std::string filter;
   bool filter_is_regex = false;

@@ -67,6 +67,9 @@ void add_report(CLI::App& app, Common& common, int& result) {
           "The view ops: a row a name, or a name and shapes of inputs: name or shape (default name)")
       ->check(CLI::IsMember({"name", "shape"}).description(""))
       ->type_name("WHAT");
+  verb->add_option("--step-names", arguments->report.step_names,
+                   "The view steps: names of the parts of a step, as data=my_loader*,fetch*;forward=fwd")
+      ->type_name("RULES");
   verb->add_flag("--csv", arguments->csv, "Print CSV with exact numbers")->group("Output");
   verb->add_flag("--ascii", arguments->ascii, "Draw with ASCII characters only")->group("Output");
   verb->add_option("--filter", arguments->report.filter, "Only rows whose name contains TEXT")->type_name("TEXT");

@@ -14,6 +14,7 @@
   X(memcpy)                  \
   X(api)                     \
   X(ops)                     \
+  X(steps)                   \
   X(nvtx_gpu_proj_trace)     \
   X(nvtx_gpu_proj_sum)       \
   X(nvtx_kern_sum)           \
@@ -98,6 +99,7 @@ Result<const View*> find_view(std::string_view name, ViewOptions& options) {
     if (suffix == "base") options.kernel_naming.form = analysis::nsight::KernelName::kBase;
     if (suffix == "mangled") options.kernel_naming.form = analysis::nsight::KernelName::kMangled;
     if (suffix == "nvtx-name") options.kernel_naming.innermost_range = true;
+    if (suffix == "summary") options.summary = true;
     more = next != std::string_view::npos;
     if (more) rest.remove_prefix(next + 1);
   }
@@ -108,8 +110,10 @@ std::string missing_for(const View& view, const Timeline& timeline) {
   const bool lacks[] = {(view.needs & kNeedsRanges) != 0 && timeline.ranges.size() == 0,
                         (view.needs & kNeedsActivities) != 0 && timeline.activities.size() == 0,
                         (view.needs & kNeedsCalls) != 0 && timeline.calls.size() == 0,
-                        (view.needs & kNeedsOperators) != 0 && !has_operators(timeline)};
-  static constexpr const char* kWords[] = {"ranges", "device activity", "API calls", "operators"};
+                        (view.needs & kNeedsOperators) != 0 && !has_operators(timeline),
+                        (view.needs & kNeedsSteps) != 0 && timeline.steps.size() == 0};
+  static constexpr const char* kWords[] = {"ranges", "device activity", "API calls", "operators",
+                                           "steps (session.step() makes them)"};
   std::string missing;
   for (std::size_t i = 0; i < std::size(kWords); ++i)
     if (lacks[i]) missing.append(missing.empty() ? "" : ", ").append(kWords[i]);

@@ -19,6 +19,7 @@ report::ViewOptions view_options(const ReportOptions& options) {
   out.top = options.top;
   out.instances = options.instances;
   out.by_shape = options.by_shape;
+  out.step_names = options.step_names;
   return out;
 }
 
@@ -45,6 +46,7 @@ Status write_report(const Timeline& timeline, const ReportOptions& options,
   if (options.format == ReportFormat::kCsv) return report::write_csv(*table, report::csv_options_for(**view), checked);
 
   report::Footer footer = report::make_footer(timeline, subject.projection().account);
+  footer.notes.insert(footer.notes.end(), table->notes().begin(), table->notes().end());
   for (std::string& note : report::attribution_notes(subject)) footer.notes.push_back(std::move(note));
   if (std::string missing = report::missing_for(**view, timeline); !missing.empty())
     footer.notes.push_back(std::move(missing));

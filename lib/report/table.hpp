@@ -8,6 +8,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace rangefinder::report {
@@ -74,6 +75,10 @@ class Table {
   /// Shows these rows (positions among those shown now) in this order.
   void select(const std::vector<std::uint32_t>& rows);
 
+  /// Says below the table what its rows do not.
+  void note(std::string text) { notes_.push_back(std::move(text)); }
+  const std::vector<std::string>& notes() const noexcept { return notes_; }
+
   /// How many rows a filter or a limit left out, for the reader to know.
   std::size_t hidden_rows() const noexcept { return stored_rows() - row_count(); }
 
@@ -87,6 +92,7 @@ class Table {
   std::size_t name_column_;
   std::vector<std::int64_t> cells_;  // row by row; texts as their number in the pool
   base::StringPool texts_;
+  std::vector<std::string> notes_;
   bool ordered_ = false;
   std::vector<std::uint32_t> order_;
 };

@@ -33,6 +33,10 @@ struct ViewOptions {
   bool instances = false;
   /// Operators of one name and other shapes are other rows.
   bool by_shape = false;
+  /// Of the view steps: what replaces the rules of analysis/step_rules.hpp.
+  std::string step_names;
+  /// Set by `:summary` behind a view's name: figures of all rows instead of the rows.
+  bool summary = false;
   /// How kernels are named; set by `:base`, `:mangled` and `:nvtx-name` behind a view's name.
   analysis::nsight::KernelNaming kernel_naming;
 };
@@ -44,13 +48,14 @@ enum Needs : unsigned {
   kNeedsActivities = 2,
   kNeedsCalls = 4,
   kNeedsOperators = 8,
+  kNeedsSteps = 16,
 };
 
 struct View {
   std::string_view name;
   std::string_view description;
   unsigned needs;  ///< Needs
-  /// Suffixes that Nsight knows for the report: of "base mangled nvtx-name".
+  /// Variants that the view has: of "base mangled nvtx-name", which are Nsight's, and "summary".
   std::string_view suffixes;
   /// Nsight's report of that name: equal to it line by line as CSV, so texts are written as they are.
   bool compatible;
