@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "buffer/recorder.hpp"
-
 #include "base/health_numbers.hpp"
 #include "buffer/listener.hpp"
-#include "buffer/name_table.hpp"
+#include "buffer/recorder_fixture.hpp"
 #include "buffer/thread_log.hpp"
-#include "support/catch.hpp"
 #include "support/manual_clock.hpp"
 
 #include <rangefinder/range.hpp>
@@ -23,6 +20,7 @@
 
 using namespace rangefinder;
 using namespace rangefinder::buffer;
+using namespace rangefinder::buffer::testing;
 using detail::make_word;
 using detail::Record;
 using detail::RecordKind;
@@ -30,93 +28,6 @@ using detail::word_aux;
 using detail::word_id;
 using detail::word_kind;
 using rangefinder::testing::ManualClock;
-
-namespace {
-
-/// Keeps what is drained, thread by thread, and sees that nothing is missing or comes twice.
-class KeepingSink final : public HostSink {
- public:
-  std::map<std::uint32_t, std::vector<Record>> records;
-  std::map<std::uint32_t, std::string> names;
-  bool accept = true;
-
-  bool on_records(const Thread& thread, const format::HostRun& run, std::span<const Record> found) noexcept override {
-    if (!accept) return false;
-    CHECK(run.thread == thread.index);
-    CHECK(run.tid == thread.tid);
-    CHECK_FALSE(found.empty());
-    auto& [sequence, next] = position_[thread.index];
-    if (run.block_sequence != sequence) {
-      CHECK(run.block_sequence == sequence + 1);
-      CHECK(run.first_record == 0);
-    } else {
-      CHECK(run.first_record == next);
-    }
-    sequence = run.block_sequence;
-    next = run.first_record + static_cast<std::uint32_t>(found.size());
-    names[thread.index] = thread.name;
-    auto& all = records[thread.index];
-    all.insert(all.end(), found.begin(), found.end());
-    return true;
-  }
-
- private:
-  std::map<std::uint32_t, std::pair<std::uint64_t, std::uint32_t>> position_;
-};
-
-/// A recording without a session: nothing is drained unless the test says so.
-class BareRecording {
- public:
-  explicit BareRecording(clock::Clock* clock = nullptr, Overflow overflow = Overflow::kDrop) {
-    RecorderOptions options;
-    options.arena.memory_bytes = std::uint64_t{4} << 20;
-    options.overflow = overflow;
-    options.clock = clock;
-    const Status status = Recorder::instance().start(options);
-    REQUIRE(status.ok());
-    Recorder::instance().set_recording(true);
-  }
-  ~BareRecording() { Recorder::instance().finish(true); }
-  BareRecording(const BareRecording&) = delete;
-  BareRecording& operator=(const BareRecording&) = delete;
-  Recorder* operator->() { return &Recorder::instance(); }
-};
-
-std::string text_of(const Record& record) {
-  const std::string name(names().text(word_id(record.word)));
-  switch (word_kind(record.word)) {
-    case RecordKind::kBegin:
-      return "begin " + name;
-    case RecordKind::kEnd:
-      return "end " + name;
-    case RecordKind::kMark:
-      return "mark " + name;
-    case RecordKind::kCounter:
-      return "counter " + name;
-    case RecordKind::kAsyncBegin:
-      return "start " + name;
-    case RecordKind::kAsyncEnd:
-      return "finish";
-    case RecordKind::kLaunch:
-      return "launch " + std::to_string(word_id(record.word)) + " by " + std::to_string(word_aux(record.word));
-    case RecordKind::kStep:
-      return "step " + std::to_string(word_id(record.word));
-    case RecordKind::kExtra:
-      return "value of kind " + std::to_string(word_aux(record.word));
-    default:
-      return "kind " + std::to_string(static_cast<int>(word_kind(record.word)));
-  }
-}
-
-std::vector<std::string> texts_of(const std::vector<Record>& records) {
-  std::vector<std::string> texts;
-  for (const Record& record : records) texts.push_back(text_of(record));
-  return texts;
-}
-
-using Texts = std::vector<std::string>;
-
-}  // namespace
 
 TEST_CASE("every kind of record is written in order", "[buffer]") {
   ManualClock clock(100);
@@ -276,6 +187,9 @@ TEST_CASE("a signal handler that interrupts the recorder drops what it opens, an
 }
 
 TEST_CASE("ranges of signal handlers are recorded or counted, and never harm the others", "[buffer]") {
+  const bool numbered = GENERATE(false, true);
+  INFO("nodes are numbered: " << numbered);
+  const Numbers numbers(numbered);
   BareRecording recording(nullptr, Overflow::kWait);
   struct sigaction action {
   }, before{};
@@ -292,6 +206,7 @@ TEST_CASE("ranges of signal handlers are recorded or counted, and never harm the
         const ProfileRange range{"outer"};
       else
         const ProfileRange range{std::string_view("runtime"), i};
+      if (i % 3 == 0) Numbers::take();
     }
     done = true;
     while (done) ::sched_yield();  // until nobody sends signals any more
