@@ -8,12 +8,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <fstream>
 #include <thread>
+#include <utility>
 
 namespace bench {
 namespace {
@@ -21,6 +23,12 @@ namespace {
 std::int64_t now_ns() {
   timespec t{};
   ::clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
+}
+
+std::int64_t cpu_ns() {
+  timespec t{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
   return static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
 }
 
@@ -82,7 +90,12 @@ struct Child {
   pid_t pid = -1;
   FILE* to = nullptr;
   FILE* from = nullptr;
-  std::vector<double> took;
+};
+
+/// What came of one case, over all its processes.
+struct Taken {
+  std::vector<double> ns;
+  std::string remark;
 };
 
 [[noreturn]] void serve(const Case& what, const Options& options, int in, int out) {
@@ -94,13 +107,22 @@ struct Child {
     Crew crew(what, options.threads);
     std::fputs("ready\n", answers);
     std::fflush(answers);
+    crew.round(options.per_round);
+    what.between();
+    std::int64_t last_cpu = cpu_ns();
     char line[16];
     while (std::fgets(line, sizeof line, orders) != nullptr && line[0] == 'r') {
       // Once untimed: what the other cases left in the caches is no cost of this one.
-      crew.round(options.per_round);
+      if (!options.cpu_time) {
+        crew.round(options.per_round);
+        what.between();
+      }
+      double ns = crew.round(options.per_round);
       what.between();
-      const double ns = crew.round(options.per_round);
-      what.between();
+      if (options.cpu_time) {
+        const std::int64_t cpu = cpu_ns();
+        ns = static_cast<double>(cpu - std::exchange(last_cpu, cpu)) / static_cast<double>(options.per_round);
+      }
       std::fprintf(answers, "%.4f\n", ns);
       std::fflush(answers);
     }
@@ -137,62 +159,86 @@ double percentile(std::vector<double> values, double share) {
 
 }  // namespace
 
-std::vector<Row> measure(const std::vector<Case>& all, const Options& options) {
-  std::vector<Case> cases;
-  for (const Case& what : all) {
-    if (what.name == options.floor || what.name.find(options.only) != std::string::npos) cases.push_back(what);
-  }
+namespace {
+
+/// All cases take turns, in processes of their own; adds to `taken`.
+void take_turns(const std::vector<Case>& cases, const Options& options, std::vector<Taken>& taken) {
   std::vector<Child> children;
   for (const Case& what : cases) children.push_back(start(what, options));
+  std::vector<std::vector<double>> took(cases.size());
   for (int round = 0; round < options.rounds; ++round) {
-    for (Child& child : children) {
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      Child& child = children[i];
       if (child.pid < 0) continue;
       char line[64];
       std::fputs("r\n", child.to);
       std::fflush(child.to);
       if (std::fgets(line, sizeof line, child.from) != nullptr)
-        child.took.push_back(std::atof(line));
+        took[i].push_back(std::atof(line));
       else
         child.pid = -1;
     }
   }
-  const auto floor = std::find_if(cases.begin(), cases.end(), [&](const Case& c) { return c.name == options.floor; });
-  const Child* base = floor == cases.end() ? nullptr : &children[static_cast<std::size_t>(floor - cases.begin())];
-  std::vector<Row> rows;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     Child& child = children[i];
-    Row row{cases[i].name, cases[i].what, {}, 0, 0, 0, 0, 0};
     if (child.pid > 0) {
       char line[256] = {};
       std::fputs("q\n", child.to);
       std::fflush(child.to);
-      if (std::fgets(line, sizeof line, child.from) != nullptr) row.remark.assign(line, std::strcspn(line, "\n"));
+      if (std::fgets(line, sizeof line, child.from) != nullptr) taken[i].remark.assign(line, std::strcspn(line, "\n"));
       ::waitpid(child.pid, nullptr, 0);
-      row.min_ns = *std::min_element(child.took.begin(), child.took.end());
-      row.median_ns = percentile(child.took, 0.5);
-      if (base != nullptr) {
-        std::vector<double> ratios;
-        for (std::size_t k = 0; k < std::min(child.took.size(), base->took.size()); ++k)
-          ratios.push_back(child.took[k] / base->took[k]);
-        row.ratio = percentile(ratios, 0.5);
-        row.ratio_low = percentile(ratios, 0.1);
-        row.ratio_high = percentile(ratios, 0.9);
-      }
     } else {
-      row.remark = "did not start";
+      took[i].clear();  // rounds of one process are compared with rounds of another: all or none
     }
-    rows.push_back(row);
+    taken[i].ns.insert(taken[i].ns.end(), took[i].begin(), took[i].end());
     std::fclose(child.to);
     std::fclose(child.from);
   }
+}
+
+Row row_of(const Case& what, const Taken& taken, const Taken* floor) {
+  Row row{what.name, what.what, taken.remark};
+  if (taken.ns.empty()) {
+    row.remark = "did not start";
+    return row;
+  }
+  row.min_ns = *std::min_element(taken.ns.begin(), taken.ns.end());
+  row.median_ns = percentile(taken.ns, 0.5);
+  if (floor == nullptr || floor->ns.size() != taken.ns.size()) return row;
+  std::vector<double> ratios;
+  for (std::size_t k = 0; k < taken.ns.size(); ++k) ratios.push_back(taken.ns[k] / floor->ns[k]);
+  row.ratio = percentile(ratios, 0.5);
+  row.ratio_low = percentile(ratios, 0.1);
+  row.ratio_high = percentile(ratios, 0.9);
+  // Of n values, so many either side of the middle: the binomial distribution's 95 %.
+  const double reach = 0.98 / std::sqrt(static_cast<double>(ratios.size()));
+  row.sure_low = percentile(ratios, std::max(0.0, 0.5 - reach));
+  row.sure_high = percentile(ratios, std::min(1.0, 0.5 + reach));
+  return row;
+}
+
+}  // namespace
+
+std::vector<Row> measure(const std::vector<Case>& all, const Options& options) {
+  std::vector<Case> cases;
+  for (const Case& what : all) {
+    if (what.name == options.floor || what.name.find(options.only) != std::string::npos) cases.push_back(what);
+  }
+  std::vector<Taken> taken(cases.size());
+  for (int i = 0; i < options.processes; ++i) take_turns(cases, options, taken);
+  const auto floor = std::find_if(cases.begin(), cases.end(), [&](const Case& c) { return c.name == options.floor; });
+  const Taken* const base = floor == cases.end() ? nullptr : &taken[static_cast<std::size_t>(floor - cases.begin())];
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < cases.size(); ++i) rows.push_back(row_of(cases[i], taken[i], base));
   return rows;
 }
 
 void print(const std::vector<Row>& rows, const Options& options) {
   std::printf(
-      "\n%d thread%s, %d rounds of %llu, ns each; ratio to %s of the same round: median (10th to 90th percentile)\n\n",
-      options.threads, options.threads == 1 ? "" : "s", options.rounds,
-      static_cast<unsigned long long>(options.per_round), options.floor.c_str());
+      "\n%d thread%s, %d rounds of %llu, %s each; ratio to %s of the same round: median (10th to 90th percentile)\n\n",
+      options.threads, options.threads == 1 ? "" : "s", options.rounds * options.processes,
+      static_cast<unsigned long long>(options.per_round), options.cpu_time ? "ns of CPU time" : "ns",
+      options.floor.c_str());
   std::printf("| case | what | min ns | median ns | ratio | spread | remark |\n|---|---|---:|---:|---:|---|---|\n");
   for (const Row& row : rows) {
     if (row.median_ns == 0) {
@@ -202,6 +248,12 @@ void print(const std::vector<Row>& rows, const Options& options) {
     std::printf("| %s | %s | %.2f | %.2f | %.3f | %.2f to %.2f | %s |\n", row.name.c_str(), row.what.c_str(),
                 row.min_ns, row.median_ns, row.ratio, row.ratio_low, row.ratio_high, row.remark.c_str());
   }
+  std::fflush(stdout);
+}
+
+void print_target(const std::string& what, double limit, double found, const std::string& remark) {
+  std::printf("\n%s: %s: at most %.4g wanted, %.4g found%s%s\n", found <= limit ? "met" : "NOT MET", what.c_str(),
+              limit, found, remark.empty() ? "" : ", ", remark.c_str());
   std::fflush(stdout);
 }
 

@@ -30,18 +30,24 @@ struct Options {
   int threads = 1;
   std::string floor;  ///< name of the case that the others are divided by
   std::string only;   ///< run only cases whose name has this in it, and the floor
+  int processes = 1;  ///< how often all of it is done, in new processes: where memory happens to lie moves figures too
+  bool cpu_time = false;  ///< all CPU time of the case's process since its last answer, background threads included,
+                          ///< instead of the time that the loop took
 };
 
 struct Row {
   std::string name, what, remark;
   double min_ns = 0, median_ns = 0;
   double ratio = 0, ratio_low = 0, ratio_high = 0;  ///< median, 10th and 90th percentile of the rounds' ratios
+  double sure_low = 0, sure_high = 0;               ///< where the median is with 95 % confidence
 };
 
 /// Runs the cases; a case that cannot start has a remark and no figures.
 std::vector<Row> measure(const std::vector<Case>& cases, const Options& options);
 /// A Markdown table.
 void print(const std::vector<Row>& rows, const Options& options);
+/// One line: what was wanted, what came out, and whether that is met.
+void print_target(const std::string& what, double limit, double found, const std::string& remark = {});
 
 /// The body of a range that costs nothing and that the compiler may neither drop nor merge.
 #define BENCH_BODY asm volatile("" ::: "memory")

@@ -4,6 +4,7 @@
 //
 //   bench_hot_path [--rounds N] [--threads N] [--only TEXT]
 #include "common/cases.hpp"
+#include "common/floor.hpp"
 
 #include <rangefinder/range.hpp>
 #include <rangefinder/session.hpp>
@@ -14,7 +15,6 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <string>
 
@@ -24,42 +24,17 @@
 
 namespace {
 
+using bench::TwoReadsAndStore;
 using rangefinder::ProfileRange;
-
-// ---- the floor: two clock reads and one store of 24 bytes into memory that stays in the cache -------------------
-
-struct Record {
-  std::uint64_t begin, end, name;
-};
-constexpr std::size_t kRing = 1 << 16;
-thread_local Record* ring = nullptr;
-thread_local std::uint64_t at = 0;
-
-void touch() {
-  ring = static_cast<Record*>(std::aligned_alloc(4096, kRing * sizeof(Record)));
-  std::memset(static_cast<void*>(ring), 1, kRing * sizeof(Record));
-}
-
-struct TwoReadsAndStore {
-  std::uint64_t begin = rangefinder::detail::read_ticks();
-  std::uint64_t name;
-  explicit TwoReadsAndStore(const char* n) : name(reinterpret_cast<std::uintptr_t>(n)) {}
-  ~TwoReadsAndStore() {
-    Record& record = ring[at++ & (kRing - 1)];
-    record.begin = begin;
-    record.end = rangefinder::detail::read_ticks();
-    record.name = name;
-  }
-};
 
 std::atomic<bool> off{false};
 struct Gate {
   bool on = off.load(std::memory_order_relaxed);
   Gate() {
-    if (__builtin_expect(on, 0)) touch();
+    if (__builtin_expect(on, 0)) TwoReadsAndStore::touch();
   }
   ~Gate() {
-    if (__builtin_expect(on, 0)) touch();
+    if (__builtin_expect(on, 0)) TwoReadsAndStore::touch();
   }
 };
 
@@ -106,7 +81,7 @@ std::vector<bench::Case> cases() {
   };
   const auto floor = [&](const char* name, const char* what, std::function<void(std::uint64_t)> run) {
     bench::Case& added = add(name, what, std::move(run));
-    added.set_up = added.thread_set_up = touch;
+    added.set_up = added.thread_set_up = TwoReadsAndStore::touch;
   };
   const auto recording = [&](const char* name, const char* what, std::function<void(std::uint64_t)> run) {
     bench::Case& added = add(name, what, std::move(run));
@@ -117,7 +92,7 @@ std::vector<bench::Case> cases() {
   };
   add("floor/empty loop", "floor", BENCH_LOOP(;));
   add("floor/relaxed load", "off", BENCH_LOOP(const Gate gate));
-  floor("floor/two clock reads + 24 B", "recording", BENCH_LOOP(const TwoReadsAndStore r("x"); BENCH_BODY));
+  floor(bench::kFloor, "recording", BENCH_LOOP(const TwoReadsAndStore r("x"); BENCH_BODY));
   add("rangefinder/off", "off", BENCH_LOOP(const ProfileRange r("static"); BENCH_BODY));
   recording("rangefinder/literal", "recording", BENCH_LOOP(const ProfileRange r("static"); BENCH_BODY));
   recording("rangefinder/RangeName", "recording", BENCH_LOOP(const ProfileRange r(kept_name()); BENCH_BODY));
@@ -133,9 +108,9 @@ std::vector<bench::Case> cases() {
 /// A table of its own: what its drain has left to do when its turn is over would slow down the others.
 std::vector<bench::Case> cases_past_the_bound() {
   std::vector<bench::Case> all(2);
-  all[0].name = "floor/two clock reads + 24 B";
+  all[0].name = bench::kFloor;
   all[0].what = "recording";
-  all[0].set_up = all[0].thread_set_up = touch;
+  all[0].set_up = all[0].thread_set_up = TwoReadsAndStore::touch;
   all[0].run = BENCH_LOOP(const TwoReadsAndStore r("x"); BENCH_BODY);
   all[1].name = "rangefinder/past the memory bound";
   all[1].what = "dropping";
@@ -154,7 +129,7 @@ std::vector<bench::Case> torch_cases();
 
 int main(int argc, char** argv) {
   bench::Options options;
-  options.floor = "floor/two clock reads + 24 B";
+  options.floor = bench::kFloor;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string option = argv[i];
     if (option == "--rounds")

@@ -1,22 +1,9 @@
 // SPDX-License-Identifier: MIT
 // LibTorch's own marker, without a listener and under Kineto's CPU profiler.
 #include "common/cases.hpp"
+#include "common/kineto.hpp"
 
 #include <ATen/record_function.h>
-#include <torch/csrc/autograd/profiler_kineto.h>
-
-namespace {
-
-namespace profiler = torch::autograd::profiler;
-
-void start_kineto() {
-  const profiler::ProfilerConfig config(torch::profiler::impl::ProfilerState::KINETO);
-  const std::set<torch::profiler::impl::ActivityType> what{torch::profiler::impl::ActivityType::CPU};
-  profiler::prepareProfiler(config, what);
-  profiler::enableProfiler(config, what, {at::RecordScope::FUNCTION, at::RecordScope::USER_SCOPE});
-}
-
-}  // namespace
 
 std::vector<bench::Case> torch_cases() {
   std::vector<bench::Case> all(2);
@@ -25,8 +12,8 @@ std::vector<bench::Case> torch_cases() {
   all[0].run = BENCH_LOOP(RECORD_USER_SCOPE("static"); BENCH_BODY);
   all[1].name = "LibTorch/Kineto, CPU";
   all[1].what = "recording";
-  all[1].set_up = start_kineto;
-  all[1].thread_set_up = [] { profiler::enableProfilerInChildThread(); };
+  all[1].set_up = bench::start_kineto;
+  all[1].thread_set_up = bench::join_kineto;
   all[1].run = BENCH_LOOP(RECORD_USER_SCOPE("static"); BENCH_BODY);
   return all;
 }

@@ -4,6 +4,7 @@
 //
 //   bench_recording [--rounds N] [--ranges N]
 #include "common/cases.hpp"
+#include "common/floor.hpp"
 
 #include <rangefinder/range.hpp>
 #include <rangefinder/session.hpp>
@@ -16,33 +17,13 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <string>
 
 namespace {
 
+using bench::TwoReadsAndStore;
 using rangefinder::ProfileRange;
-
-/// Two clock reads and one store of 24 bytes: what no recorder can beat.
-struct TwoReadsAndStore {
-  struct Record {
-    std::uint64_t begin, end;
-    const char* name;
-  };
-  static constexpr std::size_t kKept = 1 << 16;
-  static inline thread_local Record* kept = nullptr;
-  static inline thread_local std::uint64_t at = 0;
-  static void touch() {
-    kept = static_cast<Record*>(std::aligned_alloc(4096, kKept * sizeof(Record)));
-    std::memset(static_cast<void*>(kept), 1, kKept * sizeof(Record));
-  }
-
-  const char* name;
-  std::uint64_t begin = rangefinder::detail::read_ticks();
-  explicit TwoReadsAndStore(const char* n) : name(n) {}
-  ~TwoReadsAndStore() { kept[at++ & (kKept - 1)] = {begin, rangefinder::detail::read_ticks(), name}; }
-};
 
 void work(std::uint32_t length) {
   for (std::uint32_t i = 0; i < length; ++i) BENCH_BODY;
@@ -113,7 +94,7 @@ std::string stop() {
 
 std::vector<bench::Case> cases() {
   std::vector<bench::Case> all(2);
-  all[0].name = "floor/two clock reads + 24 B";
+  all[0].name = bench::kFloor;
   all[0].what = "mixed";
   all[0].set_up = all[0].thread_set_up = TwoReadsAndStore::touch;
   all[0].run = MIXED(TwoReadsAndStore);
@@ -157,7 +138,7 @@ bool keeps_all(std::uint64_t ranges) {
 
 int main(int argc, char** argv) {
   bench::Options options;
-  options.floor = "floor/two clock reads + 24 B";
+  options.floor = bench::kFloor;
   options.per_round = 50000;
   std::uint64_t ranges = 10'000'000;
   for (int i = 1; i + 1 < argc; i += 2) {

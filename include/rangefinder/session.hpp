@@ -62,7 +62,7 @@ struct SessionOptions {
   bool cuda_sync = true;
   bool cuda_overhead = true;
   /// In which range each node of autograd was made, so that backward work can be given to it. Has a meaning in programs
-  /// that link rangefinder::torch; there ranges take the recorder's longer path, and a node takes two records or three.
+  /// that link rangefinder::torch; there a range asks for a number at both ends, and a node takes two records or three.
   bool autograd = true;
   /// Emit ranges to a listening tool (Nsight Systems) as NVTX.
   bool nvtx = true;

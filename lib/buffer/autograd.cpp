@@ -11,10 +11,23 @@ using detail::make_word;
 
 namespace {
 
-bool has_new_sequence(const ThreadState& state) noexcept {
+/// The hooks where the thread has taken numbers since it noted them last, or may have while nothing was recorded.
+const detail::AutogradHooks* hooks_to_note(const HotThread& hot, const ThreadState& state) noexcept {
   const Recorder& recorder = Recorder::instance();
   const detail::AutogradHooks* const hooks = recorder.autograd();
-  return hooks != nullptr && (state.numbered != recorder.resumed() || hooks->next_sequence() != state.next_sequence);
+  if (hooks == nullptr) return nullptr;
+  const bool noted = state.numbered == recorder.resumed() && hooks->next_sequence() == noted_sequence(hot);
+  return noted ? nullptr : hooks;
+}
+
+void note(const detail::AutogradHooks& hooks, HotThread& hot, ThreadState& state) noexcept {
+  const std::uint32_t resumed = Recorder::instance().resumed();
+  const bool known = state.numbered == resumed;
+  const std::uint64_t next = hooks.next_sequence();
+  state.numbered = resumed;
+  hot.next_sequence = hooks.next_sequence;
+  set_noted_sequence(hot, next);
+  put(hot, make_word(RecordKind::kSequence, known ? 0 : 1, static_cast<std::uint32_t>(hooks.thread_number())), next);
 }
 
 void put_node_ends(const HotThread& hot, ThreadState& state) noexcept {
@@ -25,27 +38,21 @@ void put_node_ends(const HotThread& hot, ThreadState& state) noexcept {
 
 }  // namespace
 
-void put_sequence(const HotThread& hot, ThreadState& state) noexcept {
-  if (!has_new_sequence(state)) return;
-  const Recorder& recorder = Recorder::instance();
-  const detail::AutogradHooks* const hooks = recorder.autograd();
-  if (hooks == nullptr) return;  // just switched off
-  const bool known = state.numbered == recorder.resumed();
-  state.numbered = recorder.resumed();
-  state.next_sequence = hooks->next_sequence();
-  const auto thread = static_cast<std::uint32_t>(hooks->thread_number());
-  put(hot, make_word(RecordKind::kSequence, known ? 0 : 1, thread), state.next_sequence);
+void put_sequence(HotThread& hot, ThreadState& state) noexcept {
+  if (const detail::AutogradHooks* const hooks = hooks_to_note(hot, state); hooks != nullptr) note(*hooks, hot, state);
 }
 
-/// `ready` for a record that closes something. Where the room that is kept for ends is all there is, the numbers taken
-/// until now count as unknown.
 ThreadState* ready_to_close(HotThread& hot, bool may_wait) noexcept {
-  if (ThreadState* const state = state_of(hot); state != nullptr && has_new_sequence(*state)) {
+  ThreadState* const state = state_of(hot);
+  const detail::AutogradHooks* const hooks = state != nullptr ? hooks_to_note(hot, *state) : nullptr;
+  if (hooks != nullptr) {
     if (ThreadState* const roomy = ready(hot, 2, kForBegins, may_wait); roomy != nullptr) {
-      put_sequence(hot, *roomy);
+      note(*hooks, hot, *roomy);
       return roomy;
     }
+    // The room that is kept for ends is all there is: the numbers taken until now count as unknown.
     state->numbered = 0;
+    set_noted_sequence(hot, kNothingNoted);
   }
   return ready(hot, 1, kForEnds, may_wait);
 }

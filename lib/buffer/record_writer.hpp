@@ -23,11 +23,27 @@ using ThreadState = Recorder::ThreadState;
 inline constexpr std::uint32_t kForBegins = detail::kBeginLimit;
 inline constexpr std::uint32_t kForEnds = detail::kEndLimit;
 
+/// Without the bits that say how ranges are recorded.
+inline std::uint32_t generation_in(std::uint32_t active) noexcept {
+  return active & ~(detail::kSlowPath | detail::kNumbered);
+}
 inline std::uint32_t recording_generation() noexcept {
-  return detail::active.load(std::memory_order_relaxed) & ~detail::kSlowPath;
+  return generation_in(detail::active.load(std::memory_order_relaxed));
 }
 
 inline ThreadState* state_of(const HotThread& hot) noexcept { return static_cast<ThreadState*>(hot.state); }
+
+inline constexpr std::uint64_t kNothingNoted = ~std::uint64_t{0};
+inline std::uint64_t noted_sequence(const HotThread& hot) noexcept {
+  return __atomic_load_n(&hot.noted_sequence, __ATOMIC_RELAXED);
+}
+inline void set_noted_sequence(HotThread& hot, std::uint64_t next) noexcept {
+  __atomic_store_n(&hot.noted_sequence, next, __ATOMIC_RELAXED);
+}
+/// Whether the thread has taken no number of autograd since its last record. Only while it is attached.
+inline bool has_noted_all(const HotThread& hot) noexcept {
+  return hot.next_sequence() == noted_sequence(hot);
+}
 
 /// Takes the calling thread's token while the slow path writes. `entered()` is false in a signal handler that
 /// interrupted the writing of a record, the slow path, or a lock of ours: nothing may be recorded then.
@@ -85,7 +101,7 @@ inline std::size_t sequence_records() noexcept { return Recorder::instance().aut
 
 /// How far the numbers of the thread's autograd nodes are, where that has changed. Before the record that opens or
 /// closes something, so that all numbers up to here were taken in what was open until then.
-void put_sequence(const HotThread& hot, ThreadState& state) noexcept;
+void put_sequence(HotThread& hot, ThreadState& state) noexcept;
 
 /// The id of a name that the recording, if there is one, knows from now on; 0 when it cannot be named.
 std::uint32_t intern(std::string_view text) noexcept;

@@ -4,6 +4,7 @@
 #include "base/health_numbers.hpp"
 #include "buffer/listener.hpp"
 #include "buffer/name_table.hpp"
+#include "buffer/record_writer.hpp"
 
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -30,7 +31,7 @@ namespace {
 using format::BlockHeader;
 using format::BlockState;
 
-constexpr std::uint32_t kMaxGeneration = (1u << 29) - 1;
+constexpr std::uint32_t kMaxGeneration = detail::kNumbered - 1;
 // Wake the drain when this many blocks wait: early enough to keep up, late enough not to wake it for each.
 constexpr std::uint32_t kWakeAt = 8;
 // A thread that ends may open ranges in destructors that run after ours; those may run again,
@@ -92,9 +93,10 @@ void Recorder::recompute_active() noexcept {
   const std::lock_guard lock(lock_);
   autograd_.store(recording_ && wants_autograd_ ? hooks_ : nullptr, std::memory_order_release);
   const bool heard = listener() != nullptr;
-  const bool slow = !inline_ticks_.load(std::memory_order_relaxed) || autograd() != nullptr;
+  const bool slow = heard || !inline_ticks_.load(std::memory_order_relaxed);
   std::uint32_t value = heard ? detail::kSlowPath : 0;
-  if (recording_) value |= generation() | (slow ? detail::kSlowPath : 0);
+  if (recording_)
+    value = generation() | (slow ? detail::kSlowPath : 0) | (autograd() != nullptr ? detail::kNumbered : 0);
   detail::active.store(value, std::memory_order_release);
 }
 
@@ -102,7 +104,14 @@ void Recorder::set_recording(bool on) noexcept {
   {
     const std::lock_guard lock(lock_);
     recording_ = on && generation() != 0;
-    if (recording_) resumed_.fetch_add(1, std::memory_order_relaxed);
+    if (recording_) {
+      resumed_.fetch_add(1, std::memory_order_relaxed);
+      // What threads number from here on, inline too, starts with a record that says so. One that is noting a number
+      // this instant has taken none meanwhile.
+      for (const ThreadState* state = states_; state != nullptr; state = state->next) {
+        if (state->hot != nullptr) set_noted_sequence(*state->hot, kNothingNoted);
+      }
+    }
   }
   recompute_active();
 }
@@ -266,6 +275,9 @@ Recorder::ThreadState* Recorder::attach_with(BlockHeader* block, Arena& arena) n
   state->lost_ends = 0;
   state->async_ranges = 0;
   state->numbered = 0;
+  // Asked before the first number is noted, by a thread that recorded when it was not yet known whom to ask.
+  hot.next_sequence = [] { return std::uint64_t{0}; };
+  set_noted_sequence(hot, kNothingNoted);
   state->nodes_to_end = 0;
   state->generation.store(generation(), std::memory_order_release);
   open_block(*state, *block);

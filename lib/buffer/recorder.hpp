@@ -165,8 +165,7 @@ struct Recorder::ThreadState {
   std::atomic<std::uint64_t> handed_in;  // blocks given to the drain
   std::uint32_t lost_ends;               // ends that found no memory since the last record
   std::uint32_t async_ranges;            // handles given out
-  std::uint32_t numbered;                // `resumed` when next_sequence was written; 0: never
-  std::uint64_t next_sequence;           // of autograd, as written last
+  std::uint32_t numbered;                // `resumed` when hot->noted_sequence was written; 0: never
   std::uint32_t nodes_to_end;            // that are done, but whose end found no memory
   ThreadState* next;
 };

@@ -19,12 +19,15 @@ using detail::make_word;
 using detail::OpenRange;
 using format::BlockHeader;
 
-// Tokens of ranges that must be closed on the slow path. Fast tokens are generation << 32 | thread index, with
-// generations below 2^29, so they have none of these bits.
+// Tokens of ranges that must be closed on the slow path. Fast tokens are generation << 32 | thread index, and
+// generations are below kNumbered, so they have none of these bits. kNumberedToken stands alone: such a range opened
+// while nodes were numbered, and closes as inline where no number was taken in it.
 constexpr std::uint64_t kSlowToken = std::uint64_t{1} << 63;
 constexpr std::uint64_t kRecorded = std::uint64_t{1} << 62;
 constexpr std::uint64_t kHeard = std::uint64_t{1} << 61;
-constexpr std::uint64_t kTokenBits = kHeard - 1;
+constexpr std::uint64_t kNumberedToken = std::uint64_t{detail::kNumbered} << 32;
+constexpr std::uint64_t kTokenBits = kNumberedToken - 1;
+static_assert(kNumberedToken < kHeard);
 
 std::atomic<const Listener*> the_listener{nullptr};
 
@@ -46,13 +49,30 @@ std::uint64_t literal_word(ThreadState& state, const char* literal, std::size_t 
   });
 }
 
+/// Whether the calling thread has nothing to note, so that a range that opens here is recorded as inline. A signal
+/// handler that takes numbers may come in between; they then count as taken in the range.
+bool opens_without_note(const HotThread& hot, std::uint64_t token) noexcept {
+  const std::uint32_t now_active = detail::active.load(std::memory_order_relaxed);
+  return (static_cast<std::uint32_t>(token >> 32) | detail::kNumbered) == now_active && has_noted_all(hot);
+}
+
+/// `write` is what is done inline; false where the rest of the slow path must be gone through.
+template <typename Write>
+bool begin_without_note(OpenRange& open, Write write) noexcept {
+  HotThread& hot = detail::hot_thread;
+  const std::uint64_t token = hot.token;
+  if (!opens_without_note(hot, token) || !write(hot, token, open.word)) return false;
+  open.token = token | kNumberedToken;
+  return true;
+}
+
 /// Everything that a begin can need. `word_of(state)` finds the begin word once it is known that it will be written.
 template <typename WordOf>
 OpenRange begin(const Extra* extra, std::uint32_t category, WordOf word_of) noexcept {
   HotThread& hot = detail::hot_thread;
   const std::uint32_t now_active = detail::active.load(std::memory_order_relaxed);
   const Listener* const heard_by = (now_active & detail::kSlowPath) != 0 ? listener() : nullptr;
-  const bool recording = (now_active & ~detail::kSlowPath) != 0;
+  const bool recording = generation_in(now_active) != 0;
   const Busy busy(hot);
   if (!busy.entered()) {
     if (recording) Recorder::instance().count(health::dropped_in_signal, 1);
@@ -70,6 +90,7 @@ OpenRange begin(const Extra* extra, std::uint32_t category, WordOf word_of) noex
       put(hot, open.word, Recorder::instance().ticks());
       if (extra != nullptr) put_extra(hot, *extra);
       open.token = state->token;
+      if ((now_active & detail::kNumbered) != 0) open.token |= kNumberedToken;
       if ((now_active & detail::kSlowPath) != 0) open.token |= kSlowToken | kRecorded;
     }
   }
@@ -107,9 +128,7 @@ void record_end(const OpenRange& open, std::uint64_t token) noexcept {
     recorder.count(health::lost_ends, 1);
     return;
   }
-  const std::uint64_t to_end =
-      static_cast<std::uint64_t>(RecordKind::kEnd) - static_cast<std::uint64_t>(RecordKind::kBegin);
-  put(hot, open.word + to_end, recorder.ticks());
+  put(hot, open.word + detail::kToEnd, recorder.ticks());
 }
 
 // Handles of start/end ranges: generation (11 bits) << 52 | thread index (20 bits) << 32 | number. Bit 63: only a
@@ -129,11 +148,14 @@ const Listener* listener() noexcept { return the_listener.load(std::memory_order
 
 void note_launch(std::uint32_t correlation, std::uint32_t callback) noexcept {
   const std::uint32_t now_active = detail::active.load(std::memory_order_relaxed);
-  if ((now_active & ~detail::kSlowPath) == 0) return;
+  if (generation_in(now_active) == 0) return;
   HotThread& hot = detail::hot_thread;
   const std::uint64_t word = make_word(RecordKind::kLaunch, correlation, callback);
   const std::uint64_t token = hot.token;
-  if (detail::attached(token, now_active) && detail::write_record(hot, token, detail::kBeginLimit, word)) return;
+  // Opens and closes nothing, so that it matters to no number.
+  if (detail::attached(token, now_active & ~detail::kNumbered) &&
+      detail::write_record(hot, token, detail::kBeginLimit, word))
+    return;
   const Busy busy(hot);
   if (!busy.entered() || ready(hot, 1, kForBegins) == nullptr) {
     Recorder::instance().count(health::dropped_launches, 1);
@@ -158,10 +180,20 @@ using namespace rangefinder::buffer;
 inline namespace v1 {
 
 OpenRange begin_word_slow(std::uint64_t word) noexcept {
+  OpenRange open{0, word};
+  if (begin_without_note(open, [](HotThread& hot, std::uint64_t token, std::uint64_t w) {
+        return write_record(hot, token, kBeginLimit, w);
+      }))
+    return open;
   return begin(nullptr, 0, [&](ThreadState*) { return word; });
 }
 
 OpenRange begin_literal_slow(const char* literal, std::size_t size, std::uint32_t category) noexcept {
+  OpenRange open;
+  if (begin_without_note(open, [&](HotThread& hot, std::uint64_t token, std::uint64_t& word) {
+        return write_literal(hot, token, literal, size, category, word);
+      }))
+    return open;
   return begin(nullptr, category, [&](ThreadState* state) {
     if (state == nullptr) return make_word(RecordKind::kBegin, intern({literal, size}));
     if (const std::uint64_t word = literal_word(*state, literal, size); word != 0) return word;
@@ -172,6 +204,11 @@ OpenRange begin_literal_slow(const char* literal, std::size_t size, std::uint32_
 }
 
 OpenRange begin_text_slow(const char* text, std::size_t size, std::uint32_t category) noexcept {
+  OpenRange open;
+  if (begin_without_note(open, [&](HotThread& hot, std::uint64_t token, std::uint64_t& word) {
+        return write_text(hot, token, text, size, category, word);
+      }))
+    return open;
   return begin(nullptr, category, [&](ThreadState* state) {
     return state != nullptr ? text_word(*state, {text, size}, hash_text(text, size))
                             : make_word(RecordKind::kBegin, intern({text, size}));
@@ -203,7 +240,11 @@ std::uint64_t text_word_slow(const char* text, std::size_t size, std::uint64_t h
 void end_slow(std::uint64_t token, std::uint64_t word) noexcept {
   const OpenRange open{token, word};
   if ((token & kSlowToken) == 0) {
-    guarded([&] { record_end(open, token); });
+    HotThread& hot = hot_thread;
+    const std::uint64_t own = token & kTokenBits;
+    if (token != own && own == hot.token && has_noted_all(hot) && write_record(hot, own, kEndLimit, word + kToEnd))
+      return;
+    guarded([&] { record_end(open, own); });
     return;
   }
   if ((token & kRecorded) != 0) guarded([&] { record_end(open, token & kTokenBits); });

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "buffer/recorder.hpp"
-
 #include "base/health_numbers.hpp"
 #include "buffer/listener.hpp"
-#include "buffer/name_table.hpp"
+#include "buffer/recorder_fixture.hpp"
 #include "buffer/thread_log.hpp"
-#include "support/catch.hpp"
 #include "support/manual_clock.hpp"
 
-#include <rangefinder/detail/memory.hpp>
 #include <rangefinder/range.hpp>
 
 #include <pthread.h>
@@ -24,6 +20,7 @@
 
 using namespace rangefinder;
 using namespace rangefinder::buffer;
+using namespace rangefinder::buffer::testing;
 using detail::make_word;
 using detail::Record;
 using detail::RecordKind;
@@ -31,136 +28,6 @@ using detail::word_aux;
 using detail::word_id;
 using detail::word_kind;
 using rangefinder::testing::ManualClock;
-
-namespace {
-
-/// Keeps what is drained, thread by thread, and sees that nothing is missing or comes twice.
-class KeepingSink final : public HostSink {
- public:
-  std::map<std::uint32_t, std::vector<Record>> records;
-  std::map<std::uint32_t, std::string> names;
-  bool accept = true;
-
-  bool on_records(const Thread& thread, const format::HostRun& run, std::span<const Record> found) noexcept override {
-    if (!accept) return false;
-    CHECK(run.thread == thread.index);
-    CHECK(run.tid == thread.tid);
-    CHECK_FALSE(found.empty());
-    auto& [sequence, next] = position_[thread.index];
-    if (run.block_sequence != sequence) {
-      CHECK(run.block_sequence == sequence + 1);
-      CHECK(run.first_record == 0);
-    } else {
-      CHECK(run.first_record == next);
-    }
-    sequence = run.block_sequence;
-    next = run.first_record + static_cast<std::uint32_t>(found.size());
-    names[thread.index] = thread.name;
-    auto& all = records[thread.index];
-    all.insert(all.end(), found.begin(), found.end());
-    return true;
-  }
-
- private:
-  std::map<std::uint32_t, std::pair<std::uint64_t, std::uint32_t>> position_;
-};
-
-/// A recording without a session: nothing is drained unless the test says so.
-class BareRecording {
- public:
-  explicit BareRecording(clock::Clock* clock = nullptr, Overflow overflow = Overflow::kDrop) {
-    RecorderOptions options;
-    options.arena.memory_bytes = std::uint64_t{4} << 20;
-    options.overflow = overflow;
-    options.clock = clock;
-    const Status status = Recorder::instance().start(options);
-    REQUIRE(status.ok());
-    Recorder::instance().set_recording(true);
-  }
-  ~BareRecording() { Recorder::instance().finish(true); }
-  BareRecording(const BareRecording&) = delete;
-  BareRecording& operator=(const BareRecording&) = delete;
-  Recorder* operator->() { return &Recorder::instance(); }
-};
-
-std::string text_of(const Record& record) {
-  const std::string name(names().text(word_id(record.word)));
-  switch (word_kind(record.word)) {
-    case RecordKind::kBegin:
-      return "begin " + name;
-    case RecordKind::kEnd:
-      return "end " + name;
-    case RecordKind::kMark:
-      return "mark " + name;
-    case RecordKind::kCounter:
-      return "counter " + name;
-    case RecordKind::kAsyncBegin:
-      return "start " + name;
-    case RecordKind::kAsyncEnd:
-      return "finish";
-    case RecordKind::kLaunch:
-      return "launch " + std::to_string(word_id(record.word)) + " by " + std::to_string(word_aux(record.word));
-    case RecordKind::kMemory:
-      return "memory " + std::to_string(word_aux(record.word)) + " of " +
-             std::to_string(static_cast<std::int32_t>(word_id(record.word)));
-    case RecordKind::kStep:
-      return "step " + std::to_string(word_id(record.word));
-    case RecordKind::kExtra:
-      return "value of kind " + std::to_string(word_aux(record.word));
-    default:
-      return "kind " + std::to_string(static_cast<int>(word_kind(record.word)));
-  }
-}
-
-std::vector<std::string> texts_of(const std::vector<Record>& records) {
-  std::vector<std::string> texts;
-  for (const Record& record : records) texts.push_back(text_of(record));
-  return texts;
-}
-
-using Texts = std::vector<std::string>;
-
-}  // namespace
-
-TEST_CASE("an allocator's event has the values that are known, and is counted where it is dropped", "[buffer]") {
-  using detail::memory_event;
-  using detail::MemoryEvent;
-  ManualClock clock(100);
-  memory_event({MemoryAction::kAllocate, 0, 0x1000, 512});  // nothing records
-  BareRecording recording(&clock);
-  SECTION("in order, without unknown ones behind the last") {
-    memory_event({MemoryAction::kAllocate, -1, 0x1000, 512});
-    memory_event({MemoryAction::kFree, 1, 0x2000, 64, 4096, -1, 0, 9});
-    memory_event({MemoryAction::kOutOfMemory, 0, 0, 1 << 20});
-    KeepingSink sink;
-    recording->drain(sink, true);
-    REQUIRE(sink.records.size() == 1);
-    const std::vector<Record>& records = sink.records.begin()->second;
-    const std::string value = "value of kind 1";
-    CHECK(texts_of(records) == Texts{"memory 0 of -1", value, value, "memory 1 of 1", value, value, value, value, value,
-                                     value, "memory 6 of 0", value, value});
-    CHECK(records[0].ticks == 100);
-    CHECK(records[1].ticks == 0x1000);
-    CHECK(records[2].ticks == 512);
-    CHECK(records[6].ticks == 4096);
-    CHECK(records[7].ticks == ~std::uint64_t{0});
-    CHECK(records[9].ticks == 9);
-    CHECK(recording->health().dropped_memory_events == 0);
-  }
-  SECTION("dropped whole") {
-    constexpr int kMany = 200'000;  // 48 bytes each, in 4 MiB that nobody drains
-    for (int i = 1; i <= kMany; ++i) memory_event({MemoryAction::kAllocate, -1, 16u * i, 512});
-    KeepingSink sink;
-    recording->drain(sink, true);
-    std::uint64_t events = 0, values = 0;
-    for (const auto& [thread, records] : sink.records) {
-      for (const Record& record : records) ++(word_kind(record.word) == RecordKind::kMemory ? events : values);
-    }
-    CHECK(events > 1000);
-    CHECK(values == 2 * events);
-    CHECK(recording->health().dropped_memory_events == kMany - events);
-  }
-}
 
 TEST_CASE("every kind of record is written in order", "[buffer]") {
   ManualClock clock(100);
@@ -323,6 +190,9 @@ TEST_CASE("a signal handler that interrupts the recorder drops what it opens, an
 }
 
 TEST_CASE("ranges of signal handlers are recorded or counted, and never harm the others", "[buffer]") {
+  const bool numbered = GENERATE(false, true);
+  INFO("nodes are numbered: " << numbered);
+  const Numbers numbers(numbered);
   BareRecording recording(nullptr, Overflow::kWait);
   struct sigaction action {
   }, before{};
@@ -339,6 +209,7 @@ TEST_CASE("ranges of signal handlers are recorded or counted, and never harm the
         const ProfileRange range{"outer"};
       else
         const ProfileRange range{std::string_view("runtime"), i};
+      if (i % 3 == 0) Numbers::take();
     }
     done = true;
     while (done) ::sched_yield();  // until nobody sends signals any more

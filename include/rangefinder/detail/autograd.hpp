@@ -12,12 +12,13 @@ namespace rangefinder::detail {
 /// Every node takes the next number of the thread that makes it. While a session records, ranges note how far the
 /// numbers of their thread are, so that the range in which a node was made can be told from its number alone.
 struct AutogradHooks {
-  std::uint64_t (*next_sequence)();  ///< what the next node made on the calling thread gets
+  std::uint64_t (*next_sequence)();  ///< what the next node made on the calling thread gets; called at both ends of
+                                     ///< every range, in signal handlers too
   std::uint64_t (*thread_number)();  ///< the calling thread, as nodes name the one that made them
 };
 
-/// Once, for the life of the process; `hooks` must stay. Ranges take the slow path from then on while a session with
-/// SessionOptions::autograd records.
+/// Once, for the life of the process; `hooks` must stay. From then on, while a session with SessionOptions::autograd
+/// records, ranges ask for the number at both ends and note it where it has changed.
 RANGEFINDER_EXPORT void set_autograd_hooks(const AutogradHooks* hooks) noexcept;
 
 /// The calling thread runs a node from here on, inside the one that it ran before. `sequence`: its number, -1 when it

@@ -52,7 +52,10 @@ struct alignas(64) HotThread {
   void* state;            ///< the recorder's own view of this thread
   std::uint32_t busy;     ///< how deep the thread is inside the recorder's slow path and its locks
   std::uint32_t exits;    ///< how often the thread was detached because it ends
-  std::uint64_t reserved[2];
+  /// The number that the thread's next node of autograd gets. Set while attached, asked while kNumbered is set.
+  std::uint64_t (*next_sequence)();
+  /// That number as it was recorded last. A session that goes on after a pause makes it unknown, from another thread.
+  std::uint64_t noted_sequence;
 };
 static_assert(sizeof(HotThread) == 64, "one cache line, and what is taken of the static TLS reserve");
 
@@ -62,9 +65,12 @@ extern RANGEFINDER_EXPORT __thread HotThread hot_thread __attribute__((tls_model
 
 /// 0: nothing listens. The generation of the recording while one runs on the fast path. With kSlowPath set (a tool
 /// listens to NVTX, or the clock is not the TSC) it equals no thread's generation, so that every range takes the slow
-/// path. Written by the session and by lib/source/nvtx; read, relaxed, by every range.
+/// path. So it does with kNumbered set (autograd numbers its nodes, detail/autograd.hpp), where the slow path begins by
+/// doing what is done inline for a thread that has taken no number since its last record. Written by the session and by
+/// lib/source/nvtx; read, relaxed, by every range.
 extern RANGEFINDER_EXPORT std::atomic<std::uint32_t> active;
 inline constexpr std::uint32_t kSlowPath = 0x80000000u;
+inline constexpr std::uint32_t kNumbered = 0x10000000u;  // generations are lower
 
 /// What a range keeps to close itself.
 struct OpenRange {
@@ -181,24 +187,43 @@ RANGEFINDER_INLINE std::uint64_t begin_word(std::uint64_t& word) noexcept {
   return keep(begin_word_slow(word), word);
 }
 
+/// Opens a range on a thread that is attached; false when the slow path must.
+RANGEFINDER_INLINE bool write_literal(HotThread& hot, std::uint64_t token, const char* literal, std::size_t size,
+                                      std::uint32_t category, std::uint64_t& word) noexcept {
+  // lib/buffer empties slots of other threads when a library was unloaded.
+  const LiteralSlot& slot = hot.literals[reinterpret_cast<std::uintptr_t>(literal) & (kLiteralSlots - 1)];
+  word = slot.word;
+  if (!RANGEFINDER_LIKELY(__atomic_load_n(&slot.address, __ATOMIC_RELAXED) == literal)) {
+    word = literal_word_slow(literal, size);
+    if (word == 0) return false;
+  }
+  word |= static_cast<std::uint64_t>(category) << 8;
+  return RANGEFINDER_LIKELY(write_record(hot, token, kBeginLimit, word));
+}
+
 RANGEFINDER_INLINE std::uint64_t begin_literal(const char* literal, std::size_t size, std::uint32_t category,
                                                std::uint64_t& word) noexcept {
   const std::uint32_t now_active = active.load(std::memory_order_relaxed);
   if (now_active == 0) return 0;
   HotThread& hot = hot_thread;
   const std::uint64_t token = hot.token;
-  if (attached(token, now_active)) {
-    // lib/buffer empties slots of other threads when a library was unloaded.
-    const LiteralSlot& slot = hot.literals[reinterpret_cast<std::uintptr_t>(literal) & (kLiteralSlots - 1)];
-    word = slot.word;
-    if (!RANGEFINDER_LIKELY(__atomic_load_n(&slot.address, __ATOMIC_RELAXED) == literal)) {
-      word = literal_word_slow(literal, size);
-      if (word == 0) return keep(begin_literal_slow(literal, size, category), word);
-    }
-    word |= static_cast<std::uint64_t>(category) << 8;
-    if (RANGEFINDER_LIKELY(write_record(hot, token, kBeginLimit, word))) return token;
-  }
+  if (attached(token, now_active) && write_literal(hot, token, literal, size, category, word)) return token;
   return keep(begin_literal_slow(literal, size, category), word);
+}
+
+/// Likewise.
+RANGEFINDER_INLINE bool write_text(HotThread& hot, std::uint64_t token, const char* text, std::size_t size,
+                                   std::uint32_t category, std::uint64_t& word) noexcept {
+  const std::uint64_t hash = hash_text(text, size);
+  const TextSlot* slot = hot.texts + (hash >> (64 - kTextSlotBits));
+  if (!RANGEFINDER_LIKELY(slot->hash == hash)) ++slot;
+  word = slot->word;
+  if (!RANGEFINDER_LIKELY(slot->hash == hash && slot->size == size && same_text(slot->text, text, size))) {
+    word = text_word_slow(text, size, hash);
+    if (word == 0) return false;
+  }
+  word |= static_cast<std::uint64_t>(category) << 8;
+  return RANGEFINDER_LIKELY(write_record(hot, token, kBeginLimit, word));
 }
 
 RANGEFINDER_INLINE std::uint64_t begin_text(const char* text, std::size_t size, std::uint32_t category,
@@ -207,28 +232,19 @@ RANGEFINDER_INLINE std::uint64_t begin_text(const char* text, std::size_t size, 
   if (now_active == 0) return 0;
   HotThread& hot = hot_thread;
   const std::uint64_t token = hot.token;
-  if (attached(token, now_active)) {
-    const std::uint64_t hash = hash_text(text, size);
-    const TextSlot* slot = hot.texts + (hash >> (64 - kTextSlotBits));
-    if (!RANGEFINDER_LIKELY(slot->hash == hash)) ++slot;
-    word = slot->word;
-    if (!RANGEFINDER_LIKELY(slot->hash == hash && slot->size == size && same_text(slot->text, text, size))) {
-      word = text_word_slow(text, size, hash);
-      if (word == 0) return keep(begin_text_slow(text, size, category), word);
-    }
-    word |= static_cast<std::uint64_t>(category) << 8;
-    if (RANGEFINDER_LIKELY(write_record(hot, token, kBeginLimit, word))) return token;
-  }
+  if (attached(token, now_active) && write_text(hot, token, text, size, category, word)) return token;
   return keep(begin_text_slow(text, size, category), word);
 }
+
+/// From the begin word of a range to its end word.
+inline constexpr std::uint64_t kToEnd =
+    static_cast<std::uint64_t>(RecordKind::kEnd) - static_cast<std::uint64_t>(RecordKind::kBegin);
 
 RANGEFINDER_INLINE void end(std::uint64_t token, std::uint64_t word) noexcept {
   if (token == 0) return;
   HotThread& hot = hot_thread;
-  constexpr std::uint64_t to_end =
-      static_cast<std::uint64_t>(RecordKind::kEnd) - static_cast<std::uint64_t>(RecordKind::kBegin);
   // The token holds generation and thread: a range that outlived its session, or changed threads, takes the slow path.
-  if (RANGEFINDER_LIKELY(token == hot.token) && RANGEFINDER_LIKELY(write_record(hot, token, kEndLimit, word + to_end)))
+  if (RANGEFINDER_LIKELY(token == hot.token) && RANGEFINDER_LIKELY(write_record(hot, token, kEndLimit, word + kToEnd)))
     return;
   end_slow(token, word);
 }

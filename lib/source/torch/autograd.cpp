@@ -30,7 +30,8 @@ void on_end(const at::RecordFunction&, at::ObserverContext*) {
   running.pop_back();
 }
 
-constexpr detail::AutogradHooks kHooks{[]() { return at::sequence_number::peek(); },
+// LibTorch's own function: one more around it would cost every range twice.
+constexpr detail::AutogradHooks kHooks{&at::sequence_number::peek,
                                        []() { return at::RecordFunction::currentThreadId(); }};
 
 // When the library is loaded, as LibTorch asks of callbacks for all threads. They stay: no operator of a forward pass

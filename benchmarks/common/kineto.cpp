@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#include "common/kineto.hpp"
+
+#include <ATen/record_function.h>
+#include <torch/csrc/autograd/profiler_kineto.h>
+
+#include <set>
+
+namespace bench {
+
+namespace profiler = torch::autograd::profiler;
+
+void start_kineto() {
+  const profiler::ProfilerConfig config(torch::profiler::impl::ProfilerState::KINETO);
+  const std::set<torch::profiler::impl::ActivityType> what{torch::profiler::impl::ActivityType::CPU};
+  profiler::prepareProfiler(config, what);
+  profiler::enableProfiler(
+      config, what, {at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION, at::RecordScope::USER_SCOPE});
+}
+
+void join_kineto() { profiler::enableProfilerInChildThread(); }
+
+void save_kineto(const std::string& path) { profiler::disableProfiler()->save(path); }
+
+}  // namespace bench

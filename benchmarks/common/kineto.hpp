@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+// The profiler behind torch.profiler, through LibTorch's own interface. For programs that link LibTorch: the file is
+// added to their sources.
+namespace bench {
+
+/// Operators, nodes and user scopes of the calling thread, on the CPU; without shapes, stacks or memory.
+void start_kineto();
+/// Further threads are heard from here on.
+void join_kineto();
+/// Ends it and writes its Chrome JSON.
+void save_kineto(const std::string& path);
+
+}  // namespace bench

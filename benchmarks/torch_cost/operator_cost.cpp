@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#include "common/kineto.hpp"
+#include "parts.hpp"
+#include "recording.hpp"
+
+#include <rangefinder/range.hpp>
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+
+#include <optional>
+#include <utility>
+
+namespace bench {
+namespace {
+
+constexpr const char* kOff = "no session";
+
+at::Tensor tensor;
+std::optional<at::NoGradGuard> no_grad;
+
+struct Operator {
+  const char* name;
+  void (*set_up)();
+  std::function<void(std::uint64_t)> run;
+};
+
+const Operator& in_place_without_grad() {
+  static const Operator what{"add_ on one element, no_grad",
+                             [] {
+                               tensor = at::zeros({1});
+                               no_grad.emplace();
+                             },
+                             [](std::uint64_t n) {
+                               const rangefinder::ProfileRange range("round");
+                               for (std::uint64_t i = 0; i < n; ++i) tensor.add_(1);
+                             }};
+  return what;
+}
+
+const Operator kOperators[] = {
+    in_place_without_grad(),
+    {"add_ on one element, grad mode", [] { tensor = at::zeros({1}); }, in_place_without_grad().run},
+    {"add on one element, makes a node", [] { tensor = at::zeros({1}).set_requires_grad(true); },
+     [](std::uint64_t n) {
+       const rangefinder::ProfileRange range("round");
+       for (std::uint64_t i = 0; i < n; ++i) (void)tensor.add(1);
+     }},
+};
+
+Case beside(const Operator& what, const char* name, void (*recorder)()) {
+  Case made;
+  made.name = name;
+  made.what = what.name;
+  made.run = what.run;
+  made.set_up = [set_up = what.set_up, recorder] {
+    at::set_num_threads(1);
+    set_up();
+    if (recorder != nullptr) recorder();
+  };
+  return made;
+}
+
+Options turns(int rounds, int processes, std::uint64_t per_round) {
+  Options options;
+  options.rounds = rounds;
+  options.processes = processes;
+  options.per_round = per_round;
+  options.floor = kOff;
+  return options;
+}
+
+}  // namespace
+
+void forward_cost(int rounds) {
+  const Options options = turns(rounds, 5, 2000);
+  for (const Operator& what : kOperators) {
+    Case recording = beside(what, "ranges + nodes", [] { Recording::start(true); });
+    recording.finish = Recording::stop;
+    const std::vector<Row> rows = measure({beside(what, kOff, nullptr), recording}, options);
+    print(rows, options);
+    print_target(std::string(what.name) + ", ratio to no session", 1.01, rows[1].ratio, sure(rows[1]));
+  }
+}
+
+void operator_cost(int rounds) {
+  const Options options = turns(rounds, 2, 1000);  // Kineto keeps all that it hears until its end
+  for (const Operator& what : kOperators) {
+    Case ours = beside(what, "rangefinder, operators", [] { Recording::start(true, true); });
+    ours.finish = Recording::stop;
+    const std::vector<Row> rows =
+        measure({beside(what, kOff, nullptr), ours, beside(what, "Kineto, CPU", start_kineto)}, options);
+    print(rows, options);
+    print_target(std::string(what.name) + ", added per operator, ours to Kineto's", 1.0 / 3,
+                 added(rows[1]) / added(rows[2]));
+  }
+}
+
+}  // namespace bench

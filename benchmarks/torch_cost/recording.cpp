@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#include "recording.hpp"
+
+#include <rangefinder/session.hpp>
+#include <rangefinder/torch/operators.hpp>
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+namespace bench {
+namespace {
+
+std::unique_ptr<rangefinder::Session> session;
+std::unique_ptr<rangefinder::torch::OperatorRecording> recorded_operators;
+
+}  // namespace
+
+const std::string& folder() {
+  static const std::string made = [] {
+    char name[] = "/tmp/rangefinder-bench-XXXXXX";
+    if (::mkdtemp(name) == nullptr) std::exit(3);
+    return std::string(name);
+  }();
+  return made;
+}
+
+void Recording::start(bool autograd, bool operators) {
+  rangefinder::SessionOptions options;
+  options.output = folder() + "/%p.rfcap";
+  options.cuda = false;
+  options.autograd = autograd;
+  session = std::make_unique<rangefinder::Session>(options);
+  if (!session->status().ok()) {
+    std::fprintf(stderr, "%s\n", session->status().error().message().c_str());
+    std::_Exit(3);
+  }
+  if (operators) recorded_operators = std::make_unique<rangefinder::torch::OperatorRecording>();
+}
+
+std::string Recording::keep() {
+  recorded_operators.reset();
+  (void)session->stop();
+  return session->output();
+}
+
+std::string Recording::stop() {
+  ::unlink(keep().c_str());
+  const rangefinder::CaptureHealth health = session->health();
+  return health.complete() ? "nothing lost" : std::to_string(health.dropped_ranges) + " ranges dropped and counted";
+}
+
+std::string sure(const Row& row) {
+  char text[96];
+  std::snprintf(text, sizeof text, "95 %% sure: %.4f to %.4f", row.sure_low, row.sure_high);
+  return text;
+}
+
+}  // namespace bench

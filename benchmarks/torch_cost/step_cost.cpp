@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+#include "common/byte_corpus.hpp"
+#include "common/kineto.hpp"
+#include "common/transformer.hpp"
+#include "parts.hpp"
+#include "recording.hpp"
+
+#include <rangefinder/range.hpp>
+#include <rangefinder/timeline.hpp>
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace bench {
+namespace {
+
+using rangefinder::ProfileRange;
+
+/// The training example's step at its size for CPUs, marked as it is there.
+class Training {
+ public:
+  Training() : corpus_(BENCH_CORPUS, kModel.sequence_length, 42), model_(kModel) {
+    optimizer_ = std::make_unique<::torch::optim::AdamW>(model_->parameters(), ::torch::optim::AdamWOptions(3e-3));
+  }
+  void step() {
+    const ProfileRange step("step");
+    ::torch::Tensor tokens, next, loss;
+    {
+      const ProfileRange range("data");
+      std::tie(tokens, next) = corpus_.batch(kBatch);
+    }
+    {
+      const ProfileRange range("forward");
+      const ::torch::Tensor logits = model_(tokens);
+      const ProfileRange inner("loss");
+      loss = ::torch::nn::functional::cross_entropy(logits.view({-1, kModel.vocabulary}), next.view({-1}));
+    }
+    {
+      const ProfileRange range("backward");
+      optimizer_->zero_grad();
+      loss.backward();
+    }
+    const ProfileRange range("optimizer");
+    optimizer_->step();
+  }
+
+ private:
+  static constexpr examples::TransformerOptions kModel{256, 96, 3, 4, 64};
+  static constexpr std::int64_t kBatch = 8;
+  examples::ByteCorpus corpus_;
+  examples::Transformer model_;
+  std::unique_ptr<::torch::optim::AdamW> optimizer_;
+};
+
+Training& training() {
+  static Training made;
+  return made;
+}
+
+void warm_up() {
+  // One thread: those of a pool spin while they wait, and that is CPU time too.
+  at::set_num_threads(1);
+  ::torch::manual_seed(42);
+  for (int i = 0; i < 3; ++i) training().step();
+}
+
+Case steps(const char* name, const char* what, void (*recorder)()) {
+  Case made;
+  made.name = name;
+  made.what = what;
+  made.run = [](std::uint64_t n) {
+    for (std::uint64_t i = 0; i < n; ++i) training().step();
+  };
+  made.set_up = [recorder] {
+    warm_up();
+    if (recorder != nullptr) recorder();
+  };
+  return made;
+}
+
+std::uint64_t count_in(const std::string& path, const std::string& text) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string whole((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::uint64_t count = 0;
+  for (std::size_t at = whole.find(text); at != std::string::npos; at = whole.find(text, at + 1)) ++count;
+  return count;
+}
+
+void print_size(const char* name, std::uint64_t bytes, std::uint64_t operators) {
+  std::printf("| %s | %llu | %llu | %.1f |\n", name, static_cast<unsigned long long>(operators),
+              static_cast<unsigned long long>(bytes), static_cast<double>(bytes) / static_cast<double>(operators));
+}
+
+}  // namespace
+
+void step_cost(int rounds) {
+  Options options;
+  options.rounds = rounds;
+  options.processes = 5;
+  options.per_round = 1;
+  options.cpu_time = true;
+  options.floor = "no session";
+  std::vector<Case> cases;
+  cases.push_back(steps("no session", "floor", nullptr));
+  cases.push_back(steps("ranges + nodes", "rangefinder", [] { Recording::start(true); }));
+  cases.back().finish = Recording::stop;
+  cases.push_back(steps("ranges + nodes + operators", "rangefinder", [] { Recording::start(true, true); }));
+  cases.back().finish = Recording::stop;
+  cases.push_back(steps("operators", "Kineto, CPU", start_kineto));
+  const std::vector<Row> rows = measure(cases, options);
+  print(rows, options);
+  print_target("training step, CPU time to no session", 1.005, rows[1].ratio, sure(rows[1]));
+}
+
+void operator_size(int) {
+  warm_up();
+  const std::string json = folder() + "/kineto.json";
+  Recording::start(true, true);
+  start_kineto();
+  for (int i = 0; i < 50; ++i) training().step();
+  save_kineto(json);
+  const std::string capture = Recording::keep();
+  const auto timeline = rangefinder::load_timeline(capture);
+  if (!timeline.ok()) {
+    std::printf("\nsize: %s\n", timeline.error().message().c_str());
+    return;
+  }
+  std::uint64_t ours = 0;
+  for (const rangefinder::RangeKind kind : timeline->ranges.kind)
+    ours += kind == rangefinder::RangeKind::kOperator ? 1 : 0;
+  const std::uint64_t theirs = count_in(json, "\"cat\": \"cpu_op\"");
+  if (ours == 0 || theirs == 0) {
+    std::printf("\nsize: no operators, %llu and %llu\n", static_cast<unsigned long long>(ours),
+                static_cast<unsigned long long>(theirs));
+    return;
+  }
+  const std::uint64_t our_bytes = std::filesystem::file_size(capture), their_bytes = std::filesystem::file_size(json);
+  std::printf("\n50 training steps, recorded by both at once\n\n| file | operators | bytes | bytes an operator |\n");
+  std::printf("|---|---:|---:|---:|\n");
+  print_size("capture", our_bytes, ours);
+  print_size("Kineto's Chrome JSON", their_bytes, theirs);
+  print_target("bytes an operator, ours to Kineto's", 0.2,
+               static_cast<double>(our_bytes) / static_cast<double>(ours) /
+                   (static_cast<double>(their_bytes) / static_cast<double>(theirs)));
+  ::unlink(json.c_str());
+  ::unlink(capture.c_str());
+}
+
+}  // namespace bench

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include "buffer/recorder_fixture.hpp"
+#include "support/manual_clock.hpp"
+
+#include <rangefinder/detail/memory.hpp>
+
+#include <string>
+#include <vector>
+
+using namespace rangefinder;
+using namespace rangefinder::buffer;
+using namespace rangefinder::buffer::testing;
+using detail::Record;
+using detail::RecordKind;
+using detail::word_kind;
+using rangefinder::testing::ManualClock;
+
+TEST_CASE("an allocator's event has the values that are known, and is counted where it is dropped", "[buffer]") {
+  using detail::memory_event;
+  using detail::MemoryEvent;
+  ManualClock clock(100);
+  memory_event({MemoryAction::kAllocate, 0, 0x1000, 512});  // nothing records
+  BareRecording recording(&clock);
+  SECTION("in order, without unknown ones behind the last") {
+    memory_event({MemoryAction::kAllocate, -1, 0x1000, 512});
+    memory_event({MemoryAction::kFree, 1, 0x2000, 64, 4096, -1, 0, 9});
+    memory_event({MemoryAction::kOutOfMemory, 0, 0, 1 << 20});
+    KeepingSink sink;
+    recording->drain(sink, true);
+    REQUIRE(sink.records.size() == 1);
+    const std::vector<Record>& records = sink.records.begin()->second;
+    const std::string value = "value of kind 1";
+    CHECK(texts_of(records) == Texts{"memory 0 of -1", value, value, "memory 1 of 1", value, value, value, value, value,
+                                     value, "memory 6 of 0", value, value});
+    CHECK(records[0].ticks == 100);
+    CHECK(records[1].ticks == 0x1000);
+    CHECK(records[2].ticks == 512);
+    CHECK(records[6].ticks == 4096);
+    CHECK(records[7].ticks == ~std::uint64_t{0});
+    CHECK(records[9].ticks == 9);
+    CHECK(recording->health().dropped_memory_events == 0);
+  }
+  SECTION("dropped whole") {
+    constexpr int kMany = 200'000;  // 48 bytes each, in 4 MiB that nobody drains
+    for (int i = 1; i <= kMany; ++i) memory_event({MemoryAction::kAllocate, -1, 16u * i, 512});
+    KeepingSink sink;
+    recording->drain(sink, true);
+    std::uint64_t events = 0, values = 0;
+    for (const auto& [thread, records] : sink.records) {
+      for (const Record& record : records) ++(word_kind(record.word) == RecordKind::kMemory ? events : values);
+    }
+    CHECK(events > 1000);
+    CHECK(values == 2 * events);
+    CHECK(recording->health().dropped_memory_events == kMany - events);
+  }
+}
