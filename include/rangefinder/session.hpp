@@ -6,7 +6,9 @@
 #include <rangefinder/visibility.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -40,10 +42,20 @@ struct Schedule {
   std::uint32_t repeat = 0;
 };
 
+/// A capture that is done; see SessionOptions::on_capture_ready.
+struct CaptureReady {
+  std::string path;
+  std::uint64_t number = 1;      ///< 1 for the session's first capture
+  std::uint64_t first_step = 0;  ///< recorded, by Session::step_number
+  std::uint64_t last_step = 0;   ///< likewise; the one that stop() ended counts
+  Status status;                 ///< what went wrong while it was written
+};
+
 /// Everything about a recording. The defaults suit a training job; RANGEFINDER_CONFIG in the environment overrides them
 /// (docs/reference/configuration.md), for example `output=/tmp/run.rfcap,cuda=off,wait=10,active=5`.
 struct SessionOptions {
-  /// The capture file. Empty: `<program>-<pid>.rfcap` in the working directory. `%p` stands for the process id.
+  /// The capture file. Empty: `<program>-<pid>.rfcap` in the working directory. `%p` stands for the process id, `%c`
+  /// for the number of the cycle: each cycle of the schedule then gets a capture of its own.
   std::string output;
   /// An earlier file of that name: true replaces it, false makes the start fail with kExists.
   bool replace = true;
@@ -54,6 +66,19 @@ struct SessionOptions {
   /// kGrow only.
   std::uint64_t grow_limit_bytes = std::uint64_t{4} << 30;
   Schedule schedule{};
+
+  /// Called when a capture is whole and closed: at the end of each cycle of the schedule, of each recording that
+  /// `record_signal` asked for, and of the session. With a schedule each cycle gets a file of its own (`%c` in
+  /// `output`, or `.1`, `.2` ... before its ending). Runs on a thread of its own, one call after the other, never on a
+  /// thread of the program; it may take its time. What it throws is caught, logged, and counted in the next capture's
+  /// metadata (callbacks_failed). `stop`, and the exit of the process, wait for it within `stop_timeout`.
+  std::function<void(const CaptureReady&)> on_capture_ready{};
+
+  /// The session waits, with everything off, until the process gets this signal; then it records `record_steps` steps,
+  /// or up to the next such signal, closes the capture, and waits for the next one. 0: none. Not together with a
+  /// schedule.
+  int record_signal = 0;
+  std::uint32_t record_steps = 10;  ///< 0: until the next signal
 
   /// Device activity through CUPTI. Off: ranges only.
   bool cuda = true;
@@ -107,14 +132,26 @@ struct SummaryRow {
 
 /// What a program can know of itself while it runs.
 struct Summary {
-  std::vector<SummaryRow> rows;   ///< in order of first appearance, parents before children
-  std::uint64_t steps = 0;        ///< finished and recorded
-  std::int64_t step_ns = 0;       ///< of those, added up
+  std::vector<SummaryRow> rows;  ///< in order of first appearance, parents before children
+  std::uint64_t steps = 0;       ///< finished and recorded
+  std::int64_t step_ns = 0;      ///< of those, added up
+  /// Percentiles, by nearest rank, of the newest of them.
+  static constexpr std::size_t kStepsOfPercentiles = 1000;
+  std::int64_t step_p50_ns = 0;
+  std::int64_t step_p95_ns = 0;
+  std::int64_t step_p99_ns = 0;
+  std::uint64_t items = 0;        ///< that step(items) told of
+  std::int64_t items_ns = 0;      ///< time of those steps
   std::int64_t gpu_total_ns = 0;  ///< all device time seen, owned or not
   std::int64_t gpu_owned_ns = 0;
   std::uint64_t pending_launches = 0;  ///< made, but their activities have not arrived: not in the figures yet
   CaptureHealth health;
   DeviceState device;
+
+  /// 0 where no step told of any.
+  double items_per_second() const noexcept {
+    return items_ns > 0 ? static_cast<double>(items) * 1e9 / static_cast<double>(items_ns) : 0;
+  }
 
   /// The row of a path; null when there is none.
   const SummaryRow* find(std::string_view path) const noexcept {
@@ -169,7 +206,10 @@ class RANGEFINDER_EXPORT Session {
   /// Ends the recording within `stop_timeout`. Further calls do nothing.
   Status stop() noexcept;
 
-  /// Projection of what is finished, while the program runs. Costs a flush, and work for what came since the last call.
+  /// Projection of what is finished, while the program runs. May be called after each step: it costs a flush (of device
+  /// records too, and a chunk of the capture of some 500 bytes), and work for what came since the last call; memory is
+  /// a row a path and what is open, however often it is called. Where captures follow each other, it is of the last
+  /// one.
   Summary summary() noexcept;
   CaptureHealth health() const noexcept;
   DeviceState device() const noexcept;

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <string_view>
 #include <utility>
 
 namespace rangefinder::analysis {
@@ -21,6 +22,8 @@ using projection::plus;
 constexpr std::int64_t kFarthest = (std::int64_t{1} << 62) - 1;
 bool is_time(std::int64_t time_ns) noexcept { return time_ns >= -kFarthest && time_ns <= kFarthest; }
 
+constexpr std::uint8_t kWholeStep = 0xFE;  // older traces have it among the operators
+constexpr std::uint8_t kUnread = 0xFF;
 std::uint8_t kind_of(StepPart part) noexcept { return static_cast<std::uint8_t>(part); }
 
 /// What is read from the tables about one process that has steps.
@@ -72,6 +75,7 @@ class StepFinder {
     return found == spans_.end() ? nullptr : &found->second;
   }
 
+  std::uint8_t part_of(StringId name);
   void find_steps();
   void read_ranges();
   void read_marks();
@@ -92,6 +96,7 @@ class StepFinder {
   const StepRules& rules_;
   StepAnalysis result_;
   std::map<ProcessIndex, ProcessSpans> spans_;
+  std::vector<std::uint8_t> parts_;                            // by name: few names, many ranges
   std::vector<std::uint32_t> named_ranges_, operator_ranges_;  // by thread
 };
 
@@ -121,10 +126,18 @@ void StepFinder::find_steps() {
   }
 }
 
+std::uint8_t StepFinder::part_of(StringId name) {
+  std::uint8_t& known = parts_[static_cast<std::size_t>(name)];
+  if (known == kUnread) {
+    const std::string_view text = timeline_.text(name);
+    known = text.starts_with("ProfilerStep#") ? kWholeStep : kind_of(rules_.part_of(text));
+  }
+  return known;
+}
+
 void StepFinder::read_ranges() {
   const RangeTable& ranges = timeline_.ranges;
-  constexpr std::uint8_t kUnread = 0xFF;
-  std::vector<std::uint8_t> parts(timeline_.string_count(), kUnread);  // few names, many ranges
+  parts_.assign(timeline_.string_count(), kUnread);
   named_ranges_.assign(timeline_.threads.size(), 0);
   operator_ranges_.assign(timeline_.threads.size(), 0);
   for (RangeIndex row = 0; row < ranges.size(); ++row) {
@@ -133,10 +146,9 @@ void StepFinder::read_ranges() {
     ProcessSpans* const spans = process_of(ranges.thread[row]);
     if (spans == nullptr || !is_time(ranges.begin_ns[row]) || !is_time(ranges.end_ns[row])) continue;
     operator_ranges_[ranges.thread[row]] += is_operator ? 1 : 0;
-    std::uint8_t& known = parts[static_cast<std::size_t>(ranges.name[row])];
-    if (known == kUnread) known = kind_of(rules_.part_of(timeline_.text(ranges.name[row])));
+    const std::uint8_t known = part_of(ranges.name[row]);
+    if (known >= kind_of(StepPart::kNone)) continue;
     const auto part = static_cast<StepPart>(known);
-    if (part == StepPart::kNone) continue;
     const Span span{ranges.begin_ns[row], ranges.end_ns[row], known};
     if (part == StepPart::kSkipped) {
       spans->skips.push_back(span.begin);
@@ -186,7 +198,7 @@ void StepFinder::read_operators() {
   const auto wanted = [](const auto& spans) { return !spans.second.named_forward && !spans.second.nodes.empty(); };
   if (std::none_of(spans_.begin(), spans_.end(), wanted)) return;
   for (RangeIndex row = 0; row < ranges.size(); ++row) {
-    if (ranges.kind[row] != RangeKind::kOperator) continue;
+    if (ranges.kind[row] != RangeKind::kOperator || part_of(ranges.name[row]) == kWholeStep) continue;
     ProcessSpans* const spans = process_of(ranges.thread[row]);
     if (spans == nullptr || spans->named_forward || spans->nodes.empty() || spans->host_thread != ranges.thread[row] ||
         !is_time(ranges.begin_ns[row]) || !is_time(ranges.end_ns[row]))

@@ -116,6 +116,8 @@ const Key kKeys[] = {
     {"warmup", [](SessionOptions& o, string_view v) { return set_number(o.schedule.warmup, v); }},
     {"active", [](SessionOptions& o, string_view v) { return set_number(o.schedule.active, v); }},
     {"repeat", [](SessionOptions& o, string_view v) { return set_number(o.schedule.repeat, v); }},
+    {"record_signal", [](SessionOptions& o, string_view v) { return set_signal(o.record_signal, v); }},
+    {"record_steps", [](SessionOptions& o, string_view v) { return set_number(o.record_steps, v); }},
     {"cuda", [](SessionOptions& o, string_view v) { return set_bool(o.cuda, v); }},
     {"cuda_api", [](SessionOptions& o, string_view v) { return set_bool(o.cuda_api, v); }},
     {"cuda_sync", [](SessionOptions& o, string_view v) { return set_bool(o.cuda_sync, v); }},

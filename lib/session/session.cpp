@@ -6,6 +6,20 @@
 #include <rangefinder/session.hpp>
 
 namespace rangefinder {
+namespace {
+
+template <typename Recording>
+void keep(Session::Impl& impl, Result<std::shared_ptr<Recording>> started, std::shared_ptr<Recording>& place) {
+  if (started.ok()) {
+    place = std::move(*started);
+    impl.output = place->output();
+    return;
+  }
+  impl.status = std::move(started).error();
+  session::log(session::LogLevel::kError, {impl.status.error().message()});
+}
+
+}  // namespace
 
 Session::Session(SessionOptions options) noexcept {
   // Not a function-try-block: a constructor's rethrows at its end.
@@ -18,18 +32,14 @@ Session::Session(SessionOptions options) noexcept {
     }
     options = session::with_environment(std::move(options));
     impl->output = session::resolve_output(options.output);
-    session::Parts parts = session::make_parts(options);
-    Result<std::shared_ptr<session::SessionCore>> core =
-        session::SessionCore::start(std::move(options), std::move(parts));
-    if (core.ok()) {
-      impl->core = std::move(*core);
-      impl->output = impl->core->output();
+    if (session::CaptureSeries::wanted(options)) {
+      keep(*impl, session::CaptureSeries::start(std::move(options), session::make_parts), impl->series);
     } else {
-      impl->status = std::move(core).error();
-      session::log(session::LogLevel::kError, {impl->status.error().message()});
+      session::Parts parts = session::make_parts(options);
+      keep(*impl, session::SessionCore::start(std::move(options), std::move(parts)), impl->core);
     }
   } catch (...) {  // no memory: a session that records nothing
-    if (impl_ != nullptr && impl_->core != nullptr) (void)impl_->core->stop();
+    (void)stop();
     impl_.reset();
   }
 }
@@ -50,7 +60,10 @@ const Status& Session::status() const noexcept {
   return impl_ != nullptr ? impl_->status : *moved_from;
 }
 
-bool Session::running() const noexcept { return impl_ != nullptr && impl_->core != nullptr && impl_->core->running(); }
+bool Session::running() const noexcept {
+  if (impl_ == nullptr || !impl_->started()) return false;
+  return impl_->series != nullptr ? impl_->series->running() : impl_->core->running();
+}
 
 const std::string& Session::output() const noexcept {
   static const std::string* const none = new std::string;
@@ -60,33 +73,46 @@ const std::string& Session::output() const noexcept {
 void Session::step() noexcept { step(0); }
 
 void Session::step(std::uint64_t items) noexcept {
-  if (impl_ != nullptr && impl_->core != nullptr) impl_->core->step(items);
+  if (impl_ == nullptr) return;
+  if (impl_->series != nullptr)
+    impl_->series->step(items);
+  else if (impl_->core != nullptr)
+    impl_->core->step(items);
 }
 
 std::uint64_t Session::step_number() const noexcept {
-  return impl_ != nullptr && impl_->core != nullptr ? impl_->core->step_number() : 0;
+  if (impl_ == nullptr || !impl_->started()) return 0;
+  return impl_->series != nullptr ? impl_->series->step_number() : impl_->core->step_number();
 }
 
-Status Session::flush() noexcept { return running() ? impl_->core->flush() : status(); }
+Status Session::flush() noexcept {
+  if (!running()) return status();
+  const std::shared_ptr<session::SessionCore> recording = impl_->recording();
+  return recording != nullptr ? recording->flush() : Status();
+}
 
 Result<std::string> Session::dump(const std::string& path) noexcept {
   if (!running())
     return status().ok() ? Error(ErrorCode::kInvalidArgument, "dump: the session has stopped") : status().error();
-  return impl_->core->dump(path);
+  const std::shared_ptr<session::SessionCore> recording = impl_->recording();
+  if (recording == nullptr) return Error(ErrorCode::kInvalidArgument, "dump: nothing is recorded now");
+  return recording->dump(path);
 }
 
 Status Session::stop() noexcept {
   if (impl_ == nullptr) return {};
+  if (impl_->series != nullptr) return impl_->series->stop();
   return impl_->core != nullptr ? impl_->core->stop() : impl_->status;
 }
 
 CaptureHealth Session::health() const noexcept {
-  return impl_ != nullptr && impl_->core != nullptr ? impl_->core->health() : CaptureHealth{};
+  if (impl_ == nullptr || !impl_->started()) return {};
+  return impl_->series != nullptr ? impl_->series->health() : impl_->core->health();
 }
 
 DeviceState Session::device() const noexcept {
-  if (impl_ != nullptr && impl_->core != nullptr) return impl_->core->device();
-  return {false, status().ok() ? "no session" : status().error().message()};
+  if (impl_ == nullptr || !impl_->started()) return {false, status().ok() ? "no session" : status().error().message()};
+  return impl_->series != nullptr ? impl_->series->device() : impl_->core->device();
 }
 
 }  // namespace rangefinder

@@ -5,9 +5,9 @@
 #include "buffer/recorder.hpp"
 #include "buffer/thread_log.hpp"
 #include "format/chunk.hpp"
-#include "session/dump_signal.hpp"
 #include "session/options.hpp"
 #include "session/parts.hpp"
+#include "session/signal_watch.hpp"
 
 #include <rangefinder/version.hpp>
 
@@ -16,7 +16,6 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <utility>
@@ -65,22 +64,6 @@ class Starting {
   bool first_;
 };
 
-/// Background threads take no signal: handlers of the program expect its own threads.
-class SignalsBlocked {
- public:
-  SignalsBlocked() noexcept {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_;
-};
-
 buffer::Overflow overflow_of(OverflowPolicy policy) noexcept {
   switch (policy) {
     case OverflowPolicy::kDrop:
@@ -99,6 +82,8 @@ std::string with_pid(const std::string& path, int pid) {
   return path.substr(0, stem) + "." + std::to_string(pid) + path.substr(stem);
 }
 
+}  // namespace
+
 Status check(const SessionOptions& options) {
   if (options.memory_bytes < kMinMemory) {
     return Error(ErrorCode::kInvalidArgument, "memory_bytes: " + std::to_string(options.memory_bytes) +
@@ -107,11 +92,12 @@ Status check(const SessionOptions& options) {
   }
   if (options.flush_period.count() <= 0)
     return Error(ErrorCode::kInvalidArgument, "flush_period: must be more than 0 ms");
+  if (options.record_signal != 0 && options.schedule.active != 0)
+    return Error(ErrorCode::kInvalidArgument,
+                 "record_signal: not together with a schedule (active), which decides already");
   if (options.stop_timeout.count() < 0) return Error(ErrorCode::kInvalidArgument, "stop_timeout: must not be negative");
   return {};
 }
-
-}  // namespace
 
 std::shared_ptr<SessionCore> current_session() noexcept {
   const std::lock_guard lock(current_mutex());
@@ -176,8 +162,8 @@ Result<std::shared_ptr<SessionCore>> SessionCore::start(SessionOptions options, 
     const std::lock_guard lock(current_mutex());
     current() = core;
   }
-  watch_dump_signal(core->options_.dump_signal);
-  {
+  watch_signal(SignalUse::kDump, core->options_.dump_signal);
+  if (!core->parts_.waits) {
     const Doing stepping(*core, kStepping);
     core->enter_phase(phase_of_step(core->options_.schedule, 0));
   }
@@ -200,7 +186,7 @@ Status SessionCore::open() {
   if (parts_.simulated) header.flags |= format::kFlagSimulated;
   Status status = open_output(header);
   if (!status) return status;
-  dump_requests_seen_ = dump_requests();
+  dump_requests_seen_ = signal_deliveries(options_.dump_signal);
   status = open_recorder(header);
   if (!status && ring_ == nullptr) ::unlink(output_.c_str());  // nothing but a header
   return status;
@@ -329,10 +315,15 @@ void SessionCore::enter_phase(Phase phase, std::uint64_t items_done) noexcept {
 }
 
 void SessionCore::step(std::uint64_t items) noexcept {
+  const std::uint64_t next = step_number() + 1;
+  step_to(next, phase_of_step(options_.schedule, next), items);
+}
+
+void SessionCore::step_to(std::uint64_t number, Phase phase, std::uint64_t items) noexcept {
   if (in_child()) return;
   const Doing stepping(*this, kStepping);
   if (stopping_.load(std::memory_order_acquire)) return;
-  step_.fetch_add(1, std::memory_order_relaxed);
+  step_.store(number, std::memory_order_relaxed);
   if (options_.dump_step_over.count() > 0) {
     const std::uint64_t now = clock_->ticks();
     const auto limit = static_cast<std::uint64_t>(static_cast<unsigned __int128>(options_.dump_step_over.count()) *
@@ -346,7 +337,7 @@ void SessionCore::step(std::uint64_t items) noexcept {
     }
     step_begin_ = now;
   }
-  enter_phase(phase_of_step(options_.schedule, step_.load(std::memory_order_relaxed)), items);
+  enter_phase(phase, items);
 }
 
 Status SessionCore::flush() noexcept {

@@ -23,11 +23,15 @@ struct Parts {
   clock::Clock* clock = nullptr;  ///< null: the machine's
   std::vector<std::shared_ptr<source::Source>> sources;
   bool simulated = false;
+  bool waits = false;  ///< nothing is recorded before the first step_to
 };
 
 /// What a step is under a schedule.
 enum class Phase : std::uint8_t { kOff, kWarmup, kActive };
 Phase phase_of_step(const Schedule& schedule, std::uint64_t step) noexcept;
+
+/// What no recording can be made with.
+Status check(const SessionOptions& options);
 
 /// A running recording. Two threads of its own: one drains blocks into the capture, one collects from the sources,
 /// samples the clock and serves dump requests, so that a source that hangs does not hold up the drain.
@@ -40,6 +44,8 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   ~SessionCore();
 
   void step(std::uint64_t items = 0) noexcept;
+  /// Ends a step, in which `items` were done, and begins step `number`, whatever the schedule says.
+  void step_to(std::uint64_t number, Phase phase, std::uint64_t items) noexcept;
   std::uint64_t step_number() const noexcept { return step_.load(std::memory_order_relaxed); }
   Status flush() noexcept;
   Result<std::string> dump(const std::string& path) noexcept;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "session/capture_series.hpp"
 #include "session/session_core.hpp"
 
 #include <rangefinder/session.hpp>
@@ -16,11 +17,18 @@ class LiveSummary;
 }
 
 struct Session::Impl {
-  std::shared_ptr<session::SessionCore> core;  // null when the session could not start
+  // One of the two; neither when the session could not start.
+  std::shared_ptr<session::SessionCore> core;
+  std::shared_ptr<session::CaptureSeries> series;
   Status status;
   std::string output;
   std::mutex summary_mutex;
   std::shared_ptr<summary::LiveSummary> summary;  // made by the first call of Session::summary
+  std::shared_ptr<session::SessionCore> summary_of;
+
+  bool started() const noexcept { return core != nullptr || series != nullptr; }
+  /// The recording of now; null between two of a series.
+  std::shared_ptr<session::SessionCore> recording() const noexcept { return series != nullptr ? series->core() : core; }
 };
 
 }  // namespace rangefinder

@@ -2,9 +2,9 @@
 // What a session does in its own threads, and how it ends.
 #include "base/health_numbers.hpp"
 #include "buffer/recorder.hpp"
-#include "session/dump_signal.hpp"
 #include "session/options.hpp"
 #include "session/session_core.hpp"
+#include "session/signal_watch.hpp"
 
 #include <algorithm>
 
@@ -154,7 +154,7 @@ void SessionCore::collect_loop() noexcept {
 }
 
 void SessionCore::serve_dump_requests() noexcept {
-  const std::uint32_t signals = dump_requests();
+  const std::uint32_t signals = signal_deliveries(options_.dump_signal);
   const std::uint32_t slow = slow_steps_.load(std::memory_order_relaxed);
   const bool wanted = signals != dump_requests_seen_ || slow != slow_steps_seen_;
   dump_requests_seen_ = signals;
@@ -233,7 +233,7 @@ Status SessionCore::stop() noexcept {
     }
     stop_begun_ = true;
   }
-  watch_dump_signal(0);
+  watch_signal(SignalUse::kDump, 0);
   stop_recording(deadline);
   changed_.notify_all();
   buffer::Recorder::instance().wake();

@@ -5,6 +5,8 @@
 #include "session/session_core.hpp"
 #include "session/session_impl.hpp"
 
+#include <algorithm>
+
 namespace rangefinder::summary {
 namespace {
 
@@ -12,6 +14,8 @@ using format::ChunkKind;
 
 // Launches that have brought nothing for so long bring nothing at all (a copy of no bytes, a call that failed).
 constexpr std::int64_t kSettleNs = 60'000'000'000;
+constexpr std::size_t kMostClockPoints = 128;
+constexpr std::size_t kNewestPoints = 32;
 
 std::vector<clock::ClockPoint> first_point(session::SessionCore& core) { return {core.clock().sample()}; }
 
@@ -23,8 +27,15 @@ LiveSummary::LiveSummary(session::SessionCore& core)
       clock_(clock_points_, core.clock().ticks_per_second()),
       projector_(*this) {}
 
+/// A program may ask after each step of a year. Old points matter less than new ones: every second of them goes.
 void LiveSummary::refresh_clock() {
   clock_points_.push_back(core_.clock().sample());
+  if (clock_points_.size() > kMostClockPoints) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < clock_points_.size(); ++i)
+      if (i % 2 == 0 || i + kNewestPoints >= clock_points_.size()) clock_points_[kept++] = clock_points_[i];
+    clock_points_.resize(kept);
+  }
   clock_ = clock::ClockTable(clock_points_, core_.clock().ticks_per_second());
 }
 
@@ -41,6 +52,9 @@ Summary LiveSummary::update() {
   summary.rows = totals_.rows();
   summary.steps = steps_;
   summary.step_ns = step_ns_;
+  add_percentiles(summary);
+  summary.items = items_;
+  summary.items_ns = items_ns_;
   summary.gpu_total_ns = projector_.account().total.gpu_sum_ns;
   summary.gpu_owned_ns = projector_.account().owned.gpu_sum_ns;
   summary.pending_launches = projector_.pending_launches();
@@ -130,10 +144,37 @@ void LiveSummary::on_launch(const timeline::AssembledLaunch& launch) {
 
 void LiveSummary::on_step(const timeline::AssembledStep& step) {
   if (last_step_.recorded && step.number == last_step_.number + 1) {
+    const std::int64_t time = host_time(step.ticks) - host_time(last_step_.ticks);
+    step_ns_ += time;
+    if (last_steps_.size() < Summary::kStepsOfPercentiles)
+      last_steps_.push_back(time);
+    else
+      last_steps_[steps_ % Summary::kStepsOfPercentiles] = time;
     ++steps_;
-    step_ns_ += host_time(step.ticks) - host_time(last_step_.ticks);
+    last_finished_ns_ = time;
+  } else {
+    last_finished_ns_ = -1;
   }
   last_step_ = {step.number, step.ticks, step.recorded};
+}
+
+void LiveSummary::on_step_items(std::uint32_t, std::uint64_t items) {
+  if (last_finished_ns_ < 0) return;  // of a step that was not recorded
+  items_ += items;
+  items_ns_ += last_finished_ns_;
+}
+
+void LiveSummary::add_percentiles(Summary& summary) const {
+  if (last_steps_.empty()) return;
+  std::vector<std::int64_t> times = last_steps_;
+  const auto at = [&](std::size_t percent) {  // by nearest rank
+    const auto place = times.begin() + static_cast<std::ptrdiff_t>((times.size() * percent + 99) / 100 - 1);
+    std::nth_element(times.begin(), place, times.end());
+    return *place;
+  };
+  summary.step_p50_ns = at(50);
+  summary.step_p95_ns = at(95);
+  summary.step_p99_ns = at(99);
 }
 
 void LiveSummary::on_projected(const projection::ProjectedRange& projected) {
@@ -154,12 +195,15 @@ void LiveSummary::on_projected(const projection::ProjectedRange& projected) {
 namespace rangefinder {
 
 Summary Session::summary() noexcept try {
-  if (impl_ == nullptr || impl_->core == nullptr) return {};
+  if (impl_ == nullptr || !impl_->started()) return {};
   const std::lock_guard lock(impl_->summary_mutex);
-  if (impl_->summary == nullptr) {
-    if (!impl_->core->running()) return {};
-    impl_->summary = std::make_shared<summary::LiveSummary>(*impl_->core);
+  // Of a series, that of the last recording stays known until there is another.
+  const std::shared_ptr<session::SessionCore> recording = impl_->recording();
+  if (recording != nullptr && recording != impl_->summary_of && recording->running()) {
+    impl_->summary = std::make_shared<summary::LiveSummary>(*recording);
+    impl_->summary_of = recording;
   }
+  if (impl_->summary == nullptr) return {};
   return impl_->summary->update();
 } catch (...) {  // no memory
   return {};

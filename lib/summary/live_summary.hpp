@@ -32,6 +32,7 @@ class LiveSummary final : public timeline::AssemblySink, public projection::Proj
   void on_range(const timeline::AssembledRange& range) override;
   void on_launch(const timeline::AssembledLaunch& launch) override;
   void on_step(const timeline::AssembledStep& step) override;
+  void on_step_items(std::uint32_t thread, std::uint64_t items) override;
   void on_projected(const projection::ProjectedRange& range) override;
 
  private:
@@ -42,6 +43,7 @@ class LiveSummary final : public timeline::AssemblySink, public projection::Proj
   std::int64_t device_time(std::int64_t ns) const noexcept { return clock_.monotonic_of_realtime(ns); }
   std::uint64_t annotation_of(std::uint64_t key) const noexcept;
   void refresh_clock();
+  void add_percentiles(Summary& summary) const;
 
   session::SessionCore& core_;
   session::OutputCursor cursor_;
@@ -59,6 +61,10 @@ class LiveSummary final : public timeline::AssemblySink, public projection::Proj
   } last_step_;
   std::uint64_t steps_ = 0;
   std::int64_t step_ns_ = 0;
+  std::vector<std::int64_t> last_steps_;  // times of the newest, as a ring
+  std::int64_t last_finished_ns_ = -1;    // of the step that was noted last; -1: it was not recorded
+  std::uint64_t items_ = 0;
+  std::int64_t items_ns_ = 0;
 };
 
 }  // namespace rangefinder::summary

@@ -98,6 +98,7 @@ TEST_CASE("a step is divided by the outermost ranges of known names on its threa
 TEST_CASE("without names, autograd's nodes are the backward pass and operators the forward pass", "[analysis]") {
   TimelineBuilder builder;
   builder.step(0, 0, 100);
+  builder.range("ProfilerStep#0", 0, 100).of_kind(RangeKind::kOperator);  // as in older traces
   builder.range("aten::linear", 5, 35).of_kind(RangeKind::kOperator);
   builder.range("aten::addmm", 10, 30).of_kind(RangeKind::kOperator);
   builder.range("Optimizer.step#SGD.step", 80, 100).range("aten::add_", 85, 90).of_kind(RangeKind::kOperator);

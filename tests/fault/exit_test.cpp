@@ -15,6 +15,7 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -93,6 +94,25 @@ TEST_CASE("a program that ends without exit handlers leaves its capture and live
     REQUIRE(WEXITSTATUS(run("return", capture).status) == 7);
     CHECK(inspect_capture(capture, true)->ended_cleanly);
     CHECK_FALSE(std::filesystem::exists(capture + ".live"));
+  }
+}
+
+TEST_CASE("exit in the middle of a series of captures leaves all of them whole, and tells of each", "[fault]") {
+  for (const char* how : {"series", "series_and_fork"}) {
+    INFO(how);
+    const ScratchFolder folder;
+    const Ended ended = run(how, folder.file("a.rfcap"));
+    REQUIRE(WIFEXITED(ended.status));
+    REQUIRE(WEXITSTATUS(ended.status) == 7);
+    CHECK(ended.output == "1: steps 0 to 1\n2: steps 2 to 3\n3: steps 4 to 5\n");
+    for (const char* name : {"a.1.rfcap", "a.2.rfcap", "a.3.rfcap"}) {
+      const Result<Timeline> timeline = load_timeline(folder.file(name));
+      REQUIRE(timeline.ok());
+      CHECK(count_of(*timeline, "work") == 20);
+      CHECK(timeline->health.complete());
+      CHECK(inspect_capture(folder.file(name), true)->ended_cleanly);
+    }
+    CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 3);
   }
 }
 

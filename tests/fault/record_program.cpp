@@ -134,6 +134,34 @@ int fill_disk(const SessionOptions& options) {
   return 0;
 }
 
+/// Three captures, of which the last is in the middle when the program ends. Says what on_capture_ready was told.
+int end_in_a_series(SessionOptions options, bool forks) {
+  options.schedule = {0, 0, 0, 2, 0};
+  options.flush_period = std::chrono::minutes(1);
+  options.on_capture_ready = [](const CaptureReady& ready) {
+    std::printf("%llu: steps %llu to %llu\n", static_cast<unsigned long long>(ready.number),
+                static_cast<unsigned long long>(ready.first_step), static_cast<unsigned long long>(ready.last_step));
+    std::fflush(stdout);
+  };
+  static auto* const session = new Session(options);
+  if (!session->status().ok()) return 4;
+  for (int step = 0; step < 5; ++step) {
+    work(10);
+    if (step == 4 && forks) {
+      const pid_t child = ::fork();
+      if (child == 0) {
+        session->step();
+        std::exit(0);
+      }
+      int status = 0;
+      if (::waitpid(child, &status, 0) != child || status != 0) return 5;
+    }
+    session->step();
+  }
+  work(10);
+  std::exit(7);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -146,6 +174,8 @@ int main(int argc, char** argv) {
     publish(options, std::strtoull(argv[3], nullptr, 10), std::atoi(argv[4]));
   }
   if (how == "full_disk") return fill_disk(options);
+  if (how == "series") return end_in_a_series(options, false);
+  if (how == "series_and_fork") return end_in_a_series(options, true);
 
   static std::optional<LastWords> before_session;
   if (how == "static_destructor") before_session.emplace();

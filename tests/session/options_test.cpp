@@ -56,7 +56,8 @@ TEST_CASE("a configuration sets every option", "[session]") {
       "repeat=5,cuda=no,cuda_api=0,cuda_sync=false,cuda_overhead=off,autograd=off,nvtx=off,flush_period=50ms,stop_"
       "timeout=2s,ring_"
       "bytes=1K,"
-      "ring_time=1min,dump_signal=USR2,dump_step_over=250us,max_dumps=7,meta.model=gpt,meta.k=a=b");
+      "ring_time=1min,record_signal=USR1,record_steps=25,dump_signal=USR2,dump_step_over=250us,max_dumps=7,meta.model="
+      "gpt,meta.k=a=b");
   REQUIRE(status.ok());
   CHECK(options.output == "/tmp/%p.rfcap");
   CHECK_FALSE(options.replace);
@@ -76,6 +77,8 @@ TEST_CASE("a configuration sets every option", "[session]") {
   CHECK(options.ring_bytes == 1024);
   CHECK(options.ring_time == 60s);
   CHECK(options.dump_signal == SIGUSR2);
+  CHECK(options.record_signal == SIGUSR1);
+  CHECK(options.record_steps == 25);
   CHECK(options.dump_step_over == 250us);
   CHECK(options.max_dumps == 7);
   CHECK(options.metadata == std::vector<std::pair<std::string, std::string>>{{"model", "gpt"}, {"k", "a=b"}});
@@ -104,6 +107,7 @@ TEST_CASE("a configuration names what it got wrong and keeps the rest", "[sessio
   CHECK(problems_of("ring_time=1h") == "configuration: '1h' is no value for ring_time");
   CHECK(problems_of("flush_period=0") == "configuration: '0' is no value for flush_period");
   CHECK(problems_of("dump_signal=NOPE") == "configuration: 'NOPE' is no value for dump_signal");
+  CHECK(problems_of("record_signal=kill") == "configuration: 'kill' is no value for record_signal");
   CHECK(problems_of("dump_signal=9999") == "configuration: '9999' is no value for dump_signal");
   CHECK(problems_of("output=") == "configuration: '' is no value for output");
   CHECK(problems_of("\x1b[31m=1") == "configuration: unknown key '\\x1b[31m'");

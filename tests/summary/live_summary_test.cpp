@@ -3,6 +3,7 @@
 
 #include "session/session_fixture.hpp"
 #include "source/cupti/cupti_source.hpp"
+#include "support/resident_memory.hpp"
 #include "support/seed.hpp"
 
 #include <rangefinder/projection.hpp>
@@ -263,4 +264,40 @@ TEST_CASE("without a device there are the figures of the host", "[summary]") {
   CHECK_FALSE(summary.device.full);
   REQUIRE(session.stop().ok());
   CHECK(session.summary().rows.size() == 2);  // what was known stays known
+}
+
+TEST_CASE("a summary may be asked for after each of a thousand steps", "[summary]") {
+  const ScratchFolder folder;
+  session::testing::ManualClock clock;
+  session::Parts parts;
+  parts.clock = &clock;
+  SessionOptions options = host_only(folder.file("a.rfcap"));
+  session::testing::Recording recording(options, parts);
+  summary::LiveSummary live(*recording);
+  std::int64_t settled = 0;
+  std::int64_t most = 0;
+  for (std::int64_t step = 1; step <= 1'500; ++step) {
+    {
+      const ProfileRange range{"work"};
+      clock.advance(step <= 500 ? 1'000'000 : step - 500);  // the newest thousand took 1 to 1000 ns
+    }
+    recording->step(step == 7 ? 0 : 2);
+    const Summary now = live.update();
+    REQUIRE(now.steps == static_cast<std::uint64_t>(step));
+    REQUIRE(now.rows.size() == 1);
+    CHECK(now.rows[0].count == static_cast<std::uint64_t>(step));
+    CHECK(now.step_p50_ns == (step <= 750 ? 1'000'000 : now.step_p50_ns));
+    const std::int64_t resident = rangefinder::testing::resident_bytes();
+    if (step == 50) settled = resident;
+    if (step > 50) most = std::max(most, resident - settled);
+  }
+  const Summary last = live.update();
+  CHECK(last.step_p50_ns == 500);
+  CHECK(last.step_p95_ns == 950);
+  CHECK(last.step_p99_ns == 990);
+  CHECK(last.items == 2 * 1'499);
+  CHECK(last.items_ns == last.step_ns - 1'000'000);
+  CHECK(last.items_per_second() == Approx(2'998e9 / static_cast<double>(last.items_ns)));
+  if (rangefinder::testing::resident_memory_counts()) CHECK(most <= std::int64_t{4} << 20);
+  REQUIRE(recording->stop().ok());
 }

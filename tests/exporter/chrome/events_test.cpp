@@ -149,6 +149,20 @@ TEST_CASE("marks, counters and steps are there, with exact values", "[exporter]"
   CHECK(trace.one("user_annotation", "ProfilerStep#1").row == "CPU / steps");
 }
 
+TEST_CASE("a pause of one step is no step of an export", "[exporter]") {
+  const Exported trace = Exported::of(CaptureBuilder()
+                                          .range("work", 0, 5000)
+                                          .step(0, 1000)
+                                          .step(1, 2000)
+                                          .step(2, 3000, false)
+                                          .step(3, 4000)
+                                          .step(4, 4500, false));
+  std::vector<std::string> steps;
+  for (const TraceEvent& event : trace.events)
+    if (event.name.starts_with("ProfilerStep#")) steps.push_back(event.name);
+  CHECK(steps == std::vector<std::string>{"ProfilerStep#0", "ProfilerStep#1", "ProfilerStep#3"});
+}
+
 TEST_CASE("waits and overheads have rows of their own where no thread is known", "[exporter]") {
   const Exported trace = Exported::of(CaptureBuilder()
                                           .launch(10)

@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: MIT
-#include "session/dump_signal.hpp"
+#include "session/signal_watch.hpp"
+
+#include <pthread.h>
 
 #include <atomic>
-#include <csignal>
+#include <mutex>
 
 namespace rangefinder::session {
 namespace {
 
-std::atomic<std::uint32_t> requests{0};
-int watched = 0;
-struct sigaction before[NSIG];  // what was there, by signal
+std::atomic<std::uint32_t> deliveries[NSIG];  // lock-free: the handler adds to it and does nothing else
+int watched[2] = {0, 0};                      // by SignalUse
+struct sigaction before[NSIG];                // what was there, by signal
+
+// Leaked: a session may stop in an exit handler.
+std::mutex& watch_mutex() noexcept {
+  static auto* const mutex = new std::mutex;
+  return *mutex;
+}
 
 void on_signal(int signal, siginfo_t* info, void* context) {
-  requests.fetch_add(1, std::memory_order_relaxed);
+  deliveries[signal].fetch_add(1, std::memory_order_relaxed);
   const struct sigaction& next = before[signal];
   if ((next.sa_flags & SA_SIGINFO) != 0 && next.sa_sigaction != nullptr) {
     next.sa_sigaction(signal, info, context);
@@ -36,9 +44,12 @@ void give_back(int signal) noexcept {
 
 }  // namespace
 
-void watch_dump_signal(int signal) noexcept {
-  if (watched != 0) give_back(watched);
-  watched = 0;
+void watch_signal(SignalUse use, int signal) noexcept {
+  const std::lock_guard lock(watch_mutex());
+  int& mine = watched[static_cast<std::size_t>(use)];
+  const int other = watched[1 - static_cast<std::size_t>(use)];
+  if (mine != 0 && mine != other && mine != signal) give_back(mine);
+  mine = 0;
   struct sigaction now {};
   if (signal <= 0 || signal >= NSIG || ::sigaction(signal, nullptr, &now) != 0) return;
   if (!is_ours(now)) {
@@ -49,9 +60,19 @@ void watch_dump_signal(int signal) noexcept {
     ::sigemptyset(&ours.sa_mask);
     if (::sigaction(signal, &ours, nullptr) != 0) return;
   }
-  watched = signal;
+  mine = signal;
 }
 
-std::uint32_t dump_requests() noexcept { return requests.load(std::memory_order_relaxed); }
+std::uint32_t signal_deliveries(int signal) noexcept {
+  return signal > 0 && signal < NSIG ? deliveries[signal].load(std::memory_order_relaxed) : 0;
+}
+
+SignalsBlocked::SignalsBlocked() noexcept {
+  sigset_t all;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+}
+
+SignalsBlocked::~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 }  // namespace rangefinder::session

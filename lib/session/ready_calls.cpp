@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "session/ready_calls.hpp"
+
+#include "session/options.hpp"
+#include "session/signal_watch.hpp"
+
+#include <pthread.h>
+
+#include <exception>
+#include <string>
+#include <utility>
+
+namespace rangefinder::session {
+
+void ReadyCalls::start() {
+  const SignalsBlocked blocked;
+  ended_ = false;
+  try {
+    // The thread keeps this alive: a call that does not end is left behind.
+    thread_ = std::thread([self = shared_from_this()] { self->run(); });
+  } catch (...) {
+    ended_ = true;
+    throw;
+  }
+  ::pthread_setname_np(thread_.native_handle(), "rf-ready");
+}
+
+void ReadyCalls::add(CaptureReady ready) {
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back(std::move(ready));
+  }
+  changed_.notify_all();
+}
+
+void ReadyCalls::call(const CaptureReady& ready) noexcept {
+  const auto failed = [&](std::string_view why) {
+    failed_.fetch_add(1, std::memory_order_relaxed);
+    log(LogLevel::kError, {"on_capture_ready threw for ", ready.path, ": ", why});
+  };
+  try {
+    callback_(ready);
+  } catch (const std::exception& error) {
+    failed(error.what());
+  } catch (...) {
+    failed("no std::exception");
+  }
+}
+
+void ReadyCalls::run() noexcept {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return closing_ || !waiting_.empty(); });
+    if (waiting_.empty()) break;
+    const CaptureReady ready = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    call(ready);
+    lock.lock();
+  }
+  ended_ = true;
+  changed_.notify_all();
+}
+
+void ReadyCalls::finish(std::chrono::steady_clock::time_point deadline) noexcept {
+  if (!thread_.joinable()) return;
+  bool ended = false;
+  {
+    std::unique_lock lock(mutex_);
+    closing_ = true;
+    changed_.notify_all();
+    // The callback itself may have ended the session: it cannot be waited for.
+    if (thread_.get_id() != std::this_thread::get_id())
+      ended = changed_.wait_until(lock, deadline, [&] { return ended_; });
+  }
+  ended ? thread_.join() : thread_.detach();
+}
+
+}  // namespace rangefinder::session
