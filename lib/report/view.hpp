@@ -44,6 +44,7 @@ enum Needs : unsigned {
   kNeedsActivities = 2,
   kNeedsCalls = 4,
   kNeedsOperators = 8,
+  kNeedsMemory = 16,
 };
 
 struct View {
