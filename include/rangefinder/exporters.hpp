@@ -81,4 +81,19 @@ RANGEFINDER_EXPORT Status export_chrome_trace(const Timeline& timeline, const st
                                               const ChromeExportOptions& options = {},
                                               ChromeExportReport* report = nullptr);
 
+/// Writes allocations (Timeline::memory) as the pickle that PyTorch's memory viewer opens, pytorch.org/memory_viz or
+/// `python -m torch.cuda._memory_viz`: each event, and the blocks that are there at the end. The ranges and operators
+/// around an event stand where the viewer shows a stack. The host's memory is a device like the others, before them.
+///
+///   rangefinder::export_memory_snapshot("train.rfcap", "train.pickle");
+///
+/// Errors:  those of `load_timeline`, kNotFound where the input holds no allocations, kExists unless `replace`, kIo. An
+///          output file appears only when it is whole.
+/// Threads: any.
+/// Cost:    memory for the input and the output.
+RANGEFINDER_EXPORT Status export_memory_snapshot(const std::string& input, const std::string& output,
+                                                 bool replace = false);
+RANGEFINDER_EXPORT Status export_memory_snapshot(const Timeline& timeline, const std::string& output,
+                                                 bool replace = false);
+
 }  // namespace rangefinder

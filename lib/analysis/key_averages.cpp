@@ -36,7 +36,8 @@ struct Event {
   std::uint32_t parent;    // position; kNone: none
   std::uint32_t children;  // directly inside
   std::int64_t inside_ns;  // of those, added up
-  bool merged;             // with its parent, which has its name
+  MemoryByTime::Sum inside_bytes;
+  bool merged;  // with its parent, which has its name
 
   std::int64_t length() const noexcept { return Interval(begin_ns, end_ns).length(); }
 };
@@ -52,7 +53,7 @@ std::vector<Event> host_events(const Timeline& timeline) {
   const auto add = [&](StringId name, ThreadIndex thread, std::int64_t begin_ns, std::int64_t end_ns,
                        RangeIndex range) {
     if (begin_ns == kNoTime || thread >= timeline.threads.size()) return;
-    events.push_back({begin_ns, end_ns, name, thread, range, kNone, 0, 0, false});
+    events.push_back({begin_ns, end_ns, name, thread, range, kNone, 0, 0, {}, false});
   };
   for (RangeIndex range = 0; range < ranges.size(); ++range) {
     const bool is_counted = ranges.kind[range] == RangeKind::kOperator || ranges.kind[range] == RangeKind::kAnnotation;
@@ -156,9 +157,12 @@ KeyAverages key_averages(const Timeline& timeline, bool by_shape) {
   std::vector<Event> events = host_events(timeline);
   find_parents(events);
   merge(events);
+  const MemoryByTime memory(timeline);
   for (const Event& event : events) {
-    if (!event.merged && event.parent != kNone)
-      events[event.parent].inside_ns = plus(events[event.parent].inside_ns, event.length());
+    if (event.merged || event.parent == kNone) continue;
+    Event& parent = events[event.parent];
+    parent.inside_ns = plus(parent.inside_ns, event.length());
+    parent.inside_bytes.add(memory.between(event.begin_ns, event.end_ns));
   }
   const Projection projection = project(timeline, {Attribution::kLaunch, false, true});
 
@@ -185,6 +189,10 @@ KeyAverages key_averages(const Timeline& timeline, bool by_shape) {
     group.flops += groups.flops_of(event.range);  // a program does not reach 2^64
     group.cpu_total_ns = plus(group.cpu_total_ns, event.length());
     group.cpu_self_ns = plus(group.cpu_self_ns, event.length() - event.inside_ns);
+    const MemoryByTime::Sum bytes = memory.between(event.begin_ns, event.end_ns);
+    group.memory_total.add(bytes);
+    group.memory_self.add(bytes);
+    group.memory_self.subtract(event.inside_bytes);
     group.device_total_ns = plus(group.device_total_ns, projection.inclusive[event.range].gpu_sum_ns);
     group.device_self_ns = plus(group.device_self_ns, projection.exclusive[event.range].gpu_sum_ns);
   }

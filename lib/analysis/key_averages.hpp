@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "analysis/memory.hpp"
+
 #include <rangefinder/timeline.hpp>
 
 #include <cstdint>
@@ -19,6 +21,9 @@ struct OperatorGroup {
   std::int64_t cpu_self_ns = 0;
   std::int64_t device_total_ns = 0;  ///< of activities launched inside, durations added up
   std::int64_t device_self_ns = 0;
+  /// Bytes allocated less bytes freed meanwhile, by any thread: so torch.profiler counts.
+  MemoryByTime::Sum memory_total;
+  MemoryByTime::Sum memory_self;
 };
 
 struct KeyAverages {

@@ -26,6 +26,17 @@ struct Arguments {
   bool no_projected = false;
 };
 
+int run_memory_viz(const Common& common, const Arguments& arguments) {
+  if (Status status = export_memory_snapshot(arguments.input, arguments.output, arguments.force); !status.ok())
+    return fail(status.error());
+  if (arguments.output == "-" || common.quiet) return kSuccess;
+  std::string name;
+  base::append_json_string(name, arguments.output);
+  write_stdout(common.json ? fmt::format("{{\"schema_version\":1,\"output\":{}}}\n", name)
+                           : fmt::format("{}: written\n", base::printable(arguments.output)));
+  return kSuccess;
+}
+
 /// With --strict: kIncomplete, before anything is written, when a recording lost something or is damaged.
 Status check_complete(const std::string& path) {
   const Result<CaptureInfo> info = inspect_capture(path, true);
@@ -43,6 +54,7 @@ int run(const Common& common, const Arguments& arguments) {
   if (common.strict) {
     if (Status status = check_complete(arguments.input); !status.ok()) return fail(status.error());
   }
+  if (arguments.format == "memory_viz") return run_memory_viz(common, arguments);
   ChromeExportOptions options = arguments.chrome;
   options.replace = arguments.force;
   options.api_calls = !arguments.no_api;
@@ -83,8 +95,9 @@ void add_export(CLI::App& app, Common& common, int& result) {
       ->required()
       ->type_name("OUT");
   verb->add_option("--format", arguments->format,
-                   "chrome: the JSON that chrome://tracing, Perfetto, TensorBoard and HTA read (default)")
-      ->check(CLI::IsMember({"chrome"}).description(""))
+                   "chrome: the JSON that chrome://tracing, Perfetto, TensorBoard and HTA read (default); memory_viz: "
+                   "allocations for PyTorch's memory viewer")
+      ->check(CLI::IsMember({"chrome", "memory_viz"}).description(""))
       ->type_name("FORMAT");
   verb->add_flag("--force", arguments->force, "Replace OUT if it exists");
   verb->add_flag("--pretty", arguments->chrome.pretty, "Indent, for people to read");

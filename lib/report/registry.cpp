@@ -14,6 +14,9 @@
   X(memcpy)                  \
   X(api)                     \
   X(ops)                     \
+  X(memory)                  \
+  X(memory_peak)             \
+  X(memory_devices)          \
   X(steps)                   \
   X(nvtx_gpu_proj_trace)     \
   X(nvtx_gpu_proj_sum)       \
@@ -111,9 +114,14 @@ std::string missing_for(const View& view, const Timeline& timeline) {
                         (view.needs & kNeedsActivities) != 0 && timeline.activities.size() == 0,
                         (view.needs & kNeedsCalls) != 0 && timeline.calls.size() == 0,
                         (view.needs & kNeedsOperators) != 0 && !has_operators(timeline),
-                        (view.needs & kNeedsSteps) != 0 && timeline.steps.size() == 0};
-  static constexpr const char* kWords[] = {"ranges", "device activity", "API calls", "operators",
-                                           "steps (session.step() makes them)"};
+                        (view.needs & kNeedsSteps) != 0 && timeline.steps.size() == 0,
+                        (view.needs & kNeedsMemory) != 0 && timeline.memory.size() == 0};
+  static constexpr const char* kWords[] = {"ranges",
+                                           "device activity",
+                                           "API calls",
+                                           "operators",
+                                           "steps (session.step() makes them)",
+                                           "allocations (MemoryRecording, profile_memory)"};
   std::string missing;
   for (std::size_t i = 0; i < std::size(kWords); ++i)
     if (lacks[i]) missing.append(missing.empty() ? "" : ", ").append(kWords[i]);

@@ -49,6 +49,7 @@ enum Needs : unsigned {
   kNeedsCalls = 4,
   kNeedsOperators = 8,
   kNeedsSteps = 16,
+  kNeedsMemory = 32,
 };
 
 struct View {

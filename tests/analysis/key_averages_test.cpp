@@ -120,6 +120,7 @@ struct Expected {
   std::uint64_t calls;
   std::int64_t total, self;
   std::uint64_t flops;
+  std::int64_t memory, self_memory;
   bool operator==(const Expected&) const = default;
 };
 
@@ -149,7 +150,7 @@ std::map<std::pair<std::string, std::string>, Expected> expected_in(const std::s
     all += std::stoll(cells[4]);
     if (cells[1] == "0" && cells[0] != "[memory]")
       rows[{cells[0], cells[8]}] = {std::stoull(cells[2]), std::stoll(cells[3]), std::stoll(cells[4]),
-                                    std::stoull(cells[7])};
+                                    std::stoull(cells[7]), std::stoll(cells[5]), std::stoll(cells[6])};
   }
   return rows;
 }
@@ -170,6 +171,7 @@ TEST_CASE("the figures are torch.profiler's own, to the nanosecond", "[analysis]
     const KeyAverages averages = key_averages(*timeline, by_shape);
     CHECK(expected.size() > 50);
     CHECK(averages.groups.size() == expected.size());
+    std::size_t allocating = 0;
     for (const OperatorGroup& group : averages.groups) {
       std::string shapes(timeline->text(group.shapes));
       if (by_shape && shapes.empty()) shapes = "[]";  // nodes tell none
@@ -177,8 +179,12 @@ TEST_CASE("the figures are torch.profiler's own, to the nanosecond", "[analysis]
       INFO(key.first << " " << key.second);
       const auto found = expected.find(key);
       REQUIRE(found != expected.end());
-      CHECK(Expected{group.calls, group.cpu_total_ns, group.cpu_self_ns, group.flops} == found->second);
+      CHECK(Expected{group.calls, group.cpu_total_ns, group.cpu_self_ns, group.flops, group.memory_total.host,
+                     group.memory_self.host} == found->second);
+      CHECK(group.memory_total.device == 0);
+      allocating += group.memory_total.host != 0 ? 1 : 0;
     }
+    CHECK(allocating > 10);
     CHECK(averages.cpu_ns == all);
   }
 }

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import pathlib
+import pickle
 import pty
 import shutil
 import signal
@@ -142,6 +143,26 @@ class Verbs(CommandTest):
         categories = {event.get("cat") for event in self.trace("x.json")["traceEvents"]}
         self.assertFalse({"cuda_runtime", "gpu_user_annotation"} & categories)
         self.assertIn("kernel", categories)
+
+    def test_memory_can_be_reported_and_opened_by_pytorchs_viewer(self):
+        rows = list(csv.DictReader(io.StringIO(self.succeeds("report", "memory.rfcap", "--view", "memory", "--csv").out)))
+        step = next(row for row in rows if (row["Range"], row["Memory"]) == ("step", "host"))
+        self.assertEqual((step["Allocated (B)"], step["Freed (B)"], step["Peak (B)"]), ("612", "100", "612"))
+        self.succeeds("export", "memory.rfcap", "--format", "memory_viz", "-o", "x.pickle")
+        with open(self.folder / "x.pickle", "rb") as file:
+            snapshot = pickle.load(file)
+        host, device = snapshot["device_traces"]
+        self.assertEqual([(e["action"], e["addr"], e["size"]) for e in host],
+                         [("alloc", 0x1000, 512), ("alloc", 0x2000, 100), ("free_requested", 0x2000, 100),
+                          ("free_completed", 0x2000, 100)])
+        self.assertEqual([e["action"] for e in device], ["segment_alloc", "alloc", "oom"])
+        self.assertEqual([f["name"] for f in host[0]["frames"]], ["aten::mm", "forward", "step"])
+        self.assertEqual([f["name"] for f in host[1]["frames"]], ["backward", "step"])
+        self.assertEqual((device[1]["stream"], device[1]["pool_id"], device[2]["device_free"]), (7, (3, 0), 0))
+        self.assertEqual([(s["device"], s["address"], s["blocks"][0]["size"]) for s in snapshot["segments"]],
+                         [(0, 0x1000, 512), (1, 0x8000, 64)])
+        self.assertIn("holds no allocations",
+                      self.run_command("export", "whole.rfcap", "--format", "memory_viz", "-o", "y.pickle").err)
 
     def test_info_says_what_is_in_a_file(self):
         self.assertIn("ended by the program", " ".join(self.succeeds("info", "whole.rfcap").out.split()))

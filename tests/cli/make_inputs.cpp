@@ -36,6 +36,15 @@ void write_all(const std::string& folder) {
   training_step().simulated().write(file("simulated.rfcap"));
   write_cut(file("whole.rfcap"), file("cut.rfcap"), 0.7);
   write_cut(file("whole.rfcap"), file("header_only.rfcap"), 0.01);
+  CaptureBuilder memory = training_step();
+  memory.range("aten::mm", 600, 700, "operator");
+  memory.memory(rangefinder::MemoryAction::kAllocate, 650, -1, {0x1000, 512, 512});
+  memory.memory(rangefinder::MemoryAction::kAllocate, 5'000, -1, {0x2000, 100, 612});
+  memory.memory(rangefinder::MemoryAction::kFree, 6'000, -1, {0x2000, 100, 512});
+  memory.memory(rangefinder::MemoryAction::kSegmentAllocate, 6'100, 0, {0x8000, 2048, 0, 2048, 7});
+  memory.memory(rangefinder::MemoryAction::kAllocate, 6'200, 0, {0x8000, 64, 64, 2048, 7, 3});
+  memory.memory(rangefinder::MemoryAction::kOutOfMemory, 6'300, 0, {0, 1u << 30});
+  memory.write(file("memory.rfcap"));
   CaptureBuilder hostile;
   const std::string name = std::string("a\0b\x1b[31m\n\r\x7f</script>\xff", 21);
   hostile.range(name, 0, 100, name)

@@ -55,15 +55,29 @@ bool has(const std::string& text, std::string_view part) { return text.find(part
 TEST_CASE("operators by name, with shares of all host and device time", "[report]") {
   const std::string csv = report(two_products(), ReportFormat::kCsv, false);
   INFO(csv);
-  CHECK(has(csv,
-            "Operator,Self CPU share (%),Self CPU (ns),CPU share (%),CPU total (ns),CPU avg (ns),Self GPU (ns),Self "
-            "GPU share "
-            "(%),GPU total (ns),GPU avg (ns),Calls,FLOPs\n"));
+  CHECK(
+      has(csv,
+          "Operator,Self CPU share (%),Self CPU (ns),CPU share (%),CPU total (ns),CPU avg (ns),Self GPU (ns),Self "
+          "GPU share "
+          "(%),GPU total (ns),GPU avg (ns),CPU memory (B),Self CPU memory (B),GPU memory (B),Self GPU memory (B),Calls,"
+          "FLOPs\n"));
   // 200 ns of self time in all (40 of them the step's own), 400 ns of the device.
-  CHECK(has(csv, "\naten::mm,30.0,60,30.0,60,30,200,50.0,200,100,2,72\n"));
-  CHECK(has(csv, "\naten::add,50.0,100,50.0,100,100,0,0.0,0,0,1,0\n"));
+  CHECK(has(csv, "\naten::mm,30.0,60,30.0,60,30,200,50.0,200,100,0,0,0,0,2,72\n"));
+  CHECK(has(csv, "\naten::add,50.0,100,50.0,100,100,0,0.0,0,0,0,0,0,0,1,0\n"));
   CHECK(csv.find("aten::mm") < csv.find("aten::add"));  // by device time of their own
   CHECK_FALSE(has(csv, "step"));
+}
+
+TEST_CASE("operators have what was allocated meanwhile, by any thread", "[report]") {
+  TimelineBuilder builder;
+  builder.range("aten::linear", 0, 100).of_kind(RangeKind::kOperator);
+  builder.range("aten::mm", 20, 60).of_kind(RangeKind::kOperator);
+  builder.memory(MemoryAction::kAllocate, 10, 0x1, 100).memory(MemoryAction::kAllocate, 30, 0x2, 64, 0);
+  builder.on_thread(2).memory(MemoryAction::kFree, 50, 0x1, 30);
+  const std::string csv = report(builder.build(), ReportFormat::kCsv, false);
+  INFO(csv);
+  CHECK(has(csv, "\naten::linear,60.0,60,100.0,100,100,0,0.0,0,0,70,100,64,0,1,0\n"));
+  CHECK(has(csv, "\naten::mm,40.0,40,40.0,40,40,0,0.0,0,0,-30,-30,64,64,1,0\n"));
 }
 
 TEST_CASE("operators by name and shapes", "[report]") {

@@ -187,6 +187,29 @@ class TimelineBuilder {
     timeline_.steps.items.push_back(items);
     return *this;
   }
+  /// What an allocator did here; device -1: the host. `in_memory` says more of it.
+  TimelineBuilder& memory(MemoryAction action, std::int64_t time_ns, std::uint64_t address, std::uint64_t bytes,
+                          std::int32_t device = -1) {
+    MemoryTable& memory = timeline_.memory;
+    memory.thread.push_back(thread_);
+    memory.time_ns.push_back(time_ns);
+    memory.action.push_back(action);
+    memory.device.push_back(device);
+    memory.address.push_back(address);
+    memory.bytes.push_back(bytes);
+    memory.allocated.push_back(-1);
+    memory.reserved.push_back(-1);
+    memory.stream.push_back(0);
+    memory.pool.push_back(0);
+    memory.source_row.push_back(-1);
+    return *this;
+  }
+  TimelineBuilder& in_memory(std::int64_t allocated, std::int64_t reserved = -1, std::uint64_t pool = 0) {
+    timeline_.memory.allocated.back() = allocated;
+    timeline_.memory.reserved.back() = reserved;
+    timeline_.memory.pool.back() = pool;
+    return *this;
+  }
   TimelineBuilder& mark(std::string_view name, std::int64_t time_ns) {
     timeline_.marks.name.push_back(timeline_.intern(name));
     timeline_.marks.category.push_back(StringId::kEmpty);

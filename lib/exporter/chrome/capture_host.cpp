@@ -3,6 +3,7 @@
 
 #include "exporter/chrome/activity_arguments.hpp"
 #include "exporter/chrome/markers.hpp"
+#include "exporter/chrome/memory_events.hpp"
 #include "exporter/chrome/payload.hpp"
 
 #include <algorithm>
@@ -230,6 +231,16 @@ void CaptureHost::on_counter(std::uint32_t index, std::uint64_t ticks, std::uint
   std::memcpy(&sample.number, &value.bits, sizeof sample.number);
   if (!write_counter(shared_.writer, shared_.ids(thread_of(index).track), time, sample))
     shared_.notes.add(ExportNotes::kNotFinite);
+}
+
+void CaptureHost::on_memory(const timeline::AssembledMemory& memory) {
+  const std::int64_t time = time_of(memory.ticks);
+  shared_.extend(time, time);
+  if (!shared_.in_window(time, time)) return;
+  write_memory(shared_.writer, shared_.ids(thread_of(memory.thread).track), time,
+               {memory.action, memory.device, memory.address(), memory.bytes(),
+                std::max<std::int64_t>(memory.allocated(), -1), std::max<std::int64_t>(memory.reserved(), -1)},
+               shared_.options.counters);
 }
 
 void CaptureHost::on_step(const timeline::AssembledStep& noted) {

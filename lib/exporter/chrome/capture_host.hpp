@@ -50,6 +50,7 @@ class CaptureHost final : public timeline::AssemblySink {
   void on_counter(std::uint32_t thread, std::uint64_t ticks, std::uint32_t name,
                   const timeline::AssembledValue& value) override;
   void on_value(std::uint32_t thread, const timeline::AssembledValue& value) override;
+  void on_memory(const timeline::AssembledMemory& memory) override;
   void on_step(const timeline::AssembledStep& step) override;
 
   void add_slice(std::uint32_t tid, const ThreadSlice& slice);

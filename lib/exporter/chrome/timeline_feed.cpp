@@ -8,6 +8,7 @@
 #include "exporter/chrome/document.hpp"
 #include "exporter/chrome/foreign_events.hpp"
 #include "exporter/chrome/markers.hpp"
+#include "exporter/chrome/memory_events.hpp"
 #include "exporter/chrome/timeline_flows.hpp"
 
 #include <algorithm>
@@ -74,6 +75,20 @@ void write_points(TimelineExport& shared) {
   }
 }
 
+/// What an imported trace has of them is written back as it was.
+void write_memory_events(TimelineExport& shared) {
+  const Timeline& timeline = shared.timeline;
+  const MemoryTable& memory = timeline.memory;
+  if (timeline.format == InputFormat::kKineto) return;
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    if (!shared.in_window(memory.time_ns[i], memory.time_ns[i])) continue;
+    write_memory(shared.writer, shared.layout.table().ids(shared.threads[memory.thread[i]]), memory.time_ns[i],
+                 {memory.action[i], memory.device[i], memory.address[i], memory.bytes[i], memory.allocated[i],
+                  memory.reserved[i]},
+                 shared.options.counters);
+  }
+}
+
 /// What torch.profiler puts around the recording, where the input does not have it.
 void write_frame(TimelineExport& shared, const ForeignEvents& foreign, bool simulated) {
   const Timeline& timeline = shared.timeline;
@@ -107,6 +122,7 @@ std::uint64_t write_timeline(const Timeline& timeline, const ChromeExportOptions
   slices.write(foreign.slices(), progress);
   if (options.flows) write_flows(shared, slices);
   write_points(shared);
+  write_memory_events(shared);
   foreign.write();
   write_frame(shared, foreign, facts.simulated);
   shared.layout.describe(writer, timeline.begin_ns);

@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "importer/kineto/decimal.hpp"
 #include "importer/kineto/json_text.hpp"
+#include "importer/kineto/memory_events.hpp"
 #include "timeline/call_launches.hpp"
 
 #include <algorithm>
@@ -156,8 +157,11 @@ void TableBuilder::keep_arguments(const Event& event, std::int64_t source_row) {
 
 void TableBuilder::leave_out(const Event& event, Untabled what) {
   ++left_out_[static_cast<std::size_t>(what)];
-  if (options_.keep_arguments && static_cast<std::size_t>(what) >= kRemade)
-    timeline_.foreign.push_back({std::string(event.json)});
+  if (static_cast<std::size_t>(what) >= kRemade) keep_event(event);
+}
+
+void TableBuilder::keep_event(const Event& event) {
+  if (options_.keep_arguments) timeline_.foreign.push_back({std::string(event.json)});
 }
 
 void TableBuilder::add_range(const Event& event, std::int64_t source_row, RangeKind kind, std::size_t spelling) {
@@ -301,7 +305,7 @@ void TableBuilder::add_gpu_annotation(const Event& event) {
 }
 
 void TableBuilder::add_instant(const Event& event, std::int64_t source_row) {
-  if (event.name.bytes == "[memory]") return leave_out(event, Untabled::kMemory);
+  if (is_memory_event(event.name.bytes)) return add_memory(event, source_row);
   // "Iteration Start" and "Record Window End" stand on tracks that are words, or on none.
   if (!event.process.is_number()) return leave_out(event, Untabled::kMarker);
   std::int64_t time_ns = 0;
@@ -313,6 +317,13 @@ void TableBuilder::add_instant(const Event& event, std::int64_t source_row) {
   marks.time_ns.push_back(time_ns);
   marks.source_row.push_back(source_row);
   keep_arguments(event, source_row);
+}
+
+/// A row of a table, and kept as it is for an export, since the table does not have all of it.
+void TableBuilder::add_memory(const Event& event, std::int64_t source_row) {
+  if (!event.process.is_number() || !add_memory_event(event, tracks_.thread(event), source_row, timeline_.memory))
+    return leave_out(event, Untabled::kMemory);
+  keep_event(event);
 }
 
 void TableBuilder::add_counter(const Event& event) {

@@ -63,11 +63,13 @@ class TableBuilder {
   void add_overhead(const Event& event, std::int64_t source_row);
   void add_gpu_annotation(const Event& event);
   void add_instant(const Event& event, std::int64_t source_row);
+  void add_memory(const Event& event, std::int64_t source_row);
   void add_counter(const Event& event);
   void add_half(const Event& event, std::int64_t source_row);
   void add_flow(const Event& event);
   void add_description(const Event& event);
   void leave_out(const Event& event, Untabled what);
+  void keep_event(const Event& event);
 
   bool interval(const Event& event, Interval& out);
   bool moment(const Event& event, std::int64_t& time_ns);

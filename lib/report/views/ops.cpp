@@ -33,6 +33,10 @@ Result<Table> make_ops(const Subject& subject, const ViewOptions& options) {
                               if_room(1, if_any(own::percent("Self GPU share"))),
                               if_any(own::time("GPU total")),
                               if_room(3, if_any(own::time("GPU avg"))),
+                              if_any(own::bytes("CPU memory")),
+                              if_any(own::bytes("Self CPU memory")),
+                              if_any(own::bytes("GPU memory")),
+                              if_any(own::bytes("Self GPU memory")),
                               own::count("Calls"),
                               if_room(5, if_any(own::count("FLOPs")))};
   if (options.by_shape) columns.push_back(own::text("Shapes"));
@@ -48,6 +52,10 @@ Result<Table> make_ops(const Subject& subject, const ViewOptions& options) {
         .number(own::share(group.device_self_ns, averages.device_ns))
         .number(group.device_total_ns)
         .number(own::mean(group.device_total_ns, group.calls))
+        .number(group.memory_total.host)
+        .number(group.memory_self.host)
+        .number(group.memory_total.device)
+        .number(group.memory_self.device)
         .number(static_cast<std::int64_t>(group.calls))
         .number(
             static_cast<std::int64_t>(std::min<std::uint64_t>(group.flops, std::numeric_limits<std::int64_t>::max())));

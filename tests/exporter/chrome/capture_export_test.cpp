@@ -48,7 +48,10 @@ class RandomProgram {
   void range(int depth) {
     const std::int64_t begin = tick();
     for (std::int64_t count = pick(0, 3); count > 0; --count) {
-      switch (pick(0, 4)) {
+      switch (pick(0, 5)) {
+        case 5:
+          memory();
+          break;
         case 0:
           if (depth < 5) range(depth + 1);
           break;
@@ -65,6 +68,16 @@ class RandomProgram {
     const std::int64_t end = tick();
     capture_.range("range " + std::to_string(pick(0, 9)), begin, end, pick(0, 5) == 0 ? "operator" : "");
     if (pick(0, 3) == 0) capture_.payload(static_cast<std::uint64_t>(pick(0, 1000)));
+  }
+
+  void memory() {
+    const auto number = [&](std::int64_t most) { return static_cast<std::uint64_t>(pick(0, most)); };
+    const auto action = static_cast<MemoryAction>(pick(0, 6));
+    if (pick(0, 1) == 0)
+      capture_.memory(action, tick(), -1, {1 + number(9), number(999)});
+    else
+      capture_.memory(action, tick(), static_cast<std::int32_t>(pick(0, 1)),
+                      {1 + number(9), number(999), number(9999), number(99999), 7, number(1)});
   }
 
   void launch() {

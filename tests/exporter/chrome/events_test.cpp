@@ -289,3 +289,49 @@ TEST_CASE("a window of time holds what reaches into it, uncut", "[exporter]") {
   CHECK(trace.one("kernel", "across").duration_ns == 550);
   CHECK(trace.all("kernel", "late").empty());
 }
+
+TEST_CASE("allocators' events are the instants of profile_memory, and series of totals", "[exporter]") {
+  CaptureBuilder capture;
+  capture.range("step", 0, 1000);
+  capture.memory(MemoryAction::kAllocate, 10, -1, {0x1000, 512, 512});
+  capture.memory(MemoryAction::kFree, 20, 1, {0x2000, 64, 4096, 8192, 7});
+  capture.memory(MemoryAction::kSegmentAllocate, 30, 1, {0x3000, 4096, 4096, 12288});
+  capture.memory(MemoryAction::kOutOfMemory, 40, 1, {0, 1 << 30});
+  SECTION("both") {
+    const Exported trace = Exported::of(capture);
+    require_sound(trace);
+    const std::vector<TraceEvent> events = trace.all("cpu_instant_event");
+    REQUIRE(events.size() == 3);
+    CHECK(events[0].phase == "i");
+    CHECK(events[0].name == "[memory]");
+    CHECK(events[0].row == trace.one("user_annotation", "step").row);
+    CHECK(argument(events[0], "Bytes") == 512);
+    CHECK(argument(events[0], "Total Allocated") == 512);
+    CHECK(argument(events[0], "Total Reserved") == 0);
+    CHECK(argument(events[0], "Device Id") == -1);
+    CHECK(argument(events[0], "Device Type") == 0);
+    CHECK(argument(events[0], "Addr") == 0x1000);
+    CHECK(argument(events[1], "Bytes") == -64);
+    CHECK(argument(events[1], "Total Allocated") == 4096);
+    CHECK(argument(events[1], "Total Reserved") == 8192);
+    CHECK(argument(events[1], "Device Id") == 1);
+    CHECK(argument(events[1], "Device Type") == 1);
+    CHECK(events[2].name == "[OutOfMemory]");
+    CHECK(argument(events[2], "Bytes") == 1 << 30);
+    CHECK_FALSE(events[2].has("Total Allocated"));
+    std::vector<std::string> samples;
+    for (const TraceEvent& event : trace.events)
+      if (event.phase == "C") samples.push_back(event.name + ": " + event["value"].text());
+    CHECK(samples == std::vector<std::string>{"allocated bytes, host: 512", "allocated bytes, cuda:1: 4096",
+                                              "reserved bytes, cuda:1: 12288"});
+  }
+  SECTION("instants alone, in the time that was asked for") {
+    ChromeExportOptions options;
+    options.counters = false;
+    options.begin_ns = CaptureBuilder::at(15);
+    options.end_ns = CaptureBuilder::at(35);
+    const Exported trace = Exported::of(capture, options);
+    CHECK(trace.all("cpu_instant_event").size() == 1);
+    CHECK(std::none_of(trace.events.begin(), trace.events.end(), [](const auto& event) { return event.phase == "C"; }));
+  }
+}

@@ -171,8 +171,7 @@ void compare_with_census(const testing::Loaded& loaded, Census census) {
   CHECK(bytes == census.bytes);
   CHECK(correlations == census.correlations);
   if (census.flows != 0) CHECK(loaded.has_note(base::with_thousands(census.flows) + " launch flows"));
-  if (census.memory_instants != 0)
-    CHECK(loaded.has_note(base::with_thousands(census.memory_instants) + " memory instants"));
+  CHECK(timeline.memory.size() == census.memory_instants);
 }
 
 /// The answers that an independent implementation of the projection gives for the file.

@@ -221,12 +221,42 @@ TEST_CASE("torch 2.11's events land in their tables", "[importer]") {
   CHECK(loaded.details.events == 20);
 }
 
+TEST_CASE("memory instants are rows of the memory table, and stay as they are for an export", "[importer]") {
+  const std::string text = trace_of(R"json(
+  {"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 1, "tid": 7, "ts": 10.5,
+   "args": {"Total Reserved": 0, "Total Allocated": 3072, "Bytes": 3072, "Device Id": -1, "Device Type": 0, "Addr": 94628499287232}},
+  {"ph": "i", "s": "t", "name": "[memory]", "pid": 1, "tid": 7, "ts": 11,
+   "args": {"Total Reserved": 2097152, "Total Allocated": 512, "Bytes": -1024, "Device Id": 1, "Device Type": 1, "Addr": 4096}},
+  {"ph": "i", "s": "t", "name": "[OutOfMemory]", "pid": 1, "tid": 7, "ts": 12,
+   "args": {"Total Reserved": 2097152, "Total Allocated": 512, "Bytes": 99, "Device Id": 0, "Device Type": 1}},
+  {"ph": "i", "s": "t", "name": "[memory]", "pid": 1, "tid": 7, "ts": 13, "args": {"Addr": 4096}},
+  {"ph": "i", "s": "t", "name": "[memory]", "pid": 1, "tid": 7, "args": {"Bytes": 1}},
+  {"ph": "i", "s": "t", "name": "[memory]", "pid": 1, "tid": 7, "ts": 14, "args": {"Bytes": -9223372036854775807}},
+  {"ph": "i", "s": "t", "name": "[memory]", "pid": 1, "tid": 7, "ts": 15, "args": {"Bytes": "many"}})json");
+  const Loaded loaded = load(text);
+  const MemoryTable& memory = loaded.timeline.memory;
+  REQUIRE(memory.size() == 4);
+  using Actions = std::vector<MemoryAction>;
+  CHECK(memory.action ==
+        Actions{MemoryAction::kAllocate, MemoryAction::kFree, MemoryAction::kOutOfMemory, MemoryAction::kFree});
+  CHECK(memory.time_ns == std::vector<std::int64_t>{10'500, 11'000, 12'000, 14'000});
+  CHECK(memory.device == std::vector<std::int32_t>{-1, 1, 0, -1});
+  CHECK(memory.bytes == std::vector<std::uint64_t>{3072, 1024, 99, (std::uint64_t{1} << 63) - 1});
+  CHECK(memory.allocated == std::vector<std::int64_t>{3072, 512, 512, -1});
+  CHECK(memory.reserved == std::vector<std::int64_t>{-1, 2097152, 2097152, -1});
+  CHECK(memory.address == std::vector<std::uint64_t>{94628499287232, 4096, 0, 0});
+  CHECK(memory.source_row == std::vector<std::int64_t>{0, 1, 2, 5});
+  CHECK(loaded.timeline.threads[memory.thread[0]].tid == 7);
+  CHECK(loaded.has_note("not kept: 3 memory instants"));
+  CHECK(load(text, keeping_arguments()).timeline.foreign.size() == 7);
+}
+
 TEST_CASE("what no table holds is counted, or kept on request", "[importer]") {
   const Loaded counted = load(trace_of(kTorch211));
   CHECK(counted.timeline.foreign.empty());
   CHECK(counted.timeline.arguments.empty());
   CHECK(
-      counted.has_note("not kept: 2 launch flows, 1 GPU annotation rows, 1 track descriptions, 1 memory instants, "
+      counted.has_note("not kept: 2 launch flows, 1 GPU annotation rows, 1 track descriptions, "
                        "1 forward-backward links, 1 profiler spans, 1 recording markers, 1 CUDA event rows"));
 
   const Loaded kept = load(trace_of(kTorch211), keeping_arguments());
@@ -318,7 +348,11 @@ TEST_CASE("torch 1.9's dialect: old categories, streams as words, ids as text", 
   CHECK(timeline.streams[timeline.activities.stream[1]].id == 7);
   CHECK(timeline.activities.correlation[1] == 0);
   CHECK(timeline.realtime_offset_ns == 0);
-  CHECK(loaded.has_note("1 launch flows, 1 memory instants"));
+  CHECK(loaded.has_note("not kept: 1 launch flows"));
+  REQUIRE(timeline.memory.size() == 1);
+  CHECK(timeline.memory.device[0] == -1);
+  CHECK(timeline.memory.bytes[0] == 4);
+  CHECK(timeline.memory.allocated[0] == -1);
 }
 
 TEST_CASE("torch 1.12 to 2.0 names its flows otherwise", "[importer]") {

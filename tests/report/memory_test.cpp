@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+//
+// The views of memory.
+#include "support/catch.hpp"
+#include "support/timeline_builder.hpp"
+
+#include <rangefinder/report.hpp>
+
+#include <string>
+#include <string_view>
+
+using namespace rangefinder;
+using namespace rangefinder::testing;
+
+namespace {
+
+std::string report(const Timeline& timeline, std::string_view view, bool instances = false,
+                   ReportFormat format = ReportFormat::kCsv) {
+  ReportOptions options;
+  options.view = view;
+  options.format = format;
+  options.instances = instances;
+  std::string text;
+  REQUIRE(write_report(timeline, options, [&](std::string_view piece) {
+            text.append(piece);
+            return true;
+          }).ok());
+  return text;
+}
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+/// Two steps; each keeps 100 bytes of the host and uses 500 of the device in between.
+Timeline leaking() {
+  TimelineBuilder builder;
+  for (unsigned i = 0; i < 2; ++i) {
+    const std::int64_t at = 1000 * i;
+    builder.range("step", at, at + 1000).range("forward", at + 100, at + 500).step(i, at, at + 1000);
+    builder.range("aten::mm", at + 190, at + 210).of_kind(RangeKind::kOperator);
+    builder.memory(MemoryAction::kAllocate, at + 50, 0x10 + i, 100);
+    builder.memory(MemoryAction::kAllocate, at + 200, 0x20, 500, 0).in_memory(1500, 4096);
+    builder.memory(MemoryAction::kFree, at + 600, 0x20, 500, 0).in_memory(1000, 4096);
+    builder.memory(MemoryAction::kAllocate, at + 700, 0x30, 8, 0).in_memory(1008, 4096, 5);
+    builder.memory(MemoryAction::kFree, at + 800, 0x30, 8, 0).in_memory(1000, 4096, 5);
+  }
+  return builder.build();
+}
+
+}  // namespace
+
+TEST_CASE("a row a range and memory: what is allocated in it, and its peak", "[report]") {
+  const std::string csv = report(leaking(), "memory");
+  INFO(csv);
+  CHECK(has(csv,
+            "Range,Memory,Count,Allocated (B),Freed (B),Delta (B),Self allocated (B),Self freed (B),Self delta (B),"
+            "Peak (B),Peak above begin (B),Allocations"));
+  CHECK(has(csv, "\nstep,host,2,200,0,200,200,0,200,200,100,2"));
+  CHECK(has(csv, "\nstep,cuda:0,2,1016,1016,0,16,1016,-1000,1500,500,4"));
+  CHECK(has(csv, "\nforward,cuda:0,2,1000,0,1000,1000,0,1000,1500,500,2"));
+  CHECK_FALSE(has(csv, "aten::mm"));
+
+  const std::string each = report(leaking(), "memory", true);
+  INFO(each);
+  CHECK(has(each, "\nstep,host,0,1,100,0,100,"));
+  CHECK(has(each, "\nstep,host,1000,1,100,0,100,"));
+}
+
+TEST_CASE("the peak's composition by range and by operator", "[report]") {
+  const std::string csv = report(leaking(), "memory_peak");
+  INFO(csv);
+  CHECK(has(csv, "\nstep,range,host,200,100.0,2,"));
+  CHECK(has(csv, "\nforward,range,cuda:0,500,33.3,1,"));
+  CHECK(has(csv, "\n[before the recording],range,cuda:0,1000,66.7,,"));
+  CHECK(has(csv, "\naten::mm,operator,cuda:0,500,33.3,1,"));
+}
+
+TEST_CASE("host and devices over the whole time, with private pools", "[report]") {
+  const std::string csv = report(leaking(), "memory_devices");
+  INFO(csv);
+  CHECK(has(csv, "\nhost,all,200,,,,200,0,200,100,2,0,0"));
+  CHECK(has(csv, "\ncuda:0,all,1500,4096,3096,36.6,1016,1016,1000,0,4,0,0"));
+  CHECK(has(csv, "\ncuda:0,default,500,"));
+  CHECK(has(csv, "\ncuda:0,graph 5,8,"));
+}
+
+TEST_CASE("an input without allocations says what is missing", "[report]") {
+  TimelineBuilder builder;
+  builder.range("step", 0, 10);
+  const Timeline timeline = builder.build();
+  for (const std::string_view view : {"memory", "memory_peak", "memory_devices"}) {
+    const std::string text = report(timeline, view, false, ReportFormat::kText);
+    INFO(text);
+    CHECK(has(text, "allocations (MemoryRecording, profile_memory)"));
+  }
+}
