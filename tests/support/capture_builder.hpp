@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -57,6 +58,8 @@ class CaptureBuilder {
   CaptureBuilder& counter(std::string_view name, std::int64_t time_ns, double value);
   CaptureBuilder& counter(std::string_view name, std::int64_t time_ns, std::int64_t value);
   CaptureBuilder& step(std::uint32_t number, std::int64_t time_ns);
+  /// What the range added last, an operator, tells. `inputs`: shapes, types and values, a line each; empty: none.
+  CaptureBuilder& facts(std::int64_t sequence, std::uint32_t made_on = 0, std::string_view inputs = {});
   /// The value of the range or mark added last.
   CaptureBuilder& payload(std::uint64_t value);
   CaptureBuilder& payload(double value);
@@ -113,6 +116,7 @@ class CaptureBuilder {
     std::uint64_t number = 0;  // handle, thread index
     bool never_ends = false;
     std::vector<Value> values;
+    std::optional<detail::Record> facts;
   };
   struct Thread {
     std::uint32_t tid;

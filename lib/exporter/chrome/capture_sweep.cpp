@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "exporter/chrome/capture_sweep.hpp"
 
+#include "format/host_columns.hpp"
+
 #include <algorithm>
 #include <limits>
 
@@ -9,7 +11,6 @@ namespace {
 
 using capture::ChunkEntry;
 using detail::Record;
-using detail::RecordKind;
 using format::ChunkKind;
 
 constexpr std::uint32_t kLive = 1u << 31;
@@ -35,10 +36,7 @@ bool is_device_kind(std::uint16_t kind) noexcept {
   }
 }
 
-bool has_time(const Record& record) noexcept {
-  const RecordKind kind = detail::word_kind(record.word);
-  return kind != RecordKind::kExtra && kind != RecordKind::kSequence;
-}
+bool has_time(const Record& record) noexcept { return !format::carries_value(detail::word_kind(record.word)); }
 
 /// Calls `use` with whatever rows a chunk holds.
 template <typename Use>
