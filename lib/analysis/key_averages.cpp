@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "analysis/key_averages.hpp"
-
 #include "analysis/operator_flops.hpp"
 #include "projection/figures.hpp"
 
+#include <rangefinder/analysis/key_averages.hpp>
 #include <rangefinder/projection.hpp>
 
 #include <algorithm>
@@ -12,7 +11,7 @@
 #include <tuple>
 #include <unordered_map>
 
-namespace rangefinder::analysis {
+namespace rangefinder {
 namespace {
 
 using projection::Interval;
@@ -131,8 +130,8 @@ class Groups {
     const StringId name = timeline_.ranges.name[range];
     const auto [found, added] = flops_.try_emplace({name, operators.shapes[row], operators.values[row]}, 0);
     if (added)
-      found->second = operator_flops(timeline_.text(name), timeline_.text(operators.shapes[row]),
-                                     timeline_.text(operators.values[row]));
+      found->second = analysis::operator_flops(timeline_.text(name), timeline_.text(operators.shapes[row]),
+                                               timeline_.text(operators.values[row]));
     return found->second;
   }
 
@@ -197,4 +196,4 @@ KeyAverages key_averages(const Timeline& timeline, bool by_shape) {
   return result;
 }
 
-}  // namespace rangefinder::analysis
+}  // namespace rangefinder
