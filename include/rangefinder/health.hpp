@@ -12,35 +12,37 @@ namespace rangefinder {
 
 // What went missing or wrong while recording: member, number in the capture file (never reused), text for people.
 // kLoss: data are missing. kNote: nothing is missing, but somebody should know.
-#define RANGEFINDER_HEALTH_COUNTERS(X)                                                                     \
-  X(dropped_ranges, 1, kLoss, "ranges dropped: no free block within the memory bound")                     \
-  X(dropped_events, 2, kLoss, "marks, counter samples and start/end ranges dropped: no free block")        \
-  X(dropped_launches, 3, kLoss, "launch notes dropped: no free block")                                     \
-  X(dropped_in_signal, 4, kLoss, "ranges and marks dropped in a signal handler that interrupted a record") \
-  X(lost_ends, 5, kNote, "ranges whose end found no memory; closed at the next record of their thread")    \
-  X(foreign_ends, 6, kNote, "ranges that ended on another thread than they began on")                      \
-  X(unnamed_ranges, 7, kLoss, "names not recorded: the name table is full")                                \
-  X(truncated_names, 8, kLoss, "names cut to 16 KiB")                                                      \
-  X(dropped_threads, 9, kLoss, "threads not recorded: no memory for another thread")                       \
-  X(dropped_memory_events, 10, kLoss, "allocations and frees dropped: no free block")                      \
-  X(cupti_dropped, 16, kLoss, "device records dropped by CUPTI")                                           \
-  X(cupti_refused_buffers, 17, kLoss, "CUPTI buffer requests refused: memory bound reached")               \
-  X(cupti_unknown_kinds, 18, kNote, "CUPTI records of a kind this version does not know")                  \
-  X(cupti_truncated, 19, kLoss, "CUPTI buffers that ended in the middle of a record")                      \
-  X(untimed_activities, 20, kLoss, "device activities without times (CUPTI ran out of device buffers)")    \
-  X(invalid_activities, 21, kLoss, "device activities set aside: end before start, or an impossible time") \
-  X(flush_timeouts, 22, kLoss, "CUPTI flushes that did not return in time")                                \
-  X(cupti_errors, 23, kNote, "CUPTI calls that failed")                                                    \
-  X(launch_disagreements, 24, kNote, "launches whose callback and API record name different threads")      \
-  X(cupti_foreign_clock, 25, kNote, "device times converted: another tool gave CUPTI a clock of its own")  \
-  X(chunks_not_written, 32, kLoss, "pieces of the capture that could not be written")                      \
-  X(records_not_written, 33, kLoss, "records in those pieces")                                             \
-  X(ring_overwritten, 34, kNote, "records that the flight recorder overwrote, as it should")               \
-  X(damaged_chunks, 48, kLoss, "pieces of the file that were damaged and skipped while reading")           \
-  X(damaged_bytes, 49, kLoss, "bytes in those pieces")                                                     \
-  X(lost_names, 50, kLoss, "names that records refer to and the file does not hold")                       \
-  X(unmatched_ends, 51, kNote, "range ends without a begin")                                               \
-  X(unfinished_ranges, 52, kNote, "ranges still open when the recording stopped")                          \
+#define RANGEFINDER_HEALTH_COUNTERS(X)                                                                               \
+  X(dropped_ranges, 1, kLoss, "ranges dropped: no free block within the memory bound")                               \
+  X(dropped_events, 2, kLoss, "marks, counter samples and start/end ranges dropped: no free block")                  \
+  X(dropped_launches, 3, kLoss, "launch notes dropped: no free block")                                               \
+  X(dropped_in_signal, 4, kLoss, "ranges and marks dropped in a signal handler that interrupted a record")           \
+  X(lost_ends, 5, kNote, "ranges whose end found no memory; closed at the next record of their thread")              \
+  X(foreign_ends, 6, kNote, "ranges that ended on another thread than they began on")                                \
+  X(unnamed_ranges, 7, kLoss, "names not recorded: the name table is full")                                          \
+  X(truncated_names, 8, kLoss, "names cut to 16 KiB")                                                                \
+  X(dropped_threads, 9, kLoss, "threads not recorded: no memory for another thread")                                 \
+  X(dropped_memory_events, 10, kLoss, "allocations and frees dropped: no free block")                                \
+  X(operators_without_inputs, 12, kLoss, "operators recorded without their inputs: too long, or too many different") \
+  X(sampled_out_operators, 13, kNote, "operators left out by sampling, as asked")                                    \
+  X(cupti_dropped, 16, kLoss, "device records dropped by CUPTI")                                                     \
+  X(cupti_refused_buffers, 17, kLoss, "CUPTI buffer requests refused: memory bound reached")                         \
+  X(cupti_unknown_kinds, 18, kNote, "CUPTI records of a kind this version does not know")                            \
+  X(cupti_truncated, 19, kLoss, "CUPTI buffers that ended in the middle of a record")                                \
+  X(untimed_activities, 20, kLoss, "device activities without times (CUPTI ran out of device buffers)")              \
+  X(invalid_activities, 21, kLoss, "device activities set aside: end before start, or an impossible time")           \
+  X(flush_timeouts, 22, kLoss, "CUPTI flushes that did not return in time")                                          \
+  X(cupti_errors, 23, kNote, "CUPTI calls that failed")                                                              \
+  X(launch_disagreements, 24, kNote, "launches whose callback and API record name different threads")                \
+  X(cupti_foreign_clock, 25, kNote, "device times converted: another tool gave CUPTI a clock of its own")            \
+  X(chunks_not_written, 32, kLoss, "pieces of the capture that could not be written")                                \
+  X(records_not_written, 33, kLoss, "records in those pieces")                                                       \
+  X(ring_overwritten, 34, kNote, "records that the flight recorder overwrote, as it should")                         \
+  X(damaged_chunks, 48, kLoss, "pieces of the file that were damaged and skipped while reading")                     \
+  X(damaged_bytes, 49, kLoss, "bytes in those pieces")                                                               \
+  X(lost_names, 50, kLoss, "names that records refer to and the file does not hold")                                 \
+  X(unmatched_ends, 51, kNote, "range ends without a begin")                                                         \
+  X(unfinished_ranges, 52, kNote, "ranges still open when the recording stopped")                                    \
   X(recovered_records, 53, kNote, "records recovered from the live file after the program died")
 
 /// What a recording lost, by cause, and what else its reader should know. Printed by every report.

@@ -236,9 +236,11 @@ struct MemoryTable {
 struct OperatorTable {
   std::vector<RangeIndex> range;
   std::vector<std::int64_t> sequence;  ///< the number that the next node of autograd got; -1: it makes none
-  std::vector<StringId> shapes;        ///< JSON, a list for each input: [[4, 288], []]
-  std::vector<StringId> types;         ///< JSON: ["float", "Scalar"]
-  std::vector<StringId> values;        ///< JSON, of inputs that are no tensors: ["", "[1, 1]"]
+  /// Not 0: it is a node itself, `sequence` its own number, and this the framework's number of the thread that made it.
+  std::vector<std::uint64_t> made_on;
+  std::vector<StringId> shapes;  ///< JSON, a list for each input: [[4, 288], []]
+  std::vector<StringId> types;   ///< JSON: ["float", "Scalar"]
+  std::vector<StringId> values;  ///< JSON, of inputs that are no tensors: ["", "[1, 1]"]
 
   std::size_t size() const noexcept { return range.size(); }
 };

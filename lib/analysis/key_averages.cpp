@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "analysis/key_averages.hpp"
-
+#include "analysis/memory.hpp"
 #include "analysis/operator_flops.hpp"
 #include "projection/figures.hpp"
 
+#include <rangefinder/analysis/key_averages.hpp>
 #include <rangefinder/projection.hpp>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include <tuple>
 #include <unordered_map>
 
-namespace rangefinder::analysis {
+namespace rangefinder {
 namespace {
 
 using projection::Interval;
@@ -36,7 +36,7 @@ struct Event {
   std::uint32_t parent;    // position; kNone: none
   std::uint32_t children;  // directly inside
   std::int64_t inside_ns;  // of those, added up
-  MemoryByTime::Sum inside_bytes;
+  AllocatedBytes inside_bytes;
   bool merged;  // with its parent, which has its name
 
   std::int64_t length() const noexcept { return Interval(begin_ns, end_ns).length(); }
@@ -132,8 +132,8 @@ class Groups {
     const StringId name = timeline_.ranges.name[range];
     const auto [found, added] = flops_.try_emplace({name, operators.shapes[row], operators.values[row]}, 0);
     if (added)
-      found->second = operator_flops(timeline_.text(name), timeline_.text(operators.shapes[row]),
-                                     timeline_.text(operators.values[row]));
+      found->second = analysis::operator_flops(timeline_.text(name), timeline_.text(operators.shapes[row]),
+                                               timeline_.text(operators.values[row]));
     return found->second;
   }
 
@@ -157,12 +157,12 @@ KeyAverages key_averages(const Timeline& timeline, bool by_shape) {
   std::vector<Event> events = host_events(timeline);
   find_parents(events);
   merge(events);
-  const MemoryByTime memory(timeline);
+  const analysis::MemoryByTime memory(timeline);
   for (const Event& event : events) {
     if (event.merged || event.parent == kNone) continue;
     Event& parent = events[event.parent];
     parent.inside_ns = plus(parent.inside_ns, event.length());
-    parent.inside_bytes.add(memory.between(event.begin_ns, event.end_ns));
+    analysis::add(parent.inside_bytes, memory.between(event.begin_ns, event.end_ns));
   }
   const Projection projection = project(timeline, {Attribution::kLaunch, false, true});
 
@@ -189,10 +189,10 @@ KeyAverages key_averages(const Timeline& timeline, bool by_shape) {
     group.flops += groups.flops_of(event.range);  // a program does not reach 2^64
     group.cpu_total_ns = plus(group.cpu_total_ns, event.length());
     group.cpu_self_ns = plus(group.cpu_self_ns, event.length() - event.inside_ns);
-    const MemoryByTime::Sum bytes = memory.between(event.begin_ns, event.end_ns);
-    group.memory_total.add(bytes);
-    group.memory_self.add(bytes);
-    group.memory_self.subtract(event.inside_bytes);
+    const AllocatedBytes bytes = memory.between(event.begin_ns, event.end_ns);
+    analysis::add(group.memory_total, bytes);
+    analysis::add(group.memory_self, bytes);
+    analysis::subtract(group.memory_self, event.inside_bytes);
     group.device_total_ns = plus(group.device_total_ns, projection.inclusive[event.range].gpu_sum_ns);
     group.device_self_ns = plus(group.device_self_ns, projection.exclusive[event.range].gpu_sum_ns);
   }
@@ -205,4 +205,4 @@ KeyAverages key_averages(const Timeline& timeline, bool by_shape) {
   return result;
 }
 
-}  // namespace rangefinder::analysis
+}  // namespace rangefinder

@@ -258,21 +258,21 @@ StepMemory memory_of_steps(const Timeline& timeline, const PlaceMemory& place) {
   return memory;
 }
 
-void MemoryByTime::Sum::add(const Sum& other) noexcept {
-  host = plus(host, other.host);
-  device = plus(device, other.device);
+void add(AllocatedBytes& to, const AllocatedBytes& bytes) noexcept {
+  to.host = plus(to.host, bytes.host);
+  to.device = plus(to.device, bytes.device);
 }
 
-void MemoryByTime::Sum::subtract(const Sum& other) noexcept {
-  host = minus(host, other.host);
-  device = minus(device, other.device);
+void subtract(AllocatedBytes& from, const AllocatedBytes& bytes) noexcept {
+  from.host = minus(from.host, bytes.host);
+  from.device = minus(from.device, bytes.device);
 }
 
 MemoryByTime::MemoryByTime(const Timeline& timeline) {
   const MemoryTable& memory = timeline.memory;
   up_to_.emplace_back();
   for (const std::uint32_t row : rows_by_time(memory)) {
-    Sum sum = up_to_.back();
+    AllocatedBytes sum = up_to_.back();
     std::int64_t& side = memory.device[row] < 0 ? sum.host : sum.device;
     side = plus(side, change_of(memory, row));
     times_.push_back(memory.time_ns[row]);
@@ -280,12 +280,12 @@ MemoryByTime::MemoryByTime(const Timeline& timeline) {
   }
 }
 
-MemoryByTime::Sum MemoryByTime::between(std::int64_t begin_ns, std::int64_t end_ns) const noexcept {
+AllocatedBytes MemoryByTime::between(std::int64_t begin_ns, std::int64_t end_ns) const noexcept {
   const auto first = std::lower_bound(times_.begin(), times_.end(), begin_ns) - times_.begin();
   const auto last = std::max(first, std::upper_bound(times_.begin(), times_.end(), end_ns) - times_.begin());
-  const Sum& before = up_to_[static_cast<std::size_t>(first)];
-  const Sum& after = up_to_[static_cast<std::size_t>(last)];
-  return {minus(after.host, before.host), minus(after.device, before.device)};
+  AllocatedBytes bytes = up_to_[static_cast<std::size_t>(last)];
+  subtract(bytes, up_to_[static_cast<std::size_t>(first)]);
+  return bytes;
 }
 
 }  // namespace rangefinder::analysis

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <rangefinder/analysis/key_averages.hpp>
 #include <rangefinder/timeline.hpp>
 
 #include <compare>
@@ -94,23 +95,21 @@ struct StepMemory {
 
 StepMemory memory_of_steps(const Timeline& timeline, const PlaceMemory& place);
 
+/// Numbers that a file may claim do not wrap.
+void add(AllocatedBytes& to, const AllocatedBytes& bytes) noexcept;
+void subtract(AllocatedBytes& from, const AllocatedBytes& bytes) noexcept;
+
 /// Sums of what was allocated less what was freed, on the host and on devices, by time and whatever the thread: how
 /// torch.profiler counts for operators.
 class MemoryByTime {
  public:
   explicit MemoryByTime(const Timeline& timeline);
-  struct Sum {
-    std::int64_t host = 0;
-    std::int64_t device = 0;
-    void add(const Sum& other) noexcept;
-    void subtract(const Sum& other) noexcept;
-  };
   /// Both ends included.
-  Sum between(std::int64_t begin_ns, std::int64_t end_ns) const noexcept;
+  AllocatedBytes between(std::int64_t begin_ns, std::int64_t end_ns) const noexcept;
 
  private:
   std::vector<std::int64_t> times_;
-  std::vector<Sum> up_to_;  // one more than times_
+  std::vector<AllocatedBytes> up_to_;  // one more than times_
 };
 
 }  // namespace rangefinder::analysis

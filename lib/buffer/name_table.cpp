@@ -61,7 +61,14 @@ std::size_t NameTable::find_slot(std::string_view text, std::uint32_t hash) cons
   }
 }
 
-NameTable::Interned NameTable::intern(std::string_view text, bool reserved) noexcept {
+bool NameTable::has_room(std::size_t bytes, Use use) const noexcept {
+  const std::uint32_t count = count_.load(std::memory_order_relaxed);
+  if (use == Use::kReserved) return count < kCapacity;
+  if (use == Use::kInputs && (inputs_ >= kMaxInputs || input_bytes_ + bytes > kMaxInputBytes)) return false;
+  return count < kMaxNames && text_bytes_ + bytes <= kMaxTextBytes;
+}
+
+NameTable::Interned NameTable::intern(std::string_view text, Use use) noexcept {
   Interned result;
   result.truncated = text.size() > kMaxNameBytes;
   text = text.substr(0, kMaxNameBytes);
@@ -76,8 +83,7 @@ NameTable::Interned NameTable::intern(std::string_view text, bool reserved) noex
     std::atomic<std::uint32_t>& slot = slots_.load(std::memory_order_relaxed)[at];
     result.id = slot.load(std::memory_order_relaxed);
     const std::uint32_t count = count_.load(std::memory_order_relaxed);
-    const bool room = reserved ? count < kCapacity : count < kMaxNames && text_bytes_ + text.size() <= kMaxTextBytes;
-    if (result.id == 0 && room) {
+    if (result.id == 0 && has_room(text.size(), use)) {
       if (const char* stored = text.empty() ? "" : store(text); stored != nullptr) {
         Entry& entry = entries_[count];
         entry.text = stored;
@@ -85,6 +91,8 @@ NameTable::Interned NameTable::intern(std::string_view text, bool reserved) noex
         entry.hash = hash;
         result.id = count + 1;
         result.is_new = true;
+        inputs_ += use == Use::kInputs ? 1 : 0;
+        input_bytes_ += use == Use::kInputs ? text.size() : 0;
         count_.store(result.id, std::memory_order_release);
         slot.store(result.id, std::memory_order_release);
       }

@@ -25,13 +25,22 @@ class NameTable {
   /// Names beyond kMaxNames, or text beyond kMaxTextBytes, are for kernels and API calls alone: their number is bounded
   /// by the program's code, not by its data.
   static constexpr std::uint32_t kReservedNames = 1u << 18;
+  /// Of the first, what texts of operators' inputs may take: data makes them, and ranges must still find room.
+  static constexpr std::uint32_t kMaxInputs = kMaxNames / 2;
+  static constexpr std::size_t kMaxInputBytes = kMaxTextBytes / 2;
 
   struct Interned {
     std::uint32_t id = 0;  ///< 0: the table is full
     bool is_new = false;
     bool truncated = false;  ///< past kMaxNameBytes, and cut
   };
-  Interned intern(std::string_view text, bool reserved) noexcept;
+  Interned intern(std::string_view text, bool reserved) noexcept {
+    return intern(text, reserved ? Use::kReserved : Use::kName);
+  }
+  /// Whole or not at all.
+  Interned intern_inputs(std::string_view text) noexcept {
+    return text.size() <= kMaxNameBytes ? intern(text, Use::kInputs) : Interned{};
+  }
 
   std::string_view text(std::uint32_t id) const noexcept;
   std::uint32_t size() const noexcept { return count_.load(std::memory_order_acquire); }
@@ -54,6 +63,9 @@ class NameTable {
     std::uint32_t hash;
     std::atomic<std::uint32_t> published;
   };
+  enum class Use : std::uint8_t { kName, kReserved, kInputs };
+  Interned intern(std::string_view text, Use use) noexcept;
+  bool has_room(std::size_t bytes, Use use) const noexcept;
   bool reserve_memory() noexcept;
   /// The slot that holds the text, or the free one where it belongs.
   std::size_t find_slot(std::string_view text, std::uint32_t hash) const noexcept;
@@ -69,6 +81,8 @@ class NameTable {
   char* text_at_ = nullptr;
   std::size_t text_left_ = 0;
   std::size_t text_bytes_ = 0;
+  std::uint32_t inputs_ = 0;
+  std::size_t input_bytes_ = 0;
 };
 
 /// Range names, counters, kernels: one space of ids.

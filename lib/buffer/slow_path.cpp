@@ -6,6 +6,7 @@
 #include "buffer/record_writer.hpp"
 #include "buffer/thread_log.hpp"
 
+#include <rangefinder/detail/operators.hpp>
 #include <rangefinder/range.hpp>
 
 #include <cstring>
@@ -66,9 +67,11 @@ bool begin_without_note(OpenRange& open, Write write) noexcept {
   return true;
 }
 
-/// Everything that a begin can need. `word_of(state)` finds the begin word once it is known that it will be written.
-template <typename WordOf>
-OpenRange begin(const Extra* extra, std::uint32_t category, WordOf word_of) noexcept {
+/// Everything that a begin can need. `word_of(state)` finds the begin word once it is known that it will be written;
+/// `put_more()` writes the `more` records that stand behind it, of which listeners hear `extra`.
+template <typename WordOf, typename PutMore>
+OpenRange begin(std::size_t more, const Extra* extra, std::uint32_t category, WordOf word_of,
+                PutMore put_more) noexcept {
   HotThread& hot = detail::hot_thread;
   const std::uint32_t now_active = detail::active.load(std::memory_order_relaxed);
   const Listener* const heard_by = (now_active & detail::kSlowPath) != 0 ? listener() : nullptr;
@@ -81,14 +84,14 @@ OpenRange begin(const Extra* extra, std::uint32_t category, WordOf word_of) noex
   OpenRange open;
   ThreadState* state = nullptr;
   if (recording) {
-    state = ready(hot, (extra != nullptr ? 2 : 1) + sequence_records(), kForBegins);
+    state = ready(hot, 1 + more + sequence_records(), kForBegins);
     if (state == nullptr) {
       count_dropped_range(hot);
     } else {
       put_sequence(hot, *state);
       open.word = word_of(state) | std::uint64_t{category} << 8;
       put(hot, open.word, Recorder::instance().ticks());
-      if (extra != nullptr) put_extra(hot, *extra);
+      put_more();
       open.token = state->token;
       if ((now_active & detail::kNumbered) != 0) open.token |= kNumberedToken;
       if ((now_active & detail::kSlowPath) != 0) open.token |= kSlowToken | kRecorded;
@@ -100,6 +103,16 @@ OpenRange begin(const Extra* extra, std::uint32_t category, WordOf word_of) noex
     open.token |= kSlowToken | kHeard;
   }
   return open;
+}
+
+template <typename WordOf>
+OpenRange begin(std::uint32_t category, WordOf word_of) noexcept {
+  return begin(0, nullptr, category, word_of, []() {});
+}
+
+std::uint64_t word_of_text(ThreadState* state, std::string_view text) noexcept {
+  return state != nullptr ? text_word(*state, text, detail::hash_text(text.data(), text.size()))
+                          : make_word(RecordKind::kBegin, intern(text));
 }
 
 void put_foreign_end(const OpenRange& open, std::uint32_t thread) noexcept {
@@ -185,7 +198,7 @@ OpenRange begin_word_slow(std::uint64_t word) noexcept {
         return write_record(hot, token, kBeginLimit, w);
       }))
     return open;
-  return begin(nullptr, 0, [&](ThreadState*) { return word; });
+  return begin(0, [&](ThreadState*) { return word; });
 }
 
 OpenRange begin_literal_slow(const char* literal, std::size_t size, std::uint32_t category) noexcept {
@@ -194,7 +207,7 @@ OpenRange begin_literal_slow(const char* literal, std::size_t size, std::uint32_
         return write_literal(hot, token, literal, size, category, word);
       }))
     return open;
-  return begin(nullptr, category, [&](ThreadState* state) {
+  return begin(category, [&](ThreadState* state) {
     if (state == nullptr) return make_word(RecordKind::kBegin, intern({literal, size}));
     if (const std::uint64_t word = literal_word(*state, literal, size); word != 0) return word;
     // A member or a local array: its text ends at the first NUL, and may differ next time.
@@ -209,18 +222,14 @@ OpenRange begin_text_slow(const char* text, std::size_t size, std::uint32_t cate
         return write_text(hot, token, text, size, category, word);
       }))
     return open;
-  return begin(nullptr, category, [&](ThreadState* state) {
-    return state != nullptr ? text_word(*state, {text, size}, hash_text(text, size))
-                            : make_word(RecordKind::kBegin, intern({text, size}));
-  });
+  return begin(category, [&](ThreadState* state) { return word_of_text(state, {text, size}); });
 }
 
 OpenRange begin_extra(std::string_view name, std::uint32_t category, const Extra& extra) noexcept {
   if (active.load(std::memory_order_relaxed) == 0) return {};
-  return begin(&extra, category, [&](ThreadState* state) {
-    return state != nullptr ? text_word(*state, name, hash_text(name.data(), name.size()))
-                            : make_word(RecordKind::kBegin, intern(name));
-  });
+  return begin(
+      1, &extra, category, [&](ThreadState* state) { return word_of_text(state, name); },
+      [&] { put_extra(detail::hot_thread, extra); });
 }
 
 std::uint64_t literal_word_slow(const char* literal, std::size_t size) noexcept {
@@ -261,6 +270,34 @@ std::uint32_t intern_category(std::string_view name) noexcept {
 }
 
 }  // namespace v1
+
+OpenRange begin_operator(std::string_view name, std::uint32_t category, const OperatorFacts& facts) noexcept {
+  if (active.load(std::memory_order_relaxed) == 0) return {};
+  if (facts.inputs_lost) Recorder::instance().count(health::operators_without_inputs, 1);
+  if (facts.sequence < 0 && facts.inputs == 0) return begin_text_slow(name.data(), name.size(), category);
+  return begin(
+      1, nullptr, category, [&](ThreadState* state) { return word_of_text(state, name); },
+      [&] {
+        // Another recording may have been the first to hear of this text.
+        Recorder::instance().publish_name(facts.inputs);
+        put(hot_thread, make_word(RecordKind::kOperator, facts.inputs, static_cast<std::uint32_t>(facts.made_on)),
+            static_cast<std::uint64_t>(facts.sequence));
+      });
+}
+
+std::uint32_t intern_inputs(std::string_view text) noexcept {
+  std::uint32_t id = 0;
+  guarded([&] { id = names().intern_inputs(text).id; });
+  return id;
+}
+
+void count_sampled_out() noexcept {
+  if (is_recording()) Recorder::instance().count(health::sampled_out_operators, 1);
+}
+
+void count_lost_operator() noexcept {
+  if (is_recording()) Recorder::instance().count(health::dropped_ranges, 1);
+}
 
 void mark_slow(std::string_view name, std::uint32_t category, const Extra* extra) noexcept {
   const Listener* const heard_by = listener();

@@ -27,7 +27,8 @@ inline constexpr unsigned kEndBits = 2;
 inline constexpr std::uint32_t kManyEnds = 3;
 
 inline bool carries_value(detail::RecordKind kind) noexcept {
-  return kind == detail::RecordKind::kExtra || kind == detail::RecordKind::kSequence;
+  return kind == detail::RecordKind::kExtra || kind == detail::RecordKind::kSequence ||
+         kind == detail::RecordKind::kOperator;
 }
 
 inline std::uint64_t end_of_begin(std::uint64_t word) noexcept {

@@ -36,6 +36,7 @@ bool has_name(std::uint64_t word) noexcept {
     case RecordKind::kAsyncBegin:
     case RecordKind::kForeignEnd:
     case RecordKind::kNodeBegin:
+    case RecordKind::kOperator:
       return true;
     case RecordKind::kExtra:
       return detail::word_aux(word) == static_cast<std::uint32_t>(ExtraKind::kText);

@@ -117,6 +117,7 @@ void CaptureLoader::load(const LoadOptions& options) {
   assembler_.finish(end_ticks);
   add_launch_ranges();
   add_nodes();
+  add_operators(options.operator_inputs || options.keep_arguments);
   add_steps();
   add_windows();
   add_health();

@@ -44,6 +44,7 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   void on_mark(std::uint32_t thread, std::uint64_t ticks, std::uint32_t name, std::uint32_t category) override;
   void on_counter(std::uint32_t thread, std::uint64_t ticks, std::uint32_t name, const AssembledValue& value) override;
   void on_value(std::uint32_t thread, const AssembledValue& value) override;
+  void on_operator(const AssembledOperator& facts) override;
   void on_sequence(const AssembledSequence& sequence) override { node_origins_.add(sequence); }
   void on_node(const AssembledNode& node) override;
   void on_memory(const AssembledMemory& memory) override;
@@ -60,6 +61,13 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   void add_steps();
   void add_launch_ranges();
   void add_nodes();
+  void add_operators(bool with_texts);
+  struct InputTexts {
+    StringId shapes = StringId::kEmpty;
+    StringId types = StringId::kEmpty;
+    StringId values = StringId::kEmpty;
+  };
+  InputTexts input_texts(std::uint32_t id);
   /// Both sides within the times that a clock table gives.
   static std::int64_t moved(std::int64_t time_ns, std::int64_t by_ns) noexcept {
     const __int128 sum = static_cast<__int128>(time_ns) + by_ns;
@@ -110,8 +118,10 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   std::vector<std::uint32_t> last_step_;  // by thread
   std::vector<AssembledNode> nodes_;
   NodeOrigins node_origins_;
-  std::vector<std::uint64_t> launch_keys_;  // range keys of the launches added, from first_launch_
-  std::vector<std::uint64_t> under_;        // by range key - 1: the range that launches belonged to when it began
+  std::vector<AssembledOperator> operators_;
+  std::unordered_map<std::uint32_t, InputTexts> input_texts_;  // by name
+  std::vector<std::uint64_t> launch_keys_;                     // range keys of the launches added, from first_launch_
+  std::vector<std::uint64_t> under_;  // by range key - 1: the range that launches belonged to when it began
   std::uint32_t first_launch_ = 0;
   std::uint64_t last_ticks_ = 0;
 };

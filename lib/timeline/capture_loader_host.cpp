@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "timeline/capture_loader.hpp"
+#include "timeline/operator_texts.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -160,6 +161,45 @@ void CaptureLoader::add_nodes() {
     // Behind the record at that time: a range that it opened is open, one that it closed is not.
     table.made_ns.push_back(origin != nullptr ? moved(host_time(origin->ticks), 1) : kNoTime);
   }
+}
+
+void CaptureLoader::on_operator(const AssembledOperator& facts) { operators_.push_back(facts); }
+
+void CaptureLoader::add_operators(bool with_texts) {
+  const auto row_of = [&](std::uint64_t key) { return static_cast<RangeIndex>(first_range_ + key - 1); };
+  const auto name_of = [&](std::uint64_t key) { return out_.text(out_.ranges.name[row_of(key)]); };
+  for (std::size_t i = 0, recorded = operators_.size(); i < recorded; ++i) {
+    AssembledOperator outer = operators_[i];
+    if (outer.made_on == 0 || outer.parent == 0 || !evaluates(name_of(outer.parent), name_of(outer.range))) continue;
+    outer.range = outer.parent;
+    outer.inputs = 0;
+    operators_.push_back(outer);
+  }
+  // Of several rows of one range, which only a damaged file has, the first counts: no row is worth more than another.
+  std::stable_sort(operators_.begin(), operators_.end(),
+                   [](const AssembledOperator& a, const AssembledOperator& b) { return a.range < b.range; });
+  const auto same_range = [](const AssembledOperator& a, const AssembledOperator& b) { return a.range == b.range; };
+  operators_.erase(std::unique(operators_.begin(), operators_.end(), same_range), operators_.end());
+  OperatorTable& table = out_.operators;
+  for (const AssembledOperator& facts : operators_) {
+    table.range.push_back(row_of(facts.range));
+    table.sequence.push_back(facts.sequence);
+    table.made_on.push_back(facts.made_on);
+    const InputTexts texts = with_texts ? input_texts(facts.inputs) : InputTexts{};
+    table.shapes.push_back(texts.shapes);
+    table.types.push_back(texts.types);
+    table.values.push_back(texts.values);
+  }
+}
+
+CaptureLoader::InputTexts CaptureLoader::input_texts(std::uint32_t id) {
+  const auto [found, added] = input_texts_.try_emplace(id);
+  if (added && id != 0) {
+    const OperatorInputs inputs = split_inputs(reader_.name(id));
+    if (inputs.shapes.empty()) ++out_.health.lost_names;
+    found->second = {out_.intern(inputs.shapes), out_.intern(inputs.types), out_.intern(inputs.values)};
+  }
+  return found->second;
 }
 
 void CaptureLoader::add_steps() {

@@ -46,6 +46,7 @@ void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record&
   const RecordKind kind = word_kind(record.word);
   if (kind == RecordKind::kExtra) return on_extra(index, thread, record);
   end_memory(thread);
+  if (kind == RecordKind::kOperator) return on_facts(thread, record);
   thread.pending = {};
   if (kind == RecordKind::kSequence) {
     thread.sequence = {record.ticks, thread.last_ticks, index, word_aux(record.word), word_id(record.word) != 0};
@@ -196,6 +197,21 @@ void HostAssembler::report_unfinished(AssembledRange range, std::uint64_t end_ti
   range.unfinished = true;
   ++health_.unfinished_ranges;
   sink_.on_range(range);
+}
+
+void HostAssembler::on_facts(Thread& thread, const Record& record) {
+  const bool is_behind_begin = word_kind(thread.pending.word) == RecordKind::kBegin;
+  thread.pending = {};
+  if (!is_behind_begin || thread.open.empty()) return;  // the begin was lost, and is counted
+  const AssembledRange& range = thread.open.back();
+  AssembledOperator facts;
+  facts.range = range.key;
+  facts.parent = range.parent;
+  facts.thread = range.thread;
+  facts.sequence = std::max<std::int64_t>(static_cast<std::int64_t>(record.ticks), -1);
+  facts.made_on = word_aux(record.word);
+  facts.inputs = word_id(record.word);
+  sink_.on_operator(facts);
 }
 
 void HostAssembler::on_extra(std::uint32_t index, Thread& thread, const Record& record) {

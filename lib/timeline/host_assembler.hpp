@@ -74,6 +74,16 @@ struct AssembledStep {
   bool recorded = true;  ///< false: the recording goes off here; it is the end of the step before and no more
 };
 
+/// What the range that began last on its thread, an operator, says of itself.
+struct AssembledOperator {
+  std::uint64_t range = 0;   ///< key
+  std::uint64_t parent = 0;  ///< key of the scoped range around it; 0: none
+  std::uint32_t thread = 0;
+  std::int64_t sequence = -1;  ///< as OperatorTable::sequence
+  std::uint32_t made_on = 0;   ///< of a node: as AssembledSequence::made_on; else 0
+  std::uint32_t inputs = 0;    ///< name that tells shapes, types and values (OperatorInputs); 0: none
+};
+
 struct AssembledValue {
   enum class Of : std::uint8_t { kRange, kMark, kCounter } of = Of::kRange;
   detail::ExtraKind kind = detail::ExtraKind::kUnsigned;
@@ -116,6 +126,7 @@ class AssemblySink {
   }
   /// Belongs to the range or mark that was reported, or opened, last on that thread.
   virtual void on_value(std::uint32_t thread, const AssembledValue&) { (void)thread; }
+  virtual void on_operator(const AssembledOperator&) {}
   virtual void on_sequence(const AssembledSequence&) {}
   /// Inner ones before outer ones.
   virtual void on_node(const AssembledNode&) {}
@@ -165,6 +176,7 @@ class HostAssembler {
   static std::uint64_t innermost(const Thread& thread) noexcept;
   void on_record(std::uint32_t index, Thread& thread, const detail::Record& record);
   void on_extra(std::uint32_t index, Thread& thread, const detail::Record& record);
+  void on_facts(Thread& thread, const detail::Record& record);
   void end_node(Thread& thread, std::uint64_t ticks);
   void begin_memory(std::uint32_t index, Thread& thread, const detail::Record& record);
   void end_memory(Thread& thread);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "analysis/key_averages.hpp"
-
 #include "support/catch.hpp"
 #include "support/timeline_builder.hpp"
+
+#include <rangefinder/analysis/key_averages.hpp>
 
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -14,9 +15,6 @@
 
 using namespace rangefinder;
 using namespace rangefinder::testing;
-using analysis::key_averages;
-using analysis::KeyAverages;
-using analysis::OperatorGroup;
 
 namespace {
 
@@ -97,6 +95,7 @@ TEST_CASE("operators of other shapes are other groups where that is asked for, a
   for (const RangeIndex range : {0u, 1u, 2u}) {
     timeline.operators.range.push_back(range);
     timeline.operators.sequence.push_back(-1);
+    timeline.operators.made_on.push_back(0);
     timeline.operators.shapes.push_back(timeline.intern(range == 1 ? "[[8, 8], [8, 8]]" : "[[2, 3], [3, 4]]"));
     timeline.operators.types.push_back(StringId::kEmpty);
     timeline.operators.values.push_back(StringId::kEmpty);
@@ -187,4 +186,51 @@ TEST_CASE("the figures are torch.profiler's own, to the nanosecond", "[analysis]
     CHECK(allocating > 10);
     CHECK(averages.cpu_ns == all);
   }
+}
+
+TEST_CASE("the table is torch.profiler's own, letter by letter", "[analysis]") {
+  const char* data = std::getenv("RANGEFINDER_TEST_DATA");
+  REQUIRE(data != nullptr);
+  const std::string folder = std::string(data) + "/key_averages/";
+  LoadOptions options;
+  options.operator_inputs = true;
+  const Result<Timeline> timeline = load_timeline(folder + "trace.json.gz", options);
+  REQUIRE(timeline.ok());
+  const auto check = [&](const char* file, bool by_shape, KeyAveragesOrder order) {
+    std::ifstream expected(folder + file);
+    std::istringstream table(key_averages_table(*timeline, key_averages(*timeline, by_shape), order, 1000));
+    std::string line, other;
+    std::size_t lines = 0;
+    for (; std::getline(expected, line); ++lines) {
+      INFO(file << " line " << lines + 1);
+      REQUIRE(std::getline(table, other));
+      REQUIRE(other == line);
+    }
+    CHECK(lines > 50);
+    CHECK_FALSE(std::getline(table, other));
+  };
+  check("key_averages.txt", false, KeyAveragesOrder::kCpuSelf);
+  check("key_averages_by_shape.txt", true, KeyAveragesOrder::kFlops);
+  CHECK(key_averages_table(*timeline, {}).empty());
+}
+
+TEST_CASE("the table has columns of the device where there is device time", "[analysis]") {
+  KeyAverages averages;
+  Timeline timeline;
+  averages.groups.push_back(
+      {timeline.intern("aten::mm"), StringId::kEmpty, 4, 0, 2'000'000'000, 1'500, 8'000'000, 4'000'000});
+  averages.groups.push_back({timeline.intern("aten::add"), StringId::kEmpty, 9, 0, 10, 10, 0, 0});
+  averages.cpu_ns = 3'000;
+  averages.device_ns = 16'000'000;
+  const std::string table = key_averages_table(timeline, averages, KeyAveragesOrder::kCalls, 1);
+  INFO(table);
+  CHECK(table.find("# of Calls  \n") != std::string::npos);
+  CHECK(table.find(" Self CUDA   Self CUDA %    CUDA total  CUDA time avg") != std::string::npos);
+  CHECK(table.find("aten::add") != std::string::npos);
+  CHECK(table.find("aten::mm") == std::string::npos);  // beyond the limit
+  CHECK(table.find("Self CUDA time total: 16.000ms\n") != std::string::npos);
+  const std::string all = key_averages_table(timeline, averages, KeyAveragesOrder::kDeviceSelf);
+  CHECK(all.find("aten::mm        50.00%       1.500us  66666666.67%        2.000s     500.000ms       4.000ms        "
+                 "25.00%       8.000ms       2.000ms             4  \n") != std::string::npos);
+  CHECK(all.find("aten::mm") < all.find("aten::add"));
 }

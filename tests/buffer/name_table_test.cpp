@@ -59,6 +59,28 @@ TEST_CASE("a full table refuses the program's names and keeps room for kernels",
   CHECK(table.text(1).size() <= NameTable::kMaxNameBytes);
 }
 
+TEST_CASE("texts of inputs leave room for names, and are whole or not there", "[buffer]") {
+  NameTable table;
+  const std::string text(NameTable::kMaxNameBytes - 10, 'x');
+  SECTION("too many") {
+    for (std::uint32_t i = 0; i < NameTable::kMaxInputs; ++i) {
+      if (table.intern_inputs(std::to_string(i)).id != i + 1) FAIL("text " << i);
+    }
+  }
+  SECTION("too much text") {
+    for (std::size_t i = 0; i < NameTable::kMaxInputBytes / (text.size() + 3); ++i)
+      REQUIRE(table.intern_inputs(text + std::to_string(100 + i)).id != 0);
+  }
+  CHECK(table.intern_inputs("another " + text.substr(100)).id == 0);
+  CHECK(table.intern_inputs(table.text(1)).id == 1);
+  CHECK(table.intern("a range " + text.substr(100), false).id != 0);
+  CHECK(table.intern_inputs("a range " + text.substr(100)).id != 0);  // it is there
+  NameTable other;
+  CHECK(other.intern_inputs(std::string(NameTable::kMaxNameBytes, 'x')).id == 1);
+  CHECK(other.intern_inputs(std::string(NameTable::kMaxNameBytes + 1, 'x')).id == 0);
+  CHECK(other.size() == 1);
+}
+
 TEST_CASE("threads that intern the same names get the same numbers", "[buffer]") {
   NameTable table;
   constexpr int kNames = 5'000;

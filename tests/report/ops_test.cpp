@@ -27,6 +27,7 @@ Timeline two_products() {
   for (const RangeIndex range : {1u, 2u}) {
     timeline.operators.range.push_back(range);
     timeline.operators.sequence.push_back(-1);
+    timeline.operators.made_on.push_back(0);
     timeline.operators.shapes.push_back(timeline.intern(range == 1 ? "[[2, 3], [3, 4]]" : "[[1, 3], [3, 4]]"));
     timeline.operators.types.push_back(StringId::kEmpty);
     timeline.operators.values.push_back(StringId::kEmpty);

@@ -150,6 +150,13 @@ CaptureBuilder& CaptureBuilder::value(Value value) {
   thread().events.back().values.push_back(value);
   return *this;
 }
+CaptureBuilder& CaptureBuilder::facts(std::int64_t sequence, std::uint32_t made_on, std::string_view inputs) {
+  const format::NameId text = inputs.empty() ? 0 : name(inputs);
+  thread().events.back().facts = {static_cast<std::uint64_t>(sequence),
+                                  make_word(RecordKind::kOperator, text, made_on)};
+  return *this;
+}
+
 CaptureBuilder& CaptureBuilder::payload(std::uint64_t number) { return value({ExtraKind::kUnsigned, number}); }
 CaptureBuilder& CaptureBuilder::payload(double number) {
   std::uint64_t bits = 0;
@@ -315,6 +322,7 @@ std::vector<Record> CaptureBuilder::records_of(const Thread& thread) const {
     const RecordKind kind = point.is_end ? RecordKind::kEnd : event.kind;
     records.push_back({ticks(point.time_ns), make_word(kind, event.name, event.aux)});
     if (point.is_end) continue;
+    if (event.facts.has_value()) records.push_back(*event.facts);
     const bool numbered =
         kind == RecordKind::kAsyncBegin || kind == RecordKind::kAsyncEnd || kind == RecordKind::kForeignEnd;
     if (numbered)

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -63,6 +64,8 @@ class CaptureBuilder {
                          std::initializer_list<std::uint64_t> values);
   /// A payload behind it: the items of the step that ends here.
   CaptureBuilder& step(std::uint32_t number, std::int64_t time_ns, bool recorded = true);
+  /// What the range added last, an operator, tells. `inputs`: shapes, types and values, a line each; empty: none.
+  CaptureBuilder& facts(std::int64_t sequence, std::uint32_t made_on = 0, std::string_view inputs = {});
   /// The value of the range or mark added last.
   CaptureBuilder& payload(std::uint64_t value);
   CaptureBuilder& payload(double value);
@@ -119,6 +122,7 @@ class CaptureBuilder {
     std::uint64_t number = 0;  // handle, thread index
     bool never_ends = false;
     std::vector<Value> values;
+    std::optional<detail::Record> facts;
   };
   struct Thread {
     std::uint32_t tid;

@@ -20,10 +20,10 @@ namespace {
 
 constexpr auto at = CaptureBuilder::at;
 
-Timeline load(const CaptureBuilder& capture) {
+Timeline load(const CaptureBuilder& capture, const LoadOptions& options = {}) {
   const ScratchFolder folder(true);
   capture.write(folder.file("a.rfcap"));
-  Result<Timeline> timeline = load_timeline(folder.file("a.rfcap"));
+  Result<Timeline> timeline = load_timeline(folder.file("a.rfcap"), options);
   if (!timeline) throw std::runtime_error(timeline.error().message());
   return std::move(*timeline);
 }
@@ -91,6 +91,31 @@ TEST_CASE("a capture becomes tables", "[timeline]") {
   CHECK(timeline.end_ns == at(900));
   CHECK(timeline.notes.empty());
   CHECK(timeline.health.complete());
+}
+
+TEST_CASE("operators tell their numbers, and their inputs where those are wanted", "[timeline]") {
+  CaptureBuilder capture;
+  const std::string inputs = "[[2, 3], []]\n[\"float\", \"Scalar\"]\n[\"\", \"1\"]";
+  capture.on_thread(1, "main").range("aten::linear", 0, 100, "operator").facts(7, 0, inputs);
+  capture.range("aten::addmm", 10, 90, "operator").range("aten::t", 20, 30, "operator").facts(-1, 0, inputs);
+  capture.on_thread(2, "engine").range("autograd::engine::evaluate_function: AddmmBackward0", 200, 300, "operator");
+  capture.range("AddmmBackward0", 210, 290, "operator").facts(7, 5);
+  capture.range("aten::mm", 220, 230, "operator").facts(8, 0, "not three lines");
+  LoadOptions options;
+  options.operator_inputs = GENERATE(false, true);
+  const Timeline timeline = load(capture, options);
+  const OperatorTable& operators = timeline.operators;
+  // The engine's own range has the number of the node in it, as in Kineto's traces.
+  CHECK(operators.range == std::vector<RangeIndex>{0, 2, 3, 4, 5});
+  CHECK(operators.sequence == std::vector<std::int64_t>{7, -1, 7, 7, 8});
+  CHECK(operators.made_on == std::vector<std::uint64_t>{0, 0, 5, 5, 0});
+  for (const std::size_t row : {0, 1}) {
+    CHECK(timeline.text(operators.shapes[row]) == (options.operator_inputs ? "[[2, 3], []]" : ""));
+    CHECK(timeline.text(operators.types[row]) == (options.operator_inputs ? R"(["float", "Scalar"])" : ""));
+    CHECK(timeline.text(operators.values[row]) == (options.operator_inputs ? R"(["", "1"])" : ""));
+  }
+  for (const std::size_t row : {2, 3, 4}) CHECK(operators.shapes[row] == StringId::kEmpty);
+  CHECK(timeline.health.lost_names == (options.operator_inputs ? 1 : 0));  // that was never written so
 }
 
 TEST_CASE("a step ends where the next one begins, and a pause ends none", "[timeline]") {
@@ -291,6 +316,7 @@ TEST_CASE("the order of chunks does not change what is read", "[timeline][proper
         switch (random() % 4) {
           case 0:
             capture.range("range " + std::to_string(random() % 3), time, time + length).payload(random());
+            capture.facts(static_cast<std::int64_t>(random() % 9), 1, "[]\n[]\n[\"" + std::to_string(time) + "\"]");
             break;
           case 1:
             capture.start_end("start/end", time, time + length * 3);
@@ -315,14 +341,21 @@ TEST_CASE("the order of chunks does not change what is read", "[timeline][proper
                       std::to_string(timeline.threads[r.thread[i]].tid) + " " +
                       std::to_string(timeline.threads[r.end_thread[i]].tid));
       }
+      for (std::size_t i = 0; i < timeline.operators.size(); ++i) {
+        const OperatorTable& o = timeline.operators;
+        out.push_back(std::to_string(timeline.ranges.begin_ns[o.range[i]]) + " has " + std::to_string(o.sequence[i]) +
+                      " and " + std::string(timeline.text(o.values[i])));
+      }
       for (ActivityIndex i = 0; i < timeline.activities.size(); ++i)
         out.push_back(owner_of(timeline, i) + " owns what begins at " +
                       std::to_string(timeline.activities.begin_ns[i]));
       std::sort(out.begin(), out.end());
       return out;
     };
-    const std::vector<std::string> in_order = rows(load(capture));
-    CHECK(rows(load(capture.shuffle(1 + random()))) == in_order);
+    LoadOptions options;
+    options.operator_inputs = true;
+    const std::vector<std::string> in_order = rows(load(capture, options));
+    CHECK(rows(load(capture.shuffle(1 + random()), options)) == in_order);
   }
 }
 

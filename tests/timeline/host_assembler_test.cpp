@@ -43,6 +43,10 @@ class KeepingSink final : public AssemblySink {
     event(value.of == AssembledValue::Of::kMark ? "value of mark" : "value of range", thread, value.bits,
           static_cast<std::uint32_t>(value.kind), static_cast<std::uint32_t>(value.range));
   }
+  void on_operator(const AssembledOperator& facts) override {
+    event("operator", static_cast<std::uint32_t>(facts.parent), facts.range,
+          static_cast<std::uint32_t>(facts.sequence + 1), facts.inputs);
+  }
   void on_sequence(const AssembledSequence& sequence) override {
     event(sequence.resumed ? "resumed" : "sequence", sequence.thread, sequence.ticks,
           static_cast<std::uint32_t>(sequence.next), sequence.made_on);
@@ -142,6 +146,25 @@ TEST_CASE("values, marks, samples and steps belong to what they followed", "[tim
   sink.events.clear();
   feed(assembler, 3, {end(50, 1), extra(1), launch(60, 1), extra(1), extra(1)});
   CHECK(sink.events.empty());
+}
+
+TEST_CASE("what an operator tells belongs to the range just opened", "[timeline]") {
+  KeepingSink sink;
+  HostAssembler assembler(sink);
+  const auto facts = [](std::uint64_t sequence, std::uint32_t inputs) {
+    return record(RecordKind::kOperator, sequence, inputs);
+  };
+  feed(assembler, 0, {begin(10, 1), facts(4, 8), begin(20, 2), facts(~std::uint64_t{0}, 9), end(30, 2), begin(40, 3)});
+  feed(assembler, 0, {facts(5, 0)});  // in the next chunk
+  CHECK(sink.events == Lines{"operator 0 1 5 8", "operator 1 2 0 9", "operator 1 3 6 0"});
+  // What does not stand behind a begin is nobody's; a number that is none is no number.
+  sink.events.clear();
+  feed(assembler, 0, {facts(1, 1), end(50, 3), facts(1, 1), record(RecordKind::kMark, 60, 2, 4), facts(1, 1)});
+  feed(assembler, 1, {facts(1, 1), begin(70, 1), facts(std::uint64_t{1} << 63, 3)});
+  CHECK(sink.events == Lines{"mark 0 60 2 4", "operator 0 4 0 3"});
+  assembler.finish(100);
+  CHECK(lines_of(sink) ==
+        Lines{"1 [10, 100) unfinished", "2 [20, 30) in 1", "3 [40, 50) in 1", "1 [70, 100) unfinished"});
 }
 
 TEST_CASE("numbers of nodes come with the record before them, nodes when they end", "[timeline]") {

@@ -28,8 +28,8 @@ enum class RecordKind : std::uint8_t {
   kForeignEnd = 12,  ///< a range begun on another thread closes; id = name; one kExtra follows with that thread's index
   kNodeBegin = 13,   ///< an autograd node runs; id = name, aux = thread that made it; its number follows in a kExtra
   kNodeEnd = 14,     ///< the last `id` nodes that the thread runs are done
-  kOperator = 15,  ///< of the operator that has just been opened: ticks = the number of autograd that it saw, all ones:
-                   ///< none; id = text name of its inputs, 0: not asked for
+  kOperator = 15,  ///< of the range just opened, an operator: ticks = its number of autograd, all ones: none; id = name
+                   ///< that tells its inputs, 0: none; aux = where it is a node the thread that made it, else 0
   kMemory =
       16,  ///< an allocator acted; id = device, all ones: the host; aux = MemoryAction; a kExtra each follows with
            ///< address, bytes, allocated, reserved, stream, pool; those behind the last one that is known are left out

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "importer/kineto/autograd.hpp"
 
+#include "timeline/operator_texts.hpp"
+
 #include <algorithm>
 #include <tuple>
 
 namespace rangefinder::importer::kineto {
 namespace {
 
-// What the engine does for a node, the node itself inside it.
-constexpr std::string_view kEvaluate = "autograd::engine::evaluate_function: ";
 // Older traces have this node alone: "struct torch::autograd::AccumulateGrad".
 constexpr std::string_view kAccumulate = "torch::autograd::AccumulateGrad";
 // Threads that tell the same number are few in any training; a file may claim more.
@@ -25,7 +25,7 @@ void Autograd::add(const EventArguments& arguments, std::string_view name) {
     nodes_.push_back({row, arguments.sequence, arguments.forward_thread});
   } else if (numbered) {
     operators_.push_back({0, arguments.sequence, ranges.thread[row], ranges.begin_ns[row]});
-  } else if (name.starts_with(kEvaluate) || name.ends_with(kAccumulate)) {
+  } else if (name.starts_with(timeline::kEvaluate) || name.ends_with(kAccumulate)) {
     nodes_.push_back({row, -1, 0});
   }
 }

@@ -186,20 +186,24 @@ void TableBuilder::add_range(const Event& event, std::int64_t source_row, RangeK
   keep_arguments(event, source_row);
   if (kind == RangeKind::kOperator) {
     autograd_.add(event.arguments, event.name.bytes);
-    if (options_.operator_inputs) add_inputs(event.arguments);
+    add_operator(event.arguments);
   }
   if (event.name.bytes.starts_with(kStepName)) add_step(event.name.bytes.substr(kStepName.size()), thread, times);
 }
 
 /// Of the last range.
-void TableBuilder::add_inputs(const EventArguments& arguments) {
-  if (!arguments.has(EventArguments::kInputs)) return;
+void TableBuilder::add_operator(const EventArguments& arguments) {
+  using F = EventArguments;
+  const bool wants_texts = options_.operator_inputs && arguments.has(F::kInputs);
+  if (!wants_texts && !arguments.has(F::kSequence)) return;
   OperatorTable& operators = timeline_.operators;
   operators.range.push_back(static_cast<RangeIndex>(timeline_.ranges.size() - 1));
-  operators.sequence.push_back(arguments.has(EventArguments::kSequence) ? arguments.sequence : -1);
-  operators.shapes.push_back(timeline_.intern(arguments.input_shapes));
-  operators.types.push_back(timeline_.intern(arguments.input_types));
-  operators.values.push_back(timeline_.intern(arguments.input_values));
+  operators.sequence.push_back(arguments.has(F::kSequence) ? std::max<std::int64_t>(arguments.sequence, -1) : -1);
+  operators.made_on.push_back(arguments.has(F::kForwardThread) ? not_negative(arguments.forward_thread) : 0);
+  const auto text = [&](std::string_view list) { return wants_texts ? timeline_.intern(list) : StringId::kEmpty; };
+  operators.shapes.push_back(text(arguments.input_shapes));
+  operators.types.push_back(text(arguments.input_types));
+  operators.values.push_back(text(arguments.input_values));
 }
 
 void TableBuilder::add_step(std::string_view number, ThreadIndex thread, const Interval& times) {

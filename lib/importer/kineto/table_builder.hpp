@@ -77,7 +77,7 @@ class TableBuilder {
   void extend_to(std::int64_t begin_ns, std::int64_t end_ns) noexcept;
   StringId name_of(const RawText& text);
   StringId category_name(const Event& event, std::size_t spelling);
-  void add_inputs(const EventArguments& arguments);
+  void add_operator(const EventArguments& arguments);
   void keep_arguments(const Event& event, std::int64_t source_row);
 
   void finish_pairs();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "analysis/key_averages.hpp"
 #include "report/view.hpp"
 #include "report/views/own_columns.hpp"
+
+#include <rangefinder/analysis/key_averages.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -13,13 +14,11 @@
 namespace rangefinder::report {
 namespace {
 
-using analysis::OperatorGroup;
-
 Result<Table> make_ops(const Subject& subject, const ViewOptions& options) {
   using own::if_any;
   using own::if_room;
   const Timeline& timeline = subject.timeline();
-  analysis::KeyAverages averages = analysis::key_averages(timeline, options.by_shape);
+  KeyAverages averages = key_averages(timeline, options.by_shape);
   std::stable_sort(averages.groups.begin(), averages.groups.end(), [](const OperatorGroup& a, const OperatorGroup& b) {
     return std::pair(a.device_self_ns, a.cpu_self_ns) > std::pair(b.device_self_ns, b.cpu_self_ns);
   });

@@ -1,52 +1,177 @@
 // SPDX-License-Identifier: MIT
+#include "source/torch/operator_inputs.hpp"
+
+#include <rangefinder/detail/operators.hpp>
 #include <rangefinder/range.hpp>
 #include <rangefinder/torch/operators.hpp>
 
 #include <ATen/record_function.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
 namespace rangefinder::torch {
 namespace {
 
-// The ranges of the operators that run on this thread, innermost last. LibTorch calls start and end in pairs; a pair
-// that began before the callback was added has no entry, and its end finds none.
-thread_local std::vector<detail::OpenRange> open_operators;
+// What runs at once on one thread. Only operators that end on another thread, which are never taken off, can be more.
+constexpr std::size_t kMostRunning = 4096;
 
-std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& function) {
-  const char* name = function.name();
-  detail::OpenRange range;
-  range.token = detail::begin_text(name, std::char_traits<char>::length(name), Category::operators().id(), range.word);
-  open_operators.push_back(range);
+// What all that record ask for together.
+std::atomic<bool> wants_shapes{false};
+std::atomic<bool> wants_user_scopes{false};
+std::atomic<double> sampling{1};
+
+/// What LibTorch runs on one thread, as far as its start was told.
+class RunningOperators {
+ public:
+  void begin(const at::RecordFunction& function) {
+    if (running_.size() == kMostRunning) forget_oldest();
+    const bool is_operator = function.scope() != at::RecordScope::USER_SCOPE;
+    running_.push_back({&function, {}, is_operator});  // before the range opens: it may throw
+    if (is_operator && operators_++ == 0) is_left_out_ = !is_drawn();
+    running_.back().range = is_operator ? begin_operator(function) : begin_user_scope(function);
+  }
+
+  void end(const at::RecordFunction& function) noexcept {
+    // Not found: it began before the callback was added, or on another thread. What began later and is still there has
+    // ended elsewhere: its range stays open until the one around it closes, and counts as unfinished.
+    const auto found = std::find_if(running_.rbegin(), running_.rend(),
+                                    [&](const Running& running) { return running.function == &function; });
+    if (found == running_.rend()) return;
+    const detail::OpenRange range = found->range;
+    while (running_.back().function != &function) pop();
+    pop();
+    detail::end(range.token, range.word);
+  }
+
+ private:
+  struct Running {
+    const at::RecordFunction* function;  // its address alone counts
+    detail::OpenRange range;
+    bool is_operator;
+  };
+
+  detail::OpenRange begin_operator(const at::RecordFunction& function) {
+    if (is_left_out_) {
+      detail::count_sampled_out();
+      return {};
+    }
+    detail::OperatorFacts facts;
+    facts.sequence = function.seqNr();
+    if (facts.sequence >= 0) facts.made_on = function.forwardThreadId();
+    if (wants_shapes.load(std::memory_order_relaxed) && detail::is_recording()) {
+      const OperatorInputs::Found found = inputs_.find(function);
+      facts.inputs = found.id;
+      facts.inputs_lost = found.lost;
+    }
+    return detail::begin_operator(function.name(), Category::operators().id(), facts);
+  }
+
+  static detail::OpenRange begin_user_scope(const at::RecordFunction& function) noexcept {
+    detail::OpenRange range;
+    if (!wants_user_scopes.load(std::memory_order_relaxed)) return range;
+    const std::string_view name = function.name();
+    range.token = detail::begin_text(name.data(), name.size(), 0, range.word);
+    return range;
+  }
+
+  void pop() noexcept {
+    operators_ -= running_.back().is_operator ? 1 : 0;
+    running_.pop_back();
+  }
+
+  void forget_oldest() noexcept {
+    const auto half = running_.begin() + static_cast<std::ptrdiff_t>(running_.size() / 2);
+    operators_ -= static_cast<std::size_t>(
+        std::count_if(running_.begin(), half, [](const Running& running) { return running.is_operator; }));
+    running_.erase(running_.begin(), half);
+  }
+
+  /// Whether the operator that begins now, with none around it, is among those that are recorded. By chance: every
+  /// tenth would be the same one of each step, in a program whose steps have ten.
+  bool is_drawn() noexcept {
+    const double share = sampling.load(std::memory_order_relaxed);
+    if (share >= 1) return true;
+    random_ ^= random_ << 13;
+    random_ ^= random_ >> 7;
+    random_ ^= random_ << 17;
+    return static_cast<double>(random_ >> 11) * 0x1p-53 < share;
+  }
+
+  std::vector<Running> running_;  // innermost last
+  std::size_t operators_ = 0;     // of those
+  bool is_left_out_ = false;      // what runs now, all of it
+  std::uint64_t random_ = (at::RecordFunction::currentThreadId() + 1) * 0x9E3779B97F4A7C15u;
+  OperatorInputs inputs_;
+};
+
+/// Null in a thread that ends and has given up its list: the destructors of other things may still run operators.
+RunningOperators* on_this_thread() {
+  thread_local bool is_gone = false;
+  struct Owner {
+    RunningOperators running;
+    ~Owner() { is_gone = true; }
+  };
+  if (is_gone) return nullptr;
+  thread_local Owner owner;
+  return &owner.running;
+}
+
+std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& function) noexcept try {
+  if (RunningOperators* const running = on_this_thread(); running != nullptr) running->begin(function);
   return nullptr;  // a context would be an allocation for every operator
+} catch (...) {    // no memory; the operator itself goes on
+  detail::count_lost_operator();
+  return nullptr;
 }
 
-void on_end(const at::RecordFunction&, at::ObserverContext*) {
-  if (open_operators.empty()) return;
-  const detail::OpenRange range = open_operators.back();
-  open_operators.pop_back();
-  detail::end(range.token, range.word);
+void on_end(const at::RecordFunction& function, at::ObserverContext*) noexcept try {
+  if (RunningOperators* const running = on_this_thread(); running != nullptr) running->end(function);
+} catch (...) {  // no memory for the thread's own list: then nothing is in it
 }
+
+// ---- who records ------------------------------------------------------------------------------------------------
 
 std::mutex mutex;
-std::size_t users = 0;
+std::vector<const OperatorOptions*> users;
 at::CallbackHandle handle = 0;
+
+void update() {
+  const bool had_shapes = wants_shapes.load();
+  bool shapes = false, user_scopes = false;
+  double share = 0;
+  for (const OperatorOptions* options : users) {
+    shapes = shapes || options->shapes;
+    user_scopes = user_scopes || options->user_scopes;
+    share = std::max(share, options->sampling >= 0 ? options->sampling : 1);
+  }
+  wants_shapes = shapes;
+  wants_user_scopes = user_scopes;
+  sampling = share;
+  if (handle != 0 && !users.empty() && shapes == had_shapes) return;
+  if (handle != 0) at::removeCallback(handle);
+  handle = 0;
+  if (!users.empty()) handle = at::addGlobalCallback(at::RecordFunctionCallback(on_start, on_end).needsInputs(shapes));
+}
 
 }  // namespace
 
-OperatorRecording::OperatorRecording() {
+OperatorRecording::OperatorRecording(const OperatorOptions& options) : options_(options) {
   const std::lock_guard lock(mutex);
-  if (users++ != 0) return;
-  handle = at::addGlobalCallback(at::RecordFunctionCallback(on_start, on_end)
-                                     .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION}));
+  users.push_back(&options_);
+  update();
 }
 
 OperatorRecording::~OperatorRecording() {
   const std::lock_guard lock(mutex);
-  if (--users == 0) at::removeCallback(handle);
+  users.erase(std::find(users.begin(), users.end(), &options_));
+  update();
 }
 
 }  // namespace rangefinder::torch

@@ -542,3 +542,18 @@ TEST_CASE("what operators were given is kept where that is asked for", "[importe
   CHECK(operators.shapes[2] == operators.shapes[0]);
   CHECK(timeline.text(operators.types[2]) == R"("x")");
 }
+
+TEST_CASE("numbers of autograd are there without being asked for", "[importer]") {
+  const std::string event =
+      R"({"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 2, "args": {)";
+  const Timeline timeline =
+      load(trace_of(event + R"("Sequence number": 7, "Fwd thread id": 0, "Input Dims": [[2, 3]]}},)" + event +
+                    R"("Sequence number": 7, "Fwd thread id": 3}},)" + event + R"("Sequence number": -5}},)" + event +
+                    R"("Input Dims": [[2, 3]]}})"))
+          .timeline;
+  const OperatorTable& operators = timeline.operators;
+  CHECK(operators.range == std::vector<RangeIndex>{0, 1, 2});
+  CHECK(operators.sequence == std::vector<std::int64_t>{7, 7, -1});
+  CHECK(operators.made_on == std::vector<std::uint64_t>{0, 3, 0});
+  CHECK(operators.shapes == std::vector<StringId>(3, StringId::kEmpty));
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string_view>
+
+namespace rangefinder::timeline {
+
+/// What the name behind AssembledOperator::inputs tells: three lists, JSON. All empty where it is damaged.
+struct OperatorInputs {
+  std::string_view shapes, types, values;
+};
+
+inline OperatorInputs split_inputs(std::string_view text) noexcept {
+  const std::size_t first = text.find('\n');
+  const std::size_t second = first != std::string_view::npos ? text.find('\n', first + 1) : first;
+  if (second == std::string_view::npos) return {};
+  return {text.substr(0, first), text.substr(first + 1, second - first - 1), text.substr(second + 1)};
+}
+
+/// What autograd's engine does for a node, the node itself inside it.
+inline constexpr std::string_view kEvaluate = "autograd::engine::evaluate_function: ";
+
+/// It has no number of its own; Kineto gives it that of the node.
+inline bool evaluates(std::string_view outer, std::string_view node) noexcept {
+  return outer.starts_with(kEvaluate) && outer.substr(kEvaluate.size()) == node;
+}
+
+}  // namespace rangefinder::timeline
