@@ -75,8 +75,8 @@ struct SessionOptions {
   std::function<void(const CaptureReady&)> on_capture_ready{};
 
   /// The session waits, with everything off, until the process gets this signal; then it records `record_steps` steps,
-  /// or up to the next such signal, closes the capture, and waits for the next one. 0: none. Not together with a
-  /// schedule.
+  /// or up to the next such signal, closes the capture, and waits for the next one. 0: none. The
+  /// schedule is not looked at then.
   int record_signal = 0;
   std::uint32_t record_steps = 10;  ///< 0: until the next signal
 
@@ -187,7 +187,7 @@ class RANGEFINDER_EXPORT Session {
   const Status& status() const noexcept;
   /// True between start and stop, in pauses of the schedule too.
   bool running() const noexcept;
-  /// The capture's path, with all placeholders filled in.
+  /// The capture's path, with all placeholders filled in; of captures that follow each other, the first one's.
   const std::string& output() const noexcept;
 
   /// Ends a step and begins the next; drives the schedule.

@@ -92,9 +92,6 @@ Status check(const SessionOptions& options) {
   }
   if (options.flush_period.count() <= 0)
     return Error(ErrorCode::kInvalidArgument, "flush_period: must be more than 0 ms");
-  if (options.record_signal != 0 && options.schedule.active != 0)
-    return Error(ErrorCode::kInvalidArgument,
-                 "record_signal: not together with a schedule (active), which decides already");
   if (options.stop_timeout.count() < 0) return Error(ErrorCode::kInvalidArgument, "stop_timeout: must not be negative");
   return {};
 }
