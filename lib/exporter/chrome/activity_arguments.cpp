@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "exporter/chrome/activity_arguments.hpp"
 
+#include "exporter/chrome/clean_json.hpp"
 #include "exporter/chrome/digits.hpp"
 #include "exporter/chrome/occupancy.hpp"
 
@@ -21,6 +22,17 @@ void write_place(EventWriter& writer, const ActivityPlace& place) {
 void write_graph(EventWriter& writer, const ActivityPlace& place) {
   if (place.graph != 0) writer.argument("\"graph id\":", place.graph);
   if (place.graph_node != 0) writer.argument("\"graph node id\":", place.graph_node);
+}
+
+/// As it is, blanks and all, where it is strict JSON: readers take the text for a name of the shapes.
+void write_list(EventWriter& writer, std::string_view key, std::string_view json) {
+  std::string clean;
+  if (json.empty() || json.front() != '[' || !append_clean_value(clean, json)) return;
+  std::string raw(json);
+  std::string packed = clean;
+  std::erase(raw, ' ');
+  std::erase(packed, ' ');
+  writer.raw_argument(key, raw == packed ? json : std::string_view(clean));
 }
 
 }  // namespace
@@ -70,6 +82,16 @@ void write_copy_arguments(EventWriter& writer, const ActivityPlace& place, const
     writer.millionths_argument("\"memory bandwidth (GB/s)\":",
                                millionths(bytes, static_cast<std::uint64_t>(duration_ns)));
   write_graph(writer, place);
+}
+
+void write_operator_arguments(EventWriter& writer, const OperatorFacts& facts) {
+  if (facts.sequence >= 0) {
+    writer.argument("\"Sequence number\":", static_cast<std::uint64_t>(facts.sequence));
+    writer.argument("\"Fwd thread id\":", facts.made_on);
+  }
+  write_list(writer, "\"Concrete Inputs\":", facts.values);
+  write_list(writer, "\"Input type\":", facts.types);
+  write_list(writer, "\"Input Dims\":", facts.shapes);
 }
 
 void write_call_arguments(EventWriter& writer, const CallFacts& call) {

@@ -9,7 +9,8 @@
 #include <cstdint>
 #include <string_view>
 
-// The arguments of device rows and API calls, as torch.profiler spells them. Readers look for these very keys.
+// The arguments of device rows, API calls and operators, as torch.profiler spells them. Readers look for these very
+// keys.
 namespace rangefinder::chrome {
 
 struct ActivityPlace {
@@ -34,6 +35,14 @@ struct CallFacts {
   std::int32_t result = 0;
 };
 void write_call_arguments(EventWriter& writer, const CallFacts& call);
+
+/// The texts are JSON, empty where there are none; what is no list is left out.
+struct OperatorFacts {
+  std::int64_t sequence = -1;  ///< as OperatorTable has them
+  std::uint64_t made_on = 0;
+  std::string_view shapes, types, values;
+};
+void write_operator_arguments(EventWriter& writer, const OperatorFacts& facts);
 
 struct SyncFacts {
   std::uint32_t type = 0;

@@ -5,6 +5,7 @@
 #include "exporter/chrome/markers.hpp"
 #include "exporter/chrome/memory_events.hpp"
 #include "exporter/chrome/payload.hpp"
+#include "timeline/operator_texts.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -13,6 +14,7 @@ namespace rangefinder::chrome {
 namespace {
 
 using timeline::AssembledLaunch;
+using timeline::AssembledOperator;
 using timeline::AssembledRange;
 using timeline::AssembledValue;
 
@@ -153,7 +155,8 @@ void CaptureHost::write_range(const Range& range, TrackId track) {
     EventWriter& writer = shared_.writer;
     writer.open_slice(shared_.head(range.is_operator ? Category::kOperator : Category::kAnnotation, range.name),
                       shared_.ids(track), range.begin_ns, range.end_ns);
-    if (range.is_linked()) writer.argument("\"External id\":", range.key);
+    if (range.is_linked() || range.is_operator) writer.argument("\"External id\":", range.key);
+    if (range.is_operator) write_facts(range.facts);
     if (range.category != 0 && !range.is_operator)
       writer.text_argument("\"category\":", shared_.reader.category(range.category));
     if (range.unfinished) writer.text_argument("\"finished\":", "false");
@@ -161,6 +164,12 @@ void CaptureHost::write_range(const Range& range, TrackId track) {
     writer.close();
   }
   for (const Range& inner : range.held) write_range(inner, track);
+}
+
+void CaptureHost::write_facts(const AssembledOperator& facts) {
+  const std::string_view text = facts.inputs != 0 ? shared_.reader.name(facts.inputs) : std::string_view{};
+  const timeline::OperatorInputs inputs = timeline::split_inputs(text);
+  write_operator_arguments(shared_.writer, {facts.sequence, facts.made_on, inputs.shapes, inputs.types, inputs.values});
 }
 
 void CaptureHost::write_value(const AssembledValue& value) {
@@ -172,6 +181,17 @@ void CaptureHost::write_value(const AssembledValue& value) {
   std::string text;
   if (type == PayloadType::kText) text = shared_.text(static_cast<format::NameId>(value.bits));
   write_payload(shared_.writer, type, value.bits, text);
+}
+
+void CaptureHost::on_operator(const AssembledOperator& facts) {
+  std::vector<Range>& open = thread_of(facts.thread).open;
+  if (open.empty() || open.back().key != facts.range) return;
+  open.back().facts = facts;
+  if (facts.made_on == 0 || open.size() < 2) return;
+  Range& outer = open[open.size() - 2];
+  if (!timeline::evaluates(shared_.reader.name(outer.name), shared_.reader.name(open.back().name))) return;
+  outer.facts.sequence = facts.sequence;
+  outer.facts.made_on = facts.made_on;
 }
 
 void CaptureHost::on_launch(const AssembledLaunch& launch) {

@@ -45,6 +45,7 @@ class CaptureHost final : public timeline::AssemblySink {
 
   void on_begin(const timeline::AssembledRange& range) override;
   void on_range(const timeline::AssembledRange& range) override;
+  void on_operator(const timeline::AssembledOperator& facts) override;
   void on_launch(const timeline::AssembledLaunch& launch) override;
   void on_mark(std::uint32_t thread, std::uint64_t ticks, std::uint32_t name, std::uint32_t category) override;
   void on_counter(std::uint32_t thread, std::uint64_t ticks, std::uint32_t name,
@@ -83,6 +84,7 @@ class CaptureHost final : public timeline::AssemblySink {
     /// Something on a device refers to it. Operators have no rows there, only what they launched themselves.
     bool is_linked() const noexcept { return launches || (launches_inside && !is_operator); }
     std::optional<timeline::AssembledValue> value;
+    timeline::AssembledOperator facts;
     /// Ranges inside that began at the same time: written behind this one, so that readers take it for the outer one.
     std::vector<Range> held;
   };
@@ -111,6 +113,7 @@ class CaptureHost final : public timeline::AssemblySink {
   void tell_projector(const timeline::AssembledRange& range, const Range& open, bool ended);
   void write_range(const Range& range, TrackId track);
   void write_mark(Thread& thread);
+  void write_facts(const timeline::AssembledOperator& facts);
   void write_value(const timeline::AssembledValue& value);
   void place_slice(Thread& thread, const ThreadSlice& slice);
   void write_slice(const ThreadSlice& slice, TrackId track);

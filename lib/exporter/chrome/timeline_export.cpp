@@ -45,6 +45,9 @@ RangeIndex TimelineExport::launching_range(ActivityIndex activity) const noexcep
 void TimelineExport::link() {
   external_ids = timeline.ranges.external_id;
   if (timeline.format == InputFormat::kKineto) return;
+  for (RangeIndex range = 0; range < timeline.ranges.size(); ++range) {
+    if (timeline.ranges.kind[range] == RangeKind::kOperator) external_ids[range] = std::int64_t{range} + 1;
+  }
   for (const StreamFigures& figures : projection.inclusive_streams)
     external_ids[figures.range] = std::int64_t{figures.range} + 1;
   for (ActivityIndex i = 0; i < timeline.activities.size(); ++i) {

@@ -319,9 +319,21 @@ void TimelineSlices::write_range(RangeIndex row, TrackId track) {
       writer.text_argument("\"category\":", timeline.text(ranges.category[row]));
     if (ranges.domain[row] != StringId::kEmpty) writer.text_argument("\"domain\":", timeline.text(ranges.domain[row]));
     if ((ranges.flags[row] & kUnfinished) != 0) writer.text_argument("\"finished\":", "false");
+    if (ranges.kind[row] == RangeKind::kOperator) write_operator(row);
     write_attachments(writer, timeline, Attachment::Target::kRange, row);
   }
   writer.close();
+}
+
+void TimelineSlices::write_operator(RangeIndex range) {
+  const OperatorTable& operators = shared_.timeline.operators;
+  const auto found = std::lower_bound(operators.range.begin(), operators.range.end(), range);
+  if (found == operators.range.end() || *found != range) return;
+  const auto row = static_cast<std::size_t>(found - operators.range.begin());
+  const auto text = [&](StringId id) { return shared_.timeline.text(id); };
+  write_operator_arguments(shared_.writer,
+                           {operators.sequence[row], operators.made_on[row], text(operators.shapes[row]),
+                            text(operators.types[row]), text(operators.values[row])});
 }
 
 void TimelineSlices::write_call(CallIndex row, TrackId track) {

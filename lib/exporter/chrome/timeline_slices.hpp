@@ -65,6 +65,7 @@ class TimelineSlices {
   Placed placed(const Entry& entry, const std::vector<ForeignSlice>& foreign) const;
   void write_slice(Kind kind, std::uint32_t row, TrackId track, const std::vector<ForeignSlice>& foreign);
   void write_range(RangeIndex row, TrackId track);
+  void write_operator(RangeIndex range);
   void write_call(CallIndex row, TrackId track);
   void write_activity(ActivityIndex row, TrackId track);
   void write_sync(std::uint32_t row, TrackId track);

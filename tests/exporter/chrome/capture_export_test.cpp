@@ -3,8 +3,11 @@
 #include "support/catch.hpp"
 #include "support/temporary_folder.hpp"
 
+#include <rangefinder/analysis/key_averages.hpp>
+
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <iterator>
 #include <map>
 #include <random>
@@ -66,7 +69,11 @@ class RandomProgram {
       }
     }
     const std::int64_t end = tick();
-    capture_.range("range " + std::to_string(pick(0, 9)), begin, end, pick(0, 5) == 0 ? "operator" : "");
+    const bool is_operator = pick(0, 5) == 0;
+    capture_.range("range " + std::to_string(pick(0, 9)), begin, end, is_operator ? "operator" : "");
+    if (is_operator && pick(0, 1) == 0)
+      capture_.facts(pick(-1, 9), static_cast<std::uint32_t>(pick(0, 2)),
+                     pick(0, 1) == 0 ? "[[2]]\n[\"float\"]\n[]" : "");
     if (pick(0, 3) == 0) capture_.payload(static_cast<std::uint64_t>(pick(0, 1000)));
   }
 
@@ -183,6 +190,71 @@ TEST_CASE("a streamed capture gives the export of the loaded one", "[exporter][p
     kernels += streamed.all("kernel").size();
   }
   CHECK((kernels > 0 || given != nullptr));
+}
+
+TEST_CASE("operators of a capture are those of its export", "[exporter]") {
+  const TemporaryFolder folder;
+  CaptureBuilder capture;
+  capture.h100().on_thread(1, "main").range("step", 0, 1'000);
+  const std::string inputs = "[[2, 3], [3, 4], []]\n[\"float\", \"float\", \"Scalar\"]\n[\"\", \"\", \"1.5\"]";
+  capture.range("aten::linear", 10, 200, "operator").facts(7, 0, inputs);
+  capture.range("aten::addmm", 20, 190, "operator").facts(-1, 0, inputs).launch(30).call("cudaLaunchKernel", 29, 35);
+  capture.kernel("gemm", 210, 260);
+  capture.range("aten::relu", 300, 400, "operator").facts(8);
+  capture.range("aten::cat", 410, 420, "operator")
+      .facts(-1, 0, "[[[1], [2]], []]\n[\"TensorList\", \"Scalar\"]\n[\"\", \"0\"]");
+  capture.range("aten::broken", 430, 440, "operator").facts(9, 0, "[1]\n[\"float\"\n[NaN]");
+  capture.range("autograd::engine::evaluate_function: AddmmBackward0", 500, 700, "operator");
+  capture.range("AddmmBackward0", 510, 690, "operator").facts(7, 1).range("aten::mm", 520, 600, "operator");
+  capture.launch(530).call("cudaLaunchKernel", 529, 535).kernel("gemm", 610, 690);
+  capture.write(folder.file("x.rfcap"));
+  LoadOptions options;
+  options.operator_inputs = true;
+  const Result<Timeline> recorded = load_timeline(folder.file("x.rfcap"), options);
+  REQUIRE(recorded);
+  const auto operators_of = [](const Timeline& timeline) {
+    std::vector<std::string> rows;
+    const OperatorTable& operators = timeline.operators;
+    for (std::size_t i = 0; i < operators.size(); ++i) {
+      std::string row(timeline.text(timeline.ranges.name[operators.range[i]]));
+      row += " #" + std::to_string(operators.sequence[i]) + " of " + std::to_string(operators.made_on[i]);
+      for (const auto* list : {&operators.shapes, &operators.types, &operators.values})
+        row += " " + std::string(timeline.text((*list)[i]));
+      rows.push_back(row);
+    }
+    std::sort(rows.begin(), rows.end());
+    return rows;
+  };
+  std::vector<std::string> expected = operators_of(*recorded);
+  REQUIRE(expected.size() == 7);
+  // A list that cannot be read is left out, what is no JSON in one made so.
+  for (std::string& row : expected)
+    if (row.starts_with("aten::broken")) row = "aten::broken #9 of 0 [1]  [null]";
+  for (const Exported& trace : {Exported::of_file(folder.file("x.rfcap")), Exported::of(*recorded)}) {
+    require_sound(trace);
+    require_links(trace);
+    const TraceEvent node = trace.one("cpu_op", "AddmmBackward0");
+    CHECK(node["Sequence number"].text() == "7");
+    CHECK(node["Fwd thread id"].text() == "1");
+    CHECK(node["External id"].text() != trace.one("cpu_op", "aten::mm")["External id"].text());
+    const std::string path = folder.file("again.json");
+    std::ofstream(path) << trace.text;
+    const Result<Timeline> again = load_timeline(path, options);
+    REQUIRE(again);
+    CHECK(operators_of(*again) == expected);
+    // The same nodes, made by the same operators; the engine's part of a node is one of its own there.
+    REQUIRE(again->nodes.size() == 2);
+    RangeIndex linear = 0;
+    while (again->text(again->ranges.name.at(linear)) != "aten::linear") ++linear;
+    for (std::size_t node_row = 0; node_row < 2; ++node_row) {
+      CHECK(again->nodes.sequence[node_row] == 7);
+      CHECK(again->nodes.made_ns[node_row] == again->ranges.begin_ns[linear]);
+    }
+    const KeyAverages ours = key_averages(*recorded, true), theirs = key_averages(*again, true);
+    REQUIRE(ours.groups.size() > 6);
+    CHECK(key_averages_table(*recorded, ours, KeyAveragesOrder::kCpuTotal) ==
+          key_averages_table(*again, theirs, KeyAveragesOrder::kCpuTotal));
+  }
 }
 
 TEST_CASE("a capture gives the same bytes each time, whatever the order of its chunks says", "[exporter]") {
