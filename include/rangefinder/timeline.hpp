@@ -263,6 +263,7 @@ struct NodeTable {
   std::vector<std::int64_t> sequence;  ///< the node's number; -1: it has none, which is gradient accumulation
   std::vector<ThreadIndex> made_on;    ///< thread of the operator that made it; kNone: not in the data
   std::vector<std::int64_t> made_ns;   ///< a time at which that operator ran; kNoTime with kNone
+  std::vector<StringId> name;          ///< "AddmmBackward0"; may be shorter than the others
 
   std::size_t size() const noexcept { return sequence.size(); }
 };

@@ -45,7 +45,13 @@ void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record&
   if (kind == RecordKind::kExtra) return on_extra(index, thread, record);
   thread.pending = {};
   if (kind == RecordKind::kSequence) {
-    thread.sequence = {record.ticks, thread.last_ticks, index, word_aux(record.word), word_id(record.word) != 0};
+    thread.sequence = {record.ticks,
+                       thread.last_ticks,
+                       index,
+                       word_aux(record.word),
+                       word_id(record.word) != 0,
+                       innermost(thread),
+                       thread.open.empty() ? 0 : thread.open.back().key};
     return sink_.on_sequence(*thread.sequence);
   }
   thread.last_ticks = record.ticks;
@@ -72,6 +78,7 @@ void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record&
       return;
     case RecordKind::kNodeBegin:
       thread.nodes.push_back({record.ticks, 0, -1, word_id(record.word), index, word_aux(record.word)});
+      sink_.on_node_begin(thread.nodes.back());
       thread.pending = record;
       return;
     case RecordKind::kNodeEnd:
@@ -186,8 +193,9 @@ void HostAssembler::on_extra(std::uint32_t index, Thread& thread, const Record& 
       value.range = thread.open.empty() ? 0 : thread.open.back().key;
       return sink_.on_value(index, value);
     case RecordKind::kNodeBegin:
-      if (!thread.nodes.empty()) thread.nodes.back().sequence = static_cast<std::int64_t>(number);
-      return;
+      if (thread.nodes.empty()) return;
+      thread.nodes.back().sequence = static_cast<std::int64_t>(number);
+      return sink_.on_node_number(index, thread.nodes.back().sequence);
     case RecordKind::kMark:
       value.of = AssembledValue::Of::kMark;
       return sink_.on_value(index, value);

@@ -51,6 +51,8 @@ struct AssembledSequence {
   std::uint32_t thread = 0;
   std::uint32_t made_on = 0;  ///< the thread, as nodes name it
   bool resumed = false;       ///< what was numbered before is not known
+  std::uint64_t range = 0;    ///< as AssembledLaunch has them, after that record
+  std::uint64_t scoped = 0;
 };
 
 /// An autograd node that is done.
@@ -88,6 +90,9 @@ class AssemblySink {
   /// Belongs to the range or mark that was reported, or opened, last on that thread.
   virtual void on_value(std::uint32_t thread, const AssembledValue&) { (void)thread; }
   virtual void on_sequence(const AssembledSequence&) {}
+  /// A node has begun; its end and its number are not known. The number follows at once, where it has one.
+  virtual void on_node_begin(const AssembledNode&) {}
+  virtual void on_node_number(std::uint32_t thread, std::int64_t sequence) { (void)thread, (void)sequence; }
   /// Inner ones before outer ones.
   virtual void on_node(const AssembledNode&) {}
   virtual void on_step(std::uint32_t thread, std::uint64_t ticks, std::uint32_t number) {
