@@ -29,6 +29,10 @@ struct ReportOptions {
   bool instances = false;
   /// The view ops: a row a name and shapes of inputs instead of one a name; needs LoadOptions::operator_inputs.
   bool by_shape = false;
+  /// The view tree: numbers in names count as one, so that layers.0 and layers.1 make one row, layers.*.
+  bool fold = false;
+  /// The view tree: at most so many ranges deep, what is deeper counting where it is cut; 0: all.
+  std::size_t depth = 0;
   /// Rows whose name contains this, or matches it where `filter_is_regex`.
   std::string filter;
   bool filter_is_regex = false;

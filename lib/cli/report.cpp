@@ -67,6 +67,7 @@ void add_report(CLI::App& app, Common& common, int& result) {
           "The view ops: a row a name, or a name and shapes of inputs: name or shape (default name)")
       ->check(CLI::IsMember({"name", "shape"}).description(""))
       ->type_name("WHAT");
+  verb->add_flag("--fold", arguments->report.fold, "The view tree: layers.0, layers.1, ... are one row, layers.*");
   verb->add_flag("--csv", arguments->csv, "Print CSV with exact numbers")->group("Output");
   verb->add_flag("--ascii", arguments->ascii, "Draw with ASCII characters only")->group("Output");
   verb->add_option("--filter", arguments->report.filter, "Only rows whose name contains TEXT")->type_name("TEXT");
@@ -81,6 +82,9 @@ void add_report(CLI::App& app, Common& common, int& result) {
   verb->add_option("--top", arguments->report.top, "At most N rows")
       ->type_name("N")
       ->check(CLI::Validator(is_count, ""));
+  verb->add_option("--depth", arguments->report.depth, "The view tree: at most N ranges deep")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber.description(""));
   const std::map<std::string, Attribution> attributions{
       {"auto", Attribution::kAuto}, {"launch", Attribution::kLaunch}, {"forward", Attribution::kForward}};
   verb->add_option("--attribute", arguments->report.projection.attribution,

@@ -19,6 +19,8 @@ report::ViewOptions view_options(const ReportOptions& options) {
   out.top = options.top;
   out.instances = options.instances;
   out.by_shape = options.by_shape;
+  out.fold = options.fold;
+  out.depth = options.depth;
   return out;
 }
 

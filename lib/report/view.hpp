@@ -33,6 +33,9 @@ struct ViewOptions {
   bool instances = false;
   /// Operators of one name and other shapes are other rows.
   bool by_shape = false;
+  /// The tree: numbers in names count as one (layers.*), and what is deeper than so many ranges has no row; 0: all.
+  bool fold = false;
+  std::size_t depth = 0;
   /// How kernels are named; set by `:base`, `:mangled` and `:nvtx-name` behind a view's name.
   analysis::nsight::KernelNaming kernel_naming;
 };
