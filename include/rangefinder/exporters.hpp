@@ -38,6 +38,8 @@ struct ChromeExportOptions {
   bool exclusive_ranges = true;
   /// ... and with all the ranges inside, on a row for each depth of nesting.
   bool inclusive_ranges = true;
+  /// Who owns device work. By any but kLaunch the rows of ranges tell forward and backward work apart where nodes of
+  /// autograd are in the input, and a capture is loaded instead of streamed.
   Attribution attribution = Attribution::kLaunch;
 
   /// Only what lies in [begin_ns, end_ns) or reaches into it, uncut; times as Timeline has them. What the device rows
@@ -67,9 +69,9 @@ struct ChromeExportReport {
 ///
 ///   rangefinder::export_chrome_trace("train.rfcap", "train.pt.trace.json.gz");
 ///
-/// A capture is streamed: memory does not grow with it. Other inputs (a folder of captures, traces, Nsight exports) are
-/// loaded first. `output` "-" is standard output. The same input gives the same bytes, whatever the machine's time
-/// zone, locale and number of cores.
+/// A capture is streamed (but see `attribution`): memory does not grow with it. Other inputs (a folder of captures,
+/// traces, Nsight exports) are loaded first. `output` "-" is standard output. The same input gives the same bytes,
+/// whatever the machine's time zone, locale and number of cores.
 ///
 /// Errors:  those of `load_timeline`, kExists, kIo. An output file appears only when it is whole.
 /// Threads: any; uses the calling one only.

@@ -32,6 +32,10 @@ struct ReportOptions {
   /// The view steps: which ranges are which part of a step, where their names are not the usual ones (docs/how-to/
   /// watch-steps.md): "data=my_loader*,fetch*;forward=fwd".
   std::string step_names;
+  /// The view tree: numbers in names count as one, so that layers.0 and layers.1 make one row, layers.*.
+  bool fold = false;
+  /// The view tree: at most so many ranges deep, what is deeper counting where it is cut; 0: all.
+  std::size_t depth = 0;
   /// Rows whose name contains this, or matches it where `filter_is_regex`.
   std::string filter;
   bool filter_is_regex = false;

@@ -128,6 +128,12 @@ struct SummaryRow {
   std::int64_t gpu_sum_ns = 0;
   std::int64_t gpu_busy_ns = 0;
   std::int64_t gpu_span_ns = 0;  ///< last end - first start of each instance, added up
+  /// Device time by attribution `forward` (see Attribution), durations added up: what nodes of autograd launched counts
+  /// where the forward pass had made them. Counted as it arrives, so that a range that has not ended may lead a little.
+  std::int64_t gpu_forward_ns = 0;  ///< not by nodes: the forward pass, and all other work
+  std::int64_t gpu_backward_ns = 0;
+  std::int64_t gpu_recompute_ns = 0;     ///< of a forward pass that a node did again
+  std::int64_t gpu_accumulation_ns = 0;  ///< of gradients; belongs to the range around the backward pass, if any
 };
 
 /// What a program can know of itself while it runs.

@@ -254,8 +254,12 @@ struct NodeTable {
   std::vector<std::int64_t> sequence;  ///< the node's number; -1: it has none, which is gradient accumulation
   std::vector<ThreadIndex> made_on;    ///< thread of the operator that made it; kNone: not in the data
   std::vector<std::int64_t> made_ns;   ///< a time at which that operator ran; kNoTime with kNone
+  // May be shorter than the others.
+  std::vector<StringId> name;     ///< "AddmmBackward0"
+  std::vector<RangeIndex> range;  ///< the operator that is the node, where operators are in the data; else kNone
 
   std::size_t size() const noexcept { return sequence.size(); }
+  RangeIndex range_of(std::size_t node) const noexcept { return node < range.size() ? range[node] : kNone; }
 };
 
 struct ProcessInfo {

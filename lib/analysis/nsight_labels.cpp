@@ -64,6 +64,13 @@ Labels::Labels(const Timeline& timeline)
       calls_(timeline.string_count(), kNotYet) {
   for (const auto& [key, value] : timeline.metadata)
     default_domain_announced_ |= key == "nsight_default_domain_announced";
+  if (timeline.format != InputFormat::kNsight) return;
+  // The importer keeps the whole text of a range whose name is only a part of it.
+  for (const Attachment& value : timeline.attachments) {
+    if (value.target != Attachment::Target::kRange || value.type != Attachment::Type::kText) continue;
+    if (texts_.empty()) texts_ = timeline.ranges.name;
+    texts_[value.row] = static_cast<StringId>(value.bits);
+  }
 }
 
 Label Labels::of_name(StringId name) {
@@ -73,7 +80,7 @@ Label Labels::of_name(StringId name) {
 }
 
 Label Labels::range(RangeIndex range) {
-  const StringId name = timeline_.ranges.name[range];
+  const StringId name = text_of(range);
   const StringId domain = timeline_.ranges.domain[range];
   if (domain == StringId::kEmpty && !default_domain_announced_) return of_name(name);
   const std::uint64_t key = static_cast<std::uint64_t>(domain) << 32 | static_cast<std::uint32_t>(name);
@@ -118,7 +125,7 @@ Label Labels::call(CallIndex call) {
 }
 
 Label Labels::inside(RangeIndex range, Label kernel) {
-  const StringId name = timeline_.ranges.name[range];
+  const StringId name = text_of(range);
   const std::uint64_t key = static_cast<std::uint64_t>(name) << 32 | kernel;
   const auto [at, is_new] = nested_.try_emplace(key, 0);
   if (is_new) {

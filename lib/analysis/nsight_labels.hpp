@@ -42,10 +42,15 @@ class Labels {
 
  private:
   Label of_name(StringId name);
+  /// All that the input says of a range.
+  StringId text_of(RangeIndex range) const noexcept {
+    return texts_.empty() ? timeline_.ranges.name[range] : texts_[range];
+  }
 
   const Timeline& timeline_;
   bool default_domain_announced_ = false;
   base::StringPool pool_;
+  std::vector<StringId> texts_;                      // by range; empty where names say all
   std::unordered_map<std::uint64_t, Label> ranges_;  // domain << 32 | name
   std::unordered_map<std::uint64_t, Label> nested_;  // range's name << 32 | kernel's label
   std::unordered_map<std::uint32_t, Label> copies_;  // by copy kind

@@ -11,8 +11,12 @@
 namespace rangefinder::analysis::nsight {
 namespace {
 
-bool chosen(const RangeTable& ranges, RangeIndex range, RangeChoice choice) noexcept {
-  if (ranges.kind[range] != RangeKind::kAnnotation) return false;
+bool chosen(const Timeline& timeline, RangeIndex range, RangeChoice choice) noexcept {
+  const RangeTable& ranges = timeline.ranges;
+  // Nsight does not tell operators from what the program's author wrote: both are NVTX.
+  const bool is_nvtx = ranges.kind[range] == RangeKind::kAnnotation ||
+                       (ranges.kind[range] == RangeKind::kOperator && timeline.format == InputFormat::kNsight);
+  if (!is_nvtx) return false;
   switch (choice) {
     case RangeChoice::kAll:
       return true;
@@ -47,7 +51,7 @@ std::vector<RangeIndex> choose_ranges(const Timeline& timeline, RangeChoice choi
   const RangeTable& ranges = timeline.ranges;
   std::vector<RangeIndex> out;
   for (RangeIndex range = 0; range < ranges.size(); ++range)
-    if (chosen(ranges, range, choice)) out.push_back(range);
+    if (chosen(timeline, range, choice)) out.push_back(range);
   const auto before = [&](RangeIndex a, RangeIndex b) {
     if (ranges.begin_ns[a] != ranges.begin_ns[b]) return ranges.begin_ns[a] < ranges.begin_ns[b];
     if (ranges.end_ns[a] != ranges.end_ns[b]) return ranges.end_ns[a] > ranges.end_ns[b];

@@ -45,6 +45,33 @@ std::vector<PassTimes> pass_times_of_ranges(const Timeline& timeline, const Proj
   return times;
 }
 
+StreamPassTimes pass_times_of_streams(const Timeline& timeline, const Projection& projection) {
+  StreamPassTimes times;
+  if (projection.pass.empty()) return times;
+  times.exclusive.resize(projection.exclusive_streams.size());
+  times.inclusive.resize(projection.inclusive_streams.size());
+  const auto add = [](std::vector<PassTimes>& to, const std::vector<StreamFigures>& rows,
+                      const std::vector<std::uint32_t>& offset, RangeIndex range, StreamIndex stream, std::size_t pass,
+                      std::int64_t length) {
+    const auto end = rows.begin() + offset[range + 1];
+    const auto row =
+        std::lower_bound(rows.begin() + offset[range], end, stream,
+                         [](const StreamFigures& figures, StreamIndex wanted) { return figures.stream < wanted; });
+    if (row == end || row->stream != stream) return;  // left out: see omitted_stream_rows
+    std::int64_t& total = to[static_cast<std::size_t>(row - rows.begin())][pass];
+    total = projection::plus(total, length);
+  };
+  for_each_passed(timeline, projection, [&](ActivityIndex row, std::size_t pass, std::int64_t length) {
+    const std::uint32_t owner = projection.owner[row];
+    if (owner >= timeline.ranges.size()) return;
+    const StreamIndex stream = timeline.activities.stream[row];
+    add(times.exclusive, projection.exclusive_streams, projection.exclusive_offset, owner, stream, pass, length);
+    for (RangeIndex range = owner; range != kNone; range = projection.parent[range])
+      add(times.inclusive, projection.inclusive_streams, projection.inclusive_offset, range, stream, pass, length);
+  });
+  return times;
+}
+
 PassTimes pass_times_of_all(const Timeline& timeline, const Projection& projection) {
   PassTimes times{};
   for_each_passed(timeline, projection, [&](ActivityIndex, std::size_t pass, std::int64_t length) {

@@ -18,4 +18,11 @@ std::vector<PassTimes> pass_times_of_ranges(const Timeline& timeline, const Proj
 /// Of all activities whose launch is known, owned or not; zero likewise.
 PassTimes pass_times_of_all(const Timeline& timeline, const Projection& projection);
 
+/// Parallel to Projection::exclusive_streams and inclusive_streams; both empty likewise.
+struct StreamPassTimes {
+  std::vector<PassTimes> exclusive;
+  std::vector<PassTimes> inclusive;
+};
+StreamPassTimes pass_times_of_streams(const Timeline& timeline, const Projection& projection);
+
 }  // namespace rangefinder::analysis

@@ -22,19 +22,22 @@ void add(DeviceFigures& total, const DeviceFigures& one) noexcept {
 
 class Rollup {
  public:
-  Rollup(const Timeline& timeline, const Projection& projection, GroupBy group_by)
+  Rollup(const Timeline& timeline, const Projection& projection, GroupBy group_by, const Folding& folding)
       : timeline_(timeline),
         projection_(projection),
         by_path_(group_by == GroupBy::kPath),
+        folding_(folding),
         pass_times_(pass_times_of_ranges(timeline, projection)),
         group_of_(timeline.ranges.size(), kNone) {}
 
   void take(RangeIndex range) {
     const std::uint32_t group = group_of(range);
     group_of_[range] = group;
+    if (group == kNone) return;
     RangeGroup& total = groups_[group];
     const RangeTable& ranges = timeline_.ranges;
-    add(total.exclusive, projection_.exclusive[range]);
+    const bool is_deepest = projection_.depth[range] == folding_.most_depth;
+    add(total.exclusive, is_deepest ? projection_.inclusive[range] : projection_.exclusive[range]);
     total.count += 1;
     total.unfinished += (ranges.flags[range] & kUnfinished) != 0 ? 1 : 0;
     if (!by_path_ && inside_its_like(range)) return;
@@ -55,16 +58,29 @@ class Rollup {
   std::uint32_t group_of(RangeIndex range) {
     const RangeIndex parent = projection_.parent[range];
     const std::uint32_t parent_group = by_path_ && parent != kNone ? group_of_[parent] : kNone;
+    if (projection_.depth[range] > folding_.most_depth) return kNone;
     const StringId name = timeline_.ranges.name[range];
-    const std::uint64_t key = std::uint64_t{parent_group} << 32 | static_cast<std::uint32_t>(name);
+    const std::uint64_t key = std::uint64_t{parent_group} << 32 | key_of(name);
     const auto [found, added] = by_key_.try_emplace(key, static_cast<std::uint32_t>(groups_.size()));
     if (added) {
       RangeGroup group;
       group.name = name;
+      if (folding_.numbers) group.folded = folded_name(timeline_.text(name));
+      if (group.folded == timeline_.text(name)) group.folded.clear();
       group.parent = parent_group;
       group.depth = parent_group == kNone ? 0 : groups_[parent_group].depth + 1;
       groups_.push_back(group);
     }
+    return found->second;
+  }
+
+  /// Names that are shown as one have one number.
+  std::uint32_t key_of(StringId name) {
+    if (!folding_.numbers) return static_cast<std::uint32_t>(name);
+    const auto [found, added] = key_of_name_.try_emplace(static_cast<std::uint32_t>(name), 0);
+    if (added)
+      found->second =
+          key_of_folded_.try_emplace(folded_name(timeline_.text(name)), static_cast<std::uint32_t>(name)).first->second;
     return found->second;
   }
 
@@ -79,6 +95,9 @@ class Rollup {
   const Timeline& timeline_;
   const Projection& projection_;
   bool by_path_;
+  Folding folding_;
+  std::unordered_map<std::uint32_t, std::uint32_t> key_of_name_;
+  std::unordered_map<std::string, std::uint32_t> key_of_folded_;
   std::vector<PassTimes> pass_times_;
   std::vector<std::uint32_t> group_of_;
   std::vector<RangeGroup> groups_;
@@ -92,7 +111,7 @@ bool takes_part(RangeKind kind, const ProjectionOptions& options) noexcept {
 }
 
 std::vector<RangeGroup> roll_up_ranges(const Timeline& timeline, const Projection& projection,
-                                       const ProjectionOptions& options, GroupBy group_by) {
+                                       const ProjectionOptions& options, GroupBy group_by, const Folding& folding) {
   // By begin, outer ranges first, so that a range finds the group of its parent.
   const RangeTable& ranges = timeline.ranges;
   std::vector<RangeIndex> order;
@@ -105,15 +124,32 @@ std::vector<RangeGroup> roll_up_ranges(const Timeline& timeline, const Projectio
     return projection.depth[a] < projection.depth[b];
   };
   if (!std::is_sorted(order.begin(), order.end(), before)) std::stable_sort(order.begin(), order.end(), before);
-  Rollup rollup(timeline, projection, group_by);
+  Rollup rollup(timeline, projection, group_by, folding);
   for (const RangeIndex range : order) rollup.take(range);
   return std::move(rollup).groups();
 }
 
+std::string folded_name(std::string_view name) {
+  std::string out;
+  for (std::size_t at = 0;;) {
+    const std::size_t dot = std::min(name.find('.', at), name.size());
+    const std::string_view part = name.substr(at, dot - at);
+    const bool is_number = !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
+    out += is_number ? std::string_view("*") : part;
+    if (dot == name.size()) return out;
+    out += '.';
+    at = dot + 1;
+  }
+}
+
+std::string_view group_name(const Timeline& timeline, const RangeGroup& group) noexcept {
+  return group.folded.empty() ? timeline.text(group.name) : std::string_view(group.folded);
+}
+
 std::string group_path(const Timeline& timeline, const std::vector<RangeGroup>& groups, std::uint32_t group) {
-  std::string path(timeline.text(groups[group].name));
+  std::string path(group_name(timeline, groups[group]));
   for (std::uint32_t up = groups[group].parent; up != kNone; up = groups[up].parent)
-    path.insert(0, std::string(timeline.text(groups[up].name)) + "/");
+    path.insert(0, std::string(group_name(timeline, groups[up])) + "/");
   return path;
 }
 

@@ -15,7 +15,8 @@ namespace rangefinder::analysis {
 
 /// Ranges with something in common, their figures added up.
 struct RangeGroup {
-  StringId name = StringId::kEmpty;
+  StringId name = StringId::kEmpty;  ///< of its first range
+  std::string folded;                ///< what it is called instead; empty: no name in it was folded
   std::uint32_t parent = kNone;  ///< group of the enclosing ranges; kNone at the top, and always when grouped by name
   std::uint32_t depth = 0;
   std::uint64_t count = 0;
@@ -34,13 +35,25 @@ enum class GroupBy : std::uint8_t {
   kPath,  ///< one group a path of names from the outermost range; a tree
 };
 
+/// How a tree is made smaller. All figures stay sums over the ranges that are shown as one.
+struct Folding {
+  /// Parts of a name between dots that are whole numbers count as one: layers.0 and layers.1 are layers.*.
+  bool numbers = false;
+  std::uint32_t most_depth = kNone;  ///< deeper ranges have no group: all that is theirs is those' of this depth
+};
+
+/// "layers.*.attention" for "layers.12.attention"; a name without numbers as it is.
+std::string folded_name(std::string_view name);
+
 /// Groups in the order of the first range of each; with kPath, parents before children.
 ///
 /// Host and device times of instances are added: where instances run at the same time on several threads, the sum can
 /// be more than the time that passed.
 std::vector<RangeGroup> roll_up_ranges(const Timeline& timeline, const Projection& projection,
-                                       const ProjectionOptions& options, GroupBy group_by);
+                                       const ProjectionOptions& options, GroupBy group_by, const Folding& folding = {});
 
+/// The name that a group is shown by.
+std::string_view group_name(const Timeline& timeline, const RangeGroup& group) noexcept;
 /// "step/forward/layer.0".
 std::string group_path(const Timeline& timeline, const std::vector<RangeGroup>& groups, std::uint32_t group);
 /// The same of one range.

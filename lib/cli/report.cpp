@@ -70,6 +70,7 @@ void add_report(CLI::App& app, Common& common, int& result) {
   verb->add_option("--step-names", arguments->report.step_names,
                    "The view steps: names of the parts of a step, as data=my_loader*,fetch*;forward=fwd")
       ->type_name("RULES");
+  verb->add_flag("--fold", arguments->report.fold, "The view tree: layers.0, layers.1, ... are one row, layers.*");
   verb->add_flag("--csv", arguments->csv, "Print CSV with exact numbers")->group("Output");
   verb->add_flag("--ascii", arguments->ascii, "Draw with ASCII characters only")->group("Output");
   verb->add_option("--filter", arguments->report.filter, "Only rows whose name contains TEXT")->type_name("TEXT");
@@ -84,6 +85,9 @@ void add_report(CLI::App& app, Common& common, int& result) {
   verb->add_option("--top", arguments->report.top, "At most N rows")
       ->type_name("N")
       ->check(CLI::Validator(is_count, ""));
+  verb->add_option("--depth", arguments->report.depth, "The view tree: at most N ranges deep")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber.description(""));
   const std::map<std::string, Attribution> attributions{
       {"auto", Attribution::kAuto}, {"launch", Attribution::kLaunch}, {"forward", Attribution::kForward}};
   verb->add_option("--attribute", arguments->report.projection.attribution,

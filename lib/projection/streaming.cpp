@@ -206,6 +206,7 @@ void StreamingProjector::deliver(std::uint32_t launch_row, const StreamingActivi
       part->gpu_sum_ns = plus(part->gpu_sum_ns, interval.length());
     }
   }
+  sink_.on_joined(launch.info, activity);
   bool late = false;
   for_each_range(launch, [&](std::uint64_t key, bool own) {
     if (Range* range = known(key); range != nullptr)

@@ -39,6 +39,7 @@ struct StreamingLaunch {
   std::uint32_t activities = 1;
   /// There may be more of them than that: it stays unresolved until `complete`, `settle` or `finish`.
   bool may_cause_more = false;
+  std::uint64_t tag = 0;  ///< the caller's own, handed back
 };
 
 struct StreamingActivity {
@@ -64,6 +65,10 @@ class ProjectionSink {
  public:
   virtual ~ProjectionSink() = default;
   virtual void on_projected(const ProjectedRange& range) = 0;
+  /// An activity and its launch have come together, in whatever order they came.
+  virtual void on_joined(const StreamingLaunch& launch, const StreamingActivity& activity) {
+    (void)launch, (void)activity;
+  }
 };
 
 struct StreamingOptions {

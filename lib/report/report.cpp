@@ -20,6 +20,8 @@ report::ViewOptions view_options(const ReportOptions& options) {
   out.instances = options.instances;
   out.by_shape = options.by_shape;
   out.step_names = options.step_names;
+  out.fold = options.fold;
+  out.depth = options.depth;
   return out;
 }
 

@@ -37,6 +37,9 @@ struct ViewOptions {
   std::string step_names;
   /// Set by `:summary` behind a view's name: figures of all rows instead of the rows.
   bool summary = false;
+  /// The tree: numbers in names count as one (layers.*), and what is deeper than so many ranges has no row; 0: all.
+  bool fold = false;
+  std::size_t depth = 0;
   /// How kernels are named; set by `:base`, `:mangled` and `:nvtx-name` behind a view's name.
   analysis::nsight::KernelNaming kernel_naming;
 };

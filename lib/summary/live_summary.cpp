@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "summary/live_summary.hpp"
 
+#include "buffer/name_table.hpp"
 #include "format/chunk.hpp"
 #include "session/session_core.hpp"
 #include "session/session_impl.hpp"
@@ -48,6 +49,7 @@ Summary LiveSummary::update() {
   });
   const std::int64_t now = clock_.monotonic_of_ticks(core_.clock().ticks());
   projector_.settle(now - kSettleNs);
+  passes_.settle(!core_.running());
   Summary summary;
   summary.rows = totals_.rows();
   summary.steps = steps_;
@@ -70,6 +72,8 @@ void LiveSummary::take(const format::ChunkHeader& header, base::ByteView payload
       if (events.ok()) assembler_.feed(*events);
       return;
     }
+    case ChunkKind::kThreads:
+      return take_threads(header, payload);
     case ChunkKind::kKernels:
       return take_activities<format::KernelRow>(header, payload);
     case ChunkKind::kMemcpys:
@@ -79,6 +83,13 @@ void LiveSummary::take(const format::ChunkHeader& header, base::ByteView payload
     default:
       return;
   }
+}
+
+void LiveSummary::take_threads(const format::ChunkHeader& header, base::ByteView payload) {
+  const Result<std::vector<format::ThreadRow>> rows =
+      format::unpack_rows<format::ThreadRow>(payload, header.rows, columns_);
+  if (!rows.ok()) return;
+  for (const format::ThreadRow& row : *rows) passes_.name_thread(row.index, buffer::names().text(row.name));
 }
 
 template <typename Row>
@@ -102,6 +113,14 @@ std::uint64_t LiveSummary::annotation_of(std::uint64_t key) const noexcept {
   return found == operator_owner_.end() ? key : found->second;
 }
 
+/// `range` and `scoped` as a launch has them.
+PassTotals::Site LiveSummary::site_of(std::uint64_t range, std::uint64_t scoped) const noexcept {
+  const std::uint64_t innermost = annotation_of(range);
+  // An operator does not count as a range of its own: the range around it does, however long it has been open.
+  const std::uint64_t decides = innermost == range ? range : annotation_of(scoped);
+  return {totals_.path(innermost), totals_.begin_ns(decides)};
+}
+
 void LiveSummary::on_begin(const timeline::AssembledRange& range) {
   constexpr std::uint32_t kOperators = 1;
   if (range.category == kOperators) {
@@ -109,7 +128,7 @@ void LiveSummary::on_begin(const timeline::AssembledRange& range) {
     return;
   }
   const std::uint64_t parent = annotation_of(range.parent);
-  totals_.begin(range.key, parent, range.name);
+  totals_.begin(range.key, parent, range.name, host_time(range.begin_ticks));
   projection::StreamingRange begun;
   begun.key = range.key;
   begun.parent = parent;
@@ -139,7 +158,26 @@ void LiveSummary::on_launch(const timeline::AssembledLaunch& launch) {
   note.thread = launch.thread;
   note.range = annotation_of(launch.range);
   note.scoped = annotation_of(launch.scoped);
+  note.tag = passes_.launch(launch.thread, site_of(launch.range, launch.scoped));
   projector_.launch(note);
+}
+
+void LiveSummary::on_sequence(const timeline::AssembledSequence& sequence) {
+  PassTotals::Site site = site_of(sequence.range, sequence.scoped);
+  site.range_began_ns = totals_.begin_ns(annotation_of(sequence.scoped));
+  passes_.take_numbers(sequence, site);
+}
+
+void LiveSummary::on_node_begin(const timeline::AssembledNode& node) {
+  passes_.begin_node(node, host_time(node.begin_ticks));
+}
+
+void LiveSummary::on_node_number(std::uint32_t thread, std::int64_t sequence) { passes_.number_node(thread, sequence); }
+
+void LiveSummary::on_node(const timeline::AssembledNode& node) { passes_.end_node(node.thread); }
+
+void LiveSummary::on_joined(const projection::StreamingLaunch& launch, const projection::StreamingActivity& activity) {
+  passes_.activity(launch.tag, projection::Interval(activity.begin_ns, activity.end_ns).length());
 }
 
 void LiveSummary::on_step(const timeline::AssembledStep& step) {

@@ -5,6 +5,7 @@
 #include "format/columns.hpp"
 #include "projection/streaming.hpp"
 #include "session/chunk_output.hpp"
+#include "summary/pass_totals.hpp"
 #include "summary/path_totals.hpp"
 #include "timeline/host_assembler.hpp"
 
@@ -31,17 +32,24 @@ class LiveSummary final : public timeline::AssemblySink, public projection::Proj
   void on_begin(const timeline::AssembledRange& range) override;
   void on_range(const timeline::AssembledRange& range) override;
   void on_launch(const timeline::AssembledLaunch& launch) override;
+  void on_sequence(const timeline::AssembledSequence& sequence) override;
+  void on_node_begin(const timeline::AssembledNode& node) override;
+  void on_node_number(std::uint32_t thread, std::int64_t sequence) override;
+  void on_node(const timeline::AssembledNode& node) override;
   void on_step(const timeline::AssembledStep& step) override;
   void on_step_items(std::uint32_t thread, std::uint64_t items) override;
   void on_projected(const projection::ProjectedRange& range) override;
+  void on_joined(const projection::StreamingLaunch& launch, const projection::StreamingActivity& activity) override;
 
  private:
   void take(const format::ChunkHeader& header, base::ByteView payload);
+  void take_threads(const format::ChunkHeader& header, base::ByteView payload);
   template <typename Row>
   void take_activities(const format::ChunkHeader& header, base::ByteView payload);
   std::int64_t host_time(std::uint64_t ticks) const noexcept { return clock_.monotonic_of_ticks(ticks); }
   std::int64_t device_time(std::int64_t ns) const noexcept { return clock_.monotonic_of_realtime(ns); }
   std::uint64_t annotation_of(std::uint64_t key) const noexcept;
+  PassTotals::Site site_of(std::uint64_t range, std::uint64_t scoped) const noexcept;
   void refresh_clock();
   void add_percentiles(Summary& summary) const;
 
@@ -53,6 +61,7 @@ class LiveSummary final : public timeline::AssemblySink, public projection::Proj
   timeline::HostAssembler assembler_{*this};
   projection::StreamingProjector projector_;
   PathTotals totals_;
+  PassTotals passes_{totals_};
   std::unordered_map<std::uint64_t, std::uint64_t> operator_owner_;  // open operator -> the annotation around it
   struct Step {
     std::uint32_t number = 0;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
+#include "timeline/autograd_names.hpp"
 #include "timeline/capture_loader.hpp"
 #include "timeline/operator_texts.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 
 namespace rangefinder::timeline {
 
@@ -148,9 +150,11 @@ void CaptureLoader::on_node(const AssembledNode& node) {
 }
 
 void CaptureLoader::add_nodes() {
-  last_until_the_next(nodes_,
-                      [&](std::uint32_t thread) { return is_engine_thread(out_.threads[thread_of(thread)].name); });
+  std::stable_sort(nodes_.begin(), nodes_.end(), [](const AssembledNode& a, const AssembledNode& b) {
+    return std::tie(a.thread, a.begin_ticks, b.end_ticks) < std::tie(b.thread, b.begin_ticks, a.end_ticks);
+  });
   NodeTable& table = out_.nodes;
+  const std::size_t first = table.size();
   for (const AssembledNode& node : nodes_) {
     table.thread.push_back(thread_of(node.thread));
     table.begin_ns.push_back(host_time(node.begin_ticks));
@@ -160,7 +164,10 @@ void CaptureLoader::add_nodes() {
     table.made_on.push_back(origin != nullptr ? thread_of(origin->thread) : kNone);
     // Behind the record at that time: a range that it opened is open, one that it closed is not.
     table.made_ns.push_back(origin != nullptr ? moved(host_time(origin->ticks), 1) : kNoTime);
+    table.range.push_back(node.range != 0 ? static_cast<RangeIndex>(first_range_ + node.range - 1) : kNone);
+    table.name.push_back(name(node.name));
   }
+  last_until_the_next(table, first, [&](ThreadIndex thread) { return is_engine_thread(out_.threads[thread].name); });
 }
 
 void CaptureLoader::on_operator(const AssembledOperator& facts) { operators_.push_back(facts); }

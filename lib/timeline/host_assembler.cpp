@@ -49,7 +49,13 @@ void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record&
   if (kind == RecordKind::kOperator) return on_facts(thread, record);
   thread.pending = {};
   if (kind == RecordKind::kSequence) {
-    thread.sequence = {record.ticks, thread.last_ticks, index, word_aux(record.word), word_id(record.word) != 0};
+    thread.sequence = {record.ticks,
+                       thread.last_ticks,
+                       index,
+                       word_aux(record.word),
+                       word_id(record.word) != 0,
+                       innermost(thread),
+                       thread.open.empty() ? 0 : thread.open.back().key};
     return sink_.on_sequence(*thread.sequence);
   }
   thread.last_ticks = record.ticks;
@@ -76,6 +82,7 @@ void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record&
       return;
     case RecordKind::kNodeBegin:
       thread.nodes.push_back({record.ticks, 0, -1, word_id(record.word), index, word_aux(record.word)});
+      sink_.on_node_begin(thread.nodes.back());
       thread.pending = record;
       return;
     case RecordKind::kNodeEnd:
@@ -146,6 +153,13 @@ void HostAssembler::open_range(std::uint32_t index, Thread& thread, const Record
   range.depth = static_cast<std::uint32_t>(thread.open.size());
   if (thread.open.size() >= kNearby) ++thread.deep_names[range.name];
   thread.open.push_back(range);
+  if (!thread.nodes.empty()) {
+    AssembledNode& node = thread.nodes.back();
+    if (node.range == 0 && node.name == range.name) {
+      node.range = range.key;
+      node.range_begin_ticks = range.begin_ticks;
+    }
+  }
   sink_.on_begin(range);
 }
 
@@ -227,8 +241,9 @@ void HostAssembler::on_extra(std::uint32_t index, Thread& thread, const Record& 
       value.range = thread.open.empty() ? 0 : thread.open.back().key;
       return sink_.on_value(index, value);
     case RecordKind::kNodeBegin:
-      if (!thread.nodes.empty()) thread.nodes.back().sequence = static_cast<std::int64_t>(number);
-      return;
+      if (thread.nodes.empty()) return;
+      thread.nodes.back().sequence = static_cast<std::int64_t>(number);
+      return sink_.on_node_number(index, thread.nodes.back().sequence);
     case RecordKind::kMemory:
       if (thread.memory.known < AssembledMemory::kValues) thread.memory.values[thread.memory.known++] = number;
       thread.pending = base;  // more may follow

@@ -54,6 +54,8 @@ struct AssembledSequence {
   std::uint32_t thread = 0;
   std::uint32_t made_on = 0;  ///< the thread, as nodes name it
   bool resumed = false;       ///< what was numbered before is not known
+  std::uint64_t range = 0;    ///< as AssembledLaunch has them, after that record
+  std::uint64_t scoped = 0;
 };
 
 /// An autograd node that is done.
@@ -64,6 +66,9 @@ struct AssembledNode {
   std::uint32_t name = 0;
   std::uint32_t thread = 0;
   std::uint32_t made_on = 0;  ///< as AssembledSequence::made_on
+  /// Where operators are recorded: key and begin of the one that is the node; 0: none.
+  std::uint64_t range = 0;
+  std::uint64_t range_begin_ticks = 0;
 };
 
 /// A step begins, and the one before it ends.
@@ -128,6 +133,9 @@ class AssemblySink {
   virtual void on_value(std::uint32_t thread, const AssembledValue&) { (void)thread; }
   virtual void on_operator(const AssembledOperator&) {}
   virtual void on_sequence(const AssembledSequence&) {}
+  /// A node has begun; its end and its number are not known. The number follows at once, where it has one.
+  virtual void on_node_begin(const AssembledNode&) {}
+  virtual void on_node_number(std::uint32_t thread, std::int64_t sequence) { (void)thread, (void)sequence; }
   /// Inner ones before outer ones.
   virtual void on_node(const AssembledNode&) {}
   /// In order of time within a thread.

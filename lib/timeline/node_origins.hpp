@@ -3,8 +3,13 @@
 
 #include "timeline/host_assembler.hpp"
 
+#include <rangefinder/timeline.hpp>
+
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <limits>
 #include <map>
 #include <string_view>
 #include <vector>
@@ -15,11 +20,15 @@ namespace rangefinder::timeline {
 /// thread numbered between two of its records, the first of these records is known, which is enough to tell the range.
 class NodeOrigins {
  public:
+  /// Of each thread the last `most` are remembered.
+  explicit NodeOrigins(std::size_t most = std::numeric_limits<std::size_t>::max()) noexcept : most_(most) {}
+
   struct Origin {
     std::uint64_t end;    ///< behind its last number; they begin where those of the one before end
     std::uint64_t ticks;  ///< of the record after which they were taken
     std::uint32_t thread;
-    bool known;  ///< false: they were taken while nothing was recorded
+    bool known;     ///< false: they were taken while nothing was recorded
+    bool in_range;  ///< a scoped range was open
   };
 
   void add(const AssembledSequence& sequence);
@@ -27,14 +36,19 @@ class NodeOrigins {
   const Origin* find(const AssembledNode& node) const;
 
  private:
-  std::map<std::uint32_t, std::vector<Origin>> origins_;  // by the thread's number in nodes; in order
+  struct Thread {
+    std::uint64_t first = 0;  // smaller numbers are forgotten
+    std::deque<Origin> origins;
+  };
+  std::size_t most_;
+  std::map<std::uint32_t, Thread> threads_;  // by the thread's number in nodes
 };
 
 /// True for the threads on which LibTorch's engine runs nodes and nothing else: their names say so.
 bool is_engine_thread(std::string_view name) noexcept;
 
 /// The engine adds up gradients between two nodes, outside of both: on a thread of its own a node lasts until the next
-/// one begins. Afterwards nodes are in order of thread and begin.
-void last_until_the_next(std::vector<AssembledNode>& nodes, const std::function<bool(std::uint32_t)>& is_engine);
+/// one begins. The rows from `first` on are in order of thread, begin, and end, the last ends first.
+void last_until_the_next(NodeTable& nodes, std::size_t first, const std::function<bool(ThreadIndex)>& is_engine);
 
 }  // namespace rangefinder::timeline

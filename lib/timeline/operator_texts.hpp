@@ -17,12 +17,4 @@ inline OperatorInputs split_inputs(std::string_view text) noexcept {
   return {text.substr(0, first), text.substr(first + 1, second - first - 1), text.substr(second + 1)};
 }
 
-/// What autograd's engine does for a node, the node itself inside it.
-inline constexpr std::string_view kEvaluate = "autograd::engine::evaluate_function: ";
-
-/// It has no number of its own; Kineto gives it that of the node.
-inline bool evaluates(std::string_view outer, std::string_view node) noexcept {
-  return outer.starts_with(kEvaluate) && outer.substr(kEvaluate.size()) == node;
-}
-
 }  // namespace rangefinder::timeline

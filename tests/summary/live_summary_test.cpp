@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "summary/live_summary.hpp"
 
+#include "analysis/pass_split.hpp"
 #include "session/session_fixture.hpp"
 #include "source/cupti/cupti_source.hpp"
 #include "support/resident_memory.hpp"
 #include "support/seed.hpp"
 
+#include <rangefinder/detail/autograd.hpp>
 #include <rangefinder/projection.hpp>
 
 #include <fake_cupti.h>
+#include <pthread.h>
 
 #include <cstdlib>
 #include <map>
@@ -76,7 +79,9 @@ class SimulatedRecording {
 
 /// The same rows, from the capture and the projection of all of it.
 std::map<std::string, SummaryRow> rows_of(const Timeline& timeline) {
-  const Projection projection = project(timeline, {});
+  ProjectionOptions options;
+  options.attribution = Attribution::kLaunch;
+  const Projection projection = project(timeline, options);
   std::vector<std::string> paths(timeline.ranges.size());
   std::map<std::string, SummaryRow> rows;
   for (RangeIndex row = 0; row < timeline.ranges.size(); ++row) {
@@ -98,6 +103,156 @@ std::map<std::string, SummaryRow> rows_of(const Timeline& timeline) {
   return rows;
 }
 
+/// Attribution `forward` by path, from the projection of all.
+std::map<std::string, SummaryRow> passes_of(const Timeline& timeline) {
+  const Projection projection = project(timeline, {});
+  const std::vector<analysis::PassTimes> times = analysis::pass_times_of_ranges(timeline, projection);
+  std::vector<std::string> paths(timeline.ranges.size());
+  std::map<std::string, SummaryRow> rows;
+  for (RangeIndex row = 0; row < timeline.ranges.size(); ++row) {
+    if (timeline.ranges.kind[row] != RangeKind::kAnnotation) continue;
+    const RangeIndex parent = projection.parent[row];
+    paths[row] = (parent == kNone ? "" : paths[parent] + "/") + std::string(timeline.text(timeline.ranges.name[row]));
+    SummaryRow& out = rows[paths[row]];
+    const auto of = [&](Pass pass) { return times.empty() ? 0 : times[row][static_cast<std::size_t>(pass)]; };
+    out.gpu_forward_ns += times.empty() ? projection.inclusive[row].gpu_sum_ns : of(Pass::kForward);
+    out.gpu_backward_ns += of(Pass::kBackward);
+    out.gpu_recompute_ns += of(Pass::kRecompute);
+    out.gpu_accumulation_ns += of(Pass::kAccumulation);
+  }
+  return rows;
+}
+
+SummaryRow compare_passes(const Summary& summary, const Timeline& timeline) {
+  SummaryRow seen;
+  for (const auto& [path, row] : passes_of(timeline)) {
+    INFO(path);
+    const SummaryRow* const have = summary.find(path);
+    REQUIRE(have != nullptr);
+    CHECK(have->gpu_forward_ns == row.gpu_forward_ns);
+    CHECK(have->gpu_backward_ns == row.gpu_backward_ns);
+    CHECK(have->gpu_recompute_ns == row.gpu_recompute_ns);
+    CHECK(have->gpu_accumulation_ns == row.gpu_accumulation_ns);
+    seen.gpu_backward_ns += row.gpu_backward_ns;
+    seen.gpu_recompute_ns += row.gpu_recompute_ns;
+    seen.gpu_accumulation_ns += row.gpu_accumulation_ns;
+  }
+  return seen;
+}
+
+thread_local std::uint64_t next_number = 0;
+thread_local std::uint64_t thread_number = 0;
+
+/// While it lives, the recorder knows of an autograd: numbers a thread.
+struct Numbering {
+  Numbering() {
+    static constexpr detail::AutogradHooks kHooks{[] { return next_number; }, [] { return thread_number; }};
+    next_number = 0;
+    thread_number = 1;
+    detail::set_autograd_hooks(&kHooks);
+  }
+  ~Numbering() { detail::set_autograd_hooks(nullptr); }
+};
+
+/// A training that is made up: what the forward pass makes, the backward pass runs, in ways that autograd has.
+class RandomTraining {
+ public:
+  RandomTraining(SimulatedRecording& recording, std::mt19937_64& random) : recording_(recording), random_(random) {}
+
+  void forward(int depth) {
+    for (std::uint64_t n = random_() % 4; n > 0; --n) {
+      recording_.advance(1 + random_() % 20);
+      switch (random_() % 6) {
+        case 0:
+          work();
+          break;
+        case 1:
+        case 2:
+          make();
+          break;
+        case 3: {
+          const ProfileRange op{"op", Category::operators()};
+          recording_.advance(1);
+          make();
+          work();
+          recording_.advance(1);
+          break;
+        }
+        default:
+          if (depth > 3) break;
+          in_range([&] { forward(depth + 1); });
+      }
+    }
+  }
+
+  void backward() {
+    while (!made_.empty()) {
+      const std::size_t at = random_() % 8 == 0 ? random_() % made_.size() : made_.size() - 1;
+      const Made node = made_[at];
+      made_.erase(made_.begin() + static_cast<std::ptrdiff_t>(at));
+      if (random_() % 10 == 0) continue;  // it never runs
+      run(node, 0);
+      if (random_() % 4 == 0) run({-1, 0}, 0);
+      if (random_() % 3 == 0) work();  // the engine adds up gradients
+    }
+  }
+
+ private:
+  struct Made {
+    std::int64_t number;
+    std::uint64_t on;
+  };
+  void work() {
+    recording_.advance(1);
+    recording_.launch(random_() % 2 == 0 ? 7 : 13, random_() % 50, 1 + random_() % 300);
+    recording_.advance(2);  // a node is made a nanosecond behind the record before it
+  }
+  void make() { made_.push_back({static_cast<std::int64_t>(next_number++), thread_number}); }
+  template <typename Use>
+  void in_range(Use use) {
+    const ProfileRange range{std::string_view("range " + std::to_string(random_() % 3))};
+    recording_.advance(2);
+    use();
+    recording_.advance(2);
+  }  // what follows advances before its next record
+  void run(Made node, int depth) {
+    recording_.advance(2);
+    REQUIRE(detail::node_begin("node", node.number, node.on));
+    recording_.advance(2);
+    work();
+    switch (depth > 2 ? 0 : random_() % 6) {
+      case 1:
+        in_range([&] { work(); });
+        break;
+      case 2:  // a checkpoint
+        in_range([&] {
+          make();
+          work();
+          in_range([&] { make(), work(); });
+        });
+        run(made_.back(), depth + 1);
+        made_.pop_back();
+        break;
+      case 3:  // a graph of the backward pass itself
+        make();
+        work();
+        break;
+      case 4:
+        run({-1, 0}, depth + 1);
+        break;
+      default:
+        break;
+    }
+    recording_.advance(2);
+    detail::node_end();
+    recording_.advance(2);
+  }
+
+  SimulatedRecording& recording_;
+  std::mt19937_64& random_;
+  std::vector<Made> made_;
+};
+
 void compare(const Summary& summary, const Timeline& timeline) {
   const std::map<std::string, SummaryRow> want = rows_of(timeline);
   CHECK(summary.rows.size() == want.size());
@@ -114,7 +269,9 @@ void compare(const Summary& summary, const Timeline& timeline) {
     CHECK(have->gpu_busy_ns == row.gpu_busy_ns);
     CHECK(have->gpu_span_ns == row.gpu_span_ns);
   }
-  const Projection projection = project(timeline, {});
+  ProjectionOptions options;
+  options.attribution = Attribution::kLaunch;
+  const Projection projection = project(timeline, options);
   CHECK(summary.gpu_total_ns == projection.account.total.gpu_sum_ns);
   CHECK(summary.gpu_owned_ns == projection.account.owned.gpu_sum_ns);
   CHECK(summary.steps == timeline.steps.size());
@@ -245,6 +402,104 @@ TEST_CASE("the summary equals the projection of the finished capture", "[summary
       compare(last, load(folder.file("a.rfcap")));
     }
   }
+}
+
+TEST_CASE("the backward pass is summed up where the forward pass made it", "[summary]") {
+  const ScratchFolder folder;
+  const Numbering numbering;
+  SimulatedRecording recording(folder.file("a.rfcap"));
+  summary::LiveSummary live(recording.core());
+  {
+    const ProfileRange forward{"forward"};
+    for (const char* name : {"small", "large"}) {
+      recording.advance(10);
+      const ProfileRange layer{std::string_view(name)};
+      recording.launch(7, 0, 5);
+      ++next_number;
+      recording.advance(10);
+    }
+    recording.advance(10);
+  }
+  std::thread engine([&] {
+    thread_number = 2;
+    pthread_setname_np(pthread_self(), "pt_autograd_0");
+    const auto run = [&](std::int64_t number, std::uint64_t duration) {
+      recording.advance(10);
+      CHECK(detail::node_begin("node", number, 1));
+      recording.launch(7, 0, duration);
+      recording.advance(10);
+      detail::node_end();
+      recording.advance(10);
+    };
+    run(1, 100);
+    recording.launch(7, 0, 1'000);  // between two nodes: of the one before
+    run(0, 30);
+    run(-1, 7);
+  });
+  {
+    const ProfileRange backward{"backward"};
+    recording.advance(10);
+    engine.join();
+    recording.advance(2'000);
+  }
+  const Summary summary = live.update();
+  const auto row = [&](const char* path) { return summary.find(path) != nullptr ? *summary.find(path) : SummaryRow{}; };
+  CHECK(row("forward/small").gpu_forward_ns == 5);
+  CHECK(row("forward/small").gpu_backward_ns == 30);
+  CHECK(row("forward/small").gpu_sum_ns == 5);
+  CHECK(row("forward/large").gpu_backward_ns == 1'100);
+  CHECK(row("forward").gpu_forward_ns == 10);
+  CHECK(row("forward").gpu_backward_ns == 1'130);
+  CHECK(row("forward").gpu_recompute_ns == 0);
+  CHECK(row("forward").gpu_accumulation_ns == 0);
+  CHECK(row("backward").count == 1);
+  CHECK(row("backward").gpu_backward_ns == 0);
+  REQUIRE(recording.core().stop().ok());
+  compare_passes(live.update(), load(folder.file("a.rfcap")));
+}
+
+TEST_CASE("passes of the summary equal those of the finished capture", "[summary][property]") {
+  std::mt19937_64 random(rangefinder::testing::property_seed("passes"));
+  SummaryRow seen;
+  for (int round = 0; round < 24; ++round) {
+    const ScratchFolder folder;
+    const Numbering numbering;
+    SimulatedRecording recording(folder.file("a.rfcap"));
+    summary::LiveSummary live(recording.core());
+    RandomTraining training(recording, random);
+    for (int step = 0; step < 6; ++step) {
+      training.forward(0);
+      if (random() % 3 == 0) (void)live.update();
+      const bool has_engine = random() % 2 == 0;  // on the host, backward runs where it was called
+      recording.advance(2);
+      const ProfileRange around{"around"};
+      recording.advance(2);
+      if (has_engine) {
+        std::thread([&] {
+          thread_number = 2;
+          next_number = 1'000 * static_cast<std::uint64_t>(step + 1);
+          pthread_setname_np(pthread_self(), "pt_autograd_0");
+          training.backward();
+        }).join();
+      } else {
+        training.backward();
+      }
+      if (random() % 3 == 0) (void)live.update();
+      recording.advance(2);
+    }
+    recording.advance(1'000'000);
+    const Summary last = live.update();
+    REQUIRE(recording.core().stop().ok());
+    const Timeline timeline = load(folder.file("a.rfcap"));
+    compare(last, timeline);
+    const SummaryRow round_seen = compare_passes(live.update(), timeline);
+    seen.gpu_backward_ns += round_seen.gpu_backward_ns;
+    seen.gpu_recompute_ns += round_seen.gpu_recompute_ns;
+    seen.gpu_accumulation_ns += round_seen.gpu_accumulation_ns;
+  }
+  CHECK(seen.gpu_backward_ns > 0);
+  CHECK(seen.gpu_recompute_ns > 0);
+  CHECK(seen.gpu_accumulation_ns > 0);
 }
 
 TEST_CASE("without a device there are the figures of the host", "[summary]") {

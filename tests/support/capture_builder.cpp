@@ -123,6 +123,16 @@ CaptureBuilder& CaptureBuilder::range_ended_on(std::uint32_t tid, std::string_vi
       {end_ns, end_ns, RecordKind::kForeignEnd, name(text), 0, owner, false, {}});
   return *this;
 }
+CaptureBuilder& CaptureBuilder::node(std::string_view text, std::int64_t begin_ns, std::int64_t end_ns,
+                                     std::int64_t sequence, std::uint32_t made_on) {
+  Event& event = add({begin_ns, end_ns, RecordKind::kNodeBegin, name(text), made_on});
+  if (sequence >= 0) event.values.push_back({ExtraKind::kSigned, static_cast<std::uint64_t>(sequence)});
+  return *this;
+}
+CaptureBuilder& CaptureBuilder::numbers(std::int64_t time_ns, std::uint64_t next, std::uint32_t made_on, bool resumed) {
+  add({time_ns, time_ns, RecordKind::kSequence, resumed ? 1u : 0u, made_on, next});
+  return *this;
+}
 CaptureBuilder& CaptureBuilder::mark(std::string_view text, std::int64_t time_ns, std::string_view group) {
   add({time_ns, time_ns, RecordKind::kMark, name(text), category(group)});
   return *this;
@@ -304,7 +314,7 @@ std::vector<Record> CaptureBuilder::records_of(const Thread& thread) const {
   for (std::size_t i = 0; i < thread.events.size(); ++i) {
     const Event& event = thread.events[i];
     points.push_back({event.begin_ns, false, event.end_ns, i});
-    if (event.kind == RecordKind::kBegin && !event.never_ends)
+    if ((event.kind == RecordKind::kBegin || event.kind == RecordKind::kNodeBegin) && !event.never_ends)
       points.push_back({event.end_ns, true, event.begin_ns, i});
   }
   std::stable_sort(points.begin(), points.end(), [](const Point& a, const Point& b) {
@@ -319,6 +329,14 @@ std::vector<Record> CaptureBuilder::records_of(const Thread& thread) const {
   std::vector<Record> records;
   for (const Point& point : points) {
     const Event& event = thread.events[point.event];
+    if (event.kind == RecordKind::kSequence) {
+      records.push_back({event.number, make_word(event.kind, event.name, event.aux)});
+      continue;
+    }
+    if (point.is_end && event.kind == RecordKind::kNodeBegin) {
+      records.push_back({ticks(point.time_ns), make_word(RecordKind::kNodeEnd, 1)});
+      continue;
+    }
     const RecordKind kind = point.is_end ? RecordKind::kEnd : event.kind;
     records.push_back({ticks(point.time_ns), make_word(kind, event.name, event.aux)});
     if (point.is_end) continue;

@@ -56,6 +56,12 @@ class CaptureBuilder {
   CaptureBuilder& start_end(std::string_view name, std::int64_t begin_ns, std::int64_t end_ns);
   /// A scoped range of this thread that another thread ends.
   CaptureBuilder& range_ended_on(std::uint32_t tid, std::string_view name, std::int64_t begin_ns, std::int64_t end_ns);
+  /// An autograd node; `sequence` -1: it has no number. `made_on` is the number that autograd gives a thread.
+  CaptureBuilder& node(std::string_view name, std::int64_t begin_ns, std::int64_t end_ns, std::int64_t sequence,
+                       std::uint32_t made_on);
+  /// The numbers of nodes below `next` were taken by now, behind the last record; `resumed`: while nothing was
+  /// recorded.
+  CaptureBuilder& numbers(std::int64_t time_ns, std::uint64_t next, std::uint32_t made_on, bool resumed = false);
   CaptureBuilder& mark(std::string_view name, std::int64_t time_ns, std::string_view category = {});
   CaptureBuilder& counter(std::string_view name, std::int64_t time_ns, double value);
   CaptureBuilder& counter(std::string_view name, std::int64_t time_ns, std::int64_t value);

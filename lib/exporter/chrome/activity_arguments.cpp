@@ -5,6 +5,8 @@
 #include "exporter/chrome/digits.hpp"
 #include "exporter/chrome/occupancy.hpp"
 
+#include <utility>
+
 namespace rangefinder::chrome {
 namespace {
 
@@ -146,6 +148,26 @@ void write_range_figures(EventWriter& writer, const RangeFigures& figures) {
   writer.signed_argument("\"gpu_sum_ns\":", figures.gpu_sum_ns);
   writer.signed_argument("\"gpu_busy_ns\":", figures.gpu_busy_ns);
   if (!figures.busy_is_exact) writer.raw_argument("\"gpu_busy_is_exact\":", "false");
+  if (figures.pass_ns == nullptr) return;
+  constexpr std::pair<Pass, std::string_view> kKeys[] = {{Pass::kForward, "\"gpu_forward_ns\":"},
+                                                         {Pass::kBackward, "\"gpu_backward_ns\":"},
+                                                         {Pass::kRecompute, "\"gpu_recompute_ns\":"},
+                                                         {Pass::kAccumulation, "\"gpu_accumulation_ns\":"},
+                                                         {Pass::kUnmatched, "\"gpu_unmatched_ns\":"}};
+  for (const auto& [pass, key] : kKeys) {
+    const std::int64_t time = (*figures.pass_ns)[static_cast<std::size_t>(pass)];
+    if (time != 0) writer.signed_argument(key, time);
+  }
+}
+
+void write_node_arguments(EventWriter& writer, const NodeFacts& node) {
+  if (node.sequence >= 0) writer.signed_argument("\"Sequence number\":", node.sequence);
+  writer.signed_argument("\"Fwd thread id\":", node.made_ns == kNoTime ? 0 : node.made_on_tid);
+  // No other tool has this; it is what our importer knows such a node by.
+  if (node.made_ns == kNoTime)
+    writer.raw_argument("\"Forward ts\":", "null");
+  else
+    writer.time_argument("\"Forward ts\":", node.made_ns);
 }
 
 }  // namespace rangefinder::chrome

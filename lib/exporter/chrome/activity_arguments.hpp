@@ -4,8 +4,10 @@
 #include "exporter/chrome/event_writer.hpp"
 #include "exporter/chrome/head_cache.hpp"
 
+#include <rangefinder/projection.hpp>
 #include <rangefinder/timeline.hpp>
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -65,7 +67,17 @@ struct RangeFigures {
   std::int64_t gpu_sum_ns = 0;
   std::int64_t gpu_busy_ns = 0;
   bool busy_is_exact = true;  ///< false: an upper bound
+  /// By Pass; null: the attribution tells no passes.
+  const std::array<std::int64_t, kPasses>* pass_ns = nullptr;
 };
 void write_range_figures(EventWriter& writer, const RangeFigures& figures);
+
+/// An execution of a node of autograd. `made_ns` and the thread's row number say where the forward pass had made it.
+struct NodeFacts {
+  std::int64_t sequence = -1;
+  std::int64_t made_on_tid = 0;
+  std::int64_t made_ns = kNoTime;  ///< kNoTime: not known
+};
+void write_node_arguments(EventWriter& writer, const NodeFacts& node);
 
 }  // namespace rangefinder::chrome

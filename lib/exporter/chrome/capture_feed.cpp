@@ -88,7 +88,7 @@ class CaptureFeed final : public SweepSink {
       projector_.emplace(devices_, bounds);
       devices_.set_projector(*projector_);
     }
-    host_.emplace(shared, projector_ ? &*projector_ : nullptr, &launches_);
+    host_.emplace(shared, projector_ ? &*projector_ : nullptr, &launches_, flows_);
     assembler_.emplace(*host_);
   }
 

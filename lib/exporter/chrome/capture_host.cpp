@@ -5,6 +5,7 @@
 #include "exporter/chrome/markers.hpp"
 #include "exporter/chrome/memory_events.hpp"
 #include "exporter/chrome/payload.hpp"
+#include "timeline/autograd_names.hpp"
 #include "timeline/operator_texts.hpp"
 
 #include <algorithm>
@@ -21,6 +22,11 @@ using timeline::AssembledValue;
 // More slices of one beginning come only from a clock that stands still; then their order says nothing anyway.
 constexpr std::size_t kMostHeld = 1024;
 
+// What tells where nodes were made, of a thread: enough for the ranges of many steps.
+constexpr std::size_t kMostOrigins = std::size_t{1} << 17;
+// Nodes that wait for their thread to tell where they were made. It does with its next record.
+constexpr std::size_t kMostWaitingNodes = std::size_t{1} << 15;
+
 // Callback ids of graph launches, which cause any number of activities; CUPTI keeps such numbers for ever
 // (cupti_runtime_cbid.h, cupti_driver_cbid.h). The recorder marks those of the driver.
 constexpr std::uint32_t kDriverCallback = 1u << 23;
@@ -31,8 +37,9 @@ bool is_graph_launch(std::uint32_t callback) noexcept {
 
 }  // namespace
 
-CaptureHost::CaptureHost(CaptureExport& shared, projection::StreamingProjector* projector, LaunchTable* launches)
-    : shared_(shared), projector_(projector), launches_(launches) {
+CaptureHost::CaptureHost(CaptureExport& shared, projection::StreamingProjector* projector, LaunchTable* launches,
+                         FlowWriter& flows)
+    : shared_(shared), projector_(projector), launches_(launches), flows_(flows), origins_(kMostOrigins) {
   for (const format::ThreadRow& row : shared.reader.threads()) {
     constexpr std::uint32_t kMaxThreads = 1u << 20;
     if (row.index >= kMaxThreads) continue;
@@ -331,7 +338,56 @@ void CaptureHost::write_slice(const ThreadSlice& slice, TrackId track) {
   shared_.writer.close();
 }
 
+void CaptureHost::on_node_begin(const timeline::AssembledNode& node) {
+  if (projector_ != nullptr) thread_of(node.thread).row.range_begins(time_of(node.begin_ticks));
+}
+
+void CaptureHost::on_node(const timeline::AssembledNode& node) {
+  const std::int64_t begin = time_of(node.begin_ticks);
+  const std::int64_t end = std::max(begin, time_of(node.end_ticks));
+  if (projector_ != nullptr) thread_of(node.thread).row.range_ends(begin, end);
+  shared_.extend(begin, end);
+  nodes_.push_back(node);
+  write_nodes(kMostWaitingNodes);
+}
+
+void CaptureHost::write_nodes(std::size_t most) {
+  const auto is_ready = [&](const timeline::AssembledNode& node) {
+    return node.sequence < 0 || origins_.find(node) != nullptr;
+  };
+  while (!nodes_.empty() && (nodes_.size() > most || is_ready(nodes_.front()))) {
+    write_node(nodes_.front());
+    nodes_.pop_front();
+  }
+}
+
+void CaptureHost::write_node(const timeline::AssembledNode& node) {
+  const std::int64_t begin = time_of(node.begin_ticks);
+  const std::int64_t end = std::max(begin, time_of(node.end_ticks));
+  if (!shared_.in_window(begin, end)) return;
+  const TrackId track = thread_of(node.thread).track;
+  const timeline::NodeOrigins::Origin* const origin = origins_.find(node);
+  NodeFacts facts{node.sequence, 0, kNoTime};
+  std::int64_t told_ns = 0;
+  TrackId made_on = kNoTrack;
+  if (origin != nullptr) {
+    told_ns = time_of(origin->ticks);
+    made_on = thread_of(origin->thread).track;
+    facts.made_ns = told_ns + 1;  // behind the record at that time, as a loaded capture has it
+    facts.made_on_tid = shared_.table.track(made_on).tid;
+  }
+  if (node.range == 0) {  // else an operator's slice is the node's
+    shared_.writer.open_slice(shared_.head(Category::kOperator, node.name), shared_.ids(track), begin, end);
+    write_node_arguments(shared_.writer, facts);
+    shared_.writer.close();
+  }
+  const std::int64_t slice_begin = node.range == 0 ? begin : time_of(node.range_begin_ticks);
+  if (shared_.options.flows && origin != nullptr && origin->in_range && shared_.in_window(told_ns, told_ns))
+    flows_.forward_backward({shared_.ids(made_on), told_ns, told_ns + 1}, {shared_.ids(track), slice_begin, end});
+}
+
 void CaptureHost::finish() {
+  write_nodes(0);
   place_slices(std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::max());
   for (Thread& thread : threads_) write_mark(thread);
 }

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "exporter/chrome/capture_export.hpp"
+#include "exporter/chrome/flow_writer.hpp"
 #include "exporter/chrome/launch_table.hpp"
 #include "exporter/chrome/thread_row.hpp"
 #include "projection/streaming.hpp"
 #include "timeline/host_assembler.hpp"
+#include "timeline/node_origins.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -41,7 +43,8 @@ struct RangeTag {
 class CaptureHost final : public timeline::AssemblySink {
  public:
   /// `projector` and `launches` null: there are no device rows, and nothing needs to be told of launches.
-  CaptureHost(CaptureExport& shared, projection::StreamingProjector* projector, LaunchTable* launches);
+  CaptureHost(CaptureExport& shared, projection::StreamingProjector* projector, LaunchTable* launches,
+              FlowWriter& flows);
 
   void on_begin(const timeline::AssembledRange& range) override;
   void on_range(const timeline::AssembledRange& range) override;
@@ -51,6 +54,9 @@ class CaptureHost final : public timeline::AssemblySink {
   void on_counter(std::uint32_t thread, std::uint64_t ticks, std::uint32_t name,
                   const timeline::AssembledValue& value) override;
   void on_value(std::uint32_t thread, const timeline::AssembledValue& value) override;
+  void on_sequence(const timeline::AssembledSequence& sequence) override { origins_.add(sequence); }
+  void on_node_begin(const timeline::AssembledNode& node) override;
+  void on_node(const timeline::AssembledNode& node) override;
   void on_memory(const timeline::AssembledMemory& memory) override;
   void on_step(const timeline::AssembledStep& step) override;
 
@@ -117,10 +123,16 @@ class CaptureHost final : public timeline::AssemblySink {
   void write_value(const timeline::AssembledValue& value);
   void place_slice(Thread& thread, const ThreadSlice& slice);
   void write_slice(const ThreadSlice& slice, TrackId track);
+  /// The oldest of those that wait, while it is known where they were made; `most` may go on waiting.
+  void write_nodes(std::size_t most);
+  void write_node(const timeline::AssembledNode& node);
 
   CaptureExport& shared_;
   projection::StreamingProjector* projector_;
   LaunchTable* launches_;
+  FlowWriter& flows_;
+  timeline::NodeOrigins origins_;
+  std::deque<timeline::AssembledNode> nodes_;  ///< done, and not written
   std::vector<Thread> threads_;
   std::map<std::uint32_t, std::uint32_t> index_of_tid_;
   std::vector<std::uint32_t> with_slices_;  ///< threads that have had any

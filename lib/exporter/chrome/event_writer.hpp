@@ -45,6 +45,11 @@ class EventWriter {
     char* const at = open_argument(key);
     out_.advance(put_signed(at, value));
   }
+  /// As `ts` has it.
+  void time_argument(std::string_view key, std::int64_t time_ns) noexcept {
+    char* const at = open_argument(key);
+    out_.advance(put_micros(at, base_.since(time_ns)));
+  }
   void triple_argument(std::string_view key, const std::uint32_t (&values)[3]) noexcept;
   void millionths_argument(std::string_view key, unsigned __int128 value) noexcept {
     char* const at = open_argument(key);

@@ -83,7 +83,8 @@ Status export_chrome_trace(const Timeline& timeline, const std::string& output, 
 
 Status export_chrome_trace(const std::string& input, const std::string& output, const ChromeExportOptions& options,
                            ChromeExportReport* report) {
-  if (is_capture(input)) {
+  // Whose work a node's is may be known long after the forward pass that made it: that is no matter for a stream.
+  if (is_capture(input) && options.attribution == Attribution::kLaunch) {
     Result<capture::CaptureReader> reader = capture::CaptureReader::open(input);
     if (!reader) return std::move(reader).error().with_context("export");
     return export_with(output, options, report,

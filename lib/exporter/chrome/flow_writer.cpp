@@ -4,6 +4,12 @@
 #include <algorithm>
 
 namespace rangefinder::chrome {
+namespace {
+
+constexpr std::string_view kLaunched = ",\"cat\":\"ac2g\",\"name\":\"ac2g\"";
+constexpr std::string_view kForwardBackward = ",\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\"";
+
+}  // namespace
 
 void FlowWriter::arrow(std::uint64_t id, const FlowEnd& from, const FlowEnd& to) {
   // A slice without length is over before anything can bind to it.
@@ -11,21 +17,26 @@ void FlowWriter::arrow(std::uint64_t id, const FlowEnd& from, const FlowEnd& to)
   const std::int64_t arrives = std::max(from.begin_ns, to.begin_ns);
   if (arrives >= to.end_ns) return notes_.add(ExportNotes::kFlowBackwards);
   if (id == 0) id = next_id_++;
-  end('s', id, from.ids, from.begin_ns);
-  end('f', id, to.ids, arrives);
+  end('s', kLaunched, id, from.ids, from.begin_ns);
+  end('f', kLaunched, id, to.ids, arrives);
 }
 
-void FlowWriter::end(char phase, std::uint64_t id, std::string_view ids, std::int64_t time_ns) {
-  char head[64] = "{\"ph\":\"s\",\"id\":";
+void FlowWriter::forward_backward(const FlowEnd& from, const FlowEnd& to) {
+  if (from.end_ns <= from.begin_ns || to.end_ns <= to.begin_ns) return missing();
+  if (from.begin_ns > to.begin_ns) return notes_.add(ExportNotes::kFlowBackwards);
+  const std::uint64_t id = next_forward_id_++;
+  end('s', kForwardBackward, id, from.ids, from.begin_ns);
+  end('f', kForwardBackward, id, to.ids, to.begin_ns);
+}
+
+void FlowWriter::end(char phase, std::string_view kind, std::uint64_t id, std::string_view ids, std::int64_t time_ns) {
+  char head[72] = "{\"ph\":\"s\",\"id\":";
   constexpr std::size_t kPhase = 7;
   constexpr std::size_t kBegin = 15;
   head[kPhase] = phase;
   char* at = put_decimal(head + kBegin, id);
-  constexpr std::string_view kRest = ",\"cat\":\"ac2g\"";
-  constexpr std::string_view kName = ",\"name\":\"ac2g\"";
-  at = std::copy(kRest.begin(), kRest.end(), at);
-  // ,"cat":"ac2g","name":"ac2g" is 26 bytes; 15 + 20 + 26 stay below 64.
-  at = std::copy(kName.begin(), kName.end(), at);
+  at = std::copy(kind.begin(), kind.end(), at);
+  // The longer kind is 31 bytes; 15 + 20 + 31 stay below 72.
   writer_.open_point({head, static_cast<std::size_t>(at - head)}, ids, time_ns);
   if (phase == 'f') writer_.raw_member(",\"bp\":\"e\"");
   writer_.close();

@@ -12,6 +12,7 @@ TimelineExport::TimelineExport(const Timeline& timeline_in, const ChromeExportOp
       layout(table, timeline_in.simulated,
              timeline_in.format != InputFormat::kKineto && timeline_in.processes.size() > 1) {
   if (timeline.activities.size() != 0) projection = project(timeline, {options.attribution, true, false});
+  passes = analysis::pass_times_of_streams(timeline, projection);
   make_rows();
   link();
 }

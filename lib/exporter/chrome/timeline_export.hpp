@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "analysis/pass_split.hpp"
 #include "exporter/chrome/event_writer.hpp"
 #include "exporter/chrome/export_notes.hpp"
 #include "exporter/chrome/head_cache.hpp"
@@ -39,6 +40,7 @@ struct TimelineExport {
   Layout layout;
   HeadCache heads;
   Projection projection;
+  analysis::StreamPassTimes passes;
 
   std::vector<GroupId> processes;
   std::vector<GroupId> devices;

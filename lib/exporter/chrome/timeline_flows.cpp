@@ -3,8 +3,12 @@
 
 #include "exporter/chrome/flow_writer.hpp"
 
+#include <algorithm>
 #include <optional>
+#include <tuple>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 namespace rangefinder::chrome {
 namespace {
@@ -27,6 +31,7 @@ class Flows {
       }
       writer_.arrow(id_of(launch), *from, {ids(to), activities.begin_ns[i], activities.end_ns[i]});
     }
+    if (shared_.timeline.format == InputFormat::kCapture) write_forward_backward();  // others have their own, or none
   }
 
  private:
@@ -44,6 +49,62 @@ class Flows {
     const bool inside = timeline.ranges.begin_ns[range] <= time && time < timeline.ranges.end_ns[range];
     if (!inside || timeline.ranges.style[range] != RangeStyle::kScoped) return std::nullopt;
     return FlowEnd{ids(slices_.track_of_range(range)), time, timeline.ranges.end_ns[range]};
+  }
+
+  /// Arrows begin at the record behind which the nodes were made, in the innermost slice there.
+  void write_forward_backward() {
+    const NodeTable& nodes = shared_.timeline.nodes;
+    const RangeTable& ranges = shared_.timeline.ranges;
+    std::vector<std::uint32_t> made;
+    // Those of imported traces are kept as they were.
+    for (std::uint32_t node = 0; shared_.timeline.format == InputFormat::kCapture && node < nodes.size(); ++node)
+      if (nodes.made_ns[node] != kNoTime && end_at_node(node).has_value()) made.push_back(node);
+    if (made.empty()) return;
+    std::sort(made.begin(), made.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return std::tuple(nodes.made_on[a], nodes.made_ns[a], a) < std::tuple(nodes.made_on[b], nodes.made_ns[b], b);
+    });
+    const std::vector<RangeIndex> around = nesting_ranges();
+    std::vector<RangeIndex> open;  // innermost last
+    std::size_t next = 0;
+    for (const std::uint32_t node : made) {
+      const std::pair here(nodes.made_on[node], nodes.made_ns[node] - 1);
+      for (; next < around.size(); ++next) {
+        if (std::pair(ranges.thread[around[next]], ranges.begin_ns[around[next]]) > here) break;
+        open.push_back(around[next]);
+      }
+      const auto is_over = [&](RangeIndex range) {
+        return ranges.thread[range] != here.first || ranges.end_ns[range] <= here.second;
+      };
+      while (!open.empty() && is_over(open.back())) open.pop_back();
+      if (open.empty() || slices_.track_of_range(open.back()) == kNoTrack) continue;
+      writer_.forward_backward({ids(slices_.track_of_range(open.back())), here.second, ranges.end_ns[open.back()]},
+                               *end_at_node(node));
+    }
+  }
+
+  /// In the slice of the node, or of the operator that is the node.
+  std::optional<FlowEnd> end_at_node(std::uint32_t node) const {
+    const NodeTable& nodes = shared_.timeline.nodes;
+    const RangeTable& ranges = shared_.timeline.ranges;
+    const RangeIndex range = nodes.range_of(node);
+    const TrackId track = range != kNone ? slices_.track_of_range(range) : slices_.track_of_node(node);
+    if (track == kNoTrack) return std::nullopt;
+    if (range != kNone) return FlowEnd{ids(track), ranges.begin_ns[range], ranges.end_ns[range]};
+    return FlowEnd{ids(track), nodes.begin_ns[node], nodes.end_ns[node]};
+  }
+
+  /// By thread, outer ones first.
+  std::vector<RangeIndex> nesting_ranges() const {
+    const RangeTable& ranges = shared_.timeline.ranges;
+    std::vector<RangeIndex> out;
+    for (RangeIndex range = 0; range < ranges.size(); ++range)
+      if (ranges.style[range] == RangeStyle::kScoped && (ranges.flags[range] & kEndedElsewhere) == 0)
+        out.push_back(range);
+    std::sort(out.begin(), out.end(), [&](RangeIndex a, RangeIndex b) {
+      return std::tuple(ranges.thread[a], ranges.begin_ns[a], -ranges.end_ns[a], a) <
+             std::tuple(ranges.thread[b], ranges.begin_ns[b], -ranges.end_ns[b], b);
+    });
+    return out;
   }
 
   /// The correlation id, as torch.profiler has it, for the first activity that it leads to; every other arrow needs an

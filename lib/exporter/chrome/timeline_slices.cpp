@@ -44,6 +44,7 @@ std::uint8_t weight_of(RangeKind kind) noexcept {
   }
   return 1;
 }
+constexpr std::uint8_t kNodeWeight = 5;
 constexpr std::uint8_t kCallWeight = 4;
 constexpr std::uint8_t kOverheadWeight = 3;
 constexpr std::uint8_t kActivityWeight = 5;
@@ -63,6 +64,11 @@ void TimelineSlices::collect_ranges() {
     const bool need_not_nest = ranges.style[i] == RangeStyle::kStartEnd || (ranges.flags[i] & kEndedElsewhere) != 0;
     if (need_not_nest) track = flat(shared_.layout.beside(track, Beside::kStartEnd));
     add(track, Kind::kRange, i, ranges.begin_ns[i], ranges.end_ns[i]);
+  }
+  const NodeTable& nodes = shared_.timeline.nodes;
+  for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+    if (nodes.range_of(i) != kNone) continue;  // it is written as one
+    add(shared_.threads[nodes.thread[i]], Kind::kNode, i, nodes.begin_ns[i], nodes.end_ns[i]);
   }
   const CallTable& calls = shared_.timeline.calls;
   for (CallIndex i = 0; shared_.options.api_calls && i < calls.size(); ++i)
@@ -185,6 +191,9 @@ Placed TimelineSlices::placed(const Entry& entry, const std::vector<ForeignSlice
     case Kind::kStep:
       take(timeline.steps.begin_ns[i], timeline.steps.end_ns[i], 0, 0);
       break;
+    case Kind::kNode:
+      take(timeline.nodes.begin_ns[i], timeline.nodes.end_ns[i], 0, kNodeWeight);
+      break;
     case Kind::kForeign:
       take(foreign[i].begin_ns, foreign[i].end_ns, 4, 0);
       break;
@@ -229,6 +238,7 @@ void TimelineSlices::write(const std::vector<ForeignSlice>& foreign,
   call_tracks_.assign(timeline.calls.size(), kNoTrack);
   activity_tracks_.assign(timeline.activities.size(), kNoTrack);
   range_tracks_.assign(timeline.ranges.size(), kNoTrack);
+  node_tracks_.assign(timeline.nodes.size(), kNoTrack);
   call_ranges_.assign(timeline.calls.size(), kNone);
   for (ActivityIndex i = 0; i < timeline.activities.size(); ++i) {
     const std::uint32_t launch = timeline.activities.launch[i];
@@ -264,10 +274,14 @@ void TimelineSlices::write_slice(Kind kind, std::uint32_t row, TrackId track,
       return write_sync(row, track);
     case Kind::kStep:
       return write_step(row, track);
+    case Kind::kNode:
+      return write_node(row, track);
     case Kind::kExclusive:
-      return write_projected(shared_.projection.exclusive_streams[row], track);
+      return write_projected(shared_.projection.exclusive_streams[row],
+                             shared_.passes.exclusive.empty() ? nullptr : &shared_.passes.exclusive[row], track);
     case Kind::kInclusive:
-      return write_projected(shared_.projection.inclusive_streams[row], track);
+      return write_projected(shared_.projection.inclusive_streams[row],
+                             shared_.passes.inclusive.empty() ? nullptr : &shared_.passes.inclusive[row], track);
     case Kind::kOverhead:
       writer.open_slice(shared_.head(Category::kOverhead, timeline.overheads.name[row]),
                         shared_.layout.table().ids(track), timeline.overheads.begin_ns[row],
@@ -399,11 +413,24 @@ void TimelineSlices::write_sync(std::uint32_t row, TrackId track) {
   shared_.writer.close();
 }
 
-void TimelineSlices::write_projected(const StreamFigures& figures, TrackId track) {
+void TimelineSlices::write_node(std::uint32_t row, TrackId track) {
+  const NodeTable& nodes = shared_.timeline.nodes;
+  node_tracks_[row] = track;
+  const StringId name = row < nodes.name.size() ? nodes.name[row] : StringId::kEmpty;
+  shared_.writer.open_slice(shared_.head(Category::kOperator, name), shared_.layout.table().ids(track),
+                            nodes.begin_ns[row], nodes.end_ns[row]);
+  NodeFacts facts{nodes.sequence[row], 0, nodes.made_ns[row]};
+  if (facts.made_ns != kNoTime)
+    facts.made_on_tid = shared_.layout.table().track(shared_.threads[nodes.made_on[row]]).tid;
+  write_node_arguments(shared_.writer, facts);
+  shared_.writer.close();
+}
+
+void TimelineSlices::write_projected(const StreamFigures& figures, const analysis::PassTimes* passes, TrackId track) {
   shared_.writer.open_slice(shared_.head(Category::kGpuAnnotation, shared_.timeline.ranges.name[figures.range]),
                             shared_.layout.table().ids(track), figures.first_ns, figures.last_ns);
-  write_range_figures(shared_.writer,
-                      {shared_.external_ids[figures.range], figures.gpu_ops, figures.gpu_sum_ns, figures.gpu_busy_ns});
+  write_range_figures(shared_.writer, {shared_.external_ids[figures.range], figures.gpu_ops, figures.gpu_sum_ns,
+                                       figures.gpu_busy_ns, true, passes});
   shared_.writer.close();
 }
 

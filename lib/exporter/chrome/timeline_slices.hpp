@@ -32,6 +32,7 @@ class TimelineSlices {
   TrackId track_of_call(CallIndex call) const noexcept { return call_tracks_[call]; }
   TrackId track_of_activity(ActivityIndex activity) const noexcept { return activity_tracks_[activity]; }
   TrackId track_of_range(RangeIndex range) const noexcept { return range_tracks_[range]; }
+  TrackId track_of_node(std::uint32_t node) const noexcept { return node_tracks_[node]; }
 
  private:
   enum class Kind : std::uint8_t {
@@ -43,6 +44,7 @@ class TimelineSlices {
     kInclusive,
     kSync,
     kStep,
+    kNode,
     kForeign
   };
   struct Entry {
@@ -69,14 +71,15 @@ class TimelineSlices {
   void write_call(CallIndex row, TrackId track);
   void write_activity(ActivityIndex row, TrackId track);
   void write_sync(std::uint32_t row, TrackId track);
-  void write_projected(const StreamFigures& figures, TrackId track);
+  void write_projected(const StreamFigures& figures, const analysis::PassTimes* passes, TrackId track);
   void write_step(std::uint32_t row, TrackId track);
+  void write_node(std::uint32_t row, TrackId track);
   bool write_kept_arguments(std::int64_t source_row);
 
   TimelineExport& shared_;
   std::vector<Entry> entries_;
   std::vector<bool> flat_tracks_;
-  std::vector<TrackId> call_tracks_, activity_tracks_, range_tracks_;
+  std::vector<TrackId> call_tracks_, activity_tracks_, range_tracks_, node_tracks_;
   std::vector<RangeIndex> call_ranges_;  ///< that was open when the call launched something
   std::string scratch_;
 };

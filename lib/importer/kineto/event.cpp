@@ -47,9 +47,9 @@ Scan read_token(Cursor& cursor, const char*& at, unsigned depth, std::string_vie
   return scan;
 }
 
-[[gnu::noinline]] Scan read_unusual_time(Cursor& cursor, const char*& at, EventTime& out) noexcept {
+[[gnu::noinline]] Scan read_unusual_time(Cursor& cursor, const char*& at, unsigned depth, EventTime& out) noexcept {
   std::string_view token;
-  const Scan scan = read_token(cursor, at, kEventDepth, token);
+  const Scan scan = read_token(cursor, at, depth, token);
   if (scan != Scan::kOk) return scan;
   const ScaledDecimal decimal = scaled_decimal(token, 3);
   out.ns = decimal.value;
@@ -60,9 +60,9 @@ Scan read_token(Cursor& cursor, const char*& at, unsigned depth, std::string_vie
   return Scan::kOk;
 }
 
-inline Scan read_time(Cursor& cursor, const char*& at, EventTime& out) noexcept {
+inline Scan read_time(Cursor& cursor, const char*& at, unsigned depth, EventTime& out) noexcept {
   const char* const end = read_plain_micros(at, out.ns);
-  if (end == nullptr) return read_unusual_time(cursor, at, out);
+  if (end == nullptr) return read_unusual_time(cursor, at, depth, out);
   if (end >= cursor.end) return Scan::kMore;
   out.state = EventTime::State::kExact;
   at = end;
@@ -181,6 +181,7 @@ constexpr ArgumentKey kArgumentKeys[] = {
     {"toDevice", EventStep::kToDevice},
     {"Sequence number", EventStep::kSequence},
     {"Fwd thread id", EventStep::kForwardThread},
+    {"Forward ts", EventStep::kForwardTime},
     {"grid", EventStep::kGrid},
     {"block", EventStep::kBlock},
     {"cuda_sync_kind", EventStep::kSyncKind},
@@ -314,6 +315,9 @@ Scan read_argument(Cursor& cursor, const char*& at, EventStep step, EventArgumen
       return text_argument(cursor, at, out, F::kName, out.name);
     case EventStep::kFinished:
       return read_finished(cursor, at, out);
+    case EventStep::kForwardTime:
+      out.present |= F::kForwardTime;
+      return read_time(cursor, at, kArgumentDepth, out.forward_time);
     case EventStep::kInputShapes:
       return input_argument(cursor, at, out, &F::input_shapes);
     case EventStep::kInputTypes:
@@ -337,9 +341,9 @@ inline Scan read_value(Cursor& cursor, const char*& at, EventStep step, Event& e
     case EventStep::kThread:
       return read_track_id(cursor, at, event.thread);
     case EventStep::kTime:
-      return read_time(cursor, at, event.time);
+      return read_time(cursor, at, kEventDepth, event.time);
     case EventStep::kDuration:
-      return read_time(cursor, at, event.duration);
+      return read_time(cursor, at, kEventDepth, event.duration);
     case EventStep::kOtherMember:
     case EventStep::kNoArguments:
       return skip_value(cursor, at, kEventDepth);

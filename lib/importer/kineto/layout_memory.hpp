@@ -51,6 +51,7 @@ enum class EventStep : std::uint8_t {
   kInputShapes,
   kInputTypes,
   kInputValues,
+  kForwardTime,
   kOtherArgument,
   kCloseArguments,
 };

@@ -2,6 +2,7 @@
 #include "importer/nsight/nvtx_tables.hpp"
 
 #include "base/text.hpp"
+#include "importer/nsight/emit_nvtx.hpp"
 #include "importer/nsight/table_scan.hpp"
 
 #include <array>
@@ -84,7 +85,11 @@ struct Labels {
 class NvtxReader {
  public:
   NvtxReader(ImportContext& context, StringTable& strings, Entities& entities)
-      : context_(context), strings_(strings), entities_(entities), timeline_(context.timeline) {}
+      : context_(context),
+        strings_(strings),
+        entities_(entities),
+        timeline_(context.timeline),
+        emit_nvtx_(context.timeline, context.options) {}
 
   void read();
 
@@ -110,6 +115,7 @@ class NvtxReader {
   StringTable& strings_;
   Entities& entities_;
   Timeline& timeline_;
+  EmitNvtx emit_nvtx_;
 
   Names domains_;
   CategoryNames categories_;
@@ -202,6 +208,7 @@ void NvtxReader::read_range(TableScan& row, std::int64_t start, std::int64_t typ
   ranges.source_row.push_back(row.row_id());
   ranges.external_id.push_back(-1);
   range_labels_.push_back(labels_of(row));
+  emit_nvtx_.add(timeline_.text(ranges.name.back()));
 }
 
 void NvtxReader::read_mark(TableScan& row, std::int64_t start) {
@@ -269,6 +276,7 @@ void NvtxReader::finish_ranges() {
   }
   for (const RangeIndex range : unfinished_) ranges.end_ns[range] = std::max(last_ns_, ranges.begin_ns[range]);
   timeline_.health.unfinished_ranges += unfinished_.size();
+  emit_nvtx_.finish();
 }
 
 void NvtxReader::finish_marks() {

@@ -20,7 +20,8 @@ using analysis::RangeGroup;
 constexpr std::pair<Pass, const char*> kPassColumns[] = {{Pass::kForward, "GPU forward"},
                                                          {Pass::kBackward, "GPU backward"},
                                                          {Pass::kRecompute, "GPU recompute"},
-                                                         {Pass::kAccumulation, "GPU accumulation"}};
+                                                         {Pass::kAccumulation, "GPU accumulation"},
+                                                         {Pass::kUnmatched, "GPU unmatched"}};
 
 void add_pass_columns(std::vector<Column>& columns, const Projection& projection) {
   if (projection.pass.empty()) return;
@@ -133,11 +134,15 @@ Result<Table> make_ranges(const Subject& subject, const ViewOptions& options) {
   return table;
 }
 
-Result<Table> make_tree(const Subject& subject, const ViewOptions&) {
+Result<Table> make_tree(const Subject& subject, const ViewOptions& options) {
   const Timeline& timeline = subject.timeline();
   const Projection& projection = subject.projection();
+  analysis::Folding folding;
+  folding.numbers = options.fold;
+  if (options.depth != 0)
+    folding.most_depth = static_cast<std::uint32_t>(std::min<std::size_t>(options.depth, kNone) - 1);
   const std::vector<RangeGroup> groups =
-      analysis::roll_up_ranges(timeline, projection, subject.projection_options(), GroupBy::kPath);
+      analysis::roll_up_ranges(timeline, projection, subject.projection_options(), GroupBy::kPath, folding);
   std::vector<std::vector<std::uint32_t>> children(groups.size() + 1);  // the last: those at the top
   for (std::uint32_t group = 0; group < groups.size(); ++group)
     children[groups[group].parent == kNone ? groups.size() : groups[group].parent].push_back(group);
@@ -150,7 +155,7 @@ Result<Table> make_tree(const Subject& subject, const ViewOptions&) {
     const std::uint32_t group = rest.back();
     rest.pop_back();
     const std::string label =
-        std::string(2 * groups[group].depth, ' ') + std::string(timeline.text(groups[group].name));
+        std::string(2 * groups[group].depth, ' ') + std::string(analysis::group_name(timeline, groups[group]));
     add_group(table, label, groups[group], projection);
     table.text(analysis::group_path(timeline, groups, group)).number(groups[group].depth);
     rest.insert(rest.end(), children[group].rbegin(), children[group].rend());

@@ -32,6 +32,8 @@ class RandomProgram {
     for (std::int64_t thread = 1; thread <= threads; ++thread) {
       capture_.on_thread(static_cast<std::uint32_t>(thread), "worker " + std::to_string(thread));
       now_ = pick(0, 50) * 10 + thread;
+      thread_ = static_cast<std::uint32_t>(thread);
+      capture_.numbers(now_, numbers_[thread_], thread_, true);
       const std::int64_t ranges = pick(1, 6);
       for (std::int64_t i = 0; i < ranges; ++i) range(0);
       if (pick(0, 2) == 0) launch();
@@ -51,8 +53,18 @@ class RandomProgram {
   void range(int depth) {
     const std::int64_t begin = tick();
     for (std::int64_t count = pick(0, 3); count > 0; --count) {
-      switch (pick(0, 5)) {
+      switch (pick(0, 7)) {
         case 5:
+          capture_.numbers(tick(), numbers_[thread_] += static_cast<std::uint64_t>(pick(1, 3)), thread_);
+          break;
+        case 6: {
+          const std::int64_t node = tick();
+          launch();
+          capture_.node("node " + std::to_string(pick(0, 3)), node, tick(), pick(-1, 12),
+                        static_cast<std::uint32_t>(pick(1, 3)));
+          break;
+        }
+        case 7:
           memory();
           break;
         case 0:
@@ -110,6 +122,8 @@ class RandomProgram {
   std::mt19937_64& random_;
   CaptureBuilder capture_;
   std::int64_t now_ = 0;
+  std::uint32_t thread_ = 0;
+  std::map<std::uint32_t, std::uint64_t> numbers_;  // of nodes, by thread
   std::map<int, std::int64_t> free_at_;
 };
 

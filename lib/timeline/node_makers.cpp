@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#include "timeline/node_makers.hpp"
+
+#include "timeline/node_origins.hpp"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+namespace rangefinder::timeline {
+namespace {
+
+// Threads that tell the same number are few in any training; a file may claim more.
+constexpr std::size_t kMostTellers = 64;
+
+}  // namespace
+
+void NodeMakers::add_operator(RangeIndex range, std::int64_t sequence) {
+  const RangeTable& ranges = timeline_.ranges;
+  if (sequence < 0 || ranges.begin_ns[range] == kNoTime) return;
+  operators_.push_back({0, sequence, ranges.thread[range], ranges.begin_ns[range]});
+}
+
+void NodeMakers::add_node(RangeIndex range, std::int64_t sequence, std::int64_t forward_thread) {
+  nodes_.push_back({range, sequence, forward_thread});
+}
+
+void NodeMakers::add_known_node(RangeIndex range, std::int64_t sequence, std::int64_t made_on_tid,
+                                std::int64_t made_ns) {
+  nodes_.push_back({range, sequence, made_on_tid, true, made_ns});
+}
+
+void NodeMakers::finish() {
+  if (nodes_.empty()) return;
+  if (std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return node.is_known; }))
+    for (ThreadIndex thread = 0; thread < timeline_.threads.size(); ++thread)
+      threads_by_tid_.try_emplace({timeline_.threads[thread].process, timeline_.threads[thread].tid}, thread);
+  sort_operators();
+  add_nodes();
+}
+
+ProcessIndex NodeMakers::process_of(const Node& node) const {
+  return timeline_.threads[timeline_.ranges.thread[node.range]].process;
+}
+
+NodeMakers::Group NodeMakers::group_of(const Node& node) const {
+  const auto thread = static_cast<std::int64_t>(timeline_.ranges.thread[node.range]);
+  return {process_of(node), node.forward_thread == kNotSaid ? -1 - thread : node.forward_thread};
+}
+
+void NodeMakers::sort_operators() {
+  for (Operator& told : operators_) told.process = timeline_.threads[told.thread].process;
+  std::sort(operators_.begin(), operators_.end(), [](const Operator& a, const Operator& b) {
+    return std::tie(a.process, a.sequence, a.thread, a.begin_ns) <
+           std::tie(b.process, b.sequence, b.thread, b.begin_ns);
+  });
+}
+
+template <typename Use>
+void NodeMakers::for_each_teller(const Node& node, Use use) const {
+  const ProcessIndex process = process_of(node);
+  const std::int64_t before_ns = timeline_.ranges.begin_ns[node.range];
+  const auto is_before = [&](const Operator& told) {
+    return std::tie(told.process, told.sequence) < std::tie(process, node.sequence);
+  };
+  auto next = std::partition_point(operators_.begin(), operators_.end(), is_before);
+  for (std::size_t i = 0; i < kMostTellers; ++i) {
+    if (next == operators_.end() || next->process != process || next->sequence != node.sequence) return;
+    const auto first = next;
+    next = std::partition_point(first, operators_.end(), [&](const Operator& told) {
+      return std::tie(told.process, told.sequence, told.thread) <=
+             std::tie(first->process, first->sequence, first->thread);
+    });
+    const auto after =
+        std::partition_point(first, next, [&](const Operator& told) { return told.begin_ns < before_ns; });
+    if (after != first) use(after[-1]);
+  }
+}
+
+std::map<NodeMakers::Group, NodeMakers::Votes> NodeMakers::count_votes() const {
+  std::map<Group, Votes> votes;
+  for (const Node& node : nodes_) {
+    if (node.sequence < 0 || node.is_known) continue;
+    Votes& of_group = votes[group_of(node)];
+    for_each_teller(node, [&](const Operator& told) { ++of_group.of_thread[told.thread]; });
+  }
+  for (auto& [group, of_group] : votes) {
+    std::uint64_t most = 0;
+    for (const auto& [thread, count] : of_group.of_thread) {
+      if (count == most) of_group.most = kNone;
+      if (count > most) of_group.most = thread;
+      most = std::max(most, count);
+    }
+  }
+  return votes;
+}
+
+const NodeMakers::Operator* NodeMakers::maker_of(const Node& node, const Votes& votes) const {
+  const Operator* best = nullptr;
+  std::uint64_t most = 0;
+  for_each_teller(node, [&](const Operator& told) {
+    if (node.forward_thread != kNotSaid && told.thread != votes.most) return;
+    const std::uint64_t count = votes.of_thread.at(told.thread);
+    if (count == most) best = nullptr;
+    if (count > most) best = &told;
+    most = std::max(most, count);
+  });
+  return best;
+}
+
+NodeMakers::Made NodeMakers::known_making_of(const Node& node) const {
+  const auto found = threads_by_tid_.find({process_of(node), node.forward_thread});
+  return node.made_ns == kNoTime || found == threads_by_tid_.end() ? Made{} : Made{found->second, node.made_ns};
+}
+
+void NodeMakers::add_nodes() {
+  const RangeTable& ranges = timeline_.ranges;
+  const std::map<Group, Votes> votes = count_votes();
+  std::sort(nodes_.begin(), nodes_.end(), [&](const Node& a, const Node& b) {
+    return std::tie(ranges.thread[a.range], ranges.begin_ns[a.range], ranges.end_ns[b.range], a.range) <
+           std::tie(ranges.thread[b.range], ranges.begin_ns[b.range], ranges.end_ns[a.range], b.range);
+  });
+  NodeTable& table = timeline_.nodes;
+  std::set<ThreadIndex> engines;
+  for (const Node& node : nodes_) {
+    Made made;
+    if (node.is_known) {
+      made = known_making_of(node);
+      if (is_engine_thread(timeline_.threads[ranges.thread[node.range]].name))
+        engines.insert(ranges.thread[node.range]);
+    } else if (node.sequence >= 0) {
+      if (const Operator* maker = maker_of(node, votes.at(group_of(node)))) made = {maker->thread, maker->begin_ns};
+    }
+    table.thread.push_back(ranges.thread[node.range]);
+    table.begin_ns.push_back(ranges.begin_ns[node.range]);
+    table.end_ns.push_back(ranges.end_ns[node.range]);
+    table.sequence.push_back(node.sequence);
+    table.made_on.push_back(made.on);
+    table.made_ns.push_back(made.ns);
+    table.name.push_back(ranges.name[node.range]);
+    table.range.push_back(node.range);
+  }
+  // Other inputs have a range around each node in which the engine adds up gradients.
+  last_until_the_next(table, 0, [&](ThreadIndex thread) { return engines.contains(thread); });
+}
+
+}  // namespace rangefinder::timeline
