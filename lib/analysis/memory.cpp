@@ -106,6 +106,29 @@ class Greatest {
   std::vector<std::int64_t> tree_;
 };
 
+/// Of the ranges in which anything happened.
+struct FiguresOfRanges {
+  std::unordered_map<RangeIndex, MemoryFigures> inclusive;
+  std::unordered_map<RangeIndex, MemoryFigures> exclusive;
+};
+
+FiguresOfRanges figures_of(const Timeline& timeline, const PlaceMemory& place, const NestedRanges& nested) {
+  const std::vector<RangeIndex> owners = owners_of(timeline, nested, place.rows);
+  FiguresOfRanges figures;
+  for (std::size_t i = 0; i < place.rows.size(); ++i) {
+    if (owners[i] != kNone) count(timeline.memory, place.rows[i], figures.exclusive[owners[i]]);
+  }
+  figures.inclusive = figures.exclusive;
+  // Inner ones first: nested.order has outer ones first.
+  for (std::size_t i = nested.order.size(); i-- > 0;) {
+    const auto mine = figures.inclusive.find(nested.order[i]);
+    if (mine == figures.inclusive.end() || nested.parent[i] == kNone) continue;
+    const MemoryFigures inside = mine->second;
+    figures.inclusive[nested.parent[i]].add(inside);
+  }
+  return figures;
+}
+
 std::vector<PeakShare> sorted_shares(std::unordered_map<std::uint32_t, PeakShare>& shares) {
   std::vector<PeakShare> sorted;
   for (const auto& [name, share] : shares) sorted.push_back(share);
@@ -155,21 +178,7 @@ std::vector<RangeMemory> memory_of_ranges(const Timeline& timeline, const PlaceM
   const MemoryTable& memory = timeline.memory;
   const RangeTable& ranges = timeline.ranges;
   const NestedRanges nested = nest_ranges(timeline, kind, place.place.process);
-  const std::vector<RangeIndex> owners = owners_of(timeline, nested, place.rows);
-
-  std::unordered_map<RangeIndex, MemoryFigures> inclusive;
-  for (std::size_t i = 0; i < place.rows.size(); ++i) {
-    if (owners[i] != kNone) count(memory, place.rows[i], inclusive[owners[i]]);
-  }
-  const std::unordered_map<RangeIndex, MemoryFigures> exclusive = inclusive;
-  // Inner ones first: nested.order has outer ones first.
-  for (std::size_t i = nested.order.size(); i-- > 0;) {
-    const auto mine = inclusive.find(nested.order[i]);
-    if (mine == inclusive.end() || nested.parent[i] == kNone) continue;
-    const MemoryFigures figures = mine->second;
-    inclusive[nested.parent[i]].add(figures);
-  }
-
+  const FiguresOfRanges figures = figures_of(timeline, place, nested);
   const Greatest greatest(place.level);
   const auto position = [&](std::int64_t time_ns) {
     return static_cast<std::size_t>(
@@ -183,8 +192,9 @@ std::vector<RangeMemory> memory_of_ranges(const Timeline& timeline, const PlaceM
     const RangeIndex range = nested.order[i];
     const std::size_t from = position(ranges.begin_ns[range]);
     const std::size_t to = std::max(from, position(ranges.end_ns[range]));
-    const auto mine = inclusive.find(range);
-    if (from == to && mine == inclusive.end()) continue;
+    const auto mine = figures.inclusive.find(range);
+    const bool has_own = mine != figures.inclusive.end();
+    if (from == to && !has_own) continue;
     const std::uint32_t key = instances ? range : static_cast<std::uint32_t>(ranges.name[range]);
     const auto [found, added] = by_name.try_emplace(key, groups.size());
     if (added) {
@@ -194,8 +204,9 @@ std::vector<RangeMemory> memory_of_ranges(const Timeline& timeline, const PlaceM
     }
     RangeMemory& group = groups[found->second];
     ++group.count;
-    if (mine != inclusive.end() && (instances || !nested.inside_its_like[i])) group.inclusive.add(mine->second);
-    if (const auto own = exclusive.find(range); own != exclusive.end()) group.exclusive.add(own->second);
+    if (has_own && (instances || !nested.inside_its_like[i])) group.inclusive.add(mine->second);
+    if (const auto own = figures.exclusive.find(range); own != figures.exclusive.end())
+      group.exclusive.add(own->second);
     const std::int64_t begin = from == 0 ? place.first_bytes : place.level[from - 1];
     const std::int64_t peak = greatest.of(from, to, begin);
     group.peak_bytes = std::max(group.peak_bytes, peak);

@@ -28,16 +28,18 @@ constexpr std::int64_t kWidth = 256;
 constexpr std::int64_t kBatch = 512;
 
 torch::nn::Sequential block() {
-  return {torch::nn::Linear(kWidth, 4 * kWidth), torch::nn::ReLU(), torch::nn::Linear(4 * kWidth, kWidth)};
+  return torch::nn::Sequential(torch::nn::Linear(kWidth, 4 * kWidth), torch::nn::ReLU(),
+                               torch::nn::Linear(4 * kWidth, kWidth));
 }
 
-void run(const torch::Device& device) {
+void run(rangefinder::Session& session, const torch::Device& device) {
   std::vector<torch::nn::Sequential> blocks;
   std::vector<torch::Tensor> kept;  // the mistake that the report is to find
   for (int i = 0; i < 4; ++i) blocks.push_back(block());
   for (torch::nn::Sequential& each : blocks) each->to(device);
   const torch::Tensor input = torch::rand({kBatch, kWidth}, device);
   for (int step = 0; step < kSteps; ++step) {
+    session.step();  // what is there at the end of each is compared
     const ProfileRange step_range{"step"};
     torch::Tensor x = input;
     {
@@ -69,7 +71,7 @@ void look(const std::string& folder) {
     const rangefinder::torch::OperatorRecording operators;
     const rangefinder::torch::MemoryRecording memory;
     std::printf("memory of devices: %s\n", memory.cuda_state().c_str());
-    run(torch::cuda::is_available() ? torch::kCUDA : torch::kCPU);
+    run(session, torch::cuda::is_available() ? torch::kCUDA : torch::kCPU);
     std::printf("most bytes of tensors on the host: %llu\n",
                 static_cast<unsigned long long>(rangefinder::torch::host_memory().peak_bytes));
     if (const rangefinder::Status snapshot = rangefinder::torch::memory_snapshot(folder + "/memory.pickle"); !snapshot)
