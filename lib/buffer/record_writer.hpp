@@ -41,9 +41,7 @@ inline void set_noted_sequence(HotThread& hot, std::uint64_t next) noexcept {
   __atomic_store_n(&hot.noted_sequence, next, __ATOMIC_RELAXED);
 }
 /// Whether the thread has taken no number of autograd since its last record. Only while it is attached.
-inline bool has_noted_all(const HotThread& hot) noexcept {
-  return hot.next_sequence() == noted_sequence(hot);
-}
+inline bool has_noted_all(const HotThread& hot) noexcept { return hot.next_sequence() == noted_sequence(hot); }
 
 /// Takes the calling thread's token while the slow path writes. `entered()` is false in a signal handler that
 /// interrupted the writing of a record, the slow path, or a lock of ours: nothing may be recorded then.
