@@ -15,27 +15,21 @@
 #include <ctime>
 #include <fstream>
 #include <thread>
-#include <utility>
 
 namespace bench {
 namespace {
 
-std::int64_t now_ns() {
+std::int64_t now_ns(clockid_t clock) {
   timespec t{};
-  ::clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
-}
-
-std::int64_t cpu_ns() {
-  timespec t{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  ::clock_gettime(clock, &t);
   return static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
 }
 
 /// Threads that stay, so that thread-local state is set up once.
 class Crew {
  public:
-  Crew(const Case& what, int threads) : case_(what), took_(static_cast<std::size_t>(threads)) {
+  Crew(const Case& what, int threads, clockid_t clock)
+      : case_(what), clock_(clock), took_(static_cast<std::size_t>(threads)) {
     for (int i = 1; i < threads; ++i) {
       helpers_.emplace_back([this, i] {
         pin_to_core(i);
@@ -74,12 +68,13 @@ class Crew {
     while (arrived_ != static_cast<int>(took_.size())) {
     }
     const std::uint64_t n = n_;
-    const std::int64_t begin = now_ns();
+    const std::int64_t begin = now_ns(clock_);
     case_.run(n);
-    took_[thread] = static_cast<double>(now_ns() - begin) / static_cast<double>(n);
+    took_[thread] = static_cast<double>(now_ns(clock_) - begin) / static_cast<double>(n);
     --left_;
   }
   const Case& case_;
+  clockid_t clock_;
   std::vector<double> took_;
   std::vector<std::thread> helpers_;
   std::uint64_t n_ = 0;
@@ -104,25 +99,19 @@ struct Taken {
   what.set_up();  // threads that it starts run where there is room
   pin_to_core(0);
   {
-    Crew crew(what, options.threads);
+    Crew crew(what, options.threads, options.clock == Clock::kThread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC);
     std::fputs("ready\n", answers);
     std::fflush(answers);
-    crew.round(options.per_round);
-    what.between();
-    std::int64_t last_cpu = cpu_ns();
     char line[16];
     while (std::fgets(line, sizeof line, orders) != nullptr && line[0] == 'r') {
       // Once untimed: what the other cases left in the caches is no cost of this one.
-      if (!options.cpu_time) {
-        crew.round(options.per_round);
-        what.between();
-      }
+      crew.round(options.per_round);
+      what.between();
+      const std::int64_t begin = now_ns(CLOCK_PROCESS_CPUTIME_ID);
       double ns = crew.round(options.per_round);
       what.between();
-      if (options.cpu_time) {
-        const std::int64_t cpu = cpu_ns();
-        ns = static_cast<double>(cpu - std::exchange(last_cpu, cpu)) / static_cast<double>(options.per_round);
-      }
+      if (options.clock == Clock::kProcess)
+        ns = static_cast<double>(now_ns(CLOCK_PROCESS_CPUTIME_ID) - begin) / static_cast<double>(options.per_round);
       std::fprintf(answers, "%.4f\n", ns);
       std::fflush(answers);
     }
@@ -237,7 +226,7 @@ void print(const std::vector<Row>& rows, const Options& options) {
   std::printf(
       "\n%d thread%s, %d rounds of %llu, %s each; ratio to %s of the same round: median (10th to 90th percentile)\n\n",
       options.threads, options.threads == 1 ? "" : "s", options.rounds * options.processes,
-      static_cast<unsigned long long>(options.per_round), options.cpu_time ? "ns of CPU time" : "ns",
+      static_cast<unsigned long long>(options.per_round), options.clock == Clock::kWall ? "ns" : "ns of CPU time",
       options.floor.c_str());
   std::printf("| case | what | min ns | median ns | ratio | spread | remark |\n|---|---|---:|---:|---:|---|---|\n");
   for (const Row& row : rows) {

@@ -24,6 +24,12 @@ struct Case {
   std::function<std::string()> finish = [] { return std::string(); };  ///< a remark for the table
 };
 
+enum class Clock {
+  kWall,
+  kThread,   ///< CPU time of the thread that runs the loop: what else runs on the machine does not count
+  kProcess,  ///< CPU time of the whole process, background threads and Case::between included
+};
+
 struct Options {
   int rounds = 60;
   std::uint64_t per_round = 20000;
@@ -31,8 +37,7 @@ struct Options {
   std::string floor;  ///< name of the case that the others are divided by
   std::string only;   ///< run only cases whose name has this in it, and the floor
   int processes = 1;  ///< how often all of it is done, in new processes: where memory happens to lie moves figures too
-  bool cpu_time = false;  ///< all CPU time of the case's process since its last answer, background threads included,
-                          ///< instead of the time that the loop took
+  Clock clock = Clock::kWall;
 };
 
 struct Row {

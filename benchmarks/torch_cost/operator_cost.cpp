@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kOff = "no session";
 
-at::Tensor tensor;
+at::Tensor tensor, one;  // a plain number would become a tensor each time
 std::optional<at::NoGradGuard> no_grad;
 
 struct Operator {
@@ -34,7 +34,7 @@ const Operator& in_place_without_grad() {
                              },
                              [](std::uint64_t n) {
                                const rangefinder::ProfileRange range("round");
-                               for (std::uint64_t i = 0; i < n; ++i) tensor.add_(1);
+                               for (std::uint64_t i = 0; i < n; ++i) tensor.add_(one);
                              }};
   return what;
 }
@@ -45,7 +45,7 @@ const Operator kOperators[] = {
     {"add on one element, makes a node", [] { tensor = at::zeros({1}).set_requires_grad(true); },
      [](std::uint64_t n) {
        const rangefinder::ProfileRange range("round");
-       for (std::uint64_t i = 0; i < n; ++i) (void)tensor.add(1);
+       for (std::uint64_t i = 0; i < n; ++i) (void)tensor.add(one);
      }},
 };
 
@@ -56,6 +56,7 @@ Case beside(const Operator& what, const char* name, void (*recorder)()) {
   made.run = what.run;
   made.set_up = [set_up = what.set_up, recorder] {
     at::set_num_threads(1);
+    one = at::ones({1});
     set_up();
     if (recorder != nullptr) recorder();
   };
@@ -68,13 +69,14 @@ Options turns(int rounds, int processes, std::uint64_t per_round) {
   options.processes = processes;
   options.per_round = per_round;
   options.floor = kOff;
+  options.clock = Clock::kThread;
   return options;
 }
 
 }  // namespace
 
 void forward_cost(int rounds) {
-  const Options options = turns(rounds, 5, 2000);
+  const Options options = turns(rounds, 5, 10000);
   for (const Operator& what : kOperators) {
     Case recording = beside(what, "ranges + nodes", [] { Recording::start(true); });
     recording.finish = Recording::stop;
@@ -85,7 +87,7 @@ void forward_cost(int rounds) {
 }
 
 void operator_cost(int rounds) {
-  const Options options = turns(rounds, 2, 1000);  // Kineto keeps all that it hears until its end
+  const Options options = turns(rounds, 2, 2000);  // Kineto keeps all that it hears until its end
   for (const Operator& what : kOperators) {
     Case ours = beside(what, "rangefinder, operators", [] { Recording::start(true, true); });
     ours.finish = Recording::stop;

@@ -40,6 +40,10 @@ void Recording::start(bool autograd, bool operators) {
   if (operators) recorded_operators = std::make_unique<rangefinder::torch::OperatorRecording>();
 }
 
+void Recording::flush() {
+  if (session != nullptr) (void)session->flush();
+}
+
 std::string Recording::keep() {
   recorded_operators.reset();
   (void)session->stop();

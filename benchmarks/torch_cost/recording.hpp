@@ -15,6 +15,8 @@ class Recording {
  public:
   /// `autograd`: in which range each node was made is recorded too. Ends the process when it cannot record.
   static void start(bool autograd, bool operators = false);
+  /// Until all that was recorded is packed and written; nothing without a session.
+  static void flush();
   /// Ends it, removes the capture, tells what was lost.
   static std::string stop();
   /// Ends it and keeps the capture, of which this is the path.

@@ -79,6 +79,7 @@ Case steps(const char* name, const char* what, void (*recorder)()) {
     warm_up();
     if (recorder != nullptr) recorder();
   };
+  made.between = Recording::flush;
   return made;
 }
 
@@ -101,8 +102,8 @@ void step_cost(int rounds) {
   Options options;
   options.rounds = rounds;
   options.processes = 5;
-  options.per_round = 1;
-  options.cpu_time = true;
+  options.per_round = 4;
+  options.clock = Clock::kProcess;
   options.floor = "no session";
   std::vector<Case> cases;
   cases.push_back(steps("no session", "floor", nullptr));

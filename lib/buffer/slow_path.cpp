@@ -69,9 +69,10 @@ bool begin_without_note(OpenRange& open, Write write) noexcept {
 
 /// Everything that a begin can need. `word_of(state)` finds the begin word once it is known that it will be written;
 /// `put_more()` writes the `more` records that stand behind it, of which listeners hear `extra`.
+/// Not inlined: begin_without_note would save all the registers that this needs.
 template <typename WordOf, typename PutMore>
-OpenRange begin(std::size_t more, const Extra* extra, std::uint32_t category, WordOf word_of,
-                PutMore put_more) noexcept {
+[[gnu::noinline]] OpenRange begin(std::size_t more, const Extra* extra, std::uint32_t category, WordOf word_of,
+                                  PutMore put_more) noexcept {
   HotThread& hot = detail::hot_thread;
   const std::uint32_t now_active = detail::active.load(std::memory_order_relaxed);
   const Listener* const heard_by = (now_active & detail::kSlowPath) != 0 ? listener() : nullptr;
@@ -142,6 +143,14 @@ void record_end(const OpenRange& open, std::uint64_t token) noexcept {
     return;
   }
   put(hot, open.word + detail::kToEnd, recorder.ticks());
+}
+
+/// Everything that an end can need. Not inlined, as `begin`.
+[[gnu::noinline]] void close_range(const OpenRange& open) noexcept {
+  const bool may_be_recorded = (open.token & kSlowToken) == 0 || (open.token & kRecorded) != 0;
+  if (may_be_recorded) guarded([&] { record_end(open, open.token & kTokenBits); });
+  if ((open.token & kSlowToken) == 0 || (open.token & kHeard) == 0) return;
+  if (const Listener* heard_by = listener(); heard_by != nullptr) heard_by->end();
 }
 
 // Handles of start/end ranges: generation (11 bits) << 52 | thread index (20 bits) << 32 | number. Bit 63: only a
@@ -247,19 +256,10 @@ std::uint64_t text_word_slow(const char* text, std::size_t size, std::uint64_t h
 }
 
 void end_slow(std::uint64_t token, std::uint64_t word) noexcept {
-  const OpenRange open{token, word};
-  if ((token & kSlowToken) == 0) {
-    HotThread& hot = hot_thread;
-    const std::uint64_t own = token & kTokenBits;
-    if (token != own && own == hot.token && has_noted_all(hot) && write_record(hot, own, kEndLimit, word + kToEnd))
-      return;
-    guarded([&] { record_end(open, own); });
-    return;
-  }
-  if ((token & kRecorded) != 0) guarded([&] { record_end(open, token & kTokenBits); });
-  if ((token & kHeard) != 0) {
-    if (const Listener* heard_by = listener(); heard_by != nullptr) heard_by->end();
-  }
+  HotThread& hot = hot_thread;
+  const std::uint64_t own = token & kTokenBits;
+  const bool without_note = (token & ~kTokenBits) == kNumberedToken && own == hot.token && has_noted_all(hot);
+  if (!without_note || !write_record(hot, own, kEndLimit, word + kToEnd)) close_range({token, word});
 }
 
 std::uint32_t intern_name(std::string_view name) noexcept { return intern(name); }
