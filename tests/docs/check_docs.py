@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""check_docs.py SOURCE_TREE: links lead somewhere, all pages can be reached, lists of keys and options are complete."""
+"""check_docs.py SOURCE_TREE: links lead somewhere, all pages can be reached, lists of keys, options and headers are complete."""
 import pathlib
 import re
 import sys
@@ -74,6 +74,11 @@ def main():
     options = first_column(root / "docs/how-to/install.md", "option")
     options = [name if name.startswith("RANGEFINDER") else "RANGEFINDER_BUILD" + name for name in options]
     problems += differences("build options", sorted(cmake), sorted(options))
+
+    folder = root / "include/rangefinder"
+    headers = [str(header.relative_to(folder)).removesuffix(".in") for header in folder.rglob("*.hpp*")]
+    headers = [header for header in headers if not header.startswith("detail/")]
+    problems += differences("headers", sorted(headers), sorted(first_column(root / "docs/reference/headers.md", "header")))
 
     for problem in problems:
         print(problem)

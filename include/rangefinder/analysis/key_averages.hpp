@@ -73,7 +73,7 @@ enum class KeyAveragesOrder : std::uint8_t {
 };
 
 /// As text, in the columns of torch.profiler's `key_averages().table()`, with its headings and units, so that what
-/// reads those tables reads these. Columns of devices, FLOPs and shapes are there where any row has some.
+/// reads those tables reads these. Columns of devices, memory, FLOPs and shapes are there where any row has some.
 RANGEFINDER_EXPORT std::string key_averages_table(const Timeline& timeline, const KeyAverages& averages,
                                                   KeyAveragesOrder order = KeyAveragesOrder::kFirst,
                                                   std::size_t row_limit = 100);

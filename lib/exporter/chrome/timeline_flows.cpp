@@ -56,8 +56,7 @@ class Flows {
     const NodeTable& nodes = shared_.timeline.nodes;
     const RangeTable& ranges = shared_.timeline.ranges;
     std::vector<std::uint32_t> made;
-    // Those of imported traces are kept as they were.
-    for (std::uint32_t node = 0; shared_.timeline.format == InputFormat::kCapture && node < nodes.size(); ++node)
+    for (std::uint32_t node = 0; node < nodes.size(); ++node)
       if (nodes.made_ns[node] != kNoTime && end_at_node(node).has_value()) made.push_back(node);
     if (made.empty()) return;
     std::sort(made.begin(), made.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -83,7 +82,7 @@ class Flows {
   }
 
   /// In the slice of the node, or of the operator that is the node.
-  std::optional<FlowEnd> end_at_node(std::uint32_t node) const {
+  std::optional<FlowEnd> end_at_node(std::uint32_t node) {
     const NodeTable& nodes = shared_.timeline.nodes;
     const RangeTable& ranges = shared_.timeline.ranges;
     const RangeIndex range = nodes.range_of(node);

@@ -10,10 +10,11 @@ for name, order in (("key_averages", "self_cpu_time_total"), ("key_averages_by_s
         e = FunctionEventAvg()
         e.key, e.count, e.flops, e.node_id, e.overload_name = row["name"], int(row["calls"]), int(row["flops"]), -1, ""
         e.cpu_time_total, e.self_cpu_time_total = int(row["cpu_total_ns"]) / 1000, int(row["cpu_self_ns"]) / 1000
+        e.cpu_memory_usage, e.self_cpu_memory_usage = int(row["cpu_memory"]), int(row["cpu_self_memory"])
         e.input_shapes = json.loads(row["shapes"].replace("''", '""').replace("'", '"')) if row["shapes"] else ""
         events.append(e)
         if row["annotation"] == "1" or e.key == "[memory]":
             others.append(e.key)
-    text = EventList(events, with_flops=True).table(sort_by=order, row_limit=1000)
+    text = EventList(events, with_flops=True, profile_memory=True).table(sort_by=order, row_limit=1000)
     lines = [l for l in text.splitlines(True) if l.split("  ")[0].strip() not in others and not any(l.strip().startswith(o + " ") for o in others)]
     open(f"{out}/{name}.txt", "w").write("".join(lines))

@@ -87,6 +87,26 @@ TEST_CASE("nodes of autograd are slices of their thread", "[exporter]") {
   }
 }
 
+TEST_CASE("a node that was recorded as an operator too is one slice", "[exporter]") {
+  CaptureBuilder capture = training();
+  capture.range("LargeBackward0", 602, 655, "operator").facts(7, 1);  // LibTorch tells the operator of its end last
+  capture.range("SmallBackward0", 660, 670, "operator");              // before its namesake: another one
+  const TemporaryFolder folder;
+  capture.write(folder.file("a.rfcap"));
+  for (const Attribution attribution : {Attribution::kLaunch, Attribution::kForward}) {
+    const Exported trace = Exported::of_file(folder.file("a.rfcap"), by(attribution));
+    require_sound(trace);
+    CHECK(trace.all("cpu_op", "SmallBackward0").size() == 2);
+    const TraceEvent node = trace.one("cpu_op", "LargeBackward0");
+    CHECK(node.time_ns - trace.one("user_annotation", "backward").time_ns == 102);
+    CHECK(node.has("External id"));
+    int arrows = 0;
+    for (const Exported::Arrow& arrow : trace.arrows())
+      arrows += arrow.category == "fwdbwd" && arrow.to_ns == node.time_ns ? 1 : 0;
+    CHECK(arrows == 1);
+  }
+}
+
 TEST_CASE("by forward the device rows of a layer tell forward from backward", "[exporter]") {
   const TemporaryFolder folder;
   training().write(folder.file("a.rfcap"));
