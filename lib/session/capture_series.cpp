@@ -18,23 +18,23 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Leaked, so that the exit handler finds it whatever static destructors have run.
-struct Current {
+struct CurrentSeries {
   std::atomic<int> pid{0};  // looked at first: a child of fork may find the mutex taken for good
   std::mutex mutex;
   std::shared_ptr<CaptureSeries> series;
 };
-Current& current() noexcept {
-  static auto* const value = new Current;
+CurrentSeries& current_series() noexcept {
+  static auto* const value = new CurrentSeries;
   return *value;
 }
 
 void stop_at_exit() {
   static const int registered = std::atexit([] {
-    if (current().pid.load() != ::getpid()) return;
+    if (current_series().pid.load() != ::getpid()) return;
     std::shared_ptr<CaptureSeries> series;
     {
-      const std::lock_guard lock(current().mutex);
-      series = current().series;
+      const std::lock_guard lock(current_series().mutex);
+      series = current_series().series;
     }
     if (series != nullptr) (void)series->stop();
   });
@@ -93,17 +93,17 @@ bool CaptureSeries::in_child() const noexcept { return ::getpid() != pid_; }
 
 Result<std::shared_ptr<CaptureSeries>> CaptureSeries::start(SessionOptions options, MakeParts make_parts) {
   {
-    const std::lock_guard lock(current().mutex);
-    if (current().series != nullptr && current().series->running())
-      return Error(ErrorCode::kBusy,
-                   "session: one runs already in this process (" + current().series->output() + "); stop it first");
+    const std::lock_guard lock(current_series().mutex);
+    if (current_series().series != nullptr && current_series().series->running())
+      return Error(ErrorCode::kBusy, "session: one runs already in this process (" + current_series().series->output() +
+                                         "); stop it first");
   }
   std::shared_ptr<CaptureSeries> series(new CaptureSeries(std::move(options), std::move(make_parts)));
   if (Status status = series->open(); !status.ok()) return std::move(status).error().with_context("session");
   stop_at_exit();
-  const std::lock_guard lock(current().mutex);
-  current().pid.store(::getpid());
-  current().series = series;
+  const std::lock_guard lock(current_series().mutex);
+  current_series().pid.store(::getpid());
+  current_series().series = series;
   return series;
 }
 
@@ -413,8 +413,8 @@ Status CaptureSeries::stop() noexcept {
   }
   changed_.notify_all();
   std::shared_ptr<CaptureSeries> last;  // given up outside of the lock
-  const std::lock_guard lock(current().mutex);
-  if (current().series.get() == this) last = std::move(current().series);
+  const std::lock_guard lock(current_series().mutex);
+  if (current_series().series.get() == this) last = std::move(current_series().series);
   return status;
 }
 
