@@ -379,6 +379,7 @@ Status CaptureSeries::close(SessionCore& core, CaptureReady ready, bool used) no
 
 Status CaptureSeries::stop() noexcept {
   if (in_child()) return {};
+  const std::shared_ptr<CaptureSeries> self = shared_from_this();  // a callback may be who stops, and others let go
   const Deadline deadline = Clock::now() + options_.stop_timeout;
   std::shared_ptr<SessionCore> core;
   CaptureReady ready;
