@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What reports say of attribution `forward`.
+#include "report/rendered.hpp"
 #include "support/catch.hpp"
 #include "support/timeline_builder.hpp"
 
@@ -31,15 +32,8 @@ std::string report(const Timeline& timeline, std::string_view view, ReportFormat
   options.format = format;
   options.instances = instances;
   options.projection.attribution = attribution;
-  std::string text;
-  REQUIRE(write_report(timeline, options, [&](std::string_view piece) {
-            text.append(piece);
-            return true;
-          }).ok());
-  return text;
+  return rendered(timeline, options);
 }
-
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The views of memory.
+#include "report/rendered.hpp"
 #include "support/catch.hpp"
 #include "support/timeline_builder.hpp"
 
@@ -20,15 +21,8 @@ std::string report(const Timeline& timeline, std::string_view view, bool instanc
   options.view = view;
   options.format = format;
   options.instances = instances;
-  std::string text;
-  REQUIRE(write_report(timeline, options, [&](std::string_view piece) {
-            text.append(piece);
-            return true;
-          }).ok());
-  return text;
+  return rendered(timeline, options);
 }
-
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 /// Two steps; each keeps 100 bytes of the host and uses 500 of the device in between.
 Timeline leaking() {

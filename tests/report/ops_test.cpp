@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The view ops: torch.profiler's key averages.
+#include "report/rendered.hpp"
 #include "support/catch.hpp"
 #include "support/timeline_builder.hpp"
 
@@ -41,15 +42,8 @@ std::string report(const Timeline& timeline, ReportFormat format, bool by_shape,
   options.format = format;
   options.by_shape = by_shape;
   options.sort = sort;
-  std::string text;
-  REQUIRE(write_report(timeline, options, [&](std::string_view piece) {
-            text.append(piece);
-            return true;
-          }).ok());
-  return text;
+  return rendered(timeline, options);
 }
-
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "report/rendered.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 #include "support/timeline_builder.hpp"
@@ -53,13 +54,7 @@ std::string shown(const Timeline& timeline, std::string_view view, ReportFormat 
   options.format = format;
   options.instances = instances;
   options.width = width;
-  std::string text;
-  const Status status = write_report(timeline, options, [&](std::string_view piece) {
-    text.append(piece);
-    return true;
-  });
-  REQUIRE(status.ok());
-  return text;
+  return rendered(timeline, options);
 }
 
 }  // namespace

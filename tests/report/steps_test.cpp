@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The view steps.
+#include "report/rendered.hpp"
 #include "support/catch.hpp"
 #include "support/timeline_builder.hpp"
 
@@ -35,15 +36,8 @@ std::string report(const Timeline& timeline, ReportFormat format, std::string vi
   options.view = std::move(view);
   options.format = format;
   options.step_names = std::move(step_names);
-  std::string text;
-  REQUIRE(write_report(timeline, options, [&](std::string_view piece) {
-            text.append(piece);
-            return true;
-          }).ok());
-  return text;
+  return rendered(timeline, options);
 }
-
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 

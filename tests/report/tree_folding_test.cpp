@@ -2,6 +2,7 @@
 //
 // The view tree made smaller, by numbers in names and by depth.
 #include "analysis/range_rollup.hpp"
+#include "report/rendered.hpp"
 #include "support/catch.hpp"
 #include "support/timeline_builder.hpp"
 
@@ -38,12 +39,7 @@ std::string tree(const Timeline& timeline, bool fold, std::size_t depth) {
   options.format = ReportFormat::kCsv;
   options.fold = fold;
   options.depth = depth;
-  std::string text;
-  REQUIRE(write_report(timeline, options, [&](std::string_view piece) {
-            text.append(piece);
-            return true;
-          }).ok());
-  return text;
+  return rendered(timeline, options);
 }
 
 }  // namespace
