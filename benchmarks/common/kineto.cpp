@@ -10,13 +10,20 @@ namespace bench {
 
 namespace profiler = torch::autograd::profiler;
 
-void start_kineto() {
-  const profiler::ProfilerConfig config(torch::profiler::impl::ProfilerState::KINETO);
+namespace {
+
+void start(bool shapes) {
+  const profiler::ProfilerConfig config(torch::profiler::impl::ProfilerState::KINETO, shapes);
   const std::set<torch::profiler::impl::ActivityType> what{torch::profiler::impl::ActivityType::CPU};
   profiler::prepareProfiler(config, what);
   profiler::enableProfiler(
       config, what, {at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION, at::RecordScope::USER_SCOPE});
 }
+
+}  // namespace
+
+void start_kineto() { start(false); }
+void start_kineto_with_shapes() { start(true); }
 
 void join_kineto() { profiler::enableProfilerInChildThread(); }
 

@@ -9,6 +9,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 
+#include <cstdio>
 #include <optional>
 #include <utility>
 
@@ -78,7 +79,7 @@ Options turns(int rounds, int processes, std::uint64_t per_round) {
 void forward_cost(int rounds) {
   const Options options = turns(rounds, 5, 10000);
   for (const Operator& what : kOperators) {
-    Case recording = beside(what, "ranges + nodes", [] { Recording::start(true); });
+    Case recording = beside(what, "ranges + nodes", [] { Recording::start({}); });
     recording.finish = Recording::stop;
     const std::vector<Row> rows = measure({beside(what, kOff, nullptr), recording}, options);
     print(rows, options);
@@ -89,13 +90,18 @@ void forward_cost(int rounds) {
 void operator_cost(int rounds) {
   const Options options = turns(rounds, 2, 2000);  // Kineto keeps all that it hears until its end
   for (const Operator& what : kOperators) {
-    Case ours = beside(what, "rangefinder, operators", [] { Recording::start(true, true); });
+    Case ours = beside(what, "rangefinder, operators", [] { Recording::start({.operators = true}); });
     ours.finish = Recording::stop;
-    const std::vector<Row> rows =
-        measure({beside(what, kOff, nullptr), ours, beside(what, "Kineto, CPU", start_kineto)}, options);
+    Case shapes =
+        beside(what, "rangefinder, with shapes", [] { Recording::start({.operators = true, .shapes = true}); });
+    shapes.finish = Recording::stop;
+    const std::vector<Row> rows = measure({beside(what, kOff, nullptr), ours, beside(what, "Kineto, CPU", start_kineto),
+                                           shapes, beside(what, "Kineto, CPU, with shapes", start_kineto_with_shapes)},
+                                          options);
     print(rows, options);
     print_target(std::string(what.name) + ", added per operator, ours to Kineto's", 1.0 / 3,
                  added(rows[1]) / added(rows[2]));
+    std::printf("with shapes, ours to Kineto's: %.4g\n", added(rows[3]) / added(rows[4]));
   }
 }
 

@@ -18,7 +18,7 @@ Case recording(const char* name, const char* what, bool autograd, std::function<
   made.name = name;
   made.what = what;
   made.run = std::move(run);
-  made.set_up = [autograd] { Recording::start(autograd); };
+  made.set_up = [autograd] { Recording::start({.autograd = autograd}); };
   made.finish = Recording::stop;
   made.between = [] { ::usleep(2000); };  // the drain empties the blocks, as it does between the steps of a program
   return made;

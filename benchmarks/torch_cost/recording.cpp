@@ -2,6 +2,7 @@
 #include "recording.hpp"
 
 #include <rangefinder/session.hpp>
+#include <rangefinder/torch/memory.hpp>
 #include <rangefinder/torch/operators.hpp>
 
 #include <unistd.h>
@@ -15,6 +16,7 @@ namespace {
 
 std::unique_ptr<rangefinder::Session> session;
 std::unique_ptr<rangefinder::torch::OperatorRecording> recorded_operators;
+std::unique_ptr<rangefinder::torch::MemoryRecording> recorded_memory;
 
 }  // namespace
 
@@ -27,17 +29,26 @@ const std::string& folder() {
   return made;
 }
 
-void Recording::start(bool autograd, bool operators) {
+void Recording::start(const Recorded& what) {
   rangefinder::SessionOptions options;
   options.output = folder() + "/%p.rfcap";
   options.cuda = false;
-  options.autograd = autograd;
+  options.autograd = what.autograd;
   session = std::make_unique<rangefinder::Session>(options);
   if (!session->status().ok()) {
     std::fprintf(stderr, "%s\n", session->status().error().message().c_str());
     std::_Exit(3);
   }
-  if (operators) recorded_operators = std::make_unique<rangefinder::torch::OperatorRecording>();
+  if (what.operators) {
+    rangefinder::torch::OperatorOptions chosen;
+    chosen.shapes = what.shapes;
+    recorded_operators = std::make_unique<rangefinder::torch::OperatorRecording>(chosen);
+  }
+  if (what.memory) {
+    rangefinder::torch::MemoryRecordingOptions chosen;
+    chosen.cuda = false;
+    recorded_memory = std::make_unique<rangefinder::torch::MemoryRecording>(chosen);
+  }
 }
 
 void Recording::flush() {
@@ -46,6 +57,7 @@ void Recording::flush() {
 
 std::string Recording::keep() {
   recorded_operators.reset();
+  recorded_memory.reset();
   (void)session->stop();
   return session->output();
 }
@@ -53,7 +65,9 @@ std::string Recording::keep() {
 std::string Recording::stop() {
   ::unlink(keep().c_str());
   const rangefinder::CaptureHealth health = session->health();
-  return health.complete() ? "nothing lost" : std::to_string(health.dropped_ranges) + " ranges dropped and counted";
+  return health.complete() ? "nothing lost"
+                           : "dropped and counted: " + std::to_string(health.dropped_ranges) + " ranges, " +
+                                 std::to_string(health.dropped_memory_events) + " memory events";
 }
 
 std::string sure(const Row& row) {

@@ -10,11 +10,19 @@ namespace bench {
 /// Of the whole benchmark; a case's process records into it.
 const std::string& folder();
 
+/// What is recorded beside ranges.
+struct Recorded {
+  bool autograd = true;  ///< in which range each node was made
+  bool operators = false;
+  bool shapes = false;  ///< of the operators
+  bool memory = false;  ///< of the host
+};
+
 /// The session of this process, on ranges alone, or ended.
 class Recording {
  public:
-  /// `autograd`: in which range each node was made is recorded too. Ends the process when it cannot record.
-  static void start(bool autograd, bool operators = false);
+  /// Ends the process when it cannot record.
+  static void start(const Recorded& what);
   /// Until all that was recorded is packed and written; nothing without a session.
   static void flush();
   /// Ends it, removes the capture, tells what was lost.

@@ -107,20 +107,24 @@ void step_cost(int rounds) {
   options.floor = "no session";
   std::vector<Case> cases;
   cases.push_back(steps("no session", "floor", nullptr));
-  cases.push_back(steps("ranges + nodes", "rangefinder", [] { Recording::start(true); }));
-  cases.back().finish = Recording::stop;
-  cases.push_back(steps("ranges + nodes + operators", "rangefinder", [] { Recording::start(true, true); }));
-  cases.back().finish = Recording::stop;
+  const auto add = [&cases](const char* name, void (*recorder)()) {
+    cases.push_back(steps(name, "rangefinder", recorder));
+    cases.back().finish = Recording::stop;
+  };
+  add("ranges + nodes", [] { Recording::start({}); });
+  add("ranges + nodes + memory", [] { Recording::start({.memory = true}); });
+  add("ranges + nodes + operators", [] { Recording::start({.operators = true}); });
   cases.push_back(steps("operators", "Kineto, CPU", start_kineto));
   const std::vector<Row> rows = measure(cases, options);
   print(rows, options);
-  print_target("training step, CPU time to no session", 1.005, rows[1].ratio, sure(rows[1]));
+  for (const std::size_t row : {std::size_t{1}, std::size_t{2}})
+    print_target(rows[row].name + ", CPU time to no session", 1.005, rows[row].ratio, sure(rows[row]));
 }
 
 void operator_size(int) {
   warm_up();
   const std::string json = folder() + "/kineto.json";
-  Recording::start(true, true);
+  Recording::start({.operators = true});
   start_kineto();
   for (int i = 0; i < 50; ++i) training().step();
   save_kineto(json);

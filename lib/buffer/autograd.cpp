@@ -42,6 +42,17 @@ void put_sequence(HotThread& hot, ThreadState& state) noexcept {
   if (const detail::AutogradHooks* const hooks = hooks_to_note(hot, state); hooks != nullptr) note(*hooks, hot, state);
 }
 
+bool end_with_note(HotThread& hot, std::uint64_t token, std::uint64_t next, std::uint64_t word) noexcept {
+  const Recorder& recorder = Recorder::instance();
+  const detail::AutogradHooks* const hooks = recorder.autograd();
+  const bool known = noted_sequence(hot) != kNothingNoted && state_of(hot)->numbered == recorder.resumed();
+  if (hooks == nullptr || !known) return false;
+  const std::uint64_t number = make_word(RecordKind::kSequence, 0, static_cast<std::uint32_t>(hooks->thread_number()));
+  if (!write_pair(hot, token, kForBegins, {next, number}, {detail::read_ticks(), word})) return false;
+  set_noted_sequence(hot, next);
+  return true;
+}
+
 ThreadState* ready_to_close(HotThread& hot, bool may_wait) noexcept {
   ThreadState* const state = state_of(hot);
   const detail::AutogradHooks* const hooks = state != nullptr ? hooks_to_note(hot, *state) : nullptr;

@@ -84,6 +84,25 @@ inline void put(const HotThread& hot, std::uint64_t word, std::uint64_t ticks) n
                    __ATOMIC_RELEASE);
 }
 
+/// As detail::write_record, for two that belong together: both or neither.
+inline bool write_pair(HotThread& hot, std::uint64_t token, std::uint32_t limit, const Record& first,
+                       const Record& second) noexcept {
+  __atomic_store_n(&hot.token, 0, __ATOMIC_RELAXED);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  auto* const used = reinterpret_cast<std::uint32_t*>(hot.block);
+  const std::uint32_t offset = __atomic_load_n(used, __ATOMIC_RELAXED);
+  const bool room = offset + 2 * sizeof(Record) <= limit;
+  if (room) {
+    auto* const records = reinterpret_cast<Record*>(hot.block + offset);
+    records[0] = first;
+    records[1] = second;
+    __atomic_store_n(used, offset + static_cast<std::uint32_t>(2 * sizeof(Record)), __ATOMIC_RELEASE);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  __atomic_store_n(&hot.token, token, __ATOMIC_RELAXED);
+  return room;
+}
+
 inline bool has_room(const HotThread& hot, std::size_t records, std::uint32_t limit) noexcept {
   return used_of(hot) + records * sizeof(Record) <= limit;
 }
@@ -100,6 +119,10 @@ inline std::size_t sequence_records() noexcept { return Recorder::instance().aut
 /// How far the numbers of the thread's autograd nodes are, where that has changed. Before the record that opens or
 /// closes something, so that all numbers up to here were taken in what was open until then.
 void put_sequence(HotThread& hot, ThreadState& state) noexcept;
+
+/// Closes a range in which the thread has taken numbers, up to `next`, as put_sequence and the end would; false where
+/// the slow path must. `token`: the thread's own.
+bool end_with_note(HotThread& hot, std::uint64_t token, std::uint64_t next, std::uint64_t word) noexcept;
 
 /// The id of a name that the recording, if there is one, knows from now on; 0 when it cannot be named.
 std::uint32_t intern(std::string_view text) noexcept;

@@ -124,7 +124,7 @@ void put_foreign_end(const OpenRange& open, std::uint32_t thread) noexcept {
     recorder.count(health::lost_ends, 1);
     return;
   }
-  put(hot, make_word(RecordKind::kForeignEnd, detail::word_id(open.word), detail::word_aux(open.word)),
+  put(hot, make_word(RecordKind::kForeignEnd, detail::word_id(open.word), detail::word_category(open.word)),
       recorder.ticks());
   put(hot, make_word(RecordKind::kExtra, 0, static_cast<std::uint32_t>(ExtraKind::kUnsigned)), thread);
 }
@@ -151,6 +151,23 @@ void record_end(const OpenRange& open, std::uint64_t token) noexcept {
   if (may_be_recorded) guarded([&] { record_end(open, open.token & kTokenBits); });
   if ((open.token & kSlowToken) == 0 || (open.token & kHeard) == 0) return;
   if (const Listener* heard_by = listener(); heard_by != nullptr) heard_by->end();
+}
+
+std::uint64_t word_of_facts(const detail::OperatorFacts& facts) noexcept {
+  return make_word(RecordKind::kOperator, facts.inputs, static_cast<std::uint32_t>(facts.made_on));
+}
+
+/// What is done inline for an operator without inputs on a thread that has nothing to note.
+bool write_operator(HotThread& hot, std::uint64_t token, std::string_view name, std::uint32_t category,
+                    const detail::OperatorFacts& facts, std::uint64_t& word) noexcept {
+  const auto sequence = static_cast<std::uint64_t>(facts.sequence);
+  const bool has_noted_number = facts.made_on == 0 && sequence == noted_sequence(hot);
+  if (facts.sequence < 0 || has_noted_number) {
+    const std::uint32_t aux = has_noted_number ? category | detail::kHasNotedNumber : category;
+    return detail::write_text(hot, token, name.data(), name.size(), aux, word);
+  }
+  return detail::find_text(hot, name.data(), name.size(), category, word) &&
+         write_pair(hot, token, kForBegins, {detail::read_ticks(), word}, {sequence, word_of_facts(facts)});
 }
 
 // Handles of start/end ranges: generation (11 bits) << 52 | thread index (20 bits) << 32 | number. Bit 63: only a
@@ -258,8 +275,13 @@ std::uint64_t text_word_slow(const char* text, std::size_t size, std::uint64_t h
 void end_slow(std::uint64_t token, std::uint64_t word) noexcept {
   HotThread& hot = hot_thread;
   const std::uint64_t own = token & kTokenBits;
-  const bool without_note = (token & ~kTokenBits) == kNumberedToken && own == hot.token && has_noted_all(hot);
-  if (!without_note || !write_record(hot, own, kEndLimit, word + kToEnd)) close_range({token, word});
+  if ((token & ~kTokenBits) == kNumberedToken && own == hot.token) {
+    const std::uint64_t next = hot.next_sequence();
+    const bool written = next == noted_sequence(hot) ? write_record(hot, own, kEndLimit, word + kToEnd)
+                                                     : end_with_note(hot, own, next, word + kToEnd);
+    if (written) return;
+  }
+  close_range({token, word});
 }
 
 std::uint32_t intern_name(std::string_view name) noexcept { return intern(name); }
@@ -274,14 +296,20 @@ std::uint32_t intern_category(std::string_view name) noexcept {
 OpenRange begin_operator(std::string_view name, std::uint32_t category, const OperatorFacts& facts) noexcept {
   if (active.load(std::memory_order_relaxed) == 0) return {};
   if (facts.inputs_lost) Recorder::instance().count(health::operators_without_inputs, 1);
-  if (facts.sequence < 0 && facts.inputs == 0) return begin_text_slow(name.data(), name.size(), category);
+  if (facts.inputs == 0) {
+    OpenRange open;
+    if (begin_without_note(open, [&](HotThread& hot, std::uint64_t token, std::uint64_t& word) {
+          return write_operator(hot, token, name, category, facts, word);
+        }))
+      return open;
+    if (facts.sequence < 0) return begin_text_slow(name.data(), name.size(), category);
+  }
   return begin(
       1, nullptr, category, [&](ThreadState* state) { return word_of_text(state, name); },
       [&] {
         // Another recording may have been the first to hear of this text.
         Recorder::instance().publish_name(facts.inputs);
-        put(hot_thread, make_word(RecordKind::kOperator, facts.inputs, static_cast<std::uint32_t>(facts.made_on)),
-            static_cast<std::uint64_t>(facts.sequence));
+        put(hot_thread, word_of_facts(facts), static_cast<std::uint64_t>(facts.sequence));
       });
 }
 

@@ -122,7 +122,7 @@ void CaptureWriter::want_category(std::uint32_t id) {
 void CaptureWriter::want_words(std::span<const std::uint64_t> words) {
   for (const std::uint64_t word : words) {
     if (has_name(word)) want_name(detail::word_id(word));
-    if (has_category(word)) want_category(detail::word_aux(word));
+    if (has_category(word)) want_category(detail::word_category(word));
   }
 }
 

@@ -10,6 +10,7 @@ using detail::ExtraKind;
 using detail::Record;
 using detail::RecordKind;
 using detail::word_aux;
+using detail::word_category;
 using detail::word_id;
 using detail::word_kind;
 
@@ -39,7 +40,17 @@ void HostAssembler::feed(const format::HostEvents& events) {
     return;
   }
   Thread& thread = thread_at(index);
+  note_gap(thread, events.run, events.records.size());
   for (const Record& record : events.records) on_record(index, thread, record);
+}
+
+/// Records may be missing before a run: then nobody knows what was noted last.
+void HostAssembler::note_gap(Thread& thread, const format::HostRun& run, std::size_t records) noexcept {
+  const bool goes_on = run.block_sequence == thread.block && run.first_record == thread.next_record;
+  const bool next_block = run.block_sequence == thread.block + 1 && run.first_record == 0;
+  if (!goes_on && !next_block) thread.noted = -1;
+  thread.block = run.block_sequence;
+  thread.next_record = std::uint64_t{run.first_record} + records;
 }
 
 void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record& record) {
@@ -56,6 +67,7 @@ void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record&
                        word_id(record.word) != 0,
                        innermost(thread),
                        thread.open.empty() ? 0 : thread.open.back().key};
+    thread.noted = static_cast<std::int64_t>(record.ticks);
     return sink_.on_sequence(*thread.sequence);
   }
   thread.last_ticks = record.ticks;
@@ -77,7 +89,7 @@ void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record&
       return sink_.on_launch(launch);
     }
     case RecordKind::kMark:
-      sink_.on_mark(index, record.ticks, word_id(record.word), word_aux(record.word));
+      sink_.on_mark(index, record.ticks, word_id(record.word), word_category(record.word));
       thread.pending = record;
       return;
     case RecordKind::kNodeBegin:
@@ -148,7 +160,7 @@ void HostAssembler::open_range(std::uint32_t index, Thread& thread, const Record
   range.under = innermost(thread);
   range.begin_ticks = record.ticks;
   range.name = word_id(record.word);
-  range.category = word_aux(record.word);
+  range.category = word_category(record.word);
   range.thread = range.end_thread = index;
   range.depth = static_cast<std::uint32_t>(thread.open.size());
   if (thread.open.size() >= kNearby) ++thread.deep_names[range.name];
@@ -161,6 +173,8 @@ void HostAssembler::open_range(std::uint32_t index, Thread& thread, const Record
     }
   }
   sink_.on_begin(range);
+  if ((word_aux(record.word) & detail::kHasNotedNumber) != 0 && thread.noted >= 0)
+    report_operator(range, thread.noted, 0, 0);
 }
 
 /// The innermost open range of that name.
@@ -217,14 +231,19 @@ void HostAssembler::on_facts(Thread& thread, const Record& record) {
   const bool is_behind_begin = word_kind(thread.pending.word) == RecordKind::kBegin;
   thread.pending = {};
   if (!is_behind_begin || thread.open.empty()) return;  // the begin was lost, and is counted
-  const AssembledRange& range = thread.open.back();
+  const std::int64_t sequence = std::max<std::int64_t>(static_cast<std::int64_t>(record.ticks), -1);
+  report_operator(thread.open.back(), sequence, word_aux(record.word), word_id(record.word));
+}
+
+void HostAssembler::report_operator(const AssembledRange& range, std::int64_t sequence, std::uint32_t made_on,
+                                    std::uint32_t inputs) {
   AssembledOperator facts;
   facts.range = range.key;
   facts.parent = range.parent;
   facts.thread = range.thread;
-  facts.sequence = std::max<std::int64_t>(static_cast<std::int64_t>(record.ticks), -1);
-  facts.made_on = word_aux(record.word);
-  facts.inputs = word_id(record.word);
+  facts.sequence = sequence;
+  facts.made_on = made_on;
+  facts.inputs = inputs;
   sink_.on_operator(facts);
 }
 
@@ -317,7 +336,7 @@ void HostAssembler::begin_start_end(std::uint32_t index, Thread& thread, const R
   range.under = innermost(thread);
   range.begin_ticks = record.ticks;
   range.name = word_id(record.word);
-  range.category = word_aux(record.word);
+  range.category = word_category(record.word);
   range.thread = range.end_thread = index;
   range.start_end = true;
   // A handle is given out once; where a file says otherwise, the earlier range never ends.

@@ -164,6 +164,8 @@ class HostAssembler {
     std::set<std::uint64_t> open_start_end;                       // keys
     std::vector<AssembledNode> nodes;                             // that run, innermost last
     std::optional<AssembledSequence> sequence;                    // noted last
+    std::int64_t noted = -1;                                      // its number; -1: records may be missing since
+    std::uint64_t block = 0, next_record = 0;                     // where the next run of records starts
     std::uint64_t last_ticks = 0;                                 // of the last record that has a time
     detail::Record pending{};                                     // waits for its kExtra
     AssembledMemory memory;                                       // what `pending` began, where that is kMemory
@@ -184,6 +186,8 @@ class HostAssembler {
   static std::uint64_t innermost(const Thread& thread) noexcept;
   void on_record(std::uint32_t index, Thread& thread, const detail::Record& record);
   void on_extra(std::uint32_t index, Thread& thread, const detail::Record& record);
+  static void note_gap(Thread& thread, const format::HostRun& run, std::size_t records) noexcept;
+  void report_operator(const AssembledRange& range, std::int64_t sequence, std::uint32_t made_on, std::uint32_t inputs);
   void on_facts(Thread& thread, const detail::Record& record);
   void end_node(Thread& thread, std::uint64_t ticks);
   void begin_memory(std::uint32_t index, Thread& thread, const detail::Record& record);

@@ -69,7 +69,7 @@ inline std::string text_of(const detail::Record& record) {
   const std::string name(names().text(detail::word_id(record.word)));
   switch (detail::word_kind(record.word)) {
     case detail::RecordKind::kBegin:
-      return "begin " + name;
+      return "begin " + name + ((detail::word_aux(record.word) & detail::kHasNotedNumber) != 0 ? " with number" : "");
     case detail::RecordKind::kEnd:
       return "end " + name;
     case detail::RecordKind::kMark:
@@ -90,6 +90,9 @@ inline std::string text_of(const detail::Record& record) {
       return "step " + std::to_string(detail::word_id(record.word));
     case detail::RecordKind::kSequence:
       return "number " + std::to_string(record.ticks) + (detail::word_id(record.word) != 0 ? ", unknown before" : "");
+    case detail::RecordKind::kOperator:
+      return "operator " + std::to_string(static_cast<std::int64_t>(record.ticks)) + " of " +
+             std::to_string(detail::word_aux(record.word));
     case detail::RecordKind::kExtra:
       return "value of kind " + std::to_string(detail::word_aux(record.word));
     default:

@@ -93,9 +93,12 @@ Record record(RecordKind kind, std::uint64_t ticks, std::uint32_t id = 0, std::u
   return {ticks, make_word(kind, id, aux)};
 }
 
-void feed(HostAssembler& assembler, std::uint32_t thread, std::vector<Record> records) {
+void feed(HostAssembler& assembler, std::uint32_t thread, std::vector<Record> records, std::uint64_t block = 0,
+          std::uint32_t first = 0) {
   format::HostEvents events;
   events.run.thread = thread;
+  events.run.block_sequence = block;
+  events.run.first_record = first;
   events.records = std::move(records);
   assembler.feed(events);
 }
@@ -165,6 +168,29 @@ TEST_CASE("what an operator tells belongs to the range just opened", "[timeline]
   assembler.finish(100);
   CHECK(lines_of(sink) ==
         Lines{"1 [10, 100) unfinished", "2 [20, 30) in 1", "3 [40, 50) in 1", "1 [70, 100) unfinished"});
+}
+
+TEST_CASE("an operator may have the number that its thread noted last, if no record is missing since", "[timeline]") {
+  KeepingSink sink;
+  HostAssembler assembler(sink);
+  constexpr std::uint32_t kNoted = detail::kHasNotedNumber | 2;
+  const Record number = record(RecordKind::kSequence, 41, 0, 9);
+  feed(assembler, 0, {begin(10, 1, kNoted), end(11, 1, kNoted), number, begin(12, 1, kNoted), end(13, 1, kNoted)});
+  CHECK(sink.events == Lines{"sequence 0 11 41 9", "operator 0 2 42 0"});
+  CHECK(sink.ranges[0].category == 2);
+  sink.events.clear();
+  feed(assembler, 0, {begin(20, 1, kNoted), begin(21, 2), end(22, 2)}, 0, 5);  // the next of the same block
+  feed(assembler, 0, {end(23, 1, kNoted), begin(24, 1, kNoted), end(25, 1, kNoted)}, 1);
+  CHECK(sink.events == Lines{"operator 0 3 42 0", "operator 0 5 42 0"});
+  CHECK(sink.ranges.size() == 5);
+  sink.events.clear();
+  SECTION("a block is missing") { feed(assembler, 0, {begin(30, 1, kNoted), end(31, 1, kNoted)}, 3); }
+  SECTION("the start of a block is missing") { feed(assembler, 0, {begin(30, 1, kNoted), end(31, 1, kNoted)}, 2, 1); }
+  SECTION("records within a block are missing") {
+    feed(assembler, 0, {begin(30, 1, kNoted), end(31, 1, kNoted)}, 1, 4);
+  }
+  CHECK(sink.events.empty());
+  CHECK(sink.ranges.size() == 6);
 }
 
 TEST_CASE("numbers of nodes come with the record before them, nodes when they end", "[timeline]") {

@@ -211,9 +211,9 @@ RANGEFINDER_INLINE std::uint64_t begin_literal(const char* literal, std::size_t 
   return keep(begin_literal_slow(literal, size, category), word);
 }
 
-/// Likewise.
-RANGEFINDER_INLINE bool write_text(HotThread& hot, std::uint64_t token, const char* text, std::size_t size,
-                                   std::uint32_t category, std::uint64_t& word) noexcept {
+/// The begin word of a run-time name on a thread that is attached; false when it cannot be named here.
+RANGEFINDER_INLINE bool find_text(HotThread& hot, const char* text, std::size_t size, std::uint32_t category,
+                                  std::uint64_t& word) noexcept {
   const std::uint64_t hash = hash_text(text, size);
   const TextSlot* slot = hot.texts + (hash >> (64 - kTextSlotBits));
   if (!RANGEFINDER_LIKELY(slot->hash == hash)) ++slot;
@@ -223,7 +223,13 @@ RANGEFINDER_INLINE bool write_text(HotThread& hot, std::uint64_t token, const ch
     if (word == 0) return false;
   }
   word |= static_cast<std::uint64_t>(category) << 8;
-  return RANGEFINDER_LIKELY(write_record(hot, token, kBeginLimit, word));
+  return true;
+}
+
+/// As write_literal.
+RANGEFINDER_INLINE bool write_text(HotThread& hot, std::uint64_t token, const char* text, std::size_t size,
+                                   std::uint32_t category, std::uint64_t& word) noexcept {
+  return find_text(hot, text, size, category, word) && RANGEFINDER_LIKELY(write_record(hot, token, kBeginLimit, word));
 }
 
 RANGEFINDER_INLINE std::uint64_t begin_text(const char* text, std::size_t size, std::uint32_t category,

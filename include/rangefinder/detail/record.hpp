@@ -12,8 +12,8 @@ namespace rangefinder::detail {
 /// What a record says; the low 8 bits of Record::word.
 enum class RecordKind : std::uint8_t {
   kNone = 0,        ///< never written: marks memory that holds no record
-  kBegin = 1,       ///< a range opens; id = name, aux = category
-  kEnd = 2,         ///< the innermost range of this name closes; id = name, aux = category
+  kBegin = 1,       ///< a range opens; id = name, aux = category, and kHasNotedNumber
+  kEnd = 2,         ///< the innermost range of this name closes; id and aux as of its begin
   kMark = 3,        ///< an instant; id = name, aux = category
   kCounter = 4,     ///< a sample; id = name; one kExtra follows with the value
   kAsyncBegin = 5,  ///< a range that may end on another thread opens; id = name; one kExtra follows with its handle
@@ -34,6 +34,11 @@ enum class RecordKind : std::uint8_t {
       16,  ///< an allocator acted; id = device, all ones: the host; aux = MemoryAction; a kExtra each follows with
            ///< address, bytes, allocated, reserved, stream, pool; those behind the last one that is known are left out
 };
+
+/// In the aux of a kBegin, beside the category: the range is an operator, and its number of autograd is the one that
+/// its thread noted last (kSequence). It then has no kOperator.
+inline constexpr std::uint32_t kHasNotedNumber = 0x10000;
+inline constexpr std::uint32_t kCategoryMask = 0xFFFF;
 
 /// Aux of a kStep.
 inline constexpr std::uint32_t kStepNotRecorded = 1;
@@ -56,6 +61,7 @@ constexpr RecordKind word_kind(std::uint64_t word) noexcept { return static_cast
 constexpr std::uint32_t word_aux(std::uint64_t word) noexcept {
   return static_cast<std::uint32_t>(word >> 8) & 0xFFFFFFu;
 }
+constexpr std::uint32_t word_category(std::uint64_t word) noexcept { return word_aux(word) & kCategoryMask; }
 constexpr std::uint32_t word_id(std::uint64_t word) noexcept { return static_cast<std::uint32_t>(word >> 32); }
 
 /// Blocks are aligned to their size, so that a record's block is found by masking its address.

@@ -39,13 +39,8 @@ class RunningOperators {
   }
 
   void end(const at::RecordFunction& function) noexcept {
-    // Not found: it began before the callback was added, or on another thread. What began later and is still there has
-    // ended elsewhere: its range stays open until the one around it closes, and counts as unfinished.
-    const auto found = std::find_if(running_.rbegin(), running_.rend(),
-                                    [&](const Running& running) { return running.function == &function; });
-    if (found == running_.rend()) return;
-    const detail::OpenRange range = found->range;
-    while (running_.back().function != &function) pop();
+    if (running_.empty() || running_.back().function != &function) return end_further_out(function);
+    const detail::OpenRange range = running_.back().range;
     pop();
     detail::end(range.token, range.word);
   }
@@ -56,6 +51,18 @@ class RunningOperators {
     detail::OpenRange range;
     bool is_operator;
   };
+
+  void end_further_out(const at::RecordFunction& function) noexcept {
+    // Not found: it began before the callback was added, or on another thread. What began later and is still there has
+    // ended elsewhere: its range stays open until the one around it closes, and counts as unfinished.
+    const auto found = std::find_if(running_.rbegin(), running_.rend(),
+                                    [&](const Running& running) { return running.function == &function; });
+    if (found == running_.rend()) return;
+    const detail::OpenRange range = found->range;
+    while (running_.back().function != &function) pop();
+    pop();
+    detail::end(range.token, range.word);
+  }
 
   detail::OpenRange begin_operator(const at::RecordFunction& function) {
     if (is_left_out_) {
@@ -111,17 +118,25 @@ class RunningOperators {
   OperatorInputs inputs_;
 };
 
+// As detail::hot_thread: one load, where a thread_local with a destructor asks each time whether it was made.
+__thread RunningOperators* list_of_thread __attribute__((tls_model("initial-exec"))) = nullptr;
+thread_local bool is_gone = false;
+
 /// Null in a thread that ends and has given up its list: the destructors of other things may still run operators.
-RunningOperators* on_this_thread() {
-  thread_local bool is_gone = false;
+[[gnu::noinline]] RunningOperators* make_list() {
   struct Owner {
     RunningOperators running;
-    ~Owner() { is_gone = true; }
+    ~Owner() {
+      is_gone = true;
+      list_of_thread = nullptr;
+    }
   };
   if (is_gone) return nullptr;
   thread_local Owner owner;
-  return &owner.running;
+  return list_of_thread = &owner.running;
 }
+
+RunningOperators* on_this_thread() { return list_of_thread != nullptr ? list_of_thread : make_list(); }
 
 std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& function) noexcept try {
   if (RunningOperators* const running = on_this_thread(); running != nullptr) running->begin(function);
