@@ -18,6 +18,7 @@
   X(memory_peak)             \
   X(memory_devices)          \
   X(steps)                   \
+  X(unattributed)            \
   X(nvtx_gpu_proj_trace)     \
   X(nvtx_gpu_proj_sum)       \
   X(nvtx_kern_sum)           \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "session/capture_series.hpp"
 
+#include "base/signals_blocked.hpp"
 #include "session/options.hpp"
 #include "session/signal_watch.hpp"
 
@@ -123,7 +124,7 @@ Status CaptureSeries::open() try {
     first_output_ = core_->output();
     if (wanted_at(0).phase == Phase::kActive) begin_recording(lock);
   }
-  const SignalsBlocked blocked;
+  const base::SignalsBlocked blocked;
   try {
     if (options_.on_capture_ready != nullptr) {
       calls_ = std::make_shared<ReadyCalls>(options_.on_capture_ready);

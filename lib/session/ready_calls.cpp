@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "session/ready_calls.hpp"
 
+#include "base/signals_blocked.hpp"
 #include "session/options.hpp"
-#include "session/signal_watch.hpp"
 
 #include <pthread.h>
 
@@ -13,7 +13,7 @@
 namespace rangefinder::session {
 
 void ReadyCalls::start() {
-  const SignalsBlocked blocked;
+  const base::SignalsBlocked blocked;
   ended_ = false;
   try {
     // The thread keeps this alive: a call that does not end is left behind.

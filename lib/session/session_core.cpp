@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "session/session_core.hpp"
 
+#include "base/signals_blocked.hpp"
 #include "buffer/name_table.hpp"
 #include "buffer/recorder.hpp"
 #include "buffer/thread_log.hpp"
@@ -261,7 +262,7 @@ void SessionCore::start_sources() {
 }
 
 Status SessionCore::start_threads() {
-  const SignalsBlocked blocked;
+  const base::SignalsBlocked blocked;
   // The threads keep the session alive: a stop that runs out of time leaves them behind.
   const std::shared_ptr<SessionCore> self = shared_from_this();
   const auto begin = [&](std::thread& thread, bool& ended, void (SessionCore::*loop)() noexcept, const char* name) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "session/signal_watch.hpp"
 
-#include <pthread.h>
-
 #include <atomic>
 #include <mutex>
 
@@ -66,13 +64,5 @@ void watch_signal(SignalUse use, int signal) noexcept {
 std::uint32_t signal_deliveries(int signal) noexcept {
   return signal > 0 && signal < NSIG ? deliveries[signal].load(std::memory_order_relaxed) : 0;
 }
-
-SignalsBlocked::SignalsBlocked() noexcept {
-  sigset_t all;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-}
-
-SignalsBlocked::~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 }  // namespace rangefinder::session

@@ -15,16 +15,4 @@ void watch_signal(SignalUse use, int signal) noexcept;
 /// Deliveries of a signal so far, while it was watched.
 std::uint32_t signal_deliveries(int signal) noexcept;
 
-/// Background threads take no signal: handlers of the program expect its own threads.
-class SignalsBlocked {
- public:
-  SignalsBlocked() noexcept;
-  ~SignalsBlocked();
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_;
-};
-
 }  // namespace rangefinder::session

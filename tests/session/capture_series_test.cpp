@@ -71,6 +71,22 @@ SessionOptions patient(const std::string& output) {
   return options;
 }
 
+/// Told of each capture of the schedule.
+SessionOptions cycles(const std::string& output, const Schedule& schedule, Told& told) {
+  SessionOptions options = patient(output);
+  options.schedule = schedule;
+  options.on_capture_ready = told.callback();
+  return options;
+}
+
+/// Told of each capture that SIGUSR2 asks for.
+SessionOptions on_demand(const std::string& output, Told& told) {
+  SessionOptions options = host_only(output);
+  options.record_signal = SIGUSR2;
+  options.on_capture_ready = told.callback();
+  return options;
+}
+
 void steps(Series& series, int count) {
   for (int i = 0; i < count; ++i) {
     const ProfileRange range{"step " + std::to_string(series->step_number())};
@@ -102,10 +118,9 @@ TEST_CASE("each cycle of the schedule gets a capture of its own", "[session]") {
   for (const CaptureMode mode : {CaptureMode::kMapped, CaptureMode::kBuffered, CaptureMode::kRing}) {
     CAPTURE(static_cast<int>(mode));
     Told told;
-    SessionOptions options = patient(folder.file("a-%c.rfcap"));
+    // off: 0; off 1 2, warm-up 3, on 4 5; 6 ... 9 10; 11 ... 14 15; off for good
+    SessionOptions options = cycles(folder.file("a-%c.rfcap"), {1, 2, 1, 2, 3}, told);
     options.mode = mode;
-    options.schedule = {1, 2, 1, 2, 3};  // off: 0; off 1 2, warm-up 3, on 4 5; 6 ... 9 10; 11 ... 14 15; off for good
-    options.on_capture_ready = told.callback();
     Series series(options);
     CHECK(series->output() == folder.file("a-1.rfcap"));
     steps(series, 20);
@@ -133,10 +148,7 @@ TEST_CASE("each cycle of the schedule gets a capture of its own", "[session]") {
 TEST_CASE("cycles without a pause between them lose no step", "[session]") {
   const ScratchFolder folder;
   Told told;
-  SessionOptions options = patient(folder.file("a.rfcap"));
-  options.schedule = {0, 0, 0, 3, 0};
-  options.on_capture_ready = told.callback();
-  Series series(options);
+  Series series(cycles(folder.file("a.rfcap"), {0, 0, 0, 3, 0}, told));
   steps(series, 8);
   REQUIRE(series->stop().ok());
   CHECK(told.lines() ==
@@ -150,10 +162,8 @@ TEST_CASE("cycles without a pause between them lose no step", "[session]") {
 TEST_CASE("the end of a session without a schedule is told of, too", "[session]") {
   const ScratchFolder folder;
   Told told;
-  SessionOptions options = patient(folder.file("a.rfcap"));
-  options.on_capture_ready = told.callback();
   {
-    Series series(options);
+    Series series(cycles(folder.file("a.rfcap"), {}, told));
     CHECK(series->output() == folder.file("a.rfcap"));
     steps(series, 3);
   }
@@ -164,10 +174,7 @@ TEST_CASE("the end of a session without a schedule is told of, too", "[session]"
 TEST_CASE("a capture of which no step came is not left behind", "[session]") {
   const ScratchFolder folder;
   Told told;
-  SessionOptions options = patient(folder.file("a-%c.rfcap"));
-  options.schedule = {0, 5, 0, 2, 0};
-  options.on_capture_ready = told.callback();
-  Series series(options);
+  Series series(cycles(folder.file("a-%c.rfcap"), {0, 5, 0, 2, 0}, told));
   steps(series, 2);
   REQUIRE(series->stop().ok());
   CHECK(told.count() == 0);
@@ -244,10 +251,7 @@ TEST_CASE("a cycle whose capture cannot be made is left out, and its steps are c
   const ScratchFolder folder;
   std::filesystem::create_directory(folder.file("a-2.rfcap"));  // no plain file: not replaced
   Told told;
-  SessionOptions options = patient(folder.file("a-%c.rfcap"));
-  options.schedule = {0, 1, 1, 2, 3};
-  options.on_capture_ready = told.callback();
-  Series series(options);
+  Series series(cycles(folder.file("a-%c.rfcap"), {0, 1, 1, 2, 3}, told));
   steps(series, 14);
   REQUIRE(series->stop().ok());
   CHECK(told.lines() == Lines{"1: steps 2 to 3, a-1.rfcap", "3: steps 10 to 11, a-3.rfcap"});
@@ -261,11 +265,9 @@ TEST_CASE("a cycle whose capture cannot be made is left out, and its steps are c
 TEST_CASE("a signal has some steps recorded, and another time some more", "[session]") {
   const ScratchFolder folder;
   Told told;
-  SessionOptions options = host_only(folder.file("a.rfcap"));
-  options.record_signal = SIGUSR2;
+  SessionOptions options = on_demand(folder.file("a.rfcap"), told);
   options.record_steps = 3;
   options.schedule = {0, 0, 0, 5, 0};  // the program's own: who sends signals decides
-  options.on_capture_ready = told.callback();
   Series series(options);
   CHECK(detail::active.load() == 0);
   CHECK(series->core() == nullptr);
@@ -311,10 +313,8 @@ TEST_CASE("of two sessions that wait for a signal the second does not start", "[
 TEST_CASE("a second signal ends the recording that the first one began", "[session]") {
   const ScratchFolder folder;
   Told told;
-  SessionOptions options = host_only(folder.file("on-demand-%c.rfcap"));
-  options.record_signal = SIGUSR2;
+  SessionOptions options = on_demand(folder.file("on-demand-%c.rfcap"), told);
   options.record_steps = 0;
-  options.on_capture_ready = told.callback();
   Series series(options);
   REQUIRE(::raise(SIGUSR2) == 0);
   CHECK(eventually([&] {
@@ -338,10 +338,8 @@ TEST_CASE("a second signal ends the recording that the first one began", "[sessi
 TEST_CASE("a program without steps is recorded from one signal to the next", "[session]") {
   const ScratchFolder folder;
   Told told;
-  SessionOptions options = host_only(folder.file("a.rfcap"));
-  options.record_signal = SIGUSR2;
+  SessionOptions options = on_demand(folder.file("a.rfcap"), told);
   options.flush_period = 1ms;
-  options.on_capture_ready = told.callback();
   Series series(options);
   REQUIRE(::raise(SIGUSR2) == 0);
   CHECK(eventually([&] { return detail::active.load() != 0; }));
@@ -354,10 +352,7 @@ TEST_CASE("a program without steps is recorded from one signal to the next", "[s
 TEST_CASE("what is being recorded when the session stops is kept", "[session]") {
   const ScratchFolder folder;
   Told told;
-  SessionOptions options = host_only(folder.file("a.rfcap"));
-  options.record_signal = SIGUSR2;
-  options.on_capture_ready = told.callback();
-  Series series(options);
+  Series series(on_demand(folder.file("a.rfcap"), told));
   REQUIRE(::raise(SIGUSR2) == 0);
   CHECK(eventually([&] {
     steps(series, 1);

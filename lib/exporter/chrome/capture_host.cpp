@@ -39,7 +39,12 @@ bool is_graph_launch(std::uint32_t callback) noexcept {
 
 CaptureHost::CaptureHost(CaptureExport& shared, projection::StreamingProjector* projector, LaunchTable* launches,
                          FlowWriter& flows)
-    : shared_(shared), projector_(projector), launches_(launches), flows_(flows), origins_(kMostOrigins) {
+    : shared_(shared),
+      projector_(projector),
+      launches_(launches),
+      flows_(flows),
+      origins_(kMostOrigins),
+      steps_(shared) {
   for (const format::ThreadRow& row : shared.reader.threads()) {
     constexpr std::uint32_t kMaxThreads = 1u << 20;
     if (row.index >= kMaxThreads) continue;
@@ -270,29 +275,8 @@ void CaptureHost::on_memory(const timeline::AssembledMemory& memory) {
                shared_.options.counters);
 }
 
-void CaptureHost::on_step(const timeline::AssembledStep& noted) {
-  const std::uint32_t number = noted.number;
-  steps_[number] = {noted.thread, time_of(noted.ticks), noted.recorded};
-  // A step ends where the next one is noted. Another thread may have noted that before, as the file has it.
-  for (const std::uint32_t first : {number - 1, number}) {
-    const auto step = steps_.find(first);
-    const auto next = steps_.find(first + 1);
-    if (step == steps_.end() || next == steps_.end() || !step->second.recorded || first + 1 == 0 ||
-        next->second.time_ns < step->second.time_ns)
-      continue;
-    const std::int64_t begin = step->second.time_ns;
-    shared_.extend(begin, next->second.time_ns);
-    if (shared_.in_window(begin, next->second.time_ns)) {
-      scratch_.clear();
-      append_head(scratch_, 'X', to_string(Category::kAnnotation), "ProfilerStep#" + std::to_string(first));
-      const std::uint32_t level = step_rows_.add(begin, next->second.time_ns);
-      const TrackId track = shared_.table.overflow(shared_.layout.steps(shared_.process), level);
-      shared_.writer.open_slice(scratch_, shared_.ids(track), begin, next->second.time_ns);
-      shared_.writer.close();
-    }
-    steps_.erase(step);
-    if (!next->second.recorded) steps_.erase(next);  // nothing begins there
-  }
+void CaptureHost::on_step(const timeline::AssembledStep& step) {
+  steps_.note(step.thread, step.number, time_of(step.ticks), step.recorded);
 }
 
 void CaptureHost::add_slice(std::uint32_t tid, const ThreadSlice& slice) {
@@ -390,6 +374,7 @@ void CaptureHost::finish() {
   write_nodes(0);
   place_slices(std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::max());
   for (Thread& thread : threads_) write_mark(thread);
+  steps_.finish();
 }
 
 }  // namespace rangefinder::chrome

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "exporter/chrome/capture_export.hpp"
+#include "exporter/chrome/capture_steps.hpp"
 #include "exporter/chrome/flow_writer.hpp"
 #include "exporter/chrome/launch_table.hpp"
 #include "exporter/chrome/thread_row.hpp"
@@ -59,6 +60,7 @@ class CaptureHost final : public timeline::AssemblySink {
   void on_node(const timeline::AssembledNode& node) override;
   void on_memory(const timeline::AssembledMemory& memory) override;
   void on_step(const timeline::AssembledStep& step) override;
+  void on_step_items(std::uint32_t thread, std::uint64_t items) override { steps_.add_items(thread, items); }
 
   void add_slice(std::uint32_t tid, const ThreadSlice& slice);
   /// Host events up to `host_ns` have come; no slice of a thread is still to come that begins before `slices_ns`.
@@ -138,13 +140,7 @@ class CaptureHost final : public timeline::AssemblySink {
   std::vector<std::uint32_t> with_slices_;  ///< threads that have had any
   TrackId first_track_ = kNoTrack;
   std::uint64_t last_ticks_ = 0;
-  struct Step {
-    std::uint32_t thread;
-    std::int64_t time_ns;
-    bool recorded;
-  };
-  EndToEnd step_rows_;
-  std::map<std::uint32_t, Step> steps_;  ///< by number, those whose next one has not come
+  CaptureSteps steps_;
   std::string scratch_;
 };
 

@@ -257,6 +257,7 @@ void TimelineSlices::write(const std::vector<ForeignSlice>& foreign,
     reported = at;
     progress(at, entries_.size());
   }
+  step_events_.finish();
 }
 
 void TimelineSlices::write_slice(Kind kind, std::uint32_t row, TrackId track,
@@ -436,10 +437,9 @@ void TimelineSlices::write_projected(const StreamFigures& figures, const analysi
 
 void TimelineSlices::write_step(std::uint32_t row, TrackId track) {
   const StepTable& steps = shared_.timeline.steps;
-  scratch_.clear();
-  append_head(scratch_, 'X', to_string(Category::kAnnotation), "ProfilerStep#" + std::to_string(steps.number[row]));
-  shared_.writer.open_slice(scratch_, shared_.layout.table().ids(track), steps.begin_ns[row], steps.end_ns[row]);
-  shared_.writer.close();
+  const ProcessIndex process = shared_.timeline.threads[steps.thread[row]].process;
+  step_events_.write({steps.number[row], steps.begin_ns[row], steps.end_ns[row], steps.items[row]}, track,
+                     shared_.layout.steps(shared_.processes[process]));
 }
 
 }  // namespace rangefinder::chrome

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "exporter/chrome/nesting.hpp"
+#include "exporter/chrome/step_events.hpp"
 #include "exporter/chrome/timeline_export.hpp"
 
 #include <cstdint>
@@ -23,7 +24,8 @@ struct ForeignSlice {
 /// Every slice of a timeline: collected by row, put in order, written.
 class TimelineSlices {
  public:
-  explicit TimelineSlices(TimelineExport& shared) : shared_(shared) {}
+  explicit TimelineSlices(TimelineExport& shared)
+      : shared_(shared), step_events_(shared.writer, shared.layout.table(), shared.options) {}
 
   void write(const std::vector<ForeignSlice>& foreign,
              const std::function<void(std::uint64_t, std::uint64_t)>& progress);
@@ -77,6 +79,7 @@ class TimelineSlices {
   bool write_kept_arguments(std::int64_t source_row);
 
   TimelineExport& shared_;
+  StepEvents step_events_;
   std::vector<Entry> entries_;
   std::vector<bool> flat_tracks_;
   std::vector<TrackId> call_tracks_, activity_tracks_, range_tracks_, node_tracks_;

@@ -181,6 +181,7 @@ constexpr ArgumentKey kArgumentKeys[] = {
     {"toDevice", EventStep::kToDevice},
     {"Sequence number", EventStep::kSequence},
     {"Fwd thread id", EventStep::kForwardThread},
+    {"items", EventStep::kItems},
     {"Forward ts", EventStep::kForwardTime},
     {"grid", EventStep::kGrid},
     {"block", EventStep::kBlock},
@@ -256,10 +257,10 @@ constexpr NumberPlace kNumberPlaces[] = {
     {&EventArguments::to_device, EventArguments::kToDevice},
     {&EventArguments::sequence, EventArguments::kSequence},
     {&EventArguments::forward_thread, EventArguments::kForwardThread},
+    {&EventArguments::items, EventArguments::kItems},
 };
 constexpr std::size_t kNumbers = std::size(kNumberPlaces);
-static_assert(static_cast<std::size_t>(EventStep::kForwardThread) - static_cast<std::size_t>(EventStep::kExternalId) +
-                  1 ==
+static_assert(static_cast<std::size_t>(EventStep::kItems) - static_cast<std::size_t>(EventStep::kExternalId) + 1 ==
               kNumbers);
 
 inline Scan read_number(Cursor& cursor, const char*& at, const NumberPlace& place, EventArguments& out) noexcept {

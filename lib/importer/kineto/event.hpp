@@ -53,6 +53,7 @@ struct EventArguments {
     kForwardThread = 1u << 19,
     kInputs = 1u << 20,  ///< any of the three
     kForwardTime = 1u << 21,
+    kItems = 1u << 22,
   };
   std::uint32_t present = 0;
   std::int64_t external_id = 0;
@@ -67,6 +68,7 @@ struct EventArguments {
   std::int64_t graph_node = 0;
   std::int64_t sequence = 0;        ///< autograd's: of the node that runs, or of the next one that the thread makes
   std::int64_t forward_thread = 0;  ///< LibTorch's number of the thread that made the node; 0: no node runs
+  std::int64_t items = 0;           ///< our own exports alone: of a step
   /// Our own exports alone: when the node was made, absent where that is not known. forward_thread is a tid then.
   EventTime forward_time;
   std::int64_t from_device = 0;

@@ -27,7 +27,7 @@ enum class EventStep : std::uint8_t {
   kNoArguments,  ///< args that are no object
   kOpenEvent,
   kCloseEvent,
-  // Inside args; the first fourteen are whole numbers.
+  // Inside args; the first fifteen are whole numbers.
   kExternalId,
   kCorrelation,
   kDevice,
@@ -42,6 +42,7 @@ enum class EventStep : std::uint8_t {
   kToDevice,
   kSequence,
   kForwardThread,
+  kItems,
   kOldExternalId,
   kGrid,
   kBlock,

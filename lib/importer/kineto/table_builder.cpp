@@ -188,7 +188,7 @@ void TableBuilder::add_range(const Event& event, std::int64_t source_row, RangeK
     autograd_.add(event.arguments, event.name.bytes);
     add_operator(event.arguments);
   }
-  if (event.name.bytes.starts_with(kStepName)) add_step(event.name.bytes.substr(kStepName.size()), thread, times);
+  if (event.name.bytes.starts_with(kStepName)) add_step(event, thread, times);
 }
 
 /// Of the last range.
@@ -206,7 +206,8 @@ void TableBuilder::add_operator(const EventArguments& arguments) {
   operators.values.push_back(text(arguments.input_values));
 }
 
-void TableBuilder::add_step(std::string_view number, ThreadIndex thread, const Interval& times) {
+void TableBuilder::add_step(const Event& event, ThreadIndex thread, const Interval& times) {
+  const std::string_view number = event.name.bytes.substr(kStepName.size());
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
   if (error != std::errc() || end != number.data() + number.size()) return;
@@ -214,7 +215,8 @@ void TableBuilder::add_step(std::string_view number, ThreadIndex thread, const I
   timeline_.steps.thread.push_back(thread);
   timeline_.steps.begin_ns.push_back(times.begin_ns);
   timeline_.steps.end_ns.push_back(times.end_ns);
-  timeline_.steps.items.push_back(0);
+  timeline_.steps.items.push_back(event.arguments.has(EventArguments::kItems) ? not_negative(event.arguments.items)
+                                                                              : 0);
 }
 
 void TableBuilder::add_call(const Event& event, std::int64_t source_row, CallDomain domain) {

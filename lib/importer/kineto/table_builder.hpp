@@ -56,7 +56,7 @@ class TableBuilder {
 
   void add_complete(const Event& event, std::int64_t source_row);
   void add_range(const Event& event, std::int64_t source_row, RangeKind kind, std::size_t spelling);
-  void add_step(std::string_view name, ThreadIndex thread, const Interval& interval);
+  void add_step(const Event& event, ThreadIndex thread, const Interval& interval);
   void add_call(const Event& event, std::int64_t source_row, CallDomain domain);
   void add_activity(const Event& event, std::int64_t source_row, ActivityKind kind);
   void add_sync(const Event& event, std::int64_t source_row);

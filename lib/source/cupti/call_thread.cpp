@@ -1,32 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "source/cupti/call_thread.hpp"
 
+#include "base/signals_blocked.hpp"
 #include "source/cupti/callbacks.hpp"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include <utility>
 
 namespace rangefinder::source::cupti {
-
-SignalsBlocked::SignalsBlocked() noexcept {
-  static_assert(sizeof(sigset_t) <= sizeof saved_);
-  sigset_t all;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, reinterpret_cast<sigset_t*>(saved_));
-}
-
-SignalsBlocked::~SignalsBlocked() {
-  ::pthread_sigmask(SIG_SETMASK, reinterpret_cast<const sigset_t*>(saved_), nullptr);
-}
 
 CallThread::Ticket CallThread::post(std::function<void()> task) {
   const std::lock_guard lock(mutex_);
   if (thread_.joinable() && ended_) thread_.join();  // at once: it has nothing left to do
   if (!thread_.joinable()) {
     ended_ = false;
-    const SignalsBlocked blocked;
+    const base::SignalsBlocked blocked;
     thread_ = std::thread([this] { run(); });
     ::pthread_setname_np(thread_.native_handle(), "rf-cupti-calls");
   }

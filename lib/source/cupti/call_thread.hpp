@@ -49,16 +49,4 @@ class CallThread {
   bool ended_ = false;
 };
 
-/// No signal of the application is delivered to a thread that is created in this scope.
-class SignalsBlocked {
- public:
-  SignalsBlocked() noexcept;
-  ~SignalsBlocked();
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  alignas(16) unsigned char saved_[128];  // sigset_t; <signal.h> stays out of this header
-};
-
 }  // namespace rangefinder::source::cupti

@@ -2,6 +2,7 @@
 #include "source/cupti/collector.hpp"
 
 #include "base/health_numbers.hpp"
+#include "base/signals_blocked.hpp"
 #include "source/cupti/cupti_error.hpp"
 
 #include <pthread.h>
@@ -60,7 +61,7 @@ void Collector::start(RowSink& sink, const CuptiOptions& options) {
   decoder_.begin(sink, options.noisy_api_filter, subscription_.system_thread_ids(), state.threads.load());
   report_facts();
   sink.meta("cupti_clock", decoder_.clock().description());
-  const SignalsBlocked blocked;
+  const base::SignalsBlocked blocked;
   thread_ = std::thread([this] { run(); });
   ::pthread_setname_np(thread_.native_handle(), "rf-cupti");
 }

@@ -35,7 +35,10 @@ class RandomProgram {
       thread_ = static_cast<std::uint32_t>(thread);
       capture_.numbers(now_, numbers_[thread_], thread_, true);
       const std::int64_t ranges = pick(1, 6);
-      for (std::int64_t i = 0; i < ranges; ++i) range(0);
+      for (std::int64_t i = 0; i < ranges; ++i) {
+        if (thread == 1) step();
+        range(0);
+      }
       if (pick(0, 2) == 0) launch();
     }
     if (pick(0, 1) == 0) capture_.chunk_rows(static_cast<std::size_t>(pick(1, 9)));
@@ -89,6 +92,11 @@ class RandomProgram {
     if (pick(0, 3) == 0) capture_.payload(static_cast<std::uint64_t>(pick(0, 1000)));
   }
 
+  void step() {
+    capture_.step(step_++, tick(), pick(0, 4) != 0);
+    if (pick(0, 2) != 0) capture_.payload(static_cast<std::uint64_t>(pick(0, 5000)));
+  }
+
   void memory() {
     const auto number = [&](std::int64_t most) { return static_cast<std::uint64_t>(pick(0, most)); };
     const auto action = static_cast<MemoryAction>(pick(0, 6));
@@ -123,6 +131,7 @@ class RandomProgram {
   CaptureBuilder capture_;
   std::int64_t now_ = 0;
   std::uint32_t thread_ = 0;
+  std::uint32_t step_ = 0;
   std::map<std::uint32_t, std::uint64_t> numbers_;  // of nodes, by thread
   std::map<int, std::int64_t> free_at_;
 };

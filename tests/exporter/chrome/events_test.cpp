@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "exporter/chrome/exported.hpp"
 #include "support/catch.hpp"
+#include "support/temporary_folder.hpp"
 #include "support/timeline_builder.hpp"
 
 #include <algorithm>
@@ -161,6 +162,60 @@ TEST_CASE("a pause of one step is no step of an export", "[exporter]") {
   for (const TraceEvent& event : trace.events)
     if (event.name.starts_with("ProfilerStep#")) steps.push_back(event.name);
   CHECK(steps == std::vector<std::string>{"ProfilerStep#0", "ProfilerStep#1", "ProfilerStep#3"});
+}
+
+TEST_CASE("the items of steps are on them, and a counter has the rate", "[exporter]") {
+  CaptureBuilder capture;
+  capture.range("work", 0, 9'000'000).step(0, 1'000'000).step(1, 2'000'000).payload(std::uint64_t{64});
+  capture.step(2, 4'000'000).payload(std::uint64_t{67});
+  // Step 2 says nothing, and behind step 3 is a pause.
+  capture.step(3, 5'000'000).step(4, 6'000'000, false).payload(std::uint64_t{50});
+  capture.step(7, 7'000'000).step(8, 8'000'000).payload(std::uint64_t{1});
+  const TemporaryFolder folder;
+  capture.write(folder.file("x.rfcap"));
+  const Result<Timeline> loaded = load_timeline(folder.file("x.rfcap"));
+  REQUIRE(loaded);
+  REQUIRE(loaded->steps.items == std::vector<std::uint64_t>{64, 67, 0, 50, 1});
+  for (const Exported& trace : {Exported::of(capture), Exported::of(*loaded)}) {
+    require_sound(trace);
+    const std::int64_t origin = trace.one("user_annotation", "work").time_ns;
+    CHECK(argument(trace.one("user_annotation", "ProfilerStep#0"), "items") == 64);
+    CHECK(argument(trace.one("user_annotation", "ProfilerStep#1"), "items") == 67);
+    CHECK_FALSE(trace.one("user_annotation", "ProfilerStep#2").has("items"));
+    std::vector<std::string> rates;
+    for (const TraceEvent& event : trace.events)
+      if (event.phase == "C")
+        rates.push_back(event.name + " " + std::to_string((event.time_ns - origin) / 1'000'000) + ": " +
+                        event["value"].text());
+    CHECK(rates == std::vector<std::string>{"items/s 1: 64000", "items/s 2: 33500", "items/s 4: 0", "items/s 5: 50000",
+                                            "items/s 6: 0", "items/s 7: 1000", "items/s 8: 0"});
+  }
+  ChromeExportOptions options;
+  SECTION("without counters") { options.counters = false; }
+  SECTION("a window begins in a step") {
+    options.begin_ns = loaded->steps.begin_ns[1] + 500'000;
+    options.end_ns = loaded->steps.begin_ns[1] + 600'000;
+  }
+  const Exported part = Exported::of(*loaded, options);
+  std::vector<std::string> rates;
+  for (const TraceEvent& event : part.events)
+    if (event.phase == "C") rates.push_back(event["value"].text());
+  CHECK(rates == (options.counters ? std::vector<std::string>{"33500"} : std::vector<std::string>{}));
+  CHECK(argument(part.one("user_annotation", "ProfilerStep#1"), "items") == 67);
+}
+
+TEST_CASE("a step that two threads noted is known once both have told all", "[exporter]") {
+  CaptureBuilder capture;
+  capture.on_thread(1, "a").step(0, 1'000).payload(std::uint64_t{3});
+  capture.on_thread(2, "b").step(1, 2'000);
+  capture.on_thread(1).step(2, 3'000).payload(std::uint64_t{5});
+  capture.on_thread(2).step(3, 4'000).payload(std::uint64_t{7});
+  const Exported trace = Exported::of(capture);
+  require_sound(trace);
+  CHECK(trace.one("user_annotation", "ProfilerStep#0").duration_ns == 1'000);
+  CHECK_FALSE(trace.one("user_annotation", "ProfilerStep#0").has("items"));
+  CHECK(argument(trace.one("user_annotation", "ProfilerStep#1"), "items") == 5);
+  CHECK(argument(trace.one("user_annotation", "ProfilerStep#2"), "items") == 7);
 }
 
 TEST_CASE("waits and overheads have rows of their own where no thread is known", "[exporter]") {

@@ -34,6 +34,7 @@ TEST_CASE("the export of a capture is what it was", "[exporter][golden]") {
                                           .meta("world_size", "2")
                                           .step(0, 0)
                                           .step(1, 10'000)
+                                          .payload(std::uint64_t{32})
                                           .range("step", 0, 9'500)
                                           .range("forward", 500, 4'000, "compute")
                                           .payload(std::uint64_t{32})

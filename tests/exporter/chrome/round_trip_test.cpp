@@ -142,6 +142,31 @@ TEST_CASE("an export comes back with the figures of the original", "[exporter][p
   CHECK((owned > 0 || given != nullptr));
 }
 
+TEST_CASE("steps come back with their items, as often as they go out", "[exporter]") {
+  const TemporaryFolder folder;
+  CaptureBuilder()
+      .range("work", 0, 9'000)
+      .step(4, 1'000)
+      .step(5, 2'000)
+      .payload(std::uint64_t{64})
+      .step(6, 4'000)
+      .payload(std::uint64_t{9'007'199'254'740'993})
+      .step(7, 5'000)
+      .write(folder.file("0.rfcap"));
+  const Result<Timeline> recorded = load_timeline(folder.file("0.rfcap"));
+  REQUIRE(recorded);
+  REQUIRE(recorded->steps.items == std::vector<std::uint64_t>{64, 9'007'199'254'740'993, 0});
+  REQUIRE(export_chrome_trace(folder.file("0.rfcap"), folder.file("1.json")).ok());
+  REQUIRE(export_chrome_trace(folder.file("1.json"), folder.file("2.json")).ok());
+  for (const char* name : {"1.json", "2.json"}) {
+    const Result<Timeline> returned = load_timeline(folder.file(name));
+    REQUIRE(returned);
+    CHECK(returned->steps.items == recorded->steps.items);
+    CHECK(returned->steps.number == recorded->steps.number);
+    CHECK(returned->counters.size() == 3);  // two rates, and the end of the second
+  }
+}
+
 TEST_CASE("real traces come back with the figures of the original", "[exporter][data]") {
   const std::string folder = shared_file("data/kineto");
   if (folder.empty()) RANGEFINDER_SKIP("no collection of real traces (RANGEFINDER_SHARED)");

@@ -433,6 +433,16 @@ TEST_CASE("steps are numbered by name, whatever the category", "[importer]") {
   CHECK(loaded.timeline.steps.number == std::vector<std::int64_t>{3});
 }
 
+TEST_CASE("steps of our own exports tell their items", "[importer]") {
+  const Loaded loaded = load(trace_of(R"json(
+  {"ph":"X","cat":"user_annotation","name":"ProfilerStep#3","pid":1,"tid":1,"ts":1,"dur":2,"args":{"External id": 1}},
+  {"ph":"X","cat":"user_annotation","name":"ProfilerStep#4","pid":1,"tid":1,"ts":3,"dur":2,"args":{"items": 4096}},
+  {"ph":"X","cat":"user_annotation","name":"ProfilerStep#5","pid":1,"tid":1,"ts":5,"dur":2,"args":{"items": -1}},
+  {"ph":"X","cat":"user_annotation","name":"ProfilerStep#6","pid":1,"tid":1,"ts":7,"dur":2,"args":{"items": "many"}},
+  {"ph":"X","cat":"user_annotation","name":"ProfilerStep#7","pid":1,"tid":1,"ts":9,"dur":2,"args":{"items": 9223372036854775808}})json"));
+  CHECK(loaded.timeline.steps.items == std::vector<std::uint64_t>{0, 4096, 0, 0, 0});
+}
+
 TEST_CASE("instants with a thread are marks", "[importer]") {
   const Loaded loaded = load(trace_of(R"json(
   {"ph":"i","cat":"c","name":"hello","pid":1,"tid":2,"ts":4.5,"s":"t","args":{"k":1}},

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/unattributed.hpp"
+
+#include "projection/range_order.hpp"
+#include "timeline/autograd_names.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+#include <tuple>
+
+namespace rangefinder::analysis {
+namespace {
+
+using Reason = UnattributedReason;
+
+/// When the first range of a thread begins and the last one ends.
+struct Reach {
+  std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
+  std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
+  bool any = false;
+};
+
+std::vector<Reach> reach_of_ranges(const Timeline& timeline, const ProjectionOptions& options) {
+  const projection::RangeOrder order(timeline, options);
+  std::vector<Reach> reach(timeline.threads.size());
+  for (ThreadIndex thread = 0; thread < reach.size(); ++thread)
+    for (const auto ranges : {order.scoped(thread), order.start_end(thread)})
+      for (const RangeIndex range : ranges) {
+        reach[thread].any = true;
+        reach[thread].first_ns = std::min(reach[thread].first_ns, timeline.ranges.begin_ns[range]);
+        reach[thread].last_ns = std::max(reach[thread].last_ns, timeline.ranges.end_ns[range]);
+      }
+  return reach;
+}
+
+/// The innermost node of autograd that ran at each launch, or kNone.
+std::vector<std::uint32_t> nodes_of_launches(const Timeline& timeline) {
+  const NodeTable& nodes = timeline.nodes;
+  const LaunchTable& launches = timeline.launches;
+  const std::size_t threads = timeline.threads.size();
+  std::vector<std::uint32_t> out(launches.size(), kNone);
+  std::vector<std::vector<std::uint32_t>> nodes_of(threads), launches_of(threads);
+  for (std::uint32_t node = 0; node < nodes.size(); ++node)
+    if (nodes.thread[node] < threads) nodes_of[nodes.thread[node]].push_back(node);
+  for (std::uint32_t launch = 0; launch < launches.size(); ++launch)
+    if (launches.thread[launch] < threads) launches_of[launches.thread[launch]].push_back(launch);
+  for (ThreadIndex thread = 0; thread < threads; ++thread) {
+    if (nodes_of[thread].empty()) continue;
+    std::stable_sort(nodes_of[thread].begin(), nodes_of[thread].end(), [&](std::uint32_t a, std::uint32_t b) {
+      return std::tie(nodes.begin_ns[a], nodes.end_ns[b]) < std::tie(nodes.begin_ns[b], nodes.end_ns[a]);
+    });
+    std::sort(launches_of[thread].begin(), launches_of[thread].end(),
+              [&](std::uint32_t a, std::uint32_t b) { return launches.time_ns[a] < launches.time_ns[b]; });
+    std::vector<std::uint32_t> running;
+    auto next = nodes_of[thread].begin();
+    for (const std::uint32_t launch : launches_of[thread]) {
+      const std::int64_t time = launches.time_ns[launch];
+      for (; next != nodes_of[thread].end() && nodes.begin_ns[*next] <= time; ++next) {
+        while (!running.empty() && nodes.end_ns[running.back()] < nodes.end_ns[*next]) running.pop_back();
+        running.push_back(*next);
+      }
+      while (!running.empty() && projection::is_over(nodes.end_ns[running.back()], time, timeline.range_end))
+        running.pop_back();
+      if (!running.empty()) out[launch] = running.back();
+    }
+  }
+  return out;
+}
+
+class Reasons {
+ public:
+  Reasons(const Timeline& timeline, const Projection& projection, const ProjectionOptions& options)
+      : timeline_(timeline),
+        projection_(projection),
+        reach_(reach_of_ranges(timeline, options)),
+        node_(nodes_of_launches(timeline)) {}
+
+  Reason of(ActivityIndex activity) const {
+    switch (static_cast<Unowned>(projection_.owner[activity])) {
+      case Unowned::kOutside:
+        return outside(timeline_.activities.launch[activity]);
+      case Unowned::kBefore:
+        return Reason::kBefore;
+      case Unowned::kUnknown:
+        return timeline_.activities.correlation[activity] == 0 ? Reason::kNoCorrelation : Reason::kNoCall;
+    }
+    return Reason::kOwned;
+  }
+
+ private:
+  Reason outside(std::uint32_t launch) const {
+    const Pass pass = launch < projection_.pass.size() ? projection_.pass[launch] : Pass::kForward;
+    switch (pass) {
+      case Pass::kBackward:
+      case Pass::kRecompute:
+        return Reason::kMadeOutside;
+      case Pass::kUnmatched:
+        return Reason::kUnmatched;
+      case Pass::kAccumulation:
+        return adds_gradients(node_[launch]) ? Reason::kAccumulation : Reason::kNoNumber;
+      case Pass::kForward:
+        break;
+    }
+    const ThreadIndex thread = timeline_.launches.thread[launch];
+    const std::int64_t time = timeline_.launches.time_ns[launch];
+    if (thread >= reach_.size()) return Reason::kNoRanges;
+    if (projection_.pass.empty() && node_[launch] != kNone) return Reason::kDuringNode;
+    const Reach& reach = reach_[thread];
+    if (!reach.any) return Reason::kNoRanges;
+    if (time < reach.first_ns) return Reason::kAheadOfRanges;
+    return projection::is_over(reach.last_ns, time, timeline_.range_end) ? Reason::kBehindRanges
+                                                                         : Reason::kBetweenRanges;
+  }
+
+  /// Where the input does not name nodes, those without a number are taken for it: others have one.
+  bool adds_gradients(std::uint32_t node) const {
+    if (node >= timeline_.nodes.name.size()) return true;
+    const std::string_view name = timeline_.text(timeline_.nodes.name[node]);
+    return name.empty() || timeline::is_gradient_accumulation(name);
+  }
+
+  const Timeline& timeline_;
+  const Projection& projection_;
+  std::vector<Reach> reach_;
+  std::vector<std::uint32_t> node_;  // by launch
+};
+
+}  // namespace
+
+std::vector<UnattributedReason> unattributed_reasons(const Timeline& timeline, const Projection& projection,
+                                                     const ProjectionOptions& options) {
+  const Reasons reasons(timeline, projection, options);
+  std::vector<UnattributedReason> out(timeline.activities.size());
+  for (ActivityIndex activity = 0; activity < out.size(); ++activity) out[activity] = reasons.of(activity);
+  return out;
+}
+
+}  // namespace rangefinder::analysis

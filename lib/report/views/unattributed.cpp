@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/unattributed.hpp"
+
+#include "projection/figures.hpp"
+#include "report/view.hpp"
+#include "report/views/own_columns.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+// `unattributed`: device work that no range owns, by why that is so. The rows add up to the account's parts outside,
+// before and unknown.
+namespace rangefinder::report {
+namespace {
+
+using analysis::UnattributedReason;
+
+struct Wording {
+  std::string_view part;  ///< of the account, as JSON has it
+  std::string_view text;
+};
+
+Wording wording_of(UnattributedReason reason) {
+  switch (reason) {
+    case UnattributedReason::kOwned:
+      break;
+    case UnattributedReason::kMadeOutside:
+      return {"outside", "backward of operators outside of any range"};
+    case UnattributedReason::kUnmatched:
+      return {"outside", "backward of operators that are not in the input"};
+    case UnattributedReason::kAccumulation:
+      return {"outside", "gradient accumulation outside of any range"};
+    case UnattributedReason::kNoNumber:
+      return {"outside", "by a node of autograd without a number"};
+    case UnattributedReason::kDuringNode:
+      return {"outside", "by autograd (--attribute forward may know the range)"};
+    case UnattributedReason::kNoRanges:
+      return {"outside", "on a thread without ranges"};
+    case UnattributedReason::kAheadOfRanges:
+      return {"outside", "before the first range of its thread"};
+    case UnattributedReason::kBetweenRanges:
+      return {"outside", "between ranges of its thread"};
+    case UnattributedReason::kBehindRanges:
+      return {"outside", "after the last range of its thread"};
+    case UnattributedReason::kBefore:
+      return {"before", "launched before the recording"};
+    case UnattributedReason::kNoCorrelation:
+      return {"unknown", "no correlation id"};
+    case UnattributedReason::kNoCall:
+      return {"unknown", "the launching call is not in the input"};
+  }
+  return {};
+}
+
+struct Group {
+  UnattributedReason reason = UnattributedReason::kOwned;
+  StringId name = StringId::kEmpty;
+  std::uint64_t count = 0;
+  std::int64_t sum_ns = 0;
+  std::int64_t longest_ns = -1;
+  ActivityIndex longest = 0;
+};
+
+/// By reason and name, or by reason; the reason with the longest time first, and the longest names in it.
+std::vector<Group> groups_of(const Subject& subject, bool by_name) {
+  const ActivityTable& activities = subject.timeline().activities;
+  const std::vector<UnattributedReason> reasons =
+      analysis::unattributed_reasons(subject.timeline(), subject.projection(), subject.projection_options());
+  std::map<std::pair<UnattributedReason, StringId>, Group> found;
+  std::array<std::int64_t, analysis::kUnattributedReasons> total{};
+  for (ActivityIndex row = 0; row < activities.size(); ++row) {
+    const UnattributedReason reason = reasons[row];
+    if (reason == UnattributedReason::kOwned) continue;
+    const StringId name = by_name ? activities.name[row] : StringId::kEmpty;
+    Group& group = found[{reason, name}];
+    const std::int64_t length = projection::Interval(activities.begin_ns[row], activities.end_ns[row]).length();
+    group.reason = reason;
+    group.name = name;
+    ++group.count;
+    group.sum_ns = projection::plus(group.sum_ns, length);
+    if (length > group.longest_ns) {
+      group.longest_ns = length;
+      group.longest = row;
+    }
+    std::int64_t& of_reason = total[static_cast<std::size_t>(reason)];
+    of_reason = projection::plus(of_reason, length);
+  }
+  std::vector<Group> groups;
+  for (const auto& [key, group] : found) groups.push_back(group);
+  const auto rank = [&](const Group& group) {
+    return std::tuple(-total[static_cast<std::size_t>(group.reason)], group.reason, -group.sum_ns);
+  };
+  std::stable_sort(groups.begin(), groups.end(), [&](const Group& a, const Group& b) { return rank(a) < rank(b); });
+  return groups;
+}
+
+/// What launched each activity, as operators go: an owner by row, which is no range where none was running.
+std::vector<std::uint32_t> operators_of(const Timeline& timeline) {
+  const std::vector<RangeKind>& kinds = timeline.ranges.kind;
+  if (std::find(kinds.begin(), kinds.end(), RangeKind::kOperator) == kinds.end()) return {};
+  ProjectionOptions options;
+  options.attribution = Attribution::kLaunch;
+  options.annotations = false;
+  options.operators = true;
+  return project(timeline, options).owner;
+}
+
+/// Operator, or call, and thread of the launch.
+std::string launched_by(const Timeline& timeline, const std::vector<std::uint32_t>& operators, ActivityIndex row) {
+  const std::uint32_t launch = timeline.activities.launch[row];
+  if (launch >= timeline.launches.size()) return {};
+  std::string out;
+  const CallIndex call = timeline.launches.call[launch];
+  if (row < operators.size() && operators[row] < timeline.ranges.size())
+    out = timeline.text(timeline.ranges.name[operators[row]]);
+  else if (call < timeline.calls.size())
+    out = timeline.text(timeline.calls.name[call]);
+  const ThreadIndex thread = timeline.launches.thread[launch];
+  if (thread >= timeline.threads.size()) return out;
+  const ThreadInfo& info = timeline.threads[thread];
+  return out + (out.empty() ? "on " : " on ") + (info.name.empty() ? std::to_string(info.tid) : info.name);
+}
+
+Result<Table> make_unattributed(const Subject& subject, const ViewOptions& options) {
+  const Timeline& timeline = subject.timeline();
+  // Names of kernels can be longer than a line: they come last.
+  Table table({own::text("Reason"), own::count("Operations"), own::time("Total"), own::percent("Share"),
+               own::if_room(1, own::time("Longest")), own::if_room(3, own::timestamp("Longest begins")),
+               own::if_room(2, own::text("Longest launched by")), own::if_any(own::text("Operation")),
+               own::for_programs(own::text("Part"))});
+  const std::vector<Group> groups = groups_of(subject, !options.summary);
+  const std::vector<std::uint32_t> operators = groups.empty() ? std::vector<std::uint32_t>{} : operators_of(timeline);
+  const std::int64_t all = subject.projection().account.total.gpu_sum_ns;
+  for (const Group& group : groups) {
+    const Wording wording = wording_of(group.reason);
+    table.text(wording.text)
+        .number(static_cast<std::int64_t>(group.count))
+        .number(group.sum_ns)
+        .number(own::share(group.sum_ns, all))
+        .number(group.longest_ns)
+        .number(timeline.activities.begin_ns[group.longest])
+        .text(launched_by(timeline, operators, group.longest))
+        .text(timeline.text(group.name))
+        .text(wording.part);
+  }
+  return table;
+}
+
+}  // namespace
+
+namespace views_list {
+extern const View unattributed{"unattributed",
+                               "Device work that no range owns, by reason and operation (:summary: by reason)",
+                               kNeedsActivities,
+                               "summary",
+                               false,
+                               make_unattributed};
+}  // namespace views_list
+
+}  // namespace rangefinder::report
