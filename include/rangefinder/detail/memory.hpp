@@ -33,4 +33,11 @@ RANGEFINDER_INLINE void memory_event(const MemoryEvent& event) noexcept {
   if ((active.load(std::memory_order_relaxed) & ~kSlowPath) != 0) memory_event_slow(event);
 }
 
+/// What the component does at each step while a session records, on the thread that steps, before the step is noted:
+/// what it writes belongs to the step that ends. False: not all of it could be told, which counts as a dropped event.
+using StepHook = bool (*)() noexcept;
+
+/// There is one hook in the process; it stays.
+RANGEFINDER_EXPORT void set_step_hook(StepHook hook) noexcept;
+
 }  // namespace rangefinder::detail
