@@ -83,19 +83,33 @@ RANGEFINDER_EXPORT Status export_chrome_trace(const Timeline& timeline, const st
                                               const ChromeExportOptions& options = {},
                                               ChromeExportReport* report = nullptr);
 
+/// Which moment of the recording a snapshot shows.
+enum class SnapshotMoment : std::uint8_t {
+  kEnd,
+  /// When the most was allocated: the host's memory and each device's at its own peak, after the very event that led to
+  /// it. Events that came later are left out.
+  kPeak,
+};
+
+struct MemorySnapshotOptions {
+  bool replace = false;  ///< an output file that exists
+  SnapshotMoment at = SnapshotMoment::kEnd;
+};
+
 /// Writes allocations (Timeline::memory) as the pickle that PyTorch's memory viewer opens, pytorch.org/memory_viz or
-/// `python -m torch.cuda._memory_viz`: each event, and the blocks that are there at the end. The ranges and operators
-/// around an event stand where the viewer shows a stack. The host's memory is a device like the others, before them.
+/// `python -m torch.cuda._memory_viz`: each event up to a moment, and the blocks that are there then. The ranges and
+/// operators around an event stand where the viewer shows a stack. The host's memory is a device like the others,
+/// before them. Blocks from before the recording are not in it: nothing says where they are.
 ///
-///   rangefinder::export_memory_snapshot("train.rfcap", "train.pickle");
+///   rangefinder::export_memory_snapshot("train.rfcap", "peak.pickle", {.at = rangefinder::SnapshotMoment::kPeak});
 ///
 /// Errors:  those of `load_timeline`, kNotFound where the input holds no allocations, kExists unless `replace`, kIo. An
 ///          output file appears only when it is whole.
 /// Threads: any.
 /// Cost:    memory for the input and the output.
 RANGEFINDER_EXPORT Status export_memory_snapshot(const std::string& input, const std::string& output,
-                                                 bool replace = false);
+                                                 const MemorySnapshotOptions& options = {});
 RANGEFINDER_EXPORT Status export_memory_snapshot(const Timeline& timeline, const std::string& output,
-                                                 bool replace = false);
+                                                 const MemorySnapshotOptions& options = {});
 
 }  // namespace rangefinder

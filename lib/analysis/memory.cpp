@@ -149,6 +149,10 @@ void MemoryFigures::add(const MemoryFigures& other) noexcept {
   freed_bytes = plus(freed_bytes, other.freed_bytes);
 }
 
+std::size_t PlaceMemory::events_to_peak() const noexcept {
+  return !level.empty() && level[peak] == peak_bytes ? peak + 1 : 0;
+}
+
 std::int64_t PlaceMemory::level_at(const Timeline& timeline, std::int64_t time_ns) const {
   const std::vector<std::int64_t>& times = timeline.memory.time_ns;
   const auto next = std::lower_bound(rows.begin(), rows.end(), time_ns,
@@ -217,7 +221,7 @@ std::vector<RangeMemory> memory_of_ranges(const Timeline& timeline, const PlaceM
 
 PeakComposition peak_composition(const Timeline& timeline, const PlaceMemory& place) {
   const MemoryTable& memory = timeline.memory;
-  const std::size_t count = place.rows.empty() ? 0 : place.peak + 1;
+  const std::size_t count = place.events_to_peak();
   std::unordered_map<std::uint64_t, std::size_t> live;  // position in rows, by address
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t row = place.rows[i];

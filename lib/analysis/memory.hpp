@@ -47,6 +47,8 @@ struct PlaceMemory {
   MemoryFigures all;
   std::map<std::uint64_t, std::int64_t> pool_peaks;  ///< bytes of the private pools; 0: the default one
 
+  /// How many of `rows` there were when the most was allocated; 0: it was before the first.
+  std::size_t events_to_peak() const noexcept;
   /// Allocated bytes at a time: before the events of that time.
   std::int64_t level_at(const Timeline& timeline, std::int64_t time_ns) const;
 };

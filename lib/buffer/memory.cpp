@@ -2,10 +2,28 @@
 // What allocators do, as they tell it.
 #include "base/health_numbers.hpp"
 #include "buffer/record_writer.hpp"
+#include "buffer/thread_log.hpp"
 
 #include <rangefinder/detail/memory.hpp>
 
+#include <atomic>
 #include <iterator>
+
+namespace rangefinder::buffer {
+namespace {
+
+std::atomic<detail::StepHook> step_hook{nullptr};
+
+}  // namespace
+
+void before_step() noexcept {
+  // Acquire: what the hook uses was made before set_step_hook.
+  const detail::StepHook hook = step_hook.load(std::memory_order_acquire);
+  if (hook == nullptr || recording_generation() == 0) return;
+  if (!hook()) Recorder::instance().count(health::dropped_events, 1);
+}
+
+}  // namespace rangefinder::buffer
 
 namespace rangefinder::detail {
 
@@ -31,5 +49,7 @@ void memory_event_slow(const MemoryEvent& event) noexcept {
     for (std::size_t i = 0; i < known; ++i) put_extra(hot_thread, {ExtraKind::kUnsigned, values[i], {}});
   });
 }
+
+void set_step_hook(StepHook hook) noexcept { step_hook.store(hook, std::memory_order_release); }
 
 }  // namespace rangefinder::detail

@@ -16,6 +16,10 @@ void note_launch(std::uint32_t correlation, std::uint32_t callback) noexcept;
 /// `recorded` false: the note ends the step before, and the recording goes off.
 void note_step(std::uint32_t number, std::uint64_t items_done = 0, bool recorded = true) noexcept;
 
+/// Runs what a component has set to be done at each step (detail/memory.hpp): before note_step, with no lock of the
+/// recorder's held, since allocators are asked there.
+void before_step() noexcept;
+
 inline constexpr std::uint32_t kDriverCallback = 1u << 23;
 
 }  // namespace rangefinder::buffer

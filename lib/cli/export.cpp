@@ -21,6 +21,7 @@ struct Arguments {
   std::string output;
   std::string format = "chrome";
   bool force = false;
+  MemorySnapshotOptions snapshot;
   ChromeExportOptions chrome;
   bool no_api = false;
   bool no_counters = false;
@@ -28,7 +29,9 @@ struct Arguments {
 };
 
 int run_memory_viz(const Common& common, const Arguments& arguments) {
-  if (Status status = export_memory_snapshot(arguments.input, arguments.output, arguments.force); !status.ok())
+  MemorySnapshotOptions options = arguments.snapshot;
+  options.replace = arguments.force;
+  if (Status status = export_memory_snapshot(arguments.input, arguments.output, options); !status.ok())
     return fail(status.error());
   if (arguments.output == "-" || common.quiet) return kSuccess;
   std::string name;
@@ -56,6 +59,8 @@ int run(const Common& common, const Arguments& arguments) {
     if (Status status = check_complete(arguments.input); !status.ok()) return fail(status.error());
   }
   if (arguments.format == "memory_viz") return run_memory_viz(common, arguments);
+  if (arguments.snapshot.at != SnapshotMoment::kEnd)
+    return fail(Error(ErrorCode::kInvalidArgument, "--at peak: only --format memory_viz shows one moment"));
   ChromeExportOptions options = arguments.chrome;
   options.replace = arguments.force;
   options.api_calls = !arguments.no_api;
@@ -100,6 +105,11 @@ void add_export(CLI::App& app, Common& common, int& result) {
                    "allocations for PyTorch's memory viewer")
       ->check(CLI::IsMember({"chrome", "memory_viz"}).description(""))
       ->type_name("FORMAT");
+  const std::map<std::string, SnapshotMoment> moments{{"end", SnapshotMoment::kEnd}, {"peak", SnapshotMoment::kPeak}};
+  verb->add_option("--at", arguments->snapshot.at,
+                   "Of memory_viz: blocks at the end (default) or at the peak, of the host and of each device")
+      ->transform(CLI::CheckedTransformer(moments).description(""))
+      ->type_name("MOMENT");
   verb->add_flag("--force", arguments->force, "Replace OUT if it exists");
   verb->add_flag("--pretty", arguments->chrome.pretty, "Indent, for people to read");
   verb->add_flag("--no-api", arguments->no_api, "Leave out CUDA API calls");

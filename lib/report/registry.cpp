@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "analysis/allocator_counts.hpp"
 #include "base/text.hpp"
 #include "report/table_order.hpp"
 #include "report/view.hpp"
@@ -17,6 +18,7 @@
   X(memory)                  \
   X(memory_peak)             \
   X(memory_devices)          \
+  X(memory_fragmentation)    \
   X(steps)                   \
   X(unattributed)            \
   X(nvtx_gpu_proj_trace)     \
@@ -116,13 +118,15 @@ std::string missing_for(const View& view, const Timeline& timeline) {
                         (view.needs & kNeedsCalls) != 0 && timeline.calls.size() == 0,
                         (view.needs & kNeedsOperators) != 0 && !has_operators(timeline),
                         (view.needs & kNeedsSteps) != 0 && timeline.steps.size() == 0,
-                        (view.needs & kNeedsMemory) != 0 && timeline.memory.size() == 0};
+                        (view.needs & kNeedsMemory) != 0 && timeline.memory.size() == 0,
+                        (view.needs & kNeedsAllocatorCounts) != 0 && !analysis::has_allocator_counts(timeline)};
   static constexpr const char* kWords[] = {"ranges",
                                            "device activity",
                                            "API calls",
                                            "operators",
                                            "steps (session.step() makes them)",
-                                           "allocations (MemoryRecording, profile_memory)"};
+                                           "allocations (MemoryRecording, profile_memory)",
+                                           "statistics of a device's allocator (MemoryRecording, count_device_memory)"};
   std::string missing;
   for (std::size_t i = 0; i < std::size(kWords); ++i)
     if (lacks[i]) missing.append(missing.empty() ? "" : ", ").append(kWords[i]);

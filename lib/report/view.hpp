@@ -53,6 +53,7 @@ enum Needs : unsigned {
   kNeedsOperators = 8,
   kNeedsSteps = 16,
   kNeedsMemory = 32,
+  kNeedsAllocatorCounts = 64,
 };
 
 struct View {

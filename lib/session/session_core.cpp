@@ -303,7 +303,10 @@ void SessionCore::enter_phase(Phase phase, std::uint64_t items_done) noexcept {
     recorder.set_recording(true);
   }
   // Also when the recording goes off now: a step ends where the next one is noted.
-  if (is || was) buffer::note_step(number, was ? items_done : 0, is);
+  if (is || was) {
+    buffer::before_step();
+    buffer::note_step(number, was ? items_done : 0, is);
+  }
   if (was && !is) {
     recorder.set_recording(false);
     for (const auto& source : parts_.sources) source->set_active(false);

@@ -119,6 +119,22 @@ TEST_CASE("the peak consists of the blocks that were there, by what allocated th
   }
 }
 
+TEST_CASE("a peak from before the first event has no event that led to it", "[analysis]") {
+  TimelineBuilder builder;
+  builder.memory(kFree, 10, 0x1, 100, 0).in_memory(900).memory(kAllocate, 20, 0x2, 50, 0).in_memory(950);
+  builder.memory(kAllocate, 30, 0x3, 80, -1).in_memory(80).memory(kFree, 40, 0x3, 80, -1).in_memory(0);
+  const Timeline timeline = builder.build();
+  const std::vector<PlaceMemory> places = memory_of_places(timeline);
+  REQUIRE(places.size() == 2);
+  CHECK(places[0].events_to_peak() == 1);
+  CHECK(places[1].peak_bytes == 1000);
+  CHECK(places[1].events_to_peak() == 0);
+  const PeakComposition peak = peak_composition(timeline, places[1]);
+  CHECK(peak.earlier_bytes == 1000);
+  CHECK(peak.by_range.empty());
+  CHECK(PlaceMemory().events_to_peak() == 0);
+}
+
 TEST_CASE("each device and process has a memory of its own", "[analysis]") {
   TimelineBuilder builder;
   builder.range("step", 0, 100);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "buffer/recorder_fixture.hpp"
+#include "buffer/thread_log.hpp"
 #include "support/manual_clock.hpp"
 
 #include <rangefinder/detail/memory.hpp>
+#include <rangefinder/range.hpp>
 
 #include <string>
 #include <vector>
@@ -53,4 +55,36 @@ TEST_CASE("an allocator's event has the values that are known, and is counted wh
     CHECK(values == 2 * events);
     CHECK(recording->health().dropped_memory_events == kMany - events);
   }
+}
+
+TEST_CASE("what a component does at steps is in the step that ends, and counted where it could not be told",
+          "[buffer]") {
+  using detail::set_step_hook;
+  struct Unset {
+    ~Unset() { set_step_hook(nullptr); }
+  } unset;
+  int calls = 0;
+  static int* called;
+  called = &calls;
+  set_step_hook([]() noexcept {
+    counter("at step", ++*called);
+    return *called != 2;
+  });
+  before_step();  // nothing records
+  CHECK(calls == 0);
+  BareRecording recording;
+  for (std::uint32_t step = 1; step <= 3; ++step) {
+    before_step();
+    note_step(step);
+  }
+  set_step_hook(nullptr);
+  before_step();
+  CHECK(calls == 3);
+  KeepingSink sink;
+  recording->drain(sink, true);
+  REQUIRE(sink.records.size() == 1);
+  const std::string counted = "counter at step", value = "value of kind 2";
+  CHECK(texts_of(sink.records.begin()->second) ==
+        Texts{counted, value, "step 1", counted, value, "step 2", counted, value, "step 3"});
+  CHECK(recording->health().dropped_events == 1);
 }

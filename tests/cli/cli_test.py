@@ -164,6 +164,23 @@ class Verbs(CommandTest):
         self.assertIn("holds no allocations",
                       self.run_command("export", "whole.rfcap", "--format", "memory_viz", "-o", "y.pickle").err)
 
+    def test_the_snapshot_at_the_peak_has_the_blocks_of_the_peak(self):
+        self.succeeds("export", "memory.rfcap", "--format", "memory_viz", "--at", "peak", "-o", "x.pickle")
+        with open(self.folder / "x.pickle", "rb") as file:
+            snapshot = pickle.load(file)
+        host, device = snapshot["device_traces"]
+        self.assertEqual([(e["action"], e["addr"]) for e in host], [("alloc", 0x1000), ("alloc", 0x2000)])
+        self.assertEqual([e["action"] for e in device], ["segment_alloc", "alloc"])
+        peaks = {row["Memory"]: int(row["Peak (B)"]) for row in csv.DictReader(io.StringIO(
+            self.succeeds("report", "memory.rfcap", "--view", "memory_devices", "--csv").out)) if row["Pool"] == "all"}
+        self.assertEqual(peaks, {"host": 612, "cuda:0": 64})
+        for place, peak in enumerate(peaks.values()):
+            self.assertEqual(sum(s["total_size"] for s in snapshot["segments"] if s["device"] == place), peak)
+        wrong = self.run_command("export", "memory.rfcap", "--at", "peak", "-o", "x.json")
+        self.assertNotEqual(wrong.code, 0)
+        self.assertIn("only --format memory_viz", wrong.err)
+        self.assertFalse((self.folder / "x.json").exists())
+
     def test_info_says_what_is_in_a_file(self):
         self.assertIn("ended by the program", " ".join(self.succeeds("info", "whole.rfcap").out.split()))
         info = json.loads(self.succeeds("info", "whole.rfcap", "--json").out)

@@ -77,6 +77,40 @@ TEST_CASE("host and devices over the whole time, with private pools", "[report]"
   CHECK(has(csv, "\ncuda:0,graph 5,8,"));
 }
 
+TEST_CASE("fragmentation of each device, where the allocator's statistics were counted", "[report]") {
+  TimelineBuilder builder;
+  const auto count = [&](std::int64_t at, std::string_view device, std::int64_t inactive, std::int64_t retries) {
+    const std::string prefix = std::string(device) + " ";
+    builder.counter(prefix + "allocated bytes", at, 600).counter(prefix + "reserved bytes", at + 1, 1000);
+    builder.counter(prefix + "requested bytes", at + 2, 450).counter(prefix + "active bytes", at + 3, 650);
+    builder.counter(prefix + "inactive split bytes", at + 4, inactive).counter(prefix + "segments", at + 5, 3);
+    builder.counter(prefix + "allocation retries", at + 6, retries).counter(prefix + "out of memory", at + 7, 2);
+  };
+  builder.step(7, 0, 100).step(8, 100, 200);
+  count(90, "cuda:0", 250, 4);
+  count(190, "cuda:0", 100, 5);
+  builder.counter("cuda:1 reserved bytes", 195, 0).counter("cuda:1 inactive split bytes", 196, 0);
+  builder.counter("cuda:1 segments", 300, 0).counter("cuda:1 segments", 301, 0);
+  const Timeline timeline = builder.build();
+  const std::string csv = report(timeline, "memory_fragmentation");
+  INFO(csv);
+  CHECK(has(csv,
+            "Memory,Count,Step,Counted at (ns),Reserved (B),Allocated (B),Requested (B),Active (B),Inactive splits (B),"
+            "External fragmentation (%),Internal fragmentation (%),Efficiency (%),Segments,Retries,Out of memory"));
+  CHECK(has(csv, "\ncuda:0,most split,7,90,1000,600,450,650,250,25.0,25.0,60.0,3,4,2"));
+  CHECK(has(csv, "\ncuda:0,last,8,190,1000,600,450,650,100,10.0,25.0,60.0,3,5,2"));
+  // Nothing of nothing is no share, and what was not told is no zero.
+  CHECK(has(csv, "\ncuda:1,most split,8,195,0,,,,0,,,,0,,"));
+  CHECK(has(csv, "\ncuda:1,last,,301,,,,,,,,,0,,"));
+  const std::string each = report(timeline, "memory_fragmentation", true);
+  INFO(each);
+  CHECK(has(each, "\ncuda:0,each,7,90,"));
+  CHECK(has(each, "\ncuda:0,each,8,190,"));
+  CHECK(has(each, "\ncuda:1,each,8,195,"));
+  CHECK(has(report(leaking(), "memory_fragmentation", false, ReportFormat::kText),
+            "statistics of a device's allocator (MemoryRecording, count_device_memory)"));
+}
+
 TEST_CASE("an input without allocations says what is missing", "[report]") {
   TimelineBuilder builder;
   builder.range("step", 0, 10);

@@ -210,6 +210,16 @@ class TimelineBuilder {
     timeline_.memory.pool.back() = pool;
     return *this;
   }
+  TimelineBuilder& counter(std::string_view name, std::int64_t time_ns, std::int64_t value) {
+    CounterTable& counters = timeline_.counters;
+    counters.name.push_back(timeline_.intern(name));
+    counters.thread.push_back(thread_);
+    counters.time_ns.push_back(time_ns);
+    counters.number.push_back(static_cast<double>(value));
+    counters.integer.push_back(value);
+    counters.is_integer.push_back(true);
+    return *this;
+  }
   TimelineBuilder& mark(std::string_view name, std::int64_t time_ns) {
     timeline_.marks.name.push_back(timeline_.intern(name));
     timeline_.marks.category.push_back(StringId::kEmpty);

@@ -72,6 +72,9 @@ extern RANGEFINDER_EXPORT std::atomic<std::uint32_t> active;
 inline constexpr std::uint32_t kSlowPath = 0x80000000u;
 inline constexpr std::uint32_t kNumbered = 0x10000000u;  // generations are lower
 
+/// False: what is opened now is in no capture, whoever else may hear of it.
+RANGEFINDER_INLINE bool is_recording() noexcept { return (active.load(std::memory_order_relaxed) & ~kSlowPath) != 0; }
+
 /// What a range keeps to close itself.
 struct OpenRange {
   std::uint64_t token = 0;  ///< 0: nothing was listening when it opened

@@ -5,7 +5,6 @@
 #include <rangefinder/types.hpp>
 #include <rangefinder/visibility.hpp>
 
-#include <atomic>
 #include <cstdint>
 
 // What a component that watches a framework's allocators tells the recorder, which knows none. Not for users.
@@ -30,7 +29,14 @@ struct MemoryEvent {
 RANGEFINDER_EXPORT void memory_event_slow(const MemoryEvent& event) noexcept;
 
 RANGEFINDER_INLINE void memory_event(const MemoryEvent& event) noexcept {
-  if ((active.load(std::memory_order_relaxed) & ~kSlowPath) != 0) memory_event_slow(event);
+  if (is_recording()) memory_event_slow(event);
 }
+
+/// What the component does at each step while a session records, on the thread that steps, before the step is noted:
+/// what it writes belongs to the step that ends. False: not all of it could be told, which counts as a dropped event.
+using StepHook = bool (*)() noexcept;
+
+/// There is one hook in the process; it stays.
+RANGEFINDER_EXPORT void set_step_hook(StepHook hook) noexcept;
 
 }  // namespace rangefinder::detail

@@ -31,7 +31,4 @@ RANGEFINDER_EXPORT std::uint32_t intern_inputs(std::string_view text) noexcept;
 RANGEFINDER_EXPORT void count_sampled_out() noexcept;
 RANGEFINDER_EXPORT void count_lost_operator() noexcept;
 
-/// False: what is opened now is in no capture.
-inline bool is_recording() noexcept { return (active.load(std::memory_order_relaxed) & ~kSlowPath) != 0; }
-
 }  // namespace rangefinder::detail

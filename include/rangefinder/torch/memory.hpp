@@ -19,6 +19,9 @@ struct MemoryRecordingOptions {
   std::size_t history_events = 0;
   /// Where a snapshot is written when a device runs out of memory; empty: nowhere. The last failure wins.
   std::string snapshot_when_out_of_memory;
+  /// What count_device_memory writes, and host_memory() as `host allocated bytes`, `host peak bytes` and `host
+  /// untracked allocations`: at each step of a session while it records, and where this recording ends.
+  bool statistics_at_steps = true;
 };
 
 /// Records what LibTorch's allocators give and take back while it lives and a session records, on all threads, in and
@@ -38,7 +41,8 @@ struct MemoryRecordingOptions {
 ///          CaptureHealth::dropped_memory_events.
 /// Threads: make and destroy it while no operator runs; several may live at once, they record once.
 /// Cost:    an event, 48 to 112 bytes of the recording, for each block; on the host also two updates of totals that all
-///          threads share. When none lives: a call and a load for each block.
+///          threads share. Statistics at steps: 3 counters of the host and 11 a device, for which session.step() takes
+///          the caching allocator's locks. When none lives: a call and a load for each block.
 class RANGEFINDER_EXPORT MemoryRecording {
  public:
   explicit MemoryRecording(const MemoryRecordingOptions& options = {});
@@ -79,9 +83,9 @@ RANGEFINDER_EXPORT void reset_host_memory_peak() noexcept;
 /// Writes the caching allocator's statistics of each device as counters, `cuda:0 reserved bytes`: bytes allocated,
 /// reserved, requested, active and in inactive splits; segments, allocations that had to be tried again, requests that
 /// failed; external fragmentation (inactive splits of what is reserved), internal fragmentation (what blocks are larger
-/// than asked for) and efficiency (what of the reserved is allocated) as ratios of 0 to 1. Call it once a step:
+/// than asked for) and efficiency (what of the reserved is allocated) as ratios of 0 to 1. A MemoryRecording does so at
+/// each step; in between, or without one:
 ///
-///   session.step();
 ///   rangefinder::torch::count_device_memory();
 ///
 /// Errors:  kUnsupported without a CUDA device or where LibTorch was built without CUDA.

@@ -105,8 +105,8 @@ void write_pool(Pickle& out, std::string_view key, std::uint64_t pool) {
 
 class SnapshotWriter {
  public:
-  explicit SnapshotWriter(const Timeline& timeline)
-      : timeline_(timeline), places_(analysis::memory_of_places(timeline)), frames_(timeline, out_) {}
+  SnapshotWriter(const Timeline& timeline, SnapshotMoment at)
+      : timeline_(timeline), at_(at), places_(analysis::memory_of_places(timeline)), frames_(timeline, out_) {}
 
   std::string write() && {
     out_.open_dictionary();
@@ -134,12 +134,19 @@ class SnapshotWriter {
     out_.number(value);
   }
 
-  /// Blocks that are there at the end, each a segment of its own: what lies around them is not known of every input.
+  /// How many of the place's events there were up to the moment.
+  std::size_t events_of(const PlaceMemory& place) const noexcept {
+    return at_ == SnapshotMoment::kPeak ? place.events_to_peak() : place.rows.size();
+  }
+
+  /// Blocks that are there at that moment, each a segment of its own: what lies around them is not known of every
+  /// input.
   void write_blocks(const PlaceMemory& place, std::size_t device) {
     frames_.enter(place);
     const MemoryTable& memory = timeline_.memory;
     std::map<std::uint64_t, std::size_t> live;  // position, by address
-    for (std::size_t i = 0; i < place.rows.size(); ++i) {
+    const std::size_t events = events_of(place);
+    for (std::size_t i = 0; i < events; ++i) {
       const std::uint32_t row = place.rows[i];
       if (memory.action[row] == MemoryAction::kAllocate) live.insert_or_assign(memory.address[row], i);
       if (memory.action[row] == MemoryAction::kFree) live.erase(memory.address[row]);
@@ -181,7 +188,8 @@ class SnapshotWriter {
   void write_events(const PlaceMemory& place) {
     frames_.enter(place);
     out_.open_list();
-    for (std::size_t i = 0; i < place.rows.size(); ++i) {
+    const std::size_t events = events_of(place);
+    for (std::size_t i = 0; i < events; ++i) {
       const std::uint32_t row = place.rows[i];
       // The viewer wants a free to be asked for before it is completed.
       if (timeline_.memory.action[row] == MemoryAction::kFree) write_event(place, i, "free_requested");
@@ -209,6 +217,7 @@ class SnapshotWriter {
   }
 
   const Timeline& timeline_;
+  SnapshotMoment at_;
   Pickle out_;
   std::vector<PlaceMemory> places_;
   Frames frames_;
@@ -216,22 +225,24 @@ class SnapshotWriter {
 
 }  // namespace
 
-Status export_memory_snapshot(const Timeline& timeline, const std::string& output, bool replace) {
+Status export_memory_snapshot(const Timeline& timeline, const std::string& output,
+                              const MemorySnapshotOptions& options) {
   if (timeline.memory.size() == 0) {
     return Error(ErrorCode::kNotFound,
                  "export: the input holds no allocations (rangefinder::torch::MemoryRecording, profile_memory)");
   }
-  Result<std::unique_ptr<chrome::ByteSink>> sink = chrome::open_output(output, replace);
+  Result<std::unique_ptr<chrome::ByteSink>> sink = chrome::open_output(output, options.replace);
   if (!sink) return std::move(sink).error().with_context("export");
-  Status status = (*sink)->write(SnapshotWriter(timeline).write());
+  Status status = (*sink)->write(SnapshotWriter(timeline, options.at).write());
   if (status.ok()) status = (*sink)->finish();
   return status.ok() ? status : Status(std::move(status).error().with_context("export"));
 }
 
-Status export_memory_snapshot(const std::string& input, const std::string& output, bool replace) {
+Status export_memory_snapshot(const std::string& input, const std::string& output,
+                              const MemorySnapshotOptions& options) {
   Result<Timeline> timeline = load_timeline(input);
   if (!timeline) return std::move(timeline).error().with_context("export");
-  return export_memory_snapshot(*timeline, output, replace);
+  return export_memory_snapshot(*timeline, output, options);
 }
 
 }  // namespace rangefinder

@@ -2,6 +2,7 @@
 #include "analysis/memory.hpp"
 
 #include "report/view.hpp"
+#include "report/views/memory_place.hpp"
 #include "report/views/own_columns.hpp"
 
 #include <algorithm>
@@ -17,17 +18,10 @@ namespace rangefinder::report {
 namespace {
 
 using analysis::memory_of_places;
-using analysis::MemoryPlace;
 using analysis::PlaceMemory;
 using analysis::RangeMemory;
 using own::if_any;
 using own::if_room;
-
-std::string name_of(const Timeline& timeline, const MemoryPlace& place) {
-  const std::string name = place.device < 0 ? "host" : "cuda:" + std::to_string(place.device);
-  if (timeline.processes.size() < 2) return name;
-  return name + " of " + std::to_string(timeline.processes[place.process].pid);
-}
 
 std::int64_t number(std::uint64_t count) noexcept {
   return static_cast<std::int64_t>(std::min<std::uint64_t>(count, std::numeric_limits<std::int64_t>::max()));
@@ -59,7 +53,7 @@ Result<Table> make_memory(const Subject& subject, const ViewOptions& options) {
       });
     }
     for (const RangeMemory& row : rows) {
-      table.text(timeline.text(row.name)).text(name_of(timeline, place.place));
+      table.text(timeline.text(row.name)).text(name_of_place(timeline, place.place));
       if (options.instances) table.number(timeline.ranges.begin_ns[row.first]);
       table.number(number(row.count))
           .number(row.inclusive.allocated_bytes)
@@ -82,7 +76,7 @@ Result<Table> make_peak(const Subject& subject, const ViewOptions&) {
                own::percent("Share"), own::count("Blocks"), if_room(1, own::timestamp("Peak at"))});
   for (const PlaceMemory& place : memory_of_places(timeline)) {
     const analysis::PeakComposition peak = peak_composition(timeline, place);
-    const std::string memory = name_of(timeline, place.place);
+    const std::string memory = name_of_place(timeline, place.place);
     const std::int64_t time_ns = timeline.memory.time_ns[place.rows[place.peak]];
     const auto add = [&](std::string_view name, std::string_view kind, std::int64_t bytes, std::uint64_t blocks) {
       table.text(name).text(kind).text(memory).number(bytes).number(own::share(bytes, place.peak_bytes));
@@ -109,7 +103,7 @@ Result<Table> make_devices(const Subject& subject, const ViewOptions&) {
                own::bytes("Freed"), own::bytes("At the end"), own::bytes("Growth a step"), own::count("Allocations"),
                if_any(own::count("Segments")), if_any(own::count("Out of memory"))});
   for (const PlaceMemory& place : memory_of_places(timeline)) {
-    const std::string memory = name_of(timeline, place.place);
+    const std::string memory = name_of_place(timeline, place.place);
     const analysis::StepMemory steps = memory_of_steps(timeline, place);
     table.text(memory)
         .text("all")

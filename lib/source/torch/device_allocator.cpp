@@ -150,6 +150,18 @@ void stop_devices(const MemoryRecordingOptions& options) noexcept {
 #endif
 }
 
+void count_devices() {
+#if RANGEFINDER_TORCH_CUDA
+  for (c10::DeviceIndex device = 0; device < c10::cuda::device_count(); ++device) {
+    for_each_statistic(allocator::getDeviceStats(device), [&](const char* what, auto value) {
+      char name[64];  // no allocation: steps of a job that is out of memory are counted, too
+      std::snprintf(name, sizeof name, "cuda:%d %s", static_cast<int>(device), what);
+      counter(name, value);
+    });
+  }
+#endif
+}
+
 Status count_device_memory() {
   if (const std::string reason = no_devices(); !reason.empty())
     return Error(ErrorCode::kUnsupported, "memory of devices: " + reason);
@@ -157,11 +169,7 @@ Status count_device_memory() {
   if (detail::active.load(std::memory_order_relaxed) == 0) return {};
   try {
     at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);
-    for (c10::DeviceIndex device = 0; device < c10::cuda::device_count(); ++device) {
-      const std::string prefix = "cuda:" + std::to_string(device) + " ";
-      for_each_statistic(allocator::getDeviceStats(device),
-                         [&](const char* what, auto value) { counter(prefix + what, value); });
-    }
+    count_devices();
   } catch (const std::exception& error) {
     return Error(ErrorCode::kUnsupported, std::string("memory of devices: LibTorch refused: ") + error.what());
   }

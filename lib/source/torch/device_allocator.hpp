@@ -11,5 +11,7 @@ namespace rangefinder::torch {
 /// Hears of the allocator's events until `stop_devices` was called as often. Empty, or why it cannot.
 std::string start_devices(const MemoryRecordingOptions& options);
 void stop_devices(const MemoryRecordingOptions& options) noexcept;
+/// count_device_memory where CUDA is initialised already. Throws what LibTorch throws.
+void count_devices();
 
 }  // namespace rangefinder::torch

@@ -4,6 +4,7 @@
 #include "source/torch/size_table.hpp"
 
 #include <rangefinder/detail/memory.hpp>
+#include <rangefinder/range.hpp>
 
 #include <c10/core/Allocator.h>
 
@@ -139,6 +140,13 @@ std::string start_host() {
 }
 
 void stop_host() noexcept { state().users.fetch_sub(1); }
+
+void count_host() noexcept {
+  const HostMemory memory = host_memory();
+  counter("host allocated bytes", memory.allocated_bytes);
+  counter("host peak bytes", memory.peak_bytes);
+  counter("host untracked allocations", memory.untracked);
+}
 
 HostMemory host_memory() noexcept {
   const State& now = state();

@@ -11,5 +11,7 @@ namespace rangefinder::torch {
 /// Empty, or why it cannot.
 std::string start_host();
 void stop_host() noexcept;
+/// Writes host_memory() as counters.
+void count_host() noexcept;
 
 }  // namespace rangefinder::torch

@@ -23,6 +23,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 using namespace rangefinder;
@@ -43,13 +44,15 @@ MemoryRecordingOptions of_host() {
 }
 
 template <typename Program>
-Timeline record(const std::string& path, Program program) {
-  SessionOptions options;
+Timeline record(const std::string& path, Program program, SessionOptions options = {}) {
   options.output = path;
   options.cuda = false;
   Session session(options);
   REQUIRE(session.status().ok());
-  program();
+  if constexpr (std::is_invocable_v<Program, Session&>)
+    program(session);
+  else
+    program();
   REQUIRE(session.stop().ok());
   Result<Timeline> timeline = load_timeline(path);
   REQUIRE(timeline.ok());
@@ -76,6 +79,24 @@ bool is_in(const Timeline& timeline, std::size_t row, RangeIndex range) {
   return timeline.memory.thread[row] == timeline.ranges.thread[range] &&
          timeline.memory.time_ns[row] >= timeline.ranges.begin_ns[range] &&
          timeline.memory.time_ns[row] < timeline.ranges.end_ns[range];
+}
+
+/// The samples of a counter, in order, less `base`, with the finished step that each is in; -1: in none.
+using Samples = std::vector<std::pair<std::int64_t, std::int64_t>>;
+Samples samples_of(const Timeline& timeline, std::string_view name, std::uint64_t base = 0) {
+  const CounterTable& counters = timeline.counters;
+  const StepTable& steps = timeline.steps;
+  Samples samples;
+  for (std::size_t row = 0; row < counters.size(); ++row) {
+    if (timeline.text(counters.name[row]) != name) continue;
+    std::int64_t in = -1;
+    for (std::size_t step = 0; step < steps.size(); ++step) {
+      if (steps.begin_ns[step] <= counters.time_ns[row] && counters.time_ns[row] < steps.end_ns[step])
+        in = steps.number[step];
+    }
+    samples.emplace_back(in, counters.integer[row] - static_cast<std::int64_t>(base));
+  }
+  return samples;
 }
 
 TraceEntry entry(TraceEntry::Action action, std::size_t address, std::size_t bytes, c10::MempoolId_t pool = {0, 0}) {
@@ -177,6 +198,47 @@ TEST_CASE("bytes of the host are counted exactly, without a session too", "[torc
   kept.reset();  // after the last recording: its free still counts
   CHECK(host_memory().allocated_bytes == before);
   CHECK(host_memory().untracked == 0);
+}
+
+TEST_CASE("the host's memory is counted at every step that is recorded, without a call by the program", "[torch]") {
+  const ScratchFolder folder;
+  const std::uint64_t before = rangefinder::torch::host_memory().allocated_bytes;
+  SessionOptions session;
+  MemoryRecordingOptions options = of_host();
+  const auto program = [&](Session& running) {
+    std::vector<at::Tensor> kept;
+    const MemoryRecording memory(options);
+    for (int step = 1; step <= 4; ++step) {
+      { const at::Tensor gone = at::empty({10'000}); }
+      kept.push_back(at::empty({1000}));
+      running.step();
+    }
+    kept.push_back(at::empty({1000}));
+  };
+  SECTION("in the step that ends there, and where the recording of memory ends") {
+    const Timeline timeline = record(folder.file("a.rfcap"), program, session);
+    // Step 4 is not finished.
+    CHECK(samples_of(timeline, "host allocated bytes", before) ==
+          Samples{{0, 4000}, {1, 8000}, {2, 12'000}, {3, 16'000}, {-1, 20'000}});
+    CHECK(samples_of(timeline, "host peak bytes", before) ==
+          Samples{{0, 40'000}, {1, 44'000}, {2, 48'000}, {3, 52'000}, {-1, 52'000}});
+    CHECK(samples_of(timeline, "host untracked allocations").size() == 5);
+    CHECK(timeline.health.dropped_events == 0);
+  }
+  SECTION("not while the schedule pauses") {
+    session.schedule.skip_first = 2;
+    session.schedule.active = 1;
+    session.schedule.repeat = 1;
+    const Timeline timeline = record(folder.file("a.rfcap"), program, session);
+    // Where it begins, before the step is noted, and where it ends.
+    CHECK(samples_of(timeline, "host allocated bytes", before) == Samples{{-1, 8000}, {2, 12'000}});
+  }
+  SECTION("not where nobody wants it") {
+    options.statistics_at_steps = false;
+    const Timeline timeline = record(folder.file("a.rfcap"), program, session);
+    CHECK(timeline.counters.size() == 0);
+    CHECK(rows_of(timeline, MemoryAction::kAllocate, 4000).size() == 5);
+  }
 }
 
 TEST_CASE("a program's figures are the same with and without a recording", "[torch]") {
