@@ -5,9 +5,22 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
+#include <shared_mutex>
 
 namespace rangefinder::buffer {
 namespace {
+
+/// Shared by those who read the list of libraries, exclusive to one who forks. Leaked: ranges end in exit handlers too.
+std::shared_mutex& libraries() noexcept {
+  static auto* const mutex = new std::shared_mutex;
+  return *mutex;
+}
+
+void read_libraries(int (*visit)(dl_phdr_info*, std::size_t, void*), void* user) noexcept {
+  const std::shared_lock lock(libraries());
+  ::dl_iterate_phdr(visit, user);
+}
 
 /// True for an address in a read-only part of a loaded program or library: where literals are, and nothing that
 /// changes.
@@ -16,7 +29,7 @@ bool is_constant(const char* address) noexcept {
     std::uintptr_t address;
     bool found;
   } search{reinterpret_cast<std::uintptr_t>(address), false};
-  ::dl_iterate_phdr(
+  read_libraries(
       [](dl_phdr_info* info, std::size_t, void* user) {
         auto& wanted = *static_cast<Search*>(user);
         for (int i = 0; i < info->dlpi_phnum; ++i) {
@@ -37,13 +50,21 @@ bool is_constant(const char* address) noexcept {
 
 std::uint64_t unloaded_libraries() noexcept {
   std::uint64_t count = 0;
-  ::dl_iterate_phdr(
+  read_libraries(
       [](dl_phdr_info* info, std::size_t, void* out) {
         *static_cast<std::uint64_t*>(out) = info->dlpi_subs;
         return 1;
       },
       &count);
   return count;
+}
+
+void keep_off_libraries() noexcept { libraries().lock(); }
+
+void allow_libraries(bool in_child) noexcept {
+  libraries().unlock();
+  // A thread that waited for the fork is counted in the lock, and is not there in the child.
+  if (in_child) new (&libraries()) std::shared_mutex;
 }
 
 void Literals::forget_first() noexcept {

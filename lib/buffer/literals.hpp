@@ -43,4 +43,9 @@ class Literals {
 /// How many libraries the process has unloaded, as the loader counts them.
 std::uint64_t unloaded_libraries() noexcept;
 
+/// For the handlers of a fork. The loader has a lock on the list of libraries that a fork leaves as it is: were a
+/// thread of ours reading that list then, no thread of the child could ever read it again.
+void keep_off_libraries() noexcept;
+void allow_libraries(bool in_child) noexcept;
+
 }  // namespace rangefinder::buffer

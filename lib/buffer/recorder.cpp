@@ -415,13 +415,16 @@ void Recorder::register_fork_handlers() noexcept {
         instance().lock_.lock();
         names().lock();
         categories().lock();
+        keep_off_libraries();
       },
       [] {
+        allow_libraries(false);
         categories().unlock();
         names().unlock();
         instance().lock_.unlock();
       },
       [] {
+        allow_libraries(true);
         categories().unlock();
         names().unlock();
         instance().lock_.unlock();

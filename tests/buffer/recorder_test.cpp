@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/health_numbers.hpp"
 #include "buffer/listener.hpp"
+#include "buffer/literals.hpp"
 #include "buffer/recorder_fixture.hpp"
 #include "buffer/thread_log.hpp"
 #include "support/manual_clock.hpp"
@@ -8,6 +9,8 @@
 #include <rangefinder/range.hpp>
 
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -129,6 +132,36 @@ TEST_CASE("threads hand in what they hold when they end", "[buffer]") {
   REQUIRE(sink.records.size() == 1);
   CHECK(texts_of(sink.records.begin()->second) == Texts{"begin work", "end work"});
   CHECK(sink.names.begin()->second == "short-lived");
+}
+
+TEST_CASE("a child of a fork can read the list of libraries, whatever a thread of ours was doing", "[buffer]") {
+  BareRecording recording;
+  std::atomic<bool> stop{false};
+  std::atomic<int> reads{0};
+  std::thread reader([&] {
+    while (!stop.load()) {
+      (void)unloaded_libraries();
+      reads.fetch_add(1);
+    }
+  });
+  while (reads.load() == 0) std::this_thread::yield();
+  int ended = 0;
+  for (int i = 0; i < 50; ++i) {
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      ::alarm(60);  // ends one that hangs
+      (void)unloaded_libraries();
+      ::_exit(0);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    if (status != 0) break;
+    ++ended;
+  }
+  stop.store(true);
+  reader.join();
+  CHECK(ended == 50);
 }
 
 TEST_CASE("a drain that runs all the time neither loses nor repeats a record", "[buffer]") {
