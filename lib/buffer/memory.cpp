@@ -6,13 +6,90 @@
 
 #include <rangefinder/detail/memory.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <iterator>
 
 namespace rangefinder::buffer {
 namespace {
 
+using detail::make_word;
+using detail::MemoryEvent;
+
 std::atomic<detail::StepHook> step_hook{nullptr};
+
+/// Whether kHostBlock can say all of it: what allocators of the host tell, thousands of times a second.
+bool is_host_block(const MemoryEvent& event) noexcept {
+  constexpr std::uint64_t kUnaligned = (std::uint64_t{1} << detail::kHostAlignmentBits) - 1;
+  constexpr unsigned kAddressBits = 64 - detail::kHostAddressShift + detail::kHostAlignmentBits;
+  const bool freed = event.action == MemoryAction::kFree;
+  const bool has_totals = event.allocated >= 0 && event.reserved == -1;
+  return event.device == -1 && (freed || event.action == MemoryAction::kAllocate) && has_totals && event.stream == 0 &&
+         event.pool == 0 && event.bytes != 0 && (event.address & kUnaligned) == 0 && event.address >> kAddressBits == 0;
+}
+
+constexpr std::size_t kMostHostRecords = 3;
+
+/// Writes what kHostBlock of the event wants said before it, and itself; gives the first byte behind. There is room.
+Record* put_host_block(HostBlocksSaid& said, std::uint64_t block_sequence, const MemoryEvent& event, Record* at,
+                       std::uint64_t ticks) noexcept {
+  if (said.in != block_sequence + 1) {
+    // Each block of records says all of it again: those before it may be lost.
+    said.in = block_sequence + 1;
+    said.has_total = false;
+    std::fill(std::begin(said.bytes), std::end(said.bytes), 0);
+  }
+  const bool freed = event.action == MemoryAction::kFree;
+  const auto allocated = static_cast<std::uint64_t>(event.allocated);
+  const std::uint64_t before = freed ? allocated + event.bytes : allocated - event.bytes;
+  const std::uint64_t size = event.bytes * 0x9E3779B97F4A7C15u >> 56;
+  static_assert(detail::kHostSizes == 256);
+  if (said.bytes[size] != event.bytes) {
+    said.bytes[size] = event.bytes;
+    *at++ = {event.bytes, make_word(RecordKind::kHostBlockFact, 0, static_cast<std::uint32_t>(size))};
+  }
+  if (!said.has_total || said.total != before)
+    *at++ = {before, make_word(RecordKind::kHostBlockFact, 0, detail::kHostSizes)};
+  said.has_total = true;
+  said.total = allocated;
+  *at++ = {ticks, static_cast<std::uint64_t>(RecordKind::kHostBlock) | std::uint64_t{freed} << detail::kHostFreedBit |
+                      size << detail::kHostSizeShift |
+                      event.address >> detail::kHostAlignmentBits << detail::kHostAddressShift};
+  return at;
+}
+
+/// All of the event at the end of the thread's block, which has room for it.
+void append_host_block(const HotThread& hot, const MemoryEvent& event, std::uint64_t ticks) noexcept {
+  const auto* const header = reinterpret_cast<const format::BlockHeader*>(hot.block);
+  auto* const first = reinterpret_cast<Record*>(hot.block + used_of(hot));
+  const Record* const end = put_host_block(state_of(hot)->host_blocks, header->sequence, event, first, ticks);
+  __atomic_store_n(reinterpret_cast<std::uint32_t*>(hot.block),
+                   static_cast<std::uint32_t>(reinterpret_cast<const char*>(end) - hot.block), __ATOMIC_RELEASE);
+}
+
+/// As detail::write_record; false where the slow path must.
+bool write_host_block(const MemoryEvent& event) noexcept {
+  HotThread& hot = detail::hot_thread;
+  const std::uint64_t token = hot.token;
+  // Opens and closes nothing, so that it matters to no number of autograd.
+  if (!detail::attached(token, detail::active.load(std::memory_order_relaxed) & ~detail::kNumbered)) return false;
+  __atomic_store_n(&hot.token, 0, __ATOMIC_RELAXED);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  const bool room = has_room(hot, kMostHostRecords, kForBegins);
+  if (room) append_host_block(hot, event, detail::read_ticks());
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  __atomic_store_n(&hot.token, token, __ATOMIC_RELAXED);
+  return room;
+}
+
+void note_host_block(const MemoryEvent& event) noexcept {
+  if (write_host_block(event)) return;
+  guarded([&] {
+    if (ready(detail::hot_thread, kMostHostRecords, kForBegins, false) == nullptr)
+      return Recorder::instance().count(health::dropped_memory_events, 1);
+    append_host_block(detail::hot_thread, event, Recorder::instance().ticks());
+  });
+}
 
 }  // namespace
 
@@ -30,6 +107,7 @@ namespace rangefinder::detail {
 using namespace rangefinder::buffer;
 
 void memory_event_slow(const MemoryEvent& event) noexcept {
+  if (is_host_block(event)) return note_host_block(event);
   const std::uint64_t values[] = {event.address,
                                   event.bytes,
                                   static_cast<std::uint64_t>(event.allocated),

@@ -279,6 +279,7 @@ Recorder::ThreadState* Recorder::attach_with(BlockHeader* block, Arena& arena) n
   hot.next_sequence = [] { return std::uint64_t{0}; };
   set_noted_sequence(hot, kNothingNoted);
   state->nodes_to_end = 0;
+  state->host_blocks.in = 0;
   state->generation.store(generation(), std::memory_order_release);
   open_block(*state, *block);
   return state;

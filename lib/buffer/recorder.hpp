@@ -149,6 +149,14 @@ class Recorder {
   std::atomic<std::uint32_t> waiting_{0};
 };
 
+/// What the thread's records of blocks of the host have said so far in its open block of records.
+struct HostBlocksSaid {
+  std::uint64_t in = 0;     // the block's sequence number + 1; 0: none
+  std::uint64_t total = 0;  // of all blocks, after the last one; where one was recorded
+  bool has_total = false;
+  std::uint64_t bytes[detail::kHostSizes]{};  // by number of the size; 0: not said
+};
+
 /// The calling thread, as the recorder knows it.
 struct Recorder::ThreadState {
   Literals literals;
@@ -167,6 +175,7 @@ struct Recorder::ThreadState {
   std::uint32_t async_ranges;            // handles given out
   std::uint32_t numbered;                // `resumed` when hot->noted_sequence was written; 0: never
   std::uint32_t nodes_to_end;            // that are done, but whose end found no memory
+  HostBlocksSaid host_blocks;
   ThreadState* next;
 };
 

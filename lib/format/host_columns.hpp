@@ -28,7 +28,7 @@ inline constexpr std::uint32_t kManyEnds = 3;
 
 inline bool carries_value(detail::RecordKind kind) noexcept {
   return kind == detail::RecordKind::kExtra || kind == detail::RecordKind::kSequence ||
-         kind == detail::RecordKind::kOperator;
+         kind == detail::RecordKind::kOperator || kind == detail::RecordKind::kHostBlockFact;
 }
 
 inline std::uint64_t end_of_begin(std::uint64_t word) noexcept {

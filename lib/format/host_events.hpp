@@ -23,7 +23,7 @@
 //               ends that follow; 3 stands for 3 and another varint
 //   4 times     bits, time_coder.hpp: the differences from one record that has a time to the next, the first one taken
 //               from the chunk header's `first`; each without the zero bits
-//   5 values    u64 a record whose ticks are a value (kExtra, kSequence, kOperator)
+//   5 values    u64 a record whose ticks are a value (kExtra, kSequence, kOperator, kHostBlockFact)
 //   6 launches  a zigzag varint a launch: difference of its correlation id to the launch before
 //
 // A matching end closes the range that was opened last in this chunk and is open: it needs no symbol.

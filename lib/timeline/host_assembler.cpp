@@ -44,11 +44,16 @@ void HostAssembler::feed(const format::HostEvents& events) {
   for (const Record& record : events.records) on_record(index, thread, record);
 }
 
-/// Records may be missing before a run: then nobody knows what was noted last.
+/// Records may be missing before a run: then nobody knows what was noted last. Blocks of the host are said by what
+/// their own block of records holds.
 void HostAssembler::note_gap(Thread& thread, const format::HostRun& run, std::size_t records) noexcept {
   const bool goes_on = run.block_sequence == thread.block && run.first_record == thread.next_record;
   const bool next_block = run.block_sequence == thread.block + 1 && run.first_record == 0;
   if (!goes_on && !next_block) thread.noted = -1;
+  if (!goes_on) {
+    thread.host_sizes.clear();
+    thread.host_total = -1;
+  }
   thread.block = run.block_sequence;
   thread.next_record = std::uint64_t{run.first_record} + records;
 }
@@ -70,6 +75,7 @@ void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record&
     thread.noted = static_cast<std::int64_t>(record.ticks);
     return sink_.on_sequence(*thread.sequence);
   }
+  if (kind == RecordKind::kHostBlockFact) return on_host_fact(thread, record);
   thread.last_ticks = record.ticks;
   switch (kind) {
     case RecordKind::kBegin:
@@ -102,6 +108,8 @@ void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record&
       return;
     case RecordKind::kMemory:
       return begin_memory(index, thread, record);
+    case RecordKind::kHostBlock:
+      return on_host_block(index, thread, record);
     case RecordKind::kStep:
       sink_.on_step({record.ticks, word_id(record.word), index, word_aux(record.word) != detail::kStepNotRecorded});
       thread.pending = record;
@@ -143,6 +151,42 @@ void HostAssembler::begin_memory(std::uint32_t index, Thread& thread, const Reco
 /// An event is whole when the next record comes. One of which nothing is known was cut off.
 void HostAssembler::end_memory(Thread& thread) {
   if (word_kind(thread.pending.word) == RecordKind::kMemory && thread.memory.known != 0) sink_.on_memory(thread.memory);
+}
+
+void HostAssembler::on_host_fact(Thread& thread, const Record& record) {
+  const std::uint32_t what = word_aux(record.word);
+  if (what == detail::kHostSizes) {
+    thread.host_total = std::max<std::int64_t>(static_cast<std::int64_t>(record.ticks), -1);
+  } else if (what < detail::kHostSizes) {
+    thread.host_sizes.resize(detail::kHostSizes);
+    thread.host_sizes[what] = record.ticks;
+  }
+}
+
+void HostAssembler::on_host_block(std::uint32_t index, Thread& thread, const Record& record) {
+  const std::uint64_t size = record.word >> detail::kHostSizeShift & (detail::kHostSizes - 1);
+  const std::uint64_t bytes = size < thread.host_sizes.size() ? thread.host_sizes[size] : 0;
+  if (bytes == 0) {
+    // What said it is lost.
+    ++health_.dropped_memory_events;
+    thread.host_total = -1;
+    return;
+  }
+  AssembledMemory memory;
+  memory.ticks = record.ticks;
+  memory.thread = index;
+  const bool freed = (record.word >> detail::kHostFreedBit & 1) != 0;
+  memory.action = freed ? MemoryAction::kFree : MemoryAction::kAllocate;
+  if (thread.host_total >= 0) {
+    // Of a damaged file: whatever comes out below 0 is not known.
+    const auto before = static_cast<std::uint64_t>(thread.host_total);
+    thread.host_total = std::max<std::int64_t>(static_cast<std::int64_t>(freed ? before - bytes : before + bytes), -1);
+  }
+  memory.values = {record.word >> detail::kHostAddressShift << detail::kHostAlignmentBits, bytes,
+                   static_cast<std::uint64_t>(thread.host_total)};
+  memory.values[3] = ~std::uint64_t{0};
+  memory.known = 3;
+  sink_.on_memory(memory);
 }
 
 std::uint64_t HostAssembler::innermost(const Thread& thread) noexcept {

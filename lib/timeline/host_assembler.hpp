@@ -154,7 +154,7 @@ class HostAssembler {
   explicit HostAssembler(AssemblySink& sink) noexcept : sink_(sink) {}
   void feed(const format::HostEvents& events);
   void finish(std::uint64_t end_ticks);
-  /// Only unmatched_ends and unfinished_ranges are set.
+  /// Only unmatched_ends, unfinished_ranges and dropped_memory_events are set.
   const CaptureHealth& health() const noexcept { return health_; }
 
  private:
@@ -169,6 +169,8 @@ class HostAssembler {
     std::uint64_t last_ticks = 0;                                 // of the last record that has a time
     detail::Record pending{};                                     // waits for its kExtra
     AssembledMemory memory;                                       // what `pending` began, where that is kMemory
+    std::vector<std::uint64_t> host_sizes;                        // by number; 0: not said in this block of records
+    std::int64_t host_total = -1;                                 // likewise; -1: not said
   };
   struct End {
     std::uint64_t ticks;
@@ -192,6 +194,8 @@ class HostAssembler {
   void end_node(Thread& thread, std::uint64_t ticks);
   void begin_memory(std::uint32_t index, Thread& thread, const detail::Record& record);
   void end_memory(Thread& thread);
+  static void on_host_fact(Thread& thread, const detail::Record& record);
+  void on_host_block(std::uint32_t index, Thread& thread, const detail::Record& record);
   void open_range(std::uint32_t index, Thread& thread, const detail::Record& record);
   void close_range(Thread& thread, const detail::Record& record);
   void close_top(Thread& thread, std::uint64_t ticks);

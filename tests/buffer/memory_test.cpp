@@ -57,6 +57,62 @@ TEST_CASE("an allocator's event has the values that are known, and is counted wh
   }
 }
 
+TEST_CASE("a block of the host takes one record where the rest is known, in each block of records", "[buffer]") {
+  using detail::memory_event;
+  constexpr auto kAllocate = MemoryAction::kAllocate, kFree = MemoryAction::kFree;
+  ManualClock slow(100);
+  const bool inlined = GENERATE(true, false);
+  BareRecording recording(inlined ? nullptr : &slow);
+  const auto records = [&] {
+    KeepingSink sink;
+    recording->drain(sink, true);
+    REQUIRE(sink.records.size() == 1);
+    return sink.records.begin()->second;
+  };
+  SECTION("a size is said once, a total where other threads have been") {
+    memory_event({kAllocate, -1, 0x1000, 512, 512});
+    memory_event({kAllocate, -1, 0x7FFF'0000'0040, 512, 1024});
+    memory_event({kFree, -1, 0x1000, 512, 512});
+    memory_event({kAllocate, -1, 0x1000, 64, 576});
+    memory_event({kFree, -1, 0x1000, 64, 9512});  // others have allocated 9000
+    memory_event({kFree, -1, 0x7FFF'0000'0040, 512, 9000});
+    const std::vector<Record> found = records();
+    CHECK(texts_of(found) == Texts{"host size 512", "host total 0", "host block allocated", "host block allocated",
+                                   "host block freed", "host size 64", "host block allocated", "host total 9576",
+                                   "host block freed", "host block freed"});
+    CHECK(found[3].word >> detail::kHostAddressShift << detail::kHostAlignmentBits == 0x7FFF'0000'0040);
+    if (!inlined) CHECK(found[2].ticks == 100);
+  }
+  SECTION("what does not fit is an event like any other") {
+    memory_event({kAllocate, -1, 0x1001, 512, 512});
+    memory_event({kAllocate, -1, std::uint64_t{1} << 60, 512, 512});
+    memory_event({kAllocate, -1, 0x1000, 512, 512, 1024});
+    memory_event({kAllocate, -1, 0x1000, 0, 0});
+    std::size_t events = 0;
+    for (const Record& record : records()) events += word_kind(record.word) == RecordKind::kMemory ? 1 : 0;
+    CHECK(events == 4);
+  }
+  SECTION("again in the next block of records, until there is none, whole and counted") {
+    constexpr std::int64_t kMany = 400'000;
+    for (std::int64_t i = 1; i <= kMany; ++i)
+      memory_event({kAllocate, -1, static_cast<std::uint64_t>(64 * i), 64, 64 * i});
+    std::int64_t events = 0, sizes = 0, totals = 0;
+    for (const Record& record : records()) {
+      const bool is_block = word_kind(record.word) == RecordKind::kHostBlock;
+      const bool is_total = !is_block && detail::word_aux(record.word) == detail::kHostSizes;
+      ++(is_block ? events : is_total ? totals : sizes);
+      // Nothing was dropped in between: each total is that of all blocks before.
+      if (is_total) CHECK(record.ticks == 64 * static_cast<std::uint64_t>(events));
+    }
+    CHECK(events > 100'000);
+    CHECK(events < kMany);
+    CHECK(totals > 10);
+    CHECK(totals < 200);
+    CHECK(sizes == totals);
+    CHECK(recording->health().dropped_memory_events == static_cast<std::uint64_t>(kMany - events));
+  }
+}
+
 TEST_CASE("what a component does at steps is in the step that ends, and counted where it could not be told",
           "[buffer]") {
   using detail::set_step_hook;

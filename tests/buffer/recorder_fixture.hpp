@@ -86,6 +86,11 @@ inline std::string text_of(const detail::Record& record) {
     case detail::RecordKind::kMemory:
       return "memory " + std::to_string(detail::word_aux(record.word)) + " of " +
              std::to_string(static_cast<std::int32_t>(detail::word_id(record.word)));
+    case detail::RecordKind::kHostBlock:
+      return (record.word >> detail::kHostFreedBit & 1) != 0 ? "host block freed" : "host block allocated";
+    case detail::RecordKind::kHostBlockFact:
+      return (detail::word_aux(record.word) == detail::kHostSizes ? "host total " : "host size ") +
+             std::to_string(record.ticks);
     case detail::RecordKind::kStep:
       return "step " + std::to_string(detail::word_id(record.word));
     case detail::RecordKind::kSequence:

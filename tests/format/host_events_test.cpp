@@ -159,13 +159,15 @@ TEST_CASE("what has no time does not count as one", "[format]") {
   const Record value{1, make_word(RecordKind::kExtra, 0, 1)};
   const Record sequence{2, make_word(RecordKind::kSequence, 0)};
   const Record facts{~std::uint64_t{0}, make_word(RecordKind::kOperator, 7, 1)};
+  const Record size{4096, make_word(RecordKind::kHostBlockFact, 0, 255)};
   CHECK(tick_span(std::vector<Record>{}) == TickSpan{0, 0});
-  CHECK(tick_span(std::vector<Record>{value, sequence, facts}) == TickSpan{0, 0});
+  CHECK(tick_span(std::vector<Record>{value, sequence, facts, size}) == TickSpan{0, 0});
   CHECK(tick_span(std::vector<Record>{
             value, {100, make_word(RecordKind::kMark, 1)}, {50, make_word(RecordKind::kMark, 1)}, sequence}) ==
         TickSpan{100, 100});
   check_round_trip({}, {}, packer);
-  check_round_trip({}, {value, sequence, facts}, packer);
+  check_round_trip({}, {value, sequence, facts, size}, packer);
+  check_round_trip({}, {size, {7, 0xFFFF'FFFF'FFFF'FF11u}, {8, 0x8000'0000'0000'0011u}}, packer);
   check_round_trip({}, {{5, make_word(RecordKind::kBegin, 1)}, facts, {9, make_word(RecordKind::kEnd, 1)}, facts},
                    packer);
   check_round_trip({}, {value, {100, make_word(RecordKind::kMark, 1)}, {50, make_word(RecordKind::kMark, 1)}, sequence},

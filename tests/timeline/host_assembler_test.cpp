@@ -258,6 +258,67 @@ TEST_CASE("an allocator's event takes the values that follow it, across chunks",
   }
 }
 
+TEST_CASE("blocks of the host are told by what their own block of records said of sizes and totals", "[timeline]") {
+  KeepingSink sink;
+  HostAssembler assembler(sink);
+  const auto size = [](std::uint32_t number, std::uint64_t bytes) {
+    return record(RecordKind::kHostBlockFact, bytes, 0, number);
+  };
+  const auto total = [](std::uint64_t bytes) {
+    return record(RecordKind::kHostBlockFact, bytes, 0, detail::kHostSizes);
+  };
+  const auto block = [](std::uint64_t ticks, bool freed, std::uint64_t number, std::uint64_t address) {
+    return Record{ticks, static_cast<std::uint64_t>(RecordKind::kHostBlock) |
+                             std::uint64_t{freed} << detail::kHostFreedBit | number << detail::kHostSizeShift |
+                             address >> detail::kHostAlignmentBits << detail::kHostAddressShift};
+  };
+  using Row = std::tuple<std::uint64_t, bool, std::uint64_t, std::uint64_t, std::int64_t>;
+  const auto rows = [&] {
+    std::vector<Row> found;
+    for (const AssembledMemory& memory : sink.memories) {
+      CHECK(memory.device == -1);
+      CHECK(memory.thread == 3);
+      CHECK(memory.reserved() == -1);
+      CHECK(memory.stream() == 0);
+      found.emplace_back(memory.ticks, memory.action == MemoryAction::kFree, memory.address(), memory.bytes(),
+                         memory.allocated());
+    }
+    return found;
+  };
+  const auto feed_at = [&](std::uint64_t sequence, std::uint32_t first, std::vector<Record> records) {
+    format::HostEvents events;
+    events.run = {3, 7, sequence, first};
+    events.records = std::move(records);
+    assembler.feed(events);
+  };
+  feed_at(0, 0, {size(255, 512), total(1000), begin(9, 1), block(10, false, 255, 0x7FFF'0000'0040)});
+  SECTION("across chunks of it") {
+    feed_at(0, 4, {block(20, true, 255, 0x40), size(0, 64), block(30, false, 0, 0x80), total(5), end(31, 1)});
+    feed_at(0, 9, {block(40, false, 0, 0xC0)});
+    CHECK(rows() == std::vector<Row>{{10, false, 0x7FFF'0000'0040, 512, 1512},
+                                     {20, true, 0x40, 512, 1000},
+                                     {30, false, 0x80, 64, 1064},
+                                     {40, false, 0xC0, 64, 69}});
+    CHECK(lines_of(sink) == Lines{"1 [9, 31)"});
+    CHECK(assembler.health().dropped_memory_events == 0);
+  }
+  SECTION("not in the next one, nor behind a gap") {
+    feed_at(1, 0, {block(20, true, 255, 0x40), size(255, 64), block(30, true, 255, 0x40)});
+    feed_at(1, 99, {block(40, false, 255, 0x40)});
+    CHECK(rows() == std::vector<Row>{{10, false, 0x7FFF'0000'0040, 512, 1512}, {30, true, 0x40, 64, -1}});
+    CHECK(assembler.health().dropped_memory_events == 2);
+  }
+  SECTION("and damage is no more than unknown") {
+    feed_at(0, 4,
+            {total(100), block(20, true, 255, 0x40), size(256, 1), size(0xFFFFFF, 1), size(1, ~std::uint64_t{0}),
+             total(~std::uint64_t{0}), block(30, false, 1, 0x40), total(1ull << 62), size(1, 1ull << 63),
+             block(40, false, 1, 0x40)});
+    REQUIRE(sink.memories.size() == 4);
+    CHECK(sink.memories[1].allocated() == -1);
+    CHECK(sink.memories[3].allocated() == -1);
+  }
+}
+
 TEST_CASE("a launch knows the ranges that are open", "[timeline]") {
   KeepingSink sink;
   HostAssembler assembler(sink);

@@ -22,10 +22,11 @@ struct MemoryEvent {
   std::uint64_t pool = 0;
 };
 
-/// Writes the event to the recording that runs, at the calling thread's time. What is known costs 16 bytes of the
-/// recording each; values behind the last one that is known cost nothing. Dropped and counted
-/// (CaptureHealth::dropped_memory_events) where there is no room: it never waits for any, since allocators call it
-/// under locks of their own.
+/// Writes the event to the recording that runs, at the calling thread's time. A block of the host that comes or goes,
+/// with the total afterwards, costs 16 bytes of the recording; 16 more where its size, or that total, does not follow
+/// from what the thread wrote before. Of all others what is known costs 16 bytes each, values behind the last one
+/// nothing. Dropped and counted (CaptureHealth::dropped_memory_events) where there is no room: it never waits for any,
+/// since allocators call it under locks of their own.
 RANGEFINDER_EXPORT void memory_event_slow(const MemoryEvent& event) noexcept;
 
 RANGEFINDER_INLINE void memory_event(const MemoryEvent& event) noexcept {

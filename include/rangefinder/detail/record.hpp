@@ -33,7 +33,18 @@ enum class RecordKind : std::uint8_t {
   kMemory =
       16,  ///< an allocator acted; id = device, all ones: the host; aux = MemoryAction; a kExtra each follows with
            ///< address, bytes, allocated, reserved, stream, pool; those behind the last one that is known are left out
+  kHostBlock = 17,      ///< a block of the host was allocated or freed; id and aux: see below
+  kHostBlockFact = 18,  ///< ticks = what the kHostBlock behind it, and those after them in this block of records, go
+                        ///< by: aux below kHostSizes: the bytes that this number stands for; kHostSizes: the bytes of
+                        ///< all blocks of the host before the next kHostBlock
 };
+
+/// Beside the kind, the word of a kHostBlock has a bit that says whether the block was freed, 8 bits for the number of
+/// its size, and its address. The bytes of all blocks afterwards are those after the kHostBlock before it, more or less
+/// its own, where no kHostBlockFact says otherwise.
+inline constexpr std::uint32_t kHostSizes = 256;
+inline constexpr unsigned kHostFreedBit = 8, kHostSizeShift = 9, kHostAddressShift = 17;
+inline constexpr unsigned kHostAlignmentBits = 6;  // lowest bits of an address, which are zero
 
 /// In the aux of a kBegin, beside the category: the range is an operator, and its number of autograd is the one that
 /// its thread noted last (kSequence). It then has no kOperator.

@@ -40,9 +40,10 @@ struct MemoryRecordingOptions {
 /// in
 ///          CaptureHealth::dropped_memory_events.
 /// Threads: make and destroy it while no operator runs; several may live at once, they record once.
-/// Cost:    an event, 48 to 112 bytes of the recording, for each block; on the host also two updates of totals that all
-///          threads share. Statistics at steps: 3 counters of the host and 11 a device, for which session.step() takes
-///          the caching allocator's locks. When none lives: a call and a load for each block.
+/// Cost:    an event for each block that comes or goes: on the host 16 bytes of the recording, up to 48 where sizes are
+///          new or other threads allocated since, and two updates of totals that all threads share; up to 112 bytes on
+///          devices. Statistics at steps: 3 counters of the host and 11 a device, for which session.step() takes the
+///          caching allocator's locks. When none lives: a call and a load for each block.
 class RANGEFINDER_EXPORT MemoryRecording {
  public:
   explicit MemoryRecording(const MemoryRecordingOptions& options = {});
