@@ -121,7 +121,37 @@ struct Taken {
   std::_Exit(0);
 }
 
-Child start(const Case& what, const Options& options) {
+/// The child of `alternate`: a line for each pair of blocks.
+[[noreturn]] void serve_alternating(const Case& what, const Options& options, int in, int out) {
+  ::close(in);
+  FILE* const answers = ::fdopen(out, "w");
+  what.set_up();
+  pin_to_core(0);
+  const clockid_t clock = options.clock == Clock::kProcess ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_THREAD_CPUTIME_ID;
+  const auto block = [&](bool on) {
+    what.turn(on);
+    what.run(1);  // untimed: what the turn left in the caches is no cost of a block
+    const std::int64_t begin = now_ns(clock);
+    what.run(options.per_round);
+    what.between();
+    return static_cast<double>(now_ns(clock) - begin) / static_cast<double>(options.per_round);
+  };
+  std::fputs("ready\n", answers);
+  double before = block(false);
+  for (int round = 0; round < options.rounds; ++round) {
+    const double on = block(true);
+    const double after = block(false);
+    std::fprintf(answers, "%.4f %.4f\n", on, (before + after) / 2);
+    before = after;
+  }
+  std::fprintf(answers, "remark %s\n", what.finish().c_str());
+  std::fflush(answers);
+  std::_Exit(0);
+}
+
+using Serve = void (*)(const Case&, const Options&, int in, int out);
+
+Child start(const Case& what, const Options& options, Serve serve_case) {
   int orders[2], answers[2];
   if (::pipe(orders) != 0 || ::pipe(answers) != 0) std::abort();
   std::fflush(stdout);
@@ -130,7 +160,7 @@ Child start(const Case& what, const Options& options) {
   if (child.pid == 0) {
     ::close(orders[1]);
     ::close(answers[0]);
-    serve(what, options, orders[0], answers[1]);
+    serve_case(what, options, orders[0], answers[1]);
   }
   ::close(orders[0]);
   ::close(answers[1]);
@@ -153,7 +183,7 @@ namespace {
 /// All cases take turns, in processes of their own; adds to `taken`.
 void take_turns(const std::vector<Case>& cases, const Options& options, std::vector<Taken>& taken) {
   std::vector<Child> children;
-  for (const Case& what : cases) children.push_back(start(what, options));
+  for (const Case& what : cases) children.push_back(start(what, options, serve));
   std::vector<std::vector<double>> took(cases.size());
   for (int round = 0; round < options.rounds; ++round) {
     for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -219,6 +249,31 @@ std::vector<Row> measure(const std::vector<Case>& all, const Options& options) {
   const Taken* const base = floor == cases.end() ? nullptr : &taken[static_cast<std::size_t>(floor - cases.begin())];
   std::vector<Row> rows;
   for (std::size_t i = 0; i < cases.size(); ++i) rows.push_back(row_of(cases[i], taken[i], base));
+  return rows;
+}
+
+std::vector<Row> alternate(const std::vector<Case>& cases, const Options& options) {
+  std::vector<Taken> on(cases.size()), off(cases.size());
+  for (int i = 0; i < options.processes; ++i) {
+    for (std::size_t k = 0; k < cases.size(); ++k) {
+      const Child child = start(cases[k], options, serve_alternating);
+      char line[256];
+      while (child.pid > 0 && std::fgets(line, sizeof line, child.from) != nullptr) {
+        double found = 0, floor = 0;
+        if (std::sscanf(line, "%lf %lf", &found, &floor) == 2) {
+          on[k].ns.push_back(found);
+          off[k].ns.push_back(floor);
+        } else if (std::strncmp(line, "remark ", 7) == 0) {
+          on[k].remark.assign(line + 7, std::strcspn(line + 7, "\n"));
+        }
+      }
+      ::waitpid(-1, nullptr, 0);
+      std::fclose(child.to);
+      std::fclose(child.from);
+    }
+  }
+  std::vector<Row> rows;
+  for (std::size_t k = 0; k < cases.size(); ++k) rows.push_back(row_of(cases[k], on[k], &off[k]));
   return rows;
 }
 

@@ -21,6 +21,7 @@ struct Case {
   std::function<void(std::uint64_t n)> run;     ///< n times what is measured
   std::uint64_t times = 1;                      ///< rounds of this case are so many times as long
   std::function<void()> between = [] {};        ///< after a round, not measured
+  std::function<void(bool on)> turn = {};       ///< for `alternate`: what is measured on, or off
   std::function<std::string()> finish = [] { return std::string(); };  ///< a remark for the table
 };
 
@@ -49,6 +50,10 @@ struct Row {
 
 /// Runs the cases; a case that cannot start has a remark and no figures.
 std::vector<Row> measure(const std::vector<Case>& cases, const Options& options);
+/// Every case against itself: in one process, on one heap, blocks of it turned off and on take turns. What is on is
+/// divided by the mean of the blocks before and after it. For what is smaller than the difference of two processes.
+/// Case::between belongs to a block.
+std::vector<Row> alternate(const std::vector<Case>& cases, const Options& options);
 /// A Markdown table.
 void print(const std::vector<Row>& rows, const Options& options);
 /// One line: what was wanted, what came out, and whether that is met.

@@ -34,6 +34,7 @@ void Recording::start(const Recorded& what) {
   options.output = folder() + "/%p.rfcap";
   options.cuda = false;
   options.autograd = what.autograd;
+  if (what.turns) options.schedule.wait = options.schedule.active = 1;
   session = std::make_unique<rangefinder::Session>(options);
   if (!session->status().ok()) {
     std::fprintf(stderr, "%s\n", session->status().error().message().c_str());
@@ -49,6 +50,12 @@ void Recording::start(const Recorded& what) {
     chosen.cuda = false;
     recorded_memory = std::make_unique<rangefinder::torch::MemoryRecording>(chosen);
   }
+}
+
+void Recording::turn(bool on) {
+  static bool is_on = false;
+  if (on != is_on) session->step();  // the schedule records every other step
+  is_on = on;
 }
 
 void Recording::flush() {

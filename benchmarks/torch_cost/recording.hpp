@@ -16,6 +16,7 @@ struct Recorded {
   bool operators = false;
   bool shapes = false;  ///< of the operators
   bool memory = false;  ///< of the host
+  bool turns = false;   ///< off until `turn`
 };
 
 /// The session of this process, on ranges alone, or ended.
@@ -23,6 +24,8 @@ class Recording {
  public:
   /// Ends the process when it cannot record.
   static void start(const Recorded& what);
+  /// On or off, of a recording that takes turns.
+  static void turn(bool on);
   /// Until all that was recorded is packed and written; nothing without a session.
   static void flush();
   /// Ends it, removes the capture, tells what was lost.
