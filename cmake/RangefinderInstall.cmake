@@ -22,6 +22,12 @@ if(TARGET rangefinder_torch)
   list(APPEND components torch)
 endif()
 
+if(TARGET rangefinder_bench_library)
+  set_property(TARGET rangefinder_bench_library PROPERTY INSTALL_RPATH "$ORIGIN")
+  rangefinder_install_component(bench rangefinder_bench_library)
+  list(APPEND components bench)
+endif()
+
 if(TARGET rangefinder_cli)
   file(RELATIVE_PATH to_library /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
   set_property(TARGET rangefinder_cli PROPERTY INSTALL_RPATH "$ORIGIN/${to_library}")

@@ -23,7 +23,9 @@ struct Common {
   bool shows_progress() const noexcept { return !quiet && !no_progress; }
 };
 
-/// Adds --json, -q, --color, --no-progress and --strict.
+/// Adds --json, -q, --color and --no-progress.
+void add_output(CLI::App& verb, Common& common);
+/// The same, and --strict.
 void add_common(CLI::App& verb, Common& common);
 
 /// Each adds its verb; `result` gets the exit code when the verb is the one that ran.
@@ -32,7 +34,11 @@ void add_export(CLI::App& app, Common& common, int& result);
 void add_info(CLI::App& app, Common& common, int& result);
 void add_check(CLI::App& app, Common& common, int& result);
 void add_doctor(CLI::App& app, Common& common, int& result);
+void add_bench(CLI::App& app, Common& common, int& result);
 void add_completion(CLI::App& app, Common& common, int& result);
+
+/// What wrong use of these words ends with: bench has exit codes of its own.
+int usage_code(int argc, const char* const* argv);
 
 /// Prints the error and gives the exit code that goes with it.
 int fail(const Error& error);

@@ -6,7 +6,7 @@
 
 namespace rangefinder::cli {
 
-void add_common(CLI::App& verb, Common& common) {
+void add_output(CLI::App& verb, Common& common) {
   const std::map<std::string, When> when{{"auto", When::kAuto}, {"always", When::kAlways}, {"never", When::kNever}};
   verb.add_flag("--json", common.json, "Print JSON with a schema_version")->group("Output");
   verb.add_flag("-q,--quiet", common.quiet, "Print nothing but the result")->group("Output");
@@ -15,6 +15,10 @@ void add_common(CLI::App& verb, Common& common) {
       ->transform(CLI::CheckedTransformer(when).description(""))
       ->type_name("WHEN")
       ->group("Output");
+}
+
+void add_common(CLI::App& verb, Common& common) {
+  add_output(verb, common);
   verb.add_flag("--strict", common.strict, "Treat damaged or incomplete input as an error (exit code 3)");
 }
 

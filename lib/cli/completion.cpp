@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,19 +18,57 @@ struct Verb {
   std::string name;
   std::string description;
   std::vector<const CLI::Option*> options;
+  std::vector<Verb> verbs = {};  ///< of its own, as `bench` has
 };
 
 std::vector<Verb> verbs_of(const CLI::App& app) {
   std::vector<Verb> verbs;
   for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
     if (verb->get_group().empty()) continue;  // hidden
-    Verb entry{verb->get_name(), verb->get_description(), {}};
+    Verb entry{verb->get_name(), verb->get_description(), {}, verbs_of(*verb)};
     for (const CLI::Option* option : verb->get_options()) {
       if (option->nonpositional()) entry.options.push_back(option);
     }
     verbs.push_back(std::move(entry));
   }
   return verbs;
+}
+
+std::string name_of(const CLI::Option& option) {
+  return option.get_lnames().empty() ? std::string() : option.get_lnames().front();
+}
+
+/// Shells complete the options of all nested verbs behind the outer one: some too many, and no second grammar.
+std::vector<Verb> flattened(std::vector<Verb> verbs) {
+  for (Verb& verb : verbs) {
+    for (const Verb& inner : verb.verbs) {
+      for (const CLI::Option* option : inner.options) {
+        const bool known = std::any_of(verb.options.begin(), verb.options.end(),
+                                       [&](const CLI::Option* each) { return name_of(*each) == name_of(*option); });
+        if (!known) verb.options.push_back(option);
+      }
+    }
+  }
+  return verbs;
+}
+
+/// For the manual: "bench run", "bench compare", ... instead of "bench".
+std::vector<Verb> spelled_out(const std::vector<Verb>& verbs) {
+  std::vector<Verb> out;
+  for (const Verb& verb : verbs) {
+    if (verb.verbs.empty()) out.push_back(verb);
+    for (Verb inner : verb.verbs) {
+      inner.name = verb.name + " " + inner.name;
+      out.push_back(std::move(inner));
+    }
+  }
+  return out;
+}
+
+std::string names_of(const std::vector<Verb>& verbs) {
+  std::string out;
+  for (const Verb& verb : verbs) out += (out.empty() ? "" : " ") + verb.name;
+  return out;
 }
 
 std::vector<std::string> spellings(const CLI::Option& option) {
@@ -46,13 +85,16 @@ std::string view_names() {
 }
 
 /// Words that an option takes; empty for a free value.
-std::string values_of(const CLI::Option& option) {
-  const std::string name = option.get_lnames().empty() ? "" : option.get_lnames().front();
+std::string values_of(const Verb& verb, const CLI::Option& option) {
+  const std::string name = name_of(option);
   if (name == "view") return view_names();
   if (name == "color") return "auto always never";
   if (name == "attribute") return "auto launch forward";
   if (name == "ranges") return "annotations operators both";
-  if (name == "format") return "chrome";
+  if (name == "format") return verb.name == "bench" ? "table json markdown both" : "chrome";
+  if (name == "profile") return "none minimal deep roofline";
+  if (name == "device") return "auto cpu cuda";
+  if (name == "size") return "smoke cpu gpu";
   if (name == "group-by") return "name shape";
   return {};
 }
@@ -64,14 +106,16 @@ std::string quoted(const std::string& text) {
 }
 
 std::string bash(const std::vector<Verb>& verbs) {
-  std::string names;
+  const std::string names = names_of(verbs);
   std::string cases = "    completion:completion) COMPREPLY=($(compgen -W 'bash zsh fish' -- \"$word\")); return;;\n";
   for (const Verb& verb : verbs) {
-    names += (names.empty() ? "" : " ") + verb.name;
+    if (!verb.verbs.empty())
+      cases += fmt::format("    {0}:{0}) COMPREPLY=($(compgen -W '{1} --help' -- \"$word\")); return;;\n", verb.name,
+                           names_of(verb.verbs));
     std::string options;
     for (const CLI::Option* option : verb.options) {
       for (const std::string& spelling : spellings(*option)) options += (options.empty() ? "" : " ") + spelling;
-      if (const std::string values = values_of(*option); !values.empty())
+      if (const std::string values = values_of(verb, *option); !values.empty())
         cases += fmt::format("    {}:--{}) COMPREPLY=($(compgen -W '{}' -- \"$word\")); return;;\n", verb.name,
                              option->get_lnames().front(), values);
     }
@@ -97,7 +141,7 @@ std::string zsh(const std::vector<Verb>& verbs) {
     names += fmt::format("    '{}:{}'\n", verb.name, quoted(verb.description));
     cases += fmt::format("    {})\n      _arguments", verb.name);
     for (const CLI::Option* option : verb.options) {
-      const std::string values = values_of(*option);
+      const std::string values = values_of(verb, *option);
       const std::string argument = option->get_expected_max() == 0 ? ""
                                    : values.empty()                ? ":value:_files"
                                                                    : fmt::format(":value:({})", values);
@@ -110,7 +154,9 @@ std::string zsh(const std::vector<Verb>& verbs) {
         cases += fmt::format(" \\\n        '{}[{}]{}'", spelling, description, argument);
       }
     }
-    cases += " \\\n        '*:file:_files'\n      ;;\n";
+    cases += " \\\n        '" +
+             (verb.verbs.empty() ? std::string() : "1:verb:(" + names_of(verb.verbs) + ")' \\\n        '") +
+             "*:file:_files'\n      ;;\n";
   }
   return fmt::format(
       "#compdef rangefinder\n"
@@ -132,12 +178,15 @@ std::string fish(const std::vector<Verb>& verbs) {
                        quoted(verb.description));
     const std::string condition = fmt::format("-n '__fish_seen_subcommand_from {}'", verb.name);
     out += fmt::format("complete -c rangefinder {} -F\n", condition);
+    if (!verb.verbs.empty())
+      out += fmt::format("complete -c rangefinder {} -f -a '{}'\n", condition, names_of(verb.verbs));
     for (const CLI::Option* option : verb.options) {
       std::string line = fmt::format("complete -c rangefinder {}", condition);
       for (const std::string& name : option->get_snames()) line += " -s " + name;
       for (const std::string& name : option->get_lnames()) line += " -l " + name;
       if (option->get_expected_max() != 0) line += " -r";
-      if (const std::string values = values_of(*option); !values.empty()) line += fmt::format(" -f -a '{}'", values);
+      if (const std::string values = values_of(verb, *option); !values.empty())
+        line += fmt::format(" -f -a '{}'", values);
       out += line + fmt::format(" -d '{}'\n", quoted(option->get_description()));
     }
   }
@@ -168,7 +217,8 @@ std::string man_page(const CLI::App& app, const std::vector<Verb>& verbs) {
   return out +
          ".SH EXIT STATUS\n.TP\n0\nsuccess\n.TP\n1\na check found something\n.TP\n2\nwrong use, or input that cannot "
          "be read\n"
-         ".TP\n3\nthe input is incomplete, with \\-\\-strict only\n.TP\n70\nan internal error\n"
+         ".TP\n3\nthe input is incomplete, with \\-\\-strict only\n.TP\n70\nan internal error\n.PP\n"
+         "bench: 1 wrong output or failed run, 2 regression or goal not met, 3 wrong use, 4 everything skipped\n"
          ".SH ENVIRONMENT\n.TP\nNO_COLOR\nany value turns colour off\n.TP\nCOLUMNS\nthe width of tables\n"
          ".TP\nRANGEFINDER_CONFIG, RANGEFINDER_DISABLE, RANGEFINDER_LOG\nsteer recording in programs that link the "
          "library\n";
@@ -184,14 +234,14 @@ void add_completion(CLI::App& app, Common&, int& result) {
       ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""))
       ->type_name("");
   verb->callback([&app, &result, shell] {
-    const std::vector<Verb> verbs = verbs_of(app);
+    const std::vector<Verb> verbs = flattened(verbs_of(app));
     write_stdout(*shell == "bash" ? bash(verbs) : *shell == "zsh" ? zsh(verbs) : fish(verbs));
     result = kSuccess;
   });
   // For the build, which installs what it prints.
   CLI::App* man = app.add_subcommand("man", "Print the manual page")->group("");
   man->callback([&app, &result] {
-    write_stdout(man_page(app, verbs_of(app)));
+    write_stdout(man_page(app, spelled_out(verbs_of(app))));
     result = kSuccess;
   });
 }

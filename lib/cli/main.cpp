@@ -20,19 +20,20 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 success; 1 a check found something; 2 wrong use or unreadable input; 3 incomplete input, with\n"
-      "--strict; 70 an internal error.");
+      "--strict; 70 an internal error. bench has codes of its own: see bench --help.");
   cli::add_report(app, common, result);
   cli::add_export(app, common, result);
   cli::add_info(app, common, result);
   cli::add_check(app, common, result);
   cli::add_doctor(app, common, result);
+  cli::add_bench(app, common, result);
   cli::add_completion(app, common, result);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     cli::complain(cli::usage_message(app, error, argc, argv));
-    return cli::kUsage;
+    return cli::usage_code(argc, argv);
   } catch (const std::exception& error) {
     cli::complain(std::string("internal error: ") + error.what());
     return cli::kInternal;

@@ -62,17 +62,27 @@ std::string unexpected(const CLI::App& verb, const std::string& where, int argc,
 }  // namespace
 
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error, int argc, const char* const* argv) {
-  const std::string_view first = argc > 1 ? argv[1] : "";
-  const CLI::App* const verb = verb_named(app, first);
-  const std::string help =
-      " (see rangefinder " + (verb != nullptr ? verb->get_name() + " --help)" : std::string("--help)"));
-  if (first.empty()) return "which command? One of " + listed(verb_names(app)) + help;
-  if (verb == nullptr && first[0] != '-')
-    return "no command " + std::string(first) + suggestion(first, verb_names(app)) + help;
+  // As far as the words name commands: `bench` has some of its own.
+  const CLI::App* verb = &app;
+  std::string path;
+  int at = 1;
+  for (; at < argc; ++at) {
+    const CLI::App* next = verb_named(*verb, argv[at]);
+    if (next == nullptr) break;
+    path += (path.empty() ? "" : " ") + next->get_name();
+    verb = next;
+  }
+  const std::string_view word = at < argc ? argv[at] : "";
+  const std::vector<std::string> commands = verb_names(*verb);
+  const std::string help = " (see rangefinder " + (path.empty() ? "" : path + " ") + "--help)";
+  const std::string where = path.empty() ? "" : path + ": ";
+  if (!commands.empty()) {
+    if (word.empty()) return where + "which command? One of " + listed(commands) + help;
+    if (word[0] != '-') return where + "no command " + std::string(word) + suggestion(word, commands) + help;
+    return unexpected(*verb, where, argc, argv, at) + help;
+  }
   const bool extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
-  if (verb == nullptr) return unexpected(app, "", argc, argv, 1) + help;
-  const std::string where = verb->get_name() + ": ";
-  return (extra ? unexpected(*verb, where, argc, argv, 2) : where + error.what()) + help;
+  return (extra ? unexpected(*verb, where, argc, argv, at) : where + error.what()) + help;
 }
 
 }  // namespace rangefinder::cli

@@ -21,7 +21,7 @@ import unittest
 
 COMMAND = ""
 INPUTS = ""
-VERBS = ["report", "export", "info", "check", "doctor", "completion"]
+VERBS = ["report", "export", "info", "check", "doctor", "bench", "completion"]
 
 
 def environment(**more):
@@ -426,6 +426,9 @@ class Completion(CommandTest):
         self.assertEqual(completions("report", "whole"), ["whole.rfcap"])
         self.assertEqual(completions("export", "--format", ""), ["chrome"])
         self.assertEqual(completions("completion", "f"), ["fish"])
+        self.assertEqual(completions("bench", "li"), ["list-targets"])
+        self.assertEqual(completions("bench", "run", "--acc"), ["--accept-regressions", "--accept-provenance"])
+        self.assertEqual(completions("bench", "run", "--profile", "d"), ["deep"])
 
     def test_the_manual_page_renders(self):
         page = self.write("rangefinder.1", self.succeeds("man").out)

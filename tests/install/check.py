@@ -117,7 +117,7 @@ class Check:
             fail("that is too few to be true")
 
     def components(self):
-        built = ["core"] + ["cli"] * (self.root / "bin").exists() + ["torch"] * (self.options.torch == "1")
+        built = ["core"] + ["bench", "cli"] * (self.root / "bin").exists() + ["torch"] * (self.options.torch == "1")
         found = self.work / "components"
         found.mkdir(exist_ok=True)
 
@@ -198,22 +198,27 @@ class Check:
             print(f"the program of {page} runs and leaves {captures[0].name}")
 
     def symbols(self):
-        """What the library exports is a promise: only names of ours, and exactly those on the list."""
-        lines = run(["nm", "-D", "--defined-only", "--demangle", self.library]).splitlines()
+        """What each library exports is a promise: only names of ours, and exactly those on its list."""
+        lists = {"exported_symbols.txt": "librangefinder.so", "exported_bench_symbols.txt": "librangefinder_bench.so"}
+        for name, library in lists.items():
+            if name == "exported_symbols.txt" or list(self.root.glob(f"lib*/**/{library}")):
+                self.symbols_of(self.one(f"lib*/**/{library}").resolve(), self.source / "tests/install" / name)
+
+    def symbols_of(self, library, file):
+        lines = run(["nm", "-D", "--defined-only", "--demangle", library]).splitlines()
         exported = sorted({line.split(" ", 2)[2] for line in lines})
         foreign = [name for name in exported if not NAMES_OF_OURS.match(name)]
         if foreign:
             fail("the library exports names that are not ours:\n  " + "\n  ".join(foreign))
-        file = self.source / "tests/install/exported_symbols.txt"
         if os.environ.get("RANGEFINDER_UPDATE_GOLDEN") == "1" and self.options.recording == "ON":
             file.write_text("\n".join(exported) + "\n")
         promised = file.read_text().splitlines()
         added = sorted(set(exported) - set(promised))
         removed = sorted(set(promised) - set(exported)) if self.options.recording == "ON" else []
         if added or removed:
-            fail("exported symbols differ from exported_symbols.txt (set RANGEFINDER_UPDATE_GOLDEN=1 to accept):\n" +
+            fail(f"exported symbols differ from {file.name} (set RANGEFINDER_UPDATE_GOLDEN=1 to accept):\n" +
                  "".join(f"  + {name}\n" for name in added) + "".join(f"  - {name}\n" for name in removed))
-        print(f"{len(exported)} exported names, all on the list")
+        print(f"{library.name}: {len(exported)} exported names, all on the list")
 
     def hardening(self):
         optimised = self.options.build_type != "Debug"
@@ -230,8 +235,8 @@ class Check:
                 "no text relocations": "TEXTREL" not in dynamic,
                 "no search path of the build machine": not re.search(r"R(UN)?PATH.*\[(?!\$ORIGIN)", dynamic),
                 "stack protector": "__stack_chk_fail" in names,
-                # The torch component makes no call that could be fortified.
-                "fortified calls": not optimised or "_torch" in binary.name or re.search(r"__\w+_chk@", names.replace("__stack_chk_fail", "")),
+                # The components make no call that could be fortified, or only some builds of them do.
+                "fortified calls": not optimised or re.search("_(torch|bench)", binary.name) or re.search(r"__\w+_chk@", names.replace("__stack_chk_fail", "")),
                 "cannot be unloaded (NODELETE)": not shared or re.search(r"\(FLAGS_1\).*NODELETE", dynamic),
                 "soname": not shared or re.search(r"\(SONAME\).*\[librangefinder\w*\.so\.\d+\]", dynamic),
                 "position independent": re.search(r"Elf file type is DYN", segments),
@@ -248,7 +253,7 @@ class Check:
     def needed(self):
         for binary in self.binaries():
             names = re.findall(r"\(NEEDED\).*\[(.*)\]", run(["readelf", "--wide", "--dynamic", binary]))
-            allowed = r"librangefinder\.so|lib(torch|c10)" if "torch" in binary.name else r"librangefinder\.so"
+            allowed = r"librangefinder\.so|lib(torch|c10)" if "torch" in binary.name else r"librangefinder(_bench)?\.so"
             unexpected = [name for name in names if not (MAY_NEED.match(name) or re.match(allowed, name))]
             if not names or unexpected:
                 fail(f"{binary.name} needs {unexpected or 'nothing, which cannot be'}")
@@ -260,7 +265,7 @@ class Check:
 def main():
     checks = [name for name, member in vars(Check).items()
               if callable(member) and not name.startswith("_") and
-              name not in ("one", "configure", "build_and_run", "run_consumer", "need_recording", "binaries")]
+              name not in ("one", "symbols_of", "configure", "build_and_run", "run_consumer", "need_recording", "binaries")]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("check", choices=checks)
     for option in ("source", "build", "work", "cmake", "generator", "compiler", "launcher", "build-type", "recording",

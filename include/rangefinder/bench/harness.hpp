@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rangefinder/bench/worker.hpp>
+#include <rangefinder/result.hpp>
+#include <rangefinder/visibility.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+// Verifies, times and compares the pairs of a worker; docs/reference/bench.md has commands, rules and formats.
+namespace rangefinder::bench {
+
+/// What the harness ends with.
+enum ExitCode : int {
+  kAllMet = 0,
+  kFailure = 1,     ///< a wrong output, a crash, a timeout
+  kRegression = 2,  ///< worse than stored, or below the goal
+  kWrongUse = 3,
+  kAllSkipped = 4,
+};
+
+/// Where the worker is: `given`, else RANGEFINDER_WORKER, else `rangefinder-workloads` beside `command` (a path).
+RANGEFINDER_EXPORT Result<std::string> find_worker(const std::string& given, const std::string& command);
+
+/// A worker's pairs whose names fit `targets`, without their factories. A target is "all", a chapter, "chapter:name", a
+/// name, or either with * and ?; none: all. kNotFound, with the nearest name, for a target that fits none.
+RANGEFINDER_EXPORT Result<std::vector<Pair>> list_targets(const std::string& worker,
+                                                          const std::vector<std::string>& targets = {});
+/// The same as JSON, with `schema_version`.
+RANGEFINDER_EXPORT std::string targets_json(const std::vector<Pair>& pairs);
+
+/// How to run.
+struct RunOptions {
+  std::string worker;
+  std::vector<std::string> targets{"all"};
+  std::string device = "auto";  ///< "cpu", "cuda", or "auto": cuda where the worker has a device
+  std::string size;             ///< "smoke", "cpu", "gpu"; empty: gpu on cuda, else cpu
+  ProfileLevel profile = ProfileLevel::kNone;
+  std::int64_t iterations = 0;  ///< 0: each pair's own
+  std::int64_t warmup = -1;     ///< -1: each pair's own
+  std::uint64_t seed = 42;
+  double timeout_s = 600;  ///< for each answer of a worker
+  unsigned ranks = 1;
+  /// Verification alone decides: times are measured and shown, goals and expectations are not judged.
+  bool validate = false;
+  /// Results, logs, captures and traces go here.
+  std::string out = "bench-out";
+  /// Stored expectations; empty: expectations_KEY.json in the working directory.
+  std::string expectations;
+  bool update_expectations = false;
+  bool accept_regressions = false;
+  bool accept_provenance = false;
+
+  std::function<void(std::uint64_t done, std::uint64_t total)> progress{};
+  /// Looked at ten times a second; true ends the workers and fails what has not run.
+  std::function<bool()> cancelled{};
+};
+
+/// How text looks.
+struct TextStyle {
+  bool utf8 = true;
+  bool colour = false;
+  std::size_t width = 0;  ///< columns of the terminal; 0: no limit
+};
+
+/// Results in the schema of docs/reference/bench-schema.json.
+struct RunOutcome {
+  int exit_code = kAllMet;
+  std::string json;
+  std::vector<std::string> notes;  ///< what became of expectations, what was refused
+};
+
+/// Runs pairs: a process a side, verified, then timed in turns, then profiled where asked for. Leaves results.json and
+/// results.md in `out`.
+///
+/// Errors:  kInvalidArgument, kNotFound for wrong use; kIo. A pair that fails is a row of the result, not an error.
+/// Threads: starts processes; none of its own.
+RANGEFINDER_EXPORT Result<RunOutcome> run(const RunOptions& options);
+
+/// What `run` would do, a line a pair.
+RANGEFINDER_EXPORT Result<std::string> plan(const RunOptions& options);
+
+/// Results as a table for people, and as Markdown. `json` is what `run` gave or wrote.
+RANGEFINDER_EXPORT Result<std::string> results_table(const std::string& json, const TextStyle& style);
+RANGEFINDER_EXPORT Result<std::string> results_markdown(const std::string& json);
+
+/// The recommendations document of measured rows, Markdown: where the time goes, which resource bounds it and by what
+/// evidence, before and after, what to try next. What was not measured is "-".
+RANGEFINDER_EXPORT Result<std::string> recommendations(const std::string& json);
+
+/// Whether a candidate keeps up.
+struct PerformanceComparison {
+  struct Row {
+    std::string name;
+    double baseline = 0;  ///< tokens a second, else samples, else steps
+    double candidate = 0;
+    std::string unit;
+    bool kept = false;
+  };
+  std::vector<Row> rows;
+  bool kept = true;  ///< all rows
+};
+
+/// Compares rates of two files of results, optimized side with optimized side; a row keeps up with at least `share` of
+/// the baseline's. Also takes files that hold nothing but {"tokens_per_s": N}. An example that the candidate lacks does
+/// not keep up. kInvalidArgument when there is nothing to compare.
+RANGEFINDER_EXPORT Result<PerformanceComparison> compare_performance(const std::string& baseline_path,
+                                                                     const std::string& candidate_path,
+                                                                     double share = 0.95);
+
+}  // namespace rangefinder::bench

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rangefinder/visibility.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What a workload is, for the harness: a baseline and an optimized program of one name. A pair lives in a worker
+// (bench/worker.hpp); the harness (bench/harness.hpp) verifies, times and compares its sides, a process each.
+namespace rangefinder::bench {
+
+enum class ElementType : std::uint8_t {
+  kBool,
+  kUint8,
+  kInt8,
+  kInt16,
+  kInt32,
+  kInt64,
+  kFloat16,
+  kBFloat16,
+  kFloat32,
+  kFloat64,
+};
+
+RANGEFINDER_EXPORT std::string_view to_string(ElementType type) noexcept;
+RANGEFINDER_EXPORT std::size_t size_of(ElementType type) noexcept;
+
+/// Elements of an input or output in the host's memory, row by row, without gaps.
+struct TensorView {
+  std::string name;
+  ElementType type = ElementType::kFloat32;
+  std::vector<std::int64_t> shape;  ///< empty: a single element
+  void* data = nullptr;
+  /// What `data` points into, when that is a copy (of a device's memory, say): lives as long as the view.
+  std::shared_ptr<void> owner{};
+};
+
+/// Which inputs a side is to make.
+struct Setup {
+  std::string device = "cpu";  ///< "cpu" or "cuda"
+  std::string size = "cpu";    ///< "smoke", "cpu" or "gpu"
+  std::uint64_t seed = 42;     ///< the same seed gives the same inputs and weights in both sides
+};
+
+/// Work of one step; 0 where it has no meaning. Rates are made of it.
+struct Work {
+  double tokens = 0;
+  double samples = 0;
+  double requests = 0;
+  double bytes = 0;
+  double flops = 0;
+  /// Of tokens, samples and requests: the share that is of use, neither padding nor done twice nor thrown away.
+  double useful_share = 1;
+};
+
+/// What a metric's worsening is measured by, against stored expectations.
+enum class MetricKind : std::uint8_t {
+  kTime,   ///< nanoseconds; 25 % more is worse
+  kBytes,  ///< 2 % more is worse
+  kCount,  ///< launches, allocations, collectives: one more is worse
+  kRate,   ///< 25 % less is worse
+  kFact,   ///< shown, never judged
+};
+
+struct Metric {
+  std::string name;
+  double value = 0;
+  MetricKind kind = MetricKind::kFact;
+};
+
+/// One program of a pair. Made anew for each verification, and once for all timed steps; not moved between threads.
+///
+/// Errors: what a member throws fails the row, with its message.
+class RANGEFINDER_EXPORT Side {
+ public:
+  virtual ~Side();
+  /// Makes inputs and weights from the seed, and nothing that belongs into a step.
+  virtual void setup(const Setup& setup) = 0;
+  /// What is timed.
+  virtual void step() = 0;
+  /// Everything that both sides must be given alike; hashed after setup.
+  virtual std::vector<TensorView> inputs() = 0;
+  /// Everything that the steps came to, whole.
+  virtual std::vector<TensorView> outputs() = 0;
+  /// Changes one element of the inputs so that the next step must give another output. The default changes the middle
+  /// element of the first input, through the pointer that `inputs` gives; override it where that points to a copy, or
+  /// where that element does not count.
+  virtual void perturb();
+  /// Waits until the device is done.
+  virtual void synchronize() {}
+  /// After the timed steps.
+  virtual Work work() { return {}; }
+  virtual std::vector<Metric> metrics() { return {}; }
+};
+
+enum class Goal : std::uint8_t {
+  kSpeed,       ///< time of baseline / optimized
+  kThroughput,  ///< the same, of programs whose steps do unlike work: useful work a second
+  kMemory,      ///< peak bytes of baseline / optimized, at a bounded loss of time
+};
+
+/// How far an output may be from the reference's: |a - b| <= absolute + relative * |b| for every element; or, where
+/// `frobenius` is not 0, |a - b| / |b| over a whole tensor.
+struct Tolerance {
+  double relative = 0;
+  double absolute = 0;
+  double frobenius = 0;
+};
+
+struct PairSide {
+  std::function<std::unique_ptr<Side>()> make;
+  Tolerance cpu;
+  Tolerance cuda{};
+};
+
+/// A workload. docs/how-to/add-a-workload.md builds one.
+struct Pair {
+  std::string name;
+  std::string purpose;  ///< one line
+  Goal goal = Goal::kSpeed;
+  PairSide baseline;
+  /// May not declare a looser tolerance than the baseline.
+  PairSide optimized;
+  std::string chapter = "ch13";
+  std::vector<std::string> devices{"cpu"};
+  std::vector<std::string> sizes{"smoke", "cpu", "gpu"};
+  /// The least ratio that meets the goal, at size cpu on a CPU and at size gpu on a GPU; 0: none, the ratio is shown.
+  double least_ratio_cpu = 0;
+  double least_ratio_cuda = 0;
+  /// Of a memory goal: the optimized side may take so many times as long.
+  double time_bound = 1.3;
+  /// Of a memory goal: bytes above those after set-up count (activations), not all (weights too).
+  bool memory_above_setup = false;
+  /// Steps before outputs are compared: more than one where an error would show only later.
+  std::uint32_t verify_steps = 1;
+  std::uint32_t iterations = 20;
+  std::uint32_t warmup = 5;
+  std::uint32_t least_ranks = 1;
+  /// Never fails for its ratio or stored expectations.
+  bool informational = false;
+  /// Why it cannot run here: "no_cuda_device", "needs_sm_90", "feature_not_built", ...; empty: it can.
+  std::function<std::string(const Setup&)> skip{};
+};
+
+/// Adds a pair to those of this program; false when the name is taken. For a static variable beside the pair:
+///   [[maybe_unused]] const bool kAdded = rangefinder::bench::add_pair(my_pair());
+RANGEFINDER_EXPORT bool add_pair(Pair pair);
+RANGEFINDER_EXPORT const std::vector<Pair>& pairs();
+
+}  // namespace rangefinder::bench

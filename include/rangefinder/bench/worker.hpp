@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rangefinder/bench/pair.hpp>
+#include <rangefinder/visibility.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// The program that holds the pairs. The harness starts it, once a side, and tells it what to do.
+namespace rangefinder::bench {
+
+enum class ProfileLevel : std::uint8_t {
+  kNone,      ///< timing only
+  kMinimal,   ///< ranges, device activity, allocators
+  kDeep,      ///< operators with shapes, memory snapshot
+  kRoofline,  ///< floating point operations and bytes a range
+};
+
+RANGEFINDER_EXPORT std::string_view to_string(ProfileLevel level) noexcept;
+
+/// A processor or accelerator that the worker can use.
+struct DeviceFacts {
+  std::string name;  ///< "NVIDIA H200"
+  unsigned count = 0;
+  int capability = 0;  ///< 90: sm_90
+};
+
+/// What a framework knows and the library does not. Every member may be empty: what it would have told is then "not
+/// measured".
+struct WorkerHooks {
+  /// Nanoseconds from anywhere; empty: CLOCK_MONOTONIC, and CLOCK_PROCESS_CPUTIME_ID.
+  std::function<std::int64_t()> wall_ns{};
+  std::function<std::int64_t()> cpu_ns{};
+  /// Bytes that are allocated now, and at most since the last reset, on the device that is measured.
+  std::function<std::int64_t(const std::string& device)> live_bytes{};
+  std::function<std::int64_t(const std::string& device)> peak_bytes{};
+  std::function<void(const std::string& device)> reset_peak{};
+  /// Around the profiled steps: operators, memory. Files that `end` writes into `folder` are named in the results.
+  std::function<void(ProfileLevel)> begin_profile{};
+  std::function<std::vector<std::string>(ProfileLevel, const std::string& folder)> end_profile{};
+  /// What CUDA device there is; count 0, or empty: none.
+  std::function<DeviceFacts()> cuda{};
+  /// Called before each set-up: seeds generators, sets the number of threads.
+  std::function<void(const Setup&)> before_setup{};
+  std::string torch_version{};
+  std::string cuda_version{};
+  std::string driver_version{};
+};
+
+/// Call it before worker_main.
+RANGEFINDER_EXPORT void set_worker_hooks(WorkerHooks hooks);
+
+/// The worker's whole main: lists its pairs (`list`), or serves a harness on the socket that it was given
+/// (`--serve FD`). Returns the exit code.
+///
+///   int main(int argc, char** argv) {
+///     rangefinder::bench::set_worker_hooks(hooks_of_libtorch());
+///     return rangefinder::bench::worker_main(argc, argv);
+///   }
+///
+/// Errors:  what a pair throws is told to the harness; a message that is none ends the worker with 70.
+/// Threads: pairs run on the calling thread.
+RANGEFINDER_EXPORT int worker_main(int argc, char** argv);
+
+}  // namespace rangefinder::bench

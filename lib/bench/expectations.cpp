@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+#include "bench/expectations.hpp"
+
+#include "base/file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <utility>
+
+namespace rangefinder::bench {
+namespace {
+
+constexpr int kSchemaVersion = 1;
+constexpr double kTimeShare = 0.25, kBytesShare = 0.02, kLeastTime_ns = 10;
+
+constexpr std::array<std::string_view, 6> kStates{"new", "met", "improved", "regressed", "missing", "not_reported"};
+
+bool is_judged(std::string_view name) { return name.rfind("baseline.", 0) != 0; }
+
+/// Regressed, then not reported, then improved, met, new.
+int weight(State state) {
+  constexpr std::array<int, 6> kWeights{0, 1, 2, 5, 4, 3};
+  return kWeights[static_cast<std::size_t>(state)];
+}
+
+Json entry_of(const Measured& measured) {
+  Json metrics = Json::object();
+  for (const Metric& metric : measured.metrics) metrics.set(metric.name, metric.value);
+  return Json::object(
+      {{"goal", measured.goal}, {"metrics", std::move(metrics)}, {"provenance", measured.provenance.to_json()}});
+}
+
+Result<Json> load_document(const std::string& path, const std::string& hardware_key) {
+  if (!base::exists(path)) {
+    return Json::object(
+        {{"schema_version", kSchemaVersion}, {"hardware_key", hardware_key}, {"examples", Json::object()}});
+  }
+  Result<Json> document = Json::load(path);
+  if (!document) return document.error();
+  if (!(*document)["examples"].is_object() || (*document)["schema_version"].integer() != kSchemaVersion)
+    return Error{ErrorCode::kUnreadable, fmt::format("{}: no expectations of schema version {}", path, kSchemaVersion)};
+  if (const std::string key = (*document)["hardware_key"].text(); key != hardware_key)
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{}: expectations of \"{}\", and this machine is \"{}\"", path, key, hardware_key)};
+  return document;
+}
+
+Result<base::Fd> lock(const std::string& path) {
+  const std::string name = path + ".lock";
+  base::Fd fd(::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
+  if (!fd.valid()) return base::system_error("open", name, errno);
+  if (!base::lock_file(fd))
+    return Error{ErrorCode::kBusy, name + ": another run is writing these expectations; nothing was written"};
+  return fd;
+}
+
+/// Why an entry stays as it is; empty: it may be written.
+std::string refusal(const Judgement& judgement, const UpdateOptions& options) {
+  if (!judgement.conflict.empty() && !options.accept_provenance)
+    return "measured under other conditions: " + judgement.conflict + " (--accept-provenance replaces it)";
+  if (options.accept_regressions) return {};
+  for (const MetricState& metric : judgement.metrics) {
+    if (metric.state == State::kRegressed)
+      return fmt::format("{} regressed from {} to {} (--accept-regressions replaces it)", metric.name, metric.stored,
+                         metric.measured);
+    if (metric.state == State::kNotReported)
+      return metric.name + " is stored and was not reported (--accept-regressions replaces it)";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view to_string(State state) noexcept { return kStates[static_cast<std::size_t>(state)]; }
+
+double allowance(MetricKind kind, double stored) noexcept {
+  switch (kind) {
+    case MetricKind::kTime:
+      return std::max(kTimeShare * stored, kLeastTime_ns);
+    case MetricKind::kRate:
+      return kTimeShare * stored;
+    case MetricKind::kBytes:
+      return kBytesShare * stored;
+    default:
+      return 0;
+  }
+}
+
+State judge(const Metric& metric, double stored) noexcept {
+  if (metric.kind == MetricKind::kFact) return State::kMet;
+  const double worse = metric.kind == MetricKind::kRate ? stored - metric.value : metric.value - stored;
+  const double allowed = allowance(metric.kind, stored);
+  // A value that is no number is worse than any.
+  return !(worse <= allowed) ? State::kRegressed : worse < -allowed ? State::kImproved : State::kMet;
+}
+
+Json Provenance::to_json() const {
+  return Json::object({{"commit", commit},
+                       {"hardware_key", hardware_key},
+                       {"device", device},
+                       {"size", size},
+                       {"profile", profile},
+                       {"time", time},
+                       {"iterations", iterations},
+                       {"warmup", warmup},
+                       {"torch", torch},
+                       {"cuda", cuda},
+                       {"driver", driver}});
+}
+
+Provenance Provenance::from_json(const Json& json) {
+  return {json["commit"].text(),  json["hardware_key"].text(), json["device"].text(),        json["size"].text(),
+          json["profile"].text(), json["time"].text(),         json["iterations"].integer(), json["warmup"].integer(),
+          json["torch"].text(),   json["cuda"].text(),         json["driver"].text()};
+}
+
+std::string Provenance::conflict(const Provenance& stored) const {
+  const std::pair<const char*, std::string Provenance::*> fields[] = {{"hardware_key", &Provenance::hardware_key},
+                                                                      {"device", &Provenance::device},
+                                                                      {"size", &Provenance::size},
+                                                                      {"profile", &Provenance::profile},
+                                                                      {"torch", &Provenance::torch},
+                                                                      {"cuda", &Provenance::cuda},
+                                                                      {"driver", &Provenance::driver}};
+  for (const auto& [name, field] : fields) {
+    if (this->*field != stored.*field)
+      return fmt::format("{} \"{}\", stored \"{}\"", name, this->*field, stored.*field);
+  }
+  return {};
+}
+
+Result<Expectations> Expectations::load(const std::string& path, const std::string& hardware_key) {
+  Result<Json> document = load_document(path, hardware_key);
+  if (!document) return document.error();
+  Expectations out;
+  out.document_ = std::move(*document);
+  return out;
+}
+
+Judgement Expectations::judge(const Measured& measured) const {
+  Judgement out;
+  const Json& entry = document_["examples"][measured.name];
+  if (!entry.is_object()) return out;
+  out.conflict = measured.provenance.conflict(Provenance::from_json(entry["provenance"]));
+  if (!out.conflict.empty()) return out;
+  for (const Metric& metric : measured.metrics) {
+    if (!is_judged(metric.name)) continue;
+    const Json& stored = entry["metrics"][metric.name];
+    const State state = stored.is_number() ? bench::judge(metric, stored.number()) : State::kNew;
+    out.metrics.push_back({metric.name, state, stored.number(), metric.value});
+  }
+  for (const auto& [name, stored] : entry["metrics"].members()) {
+    const bool reported = std::any_of(measured.metrics.begin(), measured.metrics.end(),
+                                      [&name = name](const Metric& metric) { return metric.name == name; });
+    if (!reported && is_judged(name)) out.metrics.push_back({name, State::kNotReported, stored.number(), 0});
+  }
+  for (const MetricState& metric : out.metrics) {
+    if (weight(metric.state) > weight(out.state)) out.state = metric.state;
+  }
+  return out;
+}
+
+Result<UpdateReport> update_expectations(const std::string& path, const std::string& hardware_key,
+                                         const std::vector<Measured>& measured, const UpdateOptions& options) {
+  UpdateReport report;
+  const Result<base::Fd> held = lock(path);
+  if (!held) return held.error();
+  Result<Json> document = load_document(path, hardware_key);
+  if (!document) return document.error();
+  const Result<Expectations> stored = Expectations::load(path, hardware_key);
+  if (!stored) return stored.error();
+  Json examples = (*document)["examples"];
+  for (const Measured& each : measured) {
+    if (const std::string why = refusal(stored->judge(each), options); !why.empty()) {
+      report.refused.push_back(each.name + ": " + why);
+      continue;
+    }
+    examples.set(each.name, entry_of(each));
+    report.written.push_back(each.name);
+  }
+  if (report.written.empty()) return report;
+  document->set("examples", std::move(examples));
+  Result<base::AtomicFile> file = base::AtomicFile::create(path, true);
+  if (!file) return file.error();
+  if (Status status = file->write(document->pretty()); !status.ok()) return status.error();
+  if (Status status = file->commit(); !status.ok()) return status.error();
+  return report;
+}
+
+}  // namespace rangefinder::bench

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "bench/json.hpp"
+
+#include <rangefinder/bench/pair.hpp>
+#include <rangefinder/result.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What a machine reached before, per example: the file expectations_<hardware key>.json.
+namespace rangefinder::bench {
+
+/// Against a stored value.
+enum class State : std::uint8_t {
+  kNew,          ///< nothing is stored
+  kMet,          ///< within the allowance
+  kImproved,     ///< better by more than the allowance
+  kRegressed,    ///< worse by more than the allowance
+  kMissing,      ///< the example is stored, and there is no result of it
+  kNotReported,  ///< the metric is stored, and the result does not have it
+};
+
+std::string_view to_string(State state) noexcept;
+
+/// How far a value may be worse than the stored one: 25 % of a time (10 ns at least) or rate, 2 % of bytes, nothing of
+/// a count.
+double allowance(MetricKind kind, double stored) noexcept;
+State judge(const Metric& metric, double stored) noexcept;
+
+/// Where and how an entry was measured. Entries are compared and replaced only where all but commit, time, iterations
+/// and warm-up agree.
+struct Provenance {
+  std::string commit;
+  std::string hardware_key;
+  std::string device;
+  std::string size;
+  std::string profile;
+  std::string time;
+  std::int64_t iterations = 0;
+  std::int64_t warmup = 0;
+  std::string torch;
+  std::string cuda;
+  std::string driver;
+
+  Json to_json() const;
+  static Provenance from_json(const Json& json);
+  /// The first thing that makes the two incomparable: `torch "2.11.0", stored "2.10.0"`; empty: nothing.
+  std::string conflict(const Provenance& stored) const;
+};
+
+/// What a run found of an example.
+struct Measured {
+  std::string name;
+  std::string goal;
+  std::vector<Metric> metrics;  ///< those named "baseline.*" are stored and never judged
+  Provenance provenance;
+};
+
+struct MetricState {
+  std::string name;
+  State state = State::kNew;
+  double stored = 0;
+  double measured = 0;
+};
+
+struct Judgement {
+  State state = State::kNew;  ///< the worst of all metrics
+  std::vector<MetricState> metrics;
+  std::string conflict;  ///< not empty: stored under other conditions, so nothing was judged
+};
+
+class Expectations {
+ public:
+  /// A file that is not there holds nothing. kUnreadable: not such a file; kInvalidArgument: of another machine.
+  static Result<Expectations> load(const std::string& path, const std::string& hardware_key);
+
+  Judgement judge(const Measured& measured) const;
+  bool has(const std::string& name) const { return document_["examples"].has(name); }
+
+ private:
+  Json document_;
+};
+
+struct UpdateOptions {
+  bool accept_regressions = false;
+  bool accept_provenance = false;  ///< replace entries that were measured under other conditions
+};
+
+struct UpdateReport {
+  std::vector<std::string> written;
+  std::vector<std::string> refused;  ///< name and why
+};
+
+/// Writes entries, under a lock beside the file, to a new file that takes the name of the old one: a reader sees all of
+/// it or nothing, and what another run wrote meanwhile stays.
+///
+/// Errors: kBusy when another run holds the lock; those of load and of writing.
+Result<UpdateReport> update_expectations(const std::string& path, const std::string& hardware_key,
+                                         const std::vector<Measured>& measured, const UpdateOptions& options);
+
+}  // namespace rangefinder::bench

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+#include "bench/measure.hpp"
+
+#include "bench/pair_json.hpp"
+#include "bench/profile.hpp"
+#include "bench/verify.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace rangefinder::bench {
+namespace {
+
+constexpr std::int64_t kRounds = 5, kProfiledSteps = 3;
+
+Status append_samples(const Json& answer, SideResult& side, std::int64_t expected) {
+  for (const Json& each : answer["wall_ns"].items()) side.wall_ns.push_back(each.number());
+  for (const Json& each : answer["cpu_ns"].items()) side.cpu_ns.push_back(each.number());
+  const auto count = static_cast<std::size_t>(expected);
+  if (answer["wall_ns"].items().size() == count && answer["cpu_ns"].items().size() == count) return {};
+  return Error{ErrorCode::kUnreadable, fmt::format("the worker did not time {} steps", expected)};
+}
+
+void read_memory(const Json& answer, SideResult& side, const Json& before) {
+  const auto member = [&](const char* name) -> std::optional<std::int64_t> {
+    if (!answer[name].is_number()) return std::nullopt;
+    return answer[name].integer();
+  };
+  side.peak_bytes = member("peak_bytes");
+  side.setup_bytes = member("setup_bytes");
+  if (member("live_bytes") && before["live_bytes"].is_number())
+    side.growth_bytes = *member("live_bytes") - before["live_bytes"].integer();
+}
+
+/// A pair while it is measured: both workers and the row.
+class Measurement {
+ public:
+  Measurement(const Pair& pair, const MeasureOptions& options) : options_(options) {
+    row_.pair = pair;
+    row_.setup = options.setup;
+    row_.iterations = options.run.iterations > 0 ? options.run.iterations : pair.iterations;
+    row_.warmup = options.run.warmup >= 0 ? options.run.warmup : pair.warmup;
+    row_.tolerance = options.setup.device == "cuda" ? pair.optimized.cuda : pair.optimized.cpu;
+  }
+
+  Row run() {
+    if (refused() || skipped()) return std::move(row_);
+    if (Status status = all(); !status.ok()) row_.fail(status.error().message());
+    for (Two& two : sides_) {
+      if (two.process) two.process->quit();
+    }
+    return std::move(row_);
+  }
+
+ private:
+  struct Two {
+    const char* name;
+    SideResult* result;
+    std::optional<WorkerProcess> process{};
+    Json live{};  // before the timed steps
+  };
+
+  bool refused() {
+    const Pair& pair = row_.pair;
+    const bool cuda = row_.setup.device == "cuda";
+    if (!looser(row_.tolerance, cuda ? pair.baseline.cuda : pair.baseline.cpu)) return false;
+    row_.fail("refused: the optimized side declares a looser tolerance than the baseline");
+    return true;
+  }
+
+  bool skip(std::string reason) {
+    row_.status = RowStatus::kSkipped;
+    row_.reason = std::move(reason);
+    return true;
+  }
+
+  bool skipped() {
+    const Pair& pair = row_.pair;
+    if (pair.least_ranks > options_.run.ranks) return skip(fmt::format("needs_world_size_{}", pair.least_ranks));
+    if (std::find(pair.sizes.begin(), pair.sizes.end(), row_.setup.size) == pair.sizes.end())
+      return skip("size_not_offered");
+    if (!start(sides_[0])) return true;
+    const Result<Json> answer = sides_[0].process->ask(request("skip", "baseline"));
+    if (!answer) {
+      row_.fail(answer.error().message());
+      return true;
+    }
+    const std::string reason = (*answer)["skip"].text();
+    return !reason.empty() && skip(reason);
+  }
+
+  bool start(Two& two, bool again = false) {
+    two.result->log = options_.folder + "/" + two.name + ".log";
+    const auto timeout = static_cast<std::int64_t>(options_.run.timeout_s * 1e9);
+    Result<WorkerProcess> process =
+        WorkerProcess::start({options_.run.worker, two.result->log, again, timeout, options_.run.cancelled});
+    if (!process) {
+      row_.fail(process.error().message());
+      return false;
+    }
+    two.process.emplace(std::move(*process));
+    return true;
+  }
+
+  Json request(const char* what, const char* side) const {
+    return Json::object({{"do", what},
+                         {"pair", row_.pair.name},
+                         {"side", side},
+                         {"device", row_.setup.device},
+                         {"size", row_.setup.size},
+                         {"seed", static_cast<std::int64_t>(row_.setup.seed)}});
+  }
+
+  Result<Json> ask(Two& two, const Json& what) {
+    Result<Json> answer = two.process->ask(what);
+    if (!answer) return std::move(answer).error().with_context(two.name);
+    return answer;
+  }
+
+  void part_done() { options_.progress(std::min(++part_, kPairParts)); }
+
+  Status all() {
+    if (!start(sides_[1])) return Error{ErrorCode::kIo, row_.reason};
+    const Verifier verifier(row_.pair, row_.setup, options_.folder, [&](bool optimized, const Json& what) {
+      part_done();
+      return ask(sides_[optimized ? 1 : 0], what);
+    });
+    if (Status status = verifier.verify(row_); !status.ok()) return status;
+    row_.verified = true;
+    for (const auto& step : {&Measurement::prepare, &Measurement::time, &Measurement::collect, &Measurement::profile}) {
+      if (Status status = (this->*step)(); !status.ok()) return status;
+    }
+    return {};
+  }
+
+  Status prepare() {
+    for (Two& two : sides_) {
+      // Without a warm-up the first step's cost is the point (compilation, say): verification must not have paid it.
+      if (row_.warmup == 0) {
+        two.process->quit();
+        if (!start(two, true)) return Error{ErrorCode::kIo, row_.reason};
+      }
+      if (Result<Json> answer = ask(two, request("open", two.name)); !answer) return answer.error();
+      const Json warm = Json::object({{"do", "run"}, {"steps", row_.warmup}});
+      if (Result<Json> answer = ask(two, warm); !answer) return answer.error();
+      Result<Json> live = ask(two, Json::object({{"do", "memory"}}));
+      if (!live) return live.error();
+      two.live = std::move(*live);
+      if (Result<Json> answer = ask(two, Json::object({{"do", "reset_peak"}})); !answer) return answer.error();
+    }
+    return {};
+  }
+
+  /// A B A B: what drifts meets both sides alike.
+  Status time() {
+    const std::int64_t rounds = std::min(kRounds, row_.iterations);
+    for (std::int64_t round = 0; round < rounds; ++round) {
+      const std::int64_t steps = row_.iterations / rounds + (round < row_.iterations % rounds ? 1 : 0);
+      for (Two& two : sides_) {
+        const Result<Json> answer = ask(two, Json::object({{"do", "run"}, {"steps", steps}}));
+        if (!answer) return answer.error();
+        if (Status status = append_samples(*answer, *two.result, steps); !status.ok()) return status;
+      }
+      part_done();
+    }
+    return {};
+  }
+
+  Status collect() {
+    for (Two& two : sides_) {
+      const Result<Json> memory = ask(two, Json::object({{"do", "memory"}}));
+      if (!memory) return memory.error();
+      read_memory(*memory, *two.result, two.live);
+    }
+    return {};
+  }
+
+  Status profile() {
+    for (Two& two : sides_) {
+      if (options_.run.profile != ProfileLevel::kNone) {
+        const std::string capture = options_.folder + "/" + two.name + ".rfcap";
+        const Result<Json> answer = ask(two, Json::object({{"do", "profile"},
+                                                           {"level", to_string(options_.run.profile)},
+                                                           {"steps", kProfiledSteps},
+                                                           {"capture", capture},
+                                                           {"folder", options_.folder}}));
+        if (!answer) return answer.error();
+        Result<Json> tables = profile_of(capture, *answer, *two.result);
+        if (!tables) return tables.error();
+        two.result->profile = std::move(*tables);
+      }
+      const Result<Json> finish = ask(two, Json::object({{"do", "finish"}}));
+      if (!finish) return finish.error();
+      two.result->work = work_from_json((*finish)["work"]);
+      for (const Json& metric : (*finish)["metrics"].items()) two.result->metrics.push_back(metric_from_json(metric));
+      part_done();
+    }
+    return {};
+  }
+
+  const MeasureOptions& options_;
+  Row row_;
+  std::uint64_t part_ = 0;
+  Two sides_[2] = {{"baseline", &row_.baseline}, {"optimized", &row_.optimized}};
+};
+
+}  // namespace
+
+Row measure(const Pair& pair, const MeasureOptions& options) { return Measurement(pair, options).run(); }
+
+}  // namespace rangefinder::bench

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#include "bench/profile.hpp"
+
+#include <rangefinder/analysis/key_averages.hpp>
+#include <rangefinder/exporters.hpp>
+#include <rangefinder/report.hpp>
+#include <rangefinder/timeline.hpp>
+
+#include <algorithm>
+
+namespace rangefinder::bench {
+namespace {
+
+constexpr std::size_t kOperators = 20, kRanges = 200;
+
+/// The report itself, so that these figures are those of `rangefinder report`.
+Result<Json> view(const Timeline& timeline, const std::string& name) {
+  ReportOptions options;
+  options.view = name;
+  options.format = ReportFormat::kJson;
+  options.top = kRanges;
+  std::string text;
+  const Status status = write_report(timeline, options, [&](std::string_view piece) {
+    text.append(piece);
+    return true;
+  });
+  if (!status.ok()) return status.error();
+  return Json::parse(text);
+}
+
+Json operators(const Timeline& timeline) {
+  KeyAverages averages = key_averages(timeline);
+  std::sort(averages.groups.begin(), averages.groups.end(), [](const OperatorGroup& a, const OperatorGroup& b) {
+    return a.cpu_self_ns + a.device_self_ns > b.cpu_self_ns + b.device_self_ns;
+  });
+  Json out = Json::array();
+  for (const OperatorGroup& group : averages.groups) {
+    if (out.items().size() == kOperators) break;
+    out.push(Json::object({{"name", timeline.text(group.name)},
+                           {"calls", static_cast<std::int64_t>(group.calls)},
+                           {"cpu_self_ns", group.cpu_self_ns},
+                           {"device_self_ns", group.device_self_ns},
+                           {"flops", static_cast<std::int64_t>(group.flops)}}));
+  }
+  return out;
+}
+
+double flops_of(const Timeline& timeline) {
+  double sum = 0;
+  for (const OperatorGroup& group : key_averages(timeline).groups) sum += static_cast<double>(group.flops);
+  return sum;
+}
+
+/// Median of profiled steps over median of timed ones, less 1; null without samples.
+Json overhead(const Json& profiled, const std::vector<double>& timed) {
+  std::vector<double> samples;
+  for (const Json& each : profiled.items()) samples.push_back(each.number());
+  const double median = statistics_of(timed).p50;
+  if (samples.empty() || median <= 0) return {};
+  return statistics_of(samples).p50 / median - 1;
+}
+
+}  // namespace
+
+Result<Json> profile_of(const std::string& capture, const Json& answer, const SideResult& side) {
+  LoadOptions load;
+  load.operator_inputs = true;
+  const Result<Timeline> timeline = load_timeline(capture, load);
+  if (!timeline) return timeline.error();
+  Result<Json> ranges = view(*timeline, "ranges");
+  if (!ranges) return ranges.error();
+  const std::string trace = capture.substr(0, capture.rfind('.')) + ".pt.trace.json.gz";
+  ChromeExportOptions options;
+  options.replace = true;
+  if (Status status = export_chrome_trace(capture, trace, options); !status.ok()) return status.error();
+  const auto steps = static_cast<std::int64_t>(answer["wall_ns"].items().size());
+  Json out = Json::object({{"steps", steps},
+                           {"capture", capture},
+                           {"trace", trace},
+                           {"files", answer["files"]},
+                           {"wall_overhead", overhead(answer["wall_ns"], side.wall_ns)},
+                           {"cpu_overhead", overhead(answer["cpu_ns"], side.cpu_ns)},
+                           {"ranges", (*ranges)["rows"]},
+                           {"operators", operators(*timeline)}});
+  if (timeline->memory.size() != 0) {
+    Result<Json> memory = view(*timeline, "memory");
+    if (!memory) return memory.error();
+    out.set("memory", (*memory)["rows"]);
+  }
+  // By shapes of operators: nothing that a counter has measured.
+  if (const double flops = flops_of(*timeline); flops > 0 && steps > 0)
+    out.set("flops_by_shapes", flops / static_cast<double>(steps));
+  return out;
+}
+
+}  // namespace rangefinder::bench

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#include "base/text.hpp"
+#include "bench/bottleneck.hpp"
+#include "bench/results.hpp"
+#include "bench/results_tables.hpp"
+#include "report/table.hpp"
+#include "report/units.hpp"
+
+#include <rangefinder/bench/harness.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace rangefinder::bench {
+namespace {
+
+using report::Column;
+using report::ColumnType;
+
+constexpr std::size_t kTop = 5;
+
+std::string time_text(const Json& ns) {
+  return ns.is_number() ? report::readable_time(std::llround(ns.number())) : "-";
+}
+
+std::string bytes_text(const Json& bytes) { return bytes.is_number() ? report::readable_bytes(bytes.integer()) : "-"; }
+
+std::string percent(const std::optional<double>& share) { return share ? fmt::format("{:.1f} %", *share * 100) : "-"; }
+
+std::string rate_text(const Json& side) {
+  const Json& rates = side["rates"];
+  for (const char* unit : {"tokens_per_s", "samples_per_s", "requests_per_s", "steps_per_s"}) {
+    if (rates[unit].is_number())
+      return fmt::format("{:.4g} {}/s", rates[unit].number(),
+                         std::string_view(unit).substr(0, std::string_view(unit).find('_')));
+  }
+  return "-";
+}
+
+/// The costliest of a profile, a line each: operators where they were recorded, ranges otherwise.
+std::string top_of(const Json& profile) {
+  const bool operators = !profile["operators"].items().empty();
+  const double steps = std::max<double>(1, profile["steps"].number());
+  std::vector<std::pair<double, std::string>> all;
+  for (const Json& each : profile[operators ? "operators" : "ranges"].items()) {
+    const double host = operators ? each["cpu_self_ns"].number() : each["host_ns"].number();
+    const double device = operators ? each["device_self_ns"].number() : each["gpu_busy_ns"].number();
+    const std::string name = each[operators ? "name" : "range"].text();
+    all.emplace_back(std::max(host, device),
+                     fmt::format("`{}`: host {}, device {}", base::printable(name), time_text(host / steps),
+                                 device > 0 ? time_text(device / steps) : "-"));
+  }
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  if (all.empty()) return "-\n";
+  std::string out = operators ? "operators, own time a step:\n" : "ranges, time a step:\n";
+  for (std::size_t i = 0; i < std::min(kTop, all.size()); ++i) out += fmt::format("  {}. {}\n", i + 1, all[i].second);
+  return out;
+}
+
+std::string before_and_after(const Json& row) {
+  const Json &before = row["baseline"], &after = row["optimized"], &ratios = row["ratios"];
+  const std::string basis = ratios["basis"].text("wall_ns");
+  std::string out = "| | baseline | optimized | ratio |\n|---|---:|---:|---:|\n";
+  const auto line = [&](const std::string& what, const std::string& a, const std::string& b, const std::string& ratio) {
+    out += fmt::format("| {} | {} | {} | {} |\n", what, a, b, ratio);
+  };
+  line(basis == "cpu_ns" ? "CPU time a step" : "wall time a step", time_text(before[basis]["p50"]),
+       time_text(after[basis]["p50"]), ratio_text(ratios["time"]["value"]));
+  if (basis == "cpu_ns")
+    line("wall time a step", time_text(before["wall_ns"]["p50"]), time_text(after["wall_ns"]["p50"]),
+         ratio_text(ratios["wall"]["value"]));
+  line("peak memory", bytes_text(before["peak_bytes"]), bytes_text(after["peak_bytes"]), ratio_text(ratios["bytes"]));
+  line("rate", rate_text(before), rate_text(after), ratio_text(ratios["wall"]["value"]));
+  return out;
+}
+
+std::string section(const Json& row, const std::string& device) {
+  std::string out =
+      fmt::format("\n## {}\n\n{}\n\n", base::printable(row["name"].text()), base::printable(row["purpose"].text("-")));
+  out += fmt::format("Goal {}, {}{}.\n\n", row["goal"].text(), row["status"].text(),
+                     row["reason"].text().empty() ? "" : ": " + base::printable(row["reason"].text()));
+  const std::string status = row["status"].text();
+  // What is wrong has no speed, and what was skipped was not measured.
+  if (!row["verification"]["verified"].boolean() || status == "skipped") return out + "Not measured.\n";
+  out += before_and_after(row);
+  for (const char* side : {"baseline", "optimized"}) {
+    const Bottleneck bottleneck = bottleneck_of(row[side], device);
+    out += fmt::format("\n**{}**: bound by {} ({}).\n", side, bottleneck.resource, bottleneck.evidence);
+    out += fmt::format("- Utilisation: processor {}, device {}\n", percent(bottleneck.processor),
+                       percent(bottleneck.device));
+    out += "- Top " + top_of(row[side]["profile"]);
+    if (std::string_view(side) == "optimized") out += "- Next: " + bottleneck.next + "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::string> recommendations(const std::string& json) {
+  const Result<Json> results = results_from(json);
+  if (!results) return results.error();
+  const Json& where = (*results)["provenance"];
+  std::string out = fmt::format(
+      "# Recommendations\n\nFrom measured rows only; \"-\" where something was not measured. {}, {}, profile {}.\n",
+      base::printable(where["hardware_key"].text()), base::printable(where["time"].text()), where["profile"].text());
+  for (const Json& row : (*results)["rows"].items()) out += section(row, where["device"].text());
+  return out;
+}
+
+}  // namespace rangefinder::bench

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+#include "bench/results.hpp"
+
+#include "bench/pair_json.hpp"
+
+#include <rangefinder/version.hpp>
+
+#include <fmt/format.h>
+
+namespace rangefinder::bench {
+namespace {
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json or_null(double value) { return value > 0 ? Json(value) : Json(); }
+
+Json statistics_json(const std::vector<double>& samples) {
+  if (samples.empty()) return {};
+  const Statistics s = statistics_of(samples);
+  return Json::object({{"count", static_cast<std::int64_t>(s.count)},
+                       {"mean", s.mean},
+                       {"std", s.deviation},
+                       {"min", s.least},
+                       {"max", s.most},
+                       {"p50", s.p50},
+                       {"p90", s.p90},
+                       {"p95", s.p95},
+                       {"p99", s.p99}});
+}
+
+Json numbers(const std::vector<double>& values) {
+  Json out = Json::array();
+  for (const double value : values) out.push(static_cast<std::int64_t>(value));
+  return out;
+}
+
+Json side_json(const SideResult& side) {
+  Json metrics = Json::array();
+  for (const Metric& metric : side.metrics) metrics.push(to_json(metric));
+  return Json::object(
+      {{"log", side.log},
+       {"wall_ns", statistics_json(side.wall_ns)},
+       {"cpu_ns", statistics_json(side.cpu_ns)},
+       {"samples", Json::object({{"wall_ns", numbers(side.wall_ns)}, {"cpu_ns", numbers(side.cpu_ns)}})},
+       {"peak_bytes", or_null(side.peak_bytes)},
+       {"setup_bytes", or_null(side.setup_bytes)},
+       {"growth_bytes", or_null(side.growth_bytes)},
+       {"rates", rates_of(side.work, statistics_of(side.wall_ns).p50)},
+       {"work", to_json(side.work)},
+       {"metrics", std::move(metrics)},
+       {"profile", side.profile}});
+}
+
+Json verification_json(const Row& row) {
+  const Difference& d = row.difference;
+  return Json::object({{"verified", row.verified},
+                       {"inputs", row.inputs},
+                       {"elements", static_cast<std::int64_t>(d.elements)},
+                       {"outside", static_cast<std::int64_t>(d.outside)},
+                       {"most_absolute", d.most_absolute},
+                       {"most_relative", d.most_relative},
+                       {"frobenius", d.frobenius},
+                       {"tolerance", Json::object({{"relative", row.tolerance.relative},
+                                                   {"absolute", row.tolerance.absolute},
+                                                   {"frobenius", row.tolerance.frobenius}})}});
+}
+
+Json ratios_json(const Row& row) {
+  const bool cpu = row.by_cpu();
+  const Interval interval = ratio_interval(row.baseline.samples(cpu), row.optimized.samples(cpu));
+  const Interval wall = ratio_interval(row.baseline.wall_ns, row.optimized.wall_ns);
+  const auto measured = [](double ratio, const Interval& i) {
+    return ratio > 0 ? Json::object({{"value", ratio}, {"low", i.low}, {"high", i.high}}) : Json();
+  };
+  return Json::object({{"basis", cpu ? "cpu_ns" : "wall_ns"},
+                       {"time", measured(row.time_ratio(), interval)},
+                       {"wall", measured(row.time_ratio(false), wall)},
+                       {"bytes", or_null(row.bytes_ratio())},
+                       {"least", or_null(row.least_ratio())}});
+}
+
+Json judgement_json(const Row& row) {
+  if (!row.judged) return {};
+  Json metrics = Json::array();
+  for (const MetricState& metric : row.judgement.metrics) {
+    const bool stored = metric.state != State::kNew, reported = metric.state != State::kNotReported;
+    metrics.push(Json::object({{"name", metric.name},
+                               {"state", to_string(metric.state)},
+                               {"stored", stored ? Json(metric.stored) : Json()},
+                               {"measured", reported ? Json(metric.measured) : Json()}}));
+  }
+  return Json::object({{"state", to_string(row.judgement.state)},
+                       {"conflict", row.judgement.conflict},
+                       {"metrics", std::move(metrics)}});
+}
+
+Json row_json(const Row& row) {
+  return Json::object({{"name", row.pair.name},
+                       {"chapter", row.pair.chapter},
+                       {"purpose", row.pair.purpose},
+                       {"goal", to_string(row.pair.goal)},
+                       {"informational", row.pair.informational},
+                       {"status", to_string(row.status)},
+                       {"reason", row.reason},
+                       {"iterations", row.iterations},
+                       {"warmup", row.warmup},
+                       {"ratios", ratios_json(row)},
+                       {"verification", verification_json(row)},
+                       {"baseline", side_json(row.baseline)},
+                       {"optimized", side_json(row.optimized)},
+                       {"expectations", judgement_json(row)}});
+}
+
+}  // namespace
+
+Json rates_of(const Work& work, double median_wall_ns) {
+  Json out = Json::object();
+  if (median_wall_ns <= 0) return out;
+  const auto add = [&](const char* name, double amount) {
+    if (amount > 0) out.set(name, amount * 1e9 / median_wall_ns);
+  };
+  add("steps_per_s", 1);
+  add("tokens_per_s", work.tokens);
+  add("samples_per_s", work.samples);
+  add("requests_per_s", work.requests);
+  add("bytes_per_s", work.bytes);
+  add("flops_per_s", work.flops);
+  if (work.useful_share < 1) add("useful_tokens_per_s", work.tokens * work.useful_share);
+  return out;
+}
+
+Json results_json(const std::vector<Row>& rows, const Provenance& provenance, const std::string& worker,
+                  const std::vector<std::string>& notes, int exit_code) {
+  Json list = Json::array(), said = Json::array();
+  for (const Row& row : rows) list.push(row_json(row));
+  for (const std::string& note : notes) said.push(note);
+  return Json::object({{"schema_version", kResultsSchemaVersion},
+                       {"kind", "rangefinder.bench"},
+                       {"rangefinder", version()},
+                       {"worker", worker},
+                       {"seed", rows.empty() ? Json() : Json(static_cast<std::int64_t>(rows.front().setup.seed))},
+                       {"provenance", provenance.to_json()},
+                       {"exit_code", exit_code},
+                       {"notes", std::move(said)},
+                       {"rows", std::move(list)}});
+}
+
+Result<Json> results_from(const std::string& json) {
+  Result<Json> document = Json::parse(json);
+  if (!document) return document.error();
+  if ((*document)["kind"].text() != "rangefinder.bench")
+    return Error{ErrorCode::kUnreadable, "no results of rangefinder bench"};
+  if (const std::int64_t version = (*document)["schema_version"].integer(); version != kResultsSchemaVersion)
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("results of schema version {}, and this build reads {}", version, kResultsSchemaVersion)};
+  return document;
+}
+
+}  // namespace rangefinder::bench

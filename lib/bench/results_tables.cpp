@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+#include "bench/results_tables.hpp"
+
+#include "base/text.hpp"
+#include "report/text_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace rangefinder::bench {
+namespace {
+
+using report::Column;
+using report::ColumnType;
+using report::InText;
+using report::Table;
+
+std::int64_t rounded(const Json& value) {
+  return value.is_number() ? static_cast<std::int64_t>(std::llround(value.number())) : report::kNull;
+}
+
+/// A figure of a profiled range, of one step; counts with a decimal, since not every step need launch the same.
+std::int64_t per_step(const Json& range, std::string_view key, std::int64_t steps) {
+  const double scale = key == "gpu_ops" ? 10 : 1;
+  if (!range[key].is_number() || steps <= 0) return report::kNull;
+  return std::llround(range[key].number() * scale / static_cast<double>(steps));
+}
+
+const Json& range_named(const Json& profile, const std::string& name) {
+  static const Json kNone;
+  for (const Json& range : profile["ranges"].items()) {
+    if (range["range"].text() == name) return range;
+  }
+  return kNone;
+}
+
+/// The allocator's peak inside of a range, on the device that was measured.
+std::int64_t peak_in(const Json& profile, const std::string& range, bool cuda) {
+  std::int64_t peak = report::kNull;
+  for (const Json& row : profile["memory"].items()) {
+    if (row["range"].text() != range || (row["memory"].text() == "host") == cuda) continue;
+    if (row["peak_b"].is_number()) peak = std::max(peak, row["peak_b"].integer());
+  }
+  return peak;
+}
+
+/// Names of ranges of both sides, the baseline's first.
+std::vector<std::string> range_names(const Json& row) {
+  std::vector<std::string> names;
+  for (const char* side : {"baseline", "optimized"}) {
+    for (const Json& range : row[side]["profile"]["ranges"].items()) {
+      std::string name = range["range"].text();
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+    }
+  }
+  return names;
+}
+
+std::string with_interval(const Json& ratio) {
+  if (ratio.is_null()) return "-";
+  return fmt::format("{} [{:.3g}, {:.3g}]", ratio_text(ratio["value"]), ratio["low"].number(), ratio["high"].number());
+}
+
+}  // namespace
+
+std::string ratio_text(const Json& ratio) { return ratio.is_number() ? fmt::format("x{:.3g}", ratio.number()) : "-"; }
+
+report::Table pairs_table(const Json& results) {
+  const auto bytes = [](const char* name) { return Column{name, "B", ColumnType::kBytes, 0, InText::kUnlessEmpty}; };
+  Table table({{"Pair"},
+               {"Status"},
+               {"Goal"},
+               {"Measure", {}, ColumnType::kText, 0, InText::kAlways, 4},
+               {"Baseline", "ns", ColumnType::kNanoseconds},
+               {"Optimized", "ns", ColumnType::kNanoseconds},
+               {"Ratio [95 %]"},
+               {"Wall ratio", {}, ColumnType::kText, 0, InText::kAlways, 3},
+               bytes("Peak baseline"),
+               bytes("Peak optimized"),
+               {"Bytes ratio", {}, ColumnType::kText, 0, InText::kAlways, 1},
+               {"Expectation", {}, ColumnType::kText, 0, InText::kAlways, 2}});
+  for (const Json& row : results["rows"].items()) {
+    const Json& ratios = row["ratios"];
+    const std::string basis = ratios["basis"].text();
+    table.text(row["name"].text()).text(row["status"].text()).text(row["goal"].text());
+    table.text(basis == "cpu_ns" ? "CPU time" : "wall time");
+    table.number(rounded(row["baseline"][basis]["p50"])).number(rounded(row["optimized"][basis]["p50"]));
+    table.text(with_interval(ratios["time"])).text(ratio_text(ratios["wall"]["value"]));
+    table.number(rounded(row["baseline"]["peak_bytes"])).number(rounded(row["optimized"]["peak_bytes"]));
+    table.text(ratio_text(ratios["bytes"])).text(row["expectations"]["state"].text("-"));
+  }
+  return table;
+}
+
+report::Table ranges_table(const Json& results) {
+  const auto time = [](const char* name, InText when) { return Column{name, "ns", ColumnType::kNanoseconds, 0, when}; };
+  const auto bytes = [](const char* name) { return Column{name, "B", ColumnType::kBytes, 0, InText::kUnlessEmpty}; };
+  const auto count = [](const char* name) { return Column{name, {}, ColumnType::kDecimal, 1, InText::kUnlessEmpty}; };
+  Table table({{"Pair"},
+               {"Range"},
+               time("Host baseline", InText::kAlways),
+               time("Host optimized", InText::kAlways),
+               time("GPU baseline", InText::kUnlessEmpty),
+               time("GPU optimized", InText::kUnlessEmpty),
+               count("GPU ops baseline"),
+               count("GPU ops optimized"),
+               time("Idle baseline", InText::kUnlessEmpty),
+               time("Idle optimized", InText::kUnlessEmpty),
+               bytes("Peak baseline"),
+               bytes("Peak optimized")},
+              1);
+  const bool cuda = results["provenance"]["device"].text() == "cuda";
+  for (const Json& row : results["rows"].items()) {
+    for (const std::string& name : range_names(row)) {
+      table.text(row["name"].text()).text(name);
+      for (const char* key : {"host_ns", "gpu_busy_ns", "gpu_ops", "gpu_idle_ns"}) {
+        for (const char* side : {"baseline", "optimized"}) {
+          const Json& profile = row[side]["profile"];
+          table.number(per_step(range_named(profile, name), key, profile["steps"].integer()));
+        }
+      }
+      for (const char* side : {"baseline", "optimized"}) table.number(peak_in(row[side]["profile"], name, cuda));
+    }
+  }
+  return table;
+}
+
+report::Table overhead_table(const Json& results) {
+  const auto percent = [](const char* name) { return Column{name, "%", ColumnType::kDecimal, 1}; };
+  Table table({{"Pair"}, {"Side"}, {"Profile"}, percent("CPU added"), percent("Wall added")});
+  for (const Json& row : results["rows"].items()) {
+    for (const char* side : {"baseline", "optimized"}) {
+      const Json& profile = row[side]["profile"];
+      if (profile.is_null()) continue;
+      table.text(row["name"].text()).text(side).text(results["provenance"]["profile"].text());
+      for (const char* key : {"cpu_overhead", "wall_overhead"}) {
+        const Json& share = profile[key];
+        table.number(share.is_number() ? std::llround(share.number() * 1000) : report::kNull);
+      }
+    }
+  }
+  return table;
+}
+
+std::vector<std::string> remarks(const Json& results) {
+  std::vector<std::string> out;
+  for (const Json& row : results["rows"].items()) {
+    const std::string name = row["name"].text(), status = row["status"].text(), reason = row["reason"].text();
+    if (status == "failed") {
+      out.push_back(fmt::format("{}: failed: {} (logs: {}, {})", name, reason, row["baseline"]["log"].text("-"),
+                                row["optimized"]["log"].text("-")));
+    } else if (!reason.empty()) {
+      out.push_back(fmt::format("{}: {}: {}", name, status, reason));
+    }
+    if (const std::string conflict = row["expectations"]["conflict"].text(); !conflict.empty())
+      out.push_back(fmt::format("{}: stored expectations are of other conditions: {}", name, conflict));
+    if (row["expectations"]["state"].text() == "missing")
+      out.push_back(name + ": expectations are stored, and there is no result of it");
+  }
+  for (const Json& note : results["notes"].items()) out.push_back(note.text());
+  return out;
+}
+
+std::string markdown_of(const report::Table& table) {
+  const auto cell = [](std::string text) {
+    for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.insert(at, "\\");
+    return text;
+  };
+  const auto is_number = [](const Column& column) { return column.type != ColumnType::kText; };
+  std::string head = "|", line = "|", out;
+  for (const Column& column : table.columns()) {
+    head += " " + cell(column.type == ColumnType::kDecimal ? column.header() : column.name) + " |";
+    line += is_number(column) ? "---:|" : "---|";
+  }
+  for (std::size_t row = 0; row < table.row_count(); ++row) {
+    out += '|';
+    for (std::size_t column = 0; column < table.columns().size(); ++column)
+      out += " " + cell(report::readable_cell(table, row, column)) + " |";
+    out += '\n';
+  }
+  return head + "\n" + line + "\n" + out;
+}
+
+}  // namespace rangefinder::bench

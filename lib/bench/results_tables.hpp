@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "bench/json.hpp"
+#include "report/table.hpp"
+
+#include <string>
+#include <vector>
+
+// What a results document says, as tables; text and Markdown are made of the same ones.
+namespace rangefinder::bench {
+
+/// A row a pair: what became of it, time and bytes of both sides.
+report::Table pairs_table(const Json& results);
+
+/// A row a pair and range of the profiled steps, a step's share of each figure, both sides beside each other. No rows
+/// where nothing was profiled.
+report::Table ranges_table(const Json& results);
+
+/// A row a pair and side: what recording added to a step.
+report::Table overhead_table(const Json& results);
+
+/// "name: failed: reason (log)" for each row that is not simply passed, then the run's notes.
+std::vector<std::string> remarks(const Json& results);
+
+/// "x1.85", or "-" for null.
+std::string ratio_text(const Json& ratio);
+
+/// The table in Markdown, with a heading row.
+std::string markdown_of(const report::Table& table);
+
+}  // namespace rangefinder::bench

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#include "bench/row.hpp"
+
+#include <rangefinder/bench/harness.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace rangefinder::bench {
+namespace {
+
+constexpr std::array<std::string_view, 5> kStatuses{"passed", "failed", "below_goal", "regressed", "skipped"};
+
+double ratio(double above, double below) { return above > 0 && below > 0 ? above / below : 0; }
+
+void append_metrics(std::vector<Metric>& out, const std::string& prefix, const Row& row, const SideResult& side) {
+  const std::vector<double>& samples = side.samples(row.by_cpu());
+  if (!samples.empty())
+    out.push_back({prefix + (row.by_cpu() ? "cpu_ns" : "wall_ns"), statistics_of(samples).p50, MetricKind::kTime});
+  if (side.peak_bytes)
+    out.push_back({prefix + "peak_bytes", static_cast<double>(*side.peak_bytes), MetricKind::kBytes});
+  // Without a warm-up whatever is made once counts as growth.
+  if (side.growth_bytes && row.warmup > 0)
+    out.push_back({prefix + "growth_bytes", static_cast<double>(*side.growth_bytes), MetricKind::kBytes});
+  for (const Metric& metric : side.metrics) {
+    if (metric.kind != MetricKind::kFact) out.push_back({prefix + metric.name, metric.value, metric.kind});
+  }
+}
+
+/// Why the goal is not met; empty: it is, or there is none.
+std::string shortfall(const Row& row) {
+  const double least = row.least_ratio();
+  if (least <= 0) return {};
+  const bool memory = row.pair.goal == Goal::kMemory;
+  const double found = memory ? row.bytes_ratio() : row.time_ratio();
+  if (found < least) return fmt::format("{} x{:.3g}, and the goal is x{:.3g}", memory ? "bytes" : "time", found, least);
+  const double slower = ratio(1, row.time_ratio());
+  if (memory && slower > row.pair.time_bound)
+    return fmt::format("takes x{:.3g} of the baseline's time, and x{:.3g} is allowed", slower, row.pair.time_bound);
+  return {};
+}
+
+/// All metrics that are as bad as the worst.
+std::string worst_metrics(const Judgement& judgement) {
+  std::string out;
+  for (const MetricState& metric : judgement.metrics) {
+    if (metric.state != judgement.state) continue;
+    if (!out.empty()) out += "; ";
+    out += judgement.state == State::kNotReported
+               ? fmt::format("{} is stored and was not reported", metric.name)
+               : fmt::format("{} was {:.6g} and is {:.6g}", metric.name, metric.stored, metric.measured);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string_view to_string(RowStatus status) noexcept { return kStatuses[static_cast<std::size_t>(status)]; }
+
+double Row::time_ratio(bool cpu) const {
+  return ratio(statistics_of(baseline.samples(cpu)).p50, statistics_of(optimized.samples(cpu)).p50);
+}
+
+std::optional<std::int64_t> Row::goal_bytes(const SideResult& side) const {
+  if (!side.peak_bytes || !pair.memory_above_setup || !side.setup_bytes) return side.peak_bytes;
+  return *side.peak_bytes - *side.setup_bytes;
+}
+
+double Row::bytes_ratio() const {
+  const std::optional<std::int64_t> before = goal_bytes(baseline), after = goal_bytes(optimized);
+  return before && after ? ratio(static_cast<double>(*before), static_cast<double>(*after)) : 0;
+}
+
+double Row::least_ratio() const {
+  if (setup.device == "cpu") return setup.size == "cpu" ? pair.least_ratio_cpu : 0;
+  return setup.size == "gpu" ? pair.least_ratio_cuda : 0;
+}
+
+std::vector<Metric> metrics_of(const Row& row) {
+  std::vector<Metric> out;
+  append_metrics(out, "baseline.", row, row.baseline);
+  append_metrics(out, "optimized.", row, row.optimized);
+  return out;
+}
+
+void decide(Row& row, const Expectations& expectations, const Measured& measured, bool validate) {
+  if (row.status == RowStatus::kSkipped || row.status == RowStatus::kFailed) {
+    if (expectations.has(measured.name)) {
+      row.judged = true;
+      row.judgement.state = State::kMissing;
+    }
+    return;
+  }
+  if (row.pair.goal == Goal::kMemory && row.bytes_ratio() == 0)
+    return row.fail("its goal is memory, and peak bytes were not measured");
+  row.judgement = expectations.judge(measured);
+  row.judged = true;
+  if (validate || row.pair.informational) return;
+  if (std::string why = shortfall(row); !why.empty()) {
+    row.status = RowStatus::kBelowGoal;
+    row.reason = std::move(why);
+  } else if (row.judgement.state == State::kRegressed || row.judgement.state == State::kNotReported) {
+    row.status = RowStatus::kRegressed;
+    row.reason = worst_metrics(row.judgement);
+  }
+}
+
+int exit_code_of(const std::vector<Row>& rows) {
+  const auto any = [&](RowStatus status) {
+    return std::any_of(rows.begin(), rows.end(), [&](const Row& row) { return row.status == status; });
+  };
+  const bool all_skipped =
+      std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.status == RowStatus::kSkipped; });
+  if (any(RowStatus::kFailed)) return kFailure;
+  if (any(RowStatus::kRegressed) || any(RowStatus::kBelowGoal)) return kRegression;
+  return all_skipped ? kAllSkipped : kAllMet;
+}
+
+}  // namespace rangefinder::bench

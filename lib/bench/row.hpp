@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "bench/comparison.hpp"
+#include "bench/expectations.hpp"
+#include "bench/json.hpp"
+#include "bench/statistics.hpp"
+
+#include <rangefinder/bench/pair.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rangefinder::bench {
+
+enum class RowStatus : std::uint8_t {
+  kPassed,
+  kFailed,     ///< not verified, or did not run to its end
+  kBelowGoal,  ///< verified, and the ratio is less than the pair promises
+  kRegressed,  ///< verified, and worse than stored
+  kSkipped,    ///< cannot run here; never counts as passed
+};
+
+std::string_view to_string(RowStatus status) noexcept;
+
+/// What was measured of one side.
+struct SideResult {
+  std::string log;
+  std::vector<double> wall_ns;
+  std::vector<double> cpu_ns;
+  std::optional<std::int64_t> peak_bytes;    ///< while timed steps ran
+  std::optional<std::int64_t> setup_bytes;   ///< held after set-up
+  std::optional<std::int64_t> growth_bytes;  ///< held more after the timed steps than before them
+  Work work;
+  std::vector<Metric> metrics;
+  Json profile;  ///< null: not profiled
+
+  const std::vector<double>& samples(bool by_cpu) const noexcept { return by_cpu ? cpu_ns : wall_ns; }
+};
+
+/// A pair and what became of it.
+struct Row {
+  Pair pair;
+  Setup setup;
+  std::int64_t iterations = 0;
+  std::int64_t warmup = 0;
+  RowStatus status = RowStatus::kPassed;
+  std::string reason;  ///< of everything but kPassed
+  bool verified = false;
+  std::string inputs;  ///< fingerprint of both sides' inputs
+  Tolerance tolerance;
+  Difference difference;
+  SideResult baseline;
+  SideResult optimized;
+  Judgement judgement;
+  bool judged = false;
+
+  /// Process CPU time is the measure on a CPU, where wall time is at the mercy of whatever else runs; wall time where
+  /// a device works, or where waiting is the point.
+  bool by_cpu() const noexcept { return setup.device == "cpu" && pair.goal != Goal::kThroughput; }
+  /// Of medians; 0: not measured.
+  double time_ratio(bool cpu) const;
+  double time_ratio() const { return time_ratio(by_cpu()); }
+  /// Of peak bytes; 0: not measured.
+  double bytes_ratio() const;
+  /// Bytes that the goal is about.
+  std::optional<std::int64_t> goal_bytes(const SideResult& side) const;
+  double least_ratio() const;
+
+  void fail(std::string why) {
+    status = RowStatus::kFailed;
+    reason = std::move(why);
+  }
+};
+
+/// Metrics as they are stored: "optimized.cpu_ns", "baseline.peak_bytes", ...
+std::vector<Metric> metrics_of(const Row& row);
+
+/// Decides a verified row: time and bytes against the goal, then stored expectations. `validate`: neither.
+void decide(Row& row, const Expectations& expectations, const Measured& measured, bool validate);
+
+/// 1, 2, 4 or 0, by the gravest row.
+int exit_code_of(const std::vector<Row>& rows);
+
+}  // namespace rangefinder::bench

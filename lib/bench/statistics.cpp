@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "bench/statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace rangefinder::bench {
+namespace {
+
+constexpr int kDraws = 2000;
+
+/// SplitMix64: small, and the same on every standard library, which std::uniform_int_distribution is not.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  std::size_t below(std::size_t bound) {
+    std::uint64_t z = (state_ += 0x9E3779B97F4A7C15u);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return static_cast<std::size_t>((z ^ (z >> 31)) % bound);
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+double median_of_a_draw(std::span<const double> samples, Random& random, std::vector<double>& scratch) {
+  scratch.resize(samples.size());
+  for (double& value : scratch) value = samples[random.below(samples.size())];
+  std::sort(scratch.begin(), scratch.end());
+  return quantile(scratch, 0.5);
+}
+
+}  // namespace
+
+double quantile(std::span<const double> sorted, double share) {
+  const double rank = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(rank);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (sorted[above] - sorted[below]) * (rank - static_cast<double>(below));
+}
+
+Statistics statistics_of(std::span<const double> samples) {
+  Statistics out;
+  out.count = samples.size();
+  if (samples.empty()) return out;
+  std::vector<double> sorted(samples.begin(), samples.end());
+  std::sort(sorted.begin(), sorted.end());
+  const auto n = static_cast<double>(sorted.size());
+  out.mean = std::accumulate(sorted.begin(), sorted.end(), 0.0) / n;
+  double squares = 0;
+  for (const double value : sorted) squares += (value - out.mean) * (value - out.mean);
+  if (sorted.size() > 1) out.deviation = std::sqrt(squares / (n - 1));
+  out.least = sorted.front();
+  out.most = sorted.back();
+  out.p50 = quantile(sorted, 0.50);
+  out.p90 = quantile(sorted, 0.90);
+  out.p95 = quantile(sorted, 0.95);
+  out.p99 = quantile(sorted, 0.99);
+  return out;
+}
+
+Interval ratio_interval(std::span<const double> baseline, std::span<const double> optimized) {
+  if (baseline.empty() || optimized.empty()) return {};
+  Random random(42);
+  std::vector<double> ratios, scratch;
+  ratios.reserve(kDraws);
+  for (int draw = 0; draw < kDraws; ++draw) {
+    const double above = median_of_a_draw(baseline, random, scratch);
+    const double below = median_of_a_draw(optimized, random, scratch);
+    if (below > 0) ratios.push_back(above / below);
+  }
+  if (ratios.empty()) return {};
+  std::sort(ratios.begin(), ratios.end());
+  return {quantile(ratios, 0.025), quantile(ratios, 0.975)};
+}
+
+}  // namespace rangefinder::bench

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace rangefinder::bench {
+
+/// Of samples in any unit. All 0 without samples.
+struct Statistics {
+  std::size_t count = 0;
+  double mean = 0;
+  double deviation = 0;  ///< of the sample (n - 1); 0 for one
+  double least = 0;
+  double most = 0;
+  double p50 = 0;
+  double p90 = 0;
+  double p95 = 0;
+  double p99 = 0;
+};
+
+Statistics statistics_of(std::span<const double> samples);
+
+/// By linear interpolation between the ranks around it, as numpy does; `share` from 0 to 1, `sorted` ascending and not
+/// empty.
+double quantile(std::span<const double> sorted, double share);
+
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+
+/// A 95 % bootstrap interval of median(baseline) / median(optimized): both are drawn from 2000 times with replacement.
+/// The generator has a fixed seed, so that the same samples give the same interval. Both 0 where a side has no samples
+/// or a median of 0.
+Interval ratio_interval(std::span<const double> baseline, std::span<const double> optimized);
+
+}  // namespace rangefinder::bench

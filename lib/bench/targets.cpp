@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#include "bench/targets.hpp"
+
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "bench/pair_json.hpp"
+#include "bench/worker_process.hpp"
+
+#include <rangefinder/bench/harness.hpp>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+namespace rangefinder::bench {
+namespace {
+
+constexpr const char* kWorkerName = "rangefinder-workloads";
+constexpr std::int64_t kDescribe_ns = 120'000'000'000;  // a GPU's first use takes its time
+
+/// Names become folders and keys.
+bool is_name(const std::string& text) {
+  return !text.empty() && text.size() <= 100 && text[0] != '.' && text[0] != '-' &&
+         std::all_of(text.begin(), text.end(),
+                     [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.'; });
+}
+
+bool fits(std::string_view pattern, std::string_view text) {
+  std::size_t at = 0, in = 0, star = std::string_view::npos, retry = 0;
+  while (in < text.size()) {
+    if (at < pattern.size() && (pattern[at] == '?' || pattern[at] == text[in]) && pattern[at] != '*') {
+      ++at, ++in;
+    } else if (at < pattern.size() && pattern[at] == '*') {
+      star = at++;
+      retry = in;
+    } else if (star != std::string_view::npos) {
+      at = star + 1;
+      in = ++retry;
+    } else {
+      return false;
+    }
+  }
+  while (at < pattern.size() && pattern[at] == '*') ++at;
+  return at == pattern.size();
+}
+
+bool is_target(const std::string& target, const Pair& pair) {
+  if (target == "all" || target == pair.chapter) return true;
+  const std::size_t colon = target.find(':');
+  if (colon == std::string::npos) return fits(target, pair.name);
+  return fits(target.substr(0, colon), pair.chapter) && fits(target.substr(colon + 1), pair.name);
+}
+
+std::string not_found(const std::string& target, const std::vector<Pair>& pairs) {
+  std::vector<std::string_view> names;
+  for (const Pair& pair : pairs) names.push_back(pair.name);
+  const std::string_view nearest = base::nearest(target, names);
+  return fmt::format("no target \"{}\"{}; `rangefinder bench list-targets` lists all", target,
+                     nearest.empty() ? std::string() : fmt::format("; did you mean {}?", nearest));
+}
+
+}  // namespace
+
+Result<std::string> find_worker(const std::string& given, const std::string& command) {
+  const char* variable = std::getenv("RANGEFINDER_WORKER");
+  const auto beside = std::filesystem::path(command).parent_path() / kWorkerName;
+  const std::string path = !given.empty()                               ? given
+                           : variable != nullptr && variable[0] != '\0' ? std::string(variable)
+                                                                        : beside.string();
+  if (::access(path.c_str(), X_OK) == 0 && !base::is_directory(path)) return std::filesystem::absolute(path).string();
+  return Error{
+      ErrorCode::kNotFound,
+      fmt::format("no worker at {}: --worker PATH or RANGEFINDER_WORKER names the program with the pairs", path)};
+}
+
+Result<Description> describe(const std::string& worker, const std::function<bool()>& cancelled) {
+  std::error_code code;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(code);
+  std::string log = (folder / "rangefinder-worker-XXXXXX").string();
+  const base::Fd made(::mkstemp(log.data()));
+  if (!made.valid()) return base::system_error("create", log, errno);
+  Result<WorkerProcess> process = WorkerProcess::start({worker, log, false, kDescribe_ns, cancelled});
+  const Result<Json> answer =
+      process ? process->ask(Json::object({{"do", "describe"}})) : Result<Json>(std::move(process).error());
+  if (process) process->quit();
+  ::unlink(log.c_str());
+  if (!answer) return answer.error().with_context(worker);
+  Description out;
+  for (const Json& each : (*answer)["pairs"].items()) {
+    out.pairs.push_back(pair_from_json(each));
+    if (!is_name(out.pairs.back().name))
+      return Error{ErrorCode::kUnreadable, worker + ": a pair cannot be called \"" + out.pairs.back().name + "\""};
+  }
+  out.torch = (*answer)["torch"].text();
+  out.cuda = (*answer)["cuda"].text();
+  out.driver = (*answer)["driver"].text();
+  out.gpu.name = (*answer)["gpu"]["name"].text();
+  out.gpu.count = static_cast<unsigned>(std::clamp<std::int64_t>((*answer)["gpu"]["count"].integer(), 0, 1024));
+  return out;
+}
+
+Result<std::vector<Pair>> chosen(const std::vector<Pair>& pairs, const std::vector<std::string>& targets) {
+  if (pairs.empty()) return Error{ErrorCode::kNotFound, "the worker has no pairs"};
+  if (targets.empty()) return pairs;
+  for (const std::string& target : targets) {
+    if (std::none_of(pairs.begin(), pairs.end(), [&](const Pair& pair) { return is_target(target, pair); }))
+      return Error{ErrorCode::kNotFound, not_found(target, pairs)};
+  }
+  std::vector<Pair> out;
+  for (const Pair& pair : pairs) {
+    if (std::any_of(targets.begin(), targets.end(), [&](const std::string& t) { return is_target(t, pair); }))
+      out.push_back(pair);
+  }
+  return out;
+}
+
+Result<std::vector<Pair>> list_targets(const std::string& worker, const std::vector<std::string>& targets) {
+  const Result<Description> description = describe(worker, {});
+  if (!description) return description.error();
+  return chosen(description->pairs, targets);
+}
+
+std::string targets_json(const std::vector<Pair>& pairs) {
+  Json targets = Json::array();
+  for (const Pair& pair : pairs) {
+    Json target = to_json(pair);
+    target.set("variants", Json::array({"baseline", "optimized"}));
+    targets.push(std::move(target));
+  }
+  return Json::object({{"schema_version", 1}, {"targets", std::move(targets)}}).pretty();
+}
+
+}  // namespace rangefinder::bench

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rangefinder/bench/worker.hpp>
+#include <rangefinder/result.hpp>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace rangefinder::bench {
+
+/// What a worker says of itself.
+struct Description {
+  std::vector<Pair> pairs;
+  std::string torch;
+  std::string cuda;
+  std::string driver;
+  DeviceFacts gpu;
+};
+
+/// Starts the worker, asks, and ends it. kUnreadable for names that cannot be files.
+Result<Description> describe(const std::string& worker, const std::function<bool()>& cancelled);
+
+/// Those that fit any target; see list_targets.
+Result<std::vector<Pair>> chosen(const std::vector<Pair>& pairs, const std::vector<std::string>& targets);
+
+}  // namespace rangefinder::bench

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include "bench/tensor_file.hpp"
+
+#include "bench/comparison.hpp"
+#include "bench/json.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+// Without hints: at -Og GCC cannot inline what xxHash calls through a pointer, and takes the hint for an order.
+#define XXH_INLINE_ALL
+#define XXH_NO_INLINE_HINTS 1
+#include <xxhash.h>
+
+namespace rangefinder::bench {
+namespace {
+
+base::ByteView bytes_of(const TensorView& tensor, std::uint64_t count) {
+  return {static_cast<const std::byte*>(tensor.data), count * size_of(tensor.type)};
+}
+
+Json description(const TensorView& tensor) {
+  Json shape = Json::array();
+  for (const std::int64_t extent : tensor.shape) shape.push(extent);
+  return Json::object({{"name", tensor.name}, {"type", to_string(tensor.type)}, {"shape", std::move(shape)}});
+}
+
+bool type_named(const std::string& name, ElementType& type) {
+  for (int i = 0; i <= static_cast<int>(ElementType::kFloat64); ++i) {
+    type = static_cast<ElementType>(i);
+    if (to_string(type) == name) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Status write_tensors(const std::vector<TensorView>& tensors, const std::string& path) {
+  Result<base::AtomicFile> file = base::AtomicFile::create(path, true);
+  if (!file) return file.error();
+  Json list = Json::array();
+  for (const TensorView& tensor : tensors) list.push(description(tensor));
+  if (Status status = file->write(list.dump() + "\n"); !status.ok()) return status;
+  for (const TensorView& tensor : tensors) {
+    const Result<std::uint64_t> count = element_count(tensor);
+    if (!count) return count.error();
+    if (*count == 0) continue;
+    if (Status status = file->write(bytes_of(tensor, *count)); !status.ok()) return status;
+  }
+  return file->commit();
+}
+
+Result<TensorFile> TensorFile::open(const std::string& path) {
+  TensorFile file;
+  Result<base::MappedInput> input = base::MappedInput::open(path);
+  if (!input) return input.error();
+  file.input_ = std::move(*input);
+  const std::string_view all = base::as_text(file.input_.bytes());
+  const auto wrong = [&](const std::string& what) { return Error{ErrorCode::kUnreadable, path + ": " + what}; };
+  const std::size_t line = all.find('\n');
+  if (line == std::string_view::npos) return wrong("no line of tensors at its front");
+  const Result<Json> list = Json::parse(all.substr(0, line));
+  if (!list) return list.error().with_context(path);
+  std::uint64_t at = line + 1;
+  for (const Json& item : list->items()) {
+    TensorView tensor;
+    tensor.name = item["name"].text();
+    if (!type_named(item["type"].text(), tensor.type)) return wrong("unknown type " + item["type"].text());
+    for (const Json& extent : item["shape"].items()) tensor.shape.push_back(extent.integer(-1));
+    const Result<std::uint64_t> count = element_count(tensor);
+    if (!count) return count.error().with_context(path);
+    const std::uint64_t size = *count * size_of(tensor.type);
+    if (size > all.size() - at) return wrong(fmt::format("tensor \"{}\" ends behind the file", tensor.name));
+    tensor.data = const_cast<char*>(all.data() + at);  // TensorView serves inputs too; nobody writes here
+    at += size;
+    file.tensors_.push_back(std::move(tensor));
+  }
+  if (at != all.size()) return wrong(fmt::format("{} bytes behind the last tensor", all.size() - at));
+  return file;
+}
+
+std::string fingerprint(const std::vector<TensorView>& tensors) {
+  const auto state = std::make_unique<XXH3_state_t>();  // GCC's AddressSanitizer aligns it to less on the stack
+  XXH3_INITSTATE(state.get());
+  XXH3_128bits_reset(state.get());
+  for (const TensorView& tensor : tensors) {
+    const std::string header = description(tensor).dump();
+    XXH3_128bits_update(state.get(), header.data(), header.size());
+    const Result<std::uint64_t> count = element_count(tensor);
+    if (count && *count != 0) XXH3_128bits_update(state.get(), tensor.data, *count * size_of(tensor.type));
+  }
+  const XXH128_hash_t hash = XXH3_128bits_digest(state.get());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+}  // namespace rangefinder::bench

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "bench/row.hpp"
+#include "bench/tensor_file.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace rangefinder::bench {
+
+/// Whether both sides compute the same, from the same inputs, and compute at all. Speed is not looked at before.
+class Verifier {
+ public:
+  using Ask = std::function<Result<Json>(bool optimized, const Json& request)>;
+
+  Verifier(const Pair& pair, const Setup& setup, std::string folder, Ask ask)
+      : pair_(pair), setup_(setup), folder_(std::move(folder)), ask_(std::move(ask)) {}
+
+  /// Fills in inputs and difference; an error says which check failed.
+  ///   same inputs      by fingerprint, as both sides report them after set-up
+  ///   same outputs     all elements of all of them, within the tolerance
+  ///   fresh inputs     another seed gives other inputs, other outputs, and the sides agree again
+  ///   perturbation     one changed input element before the last step gives another output
+  Status verify(Row& row) const;
+
+ private:
+  /// Outputs of a side made anew; the file is gone as soon as it is mapped.
+  struct Outputs {
+    std::string inputs;
+    TensorFile file;
+  };
+  Result<Outputs> outputs(bool optimized, std::uint64_t seed, std::int64_t steps, std::int64_t perturb_after) const;
+  Status changes_with_an_input(bool optimized) const;
+
+  const Pair& pair_;
+  const Setup& setup_;
+  std::string folder_;
+  Ask ask_;
+};
+
+}  // namespace rangefinder::bench

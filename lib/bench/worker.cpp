@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#include "bench/worker_server.hpp"
+
+#include <rangefinder/bench/worker.hpp>
+#include <rangefinder/version.hpp>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace rangefinder::bench {
+namespace {
+
+constexpr int kUsage = 2, kBroken = 70;
+
+WorkerHooks& hooks() {
+  static WorkerHooks instance;
+  return instance;
+}
+
+int serve(int fd) {
+  std::signal(SIGPIPE, SIG_IGN);
+  WorkerServer server(hooks());
+  Channel channel{base::Fd(fd)};
+  for (;;) {
+    const Result<Json> request = channel.receive(-1);
+    if (!request) {
+      if (request.error().code() == ErrorCode::kIncomplete) return 0;  // the harness is gone
+      std::fprintf(stderr, "worker: %s\n", request.error().message().c_str());
+      return kBroken;
+    }
+    if (!channel.send(server.answer(*request)).ok()) return 0;
+    if ((*request)["do"].text() == "quit") return 0;
+  }
+}
+
+}  // namespace
+
+void set_worker_hooks(WorkerHooks given) { hooks() = std::move(given); }
+
+int worker_main(int argc, char** argv) {
+  if (argc == 3 && std::strcmp(argv[1], "--serve") == 0) return serve(std::atoi(argv[2]));
+  if (argc == 2 && std::strcmp(argv[1], "list") == 0) {
+    for (const Pair& pair : pairs()) std::printf("%-32s %s\n", pair.name.c_str(), pair.purpose.c_str());
+    return std::fflush(stdout) == 0 ? 0 : kUsage;
+  }
+  if (argc == 2 && std::strcmp(argv[1], "--version") == 0) {
+    std::printf("worker of rangefinder %s\n", version());
+    return 0;
+  }
+  std::fprintf(stderr,
+               "This program holds workloads; `rangefinder bench run --worker %s` runs them.\n\n"
+               "  list        names and purposes\n"
+               "  --version   of the library\n",
+               argc > 0 ? argv[0] : "PROGRAM");
+  return kUsage;
+}
+
+}  // namespace rangefinder::bench

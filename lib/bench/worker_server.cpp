@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+#include "bench/worker_server.hpp"
+
+#include "bench/pair_json.hpp"
+#include "bench/tensor_file.hpp"
+
+#include <rangefinder/range.hpp>
+#include <rangefinder/session.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <exception>
+#include <stdexcept>
+
+namespace rangefinder::bench {
+namespace {
+
+std::int64_t read_clock(clockid_t clock) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+const Pair& pair_named(const std::string& name) {
+  for (const Pair& pair : pairs()) {
+    if (pair.name == name) return pair;
+  }
+  throw std::runtime_error("no pair \"" + name + "\"");
+}
+
+Setup setup_of(const Json& request) {
+  return {request["device"].text("cpu"), request["size"].text("cpu"),
+          static_cast<std::uint64_t>(request["seed"].integer(42))};
+}
+
+ProfileLevel level_named(const std::string& name) {
+  for (const ProfileLevel level : {ProfileLevel::kMinimal, ProfileLevel::kDeep, ProfileLevel::kRoofline}) {
+    if (to_string(level) == name) return level;
+  }
+  return ProfileLevel::kNone;
+}
+
+}  // namespace
+
+struct WorkerServer::Times {
+  Json wall_ns = Json::array();
+  Json cpu_ns = Json::array();
+  Json answer() { return Json::object({{"wall_ns", std::move(wall_ns)}, {"cpu_ns", std::move(cpu_ns)}}); }
+};
+
+Json WorkerServer::answer(const Json& request) {
+  try {
+    return dispatch(request);
+  } catch (const std::exception& error) {
+    // LibTorch's errors carry a stack: the row has the first line, the log all of it.
+    const std::string message = error.what();
+    std::fprintf(stderr, "%s\n", message.c_str());
+    return Json::object({{"error", message.substr(0, message.find('\n'))}});
+  } catch (...) {
+    return Json::object({{"error", "an exception that is no std::exception"}});
+  }
+}
+
+Json WorkerServer::dispatch(const Json& request) {
+  const std::string what = request["do"].text();
+  if (what == "describe") return describe();
+  if (what == "skip") return skip(request);
+  if (what == "verify") return verify(request);
+  if (what == "open") return open(request);
+  if (what == "run") return run(request);
+  if (what == "memory") return memory();
+  if (what == "profile") return profile(request);
+  if (what == "finish") return finish();
+  if (what == "reset_peak") {
+    if (hooks_.reset_peak) hooks_.reset_peak(setup_.device);
+  } else if (what != "quit") {
+    throw std::runtime_error("unknown request \"" + what + "\"");
+  }
+  return Json::object();
+}
+
+Json WorkerServer::describe() const {
+  Json all = Json::array();
+  for (const Pair& pair : pairs()) all.push(to_json(pair));
+  const DeviceFacts cuda = hooks_.cuda ? hooks_.cuda() : DeviceFacts{};
+  return Json::object(
+      {{"pairs", std::move(all)},
+       {"torch", hooks_.torch_version},
+       {"cuda", hooks_.cuda_version},
+       {"driver", hooks_.driver_version},
+       {"gpu",
+        Json::object({{"name", cuda.name}, {"count", std::int64_t{cuda.count}}, {"capability", cuda.capability}})}});
+}
+
+Json WorkerServer::skip(const Json& request) const {
+  const Pair& pair = pair_named(request["pair"].text());
+  const Setup setup = setup_of(request);
+  std::string reason;
+  if (setup.device == "cuda" && (!hooks_.cuda || hooks_.cuda().count == 0))
+    reason = "no_cuda_device";
+  else if (std::find(pair.devices.begin(), pair.devices.end(), setup.device) == pair.devices.end())
+    reason = setup.device == "cpu" ? "no_cuda_device" : "feature_not_built";
+  else if (pair.skip)
+    reason = pair.skip(setup);
+  return Json::object({{"skip", reason}});
+}
+
+std::unique_ptr<Side> WorkerServer::make(const Json& request, const Setup& setup) {
+  const Pair& pair = pair_named(request["pair"].text());
+  const PairSide& description = request["side"].text() == "optimized" ? pair.optimized : pair.baseline;
+  if (!description.make) throw std::runtime_error("pair \"" + pair.name + "\" has no such side");
+  if (hooks_.before_setup) hooks_.before_setup(setup);
+  std::unique_ptr<Side> side = description.make();
+  if (!side) throw std::runtime_error("pair \"" + pair.name + "\" made no side");
+  side->setup(setup);
+  side->synchronize();
+  return side;
+}
+
+Json WorkerServer::verify(const Json& request) {
+  const std::unique_ptr<Side> side = make(request, setup_of(request));
+  const std::string inputs = fingerprint(side->inputs());
+  const std::int64_t perturb_after = request["perturb_after"].integer(-1);
+  for (std::int64_t step = 0; step < request["steps"].integer(1); ++step) {
+    if (step == perturb_after) side->perturb();
+    side->step();
+  }
+  side->synchronize();
+  write_tensors(side->outputs(), request["file"].text()).value();
+  return Json::object({{"inputs", inputs}});
+}
+
+Json WorkerServer::open(const Json& request) {
+  side_.reset();
+  setup_ = setup_of(request);
+  side_ = make(request, setup_);
+  setup_bytes_ = hooks_.live_bytes ? hooks_.live_bytes(setup_.device) : 0;
+  return Json::object();
+}
+
+Side& WorkerServer::timed() {
+  if (!side_) throw std::runtime_error("no side is open");
+  return *side_;
+}
+
+void WorkerServer::timed_step(Side& side, Times& times) const {
+  const std::int64_t cpu = cpu_ns(), wall = wall_ns();
+  side.step();
+  side.synchronize();
+  times.wall_ns.push(wall_ns() - wall);
+  times.cpu_ns.push(cpu_ns() - cpu);
+}
+
+Json WorkerServer::run(const Json& request) {
+  Side& side = timed();
+  side.synchronize();
+  Times times;
+  for (std::int64_t step = 0; step < request["steps"].integer(); ++step) timed_step(side, times);
+  return times.answer();
+}
+
+Json WorkerServer::memory() const {
+  Json out = Json::object();
+  if (hooks_.peak_bytes) out.set("peak_bytes", hooks_.peak_bytes(setup_.device));
+  if (hooks_.live_bytes) {
+    out.set("live_bytes", hooks_.live_bytes(setup_.device));
+    out.set("setup_bytes", setup_bytes_);
+  }
+  return out;
+}
+
+Json WorkerServer::profile(const Json& request) {
+  Side& side = timed();
+  const ProfileLevel level = level_named(request["level"].text());
+  SessionOptions options;
+  options.output = request["capture"].text();
+  options.cuda = setup_.device == "cuda";
+  options.nvtx = false;
+  options.metadata = {{"bench.profile", std::string(to_string(level))}};
+  if (hooks_.begin_profile) hooks_.begin_profile(level);
+  Session session(options);
+  session.status().value();
+  Times times;
+  for (std::int64_t step = 0; step < request["steps"].integer(1); ++step) {
+    {
+      ProfileRange range{"step"};
+      timed_step(side, times);
+    }
+    session.step();
+  }
+  session.stop().value();
+  Json files = Json::array();
+  if (hooks_.end_profile)
+    for (const std::string& file : hooks_.end_profile(level, request["folder"].text())) files.push(file);
+  Json out = times.answer();
+  out.set("files", std::move(files));
+  return out;
+}
+
+Json WorkerServer::finish() {
+  Side& side = timed();
+  Json metrics = Json::array();
+  for (const Metric& metric : side.metrics()) metrics.push(to_json(metric));
+  Json out = Json::object({{"work", to_json(side.work())}, {"metrics", std::move(metrics)}});
+  side_.reset();
+  return out;
+}
+
+std::int64_t WorkerServer::wall_ns() const { return hooks_.wall_ns ? hooks_.wall_ns() : read_clock(CLOCK_MONOTONIC); }
+
+std::int64_t WorkerServer::cpu_ns() const {
+  return hooks_.cpu_ns ? hooks_.cpu_ns() : read_clock(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+}  // namespace rangefinder::bench

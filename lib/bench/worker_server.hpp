@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "bench/channel.hpp"
+
+#include <rangefinder/bench/worker.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace rangefinder::bench {
+
+/// Does what a harness asks for, a request after the other:
+///   describe                                   pairs, versions, devices
+///   skip     pair device size seed             why it cannot run here
+///   verify   pair side ... steps perturb_after file   a fresh side; whole outputs into the file
+///   open     pair side ...                     the side that is timed
+///   run      steps                             wall and CPU nanoseconds of each
+///   reset_peak, memory                         bytes of the allocator
+///   profile  level steps capture folder        untimed, recorded
+///   finish                                     work and metrics
+///   quit
+class WorkerServer {
+ public:
+  explicit WorkerServer(const WorkerHooks& hooks) : hooks_(hooks) {}
+
+  /// Whatever a pair throws becomes {"error": ...}.
+  Json answer(const Json& request);
+
+ private:
+  struct Times;
+
+  Json dispatch(const Json& request);
+  Json describe() const;
+  Json skip(const Json& request) const;
+  Json verify(const Json& request);
+  Json open(const Json& request);
+  Json run(const Json& request);
+  Json memory() const;
+  Json profile(const Json& request);
+  Json finish();
+
+  std::unique_ptr<Side> make(const Json& request, const Setup& setup);
+  Side& timed();
+  void timed_step(Side& side, Times& times) const;
+  std::int64_t wall_ns() const;
+  std::int64_t cpu_ns() const;
+
+  const WorkerHooks& hooks_;
+  std::unique_ptr<Side> side_;
+  Setup setup_;
+  std::int64_t setup_bytes_ = 0;
+};
+
+}  // namespace rangefinder::bench

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MIT
+#include "base/file.hpp"
+#include "cli/command.hpp"
+
+#include <rangefinder/bench/harness.hpp>
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string_view>
+
+namespace rangefinder::cli {
+namespace {
+
+constexpr std::uint64_t kLargestResults = std::uint64_t{256} << 20;
+
+std::atomic<bool> interrupted{false};
+
+/// An interrupt ends the workers and leaves what was measured; a second one ends us as ever.
+class InterruptWatch {
+ public:
+  InterruptWatch() {
+    struct sigaction watch {};
+    watch.sa_handler = [](int) { interrupted.store(true, std::memory_order_relaxed); };
+    watch.sa_flags = SA_RESETHAND;
+    for (std::size_t i = 0; i < 2; ++i) ::sigaction(kSignals[i], &watch, &before_[i]);
+  }
+  ~InterruptWatch() {
+    for (std::size_t i = 0; i < 2; ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
+  }
+  InterruptWatch(const InterruptWatch&) = delete;
+  InterruptWatch& operator=(const InterruptWatch&) = delete;
+
+ private:
+  static constexpr int kSignals[] = {SIGINT, SIGTERM};
+  struct sigaction before_[2]{};
+};
+
+struct Arguments {
+  bench::RunOptions run;
+  std::string worker;
+  std::string format = "table";
+  bool dry_run = false;
+  std::vector<std::string> files;
+  std::string out;
+};
+
+int wrong_use(const Error& error) {
+  complain("bench: " + error.message());
+  return bench::kWrongUse;
+}
+
+Result<std::string> worker_of(const Arguments& arguments) {
+  std::error_code ignored;
+  return bench::find_worker(arguments.worker, std::filesystem::read_symlink("/proc/self/exe", ignored).string());
+}
+
+bench::TextStyle style_of(const Common& common) {
+  return {common.terminal.utf8, common.terminal.colour(common.colour), common.terminal.width};
+}
+
+int list_targets(const Common& common, const Arguments& arguments) {
+  const Result<std::string> worker = worker_of(arguments);
+  if (!worker) return wrong_use(worker.error());
+  const Result<std::vector<bench::Pair>> pairs = bench::list_targets(*worker, arguments.run.targets);
+  if (!pairs) return wrong_use(pairs.error());
+  if (common.json) {
+    write_stdout(bench::targets_json(*pairs));
+    return bench::kAllMet;
+  }
+  for (const bench::Pair& pair : *pairs) {
+    std::string devices;
+    for (const std::string& device : pair.devices) devices += (devices.empty() ? "" : ",") + device;
+    constexpr std::string_view kGoals[] = {"speed", "throughput", "memory"};
+    write_stdout(fmt::format("{:<28} {:<5} {:<10} {:<8} {} rank{} {}\n", pair.name, pair.chapter,
+                             kGoals[static_cast<std::size_t>(pair.goal)], devices, pair.least_ranks,
+                             pair.least_ranks == 1 ? " " : "s", pair.purpose));
+  }
+  return bench::kAllMet;
+}
+
+int show(const Common& common, const Arguments& arguments, const bench::RunOutcome& outcome) {
+  const Result<std::string> table = bench::results_table(outcome.json, style_of(common));
+  const Result<std::string> markdown = bench::results_markdown(outcome.json);
+  if (!table) return fail(table.error());
+  if (!markdown) return fail(markdown.error());
+  if (common.json || arguments.format == "json") {
+    // Whoever reads the JSON has stdout for itself.
+    write_stdout(outcome.json);
+    if (!common.quiet) std::fputs(table->c_str(), stderr);
+    return outcome.exit_code;
+  }
+  if (arguments.format != "markdown") write_stdout(*table);
+  if (arguments.format != "table") write_stdout(*markdown);
+  return outcome.exit_code;
+}
+
+int run(const Common& common, Arguments arguments) {
+  const Result<std::string> worker = worker_of(arguments);
+  if (!worker) return wrong_use(worker.error());
+  bench::RunOptions& options = arguments.run;
+  options.worker = *worker;
+  if (arguments.dry_run) {
+    const Result<std::string> plan = bench::plan(options);
+    if (!plan) return wrong_use(plan.error());
+    write_stdout(*plan);
+    return bench::kAllMet;
+  }
+  Result<bench::RunOutcome> outcome = Error{ErrorCode::kInternal, ""};
+  {
+    const InterruptWatch watch;
+    Progress progress(common.terminal, common.shows_progress(), "bench");
+    options.cancelled = [] { return interrupted.load(std::memory_order_relaxed); };
+    options.progress = [&](std::uint64_t done, std::uint64_t total) { Progress::update(&progress, done, total); };
+    outcome = bench::run(options);
+  }
+  if (!outcome) return wrong_use(outcome.error());
+  return show(common, arguments, *outcome);
+}
+
+int compare_perf(const Common& common, const Arguments& arguments) {
+  if (arguments.files.size() != 2) {
+    complain("bench compare-perf: two files of results, the baseline's first");
+    return bench::kFailure;
+  }
+  const auto comparison = bench::compare_performance(arguments.files[0], arguments.files[1]);
+  if (!comparison) {
+    complain("bench compare-perf: " + comparison.error().message());
+    return bench::kFailure;
+  }
+  if (!common.quiet) {
+    for (const auto& row : comparison->rows) {
+      write_stdout(fmt::format("{:<28} {:.6g} -> {:.6g} {}: {}\n", row.name.empty() ? "-" : row.name, row.baseline,
+                               row.candidate, row.unit, row.kept ? "kept up" : "fell behind"));
+    }
+  }
+  return comparison->kept ? bench::kAllMet : bench::kRegression;
+}
+
+int report(const Arguments& arguments) {
+  const Result<base::Bytes> json = base::read_whole_file(arguments.files.front(), kLargestResults);
+  if (!json) return wrong_use(json.error());
+  const Result<std::string> text = bench::recommendations(std::string(base::as_text(*json)));
+  if (!text) return wrong_use(text.error().with_context(arguments.files.front()));
+  if (arguments.out.empty()) {
+    write_stdout(*text);
+    return bench::kAllMet;
+  }
+  Result<base::AtomicFile> out = base::AtomicFile::create(arguments.out, true);
+  if (!out) return wrong_use(out.error());
+  if (Status status = out->write(*text); !status.ok()) return wrong_use(status.error());
+  if (Status status = out->commit(); !status.ok()) return wrong_use(status.error());
+  return bench::kAllMet;
+}
+
+using Shared = std::shared_ptr<Arguments>;
+
+void add_worker(CLI::App& verb, const Shared& arguments) {
+  verb.add_option(
+          "--worker", arguments->worker,
+          "The program with the pairs (default: RANGEFINDER_WORKER, else rangefinder-workloads beside this one)")
+      ->type_name("PATH");
+}
+
+void add_profile(CLI::App& verb, const Shared& arguments) {
+  using bench::ProfileLevel;
+  const std::map<std::string, ProfileLevel> levels{{"none", ProfileLevel::kNone},
+                                                   {"minimal", ProfileLevel::kMinimal},
+                                                   {"deep", ProfileLevel::kDeep},
+                                                   {"roofline", ProfileLevel::kRoofline}};
+  verb.add_option_function<std::string>(
+          "--profile", [arguments, levels](const std::string& level) { arguments->run.profile = levels.at(level); },
+          "What to record in steps of their own: none, minimal, deep or roofline (default none)")
+      ->check(CLI::IsMember(levels).description(""))
+      ->type_name("LEVEL");
+}
+
+void add_measuring(CLI::App& verb, const Shared& arguments) {
+  bench::RunOptions& run = arguments->run;
+  verb.add_option("--device", run.device, "auto, cpu or cuda (default auto)")->type_name("DEVICE");
+  verb.add_option("--size", run.size, "smoke, cpu or gpu (default: the device's own)")->type_name("SIZE");
+  verb.add_option("--iterations", run.iterations, "Timed steps a side (default: each pair's own)")
+      ->check(CLI::PositiveNumber.description(""))
+      ->type_name("N");
+  verb.add_option("--warmup", run.warmup, "Steps before them; 0 counts what is done once (default: each pair's own)")
+      ->check(CLI::NonNegativeNumber.description(""))
+      ->type_name("N");
+  verb.add_option("--nproc", run.ranks, "Ranks a side (default 1)")->type_name("N");
+  verb.add_option("--seed", run.seed, "Of inputs and weights (default 42)")->type_name("S");
+  verb.add_option("--timeout-s", run.timeout_s, "For each answer of a worker (default 600)")->type_name("T");
+  verb.add_option("--out", run.out, "Where results, logs, captures and traces go (default bench-out)")
+      ->type_name("FOLDER");
+  verb.add_flag("--validate", run.validate, "Judge outputs alone, neither goals nor expectations");
+  verb.add_option("--format", arguments->format, "table, json, markdown, or both: table and Markdown (default table)")
+      ->check(CLI::IsMember({"table", "json", "markdown", "both"}).description(""))
+      ->type_name("FORMAT");
+  verb.add_flag("--dry-run", arguments->dry_run, "Say what would run");
+}
+
+void add_expectations(CLI::App& verb, const Shared& arguments) {
+  bench::RunOptions& run = arguments->run;
+  verb.add_option("--expectations", run.expectations,
+                  "What this machine reached before (default expectations_KEY.json in the working folder)")
+      ->type_name("FILE");
+  verb.add_flag("--update-expectations", run.update_expectations, "Store what is new, as good, or better");
+  verb.add_flag("--accept-regressions", run.accept_regressions, "Store what is worse, too");
+  verb.add_flag("--accept-provenance", run.accept_provenance, "Replace what was measured under other conditions");
+}
+
+CLI::App* add_nested(CLI::App& bench, const char* name, const char* description, Common& common) {
+  CLI::App* verb = bench.add_subcommand(name, description);
+  add_output(*verb, common);
+  return verb;
+}
+
+void add_runs(CLI::App& bench, Common& common, int& result) {
+  // `compare` is `run` under the name that people look for when they have one pair in mind.
+  const std::pair<const char*, const char*> verbs[] = {{"run", "Verify, time and judge pairs"},
+                                                       {"compare", "The same for some pairs by name"}};
+  for (const auto& [name, description] : verbs) {
+    auto arguments = std::make_shared<Arguments>();
+    CLI::App* verb = add_nested(bench, name, description, common);
+    const bool compares = std::string_view(name) == "compare";
+    verb->add_option(
+            compares ? "--examples" : "--targets", arguments->run.targets,
+            "Names, chapters, chapter:name, with * and ?, or all" + std::string(compares ? "" : " (default all)"))
+        ->delimiter(',')
+        ->required(compares)
+        ->type_name("T,...");
+    add_worker(*verb, arguments);
+    add_profile(*verb, arguments);
+    add_measuring(*verb, arguments);
+    add_expectations(*verb, arguments);
+    verb->callback([&common, &result, arguments] { result = run(common, *arguments); });
+  }
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, Common& common, int& result) {
+  CLI::App* bench = app.add_subcommand("bench", "Run pairs of baseline and optimized workloads, and judge them");
+  bench->require_subcommand(1);
+  bench->footer(
+      "Exit codes: 0 all met; 1 wrong output or failed run; 2 regression or goal not met; 3 wrong use;\n"
+      "4 everything skipped. compare-perf: 0 kept up, 2 fell behind, 1 wrong use.");
+  auto list = std::make_shared<Arguments>();
+  CLI::App* targets = add_nested(*bench, "list-targets", "Show the worker's pairs", common);
+  list->run.targets.clear();
+  targets->add_option("--chapter", list->run.targets, "Of one chapter, or that fit another target")
+      ->type_name("TARGET");
+  add_worker(*targets, list);
+  targets->callback([&common, &result, list] { result = list_targets(common, *list); });
+
+  add_runs(*bench, common, result);
+
+  auto two = std::make_shared<Arguments>();
+  CLI::App* perf =
+      add_nested(*bench, "compare-perf", "Say whether a candidate keeps 95 % of a baseline's rates", common);
+  perf->add_option("FILE", two->files, "Results of the baseline, then of the candidate")->type_name("");
+  perf->callback([&common, &result, two] { result = compare_perf(common, *two); });
+
+  auto one = std::make_shared<Arguments>();
+  CLI::App* said = add_nested(*bench, "report", "Write recommendations from measured rows, Markdown", common);
+  said->add_option("FILE", one->files, "results.json of a run")->required()->expected(1)->type_name("");
+  said->add_option("-o,--output", one->out, "The file to write (default: stdout)")->type_name("OUT");
+  said->callback([&result, one] { result = report(*one); });
+}
+
+int usage_code(int argc, const char* const* argv) {
+  if (argc < 2 || std::string_view(argv[1]) != "bench") return kUsage;
+  return argc > 2 && std::string_view(argv[2]) == "compare-perf" ? bench::kFailure : bench::kWrongUse;
+}
+
+}  // namespace rangefinder::cli

@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs `rangefinder bench` as people and CI do: bench_cli_test.py --command PATH --worker PATH --schema PATH.
+
+The worker's pairs have planted faults and a clock of their own, so that nothing here depends on the machine's speed."""
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+try:
+    import jsonschema
+except ImportError:  # then the part of the standard that our schema uses is checked by the code below
+    jsonschema = None
+
+COMMAND = WORKER = ""
+SCHEMA = {}
+TYPES = {"string": str, "boolean": bool, "array": list, "object": dict, "null": type(None)}
+KNOWN = {"$ref", "$defs", "$schema", "title", "description", "type", "properties", "required", "additionalProperties", "items",
+         "enum", "const", "anyOf", "minimum"}
+
+
+def is_type(value, name):
+    if name in ("number", "integer"):
+        return not isinstance(value, bool) and isinstance(value, (int, float) if name == "number" else int)
+    return isinstance(value, TYPES[name])
+
+
+def breaches(value, schema, place="$"):
+    """Where a value breaks a schema."""
+    unknown = set(schema) - KNOWN
+    if unknown:
+        raise ValueError(f"{place}: the check does not know {unknown}")
+    if "$ref" in schema:
+        yield from breaches(value, SCHEMA["$defs"][schema["$ref"].removeprefix("#/$defs/")], place)
+    if "anyOf" in schema and all(list(breaches(value, each, place)) for each in schema["anyOf"]):
+        yield f"{place}: fits none of {len(schema['anyOf'])}: {[next(breaches(value, each, place)) for each in schema['anyOf']]}"
+    if "type" in schema and not is_type(value, schema["type"]):
+        yield f"{place}: {value!r} is no {schema['type']}"
+        return
+    if "const" in schema and value != schema["const"]:
+        yield f"{place}: {value!r} is not {schema['const']!r}"
+    if "enum" in schema and value not in schema["enum"]:
+        yield f"{place}: {value!r} is none of {schema['enum']}"
+    if "minimum" in schema and value < schema["minimum"]:
+        yield f"{place}: {value} is too small"
+    if isinstance(value, dict):
+        yield from (f"{place}: no {name}" for name in schema.get("required", []) if name not in value)
+        for name, member in value.items():
+            if name in schema.get("properties", {}):
+                yield from breaches(member, schema["properties"][name], f"{place}.{name}")
+            elif schema.get("additionalProperties") is False:
+                yield f"{place}: {name} is not in the schema"
+    if isinstance(value, list) and "items" in schema:
+        for index, item in enumerate(value):
+            yield from breaches(item, schema["items"], f"{place}[{index}]")
+
+
+class Bench(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rangefinder-bench-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def environment(self, **more):
+        keep = {key: value for key, value in os.environ.items() if key in ("PATH", "TMPDIR", "HOME", "LD_LIBRARY_PATH")}
+        return {**keep, "LC_ALL": "C.UTF-8", "RANGEFINDER_WORKER": WORKER, **more}
+
+    def bench(self, code, *words, command=None, **environment):
+        process = subprocess.run([command or COMMAND, "bench", *map(str, words)], cwd=self.folder, env=self.environment(**environment),
+                                 stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+        self.assertEqual(process.returncode, code, (words, process.stdout[-2000:], process.stderr[-2000:]))
+        return process
+
+    def results(self, code, targets, *words, **environment):
+        process = self.bench(code, "run", "--targets", targets, "--json", *words, **environment)
+        results = json.loads(process.stdout)
+        self.check_schema(results)
+        self.assertEqual(results, json.loads((self.folder / "bench-out/results.json").read_text()))
+        self.assertEqual(results["exit_code"], code)
+        self.assertIn("Status", process.stderr)  # stdout is the reader's, the table goes there
+        self.assertTrue(results["rows"])
+        return results
+
+    def check_schema(self, results):
+        self.assertEqual(list(breaches(results, SCHEMA)), [])
+        if jsonschema:
+            jsonschema.validate(results, SCHEMA)
+
+    def test_results_fit_their_schema(self):
+        good = self.results(0, "good", "--profile", "minimal")
+        self.assertEqual(good["rows"][0]["ratios"]["time"]["value"], 4)
+        self.assertTrue((self.folder / good["rows"][0]["baseline"]["profile"]["trace"]).is_file())
+        for targets, code in (("wrong_output", 1), ("crash,good", 1), ("looser", 1), ("below_goal", 2), ("skipped*", 4), ("planted:good*", 0)):
+            with self.subTest(targets):
+                self.results(code, targets)
+
+    def test_the_schema_is_looked_at(self):
+        results = self.results(0, "good")
+        for change in (lambda r: r.update(exit_code=3), lambda r: r.pop("rows"), lambda r: r["rows"][0].update(status="fine"),
+                       lambda r: r["rows"][0]["baseline"].update(peak_bytes="many"), lambda r: r["rows"][0].update(more=1)):
+            broken = json.loads(json.dumps(results))
+            change(broken)
+            self.assertEqual(len(list(breaches(broken, SCHEMA))), 1)
+
+    def test_planted_faults_end_with_their_exit_codes(self):
+        self.bench(0, "run", "--targets", "good,grow", "--update-expectations")
+        stored = list(self.folder.glob("expectations_cpu_*.json"))
+        self.assertEqual(len(stored), 1)
+        self.assertEqual(set(json.loads(stored[0].read_text())["examples"]), {"good", "grow"})
+        self.bench(0, "run", "--targets", "good,grow")
+        self.assertIn("regressed", self.bench(2, "run", "--targets", "good", PLANTED_SLOWDOWN="1.3").stdout)
+        self.assertIn("peak_bytes", self.bench(2, "run", "--targets", "good", PLANTED_BYTES="1.1").stdout)
+        self.assertIn("growth_bytes", self.bench(2, "run", "--targets", "grow", PLANTED_GROWTH="2").stdout)
+        self.bench(1, "run", "--targets", "wrong_output,good")
+        self.bench(1, "run", "--targets", "cached")
+        self.bench(1, "run", "--targets", "hang", "--timeout-s", "2")
+
+    def test_expectations_of_another_machine_are_refused(self):
+        (self.folder / "e.json").write_text('{"schema_version": 1, "hardware_key": "h200", "examples": {}}')
+        self.assertIn("h200", self.bench(3, "run", "--targets", "good", "--expectations", "e.json").stderr)
+
+    def test_wrong_use(self):
+        for words, hint in ((["run", "--targets", "god"], "did you mean good?"), (["run", "--profle", "deep"], "did you mean --profile?"),
+                            (["run", "--device", "tpu"], "cpu or cuda"), (["run", "--nproc", "2"], "--nproc 1"), ([], "which command?"),
+                            (["runn"], "did you mean run?"), (["compare"], "--examples"), (["run", "--worker", "/no/worker"], "/no/worker"),
+                            (["report"], "FILE"), (["report", "absent.json"], "absent.json")):
+            with self.subTest(words):
+                process = self.bench(3, *words)
+                self.assertIn(hint, process.stderr)
+                self.assertEqual(process.stdout, "")
+                self.assertEqual(process.stderr.count("\n"), 1)
+        self.assertEqual([each.name for each in self.folder.iterdir()], [])
+
+    def test_no_worker_says_how_to_name_one(self):
+        alone = shutil.copy(COMMAND, self.folder)  # a build may have a worker beside the command
+        process = self.bench(3, "list-targets", command=alone, RANGEFINDER_WORKER="")
+        self.assertIn("RANGEFINDER_WORKER", process.stderr)
+
+    def test_targets_are_listed(self):
+        lines = self.bench(0, "list-targets").stdout.splitlines()
+        self.assertGreater(len(lines), 15)
+        self.assertEqual(lines, sorted(lines))
+        listed = json.loads(self.bench(0, "list-targets", "--json", "--chapter", "planted:good*").stdout)
+        self.assertEqual([target["name"] for target in listed["targets"]], ["good", "good_memory", "good_throughput"])
+        self.assertEqual(listed["targets"][0]["variants"], ["baseline", "optimized"])
+
+    def test_formats(self):
+        self.assertTrue(self.bench(0, "compare", "--examples", "good", "--format", "markdown").stdout.startswith("# "))
+        both = self.bench(0, "run", "--targets", "good", "--format", "both").stdout
+        self.assertTrue(both.startswith("Pair "))
+        self.assertIn("\n# Baseline and optimized\n", both)
+        self.assertEqual(self.bench(0, "run", "--targets", "good", "--json", "-q").stderr, "")
+        self.assertIn("good: cpu cpu, 3 iterations", self.bench(0, "run", "--targets", "good", "--iterations", "3", "--dry-run").stdout)
+
+    def test_recommendations_and_rates_of_results(self):
+        self.bench(0, "run", "--targets", "good", "--profile", "minimal", "--out", "a")
+        self.bench(0, "run", "--targets", "good", "--out", "b", PLANTED_SLOWDOWN="1.1")
+        self.assertIn("bound by", self.bench(0, "report", "a/results.json").stdout)
+        self.bench(0, "report", "a/results.json", "-o", "r.md")
+        self.assertIn("# Recommendations", (self.folder / "r.md").read_text())
+        self.assertIn("kept up", self.bench(0, "compare-perf", "a/results.json", "a/results.json").stdout)
+        self.assertIn("fell behind", self.bench(2, "compare-perf", "a/results.json", "b/results.json").stdout)
+        for words in ([], ["a/results.json"], ["a/results.json", "absent.json"], ["--no-such-option"]):
+            self.bench(1, "compare-perf", *words)
+
+    def test_an_interrupt_ends_the_workers_and_leaves_results(self):
+        process = subprocess.Popen([COMMAND, "bench", "run", "--targets", "good,hang"], cwd=self.folder, env=self.environment(),
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        log = self.folder / "bench-out/hang/optimized.log"
+        while not log.exists() and process.poll() is None:
+            os.sched_yield()
+        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 1)
+        self.assertTrue(children)
+        self.assertFalse([child for child in children if pathlib.Path("/proc", child).exists()])
+        results = json.loads((self.folder / "bench-out/results.json").read_text())
+        self.check_schema(results)
+        self.assertEqual([row["status"] for row in results["rows"]], ["passed", "failed"])
+        self.assertRegex(results["rows"][1]["reason"], re.compile("interrupted"))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    for option in ("command", "worker", "schema"):
+        parser.add_argument("--" + option, required=True)
+    options, rest = parser.parse_known_args()
+    COMMAND, WORKER = options.command, options.worker
+    SCHEMA = json.loads(pathlib.Path(options.schema).read_text())
+    unittest.main(argv=[sys.argv[0], *rest])

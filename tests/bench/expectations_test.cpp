@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+#include "bench/expectations.hpp"
+
+#include "base/file.hpp"
+#include "support/catch.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <fcntl.h>
+
+#include <limits>
+
+using namespace rangefinder;
+using namespace rangefinder::bench;
+using rangefinder::testing::TemporaryFolder;
+
+namespace {
+
+constexpr const char* kKey = "cpu_x_2t";
+
+Measured measured(const std::string& name, double time_ns, double bytes = 1000, double launches = 4) {
+  return {name,
+          "speed",
+          {{"baseline.cpu_ns", 5000, MetricKind::kTime},
+           {"optimized.cpu_ns", time_ns, MetricKind::kTime},
+           {"optimized.peak_bytes", bytes, MetricKind::kBytes},
+           {"optimized.launches", launches, MetricKind::kCount}},
+          {"c0ffee", kKey, "cpu", "cpu", "none", "2026-01-01T00:00:00Z", 20, 5, "2.11.0", "", ""}};
+}
+
+struct File {
+  TemporaryFolder folder;
+  std::string path = folder.file("expectations_cpu_x_2t.json");
+
+  UpdateReport write(const std::vector<Measured>& all, const UpdateOptions& options = {}) const {
+    return update_expectations(path, kKey, all, options).value();
+  }
+  Judgement judge(const Measured& one) const { return Expectations::load(path, kKey).value().judge(one); }
+};
+
+}  // namespace
+
+TEST_CASE("how much worse a metric may be depends on its kind", "[bench]") {
+  const auto state = [](MetricKind kind, double stored, double value) { return judge({"m", value, kind}, stored); };
+  CHECK(state(MetricKind::kTime, 1000, 1250) == State::kMet);
+  CHECK(state(MetricKind::kTime, 1000, 1251) == State::kRegressed);
+  CHECK(state(MetricKind::kTime, 1000, 750) == State::kMet);
+  CHECK(state(MetricKind::kTime, 1000, 749) == State::kImproved);
+  CHECK(state(MetricKind::kTime, 4, 14) == State::kMet);  // less than any clock can tell
+  CHECK(state(MetricKind::kBytes, 1000, 1020) == State::kMet);
+  CHECK(state(MetricKind::kBytes, 1000, 1021) == State::kRegressed);
+  CHECK(state(MetricKind::kCount, 4, 5) == State::kRegressed);
+  CHECK(state(MetricKind::kCount, 4, 4) == State::kMet);
+  CHECK(state(MetricKind::kCount, 4, 3) == State::kImproved);
+  CHECK(state(MetricKind::kRate, 100, 74) == State::kRegressed);
+  CHECK(state(MetricKind::kRate, 100, 126) == State::kImproved);
+  CHECK(state(MetricKind::kFact, 100, 1) == State::kMet);
+  CHECK(state(MetricKind::kTime, 1000, std::numeric_limits<double>::quiet_NaN()) == State::kRegressed);
+}
+
+TEST_CASE("an example is new, then met, improved or regressed", "[bench]") {
+  const File file;
+  CHECK(file.judge(measured("a", 1000)).state == State::kNew);
+  CHECK(file.write({measured("a", 1000)}).written == std::vector<std::string>{"a"});
+  CHECK(file.judge(measured("a", 1100)).state == State::kMet);
+  CHECK(file.judge(measured("a", 500)).state == State::kImproved);
+  CHECK(file.judge(measured("a", 2000)).state == State::kRegressed);
+  CHECK(file.judge(measured("a", 500, 1100)).state == State::kRegressed);  // the worst counts
+  CHECK(file.judge(measured("a", 1000, 1000, 5)).state == State::kRegressed);
+  CHECK(file.judge(measured("b", 1000)).state == State::kNew);
+}
+
+TEST_CASE("the baseline's figures are stored and never judged", "[bench]") {
+  const File file;
+  file.write({measured("a", 1000)});
+  Measured slow = measured("a", 1000);
+  slow.metrics[0].value = 50000;
+  const Judgement judgement = file.judge(slow);
+  CHECK(judgement.state == State::kMet);
+  CHECK(judgement.metrics.size() == 3);
+  CHECK(Json::load(file.path).value()["examples"]["a"]["metrics"]["baseline.cpu_ns"].number() == 5000);
+}
+
+TEST_CASE("a metric that is no longer reported is told", "[bench]") {
+  const File file;
+  file.write({measured("a", 1000)});
+  Measured less = measured("a", 1000);
+  less.metrics.pop_back();
+  const Judgement judgement = file.judge(less);
+  CHECK(judgement.state == State::kNotReported);
+  CHECK(judgement.metrics.back().name == "optimized.launches");
+  CHECK(file.write({less}).refused.size() == 1);
+}
+
+TEST_CASE("a regression is stored on request only", "[bench]") {
+  const File file;
+  file.write({measured("a", 1000), measured("b", 1000)});
+  const UpdateReport report = file.write({measured("a", 5000), measured("b", 400)});
+  CHECK(report.written == std::vector<std::string>{"b"});
+  REQUIRE(report.refused.size() == 1);
+  CHECK(report.refused[0].find("a: optimized.cpu_ns regressed from 1000 to 5000") == 0);
+  CHECK(file.judge(measured("a", 1000)).state == State::kMet);
+  CHECK(file.judge(measured("b", 400)).state == State::kMet);
+  file.write({measured("a", 5000)}, {true, false});
+  CHECK(file.judge(measured("a", 5000)).state == State::kMet);
+}
+
+TEST_CASE("figures under other conditions are neither compared nor replaced", "[bench]") {
+  const File file;
+  file.write({measured("a", 1000)});
+  Measured other = measured("a", 9000);
+  SECTION("another torch") { other.provenance.torch = "2.12.0"; }
+  SECTION("another size") { other.provenance.size = "smoke"; }
+  SECTION("another profile") { other.provenance.profile = "deep"; }
+  const Judgement judgement = file.judge(other);
+  CHECK(judgement.state == State::kNew);
+  CHECK_FALSE(judgement.conflict.empty());
+  CHECK(file.write({other}).refused.size() == 1);
+  CHECK(file.judge(measured("a", 1000)).state == State::kMet);
+  CHECK(file.write({other}, {false, true}).written.size() == 1);
+  CHECK(file.judge(other).state == State::kMet);
+}
+
+TEST_CASE("another commit, time and number of iterations are no other conditions", "[bench]") {
+  const File file;
+  file.write({measured("a", 1000)});
+  Measured later = measured("a", 1000);
+  later.provenance.commit = "decade";
+  later.provenance.time = "2027-01-01T00:00:00Z";
+  later.provenance.iterations = 100;
+  CHECK(file.judge(later).state == State::kMet);
+}
+
+TEST_CASE("expectations of another machine, and files that are none, are refused", "[bench]") {
+  const File file;
+  file.write({measured("a", 1000)});
+  const auto other = Expectations::load(file.path, "h200");
+  REQUIRE_FALSE(other.ok());
+  CHECK(other.error().code() == ErrorCode::kInvalidArgument);
+  CHECK(other.error().message().find("this machine is \"h200\"") != std::string::npos);
+  testing::write_file(file.path, "{\"schema_version\": 9, \"examples\": {}}");
+  CHECK_FALSE(Expectations::load(file.path, kKey).ok());
+  testing::write_file(file.path, "{");
+  CHECK_FALSE(Expectations::load(file.path, kKey).ok());
+  CHECK_FALSE(update_expectations(file.path, kKey, {measured("a", 1)}, {}).ok());
+  CHECK(testing::read_file(file.path) == "{");
+}
+
+TEST_CASE("two runs do not write at once, and neither undoes the other", "[bench]") {
+  const File file;
+  file.write({measured("a", 1000)});
+  const std::string before = testing::read_file(file.path);
+  {
+    const base::Fd held(::open((file.path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+    REQUIRE(base::lock_file(held));
+    const auto busy = update_expectations(file.path, kKey, {measured("b", 1000)}, {});
+    REQUIRE_FALSE(busy.ok());
+    CHECK(busy.error().code() == ErrorCode::kBusy);
+    CHECK(testing::read_file(file.path) == before);
+  }
+  file.write({measured("b", 1000)});
+  const Expectations both = Expectations::load(file.path, kKey).value();
+  CHECK(both.has("a"));
+  CHECK(both.has("b"));
+  CHECK(file.folder.entries() == 2);  // the file and its lock: no temporary is left
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+// A worker whose pairs have one planted fault each, and whose clock and allocator are ours: a step takes exactly the
+// nanoseconds and bytes that it says.
+#include <rangefinder/bench/worker.hpp>
+#include <rangefinder/range.hpp>
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+
+using namespace rangefinder::bench;
+
+namespace {
+
+std::int64_t clock_ns = 0, live_bytes = 0, peak_bytes = 0;
+
+void allocate(std::int64_t bytes) {
+  live_bytes += bytes;
+  peak_bytes = std::max(peak_bytes, live_bytes);
+}
+
+/// A factor from the environment: the fault that appears between two runs.
+double planted(const char* name) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? std::strtod(text, nullptr) : 1;
+}
+
+struct Behaviour {
+  double step_ns = 1000;
+  double step_bytes = 4096;
+  float error = 0;            ///< added to the last output
+  bool seedless = false;      ///< inputs are the same whatever the seed
+  bool other_inputs = false;  ///< inputs that the other side does not have
+  bool cached_for_ever = false;
+  bool cached_in_side = false;
+  bool crashes = false, hangs = false, throws = false, exits = false, grows = false, empty = false, cold = false;
+};
+
+class Doubling : public Side {
+ public:
+  explicit Doubling(Behaviour behaviour) : behaviour_(behaviour) {}
+  ~Doubling() override { allocate(-held_); }
+
+  void setup(const Setup& setup) override {
+    if (behaviour_.throws) throw std::runtime_error("planted exception");
+    const std::uint64_t seed = behaviour_.seedless ? 1 : setup.seed;
+    for (std::size_t i = 0; i < x_.size(); ++i)
+      x_[i] = static_cast<float>((seed * 31 + i * 17) % 101) + (behaviour_.other_inputs && i == 0 ? 0.5F : 0.0F);
+    hold(1000);
+  }
+
+  void step() override {
+    rangefinder::ProfileRange range{"double"};
+    if (behaviour_.crashes) std::abort();
+    if (behaviour_.exits) ::_exit(9);
+    while (behaviour_.hangs) ::pause();
+    static bool warm = false;  // as a compiler's cache: once a process
+    if (behaviour_.cold && !warm) clock_ns += 1'000'000;
+    warm = true;
+    clock_ns += static_cast<std::int64_t>(behaviour_.step_ns);
+    allocate(static_cast<std::int64_t>(behaviour_.step_bytes));
+    allocate(-static_cast<std::int64_t>(behaviour_.step_bytes));
+    if (behaviour_.grows) hold(16);
+    if (behaviour_.cached_in_side && done_) return;
+    static std::vector<float> kept;
+    if (!behaviour_.cached_for_ever || kept.empty()) {
+      for (std::size_t i = 0; i < x_.size(); ++i) y_[i] = x_[i] * 2;
+      y_.back() += behaviour_.error;
+      kept = y_;
+    }
+    if (behaviour_.cached_for_ever) y_ = kept;
+    done_ = true;
+  }
+
+  std::vector<TensorView> inputs() override { return {{"x", ElementType::kFloat32, {8, 8}, x_.data()}}; }
+  std::vector<TensorView> outputs() override {
+    if (behaviour_.empty) return {};
+    return {{"y", ElementType::kFloat32, {64}, y_.data()}};
+  }
+  Work work() override { return {128, 8, 1, 512, 64, 0.5}; }
+  std::vector<Metric> metrics() override {
+    return {{"launches", 3 * planted("PLANTED_LAUNCHES"), MetricKind::kCount}, {"fact", 1, MetricKind::kFact}};
+  }
+
+ private:
+  void hold(std::int64_t bytes) {
+    held_ += bytes;
+    allocate(bytes);
+  }
+
+  Behaviour behaviour_;
+  std::int64_t held_ = 0;
+  bool done_ = false;
+  std::vector<float> x_ = std::vector<float>(64), y_ = std::vector<float>(64);
+};
+
+Pair pair(const std::string& name, Behaviour baseline, Behaviour optimized, Goal goal = Goal::kSpeed) {
+  const auto side = [](Behaviour behaviour) {
+    return PairSide{[behaviour] { return std::make_unique<Doubling>(behaviour); }, {1e-5, 1e-6}};
+  };
+  Pair out;
+  out.name = name;
+  out.purpose = "planted: " + name;
+  out.goal = goal;
+  out.baseline = side(baseline);
+  out.optimized = side(optimized);
+  out.chapter = "planted";
+  out.iterations = 7;
+  out.warmup = 2;
+  return out;
+}
+
+Behaviour fast() {
+  return {.step_ns = 1000 * planted("PLANTED_SLOWDOWN"), .step_bytes = 1024 * planted("PLANTED_BYTES")};
+}
+
+void add_pairs() {
+  const Behaviour slow{.step_ns = 4000, .step_bytes = 4096};
+  const auto with = [](auto change) {
+    Behaviour out = fast();
+    change(out);
+    return out;
+  };
+  Pair good = pair("good", slow, fast());
+  good.least_ratio_cpu = 2;
+  add_pair(good);
+  add_pair(pair("good_throughput", slow, fast(), Goal::kThroughput));
+  Pair memory = pair("good_memory", slow, {.step_ns = 4100, .step_bytes = 1024}, Goal::kMemory);
+  memory.least_ratio_cpu = 4;
+  memory.memory_above_setup = true;
+  add_pair(memory);
+  Pair slow_memory = memory;
+  slow_memory.name = "slow_memory";
+  slow_memory.optimized.make = [] {
+    return std::make_unique<Doubling>(Behaviour{.step_ns = 6000, .step_bytes = 1024});
+  };
+  add_pair(slow_memory);
+  Pair below = pair("below_goal", slow, {.step_ns = 3900});
+  below.least_ratio_cpu = 2;
+  add_pair(below);
+  below.name = "informational";
+  below.informational = true;
+  add_pair(below);
+
+  add_pair(pair("wrong_output", slow, with([](Behaviour& b) { b.error = 0.25F; })));
+  add_pair(pair("crash", slow, with([](Behaviour& b) { b.crashes = true; })));
+  add_pair(pair("exit", slow, with([](Behaviour& b) { b.exits = true; })));
+  add_pair(pair("hang", slow, with([](Behaviour& b) { b.hangs = true; })));
+  add_pair(pair("throw", slow, with([](Behaviour& b) { b.throws = true; })));
+  add_pair(pair("grow", slow, with([](Behaviour& b) { b.grows = planted("PLANTED_GROWTH") > 1; })));
+  add_pair(pair("cached", slow, with([](Behaviour& b) { b.cached_for_ever = true; })));
+  add_pair(pair("cached_in_side", slow, with([](Behaviour& b) { b.cached_in_side = true; })));
+  add_pair(pair("seedless", {.seedless = true}, {.seedless = true}));
+  add_pair(pair("other_inputs", slow, with([](Behaviour& b) { b.other_inputs = true; })));
+  add_pair(pair("empty", {.empty = true}, {.empty = true}));
+  add_pair(pair("cold", {.step_ns = 4000, .cold = true}, fast()));
+  Pair looser = pair("looser", slow, fast());
+  looser.optimized.cpu.absolute = 1e-3;
+  add_pair(looser);
+
+  Pair skipped = pair("skipped", slow, fast());
+  skipped.skip = [](const Setup&) { return "feature_not_built"; };
+  add_pair(skipped);
+  Pair cuda = pair("skipped_cuda", slow, fast());
+  cuda.devices = {"cuda"};
+  add_pair(cuda);
+  Pair ranks = pair("skipped_ranks", slow, fast());
+  ranks.least_ranks = 2;
+  add_pair(ranks);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  add_pairs();
+  WorkerHooks hooks;
+  hooks.wall_ns = [] { return 2 * clock_ns; };  // a machine that is busy with something else
+  hooks.cpu_ns = [] { return clock_ns; };
+  hooks.live_bytes = [](const std::string&) { return live_bytes; };
+  hooks.peak_bytes = [](const std::string&) { return peak_bytes; };
+  hooks.reset_peak = [](const std::string&) { peak_bytes = live_bytes; };
+  hooks.torch_version = "none";
+  set_worker_hooks(std::move(hooks));
+  return worker_main(argc, argv);
+}

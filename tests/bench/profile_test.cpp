@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include "bench/profile.hpp"
+
+#include "bench/results_tables.hpp"
+#include "support/capture_builder.hpp"
+#include "support/catch.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <filesystem>
+
+using namespace rangefinder;
+using namespace rangefinder::bench;
+using rangefinder::testing::CaptureBuilder;
+using rangefinder::testing::TemporaryFolder;
+
+namespace {
+
+/// A step of 9 us that launches a kernel of 2.5 us in its forward pass, and holds 612 bytes at most.
+CaptureBuilder step() {
+  CaptureBuilder capture;
+  capture.h100().step(0, 0).step(1, 9'000);
+  capture.range("step", 0, 9'000).range("forward", 500, 4'000).range("aten::mm", 600, 700, "operator");
+  capture.launch(1'000).call("cudaLaunchKernel_v7000", 990, 1'400).kernel("gemm", 2'000, 4'500);
+  capture.memory(MemoryAction::kAllocate, 650, -1, {0x1000, 512, 512});
+  capture.memory(MemoryAction::kAllocate, 5'000, -1, {0x2000, 100, 612});
+  return capture;
+}
+
+Json profiled(const std::string& capture) {
+  Json answer = Json::parse(R"({"wall_ns":[1100,1300,1200],"cpu_ns":[],"files":["snapshot.pickle"]})").value();
+  SideResult side;
+  side.wall_ns = {1000, 1000};
+  return profile_of(capture, answer, side).value();
+}
+
+}  // namespace
+
+TEST_CASE("a profile has the report's figures, memory and the cost of recording", "[bench]") {
+  const TemporaryFolder folder;
+  step().write(folder.file("side.rfcap"));
+  const Json profile = profiled(folder.file("side.rfcap"));
+  CHECK(profile["steps"].integer() == 3);
+  CHECK(profile["wall_overhead"].number() == Approx(0.2));
+  CHECK(profile["cpu_overhead"].is_null());  // no samples: not measured, not 0
+  CHECK(profile["files"].items().size() == 1);
+  REQUIRE(profile["ranges"].items().size() == 2);
+  const Json& forward = profile["ranges"].items()[1]["range"].text() == "forward" ? profile["ranges"].items()[1]
+                                                                                  : profile["ranges"].items()[0];
+  CHECK(forward["host_ns"].integer() == 3'500);
+  CHECK(forward["gpu_busy_ns"].integer() == 2'500);
+  CHECK(forward["gpu_ops"].integer() == 1);
+  REQUIRE(profile["operators"].items().size() == 1);
+  CHECK(profile["operators"].items()[0]["name"].text() == "aten::mm");
+  CHECK(profile["memory"].items().size() == 2);
+  CHECK(std::filesystem::exists(folder.file("side.pt.trace.json.gz")));
+}
+
+TEST_CASE("the table of ranges has both sides beside each other", "[bench]") {
+  const TemporaryFolder folder;
+  step().write(folder.file("a.rfcap"));
+  step().range("backward", 4'500, 8'000).write(folder.file("b.rfcap"));
+  Json row = Json::object({{"name", "pair"}});
+  row.set("baseline", Json::object({{"profile", profiled(folder.file("a.rfcap"))}}));
+  row.set("optimized", Json::object({{"profile", profiled(folder.file("b.rfcap"))}}));
+  Json results = Json::object({{"provenance", Json::object({{"device", "cpu"}})}});
+  results.set("rows", Json::array({row}));
+  const std::string table = markdown_of(ranges_table(results));
+  CHECK(
+      table.find("| pair | step | 3.000 us | 3.000 us | 833 ns | 833 ns | 0.3 | 0.3 | 0 ns | 0 ns | 612 B | 612 B |") !=
+      std::string::npos);
+  CHECK(table.find("| pair | backward | - | 1.167 us | - | 0 ns | - |") != std::string::npos);
+}
+
+TEST_CASE("a capture that cannot be read is an error", "[bench]") {
+  const TemporaryFolder folder;
+  testing::write_file(folder.file("bad.rfcap"), "nothing");
+  CHECK_FALSE(profile_of(folder.file("bad.rfcap"), {}, {}).ok());
+}

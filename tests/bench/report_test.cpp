@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+#include "bench/bottleneck.hpp"
+#include "bench/json.hpp"
+#include "support/catch.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <rangefinder/bench/harness.hpp>
+
+using namespace rangefinder::bench;
+using rangefinder::testing::TemporaryFolder;
+using rangefinder::testing::write_file;
+
+namespace {
+
+Json side(double wall_ns, double cpu_ns, double busy_ns = 0) {
+  const auto median = [](double value) { return Json::object({{"p50", value}}); };
+  Json ranges = Json::array();
+  ranges.push(Json::object({{"range", "step"}, {"count", 2}, {"host_ns", 2000}, {"gpu_busy_ns", busy_ns}}));
+  ranges.push(Json::object({{"range", "forward"}, {"count", 2}, {"host_ns", 1500}, {"gpu_busy_ns", 0}}));
+  return Json::object({{"wall_ns", median(wall_ns)},
+                       {"cpu_ns", median(cpu_ns)},
+                       {"peak_bytes", 2000000},
+                       {"rates", Json::object({{"tokens_per_s", 1e9 / wall_ns}})},
+                       {"profile", Json::object({{"steps", 2}, {"ranges", std::move(ranges)}})}});
+}
+
+Json row(const char* name, const char* status) {
+  return Json::object({{"name", name},
+                       {"purpose", "a|b"},
+                       {"goal", "speed"},
+                       {"status", status},
+                       {"reason", ""},
+                       {"ratios", Json::object({{"basis", "cpu_ns"},
+                                                {"time", Json::object({{"value", 2.0}, {"low", 1.9}, {"high", 2.1}})},
+                                                {"wall", Json::object({{"value", 1.5}})},
+                                                {"bytes", nullptr}})},
+                       {"verification", Json::object({{"verified", true}})},
+                       {"baseline", side(4000, 3900)},
+                       {"optimized", side(2000, 300)},
+                       {"expectations", Json::object({{"state", "met"}})}});
+}
+
+std::string results(Json::Array rows) {
+  return Json::object({{"kind", "rangefinder.bench"},
+                       {"schema_version", 1},
+                       {"provenance", Json::object({{"hardware_key", "cpu_x_2t"}, {"device", "cpu"}})},
+                       {"rows", Json(std::move(rows))}})
+      .dump();
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("what bounds a side needs a measured trigger", "[bench]") {
+  CHECK(bottleneck_of(side(1000, 950), "cpu").resource == "CPU");
+  CHECK(bottleneck_of(side(1000, 200), "cpu").resource == "I/O");
+  CHECK(bottleneck_of(side(1000, 650), "cpu").resource == "-");
+  CHECK(bottleneck_of(side(1000, 950, 1900), "cuda").resource == "GPU");
+  CHECK(*bottleneck_of(side(1000, 950, 1900), "cuda").device == Approx(0.95));
+  CHECK(bottleneck_of(side(1000, 950, 500), "cuda").resource == "CPU");
+  CHECK(bottleneck_of(side(1000, 950, 1300), "cuda").resource == "-");
+  Json unprofiled = side(1000, 950);
+  unprofiled.erase("profile");
+  CHECK(bottleneck_of(unprofiled, "cuda").resource == "-");
+  CHECK(bottleneck_of(unprofiled, "cuda").evidence == "no device time: run with --profile minimal");
+  Json talking = side(1000, 950);
+  Json profile = talking["profile"], ranges = profile["ranges"];
+  ranges.push(Json::object({{"range", "all_reduce"}, {"host_ns", 800}}));
+  profile.set("ranges", ranges);
+  talking.set("profile", profile);
+  CHECK(bottleneck_of(talking, "cpu").resource == "communication");
+}
+
+TEST_CASE("recommendations are of measured rows", "[bench]") {
+  Json failed = row("broken", "failed");
+  failed.set("reason", "wrong output").set("verification", Json::object({{"verified", false}}));
+  const std::string text = recommendations(results({row("fine", "passed"), failed})).value();
+  CHECK(has(text, "## fine"));
+  CHECK(has(text, "| CPU time a step | 3.900 us | 300 ns | x2 |"));
+  CHECK(has(text, "| peak memory | 2.000 MB | 2.000 MB | - |"));
+  CHECK(has(text, "**baseline**: bound by CPU (CPU time is 98 % of the wall time)"));
+  CHECK(has(text, "**optimized**: bound by I/O"));
+  CHECK(has(text, "1. `step`: host 1.000 us, device -"));
+  CHECK(has(text, "2. `forward`: host 750 ns"));
+  const std::string rest = text.substr(text.find("## broken"));
+  CHECK(has(rest, "failed: wrong output"));
+  CHECK(has(rest, "Not measured."));
+  CHECK_FALSE(has(rest, "x2"));
+}
+
+TEST_CASE("results become a table and Markdown", "[bench]") {
+  Json skipped = row("late", "skipped");
+  skipped.set("reason", "no_cuda_device");
+  skipped.set("ratios", Json()).set("baseline", Json()).set("optimized", Json()).set("expectations", Json());
+  const std::string json = results({row("fine", "passed"), skipped});
+  const std::string table = results_table(json, {}).value();
+  CHECK(has(table, "x2 [1.9, 2.1]"));
+  CHECK(has(table, "late: skipped: no_cuda_device"));
+  const std::string markdown = results_markdown(json).value();
+  CHECK(has(markdown, "| fine | passed | speed | CPU time | 3.900 us | 300 ns | x2 [1.9, 2.1] | x1.5 |"));
+  CHECK(has(markdown, "| late | skipped | speed | wall time | - | - | - | - | - | - | - | - |"));
+  CHECK(has(markdown, "- late: skipped: no_cuda_device"));
+}
+
+TEST_CASE("other documents are refused", "[bench]") {
+  for (const char* text : {"", "{}", "[1]", "{\"kind\":\"rangefinder.bench\",\"schema_version\":99}"}) {
+    CHECK_FALSE(results_table(text, {}).ok());
+    CHECK_FALSE(results_markdown(text).ok());
+    CHECK_FALSE(recommendations(text).ok());
+  }
+}
+
+TEST_CASE("a candidate keeps up with 95 % of the baseline's rate", "[bench]") {
+  const TemporaryFolder folder;
+  const auto verdict = [&](const std::string& a, const std::string& b) {
+    write_file(folder.file("a"), a);
+    write_file(folder.file("b"), b);
+    return compare_performance(folder.file("a"), folder.file("b"));
+  };
+  CHECK(verdict("{\"tokens_per_s\": 1000}", "{\"tokens_per_s\": 950}").value().kept);
+  CHECK_FALSE(verdict("{\"tokens_per_s\": 1000}", "{\"tokens_per_s\": 949}").value().kept);
+  CHECK_FALSE(verdict("{\"tokens_per_s\": 1000}", "{\"samples_per_s\": 9999}").value().kept);
+  CHECK_FALSE(verdict("{}", "{\"tokens_per_s\": 1}").ok());
+  CHECK_FALSE(verdict("{\"tokens_per_s\": 1}", "{}").ok());
+  CHECK_FALSE(verdict("{", "{}").ok());
+  Json slower = row("fine", "passed");
+  slower.set("optimized", side(2200, 300));
+  CHECK(verdict(results({row("fine", "passed")}), results({row("fine", "passed")})).value().kept);
+  const auto slow = verdict(results({row("fine", "passed")}), results({slower})).value();
+  CHECK_FALSE(slow.kept);
+  REQUIRE(slow.rows.size() == 1);
+  CHECK(slow.rows[0].unit == "tokens_per_s");
+  // One that the candidate lacks, or that failed there, does not keep up.
+  CHECK_FALSE(
+      verdict(results({row("fine", "passed"), row("gone", "passed")}), results({row("fine", "passed")})).value().kept);
+  CHECK_FALSE(
+      verdict(results({row("a", "passed"), row("b", "passed")}), results({row("a", "failed"), row("b", "passed")}))
+          .value()
+          .kept);
+}

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: MIT
+#include "bench/hardware.hpp"
+#include "bench/json.hpp"
+#include "support/catch.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <rangefinder/bench/harness.hpp>
+#include <rangefinder/timeline.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+
+using namespace rangefinder;
+using namespace rangefinder::bench;
+using rangefinder::testing::TemporaryFolder;
+
+namespace {
+
+/// Set for one scope: the worker inherits it.
+class Planted {
+ public:
+  Planted(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
+  ~Planted() { ::unsetenv(name_); }
+
+ private:
+  const char* name_;
+};
+
+struct Bench {
+  TemporaryFolder folder;
+  RunOptions options;
+  RunOutcome outcome;
+  Json results;
+
+  Bench() {
+    options.worker = PLANTED_WORKER;
+    options.out = folder.file("out");
+    options.expectations = folder.file("expectations.json");
+    options.timeout_s = 60;
+  }
+
+  int run(std::vector<std::string> targets) {
+    options.targets = std::move(targets);
+    outcome = bench::run(options).value();
+    results = Json::parse(outcome.json).value();
+    return outcome.exit_code;
+  }
+  const Json& row(std::size_t index = 0) const { return results["rows"].items().at(index); }
+  std::string reason() const { return row()["reason"].text(); }
+  bool says(const std::string& text) const { return reason().find(text) != std::string::npos; }
+};
+
+}  // namespace
+
+TEST_CASE("a good pair is verified, timed in turns and passes", "[bench]") {
+  Bench bench;
+  CHECK(bench.run({"good"}) == kAllMet);
+  const Json& row = bench.row();
+  CHECK(row["status"].text() == "passed");
+  CHECK(row["verification"]["verified"].boolean());
+  CHECK(row["verification"]["elements"].integer() == 64);
+  CHECK(row["verification"]["inputs"].text().size() == 32);
+  CHECK(row["ratios"]["basis"].text() == "cpu_ns");
+  CHECK(row["ratios"]["time"]["value"].number() == 4);
+  CHECK(row["ratios"]["time"]["low"].number() == 4);
+  CHECK(row["ratios"]["wall"]["value"].number() == 4);
+  for (const char* side : {"baseline", "optimized"}) {
+    CHECK(row[side]["cpu_ns"]["count"].integer() == 7);
+    CHECK(row[side]["samples"]["cpu_ns"].items().size() == 7);
+    CHECK(row[side]["profile"].is_null());
+    CHECK(row[side]["growth_bytes"].integer(-1) == 0);
+  }
+  CHECK(row["baseline"]["cpu_ns"]["p50"].number() == 4000);
+  CHECK(row["optimized"]["wall_ns"]["p50"].number() == 2000);
+  CHECK(row["baseline"]["peak_bytes"].integer() == 1000 + 4096);
+  CHECK(row["ratios"]["bytes"].number() == Approx(5096.0 / 2024));
+  // 128 tokens in 2000 ns of wall time, half of them of use.
+  CHECK(row["optimized"]["rates"]["tokens_per_s"].number() == 64e6);
+  CHECK(row["optimized"]["rates"]["useful_tokens_per_s"].number() == 32e6);
+  CHECK(std::filesystem::exists(bench.options.out + "/results.json"));
+  CHECK(std::filesystem::exists(bench.options.out + "/results.md"));
+  CHECK_FALSE(std::filesystem::exists(bench.options.out + "/good/baseline.outputs"));
+  CHECK_FALSE(std::filesystem::exists(bench.options.expectations));  // a run that only reads writes nothing
+}
+
+TEST_CASE("throughput is judged by wall time, whatever the processor does", "[bench]") {
+  Bench bench;
+  CHECK(bench.run({"good_throughput"}) == kAllMet);
+  CHECK(bench.row()["ratios"]["basis"].text() == "wall_ns");
+}
+
+TEST_CASE("a memory goal is met by bytes, at a bounded loss of time", "[bench]") {
+  Bench bench;
+  CHECK(bench.run({"good_memory"}) == kAllMet);
+  CHECK(bench.row()["ratios"]["bytes"].number() == 4);  // above set-up
+  CHECK(bench.run({"slow_memory"}) == kRegression);
+  CHECK(bench.row()["status"].text() == "below_goal");
+  CHECK(bench.says("takes x1.5 of the baseline's time, and x1.3 is allowed"));
+}
+
+TEST_CASE("a goal that is not met fails, except for information", "[bench]") {
+  Bench bench;
+  CHECK(bench.run({"below_goal"}) == kRegression);
+  CHECK(bench.says("time x1.03, and the goal is x2"));
+  CHECK(bench.run({"informational"}) == kAllMet);
+  bench.options.validate = true;
+  CHECK(bench.run({"below_goal"}) == kAllMet);
+  bench.options.validate = false;
+  bench.options.size = "smoke";  // too small to say anything about speed
+  CHECK(bench.run({"below_goal"}) == kAllMet);
+}
+
+TEST_CASE("a planted slowdown is caught against what is stored", "[bench][fault]") {
+  Bench bench;
+  bench.options.update_expectations = true;
+  CHECK(bench.run({"good"}) == kAllMet);
+  CHECK(bench.row()["expectations"]["state"].text() == "new");
+  bench.options.update_expectations = false;
+  CHECK(bench.run({"good"}) == kAllMet);
+  CHECK(bench.row()["expectations"]["state"].text() == "met");
+  {
+    const Planted slowdown("PLANTED_SLOWDOWN", "1.3");  // still x3.1 of the baseline: the goal alone would not see it
+    CHECK(bench.run({"good"}) == kRegression);
+    CHECK(bench.row()["status"].text() == "regressed");
+    CHECK(bench.reason() == "optimized.cpu_ns was 1000 and is 1300");
+    bench.options.update_expectations = true;
+    CHECK(bench.run({"good"}) == kRegression);
+    bench.options.accept_regressions = true;
+    CHECK(bench.run({"good"}) == kAllMet);
+    CHECK(bench.reason().find("accepted: ") == 0);
+  }
+  bench.options.update_expectations = bench.options.accept_regressions = false;
+  CHECK(bench.run({"good"}) == kAllMet);  // better than what was accepted
+  const Planted slight("PLANTED_SLOWDOWN", "1.25");
+  CHECK(bench.run({"good"}) == kAllMet);
+}
+
+TEST_CASE("a planted memory growth is caught against what is stored", "[bench][fault]") {
+  Bench bench;
+  bench.options.update_expectations = true;
+  CHECK(bench.run({"good", "grow"}) == kAllMet);
+  bench.options.update_expectations = false;
+  SECTION("a higher peak") {
+    const Planted bytes("PLANTED_BYTES", "1.05");
+    CHECK(bench.run({"good"}) == kRegression);
+    CHECK(bench.says("optimized.peak_bytes was 2024 and is 2075"));
+  }
+  SECTION("a leak of 16 bytes a step") {
+    const Planted growth("PLANTED_GROWTH", "2");
+    CHECK(bench.run({"grow"}) == kRegression);
+    CHECK(bench.row()["optimized"]["growth_bytes"].integer() == 7 * 16);
+  }
+  SECTION("a launch more") {
+    const Planted launches("PLANTED_LAUNCHES", "1.34");
+    CHECK(bench.run({"good"}) == kRegression);
+    CHECK(bench.says("optimized.launches was 3"));
+  }
+}
+
+TEST_CASE("a wrong output fails whatever the speed, and is not timed", "[bench][fault]") {
+  Bench bench;
+  CHECK(bench.run({"wrong_output"}) == kFailure);
+  CHECK(bench.row()["status"].text() == "failed");
+  CHECK(bench.says("wrong output: output \"y\", element 63"));
+  CHECK(bench.row()["verification"]["outside"].integer() == 1);
+  CHECK(bench.row()["optimized"]["cpu_ns"].is_null());
+  CHECK(bench.row()["ratios"]["time"].is_null());
+}
+
+TEST_CASE("results that are cached, or depend on nothing, are caught", "[bench][fault]") {
+  Bench bench;
+  CHECK(bench.run({"cached"}) == kFailure);
+  CHECK(bench.reason() == "fresh-input check: another seed leaves the optimized output as it was");
+  CHECK(bench.run({"cached_in_side"}) == kFailure);
+  CHECK(bench.reason() == "perturbation check: a changed input element leaves the optimized output as it was");
+  CHECK(bench.run({"seedless"}) == kFailure);
+  CHECK(bench.reason() == "fresh-input check: the baseline inputs do not depend on the seed");
+  CHECK(bench.run({"other_inputs"}) == kFailure);
+  CHECK(bench.says("the sides have different inputs"));
+  CHECK(bench.run({"empty"}) == kFailure);
+  CHECK(bench.says("no output to compare"));
+}
+
+TEST_CASE("a looser tolerance on the optimized side is refused", "[bench][fault]") {
+  Bench bench;
+  CHECK(bench.run({"looser"}) == kFailure);
+  CHECK(bench.reason() == "refused: the optimized side declares a looser tolerance than the baseline");
+}
+
+TEST_CASE("a worker that crashes, ends, throws or hangs is a failed row", "[bench][fault]") {
+  Bench bench;
+  bench.options.expectations = bench.folder.file("none.json");
+  CHECK(bench.run({"crash", "good"}) == kFailure);
+  CHECK(bench.row()["status"].text() == "failed");
+  CHECK(bench.says("optimized: the worker crashed by SIGABRT at \"verify\""));
+  CHECK(std::filesystem::exists(bench.row()["optimized"]["log"].text()));
+  CHECK(bench.row(1)["status"].text() == "passed");  // the others run on
+  CHECK(bench.run({"exit"}) == kFailure);
+  CHECK(bench.says("ended with exit code 9"));
+  CHECK(bench.run({"throw"}) == kFailure);
+  CHECK(bench.reason() == "optimized: planted exception");
+  bench.options.timeout_s = 2;
+  CHECK(bench.run({"hang"}) == kFailure);
+  CHECK(bench.reason() == "optimized: no answer to \"verify\" within 2 s: ended");
+}
+
+TEST_CASE("what is skipped says why, and is no success", "[bench]") {
+  Bench bench;
+  CHECK(bench.run({"skipped*"}) == kAllSkipped);
+  REQUIRE(bench.results["rows"].items().size() == 3);
+  CHECK(bench.row(0)["reason"].text() == "feature_not_built");
+  CHECK(bench.row(1)["reason"].text() == "no_cuda_device");
+  CHECK(bench.row(2)["reason"].text() == "needs_world_size_2");
+  CHECK(bench.run({"skipped*", "good"}) == kAllMet);
+  bench.options.device = "cuda";
+  CHECK(bench.run({"good"}) == kAllSkipped);
+}
+
+TEST_CASE("an example that is stored and fails is missing", "[bench]") {
+  Bench bench;
+  Json document = Json::object(
+      {{"schema_version", 1}, {"hardware_key", cpu_key()}, {"examples", Json::object({{"crash", Json::object()}})}});
+  rangefinder::testing::write_file(bench.options.expectations, document.dump());
+  CHECK(bench.run({"crash"}) == kFailure);
+  CHECK(bench.row()["expectations"]["state"].text() == "missing");
+}
+
+TEST_CASE("a profiled step leaves a capture, a trace and a table a side", "[bench]") {
+  Bench bench;
+  bench.options.profile = ProfileLevel::kMinimal;
+  CHECK(bench.run({"good"}) == kAllMet);
+  for (const char* side : {"baseline", "optimized"}) {
+    const Json& profile = bench.row()[side]["profile"];
+    CHECK(profile["steps"].integer() == 3);
+    const auto timeline = load_timeline(profile["capture"].text());
+    REQUIRE(timeline.ok());
+    CHECK(timeline->ranges.size() == 6);  // step and double, three times
+    CHECK(std::filesystem::file_size(profile["trace"].text()) > 100);
+    REQUIRE(profile["ranges"].items().size() == 2);
+    CHECK(profile["ranges"].items()[0]["range"].text() == "step");
+    CHECK(profile["ranges"].items()[1]["count"].integer() == 3);
+    CHECK(profile["cpu_overhead"].number(-1) == 0);              // by the planted clock recording is free
+    CHECK(bench.row()[side]["cpu_ns"]["count"].integer() == 7);  // profiled steps are not among the timed ones
+  }
+}
+
+TEST_CASE("an interrupt ends the workers and fails what is left", "[bench]") {
+  Bench bench;
+  int asked = 0;
+  bench.options.cancelled = [&] { return ++asked > 3; };
+  bench.options.targets = {"hang", "good"};
+  const RunOutcome outcome = bench::run(bench.options).value();
+  CHECK(outcome.exit_code == kFailure);
+  const Json results = Json::parse(outcome.json).value();
+  REQUIRE(results["rows"].items().size() == 2);
+  for (const Json& row : results["rows"].items()) CHECK(row["reason"].text().find("interrupted") != std::string::npos);
+}
+
+TEST_CASE("without a warm-up the timed steps are the first of their process", "[bench]") {
+  Bench bench;
+  CHECK(bench.run({"cold"}) == kAllMet);
+  CHECK(bench.row()["baseline"]["cpu_ns"]["max"].number() == 4000);
+  bench.options.warmup = 0;
+  CHECK(bench.run({"cold"}) == kAllMet);
+  const auto& samples = bench.row()["baseline"]["samples"]["cpu_ns"].items();
+  REQUIRE(samples.size() == 7);
+  CHECK(samples[0].integer() == 1'004'000);
+  CHECK(samples[1].integer() == 4000);
+}
+
+TEST_CASE("progress reaches the end and never goes back", "[bench]") {
+  Bench bench;
+  std::uint64_t last = 0, all = 0, calls = 0;
+  bench.options.progress = [&](std::uint64_t done, std::uint64_t total) {
+    CHECK(done >= last);
+    last = done;
+    all = total;
+    ++calls;
+  };
+  bench.run({"good", "skipped"});
+  CHECK(calls > 10);
+  CHECK(last == all);
+}
+
+TEST_CASE("wrong use is an error before anything runs", "[bench]") {
+  Bench bench;
+  const auto refused = [&](auto change) {
+    RunOptions options = bench.options;
+    change(options);
+    return run(options).error().message();
+  };
+  CHECK(refused([](RunOptions& o) { o.targets = {"goood"}; }).find("did you mean good?") != std::string::npos);
+  CHECK_FALSE(refused([](RunOptions& o) { o.device = "tpu"; }).empty());
+  CHECK_FALSE(refused([](RunOptions& o) { o.size = "large"; }).empty());
+  CHECK_FALSE(refused([](RunOptions& o) { o.accept_regressions = true; }).empty());
+  CHECK_FALSE(refused([](RunOptions& o) { o.timeout_s = 0; }).empty());
+  CHECK_FALSE(refused([](RunOptions& o) { o.worker = "/nonexistent/worker"; }).empty());
+  CHECK_FALSE(refused([](RunOptions& o) { o.worker = "/bin/true"; }).empty());
+  CHECK_FALSE(std::filesystem::exists(bench.options.out));
+}
+
+TEST_CASE("targets are chosen by name, chapter and pattern", "[bench]") {
+  const auto count = [](std::vector<std::string> targets) {
+    return list_targets(PLANTED_WORKER, targets).value().size();
+  };
+  const std::size_t all = count({});
+  CHECK(all > 15);
+  CHECK(count({"all"}) == all);
+  CHECK(count({"planted"}) == all);
+  CHECK(count({"good"}) == 1);
+  CHECK(count({"good*"}) == 3);
+  CHECK(count({"planted:good_?emory", "good"}) == 2);
+  CHECK_FALSE(list_targets(PLANTED_WORKER, {"ch12:good"}).ok());
+  const auto pairs = list_targets(PLANTED_WORKER, {"good_memory"}).value();
+  CHECK(pairs[0].goal == Goal::kMemory);
+  CHECK(pairs[0].optimized.cpu.relative == 1e-5);
+  CHECK(Json::parse(targets_json(pairs)).value()["targets"].items()[0]["variants"].items().size() == 2);
+}
+
+TEST_CASE("what would run is told without running it", "[bench]") {
+  Bench bench;
+  bench.options.targets = {"crash", "good"};
+  bench.options.iterations = 9;
+  CHECK(plan(bench.options).value() ==
+        "crash: cpu cpu, 9 iterations after 2 to warm up, profile none\n"
+        "good: cpu cpu, 9 iterations after 2 to warm up, profile none\n");
+}
