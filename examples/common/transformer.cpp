@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "common/transformer.hpp"
 
+#include "common/checkpoint.hpp"
+
 #include <rangefinder/range.hpp>
 
 #include <string>
@@ -9,8 +11,9 @@ namespace examples {
 
 using rangefinder::ProfileRange;
 
-BlockImpl::BlockImpl(std::int64_t width, std::int64_t heads)
+BlockImpl::BlockImpl(std::int64_t width, std::int64_t heads, double dropout)
     : heads_(heads),
+      dropout_(dropout),
       norm1_(register_module("norm1", torch::nn::LayerNorm(torch::nn::LayerNormOptions({width})))),
       norm2_(register_module("norm2", torch::nn::LayerNorm(torch::nn::LayerNormOptions({width})))),
       qkv_(register_module("qkv", torch::nn::Linear(width, 3 * width))),
@@ -24,10 +27,10 @@ torch::Tensor BlockImpl::forward(torch::Tensor x) {
     const std::int64_t batch = x.size(0), length = x.size(1), width = x.size(2);
     const torch::Tensor qkv = qkv_(norm1_(x)).view({batch, length, 3, heads_, width / heads_}).permute({2, 0, 3, 1, 4});
     const torch::Tensor mixed = at::scaled_dot_product_attention(qkv[0], qkv[1], qkv[2], {}, 0.0, /*is_causal=*/true);
-    x = x + out_(mixed.transpose(1, 2).reshape({batch, length, width}));
+    x = x + torch::dropout(out_(mixed.transpose(1, 2).reshape({batch, length, width})), dropout_, is_training());
   }
   ProfileRange range{"mlp"};
-  return x + down_(torch::gelu(up_(norm2_(x))));
+  return x + torch::dropout(down_(torch::gelu(up_(norm2_(x)))), dropout_, is_training());
 }
 
 TransformerImpl::TransformerImpl(const TransformerOptions& options)
@@ -38,7 +41,8 @@ TransformerImpl::TransformerImpl(const TransformerOptions& options)
       norm_(register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({options.width})))),
       head_(register_module(
           "head", torch::nn::Linear(torch::nn::LinearOptions(options.width, options.vocabulary).bias(false)))) {
-  for (std::int64_t i = 0; i < options.layers; ++i) blocks_->push_back(Block(options.width, options.heads));
+  for (std::int64_t i = 0; i < options.layers; ++i)
+    blocks_->push_back(Block(options.width, options.heads, options.dropout));
 }
 
 torch::Tensor TransformerImpl::forward(const torch::Tensor& tokens) {
@@ -49,7 +53,11 @@ torch::Tensor TransformerImpl::forward(const torch::Tensor& tokens) {
   }
   for (std::size_t i = 0; i < blocks_->size(); ++i) {
     ProfileRange range{"layer." + std::to_string(i)};
-    x = blocks_->at<BlockImpl>(i).forward(x);
+    BlockImpl& block = blocks_->at<BlockImpl>(i);
+    const std::int64_t interval = options_.checkpoint_interval;
+    x = interval > 0 && static_cast<std::int64_t>(i) % interval == 0
+            ? checkpoint([&block](const torch::Tensor& in) { return block.forward(in); }, x)
+            : block.forward(x);
   }
   ProfileRange range{"head"};
   return head_(norm_(x));

@@ -13,16 +13,19 @@ struct TransformerOptions {
   std::int64_t layers = 4;
   std::int64_t heads = 4;
   std::int64_t sequence_length = 128;
+  double dropout = 0;                    ///< of what each half of a block adds
+  std::int64_t checkpoint_interval = 0;  ///< every so many blocks one keeps only its input; 0: none
 };
 
 /// Pre-norm decoder block: causal self-attention, then a GELU network four times as wide.
 class BlockImpl : public torch::nn::Module {
  public:
-  BlockImpl(std::int64_t width, std::int64_t heads);
+  BlockImpl(std::int64_t width, std::int64_t heads, double dropout = 0);
   torch::Tensor forward(torch::Tensor x);
 
  private:
   std::int64_t heads_;
+  double dropout_;
   torch::nn::LayerNorm norm1_, norm2_;
   torch::nn::Linear qkv_, out_, up_, down_;
 };

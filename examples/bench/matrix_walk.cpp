@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// One pair, one file: sums of the rows of a matrix, walked down its columns and along its rows.
+#include <rangefinder/bench/pair.hpp>
+#include <rangefinder/range.hpp>
+
+#include <algorithm>
+#include <memory>
+
+namespace {
+
+namespace bench = rangefinder::bench;
+
+class MatrixWalk : public bench::Side {
+ public:
+  explicit MatrixWalk(bool along_rows) : along_rows_(along_rows) {}
+
+  void setup(const bench::Setup& setup) override {
+    extent_ = setup.size == "smoke" ? 128 : 2048;
+    matrix_.resize(extent_ * extent_);
+    sums_.resize(extent_);
+    std::uint64_t state = setup.seed;  // the same numbers for both sides, others for another seed
+    for (float& value : matrix_) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      value = static_cast<float>(state >> 40) / 16777216.0F;
+    }
+  }
+
+  void step() override {
+    static const rangefinder::RangeName kWalk{"walk"};
+    rangefinder::ProfileRange range{kWalk};
+    std::fill(sums_.begin(), sums_.end(), 0.0F);
+    // Each row is added up from left to right either way: the sums are the same, bit for bit.
+    for (std::size_t outer = 0; outer < extent_; ++outer) {
+      for (std::size_t inner = 0; inner < extent_; ++inner) {
+        const std::size_t row = along_rows_ ? outer : inner, column = along_rows_ ? inner : outer;
+        sums_[row] += matrix_[row * extent_ + column];
+      }
+    }
+  }
+
+  std::vector<bench::TensorView> inputs() override {
+    const auto extent = static_cast<std::int64_t>(extent_);
+    return {{"matrix", bench::ElementType::kFloat32, {extent, extent}, matrix_.data()}};
+  }
+  std::vector<bench::TensorView> outputs() override {
+    return {{"sums", bench::ElementType::kFloat32, {static_cast<std::int64_t>(extent_)}, sums_.data()}};
+  }
+  bench::Work work() override {
+    bench::Work work;
+    work.samples = static_cast<double>(extent_);
+    work.bytes = static_cast<double>(matrix_.size() * sizeof(float));
+    work.flops = static_cast<double>(matrix_.size());
+    return work;
+  }
+
+ private:
+  bool along_rows_;
+  std::size_t extent_ = 0;
+  std::vector<float> matrix_;
+  std::vector<float> sums_;
+};
+
+bench::Pair matrix_walk() {
+  bench::Pair pair;
+  pair.name = "matrix_walk";
+  pair.purpose = "sums of rows: down the columns, along the rows";
+  pair.chapter = "example";
+  pair.sizes = {"smoke", "cpu"};
+  pair.baseline.make = [] { return std::make_unique<MatrixWalk>(false); };
+  pair.optimized.make = [] { return std::make_unique<MatrixWalk>(true); };
+  return pair;  // no tolerance: equal to the last bit
+}
+
+[[maybe_unused]] const bool kAdded = bench::add_pair(matrix_walk());
+
+}  // namespace

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+#include "common/cached_decoder.hpp"
+
+#include "common/attention.hpp"
+
+#include <rangefinder/range.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace examples {
+
+using rangefinder::ProfileRange;
+
+void CachedDecoder::make() {
+  const auto sequences =
+      of_size<std::vector<std::int64_t>>({8, 16, 8}, {128, 256, 128}, {256, 512, 1024, 512, 1024, 512, 1024, 512});
+  shape_.heads = size() == "smoke" ? 2 : 8;
+  shape_.width = size() == "smoke" ? 16 : 64;
+  shape_.page = of_size<std::int64_t>(4, 64, 256);
+  shape_.options = torch::TensorOptions(device().is_cuda() ? torch::kHalf : torch::kFloat).device(device());
+  block_ = options_.block_wise ? of_size<std::int64_t>(8, 128, 128) : 1;
+  std::int64_t first = 0;
+  for (const std::int64_t tokens : sequences) {
+    sequences_.push_back({first, tokens});
+    first += tokens;
+    shape_.longest = std::max(shape_.longest, tokens);
+  }
+  if (options_.batched) sort_for_batch();
+  shape_.live_tokens = most_live_tokens();
+  const std::int64_t hidden = shape_.heads * shape_.width;
+  const auto random = [&](std::int64_t rows, std::int64_t columns, double scale) {
+    return (torch::randn({rows, columns}) * scale).to(shape_.options);
+  };
+  in_ = random(first, hidden, 1);
+  out_ = torch::zeros_like(in_);
+  const double scale = 1 / std::sqrt(static_cast<double>(hidden));
+  for (std::int64_t layer = 0; layer < shape_.layers; ++layer)
+    layers_.push_back({random(3 * hidden, hidden, scale), random(hidden, hidden, scale)});
+  cache_ = options_.cache(shape_);
+}
+
+/// The longest first: sequences that go on are the first rows of a batch.
+void CachedDecoder::sort_for_batch() {
+  std::stable_sort(sequences_.begin(), sequences_.end(),
+                   [](const Sequence& a, const Sequence& b) { return a.tokens > b.tokens; });
+}
+
+std::int64_t CachedDecoder::most_live_tokens() const {
+  std::int64_t most = 0;
+  for (std::int64_t end = shape_.page; end < shape_.longest + shape_.page; end += shape_.page) {
+    const auto live = std::count_if(sequences_.begin(), sequences_.end(),
+                                    [&](const Sequence& sequence) { return sequence.tokens > end - shape_.page; });
+    most = std::max(most, live * end);
+  }
+  return most;
+}
+
+void CachedDecoder::step() {
+  const torch::NoGradGuard no_grad;
+  cache_->reset_counts();
+  computed_tokens_ = 0;
+  if (options_.batched) return decode(sequences_);
+  for (const Sequence& sequence : sequences_) decode({sequence});
+}
+
+void CachedDecoder::decode(const std::vector<Sequence>& batch) {
+  const ProfileRange range("request");
+  auto rows = static_cast<std::int64_t>(batch.size());
+  std::int64_t live = rows;
+  cache_->begin(rows);
+  for (std::int64_t at = 0; live > 0;) {
+    const std::int64_t count = std::min(block_, batch.front().tokens - at);
+    const torch::Tensor hidden = forward(tokens_at(batch, rows, at, count));
+    // Rows whose sequence has ended are padding.
+    for (std::int64_t row = 0; row < live; ++row)
+      out_.narrow(0, batch[static_cast<std::size_t>(row)].first + at, count).copy_(hidden[row]);
+    computed_tokens_ += rows * count;
+    at += count;
+    while (live > 0 && batch[static_cast<std::size_t>(live - 1)].tokens <= at) --live;
+    rows = cache_->advance(count, live);
+  }
+  cache_->end();
+}
+
+torch::Tensor CachedDecoder::tokens_at(const std::vector<Sequence>& batch, std::int64_t rows, std::int64_t at,
+                                       std::int64_t count) const {
+  std::vector<torch::Tensor> tokens;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const Sequence& sequence = batch[static_cast<std::size_t>(row)];
+    tokens.push_back(in_.narrow(0, sequence.first + std::min(at, sequence.tokens - count), count));
+  }
+  return torch::stack(tokens);
+}
+
+torch::Tensor CachedDecoder::forward(torch::Tensor x) {
+  const std::int64_t rows = x.size(0), count = x.size(1);
+  for (std::int64_t layer = 0; layer < shape_.layers; ++layer) {
+    const Layer& weights = layers_[static_cast<std::size_t>(layer)];
+    torch::Tensor qkv;
+    {
+      const ProfileRange range("projection");
+      qkv = torch::linear(x, weights.qkv).view({rows, count, 3, shape_.heads, shape_.width}).permute({2, 0, 3, 1, 4});
+    }
+    KvCache::KeysAndValues past;
+    {
+      const ProfileRange range("cache");
+      past = cache_->append(layer, qkv[1], qkv[2]);
+    }
+    AttentionCall call;
+    const std::int64_t all = past.first.size(2);
+    if (count > 1) call.mask = band(count, all, all, device());
+    const torch::Tensor mixed = fused_attention(qkv[0], past.first, past.second, call);
+    const ProfileRange range("projection");
+    x = x + torch::linear(mixed.transpose(1, 2).reshape({rows, count, -1}), weights.out);
+  }
+  return x;
+}
+
+bench::Work CachedDecoder::work() {
+  bench::Work work;
+  work.tokens = static_cast<double>(computed_tokens_);
+  work.requests = static_cast<double>(sequences_.size());
+  work.useful_share = static_cast<double>(in_.size(0)) / static_cast<double>(computed_tokens_);
+  return work;
+}
+
+std::vector<bench::Metric> CachedDecoder::metrics() {
+  return {{"cache_allocations", static_cast<double>(cache_->allocations()), bench::MetricKind::kCount},
+          {"cache_bytes_written", static_cast<double>(cache_->bytes_written()), bench::MetricKind::kBytes}};
+}
+
+std::vector<NamedTensor> CachedDecoder::given() {
+  std::vector<NamedTensor> all{{"hidden", in_}};
+  for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
+    all.push_back({"qkv of layer " + std::to_string(layer), layers_[layer].qkv});
+    all.push_back({"out of layer " + std::to_string(layer), layers_[layer].out});
+  }
+  return all;
+}
+
+bench::Pair cache_pair(const DecoderOptions& baseline, const DecoderOptions& optimized) {
+  bench::Pair pair;
+  pair.goal = bench::Goal::kMemory;
+  pair.memory_above_setup = true;
+  pair.time_bound = 1.1;
+  pair.devices = {"cpu", "cuda"};
+  pair.iterations = 8;
+  pair.warmup = 2;
+  const auto side = [](const DecoderOptions& options) {
+    return bench::PairSide{[options] { return std::make_unique<CachedDecoder>(options); }, {1e-5, 1e-5}, {2e-3, 2e-3}};
+  };
+  pair.baseline = side(baseline);
+  pair.optimized = side(optimized);
+  return pair;
+}
+
+}  // namespace examples

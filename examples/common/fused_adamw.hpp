@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <torch/torch.h>
+
+#include <vector>
+
+namespace examples {
+
+/// AdamW as one operator for all parameters; `torch::optim::AdamW` is a dozen for each. Its state exists from the
+/// start.
+class FusedAdamW {
+ public:
+  explicit FusedAdamW(std::vector<torch::Tensor> parameters, torch::optim::AdamWOptions options = {});
+  /// Parameters without a gradient stay as they are.
+  void step();
+
+ private:
+  torch::optim::AdamWOptions options_;
+  std::vector<torch::Tensor> parameters_, means_, squares_, steps_;
+};
+
+}  // namespace examples

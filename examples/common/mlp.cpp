@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#include "common/mlp.hpp"
+
+#include <rangefinder/range.hpp>
+
+#include <cmath>
+#include <string>
+
+namespace examples {
+namespace {
+
+using rangefinder::ProfileRange;
+
+constexpr std::int64_t kLayers = 2;
+
+std::int64_t width_of(const std::string& size, bool decode) {
+  if (size == "smoke") return 128;
+  if (size == "gpu") return 4096;
+  // A single row reads each weight once: these should not fit into a cache, as a model's would not.
+  return decode ? 2048 : 1024;
+}
+
+class FloatLayer : public LinearLayer {
+ public:
+  FloatLayer(torch::Tensor weight, torch::Tensor bias) : weight_(std::move(weight)), bias_(std::move(bias)) {}
+  torch::Tensor forward(const torch::Tensor& x) override { return torch::linear(x, weight_, bias_); }
+  std::int64_t weight_bytes() const override { return static_cast<std::int64_t>(weight_.nbytes()); }
+
+ private:
+  torch::Tensor weight_, bias_;
+};
+
+}  // namespace
+
+std::unique_ptr<LinearLayer> float_layer(const torch::Tensor& weight, const torch::Tensor& bias) {
+  return std::make_unique<FloatLayer>(weight, bias);
+}
+
+QuantizedRows quantize_rows(const torch::Tensor& x) {
+  // A row of zeros has any scale.
+  const torch::Tensor scales = x.abs().amax(1, true).clamp_min_(1e-12).div_(127);
+  return {(x / scales).round_().to(torch::kChar), scales};
+}
+
+void Mlp::make() {
+  const std::int64_t width = width_of(size(), options_.decode);
+  const std::int64_t rows = options_.decode ? 1 : of_size<std::int64_t>(32, 256, 8192);
+  in_ = torch::randn({rows, width}).to(device());
+  weight_seed_ = static_cast<std::uint64_t>(torch::randint(1 << 30, {1}, torch::kInt64).item<std::int64_t>());
+  const torch::NoGradGuard no_grad;
+  for (const auto& [weight, bias] : parameters()) layers_.push_back(options_.layer(weight, bias));
+}
+
+std::vector<std::pair<torch::Tensor, torch::Tensor>> Mlp::parameters() const {
+  auto generator = at::detail::createCPUGenerator(weight_seed_);
+  const std::int64_t width = in_.size(1);
+  // As LibTorch's own linear layers begin.
+  const double bound = 1 / std::sqrt(static_cast<double>(width));
+  std::vector<std::pair<torch::Tensor, torch::Tensor>> all;
+  for (std::int64_t layer = 0; layer < kLayers; ++layer) {
+    const torch::Tensor weight = torch::empty({width, width}).uniform_(-bound, bound, generator);
+    const torch::Tensor bias = torch::empty({width}).uniform_(-bound, bound, generator);
+    all.emplace_back(weight.to(device()), bias.to(device()));
+  }
+  return all;
+}
+
+void Mlp::step() {
+  const torch::NoGradGuard no_grad;
+  torch::Tensor x = in_;
+  for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
+    if (layer > 0) {
+      const ProfileRange range("relu");
+      x = torch::relu_(x);
+    }
+    const ProfileRange range("layer." + std::to_string(layer));
+    x = layers_[layer]->forward(x);
+  }
+  out_ = x;
+}
+
+bench::Work Mlp::work() {
+  bench::Work work;
+  work.samples = static_cast<double>(in_.size(0));
+  work.flops = 2.0 * kLayers * static_cast<double>(in_.numel()) * static_cast<double>(in_.size(1));
+  return work;
+}
+
+std::vector<bench::Metric> Mlp::metrics() {
+  std::int64_t bytes = 0;
+  for (const auto& layer : layers_) bytes += layer->weight_bytes();
+  return {{"weight_bytes", static_cast<double>(bytes), bench::MetricKind::kBytes}};
+}
+
+std::vector<NamedTensor> Mlp::given() {
+  std::vector<NamedTensor> all{{"input", in_}};
+  for (const auto& [weight, bias] : parameters()) {
+    const std::string layer = " of layer " + std::to_string(all.size() / 2);
+    all.push_back({"weight" + layer, weight});
+    all.push_back({"bias" + layer, bias});
+  }
+  return all;
+}
+
+bench::Pair mlp_pair(const MakeLayer& optimized, bool decode, double frobenius) {
+  const bench::Tolerance tolerance{.frobenius = frobenius};
+  const auto side = [&](const MakeLayer& layer) {
+    return bench::PairSide{[options = MlpOptions{layer, decode}] { return std::make_unique<Mlp>(options); }, tolerance,
+                           tolerance};
+  };
+  bench::Pair pair;
+  pair.baseline = side(float_layer);
+  pair.optimized = side(optimized);
+  return pair;
+}
+
+}  // namespace examples

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// One product of matrices: as a sum of thin updates, each of which reads and writes the whole result for a few FLOPs an
+// element; and at once, where the result stays in the caches until it is done.
+#include "common/tensor_side.hpp"
+
+#include <rangefinder/range.hpp>
+
+#include <memory>
+
+namespace {
+
+using examples::NamedTensor;
+using rangefinder::ProfileRange;
+namespace bench = rangefinder::bench;
+
+struct Sizes {
+  std::int64_t side, chunk;
+};
+
+class Product : public examples::TensorSide {
+ public:
+  explicit Product(bool whole) : whole_(whole) {}
+
+  void step() override {
+    const torch::NoGradGuard no_grad;
+    const ProfileRange range("product");
+    if (whole_) {
+      at::matmul_out(product_, left_, right_);
+      return;
+    }
+    product_.zero_();
+    for (std::int64_t at = 0; at < sizes_.side; at += sizes_.chunk)
+      product_.addmm_(left_.narrow(1, at, sizes_.chunk), right_.narrow(0, at, sizes_.chunk));
+  }
+
+  bench::Work work() override {
+    bench::Work work;
+    work.flops = flops();
+    return work;
+  }
+  std::vector<bench::Metric> metrics() override {
+    return {{"matrix_products", static_cast<double>(updates()), bench::MetricKind::kCount},
+            {"bytes_moved", bytes(), bench::MetricKind::kBytes},
+            {"flops_per_byte", flops() / bytes()}};
+  }
+
+ private:
+  void make() override {
+    sizes_ = of_size<Sizes>({64, 8}, {512, 8}, {2048, 128});
+    const auto random = [&] { return torch::randn({sizes_.side, sizes_.side}).to(device()); };
+    left_ = random();
+    right_ = random();
+    product_ = torch::zeros({sizes_.side, sizes_.side}, device());
+  }
+  std::vector<NamedTensor> given() override { return {{"left", left_}, {"right", right_}}; }
+  std::vector<NamedTensor> results() override { return {{"product", product_}}; }
+
+  std::int64_t updates() const { return whole_ ? 1 : sizes_.side / sizes_.chunk; }
+  double flops() const { return 2.0 * static_cast<double>(sizes_.side * sizes_.side * sizes_.side); }
+  /// If each call read its operands once: both inputs in all, the result once written, and at each update read too.
+  double bytes() const {
+    const double matrix = 4.0 * static_cast<double>(sizes_.side * sizes_.side);
+    return matrix * (whole_ ? 3.0 : 3.0 + 2.0 * static_cast<double>(updates()));
+  }
+
+  bool whole_;
+  Sizes sizes_{};
+  torch::Tensor left_, right_, product_;
+};
+
+bench::Pair arithmetic_intensity() {
+  bench::Pair pair;
+  pair.name = "arithmetic_intensity";
+  pair.purpose = "a matrix product as thin updates of the whole result, one product";
+  pair.devices = {"cpu", "cuda"};
+  // LibTorch computes float products without TF32 unless it is told otherwise.
+  pair.baseline = {[] { return std::make_unique<Product>(false); }, {1e-4, 1e-3}, {1e-4, 1e-3}};
+  pair.optimized = {[] { return std::make_unique<Product>(true); }, {1e-4, 1e-3}, {1e-4, 1e-3}};
+  pair.least_ratio_cpu = 1.2;
+  return pair;
+}
+
+[[maybe_unused]] const bool kAdded = bench::add_pair(arithmetic_intensity());
+
+}  // namespace

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// Updates of a net so small that they cost what calling operators costs: by autograd and an optimizer; and written out,
+// into buffers that are made once, with the update folded into the product that gives the gradient of a weight.
+#include "common/operator_count.hpp"
+#include "common/tensor_side.hpp"
+
+#include <rangefinder/range.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace {
+
+using examples::NamedTensor;
+using rangefinder::ProfileRange;
+namespace bench = rangefinder::bench;
+
+constexpr double kRate = 0.01;
+
+struct Sizes {
+  std::int64_t updates, batch, width, inner;
+};
+
+/// Both sides: weights, data, and as many updates a step as make it long enough to time.
+class Updates : public examples::TensorSide {
+ public:
+  void step() override {
+    for (std::int64_t i = 0; i < data_.size(0); ++i)
+      update(inputs_[static_cast<std::size_t>(i)], targets_[static_cast<std::size_t>(i)]);
+  }
+  bench::Work work() override {
+    bench::Work work;
+    work.samples = static_cast<double>(data_.size(0) * data_.size(1));
+    return work;
+  }
+  std::vector<bench::Metric> metrics() override {
+    const std::int64_t operators = examples::operators_of([this] { update(inputs_[0], targets_[0]); });
+    return {{"operators_per_update", static_cast<double>(operators), bench::MetricKind::kCount}};
+  }
+
+ protected:
+  virtual void update(const torch::Tensor& x, const torch::Tensor& target) = 0;
+  virtual void prepare() = 0;
+
+  void make() override {
+    const auto sizes = of_size<Sizes>({5, 8, 32, 64}, {100, 8, 32, 64}, {20, 16, 1024, 2048});
+    const auto type = device().is_cuda() ? torch::kHalf : torch::kFloat;
+    up_ = torch::nn::Linear(sizes.width, sizes.inner);
+    down_ = torch::nn::Linear(sizes.inner, sizes.width);
+    up_->to(device(), type);
+    down_->to(device(), type);
+    data_ = torch::randn({sizes.updates, sizes.batch, sizes.width}).to(device(), type);
+    wanted_ = torch::randn({sizes.updates, sizes.batch, sizes.width}).to(device(), type);
+    inputs_ = data_.unbind(0);
+    targets_ = wanted_.unbind(0);
+    prepare();
+  }
+  std::vector<NamedTensor> given() override {
+    return {{"data", data_},        {"targets", wanted_},           {"up.weight", up_->weight},
+            {"up.bias", up_->bias}, {"down.weight", down_->weight}, {"down.bias", down_->bias}};
+  }
+  std::vector<NamedTensor> results() override {
+    return {{"output", out_},
+            {"loss", loss_},
+            {"up.weight", up_->weight},
+            {"up.bias", up_->bias},
+            {"down.weight", down_->weight},
+            {"down.bias", down_->bias}};
+  }
+
+  torch::nn::Linear up_{nullptr}, down_{nullptr};
+  torch::Tensor data_, wanted_, out_, loss_;
+  std::vector<torch::Tensor> inputs_, targets_;
+};
+
+class Eager : public Updates {
+  void prepare() override {
+    optimizer_ = std::make_unique<torch::optim::SGD>(
+        std::vector<torch::Tensor>{up_->weight, up_->bias, down_->weight, down_->bias},
+        torch::optim::SGDOptions(kRate));
+  }
+  void update(const torch::Tensor& x, const torch::Tensor& target) override {
+    optimizer_->zero_grad();
+    {
+      const ProfileRange range("forward");
+      out_ = down_(torch::relu(up_(x)));
+      loss_ = torch::mse_loss(out_, target);
+    }
+    {
+      const ProfileRange range("backward");
+      loss_.backward();
+    }
+    const ProfileRange range("optimizer");
+    optimizer_->step();
+  }
+  std::unique_ptr<torch::optim::SGD> optimizer_;
+};
+
+class WrittenOut : public Updates {
+  void prepare() override {
+    const torch::NoGradGuard no_grad;
+    hidden_ = torch::empty({data_.size(1), up_->weight.size(0)}, data_.options());
+    hidden_gradient_ = torch::empty_like(hidden_);
+    out_ = torch::empty({data_.size(1), data_.size(2)}, data_.options());
+    difference_ = torch::empty_like(out_);
+    loss_ = torch::empty({}, data_.options());
+    ones_ = torch::ones({data_.size(1)}, data_.options());
+  }
+  void update(const torch::Tensor& x, const torch::Tensor& target) override {
+    const torch::NoGradGuard no_grad;
+    {
+      const ProfileRange range("forward");
+      torch::addmm_out(hidden_, up_->bias, x, up_->weight.t());
+      hidden_.relu_();
+      torch::addmm_out(out_, down_->bias, hidden_, down_->weight.t());
+      at::mse_loss_out(loss_, out_, target);
+      torch::sub_out(difference_, out_, target);
+    }
+    const ProfileRange range("backward");
+    const double slope = 2.0 / static_cast<double>(out_.numel());  // of the mean of squares
+    // The gradient of the hidden values first: it needs the weight that is about to change.
+    torch::mm_out(hidden_gradient_, difference_, down_->weight);
+    at::threshold_backward_out(hidden_gradient_, hidden_gradient_, hidden_, 0);
+    down_->weight.addmm_(difference_.t(), hidden_, 1, -kRate * slope);
+    down_->bias.addmv_(difference_.t(), ones_, 1, -kRate * slope);
+    up_->weight.addmm_(hidden_gradient_.t(), x, 1, -kRate * slope);
+    up_->bias.addmv_(hidden_gradient_.t(), ones_, 1, -kRate * slope);
+  }
+  torch::Tensor hidden_, hidden_gradient_, difference_, ones_;
+};
+
+bench::Pair autograd_standard() {
+  bench::Pair pair;
+  pair.name = "autograd_standard";
+  pair.purpose = "autograd and SGD; a step written out into buffers";
+  pair.devices = {"cpu", "cuda"};
+  pair.baseline = {[] { return std::make_unique<Eager>(); }, {1e-5, 1e-6}, {2e-3, 2e-3}};
+  pair.optimized = {[] { return std::make_unique<WrittenOut>(); }, {1e-5, 1e-6}, {2e-3, 2e-3}};
+  pair.least_ratio_cpu = 2;
+  return pair;
+}
+
+[[maybe_unused]] const bool kAdded = bench::add_pair(autograd_standard());
+
+}  // namespace

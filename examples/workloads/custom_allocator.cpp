@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+// Memory by request: from the system each time, or from a pool of size classes behind the same interface of LibTorch.
+// Requests of one size one after the other, then a trace of many sizes with some blocks alive.
+#include "common/size_class_pool.hpp"
+#include "common/tensor_side.hpp"
+
+#include <rangefinder/range.hpp>
+
+#include <c10/core/CPUAllocator.h>
+
+#include <cmath>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <utility>
+
+namespace {
+
+using examples::NamedTensor;
+using examples::SizeClassPool;
+using rangefinder::ProfileRange;
+namespace bench = rangefinder::bench;
+
+class PoolAllocator : public at::Allocator {
+ public:
+  at::DataPtr allocate(std::size_t bytes) override {
+    if (bytes == 0) return {nullptr, at::Device(at::kCPU)};
+    void* const block = pool_.allocate(bytes);
+    // Data and context are one pointer: callers that want raw memory insist.
+    return {block, block, &SizeClassPool::free_anywhere, at::Device(at::kCPU)};
+  }
+  at::DeleterFnPtr raw_deleter() const override { return &SizeClassPool::free_anywhere; }
+  void copy_data(void* to, const void* from, std::size_t bytes) const override { default_copy_data(to, from, bytes); }
+  SizeClassPool::Counts counts() const { return pool_.counts(); }
+
+ private:
+  SizeClassPool pool_;
+};
+
+struct Sizes {
+  std::int64_t requests, bytes, alive;
+};
+
+class Requests : public examples::TensorSide {
+ public:
+  explicit Requests(bool pooled) : pool_(pooled ? std::make_unique<PoolAllocator>() : nullptr) {}
+
+  void step() override {
+    before_ = pool_ ? pool_->counts() : SizeClassPool::Counts{};
+    {
+      const ProfileRange range("one size");
+      serve(0, sizes_.requests, 1);
+    }
+    const ProfileRange range("mixed sizes");
+    serve(sizes_.requests, bytes_.numel(), sizes_.alive);
+  }
+
+  bench::Work work() override {
+    bench::Work work;
+    work.requests = static_cast<double>(bytes_.numel());
+    work.bytes = static_cast<double>(bytes_.sum().item<std::int64_t>());
+    return work;
+  }
+
+  std::vector<bench::Metric> metrics() override {
+    const auto requests = static_cast<double>(bytes_.numel());
+    if (!pool_) return {{"system_allocations", requests, bench::MetricKind::kCount}};
+    const SizeClassPool::Counts now = pool_->counts();
+    const auto hits = static_cast<double>(now.hits - before_.hits);
+    const double asked = static_cast<double>(now.asked_bytes), given = static_cast<double>(now.given_bytes);
+    return {{"system_allocations", requests - hits, bench::MetricKind::kCount},
+            {"hit_rate", hits / requests, bench::MetricKind::kRate},
+            {"internal_fragmentation", 1 - asked / given},
+            {"reserved_bytes", static_cast<double>(now.reserved_bytes), bench::MetricKind::kBytes}};
+  }
+
+ private:
+  struct Block {
+    std::int64_t request;
+    at::DataPtr data;
+  };
+
+  void make() override {
+    sizes_ = of_size<Sizes>({50, 1 << 16, 4}, {1000, 1 << 20, 16}, {1000, 1 << 20, 16});
+    // Mixed: as many requests from 256 bytes to 1 KiB as from 1 to 4 MiB.
+    const double least = std::log2(256.0), most = std::log2(4.0 * static_cast<double>(sizes_.bytes));
+    const torch::Tensor mixed =
+        torch::pow(2, torch::rand({sizes_.requests}, torch::kDouble) * (most - least) + least).to(torch::kInt64);
+    bytes_ = torch::cat({torch::full({sizes_.requests}, sizes_.bytes, torch::kInt64), mixed});
+    values_ = torch::randn({bytes_.numel()});
+    read_ = torch::zeros({bytes_.numel()});
+  }
+  std::vector<NamedTensor> given() override { return {{"values", values_}, {"bytes", bytes_}}; }
+  std::vector<NamedTensor> results() override { return {{"read back", read_}}; }
+
+  /// Each block lives until `alive` later ones were made.
+  void serve(std::int64_t begin, std::int64_t end, std::int64_t alive) {
+    at::Allocator& allocator = pool_ ? static_cast<at::Allocator&>(*pool_) : *c10::GetDefaultCPUAllocator();
+    std::deque<Block> blocks;
+    for (std::int64_t request = begin; request < end; ++request) {
+      if (static_cast<std::int64_t>(blocks.size()) == alive) {
+        read(blocks.front());
+        blocks.pop_front();
+      }
+      blocks.push_back({request, allocator.allocate(bytes_of(request))});
+      write(blocks.back());
+    }
+    for (const Block& block : blocks) read(block);
+  }
+
+  std::size_t bytes_of(std::int64_t request) const {
+    return static_cast<std::size_t>(bytes_.const_data_ptr<std::int64_t>()[request]);
+  }
+
+  /// A block is used: each page of it, and its end.
+  template <typename Use>
+  void each_place(const Block& block, const Use& use) const {
+    constexpr std::size_t kPage = 4096;
+    const std::size_t bytes = bytes_of(block.request);
+    auto* const data = static_cast<std::byte*>(block.data.get());
+    for (std::size_t at = 0; at + sizeof(float) <= bytes; at += kPage) use(data + at);
+    use(data + bytes - sizeof(float));
+  }
+  void write(const Block& block) const {
+    const float value = values_.const_data_ptr<float>()[block.request];
+    each_place(block, [&](std::byte* place) { std::memcpy(place, &value, sizeof value); });
+  }
+  /// What was written, unless another block lies over this one.
+  void read(const Block& block) {
+    double sum = 0;
+    each_place(block, [&](const std::byte* place) {
+      float value = 0;
+      std::memcpy(&value, place, sizeof value);
+      sum += value;
+    });
+    read_.data_ptr<float>()[block.request] = static_cast<float>(sum);
+  }
+
+  std::unique_ptr<PoolAllocator> pool_;
+  SizeClassPool::Counts before_;
+  Sizes sizes_{};
+  torch::Tensor bytes_, values_, read_;
+};
+
+bench::Pair custom_allocator() {
+  bench::Pair pair;
+  pair.name = "custom_allocator";
+  pair.purpose = "the system's memory for each request, a pool of size classes";
+  pair.baseline = {[] { return std::make_unique<Requests>(false); }, {}};
+  pair.optimized = {[] { return std::make_unique<Requests>(true); }, {}};
+  pair.least_ratio_cpu = 2;
+  return pair;
+}
+
+[[maybe_unused]] const bool kAdded = bench::add_pair(custom_allocator());
+
+}  // namespace

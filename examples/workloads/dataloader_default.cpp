@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// An epoch of training on records that take a while to arrive: each read when it is needed, and read ahead by four
+// threads, at most two batches a thread. The order of the records is the same.
+#include "common/tensor_side.hpp"
+
+#include <rangefinder/range.hpp>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using examples::NamedTensor;
+using rangefinder::ProfileRange;
+using Clock = std::chrono::steady_clock;
+using Example = torch::data::Example<>;
+namespace bench = rangefinder::bench;
+
+constexpr int kRounds = 16;
+constexpr std::int64_t kClasses = 10;
+constexpr std::chrono::microseconds kRead{200};
+
+/// Records behind a source that makes its reader wait, as a disk or a network does.
+class Records : public torch::data::Dataset<Records> {
+ public:
+  Records(torch::Tensor values, torch::Tensor labels) : values_(std::move(values)), labels_(std::move(labels)) {}
+
+  Example get(std::size_t index) override {
+    const torch::NoGradGuard no_grad;
+    const auto at = static_cast<std::int64_t>(index);
+    torch::Tensor value;
+    {
+      const ProfileRange range("read");
+      std::this_thread::sleep_for(kRead);
+      value = values_[at].clone();
+    }
+    const ProfileRange range("preprocess");
+    for (int round = 0; round < kRounds; ++round) value.mul_(0.99).add_(0.01);
+    return {value, labels_[at]};
+  }
+  std::optional<std::size_t> size() const override { return static_cast<std::size_t>(values_.size(0)); }
+
+ private:
+  torch::Tensor values_, labels_;
+};
+
+/// Records to a batch, off the training thread if there are others; pinned, a device can fetch it by itself.
+struct Collate : torch::data::transforms::Collation<Example> {
+  explicit Collate(bool pin) : pin_(pin) {}
+  Example apply_batch(std::vector<Example> records) override {
+    Example batch = torch::data::transforms::Stack<>().apply_batch(std::move(records));
+    if (pin_) batch = {batch.data.pin_memory(), batch.target.pin_memory()};
+    return batch;
+  }
+  bool pin_;
+};
+
+struct Sizes {
+  std::int64_t records, width, hidden, batch;
+};
+
+class Epoch : public examples::TensorSide {
+ public:
+  explicit Epoch(bool ahead) : ahead_(ahead) {}
+
+  void step() override {
+    const auto begin = Clock::now();
+    auto options = torch::data::DataLoaderOptions(static_cast<std::size_t>(sizes_.batch));
+    if (ahead_) options.workers(4).max_jobs(8);
+    const bool pin = ahead_ && device().is_cuda();
+    const auto loader = torch::data::make_data_loader<torch::data::samplers::SequentialSampler>(
+        Records(records_, labels_).map(Collate(pin)), options);
+    std::optional<torch::data::Iterator<Example>> batch;
+    wait_for([&] { batch.emplace(loader->begin()); });
+    for (std::int64_t at = 0; *batch != loader->end(); wait_for([&] { ++*batch; })) {
+      train((*batch)->data, (*batch)->target, at);
+      at += (*batch)->data.size(0);
+    }
+    spent_ += Clock::now() - begin;
+  }
+
+  bench::Work work() override {
+    bench::Work work;
+    work.samples = static_cast<double>(sizes_.records);
+    return work;
+  }
+  std::vector<bench::Metric> metrics() override {
+    return {{"share_of_step_waiting_for_data", std::chrono::duration<double>(waited_) / spent_}};
+  }
+
+ private:
+  void make() override {
+    sizes_ = of_size<Sizes>({96, 64, 32, 16}, {4000, 1024, 512, 64}, {4000, 1024, 512, 64});
+    records_ = torch::randn({sizes_.records, sizes_.width});
+    labels_ = torch::randint(kClasses, {sizes_.records}, torch::kInt64);
+    seen_ = torch::zeros({sizes_.records, sizes_.width}, device());
+    net_ = torch::nn::Sequential(torch::nn::Linear(sizes_.width, sizes_.hidden), torch::nn::ReLU(),
+                                 torch::nn::Linear(sizes_.hidden, kClasses));
+    net_->to(device());
+    optimizer_ = std::make_unique<torch::optim::SGD>(net_->parameters(), 0.01);
+  }
+  std::vector<NamedTensor> given() override {
+    auto all = examples::parameters_of(*net_);
+    all.insert(all.begin(), {{"records", records_}, {"labels", labels_}});
+    return all;
+  }
+  /// What was trained on, in its order, too: a loader that swaps records must not pass.
+  std::vector<NamedTensor> results() override {
+    auto all = examples::parameters_of(*net_);
+    all.insert(all.begin(), {{"loss", loss_}, {"records as seen", seen_}});
+    return all;
+  }
+
+  template <typename Next>
+  void wait_for(Next next) {
+    const ProfileRange range("dataloader_next");
+    const auto begin = Clock::now();
+    next();
+    waited_ += Clock::now() - begin;
+  }
+  void train(torch::Tensor data, torch::Tensor labels, std::int64_t at) {
+    {
+      const ProfileRange range("transfer");
+      data = data.to(device(), /*non_blocking=*/ahead_);
+      labels = labels.to(device(), /*non_blocking=*/ahead_);
+      seen_.narrow(0, at, data.size(0)).copy_(data);
+    }
+    const ProfileRange range("train");
+    optimizer_->zero_grad();
+    loss_ = torch::nn::functional::cross_entropy(net_->forward(data), labels);
+    loss_.backward();
+    optimizer_->step();
+  }
+
+  bool ahead_;
+  Sizes sizes_{};
+  torch::Tensor records_, labels_, seen_, loss_;
+  torch::nn::Sequential net_;
+  std::unique_ptr<torch::optim::SGD> optimizer_;
+  Clock::duration waited_{}, spent_{};
+};
+
+bench::Pair dataloader_default() {
+  bench::Pair pair;
+  pair.name = "dataloader_default";
+  pair.purpose = "records read when they are needed, ahead by four threads";
+  pair.goal = bench::Goal::kThroughput;
+  pair.devices = {"cpu", "cuda"};
+  pair.baseline = {[] { return std::make_unique<Epoch>(false); }, {}, {1e-4, 1e-5}};
+  pair.optimized = {[] { return std::make_unique<Epoch>(true); }, {}, {1e-4, 1e-5}};
+  pair.least_ratio_cpu = 2;
+  pair.iterations = 5;  // epochs
+  pair.warmup = 1;
+  return pair;
+}
+
+[[maybe_unused]] const bool kAdded = bench::add_pair(dataloader_default());
+
+}  // namespace

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// A prompt that is all known: read a token at a time, or in blocks that attention sees at once.
+#include "common/cached_decoder.hpp"
+
+#include <memory>
+
+namespace {
+
+using examples::CacheShape;
+using examples::ConcatenatedCache;
+using examples::make_cache;
+namespace bench = rangefinder::bench;
+
+bench::Pair kv_cache_flash_blockwise() {
+  bench::Pair pair = examples::cache_pair({.cache = make_cache<ConcatenatedCache>},
+                                          {.cache = make_cache<examples::PooledCache>, .block_wise = true});
+  pair.name = "kv_cache_flash_blockwise";
+  pair.purpose = "a prompt token by token, in blocks into a pool";
+  // Activations of a block eat what the pool saves: shown, no promise.
+  pair.informational = true;
+  return pair;
+}
+
+[[maybe_unused]] const bool kAdded = bench::add_pair(kv_cache_flash_blockwise());
+
+}  // namespace

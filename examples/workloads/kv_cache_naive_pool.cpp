@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// Tokens one by one: a cache that is made anew for each, a token longer; and buffers of full length, made once.
+#include "common/cached_decoder.hpp"
+
+#include <memory>
+
+namespace {
+
+using examples::CacheShape;
+using examples::ConcatenatedCache;
+using examples::make_cache;
+namespace bench = rangefinder::bench;
+
+bench::Pair kv_cache_naive_pool() {
+  bench::Pair pair =
+      examples::cache_pair({.cache = make_cache<ConcatenatedCache>}, {.cache = make_cache<examples::PooledCache>});
+  pair.name = "kv_cache_naive_pool";
+  pair.purpose = "a cache concatenated for each token, a pool of full length";
+  pair.least_ratio_cpu = 1.5;
+  return pair;
+}
+
+[[maybe_unused]] const bool kAdded = bench::add_pair(kv_cache_naive_pool());
+
+}  // namespace

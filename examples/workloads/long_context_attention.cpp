@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Causal attention over a long sequence: a mask and scores of S x S elements, half of them computed to be hidden; and
+// the fused kernel, which knows which blocks a query cannot see.
+#include "common/attention.hpp"
+#include "common/tensor_side.hpp"
+
+#include <memory>
+
+namespace {
+
+using examples::NamedTensor;
+namespace bench = rangefinder::bench;
+
+struct Sizes {
+  std::int64_t heads, sequence, width;
+};
+
+class LongContext : public examples::TensorSide {
+ public:
+  explicit LongContext(bool fused) : fused_(fused) {}
+
+  void step() override {
+    const torch::NoGradGuard no_grad;
+    out_ = fused_ ? examples::fused_attention(query_, key_, value_, {.causal = true})
+                  : examples::explicit_attention(query_, key_, value_, hidden_);
+  }
+
+  bench::Work work() override {
+    const auto sequence = static_cast<double>(query_.size(2));
+    bench::Work work;
+    work.tokens = sequence;
+    work.flops = 2.0 * static_cast<double>(query_.numel()) * (sequence + 1);  // of scores that count
+    return work;
+  }
+
+  std::vector<bench::Metric> metrics() override {
+    if (fused_) return {{"sdp_backend", static_cast<double>(backend_)}};
+    return {{"mask_bytes", static_cast<double>(hidden_.nbytes()), bench::MetricKind::kBytes}};
+  }
+
+ private:
+  void make() override {
+    const auto sizes = of_size<Sizes>({2, 64, 32}, {8, 1024, 64}, {4, 12288, 128});
+    const auto type = device().is_cuda() ? torch::kBFloat16 : torch::kFloat;
+    const auto random = [&] { return torch::randn({1, sizes.heads, sizes.sequence, sizes.width}).to(device(), type); };
+    query_ = random();
+    key_ = random();
+    value_ = random();
+    if (fused_)
+      backend_ = examples::fused_backend(size(), query_, key_, value_, {.causal = true});
+    else
+      hidden_ = examples::band(sizes.sequence, sizes.sequence, sizes.sequence, device()).logical_not_();
+  }
+  // Values first: the middle element, which the harness changes, is of a head's first token. That one sees itself
+  // alone, and then its query does not matter.
+  std::vector<NamedTensor> given() override { return {{"value", value_}, {"query", query_}, {"key", key_}}; }
+  std::vector<NamedTensor> results() override { return {{"attention", out_}}; }
+
+  bool fused_;
+  std::int64_t backend_ = 0;
+  torch::Tensor query_, key_, value_, hidden_, out_;
+};
+
+bench::Pair long_context_attention() {
+  bench::Pair pair;
+  pair.name = "long_context_attention";
+  pair.purpose = "causal attention with a mask tensor, the fused kernel";
+  pair.devices = {"cpu", "cuda"};
+  pair.baseline = {[] { return std::make_unique<LongContext>(false); }, {1e-5, 1e-5}, {1e-2, 1e-2}};
+  pair.optimized = {[] { return std::make_unique<LongContext>(true); }, {1e-5, 1e-5}, {1e-2, 1e-2}};
+  pair.least_ratio_cpu = 2.5;
+  return pair;
+}
+
+[[maybe_unused]] const bool kAdded = bench::add_pair(long_context_attention());
+
+}  // namespace

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+// The worker of all workloads: `rangefinder bench run --worker` starts it, a process for each side of a pair.
+#include "common/libtorch_worker.hpp"
+
+int main(int argc, char** argv) {
+  rangefinder::bench::set_worker_hooks(examples::libtorch_hooks());
+  return rangefinder::bench::worker_main(argc, argv);
+}

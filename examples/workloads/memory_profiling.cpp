@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// Where the bytes of a step are: weights and gradients, which both sides hold from the start, and activations, which
+// checkpointed blocks do not keep. The batch is large beside the weights: elsewhere there would be nothing to gain.
+#include "common/checkpoint.hpp"
+#include "common/libtorch_worker.hpp"
+#include "common/tensor_side.hpp"
+
+#include <rangefinder/range.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace {
+
+using examples::NamedTensor;
+using rangefinder::ProfileRange;
+namespace bench = rangefinder::bench;
+
+struct Sizes {
+  std::int64_t batch, width, inner, blocks;
+};
+
+class ResidualBlockImpl : public torch::nn::Module {
+ public:
+  ResidualBlockImpl(std::int64_t width, std::int64_t inner)
+      : up_(register_module("up", torch::nn::Linear(width, inner))),
+        down_(register_module("down", torch::nn::Linear(inner, width))) {}
+  torch::Tensor forward(const torch::Tensor& x) { return x + down_(torch::relu(up_(x))); }
+
+ private:
+  torch::nn::Linear up_, down_;
+};
+TORCH_MODULE(ResidualBlock);
+
+class Step : public examples::TensorSide {
+ public:
+  explicit Step(bool checkpointed) : checkpointed_(checkpointed) {}
+
+  void step() override {
+    blocks_->zero_grad(/*set_to_none=*/false);
+    const std::int64_t before = examples::live_bytes(device());
+    torch::Tensor x = data_;
+    {
+      const ProfileRange range("forward");
+      for (const auto& module : *blocks_) {
+        auto* const block = module->as<ResidualBlockImpl>();
+        x = checkpointed_ ? examples::checkpoint([block](const torch::Tensor& in) { return block->forward(in); }, x)
+                          : block->forward(x);
+      }
+    }
+    const torch::Tensor loss = torch::mse_loss(x, target_);
+    activation_bytes_ = examples::live_bytes(device()) - before;
+    {
+      const ProfileRange range("backward");
+      loss.backward();
+    }
+    out_ = x.detach();
+    loss_ = loss.detach();
+  }
+
+  bench::Work work() override {
+    bench::Work work;
+    work.samples = static_cast<double>(data_.size(0));
+    return work;
+  }
+
+  std::vector<bench::Metric> metrics() override {
+    double weights = 0;
+    for (const torch::Tensor& weight : blocks_->parameters()) weights += static_cast<double>(weight.nbytes());
+    return {{"parameter_bytes", weights, bench::MetricKind::kBytes},
+            {"gradient_bytes", weights, bench::MetricKind::kBytes},
+            {"activation_bytes_after_forward", static_cast<double>(activation_bytes_), bench::MetricKind::kBytes}};
+  }
+
+ private:
+  void make() override {
+    const auto sizes = of_size<Sizes>({128, 32, 128, 4}, {512, 256, 1024, 16}, {4096, 512, 2048, 8});
+    for (std::int64_t i = 0; i < sizes.blocks; ++i) blocks_->push_back(ResidualBlock(sizes.width, sizes.inner));
+    blocks_->to(device());
+    for (torch::Tensor& parameter : blocks_->parameters()) parameter.mutable_grad() = torch::zeros_like(parameter);
+    data_ = torch::randn({sizes.batch, sizes.width}).to(device());
+    target_ = torch::randn({sizes.batch, sizes.width}).to(device());
+  }
+  std::vector<NamedTensor> given() override {
+    std::vector<NamedTensor> all{{"data", data_}, {"target", target_}};
+    for (NamedTensor& weight : examples::parameters_of(*blocks_)) all.push_back(std::move(weight));
+    return all;
+  }
+  std::vector<NamedTensor> results() override {
+    std::vector<NamedTensor> all{{"output", out_}, {"loss", loss_}};
+    for (NamedTensor& gradient : examples::gradients_of(*blocks_)) all.push_back(std::move(gradient));
+    return all;
+  }
+
+  bool checkpointed_;
+  torch::nn::ModuleList blocks_;
+  torch::Tensor data_, target_, out_, loss_;
+  std::int64_t activation_bytes_ = 0;
+};
+
+bench::Pair memory_profiling() {
+  bench::Pair pair;
+  pair.name = "memory_profiling";
+  pair.purpose = "bytes of weights, gradients, activations; blocks checkpointed";
+  pair.goal = bench::Goal::kMemory;
+  pair.memory_above_setup = true;
+  pair.devices = {"cpu", "cuda"};
+  pair.baseline = {[] { return std::make_unique<Step>(false); }, {0, 0}, {1e-5, 1e-6}};
+  pair.optimized = {[] { return std::make_unique<Step>(true); }, {0, 0}, {1e-5, 1e-6}};
+  pair.least_ratio_cpu = 2;
+  pair.time_bound = 1.6;  // each block runs forward twice: a third more, and operators on small tensors
+  pair.iterations = 10;
+  pair.warmup = 2;
+  return pair;
+}
+
+[[maybe_unused]] const bool kAdded = bench::add_pair(memory_profiling());
+
+}  // namespace

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+// The same updates in float32 and in mixed precision: autocast computes products in bfloat16, or in float16 with a loss
+// that is scaled so that small gradients do not vanish. Weights stay float32.
+#include "common/mixed_precision.hpp"
+#include "common/tensor_side.hpp"
+
+#include <rangefinder/range.hpp>
+
+#include <ATen/cpu/Utils.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace {
+
+using examples::NamedTensor;
+using rangefinder::ProfileRange;
+namespace bench = rangefinder::bench;
+
+constexpr std::int64_t kUpdates = 4;  // of a step
+
+struct Sizes {
+  std::int64_t batch;
+  std::vector<std::int64_t> widths;
+};
+
+/// Without tiles for products of bfloat16 a CPU is not faster: with AVX512_BF16 alone the step took x1.7 as long.
+bool has_bfloat16_tiles() {
+  const auto capabilities = at::cpu::get_cpu_capabilities();
+  const auto found = capabilities.find("amx_bf16");
+  return found != capabilities.end() && found->second.isBool() && found->second.toBool();
+}
+
+class Training : public examples::TensorSide {
+ public:
+  explicit Training(torch::ScalarType type) : type_(type) {}
+
+  void step() override {
+    for (std::int64_t i = 0; i < kUpdates; ++i) update(data_[i], target_[i]);
+  }
+
+  bench::Work work() override {
+    bench::Work work;
+    work.samples = static_cast<double>(data_.size(0) * data_.size(1));
+    double weights = 0;
+    for (const torch::Tensor& weight : net_->parameters()) weights += static_cast<double>(weight.numel());
+    work.flops = 6 * weights * work.samples;
+    return work;
+  }
+
+  std::vector<bench::Metric> metrics() override {
+    return {{"skipped_updates", static_cast<double>(scaler_ ? scaler_->skipped() : 0), bench::MetricKind::kCount},
+            {"bfloat16_tiles", has_bfloat16_tiles() ? 1.0 : 0.0, bench::MetricKind::kFact},
+            {"loss_scale", scaler_ ? scaler_->factor() : 1, bench::MetricKind::kFact}};
+  }
+
+ private:
+  void update(const torch::Tensor& x, const torch::Tensor& target) {
+    optimizer_->zero_grad(/*set_to_none=*/false);
+    {
+      const ProfileRange range("forward");
+      const examples::Autocast precision(device().type(), type_ == torch::kFloat ? torch::kBFloat16 : type_,
+                                         type_ != torch::kFloat);
+      out_ = net_->forward(x);
+      loss_ = torch::mse_loss(out_.to(torch::kFloat), target);
+    }
+    {
+      const ProfileRange range("backward");
+      (scaler_ ? scaler_->scale(loss_) : loss_).backward();
+    }
+    const ProfileRange range("optimizer");
+    if (scaler_)
+      scaler_->step(net_->parameters(), [this] { optimizer_->step(); });
+    else
+      optimizer_->step();
+  }
+
+  void make() override {
+    const auto sizes = of_size<Sizes>({16, {32, 64, 64, 32}}, {256, {512, 1024, 1024, 512}},
+                                      {512, {3072, 6144, 6144, 6144, 6144, 3072}});
+    for (std::size_t i = 0; i + 1 < sizes.widths.size(); ++i) {
+      if (i > 0) net_->push_back(torch::nn::GELU());  // smooth: at a kink rounding would decide the gradient
+      net_->push_back(torch::nn::Linear(sizes.widths[i], sizes.widths[i + 1]));
+    }
+    net_->to(device());
+    for (torch::Tensor& parameter : net_->parameters()) parameter.mutable_grad() = torch::zeros_like(parameter);
+    optimizer_.emplace(net_->parameters(), torch::optim::SGDOptions(0.1));
+    if (type_ == torch::kHalf) scaler_.emplace(device());
+    data_ = torch::randn({kUpdates, sizes.batch, sizes.widths.front()}).to(device());
+    target_ = torch::randn({kUpdates, sizes.batch, sizes.widths.back()}).to(device());
+  }
+  std::vector<NamedTensor> given() override {
+    std::vector<NamedTensor> all{{"data", data_}, {"target", target_}};
+    for (NamedTensor& weight : examples::parameters_of(*net_)) all.push_back(std::move(weight));
+    return all;
+  }
+  std::vector<NamedTensor> results() override {
+    std::vector<NamedTensor> all{{"output", out_.to(torch::kFloat)}, {"loss", loss_}};
+    for (NamedTensor& gradient : examples::gradients_of(*net_)) all.push_back(std::move(gradient));
+    for (NamedTensor& weight : examples::parameters_of(*net_)) all.push_back(std::move(weight));
+    return all;
+  }
+
+  torch::ScalarType type_;
+  torch::nn::Sequential net_;
+  std::optional<torch::optim::SGD> optimizer_;
+  std::optional<examples::GradScaler> scaler_;
+  torch::Tensor data_, target_, out_, loss_;
+};
+
+bench::Pair precisionmixed(torch::ScalarType type) {
+  bench::Pair pair;
+  pair.devices = {"cpu", "cuda"};
+  // Two percent of the loss, and as much of every other whole tensor: single elements of a gradient may be all noise.
+  // The net for a GPU is deeper.
+  constexpr bench::Tolerance kCpu{.frobenius = 2e-2}, kCuda{.frobenius = 4e-2};
+  pair.baseline = {[] { return std::make_unique<Training>(torch::kFloat); }, kCpu, kCuda};
+  pair.optimized = {[type] { return std::make_unique<Training>(type); }, kCpu, kCuda};
+  pair.verify_steps = 3;
+  return pair;
+}
+
+bench::Pair bfloat16() {
+  bench::Pair pair = precisionmixed(torch::kBFloat16);
+  pair.name = "precisionmixed";
+  pair.purpose = "float32; autocast to bfloat16";
+  pair.least_ratio_cpu = has_bfloat16_tiles() ? 1.3 : 0;
+  return pair;
+}
+
+bench::Pair float16() {
+  bench::Pair pair = precisionmixed(torch::kHalf);
+  pair.name = "precisionmixed_fp16";
+  pair.purpose = "float32; autocast to float16 with a scaled loss";
+  pair.informational = true;
+  return pair;
+}
+
+[[maybe_unused]] const bool kAdded = bench::add_pair(bfloat16()) && bench::add_pair(float16());
+
+}  // namespace

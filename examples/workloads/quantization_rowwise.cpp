@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// Linear layers in float; and as products of int8 rows, with a scale for each row of activations and of weights.
+#include "common/mlp.hpp"
+
+#include <rangefinder/range.hpp>
+
+#include <memory>
+#include <utility>
+
+namespace {
+
+using rangefinder::ProfileRange;
+namespace bench = rangefinder::bench;
+
+class RowwiseLayer : public examples::LinearLayer {
+ public:
+  RowwiseLayer(const torch::Tensor& weight, torch::Tensor bias)
+      : weight_(examples::quantize_rows(weight)), bias_(std::move(bias)) {}
+
+  torch::Tensor forward(const torch::Tensor& x) override {
+    examples::QuantizedRows rows;
+    {
+      const ProfileRange range("quantize");
+      rows = examples::quantize_rows(x);
+    }
+    torch::Tensor sums;
+    {
+      const ProfileRange range("matmul");
+      sums = at::_int_mm(rows.values, weight_.values.t());  // int32, exact
+    }
+    const ProfileRange range("rescale");
+    return sums.to(torch::kFloat).mul_(rows.scales).mul_(weight_.scales.t()).add_(bias_);
+  }
+
+  std::int64_t weight_bytes() const override { return static_cast<std::int64_t>(weight_.values.nbytes()); }
+
+ private:
+  examples::QuantizedRows weight_;
+  torch::Tensor bias_;
+};
+
+bench::Pair quantization_rowwise() {
+  bench::Pair pair =
+      examples::mlp_pair([](const torch::Tensor& weight,
+                            const torch::Tensor& bias) { return std::make_unique<RowwiseLayer>(weight, bias); },
+                         /*decode=*/false, 3e-2);
+  pair.name = "quantization_rowwise";
+  pair.purpose = "float layers, products of int8 rows";
+  pair.devices = {"cpu", "cuda"};
+  pair.least_ratio_cpu = 1.5;
+  return pair;
+}
+
+[[maybe_unused]] const bool kAdded = bench::add_pair(quantization_rowwise());
+
+}  // namespace

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// Batches that are copied and computed with: in turns, and with the next batch's copy beside this one's computation,
+// through two buffers. On a device a stream of its own copies, on a CPU a thread: the same two states of a buffer.
+#include "common/tensor_side.hpp"
+
+#include <rangefinder/range.hpp>
+
+#include <c10/core/Event.h>
+#include <c10/core/StreamGuard.h>
+
+#include <array>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <semaphore>
+#include <thread>
+
+namespace {
+
+using examples::NamedTensor;
+using rangefinder::ProfileRange;
+namespace bench = rangefinder::bench;
+
+constexpr std::int64_t kBuffers = 2;
+
+struct Sizes {
+  std::int64_t batches, batch, width;
+};
+
+class Pipeline : public examples::TensorSide {
+ public:
+  explicit Pipeline(bool overlapped) : overlapped_(overlapped) {}
+
+  void step() override {
+    const torch::NoGradGuard no_grad;
+    if (!overlapped_) {
+      for (std::int64_t i = 0; i < host_.size(0); ++i) {
+        copy(i);
+        compute(i);
+      }
+    } else if (device().is_cuda()) {
+      through_streams();
+    } else {
+      through_threads();
+    }
+  }
+
+  bench::Work work() override {
+    bench::Work work;
+    work.samples = static_cast<double>(host_.size(0) * host_.size(1));
+    work.bytes = 4.0 * static_cast<double>(host_.numel());
+    return work;
+  }
+
+ private:
+  void make() override {
+    const auto sizes = of_size<Sizes>({4, 8, 64}, {16, 512, 512}, {32, 4096, 4096});
+    host_ = torch::randn({sizes.batches, sizes.batch, sizes.width});
+    if (overlapped_ && device().is_cuda()) host_ = host_.pin_memory();  // else the copy would wait for the host
+    weights_ = (torch::randn({sizes.width, sizes.width}) / static_cast<double>(sizes.width)).to(device());
+    out_ = torch::zeros({sizes.batches, sizes.batch, sizes.width}, device());
+    for (auto& buffer : buffers_) buffer = torch::empty({sizes.batch, sizes.width}, device());
+  }
+  std::vector<NamedTensor> given() override { return {{"batches", host_}, {"weights", weights_}}; }
+  std::vector<NamedTensor> results() override { return {{"out", out_}}; }
+
+  torch::Tensor& buffer(std::int64_t batch) { return buffers_[static_cast<std::size_t>(batch % kBuffers)]; }
+  void copy(std::int64_t batch) {
+    const ProfileRange range("copy");
+    buffer(batch).copy_(host_[batch], /*non_blocking=*/overlapped_);
+  }
+  void compute(std::int64_t batch) {
+    const ProfileRange range("compute");
+    torch::Tensor out = out_[batch];
+    at::matmul_out(out, buffer(batch), weights_);
+    out.tanh_();
+  }
+
+  /// A semaphore for each state of a buffer: the copier takes an empty one, the computer a full one.
+  void through_threads() {
+    std::counting_semaphore<kBuffers> empty(kBuffers), full(0);
+    std::exception_ptr failed;
+    std::thread copier([&] {
+      const torch::NoGradGuard no_grad;
+      for (std::int64_t i = 0; i < host_.size(0); ++i) {
+        empty.acquire();
+        try {
+          if (failed == nullptr) copy(i);
+        } catch (...) {
+          failed = std::current_exception();
+        }
+        full.release();
+      }
+    });
+    std::exception_ptr failed_here;
+    for (std::int64_t i = 0; i < host_.size(0); ++i) {
+      full.acquire();
+      try {
+        if (failed_here == nullptr) compute(i);
+      } catch (...) {
+        failed_here = std::current_exception();  // the copier goes on to its end: it is waited for
+      }
+      empty.release();
+    }
+    copier.join();
+    if (failed != nullptr) std::rethrow_exception(failed);
+    if (failed_here != nullptr) std::rethrow_exception(failed_here);
+  }
+
+  /// An event for each state of a buffer. Buffers outlive the step, so no allocator needs to know who still reads them.
+  void through_streams() {
+    const c10::impl::VirtualGuardImpl streams(c10::kCUDA);
+    const c10::Device gpu(c10::kCUDA, streams.getDevice().index());
+    const c10::Stream here = streams.getStream(gpu);
+    const c10::Stream copies = streams.getStreamFromGlobalPool(gpu);
+    std::deque<c10::Event> full, empty;
+    for (std::int64_t i = 0; i < kBuffers; ++i) {
+      full.emplace_back(c10::kCUDA);
+      empty.emplace_back(c10::kCUDA);
+      empty.back().record(here);  // what earlier steps compute from the buffer comes first
+    }
+    for (std::int64_t i = 0; i < host_.size(0); ++i) {
+      const auto at = static_cast<std::size_t>(i % kBuffers);
+      {
+        const c10::StreamGuard on_copies(copies);
+        empty[at].block(copies);
+        copy(i);
+        full[at].record(copies);
+      }
+      full[at].block(here);
+      compute(i);
+      empty[at].record(here);
+    }
+  }
+
+  bool overlapped_;
+  torch::Tensor host_, weights_, out_;
+  std::array<torch::Tensor, kBuffers> buffers_;
+};
+
+bench::Pair streams_double_buffer() {
+  bench::Pair pair;
+  pair.name = "streams_double_buffer";
+  pair.purpose = "copy and compute in turns, the next copy beside the computation";
+  pair.goal = bench::Goal::kThroughput;
+  pair.devices = {"cpu", "cuda"};
+  pair.baseline = {[] { return std::make_unique<Pipeline>(false); }, {}, {1e-5, 1e-6}};
+  pair.optimized = {[] { return std::make_unique<Pipeline>(true); }, {}, {1e-5, 1e-6}};
+  pair.informational = true;  // a CPU gains what its second core is worth at that moment
+  return pair;
+}
+
+[[maybe_unused]] const bool kAdded = bench::add_pair(streams_double_buffer());
+
+}  // namespace

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// Small steps of training that add up the loss: by .item(), for which the host waits until the device has done all that
+// it was given; and on the device, read once at the end.
+#include "common/tensor_side.hpp"
+
+#include <rangefinder/range.hpp>
+
+#include <memory>
+
+namespace {
+
+using examples::NamedTensor;
+using rangefinder::ProfileRange;
+namespace bench = rangefinder::bench;
+
+struct Sizes {
+  std::int64_t batches, batch, width;
+};
+
+class Loop : public examples::TensorSide {
+ public:
+  explicit Loop(bool on_device) : on_device_(on_device) {}
+
+  void step() override {
+    waits_ = 0;
+    double sum = 0;
+    torch::Tensor sum_there = torch::zeros({}, torch::TensorOptions(device()).dtype(torch::kDouble));
+    for (std::int64_t i = 0; i < x_.size(0); ++i) {
+      torch::Tensor loss;
+      {
+        const ProfileRange range("train");
+        optimizer_->zero_grad();
+        loss = torch::mse_loss(net_->forward(x_[i]), y_[i]);
+        loss.backward();
+        optimizer_->step();
+      }
+      const ProfileRange range("loss");
+      if (on_device_)
+        sum_there.add_(loss.detach());
+      else
+        sum += read(loss);
+    }
+    const ProfileRange range("read_loss");
+    total_ = torch::full({}, on_device_ ? read(sum_there) : sum, torch::kDouble);
+  }
+
+  bench::Work work() override {
+    bench::Work work;
+    work.samples = static_cast<double>(x_.size(0) * x_.size(1));
+    return work;
+  }
+  std::vector<bench::Metric> metrics() override {
+    return {{"waits_for_device", static_cast<double>(waits_), bench::MetricKind::kCount}};
+  }
+
+ private:
+  void make() override {
+    const auto sizes = of_size<Sizes>({4, 8, 32}, {50, 32, 128}, {200, 256, 1024});
+    x_ = torch::randn({sizes.batches, sizes.batch, sizes.width}).to(device());
+    y_ = torch::randn({sizes.batches, sizes.batch, 1}).to(device());
+    net_ = torch::nn::Sequential(torch::nn::Linear(sizes.width, sizes.width), torch::nn::Tanh(),
+                                 torch::nn::Linear(sizes.width, 1));
+    net_->to(device());
+    optimizer_ = std::make_unique<torch::optim::SGD>(net_->parameters(), 0.01);
+  }
+  std::vector<NamedTensor> given() override {
+    auto all = examples::parameters_of(*net_);
+    all.insert(all.begin(), {{"x", x_}, {"y", y_}});
+    return all;
+  }
+  std::vector<NamedTensor> results() override {
+    auto all = examples::parameters_of(*net_);
+    all.insert(all.begin(), {"sum of losses", total_});
+    return all;
+  }
+  double read(const torch::Tensor& value) {
+    ++waits_;
+    return value.item<double>();
+  }
+
+  bool on_device_;
+  std::int64_t waits_ = 0;
+  torch::Tensor x_, y_, total_;
+  torch::nn::Sequential net_;
+  std::unique_ptr<torch::optim::SGD> optimizer_;
+};
+
+bench::Pair sync_antipattern() {
+  bench::Pair pair;
+  pair.name = "sync_antipattern";
+  pair.purpose = "the loss read at every step, once at the end";
+  // A CPU has nothing to wait for: there the pair shows that both count alike, and promises nothing.
+  pair.devices = {"cpu", "cuda"};
+  pair.baseline = {[] { return std::make_unique<Loop>(false); }, {}, {1e-5, 1e-6}};
+  pair.optimized = {[] { return std::make_unique<Loop>(true); }, {}, {1e-5, 1e-6}};
+  return pair;
+}
+
+[[maybe_unused]] const bool kAdded = bench::add_pair(sync_antipattern());
+
+}  // namespace

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// The reference loop: a small net, ten updates a step, AdamW. LibTorch's optimizer calls a dozen operators for each
+// parameter; the fused one calls one for all.
+#include "common/fused_adamw.hpp"
+#include "common/operator_count.hpp"
+#include "common/tensor_side.hpp"
+
+#include <rangefinder/range.hpp>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace {
+
+using examples::NamedTensor;
+using rangefinder::ProfileRange;
+namespace bench = rangefinder::bench;
+
+struct Sizes {
+  std::int64_t updates, batch, width, inner;
+};
+
+class Training : public examples::TensorSide {
+ public:
+  explicit Training(bool fused) : fused_(fused) {}
+
+  void step() override {
+    std::vector<torch::Tensor> losses;
+    for (std::int64_t i = 0; i < data_.size(0); ++i) losses.push_back(update(i));
+    losses_ = torch::stack(losses);
+  }
+
+  bench::Work work() override {
+    bench::Work work;
+    work.samples = static_cast<double>(data_.size(0) * data_.size(1));
+    return work;
+  }
+
+  std::vector<bench::Metric> metrics() override {
+    const std::int64_t operators = examples::operators_of([this] { (void)update(0); });
+    return {{"operators_per_update", static_cast<double>(operators), bench::MetricKind::kCount}};
+  }
+
+ private:
+  torch::Tensor update(std::int64_t i) {
+    net_->zero_grad();
+    torch::Tensor loss;
+    {
+      const ProfileRange range("forward");
+      loss = torch::mse_loss(net_->forward(data_[i]), target_[i]);
+    }
+    {
+      const ProfileRange range("backward");
+      loss.backward();
+    }
+    const ProfileRange range("optimizer");
+    if (fused_)
+      fused_optimizer_->step();
+    else
+      optimizer_->step();
+    return loss.detach();
+  }
+
+  void make() override {
+    const auto sizes = of_size<Sizes>({3, 8, 64, 16}, {10, 32, 1024, 256}, {10, 32, 1024, 256});
+    net_->push_back(torch::nn::Linear(sizes.width, sizes.inner));
+    net_->push_back(torch::nn::ReLU());
+    net_->push_back(torch::nn::Linear(sizes.inner, 1));
+    net_->to(device());
+    if (fused_)
+      fused_optimizer_.emplace(net_->parameters());
+    else
+      optimizer_.emplace(net_->parameters());
+    data_ = torch::randn({sizes.updates, sizes.batch, sizes.width}).to(device());
+    target_ = data_.mean(-1, /*keepdim=*/true) * 10 + 1;
+  }
+  std::vector<NamedTensor> given() override {
+    std::vector<NamedTensor> all{{"data", data_}, {"target", target_}};
+    for (NamedTensor& weight : examples::parameters_of(*net_)) all.push_back(std::move(weight));
+    return all;
+  }
+  std::vector<NamedTensor> results() override {
+    std::vector<NamedTensor> all{{"losses", losses_}};
+    for (NamedTensor& gradient : examples::gradients_of(*net_)) all.push_back(std::move(gradient));
+    for (NamedTensor& weight : examples::parameters_of(*net_)) all.push_back(std::move(weight));
+    return all;
+  }
+
+  bool fused_;
+  torch::nn::Sequential net_;
+  std::optional<torch::optim::AdamW> optimizer_;
+  std::optional<examples::FusedAdamW> fused_optimizer_;
+  torch::Tensor data_, target_, losses_;
+};
+
+bench::Pair train() {
+  bench::Pair pair;
+  pair.name = "train";
+  pair.purpose = "reference loop with LibTorch's AdamW; with a fused one";
+  pair.devices = {"cpu", "cuda"};
+  pair.baseline = {[] { return std::make_unique<Training>(false); }, {1e-4, 1e-6}, {1e-3, 1e-5}};
+  pair.optimized = {[] { return std::make_unique<Training>(true); }, {1e-4, 1e-6}, {1e-3, 1e-5}};
+  pair.informational = true;
+  return pair;
+}
+
+[[maybe_unused]] const bool kAdded = bench::add_pair(train());
+
+}  // namespace

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+// Small blocks as in DeepSeek-V3: attention whose keys and values come from one narrow latent, and a mixture of experts
+// with a shared one, chosen by sigmoid scores and balanced by a bias. Every expert works on every token, most of it to
+// be multiplied by nothing; and each expert works on the tokens that chose it.
+#include "common/decoder_parts.hpp"
+#include "common/fused_adamw.hpp"
+#include "common/language_side.hpp"
+
+#include <rangefinder/range.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace {
+
+using examples::NamedTensor;
+using rangefinder::ProfileRange;
+using torch::Tensor;
+namespace bench = rangefinder::bench;
+
+constexpr std::int64_t kChosen = 2;  // experts of a token
+constexpr double kBalanceRate = 1e-3;
+
+struct Shape {
+  std::int64_t batch, length, vocabulary, width, heads, latent, turned, inner, experts, layers;
+};
+
+/// Weights of each expert. Taken apart at once: their gradients come together at once, too.
+struct Experts {
+  std::vector<Tensor> gates, ups, downs;
+  Tensor run(std::int64_t index, const Tensor& tokens) const {
+    const auto i = static_cast<std::size_t>(index);
+    return examples::swiglu(tokens, gates[i], ups[i], downs[i]);
+  }
+};
+
+class BlockImpl : public torch::nn::Module {
+ public:
+  BlockImpl(const Shape& shape, bool dispatched, const examples::Rotary& rotary)
+      : shape_(shape), dispatched_(dispatched), rotary_(rotary) {
+    const std::int64_t width = shape.width, inner = shape.inner, experts = shape.experts;
+    const auto add = [this](const char* name, at::IntArrayRef sizes) {
+      return register_parameter(name, examples::random_weight(sizes));
+    };
+    norm1_ = register_parameter("norm1", torch::ones({width}));
+    norm2_ = register_parameter("norm2", torch::ones({width}));
+    latent_norm_ = register_parameter("latent_norm", torch::ones({shape.latent}));
+    query_ = add("query", {width + shape.heads * shape.turned, width});
+    compress_ = add("compress", {shape.latent + shape.turned, width});
+    expand_ = add("expand", {2 * width, shape.latent});
+    out_ = add("out", {width, width});
+    router_ = add("router", {experts, width});
+    shared_gate_ = add("shared_gate", {inner, width});
+    shared_up_ = add("shared_up", {inner, width});
+    shared_down_ = add("shared_down", {width, inner});
+    gates_ = add("gates", {experts, inner, width});
+    ups_ = add("ups", {experts, inner, width});
+    downs_ = add("downs", {experts, width, inner});
+    balance_ = register_buffer("balance", torch::zeros({experts}));
+  }
+
+  Tensor forward(Tensor x) {
+    {
+      const ProfileRange range("attention");
+      x = x + attend(examples::root_mean_square_norm(x, norm1_));
+    }
+    const ProfileRange range("experts");
+    const Tensor tokens = examples::root_mean_square_norm(x, norm2_).flatten(0, 1);
+    const Tensor mixed = examples::swiglu(tokens, shared_gate_, shared_up_, shared_down_) + mix(tokens);
+    return x + mixed.view_as(x);
+  }
+
+  /// After a step: experts that too many tokens chose are chosen a little less.
+  void balance() {
+    const torch::NoGradGuard no_grad;
+    balance_.add_((load_.mean() - load_).sign(), kBalanceRate);
+  }
+
+ private:
+  /// Heads share the turned part of the key, which holds the position; what else keys and values hold is in the latent.
+  Tensor attend(const Tensor& x) const {
+    const std::int64_t batch = x.size(0), length = x.size(1), heads = shape_.heads, size = shape_.width / heads;
+    const auto query = torch::linear(x, query_)
+                           .view({batch, length, heads, -1})
+                           .transpose(1, 2)
+                           .split_with_sizes({size, shape_.turned}, -1);
+    const auto narrow = torch::linear(x, compress_).split_with_sizes({shape_.latent, shape_.turned}, -1);
+    const auto wide = torch::linear(examples::root_mean_square_norm(narrow[0], latent_norm_), expand_)
+                          .view({batch, length, heads, 2 * size})
+                          .transpose(1, 2)
+                          .chunk(2, -1);
+    const Tensor position = rotary_.turn(narrow[1]).unsqueeze(1).expand({batch, heads, length, shape_.turned});
+    const Tensor mixed = at::scaled_dot_product_attention(torch::cat({query[0], rotary_.turn(query[1])}, -1),
+                                                          torch::cat({wide[0], position}, -1), wide[1], {}, 0.0,
+                                                          /*is_causal=*/true);
+    return torch::linear(mixed.transpose(1, 2).reshape(x.sizes()), out_);
+  }
+
+  Tensor mix(const Tensor& tokens) {
+    const Tensor scores = torch::sigmoid(torch::linear(tokens, router_));
+    // The bias decides who is chosen, and not how much it counts.
+    const Tensor chosen = std::get<1>((scores.detach() + balance_).topk(kChosen, -1));
+    Tensor weights = scores.gather(-1, chosen);
+    weights = weights / weights.sum(-1, /*keepdim=*/true);
+    load_ =
+        torch::zeros_like(balance_).index_add(0, chosen.flatten(), torch::ones({chosen.numel()}, balance_.options()));
+    const Experts experts{gates_.unbind(0), ups_.unbind(0), downs_.unbind(0)};
+    return dispatched_ ? mix_dispatched(experts, tokens, chosen, weights) : mix_all(experts, tokens, chosen, weights);
+  }
+
+  Tensor mix_all(const Experts& experts, const Tensor& tokens, const Tensor& chosen, const Tensor& weights) const {
+    const Tensor all = torch::zeros({tokens.size(0), shape_.experts}, tokens.options()).scatter(-1, chosen, weights);
+    Tensor sum = torch::zeros_like(tokens);
+    for (std::int64_t i = 0; i < shape_.experts; ++i) sum = sum + experts.run(i, tokens) * all.narrow(-1, i, 1);
+    return sum;
+  }
+
+  /// Choices sorted by expert: each expert's tokens are a slice.
+  Tensor mix_dispatched(const Experts& experts, const Tensor& tokens, const Tensor& chosen,
+                        const Tensor& weights) const {
+    const Tensor order = chosen.flatten().argsort(/*stable=*/true, 0, /*descending=*/false);
+    const Tensor rows = order.floor_divide(kChosen);
+    const Tensor counts = load_.to(torch::kCPU, torch::kInt64);
+    const Tensor gathered = tokens.index_select(0, rows);
+    std::vector<Tensor> parts;
+    std::int64_t begin = 0;
+    for (std::int64_t i = 0; i < shape_.experts; ++i) {
+      const std::int64_t count = counts[i].item<std::int64_t>();
+      parts.push_back(experts.run(i, gathered.narrow(0, begin, count)));
+      begin += count;
+    }
+    const Tensor weighted = torch::cat(parts) * weights.flatten().index_select(0, order).unsqueeze(-1);
+    return torch::zeros_like(tokens).index_add(0, rows, weighted);
+  }
+
+  Shape shape_;
+  bool dispatched_;
+  const examples::Rotary& rotary_;
+  Tensor norm1_, norm2_, latent_norm_, query_, compress_, expand_, out_, router_, shared_gate_, shared_up_,
+      shared_down_, gates_, ups_, downs_, balance_, load_;
+};
+TORCH_MODULE(Block);
+
+class ModelImpl : public torch::nn::Module {
+ public:
+  ModelImpl(const Shape& shape, bool dispatched, torch::Device device) : rotary_(shape.length, shape.turned, device) {
+    embedding_ = register_parameter("embedding", examples::random_weight({shape.vocabulary, shape.width}));
+    for (std::int64_t i = 0; i < shape.layers; ++i)
+      blocks_.push_back(register_module("block" + std::to_string(i), Block(shape, dispatched, rotary_)));
+    norm_ = register_parameter("norm", torch::ones({shape.width}));
+    head_ = register_parameter("head", examples::random_weight({shape.vocabulary, shape.width}));
+  }
+
+  Tensor forward(const Tensor& tokens) {
+    Tensor x = torch::embedding(embedding_, tokens);
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      const ProfileRange range("layer." + std::to_string(i));
+      x = blocks_[i]->forward(x);
+    }
+    const ProfileRange range("head");
+    return torch::linear(examples::root_mean_square_norm(x, norm_), head_);
+  }
+
+  void balance() {
+    for (Block& block : blocks_) block->balance();
+  }
+
+ private:
+  examples::Rotary rotary_;
+  Tensor embedding_, norm_, head_;
+  std::vector<Block> blocks_;
+};
+TORCH_MODULE(Model);
+
+class Training : public examples::LanguageSide {
+ public:
+  explicit Training(bool dispatched) : dispatched_(dispatched) {}
+
+  void step() override {
+    model_->zero_grad(/*set_to_none=*/false);
+    Tensor loss;
+    {
+      const ProfileRange range("forward");
+      loss = cross_entropy(model_->forward(tokens()), targets());
+    }
+    {
+      const ProfileRange range("backward");
+      loss.backward();
+    }
+    const ProfileRange range("optimizer");
+    optimizer_->step();
+    model_->balance();
+    set_loss(loss);
+  }
+
+ private:
+  void make() override {
+    const auto shape = of_size<Shape>({2, 16, 64, 32, 2, 16, 8, 32, 4, 2}, {8, 64, 512, 128, 4, 32, 16, 256, 8, 4},
+                                      {8, 1024, 8192, 1024, 16, 256, 32, 1024, 32, 8});
+    draw_tokens(shape.batch, shape.length, shape.vocabulary);
+    model_ = Model(shape, dispatched_, device());
+    adopt(model_.ptr());
+    optimizer_.emplace(model_->parameters());
+  }
+  std::vector<NamedTensor> results() override {
+    std::vector<NamedTensor> all = LanguageSide::results();
+    for (const auto& buffer : model_->named_buffers()) all.push_back({buffer.key(), buffer.value()});
+    return all;
+  }
+
+  bool dispatched_;
+  Model model_{nullptr};
+  std::optional<examples::FusedAdamW> optimizer_;
+};
+
+bench::Pair train_deepseek_v3() {
+  bench::Pair pair;
+  pair.name = "train_deepseek_v3";
+  pair.purpose = "mixture of experts: all tokens to all experts; to those they chose";
+  pair.devices = {"cpu", "cuda"};
+  // Whole tensors: where a gradient is nearly nothing, its rounding decides AdamW's first update.
+  constexpr bench::Tolerance kWhole{.frobenius = 1e-3};
+  pair.baseline = {[] { return std::make_unique<Training>(false); }, kWhole, kWhole};
+  pair.optimized = {[] { return std::make_unique<Training>(true); }, kWhole, kWhole};
+  pair.least_ratio_cpu = 1.2;
+  pair.iterations = 10;
+  pair.warmup = 2;
+  return pair;
+}
+
+[[maybe_unused]] const bool kAdded = bench::add_pair(train_deepseek_v3());
+
+}  // namespace

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// A training step that keeps all activations for its backward pass; and one whose blocks keep only their inputs and run
+// again. There is dropout: only a second run that draws the same numbers comes to the same gradients.
+#include "common/fused_adamw.hpp"
+#include "common/language_side.hpp"
+#include "common/transformer.hpp"
+
+#include <rangefinder/range.hpp>
+
+#include <memory>
+#include <optional>
+
+namespace {
+
+using rangefinder::ProfileRange;
+namespace bench = rangefinder::bench;
+
+struct Sizes {
+  std::int64_t batch;
+  examples::TransformerOptions model;
+};
+
+class Training : public examples::LanguageSide {
+ public:
+  explicit Training(std::int64_t checkpoint_interval) : interval_(checkpoint_interval) {}
+
+  void step() override {
+    model_->zero_grad(/*set_to_none=*/false);
+    torch::Tensor loss;
+    {
+      const ProfileRange range("forward");
+      loss = cross_entropy(model_->forward(tokens()), targets());
+    }
+    {
+      const ProfileRange range("backward");
+      loss.backward();
+    }
+    const ProfileRange range("optimizer");
+    optimizer_->step();
+    set_loss(loss);
+  }
+
+ private:
+  void make() override {
+    auto sizes = of_size<Sizes>({2, {.vocabulary = 64, .width = 32, .layers = 4, .heads = 2, .sequence_length = 32}},
+                                {8, {.vocabulary = 1000, .width = 256, .layers = 12, .heads = 4}},
+                                {8, {32000, 1024, 24, 16, 1024}});
+    sizes.model.dropout = 0.1;
+    sizes.model.checkpoint_interval = interval_;
+    draw_tokens(sizes.batch, sizes.model.sequence_length, sizes.model.vocabulary);
+    model_ = examples::Transformer(sizes.model);
+    adopt(model_.ptr());
+    optimizer_.emplace(model_->parameters());
+  }
+
+  std::int64_t interval_;
+  examples::Transformer model_{nullptr};
+  std::optional<examples::FusedAdamW> optimizer_;
+};
+
+bench::Pair training_standard(std::int64_t interval) {
+  bench::Pair pair;
+  pair.goal = bench::Goal::kMemory;
+  pair.memory_above_setup = true;
+  pair.devices = {"cpu", "cuda"};
+  // The same operators on the same numbers, some twice: on a CPU the same bits.
+  pair.baseline = {[] { return std::make_unique<Training>(0); }, {0, 0}, {1e-5, 1e-6}};
+  pair.optimized = {[interval] { return std::make_unique<Training>(interval); }, {0, 0}, {1e-5, 1e-6}};
+  pair.verify_steps = 3;
+  pair.iterations = 10;
+  pair.warmup = 2;
+  return pair;
+}
+
+bench::Pair every_block() {
+  bench::Pair pair = training_standard(1);
+  pair.name = "training_standard";
+  pair.purpose = "activations kept; every block checkpointed";
+  pair.least_ratio_cpu = 3;
+  pair.time_bound = 1.6;  // the blocks run forward twice: a third more than forward and backward
+  return pair;
+}
+
+bench::Pair every_eighth_block() {
+  bench::Pair pair = training_standard(8);
+  pair.name = "training_standard_interval8";
+  pair.purpose = "activations kept; every eighth block checkpointed";
+  pair.informational = true;
+  return pair;
+}
+
+[[maybe_unused]] const bool kAdded = bench::add_pair(every_block()) && bench::add_pair(every_eighth_block());
+
+}  // namespace
