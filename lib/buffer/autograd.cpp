@@ -27,7 +27,8 @@ void note(const detail::AutogradHooks& hooks, HotThread& hot, ThreadState& state
   state.numbered = resumed;
   hot.next_sequence = hooks.next_sequence;
   set_noted_sequence(hot, next);
-  put(hot, make_word(RecordKind::kSequence, known ? 0 : 1, static_cast<std::uint32_t>(hooks.thread_number())), next);
+  state.autograd_thread = static_cast<std::uint32_t>(hooks.thread_number());
+  put(hot, make_word(RecordKind::kSequence, known ? 0 : 1, state.autograd_thread), next);
 }
 
 void put_node_ends(const HotThread& hot, ThreadState& state) noexcept {
@@ -44,10 +45,10 @@ void put_sequence(HotThread& hot, ThreadState& state) noexcept {
 
 bool end_with_note(HotThread& hot, std::uint64_t token, std::uint64_t next, std::uint64_t word) noexcept {
   const Recorder& recorder = Recorder::instance();
-  const detail::AutogradHooks* const hooks = recorder.autograd();
-  const bool known = noted_sequence(hot) != kNothingNoted && state_of(hot)->numbered == recorder.resumed();
-  if (hooks == nullptr || !known) return false;
-  const std::uint64_t number = make_word(RecordKind::kSequence, 0, static_cast<std::uint32_t>(hooks->thread_number()));
+  const ThreadState& state = *state_of(hot);
+  const bool known = noted_sequence(hot) != kNothingNoted && state.numbered == recorder.resumed();
+  if (recorder.autograd() == nullptr || !known) return false;
+  const std::uint64_t number = make_word(RecordKind::kSequence, 0, state.autograd_thread);
   if (!write_pair(hot, token, kForBegins, {next, number}, {detail::read_ticks(), word})) return false;
   set_noted_sequence(hot, next);
   return true;

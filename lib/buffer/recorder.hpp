@@ -149,6 +149,15 @@ class Recorder {
   std::atomic<std::uint32_t> waiting_{0};
 };
 
+/// The name of an operator by where the framework keeps it: found without a look at its length.
+struct OperatorSlot {
+  const char* name;  // another operator's may stand there one day
+  const char* text;  // what stood there, owned by the name table
+  std::uint64_t size;
+  std::uint64_t word;  // the begin word of `text`
+};
+inline constexpr std::size_t kOperatorSlots = 256;
+
 /// What the thread's records of blocks of the host have said so far in its open block of records.
 struct HostBlocksSaid {
   std::uint64_t in = 0;     // the block's sequence number + 1; 0: none
@@ -161,11 +170,12 @@ struct HostBlocksSaid {
 struct Recorder::ThreadState {
   Literals literals;
   detail::TextSlot texts[detail::kTextSlots];
-  detail::HotThread* hot;                 // null while no thread has this state
-  std::atomic<std::uint32_t> generation;  // attached to; 0: none
-  std::uint32_t index;                    // thread index of the capture
-  std::uint64_t token;                    // generation << 32 | index: what the thread's hot token is
-  Arena* arena;                           // attached to; not freed while it is
+  OperatorSlot operators[kOperatorSlots];  // by the address of the name
+  detail::HotThread* hot;                  // null while no thread has this state
+  std::atomic<std::uint32_t> generation;   // attached to; 0: none
+  std::uint32_t index;                     // thread index of the capture
+  std::uint64_t token;                     // generation << 32 | index: what the thread's hot token is
+  Arena* arena;                            // attached to; not freed while it is
   std::uint32_t tid;
   char name[16];
   std::atomic<format::BlockHeader*> block;
@@ -174,6 +184,7 @@ struct Recorder::ThreadState {
   std::uint32_t lost_ends;               // ends that found no memory since the last record
   std::uint32_t async_ranges;            // handles given out
   std::uint32_t numbered;                // `resumed` when hot->noted_sequence was written; 0: never
+  std::uint32_t autograd_thread;         // the thread as autograd numbers it; from the first time it noted a number
   std::uint32_t nodes_to_end;            // that are done, but whose end found no memory
   HostBlocksSaid host_blocks;
   ThreadState* next;

@@ -50,19 +50,19 @@ std::uint64_t literal_word(ThreadState& state, const char* literal, std::size_t 
   });
 }
 
-/// Whether the calling thread has nothing to note, so that a range that opens here is recorded as inline. A signal
-/// handler that takes numbers may come in between; they then count as taken in the range.
-bool opens_without_note(const HotThread& hot, std::uint64_t token) noexcept {
+/// Whether the thread is attached, and all that keeps ranges from being recorded as inline is that nodes are numbered.
+bool only_numbered(std::uint64_t token) noexcept {
   const std::uint32_t now_active = detail::active.load(std::memory_order_relaxed);
-  return (static_cast<std::uint32_t>(token >> 32) | detail::kNumbered) == now_active && has_noted_all(hot);
+  return (static_cast<std::uint32_t>(token >> 32) | detail::kNumbered) == now_active;
 }
 
-/// `write` is what is done inline; false where the rest of the slow path must be gone through.
+/// `write` is what is done inline; false where the rest of the slow path must be gone through. A signal handler that
+/// takes numbers may come after the question; they then count as taken in the range.
 template <typename Write>
 bool begin_without_note(OpenRange& open, Write write) noexcept {
   HotThread& hot = detail::hot_thread;
   const std::uint64_t token = hot.token;
-  if (!opens_without_note(hot, token) || !write(hot, token, open.word)) return false;
+  if (!only_numbered(token) || !has_noted_all(hot) || !write(hot, token, open.word)) return false;
   open.token = token | kNumberedToken;
   return true;
 }
@@ -157,17 +157,42 @@ std::uint64_t word_of_facts(const detail::OperatorFacts& facts) noexcept {
   return make_word(RecordKind::kOperator, facts.inputs, static_cast<std::uint32_t>(facts.made_on));
 }
 
+/// Fills the slot of a name that was found at another address, or never; 0 in a signal handler.
+[[gnu::noinline]] std::uint64_t learn_operator(HotThread& hot, OperatorSlot& slot, const char* name) noexcept {
+  const Busy busy(hot);
+  if (!busy.entered()) return 0;
+  const std::string_view given(name);
+  const std::uint64_t word = text_word(*state_of(hot), given, detail::hash_text(given.data(), given.size()));
+  // As of run-time names: one that was cut or refused is not found again.
+  const std::string_view stored = names().text(detail::word_id(word));
+  if (detail::word_id(word) != 0 && stored.size() == given.size()) slot = {name, stored.data(), stored.size(), word};
+  return word;
+}
+
+/// The begin word of an operator's name, on a thread that is attached.
+std::uint64_t operator_word(HotThread& hot, const char* name) noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(name);
+  OperatorSlot& slot = state_of(hot)->operators[(address >> 4 ^ address >> 12) % kOperatorSlots];
+  if (slot.name == name && std::strncmp(slot.text, name, slot.size) == 0 && name[slot.size] == '\0') return slot.word;
+  return learn_operator(hot, slot, name);
+}
+
 /// What is done inline for an operator without inputs on a thread that has nothing to note.
-bool write_operator(HotThread& hot, std::uint64_t token, std::string_view name, std::uint32_t category,
-                    const detail::OperatorFacts& facts, std::uint64_t& word) noexcept {
+bool write_operator(HotThread& hot, const char* name, std::uint32_t category, const detail::OperatorFacts& facts,
+                    std::uint64_t& word) noexcept {
+  const std::uint64_t token = hot.token;
   const auto sequence = static_cast<std::uint64_t>(facts.sequence);
-  const bool has_noted_number = facts.made_on == 0 && sequence == noted_sequence(hot);
+  // Then it is also what the thread's next node gets: there is no need to ask.
+  const bool has_noted_number = facts.sequence >= 0 && facts.made_on == 0 && sequence == noted_sequence(hot);
+  if (!only_numbered(token) || !(has_noted_number || has_noted_all(hot))) return false;
+  word = operator_word(hot, name);
+  if (word == 0) return false;
+  word |= std::uint64_t{category} << 8;
   if (facts.sequence < 0 || has_noted_number) {
-    const std::uint32_t aux = has_noted_number ? category | detail::kHasNotedNumber : category;
-    return detail::write_text(hot, token, name.data(), name.size(), aux, word);
+    if (has_noted_number) word |= std::uint64_t{detail::kHasNotedNumber} << 8;
+    return detail::write_record(hot, token, kForBegins, word);
   }
-  return detail::find_text(hot, name.data(), name.size(), category, word) &&
-         write_pair(hot, token, kForBegins, {detail::read_ticks(), word}, {sequence, word_of_facts(facts)});
+  return write_pair(hot, token, kForBegins, {detail::read_ticks(), word}, {sequence, word_of_facts(facts)});
 }
 
 // Handles of start/end ranges: generation (11 bits) << 52 | thread index (20 bits) << 32 | number. Bit 63: only a
@@ -293,16 +318,14 @@ std::uint32_t intern_category(std::string_view name) noexcept {
 
 }  // namespace v1
 
-OpenRange begin_operator(std::string_view name, std::uint32_t category, const OperatorFacts& facts) noexcept {
+OpenRange begin_operator(const char* name, std::uint32_t category, const OperatorFacts& facts) noexcept {
   if (active.load(std::memory_order_relaxed) == 0) return {};
   if (facts.inputs_lost) Recorder::instance().count(health::operators_without_inputs, 1);
   if (facts.inputs == 0) {
-    OpenRange open;
-    if (begin_without_note(open, [&](HotThread& hot, std::uint64_t token, std::uint64_t& word) {
-          return write_operator(hot, token, name, category, facts, word);
-        }))
-      return open;
-    if (facts.sequence < 0) return begin_text_slow(name.data(), name.size(), category);
+    HotThread& hot = detail::hot_thread;
+    OpenRange open{hot.token | kNumberedToken, 0};
+    if (write_operator(hot, name, category, facts, open.word)) return open;
+    if (facts.sequence < 0) return begin_text_slow(name, std::strlen(name), category);
   }
   return begin(
       1, nullptr, category, [&](ThreadState* state) { return word_of_text(state, name); },

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
 // What is written for an operator: one record at each end where its number is the one that the thread noted.
+#include "buffer/name_table.hpp"
 #include "buffer/recorder_fixture.hpp"
 
 #include <rangefinder/detail/operators.hpp>
 #include <rangefinder/range.hpp>
 
 #include <cstdint>
+#include <cstring>
+#include <string>
 
 using namespace rangefinder;
 using namespace rangefinder::buffer;
@@ -148,4 +151,28 @@ TEST_CASE("begin and facts, number and end are both there or neither, where bloc
   CHECK(nodes == kOperators);
   CHECK(with_number + told == 2 * kOperators);
   CHECK(with_number > kOperators * 9 / 10);
+}
+
+TEST_CASE("an operator is told by its text, whatever stood at its address before", "[buffer]") {
+  BareRecording recording;
+  char name[32];
+  for (const char* text : {"aten::add", "aten::add", "aten::add_", "aten::ad", "aten::mul", "", "aten::add"}) {
+    std::strcpy(name, text);
+    const Operator at_one_address(name);
+  }
+  const std::string elsewhere = "aten::mul";
+  { const Operator at_another(elsewhere.c_str()); }
+  CHECK(drained(recording) == Texts{"begin aten::add", "end aten::add", "begin aten::add", "end aten::add",
+                                    "begin aten::add_", "end aten::add_", "begin aten::ad", "end aten::ad",
+                                    "begin aten::mul", "end aten::mul", "begin ", "end ", "begin aten::add",
+                                    "end aten::add", "begin aten::mul", "end aten::mul"});
+}
+
+TEST_CASE("an operator whose name is cut is cut each time", "[buffer]") {
+  BareRecording recording;
+  const std::string name(NameTable::kMaxNameBytes + 1, 'n');
+  for (int i = 0; i < 3; ++i) const Operator of_long_name(name.c_str());
+  const std::string cut(NameTable::kMaxNameBytes, 'n');
+  CHECK(drained(recording) ==
+        Texts{"begin " + cut, "end " + cut, "begin " + cut, "end " + cut, "begin " + cut, "end " + cut});
 }

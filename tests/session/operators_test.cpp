@@ -11,7 +11,7 @@ using namespace rangefinder::session::testing;
 
 namespace {
 
-void run_operator(std::string_view name, const detail::OperatorFacts& facts) {
+void run_operator(const char* name, const detail::OperatorFacts& facts) {
   const detail::OpenRange range = detail::begin_operator(name, Category::operators().id(), facts);
   detail::end(range.token, range.word);
 }

@@ -12,14 +12,17 @@ namespace rangefinder::detail {
 
 /// What there is to say of an operator as it begins.
 struct OperatorFacts {
-  std::int64_t sequence = -1;  ///< the number that autograd's next node gets, or that of the node that it is; -1: none
-  std::uint64_t made_on = 0;   ///< of a node: the thread that made it; else 0
-  std::uint32_t inputs = 0;    ///< from intern_inputs; 0: none
-  bool inputs_lost = false;    ///< there would have been some
+  /// The number that the thread's next node of autograd gets, as asked right now, or that of the node that it is; -1:
+  /// none.
+  std::int64_t sequence = -1;
+  std::uint64_t made_on = 0;  ///< of a node: the thread that made it; else 0
+  std::uint32_t inputs = 0;   ///< from intern_inputs; 0: none
+  bool inputs_lost = false;   ///< there would have been some
 };
 
-/// Opens a range like begin_text, and records the facts with it: both or neither.
-RANGEFINDER_EXPORT OpenRange begin_operator(std::string_view name, std::uint32_t category,
+/// Opens a range like begin_text, and records the facts with it: both or neither. Quickest for a name that the thread
+/// finds at the same address again and again, as frameworks keep the names of their operators.
+RANGEFINDER_EXPORT OpenRange begin_operator(const char* name, std::uint32_t category,
                                             const OperatorFacts& facts) noexcept;
 
 /// The number of a text that tells inputs: shapes, types and values, each a JSON list, a line break between them. For
