@@ -20,6 +20,7 @@ enum HostColumn : std::uint16_t {
   kHostTimes = 4,
   kHostValues = 5,
   kHostLaunches = 6,
+  kHostBlocks = 7,
 };
 
 /// Lowest bits of a symbol: how many matching ends follow; the greatest number means that many and another varint.
@@ -30,6 +31,9 @@ inline bool carries_value(detail::RecordKind kind) noexcept {
   return kind == detail::RecordKind::kExtra || kind == detail::RecordKind::kSequence ||
          kind == detail::RecordKind::kOperator || kind == detail::RecordKind::kHostBlockFact;
 }
+
+/// What differs from one kHostBlock to the next, and would fill the dictionary: all of its word but the kind.
+inline constexpr unsigned kKindBits = 8;
 
 inline std::uint64_t end_of_begin(std::uint64_t word) noexcept {
   return word + (static_cast<std::uint64_t>(detail::RecordKind::kEnd) -

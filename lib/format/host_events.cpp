@@ -82,6 +82,7 @@ void HostEventPacker::start(std::size_t records) {
   grow_to(times_, (records * kMostCodeBits + 7) / 8 + sizeof(std::uint64_t));
   grow_to(values_, records * sizeof(std::uint64_t));
   grow_to(launches_, records * base::kMaxVarintBytes);
+  grow_to(blocks_, records * sizeof(std::uint64_t));
 }
 
 void HostEventPacker::double_slots() {
@@ -126,6 +127,7 @@ HostEventPacker::Steps HostEventPacker::pack_symbols(std::span<const Record> rec
   SymbolWriter symbols(symbols_.data());
   std::byte* value = values_.data();
   std::byte* launch = launches_.data();
+  std::byte* block = blocks_.data();
   std::uint32_t previous_launch = 0;
   std::uint64_t previous_ticks = 0;
   Open* const bottom = open_.data();
@@ -146,6 +148,11 @@ HostEventPacker::Steps HostEventPacker::pack_symbols(std::span<const Record> rec
         launch = base::put_varint(launch, base::zigzag(static_cast<std::int32_t>(id - previous_launch)));
         previous_launch = id;
         word &= kWithoutId;
+      } else if (kind == RecordKind::kHostBlock) {
+        const std::uint64_t rest = word >> kKindBits;
+        std::memcpy(block, &rest, sizeof rest);
+        block += sizeof rest;
+        word = detail::make_word(kind, 0);
       }
       const Slot& likely = slots_[first_slot(word, slots_.size() - 1)];
       const std::uint32_t symbol = likely.word == word && likely.symbol != 0 ? likely.symbol - 1 : symbol_of(word);
@@ -169,6 +176,7 @@ HostEventPacker::Steps HostEventPacker::pack_symbols(std::span<const Record> rec
   out.add(kHostSymbols, written(symbols_, symbols.finish()), base::Compressor::Matches::kLong);
   out.add(kHostValues, written(values_, value));
   out.add(kHostLaunches, written(launches_, launch));
+  out.add(kHostBlocks, written(blocks_, block), base::Compressor::Matches::kLong);
   return found;
 }
 

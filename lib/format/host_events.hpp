@@ -17,7 +17,7 @@
 //
 //   1 head      varints: tid, block sequence, first record, number of lowest bits that are zero in every difference
 //   2 words     the dictionary, each entry three varints: kind, aux, zigzag difference of its id to the entry before;
-//               launches without id
+//               launches without id, kHostBlock as kind alone
 //   3 symbols   a varint a record that is no matching end: its word's index in the dictionary * 4 + the number of
 //   matching
 //               ends that follow; 3 stands for 3 and another varint
@@ -25,6 +25,7 @@
 //               from the chunk header's `first`; each without the zero bits
 //   5 values    u64 a record whose ticks are a value (kExtra, kSequence, kOperator, kHostBlockFact)
 //   6 launches  a zigzag varint a launch: difference of its correlation id to the launch before
+//   7 blocks    u64 a kHostBlock: its word without the kind
 //
 // A matching end closes the range that was opened last in this chunk and is open: it needs no symbol.
 namespace rangefinder::format {
@@ -52,7 +53,8 @@ class HostEventPacker {
   /// At most kMaxRows records.
   TickSpan pack(const HostRun& run, std::span<const detail::Record> records, ColumnWriter& out);
 
-  /// The different words of what was packed last, launches without id: all names and categories that it refers to.
+  /// The different words of what was packed last, launches without id and kHostBlock as kind alone: all
+  /// names and categories that it refers to.
   std::span<const std::uint64_t> words() const noexcept { return words_; }
 
  private:
@@ -86,7 +88,7 @@ class HostEventPacker {
   std::vector<Open> open_;
   std::vector<Step> steps_;
   std::vector<TimeModel> models_;
-  base::Bytes symbols_, times_, values_, launches_, small_;
+  base::Bytes symbols_, times_, values_, launches_, blocks_, small_;
 };
 
 Result<HostEvents> unpack_host_events(base::ByteView payload, const ChunkHeader& header, ColumnReader& in);

@@ -12,7 +12,7 @@ namespace {
 using detail::Record;
 using detail::RecordKind;
 
-using Columns = std::array<base::ByteView, kHostLaunches + 1>;
+using Columns = std::array<base::ByteView, kHostBlocks + 1>;
 
 Error damaged(const char* what) { return Error(ErrorCode::kUnreadable, std::string("host events: ") + what); }
 
@@ -53,6 +53,7 @@ class Unpacker {
         symbols_(columns[kHostSymbols]),
         values_(columns[kHostValues]),
         launches_(columns[kHostLaunches]),
+        blocks_(columns[kHostBlocks]),
         times_(columns[kHostTimes]),
         no_times_(columns[kHostTimes].empty()),
         zeros_(zeros),
@@ -75,6 +76,8 @@ class Unpacker {
       if (detail::word_kind(out.word) == RecordKind::kLaunch) {
         launch_ += static_cast<std::uint32_t>(base::unzigzag(launches_.varint()));
         out.word |= static_cast<std::uint64_t>(launch_) << 32;
+      } else if (detail::word_kind(out.word) == RecordKind::kHostBlock) {
+        out.word |= blocks_.word() << kKindBits;
       }
     }
     if (carries_value(detail::word_kind(out.word))) {
@@ -87,7 +90,7 @@ class Unpacker {
   }
 
   bool all_read() const noexcept {
-    return ends_ == 0 && symbols_.all_read() && values_.all_read() && launches_.all_read() &&
+    return ends_ == 0 && symbols_.all_read() && values_.all_read() && launches_.all_read() && blocks_.all_read() &&
            (no_times_ || times_.at_end());
   }
 
@@ -109,7 +112,7 @@ class Unpacker {
   }
 
   std::vector<std::uint64_t> words_;
-  Numbers symbols_, values_, launches_;
+  Numbers symbols_, values_, launches_, blocks_;
   BitReader times_;
   bool no_times_;  // the column is missing: all its bits are zero
   unsigned zeros_;

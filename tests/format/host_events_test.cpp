@@ -174,6 +174,15 @@ TEST_CASE("what has no time does not count as one", "[format]") {
                    packer);
 }
 
+TEST_CASE("blocks of the host, none like another, leave the dictionary alone", "[format]") {
+  HostEventPacker packer;
+  std::vector<Record> records;
+  for (std::uint64_t i = 0; i < 1000; ++i)
+    records.push_back({i, i << 17 | 3 << 9 | make_word(RecordKind::kHostBlock, 0)});
+  check_round_trip({1, 2, 3, 4}, records, packer);
+  CHECK(packer.words().size() == 1);
+}
+
 TEST_CASE("ranges that look alike take a few bytes each", "[format]") {
   HostEventPacker packer;
   std::vector<Record> records;

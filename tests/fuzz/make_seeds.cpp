@@ -72,6 +72,10 @@ base::Bytes killed() {
     return detail::Record{value,
                           make_word(RecordKind::kExtra, 0, static_cast<std::uint32_t>(detail::ExtraKind::kUnsigned))};
   };
+  const auto host_block = [](std::uint64_t address, std::uint64_t size, bool freed) {
+    return address >> detail::kHostAlignmentBits << detail::kHostAddressShift | size << detail::kHostSizeShift |
+           std::uint64_t{freed} << detail::kHostFreedBit | make_word(RecordKind::kHostBlock, 0);
+  };
   base::Bytes out = CaptureBuilder().range("step", 0, 100).unfinished().build();
   LiveBuilder live;
   load(out, live.header);
@@ -92,6 +96,10 @@ base::Bytes killed() {
                    unsigned_value(0x8000),
                    unsigned_value(64),
                    unsigned_value(64),
+                   {4096, make_word(RecordKind::kHostBlockFact, 0, 3)},
+                   {512, make_word(RecordKind::kHostBlockFact, 0, detail::kHostSizes)},
+                   {ticks + 35, host_block(0x7F00'0000'1000, 3, false)},
+                   {ticks + 38, host_block(0x7F00'0000'1000, 3, true)},
                    {ticks + 40, make_word(RecordKind::kEnd, 102)}};
   live.blocks = {block};
   const base::Bytes file = live.build();
@@ -167,6 +175,7 @@ int main(int argc, char** argv) {
   const base::Bytes of_killed = killed();
   const Timeline third = write_seed(folder, "live_records", of_killed,
                                     format::padded(CaptureBuilder().range("step", 0, 100).unfinished().build().size()));
-  HOLDS(third.memory.size() == 2 && third.operators.size() == 1 && third.ranges.size() == 3);
+  HOLDS(third.memory.size() == 4 && third.memory.allocated.back() == 512 && third.operators.size() == 1 &&
+        third.ranges.size() == 3);
   return 0;
 }
