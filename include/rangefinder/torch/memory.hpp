@@ -67,7 +67,7 @@ struct HostMemory {
   std::uint64_t allocated_bytes = 0;  ///< that are still there
   std::uint64_t peak_bytes = 0;       ///< the most since recording began, or since reset_host_memory_peak()
   std::uint64_t allocations = 0;      ///< ever
-  std::uint64_t untracked = 0;        ///< allocations that are not in these figures: no memory to remember them
+  std::uint64_t untracked = 0;        ///< allocations that these figures lost again: no memory to remember them
 };
 
 /// Exact at any time, with or without a session.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "source/torch/host_allocator.hpp"
 
-#include "source/torch/size_table.hpp"
+#include "source/torch/live_blocks.hpp"
 
 #include <rangefinder/detail/memory.hpp>
 #include <rangefinder/range.hpp>
@@ -24,16 +24,17 @@ constexpr int kMostPriority = 255;
 
 // All of it outlives every static destructor: tensors may be freed as late as that.
 struct State {
-  std::mutex mutex;
-  c10::Allocator* inner = nullptr;  // LibTorch's; set before ours is, then never again
-  c10::DeleterFnPtr inner_delete = nullptr;
-  c10::Allocator* ours = nullptr;
-  std::atomic<std::uint32_t> users{0};
-  SizeTable sizes;
+  // What each block asks for stands together: its memory is cold each time.
+  alignas(64) std::atomic<std::uint32_t> users{0};
   std::atomic<std::uint64_t> allocated{0};
   std::atomic<std::uint64_t> peak{0};
   std::atomic<std::uint64_t> allocations{0};
+  c10::DeleterFnPtr inner_delete = nullptr;
+  c10::Allocator* inner = nullptr;  // LibTorch's; set before ours is, then never again
+  LiveBlocks blocks;
   std::atomic<std::uint64_t> untracked{0};
+  std::mutex mutex;
+  c10::Allocator* ours = nullptr;
 };
 State& state() noexcept {
   static State* const the_state = new State;
@@ -48,36 +49,39 @@ void raise_peak(State& now, std::uint64_t allocated) noexcept {
   }
 }
 
-detail::MemoryEvent host_event(MemoryAction action, const void* block, std::uint64_t bytes, std::uint64_t allocated) {
+void note(const State& now, MemoryAction action, const LiveBlocks::Block& block, std::uint64_t allocated) noexcept {
+  if (!recording(now)) return;
   detail::MemoryEvent event;
   event.action = action;
-  event.address = reinterpret_cast<std::uintptr_t>(block);
-  event.bytes = bytes;
+  event.address = block.address;
+  event.bytes = block.bytes;
   event.allocated = static_cast<std::int64_t>(allocated);
-  return event;
+  detail::memory_event(event);
+}
+
+void note_free(State& now, const LiveBlocks::Block& block) noexcept {
+  note(now, MemoryAction::kFree, block, now.allocated.fetch_sub(block.bytes, std::memory_order_relaxed) - block.bytes);
 }
 
 /// Frees any block of the inner allocator, whoever it was allocated through: tensors from before the first recording,
 /// and raw pointers, of which LibTorch keeps no deleter, come here too.
 void free_block(void* block) {
   State& now = state();
-  if (const std::uint64_t bytes = now.sizes.take(reinterpret_cast<std::uintptr_t>(block)); bytes != 0) {
-    const std::uint64_t left = now.allocated.fetch_sub(bytes, std::memory_order_relaxed) - bytes;
-    // Before it is free: another thread may be given its address at once.
-    if (recording(now)) detail::memory_event(host_event(MemoryAction::kFree, block, bytes, left));
-  }
+  const auto address = reinterpret_cast<std::uintptr_t>(block);
+  // Before it is free: another thread may be given its address at once.
+  if (const std::uint64_t bytes = now.blocks.take(address); bytes != 0) note_free(now, {address, bytes});
   now.inner_delete(block);
 }
 
-void note_allocation(State& now, const void* block, std::uint64_t bytes) noexcept {
-  if (!now.sizes.put(reinterpret_cast<std::uintptr_t>(block), bytes)) {
-    now.untracked.fetch_add(1, std::memory_order_relaxed);
-    return;
-  }
-  const std::uint64_t allocated = now.allocated.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+void note_allocation(State& now, const LiveBlocks::Block& block) noexcept {
+  const LiveBlocks::Block lost = now.blocks.put(block);
+  const std::uint64_t allocated = now.allocated.fetch_add(block.bytes, std::memory_order_relaxed) + block.bytes;
   raise_peak(now, allocated);
   now.allocations.fetch_add(1, std::memory_order_relaxed);
-  detail::memory_event(host_event(MemoryAction::kAllocate, block, bytes, allocated));
+  note(now, MemoryAction::kAllocate, block, allocated);
+  if (lost.address == 0) return;
+  now.untracked.fetch_add(1, std::memory_order_relaxed);
+  note_free(now, lost);  // from here on nobody will know that it goes
 }
 
 /// Passes everything on. What it gives out while nothing is recorded is the inner allocator's own, deleter included.
@@ -93,10 +97,10 @@ class HostAllocator final : public c10::Allocator {
       // A block of its own kind: one pointer for data and context, as raw allocation wants it.
       const bool plain = bytes != 0 && data.get() != nullptr && data.get() == data.get_context();
       if (plain && data.compare_exchange_deleter(now.inner_delete, &free_block))
-        note_allocation(now, data.get(), bytes);
+        note_allocation(now, {reinterpret_cast<std::uintptr_t>(data.get()), bytes});
       return data;
     } catch (const std::exception&) {
-      detail::memory_event(host_event(MemoryAction::kOutOfMemory, nullptr, bytes, now.allocated.load()));
+      note(now, MemoryAction::kOutOfMemory, {0, bytes}, now.allocated.load());
       throw;
     }
   }

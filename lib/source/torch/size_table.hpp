@@ -10,7 +10,7 @@
 namespace rangefinder::torch {
 
 /// The bytes of live blocks by address, for threads that share no lock. A block has a place in one of a few neighbours
-/// of its slot, or in the next table, twice as large, which is made when it is first needed and stays.
+/// of its slot, or in the next table, eight times as large, which is made when it is first needed and stays.
 class SizeTable {
  public:
   /// False when there is no memory for it, or the address is 0. The address must not be in the table.
@@ -32,6 +32,12 @@ class SizeTable {
       }
     }
     return false;
+  }
+
+  /// Has the memory fetched that `put` of this address looks at first.
+  void prefetch(std::uintptr_t address) const noexcept {
+    if (const Slot* const slots = levels_[0].load(std::memory_order_acquire); slots != nullptr)
+      __builtin_prefetch(slots + place(address, 0), 1);
   }
 
   /// Takes the block out; 0: it is not there.
@@ -56,20 +62,23 @@ class SizeTable {
     std::atomic<std::uintptr_t> address;
     std::atomic<std::uint64_t> bytes;
   };
-  static constexpr unsigned kFirstBits = 14;  // 256 KiB, enough for most programs
-  static constexpr unsigned kLevels = 14;
-  static constexpr std::size_t kNeighbours = 16;
+  // The first table is dense, so that the blocks of most programs share few pages and lines of memory.
+  static constexpr unsigned kFirstBits = 9;
+  static constexpr unsigned kMoreBits = 3;  // of each table after it
+  static constexpr unsigned kLevels = 9;
+  static constexpr std::size_t kNeighbours = 8;
+
+  static constexpr unsigned bits_of(unsigned level) noexcept { return kFirstBits + level * kMoreBits; }
 
   static std::size_t place(std::uintptr_t address, unsigned level) noexcept {
-    return static_cast<std::size_t>(address * std::uint64_t{0x9E3779B97F4A7C15u} >> (64 - kFirstBits - level));
+    return static_cast<std::size_t>(address * std::uint64_t{0x9E3779B97F4A7C15u} >> (64 - bits_of(level)));
   }
 
   Slot* level_for_writing(unsigned level) noexcept {
     Slot* slots = levels_[level].load(std::memory_order_acquire);
     if (slots != nullptr) return slots;
     // calloc: pages that are never touched cost nothing, and all zeros is an empty table.
-    auto* const fresh =
-        static_cast<Slot*>(std::calloc((std::size_t{1} << (kFirstBits + level)) + kNeighbours, sizeof(Slot)));
+    auto* const fresh = static_cast<Slot*>(std::calloc((std::size_t{1} << bits_of(level)) + kNeighbours, sizeof(Slot)));
     if (fresh == nullptr) return nullptr;
     if (levels_[level].compare_exchange_strong(slots, fresh, std::memory_order_acq_rel)) return fresh;
     std::free(fresh);

@@ -2,7 +2,7 @@
 //
 // What LibTorch's allocators do, as captures have it.
 #include "source/torch/device_statistics.hpp"
-#include "source/torch/size_table.hpp"
+#include "source/torch/live_blocks.hpp"
 #include "source/torch/trace_entries.hpp"
 
 #include <rangefinder/range.hpp>
@@ -17,9 +17,11 @@
 #include "support/catch.hpp"
 #include "support/scratch_folder.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <fstream>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 #include <thread>
@@ -356,6 +358,45 @@ TEST_CASE("sizes of blocks are kept for as many as there are, by threads that sh
   for (std::thread& thread : threads) thread.join();
   CHECK(wrong == std::vector<std::uint64_t>(kThreads, 0));
   CHECK_FALSE(sizes.put(0, 1));
+}
+
+TEST_CASE("a live block is found wherever it is, by whichever thread frees it", "[torch]") {
+  using rangefinder::torch::LiveBlocks;
+  static LiveBlocks& blocks = *new LiveBlocks;  // as LibTorch's allocators: for the life of the process
+  constexpr std::uintptr_t kThreads = 4, kRounds = 20'000;
+  const auto bytes_of = [](std::uintptr_t address) { return address / 64; };
+  // A ring: of the blocks of each thread the next one frees some, at once or when their own thread has gone on.
+  std::vector<std::atomic<std::uintptr_t>> sent(kThreads);
+  std::vector<std::uint64_t> wrong(kThreads), received(kThreads);
+  std::vector<std::thread> threads;
+  for (std::uintptr_t thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      const std::uintptr_t own = 64 * (1 + thread);  // again and again
+      for (std::uintptr_t i = 1; i <= kRounds; ++i) {
+        const bool sends = sent[thread].load(std::memory_order_acquire) == 0;
+        const std::uintptr_t address = sends ? own + 64 * kThreads * i : own;
+        wrong[thread] += blocks.put({address, bytes_of(address)}).address != 0;
+        if (sends)
+          sent[thread].store(address, std::memory_order_release);
+        else
+          wrong[thread] += blocks.take(address) != bytes_of(address);
+        std::atomic<std::uintptr_t>& from = sent[(thread + 1) % kThreads];
+        if (const std::uintptr_t got = from.load(std::memory_order_acquire); got != 0) {
+          wrong[thread] += blocks.take(got) != bytes_of(got);
+          ++received[thread];
+          from.store(0, std::memory_order_release);
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == std::vector<std::uint64_t>(kThreads, 0));
+  CHECK(std::accumulate(received.begin(), received.end(), std::uint64_t{0}) > 0);
+  for (const std::atomic<std::uintptr_t>& left : sent) {  // of threads that are gone
+    const std::uintptr_t address = left.load();
+    if (address != 0) CHECK(blocks.take(address) == bytes_of(address));
+    CHECK(blocks.take(address) == 0);
+  }
 }
 
 TEST_CASE("a snapshot is written, or says why not", "[torch]") {
