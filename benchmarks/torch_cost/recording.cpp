@@ -17,6 +17,14 @@ namespace {
 std::unique_ptr<rangefinder::Session> session;
 std::unique_ptr<rangefinder::torch::OperatorRecording> recorded_operators;
 std::unique_ptr<rangefinder::torch::MemoryRecording> recorded_memory;
+bool record_memory = false;
+
+void start_memory() {
+  if (!record_memory) return;
+  rangefinder::torch::MemoryRecordingOptions chosen;
+  chosen.cuda = false;
+  recorded_memory = std::make_unique<rangefinder::torch::MemoryRecording>(chosen);
+}
 
 }  // namespace
 
@@ -45,17 +53,17 @@ void Recording::start(const Recorded& what) {
     chosen.shapes = what.shapes;
     recorded_operators = std::make_unique<rangefinder::torch::OperatorRecording>(chosen);
   }
-  if (what.memory) {
-    rangefinder::torch::MemoryRecordingOptions chosen;
-    chosen.cuda = false;
-    recorded_memory = std::make_unique<rangefinder::torch::MemoryRecording>(chosen);
-  }
+  record_memory = what.memory;
+  if (!what.turns) start_memory();
 }
 
 void Recording::turn(bool on) {
   static bool is_on = false;
-  if (on != is_on) session->step();  // the schedule records every other step
+  if (on == is_on) return;
   is_on = on;
+  recorded_memory.reset();
+  session->step();  // the schedule records every other step
+  if (on) start_memory();
 }
 
 void Recording::flush() {
