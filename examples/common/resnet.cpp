@@ -10,14 +10,14 @@
 namespace examples {
 namespace {
 
-constexpr std::int64_t kStages = 4;
+constexpr std::int64_t kStages = 4, kChannelsOfGroup = 8;
 
 torch::nn::Conv2d convolution(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t stride) {
   return torch::nn::Conv2d(torch::nn::Conv2dOptions(in, out, kernel).stride(stride).padding(kernel / 2).bias(false));
 }
 
-torch::nn::BatchNorm2d norm(std::int64_t channels) {
-  return torch::nn::BatchNorm2d(torch::nn::BatchNorm2dOptions(channels).track_running_stats(false));
+torch::nn::GroupNorm norm(std::int64_t channels) {
+  return torch::nn::GroupNorm(torch::nn::GroupNormOptions(channels / kChannelsOfGroup, channels));
 }
 
 class ResidualImpl : public torch::nn::Module {
@@ -36,7 +36,7 @@ class ResidualImpl : public torch::nn::Module {
 
  private:
   torch::nn::Conv2d first_, second_, shortcut_{nullptr};
-  torch::nn::BatchNorm2d norm1_, norm2_;
+  torch::nn::GroupNorm norm1_, norm2_;
 };
 TORCH_MODULE(Residual);
 

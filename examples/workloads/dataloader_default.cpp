@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // An epoch of training on records that take a while to arrive: each read when it is needed, and read ahead by four
 // threads, at most two batches a thread. The order of the records is the same.
+#include "common/slow_records.hpp"
 #include "common/tensor_side.hpp"
 
 #include <rangefinder/range.hpp>
@@ -8,7 +9,6 @@
 #include <chrono>
 #include <memory>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,44 +20,8 @@ using Clock = std::chrono::steady_clock;
 using Example = torch::data::Example<>;
 namespace bench = rangefinder::bench;
 
-constexpr int kRounds = 16;
 constexpr std::int64_t kClasses = 10;
-constexpr std::chrono::microseconds kRead{200};
-
-/// Records behind a source that makes its reader wait, as a disk or a network does.
-class Records : public torch::data::Dataset<Records> {
- public:
-  Records(torch::Tensor values, torch::Tensor labels) : values_(std::move(values)), labels_(std::move(labels)) {}
-
-  Example get(std::size_t index) override {
-    const torch::NoGradGuard no_grad;
-    const auto at = static_cast<std::int64_t>(index);
-    torch::Tensor value;
-    {
-      const ProfileRange range("read");
-      std::this_thread::sleep_for(kRead);
-      value = values_[at].clone();
-    }
-    const ProfileRange range("preprocess");
-    for (int round = 0; round < kRounds; ++round) value.mul_(0.99).add_(0.01);
-    return {value, labels_[at]};
-  }
-  std::optional<std::size_t> size() const override { return static_cast<std::size_t>(values_.size(0)); }
-
- private:
-  torch::Tensor values_, labels_;
-};
-
-/// Records to a batch, off the training thread if there are others; pinned, a device can fetch it by itself.
-struct Collate : torch::data::transforms::Collation<Example> {
-  explicit Collate(bool pin) : pin_(pin) {}
-  Example apply_batch(std::vector<Example> records) override {
-    Example batch = torch::data::transforms::Stack<>().apply_batch(std::move(records));
-    if (pin_) batch = {batch.data.pin_memory(), batch.target.pin_memory()};
-    return batch;
-  }
-  bool pin_;
-};
+constexpr examples::SlowRecords::Cost kCost{.read = std::chrono::microseconds(200), .rounds = 16};
 
 struct Sizes {
   std::int64_t records, width, hidden, batch;
@@ -73,7 +37,7 @@ class Epoch : public examples::TensorSide {
     if (ahead_) options.workers(4).max_jobs(8);
     const bool pin = ahead_ && device().is_cuda();
     const auto loader = torch::data::make_data_loader<torch::data::samplers::SequentialSampler>(
-        Records(records_, labels_).map(Collate(pin)), options);
+        examples::SlowRecords(records_, labels_, kCost).map(examples::CollateRecords(pin)), options);
     std::optional<torch::data::Iterator<Example>> batch;
     wait_for([&] { batch.emplace(loader->begin()); });
     for (std::int64_t at = 0; *batch != loader->end(); wait_for([&] { ++*batch; })) {

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: MIT
 // What each change to the training of a residual net brings, against the same baseline: one change at a time, then all
-// that make it faster. Images of a class share a pattern, under noise: there is something to learn.
+// that make it faster, then all. Images of a class share a pattern, under noise: there is something to learn, and each
+// row says how much was learned.
 #include "common/fused_adamw.hpp"
 #include "common/mixed_precision.hpp"
 #include "common/resnet.hpp"
+#include "common/slow_records.hpp"
 #include "common/tensor_side.hpp"
 
 #include <rangefinder/range.hpp>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -19,39 +25,33 @@ using rangefinder::ProfileRange;
 namespace bench = rangefinder::bench;
 
 struct Changes {
-  bool channels_last = false, bfloat16 = false, fused_optimizer = false, checkpointed = false;
+  bool workers = false, channels_last = false, bfloat16 = false, fused_optimizer = false, checkpointed = false;
+  std::int64_t parts = 1;  // of a batch, whose gradients add up
 };
 
 struct Sizes {
-  std::int64_t batch, image;
+  std::int64_t batches, batch, image;
   examples::ResNetOptions model;
 };
 
+constexpr examples::SlowRecords::Cost kCost{.read = std::chrono::microseconds(500)};
+constexpr std::size_t kWorkers = 2, kBatchesAhead = 4;
+constexpr std::int64_t kUnseen = 128;
+
+/// A step is an epoch: threads that read ahead would otherwise do so while the other side is timed.
 class Training : public examples::TensorSide {
  public:
   explicit Training(const Changes& changes) : changes_(changes) {}
 
   void step() override {
-    net_->zero_grad(/*set_to_none=*/false);
-    torch::Tensor images;
-    {
-      const ProfileRange range("data");
-      images = images_.contiguous(format());  // a copy in the layout of the weights, or nothing
-    }
-    {
-      const ProfileRange range("forward");
-      logits_ = logits_of(images);
-      loss_ = torch::cross_entropy_loss(logits_, labels_);
-    }
-    {
-      const ProfileRange range("backward");
-      loss_.backward();
-    }
-    const ProfileRange range("optimizer");
-    if (changes_.fused_optimizer)
-      fused_optimizer_->step();
-    else
-      optimizer_->step();
+    auto options = torch::data::DataLoaderOptions(static_cast<std::size_t>(sizes_.batch));
+    if (changes_.workers) options.workers(kWorkers).max_jobs(kBatchesAhead);
+    const auto loader = torch::data::make_data_loader<torch::data::samplers::SequentialSampler>(
+        examples::SlowRecords(images_, labels_, kCost)
+            .map(examples::CollateRecords(changes_.workers && device().is_cuda())),
+        options);
+    std::optional<torch::data::Iterator<torch::data::Example<>>> batch;
+    for (bool more = next(*loader, batch); more; more = next(*loader, batch)) train((*batch)->data, (*batch)->target);
   }
 
   bench::Work work() override {
@@ -60,15 +60,56 @@ class Training : public examples::TensorSide {
     return work;
   }
 
-  /// On images that no step has seen.
+  /// What was learned in all steps, of images that no step has seen.
   std::vector<bench::Metric> metrics() override {
     const torch::NoGradGuard no_grad;
-    const auto [images, labels] = draw(128);
-    const torch::Tensor right = logits_of(images.contiguous(format())).argmax(-1).eq(labels);
-    return {{"accuracy", right.to(torch::kFloat).mean().item<float>(), bench::MetricKind::kFact}};
+    const torch::Tensor logits = logits_of(unseen_.to(device()).contiguous(format()));
+    const torch::Tensor labels = unseen_labels_.to(device());
+    const torch::Tensor right = logits.argmax(-1).eq(labels);
+    return {{"accuracy", right.to(torch::kFloat).mean().item<float>()},
+            {"loss_of_unseen", torch::cross_entropy_loss(logits, labels).item<float>()}};
   }
 
  private:
+  template <typename Loader>
+  static bool next(Loader& loader, std::optional<torch::data::Iterator<torch::data::Example<>>>& batch) {
+    const ProfileRange range("dataloader_next");
+    if (batch)
+      ++*batch;
+    else
+      batch.emplace(loader.begin());
+    return *batch != loader.end();
+  }
+
+  void train(torch::Tensor images, torch::Tensor labels) {
+    {
+      const ProfileRange range("transfer");  // and a copy in the layout of the weights
+      images = images.to(device(), /*non_blocking=*/changes_.workers).contiguous(format());
+      labels = labels.to(device(), /*non_blocking=*/changes_.workers);
+    }
+    net_->zero_grad(/*set_to_none=*/false);
+    const std::int64_t rows = images.size(0) / changes_.parts;
+    loss_ = torch::zeros({}, device());
+    for (std::int64_t part = 0; part < changes_.parts; ++part) {
+      torch::Tensor loss;
+      {
+        const ProfileRange range("forward");
+        const torch::Tensor logits = logits_of(images.narrow(0, part * rows, rows));
+        loss = torch::cross_entropy_loss(logits, labels.narrow(0, part * rows, rows)) /
+               static_cast<double>(changes_.parts);
+        logits_.narrow(0, part * rows, rows).copy_(logits.detach());
+      }
+      const ProfileRange range("backward");
+      loss.backward();
+      loss_ += loss.detach();
+    }
+    const ProfileRange range("optimizer");
+    if (changes_.fused_optimizer)
+      fused_optimizer_->step();
+    else
+      optimizer_->step();
+  }
+
   torch::MemoryFormat format() const {
     return changes_.channels_last ? torch::MemoryFormat::ChannelsLast : torch::MemoryFormat::Contiguous;
   }
@@ -78,16 +119,10 @@ class Training : public examples::TensorSide {
     return net_->forward(images).to(torch::kFloat);
   }
 
-  std::pair<torch::Tensor, torch::Tensor> draw(std::int64_t count) const {
-    const torch::Tensor labels = torch::randint(patterns_.size(0), {count}, torch::kInt64).to(device());
-    const torch::Tensor noise = torch::randn({count, 3, patterns_.size(2), patterns_.size(3)}).to(device());
-    return {patterns_.index_select(0, labels) + noise, labels};
-  }
-
   void make() override {
-    auto sizes = of_size<Sizes>({8, 16, {.width = 8, .blocks = 1}}, {16, 32, {.width = 32}}, {256, 32, {}});
-    sizes.model.checkpointed = changes_.checkpointed;
-    net_ = examples::ResNet(sizes.model);
+    sizes_ = of_size<Sizes>({2, 8, 16, {.width = 8, .blocks = 1}}, {2, 16, 32, {.width = 32}}, {8, 256, 32, {}});
+    sizes_.model.checkpointed = changes_.checkpointed;
+    net_ = examples::ResNet(sizes_.model);
     net_->to(device());
     for (torch::Tensor& parameter : net_->parameters()) {
       if (parameter.dim() == 4) parameter.set_data(parameter.detach().contiguous(format()));
@@ -99,14 +134,21 @@ class Training : public examples::TensorSide {
       fused_optimizer_.emplace(net_->parameters(), options);
     else
       optimizer_.emplace(net_->parameters(), options);
-    patterns_ = torch::randn({sizes.model.classes, 3, sizes.image, sizes.image}).to(device());
-    std::tie(images_, labels_) = draw(sizes.batch);
+    const torch::Tensor patterns = torch::randn({sizes_.model.classes, 3, sizes_.image, sizes_.image});
+    const auto draw = [&](std::int64_t count) {
+      const torch::Tensor labels = torch::randint(patterns.size(0), {count}, torch::kInt64);
+      return std::pair(patterns.index_select(0, labels) + torch::randn({count, 3, sizes_.image, sizes_.image}), labels);
+    };
+    std::tie(images_, labels_) = draw(sizes_.batches * sizes_.batch);
+    std::tie(unseen_, unseen_labels_) = draw(kUnseen);
+    logits_ = torch::zeros({sizes_.batch, sizes_.model.classes}, device());
   }
   std::vector<NamedTensor> given() override {
     std::vector<NamedTensor> all{{"images", images_}, {"labels", labels_}};
     for (NamedTensor& weight : examples::parameters_of(*net_)) all.push_back(std::move(weight));
     return all;
   }
+  /// Logits, loss and gradients of the last batch.
   std::vector<NamedTensor> results() override {
     std::vector<NamedTensor> all{{"logits", logits_}, {"loss", loss_}};
     for (NamedTensor& gradient : examples::gradients_of(*net_)) all.push_back(std::move(gradient));
@@ -115,10 +157,11 @@ class Training : public examples::TensorSide {
   }
 
   Changes changes_;
+  Sizes sizes_{};
   examples::ResNet net_{nullptr};
   std::optional<torch::optim::AdamW> optimizer_;
   std::optional<examples::FusedAdamW> fused_optimizer_;
-  torch::Tensor patterns_, images_, labels_, logits_, loss_;
+  torch::Tensor images_, labels_, unseen_, unseen_labels_, logits_, loss_;
 };
 
 // Of whole tensors: AdamW's first updates are nearly of one size, however small and inexact the gradient.
@@ -136,18 +179,30 @@ bool add_row(const std::string& name, const std::string& purpose, const Changes&
   pair.iterations = 10;
   pair.warmup = 2;
   pair.informational = true;
-  if (changes.checkpointed) {
+  if (changes.workers) {
+    pair.goal = bench::Goal::kThroughput;  // what is gained is waiting, which is no CPU time
+  } else if (changes.checkpointed || changes.parts > 1) {
     pair.goal = bench::Goal::kMemory;
     pair.memory_above_setup = true;
   }
   return bench::add_pair(pair);
 }
 
-[[maybe_unused]] const bool kAdded =
-    add_row("_channels_last", "channels last", {.channels_last = true}) &&
-    add_row("_bf16", "autocast to bfloat16", {.bfloat16 = true}) &&
-    add_row("_fused_optimizer", "fused AdamW", {.fused_optimizer = true}) &&
-    add_row("_checkpointing", "blocks checkpointed", {.checkpointed = true}) &&
-    add_row("", "channels last, fused AdamW", {.channels_last = true, .fused_optimizer = true});
+constexpr Changes kFaster{.workers = true, .channels_last = true, .fused_optimizer = true};
+constexpr Changes kAll{.workers = true,
+                       .channels_last = true,
+                       .bfloat16 = true,
+                       .fused_optimizer = true,
+                       .checkpointed = true,
+                       .parts = 4};
+
+[[maybe_unused]] const bool kAdded = add_row("_workers", "two threads read ahead", {.workers = true}) &&
+                                     add_row("_channels_last", "channels last", {.channels_last = true}) &&
+                                     add_row("_bf16", "autocast to bfloat16", {.bfloat16 = true}) &&
+                                     add_row("_accumulation", "gradients of a batch in four parts", {.parts = 4}) &&
+                                     add_row("_fused_optimizer", "fused AdamW", {.fused_optimizer = true}) &&
+                                     add_row("_checkpointing", "blocks checkpointed", {.checkpointed = true}) &&
+                                     add_row("", "threads, channels last, fused AdamW", kFaster) &&
+                                     add_row("_all", "all of the changes", kAll);
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "bench/measure.hpp"
 
+#include "base/file.hpp"
 #include "bench/pair_json.hpp"
 #include "bench/profile.hpp"
 #include "bench/verify.hpp"
@@ -8,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 namespace rangefinder::bench {
 namespace {
@@ -179,14 +181,18 @@ class Measurement {
   Status profile() {
     for (Two& two : sides_) {
       if (options_.run.profile != ProfileLevel::kNone) {
-        const std::string capture = options_.folder + "/" + two.name + ".rfcap";
+        const std::string stem = options_.folder + "/" + two.name, capture = stem + ".rfcap";
+        // Files of a worker's hooks: both sides give theirs the same names.
+        std::error_code code;
+        std::filesystem::create_directories(stem, code);
+        if (code) return base::system_error("create", stem, code.value());
         const Result<Json> answer = ask(two, Json::object({{"do", "profile"},
                                                            {"level", to_string(options_.run.profile)},
                                                            {"steps", kProfiledSteps},
                                                            {"capture", capture},
-                                                           {"folder", options_.folder}}));
+                                                           {"folder", stem}}));
         if (!answer) return answer.error();
-        Result<Json> tables = profile_of(capture, *answer, *two.result);
+        Result<Json> tables = profile_of(capture, *answer, *two.result, options_.run.profile);
         if (!tables) return tables.error();
         two.result->profile = std::move(*tables);
       }

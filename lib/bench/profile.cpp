@@ -51,6 +51,18 @@ double flops_of(const Timeline& timeline) {
   return sum;
 }
 
+/// The worker's files, and ours: each tensor that was there when most memory was taken.
+Result<Json> files_of(const Timeline& timeline, const std::string& stem, const Json& answer, ProfileLevel level) {
+  Json files = Json::array();
+  for (const Json& file : answer["files"].items()) files.push(file);
+  if (level != ProfileLevel::kDeep || timeline.memory.size() == 0) return files;
+  const std::string snapshot = stem + ".memory.pickle";
+  const MemorySnapshotOptions options{.replace = true, .at = SnapshotMoment::kPeak};
+  if (Status status = export_memory_snapshot(timeline, snapshot, options); !status.ok()) return status.error();
+  files.push(snapshot);
+  return files;
+}
+
 /// Median of profiled steps over median of timed ones, less 1; null without samples.
 Json overhead(const Json& profiled, const std::vector<double>& timed) {
   std::vector<double> samples;
@@ -62,22 +74,24 @@ Json overhead(const Json& profiled, const std::vector<double>& timed) {
 
 }  // namespace
 
-Result<Json> profile_of(const std::string& capture, const Json& answer, const SideResult& side) {
+Result<Json> profile_of(const std::string& capture, const Json& answer, const SideResult& side, ProfileLevel level) {
   LoadOptions load;
   load.operator_inputs = true;
   const Result<Timeline> timeline = load_timeline(capture, load);
   if (!timeline) return timeline.error();
   Result<Json> ranges = view(*timeline, "ranges");
   if (!ranges) return ranges.error();
-  const std::string trace = capture.substr(0, capture.rfind('.')) + ".pt.trace.json.gz";
+  const std::string stem = capture.substr(0, capture.rfind('.')), trace = stem + ".pt.trace.json.gz";
   ChromeExportOptions options;
   options.replace = true;
   if (Status status = export_chrome_trace(capture, trace, options); !status.ok()) return status.error();
+  Result<Json> files = files_of(*timeline, stem, answer, level);
+  if (!files) return files.error();
   const auto steps = static_cast<std::int64_t>(answer["wall_ns"].items().size());
   Json out = Json::object({{"steps", steps},
                            {"capture", capture},
                            {"trace", trace},
-                           {"files", answer["files"]},
+                           {"files", std::move(*files)},
                            {"wall_overhead", overhead(answer["wall_ns"], side.wall_ns)},
                            {"cpu_overhead", overhead(answer["cpu_ns"], side.cpu_ns)},
                            {"ranges", (*ranges)["rows"]},

@@ -59,6 +59,44 @@ std::string top_of(const Json& profile) {
   return out;
 }
 
+std::string metric_text(const Json& metric) {
+  const std::string kind = metric["kind"].text();
+  if (kind == "time") return time_text(metric["value"]);
+  if (!metric["value"].is_number()) return "-";
+  const double value = metric["value"].number();
+  return kind == "bytes" ? report::readable_bytes(std::llround(value)) : fmt::format("{:.4g}", value);
+}
+
+const Json& metric_named(const Json& side, const std::string& name) {
+  static const Json kNone;
+  for (const Json& metric : side["metrics"].items()) {
+    if (metric["name"].text() == name) return metric;
+  }
+  return kNone;
+}
+
+/// More is better of rates, less of all else that can be better; whether a fact is, nobody says.
+std::string metric_ratio(const Json& before, const Json& after) {
+  const std::string kind = before["kind"].text();
+  const double a = before["value"].number(), b = after["value"].number();
+  if (kind.empty() || kind == "fact" || !(a > 0 && b > 0)) return "-";
+  return ratio_text(kind == "rate" ? b / a : a / b);
+}
+
+/// What the pair itself tells of its sides: accuracy, launches, bytes of a pool.
+template <typename Line>
+void append_metrics(const Json& row, Line line) {
+  const Json &before = row["baseline"], &after = row["optimized"];
+  const auto both = [&](const std::string& name) {
+    const Json &a = metric_named(before, name), &b = metric_named(after, name);
+    line(base::printable(name), metric_text(a), metric_text(b), metric_ratio(a, b));
+  };
+  for (const Json& metric : before["metrics"].items()) both(metric["name"].text());
+  for (const Json& metric : after["metrics"].items()) {
+    if (metric_named(before, metric["name"].text()).is_null()) both(metric["name"].text());
+  }
+}
+
 std::string before_and_after(const Json& row) {
   const Json &before = row["baseline"], &after = row["optimized"], &ratios = row["ratios"];
   const std::string basis = ratios["basis"].text("wall_ns");
@@ -73,6 +111,7 @@ std::string before_and_after(const Json& row) {
          ratio_text(ratios["wall"]["value"]));
   line("peak memory", bytes_text(before["peak_bytes"]), bytes_text(after["peak_bytes"]), ratio_text(ratios["bytes"]));
   line("rate", rate_text(before), rate_text(after), ratio_text(ratios["wall"]["value"]));
+  append_metrics(row, line);
   return out;
 }
 

@@ -26,11 +26,11 @@ CaptureBuilder step() {
   return capture;
 }
 
-Json profiled(const std::string& capture) {
+Json profiled(const std::string& capture, ProfileLevel level = ProfileLevel::kMinimal) {
   Json answer = Json::parse(R"({"wall_ns":[1100,1300,1200],"cpu_ns":[],"files":["snapshot.pickle"]})").value();
   SideResult side;
   side.wall_ns = {1000, 1000};
-  return profile_of(capture, answer, side).value();
+  return profile_of(capture, answer, side, level).value();
 }
 
 }  // namespace
@@ -55,6 +55,22 @@ TEST_CASE("a profile has the report's figures, memory and the cost of recording"
   CHECK(std::filesystem::exists(folder.file("side.pt.trace.json.gz")));
 }
 
+TEST_CASE("a deep profile has a snapshot of memory, where memory was recorded", "[bench]") {
+  const TemporaryFolder folder;
+  step().write(folder.file("side.rfcap"));
+  for (int again = 0; again < 2; ++again) {  // an earlier run's is replaced
+    const Json profile = profiled(folder.file("side.rfcap"), ProfileLevel::kDeep);
+    REQUIRE(profile["files"].items().size() == 2);
+    CHECK(profile["files"].items()[0].text() == "snapshot.pickle");
+    CHECK(profile["files"].items()[1].text() == folder.file("side.memory.pickle"));
+    CHECK(std::filesystem::file_size(folder.file("side.memory.pickle")) > 0);
+  }
+  CaptureBuilder without;
+  without.step(0, 0).step(1, 9'000).range("step", 0, 9'000).write(folder.file("none.rfcap"));
+  CHECK(profiled(folder.file("none.rfcap"), ProfileLevel::kDeep)["files"].items().size() == 1);
+  CHECK_FALSE(std::filesystem::exists(folder.file("none.memory.pickle")));
+}
+
 TEST_CASE("the table of ranges has both sides beside each other", "[bench]") {
   const TemporaryFolder folder;
   step().write(folder.file("a.rfcap"));
@@ -74,5 +90,5 @@ TEST_CASE("the table of ranges has both sides beside each other", "[bench]") {
 TEST_CASE("a capture that cannot be read is an error", "[bench]") {
   const TemporaryFolder folder;
   testing::write_file(folder.file("bad.rfcap"), "nothing");
-  CHECK_FALSE(profile_of(folder.file("bad.rfcap"), {}, {}).ok());
+  CHECK_FALSE(profile_of(folder.file("bad.rfcap"), {}, {}, ProfileLevel::kDeep).ok());
 }

@@ -17,11 +17,14 @@ Json side(double wall_ns, double cpu_ns, double busy_ns = 0) {
   Json ranges = Json::array();
   ranges.push(Json::object({{"range", "step"}, {"count", 2}, {"host_ns", 2000}, {"gpu_busy_ns", busy_ns}}));
   ranges.push(Json::object({{"range", "forward"}, {"count", 2}, {"host_ns", 1500}, {"gpu_busy_ns", 0}}));
-  return Json::object({{"wall_ns", median(wall_ns)},
-                       {"cpu_ns", median(cpu_ns)},
-                       {"peak_bytes", 2000000},
-                       {"rates", Json::object({{"tokens_per_s", 1e9 / wall_ns}})},
-                       {"profile", Json::object({{"steps", 2}, {"ranges", std::move(ranges)}})}});
+  return Json::object(
+      {{"wall_ns", median(wall_ns)},
+       {"cpu_ns", median(cpu_ns)},
+       {"peak_bytes", 2000000},
+       {"rates", Json::object({{"tokens_per_s", 1e9 / wall_ns}})},
+       {"metrics", Json::array({Json::object({{"name", "accuracy"}, {"value", 0.5}, {"kind", "fact"}}),
+                                Json::object({{"name", "pool"}, {"value", wall_ns * 1000}, {"kind", "bytes"}})})},
+       {"profile", Json::object({{"steps", 2}, {"ranges", std::move(ranges)}})}});
 }
 
 Json row(const char* name, const char* status) {
@@ -79,6 +82,8 @@ TEST_CASE("recommendations are of measured rows", "[bench]") {
   CHECK(has(text, "## fine"));
   CHECK(has(text, "| CPU time a step | 3.900 us | 300 ns | x2 |"));
   CHECK(has(text, "| peak memory | 2.000 MB | 2.000 MB | - |"));
+  CHECK(has(text, "| accuracy | 0.5 | 0.5 | - |"));
+  CHECK(has(text, "| pool | 4.000 MB | 2.000 MB | x2 |"));
   CHECK(has(text, "**baseline**: bound by CPU (CPU time is 98 % of the wall time)"));
   CHECK(has(text, "**optimized**: bound by I/O"));
   CHECK(has(text, "1. `step`: host 1.000 us, device -"));

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <numbers>
 
 // The loops are plain: the compiler makes vectors of them. It cannot do so with std::erf and std::exp, hence ours.
 namespace examples::kernels {
@@ -82,6 +84,9 @@ EXAMPLES_FOR_AVX2 void backward_avx2(const float* gradient, const float* x, cons
   backward(gradient, x, bias, gradient_x, gradient_bias, shape);
 }
 
+double share_below(double u) { return 0.5 * std::erfc(-u / std::numbers::sqrt2); }
+double density(double u) { return std::exp(-0.5 * u * u) * std::numbers::inv_sqrtpi / std::numbers::sqrt2; }
+
 }  // namespace
 
 void bias_gelu_residual(const float* x, const float* bias, const float* residual, float* out, Shape shape) noexcept {
@@ -92,6 +97,23 @@ void bias_gelu_residual_backward(const float* gradient, const float* x, const fl
                                  float* gradient_bias, Shape shape) noexcept {
   has_avx2() ? backward_avx2(gradient, x, bias, gradient_x, gradient_bias, shape)
              : backward(gradient, x, bias, gradient_x, gradient_bias, shape);
+}
+
+void bias_gelu_residual(const double* x, const double* bias, const double* residual, double* out,
+                        Shape shape) noexcept {
+  for (std::int64_t at = 0; at < shape.rows * shape.width; ++at) {
+    const double u = x[at] + bias[at % shape.width];
+    out[at] = u * share_below(u) + residual[at];
+  }
+}
+
+void bias_gelu_residual_backward(const double* gradient, const double* x, const double* bias, double* gradient_x,
+                                 double* gradient_bias, Shape shape) noexcept {
+  for (std::int64_t at = 0; at < shape.rows * shape.width; ++at) {
+    const double u = x[at] + bias[at % shape.width];
+    gradient_x[at] = gradient[at] * (share_below(u) + u * density(u));
+    gradient_bias[at % shape.width] += gradient_x[at];
+  }
 }
 
 }  // namespace examples::kernels

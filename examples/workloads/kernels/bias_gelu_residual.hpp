@@ -18,4 +18,9 @@ void bias_gelu_residual(const float* x, const float* bias, const float* residual
 void bias_gelu_residual_backward(const float* gradient, const float* x, const float* bias, float* gradient_x,
                                  float* gradient_bias, Shape shape) noexcept;
 
+/// The same in double precision, element by element, by std::erf.
+void bias_gelu_residual(const double* x, const double* bias, const double* residual, double* out, Shape shape) noexcept;
+void bias_gelu_residual_backward(const double* gradient, const double* x, const double* bias, double* gradient_x,
+                                 double* gradient_bias, Shape shape) noexcept;
+
 }  // namespace examples::kernels

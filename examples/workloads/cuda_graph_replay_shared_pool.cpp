@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// Graphs for several numbers of sequences: a pool of memory for each, and one for all, where each takes what a larger
+// one has left. `graph_pool_bytes` tells what that saves; replays take the same time.
+#include "workloads/graphs/graph_decoding.hpp"
+
+#include <memory>
+
+namespace {
+
+using examples::GraphDecoding;
+using examples::Launching;
+namespace bench = rangefinder::bench;
+
+bench::Pair cuda_graph_replay_shared_pool() {
+  bench::Pair pair;
+  pair.name = "cuda_graph_replay_shared_pool";
+  pair.purpose = "graphs with a pool of memory each, with one for all, largest first: graph_pool_bytes";
+  pair.devices = {"cuda"};
+  pair.baseline = {[] { return std::make_unique<GraphDecoding>(Launching::kPrivatePools); }, {}, {1e-5, 1e-6}};
+  pair.optimized = {[] { return std::make_unique<GraphDecoding>(Launching::kSharedPool); }, {}, {1e-5, 1e-6}};
+  pair.verify_steps = 2;
+  pair.skip = examples::skip_without_graphs;
+  return pair;
+}
+
+[[maybe_unused]] const bool kAdded = bench::add_pair(cuda_graph_replay_shared_pool());
+
+}  // namespace

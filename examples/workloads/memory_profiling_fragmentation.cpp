@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// Memory that is free and of no use: large blocks that come and go, each larger than the one before, as sequences grow;
+// and tensors that stay, which settle in what a large block has left. Segments of a fixed size cannot serve the next
+// block, and with a tensor in them cannot be given back; segments that grow at their end can.
+#include "common/tensor_side.hpp"
+
+#include <rangefinder/range.hpp>
+
+#include <c10/core/AllocatorConfig.h>
+#include <c10/core/CachingDeviceAllocator.h>
+
+#include <memory>
+#include <vector>
+
+namespace {
+
+using examples::NamedTensor;
+using rangefinder::ProfileRange;
+namespace bench = rangefinder::bench;
+
+constexpr std::int64_t kMiB = 1 << 20;
+// Of a round: one that goes, larger by `kGrowth` each time, and two that stay. After all rounds one large block.
+constexpr std::int64_t kGoes = 200 * kMiB, kGrowth = 20 * kMiB, kStays[] = {4 * kMiB, 20 * kMiB}, kLarge = 400 * kMiB;
+constexpr std::int64_t kBlocksOfRound = 3;
+constexpr auto kAll = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+
+class Sequence : public examples::TensorSide {
+ public:
+  explicit Sequence(bool expandable) : expandable_(expandable) {}
+
+  void step() override {
+    const torch::NoGradGuard no_grad;
+    kept_.clear();
+    at::getDeviceAllocator(device().type())->emptyCache();  // each step begins with nothing
+    for (std::int64_t round = 0; round < rounds_; ++round) {
+      const ProfileRange range("round");
+      const std::int64_t first = round * kBlocksOfRound;
+      block(first, kGoes + round * kGrowth);
+      kept_.push_back(block(first + 1, kStays[0]));
+      kept_.push_back(block(first + 2, kStays[1]));
+    }
+    const ProfileRange range("large");
+    const torch::Tensor large = block(rounds_ * kBlocksOfRound, kLarge);
+    after_ = at::getDeviceAllocator(device().type())->getDeviceStats(0);
+  }
+
+  bench::Work work() override {
+    bench::Work work;
+    work.requests = static_cast<double>(values_.numel());  // of the allocator
+    return work;
+  }
+
+  /// While the large block is there.
+  std::vector<bench::Metric> metrics() override {
+    using bench::MetricKind;
+    const auto now = [](const c10::CachingAllocator::StatArray& all) { return static_cast<double>(all[kAll].current); };
+    const double reserved = now(after_.reserved_bytes), allocated = now(after_.allocated_bytes);
+    return {{"reserved_bytes", reserved, MetricKind::kBytes},
+            {"allocated_bytes", allocated, MetricKind::kBytes},
+            {"inactive_split_bytes", now(after_.inactive_split_bytes), MetricKind::kBytes},
+            {"segments", now(after_.segment), MetricKind::kCount},
+            {"allocations_tried_again", static_cast<double>(after_.num_alloc_retries), MetricKind::kCount},
+            {"out_of_memory", static_cast<double>(after_.num_ooms), MetricKind::kCount},
+            {"external_fragmentation", now(after_.inactive_split_bytes) / reserved},
+            {"internal_fragmentation", 1 - now(after_.requested_bytes) / allocated},
+            {"efficiency", allocated / reserved}};
+  }
+
+ private:
+  void make() override {
+    // Each side is a process of its own. Set in both, whatever the environment says.
+    c10::CachingAllocator::setAllocatorSettings(expandable_ ? "expandable_segments:True" : "expandable_segments:False");
+    rounds_ = of_size<std::int64_t>(2, 4, 8);
+    values_ = torch::randn({rounds_ * kBlocksOfRound + 1}).to(device());
+    out_ = torch::zeros_like(values_);
+  }
+  std::vector<NamedTensor> given() override { return {{"values", values_}}; }
+  std::vector<NamedTensor> results() override { return {{"out", out_}}; }
+
+  /// Its first and last elements meet in the result: what was allocated is there.
+  torch::Tensor block(std::int64_t index, std::int64_t bytes) {
+    const torch::Tensor block = torch::empty({bytes / 4}, torch::TensorOptions(device()).dtype(torch::kFloat));
+    block.fill_(values_[index]);
+    torch::Tensor out = out_[index];
+    torch::add_out(out, block[0], block[-1]);
+    return block;
+  }
+
+  bool expandable_;
+  std::int64_t rounds_ = 0;
+  torch::Tensor values_, out_;
+  std::vector<torch::Tensor> kept_;
+  c10::CachingDeviceAllocator::DeviceStats after_{};
+};
+
+bench::Pair memory_profiling_fragmentation() {
+  bench::Pair pair;
+  pair.name = "memory_profiling_fragmentation";
+  pair.purpose = "blocks that go between tensors that stay: segments of fixed size, expandable ones: reserved_bytes";
+  pair.devices = {"cuda"};
+  pair.baseline = {[] { return std::make_unique<Sequence>(false); }};
+  pair.optimized = {[] { return std::make_unique<Sequence>(true); }};
+  pair.iterations = 10;
+  pair.warmup = 2;
+  pair.informational = true;  // bytes of tensors are the same in both sides, and its time is the driver's
+  return pair;
+}
+
+[[maybe_unused]] const bool kAdded = bench::add_pair(memory_profiling_fragmentation());
+
+}  // namespace
