@@ -5,6 +5,7 @@
 
 #include <rangefinder/detail/autograd.hpp>
 
+#include <chrono>
 #include <optional>
 #include <thread>
 
@@ -19,8 +20,14 @@ constexpr std::uint64_t kZero = 1'000'000'000;  // where a ManualClock starts
 thread_local std::uint64_t next_sequence = 0;
 thread_local std::uint64_t thread_number = 0;
 
-/// Takes the next number, as a node that is made does.
-std::int64_t make_node() { return static_cast<std::int64_t>(next_sequence++); }
+/// Takes the next number, as a node that is made does, and some time: without, a processor may read both clocks of the
+/// range around it at once, and no moment lies between them.
+std::int64_t make_node() {
+  const auto begin = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - begin < std::chrono::nanoseconds(10)) {
+  }
+  return static_cast<std::int64_t>(next_sequence++);
+}
 
 void run_node(std::int64_t sequence, std::uint64_t made_on) {
   if (detail::node_begin("MulBackward0", sequence, made_on)) detail::node_end();
