@@ -58,36 +58,22 @@ Record* put_host_block(HostBlocksSaid& said, std::uint64_t block_sequence, const
   return at;
 }
 
-/// All of the event at the end of the thread's block, which has room for it.
-void append_host_block(const HotThread& hot, const MemoryEvent& event, std::uint64_t ticks) noexcept {
-  const auto* const header = reinterpret_cast<const format::BlockHeader*>(hot.block);
-  auto* const first = reinterpret_cast<Record*>(hot.block + used_of(hot));
-  const Record* const end = put_host_block(state_of(hot)->host_blocks, header->sequence, event, first, ticks);
-  __atomic_store_n(reinterpret_cast<std::uint32_t*>(hot.block),
-                   static_cast<std::uint32_t>(reinterpret_cast<const char*>(end) - hot.block), __ATOMIC_RELEASE);
-}
-
-/// As detail::write_record; false where the slow path must.
-bool write_host_block(const MemoryEvent& event) noexcept {
+void note_host_block(const MemoryEvent& event) noexcept {
   HotThread& hot = detail::hot_thread;
+  const auto put_at = [&](Record* at, std::uint64_t ticks) {
+    const auto* const header = reinterpret_cast<const format::BlockHeader*>(hot.block);
+    return put_host_block(state_of(hot)->host_blocks, header->sequence, event, at, ticks);
+  };
   const std::uint64_t token = hot.token;
   // Opens and closes nothing, so that it matters to no number of autograd.
-  if (!detail::attached(token, detail::active.load(std::memory_order_relaxed) & ~detail::kNumbered)) return false;
-  __atomic_store_n(&hot.token, 0, __ATOMIC_RELAXED);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  const bool room = has_room(hot, kMostHostRecords, kForBegins);
-  if (room) append_host_block(hot, event, detail::read_ticks());
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  __atomic_store_n(&hot.token, token, __ATOMIC_RELAXED);
-  return room;
-}
-
-void note_host_block(const MemoryEvent& event) noexcept {
-  if (write_host_block(event)) return;
+  if (detail::attached(token, detail::active.load(std::memory_order_relaxed) & ~detail::kNumbered) &&
+      write_together(hot, token, kMostHostRecords, kForBegins,
+                     [&](Record* at) { return put_at(at, detail::read_ticks()); }))
+    return;
   guarded([&] {
-    if (ready(detail::hot_thread, kMostHostRecords, kForBegins, false) == nullptr)
+    if (ready(hot, kMostHostRecords, kForBegins, false) == nullptr)
       return Recorder::instance().count(health::dropped_memory_events, 1);
-    append_host_block(detail::hot_thread, event, Recorder::instance().ticks());
+    put_together(hot, [&](Record* at) { return put_at(at, Recorder::instance().ticks()); });
   });
 }
 

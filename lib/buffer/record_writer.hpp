@@ -84,27 +84,38 @@ inline void put(const HotThread& hot, std::uint64_t word, std::uint64_t ticks) n
                    __ATOMIC_RELEASE);
 }
 
-/// As detail::write_record, for two that belong together: both or neither.
-inline bool write_pair(HotThread& hot, std::uint64_t token, std::uint32_t limit, const Record& first,
-                       const Record& second) noexcept {
+inline bool has_room(const HotThread& hot, std::size_t records, std::uint32_t limit) noexcept {
+  return used_of(hot) + records * sizeof(Record) <= limit;
+}
+
+/// Several records that belong together. `fill` writes them where it is told to and gives the first byte behind; the
+/// thread's block has room for them.
+template <typename Fill>
+void put_together(const HotThread& hot, Fill fill) noexcept {
+  const Record* const end = fill(reinterpret_cast<Record*>(hot.block + used_of(hot)));
+  __atomic_store_n(reinterpret_cast<std::uint32_t*>(hot.block),
+                   static_cast<std::uint32_t>(reinterpret_cast<const char*>(end) - hot.block), __ATOMIC_RELEASE);
+}
+
+/// As detail::write_record, for at most `records` that belong together: all or none.
+template <typename Fill>
+bool write_together(HotThread& hot, std::uint64_t token, std::size_t records, std::uint32_t limit, Fill fill) noexcept {
   __atomic_store_n(&hot.token, 0, __ATOMIC_RELAXED);
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  auto* const used = reinterpret_cast<std::uint32_t*>(hot.block);
-  const std::uint32_t offset = __atomic_load_n(used, __ATOMIC_RELAXED);
-  const bool room = offset + 2 * sizeof(Record) <= limit;
-  if (room) {
-    auto* const records = reinterpret_cast<Record*>(hot.block + offset);
-    records[0] = first;
-    records[1] = second;
-    __atomic_store_n(used, offset + static_cast<std::uint32_t>(2 * sizeof(Record)), __ATOMIC_RELEASE);
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-  }
+  const bool room = has_room(hot, records, limit);
+  if (room) put_together(hot, fill);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   __atomic_store_n(&hot.token, token, __ATOMIC_RELAXED);
   return room;
 }
 
-inline bool has_room(const HotThread& hot, std::size_t records, std::uint32_t limit) noexcept {
-  return used_of(hot) + records * sizeof(Record) <= limit;
+inline bool write_pair(HotThread& hot, std::uint64_t token, std::uint32_t limit, const Record& first,
+                       const Record& second) noexcept {
+  return write_together(hot, token, 2, limit, [&](Record* at) {
+    at[0] = first;
+    at[1] = second;
+    return at + 2;
+  });
 }
 
 /// The calling thread attached, with room for so many records below `limit`; null when they must be dropped, which the
