@@ -4,6 +4,7 @@
 #include "source/torch/size_table.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <new>
 #include <thread>
@@ -25,8 +26,12 @@ class LiveBlocks {
   /// this one or the one before; address 0: none.
   Block put(Block block) noexcept {
     Newest* const mine = newest_of_thread();
-    if (mine == nullptr) return sizes_.put(block.address, block.bytes) ? Block{} : block;
+    if (mine == nullptr) {
+      allocations_.fetch_add(1, std::memory_order_relaxed);
+      return sizes_.put(block.address, block.bytes) ? Block{} : block;
+    }
     const Block lost = move_on(*mine);
+    mine->allocations.store(mine->allocations.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     mine->bytes.store(block.bytes, std::memory_order_relaxed);
     mine->address.store(block.address, std::memory_order_release);
     sizes_.prefetch(block.address);
@@ -46,14 +51,24 @@ class LiveBlocks {
     return sizes_.take(address);  // it went there meanwhile
   }
 
+  /// How often `put` was called.
+  std::uint64_t allocations() const noexcept {
+    std::uint64_t count = allocations_.load(std::memory_order_relaxed);
+    for (const Newest* of = all_.load(std::memory_order_acquire); of != nullptr; of = of->next)
+      count += of->allocations.load(std::memory_order_relaxed);
+    return count;
+  }
+
  private:
   static constexpr std::uintptr_t kMoves = 1;  // in an address: it is on its way to the table
-  static constexpr int kMostWaits = 10'000;    // a process that was forked has no thread that moves it
+  // A process that was forked has no thread that moves it: a second is enough for one that there is.
+  static constexpr int kYields = 1000, kMostWaits = kYields + 1000;
 
   struct alignas(64) Newest {
     std::atomic<std::uintptr_t> address{0};
     std::atomic<std::uint64_t> bytes{0};
-    std::atomic<bool> is_used{true};  // by a thread
+    std::atomic<std::uint64_t> allocations{0};  // of this thread, and those that had this before it
+    std::atomic<bool> is_used{true};            // by a thread
     Newest* next = nullptr;
   };
 
@@ -75,8 +90,12 @@ class LiveBlocks {
       if ((found & ~kMoves) != address) continue;
       const std::uint64_t bytes = of->bytes.load(std::memory_order_relaxed);
       if (found == address && of->address.compare_exchange_strong(found, 0, std::memory_order_acq_rel)) return bytes;
-      for (int i = 0; i < kMostWaits && of->address.load(std::memory_order_acquire) == (address | kMoves); ++i)
-        std::this_thread::yield();
+      for (int i = 0; i < kMostWaits && of->address.load(std::memory_order_acquire) == (address | kMoves); ++i) {
+        if (i < kYields)
+          std::this_thread::yield();
+        else
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
       return 0;
     }
     return 0;
@@ -122,6 +141,7 @@ class LiveBlocks {
 
   SizeTable sizes_;
   std::atomic<Newest*> all_{nullptr};
+  std::atomic<std::uint64_t> allocations_{0};  // of threads that end
 };
 
 }  // namespace rangefinder::torch

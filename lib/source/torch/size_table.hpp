@@ -24,10 +24,10 @@ class SizeTable {
         std::uintptr_t free = 0;
         // Acquire: after whoever emptied it has read the bytes.
         if (slot->address.load(std::memory_order_relaxed) != 0 ||
-            !slot->address.compare_exchange_strong(free, address, std::memory_order_acquire))
+            !slot->address.compare_exchange_strong(free, kFilling, std::memory_order_acquire))
           continue;
-        // Who frees the block was told of it by who allocated it: that orders this before its `take`.
         slot->bytes.store(bytes, std::memory_order_relaxed);
+        slot->address.store(address, std::memory_order_release);
         return true;
       }
     }
@@ -48,7 +48,7 @@ class SizeTable {
       if (slots == nullptr) return 0;
       Slot* const first = slots + place(address, level);
       for (Slot* slot = first; slot < first + kNeighbours; ++slot) {
-        if (slot->address.load(std::memory_order_relaxed) != address) continue;
+        if (slot->address.load(std::memory_order_acquire) != address) continue;
         const std::uint64_t bytes = slot->bytes.load(std::memory_order_relaxed);
         slot->address.store(0, std::memory_order_release);
         return bytes;
@@ -63,6 +63,7 @@ class SizeTable {
     std::atomic<std::uint64_t> bytes;
   };
   // The first table is dense, so that the blocks of most programs share few pages and lines of memory.
+  static constexpr std::uintptr_t kFilling = 1;  // no address: the bytes are about to be there
   static constexpr unsigned kFirstBits = 9;
   static constexpr unsigned kMoreBits = 3;  // of each table after it
   static constexpr unsigned kLevels = 9;
