@@ -4,13 +4,19 @@
 #include <zstd.h>
 
 namespace rangefinder::base {
+namespace {
+
+// To begin a frame takes as long as to pack thousands of bytes.
+constexpr std::size_t kFewBytes = 256;
+
+}  // namespace
 
 Compressor::Compressor() : context_(ZSTD_createCCtx()) {}
 Compressor::~Compressor() { ZSTD_freeCCtx(static_cast<ZSTD_CCtx*>(context_)); }
 
 std::size_t Compressor::append_compressed(Bytes& out, ByteView raw, int level, Matches matches) {
   auto* const context = static_cast<ZSTD_CCtx*>(context_);
-  if (context == nullptr || raw.size() < 32) return 0;
+  if (context == nullptr || raw.size() < kFewBytes) return 0;
   // 0: what the level says.
   ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level);
   ZSTD_CCtx_setParameter(context, ZSTD_c_minMatch, matches == Matches::kLong ? 7 : 0);

@@ -16,6 +16,7 @@
 #include <ctime>
 #include <mutex>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 namespace rangefinder::detail {
@@ -40,12 +41,9 @@ constexpr std::uint32_t kMostExits = 3;
 
 }  // namespace
 
-Recorder& Recorder::instance() noexcept {
-  // Leaked: ranges run until the last instruction of the process.
-  alignas(Recorder) static std::byte storage[sizeof(Recorder)];
-  static Recorder* const recorder = new (storage) Recorder;
-  return *recorder;
-}
+// Made before all code, never destroyed: ranges run until the last instruction of the process.
+static_assert(std::is_trivially_destructible_v<Recorder>);
+constinit Recorder Recorder::instance_;
 
 /// Null when the process has no key left.
 const pthread_key_t* Recorder::exit_key() noexcept {
@@ -300,6 +298,8 @@ void Recorder::open_block(ThreadState& state, BlockHeader& block) noexcept {
   block.state.store(static_cast<std::uint32_t>(BlockState::kActive), std::memory_order_release);
   state.block.store(&block, std::memory_order_release);
   state.hot->block = reinterpret_cast<char*>(&block);
+  // Each block notes its number anew: those before it may be lost.
+  set_noted_sequence(*state.hot, kNothingNoted);
 }
 
 void Recorder::wait_for_block(std::uint32_t seen, std::chrono::milliseconds most) noexcept {

@@ -60,7 +60,7 @@ class HostSink {
 /// that was attached to it has attached to a later one or is gone: see Arena::retire.
 class Recorder {
  public:
-  static Recorder& instance() noexcept;
+  static Recorder& instance() noexcept { return instance_; }
 
   /// kBusy while another recording runs.
   Status start(const RecorderOptions& options);
@@ -110,7 +110,7 @@ class Recorder {
 
  private:
   std::uint32_t publish_names(Arena& arena, std::uint32_t last) noexcept;
-  Recorder() noexcept = default;
+  constexpr Recorder() noexcept = default;
   ThreadState* attach_with(format::BlockHeader* block, Arena& arena) noexcept;
   ThreadState* new_state() noexcept;
   void detach(ThreadState& state) noexcept;
@@ -124,6 +124,8 @@ class Recorder {
   void after_fork_in_child() noexcept;
   static void register_fork_handlers() noexcept;
   static const pthread_key_t* exit_key() noexcept;
+
+  static Recorder instance_;
 
   ShortLock lock_;
   std::atomic<Arena*> arena_{nullptr};
@@ -151,10 +153,13 @@ class Recorder {
 
 /// The name of an operator by where the framework keeps it: found without a look at its length.
 struct OperatorSlot {
-  const char* name;  // another operator's may stand there one day
-  const char* text;  // what stood there, owned by the name table
-  std::uint64_t size;
-  std::uint64_t word;  // the begin word of `text`
+  static constexpr std::size_t kMostWords = 5;
+
+  const char* name;         // another operator's may stand there one day
+  std::uint64_t word;       // the begin word of `text`
+  std::uint64_t last_mask;  // of the last word of `text`, which the end of the name is in: what belongs to it
+  std::size_t words;
+  std::uint64_t text[kMostWords];  // what stood there
 };
 inline constexpr std::size_t kOperatorSlots = 256;
 

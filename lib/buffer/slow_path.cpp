@@ -157,6 +157,24 @@ std::uint64_t word_of_facts(const detail::OperatorFacts& facts) noexcept {
   return make_word(RecordKind::kOperator, facts.inputs, static_cast<std::uint32_t>(facts.made_on));
 }
 
+/// Whether the name in the slot stands there still. Words that begin in the name are in its pages to their end.
+[[gnu::no_sanitize_address]] bool has_name(const OperatorSlot& slot, const char* name) noexcept {
+  if (slot.name != name) return false;
+  const std::size_t last = slot.words - 1;
+  for (std::size_t i = 0; i < last; ++i) {
+    if (detail::load8(name + i * sizeof(std::uint64_t)) != slot.text[i]) return false;
+  }
+  return ((detail::load8(name + last * sizeof(std::uint64_t)) ^ slot.text[last]) & slot.last_mask) == 0;
+}
+
+/// Of a name whose words are aligned, since they might reach into the next page otherwise, and not too many.
+void fill(OperatorSlot& slot, const char* name, std::string_view stored, std::uint64_t word) noexcept {
+  const std::size_t words = stored.size() / sizeof(std::uint64_t) + 1;  // with the NUL
+  if (reinterpret_cast<std::uintptr_t>(name) % sizeof(std::uint64_t) != 0 || words > OperatorSlot::kMostWords) return;
+  slot = {name, word, ~std::uint64_t{0} >> (56 - 8 * (stored.size() % sizeof(std::uint64_t))), words, {}};
+  std::memcpy(slot.text, stored.data(), stored.size());
+}
+
 /// Fills the slot of a name that was found at another address, or never; 0 in a signal handler.
 [[gnu::noinline]] std::uint64_t learn_operator(HotThread& hot, OperatorSlot& slot, const char* name) noexcept {
   const Busy busy(hot);
@@ -165,7 +183,7 @@ std::uint64_t word_of_facts(const detail::OperatorFacts& facts) noexcept {
   const std::uint64_t word = text_word(*state_of(hot), given, detail::hash_text(given.data(), given.size()));
   // As of run-time names: one that was cut or refused is not found again.
   const std::string_view stored = names().text(detail::word_id(word));
-  if (detail::word_id(word) != 0 && stored.size() == given.size()) slot = {name, stored.data(), stored.size(), word};
+  if (detail::word_id(word) != 0 && stored.size() == given.size()) fill(slot, name, stored, word);
   return word;
 }
 
@@ -173,7 +191,7 @@ std::uint64_t word_of_facts(const detail::OperatorFacts& facts) noexcept {
 std::uint64_t operator_word(HotThread& hot, const char* name) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(name);
   OperatorSlot& slot = state_of(hot)->operators[(address >> 4 ^ address >> 12) % kOperatorSlots];
-  if (slot.name == name && std::strncmp(slot.text, name, slot.size) == 0 && name[slot.size] == '\0') return slot.word;
+  if (has_name(slot, name)) return slot.word;
   return learn_operator(hot, slot, name);
 }
 

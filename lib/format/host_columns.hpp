@@ -35,9 +35,33 @@ inline bool carries_value(detail::RecordKind kind) noexcept {
 /// What differs from one kHostBlock to the next, and would fill the dictionary: all of its word but the kind.
 inline constexpr unsigned kKindBits = 8;
 
+/// The blocks of the host that a chunk told of last: a block that is freed was allocated before, and programs are given
+/// the same blocks again at each of their steps. A block has one place; what is there may be another one.
+class RecentBlocks {
+ public:
+  static constexpr unsigned kPlaceBits = 11;
+  static constexpr std::uint16_t kNew = 0x8000;  // in a code: the block itself follows
+  static constexpr std::uint16_t kFreed = 1;
+  static constexpr std::uint64_t kFreedBit = std::uint64_t{1} << (detail::kHostFreedBit - kKindBits);
+
+  static constexpr std::size_t place_of(std::uint64_t block) noexcept {
+    return static_cast<std::size_t>(block * 0x9E3779B97F4A7C15u >> (64 - kPlaceBits));
+  }
+  std::uint64_t& at(std::size_t place) noexcept { return blocks_[place % blocks_.size()]; }
+
+ private:
+  std::array<std::uint64_t, std::size_t{1} << kPlaceBits> blocks_{};  // words without kind, as if not freed
+};
+
 inline std::uint64_t end_of_begin(std::uint64_t word) noexcept {
   return word + (static_cast<std::uint64_t>(detail::RecordKind::kEnd) -
                  static_cast<std::uint64_t>(detail::RecordKind::kBegin));
+}
+
+/// Such an end is told apart from others of its range, so that it needs a symbol; it closes the range all the same.
+inline constexpr std::uint64_t kTookOneBit = std::uint64_t{detail::kTookOneNumber} << 8;
+inline bool is_end_with_number(std::uint64_t word) noexcept {
+  return detail::word_kind(word) == detail::RecordKind::kEnd && (word & kTookOneBit) != 0;
 }
 
 /// The models of a chunk's times. One that is new starts from what was learned of words of its kind.

@@ -16,9 +16,26 @@ using detail::RecordKind;
 constexpr std::uint64_t kWithoutId = 0xFFFFFFFFu;
 constexpr std::size_t kFirstSlots = 1024;
 constexpr std::size_t kMostSymbolBytes = 8;  // two varints, each of a number below 4 * kMaxRows
+constexpr std::size_t kMostBlockBytes = sizeof(std::uint16_t) + sizeof(std::uint64_t);
 
 std::size_t first_slot(std::uint64_t word, std::size_t mask) noexcept {
   return (word * 0x9E3779B97F4A7C15u >> 32) & mask;
+}
+
+/// Writes a kHostBlock where it is told to; gives the first byte behind.
+std::byte* put_block(std::byte* at, RecentBlocks& recent, std::uint64_t word) noexcept {
+  const std::uint64_t rest = word >> kKindBits;
+  const std::uint64_t block = rest & ~RecentBlocks::kFreedBit;
+  const std::size_t place = RecentBlocks::place_of(block);
+  const bool is_new = recent.at(place) != block;
+  const auto code = static_cast<std::uint16_t>(place << 1 | (rest != block ? RecentBlocks::kFreed : 0) |
+                                               (is_new ? RecentBlocks::kNew : 0));
+  std::memcpy(at, &code, sizeof code);
+  at += sizeof code;
+  if (!is_new) return at;
+  recent.at(place) = block;
+  std::memcpy(at, &block, sizeof block);
+  return at + sizeof block;
 }
 
 base::ByteView written(const base::Bytes& bytes, const std::byte* end) noexcept {
@@ -82,7 +99,7 @@ void HostEventPacker::start(std::size_t records) {
   grow_to(times_, (records * kMostCodeBits + 7) / 8 + sizeof(std::uint64_t));
   grow_to(values_, records * sizeof(std::uint64_t));
   grow_to(launches_, records * base::kMaxVarintBytes);
-  grow_to(blocks_, records * sizeof(std::uint64_t));
+  grow_to(blocks_, records * kMostBlockBytes);
 }
 
 void HostEventPacker::double_slots() {
@@ -128,6 +145,7 @@ HostEventPacker::Steps HostEventPacker::pack_symbols(std::span<const Record> rec
   std::byte* value = values_.data();
   std::byte* launch = launches_.data();
   std::byte* block = blocks_.data();
+  RecentBlocks recent;
   std::uint32_t previous_launch = 0;
   std::uint64_t previous_ticks = 0;
   Open* const bottom = open_.data();
@@ -149,11 +167,10 @@ HostEventPacker::Steps HostEventPacker::pack_symbols(std::span<const Record> rec
         previous_launch = id;
         word &= kWithoutId;
       } else if (kind == RecordKind::kHostBlock) {
-        const std::uint64_t rest = word >> kKindBits;
-        std::memcpy(block, &rest, sizeof rest);
-        block += sizeof rest;
+        block = put_block(block, recent, word);
         word = detail::make_word(kind, 0);
       }
+      if (is_end_with_number(word) && top != bottom && top[-1].end_word == (word & ~kTookOneBit)) --top;
       const Slot& likely = slots_[first_slot(word, slots_.size() - 1)];
       const std::uint32_t symbol = likely.word == word && likely.symbol != 0 ? likely.symbol - 1 : symbol_of(word);
       if (kind == RecordKind::kBegin) *top++ = {end_of_begin(word), symbol};
@@ -176,7 +193,7 @@ HostEventPacker::Steps HostEventPacker::pack_symbols(std::span<const Record> rec
   out.add(kHostSymbols, written(symbols_, symbols.finish()), base::Compressor::Matches::kLong);
   out.add(kHostValues, written(values_, value));
   out.add(kHostLaunches, written(launches_, launch));
-  out.add(kHostBlocks, written(blocks_, block), base::Compressor::Matches::kLong);
+  out.add_plain(kHostBlocks, written(blocks_, block));  // packing it again costs more than all else does
   return found;
 }
 

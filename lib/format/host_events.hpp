@@ -25,7 +25,8 @@
 //               from the chunk header's `first`; each without the zero bits
 //   5 values    u64 a record whose ticks are a value (kExtra, kSequence, kOperator, kHostBlockFact)
 //   6 launches  a zigzag varint a launch: difference of its correlation id to the launch before
-//   7 blocks    u64 a kHostBlock: its word without the kind
+//   7 blocks    u16 a kHostBlock: bit 0 freed, bits 1 to 11 the place where it is remembered; bit 15: it takes that
+//               place now, and a u64 follows, its word without kind and freed bit
 //
 // A matching end closes the range that was opened last in this chunk and is open: it needs no symbol.
 namespace rangefinder::format {

@@ -21,7 +21,11 @@ class Numbers {
  public:
   explicit Numbers(base::ByteView bytes) noexcept : reader_(bytes), zeros_(bytes.empty()) {}
   std::uint64_t varint() noexcept { return zeros_ ? 0 : reader_.varint(); }
-  std::uint64_t word() noexcept { return zeros_ ? 0 : reader_.value<std::uint64_t>(); }
+  std::uint64_t word() noexcept { return value<std::uint64_t>(); }
+  template <typename T>
+  T value() noexcept {
+    return zeros_ ? T{0} : reader_.value<T>();
+  }
   bool ok() const noexcept { return reader_.ok(); }
   bool all_read() const noexcept { return reader_.ok() && reader_.left() == 0; }
 
@@ -77,7 +81,7 @@ class Unpacker {
         launch_ += static_cast<std::uint32_t>(base::unzigzag(launches_.varint()));
         out.word |= static_cast<std::uint64_t>(launch_) << 32;
       } else if (detail::word_kind(out.word) == RecordKind::kHostBlock) {
-        out.word |= blocks_.word() << kKindBits;
+        out.word |= next_block() << kKindBits;
       }
     }
     if (carries_value(detail::word_kind(out.word))) {
@@ -95,11 +99,21 @@ class Unpacker {
   }
 
  private:
+  std::uint64_t next_block() noexcept {
+    const auto code = blocks_.value<std::uint16_t>();
+    std::uint64_t& block = recent_.at(code >> 1);
+    if ((code & RecentBlocks::kNew) != 0) block = blocks_.word();
+    return (code & RecentBlocks::kFreed) != 0 ? block | RecentBlocks::kFreedBit : block;
+  }
+
   bool next_symbol(std::uint32_t& index) {
     const std::uint64_t code = symbols_.varint();
     if (code >> kEndBits >= words_.size()) return false;
     index = static_cast<std::uint32_t>(code >> kEndBits);
-    if (detail::word_kind(words_[index]) == RecordKind::kBegin) open_.push_back(index);
+    const std::uint64_t word = words_[index];
+    if (detail::word_kind(word) == RecordKind::kBegin) open_.push_back(index);
+    if (is_end_with_number(word) && !open_.empty() && end_of_begin(words_[open_.back()]) == (word & ~kTookOneBit))
+      open_.pop_back();
     std::uint64_t ends = code & kManyEnds;
     if (ends == kManyEnds) {
       const std::uint64_t more = symbols_.varint();
@@ -113,6 +127,7 @@ class Unpacker {
 
   std::vector<std::uint64_t> words_;
   Numbers symbols_, values_, launches_, blocks_;
+  RecentBlocks recent_;
   BitReader times_;
   bool no_times_;  // the column is missing: all its bits are zero
   unsigned zeros_;

@@ -64,18 +64,11 @@ void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record&
   end_memory(thread);
   if (kind == RecordKind::kOperator) return on_facts(thread, record);
   thread.pending = {};
-  if (kind == RecordKind::kSequence) {
-    thread.sequence = {record.ticks,
-                       thread.last_ticks,
-                       index,
-                       word_aux(record.word),
-                       word_id(record.word) != 0,
-                       innermost(thread),
-                       thread.open.empty() ? 0 : thread.open.back().key};
-    thread.noted = static_cast<std::int64_t>(record.ticks);
-    return sink_.on_sequence(*thread.sequence);
-  }
+  if (kind == RecordKind::kSequence)
+    return note_number(index, thread, record.ticks, word_aux(record.word), word_id(record.word) != 0);
   if (kind == RecordKind::kHostBlockFact) return on_host_fact(thread, record);
+  if (kind == RecordKind::kEnd && (word_aux(record.word) & detail::kTookOneNumber) != 0 && thread.noted >= 0)
+    note_number(index, thread, static_cast<std::uint64_t>(thread.noted) + 1, thread.sequence->made_on, false);
   thread.last_ticks = record.ticks;
   switch (kind) {
     case RecordKind::kBegin:
@@ -193,6 +186,20 @@ std::uint64_t HostAssembler::innermost(const Thread& thread) noexcept {
   const std::uint64_t scoped = thread.open.empty() ? 0 : thread.open.back().key;
   const std::uint64_t start_end = thread.open_start_end.empty() ? 0 : *thread.open_start_end.rbegin();
   return std::max(scoped, start_end);  // keys grow with time: the one that began last
+}
+
+void HostAssembler::note_number(std::uint32_t index, Thread& thread, std::uint64_t next, std::uint32_t made_on,
+                                bool resumed) {
+  if (!resumed && thread.noted == static_cast<std::int64_t>(next)) return;  // each block of records notes it anew
+  thread.sequence = {next,
+                     thread.last_ticks,
+                     index,
+                     made_on,
+                     resumed,
+                     innermost(thread),
+                     thread.open.empty() ? 0 : thread.open.back().key};
+  thread.noted = static_cast<std::int64_t>(next);
+  sink_.on_sequence(*thread.sequence);
 }
 
 // ---- scoped ranges ----------------------------------------------------------------------------------------------

@@ -188,6 +188,7 @@ class HostAssembler {
   static std::uint64_t innermost(const Thread& thread) noexcept;
   void on_record(std::uint32_t index, Thread& thread, const detail::Record& record);
   void on_extra(std::uint32_t index, Thread& thread, const detail::Record& record);
+  void note_number(std::uint32_t index, Thread& thread, std::uint64_t next, std::uint32_t made_on, bool resumed);
   static void note_gap(Thread& thread, const format::HostRun& run, std::size_t records) noexcept;
   void report_operator(const AssembledRange& range, std::int64_t sequence, std::uint32_t made_on, std::uint32_t inputs);
   void on_facts(Thread& thread, const detail::Record& record);

@@ -58,8 +58,8 @@ TEST_CASE("an allocator's event has the values that are known, and is counted wh
 }
 
 TEST_CASE("a block of the host takes one record where the rest is known, in each block of records", "[buffer]") {
-  using detail::memory_event;
-  constexpr auto kAllocate = MemoryAction::kAllocate, kFree = MemoryAction::kFree;
+  using detail::host_block;
+  constexpr bool kAllocated = false, kFreed = true;
   ManualClock slow(100);
   const bool inlined = GENERATE(true, false);
   BareRecording recording(inlined ? nullptr : &slow);
@@ -70,12 +70,12 @@ TEST_CASE("a block of the host takes one record where the rest is known, in each
     return sink.records.begin()->second;
   };
   SECTION("a size is said once, a total where other threads have been") {
-    memory_event({kAllocate, -1, 0x1000, 512, 512});
-    memory_event({kAllocate, -1, 0x7FFF'0000'0040, 512, 1024});
-    memory_event({kFree, -1, 0x1000, 512, 512});
-    memory_event({kAllocate, -1, 0x1000, 64, 576});
-    memory_event({kFree, -1, 0x1000, 64, 9512});  // others have allocated 9000
-    memory_event({kFree, -1, 0x7FFF'0000'0040, 512, 9000});
+    host_block(kAllocated, 0x1000, 512, 512);
+    host_block(kAllocated, 0x7FFF'0000'0040, 512, 1024);
+    host_block(kFreed, 0x1000, 512, 512);
+    host_block(kAllocated, 0x1000, 64, 576);
+    host_block(kFreed, 0x1000, 64, 9512);  // others have allocated 9000
+    host_block(kFreed, 0x7FFF'0000'0040, 512, 9000);
     const std::vector<Record> found = records();
     CHECK(texts_of(found) == Texts{"host size 512", "host total 0", "host block allocated", "host block allocated",
                                    "host block freed", "host size 64", "host block allocated", "host total 9576",
@@ -84,18 +84,16 @@ TEST_CASE("a block of the host takes one record where the rest is known, in each
     if (!inlined) CHECK(found[2].ticks == 100);
   }
   SECTION("what does not fit is an event like any other") {
-    memory_event({kAllocate, -1, 0x1001, 512, 512});
-    memory_event({kAllocate, -1, std::uint64_t{1} << 60, 512, 512});
-    memory_event({kAllocate, -1, 0x1000, 512, 512, 1024});
-    memory_event({kAllocate, -1, 0x1000, 0, 0});
+    host_block(kAllocated, 0x1001, 512, 512);
+    host_block(kAllocated, std::uint64_t{1} << 60, 512, 512);
+    host_block(kAllocated, 0x1000, 0, 0);
     std::size_t events = 0;
     for (const Record& record : records()) events += word_kind(record.word) == RecordKind::kMemory ? 1 : 0;
-    CHECK(events == 4);
+    CHECK(events == 3);
   }
   SECTION("again in the next block of records, until there is none, whole and counted") {
     constexpr std::int64_t kMany = 400'000;
-    for (std::int64_t i = 1; i <= kMany; ++i)
-      memory_event({kAllocate, -1, static_cast<std::uint64_t>(64 * i), 64, 64 * i});
+    for (std::int64_t i = 1; i <= kMany; ++i) host_block(kAllocated, static_cast<std::uint64_t>(64 * i), 64, 64 * i);
     std::int64_t events = 0, sizes = 0, totals = 0;
     for (const Record& record : records()) {
       const bool is_block = word_kind(record.word) == RecordKind::kHostBlock;

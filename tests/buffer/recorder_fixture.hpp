@@ -71,7 +71,7 @@ inline std::string text_of(const detail::Record& record) {
     case detail::RecordKind::kBegin:
       return "begin " + name + ((detail::word_aux(record.word) & detail::kHasNotedNumber) != 0 ? " with number" : "");
     case detail::RecordKind::kEnd:
-      return "end " + name;
+      return "end " + name + ((detail::word_aux(record.word) & detail::kTookOneNumber) != 0 ? " after one number" : "");
     case detail::RecordKind::kMark:
       return "mark " + name;
     case detail::RecordKind::kCounter:

@@ -78,7 +78,7 @@ std::vector<Record> lifelike(std::mt19937_64& random, std::size_t count) {
     records.push_back({ticks, word});
   };
   while (records.size() < count) {
-    switch (random() % 8) {
+    switch (random() % 9) {
       case 0:
         put(make_word(RecordKind::kMark, static_cast<std::uint32_t>(random() % 5)));
         break;
@@ -97,11 +97,14 @@ std::vector<Record> lifelike(std::mt19937_64& random, std::size_t count) {
         put(make_word(RecordKind::kBegin, name, name % 3));
         break;
       }
+      case 6:
+        put(random() % 64 << 17 | random() % 2 << 8 | make_word(RecordKind::kHostBlock, 0));
+        break;
       default:
         // Mostly the innermost; now and then another, or one that was never opened.
         if (random() % 50 == 0) put(make_word(RecordKind::kEnd, static_cast<std::uint32_t>(random() % 30)));
         for (std::uint64_t n = random() % 8; n > 0 && !open.empty(); --n) {
-          put(open.back());
+          put(open.back() | (random() % 4 == 0 ? std::uint64_t{detail::kTookOneNumber} << 8 : 0));
           open.pop_back();
         }
     }
@@ -174,6 +177,16 @@ TEST_CASE("what has no time does not count as one", "[format]") {
                    packer);
 }
 
+TEST_CASE("an end that says more than its begin closes the range too", "[format]") {
+  HostEventPacker packer;
+  constexpr std::uint32_t kTook = detail::kTookOneNumber;
+  const Record outer{1, make_word(RecordKind::kBegin, 1)}, inner{2, make_word(RecordKind::kBegin, 2)};
+  const Record inner_ends{3, make_word(RecordKind::kEnd, 2, kTook)}, outer_ends{4, make_word(RecordKind::kEnd, 1)};
+  check_round_trip({}, {outer, inner, inner_ends, outer_ends}, packer);
+  CHECK(packer.words().size() == 3);  // the outer one's end is known from its begin
+  check_round_trip({}, {outer, inner_ends, outer_ends, inner_ends, inner, inner_ends, inner_ends}, packer);
+}
+
 TEST_CASE("blocks of the host, none like another, leave the dictionary alone", "[format]") {
   HostEventPacker packer;
   std::vector<Record> records;
@@ -181,6 +194,21 @@ TEST_CASE("blocks of the host, none like another, leave the dictionary alone", "
     records.push_back({i, i << 17 | 3 << 9 | make_word(RecordKind::kHostBlock, 0)});
   check_round_trip({1, 2, 3, 4}, records, packer);
   CHECK(packer.words().size() == 1);
+}
+
+TEST_CASE("blocks of the host that come and go again and again take two bytes each", "[format][property]") {
+  HostEventPacker packer;
+  std::mt19937_64 random(property_seed("blocks of the host"));
+  std::vector<std::uint64_t> words;
+  for (int i = 0; i < 300; ++i) words.push_back((random() >> 20 << 9 | 0x11u) & ~(std::uint64_t{1} << 8));
+  std::vector<Record> records;
+  for (std::uint64_t i = 0; i < 20'000; ++i)
+    records.push_back({i, words[random() % words.size()] | std::uint64_t{random() % 2} << 8});
+  check_round_trip({1, 2, 3, 4}, records, packer);
+  ColumnReader columns;
+  const Packed packed = pack({1, 2, 3, 4}, records, packer);
+  REQUIRE(columns.open(packed.payload).ok());
+  CHECK(columns.column(7, 1 << 20)->size() < 20'000 * 3);
 }
 
 TEST_CASE("ranges that look alike take a few bytes each", "[format]") {

@@ -193,6 +193,22 @@ TEST_CASE("an operator may have the number that its thread noted last, if no rec
   CHECK(sink.ranges.size() == 6);
 }
 
+TEST_CASE("an end may say that one number was taken, if no record is missing since one was noted", "[timeline]") {
+  KeepingSink sink;
+  HostAssembler assembler(sink);
+  constexpr std::uint32_t kTook = detail::kTookOneNumber | 2;
+  const Record number = record(RecordKind::kSequence, 41, 0, 9);
+  feed(assembler, 0,
+       {begin(10, 1, 2), end(11, 1, kTook), number, begin(12, 1, 2), begin(13, 2), end(14, 2), end(15, 1, kTook),
+        begin(16, 1, 2), end(17, 1, kTook)});
+  CHECK(sink.events == Lines{"sequence 0 11 41 9", "sequence 0 14 42 9", "sequence 0 16 43 9"});
+  CHECK(sink.ranges.size() == 4);
+  sink.events.clear();
+  feed(assembler, 2, {begin(30, 1, 2), end(31, 1, kTook)}, 3);  // of other blocks, which are missing
+  CHECK(sink.events.empty());
+  CHECK(sink.ranges.size() == 5);
+}
+
 TEST_CASE("numbers of nodes come with the record before them, nodes when they end", "[timeline]") {
   KeepingSink sink;
   HostAssembler assembler(sink);

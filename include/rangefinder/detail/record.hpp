@@ -13,7 +13,7 @@ namespace rangefinder::detail {
 enum class RecordKind : std::uint8_t {
   kNone = 0,        ///< never written: marks memory that holds no record
   kBegin = 1,       ///< a range opens; id = name, aux = category, and kHasNotedNumber
-  kEnd = 2,         ///< the innermost range of this name closes; id and aux as of its begin
+  kEnd = 2,         ///< the innermost range of this name closes; id and aux as of its begin, and kTookOneNumber
   kMark = 3,        ///< an instant; id = name, aux = category
   kCounter = 4,     ///< a sample; id = name; one kExtra follows with the value
   kAsyncBegin = 5,  ///< a range that may end on another thread opens; id = name; one kExtra follows with its handle
@@ -49,6 +49,9 @@ inline constexpr unsigned kHostAlignmentBits = 6;  // lowest bits of an address,
 /// In the aux of a kBegin, beside the category: the range is an operator, and its number of autograd is the one that
 /// its thread noted last (kSequence). It then has no kOperator.
 inline constexpr std::uint32_t kHasNotedNumber = 0x10000;
+/// In the aux of a kEnd, beside what its begin has: the thread has taken one number since it noted the last one. It
+/// stands for a kSequence with the next number before that end.
+inline constexpr std::uint32_t kTookOneNumber = 0x20000;
 inline constexpr std::uint32_t kCategoryMask = 0xFFFF;
 
 /// Aux of a kStep.

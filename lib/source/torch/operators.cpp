@@ -26,6 +26,7 @@ constexpr std::size_t kMostRunning = 4096;
 std::atomic<bool> wants_shapes{false};
 std::atomic<bool> wants_user_scopes{false};
 std::atomic<double> sampling{1};
+std::atomic<bool> samples{false};  // sampling is below 1
 
 /// What LibTorch runs on one thread, as far as its start was told.
 class RunningOperators {
@@ -34,7 +35,7 @@ class RunningOperators {
     if (running_.size() == kMostRunning) forget_oldest();
     const bool is_operator = function.scope() != at::RecordScope::USER_SCOPE;
     running_.push_back({&function, {}, is_operator});  // before the range opens: it may throw
-    if (is_operator && operators_++ == 0) is_left_out_ = !is_drawn();
+    if (is_operator && operators_++ == 0) is_left_out_ = samples.load(std::memory_order_relaxed) && !is_drawn();
     running_.back().range = is_operator ? begin_operator(function) : begin_user_scope(function);
   }
 
@@ -103,12 +104,10 @@ class RunningOperators {
   /// Whether the operator that begins now, with none around it, is among those that are recorded. By chance: every
   /// tenth would be the same one of each step, in a program whose steps have ten.
   bool is_drawn() noexcept {
-    const double share = sampling.load(std::memory_order_relaxed);
-    if (share >= 1) return true;
     random_ ^= random_ << 13;
     random_ ^= random_ >> 7;
     random_ ^= random_ << 17;
-    return static_cast<double>(random_ >> 11) * 0x1p-53 < share;
+    return static_cast<double>(random_ >> 11) * 0x1p-53 < sampling.load(std::memory_order_relaxed);
   }
 
   std::vector<Running> running_;  // innermost last
@@ -169,6 +168,7 @@ void update() {
   wants_shapes = shapes;
   wants_user_scopes = user_scopes;
   sampling = share;
+  samples = share < 1;
   if (handle != 0 && !users.empty() && shapes == had_shapes) return;
   if (handle != 0) at::removeCallback(handle);
   handle = 0;
