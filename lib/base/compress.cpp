@@ -7,7 +7,7 @@ namespace rangefinder::base {
 namespace {
 
 // To begin a frame takes as long as to pack thousands of bytes.
-constexpr std::size_t kFewBytes = 256;
+constexpr std::size_t kFewBytes = 1024;
 
 }  // namespace
 

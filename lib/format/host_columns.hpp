@@ -32,6 +32,12 @@ inline bool carries_value(detail::RecordKind kind) noexcept {
          kind == detail::RecordKind::kOperator || kind == detail::RecordKind::kHostBlockFact;
 }
 
+/// A double differs from the one before in most of its bits: it is written as it is, all other values as differences.
+inline bool is_double(std::uint64_t word) noexcept {
+  return word ==
+         detail::make_word(detail::RecordKind::kExtra, 0, static_cast<std::uint32_t>(detail::ExtraKind::kDouble));
+}
+
 /// What differs from one kHostBlock to the next, and would fill the dictionary: all of its word but the kind.
 inline constexpr unsigned kKindBits = 8;
 

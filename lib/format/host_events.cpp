@@ -92,12 +92,13 @@ TickSpan tick_span(std::span<const Record> records) noexcept {
 
 void HostEventPacker::start(std::size_t records) {
   words_.clear();
+  last_values_.clear();
   slots_.assign(kFirstSlots, {});
   grow_to(open_, records);
   grow_to(steps_, records);
   grow_to(symbols_, records * kMostSymbolBytes);
   grow_to(times_, (records * kMostCodeBits + 7) / 8 + sizeof(std::uint64_t));
-  grow_to(values_, records * sizeof(std::uint64_t));
+  grow_to(values_, records * base::kMaxVarintBytes);
   grow_to(launches_, records * base::kMaxVarintBytes);
   grow_to(blocks_, records * kMostBlockBytes);
 }
@@ -139,6 +140,17 @@ TickSpan HostEventPacker::pack(const HostRun& run, std::span<const Record> recor
   return steps.span;
 }
 
+std::byte* HostEventPacker::put_value(std::byte* at, std::uint32_t symbol, const Record& record) {
+  if (is_double(record.word)) {
+    std::memcpy(at, &record.ticks, sizeof record.ticks);
+    return at + sizeof record.ticks;
+  }
+  if (last_values_.size() <= symbol) last_values_.resize(symbol + 1);
+  const std::uint64_t passed = record.ticks - last_values_[symbol];
+  last_values_[symbol] = record.ticks;
+  return base::put_varint(at, base::zigzag(static_cast<std::int64_t>(passed)));
+}
+
 /// Everything but the times, which are noted in steps_: two loops of few variables each are faster than one of many.
 HostEventPacker::Steps HostEventPacker::pack_symbols(std::span<const Record> records, ColumnWriter& out) {
   SymbolWriter symbols(symbols_.data());
@@ -155,7 +167,7 @@ HostEventPacker::Steps HostEventPacker::pack_symbols(std::span<const Record> rec
   Steps found;
   for (const Record& record : records) {
     const RecordKind kind = detail::word_kind(record.word);
-    std::uint32_t model = 0;
+    std::uint32_t model = 0, symbol = 0;
     if (top != bottom && top[-1].end_word == record.word) {
       model = HostModels::before_end((--top)->symbol);
       symbols.add_end();
@@ -172,14 +184,13 @@ HostEventPacker::Steps HostEventPacker::pack_symbols(std::span<const Record> rec
       }
       if (is_end_with_number(word) && top != bottom && top[-1].end_word == (word & ~kTookOneBit)) --top;
       const Slot& likely = slots_[first_slot(word, slots_.size() - 1)];
-      const std::uint32_t symbol = likely.word == word && likely.symbol != 0 ? likely.symbol - 1 : symbol_of(word);
+      symbol = likely.word == word && likely.symbol != 0 ? likely.symbol - 1 : symbol_of(word);
       if (kind == RecordKind::kBegin) *top++ = {end_of_begin(word), symbol};
       model = HostModels::before(symbol);
       symbols.add(symbol);
     }
     if (carries_value(kind)) {
-      std::memcpy(value, &record.ticks, sizeof record.ticks);
-      value += sizeof record.ticks;
+      value = put_value(value, symbol, record);
       continue;
     }
     if (step == first_step) found.span.first = previous_ticks = record.ticks;

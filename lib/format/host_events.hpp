@@ -23,7 +23,9 @@
 //               ends that follow; 3 stands for 3 and another varint
 //   4 times     bits, time_coder.hpp: the differences from one record that has a time to the next, the first one taken
 //               from the chunk header's `first`; each without the zero bits
-//   5 values    u64 a record whose ticks are a value (kExtra, kSequence, kOperator, kHostBlockFact)
+//   5 values    a record whose ticks are a value (kExtra, kSequence, kOperator, kHostBlockFact): the zigzag varint of
+//   the
+//               difference to the value of the same word before, 0 at first; of a double a u64
 //   6 launches  a zigzag varint a launch: difference of its correlation id to the launch before
 //   7 blocks    u16 a kHostBlock: bit 0 freed, bits 1 to 11 the place where it is remembered; bit 15: it takes that
 //               place now, and a u64 follows, its word without kind and freed bit
@@ -80,12 +82,14 @@ class HostEventPacker {
   std::uint32_t symbol_of(std::uint64_t word);
   void double_slots();
   Steps pack_symbols(std::span<const detail::Record> records, ColumnWriter& out);
+  std::byte* put_value(std::byte* at, std::uint32_t symbol, const detail::Record& record);
   void pack_head(const HostRun& run, int zeros, ColumnWriter& out);
   void pack_words(ColumnWriter& out);
   void pack_times(std::size_t count, int zeros, ColumnWriter& out);
 
   std::vector<std::uint64_t> words_;
   std::vector<Slot> slots_;
+  std::vector<std::uint64_t> last_values_;  // by symbol
   std::vector<Open> open_;
   std::vector<Step> steps_;
   std::vector<TimeModel> models_;

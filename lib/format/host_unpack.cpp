@@ -21,6 +21,7 @@ class Numbers {
  public:
   explicit Numbers(base::ByteView bytes) noexcept : reader_(bytes), zeros_(bytes.empty()) {}
   std::uint64_t varint() noexcept { return zeros_ ? 0 : reader_.varint(); }
+  std::uint64_t difference() noexcept { return static_cast<std::uint64_t>(base::unzigzag(varint())); }
   std::uint64_t word() noexcept { return value<std::uint64_t>(); }
   template <typename T>
   T value() noexcept {
@@ -66,14 +67,13 @@ class Unpacker {
 
   /// False when what is there cannot follow what came before.
   bool next(Record& out) {
-    std::uint32_t model = 0;
+    std::uint32_t model = 0, index = 0;
     if (ends_ != 0) {
       --ends_;
       out.word = end_of_begin(words_[open_.back()]);
       model = HostModels::before_end(open_.back());
       open_.pop_back();
     } else {
-      std::uint32_t index = 0;
       if (!next_symbol(index)) return false;
       out.word = words_[index];
       model = HostModels::before(index);
@@ -85,7 +85,7 @@ class Unpacker {
       }
     }
     if (carries_value(detail::word_kind(out.word))) {
-      out.ticks = values_.word();
+      out.ticks = is_double(out.word) ? values_.word() : last_values_[index] += values_.difference();
       return true;
     }
     ticks_ += models_.use(model, [&](TimeModel& chosen) { return get_time(times_, chosen); }) << zeros_;
@@ -127,6 +127,7 @@ class Unpacker {
 
   std::vector<std::uint64_t> words_;
   Numbers symbols_, values_, launches_, blocks_;
+  std::vector<std::uint64_t> last_values_ = std::vector<std::uint64_t>(words_.size());  // by symbol
   RecentBlocks recent_;
   BitReader times_;
   bool no_times_;  // the column is missing: all its bits are zero

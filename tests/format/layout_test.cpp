@@ -127,13 +127,13 @@ TEST_CASE("host events, bit by bit", "[format]") {
   columns.finish(payload);
   CHECK(payload == hex("06 00 00 00 00 00 00 00"
                        "03 00 00 00  04 00 00 00 04 00 00 00"       // symbols
-                       "05 00 00 00  08 00 00 00 08 00 00 00"       // values
+                       "05 00 00 00  01 00 00 00 01 00 00 00"       // values
                        "06 00 00 00  01 00 00 00 01 00 00 00"       // launches
                        "01 00 00 00  04 00 00 00 04 00 00 00"       // head
                        "02 00 00 00  0d 00 00 00 0d 00 00 00"       // words
                        "04 00 00 00  02 00 00 00 02 00 00 00"       // times
                        "01 04 08 0c"                                // word 0 and one end behind it; words 1, 2, 3
-                       "07 00 00 00 00 00 00 00"                    // the value
+                       "0e"                                         // the value
                        "0a"                                         // correlation id 5, as a difference to 0
                        "07  01  00  02"                             // thread id, block, first record, two zero bits
                        "01 02 02  03 00 04  0a 01 05  07 d3 01 00"  // begin, mark, extra, launch

@@ -190,9 +190,11 @@ TEST_CASE("threads go on recording while a session stops", "[session]") {
     });
   }
   for (int round = 0; round < 30; ++round) {
+    const bool waits = round % 2 == 0;
     {
       SessionOptions options = host_only(folder.file("a.rfcap"));
       options.mode = round % 3 == 0 ? CaptureMode::kBuffered : CaptureMode::kMapped;
+      if (waits) options.overflow = OverflowPolicy::kWait;
       Recording session(options);
       for (int step = 0; step < 20; ++step) session->step();
     }
@@ -200,7 +202,8 @@ TEST_CASE("threads go on recording while a session stops", "[session]") {
     CHECK(timeline.health.unmatched_ends == 0);
     CHECK(timeline.health.unfinished_ranges <= 6);
     CHECK(timeline.health.damaged_chunks == 0);
-    CHECK(timeline.steps.size() == 20);
+    // Three threads that do nothing else may fill the memory before this one has any.
+    if (waits || timeline.health.dropped_events == 0) CHECK(timeline.steps.size() == 20);
   }
   end = true;
   for (std::thread& thread : threads) thread.join();
