@@ -97,7 +97,7 @@ void forward_cost(int rounds) {
 }
 
 void operator_cost(int rounds) {
-  const Options options = turns(rounds, 2, 2000);  // Kineto keeps all that it hears until its end
+  const Options options = turns(rounds, 5, 2000);  // Kineto keeps all that it hears until its end
   for (const Operator& what : kOperators) {
     Case ours = beside(what, "rangefinder, operators", [] { Recording::start({.operators = true}); });
     ours.finish = Recording::stop;

@@ -44,16 +44,7 @@ void put_sequence(HotThread& hot, ThreadState& state) noexcept {
 }
 
 bool end_with_note(HotThread& hot, std::uint64_t token, std::uint64_t next, std::uint64_t word) noexcept {
-  const Recorder& recorder = Recorder::instance();
-  const ThreadState& state = *state_of(hot);
-  const bool known = noted_sequence(hot) != kNothingNoted && state.numbered == recorder.resumed();
-  if (recorder.autograd() == nullptr || !known) return false;
-  if (next == noted_sequence(hot) + 1) {
-    if (!detail::write_record(hot, token, kForEnds, word | std::uint64_t{detail::kTookOneNumber} << 8)) return false;
-    set_noted_sequence(hot, next);
-    return true;
-  }
-  const std::uint64_t number = make_word(RecordKind::kSequence, 0, state.autograd_thread);
+  const std::uint64_t number = make_word(RecordKind::kSequence, 0, state_of(hot)->autograd_thread);
   if (!write_pair(hot, token, kForBegins, {next, number}, {detail::read_ticks(), word})) return false;
   set_noted_sequence(hot, next);
   return true;

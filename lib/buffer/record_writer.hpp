@@ -43,6 +43,14 @@ inline void set_noted_sequence(HotThread& hot, std::uint64_t next) noexcept {
 /// Whether the thread has taken no number of autograd since its last record. Only while it is attached.
 inline bool has_noted_all(const HotThread& hot) noexcept { return hot.next_sequence() == noted_sequence(hot); }
 
+/// Whether the number that the thread noted is one that the recording has, and wants to know what came after. Only
+/// while it is attached.
+inline bool knows_noted(const HotThread& hot) noexcept {
+  const Recorder& recorder = Recorder::instance();
+  return noted_sequence(hot) != kNothingNoted && state_of(hot)->numbered == recorder.resumed() &&
+         recorder.autograd() != nullptr;
+}
+
 /// Takes the calling thread's token while the slow path writes. `entered()` is false in a signal handler that
 /// interrupted the writing of a record, the slow path, or a lock of ours: nothing may be recorded then.
 class Busy {
@@ -131,8 +139,8 @@ inline std::size_t sequence_records() noexcept { return Recorder::instance().aut
 /// closes something, so that all numbers up to here were taken in what was open until then.
 void put_sequence(HotThread& hot, ThreadState& state) noexcept;
 
-/// Closes a range in which the thread has taken numbers, up to `next`, as put_sequence and the end would; false where
-/// the slow path must. `token`: the thread's own.
+/// Closes a range in which a thread of which knows_noted has taken numbers, up to `next`, as put_sequence and the end
+/// would; false where the slow path must. `token`: the thread's own.
 bool end_with_note(HotThread& hot, std::uint64_t token, std::uint64_t next, std::uint64_t word) noexcept;
 
 /// The id of a name that the recording, if there is one, knows from now on; 0 when it cannot be named.

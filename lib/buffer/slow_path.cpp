@@ -146,15 +146,15 @@ void record_end(const OpenRange& open, std::uint64_t token) noexcept {
 }
 
 /// Everything that an end can need. Not inlined, as `begin`.
-[[gnu::noinline]] void close_range(const OpenRange& open) noexcept {
+[[gnu::noinline]] void close_range(OpenRange open) noexcept {
   const bool may_be_recorded = (open.token & kSlowToken) == 0 || (open.token & kRecorded) != 0;
   if (may_be_recorded) guarded([&] { record_end(open, open.token & kTokenBits); });
   if ((open.token & kSlowToken) == 0 || (open.token & kHeard) == 0) return;
   if (const Listener* heard_by = listener(); heard_by != nullptr) heard_by->end();
 }
 
-std::uint64_t word_of_facts(const detail::OperatorFacts& facts) noexcept {
-  return make_word(RecordKind::kOperator, facts.inputs, static_cast<std::uint32_t>(facts.made_on));
+std::uint64_t word_of_facts(std::uint64_t made_on, std::uint32_t inputs) noexcept {
+  return make_word(RecordKind::kOperator, inputs, static_cast<std::uint32_t>(made_on));
 }
 
 /// Whether the name in the slot stands there still. Words that begin in the name are in its pages to their end.
@@ -195,22 +195,33 @@ std::uint64_t operator_word(HotThread& hot, const char* name) noexcept {
   return learn_operator(hot, slot, name);
 }
 
-/// What is done inline for an operator without inputs on a thread that has nothing to note.
-bool write_operator(HotThread& hot, const char* name, std::uint32_t category, const detail::OperatorFacts& facts,
-                    std::uint64_t& word) noexcept {
-  const std::uint64_t token = hot.token;
-  const auto sequence = static_cast<std::uint64_t>(facts.sequence);
+/// What is done inline for an operator without inputs on a thread that has nothing to note; 0 where the slow path must.
+std::uint64_t write_operator(HotThread& hot, std::uint64_t token, const char* name, std::uint32_t category,
+                             std::int64_t number, std::uint64_t made_on) noexcept {
+  const auto sequence = static_cast<std::uint64_t>(number);
   // Then it is also what the thread's next node gets: there is no need to ask.
-  const bool has_noted_number = facts.sequence >= 0 && facts.made_on == 0 && sequence == noted_sequence(hot);
-  if (!only_numbered(token) || !(has_noted_number || has_noted_all(hot))) return false;
-  word = operator_word(hot, name);
-  if (word == 0) return false;
+  const bool has_noted_number = number >= 0 && made_on == 0 && sequence == noted_sequence(hot);
+  if (!only_numbered(token) || !(has_noted_number || has_noted_all(hot))) return 0;
+  std::uint64_t word = operator_word(hot, name);
+  if (word == 0) return 0;
   word |= std::uint64_t{category} << 8;
-  if (facts.sequence < 0 || has_noted_number) {
-    if (has_noted_number) word |= std::uint64_t{detail::kHasNotedNumber} << 8;
-    return detail::write_record(hot, token, kForBegins, word);
-  }
-  return write_pair(hot, token, kForBegins, {detail::read_ticks(), word}, {sequence, word_of_facts(facts)});
+  if (has_noted_number) word |= std::uint64_t{detail::kHasNotedNumber} << 8;
+  const bool written = number < 0 || has_noted_number ? detail::write_record(hot, token, kForBegins, word)
+                                                      : write_pair(hot, token, kForBegins, {detail::read_ticks(), word},
+                                                                   {sequence, word_of_facts(made_on, 0)});
+  return written ? word : 0;
+}
+
+[[gnu::noinline]] OpenRange begin_operator_slow(const char* name, std::uint32_t category, std::int64_t sequence,
+                                                std::uint64_t made_on, std::uint32_t inputs) noexcept {
+  if (inputs == 0 && sequence < 0) return detail::begin_text_slow(name, std::strlen(name), category);
+  return begin(
+      1, nullptr, category, [&](ThreadState* state) { return word_of_text(state, name); },
+      [&] {
+        // Another recording may have been the first to hear of this text.
+        Recorder::instance().publish_name(inputs);
+        put(detail::hot_thread, word_of_facts(made_on, inputs), static_cast<std::uint64_t>(sequence));
+      });
 }
 
 // Handles of start/end ranges: generation (11 bits) << 52 | thread index (20 bits) << 32 | number. Bit 63: only a
@@ -320,9 +331,15 @@ void end_slow(std::uint64_t token, std::uint64_t word) noexcept {
   const std::uint64_t own = token & kTokenBits;
   if ((token & ~kTokenBits) == kNumberedToken && own == hot.token) {
     const std::uint64_t next = hot.next_sequence();
-    const bool written = next == noted_sequence(hot) ? write_record(hot, own, kEndLimit, word + kToEnd)
-                                                     : end_with_note(hot, own, next, word + kToEnd);
-    if (written) return;
+    if (const std::uint64_t noted = noted_sequence(hot); next == noted) {
+      if (write_record(hot, own, kEndLimit, word + kToEnd)) return;
+    } else if (knows_noted(hot)) {
+      if (next != noted + 1) {
+        if (end_with_note(hot, own, next, word + kToEnd)) return;
+      } else if (write_record(hot, own, kEndLimit, (word + kToEnd) | std::uint64_t{kTookOneNumber} << 8)) {
+        return set_noted_sequence(hot, next);
+      }
+    }
   }
   close_range({token, word});
 }
@@ -336,22 +353,14 @@ std::uint32_t intern_category(std::string_view name) noexcept {
 
 }  // namespace v1
 
-OpenRange begin_operator(const char* name, std::uint32_t category, const OperatorFacts& facts) noexcept {
+OpenRange begin_operator(const char* name, std::uint32_t category, std::int64_t sequence, std::uint64_t made_on,
+                         std::uint32_t inputs) noexcept {
   if (active.load(std::memory_order_relaxed) == 0) return {};
-  if (facts.inputs_lost) Recorder::instance().count(health::operators_without_inputs, 1);
-  if (facts.inputs == 0) {
-    HotThread& hot = detail::hot_thread;
-    OpenRange open{hot.token | kNumberedToken, 0};
-    if (write_operator(hot, name, category, facts, open.word)) return open;
-    if (facts.sequence < 0) return begin_text_slow(name, std::strlen(name), category);
-  }
-  return begin(
-      1, nullptr, category, [&](ThreadState* state) { return word_of_text(state, name); },
-      [&] {
-        // Another recording may have been the first to hear of this text.
-        Recorder::instance().publish_name(facts.inputs);
-        put(hot_thread, word_of_facts(facts), static_cast<std::uint64_t>(facts.sequence));
-      });
+  HotThread& hot = hot_thread;
+  const std::uint64_t token = hot.token;
+  const std::uint64_t word = inputs == 0 ? write_operator(hot, token, name, category, sequence, made_on) : 0;
+  if (word != 0) return {token | kNumberedToken, word};
+  return begin_operator_slow(name, category, sequence, made_on, inputs);
 }
 
 std::uint32_t intern_inputs(std::string_view text) noexcept {
@@ -362,6 +371,10 @@ std::uint32_t intern_inputs(std::string_view text) noexcept {
 
 void count_sampled_out() noexcept {
   if (is_recording()) Recorder::instance().count(health::sampled_out_operators, 1);
+}
+
+void count_lost_inputs() noexcept {
+  if (is_recording()) Recorder::instance().count(health::operators_without_inputs, 1);
 }
 
 void count_lost_operator() noexcept {

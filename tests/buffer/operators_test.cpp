@@ -20,7 +20,7 @@ namespace {
 class Operator {
  public:
   explicit Operator(const char* name, std::int64_t sequence = -1, std::uint64_t made_on = 0, std::uint32_t inputs = 0)
-      : range_(detail::begin_operator(name, Category::operators().id(), {sequence, made_on, inputs, false})) {}
+      : range_(detail::begin_operator(name, Category::operators().id(), sequence, made_on, inputs)) {}
   ~Operator() { detail::end(range_.token, range_.word); }
   Operator(const Operator&) = delete;
   Operator& operator=(const Operator&) = delete;

@@ -11,8 +11,8 @@ using namespace rangefinder::session::testing;
 
 namespace {
 
-void run_operator(const char* name, const detail::OperatorFacts& facts) {
-  const detail::OpenRange range = detail::begin_operator(name, Category::operators().id(), facts);
+void run_operator(const char* name, std::int64_t sequence = -1, std::uint64_t made_on = 0, std::uint32_t inputs = 0) {
+  const detail::OpenRange range = detail::begin_operator(name, Category::operators().id(), sequence, made_on, inputs);
   detail::end(range.token, range.word);
 }
 
@@ -30,12 +30,14 @@ TEST_CASE("what operators tell is in the capture, of each recording", "[session]
   const ScratchFolder folder;
   const std::uint32_t inputs = detail::intern_inputs("[[4]]\n[\"float\"]\n[\"\"]");
   REQUIRE(inputs != 0);
-  run_operator("aten::before", {1, 0, inputs, true});
+  run_operator("aten::before", 1, 0, inputs);
+  detail::count_lost_inputs();
   for (const char* file : {"a.rfcap", "b.rfcap"}) {
     Recording session(host_only(folder.file(file)));
-    run_operator("aten::mul", {5, 0, inputs, false});
-    run_operator("aten::empty", {});
-    run_operator("MulBackward0", {5, 3, 0, true});
+    run_operator("aten::mul", 5, 0, inputs);
+    run_operator("aten::empty");
+    run_operator("MulBackward0", 5, 3);
+    detail::count_lost_inputs();
     detail::count_sampled_out();
     REQUIRE(session->stop().ok());
     const Timeline timeline = load_with_inputs(folder.file(file));
@@ -63,7 +65,7 @@ TEST_CASE("an operator that finds no room is dropped with what it tells", "[sess
   options.overflow = OverflowPolicy::kDrop;
   Recording session(options);
   constexpr std::int64_t kOperators = 400'000;  // many times the memory
-  for (std::int64_t i = 0; i < kOperators; ++i) run_operator("aten::mul", {i, 0, 0, false});
+  for (std::int64_t i = 0; i < kOperators; ++i) run_operator("aten::mul", i);
   REQUIRE(session->stop().ok());
   const Timeline timeline = load_with_inputs(folder.file("a.rfcap"));
   CHECK(timeline.ranges.size() + timeline.health.dropped_ranges == kOperators);

@@ -35,14 +35,14 @@ class RunningOperators {
     if (running_.size() == kMostRunning) forget_oldest();
     const bool is_operator = function.scope() != at::RecordScope::USER_SCOPE;
     running_.push_back({&function, {}, is_operator});  // before the range opens: it may throw
-    if (is_operator && operators_++ == 0) is_left_out_ = samples.load(std::memory_order_relaxed) && !is_drawn();
+    if (samples.load(std::memory_order_relaxed) && is_operator && is_outermost()) is_left_out_ = !is_drawn();
     running_.back().range = is_operator ? begin_operator(function) : begin_user_scope(function);
   }
 
   void end(const at::RecordFunction& function) noexcept {
     if (running_.empty() || running_.back().function != &function) return end_further_out(function);
     const detail::OpenRange range = running_.back().range;
-    pop();
+    running_.pop_back();
     detail::end(range.token, range.word);
   }
 
@@ -60,25 +60,26 @@ class RunningOperators {
                                     [&](const Running& running) { return running.function == &function; });
     if (found == running_.rend()) return;
     const detail::OpenRange range = found->range;
-    while (running_.back().function != &function) pop();
-    pop();
+    while (running_.back().function != &function) running_.pop_back();
+    running_.pop_back();
     detail::end(range.token, range.word);
   }
 
   detail::OpenRange begin_operator(const at::RecordFunction& function) {
-    if (is_left_out_) {
+    if (samples.load(std::memory_order_relaxed) && is_left_out_) {
       detail::count_sampled_out();
       return {};
     }
-    detail::OperatorFacts facts;
-    facts.sequence = function.seqNr();
-    if (facts.sequence >= 0) facts.made_on = function.forwardThreadId();
-    if (wants_shapes.load(std::memory_order_relaxed) && detail::is_recording()) {
-      const OperatorInputs::Found found = inputs_.find(function);
-      facts.inputs = found.id;
-      facts.inputs_lost = found.lost;
-    }
-    return detail::begin_operator(function.name(), Category::operators().id(), facts);
+    const std::int64_t sequence = function.seqNr();
+    const std::uint64_t made_on = sequence >= 0 ? function.forwardThreadId() : 0;
+    return detail::begin_operator(function.name(), Category::operators().id(), sequence, made_on, inputs_of(function));
+  }
+
+  std::uint32_t inputs_of(const at::RecordFunction& function) {
+    if (!wants_shapes.load(std::memory_order_relaxed) || !detail::is_recording()) return 0;
+    const OperatorInputs::Found found = inputs_.find(function);
+    if (found.lost) detail::count_lost_inputs();
+    return found.id;
   }
 
   static detail::OpenRange begin_user_scope(const at::RecordFunction& function) noexcept {
@@ -89,16 +90,14 @@ class RunningOperators {
     return range;
   }
 
-  void pop() noexcept {
-    operators_ -= running_.back().is_operator ? 1 : 0;
-    running_.pop_back();
+  void forget_oldest() noexcept {
+    running_.erase(running_.begin(), running_.begin() + static_cast<std::ptrdiff_t>(running_.size() / 2));
   }
 
-  void forget_oldest() noexcept {
-    const auto half = running_.begin() + static_cast<std::ptrdiff_t>(running_.size() / 2);
-    operators_ -= static_cast<std::size_t>(
-        std::count_if(running_.begin(), half, [](const Running& running) { return running.is_operator; }));
-    running_.erase(running_.begin(), half);
+  /// Whether no other operator is around the one that was told last.
+  bool is_outermost() const noexcept {
+    return std::none_of(running_.begin(), running_.end() - 1,
+                        [](const Running& running) { return running.is_operator; });
   }
 
   /// Whether the operator that begins now, with none around it, is among those that are recorded. By chance: every
@@ -111,8 +110,7 @@ class RunningOperators {
   }
 
   std::vector<Running> running_;  // innermost last
-  std::size_t operators_ = 0;     // of those
-  bool is_left_out_ = false;      // what runs now, all of it
+  bool is_left_out_ = false;      // while operators are sampled: what runs now, all of it
   std::uint64_t random_ = (at::RecordFunction::currentThreadId() + 1) * 0x9E3779B97F4A7C15u;
   OperatorInputs inputs_;
 };
