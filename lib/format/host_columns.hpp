@@ -64,10 +64,9 @@ inline std::uint64_t end_of_begin(std::uint64_t word) noexcept {
                  static_cast<std::uint64_t>(detail::RecordKind::kBegin));
 }
 
-/// Such an end is told apart from others of its range, so that it needs a symbol; it closes the range all the same.
-inline constexpr std::uint64_t kTookOneBit = std::uint64_t{detail::kTookOneNumber} << 8;
-inline bool is_end_with_number(std::uint64_t word) noexcept {
-  return detail::word_kind(word) == detail::RecordKind::kEnd && (word & kTookOneBit) != 0;
+/// A matching end but for that bit: it needs a symbol, and closes the range all the same.
+inline std::uint64_t with_number(std::uint64_t end_word) noexcept {
+  return end_word | std::uint64_t{detail::kTookOneNumber} << 8;
 }
 
 /// The models of a chunk's times. One that is new starts from what was learned of words of its kind.

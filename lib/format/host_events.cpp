@@ -182,7 +182,7 @@ HostEventPacker::Steps HostEventPacker::pack_symbols(std::span<const Record> rec
         block = put_block(block, recent, word);
         word = detail::make_word(kind, 0);
       }
-      if (is_end_with_number(word) && top != bottom && top[-1].end_word == (word & ~kTookOneBit)) --top;
+      if (top != bottom && word == with_number(top[-1].end_word)) --top;
       const Slot& likely = slots_[first_slot(word, slots_.size() - 1)];
       symbol = likely.word == word && likely.symbol != 0 ? likely.symbol - 1 : symbol_of(word);
       if (kind == RecordKind::kBegin) *top++ = {end_of_begin(word), symbol};

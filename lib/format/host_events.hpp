@@ -18,14 +18,12 @@
 //   1 head      varints: tid, block sequence, first record, number of lowest bits that are zero in every difference
 //   2 words     the dictionary, each entry three varints: kind, aux, zigzag difference of its id to the entry before;
 //               launches without id, kHostBlock as kind alone
-//   3 symbols   a varint a record that is no matching end: its word's index in the dictionary * 4 + the number of
-//   matching
-//               ends that follow; 3 stands for 3 and another varint
+//   3 symbols   a varint a record that is no matching end: its word's index in the dictionary * 4 + how many matching
+//               ends follow; 3 stands for 3 and another varint
 //   4 times     bits, time_coder.hpp: the differences from one record that has a time to the next, the first one taken
 //               from the chunk header's `first`; each without the zero bits
-//   5 values    a record whose ticks are a value (kExtra, kSequence, kOperator, kHostBlockFact): the zigzag varint of
-//   the
-//               difference to the value of the same word before, 0 at first; of a double a u64
+//   5 values    a record whose ticks are a value (kExtra, kSequence, kOperator, kHostBlockFact): of a double a u64, of
+//               all others the zigzag varint of the difference to the value of the same word before, 0 at first
 //   6 launches  a zigzag varint a launch: difference of its correlation id to the launch before
 //   7 blocks    u16 a kHostBlock: bit 0 freed, bits 1 to 11 the place where it is remembered; bit 15: it takes that
 //               place now, and a u64 follows, its word without kind and freed bit

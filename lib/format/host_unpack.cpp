@@ -112,8 +112,7 @@ class Unpacker {
     index = static_cast<std::uint32_t>(code >> kEndBits);
     const std::uint64_t word = words_[index];
     if (detail::word_kind(word) == RecordKind::kBegin) open_.push_back(index);
-    if (is_end_with_number(word) && !open_.empty() && end_of_begin(words_[open_.back()]) == (word & ~kTookOneBit))
-      open_.pop_back();
+    if (!open_.empty() && word == with_number(end_of_begin(words_[open_.back()]))) open_.pop_back();
     std::uint64_t ends = code & kManyEnds;
     if (ends == kManyEnds) {
       const std::uint64_t more = symbols_.varint();
