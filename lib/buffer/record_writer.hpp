@@ -33,7 +33,8 @@ inline std::uint32_t recording_generation() noexcept {
 
 inline ThreadState* state_of(const HotThread& hot) noexcept { return static_cast<ThreadState*>(hot.state); }
 
-inline constexpr std::uint64_t kNothingNoted = ~std::uint64_t{0};
+/// Neither a number, nor one before a number, nor what stands for none.
+inline constexpr std::uint64_t kNothingNoted = ~std::uint64_t{0} - 1;
 inline std::uint64_t noted_sequence(const HotThread& hot) noexcept {
   return __atomic_load_n(&hot.noted_sequence, __ATOMIC_RELAXED);
 }
@@ -42,14 +43,6 @@ inline void set_noted_sequence(HotThread& hot, std::uint64_t next) noexcept {
 }
 /// Whether the thread has taken no number of autograd since its last record. Only while it is attached.
 inline bool has_noted_all(const HotThread& hot) noexcept { return hot.next_sequence() == noted_sequence(hot); }
-
-/// Whether the number that the thread noted is one that the recording has, and wants to know what came after. Only
-/// while it is attached.
-inline bool knows_noted(const HotThread& hot) noexcept {
-  const Recorder& recorder = Recorder::instance();
-  return noted_sequence(hot) != kNothingNoted && state_of(hot)->numbered == recorder.resumed() &&
-         recorder.autograd() != nullptr;
-}
 
 /// Takes the calling thread's token while the slow path writes. `entered()` is false in a signal handler that
 /// interrupted the writing of a record, the slow path, or a lock of ours: nothing may be recorded then.
@@ -139,7 +132,7 @@ inline std::size_t sequence_records() noexcept { return Recorder::instance().aut
 /// closes something, so that all numbers up to here were taken in what was open until then.
 void put_sequence(HotThread& hot, ThreadState& state) noexcept;
 
-/// Closes a range in which a thread of which knows_noted has taken numbers, up to `next`, as put_sequence and the end
+/// Closes a range in which a thread that has noted a number has taken more, up to `next`, as put_sequence and the end
 /// would; false where the slow path must. `token`: the thread's own.
 bool end_with_note(HotThread& hot, std::uint64_t token, std::uint64_t next, std::uint64_t word) noexcept;
 

@@ -151,16 +151,16 @@ class Recorder {
   std::atomic<std::uint32_t> waiting_{0};
 };
 
-/// The name of an operator by where the framework keeps it: found without a look at its length.
-struct OperatorSlot {
+/// The name of an operator by where the framework keeps it: found without a look at its length. All zeros: none yet.
+struct alignas(64) OperatorSlot {
   static constexpr std::size_t kMostWords = 5;
 
-  const char* name;         // another operator's may stand there one day
   std::uint64_t word;       // the begin word of `text`
-  std::uint64_t last_mask;  // of the last word of `text`, which the end of the name is in: what belongs to it
-  std::size_t words;
-  std::uint64_t text[kMostWords];  // what stood there
+  std::uint64_t last;       // number of the last word of `text`, which the end of the name is in
+  std::uint64_t last_mask;  // what of that word belongs to the name
+  std::uint64_t text[kMostWords];
 };
+static_assert(sizeof(OperatorSlot) == 64, "one cache line");
 inline constexpr std::size_t kOperatorSlots = 256;
 
 /// What the thread's records of blocks of the host have said so far in its open block of records.

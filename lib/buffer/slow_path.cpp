@@ -157,63 +157,90 @@ std::uint64_t word_of_facts(std::uint64_t made_on, std::uint32_t inputs) noexcep
   return make_word(RecordKind::kOperator, inputs, static_cast<std::uint32_t>(made_on));
 }
 
-/// Whether the name in the slot stands there still. Words that begin in the name are in its pages to their end.
-[[gnu::no_sanitize_address]] bool has_name(const OperatorSlot& slot, const char* name) noexcept {
-  if (slot.name != name) return false;
-  const std::size_t last = slot.words - 1;
-  for (std::size_t i = 0; i < last; ++i) {
-    if (detail::load8(name + i * sizeof(std::uint64_t)) != slot.text[i]) return false;
+bool has_aligned_words(const char* name) noexcept {
+  return reinterpret_cast<std::uintptr_t>(name) % sizeof(std::uint64_t) == 0;
+}
+
+/// Whether the slot is filled and what stands at `name` is its text. Words that begin in the name are in its pages to
+/// their end. Not forced inline: it would lose what it says to AddressSanitizer.
+[[gnu::no_sanitize_address]] inline bool has_name(const OperatorSlot& slot, const char* name) noexcept {
+  if (slot.word == 0 || !has_aligned_words(name)) return false;
+  const std::uint64_t* text = slot.text;
+  for (std::uint64_t left = slot.last; left != 0; --left, ++text, name += sizeof(std::uint64_t)) {
+    if (detail::load8(name) != *text) return false;
   }
-  return ((detail::load8(name + last * sizeof(std::uint64_t)) ^ slot.text[last]) & slot.last_mask) == 0;
+  return ((detail::load8(name) ^ *text) & slot.last_mask) == 0;
 }
 
 /// Of a name whose words are aligned, since they might reach into the next page otherwise, and not too many.
 void fill(OperatorSlot& slot, const char* name, std::string_view stored, std::uint64_t word) noexcept {
-  const std::size_t words = stored.size() / sizeof(std::uint64_t) + 1;  // with the NUL
-  if (reinterpret_cast<std::uintptr_t>(name) % sizeof(std::uint64_t) != 0 || words > OperatorSlot::kMostWords) return;
-  slot = {name, word, ~std::uint64_t{0} >> (56 - 8 * (stored.size() % sizeof(std::uint64_t))), words, {}};
+  const std::size_t last = stored.size() / sizeof(std::uint64_t);  // with the NUL
+  if (!has_aligned_words(name) || last >= OperatorSlot::kMostWords) return;
+  slot = {word, last, ~std::uint64_t{0} >> (56 - 8 * (stored.size() % sizeof(std::uint64_t))), {}};
   std::memcpy(slot.text, stored.data(), stored.size());
 }
 
-/// Fills the slot of a name that was found at another address, or never; 0 in a signal handler.
-[[gnu::noinline]] std::uint64_t learn_operator(HotThread& hot, OperatorSlot& slot, const char* name) noexcept {
+OperatorSlot& slot_of(const HotThread& hot, const char* name) noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(name);
+  return state_of(hot)->operators[(address >> 4 ^ address >> 12) % kOperatorSlots];
+}
+
+/// The begin word of a name on a thread that is attached, and fills its slot; 0 in a signal handler.
+[[gnu::noinline]] std::uint64_t learn_operator(HotThread& hot, const char* name) noexcept {
   const Busy busy(hot);
   if (!busy.entered()) return 0;
   const std::string_view given(name);
   const std::uint64_t word = text_word(*state_of(hot), given, detail::hash_text(given.data(), given.size()));
   // As of run-time names: one that was cut or refused is not found again.
   const std::string_view stored = names().text(detail::word_id(word));
-  if (detail::word_id(word) != 0 && stored.size() == given.size()) fill(slot, name, stored, word);
+  if (detail::word_id(word) != 0 && stored.size() == given.size()) fill(slot_of(hot, name), name, stored, word);
   return word;
 }
 
-/// The begin word of an operator's name, on a thread that is attached.
-std::uint64_t operator_word(HotThread& hot, const char* name) noexcept {
-  const auto address = reinterpret_cast<std::uintptr_t>(name);
-  OperatorSlot& slot = state_of(hot)->operators[(address >> 4 ^ address >> 12) % kOperatorSlots];
-  if (has_name(slot, name)) return slot.word;
-  return learn_operator(hot, slot, name);
-}
+constexpr std::uint64_t kOfOperators = std::uint64_t{Category::operators().id()} << 8;
+constexpr std::uint64_t kOfNumberedOperators = kOfOperators | std::uint64_t{detail::kHasNotedNumber} << 8;
 
-/// What is done inline for an operator without inputs on a thread that has nothing to note; 0 where the slow path must.
-std::uint64_t write_operator(HotThread& hot, std::uint64_t token, const char* name, std::uint32_t category,
-                             std::int64_t number, std::uint64_t made_on) noexcept {
+/// What is done inline for an operator without inputs on a thread that has nothing to note; false where the rest of the
+/// slow path must be gone through.
+bool write_operator(OpenRange& open, const char* name, std::int64_t number, std::uint64_t made_on) noexcept {
+  HotThread& hot = detail::hot_thread;
+  const std::uint64_t token = hot.token;
   const auto sequence = static_cast<std::uint64_t>(number);
   // Then it is also what the thread's next node gets: there is no need to ask.
-  const bool has_noted_number = number >= 0 && made_on == 0 && sequence == noted_sequence(hot);
-  if (!only_numbered(token) || !(has_noted_number || has_noted_all(hot))) return 0;
-  std::uint64_t word = operator_word(hot, name);
-  if (word == 0) return 0;
-  word |= std::uint64_t{category} << 8;
-  if (has_noted_number) word |= std::uint64_t{detail::kHasNotedNumber} << 8;
-  const bool written = number < 0 || has_noted_number ? detail::write_record(hot, token, kForBegins, word)
-                                                      : write_pair(hot, token, kForBegins, {detail::read_ticks(), word},
-                                                                   {sequence, word_of_facts(made_on, 0)});
-  return written ? word : 0;
+  const bool has_noted_number = made_on == 0 && sequence == noted_sequence(hot);
+  if (!only_numbered(token) || !(has_noted_number || has_noted_all(hot))) return false;
+  const OperatorSlot& slot = slot_of(hot, name);
+  const std::uint64_t word = has_name(slot, name) ? slot.word : learn_operator(hot, name);
+  if (word == 0) return false;
+  open = {token | kNumberedToken, word | (has_noted_number ? kOfNumberedOperators : kOfOperators)};
+  return number < 0 || has_noted_number ? detail::write_record(hot, token, kForBegins, open.word)
+                                        : write_pair(hot, token, kForBegins, {detail::read_ticks(), open.word},
+                                                     {sequence, word_of_facts(made_on, 0)});
 }
 
-[[gnu::noinline]] OpenRange begin_operator_slow(const char* name, std::uint32_t category, std::int64_t sequence,
-                                                std::uint64_t made_on, std::uint32_t inputs) noexcept {
+// Most operators by far need little of it: what follows calls almost nothing on the way, so that few registers must be
+// saved.
+
+RANGEFINDER_INLINE bool write_known_operator(HotThread& hot, std::uint64_t token, const char* name, std::uint64_t bits,
+                                             std::uint64_t& word) noexcept {
+  const OperatorSlot& slot = slot_of(hot, name);
+  if (!RANGEFINDER_LIKELY(has_name(slot, name))) return false;
+  const std::uint64_t begin_word = word = slot.word | bits;
+  return RANGEFINDER_LIKELY(detail::write_record(hot, token, kForBegins, begin_word));
+}
+
+[[gnu::noinline]] std::uint64_t begin_operator_without_number(const char* name, std::uint64_t& word) noexcept {
+  HotThread& hot = detail::hot_thread;
+  const std::uint64_t token = hot.token;
+  if (has_noted_all(hot) && write_known_operator(hot, token, name, kOfOperators, word)) return token | kNumberedToken;
+  return detail::begin_operator(name, -1, 0, 0, word);
+}
+
+OpenRange begin_any_operator(const char* name, std::int64_t sequence, std::uint64_t made_on,
+                             std::uint32_t inputs) noexcept {
+  OpenRange open;
+  if (inputs == 0 && write_operator(open, name, sequence, made_on)) return open;
+  const std::uint32_t category = Category::operators().id();
   if (inputs == 0 && sequence < 0) return detail::begin_text_slow(name, std::strlen(name), category);
   return begin(
       1, nullptr, category, [&](ThreadState* state) { return word_of_text(state, name); },
@@ -328,17 +355,14 @@ std::uint64_t text_word_slow(const char* text, std::size_t size, std::uint64_t h
 
 void end_slow(std::uint64_t token, std::uint64_t word) noexcept {
   HotThread& hot = hot_thread;
-  const std::uint64_t own = token & kTokenBits;
-  if ((token & ~kTokenBits) == kNumberedToken && own == hot.token) {
+  if (const std::uint64_t own = token ^ kNumberedToken; own == hot.token && only_numbered(own)) {
     const std::uint64_t next = hot.next_sequence();
-    if (const std::uint64_t noted = noted_sequence(hot); next == noted) {
-      if (write_record(hot, own, kEndLimit, word + kToEnd)) return;
-    } else if (knows_noted(hot)) {
-      if (next != noted + 1) {
-        if (end_with_note(hot, own, next, word + kToEnd)) return;
-      } else if (write_record(hot, own, kEndLimit, (word + kToEnd) | std::uint64_t{kTookOneNumber} << 8)) {
+    const std::uint64_t noted = noted_sequence(hot);
+    if (const std::uint64_t taken = next - noted; taken <= 1) {
+      if (write_record(hot, own, kEndLimit, (word + kToEnd) | taken * kTookOneNumber << 8))
         return set_noted_sequence(hot, next);
-      }
+    } else if (noted != kNothingNoted && end_with_note(hot, own, next, word + kToEnd)) {
+      return;
     }
   }
   close_range({token, word});
@@ -353,14 +377,23 @@ std::uint32_t intern_category(std::string_view name) noexcept {
 
 }  // namespace v1
 
-OpenRange begin_operator(const char* name, std::uint32_t category, std::int64_t sequence, std::uint64_t made_on,
-                         std::uint32_t inputs) noexcept {
-  if (active.load(std::memory_order_relaxed) == 0) return {};
+std::uint64_t begin_operator(const char* name, std::int64_t sequence, std::uint64_t& word) noexcept {
   HotThread& hot = hot_thread;
   const std::uint64_t token = hot.token;
-  const std::uint64_t word = inputs == 0 ? write_operator(hot, token, name, category, sequence, made_on) : 0;
-  if (word != 0) return {token | kNumberedToken, word};
-  return begin_operator_slow(name, category, sequence, made_on, inputs);
+  if (RANGEFINDER_LIKELY(only_numbered(token))) {
+    if (static_cast<std::uint64_t>(sequence) == noted_sequence(hot)) {
+      if (write_known_operator(hot, token, name, kOfNumberedOperators, word)) return token | kNumberedToken;
+    } else if (sequence < 0) {
+      return begin_operator_without_number(name, word);
+    }
+  }
+  return begin_operator(name, sequence, 0, 0, word);
+}
+
+std::uint64_t begin_operator(const char* name, std::int64_t sequence, std::uint64_t made_on, std::uint32_t inputs,
+                             std::uint64_t& word) noexcept {
+  if (active.load(std::memory_order_relaxed) == 0) return 0;
+  return keep(begin_any_operator(name, sequence, made_on, inputs), word);
 }
 
 std::uint32_t intern_inputs(std::string_view text) noexcept {

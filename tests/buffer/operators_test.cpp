@@ -20,13 +20,15 @@ namespace {
 class Operator {
  public:
   explicit Operator(const char* name, std::int64_t sequence = -1, std::uint64_t made_on = 0, std::uint32_t inputs = 0)
-      : range_(detail::begin_operator(name, Category::operators().id(), sequence, made_on, inputs)) {}
-  ~Operator() { detail::end(range_.token, range_.word); }
+      : token_(made_on == 0 && inputs == 0 ? detail::begin_operator(name, sequence, word_)
+                                           : detail::begin_operator(name, sequence, made_on, inputs, word_)) {}
+  ~Operator() { detail::end(token_, word_); }
   Operator(const Operator&) = delete;
   Operator& operator=(const Operator&) = delete;
 
  private:
-  detail::OpenRange range_;
+  std::uint64_t word_ = 0;
+  std::uint64_t token_;
 };
 
 Texts drained(BareRecording& recording) {

@@ -12,8 +12,9 @@ using namespace rangefinder::session::testing;
 namespace {
 
 void run_operator(const char* name, std::int64_t sequence = -1, std::uint64_t made_on = 0, std::uint32_t inputs = 0) {
-  const detail::OpenRange range = detail::begin_operator(name, Category::operators().id(), sequence, made_on, inputs);
-  detail::end(range.token, range.word);
+  std::uint64_t word = 0;
+  const std::uint64_t token = detail::begin_operator(name, sequence, made_on, inputs, word);
+  detail::end(token, word);
 }
 
 Timeline load_with_inputs(const std::string& path) {

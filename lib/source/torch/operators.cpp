@@ -26,53 +26,67 @@ constexpr std::size_t kMostRunning = 4096;
 std::atomic<bool> wants_shapes{false};
 std::atomic<bool> wants_user_scopes{false};
 std::atomic<double> sampling{1};
-std::atomic<bool> samples{false};  // sampling is below 1
+std::atomic<bool> wants_names_alone{true};  // no shapes, and sampling is not below 1
 
 /// What LibTorch runs on one thread, as far as its start was told.
 class RunningOperators {
  public:
   void begin(const at::RecordFunction& function) {
-    if (running_.size() == kMostRunning) forget_oldest();
+    if (top_ == kMostRunning) forget_oldest();
     const bool is_operator = function.scope() != at::RecordScope::USER_SCOPE;
-    running_.push_back({&function, {}, is_operator});  // before the range opens: it may throw
-    if (samples.load(std::memory_order_relaxed) && is_operator && is_outermost()) is_left_out_ = !is_drawn();
-    running_.back().range = is_operator ? begin_operator(function) : begin_user_scope(function);
+    Running& now = running_[top_++];
+    now = {&function, 0, 0, is_operator};  // before the range opens: to find the inputs may throw
+    if (is_operator && wants_names_alone.load(std::memory_order_relaxed))
+      now.token = open(function, 0, now.word);
+    else
+      now.token = begin_at_length(function, now.word);
   }
 
   void end(const at::RecordFunction& function) noexcept {
-    if (running_.empty() || running_.back().function != &function) return end_further_out(function);
-    const detail::OpenRange range = running_.back().range;
-    running_.pop_back();
-    detail::end(range.token, range.word);
+    if (top_ == 0 || running_[top_ - 1].function != &function) return end_further_out(function);
+    const Running& last = running_[--top_];
+    detail::end(last.token, last.word);
   }
 
  private:
   struct Running {
     const at::RecordFunction* function;  // its address alone counts
-    detail::OpenRange range;
+    std::uint64_t token, word;           // of the range
     bool is_operator;
   };
 
-  void end_further_out(const at::RecordFunction& function) noexcept {
+  [[gnu::noinline]] void end_further_out(const at::RecordFunction& function) noexcept {
     // Not found: it began before the callback was added, or on another thread. What began later and is still there has
     // ended elsewhere: its range stays open until the one around it closes, and counts as unfinished.
-    const auto found = std::find_if(running_.rbegin(), running_.rend(),
-                                    [&](const Running& running) { return running.function == &function; });
-    if (found == running_.rend()) return;
-    const detail::OpenRange range = found->range;
-    while (running_.back().function != &function) running_.pop_back();
-    running_.pop_back();
-    detail::end(range.token, range.word);
+    for (std::size_t i = top_; i-- != 0;) {
+      if (running_[i].function != &function) continue;
+      top_ = i;
+      return detail::end(running_[i].token, running_[i].word);
+    }
   }
 
-  detail::OpenRange begin_operator(const at::RecordFunction& function) {
-    if (samples.load(std::memory_order_relaxed) && is_left_out_) {
-      detail::count_sampled_out();
-      return {};
-    }
+  // As the recorder's own: give the token, set the word.
+
+  static std::uint64_t open(const at::RecordFunction& function, std::uint32_t inputs, std::uint64_t& word) noexcept {
     const std::int64_t sequence = function.seqNr();
     const std::uint64_t made_on = sequence >= 0 ? function.forwardThreadId() : 0;
-    return detail::begin_operator(function.name(), Category::operators().id(), sequence, made_on, inputs_of(function));
+    if (made_on == 0 && inputs == 0) return detail::begin_operator(function.name(), sequence, word);
+    return detail::begin_operator(function.name(), sequence, made_on, inputs, word);
+  }
+
+  [[gnu::noinline]] std::uint64_t begin_at_length(const at::RecordFunction& function, std::uint64_t& word) {
+    if (function.scope() == at::RecordScope::USER_SCOPE) return open_user_scope(function, word);
+    if (is_left_out()) {
+      detail::count_sampled_out();
+      return 0;
+    }
+    return open(function, inputs_of(function), word);
+  }
+
+  static std::uint64_t open_user_scope(const at::RecordFunction& function, std::uint64_t& word) noexcept {
+    if (!wants_user_scopes.load(std::memory_order_relaxed)) return 0;
+    const std::string_view name = function.name();
+    return detail::begin_text(name.data(), name.size(), 0, word);
   }
 
   std::uint32_t inputs_of(const at::RecordFunction& function) {
@@ -82,35 +96,37 @@ class RunningOperators {
     return found.id;
   }
 
-  static detail::OpenRange begin_user_scope(const at::RecordFunction& function) noexcept {
-    detail::OpenRange range;
-    if (!wants_user_scopes.load(std::memory_order_relaxed)) return range;
-    const std::string_view name = function.name();
-    range.token = detail::begin_text(name.data(), name.size(), 0, range.word);
-    return range;
+  void forget_oldest() noexcept {
+    std::copy(running_.get() + kMostRunning / 2, running_.get() + kMostRunning, running_.get());
+    top_ = kMostRunning / 2;
   }
 
-  void forget_oldest() noexcept {
-    running_.erase(running_.begin(), running_.begin() + static_cast<std::ptrdiff_t>(running_.size() / 2));
+  /// Whether the operator that begins now is not recorded.
+  bool is_left_out() noexcept {
+    const double share = sampling.load(std::memory_order_relaxed);
+    if (share >= 1) return false;
+    if (is_outermost()) leaves_out_ = !is_drawn(share);
+    return leaves_out_;
   }
 
   /// Whether no other operator is around the one that was told last.
   bool is_outermost() const noexcept {
-    return std::none_of(running_.begin(), running_.end() - 1,
+    return std::none_of(running_.get(), running_.get() + top_ - 1,
                         [](const Running& running) { return running.is_operator; });
   }
 
   /// Whether the operator that begins now, with none around it, is among those that are recorded. By chance: every
   /// tenth would be the same one of each step, in a program whose steps have ten.
-  bool is_drawn() noexcept {
+  bool is_drawn(double share) noexcept {
     random_ ^= random_ << 13;
     random_ ^= random_ >> 7;
     random_ ^= random_ << 17;
-    return static_cast<double>(random_ >> 11) * 0x1p-53 < sampling.load(std::memory_order_relaxed);
+    return static_cast<double>(random_ >> 11) * 0x1p-53 < share;
   }
 
-  std::vector<Running> running_;  // innermost last
-  bool is_left_out_ = false;      // while operators are sampled: what runs now, all of it
+  std::unique_ptr<Running[]> running_{new Running[kMostRunning]};  // innermost last; pages that are not used cost none
+  std::size_t top_ = 0;
+  bool leaves_out_ = false;  // while operators are sampled: what runs now, all of it
   std::uint64_t random_ = (at::RecordFunction::currentThreadId() + 1) * 0x9E3779B97F4A7C15u;
   OperatorInputs inputs_;
 };
@@ -166,7 +182,7 @@ void update() {
   wants_shapes = shapes;
   wants_user_scopes = user_scopes;
   sampling = share;
-  samples = share < 1;
+  wants_names_alone = !shapes && share >= 1;
   if (handle != 0 && !users.empty() && shapes == had_shapes) return;
   if (handle != 0) at::removeCallback(handle);
   handle = 0;
