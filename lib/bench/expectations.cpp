@@ -105,6 +105,7 @@ Json Provenance::to_json() const {
                        {"device", device},
                        {"size", size},
                        {"profile", profile},
+                       {"caches", caches},
                        {"time", time},
                        {"iterations", iterations},
                        {"warmup", warmup},
@@ -114,9 +115,9 @@ Json Provenance::to_json() const {
 }
 
 Provenance Provenance::from_json(const Json& json) {
-  return {json["commit"].text(),  json["hardware_key"].text(), json["device"].text(),        json["size"].text(),
-          json["profile"].text(), json["time"].text(),         json["iterations"].integer(), json["warmup"].integer(),
-          json["torch"].text(),   json["cuda"].text(),         json["driver"].text()};
+  return {json["commit"].text(),    json["hardware_key"].text(), json["device"].text(), json["size"].text(),
+          json["profile"].text(),   json["caches"].text("warm"), json["time"].text(),   json["iterations"].integer(),
+          json["warmup"].integer(), json["torch"].text(),        json["cuda"].text(),   json["driver"].text()};
 }
 
 std::string Provenance::conflict(const Provenance& stored) const {
@@ -124,6 +125,7 @@ std::string Provenance::conflict(const Provenance& stored) const {
                                                                       {"device", &Provenance::device},
                                                                       {"size", &Provenance::size},
                                                                       {"profile", &Provenance::profile},
+                                                                      {"caches", &Provenance::caches},
                                                                       {"torch", &Provenance::torch},
                                                                       {"cuda", &Provenance::cuda},
                                                                       {"driver", &Provenance::driver}};

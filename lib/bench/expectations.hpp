@@ -39,6 +39,7 @@ struct Provenance {
   std::string device;
   std::string size;
   std::string profile;
+  std::string caches;  ///< "warm", or "flushed" before each step
   std::string time;
   std::int64_t iterations = 0;
   std::int64_t warmup = 0;

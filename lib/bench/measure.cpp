@@ -19,6 +19,8 @@ constexpr std::int64_t kRounds = 5, kProfiledSteps = 3;
 Status append_samples(const Json& answer, SideResult& side, std::int64_t expected) {
   for (const Json& each : answer["wall_ns"].items()) side.wall_ns.push_back(each.number());
   for (const Json& each : answer["cpu_ns"].items()) side.cpu_ns.push_back(each.number());
+  for (const Json& each : answer["device_ns"].items()) side.device_ns.push_back(each.number());
+  if (answer["energy_mj"].is_number()) side.energy_mj = side.energy_mj.value_or(0) + answer["energy_mj"].integer();
   const auto count = static_cast<std::size_t>(expected);
   if (answer["wall_ns"].items().size() == count && answer["cpu_ns"].items().size() == count) return {};
   return Error{ErrorCode::kUnreadable, fmt::format("the worker did not time {} steps", expected)};
@@ -114,6 +116,10 @@ class Measurement {
                          {"seed", static_cast<std::int64_t>(row_.setup.seed)}});
   }
 
+  Json run_request(std::int64_t steps) const {
+    return Json::object({{"do", "run"}, {"steps", steps}, {"flush", options_.run.flush_cache}});
+  }
+
   Result<Json> ask(Two& two, const Json& what) {
     Result<Json> answer = two.process->ask(what);
     if (!answer) return std::move(answer).error().with_context(two.name);
@@ -144,8 +150,7 @@ class Measurement {
         if (!start(two, true)) return Error{ErrorCode::kIo, row_.reason};
       }
       if (Result<Json> answer = ask(two, request("open", two.name)); !answer) return answer.error();
-      const Json warm = Json::object({{"do", "run"}, {"steps", row_.warmup}});
-      if (Result<Json> answer = ask(two, warm); !answer) return answer.error();
+      if (Result<Json> answer = ask(two, run_request(row_.warmup)); !answer) return answer.error();
       Result<Json> live = ask(two, Json::object({{"do", "memory"}}));
       if (!live) return live.error();
       two.live = std::move(*live);
@@ -160,7 +165,7 @@ class Measurement {
     for (std::int64_t round = 0; round < rounds; ++round) {
       const std::int64_t steps = row_.iterations / rounds + (round < row_.iterations % rounds ? 1 : 0);
       for (Two& two : sides_) {
-        const Result<Json> answer = ask(two, Json::object({{"do", "run"}, {"steps", steps}}));
+        const Result<Json> answer = ask(two, run_request(steps));
         if (!answer) return answer.error();
         if (Status status = append_samples(*answer, *two.result, steps); !status.ok()) return status;
       }

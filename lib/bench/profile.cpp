@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "bench/profile.hpp"
 
+#include "bench/copy_overlap.hpp"
+
 #include <rangefinder/analysis/key_averages.hpp>
 #include <rangefinder/exporters.hpp>
 #include <rangefinder/report.hpp>
@@ -101,6 +103,12 @@ Result<Json> profile_of(const std::string& capture, const Json& answer, const Si
     if (!memory) return memory.error();
     out.set("memory", (*memory)["rows"]);
   }
+  if (const CopyOverlap copies = copy_overlap(*timeline); copies.copy_ns > 0)
+    out.set(
+        "copies",
+        Json::object({{"busy_ns", copies.copy_ns},
+                      {"hidden_ns", copies.hidden_ns},
+                      {"hidden_share", static_cast<double>(copies.hidden_ns) / static_cast<double>(copies.copy_ns)}}));
   // By shapes of operators: nothing that a counter has measured.
   if (const double flops = flops_of(*timeline); flops > 0 && steps > 0)
     out.set("flops_by_shapes", flops / static_cast<double>(steps));

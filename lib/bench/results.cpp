@@ -37,21 +37,29 @@ Json numbers(const std::vector<double>& values) {
   return out;
 }
 
+Json energy_of_a_step(const SideResult& side) {
+  if (!side.energy_mj || side.wall_ns.empty()) return {};
+  return static_cast<double>(*side.energy_mj) / 1000 / static_cast<double>(side.wall_ns.size());
+}
+
 Json side_json(const SideResult& side) {
   Json metrics = Json::array();
   for (const Metric& metric : side.metrics) metrics.push(to_json(metric));
-  return Json::object(
-      {{"log", side.log},
-       {"wall_ns", statistics_json(side.wall_ns)},
-       {"cpu_ns", statistics_json(side.cpu_ns)},
-       {"samples", Json::object({{"wall_ns", numbers(side.wall_ns)}, {"cpu_ns", numbers(side.cpu_ns)}})},
-       {"peak_bytes", or_null(side.peak_bytes)},
-       {"setup_bytes", or_null(side.setup_bytes)},
-       {"growth_bytes", or_null(side.growth_bytes)},
-       {"rates", rates_of(side.work, statistics_of(side.wall_ns).p50)},
-       {"work", to_json(side.work)},
-       {"metrics", std::move(metrics)},
-       {"profile", side.profile}});
+  return Json::object({{"log", side.log},
+                       {"wall_ns", statistics_json(side.wall_ns)},
+                       {"cpu_ns", statistics_json(side.cpu_ns)},
+                       {"device_ns", statistics_json(side.device_ns)},
+                       {"samples", Json::object({{"wall_ns", numbers(side.wall_ns)},
+                                                 {"cpu_ns", numbers(side.cpu_ns)},
+                                                 {"device_ns", numbers(side.device_ns)}})},
+                       {"energy_j_per_step", energy_of_a_step(side)},
+                       {"peak_bytes", or_null(side.peak_bytes)},
+                       {"setup_bytes", or_null(side.setup_bytes)},
+                       {"growth_bytes", or_null(side.growth_bytes)},
+                       {"rates", rates_of(side.work, statistics_of(side.wall_ns).p50)},
+                       {"work", to_json(side.work)},
+                       {"metrics", std::move(metrics)},
+                       {"profile", side.profile}});
 }
 
 Json verification_json(const Row& row) {

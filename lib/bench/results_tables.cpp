@@ -21,11 +21,11 @@ std::int64_t rounded(const Json& value) {
   return value.is_number() ? static_cast<std::int64_t>(std::llround(value.number())) : report::kNull;
 }
 
-/// A figure of a profiled range, of one step; counts with a decimal, since not every step need launch the same.
-std::int64_t per_step(const Json& range, std::string_view key, std::int64_t steps) {
-  const double scale = key == "gpu_ops" ? 10 : 1;
-  if (!range[key].is_number() || steps <= 0) return report::kNull;
-  return std::llround(range[key].number() * scale / static_cast<double>(steps));
+/// A figure of the profiled steps, of one step; counts with a decimal, since not every step need launch the same.
+std::int64_t per_step(const Json& figures, std::string_view key, std::int64_t steps) {
+  const double scale = key == "gpu_ops" || key == "calls" ? 10 : 1;
+  if (!figures[key].is_number() || steps <= 0) return report::kNull;
+  return std::llround(figures[key].number() * scale / static_cast<double>(steps));
 }
 
 const Json& range_named(const Json& profile, const std::string& name) {
@@ -122,6 +122,37 @@ report::Table ranges_table(const Json& results) {
         }
       }
       for (const char* side : {"baseline", "optimized"}) table.number(peak_in(row[side]["profile"], name, cuda));
+    }
+  }
+  return table;
+}
+
+report::Table operators_table(const Json& results) {
+  constexpr std::size_t kMost = 10;
+  const auto time = [](const char* name, InText when) { return Column{name, "ns", ColumnType::kNanoseconds, 0, when}; };
+  Table table({{"Pair"},
+               {"Side"},
+               {"Operator"},
+               {"Calls", {}, ColumnType::kDecimal, 1},
+               time("Self CPU", InText::kAlways),
+               time("Self device", InText::kUnlessEmpty)},
+              2);
+  const char* const key = results["provenance"]["device"].text() == "cuda" ? "device_self_ns" : "cpu_self_ns";
+  for (const Json& row : results["rows"].items()) {
+    for (const char* side : {"baseline", "optimized"}) {
+      const Json& profile = row[side]["profile"];
+      std::vector<const Json*> operators;
+      for (const Json& each : profile["operators"].items()) operators.push_back(&each);
+      std::stable_sort(operators.begin(), operators.end(),
+                       [&](const Json* a, const Json* b) { return (*a)[key].number() > (*b)[key].number(); });
+      operators.resize(std::min(operators.size(), kMost));
+      const std::int64_t steps = profile["steps"].integer();
+      for (const Json* each : operators) {
+        table.text(row["name"].text()).text(side).text((*each)["name"].text());
+        const std::int64_t device = per_step(*each, "device_self_ns", steps);
+        table.number(per_step(*each, "calls", steps)).number(per_step(*each, "cpu_self_ns", steps));
+        table.number(device != 0 ? device : report::kNull);
+      }
     }
   }
   return table;

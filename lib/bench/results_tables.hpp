@@ -17,6 +17,10 @@ report::Table pairs_table(const Json& results);
 /// where nothing was profiled.
 report::Table ranges_table(const Json& results);
 
+/// The ten costliest operators of each side, by their own time on the device (on the host, where there is none), a
+/// step's share of each figure. No rows where none were recorded.
+report::Table operators_table(const Json& results);
+
 /// A row a pair and side: what recording added to a step.
 report::Table overhead_table(const Json& results);
 

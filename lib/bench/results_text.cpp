@@ -32,6 +32,8 @@ Result<std::string> results_table(const std::string& json, const TextStyle& styl
   std::string out = report::to_text(pairs_table(*results), options);
   if (const report::Table ranges = ranges_table(*results); ranges.row_count() != 0)
     out += "\nA profiled step, host time and device time a range:\n" + report::to_text(ranges, options);
+  if (const report::Table operators = operators_table(*results); operators.row_count() != 0)
+    out += "\nA profiled step, the costliest operators:\n" + report::to_text(operators, options);
   if (const report::Table overhead = overhead_table(*results); overhead.row_count() != 0)
     out += "\nWhat recording added to a step:\n" + report::to_text(overhead, options);
   out += "\n" + base::printable(conditions(*results)) + "\n";
@@ -46,6 +48,8 @@ Result<std::string> results_markdown(const std::string& json) {
   out += markdown_of(pairs_table(*results));
   if (const report::Table ranges = ranges_table(*results); ranges.row_count() != 0)
     out += "\n## Ranges of a profiled step\n\n" + markdown_of(ranges);
+  if (const report::Table operators = operators_table(*results); operators.row_count() != 0)
+    out += "\n## Costliest operators of a profiled step\n\n" + markdown_of(operators);
   if (const report::Table overhead = overhead_table(*results); overhead.row_count() != 0)
     out += "\n## What recording added\n\n" + markdown_of(overhead);
   if (const std::vector<std::string> all = remarks(*results); !all.empty()) {

@@ -31,6 +31,8 @@ struct SideResult {
   std::string log;
   std::vector<double> wall_ns;
   std::vector<double> cpu_ns;
+  std::vector<double> device_ns;             ///< empty: not measured
+  std::optional<std::int64_t> energy_mj;     ///< of all timed steps
   std::optional<std::int64_t> peak_bytes;    ///< while timed steps ran
   std::optional<std::int64_t> setup_bytes;   ///< held after set-up
   std::optional<std::int64_t> growth_bytes;  ///< held more after the timed steps than before them

@@ -68,6 +68,7 @@ Result<Plan> make_plan(const RunOptions& options) {
                      plan.setup.device,
                      plan.setup.size,
                      std::string(to_string(options.profile)),
+                     options.flush_cache ? "flushed" : "warm",
                      utc_now(),
                      0,
                      0,

@@ -46,7 +46,11 @@ ProfileLevel level_named(const std::string& name) {
 struct WorkerServer::Times {
   Json wall_ns = Json::array();
   Json cpu_ns = Json::array();
-  Json answer() { return Json::object({{"wall_ns", std::move(wall_ns)}, {"cpu_ns", std::move(cpu_ns)}}); }
+  Json device_ns = Json::array();
+  Json answer() {
+    return Json::object(
+        {{"wall_ns", std::move(wall_ns)}, {"cpu_ns", std::move(cpu_ns)}, {"device_ns", std::move(device_ns)}});
+  }
 };
 
 Json WorkerServer::answer(const Json& request) {
@@ -145,19 +149,40 @@ Side& WorkerServer::timed() {
 }
 
 void WorkerServer::timed_step(Side& side, Times& times) const {
+  const bool spans = hooks_.begin_device_span && hooks_.end_device_span && hooks_.device_span_ns;
+  if (spans) hooks_.begin_device_span(setup_.device);
   const std::int64_t cpu = cpu_ns(), wall = wall_ns();
   side.step();
+  if (spans) hooks_.end_device_span(setup_.device);
   side.synchronize();
   times.wall_ns.push(wall_ns() - wall);
   times.cpu_ns.push(cpu_ns() - cpu);
+  if (!spans) return;
+  if (const std::int64_t device = hooks_.device_span_ns(setup_.device); device >= 0) times.device_ns.push(device);
 }
+
+void WorkerServer::flush_cache(Side& side) const {
+  if (!hooks_.flush_cache) throw std::runtime_error("--flush-cache: this worker has no hook that flushes caches");
+  hooks_.flush_cache(setup_.device);
+  side.synchronize();
+}
+
+std::int64_t WorkerServer::energy_mj() const { return hooks_.energy_mj ? hooks_.energy_mj(setup_.device) : -1; }
 
 Json WorkerServer::run(const Json& request) {
   Side& side = timed();
   side.synchronize();
+  const bool flush = request["flush"].boolean();
+  const std::int64_t energy = energy_mj();
   Times times;
-  for (std::int64_t step = 0; step < request["steps"].integer(); ++step) timed_step(side, times);
-  return times.answer();
+  for (std::int64_t step = 0; step < request["steps"].integer(); ++step) {
+    if (flush) flush_cache(side);
+    timed_step(side, times);
+  }
+  Json out = times.answer();
+  // What flushing took is not the step's.
+  if (energy >= 0 && !flush) out.set("energy_mj", energy_mj() - energy);
+  return out;
 }
 
 Json WorkerServer::memory() const {

@@ -16,7 +16,7 @@ namespace rangefinder::bench {
 ///   skip     pair device size seed             why it cannot run here
 ///   verify   pair side ... steps perturb_after file   a fresh side; whole outputs into the file
 ///   open     pair side ...                     the side that is timed
-///   run      steps                             wall and CPU nanoseconds of each
+///   run      steps flush                       wall, CPU and device nanoseconds of each; energy of all
 ///   reset_peak, memory                         bytes of the allocator
 ///   profile  level steps capture folder        untimed, recorded
 ///   finish                                     work and metrics
@@ -44,6 +44,8 @@ class WorkerServer {
   std::unique_ptr<Side> make(const Json& request, const Setup& setup);
   Side& timed();
   void timed_step(Side& side, Times& times) const;
+  void flush_cache(Side& side) const;
+  std::int64_t energy_mj() const;
   std::int64_t wall_ns() const;
   std::int64_t cpu_ns() const;
 

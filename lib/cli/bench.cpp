@@ -190,6 +190,7 @@ void add_measuring(CLI::App& verb, const Shared& arguments) {
   verb.add_option("--warmup", run.warmup, "Steps before them; 0 counts what is done once (default: each pair's own)")
       ->check(CLI::NonNegativeNumber.description(""))
       ->type_name("N");
+  verb.add_flag("--flush-cache", run.flush_cache, "Fill caches with something else before each step, untimed");
   verb.add_option("--nproc", run.ranks, "Ranks a side (default 1)")->type_name("N");
   verb.add_option("--seed", run.seed, "Of inputs and weights (default 42)")->type_name("S");
   verb.add_option("--timeout-s", run.timeout_s, "For each answer of a worker (default 600)")->type_name("T");

@@ -24,7 +24,7 @@ Measured measured(const std::string& name, double time_ns, double bytes = 1000, 
            {"optimized.cpu_ns", time_ns, MetricKind::kTime},
            {"optimized.peak_bytes", bytes, MetricKind::kBytes},
            {"optimized.launches", launches, MetricKind::kCount}},
-          {"c0ffee", kKey, "cpu", "cpu", "none", "2026-01-01T00:00:00Z", 20, 5, "2.11.0", "", ""}};
+          {"c0ffee", kKey, "cpu", "cpu", "none", "warm", "2026-01-01T00:00:00Z", 20, 5, "2.11.0", "", ""}};
 }
 
 struct File {

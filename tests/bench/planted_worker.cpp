@@ -15,6 +15,7 @@ using namespace rangefinder::bench;
 namespace {
 
 std::int64_t clock_ns = 0, live_bytes = 0, peak_bytes = 0;
+std::int64_t device_begin_ns = 0, device_end_ns = 0, flushes = 0;
 
 void allocate(std::int64_t bytes) {
   live_bytes += bytes;
@@ -81,7 +82,9 @@ class Doubling : public Side {
   }
   Work work() override { return {128, 8, 1, 512, 64, 0.5}; }
   std::vector<Metric> metrics() override {
-    return {{"launches", 3 * planted("PLANTED_LAUNCHES"), MetricKind::kCount}, {"fact", 1, MetricKind::kFact}};
+    return {{"launches", 3 * planted("PLANTED_LAUNCHES"), MetricKind::kCount},
+            {"fact", 1, MetricKind::kFact},
+            {"flushes", static_cast<double>(flushes), MetricKind::kFact}};
   }
 
  private:
@@ -181,6 +184,17 @@ int main(int argc, char** argv) {
   hooks.live_bytes = [](const std::string&) { return live_bytes; };
   hooks.peak_bytes = [](const std::string&) { return peak_bytes; };
   hooks.reset_peak = [](const std::string&) { peak_bytes = live_bytes; };
+  // A device whose clock runs at half the speed and which takes a millijoule each 500 ns.
+  hooks.begin_device_span = [](const std::string&) { device_begin_ns = clock_ns; };
+  hooks.end_device_span = [](const std::string&) { device_end_ns = clock_ns; };
+  hooks.device_span_ns = [](const std::string&) {
+    return planted("PLANTED_DEVICE") > 1 ? (device_end_ns - device_begin_ns) / 2 : -1;
+  };
+  hooks.energy_mj = [](const std::string&) { return planted("PLANTED_DEVICE") > 1 ? clock_ns / 500 : -1; };
+  hooks.flush_cache = [](const std::string&) {
+    ++flushes;
+    clock_ns += 5'000'000;
+  };
   hooks.torch_version = "none";
   set_worker_hooks(std::move(hooks));
   return worker_main(argc, argv);

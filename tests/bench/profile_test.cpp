@@ -55,6 +55,19 @@ TEST_CASE("a profile has the report's figures, memory and the cost of recording"
   CHECK(std::filesystem::exists(folder.file("side.pt.trace.json.gz")));
 }
 
+TEST_CASE("copies are hidden where kernels of their device run beside them", "[bench]") {
+  const TemporaryFolder folder;
+  step().write(folder.file("none.rfcap"));
+  CHECK(profiled(folder.file("none.rfcap"))["copies"].is_null());
+  CaptureBuilder capture = step();  // the kernel: 2,000 to 4,500
+  capture.memcpy(1'000, 1'500, 64).memcpy(1'800, 2'100, 64).memcpy(2'050, 2'300, 64).memcpy(4'400, 4'600, 64);
+  capture.write(folder.file("copies.rfcap"));
+  const Json copies = profiled(folder.file("copies.rfcap"))["copies"];
+  CHECK(copies["busy_ns"].integer() == 500 + 500 + 200);
+  CHECK(copies["hidden_ns"].integer() == 300 + 100);
+  CHECK(copies["hidden_share"].number() == Approx(1.0 / 3));
+}
+
 TEST_CASE("a deep profile has a snapshot of memory, where memory was recorded", "[bench]") {
   const TemporaryFolder folder;
   step().write(folder.file("side.rfcap"));

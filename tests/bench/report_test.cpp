@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "bench/bottleneck.hpp"
 #include "bench/json.hpp"
+#include "bench/results_tables.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <rangefinder/bench/harness.hpp>
+
+#include <fmt/format.h>
 
 using namespace rangefinder::bench;
 using rangefinder::testing::TemporaryFolder;
@@ -106,6 +109,32 @@ TEST_CASE("results become a table and Markdown", "[bench]") {
   CHECK(has(markdown, "| fine | passed | speed | CPU time | 3.900 us | 300 ns | x2 [1.9, 2.1] | x1.5 |"));
   CHECK(has(markdown, "| late | skipped | speed | wall time | - | - | - | - | - | - | - | - |"));
   CHECK(has(markdown, "- late: skipped: no_cuda_device"));
+}
+
+TEST_CASE("the ten costliest operators of each side are shown, a step's share", "[bench]") {
+  Json operators = Json::array();
+  for (int i = 0; i < 12; ++i)
+    operators.push(Json::object({{"name", fmt::format("aten::op{}", i)},
+                                 {"calls", 3},
+                                 {"cpu_self_ns", 100 * i},
+                                 {"device_self_ns", 2400 - 200 * i}}));
+  Json shown = row("pair", "passed"), baseline = shown["baseline"], profile = baseline["profile"];
+  profile.set("operators", operators);
+  baseline.set("profile", profile);
+  shown.set("baseline", baseline);
+  const auto rows_on = [&](const char* device) {
+    Json document = Json::parse(results({shown})).value();
+    document.set("provenance", Json::object({{"hardware_key", "x"}, {"device", device}}));
+    return operators_table(document);
+  };
+  const std::string on_device = markdown_of(rows_on("cuda")), on_host = markdown_of(rows_on("cpu"));
+  CHECK(rows_on("cuda").row_count() == 10);
+  CHECK(has(on_device, "|\n| pair | baseline | aten::op0 | 1.5 | 0 ns | 1.200 us |\n| pair | baseline | aten::op1 |"));
+  CHECK_FALSE(has(on_device, "aten::op10"));
+  CHECK(has(on_host, "|\n| pair | baseline | aten::op11 | 1.5 | 550 ns | 100 ns |\n| pair | baseline | aten::op10 |"));
+  CHECK_FALSE(has(on_host, "aten::op1 "));
+  CHECK(has(results_table(results({shown}), {}).value(), "the costliest operators"));
+  CHECK_FALSE(has(results_table(results({row("pair", "passed")}), {}).value(), "the costliest operators"));
 }
 
 TEST_CASE("other documents are refused", "[bench]") {

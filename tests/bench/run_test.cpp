@@ -83,6 +83,36 @@ TEST_CASE("a good pair is verified, timed in turns and passes", "[bench]") {
   CHECK_FALSE(std::filesystem::exists(bench.options.expectations));  // a run that only reads writes nothing
 }
 
+TEST_CASE("a device's own time and energy are told where they are measured", "[bench]") {
+  Bench bench;
+  CHECK(bench.run({"good"}) == kAllMet);
+  CHECK(bench.row()["baseline"]["device_ns"].is_null());
+  CHECK(bench.row()["baseline"]["energy_j_per_step"].is_null());
+  const Planted device("PLANTED_DEVICE", "2");
+  CHECK(bench.run({"good"}) == kAllMet);
+  CHECK(bench.row()["baseline"]["device_ns"]["p50"].number() == 2000);
+  CHECK(bench.row()["baseline"]["samples"]["device_ns"].items().size() == 7);
+  CHECK(bench.row()["baseline"]["energy_j_per_step"].number() == Approx(0.008));
+  CHECK(bench.row()["optimized"]["energy_j_per_step"].number() == Approx(0.002));
+}
+
+TEST_CASE("caches are flushed before each step, untimed", "[bench]") {
+  Bench bench;
+  const Planted device("PLANTED_DEVICE", "2");
+  bench.options.update_expectations = true;
+  CHECK(bench.run({"good"}) == kAllMet);
+  bench.options.update_expectations = false;
+  bench.options.flush_cache = true;
+  CHECK(bench.run({"good"}) == kAllMet);
+  const Json& row = bench.row();
+  CHECK(row["baseline"]["cpu_ns"]["p50"].number() == 4000);
+  CHECK(row["baseline"]["device_ns"]["p50"].number() == 2000);
+  CHECK(row["baseline"]["energy_j_per_step"].is_null());                   // that of flushing is in it
+  CHECK(row["baseline"]["metrics"].items().at(2)["value"].number() == 9);  // two to warm up, seven timed
+  CHECK(bench.results["provenance"]["caches"].text() == "flushed");
+  CHECK(row["expectations"]["conflict"].text() == "caches \"flushed\", stored \"warm\"");
+}
+
 TEST_CASE("throughput is judged by wall time, whatever the processor does", "[bench]") {
   Bench bench;
   CHECK(bench.run({"good_throughput"}) == kAllMet);

@@ -45,6 +45,7 @@ struct RunOptions {
   std::uint64_t seed = 42;
   double timeout_s = 600;  ///< for each answer of a worker
   unsigned ranks = 1;
+  bool flush_cache = false;  ///< before each step, timed or not, untimed
   /// Verification alone decides: times are measured and shown, goals and expectations are not judged.
   bool validate = false;
   /// Results, logs, captures and traces go here.

@@ -39,6 +39,15 @@ struct WorkerHooks {
   std::function<std::int64_t(const std::string& device)> live_bytes{};
   std::function<std::int64_t(const std::string& device)> peak_bytes{};
   std::function<void(const std::string& device)> reset_peak{};
+  /// Mark the device's queue before and after a timed step; and, once the device has caught up, the nanoseconds between
+  /// the marks on its own clock, -1: not measured on this device. All three or none.
+  std::function<void(const std::string& device)> begin_device_span{};
+  std::function<void(const std::string& device)> end_device_span{};
+  std::function<std::int64_t(const std::string& device)> device_span_ns{};
+  /// Millijoules that the device has taken, from anywhere; -1: not measured on this device.
+  std::function<std::int64_t(const std::string& device)> energy_mj{};
+  /// Fills the device's caches with something that no step uses.
+  std::function<void(const std::string& device)> flush_cache{};
   /// Around the profiled steps: operators, memory. Files that `end` writes into `folder` are named in the results.
   std::function<void(ProfileLevel)> begin_profile{};
   std::function<std::vector<std::string>(ProfileLevel, const std::string& folder)> end_profile{};
