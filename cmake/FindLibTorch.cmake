@@ -1,6 +1,7 @@
 # Finds LibTorch in a Python environment or an unpacked archive, without a CUDA toolkit: TorchConfig.cmake of a CUDA build
 # wants nvcc even for programs that only link. Looks at RANGEFINDER_TORCH_DIR, TORCH_DIR and .venv.
-# Defines the target LibTorch::LibTorch and LibTorch_VERSION.
+# Defines the target LibTorch::LibTorch, LibTorch_VERSION and LibTorch_PYTHON, the interpreter of the wheel's environment
+# (empty: LibTorch is of an archive).
 file(GLOB _libtorch_venv LIST_DIRECTORIES true ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/torch)
 find_path(LibTorch_ROOT_DIR include/torch/csrc/api/include/torch/torch.h
   HINTS ${RANGEFINDER_TORCH_DIR} $ENV{TORCH_DIR} ${_libtorch_venv} NO_DEFAULT_PATH)
@@ -8,6 +9,12 @@ mark_as_advanced(LibTorch_ROOT_DIR)
 if(LibTorch_ROOT_DIR AND EXISTS ${LibTorch_ROOT_DIR}/version.py)
   file(STRINGS ${LibTorch_ROOT_DIR}/version.py _libtorch_version REGEX "^__version__")
   string(REGEX MATCH "[0-9]+\\.[0-9]+\\.[0-9]+" LibTorch_VERSION "${_libtorch_version}")
+endif()
+set(LibTorch_PYTHON "")
+if(LibTorch_ROOT_DIR MATCHES "^(.*)/lib(64)?/python3[^/]*/(site|dist)-packages/torch$")
+  if(EXISTS ${CMAKE_MATCH_1}/bin/python3)
+    set(LibTorch_PYTHON ${CMAKE_MATCH_1}/bin/python3)
+  endif()
 endif()
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(LibTorch REQUIRED_VARS LibTorch_ROOT_DIR VERSION_VAR LibTorch_VERSION)

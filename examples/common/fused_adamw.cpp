@@ -34,4 +34,8 @@ void FusedAdamW::step() {
                     options_.weight_decay(), options_.eps(), /*amsgrad=*/false, /*maximize=*/false);
 }
 
+void FusedAdamW::reset() {
+  for (const auto* state : {&means_, &squares_, &steps_}) at::_foreach_zero_(*state);
+}
+
 }  // namespace examples

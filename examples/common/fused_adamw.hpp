@@ -14,6 +14,8 @@ class FusedAdamW {
   explicit FusedAdamW(std::vector<torch::Tensor> parameters, torch::optim::AdamWOptions options = {});
   /// Parameters without a gradient stay as they are.
   void step();
+  /// As if no step had been done; in place, for graphs that were captured.
+  void reset();
 
  private:
   torch::optim::AdamWOptions options_;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // One product of matrices: as a sum of thin updates, each of which reads and writes the whole result for a few FLOPs an
 // element; and at once, where the result stays in the caches until it is done.
+#include "common/machine_peaks.hpp"
 #include "common/tensor_side.hpp"
 
 #include <rangefinder/range.hpp>
 
+#include <algorithm>
 #include <memory>
 
 namespace {
@@ -39,9 +41,18 @@ class Product : public examples::TensorSide {
     return work;
   }
   std::vector<bench::Metric> metrics() override {
+    const examples::MachinePeaks peaks = examples::measure_peaks(device(), size() == "smoke");
+    const double flops_per_s = flops() / examples::best_seconds(device(), 3, [this] { step(); });
+    // What the roofline allows at this many FLOPs for a byte, if each call read its operands from memory.
+    const double roof = std::min(peaks.flops_per_s, peaks.bytes_per_s * flops() / bytes());
     return {{"matrix_products", static_cast<double>(updates()), bench::MetricKind::kCount},
             {"bytes_moved", bytes(), bench::MetricKind::kBytes},
-            {"flops_per_byte", flops() / bytes()}};
+            {"flops_per_byte", flops() / bytes()},
+            {"gflops_per_s", flops_per_s * 1e-9},
+            {"share_of_peak", flops_per_s / peaks.flops_per_s},
+            {"share_of_roofline", flops_per_s / roof},
+            {"peak_gflops_per_s", peaks.flops_per_s * 1e-9},
+            {"peak_gbytes_per_s", peaks.bytes_per_s * 1e-9}};
   }
 
  private:

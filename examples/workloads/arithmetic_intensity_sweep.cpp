@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Polynomials of growing degree over a large array: with a pass over memory for each coefficient, which costs the same
 // bytes for each FLOP whatever the degree; and in one pass, where FLOPs for a byte grow until arithmetic is the limit.
+#include "common/machine_peaks.hpp"
 #include "common/tensor_side.hpp"
 #include "workloads/kernels/polynomial.hpp"
 
@@ -42,7 +43,9 @@ class Polynomials : public examples::TensorSide {
   }
   /// The points of a roofline: the knee is where GFLOP/s stop to grow with FLOPs for a byte.
   std::vector<bench::Metric> metrics() override {
-    std::vector<bench::Metric> found;
+    const examples::MachinePeaks peaks = examples::measure_peaks(device(), size() == "smoke");
+    std::vector<bench::Metric> found{{"peak_gflops_per_s", peaks.flops_per_s * 1e-9},
+                                     {"peak_gbytes_per_s", peaks.bytes_per_s * 1e-9}};
     for (std::size_t i = 0; i < kDegrees.size(); ++i) {
       const std::string degree = "degree_" + std::to_string(kDegrees[i]);
       const double a_step_ns = spent_ns_[i] / static_cast<double>(steps_);

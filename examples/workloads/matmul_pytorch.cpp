@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// relu(A B + bias) + residual, scaled: five operators, each with a new result; and the product with its bias into
-// memory that is there already, finished in place.
+// relu(A B + bias) + residual, scaled: five operators, each with a new result; the product with its bias into memory
+// that is there already, finished in place; and, on a device, one kernel of CUTLASS that does it all.
 #include "common/tensor_side.hpp"
+#include "workloads/kernels/on_device.hpp"
 
 #include <rangefinder/range.hpp>
 #include <rangefinder/torch/memory.hpp>
@@ -16,16 +17,27 @@ using examples::NamedTensor;
 using rangefinder::ProfileRange;
 namespace bench = rangefinder::bench;
 
-constexpr double kScale = 0.125;
+namespace kernels = examples::kernels;
+
+constexpr double kScale = kernels::kEpilogueScale;
+
+enum class Way { kOperators, kInPlace, kOneKernel };
 
 class Epilogue : public examples::TensorSide {
  public:
-  explicit Epilogue(bool in_place) : in_place_(in_place) {}
+  explicit Epilogue(Way way) : way_(way) {}
 
   void step() override {
     const torch::NoGradGuard no_grad;
     const std::uint64_t before = rangefinder::torch::host_memory().allocations;
-    if (in_place_) {
+    if (way_ == Way::kOneKernel) {
+      const ProfileRange range("product_and_epilogue");
+      kernels::check_launch(
+          kernels::fused_product({left_.const_data_ptr(), right_.const_data_ptr(), bias_.const_data_ptr(),
+                                  residual_.const_data_ptr(), kept_.data_ptr()},
+                                 {left_.size(0), right_.size(1), left_.size(1)}, kernels::current_stream(left_)));
+      out_ = kept_;
+    } else if (way_ == Way::kInPlace) {
       {
         const ProfileRange range("product");
         at::addmm_out(kept_, bias_, left_, right_);
@@ -71,7 +83,7 @@ class Epilogue : public examples::TensorSide {
   }
   std::vector<NamedTensor> results() override { return {{"out", out_}}; }
 
-  bool in_place_;
+  Way way_;
   std::uint64_t allocations_ = 0;
   torch::Tensor left_, right_, bias_, residual_, kept_, out_;
 };
@@ -81,13 +93,25 @@ bench::Pair matmul_pytorch() {
   pair.name = "matmul_pytorch";
   pair.purpose = "a product and its epilogue in five operators, in place";
   pair.devices = {"cpu", "cuda"};
-  pair.baseline = {[] { return std::make_unique<Epilogue>(false); }, {1e-5, 1e-5}, {2e-3, 1e-2}};
-  pair.optimized = {[] { return std::make_unique<Epilogue>(true); }, {1e-5, 1e-5}, {2e-3, 1e-2}};
+  pair.baseline = {[] { return std::make_unique<Epilogue>(Way::kOperators); }, {1e-5, 1e-5}, {2e-3, 1e-2}};
+  pair.optimized = {[] { return std::make_unique<Epilogue>(Way::kInPlace); }, {1e-5, 1e-5}, {2e-3, 1e-2}};
   // No promise of time on a CPU: the product outweighs what is saved. What is promised there is the count of
   // allocations.
   return pair;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(matmul_pytorch());
+bench::Pair matmul_pytorch_cutlass() {
+  bench::Pair pair = matmul_pytorch();
+  pair.name = "matmul_pytorch_cutlass";
+  pair.purpose = "a product and its epilogue in five operators, in one kernel of CUTLASS";
+  pair.devices = {"cuda"};
+  pair.optimized.make = [] { return std::make_unique<Epilogue>(Way::kOneKernel); };
+  pair.skip = [](const bench::Setup&) -> std::string {
+    return kernels::fused_product_built() ? "" : "feature_not_built: no headers of CUTLASS were found";
+  };
+  return pair;
+}
+
+[[maybe_unused]] const bool kAdded = bench::add_pair(matmul_pytorch()) && bench::add_pair(matmul_pytorch_cutlass());
 
 }  // namespace

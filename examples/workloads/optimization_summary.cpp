@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What each change to the training of a residual net brings, against the same baseline: one change at a time, then all
-// that make it faster, then all. Images of a class share a pattern, under noise: there is something to learn, and each
+// What each change to the training of a residual net brings, against the same baseline: one change at a time, then each
+// with those before it. Images of a class share a pattern, under noise: there is something to learn, and each
 // row says how much was learned.
 #include "common/fused_adamw.hpp"
 #include "common/mixed_precision.hpp"
 #include "common/resnet.hpp"
 #include "common/slow_records.hpp"
 #include "common/tensor_side.hpp"
+#include "workloads/graphs/captured_work.hpp"
 
 #include <rangefinder/range.hpp>
 
@@ -27,6 +28,7 @@ namespace bench = rangefinder::bench;
 struct Changes {
   bool workers = false, channels_last = false, bfloat16 = false, fused_optimizer = false, checkpointed = false;
   std::int64_t parts = 1;  // of a batch, whose gradients add up
+  bool graph = false;      // of all but the transfer; wants the fused optimizer, whose state is on the device
 };
 
 struct Sizes {
@@ -86,7 +88,17 @@ class Training : public examples::TensorSide {
       const ProfileRange range("transfer");  // and a copy in the layout of the weights
       images = images.to(device(), /*non_blocking=*/changes_.workers).contiguous(format());
       labels = labels.to(device(), /*non_blocking=*/changes_.workers);
+      if (graph_) {
+        captured_images_.copy_(images);
+        captured_labels_.copy_(labels);
+      }
     }
+    if (!graph_) return learn(images, labels);
+    const ProfileRange range("replay");
+    graph_->replay();
+  }
+
+  void learn(const torch::Tensor& images, const torch::Tensor& labels) {
     net_->zero_grad(/*set_to_none=*/false);
     const std::int64_t rows = images.size(0) / changes_.parts;
     loss_ = torch::zeros({}, device());
@@ -142,6 +154,19 @@ class Training : public examples::TensorSide {
     std::tie(images_, labels_) = draw(sizes_.batches * sizes_.batch);
     std::tie(unseen_, unseen_labels_) = draw(kUnseen);
     logits_ = torch::zeros({sizes_.batch, sizes_.model.classes}, device());
+    if (changes_.graph) capture();
+  }
+
+  void capture() {
+    captured_images_ = images_.narrow(0, 0, sizes_.batch).to(device()).contiguous(format());
+    captured_labels_ = labels_.narrow(0, 0, sizes_.batch).to(device());
+    std::vector<torch::Tensor> state = net_->parameters(), first;
+    for (const torch::Tensor& buffer : net_->buffers()) state.push_back(buffer);
+    for (const torch::Tensor& tensor : state) first.push_back(tensor.detach().clone());
+    graph_.emplace([this] { learn(captured_images_, captured_labels_); }, pool_.emplace());
+    const torch::NoGradGuard no_grad;
+    for (std::size_t i = 0; i < state.size(); ++i) state[i].copy_(first[i]);
+    fused_optimizer_->reset();
   }
   std::vector<NamedTensor> given() override {
     std::vector<NamedTensor> all{{"images", images_}, {"labels", labels_}};
@@ -161,7 +186,9 @@ class Training : public examples::TensorSide {
   examples::ResNet net_{nullptr};
   std::optional<torch::optim::AdamW> optimizer_;
   std::optional<examples::FusedAdamW> fused_optimizer_;
-  torch::Tensor images_, labels_, unseen_, unseen_labels_, logits_, loss_;
+  torch::Tensor images_, labels_, unseen_, unseen_labels_, logits_, loss_, captured_images_, captured_labels_;
+  std::optional<examples::GraphPool> pool_;
+  std::optional<examples::CapturedWork> graph_;
 };
 
 // Of whole tensors: AdamW's first updates are nearly of one size, however small and inexact the gradient.
@@ -172,7 +199,8 @@ bool add_row(const std::string& name, const std::string& purpose, const Changes&
   bench::Pair pair;
   pair.name = "optimization_summary" + name;
   pair.purpose = "residual net: float32, NCHW, AdamW of LibTorch; " + purpose;
-  pair.devices = {"cpu", "cuda"};
+  pair.devices = changes.graph ? std::vector<std::string>{"cuda"} : std::vector<std::string>{"cpu", "cuda"};
+  if (changes.graph) pair.skip = examples::skip_without_graphs;
   const bench::Tolerance tolerance = changes.bfloat16 ? kBFloat16 : kFloat;
   pair.baseline = {[] { return std::make_unique<Training>(Changes{}); }, tolerance, tolerance};
   pair.optimized = {[changes] { return std::make_unique<Training>(changes); }, tolerance, tolerance};
@@ -188,21 +216,32 @@ bool add_row(const std::string& name, const std::string& purpose, const Changes&
   return bench::add_pair(pair);
 }
 
-constexpr Changes kFaster{.workers = true, .channels_last = true, .fused_optimizer = true};
-constexpr Changes kAll{.workers = true,
-                       .channels_last = true,
-                       .bfloat16 = true,
-                       .fused_optimizer = true,
-                       .checkpointed = true,
-                       .parts = 4};
+/// One change at a time.
+bool add_changes() {
+  return add_row("_workers", "two threads read ahead", {.workers = true}) &&
+         add_row("_channels_last", "channels last", {.channels_last = true}) &&
+         add_row("_bf16", "autocast to bfloat16", {.bfloat16 = true}) &&
+         add_row("_accumulation", "gradients of a batch in four parts", {.parts = 4}) &&
+         add_row("_fused_optimizer", "fused AdamW", {.fused_optimizer = true}) &&
+         add_row("_graph", "a CUDA graph of a step with fused AdamW", {.fused_optimizer = true, .graph = true}) &&
+         add_row("_checkpointing", "blocks checkpointed", {.checkpointed = true});
+}
 
-[[maybe_unused]] const bool kAdded = add_row("_workers", "two threads read ahead", {.workers = true}) &&
-                                     add_row("_channels_last", "channels last", {.channels_last = true}) &&
-                                     add_row("_bf16", "autocast to bfloat16", {.bfloat16 = true}) &&
-                                     add_row("_accumulation", "gradients of a batch in four parts", {.parts = 4}) &&
-                                     add_row("_fused_optimizer", "fused AdamW", {.fused_optimizer = true}) &&
-                                     add_row("_checkpointing", "blocks checkpointed", {.checkpointed = true}) &&
-                                     add_row("", "threads, channels last, fused AdamW", kFaster) &&
-                                     add_row("_all", "all of the changes", kAll);
+/// Each with those before it.
+bool add_sums() {
+  Changes changes;
+  changes.workers = changes.channels_last = true;
+  bool added = add_row("_two", "threads, channels last", changes);
+  changes.fused_optimizer = true;
+  added = added && add_row("", "threads, channels last, fused AdamW", changes);
+  changes.bfloat16 = true;
+  added = added && add_row("_four", "threads, channels last, fused AdamW, bfloat16", changes);
+  changes.parts = 4;
+  added = added && add_row("_five", "threads, channels last, fused AdamW, bfloat16, four parts", changes);
+  changes.checkpointed = true;
+  return added && add_row("_all", "all of the changes", changes);
+}
+
+[[maybe_unused]] const bool kAdded = add_changes() && add_sums();
 
 }  // namespace

@@ -30,6 +30,23 @@ struct EpilogueArguments {
 /// The thirteen operators of warp_specialization_training in one pass, each rounded to a half as LibTorch's are.
 const char* epilogue_chain(const EpilogueArguments& arguments, Shape shape, void* stream) noexcept;
 
+/// Of half floats, row by row: left is rows x inner, right inner x columns, bias has an element a column, residual and
+/// out are rows x columns. Columns and inner are multiples of 8.
+struct ProductArguments {
+  const void* left;
+  const void* right;
+  const void* bias;
+  const void* residual;
+  void* out;
+};
+struct ProductShape {
+  std::int64_t rows, columns, inner;
+};
+inline constexpr float kEpilogueScale = 0.125F;
+/// out = (relu(left right + bias) + residual) kEpilogueScale as one kernel, where CUTLASS was there to build it with.
+bool fused_product_built() noexcept;
+const char* fused_product(const ProductArguments& arguments, ProductShape shape, void* stream) noexcept;
+
 const char* bias_gelu_residual_on_device(const float* x, const float* bias, const float* residual, float* out,
                                          Shape shape, void* stream) noexcept;
 /// `gradient_bias` is written, not added to. The order of its sums is fixed.

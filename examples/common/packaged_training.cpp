@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+#include "common/packaged_training.hpp"
+
+#include "common/operator_count.hpp"
+
+#include <rangefinder/range.hpp>
+
+#include <utility>
+
+namespace examples {
+namespace {
+
+using rangefinder::ProfileRange;
+
+constexpr double kRate = 0.01;
+
+torch::ScalarType type_on(torch::DeviceType device) { return device == torch::kCUDA ? torch::kHalf : torch::kFloat; }
+
+}  // namespace
+
+std::string package_of(const TrainedFunction& function, const std::string& kind, torch::DeviceType device) {
+  return package_name(kind, device, type_on(device), function.sizes);
+}
+
+void EagerTraining::make() {
+  function_ = describe_(size());
+  const auto options = torch::TensorOptions().device(device()).dtype(type_on(device().type()));
+  for (const DrawnWeight& weight : function_.weights)
+    weights_.push_back((weight.mean + weight.deviation * torch::randn(weight.shape)).to(options).requires_grad_());
+  for (const std::int64_t rows : function_.batches) {
+    data_.push_back(torch::randn({rows, function_.width}).to(options));
+    targets_.push_back(torch::randn({rows, function_.width}).to(options));
+  }
+  optimizer_.emplace(weights_, torch::optim::SGDOptions(kRate));
+}
+
+void EagerTraining::step() {
+  for (std::size_t i = 0; i < data_.size(); ++i) update(data_[i], targets_[i]);
+}
+
+void EagerTraining::update(const torch::Tensor& x, const torch::Tensor& target) {
+  optimizer_->zero_grad();
+  torch::Tensor output, loss;
+  {
+    const ProfileRange range("forward");
+    output = forward(x);
+    loss = torch::mse_loss(output, target);
+  }
+  {
+    const ProfileRange range("backward");
+    loss.backward();
+  }
+  {
+    const ProfileRange range("optimizer");
+    optimizer_->step();
+  }
+  came_to(output, loss);
+}
+
+void EagerTraining::came_to(const torch::Tensor& output, const torch::Tensor& loss) {
+  output_ = output.detach();
+  loss_ = loss.detach();
+}
+
+bench::Work EagerTraining::work() {
+  bench::Work work;
+  for (const torch::Tensor& data : data_) work.samples += static_cast<double>(data.size(0));
+  return work;
+}
+
+std::vector<bench::Metric> EagerTraining::metrics() {
+  const std::int64_t operators = operators_of([this] { update(data_.front(), targets_.front()); });
+  return {{"operators_per_update", static_cast<double>(operators), bench::MetricKind::kCount}};
+}
+
+std::vector<NamedTensor> EagerTraining::named_weights() const {
+  std::vector<NamedTensor> all;
+  for (std::size_t i = 0; i < weights_.size(); ++i) all.push_back({function_.weights[i].name, weights_[i]});
+  return all;
+}
+
+std::vector<NamedTensor> EagerTraining::given() {
+  std::vector<NamedTensor> all;
+  for (std::size_t i = 0; i < data_.size(); ++i) {
+    all.push_back({"data." + std::to_string(i), data_[i]});
+    all.push_back({"target." + std::to_string(i), targets_[i]});
+  }
+  for (NamedTensor& weight : named_weights()) all.push_back(std::move(weight));
+  return all;
+}
+
+std::vector<NamedTensor> EagerTraining::results() {
+  std::vector<NamedTensor> all{{"output", output_}, {"loss", loss_}};
+  for (NamedTensor& weight : named_weights()) all.push_back(std::move(weight));
+  return all;
+}
+
+void PackagedTraining::make() {
+  EagerTraining::make();
+  rate_ = torch::tensor(kRate, torch::TensorOptions().device(device()).dtype(torch::kFloat));
+  const torch::DeviceType type = device().type();
+  package_.emplace(get_packages(size(), type, {package_of(function(), function().kind, type)}).front());
+}
+
+void PackagedTraining::update(const torch::Tensor& x, const torch::Tensor& target) {
+  if (x.size(0) != function().batch) {
+    ++bail_outs_;
+    return EagerTraining::update(x, target);
+  }
+  const ProfileRange range("package");
+  std::vector<torch::Tensor> arguments{x, target, rate_};
+  for (const torch::Tensor& weight : weights()) arguments.push_back(weight.detach());
+  const std::vector<torch::Tensor> out = package_->run(arguments);
+  came_to(out.at(0), out.at(1));
+  for (std::size_t i = 0; i < weights().size(); ++i) weights()[i].set_data(out.at(2 + i));
+}
+
+std::vector<bench::Metric> PackagedTraining::metrics() {
+  const auto bail_outs = static_cast<double>(bail_outs_), runs = static_cast<double>(package_->runs());
+  std::vector<bench::Metric> all = EagerTraining::metrics();
+  all.push_back({"packaged_updates_share", runs / (runs + bail_outs)});
+  all.push_back({"bail_outs", bail_outs});
+  all.push_back({"compile_s", package_->compile_s()});
+  return all;
+}
+
+bench::Pair packaged_training_pair(const DescribeFunction& describe, const std::string& kind,
+                                   std::function<std::unique_ptr<bench::Side>()> optimized) {
+  add_smoke_packages([describe, kind](torch::DeviceType device) {
+    return std::vector<std::string>{package_of(describe("smoke"), kind, device)};
+  });
+  bench::Pair pair;
+  pair.devices = {"cpu", "cuda"};
+  pair.baseline = {[describe] { return std::make_unique<EagerTraining>(describe); }, {1e-5, 1e-6}, {2e-3, 2e-3}};
+  pair.optimized = {std::move(optimized), {1e-5, 1e-6}, {2e-3, 2e-3}};
+  pair.skip = [describe, kind](const bench::Setup& setup) {
+    const torch::DeviceType device = setup.device == "cuda" ? torch::kCUDA : torch::kCPU;
+    return skip_without_packages(device, {package_of(describe(setup.size), kind, device)});
+  };
+  return pair;
+}
+
+}  // namespace examples
