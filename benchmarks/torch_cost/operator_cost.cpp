@@ -10,6 +10,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/record_function.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -56,7 +57,9 @@ const Operator kOperators[] = {
 /// Programs that train have threads: of loaders, of the backward pass. The C++ library counts references without atomic
 /// instructions until a process starts its first thread, and a session starts two: without this, what an operator that
 /// makes a node costs in a process of one thread would be compared with what it costs everywhere else.
-void have_threads() { std::thread([] {}).join(); }
+void have_threads() {
+  std::thread([] {}).join();
+}
 
 Case beside(const Operator& what, const char* name, void (*recorder)()) {
   Case made;
@@ -80,10 +83,12 @@ void listen_only() {
       [](const at::RecordFunction&, at::ObserverContext*) {}));
 }
 
-Options turns(int rounds, int processes, std::uint64_t per_round) {
+/// Where a process lies in memory makes several nanoseconds of difference: few rounds each, of many processes.
+Options turns(int rounds, std::uint64_t per_round) {
+  constexpr int kProcesses = 25;
   Options options;
-  options.rounds = rounds;
-  options.processes = processes;
+  options.rounds = std::max(1, rounds / 5);
+  options.processes = kProcesses;
   options.per_round = per_round;
   options.floor = kOff;
   options.clock = Clock::kThread;
@@ -93,7 +98,7 @@ Options turns(int rounds, int processes, std::uint64_t per_round) {
 }  // namespace
 
 void forward_cost(int rounds) {
-  const Options options = turns(rounds, 5, 10000);
+  const Options options = turns(rounds, 10000);
   for (const Operator& what : kOperators) {
     Case recording = beside(what, "ranges + nodes", [] { Recording::start({}); });
     recording.finish = Recording::stop;
@@ -104,7 +109,7 @@ void forward_cost(int rounds) {
 }
 
 void operator_cost(int rounds) {
-  const Options options = turns(rounds, 5, 2000);  // Kineto keeps all that it hears until its end
+  const Options options = turns(rounds, 2000);  // Kineto keeps all that it hears until its end
   for (const Operator& what : kOperators) {
     Case ours = beside(what, "rangefinder, operators", [] { Recording::start({.operators = true}); });
     ours.finish = Recording::stop;
