@@ -2,6 +2,7 @@
 #include "bench/expectations.hpp"
 
 #include "base/file.hpp"
+#include "bench/text_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -187,10 +188,7 @@ Result<UpdateReport> update_expectations(const std::string& path, const std::str
   }
   if (report.written.empty()) return report;
   document->set("examples", std::move(examples));
-  Result<base::AtomicFile> file = base::AtomicFile::create(path, true);
-  if (!file) return file.error();
-  if (Status status = file->write(document->pretty()); !status.ok()) return status.error();
-  if (Status status = file->commit(); !status.ok()) return status.error();
+  if (Status status = write_text(path, document->pretty()); !status.ok()) return status.error();
   return report;
 }
 

@@ -2,6 +2,8 @@
 #include "bench/profile.hpp"
 
 #include "bench/copy_overlap.hpp"
+#include "bench/host_samples.hpp"
+#include "bench/text_file.hpp"
 
 #include <rangefinder/analysis/key_averages.hpp>
 #include <rangefinder/exporters.hpp>
@@ -65,6 +67,35 @@ Result<Json> files_of(const Timeline& timeline, const std::string& stem, const J
   return files;
 }
 
+/// Samples of the host's stacks, and the name of a file that has them all; null where the worker took none.
+Result<Json> host_samples_of(const Timeline& timeline, const std::string& stem, const Json& samples, Json& files) {
+  if (!samples.is_object() || samples.has("missing")) return samples;
+  const HostSamples found = host_samples(samples, timeline);
+  const std::string path = stem + ".stacks.folded";
+  if (Status status = write_text(path, found.folded); !status.ok()) return status.error();
+  files.push(path);
+  return found.figures;
+}
+
+/// What is left out where it was not recorded.
+Status add_memory_and_copies(const Timeline& timeline, Json& out) {
+  if (timeline.memory.size() != 0) {
+    Result<Json> memory = view(timeline, "memory");
+    if (!memory) return memory.error();
+    out.set("memory", (*memory)["rows"]);
+  }
+  const Result<Json> allocator = view(timeline, "memory_fragmentation");
+  if (!allocator) return allocator.error();
+  if (const Json& rows = (*allocator)["rows"]; !rows.items().empty()) out.set("allocator", rows);
+  if (const CopyOverlap copies = copy_overlap(timeline); copies.copy_ns > 0)
+    out.set(
+        "copies",
+        Json::object({{"busy_ns", copies.copy_ns},
+                      {"hidden_ns", copies.hidden_ns},
+                      {"hidden_share", static_cast<double>(copies.hidden_ns) / static_cast<double>(copies.copy_ns)}}));
+  return {};
+}
+
 /// Median of profiled steps over median of timed ones, less 1; null without samples.
 Json overhead(const Json& profiled, const std::vector<double>& timed) {
   std::vector<double> samples;
@@ -89,6 +120,8 @@ Result<Json> profile_of(const std::string& capture, const Json& answer, const Si
   if (Status status = export_chrome_trace(capture, trace, options); !status.ok()) return status.error();
   Result<Json> files = files_of(*timeline, stem, answer, level);
   if (!files) return files.error();
+  Result<Json> samples = host_samples_of(*timeline, stem, answer["host_samples"], *files);
+  if (!samples) return samples.error();
   const auto steps = static_cast<std::int64_t>(answer["wall_ns"].items().size());
   Json out = Json::object({{"steps", steps},
                            {"capture", capture},
@@ -98,17 +131,8 @@ Result<Json> profile_of(const std::string& capture, const Json& answer, const Si
                            {"cpu_overhead", overhead(answer["cpu_ns"], side.cpu_ns)},
                            {"ranges", (*ranges)["rows"]},
                            {"operators", operators(*timeline)}});
-  if (timeline->memory.size() != 0) {
-    Result<Json> memory = view(*timeline, "memory");
-    if (!memory) return memory.error();
-    out.set("memory", (*memory)["rows"]);
-  }
-  if (const CopyOverlap copies = copy_overlap(*timeline); copies.copy_ns > 0)
-    out.set(
-        "copies",
-        Json::object({{"busy_ns", copies.copy_ns},
-                      {"hidden_ns", copies.hidden_ns},
-                      {"hidden_share", static_cast<double>(copies.hidden_ns) / static_cast<double>(copies.copy_ns)}}));
+  if (!samples->is_null()) out.set("host_samples", std::move(*samples));
+  if (Status status = add_memory_and_copies(*timeline, out); !status.ok()) return status.error();
   // By shapes of operators: nothing that a counter has measured.
   if (const double flops = flops_of(*timeline); flops > 0 && steps > 0)
     out.set("flops_by_shapes", flops / static_cast<double>(steps));

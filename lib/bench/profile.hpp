@@ -11,8 +11,9 @@
 namespace rangefinder::bench {
 
 /// Tables of a profiled side: ranges with host and device time, operators and memory where they were recorded, what
-/// recording cost against the timed steps of `side`. Writes the Chrome trace beside the capture, and at level deep,
-/// where memory was recorded, a snapshot of it for PyTorch's memory viewer. `answer` is the worker's.
+/// recording cost against the timed steps of `side`. Writes the Chrome trace beside the capture, and at level deep a
+/// snapshot of memory for PyTorch's memory viewer, where memory was recorded, and folded stacks of the host, where they
+/// were sampled. `answer` is the worker's.
 Result<Json> profile_of(const std::string& capture, const Json& answer, const SideResult& side, ProfileLevel level);
 
 }  // namespace rangefinder::bench

@@ -158,6 +158,58 @@ report::Table operators_table(const Json& results) {
   return table;
 }
 
+report::Table functions_table(const Json& results) {
+  constexpr std::size_t kMost = 10;
+  const auto time = [](const char* name) { return Column{name, "ns", ColumnType::kNanoseconds}; };
+  Table table({{"Pair"},
+               {"Side"},
+               {"Function"},
+               time("Self CPU"),
+               time("Total CPU"),
+               {"Share of samples", "%", ColumnType::kDecimal, 1}},
+              2);
+  for (const Json& row : results["rows"].items()) {
+    for (const char* side : {"baseline", "optimized"}) {
+      const Json &profile = row[side]["profile"], &samples = profile["host_samples"];
+      const std::int64_t steps = profile["steps"].integer();
+      const double all_ns = samples["cpu_ns"].number();
+      std::size_t most = kMost;
+      for (const Json& each : samples["functions"].items()) {
+        if (most-- == 0 || each["self_ns"].integer() == 0) break;
+        table.text(row["name"].text()).text(side).text(each["name"].text());
+        table.number(per_step(each, "self_ns", steps)).number(per_step(each, "total_ns", steps));
+        table.number(all_ns > 0 ? std::llround(each["self_ns"].number() / all_ns * 1000) : report::kNull);
+      }
+    }
+  }
+  return table;
+}
+
+report::Table allocator_table(const Json& results) {
+  const auto bytes = [](const char* name) { return Column{name, "B", ColumnType::kBytes}; };
+  const auto percent = [](const char* name) { return Column{name, "%", ColumnType::kDecimal, 1}; };
+  Table table({{"Pair"},
+               {"Side"},
+               {"Memory"},
+               bytes("Reserved"),
+               bytes("Allocated"),
+               bytes("Requested"),
+               percent("External fragmentation"),
+               percent("Internal fragmentation")});
+  for (const Json& row : results["rows"].items()) {
+    for (const char* side : {"baseline", "optimized"}) {
+      for (const Json& count : row[side]["profile"]["allocator"].items()) {
+        if (count["count"].text() != "last") continue;
+        table.text(row["name"].text()).text(side).text(count["memory"].text());
+        for (const char* key : {"reserved_b", "allocated_b", "requested_b"}) table.number(rounded(count[key]));
+        for (const char* key : {"external_fragmentation_percent", "internal_fragmentation_percent"})
+          table.number(count[key].is_number() ? std::llround(count[key].number() * 10) : report::kNull);
+      }
+    }
+  }
+  return table;
+}
+
 report::Table overhead_table(const Json& results) {
   const auto percent = [](const char* name) { return Column{name, "%", ColumnType::kDecimal, 1}; };
   Table table({{"Pair"}, {"Side"}, {"Profile"}, percent("CPU added"), percent("Wall added")});

@@ -21,6 +21,13 @@ report::Table ranges_table(const Json& results);
 /// step's share of each figure. No rows where none were recorded.
 report::Table operators_table(const Json& results);
 
+/// The ten functions of the host in which each side's sampled CPU time was, a step's share. No rows where nothing was
+/// sampled.
+report::Table functions_table(const Json& results);
+
+/// A row a pair, side and device: what its allocator held after the profiled steps. No rows where none was asked.
+report::Table allocator_table(const Json& results);
+
 /// A row a pair and side: what recording added to a step.
 report::Table overhead_table(const Json& results);
 

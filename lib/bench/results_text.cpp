@@ -23,6 +23,21 @@ std::string conditions(const Json& results) {
   return out;
 }
 
+/// What follows the pairs; left out where it has no rows.
+struct Part {
+  const char* caption;
+  const char* heading;
+  report::Table (*table)(const Json& results);
+};
+
+constexpr Part kParts[] = {
+    {"A profiled step, host time and device time a range", "Ranges of a profiled step", ranges_table},
+    {"A profiled step, the costliest operators", "Costliest operators of a profiled step", operators_table},
+    {"A profiled step, the host's CPU time by samples", "Functions of the host in a profiled step", functions_table},
+    {"What the device's allocator held after the profiled steps", "Allocator of the device", allocator_table},
+    {"What recording added to a step", "What recording added", overhead_table},
+};
+
 }  // namespace
 
 Result<std::string> results_table(const std::string& json, const TextStyle& style) {
@@ -30,12 +45,10 @@ Result<std::string> results_table(const std::string& json, const TextStyle& styl
   if (!results) return results.error();
   const report::TextOptions options{style.utf8, style.colour, style.width};
   std::string out = report::to_text(pairs_table(*results), options);
-  if (const report::Table ranges = ranges_table(*results); ranges.row_count() != 0)
-    out += "\nA profiled step, host time and device time a range:\n" + report::to_text(ranges, options);
-  if (const report::Table operators = operators_table(*results); operators.row_count() != 0)
-    out += "\nA profiled step, the costliest operators:\n" + report::to_text(operators, options);
-  if (const report::Table overhead = overhead_table(*results); overhead.row_count() != 0)
-    out += "\nWhat recording added to a step:\n" + report::to_text(overhead, options);
+  for (const Part& part : kParts) {
+    if (const report::Table table = part.table(*results); table.row_count() != 0)
+      out += fmt::format("\n{}:\n{}", part.caption, report::to_text(table, options));
+  }
   out += "\n" + base::printable(conditions(*results)) + "\n";
   for (const std::string& remark : remarks(*results)) out += base::printable(remark) + "\n";
   return out;
@@ -46,12 +59,10 @@ Result<std::string> results_markdown(const std::string& json) {
   if (!results) return results.error();
   std::string out = "# Baseline and optimized\n\n" + base::printable(conditions(*results)) + ".\n\n";
   out += markdown_of(pairs_table(*results));
-  if (const report::Table ranges = ranges_table(*results); ranges.row_count() != 0)
-    out += "\n## Ranges of a profiled step\n\n" + markdown_of(ranges);
-  if (const report::Table operators = operators_table(*results); operators.row_count() != 0)
-    out += "\n## Costliest operators of a profiled step\n\n" + markdown_of(operators);
-  if (const report::Table overhead = overhead_table(*results); overhead.row_count() != 0)
-    out += "\n## What recording added\n\n" + markdown_of(overhead);
+  for (const Part& part : kParts) {
+    if (const report::Table table = part.table(*results); table.row_count() != 0)
+      out += fmt::format("\n## {}\n\n{}", part.heading, markdown_of(table));
+  }
   if (const std::vector<std::string> all = remarks(*results); !all.empty()) {
     out += "\n## Remarks\n\n";
     for (const std::string& remark : all) out += "- " + base::printable(remark) + "\n";

@@ -5,6 +5,7 @@
 #include "bench/pair_json.hpp"
 #include "bench/results.hpp"
 #include "bench/targets.hpp"
+#include "bench/text_file.hpp"
 
 #include <rangefinder/bench/harness.hpp>
 
@@ -137,13 +138,6 @@ Result<bool> store(const Plan& plan, std::vector<Row>& rows, std::vector<std::st
   return report->refused.empty();
 }
 
-Status write_file(const std::string& path, const std::string& text) {
-  Result<base::AtomicFile> file = base::AtomicFile::create(path, true);
-  if (!file) return file.error();
-  if (Status status = file->write(text); !status.ok()) return status;
-  return file->commit();
-}
-
 }  // namespace
 
 Result<std::string> plan(const RunOptions& options) {
@@ -181,8 +175,8 @@ Result<RunOutcome> run(const RunOptions& options) {
   outcome.json = results_json(rows, plan->provenance, options.worker, outcome.notes, outcome.exit_code).pretty();
   const Result<std::string> markdown = results_markdown(outcome.json);
   if (!markdown) return markdown.error();
-  if (Status status = write_file(options.out + "/results.json", outcome.json); !status.ok()) return status.error();
-  if (Status status = write_file(options.out + "/results.md", *markdown); !status.ok()) return status.error();
+  if (Status status = write_text(options.out + "/results.json", outcome.json); !status.ok()) return status.error();
+  if (Status status = write_text(options.out + "/results.md", *markdown); !status.ok()) return status.error();
   return outcome;
 }
 

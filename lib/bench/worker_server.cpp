@@ -2,6 +2,7 @@
 #include "bench/worker_server.hpp"
 
 #include "bench/pair_json.hpp"
+#include "bench/stack_sampler.hpp"
 #include "bench/tensor_file.hpp"
 
 #include <rangefinder/range.hpp>
@@ -11,6 +12,7 @@
 #include <cstdio>
 #include <ctime>
 #include <exception>
+#include <optional>
 #include <stdexcept>
 
 namespace rangefinder::bench {
@@ -206,6 +208,8 @@ Json WorkerServer::profile(const Json& request) {
   if (hooks_.begin_profile) hooks_.begin_profile(level);
   Session session(options);
   session.status().value();
+  std::optional<Result<StackSampler>> sampler;
+  if (level == ProfileLevel::kDeep) sampler.emplace(StackSampler::start());
   Times times;
   for (std::int64_t step = 0; step < request["steps"].integer(1); ++step) {
     {
@@ -214,12 +218,16 @@ Json WorkerServer::profile(const Json& request) {
     }
     session.step();
   }
+  Json samples;
+  if (sampler)
+    samples = *sampler ? to_json((*sampler)->stop()) : Json::object({{"missing", sampler->error().message()}});
   session.stop().value();
   Json files = Json::array();
   if (hooks_.end_profile)
     for (const std::string& file : hooks_.end_profile(level, request["folder"].text())) files.push(file);
   Json out = times.answer();
   out.set("files", std::move(files));
+  out.set("host_samples", std::move(samples));
   return out;
 }
 

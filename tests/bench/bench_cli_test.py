@@ -101,6 +101,20 @@ class Bench(unittest.TestCase):
             with self.subTest(targets):
                 self.results(code, targets)
 
+    def test_a_deep_profile_has_stacks_of_the_host(self):
+        row = self.results(0, "busy", "--profile", "deep")["rows"][0]
+        for side in ("baseline", "optimized"):
+            samples = row[side]["profile"]["host_samples"]
+            self.assertEqual(samples["lost"], 0)
+            self.assertGreater(samples["count"], 3)
+            spent = [each for each in samples["functions"] if each["name"].endswith("Doubling::step")]
+            self.assertEqual(len(spent), 1, samples)
+            self.assertGreater(spent[0]["total_ns"], 3 * 10_000_000)
+            folded = (self.folder / row[side]["profile"]["files"][-1]).read_text().splitlines()
+            self.assertEqual(sum(int(line.rsplit(" ", 1)[1]) for line in folded), samples["cpu_ns"])
+            self.assertTrue(any(line.startswith("step;double;") and "Doubling::step" in line for line in folded), folded)
+        self.assertNotIn("host_samples", self.results(0, "busy", "--profile", "minimal")["rows"][0]["baseline"]["profile"])
+
     def test_the_schema_is_looked_at(self):
         results = self.results(0, "good")
         for change in (lambda r: r.update(exit_code=3), lambda r: r.pop("rows"), lambda r: r["rows"][0].update(status="fine"),

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <ctime>
 #include <stdexcept>
 #include <string>
 
@@ -37,7 +38,19 @@ struct Behaviour {
   bool cached_for_ever = false;
   bool cached_in_side = false;
   bool crashes = false, hangs = false, throws = false, exits = false, grows = false, empty = false, cold = false;
+  bool busy = false;  ///< takes real CPU time, too
 };
+
+/// Of this thread, whatever the clock says that the harness reads.
+void keep_busy(double seconds) {
+  const auto cpu_s = [] {
+    timespec now{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+  };
+  for (const double end = cpu_s() + seconds; cpu_s() < end;) {
+  }
+}
 
 class Doubling : public Side {
  public:
@@ -57,6 +70,7 @@ class Doubling : public Side {
     if (behaviour_.crashes) std::abort();
     if (behaviour_.exits) ::_exit(9);
     while (behaviour_.hangs) ::pause();
+    if (behaviour_.busy) keep_busy(0.02);
     static bool warm = false;  // as a compiler's cache: once a process
     if (behaviour_.cold && !warm) clock_ns += 1'000'000;
     warm = true;
@@ -159,6 +173,7 @@ void add_pairs() {
   add_pair(pair("other_inputs", slow, with([](Behaviour& b) { b.other_inputs = true; })));
   add_pair(pair("empty", {.empty = true}, {.empty = true}));
   add_pair(pair("cold", {.step_ns = 4000, .cold = true}, fast()));
+  add_pair(pair("busy", {.step_ns = 4000, .busy = true}, with([](Behaviour& b) { b.busy = true; })));
   Pair looser = pair("looser", slow, fast());
   looser.optimized.cpu.absolute = 1e-3;
   add_pair(looser);

@@ -84,6 +84,44 @@ TEST_CASE("a deep profile has a snapshot of memory, where memory was recorded", 
   CHECK_FALSE(std::filesystem::exists(folder.file("none.memory.pickle")));
 }
 
+TEST_CASE("what a device's allocator held is told, where it was asked", "[bench]") {
+  const TemporaryFolder folder;
+  step().write(folder.file("none.rfcap"));
+  CHECK(profiled(folder.file("none.rfcap"))["allocator"].is_null());
+  CaptureBuilder asked = step();
+  const auto count = [&](const char* what, std::int64_t bytes) {
+    asked.counter(std::string("cuda:0 ") + what + " bytes", 8'000, bytes);
+  };
+  count("reserved", 2'000'000), count("allocated", 1'000'000), count("requested", 900'000),
+      count("inactive split", 50'000);
+  asked.write(folder.file("asked.rfcap"));
+  Json row = Json::object({{"name", "pair"}});
+  row.set("baseline", Json::object({{"profile", profiled(folder.file("asked.rfcap"))}}));
+  Json results = Json::object({{"rows", Json::array({row})}});
+  const std::string table = markdown_of(allocator_table(results));
+  CHECK(table.find("| pair | baseline | cuda:0 | 2.000 MB | 1.000 MB | 900.0 kB | 2.5 | 10.0 |") != std::string::npos);
+}
+
+TEST_CASE("sampled stacks are figures, a file and a table; why there are none is told", "[bench]") {
+  const TemporaryFolder folder;
+  step().write(folder.file("side.rfcap"));
+  Json answer = Json::parse(R"({"wall_ns":[1,1],"host_samples":{"functions":["f","main"],"stacks":[[0,1]],
+    "samples":[[0,1,3000000,0],[0,1,1000000,0]],"lost":0}})")
+                    .value();
+  const Json profile = profile_of(folder.file("side.rfcap"), answer, {}, ProfileLevel::kDeep).value();
+  CHECK(profile["host_samples"]["cpu_ns"].integer() == 4'000'000);
+  CHECK(profile["files"].items().back().text() == folder.file("side.stacks.folded"));
+  CHECK(testing::read_file(folder.file("side.stacks.folded")) == "main;f 4000000\n");
+  Json row = Json::object({{"name", "pair"}, {"optimized", Json::object({{"profile", profile}})}});
+  const std::string table = markdown_of(functions_table(Json::object({{"rows", Json::array({row})}})));
+  CHECK(table.find("| pair | optimized | f | 2.000 ms | 2.000 ms | 100.0 |") != std::string::npos);
+  CHECK(table.find("main") == std::string::npos);  // nothing of its own
+  answer.set("host_samples", Json::object({{"missing", "why"}}));
+  CHECK(profile_of(folder.file("side.rfcap"), answer, {}, ProfileLevel::kDeep)
+            .value()["host_samples"]["missing"]
+            .text() == "why");
+}
+
 TEST_CASE("the table of ranges has both sides beside each other", "[bench]") {
   const TemporaryFolder folder;
   step().write(folder.file("a.rfcap"));

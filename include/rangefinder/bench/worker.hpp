@@ -16,7 +16,7 @@ namespace rangefinder::bench {
 enum class ProfileLevel : std::uint8_t {
   kNone,      ///< timing only
   kMinimal,   ///< ranges, device activity, allocators
-  kDeep,      ///< operators with shapes, memory snapshot
+  kDeep,      ///< stacks of the host by samples, operators with shapes, memory snapshot
   kRoofline,  ///< floating point operations and bytes a range
 };
 
