@@ -62,6 +62,18 @@ def first_column(page, heading):
     return [name for row in table.splitlines()[2:] for name in re.findall(r"`([^`]+)`", row.split("|")[1])]
 
 
+def c_api(root):
+    """The page of the C interface names each function of the header, and shows an example as it is built."""
+    header = (root / "include/rangefinder/c/rangefinder.h").read_text()
+    page = (root / "docs/reference/c-api.md").read_text()
+    functions = re.findall(r"^RF_API .*?\b(rf_\w+)\(", header, re.M)
+    yield from differences("functions of the C interface", sorted(functions), sorted(first_column(root / "docs/reference/c-api.md", "function")))
+    example = (root / "tests/capi/example.c").read_text()
+    shown = re.search(r"```c\n(.*?)```", page, re.S)
+    if not shown or shown[1] not in example:
+        yield "docs/reference/c-api.md: its example is not a piece of tests/capi/example.c"
+
+
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     problems = [*dead_links(root), *dead_mentions(root)]
@@ -76,9 +88,11 @@ def main():
     problems += differences("build options", sorted(cmake), sorted(options))
 
     folder = root / "include/rangefinder"
-    headers = [str(header.relative_to(folder)).removesuffix(".in") for header in folder.rglob("*.hpp*")]
+    headers = [str(header.relative_to(folder)).removesuffix(".in") for header in [*folder.rglob("*.hpp*"), *folder.rglob("*.h")]]
     headers = [header for header in headers if not header.startswith("detail/")]
     problems += differences("headers", sorted(headers), sorted(first_column(root / "docs/reference/headers.md", "header")))
+
+    problems += c_api(root)
 
     for problem in problems:
         print(problem)

@@ -38,6 +38,11 @@ def run(command, expect_failure=False, **options):
     return result.stdout
 
 
+def thread_bytes(segments):
+    found = re.search(r"^ +TLS +\S+ +\S+ +\S+ +\S+ +(0x[0-9a-f]+)", segments, re.M)
+    return int(found[1], 16) if found else 0
+
+
 class Check:
     def __init__(self, options):
         self.options = options
@@ -142,7 +147,9 @@ class Check:
     def headers(self):
         """Each header alone, as C++17, with every compiler at hand and all warnings."""
         include = self.one("include")
-        headers = sorted(file.relative_to(include) for file in include.rglob("*.hpp"))
+        headers = sorted(file.relative_to(include) for pattern in ("*.hpp", "*.h") for file in include.rglob(pattern))
+        if not any(header.suffix == ".h" for header in headers):
+            fail(f"no header for C in {include}")
         if len(headers) < 8:
             fail(f"only {len(headers)} headers in {include}")
         compilers = [self.options.compiler] + [found for found in [shutil.which("clang++")] if found]
@@ -239,6 +246,8 @@ class Check:
                 "fortified calls": not optimised or re.search("_(torch|bench)", binary.name) or re.search(r"__\w+_chk@", names.replace("__stack_chk_fail", "")),
                 "cannot be unloaded (NODELETE)": not shared or re.search(r"\(FLAGS_1\).*NODELETE", dynamic),
                 "soname": not shared or re.search(r"\(SONAME\).*\[librangefinder\w*\.so\.\d+\]", dynamic),
+                # Loaded with dlopen, all of it comes out of a reserve of 1.6 kB that other libraries want too.
+                "little memory for each thread": not binary.name.startswith("librangefinder.so.") or thread_bytes(segments) <= 128,
                 "position independent": re.search(r"Elf file type is DYN", segments),
             }
             for fact, holds in facts.items():

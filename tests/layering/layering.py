@@ -20,9 +20,9 @@ import sys
 
 # What both halves stand on, what records, what reads; rooms that join the halves are named, not guessed.
 SHARED = {"base", "clock", "format"}
-RECORDING = {"buffer", "source", "session", "capi", "inject"}
+RECORDING = {"buffer", "source", "session", "inject"}
 READING = {"capture", "timeline", "importer", "projection", "analysis", "report", "exporter"}
-JOINING = {"summary", "doctor", "bench", "cli"}
+JOINING = {"summary", "doctor", "capi", "bench", "cli"}
 
 CXX17 = set("""
 algorithm any array atomic bitset cassert ccomplex cctype cerrno cfenv cfloat charconv chrono cinttypes climits

@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// rangefinder for C, and for whatever calls C: C11 or C++17, and nothing else. docs/reference/c-api.md has an example.
+//
+// Structs: whoever calls writes sizeof of the struct, as compiled, into its first member, struct_size; the functions
+//          *_init do. A struct of an older version gets the defaults for what it lacks. In one of a newer version, what
+//          this library does not know must be zero, else RF_STATUS_UNSUPPORTED; in structs that are filled for the
+//          caller it is set to zero.
+// Errors:  a function that fails returns a status, or the value that stands at its declaration, and leaves a message
+//          for rf_last_error(). Nothing is thrown, printed or aborted. Handles may be null: RF_STATUS_INVALID_ARGUMENT.
+// Text:    UTF-8, ended by a zero byte; copied where the library keeps it.
+// Threads: any, where a declaration does not say otherwise. One handle is used by one thread at a time.
+// Range, mark, session and summary functions are missing in libraries built without the recording half.
+
+#if defined(__GNUC__) || defined(__clang__)
+#define RF_API __attribute__((visibility("default")))
+#else
+#define RF_API
+#endif
+#if defined(__cplusplus)
+#define RF_NOEXCEPT noexcept
+extern "C" {
+#else
+#define RF_NOEXCEPT
+#endif
+
+/// Version of this interface: grows with everything that is added. Nothing is removed or redefined under one soname.
+#define RF_ABI_VERSION 1
+
+/// What kind of thing went wrong; 0 is success. The message says the rest.
+typedef enum rf_status {
+  RF_STATUS_OK = 0,
+  RF_STATUS_INVALID_ARGUMENT = 1,  ///< wrong use: a null, an option, a value, a combination
+  RF_STATUS_NOT_FOUND = 2,         ///< no such file, view, range
+  RF_STATUS_UNREADABLE = 3,        ///< input that is not what it claims to be, or is damaged beyond use
+  RF_STATUS_UNSUPPORTED = 4,       ///< a version, option or platform that this library does not handle
+  RF_STATUS_EXISTS = 5,            ///< the output is there already and may not be replaced
+  RF_STATUS_IO = 6,                ///< the operating system refused: disk full, permission
+  RF_STATUS_BUSY = 7,              ///< somebody else holds it: another session, another profiler
+  RF_STATUS_TIMEOUT = 8,           ///< a bounded wait ran out
+  RF_STATUS_INCOMPLETE = 9,        ///< data are missing
+  RF_STATUS_INTERNAL = 10          ///< our mistake, or no memory
+} rf_status;
+
+/// "unreadable", "not found", ...; "unknown status" for a number that is none.
+RF_API const char* rf_status_name(rf_status status) RF_NOEXCEPT;
+
+/// What went wrong in the calling thread's last call that failed: what, where, and what to do. "" when none has. Holds
+/// until the next call of that thread that fails; at most 2 KiB, cut where it is longer.
+RF_API const char* rf_last_error(void) RF_NOEXCEPT;
+
+/// Of the library that is loaded: "0.1.0", and RF_ABI_VERSION as it was built.
+RF_API const char* rf_version(void) RF_NOEXCEPT;
+RF_API uint32_t rf_abi_version(void) RF_NOEXCEPT;
+
+/// A text that the library made. Null counts as empty.
+typedef struct rf_text rf_text;
+RF_API const char* rf_text_data(const rf_text* text) RF_NOEXCEPT;
+/// Bytes, without the zero at the end.
+RF_API size_t rf_text_size(const rf_text* text) RF_NOEXCEPT;
+RF_API void rf_text_free(rf_text* text) RF_NOEXCEPT;
+
+// ---- ranges -------------------------------------------------------------------------------------------------------
+
+/// An interned name; 0: none, such ranges are recorded unnamed and counted.
+typedef uint32_t rf_name;
+/// An interned category, by which filters and exporters group ranges; 0: none.
+typedef uint32_t rf_category;
+
+/// For the life of the process; keep the result, one per call site. 0 on failure, also when the table is full (65,535
+/// categories). Text past 16 KiB is cut and counted.
+RF_API rf_name rf_name_intern(const char* text) RF_NOEXCEPT;
+RF_API rf_category rf_category_intern(const char* text) RF_NOEXCEPT;
+
+typedef enum rf_value_kind {
+  RF_VALUE_NONE = 0,
+  RF_VALUE_UNSIGNED = 1,
+  RF_VALUE_SIGNED = 2,
+  RF_VALUE_DOUBLE = 3,
+  RF_VALUE_TEXT = 4  ///< interned like a name
+} rf_value_kind;
+
+/// A value that travels with a range, a mark or a counter. Made by the functions below.
+typedef struct rf_value {
+  uint64_t kind;  ///< an rf_value_kind
+  union {
+    uint64_t as_unsigned;
+    int64_t as_signed;
+    double as_double;
+    const char* as_text;
+  } of;
+} rf_value;
+
+static inline rf_value rf_none(void) {
+  rf_value value;
+  value.kind = RF_VALUE_NONE;
+  value.of.as_unsigned = 0;
+  return value;
+}
+static inline rf_value rf_unsigned(uint64_t number) {
+  rf_value value;
+  value.kind = RF_VALUE_UNSIGNED;
+  value.of.as_unsigned = number;
+  return value;
+}
+static inline rf_value rf_signed(int64_t number) {
+  rf_value value;
+  value.kind = RF_VALUE_SIGNED;
+  value.of.as_signed = number;
+  return value;
+}
+static inline rf_value rf_double(double number) {
+  rf_value value;
+  value.kind = RF_VALUE_DOUBLE;
+  value.of.as_double = number;
+  return value;
+}
+static inline rf_value rf_string(const char* text) {
+  rf_value value;
+  value.kind = RF_VALUE_TEXT;
+  value.of.as_text = text;
+  return value;
+}
+
+/// Opens a range on the calling thread; rf_range_pop closes the innermost that these functions opened there. Device
+/// activity launched meanwhile is projected onto it, as onto a ProfileRange of C++, with which they nest.
+///
+///   static rf_name forward;  // = rf_name_intern("forward")
+///   rf_range_push(forward);
+///   loss = model_forward(model, batch);
+///   rf_range_pop();
+///
+/// Units:   nanoseconds on the capture clock.
+/// Errors:  a range that could not be opened is popped like others. RF_STATUS_INVALID_ARGUMENT for a null name and a
+///          category or value that is none; RF_STATUS_INCOMPLETE deeper than 65,536 ranges, and where there is no
+///          memory for the thread's stack of 1 MiB, taken as it is used. What else gets lost is counted in the
+///          session's health.
+/// Threads: pop on the thread that pushed; threads share no lock.
+/// Signals: as ProfileRange in a handler, where the thread has pushed a range while something listened.
+/// Cost:    two calls, each with a load or two and a branch, while nothing listens; little more than a ProfileRange
+///          while recording; no allocation after a thread's first range. By text: strlen and a hash besides. Measured
+///          in docs/reference/measured.md.
+RF_API rf_status rf_range_push(rf_name name) RF_NOEXCEPT;
+RF_API rf_status rf_range_push_text(const char* name) RF_NOEXCEPT;
+/// With a category (0: none) and a value (rf_none(): none).
+RF_API rf_status rf_range_push_with(const char* name, rf_category category, rf_value value) RF_NOEXCEPT;
+/// Does nothing where no range of the thread is open: it may have been pushed before anything listened.
+RF_API void rf_range_pop(void) RF_NOEXCEPT;
+
+/// Names a range that begins on one thread and may end on another.
+typedef uint64_t rf_range_handle;
+
+/// Opens a range that rf_range_end closes, from any thread. Such ranges overlap freely; device activity belongs to
+/// pushed ranges first, and to these only on the thread that opened them. 0 while nothing listens, and for a null name.
+RF_API rf_range_handle rf_range_start(const char* name, rf_category category) RF_NOEXCEPT;
+/// 0 does nothing.
+RF_API void rf_range_end(rf_range_handle range) RF_NOEXCEPT;
+
+/// Records an instant on the calling thread, with a value or rf_none().
+RF_API rf_status rf_mark(const char* name, rf_value value) RF_NOEXCEPT;
+/// Records one sample of a named series of the process (loss, queue length, tokens). Numbers only.
+RF_API rf_status rf_counter(const char* name, rf_value value) RF_NOEXCEPT;
+
+// ---- session ------------------------------------------------------------------------------------------------------
+
+/// Where records go while the program runs.
+typedef enum rf_capture_mode {
+  RF_CAPTURE_MAPPED = 0,   ///< a live file beside the capture: survives kill -9. The default
+  RF_CAPTURE_RING = 1,     ///< flight recorder: the newest records, written when something asks
+  RF_CAPTURE_BUFFERED = 2  ///< private memory; a crash loses what was not yet written
+} rf_capture_mode;
+
+/// What a thread does when the memory bound is reached.
+typedef enum rf_overflow {
+  RF_OVERFLOW_DROP = 0,  ///< drops and counts. The default
+  RF_OVERFLOW_WAIT = 1,  ///< waits up to one second, then drops and counts
+  RF_OVERFLOW_GROW = 2   ///< takes more memory, up to grow_limit_bytes, then drops and counts
+} rf_overflow;
+
+/// A fact to store with the capture: "model" = "resnet50".
+typedef struct rf_metadata {
+  const char* key;
+  const char* value;
+} rf_metadata;
+
+/// A capture that is done.
+typedef struct rf_capture_ready {
+  size_t struct_size;
+  const char* path;     ///< this and `message` hold until the callback returns
+  uint64_t number;      ///< 1 for the session's first capture
+  uint64_t first_step;  ///< recorded, by rf_session_step_number
+  uint64_t last_step;
+  rf_status status;     ///< what went wrong while it was written
+  const char* message;  ///< "" when nothing did
+} rf_capture_ready;
+
+/// Everything about a recording; rf_session_options_init sets the defaults. RANGEFINDER_CONFIG in the environment
+/// overrides them (docs/reference/configuration.md). The members are those of SessionOptions in session.hpp, which says
+/// more about each.
+typedef struct rf_session_options {
+  size_t struct_size;
+  const char* output;  ///< the capture file; null: `<program>-<pid>.rfcap`. `%p` process id, `%c` cycle
+  const char* config;  ///< "key=value,..." applied on top of all members; null: nothing
+  const rf_metadata* metadata;
+  size_t metadata_count;
+  uint64_t memory_bytes;      ///< bound for host records and CUPTI's buffers together; 64 MiB, at least 8 MiB
+  uint64_t grow_limit_bytes;  ///< RF_OVERFLOW_GROW only; 4 GiB
+  uint64_t ring_bytes;        ///< RF_CAPTURE_RING: packed records that are kept; 64 MiB
+  int64_t ring_time_ms;       ///< RF_CAPTURE_RING: keep no more than this; 0: only ring_bytes counts
+  int64_t dump_step_over_ns;  ///< RF_CAPTURE_RING: a step that takes longer makes a dump; 0: never
+  int64_t flush_period_ms;    ///< how often device records are collected; 200
+  int64_t stop_timeout_ms;    ///< most that stopping takes; 5000
+  uint32_t mode;              ///< an rf_capture_mode
+  uint32_t overflow;          ///< an rf_overflow
+  uint32_t skip_first;        ///< schedule, in steps, as in torch.profiler: then cycles of
+  uint32_t wait;              ///< steps off,
+  uint32_t warmup;            ///< steps with the sources running and nothing kept,
+  uint32_t active;            ///< steps recorded; 0, the default: every step, and all time outside of steps
+  uint32_t repeat;            ///< cycles; 0: for ever
+  int32_t record_signal;      ///< records nothing until the process gets this signal; 0: none
+  uint32_t record_steps;      ///< that it records then; 10; 0: until the next signal
+  int32_t dump_signal;        ///< RF_CAPTURE_RING: a signal that makes a dump; 0: none
+  uint32_t max_dumps;         ///< by signal and threshold; 16
+  bool replace;               ///< an earlier file of that name; true. false: starting fails with RF_STATUS_EXISTS
+  bool cuda;                  ///< device activity through CUPTI; true
+  bool cuda_api;              ///< a record of every CUDA API call, about 1 us each; true
+  bool cuda_sync;             ///< true
+  bool cuda_overhead;         ///< true
+  bool autograd;              ///< in programs that link rangefinder::torch; true
+  bool nvtx;                  ///< emit ranges to a listening tool; true
+  bool reserved[5];           ///< false
+  /// Called when a capture is whole and closed, on a thread of its own, one call after the other. Null: not called.
+  void (*on_capture_ready)(void* user, const rf_capture_ready* capture);
+  void* on_capture_ready_user;
+} rf_session_options;
+
+/// Sets the defaults.
+///
+///   rf_session_options options;
+///   rf_session_options_init(&options, sizeof options);
+RF_API rf_status rf_session_options_init(rf_session_options* options, size_t struct_size) RF_NOEXCEPT;
+
+/// Records ranges and device activity from rf_session_start to rf_session_stop. One at a time in a process.
+typedef struct rf_session rf_session;
+
+/// Starts a recording. `options` may be null: the defaults.
+///
+/// Errors: *session is null then, which the functions below refuse without harm, so that the program runs on;
+///         RF_STATUS_BUSY while another session records, RF_STATUS_INVALID_ARGUMENT for an option or a `config` that
+///         means nothing, RF_STATUS_EXISTS, RF_STATUS_IO.
+/// Exit:   a session that runs at exit() is stopped there. After fork the child records nothing.
+/// Cost:   two background threads and memory_bytes; 5 to 50 ms.
+RF_API rf_status rf_session_start(const rf_session_options* options, rf_session** session) RF_NOEXCEPT;
+/// Ends a step and begins the next; drives the schedule. `items`: what was done in the step that ends (tokens,
+/// samples), from which reports give items a second; 0: nothing to tell.
+RF_API rf_status rf_session_step(rf_session* session, uint64_t items) RF_NOEXCEPT;
+/// Steps begun so far, minus one: 0 during the first, and for a null session.
+RF_API uint64_t rf_session_step_number(const rf_session* session) RF_NOEXCEPT;
+/// True between start and stop, in pauses of the schedule too; false for a null session.
+RF_API bool rf_session_running(const rf_session* session) RF_NOEXCEPT;
+/// The capture's path, until the session is freed; "" for a null session.
+RF_API const char* rf_session_output(const rf_session* session) RF_NOEXCEPT;
+/// Writes everything recorded and complete by now to the capture.
+RF_API rf_status rf_session_flush(rf_session* session) RF_NOEXCEPT;
+/// The flight recorder's content, as a capture of its own. `path` null: the next of `<output>.1.rfcap`, `.2` ...
+/// `written`, unless null, gets the path, to be freed.
+RF_API rf_status rf_session_dump(rf_session* session, const char* path, rf_text** written) RF_NOEXCEPT;
+/// Ends the recording within stop_timeout_ms. Further calls do nothing.
+RF_API rf_status rf_session_stop(rf_session* session) RF_NOEXCEPT;
+/// Stops where that was not done, and frees. Null does nothing. What is of other handles stays.
+RF_API void rf_session_free(rf_session* session) RF_NOEXCEPT;
+
+/// Whether device activity is recorded. `reason` gets why not and what to do ("" when it is), to be freed. Either may
+/// be null.
+RF_API rf_status rf_session_device(const rf_session* session, bool* full, rf_text** reason) RF_NOEXCEPT;
+/// Opens CUPTI now and keeps it open, so that graphs captured before the first session are known to it, and no profiler
+/// can take its place. Call it first in main; sessions do it themselves. Results as of rf_session_device.
+RF_API rf_status rf_prepare(bool* full, rf_text** reason) RF_NOEXCEPT;
+
+// ---- health -------------------------------------------------------------------------------------------------------
+
+/// What a recording lost, by cause, at one moment.
+typedef struct rf_health rf_health;
+
+typedef struct rf_health_entry {
+  size_t struct_size;
+  const char* name;  ///< "dropped_ranges", ...; never freed
+  const char* text;  ///< for people; never freed
+  uint64_t count;
+  uint32_t number;  ///< in the capture file
+  bool loss;        ///< data are missing where count is not 0; false: a note
+} rf_health_entry;
+
+RF_API rf_status rf_session_health(const rf_session* session, rf_health** health) RF_NOEXCEPT;
+/// True when nothing is missing; false for null.
+RF_API bool rf_health_complete(const rf_health* health) RF_NOEXCEPT;
+/// Entries, those with a count of 0 included.
+RF_API size_t rf_health_count(const rf_health* health) RF_NOEXCEPT;
+/// RF_STATUS_NOT_FOUND past the last one. The caller sets entry->struct_size.
+RF_API rf_status rf_health_at(const rf_health* health, size_t index, rf_health_entry* entry) RF_NOEXCEPT;
+RF_API void rf_health_free(rf_health* health) RF_NOEXCEPT;
+
+// ---- summary ------------------------------------------------------------------------------------------------------
+
+/// What a program can know of itself while it runs: figures of the finished steps, or of all finished ranges without
+/// steps.
+typedef struct rf_summary rf_summary;
+
+typedef struct rf_summary_totals {
+  size_t struct_size;
+  uint64_t steps;        ///< finished and recorded
+  int64_t step_ns;       ///< of those, added up
+  int64_t step_p50_ns;   ///< of the newest 1000 of them
+  int64_t step_p95_ns;   ///< likewise
+  int64_t step_p99_ns;   ///< likewise
+  uint64_t items;        ///< that rf_session_step told of
+  int64_t items_ns;      ///< time of those steps
+  int64_t gpu_total_ns;  ///< all device time seen, owned or not
+  int64_t gpu_owned_ns;
+  uint64_t pending_launches;  ///< made, but their activities have not arrived: not in the figures yet
+} rf_summary_totals;
+
+/// Figures of one range path, inclusive. Its texts hold until the summary is freed.
+typedef struct rf_summary_row {
+  size_t struct_size;
+  const char* path;  ///< "step/forward/layer0"
+  const char* name;  ///< the last part
+  uint64_t count;    ///< instances
+  int64_t host_ns;   ///< added up
+  uint64_t gpu_ops;
+  int64_t gpu_sum_ns;
+  int64_t gpu_busy_ns;
+  int64_t gpu_span_ns;     ///< last end - first start of each instance, added up
+  int64_t gpu_forward_ns;  ///< by attribution `forward`: durations not by nodes of autograd
+  int64_t gpu_backward_ns;
+  int64_t gpu_recompute_ns;
+  int64_t gpu_accumulation_ns;
+  uint32_t depth;
+} rf_summary_row;
+
+/// The figures now. Costs a flush, and work for what came since the last call; may be called after each step.
+RF_API rf_status rf_session_summary(rf_session* session, rf_summary** summary) RF_NOEXCEPT;
+/// The caller sets struct_size of what the next three fill.
+RF_API rf_status rf_summary_get_totals(const rf_summary* summary, rf_summary_totals* totals) RF_NOEXCEPT;
+/// Rows come in order of first appearance, parents before children. RF_STATUS_NOT_FOUND past the last one.
+RF_API rf_status rf_summary_row_at(const rf_summary* summary, size_t index, rf_summary_row* row) RF_NOEXCEPT;
+/// The row of a path; RF_STATUS_NOT_FOUND when there is none.
+RF_API rf_status rf_summary_find(const rf_summary* summary, const char* path, rf_summary_row* row) RF_NOEXCEPT;
+RF_API size_t rf_summary_row_count(const rf_summary* summary) RF_NOEXCEPT;
+RF_API void rf_summary_free(rf_summary* summary) RF_NOEXCEPT;
+
+// ---- reading ------------------------------------------------------------------------------------------------------
+// `input` below: a capture, a folder of captures, a trace of torch.profiler, or an SQLite export of Nsight Systems.
+
+/// Who owns device work; see projection.hpp.
+typedef enum rf_attribution {
+  RF_ATTRIBUTION_AUTO = 0,
+  RF_ATTRIBUTION_LAUNCH = 1,
+  RF_ATTRIBUTION_FORWARD = 2
+} rf_attribution;
+
+typedef enum rf_compression {
+  RF_COMPRESSION_BY_SUFFIX = 0,  ///< gzip when the output's name ends in .gz
+  RF_COMPRESSION_PLAIN = 1,
+  RF_COMPRESSION_GZIP = 2
+} rf_compression;
+
+/// What goes into a Chrome JSON trace; rf_chrome_options_init sets the defaults, which stand behind each member.
+typedef struct rf_chrome_options {
+  size_t struct_size;
+  int64_t begin_ns;       ///< only what lies in [begin_ns, end_ns) or reaches into it; INT64_MIN
+  int64_t end_ns;         ///< INT64_MAX
+  uint32_t compression;   ///< an rf_compression; by suffix
+  uint32_t attribution;   ///< an rf_attribution; launch
+  bool replace;           ///< an output file that exists; false
+  bool pretty;            ///< indented; false
+  bool api_calls;         ///< true
+  bool syncs;             ///< true
+  bool overheads;         ///< true
+  bool counters;          ///< true
+  bool flows;             ///< true
+  bool exclusive_ranges;  ///< ranges on the device, by the activities whose innermost range they are; true
+  bool inclusive_ranges;  ///< likewise with all the ranges inside; true
+  bool reserved[7];       ///< false
+  /// Called now and then with the work done and in all. May be null.
+  void (*progress)(void* user, uint64_t done, uint64_t total);
+  void* progress_user;
+} rf_chrome_options;
+
+/// What an export did. The caller sets struct_size.
+typedef struct rf_chrome_report {
+  size_t struct_size;
+  uint64_t events;
+  uint64_t json_bytes;  ///< before compression
+  uint64_t output_bytes;
+  uint64_t overlapping;  ///< slices that would have cut another one and stand on a row beside it
+  uint64_t left_out;     ///< of the input; the trace says why
+} rf_chrome_report;
+
+RF_API rf_status rf_chrome_options_init(rf_chrome_options* options, size_t struct_size) RF_NOEXCEPT;
+/// Writes the Chrome JSON dialect of torch.profiler, for chrome://tracing, Perfetto and TensorBoard; as
+/// export_chrome_trace of exporters.hpp. `output` "-" is standard output; `options` and `report` may be null.
+///
+/// Errors: RF_STATUS_NOT_FOUND, RF_STATUS_UNREADABLE, RF_STATUS_UNSUPPORTED, RF_STATUS_EXISTS, RF_STATUS_IO. An output
+///         file appears only when it is whole.
+/// Cost:   docs/reference/chrome-export.md.
+RF_API rf_status rf_export_chrome_trace(const char* input, const char* output, const rf_chrome_options* options,
+                                        rf_chrome_report* report) RF_NOEXCEPT;
+
+typedef enum rf_snapshot_moment {
+  RF_SNAPSHOT_END = 0,
+  RF_SNAPSHOT_PEAK = 1  ///< when the most was allocated
+} rf_snapshot_moment;
+
+/// Writes allocations as the pickle that PyTorch's memory viewer opens. `moment`: an rf_snapshot_moment.
+///
+/// Errors: as above; RF_STATUS_NOT_FOUND also where the input holds no allocations.
+RF_API rf_status rf_export_memory_snapshot(const char* input, const char* output, uint32_t moment,
+                                           bool replace) RF_NOEXCEPT;
+
+typedef enum rf_report_format {
+  RF_REPORT_TEXT = 0,  ///< aligned columns for people
+  RF_REPORT_CSV = 1,   ///< exact numbers, units in the header
+  RF_REPORT_JSON = 2   ///< one object with schema_version
+} rf_report_format;
+
+/// What to show, and how; rf_report_options_init sets the defaults. As ReportOptions of report.hpp.
+typedef struct rf_report_options {
+  size_t struct_size;
+  const char* view;        ///< "tree", "kernels", ...; null: "ranges"
+  const char* step_names;  ///< the view steps: which ranges are which part of a step; null: by their usual names
+  const char* filter;      ///< rows whose name has this in it; null: all
+  const char* sort;        ///< a column, "+" or "-" in front for up or down; null: the view's own order
+  uint64_t depth;          ///< the view tree: at most so many ranges deep; 0: all
+  uint64_t top;            ///< at most so many rows; 0: all
+  uint64_t width;          ///< text: columns of the terminal; 0: no limit
+  uint32_t format;         ///< an rf_report_format; text
+  uint32_t attribution;    ///< an rf_attribution; auto
+  bool instances;          ///< a row an instance instead of one a name; false
+  bool by_shape;           ///< the view ops: a row a name and shapes of inputs; false
+  bool fold;               ///< the view tree: numbers in names count as one; false
+  bool filter_is_regex;    ///< false
+  bool annotations;        ///< ranges of the program take part; true
+  bool operators;          ///< operators of a framework take part; false
+  bool utf8;               ///< text: true
+  bool colour;             ///< text: false
+} rf_report_options;
+
+RF_API rf_status rf_report_options_init(rf_report_options* options, size_t struct_size) RF_NOEXCEPT;
+/// The report of a file as a text, to be freed. `options` may be null.
+///
+/// Errors: RF_STATUS_NOT_FOUND for a file or view that is not there, with the nearest name; RF_STATUS_INVALID_ARGUMENT
+///         for a broken expression or column; RF_STATUS_UNREADABLE, RF_STATUS_UNSUPPORTED for the input.
+/// Cost:   memory about 100 bytes an event.
+RF_API rf_status rf_report(const char* input, const rf_report_options* options, rf_text** report) RF_NOEXCEPT;
+
+#if defined(__cplusplus)
+}  // extern "C"
+#endif

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include "capi/structs.hpp"
+#include "capi/text.hpp"
+
+#include <rangefinder/report.hpp>
+#include <rangefinder/timeline.hpp>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace capi = rangefinder::capi;
+
+namespace {
+
+constexpr std::size_t kLeastReportOptions = RANGEFINDER_SIZE_UP_TO(rf_report_options, colour);
+
+rf_report_options default_report_options() noexcept {
+  rf_report_options options{};
+  options.format = RF_REPORT_TEXT;
+  options.attribution = RF_ATTRIBUTION_AUTO;
+  options.annotations = true;
+  options.utf8 = true;
+  return options;
+}
+
+rf_status read_report_options(std::string_view function, const rf_report_options* given,
+                              rangefinder::ReportOptions& options) {
+  rf_report_options known = default_report_options();
+  const rf_status status = capi::read_struct(function, given, kLeastReportOptions, known);
+  if (status != RF_STATUS_OK) return status;
+  if (known.format > RF_REPORT_JSON) return capi::no_such_value(function, "format", known.format);
+  if (known.attribution > RF_ATTRIBUTION_FORWARD)
+    return capi::no_such_value(function, "attribution", known.attribution);
+  options.view = capi::text_or(known.view, "ranges");
+  options.step_names = capi::text_or(known.step_names);
+  options.filter = capi::text_or(known.filter);
+  options.sort = capi::text_or(known.sort);
+  options.depth = known.depth;
+  options.top = known.top;
+  options.width = known.width;
+  options.format = static_cast<rangefinder::ReportFormat>(known.format);
+  options.projection.attribution = static_cast<rangefinder::Attribution>(known.attribution);
+  options.projection.annotations = known.annotations;
+  options.projection.operators = known.operators;
+  options.instances = known.instances;
+  options.by_shape = known.by_shape;
+  options.fold = known.fold;
+  options.filter_is_regex = known.filter_is_regex;
+  options.utf8 = known.utf8;
+  options.colour = known.colour;
+  return RF_STATUS_OK;
+}
+
+}  // namespace
+
+rf_status rf_report_options_init(rf_report_options* options, size_t struct_size) noexcept {
+  if (options == nullptr) return capi::null_argument(__func__, "options");
+  return capi::guarded(__func__, [&, function = __func__] {
+    return capi::write_struct(function, options, struct_size, kLeastReportOptions, default_report_options());
+  });
+}
+
+rf_status rf_report(const char* input, const rf_report_options* options, rf_text** report) noexcept {
+  if (report == nullptr) return capi::null_argument(__func__, "report");
+  *report = nullptr;
+  if (input == nullptr) return capi::null_argument(__func__, "input");
+  return capi::guarded(__func__, [&, function = __func__] {
+    rangefinder::ReportOptions wanted;
+    if (const rf_status status = read_report_options(function, options, wanted); status != RF_STATUS_OK) return status;
+    rangefinder::LoadOptions load;
+    load.operator_inputs = wanted.by_shape;
+    const rangefinder::Result<rangefinder::Timeline> timeline = rangefinder::load_timeline(input, load);
+    if (!timeline) return capi::fail(function, timeline.error());
+    std::string text;
+    const auto sink = [&](std::string_view part) { return text.append(part), true; };
+    const rf_status status = capi::finish(function, rangefinder::write_report(*timeline, wanted, sink));
+    if (status == RF_STATUS_OK) *report = capi::make_text(std::move(text));
+    return status;
+  });
+}
