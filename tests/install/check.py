@@ -227,6 +227,45 @@ class Check:
                  "".join(f"  + {name}\n" for name in added) + "".join(f"  - {name}\n" for name in removed))
         print(f"{library.name}: {len(exported)} exported names, all on the list")
 
+    def abi(self):
+        """Names, signatures, structs and enumerations of the C header, compared with those that were promised."""
+        promised = self.source / "tests/install/rangefinder_c.abi"
+        if not shutil.which("abidw") or not shutil.which("abidiff"):
+            skip("no abidiff (package abigail-tools)")
+        folder = self.work / "abi"
+        folder.mkdir(exist_ok=True)
+        functions = self.write_stubs(folder / "stubs.c")
+        run([self.options.compiler, "-x", "c", "-std=c11", "-g", "-O0", "-shared", "-fPIC", "-fvisibility=hidden",
+             f"-I{self.one('include')}", "stubs.c", "-o", "librangefinder_c.so"], cwd=folder)
+        run(["abidw", "--no-comp-dir-path", "--no-corpus-path", "--no-show-locs", "--out-file", "now.abi",
+             "librangefinder_c.so"], cwd=folder)
+        if os.environ.get("RANGEFINDER_UPDATE_GOLDEN") == "1":
+            shutil.copy(folder / "now.abi", promised)
+        compared = subprocess.run(["abidiff", "--no-architecture", promised, folder / "now.abi"], text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if compared.returncode != 0:
+            fail(f"the C interface differs from {promised.name} (set RANGEFINDER_UPDATE_GOLDEN=1 to accept what old "
+                 f"programs can live with, and let RF_ABI_VERSION grow):\n{compared.stdout}")
+        exported = set(re.findall(r" T (rf_\w+)$", run(["nm", "-D", "--defined-only", self.library]), re.M))
+        missing = set(functions) - exported if self.options.recording == "ON" else set()
+        if missing or exported - set(functions):
+            fail(f"the header declares and the library lacks {missing}; the other way round {exported - set(functions)}")
+        print(f"{len(functions)} functions of the C interface are as promised")
+
+    def write_stubs(self, file):
+        """A definition for each function of the C header, and for each enumeration one that takes it: its debug
+        information says all that a caller compiles in, and nothing of how the library is made."""
+        header = self.one("include/rangefinder/c/rangefinder.h").read_text()
+        declared = re.findall(r"^RF_API ([^;#]*?\b(rf_\w+)\([^;]*\)) RF_NOEXCEPT;", header, re.M)
+        enumerations = re.findall(r"^typedef enum (rf_\w+) \{", header, re.M)
+        structs = re.findall(r"^typedef struct (rf_\w+) \{", header, re.M)
+        if len(declared) != header.count(" RF_NOEXCEPT;") or len(declared) < 40 or len(enumerations) < 5:
+            fail(f"{len(declared)} functions and {len(enumerations)} enumerations found in the C header")
+        stubs = [f"RF_API {signature} {{ __builtin_trap(); }}" for signature, _ in declared]
+        stubs += [f"RF_API void type_{name}({name} value) {{ (void)value; }}" for name in enumerations + structs]
+        file.write_text("#include <rangefinder/c/rangefinder.h>\n" + "\n".join(stubs) + "\n")
+        return [name for _, name in declared]
+
     def hardening(self):
         optimised = self.options.build_type != "Debug"
         for binary in self.binaries():
@@ -274,7 +313,8 @@ class Check:
 def main():
     checks = [name for name, member in vars(Check).items()
               if callable(member) and not name.startswith("_") and
-              name not in ("one", "symbols_of", "configure", "build_and_run", "run_consumer", "need_recording", "binaries")]
+              name not in ("one", "symbols_of", "configure", "build_and_run", "run_consumer", "need_recording", "binaries",
+                           "write_stubs")]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("check", choices=checks)
     for option in ("source", "build", "work", "cmake", "generator", "compiler", "launcher", "build-type", "recording",
