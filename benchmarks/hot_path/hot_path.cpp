@@ -6,6 +6,7 @@
 #include "common/cases.hpp"
 #include "common/floor.hpp"
 
+#include <rangefinder/c/rangefinder.h>
 #include <rangefinder/range.hpp>
 #include <rangefinder/session.hpp>
 
@@ -70,6 +71,11 @@ const rangefinder::RangeName& kept_name() {
   return name;
 }
 
+rf_name kept_c_name() {
+  static const rf_name name = rf_name_intern("static");
+  return name;
+}
+
 std::vector<bench::Case> cases() {
   std::vector<bench::Case> all;
   const auto add = [&](const char* name, const char* what, std::function<void(std::uint64_t)> run) -> bench::Case& {
@@ -98,6 +104,10 @@ std::vector<bench::Case> cases() {
   recording("rangefinder/RangeName", "recording", BENCH_LOOP(const ProfileRange r(kept_name()); BENCH_BODY));
   recording("rangefinder/run-time name", "recording",
             BENCH_LOOP(const ProfileRange r(bench::run_time_name(i)); BENCH_BODY));
+  add("rangefinder/C, off", "off", BENCH_LOOP(rf_range_push(kept_c_name()); BENCH_BODY; rf_range_pop()));
+  recording("rangefinder/C, kept name", "recording",
+            BENCH_LOOP(rf_range_push(kept_c_name()); BENCH_BODY; rf_range_pop()));
+  recording("rangefinder/C, text", "recording", BENCH_LOOP(rf_range_push_text("static"); BENCH_BODY; rf_range_pop()));
   recording("rangefinder/payload", "recording", BENCH_LOOP(const ProfileRange r("static", i); BENCH_BODY));
 #if RANGEFINDER_BENCH_NVTX
   add("NVTX/push and pop", "no tool", BENCH_LOOP(nvtxRangePushA("static"); BENCH_BODY; nvtxRangePop()));

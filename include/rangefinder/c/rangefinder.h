@@ -142,9 +142,9 @@ static inline rf_value rf_string(const char* text) {
 ///          session's health.
 /// Threads: pop on the thread that pushed; threads share no lock.
 /// Signals: as ProfileRange in a handler, where the thread has pushed a range while something listened.
-/// Cost:    two calls, each with a load or two and a branch, while nothing listens; little more than a ProfileRange
-///          while recording; no allocation after a thread's first range. By text: strlen and a hash besides. Measured
-///          in docs/reference/measured.md.
+/// Cost:    two calls, each with a load or two and a branch, while nothing listens; the calls besides what a
+///          ProfileRange takes while recording; no allocation after a thread's first range. By text: strlen and a hash
+///          too. Measured in docs/reference/measured.md.
 RF_API rf_status rf_range_push(rf_name name) RF_NOEXCEPT;
 RF_API rf_status rf_range_push_text(const char* name) RF_NOEXCEPT;
 /// With a category (0: none) and a value (rf_none(): none).
