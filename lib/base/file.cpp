@@ -226,6 +226,13 @@ Status AtomicFile::commit() {
   return {};
 }
 
+Status write_whole_file(const std::string& path, std::string_view text) {
+  Result<AtomicFile> file = AtomicFile::create(path, true);
+  if (!file) return file.error();
+  if (Status status = file->write(text); !status.ok()) return status.error();
+  return file->commit();
+}
+
 bool lock_file(const Fd& fd) noexcept { return ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
 
 void unlock_file(const Fd& fd) noexcept { ::flock(fd.get(), LOCK_UN); }

@@ -94,6 +94,9 @@ class AtomicFile {
   bool replace_ = false;
 };
 
+/// The text as a file, in the place of an earlier one; whole or not at all, as AtomicFile does it.
+Status write_whole_file(const std::string& path, std::string_view text);
+
 /// Marks a file as being written by this process, until `fd` is closed here and in all children of fork, or unlocked.
 /// Best effort: file systems without locks say yes.
 bool lock_file(const Fd& fd) noexcept;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "bench/channel.hpp"
 
+#include "bench/read_clock.hpp"
+
 #include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <ctime>
 
 namespace rangefinder::bench {
 namespace {
@@ -15,12 +16,6 @@ namespace {
 constexpr std::int64_t kLook_ns = 100'000'000;
 /// A worker that floods us is as broken as one that says nothing.
 constexpr std::size_t kLongestLine = std::size_t{64} << 20;
-
-std::int64_t now_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
 
 }  // namespace
 
@@ -48,13 +43,13 @@ Result<bool> Channel::take_line(std::string& line) {
 }
 
 Result<Json> Channel::receive(std::int64_t timeout_ns, const std::function<bool()>& cancelled) {
-  const std::int64_t begin_ns = now_ns();
+  const std::int64_t begin_ns = read_clock(CLOCK_MONOTONIC);
   for (std::string line;;) {
     const Result<bool> taken = take_line(line);
     if (!taken) return taken.error();
     if (*taken) return Json::parse(line);
     if (cancelled && cancelled()) return Error{ErrorCode::kBusy, "interrupted"};
-    const std::int64_t left_ns = timeout_ns < 0 ? kLook_ns : begin_ns + timeout_ns - now_ns();
+    const std::int64_t left_ns = timeout_ns < 0 ? kLook_ns : begin_ns + timeout_ns - read_clock(CLOCK_MONOTONIC);
     if (left_ns <= 0) return Error{ErrorCode::kTimeout, "no answer in time"};
     pollfd ready{fd_.get(), POLLIN, 0};
     const int events = ::poll(&ready, 1, static_cast<int>(std::min(left_ns, kLook_ns) / 1'000'000 + 1));

@@ -163,7 +163,7 @@ std::string CodeNames::of(std::uintptr_t address) {
     if (const auto symbol = module->symbols->find(address - module->base)) return function_name(*symbol);
     return "[" + module->path.substr(module->path.rfind('/') + 1) + "]";
   }
-  return "[unknown]";
+  return std::string(kUnknownFunction);
 }
 
 std::string function_name(std::string_view symbol) {
@@ -185,12 +185,12 @@ std::string function_name(std::string_view symbol) {
     switch (full[at]) {
       case ' ':
         out.clear();
-        ++at;
-        break;  // what stood before was the return type
+        ++at;  // what stood before was the return type
+        break;
       case '<':
       case '[':
-        at = behind_group(full, at);
-        break;  // [abi:cxx11]
+        at = behind_group(full, at);  // template arguments, [abi:cxx11]
+        break;
       case '{':
         at = behind_group(full, at);
         out += "{lambda}";

@@ -9,6 +9,9 @@
 
 namespace rangefinder::bench {
 
+/// The name of code that no file holds.
+inline constexpr std::string_view kUnknownFunction = "[unknown]";
+
 /// Names of this process's code, by the symbol tables of the files that it was loaded from.
 class CodeNames {
  public:
@@ -16,7 +19,7 @@ class CodeNames {
   ~CodeNames();
 
   /// The function that holds the instruction, as function_name gives it; "[libm.so.6]" where that file has no symbol
-  /// for it, "[unknown]" where no file does.
+  /// for it, kUnknownFunction where no file does.
   std::string of(std::uintptr_t address);
 
  private:

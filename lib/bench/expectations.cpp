@@ -2,7 +2,6 @@
 #include "bench/expectations.hpp"
 
 #include "base/file.hpp"
-#include "bench/text_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -188,7 +187,7 @@ Result<UpdateReport> update_expectations(const std::string& path, const std::str
   }
   if (report.written.empty()) return report;
   document->set("examples", std::move(examples));
-  if (Status status = write_text(path, document->pretty()); !status.ok()) return status.error();
+  if (Status status = base::write_whole_file(path, document->pretty()); !status.ok()) return status.error();
   return report;
 }
 

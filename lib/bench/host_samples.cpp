@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "bench/host_samples.hpp"
 
+#include "bench/code_names.hpp"
+
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <set>
 #include <vector>
 
@@ -11,7 +12,6 @@ namespace rangefinder::bench {
 namespace {
 
 constexpr std::size_t kFunctions = 20;
-constexpr std::string_view kUnknown = "[unknown]";
 
 struct Sample {
   std::int64_t time_ns = 0, thread = 0, cpu_ns = 0, stack = 0;
@@ -106,8 +106,8 @@ std::vector<std::string> whole_stack(const Timeline& timeline, const std::vector
     out.emplace_back(timeline.text(timeline.ranges.name[range]));
     if (is_operator) innermost = out.back();
   }
-  if (functions.empty()) functions.emplace_back(kUnknown);
-  if (functions.front() == kUnknown && !innermost.empty()) functions.front() += " in " + innermost;
+  if (functions.empty()) functions.emplace_back(kUnknownFunction);
+  if (functions.front() == kUnknownFunction && !innermost.empty()) functions.front() += " in " + innermost;
   out.insert(out.end(), functions.rbegin(), functions.rend());
   return out;
 }

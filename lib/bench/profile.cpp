@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "bench/profile.hpp"
 
+#include "base/file.hpp"
 #include "bench/copy_overlap.hpp"
 #include "bench/host_samples.hpp"
-#include "bench/text_file.hpp"
 
 #include <rangefinder/analysis/key_averages.hpp>
 #include <rangefinder/exporters.hpp>
@@ -72,7 +72,7 @@ Result<Json> host_samples_of(const Timeline& timeline, const std::string& stem, 
   if (!samples.is_object() || samples.has("missing")) return samples;
   const HostSamples found = host_samples(samples, timeline);
   const std::string path = stem + ".stacks.folded";
-  if (Status status = write_text(path, found.folded); !status.ok()) return status.error();
+  if (Status status = base::write_whole_file(path, found.folded); !status.ok()) return status.error();
   files.push(path);
   return found.figures;
 }

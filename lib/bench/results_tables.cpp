@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace rangefinder::bench {
@@ -17,15 +18,37 @@ using report::ColumnType;
 using report::InText;
 using report::Table;
 
-std::int64_t rounded(const Json& value) {
-  return value.is_number() ? static_cast<std::int64_t>(std::llround(value.number())) : report::kNull;
+constexpr std::array<const char*, 2> kSides{"baseline", "optimized"};
+constexpr std::size_t kMostRows = 10;  // of one side
+
+Column time_column(const char* name, InText when = InText::kAlways) {
+  return {name, "ns", ColumnType::kNanoseconds, 0, when};
+}
+
+Column bytes_column(const char* name, InText when = InText::kAlways) {
+  return {name, "B", ColumnType::kBytes, 0, when};
+}
+
+Column decimal_column(const char* name, const char* unit = "", InText when = InText::kAlways) {
+  return {name, unit, ColumnType::kDecimal, 1, when};
+}
+
+/// each(row, side, profile of that side).
+template <typename Each>
+void each_side(const Json& results, Each each) {
+  for (const Json& row : results["rows"].items()) {
+    for (const char* side : kSides) each(row, side, row[side]["profile"]);
+  }
+}
+
+std::int64_t rounded(const Json& value, double scale = 1) {
+  return value.is_number() ? std::llround(value.number() * scale) : report::kNull;
 }
 
 /// A figure of the profiled steps, of one step; counts with a decimal, since not every step need launch the same.
 std::int64_t per_step(const Json& figures, std::string_view key, std::int64_t steps) {
   const double scale = key == "gpu_ops" || key == "calls" ? 10 : 1;
-  if (!figures[key].is_number() || steps <= 0) return report::kNull;
-  return std::llround(figures[key].number() * scale / static_cast<double>(steps));
+  return steps > 0 ? rounded(figures[key], scale / static_cast<double>(steps)) : report::kNull;
 }
 
 const Json& range_named(const Json& profile, const std::string& name) {
@@ -49,7 +72,7 @@ std::int64_t peak_in(const Json& profile, const std::string& range, bool cuda) {
 /// Names of ranges of both sides, the baseline's first.
 std::vector<std::string> range_names(const Json& row) {
   std::vector<std::string> names;
-  for (const char* side : {"baseline", "optimized"}) {
+  for (const char* side : kSides) {
     for (const Json& range : row[side]["profile"]["ranges"].items()) {
       std::string name = range["range"].text();
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
@@ -68,17 +91,16 @@ std::string with_interval(const Json& ratio) {
 std::string ratio_text(const Json& ratio) { return ratio.is_number() ? fmt::format("x{:.3g}", ratio.number()) : "-"; }
 
 report::Table pairs_table(const Json& results) {
-  const auto bytes = [](const char* name) { return Column{name, "B", ColumnType::kBytes, 0, InText::kUnlessEmpty}; };
   Table table({{"Pair"},
                {"Status"},
                {"Goal"},
                {"Measure", {}, ColumnType::kText, 0, InText::kAlways, 4},
-               {"Baseline", "ns", ColumnType::kNanoseconds},
-               {"Optimized", "ns", ColumnType::kNanoseconds},
+               time_column("Baseline"),
+               time_column("Optimized"),
                {"Ratio [95 %]"},
                {"Wall ratio", {}, ColumnType::kText, 0, InText::kAlways, 3},
-               bytes("Peak baseline"),
-               bytes("Peak optimized"),
+               bytes_column("Peak baseline", InText::kUnlessEmpty),
+               bytes_column("Peak optimized", InText::kUnlessEmpty),
                {"Bytes ratio", {}, ColumnType::kText, 0, InText::kAlways, 1},
                {"Expectation", {}, ColumnType::kText, 0, InText::kAlways, 2}});
   for (const Json& row : results["rows"].items()) {
@@ -95,135 +117,114 @@ report::Table pairs_table(const Json& results) {
 }
 
 report::Table ranges_table(const Json& results) {
-  const auto time = [](const char* name, InText when) { return Column{name, "ns", ColumnType::kNanoseconds, 0, when}; };
-  const auto bytes = [](const char* name) { return Column{name, "B", ColumnType::kBytes, 0, InText::kUnlessEmpty}; };
-  const auto count = [](const char* name) { return Column{name, {}, ColumnType::kDecimal, 1, InText::kUnlessEmpty}; };
+  constexpr InText kSome = InText::kUnlessEmpty;
   Table table({{"Pair"},
                {"Range"},
-               time("Host baseline", InText::kAlways),
-               time("Host optimized", InText::kAlways),
-               time("GPU baseline", InText::kUnlessEmpty),
-               time("GPU optimized", InText::kUnlessEmpty),
-               count("GPU ops baseline"),
-               count("GPU ops optimized"),
-               time("Idle baseline", InText::kUnlessEmpty),
-               time("Idle optimized", InText::kUnlessEmpty),
-               bytes("Peak baseline"),
-               bytes("Peak optimized")},
+               time_column("Host baseline"),
+               time_column("Host optimized"),
+               time_column("GPU baseline", kSome),
+               time_column("GPU optimized", kSome),
+               decimal_column("GPU ops baseline", "", kSome),
+               decimal_column("GPU ops optimized", "", kSome),
+               time_column("Idle baseline", kSome),
+               time_column("Idle optimized", kSome),
+               bytes_column("Peak baseline", kSome),
+               bytes_column("Peak optimized", kSome)},
               1);
   const bool cuda = results["provenance"]["device"].text() == "cuda";
   for (const Json& row : results["rows"].items()) {
     for (const std::string& name : range_names(row)) {
       table.text(row["name"].text()).text(name);
       for (const char* key : {"host_ns", "gpu_busy_ns", "gpu_ops", "gpu_idle_ns"}) {
-        for (const char* side : {"baseline", "optimized"}) {
+        for (const char* side : kSides) {
           const Json& profile = row[side]["profile"];
           table.number(per_step(range_named(profile, name), key, profile["steps"].integer()));
         }
       }
-      for (const char* side : {"baseline", "optimized"}) table.number(peak_in(row[side]["profile"], name, cuda));
+      for (const char* side : kSides) table.number(peak_in(row[side]["profile"], name, cuda));
     }
   }
   return table;
 }
 
 report::Table operators_table(const Json& results) {
-  constexpr std::size_t kMost = 10;
-  const auto time = [](const char* name, InText when) { return Column{name, "ns", ColumnType::kNanoseconds, 0, when}; };
   Table table({{"Pair"},
                {"Side"},
                {"Operator"},
-               {"Calls", {}, ColumnType::kDecimal, 1},
-               time("Self CPU", InText::kAlways),
-               time("Self device", InText::kUnlessEmpty)},
+               decimal_column("Calls"),
+               time_column("Self CPU"),
+               time_column("Self device", InText::kUnlessEmpty)},
               2);
   const char* const key = results["provenance"]["device"].text() == "cuda" ? "device_self_ns" : "cpu_self_ns";
-  for (const Json& row : results["rows"].items()) {
-    for (const char* side : {"baseline", "optimized"}) {
-      const Json& profile = row[side]["profile"];
-      std::vector<const Json*> operators;
-      for (const Json& each : profile["operators"].items()) operators.push_back(&each);
-      std::stable_sort(operators.begin(), operators.end(),
-                       [&](const Json* a, const Json* b) { return (*a)[key].number() > (*b)[key].number(); });
-      operators.resize(std::min(operators.size(), kMost));
-      const std::int64_t steps = profile["steps"].integer();
-      for (const Json* each : operators) {
-        table.text(row["name"].text()).text(side).text((*each)["name"].text());
-        const std::int64_t device = per_step(*each, "device_self_ns", steps);
-        table.number(per_step(*each, "calls", steps)).number(per_step(*each, "cpu_self_ns", steps));
-        table.number(device != 0 ? device : report::kNull);
-      }
+  each_side(results, [&](const Json& row, const char* side, const Json& profile) {
+    std::vector<const Json*> operators;
+    for (const Json& each : profile["operators"].items()) operators.push_back(&each);
+    std::stable_sort(operators.begin(), operators.end(),
+                     [&](const Json* a, const Json* b) { return (*a)[key].number() > (*b)[key].number(); });
+    operators.resize(std::min(operators.size(), kMostRows));
+    const std::int64_t steps = profile["steps"].integer();
+    for (const Json* each : operators) {
+      table.text(row["name"].text()).text(side).text((*each)["name"].text());
+      const std::int64_t device = per_step(*each, "device_self_ns", steps);
+      table.number(per_step(*each, "calls", steps)).number(per_step(*each, "cpu_self_ns", steps));
+      table.number(device != 0 ? device : report::kNull);
     }
-  }
+  });
   return table;
 }
 
 report::Table functions_table(const Json& results) {
-  constexpr std::size_t kMost = 10;
-  const auto time = [](const char* name) { return Column{name, "ns", ColumnType::kNanoseconds}; };
   Table table({{"Pair"},
                {"Side"},
                {"Function"},
-               time("Self CPU"),
-               time("Total CPU"),
-               {"Share of samples", "%", ColumnType::kDecimal, 1}},
+               time_column("Self CPU"),
+               time_column("Total CPU"),
+               decimal_column("Share of samples", "%")},
               2);
-  for (const Json& row : results["rows"].items()) {
-    for (const char* side : {"baseline", "optimized"}) {
-      const Json &profile = row[side]["profile"], &samples = profile["host_samples"];
-      const std::int64_t steps = profile["steps"].integer();
-      const double all_ns = samples["cpu_ns"].number();
-      std::size_t most = kMost;
-      for (const Json& each : samples["functions"].items()) {
-        if (most-- == 0 || each["self_ns"].integer() == 0) break;
-        table.text(row["name"].text()).text(side).text(each["name"].text());
-        table.number(per_step(each, "self_ns", steps)).number(per_step(each, "total_ns", steps));
-        table.number(all_ns > 0 ? std::llround(each["self_ns"].number() / all_ns * 1000) : report::kNull);
-      }
+  each_side(results, [&](const Json& row, const char* side, const Json& profile) {
+    const Json& samples = profile["host_samples"];
+    const std::int64_t steps = profile["steps"].integer();
+    const double all_ns = samples["cpu_ns"].number();
+    const Json::Array& functions = samples["functions"].items();
+    for (std::size_t i = 0; i < std::min(functions.size(), kMostRows); ++i) {
+      const Json& each = functions[i];
+      if (each["self_ns"].integer() == 0) break;
+      table.text(row["name"].text()).text(side).text(each["name"].text());
+      table.number(per_step(each, "self_ns", steps)).number(per_step(each, "total_ns", steps));
+      table.number(all_ns > 0 ? rounded(each["self_ns"], 1000 / all_ns) : report::kNull);
     }
-  }
+  });
   return table;
 }
 
 report::Table allocator_table(const Json& results) {
-  const auto bytes = [](const char* name) { return Column{name, "B", ColumnType::kBytes}; };
-  const auto percent = [](const char* name) { return Column{name, "%", ColumnType::kDecimal, 1}; };
   Table table({{"Pair"},
                {"Side"},
                {"Memory"},
-               bytes("Reserved"),
-               bytes("Allocated"),
-               bytes("Requested"),
-               percent("External fragmentation"),
-               percent("Internal fragmentation")});
-  for (const Json& row : results["rows"].items()) {
-    for (const char* side : {"baseline", "optimized"}) {
-      for (const Json& count : row[side]["profile"]["allocator"].items()) {
-        if (count["count"].text() != "last") continue;
-        table.text(row["name"].text()).text(side).text(count["memory"].text());
-        for (const char* key : {"reserved_b", "allocated_b", "requested_b"}) table.number(rounded(count[key]));
-        for (const char* key : {"external_fragmentation_percent", "internal_fragmentation_percent"})
-          table.number(count[key].is_number() ? std::llround(count[key].number() * 10) : report::kNull);
-      }
+               bytes_column("Reserved"),
+               bytes_column("Allocated"),
+               bytes_column("Requested"),
+               decimal_column("External fragmentation", "%"),
+               decimal_column("Internal fragmentation", "%")});
+  each_side(results, [&](const Json& row, const char* side, const Json& profile) {
+    for (const Json& count : profile["allocator"].items()) {
+      if (count["count"].text() != "last") continue;
+      table.text(row["name"].text()).text(side).text(count["memory"].text());
+      for (const char* key : {"reserved_b", "allocated_b", "requested_b"}) table.number(rounded(count[key]));
+      for (const char* key : {"external_fragmentation_percent", "internal_fragmentation_percent"})
+        table.number(rounded(count[key], 10));
     }
-  }
+  });
   return table;
 }
 
 report::Table overhead_table(const Json& results) {
-  const auto percent = [](const char* name) { return Column{name, "%", ColumnType::kDecimal, 1}; };
-  Table table({{"Pair"}, {"Side"}, {"Profile"}, percent("CPU added"), percent("Wall added")});
-  for (const Json& row : results["rows"].items()) {
-    for (const char* side : {"baseline", "optimized"}) {
-      const Json& profile = row[side]["profile"];
-      if (profile.is_null()) continue;
-      table.text(row["name"].text()).text(side).text(results["provenance"]["profile"].text());
-      for (const char* key : {"cpu_overhead", "wall_overhead"}) {
-        const Json& share = profile[key];
-        table.number(share.is_number() ? std::llround(share.number() * 1000) : report::kNull);
-      }
-    }
-  }
+  Table table({{"Pair"}, {"Side"}, {"Profile"}, decimal_column("CPU added", "%"), decimal_column("Wall added", "%")});
+  each_side(results, [&](const Json& row, const char* side, const Json& profile) {
+    if (profile.is_null()) return;
+    table.text(row["name"].text()).text(side).text(results["provenance"]["profile"].text());
+    for (const char* key : {"cpu_overhead", "wall_overhead"}) table.number(rounded(profile[key], 1000));
+  });
   return table;
 }
 

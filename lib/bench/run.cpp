@@ -5,7 +5,6 @@
 #include "bench/pair_json.hpp"
 #include "bench/results.hpp"
 #include "bench/targets.hpp"
-#include "bench/text_file.hpp"
 
 #include <rangefinder/bench/harness.hpp>
 
@@ -175,8 +174,10 @@ Result<RunOutcome> run(const RunOptions& options) {
   outcome.json = results_json(rows, plan->provenance, options.worker, outcome.notes, outcome.exit_code).pretty();
   const Result<std::string> markdown = results_markdown(outcome.json);
   if (!markdown) return markdown.error();
-  if (Status status = write_text(options.out + "/results.json", outcome.json); !status.ok()) return status.error();
-  if (Status status = write_text(options.out + "/results.md", *markdown); !status.ok()) return status.error();
+  if (Status status = base::write_whole_file(options.out + "/results.json", outcome.json); !status.ok())
+    return status.error();
+  if (Status status = base::write_whole_file(options.out + "/results.md", *markdown); !status.ok())
+    return status.error();
   return outcome;
 }
 

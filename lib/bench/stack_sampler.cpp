@@ -3,6 +3,7 @@
 
 #include "base/signals_blocked.hpp"
 #include "bench/code_names.hpp"
+#include "bench/read_clock.hpp"
 
 #include <dirent.h>
 #include <sys/syscall.h>
@@ -15,7 +16,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <ctime>
 #include <map>
 #include <string>
 #include <thread>
@@ -27,12 +27,6 @@ constexpr std::int64_t kPeriod_ns = 1'000'000;
 constexpr std::size_t kMostSamples = std::size_t{1} << 15, kMostFrames = 126;
 /// Periods from one look for new threads to the next.
 constexpr int kLook = 10;
-
-std::int64_t read_clock(clockid_t clock) noexcept {
-  timespec now{};
-  if (::clock_gettime(clock, &now) != 0) return -1;
-  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
 
 /// The clock of a thread's CPU time by its number, which is Linux's ABI: pthread_getcpuclockid makes the same.
 clockid_t cpu_clock_of(pid_t thread) noexcept {

@@ -2,6 +2,7 @@
 #include "bench/worker_server.hpp"
 
 #include "bench/pair_json.hpp"
+#include "bench/read_clock.hpp"
 #include "bench/stack_sampler.hpp"
 #include "bench/tensor_file.hpp"
 
@@ -10,19 +11,12 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 #include <exception>
 #include <optional>
 #include <stdexcept>
 
 namespace rangefinder::bench {
 namespace {
-
-std::int64_t read_clock(clockid_t clock) {
-  timespec now{};
-  ::clock_gettime(clock, &now);
-  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
 
 const Pair& pair_named(const std::string& name) {
   for (const Pair& pair : pairs()) {

@@ -16,11 +16,21 @@ namespace {
 constexpr std::size_t kLeastReportOptions = RANGEFINDER_SIZE_UP_TO(rf_report_options, colour);
 
 rf_report_options default_report_options() noexcept {
+  const rangefinder::ReportOptions from;
   rf_report_options options{};
-  options.format = RF_REPORT_TEXT;
-  options.attribution = RF_ATTRIBUTION_AUTO;
-  options.annotations = true;
-  options.utf8 = true;
+  options.depth = from.depth;
+  options.top = from.top;
+  options.width = from.width;
+  options.format = static_cast<std::uint32_t>(from.format);
+  options.attribution = static_cast<std::uint32_t>(from.projection.attribution);
+  options.annotations = from.projection.annotations;
+  options.operators = from.projection.operators;
+  options.instances = from.instances;
+  options.by_shape = from.by_shape;
+  options.fold = from.fold;
+  options.filter_is_regex = from.filter_is_regex;
+  options.utf8 = from.utf8;
+  options.colour = from.colour;
   return options;
 }
 
@@ -32,7 +42,7 @@ rf_status read_report_options(std::string_view function, const rf_report_options
   if (known.format > RF_REPORT_JSON) return capi::no_such_value(function, "format", known.format);
   if (known.attribution > RF_ATTRIBUTION_FORWARD)
     return capi::no_such_value(function, "attribution", known.attribution);
-  options.view = capi::text_or(known.view, "ranges");
+  if (known.view != nullptr) options.view = known.view;
   options.step_names = capi::text_or(known.step_names);
   options.filter = capi::text_or(known.filter);
   options.sort = capi::text_or(known.sort);

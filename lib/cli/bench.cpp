@@ -151,10 +151,7 @@ int report(const Arguments& arguments) {
     write_stdout(*text);
     return bench::kAllMet;
   }
-  Result<base::AtomicFile> out = base::AtomicFile::create(arguments.out, true);
-  if (!out) return wrong_use(out.error());
-  if (Status status = out->write(*text); !status.ok()) return wrong_use(status.error());
-  if (Status status = out->commit(); !status.ok()) return wrong_use(status.error());
+  if (Status status = base::write_whole_file(arguments.out, *text); !status.ok()) return wrong_use(status.error());
   return bench::kAllMet;
 }
 
