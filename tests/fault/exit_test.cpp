@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Programs that end in the middle of a recording, in every way that a program can.
+#include "fault/published.hpp"
 #include "support/catch.hpp"
 #include "support/scratch_folder.hpp"
 
@@ -16,6 +17,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <iterator>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -29,10 +31,9 @@ struct Ended {
   std::string output;
 };
 
-Ended run(const std::string& how, const std::string& capture) {
+Ended run_program(const std::string& program, const std::string& argument, const std::string& capture) {
   // A program that ends in the middle leaves memory behind; a leak checker would change its exit status.
-  const std::string command =
-      std::string("ASAN_OPTIONS=detect_leaks=0 exec '") + RECORD_PROGRAM + "' " + how + " '" + capture + "'";
+  const std::string command = "ASAN_OPTIONS=detect_leaks=0 exec '" + program + "' '" + argument + "' '" + capture + "'";
   FILE* pipe = ::popen(command.c_str(), "r");
   REQUIRE(pipe != nullptr);
   Ended ended{0, {}};
@@ -42,16 +43,30 @@ Ended run(const std::string& how, const std::string& capture) {
   return ended;
 }
 
+Ended run(const std::string& how, const std::string& capture) { return run_program(RECORD_PROGRAM, how, capture); }
+
 std::uint64_t count_of(const Timeline& timeline, std::string_view name) {
   return static_cast<std::uint64_t>(std::count_if(timeline.ranges.name.begin(), timeline.ranges.name.end(),
                                                   [&](StringId id) { return timeline.text(id) == name; }));
 }
 
+/// What is missing; nothing where the capture is complete.
+std::string lost(const CaptureHealth& health) {
+  std::string out;
+  for (const CaptureHealth::Entry& entry : health.entries()) {
+    if (entry.severity == CaptureHealth::Severity::kLoss && entry.count != 0)
+      out += std::string(entry.name) + " " + std::to_string(entry.count) + "\n";
+  }
+  return out;
+}
+
 }  // namespace
 
 TEST_CASE("exit in the middle of a recording leaves a whole capture", "[fault]") {
-  for (const char* how : {"exit", "exit_in_thread", "exit_while_recording", "static_destructor", "return",
-                          "fork_and_exec", "fork_and_exit"}) {
+  const std::string_view programs[] = {"fork_and_exec", "fork_and_exit", "vfork_and_exec", "spawn", "system"};
+  for (const std::string how :
+       {"exit", "exit_in_thread", "exit_while_recording", "static_destructor", "return", "ranges_after_main",
+        "fork_and_exec", "fork_and_exit", "vfork_and_exec", "spawn", "system"}) {
     INFO(how);
     const ScratchFolder folder;
     const std::string capture = folder.file("a.rfcap");
@@ -61,14 +76,16 @@ TEST_CASE("exit in the middle of a recording leaves a whole capture", "[fault]")
     const Result<Timeline> timeline = load_timeline(capture);
     REQUIRE(timeline.ok());
     const std::uint64_t work = count_of(*timeline, "work");
-    if (std::string_view(how) == "exit_while_recording")
+    if (how == "exit_while_recording")
       CHECK(work >= 1100);
-    else if (std::string_view(how).starts_with("fork"))
+    else if (std::find(std::begin(programs), std::end(programs), how) != std::end(programs))
       CHECK(work == 101);
     else
       CHECK(work == 100);
     CHECK(count_of(*timeline, "open") == 1);
-    CHECK(timeline->health.complete());
+    CHECK(count_of(*timeline, "global") == (how == "ranges_after_main" ? 1 : 0));
+    CHECK(count_of(*timeline, "static") == (how == "ranges_after_main" ? 1 : 0));
+    CHECK(lost(timeline->health) == "");
     CHECK(timeline->health.unmatched_ends == 0);
     CHECK(inspect_capture(capture, true)->ended_cleanly);
     CHECK_FALSE(std::filesystem::exists(capture + ".live"));
@@ -77,12 +94,18 @@ TEST_CASE("exit in the middle of a recording leaves a whole capture", "[fault]")
 }
 
 TEST_CASE("a program that ends without exit handlers leaves its capture and live file", "[fault]") {
-  for (const char* how : {"_exit", "quick_exit", "abort"}) {
+  const std::map<std::string, int> signals{{"abort", SIGABRT}, {"terminate", SIGABRT}, {"segmentation_fault", SIGSEGV}};
+  for (const std::string how : {"_exit", "quick_exit", "exec", "abort", "terminate", "segmentation_fault"}) {
     INFO(how);
     const ScratchFolder folder;
     const std::string capture = folder.file("a.rfcap");
     const Ended ended = run(how, capture);
-    REQUIRE((WIFSIGNALED(ended.status) ? WTERMSIG(ended.status) == SIGABRT : WEXITSTATUS(ended.status) == 7));
+    const auto signal = signals.find(how);
+    REQUIRE(WIFSIGNALED(ended.status) == (signal != signals.end()));
+    if (signal != signals.end())
+      REQUIRE(WTERMSIG(ended.status) == signal->second);
+    else
+      REQUIRE(WEXITSTATUS(ended.status) == 7);
     CHECK(std::filesystem::exists(capture + ".live"));
     const Result<Timeline> timeline = load_timeline(capture);
     REQUIRE(timeline.ok());
@@ -114,6 +137,35 @@ TEST_CASE("exit in the middle of a series of captures leaves all of them whole, 
     }
     CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 3);
   }
+}
+
+TEST_CASE("a thousand forks from eight threads harm neither parent nor child", "[fault]") {
+  const ScratchFolder folder;
+  const std::string capture = folder.file("a.rfcap");
+  const Ended ended = run("fork_storm", capture);
+  REQUIRE(WIFEXITED(ended.status));
+  REQUIRE(WEXITSTATUS(ended.status) == 7);  // 5: a child failed, or waited for what it does not have
+  const Result<Timeline> timeline = load_timeline(capture);
+  REQUIRE(timeline.ok());
+  CHECK(count_of(*timeline, "fork") == kForkingThreads * kForksOfEach);
+  CHECK(count_of(*timeline, "work") == 100 + kForkingThreads * kForksOfEach);  // none of a child's
+  CHECK(timeline->steps.size() <= 1);
+  CHECK(lost(timeline->health) == "");
+  CHECK(inspect_capture(capture, true)->ended_cleanly);
+  // No child left a file of its own.
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
+}
+
+TEST_CASE("a library that is closed in the middle of a recording goes on to its end", "[fault]") {
+  const ScratchFolder folder;
+  const std::string capture = folder.file("a.rfcap");
+  REQUIRE(run_program(UNLOAD_PROGRAM, RANGEFINDER_LIBRARY, capture).status == 0);
+  const Result<Timeline> timeline = load_timeline(capture);
+  REQUIRE(timeline.ok());
+  CHECK(count_of(*timeline, "work") == 100);
+  CHECK(count_of(*timeline, "open") == 1);
+  CHECK(lost(timeline->health) == "");
+  CHECK(inspect_capture(capture, true)->ended_cleanly);
 }
 
 TEST_CASE("what a full disk did not take is counted exactly", "[fault]") {

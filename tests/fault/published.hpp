@@ -12,6 +12,13 @@ namespace rangefinder::testing {
 
 inline constexpr std::size_t kPublishers = 2;
 
+inline constexpr unsigned kForkingThreads = 8;
+#ifdef __SANITIZE_THREAD__
+inline constexpr unsigned kForksOfEach = 20;  // each copies the sanitizer's memory
+#else
+inline constexpr unsigned kForksOfEach = 125;
+#endif
+
 /// In memory that both map. A thread stores the number of its ranges that have ended after each of them.
 struct Published {
   std::atomic<std::uint32_t> started;

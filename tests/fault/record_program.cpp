@@ -6,22 +6,31 @@
 #include <rangefinder/range.hpp>
 #include <rangefinder/session.hpp>
 
+#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
 using namespace rangefinder;
+using rangefinder::testing::kForkingThreads;
+using rangefinder::testing::kForksOfEach;
 using rangefinder::testing::Published;
 using rangefinder::testing::RangeSequence;
 
@@ -33,6 +42,7 @@ SessionOptions options_for(const char* output) {
   options.cuda = false;
   options.nvtx = false;
   options.memory_bytes = std::uint64_t{8} << 20;
+  options.overflow = OverflowPolicy::kWait;
   return options;
 }
 
@@ -80,11 +90,10 @@ void record(std::uint64_t seed, std::atomic<std::uint64_t>& published) {
 }
 
 /// Two threads record and say how far they are; the main one flushes, steps, or waits, as the seed says.
-[[noreturn]] void publish(SessionOptions options, std::uint64_t seed, int fd) {
+[[noreturn]] void publish(const SessionOptions& options, std::uint64_t seed, int fd) {
   void* memory = ::mmap(nullptr, sizeof(Published), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (memory == MAP_FAILED) std::exit(3);
   auto* const published = static_cast<Published*>(memory);
-  options.overflow = OverflowPolicy::kWait;
   Session session(options);
   if (!session.status().ok()) std::exit(4);
   std::vector<std::thread> threads;
@@ -114,9 +123,7 @@ int fill_disk(const SessionOptions& options) {
   // The live file of 8 MiB still fits; the capture grows until it may not.
   const rlimit limit{std::uint64_t{9} << 20, std::uint64_t{9} << 20};
   if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return 3;
-  SessionOptions waiting = options;
-  waiting.overflow = OverflowPolicy::kWait;
-  Session session(waiting);
+  Session session(options);
   if (!session.status().ok()) return 4;
   constexpr std::uint64_t kMarks = 2'000'000;
   std::uint64_t random = 1;
@@ -162,6 +169,141 @@ int end_in_a_series(SessionOptions options, bool forks) {
   std::exit(7);
 }
 
+int exit_while_recording() {
+  for (int i = 0; i < 2; ++i) {
+    std::thread([] {
+      for (;;) work(1);
+    }).detach();
+  }
+  work(1000);
+  std::exit(7);
+}
+
+bool ended_well(pid_t child) {
+  int status = 0;
+  return child > 0 && ::waitpid(child, &status, 0) == child && status == 0;
+}
+
+/// The child does `child`; the parent goes on when it has ended.
+template <typename Child>
+int fork_and(Child child) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    work(5);
+    child();
+    ::_exit(1);
+  }
+  if (!ended_well(pid)) return 5;
+  work(1);
+  return 7;
+}
+
+int vfork_and_exec() {
+  const pid_t child = ::vfork();
+  if (child == 0) {
+    ::execl("/bin/true", "true", static_cast<char*>(nullptr));
+    ::_exit(1);
+  }
+  if (!ended_well(child)) return 5;
+  work(1);
+  return 7;
+}
+
+int spawn() {
+  pid_t child = 0;
+  std::array<char, 5> name{"true"};
+  std::array<char*, 2> arguments{name.data(), nullptr};
+  if (::posix_spawn(&child, "/bin/true", nullptr, nullptr, arguments.data(), environ) != 0) return 3;
+  if (!ended_well(child)) return 5;
+  work(1);
+  return 7;
+}
+
+int end_by(int signal) {
+  ::signal(signal, SIG_DFL);  // a sanitizer has a handler of its own
+  ::raise(signal);
+  return 2;
+}
+
+/// Destroyed after the exit handler that stops the session.
+std::optional<ProfileRange> g_last_range;
+
+struct End {
+  std::string_view how;
+  int (*run)();
+  friend bool operator==(const End& end, std::string_view how) { return end.how == how; }
+};
+
+constexpr End kEnds[] = {
+    {"return", [] { return 7; }},
+    {"exit", []() -> int { std::exit(7); }},
+    {"static_destructor", []() -> int { std::exit(7); }},
+    {"ranges_after_main", [] { return 7; }},
+    {"exit_in_thread",
+     [] {
+       std::thread([] { std::exit(7); }).join();
+       return 2;
+     }},
+    {"exit_while_recording", exit_while_recording},
+    {"quick_exit", []() -> int { std::quick_exit(7); }},
+    {"_exit", []() -> int { ::_exit(7); }},
+    {"abort", []() -> int { std::abort(); }},
+    {"terminate", []() -> int { std::terminate(); }},
+    {"segmentation_fault", [] { return end_by(SIGSEGV); }},
+    {"exec", [] { return ::execl("/bin/sh", "sh", "-c", "exit 7", static_cast<char*>(nullptr)); }},
+    {"fork_and_exec", [] { return fork_and([] { ::execl("/bin/true", "true", static_cast<char*>(nullptr)); }); }},
+    // Runs our exit handler, in a process without our threads.
+    {"fork_and_exit", [] { return fork_and([] { std::exit(0); }); }},
+    {"vfork_and_exec", vfork_and_exec},
+    {"spawn", spawn},
+    {"system", [] { return std::system("exit 0") == 0 ? (work(1), 7) : 5; }},
+};
+
+/// What a child may try, none of which may wait for a thread that it does not have. A child that waits is ended by its
+/// alarm, and the parent sees it.
+[[noreturn]] void be_a_child(Session& session, unsigned number) {
+  ::alarm(10);
+  const auto memory = std::make_unique<std::byte[]>(std::size_t{1} << 16);
+  work(5);
+  const ProfileRange named{std::string_view("child " + std::to_string(number))};
+  session.step();
+  if (number % 4 == 0) (void)session.flush();
+  if (number % 4 == 1) (void)session.stop();
+  if (number % 4 == 2) ::execl("/bin/true", "true", static_cast<char*>(nullptr));
+  if (number % 2 == 0) ::_exit(0);
+  std::exit(0);
+}
+
+/// Many threads fork at once inside of ranges, while others record, intern names, come, go and flush.
+int storm_of_forks(Session& session) {
+  std::atomic<bool> running{true};
+  std::atomic<int> failed{0};
+  std::thread flushes([&] {
+    while (running) (void)session.flush();
+  });
+  std::thread comes_and_goes([&] {
+    for (unsigned i = 0; running; ++i)
+      std::thread([i] { const ProfileRange range{std::string_view("thread " + std::to_string(i % 1000))}; }).join();
+  });
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < kForkingThreads; ++t) {
+    threads.emplace_back([&, t] {
+      for (unsigned i = 0; i < kForksOfEach; ++i) {
+        const ProfileRange range{"fork"};
+        const pid_t child = ::fork();
+        if (child == 0) be_a_child(session, t * kForksOfEach + i);
+        work(1);
+        if (!ended_well(child)) ++failed;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  running = false;
+  flushes.join();
+  comes_and_goes.join();
+  return failed == 0 ? 7 : 5;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -183,45 +325,13 @@ int main(int argc, char** argv) {
   static auto* const session = new Session(options);
   if (!session->status().ok()) return 4;
   work(100);
+  static std::optional<ProfileRange> before_handler;
+  if (how == "ranges_after_main") {
+    g_last_range.emplace("global");
+    before_handler.emplace("static");
+  }
   const ProfileRange open{"open"};
-  if (how == "exit") std::exit(7);
-  if (how == "exit_in_thread") std::thread([] { std::exit(7); }).join();
-  if (how == "exit_while_recording") {
-    for (int i = 0; i < 2; ++i) {
-      std::thread([] {
-        for (;;) work(1);
-      }).detach();
-    }
-    work(1000);
-    std::exit(7);
-  }
-  if (how == "static_destructor") std::exit(7);
-  if (how == "quick_exit") std::quick_exit(7);
-  if (how == "_exit") ::_exit(7);
-  if (how == "abort") std::abort();
-  if (how == "return") return 7;
-  if (how == "fork_and_exec") {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      work(5);
-      ::execl("/bin/true", "true", static_cast<char*>(nullptr));
-      ::_exit(1);
-    }
-    int status = 0;
-    if (::waitpid(child, &status, 0) != child || status != 0) return 5;
-    work(1);
-    return 7;
-  }
-  if (how == "fork_and_exit") {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      work(5);
-      std::exit(0);  // runs our exit handler, in a process without our threads
-    }
-    int status = 0;
-    if (::waitpid(child, &status, 0) != child || status != 0) return 5;
-    work(1);
-    return 7;
-  }
+  if (const End* end = std::find(std::begin(kEnds), std::end(kEnds), how); end != std::end(kEnds)) return end->run();
+  if (how == "fork_storm") return storm_of_forks(*session);
   return 2;
 }
