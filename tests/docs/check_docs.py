@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """check_docs.py SOURCE_TREE: links lead somewhere, all pages can be reached, lists of keys, options and headers are complete."""
+import ast
 import pathlib
 import re
 import sys
@@ -32,7 +33,7 @@ def dead_links(root):
 def dead_mentions(root):
     """Pages that a comment in the sources sends its reader to."""
     found = 0
-    for folder in ("include", "lib", "tests", "examples", "benchmarks", "cmake"):
+    for folder in ("include", "lib", "tests", "examples", "benchmarks", "cmake", "python"):
         for source in sorted((root / folder).rglob("*")):
             if source.suffix not in (".hpp", ".cpp", ".h", ".cmake", ".txt", ".py", ".md", ".in") or source == pathlib.Path(__file__):
                 continue
@@ -74,6 +75,17 @@ def c_api(root):
         yield "docs/reference/c-api.md: its example is not a piece of tests/capi/example.c"
 
 
+def python_api(root):
+    """The page of the Python package names all that it offers."""
+    page = root / "docs/reference/python-api.md"
+    for module, heading in (("__init__", "name"), ("torch", "name of `rangefinder.torch`")):
+        tree = ast.parse((root / f"python/src/rangefinder/{module}.py").read_text())
+        names = [ast.literal_eval(node.value) for node in tree.body
+                 if isinstance(node, ast.Assign) and node.targets[0].id == "__all__"]
+        documented = [re.match(r"\w+", name)[0] for name in first_column(page, heading)]
+        yield from differences(f"names of {module}.py", sorted(names[0] if names else []), sorted(documented))
+
+
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     problems = [*dead_links(root), *dead_mentions(root)]
@@ -93,6 +105,7 @@ def main():
     problems += differences("headers", sorted(headers), sorted(first_column(root / "docs/reference/headers.md", "header")))
 
     problems += c_api(root)
+    problems += python_api(root)
 
     for problem in problems:
         print(problem)

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+"""GPU time on the ranges of your code.
+
+    import rangefinder
+
+    with rangefinder.Session("train.rfcap") as session:
+        for batch in loader:
+            with rangefinder.range("step"):
+                train(batch)
+            session.step(len(batch))
+    print(rangefinder.report(session.output, "tree"))
+
+rangefinder.torch marks modules and gives backward work to them. Importing loads librangefinder.so:
+RANGEFINDER_LIBRARY, then the prefix of this Python, then where the system's loader looks.
+"""
+from . import torch
+from ._abi import Error, Status
+from ._version import __version__
+from .ranges import Range, counter, end_range, mark, range, start_range
+from .reading import ChromeReport, export_chrome_trace, export_memory_snapshot, report
+from .session import (CaptureReady, DeviceState, Health, HealthEntry, Session, Summary, SummaryRow, prepare)
+
+__all__ = [
+    "CaptureReady", "ChromeReport", "DeviceState", "Error", "Health", "HealthEntry", "Range", "Session", "Status",
+    "Summary", "SummaryRow", "__version__", "counter", "end_range", "export_chrome_trace", "export_memory_snapshot",
+    "mark", "prepare", "range", "report", "start_range", "torch",
+]

@@ -1,0 +1,428 @@
+# SPDX-License-Identifier: MIT
+"""rangefinder/c/rangefinder.h for ctypes: the same names, order and types. tests/python compares the two."""
+from __future__ import annotations
+
+import ctypes
+import enum
+import os
+from ctypes import POINTER, c_bool, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Type, TypeVar, Union
+
+from . import _library
+
+ABI_VERSION = 1
+
+
+# ---- enumerations ----------------------------------------------------------------------------------------------------
+class Status(enum.IntEnum):
+    """What kind of thing went wrong; 0 is success."""
+
+    OK = 0
+    INVALID_ARGUMENT = 1  #: wrong use: an option, a value, a combination
+    NOT_FOUND = 2  #: no such file, view, range
+    UNREADABLE = 3  #: input that is not what it claims to be, or is damaged beyond use
+    UNSUPPORTED = 4  #: a version, option or platform that this library does not handle
+    EXISTS = 5  #: the output is there already and may not be replaced
+    IO = 6  #: the operating system refused: disk full, permission
+    BUSY = 7  #: somebody else holds it: another session, another profiler
+    TIMEOUT = 8  #: a bounded wait ran out
+    INCOMPLETE = 9  #: data are missing
+    INTERNAL = 10  #: our mistake, or no memory
+
+
+class ValueKind(enum.IntEnum):
+    NONE = 0
+    UNSIGNED = 1
+    SIGNED = 2
+    DOUBLE = 3
+    TEXT = 4
+
+
+class CaptureMode(enum.IntEnum):
+    MAPPED = 0
+    RING = 1
+    BUFFERED = 2
+
+
+class Overflow(enum.IntEnum):
+    DROP = 0
+    WAIT = 1
+    GROW = 2
+
+
+class Attribution(enum.IntEnum):
+    AUTO = 0
+    LAUNCH = 1
+    FORWARD = 2
+
+
+class Compression(enum.IntEnum):
+    BY_SUFFIX = 0
+    PLAIN = 1
+    GZIP = 2
+
+
+class SnapshotMoment(enum.IntEnum):
+    END = 0
+    PEAK = 1
+
+
+class ReportFormat(enum.IntEnum):
+    TEXT = 0
+    CSV = 1
+    JSON = 2
+
+
+ENUMERATIONS: Dict[str, Type[enum.IntEnum]] = {
+    "rf_status": Status,
+    "rf_value_kind": ValueKind,
+    "rf_capture_mode": CaptureMode,
+    "rf_overflow": Overflow,
+    "rf_attribution": Attribution,
+    "rf_compression": Compression,
+    "rf_snapshot_moment": SnapshotMoment,
+    "rf_report_format": ReportFormat,
+}
+
+
+def choice(kind: Type[enum.IntEnum], option: str, value: str) -> int:
+    """The number of what an option is set to by its name in small letters."""
+    names = [member.name.lower() for member in kind]
+    if value not in names:
+        raise ValueError(f"{option}={value!r}: one of {', '.join(names)}")
+    return int(kind[value.upper()])
+
+
+# ---- structs ---------------------------------------------------------------------------------------------------------
+class ValueOf(ctypes.Union):
+    _fields_ = [("as_unsigned", c_uint64), ("as_signed", c_int64), ("as_double", c_double), ("as_text", c_char_p)]
+
+
+class Value(ctypes.Structure):
+    _fields_ = [("kind", c_uint64), ("of", ValueOf)]
+
+
+class Metadata(ctypes.Structure):
+    _fields_ = [("key", c_char_p), ("value", c_char_p)]
+
+
+class CaptureReady(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("path", c_char_p),
+        ("number", c_uint64),
+        ("first_step", c_uint64),
+        ("last_step", c_uint64),
+        ("status", c_int),
+        ("message", c_char_p),
+    ]
+
+
+CaptureReadyCallback = ctypes.CFUNCTYPE(None, c_void_p, POINTER(CaptureReady))
+ProgressCallback = ctypes.CFUNCTYPE(None, c_void_p, c_uint64, c_uint64)
+
+
+class SessionOptions(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("output", c_char_p),
+        ("config", c_char_p),
+        ("metadata", POINTER(Metadata)),
+        ("metadata_count", c_size_t),
+        ("memory_bytes", c_uint64),
+        ("grow_limit_bytes", c_uint64),
+        ("ring_bytes", c_uint64),
+        ("ring_time_ms", c_int64),
+        ("dump_step_over_ns", c_int64),
+        ("flush_period_ms", c_int64),
+        ("stop_timeout_ms", c_int64),
+        ("mode", c_uint32),
+        ("overflow", c_uint32),
+        ("skip_first", c_uint32),
+        ("wait", c_uint32),
+        ("warmup", c_uint32),
+        ("active", c_uint32),
+        ("repeat", c_uint32),
+        ("record_signal", c_int32),
+        ("record_steps", c_uint32),
+        ("dump_signal", c_int32),
+        ("max_dumps", c_uint32),
+        ("replace", c_bool),
+        ("cuda", c_bool),
+        ("cuda_api", c_bool),
+        ("cuda_sync", c_bool),
+        ("cuda_overhead", c_bool),
+        ("autograd", c_bool),
+        ("nvtx", c_bool),
+        ("reserved", c_bool * 5),
+        ("on_capture_ready", CaptureReadyCallback),
+        ("on_capture_ready_user", c_void_p),
+    ]
+
+
+class HealthEntry(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("name", c_char_p),
+        ("text", c_char_p),
+        ("count", c_uint64),
+        ("number", c_uint32),
+        ("loss", c_bool),
+    ]
+
+
+class SummaryTotals(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("steps", c_uint64),
+        ("step_ns", c_int64),
+        ("step_p50_ns", c_int64),
+        ("step_p95_ns", c_int64),
+        ("step_p99_ns", c_int64),
+        ("items", c_uint64),
+        ("items_ns", c_int64),
+        ("gpu_total_ns", c_int64),
+        ("gpu_owned_ns", c_int64),
+        ("pending_launches", c_uint64),
+    ]
+
+
+class SummaryRow(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("path", c_char_p),
+        ("name", c_char_p),
+        ("count", c_uint64),
+        ("host_ns", c_int64),
+        ("gpu_ops", c_uint64),
+        ("gpu_sum_ns", c_int64),
+        ("gpu_busy_ns", c_int64),
+        ("gpu_span_ns", c_int64),
+        ("gpu_forward_ns", c_int64),
+        ("gpu_backward_ns", c_int64),
+        ("gpu_recompute_ns", c_int64),
+        ("gpu_accumulation_ns", c_int64),
+        ("depth", c_uint32),
+    ]
+
+
+class ChromeOptions(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("begin_ns", c_int64),
+        ("end_ns", c_int64),
+        ("compression", c_uint32),
+        ("attribution", c_uint32),
+        ("replace", c_bool),
+        ("pretty", c_bool),
+        ("api_calls", c_bool),
+        ("syncs", c_bool),
+        ("overheads", c_bool),
+        ("counters", c_bool),
+        ("flows", c_bool),
+        ("exclusive_ranges", c_bool),
+        ("inclusive_ranges", c_bool),
+        ("reserved", c_bool * 7),
+        ("progress", ProgressCallback),
+        ("progress_user", c_void_p),
+    ]
+
+
+class ChromeReport(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("events", c_uint64),
+        ("json_bytes", c_uint64),
+        ("output_bytes", c_uint64),
+        ("overlapping", c_uint64),
+        ("left_out", c_uint64),
+    ]
+
+
+class ReportOptions(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("view", c_char_p),
+        ("step_names", c_char_p),
+        ("filter", c_char_p),
+        ("sort", c_char_p),
+        ("depth", c_uint64),
+        ("top", c_uint64),
+        ("width", c_uint64),
+        ("format", c_uint32),
+        ("attribution", c_uint32),
+        ("instances", c_bool),
+        ("by_shape", c_bool),
+        ("fold", c_bool),
+        ("filter_is_regex", c_bool),
+        ("annotations", c_bool),
+        ("operators", c_bool),
+        ("utf8", c_bool),
+        ("colour", c_bool),
+    ]
+
+
+STRUCTS: Dict[str, Type[ctypes.Structure]] = {
+    "rf_value": Value,
+    "rf_metadata": Metadata,
+    "rf_capture_ready": CaptureReady,
+    "rf_session_options": SessionOptions,
+    "rf_health_entry": HealthEntry,
+    "rf_summary_totals": SummaryTotals,
+    "rf_summary_row": SummaryRow,
+    "rf_chrome_options": ChromeOptions,
+    "rf_chrome_report": ChromeReport,
+    "rf_report_options": ReportOptions,
+}
+
+Struct = TypeVar("Struct", bound=ctypes.Structure)
+
+
+def sized(kind: Type[Struct]) -> Struct:
+    """A struct for the library to fill."""
+    return kind(struct_size=ctypes.sizeof(kind))
+
+
+def fill(struct: ctypes.Structure, given: Mapping[str, Any]) -> None:
+    """Sets members by their names. ctypes would cut a number that does not fit."""
+    for name, value in given.items():
+        if isinstance(value, str):
+            value = encode(value)
+        setattr(struct, name, value)
+        if isinstance(value, int) and getattr(struct, name) != value:
+            raise OverflowError(f"{name}={value} does not fit")
+
+
+def members(struct: ctypes.Structure) -> Dict[str, Any]:
+    """What the library filled in, texts as str."""
+    values = {field[0]: getattr(struct, field[0]) for field in struct._fields_ if field[0] != "struct_size"}
+    return {name: value.decode(errors="replace") if isinstance(value, bytes) else value
+            for name, value in values.items()}
+
+
+# ---- functions: result, arguments ------------------------------------------------------------------------------------
+HANDLE = c_void_p  # rf_text, rf_session, rf_health, rf_summary
+NEW_HANDLE = POINTER(c_void_p)
+
+FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
+    "rf_status_name": (c_char_p, [c_int]),
+    "rf_last_error": (c_char_p, []),
+    "rf_version": (c_char_p, []),
+    "rf_abi_version": (c_uint32, []),
+    "rf_text_data": (c_char_p, [HANDLE]),
+    "rf_text_size": (c_size_t, [HANDLE]),
+    "rf_text_free": (None, [HANDLE]),
+    "rf_name_intern": (c_uint32, [c_char_p]),
+    "rf_category_intern": (c_uint32, [c_char_p]),
+    "rf_range_push": (c_int, [c_uint32]),
+    "rf_range_push_text": (c_int, [c_char_p]),
+    "rf_range_push_with": (c_int, [c_char_p, c_uint32, Value]),
+    "rf_range_pop": (None, []),
+    "rf_range_start": (c_uint64, [c_char_p, c_uint32]),
+    "rf_range_end": (None, [c_uint64]),
+    "rf_mark": (c_int, [c_char_p, Value]),
+    "rf_counter": (c_int, [c_char_p, Value]),
+    "rf_session_options_init": (c_int, [POINTER(SessionOptions), c_size_t]),
+    "rf_session_start": (c_int, [POINTER(SessionOptions), NEW_HANDLE]),
+    "rf_session_step": (c_int, [HANDLE, c_uint64]),
+    "rf_session_step_number": (c_uint64, [HANDLE]),
+    "rf_session_running": (c_bool, [HANDLE]),
+    "rf_session_output": (c_char_p, [HANDLE]),
+    "rf_session_flush": (c_int, [HANDLE]),
+    "rf_session_dump": (c_int, [HANDLE, c_char_p, NEW_HANDLE]),
+    "rf_session_stop": (c_int, [HANDLE]),
+    "rf_session_free": (None, [HANDLE]),
+    "rf_session_device": (c_int, [HANDLE, POINTER(c_bool), NEW_HANDLE]),
+    "rf_prepare": (c_int, [POINTER(c_bool), NEW_HANDLE]),
+    "rf_session_health": (c_int, [HANDLE, NEW_HANDLE]),
+    "rf_health_complete": (c_bool, [HANDLE]),
+    "rf_health_count": (c_size_t, [HANDLE]),
+    "rf_health_at": (c_int, [HANDLE, c_size_t, POINTER(HealthEntry)]),
+    "rf_health_free": (None, [HANDLE]),
+    "rf_session_summary": (c_int, [HANDLE, NEW_HANDLE]),
+    "rf_summary_get_totals": (c_int, [HANDLE, POINTER(SummaryTotals)]),
+    "rf_summary_row_at": (c_int, [HANDLE, c_size_t, POINTER(SummaryRow)]),
+    "rf_summary_find": (c_int, [HANDLE, c_char_p, POINTER(SummaryRow)]),
+    "rf_summary_row_count": (c_size_t, [HANDLE]),
+    "rf_summary_free": (None, [HANDLE]),
+    "rf_chrome_options_init": (c_int, [POINTER(ChromeOptions), c_size_t]),
+    "rf_export_chrome_trace": (c_int, [c_char_p, c_char_p, POINTER(ChromeOptions), POINTER(ChromeReport)]),
+    "rf_export_memory_snapshot": (c_int, [c_char_p, c_char_p, c_uint32, c_bool]),
+    "rf_report_options_init": (c_int, [POINTER(ReportOptions), c_size_t]),
+    "rf_report": (c_int, [c_char_p, POINTER(ReportOptions), NEW_HANDLE]),
+}
+
+library = _library.load()
+
+
+def bind(name: str, to: ctypes.CDLL) -> Any:
+    """The function, which ctypes keeps as an attribute of the library."""
+    try:
+        function = getattr(to, name)
+    except AttributeError:
+        raise ImportError(f"rangefinder: {to._name} has no function {name}: it is another library, or was built "
+                          "without the recording half (RANGEFINDER_RECORDING=OFF)") from None
+    function.restype, function.argtypes = FUNCTIONS[name]
+    return function
+
+
+for _name in FUNCTIONS:
+    bind(_name, library)
+if library.rf_abi_version() < ABI_VERSION:
+    raise ImportError(f"rangefinder: {library._name} has version {library.rf_abi_version()} of the C interface; "
+                      f"this package needs {ABI_VERSION}. Install the two from the same sources")
+
+
+# ---- errors and texts ------------------------------------------------------------------------------------------------
+class Error(RuntimeError):
+    """What the library refused or could not do. `code`: a Status; `message`: what, where, and what to do next."""
+
+    def __init__(self, code: Status, message: str):
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+    def __reduce__(self) -> Tuple[Any, ...]:  # exceptions travel between processes
+        return Error, (self.code, self.message)
+
+
+def check(status: int) -> None:
+    """Raises what the calling thread's last call failed with."""
+    if status != Status.OK:
+        code = Status(status) if status in Status._value2member_map_ else Status.INTERNAL
+        raise Error(code, library.rf_last_error().decode(errors="replace"))
+
+
+def encode(text: Optional[str]) -> Optional[bytes]:
+    """UTF-8 whatever is in the text; C would end it at a zero byte."""
+    return None if text is None else text.encode(errors="backslashreplace").replace(b"\0", b"\\x00")
+
+
+def path(value: "Union[str, os.PathLike[str]]") -> bytes:
+    """As the system wants it. Errors: ValueError for a zero byte, where C would end it."""
+    encoded = os.fsencode(value)
+    if b"\0" in encoded:
+        raise ValueError(f"a path with a zero byte: {value!r}")
+    return encoded
+
+
+def library_path() -> str:
+    """The file that was loaded, which the system's loader may have found."""
+
+    class Info(ctypes.Structure):
+        _fields_ = [("file", c_char_p), ("base", c_void_p), ("symbol", c_char_p), ("address", c_void_p)]
+
+    info = Info()
+    dladdr = ctypes.CDLL(None).dladdr
+    dladdr.argtypes = [c_void_p, POINTER(Info)]
+    if not dladdr(ctypes.cast(library.rf_version, c_void_p), ctypes.byref(info)):
+        return str(library._name)
+    return os.path.realpath(os.fsdecode(info.file))
+
+
+def take_text(text: c_void_p) -> str:
+    """A text that the library made, which is freed."""
+    try:
+        return (library.rf_text_data(text) or b"").decode(errors="replace")
+    finally:
+        library.rf_text_free(text)

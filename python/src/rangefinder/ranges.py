@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: MIT
+"""Ranges, marks and counters."""
+from __future__ import annotations
+
+import ctypes
+import functools
+import inspect
+import numbers
+import types
+from typing import Any, Callable, Dict, Generator, Optional, TypeVar, Union, cast, overload
+
+from . import _abi
+
+Payload = Union[int, float, str]
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+# These take nanoseconds: letting other threads of Python run meanwhile would cost more.
+_held = ctypes.PyDLL(_abi.library._name, handle=_abi.library._handle)
+_push = _abi.bind("rf_range_push", _held)
+_push_with = _abi.bind("rf_range_push_with", _held)
+_pop = _abi.bind("rf_range_pop", _held)
+_push.restype = _push_with.restype = None  # a range that could not be opened is popped like others
+
+
+def _value_of(value: Optional[Payload]) -> _abi.Value:
+    made = _abi.Value(_abi.ValueKind.NONE)
+    if value is None:
+        return made
+    if isinstance(value, str):
+        made.kind, made.of.as_text = _abi.ValueKind.TEXT, _abi.encode(value)
+    elif isinstance(value, numbers.Integral):
+        number = int(value)
+        if not -(1 << 63) <= number < 1 << 64:
+            raise OverflowError(f"{number} has more than 64 bits")
+        if number < 0:
+            made.kind, made.of.as_signed = _abi.ValueKind.SIGNED, number
+        else:
+            made.kind, made.of.as_unsigned = _abi.ValueKind.UNSIGNED, number
+    elif isinstance(value, numbers.Real):
+        made.kind, made.of.as_double = _abi.ValueKind.DOUBLE, float(value)
+    else:  # a tensor of a device too, which would be waited for
+        raise TypeError(f"a value is an int, a float or a str, not {type(value).__name__}")
+    return made
+
+
+def _category_of(category: Optional[str]) -> int:
+    return 0 if category is None else int(_abi.library.rf_category_intern(_abi.encode(category)))
+
+
+class Range:
+    """Marks what runs inside a `with`, or in the functions that it decorates. Made by range(); may be kept, entered by
+    several threads at once, and entered again while it is open."""
+
+    __slots__ = ("name", "_word", "_with")
+
+    def __init__(self, name: str, category: Optional[str] = None, value: Optional[Payload] = None):
+        text = _abi.encode(name)
+        self.name = name
+        self._word = _abi.library.rf_name_intern(text)
+        self._with = None if category is None and value is None else (text, _category_of(category), _value_of(value))
+
+    def __enter__(self) -> Range:
+        if self._with is None:
+            _push(self._word)
+        else:
+            _push_with(*self._with)
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        _pop()
+
+    def __call__(self, function: Function) -> Function:
+        return cast(Function, _decorated(self, function))
+
+    def __repr__(self) -> str:
+        return f"rangefinder.range({self.name!r})"
+
+
+_kept: Dict[Any, Range] = {}
+_MOST_KEPT = 65536  # of names that a program makes up as it runs
+
+
+@overload
+def range(name: str, category: Optional[str] = None, value: Optional[Payload] = None) -> Range: ...
+@overload
+def range(name: Function) -> Function: ...
+
+
+def range(name: Any, category: Optional[str] = None, value: Optional[Payload] = None) -> Any:
+    """Marks the calling thread's work. Device activity launched meanwhile is projected onto it.
+
+        with rangefinder.range("forward"):
+            loss = model(batch)
+
+        @rangefinder.range("load")        # or @rangefinder.range: the function's name
+        def load(path): ...
+
+    `category`: by which filters and exporters group ranges. `value`: an int, float or str that travels with the range.
+
+    Decorated generators and coroutines have a range for each stretch in which they run, from a resumption to the next
+    yield or await that suspends: other code runs in between, and is not theirs. For the same reason no `with` may reach
+    over a yield or await that suspends; start_range() may. Asynchronous generators are refused with TypeError.
+
+    Errors:  TypeError for what is no name or value. Nothing else: what gets lost is counted in the session's health.
+    Threads: any; a range belongs to the thread that entered it.
+    Cost:    two calls through ctypes, whether a session records or not. Measured in docs/reference/measured.md.
+    """
+    if category is None and value is None:
+        found = _kept.get(name)
+        if found is not None:
+            return found
+        if isinstance(name, str):
+            made = Range(name)
+            if len(_kept) < _MOST_KEPT:
+                _kept[name] = made
+            return made
+        if callable(name):
+            return Range(getattr(name, "__qualname__", type(name).__qualname__))(name)
+    if not isinstance(name, str):
+        raise TypeError(f"a range is named by a str, not {type(name).__name__}")
+    return Range(name, category, value)
+
+
+def _stretches(marked: Range, running: Any) -> Generator[Any, Any, Any]:
+    """Drives a generator or coroutine, the range open only while it runs."""
+    resume, argument = running.send, None
+    while True:
+        try:
+            with marked:
+                item = resume(argument)
+        except StopIteration as stop:
+            return stop.value
+        try:
+            argument = yield item
+            resume = running.send
+        except GeneratorExit:
+            with marked:
+                running.close()
+            raise
+        except BaseException as error:
+            resume, argument = running.throw, error
+
+
+_awaited_stretches = types.coroutine(_stretches)
+
+
+def _decorated(marked: Range, function: Any) -> Any:
+    if isinstance(function, (type, staticmethod, classmethod)) or not callable(function):
+        raise TypeError(f"rangefinder.range decorates functions, not {function!r}; put it below @staticmethod and the "
+                        "like, and on the methods of a class")
+    if inspect.isasyncgenfunction(function):
+        raise TypeError(f"rangefinder.range cannot decorate the asynchronous generator {function.__qualname__}: it "
+                        "runs in stretches with others in between. Mark what is inside of it")
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def coroutine(*arguments: Any, **named: Any) -> Any:
+            return await _awaited_stretches(marked, function(*arguments, **named))
+
+        return coroutine
+    if inspect.isgeneratorfunction(function):
+
+        @functools.wraps(function)
+        def generator(*arguments: Any, **named: Any) -> Any:
+            return (yield from _stretches(marked, function(*arguments, **named)))
+
+        return generator
+
+    @functools.wraps(function)
+    def plain(*arguments: Any, **named: Any) -> Any:
+        with marked:
+            return function(*arguments, **named)
+
+    return plain
+
+
+def start_range(name: str, category: Optional[str] = None) -> int:
+    """Opens a range that end_range closes, from any thread; such ranges overlap freely. Device activity belongs to
+    ranges of `with` first, and to these only on the thread that opened them. 0 while no session records."""
+    return int(_abi.library.rf_range_start(_abi.encode(name), _category_of(category)))
+
+
+def end_range(handle: int) -> None:
+    """Closes what start_range opened; 0 does nothing."""
+    _abi.library.rf_range_end(handle)
+
+
+def mark(name: str, value: Optional[Payload] = None) -> None:
+    """Records an instant on the calling thread."""
+    _abi.check(_abi.library.rf_mark(_abi.encode(name), _value_of(value)))
+
+
+def counter(name: str, value: Union[int, float]) -> None:
+    """Records one sample of a named series of the process: loss, queue length, tokens.
+
+    Errors: TypeError for what is no number; OverflowError past 64 bits.
+    """
+    if isinstance(value, str) or value is None:
+        raise TypeError(f"a counter takes an int or a float, not {type(value).__name__}")
+    _abi.check(_abi.library.rf_counter(_abi.encode(name), _value_of(value)))

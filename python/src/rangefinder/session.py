@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: MIT
+"""Recordings, and what they know of themselves."""
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import os
+import warnings
+import weakref
+from typing import Any, Callable, List, Mapping, Optional, Union
+
+from . import _abi
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+@dataclasses.dataclass(frozen=True)
+class DeviceState:
+    full: bool  #: device activity is recorded
+    reason: str  #: why not and what to do; "" when it is
+
+
+@dataclasses.dataclass(frozen=True)
+class CaptureReady:
+    """A capture that is done."""
+
+    path: str
+    number: int  #: 1 for the session's first capture
+    first_step: int
+    last_step: int
+    status: _abi.Status  #: what went wrong while it was written
+    message: str  #: "" when nothing did
+
+
+@dataclasses.dataclass(frozen=True)
+class HealthEntry:
+    name: str  #: "dropped_ranges", ...
+    text: str  #: for people
+    count: int
+    number: int  #: in the capture file
+    loss: bool  #: data are missing where count is not 0; False: a note
+
+
+@dataclasses.dataclass(frozen=True)
+class Health:
+    """What a recording lost, by cause, at one moment."""
+
+    complete: bool  #: nothing is missing
+    entries: List[HealthEntry]  #: those with a count of 0 included
+
+    def __getitem__(self, name: str) -> int:
+        """The count of an entry. Errors: KeyError for a name that is none."""
+        return {entry.name: entry.count for entry in self.entries}[name]
+
+
+@dataclasses.dataclass(frozen=True)
+class SummaryRow:
+    """Figures of one range path, inclusive. Device times by attribution `forward` have the last four."""
+
+    path: str  #: "step/forward/layer0"
+    name: str  #: the last part
+    count: int  #: instances
+    host_ns: int  #: added up
+    gpu_ops: int
+    gpu_sum_ns: int
+    gpu_busy_ns: int
+    gpu_span_ns: int  #: last end - first start of each instance, added up
+    gpu_forward_ns: int
+    gpu_backward_ns: int
+    gpu_recompute_ns: int
+    gpu_accumulation_ns: int
+    depth: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Summary:
+    """Figures of the finished steps, or of all finished ranges without steps."""
+
+    rows: List[SummaryRow]  #: in order of first appearance, parents before children
+    steps: int  #: finished and recorded
+    step_ns: int  #: of those, added up
+    step_p50_ns: int  #: of the newest 1000 of them
+    step_p95_ns: int
+    step_p99_ns: int
+    items: int  #: that step() was told of
+    items_ns: int  #: time of those steps
+    gpu_total_ns: int  #: all device time seen, owned or not
+    gpu_owned_ns: int
+    pending_launches: int  #: made, but their activities have not arrived: not in the figures yet
+
+    @property
+    def items_per_second(self) -> float:
+        """0 where no step told of any."""
+        return self.items * 1e9 / self.items_ns if self.items_ns > 0 else 0.0
+
+    def find(self, path: str) -> Optional[SummaryRow]:
+        """The row of a path; None when there is none."""
+        return next((row for row in self.rows if row.path == path), None)
+
+
+def _device(ask: Callable[[Any, Any], int]) -> DeviceState:
+    full, reason = ctypes.c_bool(), ctypes.c_void_p()
+    _abi.check(ask(ctypes.byref(full), ctypes.byref(reason)))
+    return DeviceState(full.value, _abi.take_text(reason))
+
+
+def prepare() -> DeviceState:
+    """Opens CUPTI now and keeps it open, so that CUDA graphs captured before the first session are known to it. Call it
+    before CUDA is used; sessions do it themselves."""
+    return _device(_abi.library.rf_prepare)
+
+
+class Session:
+    """Records ranges and device activity from its making to stop(), the end of its `with`, or its garbage collection.
+    One at a time in a process.
+
+        with rangefinder.Session("train.rfcap") as session:
+            for batch in loader:
+                with rangefinder.range("step"):
+                    train(batch)
+                session.step(len(batch))
+
+    Arguments are the members of SessionOptions in rangefinder/session.hpp; what is None has the default that stands
+    there. RANGEFINDER_CONFIG in the environment overrides them.
+
+    `mode`: "mapped", "ring" or "buffered". `overflow`: "drop", "wait" or "grow". `metadata`: facts to store with the
+    capture. `on_capture_ready`: called when a capture is whole, on a thread of its own.
+
+    Errors:  Error with BUSY while another session records, INVALID_ARGUMENT, EXISTS, IO. ValueError for a word that is
+             none of the above; TypeError, OverflowError for a number that is none or does not fit.
+    Threads: step and stop by one thread at a time, the rest by any. Other threads of Python run meanwhile.
+    Exit:    a session that is open when the interpreter ends is stopped, its file whole. After fork the child records
+             nothing, and its calls do nothing.
+    Cost:    two background threads and memory_bytes; start 5 to 50 ms.
+    """
+
+    def __init__(
+        self,
+        output: Optional[Path] = None,
+        *,
+        config: Optional[str] = None,
+        metadata: Optional[Mapping[str, str]] = None,
+        memory_bytes: Optional[int] = None,
+        grow_limit_bytes: Optional[int] = None,
+        ring_bytes: Optional[int] = None,
+        ring_time_ms: Optional[int] = None,
+        dump_step_over_ns: Optional[int] = None,
+        flush_period_ms: Optional[int] = None,
+        stop_timeout_ms: Optional[int] = None,
+        mode: Optional[str] = None,
+        overflow: Optional[str] = None,
+        skip_first: Optional[int] = None,
+        wait: Optional[int] = None,
+        warmup: Optional[int] = None,
+        active: Optional[int] = None,
+        repeat: Optional[int] = None,
+        record_signal: Optional[int] = None,
+        record_steps: Optional[int] = None,
+        dump_signal: Optional[int] = None,
+        max_dumps: Optional[int] = None,
+        replace: Optional[bool] = None,
+        cuda: Optional[bool] = None,
+        cuda_api: Optional[bool] = None,
+        cuda_sync: Optional[bool] = None,
+        cuda_overhead: Optional[bool] = None,
+        autograd: Optional[bool] = None,
+        nvtx: Optional[bool] = None,
+        on_capture_ready: Optional[Callable[[CaptureReady], None]] = None,
+    ):
+        given = {name: value for name, value in locals().items() if name != "self" and value is not None}
+        options = _abi.SessionOptions()
+        _abi.check(_abi.library.rf_session_options_init(ctypes.byref(options), ctypes.sizeof(options)))
+        if mode is not None:
+            given["mode"] = _abi.choice(_abi.CaptureMode, "mode", mode)
+        if overflow is not None:
+            given["overflow"] = _abi.choice(_abi.Overflow, "overflow", overflow)
+        if metadata is not None:
+            facts = [_abi.Metadata(_abi.encode(key), _abi.encode(str(value))) for key, value in metadata.items()]
+            given["metadata"] = (_abi.Metadata * len(facts))(*facts)
+            given["metadata_count"] = len(facts)
+        if on_capture_ready is not None:
+            given["on_capture_ready"] = _callback(on_capture_ready)
+        if output is not None:
+            given["output"] = _abi.path(output)
+        _abi.fill(options, given)
+        handle = ctypes.c_void_p()
+        _abi.check(_abi.library.rf_session_start(ctypes.byref(options), ctypes.byref(handle)))
+        self._handle = handle
+        # At exit too, while threads can still call back; it keeps what the library calls.
+        self._close = weakref.finalize(self, _free, handle, given.get("on_capture_ready"))
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        try:
+            self.stop()
+        except _abi.Error as failure:
+            if kind is None:
+                raise
+            warnings.warn(f"rangefinder: {failure}", RuntimeWarning, stacklevel=2)  # what broke the program matters more
+
+    def step(self, items: int = 0) -> None:
+        """Ends a step and begins the next; drives the schedule. `items`: what was done in the step that ends (tokens,
+        samples), from which reports give items a second."""
+        _abi.check(_abi.library.rf_session_step(self._handle, items))
+
+    @property
+    def step_number(self) -> int:
+        """Steps begun so far, minus one: 0 during the first."""
+        return int(_abi.library.rf_session_step_number(self._handle))
+
+    @property
+    def running(self) -> bool:
+        """True between start and stop, in pauses of the schedule too."""
+        return bool(_abi.library.rf_session_running(self._handle))
+
+    @property
+    def output(self) -> str:
+        """The capture's path, with all placeholders filled in."""
+        return os.fsdecode(_abi.library.rf_session_output(self._handle))
+
+    @property
+    def device(self) -> DeviceState:
+        """Whether device activity is recorded."""
+        return _device(lambda full, reason: _abi.library.rf_session_device(self._handle, full, reason))
+
+    def flush(self) -> None:
+        """Writes everything recorded and complete by now to the capture."""
+        _abi.check(_abi.library.rf_session_flush(self._handle))
+
+    def dump(self, path: Optional[Path] = None) -> str:
+        """Writes the flight recorder's content (mode "ring") as a capture of its own; None: the next of
+        `<output>.1.rfcap`, `.2` ... Returns the path written."""
+        written = ctypes.c_void_p()
+        name = None if path is None else _abi.path(path)
+        _abi.check(_abi.library.rf_session_dump(self._handle, name, ctypes.byref(written)))
+        return _abi.take_text(written)
+
+    def stop(self) -> None:
+        """Ends the recording within stop_timeout_ms. Further calls do nothing."""
+        _abi.check(_abi.library.rf_session_stop(self._handle))
+
+    def health(self) -> Health:
+        """What was lost so far, by cause."""
+        health = ctypes.c_void_p()
+        _abi.check(_abi.library.rf_session_health(self._handle, ctypes.byref(health)))
+        try:
+            entries = []
+            for index in range(_abi.library.rf_health_count(health)):
+                entry = _abi.sized(_abi.HealthEntry)
+                _abi.check(_abi.library.rf_health_at(health, index, ctypes.byref(entry)))
+                entries.append(HealthEntry(**_abi.members(entry)))
+            return Health(bool(_abi.library.rf_health_complete(health)), entries)
+        finally:
+            _abi.library.rf_health_free(health)
+
+    def summary(self) -> Summary:
+        """The figures now. Costs a flush, and work for what came since the last call; may be called after each step."""
+        summary = ctypes.c_void_p()
+        _abi.check(_abi.library.rf_session_summary(self._handle, ctypes.byref(summary)))
+        try:
+            totals = _abi.sized(_abi.SummaryTotals)
+            _abi.check(_abi.library.rf_summary_get_totals(summary, ctypes.byref(totals)))
+            rows = []
+            for index in range(_abi.library.rf_summary_row_count(summary)):
+                row = _abi.sized(_abi.SummaryRow)
+                _abi.check(_abi.library.rf_summary_row_at(summary, index, ctypes.byref(row)))
+                rows.append(SummaryRow(**_abi.members(row)))
+            return Summary(rows, **_abi.members(totals))
+        finally:
+            _abi.library.rf_summary_free(summary)
+
+
+def _free(handle: ctypes.c_void_p, callback: Any) -> None:
+    _abi.library.rf_session_free(handle)
+
+
+def _callback(function: Callable[[CaptureReady], None]) -> Any:
+    def ready(_: Any, capture: Any) -> None:
+        values = _abi.members(capture.contents)
+        function(CaptureReady(**{**values, "status": _abi.Status(values["status"])}))
+
+    return _abi.CaptureReadyCallback(ready)

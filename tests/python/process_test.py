@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT
+"""How processes end, fork and find the library."""
+import os
+import shutil
+import sys
+import unittest
+
+import support
+
+import rangefinder
+
+RECORD = """
+import os, sys, threading, rangefinder
+session = rangefinder.Session(sys.argv[1])
+with rangefinder.range("seen"):
+    pass
+"""
+
+
+class Ends(support.TestCase):
+    def test_the_interpreter_ends_with_a_session_open(self):
+        self.assertEqual(self.run_program(RECORD), "")
+        self.assertEqual(self.counts(), {"seen": 1})
+
+    def test_by_sys_exit_in_an_open_range(self):
+        self.run_program(RECORD + "rangefinder.range('open').__enter__(); sys.exit(3)", status=3)
+        self.assertEqual(self.counts(), {"seen": 1, "open": 1})
+
+    def test_by_an_exception(self):
+        self.assertIn("KeyError", self.run_program(RECORD + "raise KeyError('x')", status=1))
+        self.assertEqual(self.counts(), {"seen": 1})
+
+    def test_by_kill(self):
+        self.run_program(RECORD + "os.kill(os.getpid(), 9)", status=-9)
+        self.assertEqual(self.counts(), {"seen": 1})
+
+    def test_while_other_threads_record(self):
+        self.run_program(RECORD + """
+def forever():
+    while True:
+        with rangefinder.range("beside"):
+            pass
+for _ in range(2):
+    threading.Thread(target=forever, daemon=True).start()
+while session.summary().find("beside") is None:
+    pass
+""")
+        self.assertEqual(self.counts()["seen"], 1)
+
+    def test_a_callback_comes_before_the_interpreter_is_gone(self):
+        printed = self.run_program("""
+import rangefinder, sys
+session = rangefinder.Session(sys.argv[1], on_capture_ready=lambda ready: print("ready", ready.path, flush=True))
+""")
+        self.assertEqual(printed, f"ready {self.capture}\n")
+
+    def test_a_callback_that_raises_is_told_of(self):
+        printed = self.run_program("""
+import rangefinder, sys
+def ready(capture):
+    raise KeyError("in the callback")
+with rangefinder.Session(sys.argv[1], on_capture_ready=ready):
+    pass
+print("went on")
+""")
+        self.assertIn("in the callback", printed)
+        self.assertIn("went on", printed)
+
+
+class Forks(support.TestCase):
+    def test_the_child_records_nothing_and_ends_in_every_way(self):
+        printed = self.run_program(RECORD + """
+for way in ("sys.exit(0)", "os._exit(0)", "session.stop(); sys.exit(0)", "del session; sys.exit(0)"):
+    child = os.fork()
+    if child == 0:
+        with rangefinder.range("in the child"):
+            rangefinder.counter("x", 1)
+        session.step()
+        exec(way)
+    if os.waitpid(child, 0)[1] != 0:
+        print("failed:", way)
+with rangefinder.range("after"):
+    pass
+session.stop()
+""", PYTHONWARNINGS="ignore")  # since 3.12 Python warns of forks beside threads
+        self.assertEqual(printed, "")
+        self.assertEqual(self.counts(), {"seen": 1, "after": 1})
+
+    def test_a_child_may_record_into_a_file_of_its_own(self):
+        for session in ("session", "None"):
+            self.run_program(RECORD + f"""
+session = {session}
+child = os.fork()
+if child == 0:
+    with rangefinder.Session(sys.argv[1] + ".child"):
+        with rangefinder.range("in the child"):
+            pass
+    sys.exit(0)
+assert os.waitpid(child, 0)[1] == 0
+""", PYTHONWARNINGS="ignore")
+            self.assertEqual(self.counts(), {"seen": 1})
+            self.assertEqual(self.counts(f"{self.capture}.child"), {"in the child": 1}, session)
+
+    def test_multiprocessing(self):
+        program = self.folder / "program.py"
+        program.write_text("""
+import multiprocessing, sys, rangefinder
+
+@rangefinder.range("work")
+def work(number):
+    with rangefinder.range("inner"):
+        return number * 2
+
+if __name__ == "__main__":
+    for way in ("fork", "spawn", "forkserver"):
+        with rangefinder.Session(sys.argv[1] + "." + way) as session:
+            work(1)
+            with multiprocessing.get_context(way).Pool(2) as pool:
+                assert pool.map(work, range(8)) == [2 * number for number in range(8)]
+            work(1)
+""")
+        self.run_program("import subprocess, sys; sys.exit(subprocess.call([sys.executable, 'program.py', sys.argv[1]]))")
+        for way in ("fork", "spawn", "forkserver"):
+            self.assertEqual(self.counts(f"{self.capture}.{way}"), {"work": 2, "work/inner": 2}, way)
+
+
+class Finds(support.TestCase):
+    def test_a_library_that_is_not_there(self):
+        text = self.run_program("import rangefinder", status=1, RANGEFINDER_LIBRARY="/nowhere/librangefinder.so")
+        self.assertIn("ImportError: rangefinder: no library to load", text)
+        self.assertIn("/nowhere/librangefinder.so", text)
+
+    def test_a_library_that_is_another(self):
+        other = self.run_program("import ctypes, _ctypes; print(_ctypes.__file__)").strip()
+        text = self.run_program("import rangefinder", status=1, RANGEFINDER_LIBRARY=other)
+        self.assertIn("another library", text)
+
+    def test_without_the_variable(self):
+        package = self.folder / "rangefinder"
+        shutil.copytree(os.path.dirname(rangefinder.__file__), package)
+        environment = {"RANGEFINDER_LIBRARY": "", "PYTHONPATH": str(self.folder)}
+        text = self.run_program("import rangefinder", status=1, **environment)
+        for place in (package / "librangefinder.so.0", sys.prefix + "/lib/librangefinder.so.0", "RANGEFINDER_LIBRARY"):
+            self.assertIn(str(place), text)
+        os.symlink(os.environ["RANGEFINDER_LIBRARY"], package / "librangefinder.so.0")
+        found = self.run_program("import rangefinder; print(rangefinder._abi.library._name)", **environment)
+        self.assertEqual(found, f"{package}/librangefinder.so.0\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
