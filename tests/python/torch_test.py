@@ -27,7 +27,7 @@ except ImportError as error:
     support.skip(f"torch cannot be imported: {error}")
 if "RANGEFINDER_TORCH_LIBRARY" not in os.environ:
     support.skip("built without the component for LibTorch")
-if not hasattr(torch.compiler, "is_compiling"):
+if not hasattr(torch.compiler, "is_dynamo_compiling"):
     support.skip(f"torch {torch.__version__} is too old")
 
 

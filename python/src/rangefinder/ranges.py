@@ -20,15 +20,17 @@ _push = _abi.bind("rf_range_push", _held)
 _push_with = _abi.bind("rf_range_push_with", _held)
 _pop = _abi.bind("rf_range_pop", _held)
 _push.restype = _push_with.restype = None  # a range that could not be opened is popped like others
+# What is passed has the right type already, and a look at that takes ctypes as long as all the rest of a push.
+_push.argtypes = _push_with.argtypes = None
 
 
 def _value_of(value: Optional[Payload]) -> _abi.Value:
-    made = _abi.Value(_abi.ValueKind.NONE)
+    made = _abi.Value()
     if value is None:
         return made
     if isinstance(value, str):
         made.kind, made.of.as_text = _abi.ValueKind.TEXT, _abi.encode(value)
-    elif isinstance(value, numbers.Integral):
+    elif isinstance(value, (int, numbers.Integral)):  # the first answers fast, the second for numpy
         number = int(value)
         if not -(1 << 63) <= number < 1 << 64:
             raise OverflowError(f"{number} has more than 64 bits")
@@ -36,32 +38,42 @@ def _value_of(value: Optional[Payload]) -> _abi.Value:
             made.kind, made.of.as_signed = _abi.ValueKind.SIGNED, number
         else:
             made.kind, made.of.as_unsigned = _abi.ValueKind.UNSIGNED, number
-    elif isinstance(value, numbers.Real):
+    elif isinstance(value, (float, numbers.Real)):
         made.kind, made.of.as_double = _abi.ValueKind.DOUBLE, float(value)
     else:  # a tensor of a device too, which would be waited for
         raise TypeError(f"a value is an int, a float or a str, not {type(value).__name__}")
     return made
 
 
+_categories: Dict[str, int] = {}
+
+
 def _category_of(category: Optional[str]) -> int:
-    return 0 if category is None else int(_abi.library.rf_category_intern(_abi.encode(category)))
+    if category is None:
+        return 0
+    found = _categories.get(category)
+    if found is None:  # there are 65,535 at most
+        found = _categories[category] = _abi.library.rf_category_intern(_abi.encode(category))
+    return found
 
 
 class Range:
     """Marks what runs inside a `with`, or in the functions that it decorates. Made by range(); may be kept, entered by
     several threads at once, and entered again while it is open."""
 
-    __slots__ = ("name", "_word", "_with")
+    __slots__ = ("name", "_interned", "_with")
 
     def __init__(self, name: str, category: Optional[str] = None, value: Optional[Payload] = None):
         text = _abi.encode(name)
         self.name = name
-        self._word = _abi.library.rf_name_intern(text)
-        self._with = None if category is None and value is None else (text, _category_of(category), _value_of(value))
+        if category is None and value is None:
+            self._interned, self._with = _abi.library.rf_name_intern(text), None
+        else:
+            self._interned, self._with = 0, (text, _category_of(category), _value_of(value))
 
     def __enter__(self) -> Range:
         if self._with is None:
-            _push(self._word)
+            _push(self._interned)
         else:
             _push_with(*self._with)
         return self

@@ -85,11 +85,12 @@ def _version_built_for(path: str) -> str:
 class _Hook:
     """One end of a module's range. A class, so that a model that is copied or pickled keeps its ranges."""
 
-    __slots__ = ("marked", "compiling")
+    __slots__ = ("marked", "enter", "leave", "compiling")
 
     def __init__(self, name: str):
         self.marked = Range(name)
-        self.compiling = sys.modules["torch"].compiler.is_compiling
+        self.enter, self.leave = self.marked.__enter__, self.marked.__exit__
+        self.compiling = sys.modules["torch"].compiler.is_dynamo_compiling
 
     def __reduce__(self) -> Tuple[Any, ...]:
         return type(self), (self.marked.name,)
@@ -100,7 +101,7 @@ class _Begin(_Hook):
 
     def __call__(self, module: Any, arguments: Any) -> None:
         if not self.compiling():
-            self.marked.__enter__()
+            self.enter()
 
 
 class _End(_Hook):
@@ -108,7 +109,7 @@ class _End(_Hook):
 
     def __call__(self, module: Any, arguments: Any, result: Any) -> None:
         if not self.compiling():
-            self.marked.__exit__(None, None, None)
+            self.leave(None, None, None)
 
 
 class MarkedModules:
