@@ -12,8 +12,8 @@ try:
     import setuptools
 except ImportError:
     support.skip("no setuptools for this Python")
-if tuple(map(int, setuptools.__version__.split(".")[:2])) < (70, 1):
-    support.skip(f"setuptools {setuptools.__version__} is older than 70.1")
+if int(setuptools.__version__.split(".")[0]) < 77:
+    support.skip(f"setuptools {setuptools.__version__} is older than 77")
 
 SOURCE = pathlib.Path(os.environ["RANGEFINDER_TEST_SOURCE"])
 PROGRAM = """

@@ -156,6 +156,23 @@ class Modules(support.TestCase):
         counts = self.record(run, torch.ones(2, 8))
         self.assertEqual({path: counts.get(path) for path in WHOLE}, WHOLE)
 
+    def test_ranges_inside_of_compiled_code(self):
+        @rangefinder.range("twice")
+        def twice(x):
+            return x * 2
+
+        @torch.compile(backend="eager")
+        def run(x):
+            with rangefinder.range("more"):
+                y = x + 1
+            return twice(y)
+
+        def work():
+            for _ in range(3):
+                self.assertEqual(run(torch.ones(1)).item(), 4)
+
+        self.assertEqual(self.record(work), {"more": 3, "twice": 3})
+
     def test_dataloader_workers(self):
         class Squares(torch.utils.data.Dataset):
             def __len__(self):
