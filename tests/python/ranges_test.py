@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 import asyncio
 import inspect
+import pickle
 import threading
 import unittest
 
@@ -36,6 +37,21 @@ class Ranges(support.TestCase):
                     pass
 
         self.assertEqual(self.record(work), {"again": 1, "again/again": 1})
+
+    def test_one_that_was_pickled_has_its_name_in_another_process(self):
+        (self.folder / "pickled").write_bytes(pickle.dumps([rangefinder.range("plain"), rangefinder.range("with", "data", 7)]))
+        self.run_program("""
+import pickle, rangefinder, sys
+for number in range(100):
+    rangefinder.range(f"other names {number}")
+with rangefinder.Session(sys.argv[1]):
+    for marked in pickle.load(open("pickled", "rb")):
+        with marked:
+            pass
+""")
+        self.assertEqual(self.counts(), {"plain": 1, "with": 1})
+        events = {event["name"]: event.get("args") for event in self.trace() if event.get("cat") == "user_annotation"}
+        self.assertEqual((events["with"]["category"], events["with"]["payload"]), ("data", 7))
 
     def test_an_exception_closes_them(self):
         def work():

@@ -27,6 +27,8 @@ except ImportError as error:
     support.skip(f"torch cannot be imported: {error}")
 if "RANGEFINDER_TORCH_LIBRARY" not in os.environ:
     support.skip("built without the component for LibTorch")
+if torch.__version__.split("+")[0] != os.environ["RANGEFINDER_TEST_TORCH"].split("+")[0]:
+    support.skip(f"torch is {torch.__version__}, and what was built is for {os.environ['RANGEFINDER_TEST_TORCH']}")
 if not hasattr(torch.compiler, "is_dynamo_compiling"):
     support.skip(f"torch {torch.__version__} is too old")
 

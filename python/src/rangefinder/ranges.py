@@ -61,11 +61,12 @@ class Range:
     """Marks what runs inside a `with`, or in the functions that it decorates. Made by range(); may be kept, entered by
     several threads at once, and entered again while it is open."""
 
-    __slots__ = ("name", "_interned", "_with")
+    __slots__ = ("name", "_interned", "_with", "_made_of")
 
     def __init__(self, name: str, category: Optional[str] = None, value: Optional[Payload] = None):
         text = _abi.encode(name)
         self.name = name
+        self._made_of = (name, category, value)
         if category is None and value is None:
             self._interned, self._with = _abi.library.rf_name_intern(text), None
         else:
@@ -83,6 +84,9 @@ class Range:
 
     def __call__(self, function: Function) -> Function:
         return cast(Function, _decorated(self, function))
+
+    def __reduce__(self) -> Any:  # what is interned has a meaning in this process alone
+        return Range, self._made_of
 
     def __repr__(self) -> str:
         return f"rangefinder.range({self.name!r})"
