@@ -3,6 +3,7 @@
 
 #include <rangefinder/c/rangefinder.h>
 #include <rangefinder/result.hpp>
+#include <rangefinder/visibility.hpp>
 
 #include <exception>
 #include <initializer_list>
@@ -12,10 +13,10 @@
 // How every function of the C interface fails. `function` is the name that its caller knows it by.
 namespace rangefinder::capi {
 
-/// Keeps the message for rf_last_error and returns the status.
-rf_status fail(rf_status status, std::initializer_list<std::string_view> message) noexcept;
-rf_status fail(std::string_view function, const Error& error) noexcept;
-rf_status null_argument(std::string_view function, std::string_view argument) noexcept;
+/// Keeps the message for rf_last_error and returns the status. Exported, with the next two, for components.
+RANGEFINDER_EXPORT rf_status fail(rf_status status, std::initializer_list<std::string_view> message) noexcept;
+RANGEFINDER_EXPORT rf_status fail(std::string_view function, const Error& error) noexcept;
+RANGEFINDER_EXPORT rf_status null_argument(std::string_view function, std::string_view argument) noexcept;
 /// `number` is no value of the enumeration.
 rf_status no_such_value(std::string_view function, std::string_view member, std::uint64_t number) noexcept;
 

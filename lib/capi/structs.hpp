@@ -24,11 +24,14 @@ inline rf_status too_small(std::string_view function, std::size_t size, std::siz
                std::to_string(least), "; set it to sizeof of the struct"});
 }
 
+/// Without padding, a later member cannot come to lie where older callers have anything at all.
+template <typename Struct>
+inline constexpr bool kHasNoPadding = std::has_unique_object_representations_v<Struct>;
+
 /// Replaces the front of `known`, which holds the defaults, by the caller's struct. Null: the defaults stand.
 template <typename Struct>
 rf_status read_struct(std::string_view function, const Struct* given, std::size_t least, Struct& known) {
-  // No padding: a later member could come to lie where older callers have anything at all.
-  static_assert(std::has_unique_object_representations_v<Struct> && std::is_trivially_copyable_v<Struct>);
+  static_assert(kHasNoPadding<Struct> && std::is_trivially_copyable_v<Struct>);
   if (given == nullptr) return RF_STATUS_OK;
   const std::size_t size = given->struct_size;
   if (size < least) return too_small(function, size, least);

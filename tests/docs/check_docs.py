@@ -65,10 +65,12 @@ def first_column(page, heading):
 
 def c_api(root):
     """The page of the C interface names each function of the header, and shows an example as it is built."""
-    header = (root / "include/rangefinder/c/rangefinder.h").read_text()
-    page = (root / "docs/reference/c-api.md").read_text()
-    functions = re.findall(r"^RF_API .*?\b(rf_\w+)\(", header, re.M)
-    yield from differences("functions of the C interface", sorted(functions), sorted(first_column(root / "docs/reference/c-api.md", "function")))
+    file = root / "docs/reference/c-api.md"
+    for header, heading in (("rangefinder", "function"), ("torch", "function of `torch`")):
+        text = (root / f"include/rangefinder/c/{header}.h").read_text()
+        functions = re.findall(r"^RF_API .*?\b(rf_\w+)\(", text, re.M)
+        yield from differences(f"functions of c/{header}.h", sorted(functions), sorted(first_column(file, heading)))
+    page = file.read_text()
     example = (root / "tests/capi/example.c").read_text()
     shown = re.search(r"```c\n(.*?)```", page, re.S)
     if not shown or shown[1] not in example:

@@ -228,13 +228,18 @@ class Check:
         print(f"{library.name}: {len(exported)} exported names, all on the list")
 
     def abi(self):
-        """Names, signatures, structs and enumerations of the C header, compared with those that were promised."""
-        promised = self.source / "tests/install/rangefinder_c.abi"
+        """Names, signatures, structs and enumerations of the C headers, compared with those that were promised."""
         if not shutil.which("abidw") or not shutil.which("abidiff"):
             skip("no abidiff (package abigail-tools)")
-        folder = self.work / "abi"
+        self.abi_of("rangefinder", self.library, self.source / "tests/install/rangefinder_c.abi", 40)
+        if self.options.torch == "1":
+            library = self.one("lib*/**/librangefinder_torch.so").resolve()
+            self.abi_of("torch", library, self.source / "tests/install/rangefinder_torch_c.abi", 12)
+
+    def abi_of(self, header, library, promised, least):
+        folder = self.work / f"abi-{header}"
         folder.mkdir(exist_ok=True)
-        functions = self.write_stubs(folder / "stubs.c")
+        functions = self.write_stubs(header, folder / "stubs.c", least)
         run([self.options.compiler, "-x", "c", "-std=c11", "-g", "-O0", "-shared", "-fPIC", "-fvisibility=hidden",
              f"-I{self.one('include')}", "stubs.c", "-o", "librangefinder_c.so"], cwd=folder)
         run(["abidw", "--no-comp-dir-path", "--no-corpus-path", "--no-show-locs", "--out-file", "now.abi",
@@ -246,24 +251,25 @@ class Check:
         if compared.returncode != 0:
             fail(f"the C interface differs from {promised.name} (set RANGEFINDER_UPDATE_GOLDEN=1 to accept what old "
                  f"programs can live with, and let RF_ABI_VERSION grow):\n{compared.stdout}")
-        exported = set(re.findall(r" T (rf_\w+)$", run(["nm", "-D", "--defined-only", self.library]), re.M))
+        exported = set(re.findall(r" T (rf_\w+)$", run(["nm", "-D", "--defined-only", library]), re.M))
         missing = set(functions) - exported if self.options.recording == "ON" else set()
         if missing or exported - set(functions):
             fail(f"the header declares and the library lacks {missing}; the other way round {exported - set(functions)}")
-        print(f"{len(functions)} functions of the C interface are as promised")
+        print(f"{len(functions)} functions of c/{header}.h are as promised")
 
-    def write_stubs(self, file):
+    def write_stubs(self, name, file, least):
         """A definition for each function of the C header, and for each enumeration one that takes it: its debug
         information says all that a caller compiles in, and nothing of how the library is made."""
-        header = self.one("include/rangefinder/c/rangefinder.h").read_text()
+        header = self.one(f"include/rangefinder/c/{name}.h").read_text()
         declared = re.findall(r"^RF_API ([^;#]*?\b(rf_\w+)\([^;]*\)) RF_NOEXCEPT;", header, re.M)
         enumerations = re.findall(r"^typedef enum (rf_\w+) \{", header, re.M)
         structs = re.findall(r"^typedef struct (rf_\w+) \{", header, re.M)
-        if len(declared) != header.count(" RF_NOEXCEPT;") or len(declared) < 40 or len(enumerations) < 5:
+        if (len(declared) != header.count(" RF_NOEXCEPT;") or len(declared) < least or
+                len(enumerations) != header.count("typedef enum ")):
             fail(f"{len(declared)} functions and {len(enumerations)} enumerations found in the C header")
         stubs = [f"RF_API {signature} {{ __builtin_trap(); }}" for signature, _ in declared]
         stubs += [f"RF_API void type_{name}({name} value) {{ (void)value; }}" for name in enumerations + structs]
-        file.write_text("#include <rangefinder/c/rangefinder.h>\n" + "\n".join(stubs) + "\n")
+        file.write_text(f"#include <rangefinder/c/{name}.h>\n" + "\n".join(stubs) + "\n")
         return [name for _, name in declared]
 
     def hardening(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""_abi.py and rangefinder/c/rangefinder.h say the same."""
+"""_abi.py and the headers of rangefinder/c say the same."""
 import ctypes
 import dataclasses
 import inspect
@@ -15,8 +15,8 @@ from rangefinder import _abi, _version
 import rangefinder
 
 SOURCE = pathlib.Path(os.environ["RANGEFINDER_TEST_SOURCE"])
-HEADER = (SOURCE / "include/rangefinder/c/rangefinder.h").read_text()
-CODE = re.sub(r"//[^\n]*", "", HEADER)
+CODE, TORCH_CODE = (re.sub(r"//[^\n]*", "", (SOURCE / f"include/rangefinder/c/{name}.h").read_text())
+                    for name in ("rangefinder", "torch"))
 
 TYPES = {
     "void": None, "bool": ctypes.c_bool, "size_t": ctypes.c_size_t, "int32_t": ctypes.c_int32,
@@ -25,7 +25,7 @@ TYPES = {
     "const char*": ctypes.c_char_p, "void*": ctypes.c_void_p, "bool*": ctypes.POINTER(ctypes.c_bool),
     "rf_value": _abi.Value,
 }
-for name in ("rf_text", "rf_session", "rf_health", "rf_summary"):
+for name in ("rf_text", "rf_session", "rf_health", "rf_summary", "rf_operator_recording", "rf_memory_recording"):
     TYPES[name + "*"] = ctypes.c_void_p
     TYPES[name + "**"] = ctypes.POINTER(ctypes.c_void_p)
 for name, struct in _abi.STRUCTS.items():
@@ -37,16 +37,16 @@ def python_type(text):
     return TYPES[text if text == "const char*" else text.replace("const ", "")]
 
 
-def functions():
+def functions(code):
     """name: (result, arguments), as ctypes has them."""
-    for result, name, arguments in re.findall(r"^RF_API ([^;#]*?)\b(rf_\w+)\(([^;]*)\) RF_NOEXCEPT;", CODE, re.M):
+    for result, name, arguments in re.findall(r"^RF_API ([^;#]*?)\b(rf_\w+)\(([^;]*)\) RF_NOEXCEPT;", code, re.M):
         words = [] if arguments.strip() == "void" else arguments.split(",")
         yield name, (python_type(result), [python_type(re.sub(r"\w+\s*$", "", word)) for word in words])
 
 
 def structs():
     """name: members in order."""
-    for name, body in re.findall(r"^typedef struct (rf_\w+) \{\n(.*?)^\} \1;", CODE, re.M | re.S):
+    for name, body in re.findall(r"^typedef struct (rf_\w+) \{\n(.*?)^\} \1;", CODE + TORCH_CODE, re.M | re.S):
         body = re.sub(r"union \{.*?\} (\w+);", r"union \1;", body, flags=re.S)
         yield name, [re.search(r"\(\*(\w+)\)|(\w+)(?:\[\d+\])?\s*$", member).group(1, 2)
                      for member in body.split(";") if member.strip()]
@@ -54,13 +54,14 @@ def structs():
 
 class Header(unittest.TestCase):
     def test_functions(self):
-        declared = dict(functions())
-        self.assertEqual(len(declared), CODE.count(" RF_NOEXCEPT;"))
-        self.assertGreaterEqual(len(declared), 45)
-        self.assertEqual(set(declared) - set(_abi.FUNCTIONS), set(), "in the header, not bound")
-        self.assertEqual(set(_abi.FUNCTIONS) - set(declared), set(), "bound, not in the header")
-        for name, signature in declared.items():
-            self.assertEqual(_abi.FUNCTIONS[name], signature, name)
+        for code, bound, least in ((CODE, _abi.FUNCTIONS, 45), (TORCH_CODE, _abi.TORCH_FUNCTIONS, 12)):
+            declared = dict(functions(code))
+            self.assertEqual(len(declared), code.count(" RF_NOEXCEPT;"))
+            self.assertGreaterEqual(len(declared), least)
+            self.assertEqual(set(declared) - set(bound), set(), "in the header, not bound")
+            self.assertEqual(set(bound) - set(declared), set(), "bound, not in the header")
+            for name, signature in declared.items():
+                self.assertEqual(bound[name], signature, name)
 
     def test_enumerations(self):
         declared = dict(re.findall(r"^typedef enum (rf_\w+) \{(.*?)\}", CODE, re.M | re.S))
@@ -90,7 +91,7 @@ class Header(unittest.TestCase):
                 place = f"{name}.{field[0]}"
                 lines.append(f'printf("{place} %zu %zu\\n", offsetof({name}, {field[0]}), '
                              f'sizeof((({name}*)0)->{field[0]}));')
-        program = ('#include <rangefinder/c/rangefinder.h>\n#include <stdio.h>\nint main(void) {\n' + "\n".join(lines) +
+        program = ('#include <rangefinder/c/torch.h>\n#include <stdio.h>\nint main(void) {\n' + "\n".join(lines) +
                    "\nreturn 0;\n}\n")
         folder = support.tempfile.mkdtemp(prefix="rangefinder-python-")
         self.addCleanup(support.shutil.rmtree, folder)
@@ -115,12 +116,15 @@ class Header(unittest.TestCase):
             (rangefinder.Session.__init__, "rf_session_options", {"self"}),
             (rangefinder.report, "rf_report_options", {"input"}),
             (rangefinder.export_chrome_trace, "rf_chrome_options", {"input", "output"}),
+            (rangefinder.torch.OperatorRecording.__init__, "rf_operator_options", {"self"}),
+            (rangefinder.torch.MemoryRecording.__init__, "rf_memory_options", {"self"}),
         ):
             wanted = {field[0] for field in _abi.STRUCTS[struct]._fields_}
             wanted -= {"struct_size", "reserved", "metadata_count", "on_capture_ready_user", "progress_user"}
             self.assertEqual(set(inspect.signature(call).parameters), wanted | besides, struct)
         for kind, struct in ((rangefinder.SummaryRow, "rf_summary_row"), (rangefinder.HealthEntry, "rf_health_entry"),
-                             (rangefinder.CaptureReady, "rf_capture_ready"), (rangefinder.ChromeReport, "rf_chrome_report")):
+                             (rangefinder.CaptureReady, "rf_capture_ready"), (rangefinder.ChromeReport, "rf_chrome_report"),
+                             (rangefinder.torch.HostMemory, "rf_host_memory")):
             self.assertEqual([field.name for field in dataclasses.fields(kind)], [field[0] for field in _abi.STRUCTS[struct]._fields_][1:], struct)
 
 

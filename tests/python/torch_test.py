@@ -207,6 +207,69 @@ class HowTo(support.TestCase):
         self.assertTrue((self.folder / "train.pt.trace.json.gz").exists())
 
 
+class Recordings(support.TestCase):
+    def test_operators_are_those_of_torch_profiler(self):
+        x = torch.ones(2, 8)
+        Model()(x).backward()  # what is done once in a process
+        model = Model()
+        with torch.profiler.profile() as profiler:
+            with torch.profiler.record_function("scope"):
+                model(x).backward()
+        model.zero_grad()
+        theirs = {event.key: event.count for event in profiler.key_averages() if not event.key.startswith("ProfilerStep")}
+        with rangefinder.Session(self.capture), rangefinder.torch.OperatorRecording(shapes=True) as operators:
+            with torch.profiler.record_function("scope"):
+                model(x).backward()
+            operators.stop()
+            operators.stop()
+            model(x)
+        rows = support.rows_of(rangefinder.report(self.capture, "ops", format="json"))
+        self.assertEqual(theirs.pop("scope"), 1)  # which is a range of ours
+        self.assertEqual({row["operator"]: row["calls"] for row in rows}, theirs)
+        self.assertIn("aten::addmm", theirs)
+        self.assertEqual(self.counts(), {"scope": 1})
+        by_shape = rangefinder.report(self.capture, "ops", by_shape=True, format="json")
+        self.assertIn("[2, 8]", by_shape)
+
+    def test_operators_are_recorded_as_asked(self):
+        model, x = Model(), torch.ones(2, 8)
+        with rangefinder.Session(self.capture), rangefinder.torch.OperatorRecording(sampling=0.0, user_scopes=False):
+            with torch.profiler.record_function("scope"):
+                model(x)
+        self.assertEqual(self.counts(), {})
+        with self.assertRaises(rangefinder.Error) as failed:
+            rangefinder.torch.OperatorRecording(sampling=1.5)
+        self.assertEqual(failed.exception.code, rangefinder.Status.INVALID_ARGUMENT)
+        self.assertIn("sampling: 1.5", failed.exception.message)
+
+    def test_memory(self):
+        with rangefinder.Session(self.capture) as session:
+            with rangefinder.torch.MemoryRecording(cuda=False) as memory:
+                self.assertEqual((memory.host_state, memory.cuda_state), ("recorded", "off"))
+                rangefinder.torch.reset_host_memory_peak()
+                before = rangefinder.torch.host_memory()
+                with rangefinder.range("allocate"):
+                    kept = torch.empty(1 << 20, dtype=torch.uint8)
+                    del_later = torch.empty(1 << 18, dtype=torch.uint8)
+                del del_later
+                after = rangefinder.torch.host_memory()
+                session.step()
+        self.assertEqual(after.allocated_bytes - before.allocated_bytes, kept.numel())
+        self.assertEqual(after.peak_bytes - before.allocated_bytes, kept.numel() + (1 << 18))
+        self.assertEqual(after.allocations - before.allocations, 2)
+        rows = support.rows_of(rangefinder.report(self.capture, "memory", format="json"))
+        self.assertTrue([row for row in rows if "allocate" in str(row)], rows)
+
+    def test_devices_that_are_not_there(self):
+        if torch.cuda.is_available():
+            self.skipTest("there is a device")
+        for call in (rangefinder.torch.count_device_memory,
+                     lambda: rangefinder.torch.memory_snapshot(self.folder / "snapshot.pickle")):
+            with self.assertRaises(rangefinder.Error) as failed:
+                call()
+            self.assertEqual(failed.exception.code, rangefinder.Status.UNSUPPORTED)
+
+
 class Backward(support.TestCase):
     def test_nodes_are_in_the_module_that_made_them(self):
         rangefinder.torch.enable()

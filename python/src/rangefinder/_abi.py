@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""rangefinder/c/rangefinder.h for ctypes: the same names, order and types. tests/python compares the two."""
+"""The headers of rangefinder/c for ctypes: the same names, order and types. tests/python compares the two."""
 from __future__ import annotations
 
 import ctypes
@@ -262,6 +262,38 @@ class ReportOptions(ctypes.Structure):
     ]
 
 
+class OperatorOptions(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("sampling", c_double),
+        ("shapes", c_bool),
+        ("user_scopes", c_bool),
+        ("reserved", c_bool * 6),
+    ]
+
+
+class MemoryOptions(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("snapshot_when_out_of_memory", c_char_p),
+        ("history_events", c_uint64),
+        ("host", c_bool),
+        ("cuda", c_bool),
+        ("statistics_at_steps", c_bool),
+        ("reserved", c_bool * 5),
+    ]
+
+
+class HostMemory(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("allocated_bytes", c_uint64),
+        ("peak_bytes", c_uint64),
+        ("allocations", c_uint64),
+        ("untracked", c_uint64),
+    ]
+
+
 STRUCTS: Dict[str, Type[ctypes.Structure]] = {
     "rf_value": Value,
     "rf_metadata": Metadata,
@@ -273,6 +305,9 @@ STRUCTS: Dict[str, Type[ctypes.Structure]] = {
     "rf_chrome_options": ChromeOptions,
     "rf_chrome_report": ChromeReport,
     "rf_report_options": ReportOptions,
+    "rf_operator_options": OperatorOptions,
+    "rf_memory_options": MemoryOptions,
+    "rf_host_memory": HostMemory,
 }
 
 Struct = TypeVar("Struct", bound=ctypes.Structure)
@@ -301,7 +336,7 @@ def members(struct: ctypes.Structure) -> Dict[str, Any]:
 
 
 # ---- functions: result, arguments ------------------------------------------------------------------------------------
-HANDLE = c_void_p  # rf_text, rf_session, rf_health, rf_summary
+HANDLE = c_void_p  # rf_text, rf_session, rf_health, rf_summary, ...
 NEW_HANDLE = POINTER(c_void_p)
 
 FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
@@ -352,17 +387,33 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "rf_report": (c_int, [c_char_p, POINTER(ReportOptions), NEW_HANDLE]),
 }
 
+# Of the component for LibTorch, which rangefinder.torch loads.
+TORCH_FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
+    "rf_operator_options_init": (c_int, [POINTER(OperatorOptions), c_size_t]),
+    "rf_operator_recording_start": (c_int, [POINTER(OperatorOptions), NEW_HANDLE]),
+    "rf_operator_recording_free": (None, [HANDLE]),
+    "rf_memory_options_init": (c_int, [POINTER(MemoryOptions), c_size_t]),
+    "rf_memory_recording_start": (c_int, [POINTER(MemoryOptions), NEW_HANDLE]),
+    "rf_memory_recording_host_state": (c_char_p, [HANDLE]),
+    "rf_memory_recording_cuda_state": (c_char_p, [HANDLE]),
+    "rf_memory_recording_free": (None, [HANDLE]),
+    "rf_host_memory_get": (c_int, [POINTER(HostMemory)]),
+    "rf_host_memory_reset_peak": (None, []),
+    "rf_device_memory_count": (c_int, []),
+    "rf_device_memory_snapshot": (c_int, [c_char_p]),
+}
+
 library = _library.load()
 
 
-def bind(name: str, to: ctypes.CDLL) -> Any:
+def bind(name: str, to: ctypes.CDLL, functions: Mapping[str, Tuple[Any, List[Any]]] = FUNCTIONS) -> Any:
     """The function, which ctypes keeps as an attribute of the library."""
     try:
         function = getattr(to, name)
     except AttributeError:
         raise ImportError(f"rangefinder: {to._name} has no function {name}: it is another library, or was built "
                           "without the recording half (RANGEFINDER_RECORDING=OFF)") from None
-    function.restype, function.argtypes = FUNCTIONS[name]
+    function.restype, function.argtypes = functions[name]
     return function
 
 

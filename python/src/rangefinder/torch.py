@@ -1,18 +1,27 @@
 # SPDX-License-Identifier: MIT
-"""PyTorch: modules as ranges, and backward work on the ranges of its forward pass. Importing this imports no torch."""
+"""PyTorch: modules as ranges, backward work on the ranges of its forward pass, operators and memory. Importing this
+imports no torch."""
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import mmap
 import os
 import pathlib
 import sys
-from typing import Any, Dict, List, Optional, Tuple
+import weakref
+from typing import Any, Dict, List, Optional, Tuple, TypeVar, Union
 
 from . import _abi
 from .ranges import Range
 
-__all__ = ["MarkedModules", "enable", "mark_modules"]
+__all__ = [
+    "HostMemory", "MarkedModules", "MemoryRecording", "OperatorRecording", "count_device_memory", "enable", "host_memory",
+    "mark_modules", "memory_snapshot", "reset_host_memory_peak",
+]
+
+_Path = Union[str, "os.PathLike[str]"]
+Self = TypeVar("Self", bound="_Recording")
 
 NAME = "librangefinder_torch.so.0"
 _BUILT_FOR = b"rangefinder component for LibTorch "  # lib/source/torch/built_for.cpp
@@ -49,10 +58,19 @@ def enable() -> None:
                           "Build rangefinder with this torch: -D RANGEFINDER_TORCH_DIR=" +
                           os.path.dirname(torch.__file__))
     try:
-        _component = ctypes.CDLL(path)
+        component = ctypes.CDLL(path)
     except OSError as error:
         raise ImportError(f"rangefinder.torch.enable: {error}. It was built for torch {built_for} of another kind (CUDA "
                           "or CPU, ABI of the C++ library)?") from error
+    for name in _abi.TORCH_FUNCTIONS:
+        _abi.bind(name, component, _abi.TORCH_FUNCTIONS)
+    _component = component
+
+
+def _enabled() -> ctypes.CDLL:
+    enable()
+    assert _component is not None
+    return _component
 
 
 def _place() -> str:
@@ -159,3 +177,117 @@ def mark_modules(model: Any, *, prefix: str = "", depth: Optional[int] = None) -
         hooks.append(module.register_forward_pre_hook(_Begin(name), prepend=True))
         hooks.append(module.register_forward_hook(_End(name), always_call=True))
     return MarkedModules(hooks, named)
+
+
+class _Recording:
+    """Lives until stop(), the end of its `with`, the end of the interpreter, or until nobody holds it any more."""
+
+    def __init__(self, kind: str, given: Dict[str, Any]):
+        component = _enabled()
+        options = _abi.STRUCTS[f"rf_{kind}_options"]()
+        _abi.check(getattr(component, f"rf_{kind}_options_init")(ctypes.byref(options), ctypes.sizeof(options)))
+        _abi.fill(options, {name: value for name, value in given.items() if value is not None})
+        self._handle = ctypes.c_void_p()
+        start = getattr(component, f"rf_{kind}_recording_start")
+        _abi.check(start(ctypes.byref(options), ctypes.byref(self._handle)))
+        self._free = weakref.finalize(self, getattr(component, f"rf_{kind}_recording_free"), self._handle)
+
+    def stop(self) -> None:
+        """Further calls do nothing. Call it while no operator runs."""
+        self._free()
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        self.stop()
+
+
+class OperatorRecording(_Recording):
+    """Records PyTorch's operators as ranges while it lives and a session records: those that torch.profiler records, in
+    the same nesting. Reports leave them out unless asked; `report(capture, "ops")` has their key averages.
+
+        with rangefinder.Session("train.rfcap"), rangefinder.torch.OperatorRecording(shapes=True):
+            train()
+
+    `shapes`: shapes and types of inputs and values of numbers too; False. `sampling`: share of the outermost operators
+    of each thread that are recorded, each with all inside; 1. `user_scopes`: torch.profiler.record_function as ranges
+    like range(); True.
+
+    Errors:  as enable(). Error with INVALID_ARGUMENT for a share that is none.
+    Threads: make and stop it while no operator runs; several may live at once, they record once.
+    Cost:    as OperatorRecording of rangefinder/torch/operators.hpp.
+    """
+
+    def __init__(self, *, shapes: Optional[bool] = None, sampling: Optional[float] = None,
+                 user_scopes: Optional[bool] = None):
+        super().__init__("operator", {"shapes": shapes, "sampling": sampling, "user_scopes": user_scopes})
+
+
+class MemoryRecording(_Recording):
+    """Records what PyTorch's allocators give and take back while it lives and a session records, on all threads:
+    `report(capture, "memory")`.
+
+        with rangefinder.Session("train.rfcap"), rangefinder.torch.MemoryRecording():
+            train()
+
+    `host`: tensors in the memory of the host; True. `cuda`: tensors on devices; True, initialises CUDA where there is a
+    device. `history_events`: events that PyTorch keeps with their stacks, for snapshots; 0. `snapshot_when_out_of_memory`:
+    where to write one when a device runs out. `statistics_at_steps`: the allocators' statistics as counters; True.
+
+    Errors:  as enable(). What cannot be recorded is no error: host_state and cuda_state say it.
+    Threads: make and stop it while no operator runs; several may live at once, they record once.
+    Cost:    as MemoryRecording of rangefinder/torch/memory.hpp.
+    """
+
+    host_state: str  #: "recorded", "off" or the reason why nothing is
+    cuda_state: str  #: the same of the devices
+
+    def __init__(self, *, host: Optional[bool] = None, cuda: Optional[bool] = None,
+                 history_events: Optional[int] = None, snapshot_when_out_of_memory: Optional[_Path] = None,
+                 statistics_at_steps: Optional[bool] = None):
+        where = None if snapshot_when_out_of_memory is None else _abi.path(snapshot_when_out_of_memory)
+        super().__init__("memory", {
+            "host": host, "cuda": cuda, "history_events": history_events, "snapshot_when_out_of_memory": where,
+            "statistics_at_steps": statistics_at_steps})
+        component = _enabled()
+        self.host_state = component.rf_memory_recording_host_state(self._handle).decode(errors="replace")
+        self.cuda_state = component.rf_memory_recording_cuda_state(self._handle).decode(errors="replace")
+
+
+@dataclasses.dataclass(frozen=True)
+class HostMemory:
+    """Blocks of the host that were allocated while a MemoryRecording with `host` lived."""
+
+    allocated_bytes: int  #: that are still there
+    peak_bytes: int  #: the most since recording began, or since reset_host_memory_peak()
+    allocations: int  #: ever
+    untracked: int  #: allocations that these figures lost again: no memory to remember them
+
+
+def host_memory() -> HostMemory:
+    """Exact at any time, with or without a session. Errors: as enable()."""
+    memory = _abi.sized(_abi.HostMemory)
+    _abi.check(_enabled().rf_host_memory_get(ctypes.byref(memory)))
+    return HostMemory(**_abi.members(memory))
+
+
+def reset_host_memory_peak() -> None:
+    """The peak counts from what is allocated now."""
+    _enabled().rf_host_memory_reset_peak()
+
+
+def count_device_memory() -> None:
+    """Writes the caching allocator's statistics of each device as counters. A MemoryRecording does so at each step.
+
+    Errors: Error with UNSUPPORTED without a CUDA device.
+    """
+    _abi.check(_enabled().rf_device_memory_count())
+
+
+def memory_snapshot(path: _Path) -> None:
+    """Writes what the caching allocator holds as the pickle that PyTorch's memory viewer opens.
+
+    Errors: Error with UNSUPPORTED without a CUDA device, IO with path and reason.
+    """
+    _abi.check(_enabled().rf_device_memory_snapshot(_abi.path(path)))
