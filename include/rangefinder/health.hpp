@@ -35,6 +35,7 @@ namespace rangefinder {
   X(cupti_errors, 23, kNote, "CUPTI calls that failed")                                                              \
   X(launch_disagreements, 24, kNote, "launches whose callback and API record name different threads")                \
   X(cupti_foreign_clock, 25, kNote, "device times converted: another tool gave CUPTI a clock of its own")            \
+  X(unnoted_graph_nodes, 26, kLoss, "nodes of CUDA graphs whose making was not noted: too many, or no memory")       \
   X(chunks_not_written, 32, kLoss, "pieces of the capture that could not be written")                                \
   X(records_not_written, 33, kLoss, "records in those pieces")                                                       \
   X(ring_overwritten, 34, kNote, "records that the flight recorder overwrote, as it should")                         \

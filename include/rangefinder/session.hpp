@@ -226,8 +226,9 @@ class RANGEFINDER_EXPORT Session {
   std::shared_ptr<Impl> impl_;
 };
 
-/// Opens CUPTI now and keeps it open, so that graphs captured before the first session are known to it, and no profiler
-/// can take its place. Call it first in main, before CUDA is used. Sessions do it themselves.
+/// Opens CUPTI now and keeps it open, so that what has to be set before CUDA is used is set, and no profiler can take
+/// its place. Call it first in main. Sessions do it themselves. Ranges are recorded by sessions alone: a graph that is
+/// to be attributed to the ranges that captured it has to be captured while one runs.
 RANGEFINDER_EXPORT DeviceState prepare() noexcept;
 
 }  // namespace rangefinder

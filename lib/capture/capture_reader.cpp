@@ -123,8 +123,8 @@ void CaptureReader::skip_to(std::uint64_t next, std::uint64_t from, const Error&
   std::uint16_t kind = 0;
   constexpr std::size_t kKindAt = offsetof(format::ChunkHeader, kind);
   if (next - from >= kKindAt + sizeof kind) std::memcpy(&kind, file_.bytes().data() + from + kKindAt, sizeof kind);
-  const bool of_device = kind >= static_cast<std::uint16_t>(ChunkKind::kKernels) &&
-                         kind <= static_cast<std::uint16_t>(ChunkKind::kOverheads);
+  const auto chunk_kind = static_cast<ChunkKind>(kind);
+  const bool of_device = format::holds_events(chunk_kind) && chunk_kind != ChunkKind::kHostEvents;
   if (why.code() == ErrorCode::kIncomplete && next == file_.bytes().size() && !of_device) {
     cut_tail_ = Finding{from, next - from, why.message()};
   } else {
@@ -158,6 +158,8 @@ std::uint64_t CaptureReader::unpacked_bytes() const noexcept {
         return sizeof(format::SyncRow);
       case ChunkKind::kOverheads:
         return sizeof(format::OverheadRow);
+      case ChunkKind::kGraphNodes:
+        return sizeof(format::GraphNodeRow);
       default:
         return 0;
     }
@@ -375,6 +377,8 @@ void CaptureReader::visit_chunk(const format::ChunkView& chunk, CaptureVisitor& 
       return visit_rows<format::SyncRow>(chunk, [&](auto rows) { visitor.on_syncs(rows); });
     case ChunkKind::kOverheads:
       return visit_rows<format::OverheadRow>(chunk, [&](auto rows) { visitor.on_overheads(rows); });
+    case ChunkKind::kGraphNodes:
+      return visit_rows<format::GraphNodeRow>(chunk, [&](auto rows) { visitor.on_graph_nodes(rows); });
     default:
       return;  // read when the file was opened, or of a newer version
   }

@@ -47,6 +47,8 @@ const char* kind_name(std::uint16_t kind) noexcept {
       return "health";
     case ChunkKind::kWindows:
       return "windows";
+    case ChunkKind::kGraphNodes:
+      return "graph nodes";
     case ChunkKind::kEnd:
       return "end";
   }

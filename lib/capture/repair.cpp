@@ -42,8 +42,7 @@ class Rewriter {
 
  private:
   static bool is_event(const format::ChunkHeader& header) noexcept {
-    const auto kind = static_cast<ChunkKind>(header.kind);
-    return kind >= ChunkKind::kHostEvents && kind <= ChunkKind::kOverheads;
+    return format::holds_events(static_cast<ChunkKind>(header.kind));
   }
   Status put(format::ChunkHeader header, base::ByteView payload) {
     header.sequence = sequence_++;

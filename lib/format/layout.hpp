@@ -64,13 +64,14 @@ enum class ChunkKind : std::uint16_t {
   kStreams = 14,
   kHealth = 15,
   kWindows = 16,
-  // 17..23: graphs, operators, allocations, samples
+  kGraphNodes = 17,
+  // 18..23: operators, allocations, samples
   kEnd = 255,
 };
 
 /// Its rows are what was recorded, not what describes it.
 constexpr bool holds_events(ChunkKind kind) noexcept {
-  return kind >= ChunkKind::kHostEvents && kind <= ChunkKind::kOverheads;
+  return (kind >= ChunkKind::kHostEvents && kind <= ChunkKind::kOverheads) || kind == ChunkKind::kGraphNodes;
 }
 
 struct ChunkHeader {

@@ -211,6 +211,8 @@ constexpr Field kSyncFields[] = {FIELD(SyncRow, begin_ns, 1, kDelta),    FIELD(S
 constexpr Field kOverheadFields[] = {FIELD(OverheadRow, begin_ns, 1, kDelta),
                                      FIELD(OverheadRow, end_ns, 2, kSinceBegin), FIELD(OverheadRow, kind, 3, kPlain),
                                      FIELD(OverheadRow, tid, 4, kPlain), FIELD(OverheadRow, correlation, 5, kDelta)};
+constexpr Field kGraphNodeFields[] = {FIELD(GraphNodeRow, time_ns, 1, kDelta), FIELD(GraphNodeRow, node, 2, kDelta),
+                                      FIELD(GraphNodeRow, correlation, 3, kDelta)};
 constexpr Field kDeviceFields[] = {FIELD(DeviceRow, id, 1, kPlain),
                                    FIELD(DeviceRow, name, 2, kPlain),
                                    FIELD(DeviceRow, compute_major, 3, kPlain),
@@ -247,6 +249,7 @@ const std::span<const Field> MemsetRow::kFields = kMemsetFields;
 const std::span<const Field> ApiRow::kFields = kApiFields;
 const std::span<const Field> SyncRow::kFields = kSyncFields;
 const std::span<const Field> OverheadRow::kFields = kOverheadFields;
+const std::span<const Field> GraphNodeRow::kFields = kGraphNodeFields;
 const std::span<const Field> DeviceRow::kFields = kDeviceFields;
 const std::span<const Field> ContextRow::kFields = kContextFields;
 const std::span<const Field> StreamRow::kFields = kStreamFields;

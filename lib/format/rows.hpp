@@ -158,6 +158,17 @@ struct OverheadRow {
   static const std::span<const Field> kFields;
 };
 
+/// A node of a CUDA graph, and the call that made it; of a copy, the call that made the first original. The newest row
+/// of a node before a launch of its graph counts.
+struct GraphNodeRow {
+  std::int64_t time_ns;  // CLOCK_REALTIME: from now on
+  std::uint64_t node;
+  std::uint32_t correlation;  // of a noted launch; 0: not known
+
+  static constexpr ChunkKind kKind = ChunkKind::kGraphNodes;
+  static const std::span<const Field> kFields;
+};
+
 struct DeviceRow {
   std::uint32_t id;
   NameId name;

@@ -113,7 +113,7 @@ Status CaptureSeries::open() try {
   first_output_ = resolve_output(options_of(1).output);
   std::unique_lock lock(mutex_);
   if (on_demand()) {
-    if (options_.cuda) (void)prepare();  // graphs that are captured before the signal comes are known then
+    if (options_.cuda) (void)prepare();  // no other profiler takes its place until the signal comes
     deliveries_seen_ = signal_deliveries(options_.record_signal);
     watch_signal(SignalUse::kRecord, options_.record_signal);
   } else {

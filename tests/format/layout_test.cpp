@@ -241,4 +241,5 @@ TEST_CASE("the page's tables of columns are those of the code", "[format]") {
   check.operator()<WindowRow>();
   check.operator()<HealthRow>();
   check.operator()<ThreadRow>();
+  check.operator()<GraphNodeRow>();
 }

@@ -42,6 +42,11 @@ bool causes_device_work(std::string_view function) noexcept {
   return starts_with_any(name, kWork) && !name.starts_with("LaunchHostFunc");
 }
 
+bool makes_graph_node(std::string_view function) noexcept {
+  const std::string_view name = without_prefix(function);
+  return name.starts_with("GraphAdd") && name.find("Node") != std::string_view::npos;
+}
+
 bool is_noisy(std::string_view function) noexcept {
   // Queries and thread-local settings that frameworks make around every launch or allocation: several for each kernel,
   // and none takes time that matters. The first four are what Kineto leaves out; the rest are of the same sort.

@@ -13,6 +13,9 @@ namespace rangefinder::source::cupti {
 /// sets and prefetches. By name, so that what a newer CUDA adds is found without a list.
 bool causes_device_work(std::string_view function) noexcept;
 
+/// True for a function that adds a node to a CUDA graph by hand.
+bool makes_graph_node(std::string_view function) noexcept;
+
 /// True for a function that does no work and that libraries call all the time.
 bool is_noisy(std::string_view function) noexcept;
 

@@ -105,6 +105,14 @@ void stop_noting() noexcept { g_state.noting.store(false, std::memory_order_rela
 
 void ignore_callbacks_of_this_thread() noexcept { t_launches.ours = true; }
 
+std::uint32_t noted_call() noexcept {
+  const CallbackState& state = g_state;
+  const ThreadLaunches& thread = t_launches;
+  if (thread.ours || !state.noting.load(std::memory_order_acquire)) return 0;
+  const bool counts = thread.epoch == state.epoch.load(std::memory_order_relaxed) && thread.depth > 0;
+  return counts ? thread.outermost : 0;
+}
+
 void CUPTIAPI on_callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
   CallbackState& state = callback_state();
   if (data == nullptr || is_closed(state)) return;

@@ -12,6 +12,7 @@
 
 // What CUPTI calls in us, and the state that these functions share with the rest of the room. They run on the
 // application's threads and on CUPTI's, sometimes under CUPTI's own locks: they take no lock and call nothing of CUPTI.
+// The hook of graph_nodes.hpp does, for a moment, where a graph is made.
 namespace rangefinder::source::cupti {
 
 /// Which thread made a launch, by correlation id, until its API record comes to be compared. A table of fixed size: a
@@ -81,6 +82,9 @@ void stop_noting() noexcept;
 
 /// Marks the calling thread as one of ours: what its own CUPTI calls trigger is no launch of the program.
 void ignore_callbacks_of_this_thread() noexcept;
+
+/// The correlation id of the noted call that the calling thread is inside of; 0: none.
+std::uint32_t noted_call() noexcept;
 
 /// Later than, allowing for the wrap at 2^32.
 constexpr bool correlation_after(std::uint32_t a, std::uint32_t b) noexcept {

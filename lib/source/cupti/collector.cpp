@@ -4,6 +4,7 @@
 #include "base/health_numbers.hpp"
 #include "base/signals_blocked.hpp"
 #include "source/cupti/cupti_error.hpp"
+#include "source/cupti/graph_nodes.hpp"
 
 #include <pthread.h>
 #include <time.h>
@@ -59,6 +60,7 @@ void Collector::start(RowSink& sink, const CuptiOptions& options) {
   problem_reported_ = Problem::kNone;
   realtime_offset_ns_ = realtime_() - steady_ns();
   decoder_.begin(sink, options.noisy_api_filter, subscription_.system_thread_ids(), state.threads.load());
+  graph_nodes().begin(realtime_);
   report_facts();
   sink.meta("cupti_clock", decoder_.clock().description());
   const base::SignalsBlocked blocked;
@@ -106,6 +108,7 @@ void Collector::stop() {
   ::sem_post(&callback_state().work);
   served_changed_.notify_all();
   if (thread_.joinable()) thread_.join();
+  graph_nodes().end();
   sink_ = nullptr;
 }
 
@@ -177,6 +180,7 @@ void Collector::drain(bool last) {
     watch_clock();
     decode_buffers(last);
     decoder_.finish();
+    report_graph_nodes();
     report_counts();
     report_problem();
   } catch (const std::exception&) {
@@ -268,6 +272,12 @@ void Collector::report_counts() {
     timeouts = std::exchange(timeouts_, 0);
   }
   if (timeouts != 0) sink_->count(health::flush_timeouts, timeouts);
+}
+
+void Collector::report_graph_nodes() {
+  const GraphNodes::News news = graph_nodes().take_news();
+  sink_->write(std::span<const format::GraphNodeRow>(news.rows));
+  if (news.dropped != 0) sink_->count(health::unnoted_graph_nodes, news.dropped);
 }
 
 void Collector::watch() {

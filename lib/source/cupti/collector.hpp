@@ -55,6 +55,7 @@ class Collector {
   void apply_windows();
   void report_facts();
   void report_counts();
+  void report_graph_nodes();
   void watch();
   void watch_clock();
   bool drain_now(Time deadline);

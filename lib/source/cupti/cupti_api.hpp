@@ -32,7 +32,7 @@ namespace rangefinder::source::cupti {
 // Null where the library is too old for it; the feature is off then.
 #define RANGEFINDER_CUPTI_OPTIONAL(X)  \
   X(cuptiSubscribe_v2)                 \
-  X(cuptiEnableDomain)                 \
+  X(cuptiGetGraphNodeId)               \
   X(cuptiSetThreadIdType)              \
   X(cuptiActivitySetAttribute)         \
   X(cuptiActivityEnableAndDump)        \

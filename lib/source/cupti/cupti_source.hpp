@@ -56,7 +56,7 @@ class CuptiSource final : public Source {
   std::unique_ptr<Shared> shared_;
 };
 
-/// Takes the process's place in CUPTI before any recording, so that graphs made from now on are known to the first one.
+/// Takes the process's place in CUPTI before any recording.
 /// Not working: why, as `start` would say.
 SourceState cupti_prepare(const CuptiSeams& seams = {}) noexcept;
 

@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "source/cupti/callbacks.hpp"
 #include "source/cupti/cupti_error.hpp"
+#include "source/cupti/graph_nodes.hpp"
 
 #include <algorithm>
 #include <array>
@@ -26,6 +27,8 @@ std::string injected_tool() {
   return {};
 }
 
+bool is_noted(std::string_view function) noexcept { return causes_device_work(function) || makes_graph_node(function); }
+
 Error somebody_else(const char* holder) {
   std::string who = base::printable(std::string_view(holder, ::strnlen(holder, CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN)));
   if (who.empty()) who = injected_tool();
@@ -41,8 +44,8 @@ Subscription::Subscription(CuptiApi api, RealtimeClock realtime)
       realtime_(realtime),
       runtime_names_(api_, CUPTI_CB_DOMAIN_RUNTIME_API),
       driver_names_(api_, CUPTI_CB_DOMAIN_DRIVER_API),
-      runtime_launches_(runtime_names_.ids(&causes_device_work)),
-      driver_launches_(driver_names_.ids(&causes_device_work)) {}
+      runtime_launches_(runtime_names_.ids(&is_noted)),
+      driver_launches_(driver_names_.ids(&is_noted)) {}
 
 // ---- opening ---------------------------------------------------------------------------------------------------
 
@@ -69,11 +72,7 @@ Status Subscription::open(const CuptiOptions& options) {
   const CUptiResult result =
       api_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
   if (result != CUPTI_SUCCESS) failed("cuptiEnableCallback(STATE_FATAL_ERROR)", result);
-  // The place of CUDA graphs: nothing fires here outside graph, module, context and stream work.
-  if (callback_state().resource.load() != nullptr && api_.cuptiEnableDomain != nullptr) {
-    const CUptiResult enabled = api_.cuptiEnableDomain(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE);
-    if (enabled != CUPTI_SUCCESS) failed("cuptiEnableDomain(RESOURCE)", enabled);
-  }
+  watch_graphs();
   if (runtime_launches_.empty() && driver_launches_.empty())
     note("CUPTI names no launching function: launches come from API records alone");
   return {};
@@ -98,6 +97,16 @@ Status Subscription::subscribe() {
   if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) return somebody_else(holder);
   failed("cuptiSubscribe", result);
   return Error(ErrorCode::kUnsupported, describe_failure("cuptiSubscribe", result));
+}
+
+// From now on, also between recordings: these fire where graphs are made and changed, and nowhere else.
+void Subscription::watch_graphs() {
+  if (api_.cuptiGetGraphNodeId == nullptr) return;
+  graph_nodes().watch(api_);
+  for (const CUpti_CallbackIdResource id : kGraphCallbacks) {
+    const CUptiResult result = api_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, id);
+    if (result != CUPTI_SUCCESS) return failed("cuptiEnableCallback(RESOURCE)", result);
+  }
 }
 
 void Subscription::set_flag(CUpti_ActivityAttribute attribute, const char* name) {

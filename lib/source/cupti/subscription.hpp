@@ -77,6 +77,7 @@ class Subscription {
   void dump_objects();
   void leave_out_noise();
   void enable_callbacks(bool on);
+  void watch_graphs();
   void sample_clock();
   void note(std::string text);
   void failed(std::string_view call, CUptiResult result);

@@ -212,49 +212,4 @@ TEST_CASE("what our own threads trigger is no launch of the program", "[source]"
   CHECK(launches.empty());
 }
 
-TEST_CASE("resource callbacks go to the hook when there is one, and are not enabled when there is none", "[source]") {
-  struct Seen {
-    CUpti_CallbackId id;
-    std::uint64_t node;
-  };
-  static std::vector<Seen> seen;
-  seen.clear();
-  CuptiProcess process;
-  KeepingSink sink;
-  const bool with_hook = GENERATE(false, true);
-  if (with_hook) {
-    callback_state().resource = +[](CUpti_CallbackId id, const CUpti_ResourceData& data) noexcept {
-      const auto& graph = *static_cast<const CUpti_GraphData*>(data.resourceDescriptor);
-      std::uint64_t node = 0;
-      if (graph.node != nullptr) cuptiGetGraphNodeId(graph.node, &node);
-      seen.push_back({id, node});
-    };
-  }
-  CuptiSource source = process.source();
-  REQUIRE(source.start(sink).working);
-  const FakeKernel k = kernel("k");
-  FakeGraph* graph = fakecupti_graph_create();
-  const std::uint64_t node = fakecupti_graph_add(graph, &k);
-  FakeGraph* clone = fakecupti_graph_clone(graph);
-  FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
-  fakecupti_graph_update(exec, clone);
-  source.stop(soon());
-  callback_state().resource = nullptr;
-  fakecupti_graph_destroy(graph, exec);
-  fakecupti_graph_destroy(clone, nullptr);
-  if (!with_hook) {
-    CHECK(seen.empty());
-    return;
-  }
-  // Each new node of a clone and of an executable graph is announced as created and then as cloned.
-  std::vector<CUpti_CallbackId> ids;
-  for (const Seen& one : seen) ids.push_back(one.id);
-  CHECK(ids ==
-        std::vector<CUpti_CallbackId>{CUPTI_CBID_RESOURCE_GRAPH_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
-                                      CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
-                                      CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
-                                      CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED});
-  CHECK(seen[1].node == node);
-}
-
 }  // namespace rangefinder::source::testing

@@ -41,6 +41,7 @@ class KeepingSink final : public RowSink {
   std::vector<format::DeviceRow> devices;
   std::vector<format::ContextRow> contexts;
   std::vector<format::StreamRow> streams;
+  std::vector<format::GraphNodeRow> graph_nodes;
   std::map<std::string, std::string> facts;
   unsigned clock_samples = 0;
 
@@ -93,7 +94,7 @@ class KeepingSink final : public RowSink {
         keep(kind, rows, row_bytes, count, sets) || keep(kind, rows, row_bytes, count, apis) ||
         keep(kind, rows, row_bytes, count, syncs) || keep(kind, rows, row_bytes, count, overheads) ||
         keep(kind, rows, row_bytes, count, devices) || keep(kind, rows, row_bytes, count, contexts) ||
-        keep(kind, rows, row_bytes, count, streams);
+        keep(kind, rows, row_bytes, count, streams) || keep(kind, rows, row_bytes, count, graph_nodes);
   }
 
  private:

@@ -119,7 +119,7 @@ TEST_CASE("without an optional function a feature is off and the rest works", "[
   CuptiProcess process;
   process.change = [](CuptiApi& api) {
     api.cuptiSubscribe_v2 = nullptr;
-    api.cuptiEnableDomain = nullptr;
+    api.cuptiGetGraphNodeId = nullptr;
     api.cuptiSetThreadIdType = nullptr;
     api.cuptiActivitySetAttribute = nullptr;
     api.cuptiActivityEnableAndDump = nullptr;
@@ -220,8 +220,8 @@ TEST_CASE("any other call may fail: it is counted, told, and the recording goes 
   const bool no_flush = std::string(failing.function) == "cuptiActivityFlushAll";
   CHECK(sink.kernels.size() == (no_flush ? 0u : 1u));
   if (std::string(failing.function) == "cuptiEnableCallback") {
-    // Two domains on, the state callback, and two domains off again.
-    CHECK(sink.counted(health::cupti_errors) == 5);
+    // Two domains on, the state callback, the graphs', and two domains off again.
+    CHECK(sink.counted(health::cupti_errors) == 6);
   } else if (no_flush) {
     // One asked for, and at the end one, and one by force because a buffer is still out.
     CHECK(sink.counted(health::cupti_errors) == 3);

@@ -117,6 +117,10 @@ void fakecupti_append(const void* record, std::size_t bytes);
 FakeGraph* fakecupti_graph_create();
 /// Captures a kernel; answers the node's id.
 std::uint64_t fakecupti_graph_add(FakeGraph* graph, const FakeKernel* kernel);
+/// The same inside a call that is captured, such as "cudaLaunchKernel_v7000", or that adds the node by hand.
+std::uint64_t fakecupti_graph_capture(const char* function, FakeGraph* graph, const FakeKernel* kernel);
+/// A node for a child graph: its body is a copy.
+void fakecupti_graph_add_child(const char* function, FakeGraph* graph, FakeGraph* child);
 FakeGraph* fakecupti_graph_clone(FakeGraph* graph);
 FakeGraphExec* fakecupti_graph_instantiate(FakeGraph* graph);
 /// The nodes run one after the other on the stream, all with the launch's correlation id.

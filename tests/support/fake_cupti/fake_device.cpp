@@ -314,6 +314,16 @@ std::uint64_t fakecupti_graph_add(FakeGraph* graph, const FakeKernel* kernel) {
   return graph->nodes.back().id;
 }
 
+std::uint64_t fakecupti_graph_capture(const char* function, FakeGraph* graph, const FakeKernel* kernel) {
+  std::uint64_t node = 0;
+  call(function, next_correlation(), 0, [&] { node = fakecupti_graph_add(graph, kernel); });
+  return node;
+}
+
+void fakecupti_graph_add_child(const char* function, FakeGraph* graph, FakeGraph* child) {
+  call(function, next_correlation(), 0, [&] { copy_nodes(*child, *graph); });
+}
+
 FakeGraph* fakecupti_graph_clone(FakeGraph* graph) {
   auto* clone = new FakeGraph;
   clone->id = ++g_graph_ids;
@@ -350,6 +360,11 @@ void fakecupti_graph_update(FakeGraphExec* exec, FakeGraph* graph) {
 }
 
 void fakecupti_graph_destroy(FakeGraph* graph, FakeGraphExec* exec) {
+  for (FakeGraph* body : {graph, exec != nullptr ? &exec->body : nullptr}) {
+    if (body == nullptr) continue;
+    for (FakeNode& node : body->nodes)
+      fire_node(CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING, *body, node, nullptr, nullptr);
+  }
   delete graph;
   delete exec;
 }

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+#include "source/cupti/graph_nodes.hpp"
+
+#include "cupti_fixture.hpp"
+
+// Which call made each node of a CUDA graph. docs/reference/cupti.md, "Graphs".
+namespace rangefinder::source::testing {
+namespace {
+
+constexpr const char* kLaunch = "cudaLaunchKernel_v7000";
+
+/// A recording that is active, and what it has delivered of graphs.
+class Graphs {
+ public:
+  explicit Graphs(CuptiProcess& process) : source_(process.source()) {
+    const SourceState state = source_.start(sink);
+    INFO(state.reason);
+    REQUIRE(state.working);
+    source_.set_active(true);
+  }
+  ~Graphs() { source_.stop(soon()); }
+
+  CuptiSource& source() { return source_; }
+  /// The correlation id of the call that made each node of the kernels, in order; 0: not known. The newest row of a
+  /// node before its launch counts, as for a reader.
+  std::vector<std::uint32_t> made_by() {
+    source_.flush(soon());
+    std::vector<std::uint32_t> calls;
+    for (const format::KernelRow& kernel : sink.kernels) {
+      std::uint32_t call = 0;
+      for (const format::GraphNodeRow& row : sink.graph_nodes)
+        if (row.node == kernel.graph_node && row.time_ns <= kernel.begin_ns) call = row.correlation;
+      calls.push_back(call);
+    }
+    return calls;
+  }
+  KeepingSink sink;
+
+ private:
+  CuptiSource source_;
+};
+
+/// Captures a kernel and says by which call.
+std::uint32_t capture(FakeGraph* graph, const char* function = kLaunch) {
+  const FakeKernel k = kernel("k");
+  NotedLaunches::take();
+  fakecupti_graph_capture(function, graph, &k);
+  const std::vector<NotedLaunch> noted = NotedLaunches::take();
+  REQUIRE(noted.size() == 1);
+  return noted[0].correlation;
+}
+
+void launch(FakeGraphExec* exec) { fakecupti_graph_launch("cudaGraphLaunch_v10000", exec, 7); }
+
+}  // namespace
+
+TEST_CASE("a node of an executable graph has the call that captured its original", "[source]") {
+  CuptiProcess process;
+  Graphs graphs(process);
+  FakeGraph* graph = fakecupti_graph_create();
+  const std::uint32_t first = capture(graph);
+  const std::uint32_t second = capture(graph);
+  SECTION("as instantiated") {}
+  SECTION("of a clone of a clone") {
+    FakeGraph* clone = fakecupti_graph_clone(graph);
+    FakeGraph* again = fakecupti_graph_clone(clone);
+    fakecupti_graph_destroy(graph, nullptr);
+    fakecupti_graph_destroy(clone, nullptr);
+    graph = again;
+  }
+  SECTION("instantiated in a pause") { graphs.source().set_active(false); }
+  SECTION("instantiated on another thread") {
+    std::thread([&] {
+      FakeGraphExec* other = fakecupti_graph_instantiate(graph);
+      fakecupti_graph_destroy(nullptr, other);
+    }).join();
+  }
+  FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
+  graphs.source().set_active(true);
+  launch(exec);
+  launch(exec);
+  CHECK(graphs.made_by() == std::vector{first, second, first, second});
+  CHECK(graphs.sink.counts().empty());
+  fakecupti_graph_destroy(graph, exec);
+}
+
+TEST_CASE("a node that is added by hand has the call that added it", "[source]") {
+  CuptiProcess process;
+  Graphs graphs(process);
+  FakeGraph* graph = fakecupti_graph_create();
+  const std::uint32_t runtime = capture(graph, "cudaGraphAddKernelNode_v10000");
+  const std::uint32_t driver = capture(graph, "cuGraphAddMemsetNode");
+  FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
+  launch(exec);
+  CHECK(graphs.made_by() == std::vector{runtime, driver});
+  fakecupti_graph_destroy(graph, exec);
+}
+
+TEST_CASE("the body of a child graph has the calls that made it, not the one that added it", "[source]") {
+  CuptiProcess process;
+  FakeGraph* child = fakecupti_graph_create();
+  const FakeKernel k = kernel("k");
+  std::uint32_t made = 0;
+  const bool known = GENERATE(true, false);
+  if (!known) fakecupti_graph_capture(kLaunch, child, &k);  // nothing is recorded yet
+  Graphs graphs(process);
+  if (known) made = capture(child);
+  FakeGraph* graph = fakecupti_graph_create();
+  fakecupti_graph_add_child("cudaGraphAddChildGraphNode_v10000", graph, child);
+  FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
+  launch(exec);
+  CHECK(graphs.made_by() == std::vector{made});
+  fakecupti_graph_destroy(graph, exec);
+  fakecupti_graph_destroy(child, nullptr);
+}
+
+TEST_CASE("an update gives nodes the calls of the other graph, for launches from then on", "[source]") {
+  CuptiProcess process;
+  FakeGraph* unknown = fakecupti_graph_create();
+  const FakeKernel k = kernel("k");
+  fakecupti_graph_capture(kLaunch, unknown, &k);
+  Graphs graphs(process);
+  fakecupti_set_manual_clock(kNoon);
+  FakeGraph* first = fakecupti_graph_create();
+  FakeGraph* second = fakecupti_graph_create();
+  const std::uint32_t by_first = capture(first);
+  const std::uint32_t by_second = capture(second);
+  FakeGraphExec* exec = fakecupti_graph_instantiate(first);
+  fakecupti_advance(1000);
+  launch(exec);
+  fakecupti_advance(1000);
+  fakecupti_graph_update(exec, second);
+  fakecupti_advance(1000);
+  launch(exec);
+  fakecupti_advance(1000);
+  fakecupti_graph_update(exec, unknown);
+  fakecupti_advance(1000);
+  launch(exec);
+  CHECK(graphs.made_by() == std::vector{by_first, by_second, 0u});
+  fakecupti_graph_destroy(first, exec);
+  fakecupti_graph_destroy(second, nullptr);
+  fakecupti_graph_destroy(unknown, nullptr);
+}
+
+TEST_CASE("nodes that were made while nothing was recorded are not known", "[source]") {
+  CuptiProcess process;
+  FakeGraph* graph = fakecupti_graph_create();
+  const FakeKernel k = kernel("k");
+  SECTION("before CUPTI was opened") { fakecupti_graph_capture(kLaunch, graph, &k); }
+  SECTION("between prepare and the recording") {
+    REQUIRE(cupti_prepare(process.seams()).working);
+    fakecupti_graph_capture(kLaunch, graph, &k);
+  }
+  SECTION("in the recording before") {
+    Graphs before(process);
+    (void)capture(graph);
+  }
+  SECTION("in a pause") {
+    Graphs graphs(process);
+    graphs.source().set_active(false);
+    fakecupti_graph_capture(kLaunch, graph, &k);
+    graphs.source().set_active(true);
+    FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
+    launch(exec);
+    CHECK(graphs.made_by() == std::vector{0u});
+    fakecupti_graph_destroy(nullptr, exec);
+  }
+  Graphs graphs(process);
+  FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
+  launch(exec);
+  CHECK(graphs.made_by() == std::vector{0u});
+  CHECK(graphs.sink.graph_nodes.empty());
+  fakecupti_graph_destroy(graph, exec);
+}
+
+TEST_CASE("records that come after their graph was destroyed find its nodes", "[source]") {
+  CuptiProcess process;
+  Graphs graphs(process);
+  FakeGraph* graph = fakecupti_graph_create();
+  const std::uint32_t made = capture(graph);
+  FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
+  fakecupti_set_delivery(kFakeHeld);
+  launch(exec);
+  fakecupti_graph_destroy(graph, exec);
+  graphs.source().flush(soon());
+  CHECK(graphs.sink.kernels.empty());
+  fakecupti_deliver();
+  CHECK(graphs.made_by() == std::vector{made});
+}
+
+TEST_CASE("graphs are watched between recordings too, and cost nothing else", "[source]") {
+  CuptiProcess process;
+  REQUIRE(cupti_prepare(process.seams()).working);
+  CHECK(callback_state().resource.load() != nullptr);
+  CHECK_FALSE(callback_state().noting.load());
+  { Graphs graphs(process); }
+  CHECK(callback_state().resource.load() != nullptr);
+  CHECK(fakecupti_calls("cuptiEnableDomain") == 0);  // contexts, modules and streams would call as well
+}
+
+TEST_CASE("a library that tells no node ids is asked for no graphs", "[source][fault]") {
+  CuptiProcess process;
+  callback_state().resource = nullptr;
+  process.change = [](CuptiApi& api) { api.cuptiGetGraphNodeId = nullptr; };
+  Graphs graphs(process);
+  CHECK(callback_state().resource.load() == nullptr);
+  CHECK(graphs.sink.counts().empty());
+}
+
+TEST_CASE("nodes past the bound are counted and not known", "[source]") {
+  cupti::GraphNodes nodes;
+  CuptiApi api;
+  api.cuptiGetGraphNodeId = +[](CUgraphNode node, std::uint64_t* id) {
+    *id = reinterpret_cast<std::uint64_t>(node);
+    return CUPTI_SUCCESS;
+  };
+  nodes.watch(api);
+  callback_state().resource = nullptr;
+  nodes.begin(&fake_realtime);
+  cupti::prepare_callback_state();
+  cupti::start_noting(&NotedLaunches::note, nullptr);
+  CUpti_CallbackData call{};
+  call.correlationId = 77;
+  call.callbackSite = CUPTI_API_ENTER;
+  cupti::on_callback(nullptr, CUPTI_CB_DOMAIN_RUNTIME_API, 211, &call);
+  const auto create = [&](std::uint64_t first, std::uint64_t count) {
+    CUpti_GraphData data{};
+    for (std::uint64_t node = first; node < first + count; ++node) {
+      data.node = reinterpret_cast<CUgraphNode>(node);
+      nodes.on_callback(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, data);
+    }
+  };
+  create(1, cupti::GraphNodes::kMostNodes - 1);
+  CHECK(nodes.take_news().rows.size() == cupti::GraphNodes::kMostNodes - 1);
+  create(cupti::GraphNodes::kMostNodes, 3);
+  const cupti::GraphNodes::News news = nodes.take_news();
+  CHECK(news.rows.size() == 1);
+  CHECK(news.rows[0].correlation == 77);
+  CHECK(news.dropped == 2);
+  // What goes makes room.
+  CUpti_GraphData data{};
+  data.node = reinterpret_cast<CUgraphNode>(std::uint64_t{1});
+  nodes.on_callback(CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING, data);
+  create(cupti::GraphNodes::kMostNodes + 3, 1);
+  CHECK(nodes.take_news().rows.size() == 1);
+  call.callbackSite = CUPTI_API_EXIT;
+  cupti::on_callback(nullptr, CUPTI_CB_DOMAIN_RUNTIME_API, 211, &call);
+  cupti::stop_noting();
+  nodes.end();
+  create(1, 1);
+  CHECK(nodes.take_news().rows.empty());
+}
+
+TEST_CASE("graphs made on several threads at once keep their calls", "[source]") {
+  CuptiProcess process;
+  Graphs graphs(process);
+  constexpr int kThreads = 4;
+  constexpr int kRounds = 200;
+  std::vector<std::thread> threads;
+  std::atomic<int> replayed{0};
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&] {
+      const FakeKernel k = kernel("k");
+      for (int round = 0; round < kRounds; ++round) {
+        FakeGraph* graph = fakecupti_graph_create();
+        fakecupti_graph_capture(kLaunch, graph, &k);
+        FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
+        fakecupti_graph_destroy(graph, exec);
+        ++replayed;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  graphs.source().flush(soon());
+  REQUIRE(replayed == kThreads * kRounds);
+  // Each captured node and its copy, with the same call, which no other node has.
+  std::map<std::uint32_t, int> uses;
+  for (const format::GraphNodeRow& row : graphs.sink.graph_nodes) ++uses[row.correlation];
+  CHECK(uses.size() == kThreads * kRounds);
+  for (const auto& [call, count] : uses) CHECK(count == 2);
+}
+
+}  // namespace rangefinder::source::testing
