@@ -12,11 +12,15 @@ namespace rangefinder {
 
 /// Which range owns an activity. docs/explanation/projection.md has the definitions and pictures.
 enum class Attribution : std::uint8_t {
-  kAuto,    ///< forward, else launch: the first that the data can answer
+  kAuto,    ///< capture, then forward, else launch: what the data can answer
   kLaunch,  ///< the innermost range open on the launching thread when the launching call began
   /// Work of an autograd node: the innermost range open where the forward operator made that node. Ranges opened while
   /// the node runs own what is launched inside them. All other work as kLaunch.
   kForward,
+  /// Work of a CUDA graph: the range that was open where its node was made, by capturing a stream or by hand, and not
+  /// the range that replays it. Where no range was open, where the making is not in the data, and all other work: as
+  /// kLaunch.
+  kCapture,
 };
 
 /// What kind of work a launch was, seen from the forward pass.
@@ -96,10 +100,17 @@ struct Projection {
   std::vector<std::uint32_t> inclusive_offset;
   /// Per activity: the owning range, or a value of Unowned.
   std::vector<std::uint32_t> owner;
-  /// Which attribution this is: what kAuto came to, and kLaunch where the data cannot answer the one asked for.
+  /// Which attribution this is: what kAuto came to, and kLaunch where the data cannot answer the one asked for. kAuto
+  /// that came to both kCapture and kForward says kForward, and `place` is not empty.
   Attribution attribution = Attribution::kLaunch;
   /// Per row of Timeline::launches with kForward; else empty.
   std::vector<Pass> pass;
+  /// Per activity where graphs' work counts where its nodes were made: the row of Timeline::launches that decides. Else
+  /// empty: ActivityTable::launch decides.
+  std::vector<std::uint32_t> place;
+  std::uint32_t place_of(const Timeline& timeline, ActivityIndex activity) const noexcept {
+    return place.empty() ? timeline.activities.launch[activity] : place[activity];
+  }
   /// Per range: the innermost range that encloses it on its thread and takes part, or kNone; nesting depth from 0.
   std::vector<RangeIndex> parent;
   std::vector<std::uint32_t> depth;

@@ -121,8 +121,14 @@ struct ActivityTable {
   std::vector<std::uint32_t> graph;       ///< executable graph's id; 0 likewise
   std::vector<std::int64_t> external_id;
   std::vector<std::int64_t> source_row;
+  /// Of a graph's work: the row of LaunchTable that made its node, beside `launch`, which replays it; kNone where that
+  /// is not in the data. May be shorter than the others.
+  std::vector<std::uint32_t> captured;
 
   std::size_t size() const noexcept { return name.size(); }
+  std::uint32_t captured_by(std::size_t activity) const noexcept {
+    return activity < captured.size() ? captured[activity] : kNone;
+  }
 };
 
 struct KernelDetail {
@@ -262,6 +268,17 @@ struct NodeTable {
   RangeIndex range_of(std::size_t node) const noexcept { return node < range.size() ? range[node] : kNone; }
 };
 
+/// Nodes of CUDA graphs and the calls that made them. An update gives a node another row, which counts for what is
+/// launched from then on.
+struct GraphNodeTable {
+  std::vector<ProcessIndex> process;
+  std::vector<std::uint64_t> node;         ///< as in ActivityTable::graph_node
+  std::vector<std::int64_t> time_ns;       ///< from when on
+  std::vector<std::uint64_t> correlation;  ///< of the call that made it, or its first original; 0: not known
+
+  std::size_t size() const noexcept { return node.size(); }
+};
+
 struct ProcessInfo {
   std::int64_t pid = 0;
   std::string name;
@@ -372,6 +389,7 @@ class RANGEFINDER_EXPORT Timeline {
   CounterTable counters;
   StepTable steps;
   NodeTable nodes;
+  GraphNodeTable graph_nodes;
   OperatorTable operators;
   MemoryTable memory;
   std::vector<Attachment> attachments;  ///< ordered by target and row

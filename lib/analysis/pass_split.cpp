@@ -14,7 +14,7 @@ void for_each_passed(const Timeline& timeline, const Projection& projection, Use
   if (projection.pass.empty()) return;
   const ActivityTable& activities = timeline.activities;
   for (ActivityIndex row = 0; row < activities.size(); ++row) {
-    const std::uint32_t launch = activities.launch[row];
+    const std::uint32_t launch = projection.place_of(timeline, row);
     if (launch >= projection.pass.size()) continue;
     const std::int64_t length = projection::Interval(activities.begin_ns[row], activities.end_ns[row]).length();
     use(row, static_cast<std::size_t>(projection.pass[launch]), length);

@@ -219,7 +219,7 @@ void StepFinder::read_activities() {
     if (!is_time(activities.begin_ns[row]) || !is_time(activities.end_ns[row])) continue;
     const Span span{activities.begin_ns[row], activities.end_ns[row]};
     spans->device.push_back(span);
-    const std::uint32_t launch = activities.launch[row];
+    const std::uint32_t launch = projection_.place_of(timeline_, row);
     if (launch < projection_.pass.size() && projection_.pass[launch] == Pass::kRecompute)
       spans->recompute.push_back(span);
   }

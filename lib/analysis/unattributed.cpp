@@ -79,7 +79,7 @@ class Reasons {
   Reason of(ActivityIndex activity) const {
     switch (static_cast<Unowned>(projection_.owner[activity])) {
       case Unowned::kOutside:
-        return outside(timeline_.activities.launch[activity]);
+        return outside(projection_.place_of(timeline_, activity));
       case Unowned::kBefore:
         return Reason::kBefore;
       case Unowned::kUnknown:

@@ -36,7 +36,7 @@ rf_status read_chrome_options(std::string_view function, const rf_chrome_options
   const rf_status status = capi::read_struct(function, given, kLeastChromeOptions, known);
   if (status != RF_STATUS_OK) return status;
   if (known.compression > RF_COMPRESSION_GZIP) return capi::no_such_value(function, "compression", known.compression);
-  if (known.attribution > RF_ATTRIBUTION_FORWARD)
+  if (known.attribution > RF_ATTRIBUTION_CAPTURE)
     return capi::no_such_value(function, "attribution", known.attribution);
   if (capi::check_reserved(function, known.reserved) != RF_STATUS_OK) return RF_STATUS_UNSUPPORTED;
   options.begin_ns = known.begin_ns;

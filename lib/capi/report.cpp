@@ -40,7 +40,7 @@ rf_status read_report_options(std::string_view function, const rf_report_options
   const rf_status status = capi::read_struct(function, given, kLeastReportOptions, known);
   if (status != RF_STATUS_OK) return status;
   if (known.format > RF_REPORT_JSON) return capi::no_such_value(function, "format", known.format);
-  if (known.attribution > RF_ATTRIBUTION_FORWARD)
+  if (known.attribution > RF_ATTRIBUTION_CAPTURE)
     return capi::no_such_value(function, "attribution", known.attribution);
   if (known.view != nullptr) options.view = known.view;
   options.step_names = capi::text_or(known.step_names);

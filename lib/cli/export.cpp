@@ -115,10 +115,12 @@ void add_export(CLI::App& app, Common& common, int& result) {
   verb->add_flag("--no-api", arguments->no_api, "Leave out CUDA API calls");
   verb->add_flag("--no-counters", arguments->no_counters, "Leave out counters");
   verb->add_flag("--no-projected", arguments->no_projected, "Leave out the ranges' rows on the device");
-  const std::map<std::string, Attribution> attributions{
-      {"auto", Attribution::kAuto}, {"launch", Attribution::kLaunch}, {"forward", Attribution::kForward}};
+  const std::map<std::string, Attribution> attributions{{"auto", Attribution::kAuto},
+                                                        {"launch", Attribution::kLaunch},
+                                                        {"forward", Attribution::kForward},
+                                                        {"capture", Attribution::kCapture}};
   verb->add_option("--attribute", arguments->chrome.attribution,
-                   "Who owns device work on those rows: launch, forward or auto (default launch)")
+                   "Who owns device work on those rows: launch, forward, capture or auto (default launch)")
       ->transform(CLI::CheckedTransformer(attributions).description(""))
       ->type_name("HOW");
   add_common(*verb, common);

@@ -88,10 +88,12 @@ void add_report(CLI::App& app, Common& common, int& result) {
   verb->add_option("--depth", arguments->report.depth, "The view tree: at most N ranges deep")
       ->type_name("N")
       ->check(CLI::PositiveNumber.description(""));
-  const std::map<std::string, Attribution> attributions{
-      {"auto", Attribution::kAuto}, {"launch", Attribution::kLaunch}, {"forward", Attribution::kForward}};
+  const std::map<std::string, Attribution> attributions{{"auto", Attribution::kAuto},
+                                                        {"launch", Attribution::kLaunch},
+                                                        {"forward", Attribution::kForward},
+                                                        {"capture", Attribution::kCapture}};
   verb->add_option("--attribute", arguments->report.projection.attribution,
-                   "Who owns device work: launch, forward or auto (default auto)")
+                   "Who owns device work: launch, forward, capture or auto (default auto)")
       ->transform(CLI::CheckedTransformer(attributions).description(""))
       ->type_name("HOW");
   verb->add_option("--ranges", arguments->kinds,

@@ -35,8 +35,9 @@ void find_before(const Timeline& timeline, Projection& projection) {
       owner = static_cast<std::uint32_t>(bounds.without_launch(timeline.devices[device].process,
                                                                activities.correlation[row], activities.begin_ns[row]));
     } else if (owner == kOutside) {
-      owner = static_cast<std::uint32_t>(
-          bounds.without_range(timeline.launches.time_ns[activities.launch[row]], activities.begin_ns[row]));
+      owner = static_cast<std::uint32_t>(bounds.without_range(
+          timeline.launches.time_ns[projection.place_of(timeline, static_cast<ActivityIndex>(row))],
+          activities.begin_ns[row]));
     }
   }
 }

@@ -2,6 +2,7 @@
 #include "projection/activity_set.hpp"
 
 #include "projection/figures.hpp"
+#include "projection/launch_order.hpp"
 
 #include <algorithm>
 #include <tuple>
@@ -61,8 +62,7 @@ DeviceFigures figures_of_set(const Timeline& timeline, RangeIndex range, std::sp
       covered.add(interval);
       tally.add(interval);
       figures.bytes += table.bytes[activity];
-      figures.launch_delay_ns =
-          plus(figures.launch_delay_ns, minus(interval.begin, timeline.launches.time_ns[table.launch[activity]]));
+      figures.launch_delay_ns = plus(figures.launch_delay_ns, minus(interval.begin, launched_at(timeline, activity)));
     }
     rows.add(stream_figures(range, stream, tally, covered.busy));
     add_tally(figures, tally);

@@ -11,11 +11,12 @@
 
 namespace rangefinder::projection {
 
-LaunchOrder::LaunchOrder(const Timeline& timeline, const LaunchTable& launches, const RangeOrder& order)
+LaunchOrder::LaunchOrder(const Timeline& timeline, const LaunchTable& launches,
+                         const std::vector<std::uint32_t>& launch_of_activity, const RangeOrder& order)
     : launches_(launches),
-      launched_ns_(timeline.launches.time_ns),
+      timeline_(timeline),
       ranges_(timeline.ranges),
-      launch_(timeline.activities.launch),
+      launch_(launch_of_activity),
       thread_count_(timeline.threads.size()),
       offset_(thread_count_ + 1, 0),
       notes_(thread_count_, 0) {

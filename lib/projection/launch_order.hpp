@@ -10,6 +10,12 @@
 
 namespace rangefinder::projection {
 
+/// When an activity really was launched; its begin where that is not known.
+inline std::int64_t launched_at(const Timeline& timeline, ActivityIndex activity) noexcept {
+  const std::uint32_t launch = timeline.activities.launch[activity];
+  return launch < timeline.launches.size() ? timeline.launches.time_ns[launch] : timeline.activities.begin_ns[activity];
+}
+
 /// Activities in some order.
 class ActivityOrder {
  public:
@@ -29,11 +35,13 @@ class ActivityOrder {
 /// The activities of each launching thread in order of their launches: where every activity was launched. Those whose
 /// launch is not known are left out.
 ///
-/// `launches` are the timeline's, which is attribution `launch`; another attribution moves some of them to other
-/// places, and the sweeps do not see a difference.
+/// `launches` are the timeline's and `launch_of_activity` that of its activities, which is attribution `launch`.
+/// Another attribution moves launches to other places, or gives activities another launch to count at; the sweeps do
+/// not see a difference.
 class LaunchOrder {
  public:
-  LaunchOrder(const Timeline& timeline, const LaunchTable& launches, const RangeOrder& order);
+  LaunchOrder(const Timeline& timeline, const LaunchTable& launches,
+              const std::vector<std::uint32_t>& launch_of_activity, const RangeOrder& order);
 
   /// By time of launch, then row of the launch, then row of the activity.
   ActivityOrder of(ThreadIndex thread) const noexcept {
@@ -45,8 +53,8 @@ class LaunchOrder {
   std::uint32_t launch_of(ActivityIndex activity) const noexcept { return launch_[activity]; }
   /// Of the place that counts.
   std::int64_t time(std::uint32_t launch) const noexcept { return launches_.time_ns[launch]; }
-  /// When it really was.
-  std::int64_t launched(std::uint32_t launch) const noexcept { return launched_ns_[launch]; }
+  /// When the activity really was launched; its begin where that is not known.
+  std::int64_t launched(ActivityIndex activity) const noexcept { return launched_at(timeline_, activity); }
   /// The range that the recording noted, or kNone. A range without a known thread tells nothing.
   RangeIndex note(std::uint32_t launch) const noexcept {
     const RangeIndex range = launches_.range[launch];
@@ -68,7 +76,7 @@ class LaunchOrder {
   ThreadIndex thread_of(std::uint32_t launch) const noexcept;
 
   const LaunchTable& launches_;
-  const std::vector<std::int64_t>& launched_ns_;
+  const Timeline& timeline_;
   const RangeTable& ranges_;
   const std::vector<std::uint32_t>& launch_;  // per activity
   std::size_t thread_count_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "projection/account.hpp"
 #include "projection/activity_set.hpp"
+#include "projection/captured.hpp"
 #include "projection/forward.hpp"
 #include "projection/large_vector.hpp"
 #include "projection/launch_order.hpp"
@@ -69,7 +70,8 @@ void find_exclusive_by_owner(const Timeline& timeline, Output& output) {
 }
 
 void project_launches(const Timeline& timeline, const LaunchTable& table, const RangeOrder& order, Output& output) {
-  const LaunchOrder launches(timeline, table, order);
+  const std::vector<std::uint32_t>& place = output.projection.place;
+  const LaunchOrder launches(timeline, table, place.empty() ? timeline.activities.launch : place, order);
   Sweep sweep(timeline, order, launches, output);
   std::vector<RangeIndex> scratch;
   for (ThreadIndex thread = 0; thread < timeline.threads.size(); ++thread) {
@@ -88,31 +90,45 @@ void project_launches(const Timeline& timeline, const LaunchTable& table, const 
   find_exclusive_by_owner(timeline, output);
 }
 
+Projection project_by(const Timeline& timeline, const LaunchTable& table, const RangeOrder& order,
+                      std::vector<std::uint32_t> place) {
+  Projection result;
+  result.place = std::move(place);
+  const std::size_t ranges = timeline.ranges.size();
+  assign_large(result.exclusive, ranges, DeviceFigures{});
+  assign_large(result.inclusive, ranges, DeviceFigures{});
+  assign_large(result.owner, timeline.activities.size(), static_cast<std::uint32_t>(Unowned::kUnknown));
+  find_parents(timeline, order, result);
+  const std::uint64_t most = most_stream_rows(timeline);
+  Output output{result, StreamRows(ranges, most), StreamRows(ranges, most), {}};
+  project_launches(timeline, table, order, output);
+  result.omitted_stream_rows = output.exclusive_rows.omitted() + output.inclusive_rows.omitted();
+  output.exclusive_rows.arrange(result.exclusive, result.exclusive_streams, result.exclusive_offset);
+  output.inclusive_rows.arrange(result.inclusive, result.inclusive_streams, result.inclusive_offset);
+  return result;
+}
+
 }  // namespace
 }  // namespace projection
 
 Projection project(const Timeline& timeline, const ProjectionOptions& options) {
-  Projection result;
-  const std::size_t ranges = timeline.ranges.size();
-  projection::assign_large(result.exclusive, ranges, DeviceFigures{});
-  projection::assign_large(result.inclusive, ranges, DeviceFigures{});
-  projection::assign_large(result.owner, timeline.activities.size(), static_cast<std::uint32_t>(Unowned::kUnknown));
-
   const projection::RangeOrder order(timeline, options);
-  projection::find_parents(timeline, order, result);
-  const std::uint64_t most = projection::most_stream_rows(timeline);
-  projection::Output output{result, projection::StreamRows(ranges, most), projection::StreamRows(ranges, most), {}};
-  if (options.attribution != Attribution::kLaunch && timeline.nodes.size() != 0) {
-    projection::ForwardLaunches forward = projection::launches_of_forward(timeline, order);
-    projection::project_launches(timeline, forward.launches, order, output);
+  const bool is_auto = options.attribution == Attribution::kAuto;
+  const bool forward = (is_auto || options.attribution == Attribution::kForward) && timeline.nodes.size() != 0;
+  projection::ForwardLaunches moved;
+  if (forward) moved = projection::launches_of_forward(timeline, order);
+  const LaunchTable& launches = forward ? moved.launches : timeline.launches;
+
+  std::vector<std::uint32_t> place;
+  if (is_auto || options.attribution == Attribution::kCapture) place = projection::places_of_captured(timeline);
+  Projection result = projection::project_by(timeline, launches, order, std::move(place));
+  if (projection::give_back_unowned(timeline, result.owner, result.place))
+    result = projection::project_by(timeline, launches, order, std::move(result.place));
+  if (forward)
     result.attribution = Attribution::kForward;
-    result.pass = std::move(forward.pass);
-  } else {
-    projection::project_launches(timeline, timeline.launches, order, output);
-  }
-  result.omitted_stream_rows = output.exclusive_rows.omitted() + output.inclusive_rows.omitted();
-  output.exclusive_rows.arrange(result.exclusive, result.exclusive_streams, result.exclusive_offset);
-  output.inclusive_rows.arrange(result.inclusive, result.inclusive_streams, result.inclusive_offset);
+  else if (!result.place.empty())
+    result.attribution = Attribution::kCapture;
+  result.pass = std::move(moved.pass);
   projection::settle_account(timeline, result);
   return result;
 }

@@ -78,7 +78,7 @@ Launched gather(const Timeline& timeline, const LaunchOrder& launches, ThreadInd
   for (std::uint32_t position = 0; position < activities.size(); ++position) {
     const ActivityIndex activity = activities[position];
     const Interval interval(table.begin_ns[activity], table.end_ns[activity]);
-    const std::int64_t launched = launches.launched(launches.launch_of(activity));
+    const std::int64_t launched = launches.launched(activity);
     all.intervals.push_back(interval);
     all.streams.push_back(table.stream[activity]);
     all.bytes.push_back(all.bytes.back() + table.bytes[activity]);

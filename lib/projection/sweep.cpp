@@ -30,7 +30,7 @@ bool Sweep::run(ThreadIndex thread) {
         return false;
       }
     }
-    figures_.add(activity, launches_.launched(launch), owner);
+    figures_.add(activity, launches_.launched(activity), owner);
   }
   while (figures_.depth() > 0) figures_.close();
   return true;

@@ -36,6 +36,7 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   void on_api_calls(std::span<const format::ApiRow> rows) override;
   void on_syncs(std::span<const format::SyncRow> rows) override;
   void on_overheads(std::span<const format::OverheadRow> rows) override;
+  void on_graph_nodes(std::span<const format::GraphNodeRow> rows) override;
 
   // What is open at the end lasts as long as anything was recorded.
   void on_begin(const AssembledRange& range) override { last_ticks_ = std::max(last_ticks_, range.begin_ticks); }

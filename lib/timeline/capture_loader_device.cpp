@@ -131,4 +131,14 @@ void CaptureLoader::on_overheads(std::span<const format::OverheadRow> rows) {
   }
 }
 
+void CaptureLoader::on_graph_nodes(std::span<const format::GraphNodeRow> rows) {
+  GraphNodeTable& table = out_.graph_nodes;
+  for (const format::GraphNodeRow& row : rows) {
+    table.process.push_back(process_);
+    table.node.push_back(row.node);
+    table.time_ns.push_back(device_time(row.time_ns));
+    table.correlation.push_back(row.correlation);
+  }
+}
+
 }  // namespace rangefinder::timeline

@@ -9,7 +9,7 @@
 namespace rangefinder::timeline {
 namespace {
 
-/// Rows by (process, correlation, time).
+/// Rows by (process, correlation or node, time).
 struct Entry {
   std::uint64_t correlation;
   std::int64_t time_ns;
@@ -63,26 +63,47 @@ void join_launches(Timeline& timeline) {
 
   // A launch that only its call tells of, one a call.
   std::vector<std::uint32_t> launch_of_call(calls.size(), kNone);
+  const auto launch_of = [&](ProcessIndex process, std::uint64_t correlation, std::int64_t time_ns) {
+    const std::uint32_t launch = find(by_launch, process, correlation, time_ns);
+    if (launch != kNone) return launch;
+    const std::uint32_t call = find(by_call, process, correlation, time_ns);
+    if (call == kNone) return kNone;
+    if (launch_of_call[call] == kNone) {
+      launch_of_call[call] = static_cast<std::uint32_t>(launches.size());
+      launches.process.push_back(process);
+      launches.correlation.push_back(calls.correlation[call]);
+      launches.thread.push_back(calls.thread[call]);
+      launches.time_ns.push_back(calls.begin_ns[call]);
+      launches.source.push_back(LaunchSource::kCall);
+      launches.range.push_back(kNone);
+      launches.call.push_back(call);
+    }
+    return launch_of_call[call];
+  };
+  const auto process_of = [&](ActivityIndex row) {
+    return timeline.devices[timeline.streams[activities.stream[row]].device].process;
+  };
   for (ActivityIndex row = 0; row < activities.size(); ++row) {
     if (activities.correlation[row] == 0 || activities.launch[row] != kNone) continue;
-    const ProcessIndex process = timeline.devices[timeline.streams[activities.stream[row]].device].process;
-    std::uint32_t launch = find(by_launch, process, activities.correlation[row], activities.begin_ns[row]);
-    if (launch == kNone) {
-      const std::uint32_t call = find(by_call, process, activities.correlation[row], activities.begin_ns[row]);
-      if (call == kNone) continue;
-      if (launch_of_call[call] == kNone) {
-        launch_of_call[call] = static_cast<std::uint32_t>(launches.size());
-        launches.process.push_back(process);
-        launches.correlation.push_back(calls.correlation[call]);
-        launches.thread.push_back(calls.thread[call]);
-        launches.time_ns.push_back(calls.begin_ns[call]);
-        launches.source.push_back(LaunchSource::kCall);
-        launches.range.push_back(kNone);
-        launches.call.push_back(call);
-      }
-      launch = launch_of_call[call];
-    }
-    activities.launch[row] = launch;
+    activities.launch[row] = launch_of(process_of(row), activities.correlation[row], activities.begin_ns[row]);
+  }
+
+  const GraphNodeTable& nodes = timeline.graph_nodes;
+  if (nodes.size() == 0) return;
+  std::vector<Entry> by_node;
+  by_node.reserve(nodes.size());
+  for (std::uint32_t row = 0; row < nodes.size(); ++row)
+    by_node.push_back({nodes.node[row], nodes.time_ns[row], nodes.process[row], row});
+  sort(by_node);
+  activities.captured.assign(activities.size(), kNone);
+  for (ActivityIndex row = 0; row < activities.size(); ++row) {
+    if (activities.graph_node[row] == 0) continue;
+    // What the node was when its graph was launched: an update may have come while it ran.
+    const std::uint32_t launch = activities.launch[row];
+    const std::int64_t time = launch != kNone ? launches.time_ns[launch] : activities.begin_ns[row];
+    const std::uint32_t node = find(by_node, process_of(row), activities.graph_node[row], time);
+    if (node == kNone || nodes.correlation[node] == 0) continue;
+    activities.captured[row] = launch_of(nodes.process[node], nodes.correlation[node], nodes.time_ns[node]);
   }
 }
 

@@ -145,6 +145,7 @@ void check(const Timeline& timeline) {
   }
   fuzz::check_places(timeline);
   fuzz::check_memory_columns(timeline);
+  fuzz::check_graph_nodes(timeline);
 }
 
 void check_error(const Error& error) {

@@ -42,6 +42,18 @@ CaptureBuilder operators() {
   return capture;
 }
 
+/// Nodes of a CUDA graph that two layers made, one of them updated, one by a call that was not noted, and their replay.
+CaptureBuilder graphs() {
+  CaptureBuilder capture;
+  capture.h100().on_thread(1, "main").range("layer.0", 10, 40).launch(20).graph_node(1, 25).graph_node(11, 300);
+  capture.range("layer.1", 50, 90).launch(60).graph_node(2, 65).graph_node(12, 300).graph_node(11, 600);
+  capture.correlation(70).call("cudaGraphAddKernelNode_v10000", 110, 120).graph_node(3, 115).graph_node(13, 300);
+  capture.correlation(80).on_thread(2, "worker").range("replay", 400, 900);
+  capture.launch(410).kernel("a", 420, 430).of_graph(11).kernel("b", 430, 440).of_graph(12);
+  capture.launch(700).kernel("a", 710, 720).of_graph(11).kernel("c", 720, 730).of_graph(13);
+  return capture;
+}
+
 /// Every action of an allocator, on the host and on a device, with all numbers of values.
 CaptureBuilder memory() {
   CaptureBuilder capture;
@@ -172,6 +184,10 @@ int main(int argc, char** argv) {
   const base::Bytes of_memory = memory().build();
   const Timeline second = write_seed(folder, "memory", of_memory, of_memory.size());
   HOLDS(second.memory.size() == 9 && second.operators.size() == 1);
+  const base::Bytes of_graphs = graphs().build();
+  const Timeline graph = write_seed(folder, "graphs", of_graphs, of_graphs.size());
+  HOLDS(graph.graph_nodes.size() == 7 && graph.activities.captured[0] != graph.activities.captured[2] &&
+        graph.activities.captured[3] != kNone);
   const base::Bytes of_killed = killed();
   const Timeline third = write_seed(folder, "live_records", of_killed,
                                     format::padded(CaptureBuilder().range("step", 0, 100).unfinished().build().size()));

@@ -38,6 +38,15 @@ inline void check_memory_columns(const Timeline& timeline) {
   for (const ThreadIndex thread : memory.thread) HOLDS(thread < timeline.threads.size());
 }
 
+inline void check_graph_nodes(const Timeline& timeline) {
+  const GraphNodeTable& nodes = timeline.graph_nodes;
+  for (const std::size_t size : {nodes.process.size(), nodes.time_ns.size(), nodes.correlation.size()})
+    HOLDS(size == nodes.size());
+  for (const ProcessIndex process : nodes.process) HOLDS(process < timeline.processes.size());
+  for (const std::uint32_t launch : timeline.activities.captured)
+    HOLDS(launch == kNone || launch < timeline.launches.size());
+}
+
 inline void check_places(const Timeline& timeline) {
   for (const ThreadInfo& thread : timeline.threads) HOLDS(thread.process < timeline.processes.size());
   for (const DeviceInfo& device : timeline.devices) HOLDS(device.process < timeline.processes.size());

@@ -25,6 +25,7 @@ void compare(const RandomShape& shape, const char* name, int rounds) {
     ProjectionOptions options;
     options.operators = (random() & 1) != 0;
     if ((random() & 7) == 0) options.attribution = Attribution::kLaunch;
+    if (shape.graphs && (random() & 1) == 0) options.attribution = Attribution::kCapture;
     options.annotations = (random() & 7) != 0;
     INFO(name << ": RANGEFINDER_SEED=" << seed);
     const Projection projection = project(timeline, options);
@@ -79,6 +80,18 @@ TEST_CASE("the fast projection equals the slow obvious one", "[projection][prope
     shape.nested_only = true;
     shape.windows = true;
     compare(shape, "nodes and windows", 2000);
+  }
+  SECTION("nodes of CUDA graphs") {
+    shape.graphs = true;
+    shape.notes = RandomShape::Notes::kAny;
+    compare(shape, "graphs", 3000);
+  }
+  SECTION("nodes of CUDA graphs and of autograd, nested ranges, noted launches") {
+    shape.graphs = true;
+    shape.nodes = true;
+    shape.nested_only = true;
+    shape.notes = RandomShape::Notes::kTrue;
+    compare(shape, "graphs and nodes", 3000);
   }
   SECTION("windows of recording") {
     shape.windows = true;

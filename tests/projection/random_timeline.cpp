@@ -33,6 +33,7 @@ class Generator {
     for (int launches = pick(0, shape_.max_launches); launches > 0; --launches) add_launch();
     if (shape_.windows) add_windows();
     shuffle_activities();
+    if (shape_.graphs) add_graphs();
     if (chance(3)) builder_.clock_error(pick(0, 5));
     return builder_.build();
   }
@@ -160,6 +161,17 @@ class Generator {
       else
         builder_.node(begin, end, pick(0, 5), pick(1, threads_), time(0, shape_.length_ns));
       if (chance(8)) builder_.made_elsewhere();
+    }
+  }
+
+  void add_graphs() {
+    Timeline& timeline = builder_.timeline();
+    const int launches = static_cast<int>(timeline.launches.size());
+    timeline.activities.captured.assign(timeline.activities.size(), kNone);
+    for (ActivityIndex row = 0; row < timeline.activities.size() && launches != 0; ++row) {
+      const auto made = static_cast<std::uint32_t>(pick(0, launches - 1));
+      // Nothing launches the node that it makes.
+      if (chance(2) && made != timeline.activities.launch[row]) timeline.activities.captured[row] = made;
     }
   }
 

@@ -20,6 +20,7 @@ struct RandomShape {
   bool missing_launches = true;
   bool windows = false;
   bool nodes = false;       ///< of autograd
+  bool graphs = false;      ///< activities of nodes that some launch made
   bool other_kinds = true;  ///< operators, ownerless ranges, ranges without a thread
 };
 

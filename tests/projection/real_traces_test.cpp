@@ -154,6 +154,28 @@ TEST_CASE("device time of real traces is accounted for", "[projection][data]") {
   }
 }
 
+TEST_CASE("real traces that do not say where graphs were captured leave replays where they were launched",
+          "[projection][data]") {
+  for (const char* name : {"cudagraph_a100_rank0of16.json.gz", "vllm_decode_fullgraph_exec_mi300.json.gz"}) {
+    const std::string path = trace_of(name);
+    if (path.empty()) RANGEFINDER_SKIP("no collection of real traces (RANGEFINDER_SHARED)");
+    const Result<Timeline> timeline = importer::kineto::import_kineto(path, {});
+    REQUIRE(timeline.ok());
+    INFO(name);
+    const Projection launch = project(*timeline, {Attribution::kLaunch, true, false});
+    const Projection capture = project(*timeline, {Attribution::kCapture, true, false});
+    CHECK(capture.attribution == Attribution::kLaunch);
+    CHECK(capture.owner == launch.owner);
+    CHECK(capture.account.total.gpu_ops == timeline->activities.size());
+    // Every operation of a replay counts, and not the replay as one.
+    std::size_t most = 0;
+    std::vector<std::size_t> operations(timeline->launches.size(), 0);
+    for (const std::uint32_t row : timeline->activities.launch)
+      if (row != kNone) most = std::max(most, ++operations[row]);
+    CHECK(most > 10);
+  }
+}
+
 TEST_CASE("backward of real traces finds the ranges of the forward pass", "[projection][data]") {
   struct Known {
     const char* name;

@@ -26,8 +26,10 @@ class Slow {
     Projection result;
     for (std::size_t l = 0; l < t_.launches.size() && forward(); ++l)
       result.pass.push_back(pass(static_cast<std::uint32_t>(l)));
-    result.attribution = forward() ? Attribution::kForward : Attribution::kLaunch;
     for (ActivityIndex a = 0; a < t_.activities.size(); ++a) result.owner.push_back(place(a));
+    result.attribution = forward()       ? Attribution::kForward
+                         : captured_any_ ? Attribution::kCapture
+                                         : Attribution::kLaunch;
     result.exclusive_offset.push_back(0);
     result.inclusive_offset.push_back(0);
     for (RangeIndex r = 0; r < ranges; ++r) {
@@ -85,7 +87,13 @@ class Slow {
     return best;
   }
 
-  bool forward() const { return options_.attribution != Attribution::kLaunch && t_.nodes.size() != 0; }
+  bool forward() const {
+    const bool wanted = options_.attribution == Attribution::kAuto || options_.attribution == Attribution::kForward;
+    return wanted && t_.nodes.size() != 0;
+  }
+  bool capture() const {
+    return options_.attribution == Attribution::kAuto || options_.attribution == Attribution::kCapture;
+  }
 
   std::uint32_t node_of(std::uint32_t launch) const {
     if (t_.launches.source[launch] == LaunchSource::kUnknown || t_.launches.time_ns[launch] == kNoTime) return kNone;
@@ -156,12 +164,32 @@ class Slow {
   }
 
   std::uint32_t place(ActivityIndex a) {
-    const std::uint32_t launch = t_.activities.launch[a];
-    if (launch >= t_.launches.size()) return without_launch(a);
+    Site site;
+    if (capture()) site = find_site(t_.activities.captured_by(a));
+    if (site.owner != kNone)
+      captured_any_ = true;
+    else
+      site = find_site(t_.activities.launch[a]);
+    if (!site.known) return without_launch(a);
+    for (const RangeIndex r : site.members) inclusive_[r].push_back(a);
+    if (site.owner == kNone) return without_range(a, site.launched);
+    exclusive_[site.owner].push_back(a);
+    return site.owner;
+  }
+
+  struct Site {
+    bool known = false;
+    std::int64_t launched = 0;
+    std::set<RangeIndex> members;
+    RangeIndex owner = kNone;
+  };
+  Site find_site(std::uint32_t launch) const {
+    Site site;
+    if (launch >= t_.launches.size()) return site;
     RangeIndex noted = t_.launches.range[launch];
     if (noted >= t_.ranges.size()) noted = kNone;
-    const std::int64_t launched = t_.launches.time_ns[launch];
-    std::int64_t time = launched;
+    site.launched = t_.launches.time_ns[launch];
+    std::int64_t time = site.launched;
     ThreadIndex thread = t_.launches.thread[launch];
     if (moves(launch)) {
       const std::uint32_t node = origin(node_of(launch));
@@ -172,10 +200,11 @@ class Slow {
     if (noted != kNone && t_.ranges.thread[noted] < t_.threads.size())
       thread = t_.ranges.thread[noted];
     else if (t_.launches.source[launch] == LaunchSource::kUnknown || time == kNoTime || thread >= t_.threads.size())
-      return without_launch(a);
+      return site;
+    site.known = true;
     if (noted != kNone && t_.ranges.thread[noted] >= t_.threads.size()) noted = kNone;
 
-    std::set<RangeIndex> members;
+    std::set<RangeIndex>& members = site.members;
     for (RangeIndex r = 0; r < t_.ranges.size(); ++r) {
       const bool by_time = !scoped(r) || noted == kNone || !scoped(noted);
       if (takes_part(r) && t_.ranges.thread[r] == thread && by_time && contains(r, time)) members.insert(r);
@@ -186,14 +215,11 @@ class Slow {
       for (RangeIndex r = encloser(noted, is_scoped); r != kNone; r = encloser(r, is_scoped)) members.insert(r);
     }
     const bool note_counts = noted != kNone && (scoped(noted) || contains(noted, time));
-    RangeIndex owner = kNone;
+    RangeIndex& owner = site.owner;
     for (const RangeIndex r : members)
       if ((!note_counts || order(r) < order(noted)) && (owner == kNone || order(owner) < order(r))) owner = r;
     if (note_counts && takes_part(noted)) owner = noted;
-    for (const RangeIndex r : members) inclusive_[r].push_back(a);
-    if (owner == kNone) return without_range(a, launched);
-    exclusive_[owner].push_back(a);
-    return owner;
+    return site;
   }
 
   std::vector<Window> windows() const {
@@ -281,7 +307,8 @@ class Slow {
       f.gpu_ops += 1;
       f.gpu_sum_ns += end(a) - begin;
       f.bytes += t_.activities.bytes[a];
-      f.launch_delay_ns += begin - t_.launches.time_ns[t_.activities.launch[a]];
+      const std::uint32_t launch = t_.activities.launch[a];
+      if (launch < t_.launches.size()) f.launch_delay_ns += begin - t_.launches.time_ns[launch];
       by_device[t_.streams[t_.activities.stream[a]].device].push_back(a);
     }
     for (const auto& [device, activities] : by_device) f.gpu_busy_ns += union_of(activities);
@@ -304,6 +331,7 @@ class Slow {
   const ProjectionOptions& options_;
   std::vector<std::vector<ActivityIndex>> exclusive_;
   std::vector<std::vector<ActivityIndex>> inclusive_;
+  bool captured_any_ = false;
 };
 
 [[noreturn]] void differ(const std::string& what, std::size_t row, const std::string& expected,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What reports say of attribution `forward`.
+// What reports say of the attributions `forward` and `capture`.
 #include "report/rendered.hpp"
 #include "support/catch.hpp"
 #include "support/timeline_builder.hpp"
@@ -67,4 +67,36 @@ TEST_CASE("by launch there are no passes, and what the input cannot answer is sa
   CHECK(has(report(without_nodes, "ranges", ReportFormat::kText, Attribution::kForward),
             "the input does not say which nodes of autograd ran"));
   CHECK_FALSE(has(report(without_nodes, "ranges", ReportFormat::kText, Attribution::kAuto), "autograd"));
+}
+
+TEST_CASE("what a graph replays is shown where it was captured, and what is not is said", "[report]") {
+  TimelineBuilder builder;
+  builder.range("layer", 0, 50).launch(10);
+  const std::uint32_t made = builder.last_launch();
+  builder.range("replay", 100, 200).launch(110).kernel(120, 130).of_graph(made).kernel(130, 140).of_graph(made);
+  const bool all = GENERATE(true, false);
+  if (!all) builder.launch(150).kernel(160, 170).of_graph(kNone, 5);
+  const Timeline timeline = builder.build();
+  for (const Attribution attribution : {Attribution::kAuto, Attribution::kCapture}) {
+    const std::string text = report(timeline, "ranges", ReportFormat::kText, attribution);
+    INFO(text);
+    CHECK(has(text, "capture: 2 operations of CUDA graphs where their nodes were made"));
+    CHECK(has(text, "1 operation of CUDA graphs on the ranges that replay them") == !all);
+  }
+  CHECK_FALSE(has(report(timeline, "ranges", ReportFormat::kText, Attribution::kLaunch), "capture:"));
+}
+
+TEST_CASE("an input that cannot say where graphs were captured says so once", "[report]") {
+  TimelineBuilder builder;
+  builder.range("replay", 100, 200).launch_call("cudaGraphLaunch", 110, 115).kernel(120, 130).kernel(130, 140);
+  const Timeline timeline = builder.build();
+  const std::string text = report(timeline, "ranges", ReportFormat::kText, Attribution::kAuto);
+  INFO(text);
+  CHECK(has(text, "capture: 2 operations of CUDA graphs on the ranges that replay them: "));
+  TimelineBuilder without;
+  without.range("step", 0, 100).launch(20).kernel(30, 130);
+  const Timeline no_graphs = without.build();
+  CHECK_FALSE(has(report(no_graphs, "ranges", ReportFormat::kText, Attribution::kAuto), "capture:"));
+  CHECK(has(report(no_graphs, "ranges", ReportFormat::kText, Attribution::kCapture),
+            "capture: the input has no work of CUDA graphs"));
 }

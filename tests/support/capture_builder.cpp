@@ -297,6 +297,15 @@ CaptureBuilder& CaptureBuilder::clock_point(std::int64_t time_ns, std::int64_t d
   clock_.push_back({ticks(time_ns), at(time_ns), realtime(time_ns) + drift_ns, width_ns});
   return *this;
 }
+CaptureBuilder& CaptureBuilder::graph_node(std::uint64_t node, std::int64_t time_ns) {
+  graph_nodes_.push_back({realtime(time_ns), node, correlation_});
+  return *this;
+}
+CaptureBuilder& CaptureBuilder::of_graph(std::uint64_t node, std::uint32_t graph) {
+  kernels_.back().graph_node = node;
+  kernels_.back().graph_id = graph;
+  return *this;
+}
 CaptureBuilder& CaptureBuilder::simulated() { return flags_ |= format::kFlagSimulated, *this; }
 CaptureBuilder& CaptureBuilder::unfinished() { return clean_ = false, *this; }
 CaptureBuilder& CaptureBuilder::chunk_rows(std::size_t rows) { return chunk_rows_ = rows, *this; }
@@ -422,6 +431,7 @@ base::Bytes CaptureBuilder::build() const {
   add_rows(calls_);
   add_rows(syncs_);
   add_rows(overheads_);
+  add_rows(graph_nodes_);
   std::stable_sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.order < b.order; });
   for (const Piece& piece : pieces) append(file, piece.chunk);
   put(health_);

@@ -90,6 +90,10 @@ class CaptureBuilder {
   CaptureBuilder& overhead(std::uint32_t kind, std::int64_t begin_ns, std::int64_t end_ns);
   /// The correlation id of the next rows, calls and launches; launches count on from it.
   CaptureBuilder& correlation(std::uint32_t id);
+  /// A node of a CUDA graph, of the launch or call before it; from `time_ns` on. Kernels say of which node they are.
+  CaptureBuilder& graph_node(std::uint64_t node, std::int64_t time_ns);
+  /// The kernel added last is a graph's.
+  CaptureBuilder& of_graph(std::uint64_t node, std::uint32_t graph = 1);
   /// What rows of the shortcut functions lack: changes the kernel added last.
   format::KernelRow& last_kernel() { return kernels_.back(); }
 
@@ -158,6 +162,7 @@ class CaptureBuilder {
   std::vector<format::ApiRow> calls_;
   std::vector<format::SyncRow> syncs_;
   std::vector<format::OverheadRow> overheads_;
+  std::vector<format::GraphNodeRow> graph_nodes_;
   std::vector<format::DeviceRow> devices_;
   std::map<std::uint32_t, std::uint32_t> contexts_;
   std::vector<format::WindowRow> windows_;

@@ -167,6 +167,15 @@ class TimelineBuilder {
     activity(ActivityKind::kMemset, "memset", begin_ns, end_ns, bytes);
     return detail_of_copy(0);
   }
+  /// The last activity is of a graph's node, made by the launch `captured` (of kNone: not in the data).
+  TimelineBuilder& of_graph(std::uint32_t captured, std::uint64_t node = 1) {
+    ActivityTable& activities = timeline_.activities;
+    activities.graph_node.back() = node;
+    activities.captured.resize(activities.size(), kNone);
+    activities.captured.back() = captured;
+    return *this;
+  }
+  std::uint32_t last_launch() const noexcept { return launch_; }
   /// The next activities have this correlation id and no launch in the data.
   TimelineBuilder& without_launch(std::uint64_t correlation) {
     launch_ = kNone;

@@ -278,8 +278,8 @@ RF_API void rf_session_free(rf_session* session) RF_NOEXCEPT;
 /// Whether device activity is recorded. `reason` gets why not and what to do ("" when it is), to be freed. Either may
 /// be null.
 RF_API rf_status rf_session_device(const rf_session* session, bool* full, rf_text** reason) RF_NOEXCEPT;
-/// Opens CUPTI now and keeps it open, so that graphs captured before the first session are known to it, and no profiler
-/// can take its place. Call it first in main; sessions do it themselves. Results as of rf_session_device.
+/// Opens CUPTI now and keeps it open, so that what has to be set before CUDA is used is set, and no profiler can take
+/// its place. Call it first in main; sessions do it themselves. Results as of rf_session_device.
 RF_API rf_status rf_prepare(bool* full, rf_text** reason) RF_NOEXCEPT;
 
 // ---- health -------------------------------------------------------------------------------------------------------
@@ -361,7 +361,8 @@ RF_API void rf_summary_free(rf_summary* summary) RF_NOEXCEPT;
 typedef enum rf_attribution {
   RF_ATTRIBUTION_AUTO = 0,
   RF_ATTRIBUTION_LAUNCH = 1,
-  RF_ATTRIBUTION_FORWARD = 2
+  RF_ATTRIBUTION_FORWARD = 2,
+  RF_ATTRIBUTION_CAPTURE = 3
 } rf_attribution;
 
 typedef enum rf_compression {

@@ -37,7 +37,7 @@ void TimelineExport::make_rows() {
 
 RangeIndex TimelineExport::launching_range(ActivityIndex activity) const noexcept {
   const std::uint32_t launch = timeline.activities.launch[activity];
-  if (launch == kNone) return kNone;
+  if (launch == kNone || projection.place_of(timeline, activity) != launch) return kNone;
   if (timeline.launches.range[launch] != kNone) return timeline.launches.range[launch];
   const std::uint32_t owner = projection.owner[activity];
   return owner < static_cast<std::uint32_t>(Unowned::kOutside) ? owner : kNone;

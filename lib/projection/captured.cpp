@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#include "projection/captured.hpp"
+
+namespace rangefinder::projection {
+
+std::vector<std::uint32_t> places_of_captured(const Timeline& timeline) {
+  const ActivityTable& activities = timeline.activities;
+  std::vector<std::uint32_t> place;
+  for (ActivityIndex row = 0; row < activities.captured.size() && row < activities.size(); ++row) {
+    if (activities.captured[row] >= timeline.launches.size()) continue;
+    if (place.empty()) place = activities.launch;
+    place[row] = activities.captured[row];
+  }
+  return place;
+}
+
+bool give_back_unowned(const Timeline& timeline, const std::vector<std::uint32_t>& owner,
+                       std::vector<std::uint32_t>& place) {
+  const std::vector<std::uint32_t>& launch = timeline.activities.launch;
+  bool any = false;
+  bool left = false;
+  for (ActivityIndex row = 0; row < place.size(); ++row) {
+    if (place[row] == launch[row]) continue;
+    if (owner[row] < timeline.ranges.size()) {
+      left = true;
+      continue;
+    }
+    place[row] = launch[row];
+    any = true;
+  }
+  if (!left) place.clear();
+  return any;
+}
+
+}  // namespace rangefinder::projection
