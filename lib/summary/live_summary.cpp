@@ -5,6 +5,7 @@
 #include "format/chunk.hpp"
 #include "session/session_core.hpp"
 #include "session/session_impl.hpp"
+#include "timeline/graph_launch.hpp"
 
 #include <algorithm>
 
@@ -47,6 +48,7 @@ Summary LiveSummary::update() {
     return output.read_since(cursor_,
                              [&](const format::ChunkHeader& header, base::ByteView payload) { take(header, payload); });
   });
+  complete_graphs();
   const std::int64_t now = clock_.monotonic_of_ticks(core_.clock().ticks());
   projector_.settle(now - kSettleNs);
   passes_.settle(!core_.running());
@@ -65,6 +67,19 @@ Summary LiveSummary::update() {
   return summary;
 }
 
+void LiveSummary::complete_graphs() {
+  // A launch that made a node of a graph brings nothing itself. Sources are flushed first, so it is known by now.
+  for (const std::uint64_t correlation : captured_) projector_.complete(correlation);
+  captured_.clear();
+  // How many operations a replay has is not known: no more come once an update has brought none.
+  std::erase_if(replays_, [this](const auto& replay) {
+    const bool done = replay.second < updates_ || !core_.running();
+    if (done) projector_.complete(replay.first);
+    return done;
+  });
+  ++updates_;
+}
+
 void LiveSummary::take(const format::ChunkHeader& header, base::ByteView payload) {
   switch (static_cast<ChunkKind>(header.kind)) {
     case ChunkKind::kHostEvents: {
@@ -80,9 +95,19 @@ void LiveSummary::take(const format::ChunkHeader& header, base::ByteView payload
       return take_activities<format::MemcpyRow>(header, payload);
     case ChunkKind::kMemsets:
       return take_activities<format::MemsetRow>(header, payload);
+    case ChunkKind::kGraphNodes:
+      return take_graph_nodes(header, payload);
     default:
       return;
   }
+}
+
+void LiveSummary::take_graph_nodes(const format::ChunkHeader& header, base::ByteView payload) {
+  const Result<std::vector<format::GraphNodeRow>> rows =
+      format::unpack_rows<format::GraphNodeRow>(payload, header.rows, columns_);
+  if (!rows.ok()) return;
+  for (const format::GraphNodeRow& row : *rows)
+    if (row.correlation != 0) captured_.push_back(row.correlation);
 }
 
 void LiveSummary::take_threads(const format::ChunkHeader& header, base::ByteView payload) {
@@ -104,6 +129,7 @@ void LiveSummary::take_activities(const format::ChunkHeader& header, base::ByteV
     activity.begin_ns = device_time(row.begin_ns);
     activity.end_ns = activity.begin_ns + (row.end_ns - row.begin_ns);
     if constexpr (requires { row.bytes; }) activity.bytes = row.bytes;
+    if (row.graph_node != 0) replays_[row.correlation] = updates_;
     projector_.activity(activity);
   }
 }
@@ -159,6 +185,7 @@ void LiveSummary::on_launch(const timeline::AssembledLaunch& launch) {
   note.range = annotation_of(launch.range);
   note.scoped = annotation_of(launch.scoped);
   note.tag = passes_.launch(launch.thread, site_of(launch.range, launch.scoped));
+  if (timeline::is_graph_launch(launch.callback)) note.activities = 0;  // not known
   projector_.launch(note);
 }
 

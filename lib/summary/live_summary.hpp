@@ -44,12 +44,14 @@ class LiveSummary final : public timeline::AssemblySink, public projection::Proj
  private:
   void take(const format::ChunkHeader& header, base::ByteView payload);
   void take_threads(const format::ChunkHeader& header, base::ByteView payload);
+  void take_graph_nodes(const format::ChunkHeader& header, base::ByteView payload);
   template <typename Row>
   void take_activities(const format::ChunkHeader& header, base::ByteView payload);
   std::int64_t host_time(std::uint64_t ticks) const noexcept { return clock_.monotonic_of_ticks(ticks); }
   std::int64_t device_time(std::int64_t ns) const noexcept { return clock_.monotonic_of_realtime(ns); }
   std::uint64_t annotation_of(std::uint64_t key) const noexcept;
   PassTotals::Site site_of(std::uint64_t range, std::uint64_t scoped) const noexcept;
+  void complete_graphs();
   void refresh_clock();
   void add_percentiles(Summary& summary) const;
 
@@ -60,6 +62,9 @@ class LiveSummary final : public timeline::AssemblySink, public projection::Proj
   clock::ClockTable clock_;
   timeline::HostAssembler assembler_{*this};
   projection::StreamingProjector projector_;
+  std::vector<std::uint64_t> captured_;                       // correlation ids of launches that made nodes of graphs
+  std::unordered_map<std::uint64_t, std::uint64_t> replays_;  // of graph launches -> the update that brought the last
+  std::uint64_t updates_ = 0;
   PathTotals totals_;
   PassTotals passes_{totals_};
   std::unordered_map<std::uint64_t, std::uint64_t> operator_owner_;  // open operator -> the annotation around it

@@ -502,6 +502,75 @@ TEST_CASE("passes of the summary equal those of the finished capture", "[summary
   CHECK(seen.gpu_accumulation_ns > 0);
 }
 
+TEST_CASE("a graph is on its replay in the summary, and on its layers in the capture", "[summary]") {
+  const ScratchFolder folder;
+  const Numbering numbering;
+  SimulatedRecording recording(folder.file("a.rfcap"));
+  summary::LiveSummary live(recording.core());
+  FakeGraph* graph = fakecupti_graph_create();
+  const auto capture = [&](const char* layer, std::uint64_t duration) {
+    const ProfileRange range{std::string_view(layer)};
+    recording.advance(10);
+    FakeKernel kernel;
+    kernel.duration_ns = duration;
+    fakecupti_graph_capture("cudaLaunchKernel_v7000", graph, &kernel);
+    recording.advance(10);
+  };
+  const auto replay = [&](const char* name, FakeGraphExec* exec, std::uint32_t stream) {
+    const ProfileRange range{std::string_view(name)};
+    recording.advance(10);
+    fakecupti_graph_launch("cudaGraphLaunch_v10000", exec, stream);
+    recording.advance(1'000);
+  };
+  FakeGraphExec* exec = nullptr;
+  {
+    const ProfileRange range{"capture"};
+    capture("attention", 100);
+    capture("mlp", 30);
+    // The layer's backward, by autograd's engine.
+    std::thread([&] {
+      thread_number = 2;
+      CHECK(detail::node_begin("node", 0, 1));
+      recording.advance(10);
+      FakeKernel kernel;
+      kernel.duration_ns = 7;
+      fakecupti_graph_capture("cudaLaunchKernel_v7000", graph, &kernel);
+      recording.advance(10);
+      detail::node_end();
+    }).join();
+  }
+  {
+    const ProfileRange range{"instantiate"};
+    recording.advance(10);
+    exec = fakecupti_graph_instantiate(graph);
+    recording.advance(10);
+  }
+  replay("first", exec, 7);
+  std::thread([&] { replay("second", exec, 13); }).join();
+  recording.advance(2'000);
+  fakecupti_graph_destroy(graph, exec);
+  const Summary early = live.update();
+  CHECK(early.find("capture/attention") != nullptr);  // what was captured is not waited for
+  CHECK(early.find("first") == nullptr);              // more of the replay may come
+  const Summary last = live.update();
+  REQUIRE(recording.core().stop().ok());
+  const Timeline timeline = load(folder.file("a.rfcap"));
+  compare(last, timeline);  // by launch
+  REQUIRE(last.find("first") != nullptr);
+  CHECK(last.find("first")->gpu_ops == 3);
+  CHECK(last.find("second")->gpu_sum_ns == 137);
+
+  const Projection projection = project(timeline, {Attribution::kCapture, true, false});
+  std::map<std::string, std::int64_t> sums;
+  for (RangeIndex row = 0; row < timeline.ranges.size(); ++row)
+    sums[std::string(timeline.text(timeline.ranges.name[row]))] = projection.exclusive[row].gpu_sum_ns;
+  CHECK(sums["attention"] == 200);
+  CHECK(sums["mlp"] == 60);
+  CHECK(sums["instantiate"] == 0);
+  CHECK(sums["first"] == 7);  // made outside of any range of its thread
+  CHECK(projection.account.owned.gpu_ops == projection.account.total.gpu_ops);
+}
+
 TEST_CASE("without a device there are the figures of the host", "[summary]") {
   const ScratchFolder folder;
   Session session(host_only(folder.file("a.rfcap")));

@@ -6,6 +6,7 @@
 #include "exporter/chrome/memory_events.hpp"
 #include "exporter/chrome/payload.hpp"
 #include "timeline/autograd_names.hpp"
+#include "timeline/graph_launch.hpp"
 #include "timeline/operator_texts.hpp"
 
 #include <algorithm>
@@ -26,14 +27,6 @@ constexpr std::size_t kMostHeld = 1024;
 constexpr std::size_t kMostOrigins = std::size_t{1} << 17;
 // Nodes that wait for their thread to tell where they were made. It does with its next record.
 constexpr std::size_t kMostWaitingNodes = std::size_t{1} << 15;
-
-// Callback ids of graph launches, which cause any number of activities; CUPTI keeps such numbers for ever
-// (cupti_runtime_cbid.h, cupti_driver_cbid.h). The recorder marks those of the driver.
-constexpr std::uint32_t kDriverCallback = 1u << 23;
-bool is_graph_launch(std::uint32_t callback) noexcept {
-  return callback == 311 || callback == 312 || callback == (kDriverCallback | 514) ||
-         callback == (kDriverCallback | 515);
-}
 
 }  // namespace
 
@@ -215,7 +208,7 @@ void CaptureHost::on_launch(const AssembledLaunch& launch) {
   if (projector_ == nullptr) return;
   const std::uint64_t owner = owner_now(thread);
   const std::uint64_t scoped = thread.open.empty() ? 0 : thread.open.back().owner;
-  const bool is_graph = is_graph_launch(launch.callback);
+  const bool is_graph = timeline::is_graph_launch(launch.callback);
   NotedLaunch noted{launch.range, owner, is_graph, {}};
   if (!thread.open.empty()) noted.anchor = {thread.track, time, time + 1};
   launches_->note(launch.correlation, noted);

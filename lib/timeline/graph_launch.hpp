@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+namespace rangefinder::timeline {
+
+/// Of a launch's callback, as the recorder writes it: a graph's, which causes any number of activities. CUPTI keeps
+/// such numbers for ever (cupti_runtime_cbid.h, cupti_driver_cbid.h); the recorder marks those of the driver.
+constexpr bool is_graph_launch(std::uint32_t callback) noexcept {
+  constexpr std::uint32_t kDriverCallback = 1u << 23;
+  return callback == 311 || callback == 312 || callback == (kDriverCallback | 514) ||
+         callback == (kDriverCallback | 515);
+}
+
+}  // namespace rangefinder::timeline
