@@ -194,6 +194,15 @@ TEST_CASE("a capture says which call made a node", "[projection][timeline]") {
   CHECK(c.timeline.graph_nodes.size() == 4);
 }
 
+TEST_CASE("a node is known though no launch has the correlation id of its replay", "[projection][timeline]") {
+  CaptureBuilder capture;
+  capture.range("layer", 10, 40).launch(20).graph_node(1, 25);
+  capture.range("replay", 100, 2'000).launch(400).correlation(4'711).kernel("a", 600, 700).of_graph(1);
+  const Captured c(load(capture));
+  CHECK(c.owner(0) == "layer");
+  CHECK(c.timeline.activities.launch[0] == kNone);
+}
+
 TEST_CASE("an updated node counts from the launches that come after the update", "[projection][timeline]") {
   CaptureBuilder capture;
   capture.range("old", 10, 40).launch(20).graph_node(1, 25);
