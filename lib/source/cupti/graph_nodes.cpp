@@ -9,7 +9,8 @@ namespace rangefinder::source::cupti {
 namespace {
 
 void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& data) noexcept {
-  if (data.resourceDescriptor == nullptr) return;
+  // After a fatal error nothing of CUPTI may be called.
+  if (data.resourceDescriptor == nullptr || callback_state().fatal.load(std::memory_order_acquire)) return;
   for (const CUpti_CallbackIdResource wanted : kGraphCallbacks)
     if (id == static_cast<CUpti_CallbackId>(wanted))
       return graph_nodes().on_callback(id, *static_cast<const CUpti_GraphData*>(data.resourceDescriptor));

@@ -3,6 +3,11 @@
 
 #include "cupti_fixture.hpp"
 
+#include <atomic>
+#include <map>
+#include <thread>
+#include <vector>
+
 // Which call made each node of a CUDA graph. docs/reference/cupti.md, "Graphs".
 namespace rangefinder::source::testing {
 namespace {
@@ -205,6 +210,28 @@ TEST_CASE("a library that tells no node ids is asked for no graphs", "[source][f
   Graphs graphs(process);
   CHECK(callback_state().resource.load() == nullptr);
   CHECK(graphs.sink.counts().empty());
+}
+
+TEST_CASE("after a fatal error nothing is asked of CUPTI about graphs", "[source][fault]") {
+  CuptiProcess process;
+  static std::atomic<int> asked;
+  asked = 0;
+  process.change = [](CuptiApi& api) {
+    api.cuptiGetGraphNodeId = +[](CUgraphNode, std::uint64_t* id) {
+      *id = static_cast<std::uint64_t>(++asked);
+      return CUPTI_SUCCESS;
+    };
+  };
+  Graphs graphs(process);
+  CUpti_GraphData graph{};
+  graph.node = reinterpret_cast<CUgraphNode>(&graph);
+  CUpti_ResourceData data{};
+  data.resourceDescriptor = &graph;
+  cupti::on_callback(nullptr, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, &data);
+  CHECK(asked == 1);
+  fakecupti_fatal_error(CUPTI_ERROR_UNKNOWN);
+  cupti::on_callback(nullptr, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, &data);
+  CHECK(asked == 1);
 }
 
 TEST_CASE("nodes past the bound are counted and not known", "[source]") {
