@@ -54,6 +54,7 @@ class Attribution(enum.IntEnum):
     AUTO = 0
     LAUNCH = 1
     FORWARD = 2
+    CAPTURE = 3
 
 
 class Compression(enum.IntEnum):
@@ -85,8 +86,20 @@ ENUMERATIONS: Dict[str, Type[enum.IntEnum]] = {
 }
 
 
-def choice(kind: Type[enum.IntEnum], option: str, value: str) -> int:
-    """The number of what an option is set to by its name in small letters."""
+# Options that are set by the name of one of these, in small letters.
+CHOICES: Dict[str, Type[enum.IntEnum]] = {
+    "mode": CaptureMode,
+    "overflow": Overflow,
+    "attribution": Attribution,
+    "compression": Compression,
+    "format": ReportFormat,
+    "moment": SnapshotMoment,
+}
+
+
+def choice(option: str, value: str) -> int:
+    """The number of what an option is set to. Errors: ValueError for a word that is none."""
+    kind = CHOICES[option]
     names = [member.name.lower() for member in kind]
     if value not in names:
         raise ValueError(f"{option}={value!r}: one of {', '.join(names)}")
@@ -319,9 +332,13 @@ def sized(kind: Type[Struct]) -> Struct:
 
 
 def fill(struct: ctypes.Structure, given: Mapping[str, Any]) -> None:
-    """Sets members by their names. ctypes would cut a number that does not fit."""
+    """Sets members by their names, but those that are None. ctypes would cut a number that does not fit."""
     for name, value in given.items():
-        if isinstance(value, str):
+        if value is None:
+            continue
+        if name in CHOICES:
+            value = choice(name, value)
+        elif isinstance(value, str):
             value = encode(value)
         setattr(struct, name, value)
         if isinstance(value, int) and getattr(struct, name) != value:
@@ -442,6 +459,14 @@ def check(status: int) -> None:
     if status != Status.OK:
         code = Status(status) if status in Status._value2member_map_ else Status.INTERNAL
         raise Error(code, library.rf_last_error().decode(errors="replace"))
+
+
+def options(name: str, given: Mapping[str, Any], of: Optional[ctypes.CDLL] = None) -> Any:
+    """A struct of options with its defaults and what is given. `of`: the library whose struct it is."""
+    struct = STRUCTS[name]()
+    check(getattr(of or library, name + "_init")(ctypes.byref(struct), ctypes.sizeof(struct)))
+    fill(struct, given)
+    return struct
 
 
 def encode(text: Optional[str]) -> Optional[bytes]:

@@ -51,20 +51,14 @@ def report(
         rows = json.loads(rangefinder.report("train.rfcap", "kernels", format="json"))
 
     `view`: as of `rangefinder report --view`; None: "ranges". `format`: "text", "csv" or "json". `attribution`: "auto",
-    "launch" or "forward". The others are the command's options and ReportOptions of rangefinder/report.hpp.
+    "launch", "forward" or "capture". The others are the command's options and ReportOptions of rangefinder/report.hpp.
 
     Errors: Error with NOT_FOUND for a file or view that is not there, with the nearest name; INVALID_ARGUMENT for a
             broken expression or column; UNREADABLE, UNSUPPORTED for the input. ValueError for an unknown word.
     Cost:   memory about 100 bytes an event. Other threads of Python run meanwhile.
     """
-    given = {name: value for name, value in locals().items() if name != "input" and value is not None}
-    options = _abi.ReportOptions()
-    _abi.check(_abi.library.rf_report_options_init(ctypes.byref(options), ctypes.sizeof(options)))
-    if format is not None:
-        given["format"] = _abi.choice(_abi.ReportFormat, "format", format)
-    if attribution is not None:
-        given["attribution"] = _abi.choice(_abi.Attribution, "attribution", attribution)
-    _abi.fill(options, given)
+    given = {name: value for name, value in locals().items() if name != "input"}
+    options = _abi.options("rf_report_options", given)
     text = ctypes.c_void_p()
     _abi.check(_abi.library.rf_report(_abi.path(input), ctypes.byref(options), ctypes.byref(text)))
     return _abi.take_text(text)
@@ -92,19 +86,13 @@ def export_chrome_trace(
     """Writes the Chrome JSON of torch.profiler, for chrome://tracing, Perfetto and TensorBoard.
 
     `output`: gzipped when its name ends in .gz; "-" is standard output. `begin_ns`, `end_ns`: only what lies in between
-    or reaches into it. `compression`: "by_suffix", "plain" or "gzip". `attribution`: "auto", "launch" (the default) or
-    "forward". `replace`: an output file that exists; False. `progress`: called with the work done and in all.
+    or reaches into it. `compression`: "by_suffix", "plain" or "gzip". `attribution`: "auto", "launch" (the default),
+    "forward" or "capture". `replace`: an output file that exists; False. `progress`: called with the work done and in all.
 
     Errors: Error with NOT_FOUND, UNREADABLE, UNSUPPORTED, EXISTS, IO. An output file appears only when it is whole.
     Cost:   docs/reference/chrome-export.md. Other threads of Python run meanwhile.
     """
-    given = {name: value for name, value in locals().items() if name not in ("input", "output") and value is not None}
-    options = _abi.ChromeOptions()
-    _abi.check(_abi.library.rf_chrome_options_init(ctypes.byref(options), ctypes.sizeof(options)))
-    if compression is not None:
-        given["compression"] = _abi.choice(_abi.Compression, "compression", compression)
-    if attribution is not None:
-        given["attribution"] = _abi.choice(_abi.Attribution, "attribution", attribution)
+    given = {name: value for name, value in locals().items() if name not in ("input", "output")}
     if progress is not None:
         wanted = progress
 
@@ -112,7 +100,7 @@ def export_chrome_trace(
             wanted(done, total)
 
         given["progress"] = _abi.ProgressCallback(tell)
-    _abi.fill(options, given)
+    options = _abi.options("rf_chrome_options", given)
     done = _abi.sized(_abi.ChromeReport)
     _abi.check(_abi.library.rf_export_chrome_trace(_abi.path(input), _abi.path(output), ctypes.byref(options),
                                                    ctypes.byref(done)))
@@ -126,4 +114,4 @@ def export_memory_snapshot(input: Path, output: Path, *, moment: str = "end", re
     Errors: as export_chrome_trace; NOT_FOUND also where the input holds no allocations.
     """
     _abi.check(_abi.library.rf_export_memory_snapshot(_abi.path(input), _abi.path(output),
-                                                      _abi.choice(_abi.SnapshotMoment, "moment", moment), replace))
+                                                      _abi.choice("moment", moment), replace))

@@ -105,8 +105,9 @@ def _device(ask: Callable[[Any, Any], int]) -> DeviceState:
 
 
 def prepare() -> DeviceState:
-    """Opens CUPTI now and keeps it open, so that CUDA graphs captured before the first session are known to it. Call it
-    before CUDA is used; sessions do it themselves."""
+    """Opens CUPTI now and keeps it open, so that what has to be set before CUDA is used is set, and no profiler can take
+    its place. Sessions do it themselves. A CUDA graph that is to be attributed to the ranges that captured it has to be
+    captured while a session runs."""
     return _device(_abi.library.rf_prepare)
 
 
@@ -167,13 +168,7 @@ class Session:
         nvtx: Optional[bool] = None,
         on_capture_ready: Optional[Callable[[CaptureReady], None]] = None,
     ):
-        given = {name: value for name, value in locals().items() if name != "self" and value is not None}
-        options = _abi.SessionOptions()
-        _abi.check(_abi.library.rf_session_options_init(ctypes.byref(options), ctypes.sizeof(options)))
-        if mode is not None:
-            given["mode"] = _abi.choice(_abi.CaptureMode, "mode", mode)
-        if overflow is not None:
-            given["overflow"] = _abi.choice(_abi.Overflow, "overflow", overflow)
+        given = {name: value for name, value in locals().items() if name != "self"}
         if metadata is not None:
             facts = [_abi.Metadata(_abi.encode(key), _abi.encode(str(value))) for key, value in metadata.items()]
             given["metadata"] = (_abi.Metadata * len(facts))(*facts)
@@ -182,12 +177,12 @@ class Session:
             given["on_capture_ready"] = _callback(on_capture_ready)
         if output is not None:
             given["output"] = _abi.path(output)
-        _abi.fill(options, given)
+        options = _abi.options("rf_session_options", given)
         handle = ctypes.c_void_p()
         _abi.check(_abi.library.rf_session_start(ctypes.byref(options), ctypes.byref(handle)))
         self._handle = handle
         # At exit too, while threads can still call back; it keeps what the library calls.
-        self._close = weakref.finalize(self, _free, handle, given.get("on_capture_ready"))
+        self._close = weakref.finalize(self, _free, handle, given["on_capture_ready"])
 
     def __enter__(self) -> Session:
         return self

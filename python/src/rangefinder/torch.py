@@ -184,9 +184,7 @@ class _Recording:
 
     def __init__(self, kind: str, given: Dict[str, Any]):
         component = _enabled()
-        options = _abi.STRUCTS[f"rf_{kind}_options"]()
-        _abi.check(getattr(component, f"rf_{kind}_options_init")(ctypes.byref(options), ctypes.sizeof(options)))
-        _abi.fill(options, {name: value for name, value in given.items() if value is not None})
+        options = _abi.options(f"rf_{kind}_options", given, component)
         self._handle = ctypes.c_void_p()
         start = getattr(component, f"rf_{kind}_recording_start")
         _abi.check(start(ctypes.byref(options), ctypes.byref(self._handle)))
