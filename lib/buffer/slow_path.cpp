@@ -116,10 +116,10 @@ std::uint64_t word_of_text(ThreadState* state, std::string_view text) noexcept {
                           : make_word(RecordKind::kBegin, intern(text));
 }
 
-void put_foreign_end(const OpenRange& open, std::uint32_t thread) noexcept {
+/// Says whose range it is, and so closes none inside it.
+void put_end_of(const OpenRange& open, std::uint32_t thread) noexcept {
   HotThread& hot = detail::hot_thread;
   Recorder& recorder = Recorder::instance();
-  recorder.count(health::foreign_ends, 1);
   if (ready(hot, 2, kForEnds) == nullptr) {
     recorder.count(health::lost_ends, 1);
     return;
@@ -129,13 +129,17 @@ void put_foreign_end(const OpenRange& open, std::uint32_t thread) noexcept {
   put(hot, make_word(RecordKind::kExtra, 0, static_cast<std::uint32_t>(ExtraKind::kUnsigned)), thread);
 }
 
-void record_end(const OpenRange& open, std::uint64_t token) noexcept {
+enum class Order : std::uint8_t { kInnermost, kAny };
+
+void record_end(const OpenRange& open, std::uint64_t token, Order order) noexcept {
   HotThread& hot = detail::hot_thread;
   Recorder& recorder = Recorder::instance();
   // A range of an earlier recording was reported unfinished when that one stopped.
   if (token >> 32 != recorder.generation()) return;
   ThreadState* const state = state_of(hot);
-  if (state == nullptr || token != state->token) return put_foreign_end(open, static_cast<std::uint32_t>(token));
+  const bool foreign = state == nullptr || token != state->token;
+  if (foreign) recorder.count(health::foreign_ends, 1);
+  if (foreign || order == Order::kAny) return put_end_of(open, static_cast<std::uint32_t>(token));
   // Many open ranges may close in a row: the first to find no memory has waited for all of them.
   if (ready_to_close(hot, state->lost_ends == 0) == nullptr) {
     ++state->lost_ends;
@@ -146,9 +150,9 @@ void record_end(const OpenRange& open, std::uint64_t token) noexcept {
 }
 
 /// Everything that an end can need. Not inlined, as `begin`.
-[[gnu::noinline]] void close_range(OpenRange open) noexcept {
+[[gnu::noinline]] void close_range(OpenRange open, Order order) noexcept {
   const bool may_be_recorded = (open.token & kSlowToken) == 0 || (open.token & kRecorded) != 0;
-  if (may_be_recorded) guarded([&] { record_end(open, open.token & kTokenBits); });
+  if (may_be_recorded) guarded([&] { record_end(open, open.token & kTokenBits, order); });
   if ((open.token & kSlowToken) == 0 || (open.token & kHeard) == 0) return;
   if (const Listener* heard_by = listener(); heard_by != nullptr) heard_by->end();
 }
@@ -365,7 +369,11 @@ void end_slow(std::uint64_t token, std::uint64_t word) noexcept {
       return;
     }
   }
-  close_range({token, word});
+  close_range({token, word}, Order::kInnermost);
+}
+
+void end_out_of_order(std::uint64_t token, std::uint64_t word) noexcept {
+  if (token != 0) close_range({token, word}, Order::kAny);
 }
 
 std::uint32_t intern_name(std::string_view name) noexcept { return intern(name); }

@@ -236,10 +236,11 @@ void CaptureReader::take(const format::ChunkView& chunk) {
 }
 
 void CaptureReader::take_fact(std::string& key, std::string& value) {
-  constexpr std::string_view kCategory = "category:";
-  if (key.starts_with(kCategory)) {
-    const auto id = static_cast<std::uint32_t>(std::strtoul(key.c_str() + kCategory.size(), nullptr, 10));
-    if (make_room(categories_, id, kMaxCategoryId)) categories_[id] = std::move(value);
+  for (const auto& [prefix, texts] :
+       {std::pair<std::string_view, std::vector<std::string>*>{"category:", &categories_}, {"domain:", &domains_}}) {
+    if (!key.starts_with(prefix)) continue;
+    const auto id = static_cast<std::uint32_t>(std::strtoul(key.c_str() + prefix.size(), nullptr, 10));
+    if (make_room(*texts, id, kMaxCategoryId)) (*texts)[id] = std::move(value);
     return;
   }
   const auto known =

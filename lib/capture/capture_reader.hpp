@@ -127,6 +127,10 @@ class CaptureReader {
   std::string_view category(std::uint32_t id) const noexcept {
     return id < categories_.size() ? categories_[id] : std::string_view{};
   }
+  /// The NVTX domain that the category is of; `domain:<number>` metadata. Empty: the default domain.
+  std::string_view domain(std::uint32_t category) const noexcept {
+    return category < domains_.size() ? domains_[category] : std::string_view{};
+  }
 
  private:
   CaptureReader() = default;
@@ -152,6 +156,7 @@ class CaptureReader {
   std::vector<Finding> findings_;
   std::map<format::NameId, std::string> names_;  // a file may use any numbers
   std::vector<std::string> categories_;
+  std::vector<std::string> domains_;  // by category
   std::vector<std::pair<std::string, std::string>> metadata_;
   std::vector<format::ThreadRow> threads_;
   std::vector<format::DeviceRow> devices_;

@@ -116,7 +116,13 @@ void CaptureWriter::want_name(std::uint32_t id) {
 
 void CaptureWriter::want_category(std::uint32_t id) {
   if (id == 0 || !first_time(categorised_, id)) return;
-  pending_meta_.push_back({0, "category:" + std::to_string(id), std::string(buffer::categories().text(id))});
+  std::string_view text = buffer::categories().text(id);
+  const std::string number = std::to_string(id);
+  if (const std::size_t end = text.find(detail::kBehindDomain); end != std::string_view::npos) {
+    pending_meta_.push_back({0, "domain:" + number, std::string(text.substr(0, end))});
+    text.remove_prefix(end + 1);
+  }
+  pending_meta_.push_back({0, "category:" + number, std::string(text)});
 }
 
 void CaptureWriter::want_words(std::span<const std::uint64_t> words) {

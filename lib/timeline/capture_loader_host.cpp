@@ -32,6 +32,7 @@ void CaptureLoader::on_range(const AssembledRange& range) {
   under_[range.key - 1] = range.under;
   const std::string_view category = reader_.category(range.category);
   table.name[row] = name(range.name);
+  table.domain[row] = out_.intern(reader_.domain(range.category));
   table.category[row] = out_.intern(category);
   table.kind[row] = category == "operator" ? RangeKind::kOperator : RangeKind::kAnnotation;
   table.style[row] = range.start_end ? RangeStyle::kStartEnd : RangeStyle::kScoped;

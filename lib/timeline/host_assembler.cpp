@@ -214,7 +214,7 @@ void HostAssembler::open_range(std::uint32_t index, Thread& thread, const Record
   range.category = word_category(record.word);
   range.thread = range.end_thread = index;
   range.depth = static_cast<std::uint32_t>(thread.open.size());
-  if (thread.open.size() >= kNearby) ++thread.deep_names[range.name];
+  if (thread.open.size() >= kNearby) ++thread.deep[label_of(range)];
   thread.open.push_back(range);
   if (!thread.nodes.empty()) {
     AssembledNode& node = thread.nodes.back();
@@ -228,13 +228,13 @@ void HostAssembler::open_range(std::uint32_t index, Thread& thread, const Record
     report_operator(range, thread.noted, 0, 0);
 }
 
-/// The innermost open range of that name.
-bool HostAssembler::find_open(const Thread& thread, std::uint32_t name, std::size_t& position) {
+/// The innermost open range of that label.
+bool HostAssembler::find_open(const Thread& thread, Label label, std::size_t& position) {
   std::size_t at = thread.open.size();
   // What is not among the deep ones is not looked for there; what is, is found, and all above it closes.
-  if (at > kNearby && thread.open.back().name != name && thread.deep_names.count(name) == 0) at = kNearby;
+  if (at > kNearby && label_of(thread.open.back()) != label && thread.deep.count(label) == 0) at = kNearby;
   while (at-- > 0) {
-    if (thread.open[at].name == name) return position = at, true;
+    if (label_of(thread.open[at]) == label) return position = at, true;
   }
   return false;
 }
@@ -243,8 +243,8 @@ AssembledRange HostAssembler::take_open(Thread& thread, std::size_t position) {
   const AssembledRange range = thread.open[position];
   if (thread.open.size() > kNearby) {
     // The one that leaves the deep ones: itself, or the lowest of them, which moves down.
-    const auto deep = thread.deep_names.find(thread.open[std::max(position, kNearby)].name);
-    if (--deep->second == 0) thread.deep_names.erase(deep);
+    const auto deep = thread.deep.find(label_of(thread.open[std::max(position, kNearby)]));
+    if (--deep->second == 0) thread.deep.erase(deep);
   }
   thread.open.erase(thread.open.begin() + static_cast<std::ptrdiff_t>(position));
   return range;
@@ -258,7 +258,7 @@ void HostAssembler::close_top(Thread& thread, std::uint64_t ticks) {
 
 void HostAssembler::close_range(Thread& thread, const Record& record) {
   std::size_t position = 0;
-  if (!find_open(thread, word_id(record.word), position)) {
+  if (!find_open(thread, label_of(record.word), position)) {
     ++health_.unmatched_ends;
     return;
   }
@@ -266,7 +266,7 @@ void HostAssembler::close_range(Thread& thread, const Record& record) {
   while (thread.open.size() > position + 1) {
     AssembledRange range = take_open(thread, thread.open.size() - 1);
     range.end_ticks = std::max(record.ticks, range.begin_ticks);
-    missing_ends_[{range.thread, range.name}].push_back(range);
+    missing_ends_[{range.thread, label_of(range)}].push_back(range);
   }
   close_top(thread, record.ticks);
 }
@@ -333,36 +333,35 @@ void HostAssembler::on_extra(std::uint32_t index, Thread& thread, const Record& 
     case RecordKind::kForeignEnd:
       if (number >= kMaxThreads)
         ++health_.unmatched_ends;
-      else if (!end_elsewhere(static_cast<std::uint32_t>(number), word_id(base.word), {base.ticks, index}))
-        deferred_ends_.push_back({static_cast<std::uint32_t>(number), word_id(base.word), {base.ticks, index}});
+      else if (!end_elsewhere(static_cast<std::uint32_t>(number), label_of(base.word), {base.ticks, index}))
+        deferred_ends_.push_back({static_cast<std::uint32_t>(number), label_of(base.word), {base.ticks, index}});
       return;
     default:
       return;
   }
 }
 
-/// Ends the range of that thread and name that began last before `end`.
-bool HostAssembler::end_elsewhere(std::uint32_t owner, std::uint32_t name, End end) {
+/// Ends the range of that thread and label that began last before `end`, and none inside it.
+bool HostAssembler::end_elsewhere(std::uint32_t owner, Label label, End end) {
   Thread* const thread = find_thread(owner);
   if (thread == nullptr) return false;
   auto& open = thread->open;
   std::size_t at = open.size();
   const std::size_t lowest = at > kNearby ? at - kNearby : 0;
-  while (at > lowest && (open[at - 1].name != name || open[at - 1].begin_ticks > end.ticks)) --at;
+  while (at > lowest && (label_of(open[at - 1]) != label || open[at - 1].begin_ticks > end.ticks)) --at;
   const bool found = at > lowest;
-  if (end_elsewhere_of_missing(owner, name, end, found ? open[at - 1].begin_ticks : 0)) return true;
+  if (end_elsewhere_of_missing(owner, label, end, found ? open[at - 1].begin_ticks : 0)) return true;
   if (!found) return false;
   AssembledRange range = take_open(*thread, at - 1);
   range.end_ticks = end.ticks;
   range.end_thread = end.thread;
-  range.ended_elsewhere = true;
+  range.ended_elsewhere = end.thread != range.thread;
   sink_.on_range(range);
   return true;
 }
 
-bool HostAssembler::end_elsewhere_of_missing(std::uint32_t owner, std::uint32_t name, End end,
-                                             std::uint64_t began_after) {
-  const auto found = missing_ends_.find({owner, name});
+bool HostAssembler::end_elsewhere_of_missing(std::uint32_t owner, Label label, End end, std::uint64_t began_after) {
+  const auto found = missing_ends_.find({owner, label});
   if (found == missing_ends_.end()) return false;
   auto& missing = found->second;
   std::size_t at = missing.size();
@@ -374,7 +373,7 @@ bool HostAssembler::end_elsewhere_of_missing(std::uint32_t owner, std::uint32_t 
   if (missing.empty()) missing_ends_.erase(found);
   range.end_ticks = end.ticks;
   range.end_thread = end.thread;
-  range.ended_elsewhere = true;
+  range.ended_elsewhere = end.thread != range.thread;
   sink_.on_range(range);
   return true;
 }
@@ -427,7 +426,7 @@ void HostAssembler::finish(std::uint64_t end_ticks) {
   std::stable_sort(deferred_ends_.begin(), deferred_ends_.end(),
                    [](const auto& a, const auto& b) { return a.end.ticks < b.end.ticks; });
   for (const DeferredEnd& deferred : deferred_ends_) {
-    if (!end_elsewhere(deferred.owner, deferred.name, deferred.end)) ++health_.unmatched_ends;
+    if (!end_elsewhere(deferred.owner, deferred.label, deferred.end)) ++health_.unmatched_ends;
   }
   deferred_ends_.clear();
   health_.unmatched_ends += early_ends_.size();
@@ -453,7 +452,7 @@ void HostAssembler::finish(std::uint64_t end_ticks) {
     while (!thread->nodes.empty()) end_node(*thread, end_ticks);
     std::for_each(thread->open.begin(), thread->open.end(), still_open);
     thread->open.clear();
-    thread->deep_names.clear();
+    thread->deep.clear();
     thread->open_start_end.clear();
   }
   for (const auto& [handle, range] : start_end_) still_open(range);

@@ -158,19 +158,25 @@ class HostAssembler {
   const CaptureHealth& health() const noexcept { return health_; }
 
  private:
+  /// What an end names its range by: name, and category with domain.
+  using Label = std::uint64_t;
+  static Label label_of(const AssembledRange& range) noexcept { return Label{range.category} << 32 | range.name; }
+  static Label label_of(std::uint64_t word) noexcept {
+    return Label{detail::word_category(word)} << 32 | detail::word_id(word);
+  }
   struct Thread {
     std::vector<AssembledRange> open;
-    std::unordered_map<std::uint32_t, std::uint32_t> deep_names;  // how often each name is open beyond kNearby
-    std::set<std::uint64_t> open_start_end;                       // keys
-    std::vector<AssembledNode> nodes;                             // that run, innermost last
-    std::optional<AssembledSequence> sequence;                    // noted last
-    std::int64_t noted = -1;                                      // its number; -1: records may be missing since
-    std::uint64_t block = 0, next_record = 0;                     // where the next run of records starts
-    std::uint64_t last_ticks = 0;                                 // of the last record that has a time
-    detail::Record pending{};                                     // waits for its kExtra
-    AssembledMemory memory;                                       // what `pending` began, where that is kMemory
-    std::vector<std::uint64_t> host_sizes;                        // by number; 0: not said in this block of records
-    std::int64_t host_total = -1;                                 // likewise; -1: not said
+    std::unordered_map<Label, std::uint32_t> deep;  // how often each is open beyond kNearby
+    std::set<std::uint64_t> open_start_end;         // keys
+    std::vector<AssembledNode> nodes;               // that run, innermost last
+    std::optional<AssembledSequence> sequence;      // noted last
+    std::int64_t noted = -1;                        // its number; -1: records may be missing since
+    std::uint64_t block = 0, next_record = 0;       // where the next run of records starts
+    std::uint64_t last_ticks = 0;                   // of the last record that has a time
+    detail::Record pending{};                       // waits for its kExtra
+    AssembledMemory memory;                         // what `pending` began, where that is kMemory
+    std::vector<std::uint64_t> host_sizes;          // by number; 0: not said in this block of records
+    std::int64_t host_total = -1;                   // likewise; -1: not said
   };
   struct End {
     std::uint64_t ticks;
@@ -178,12 +184,12 @@ class HostAssembler {
   };
   struct DeferredEnd {
     std::uint32_t owner;
-    std::uint32_t name;
+    Label label;
     End end;
   };
   Thread& thread_at(std::uint32_t index);
   Thread* find_thread(std::uint32_t index) noexcept;
-  static bool find_open(const Thread& thread, std::uint32_t name, std::size_t& position);
+  static bool find_open(const Thread& thread, Label label, std::size_t& position);
   static AssembledRange take_open(Thread& thread, std::size_t position);
   static std::uint64_t innermost(const Thread& thread) noexcept;
   void on_record(std::uint32_t index, Thread& thread, const detail::Record& record);
@@ -203,8 +209,8 @@ class HostAssembler {
   void report_unfinished(AssembledRange range, std::uint64_t end_ticks);
   void begin_start_end(std::uint32_t index, Thread& thread, const detail::Record& record, std::uint64_t handle);
   void end_start_end(std::uint64_t handle, End end);
-  bool end_elsewhere(std::uint32_t owner, std::uint32_t name, End end);
-  bool end_elsewhere_of_missing(std::uint32_t owner, std::uint32_t name, End end, std::uint64_t began_after);
+  bool end_elsewhere(std::uint32_t owner, Label label, End end);
+  bool end_elsewhere_of_missing(std::uint32_t owner, Label label, End end, std::uint64_t began_after);
 
   AssemblySink& sink_;
   std::uint64_t last_key_ = 0;
@@ -212,9 +218,9 @@ class HostAssembler {
   std::unordered_map<std::uint64_t, AssembledRange> start_end_;  // by handle
   std::unordered_map<std::uint64_t, End> early_ends_;            // of start/end ranges whose begin has not been read
   std::vector<DeferredEnd> deferred_ends_;                       // of scoped ranges, likewise
-  // Scoped ranges that are no longer open, though nothing has ended them yet, by thread and name: an end on another
+  // Scoped ranges that are no longer open, though nothing has ended them yet, by thread and label: an end on another
   // thread may stand further on. end_ticks is the latest that it can be otherwise.
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<AssembledRange>> missing_ends_;
+  std::map<std::pair<std::uint32_t, Label>, std::vector<AssembledRange>> missing_ends_;
   CaptureHealth health_;
 };
 

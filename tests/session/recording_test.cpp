@@ -102,6 +102,37 @@ TEST_CASE("a session gives back what one thread recorded, to the nanosecond", "[
   CHECK(timeline.windows.size() == 1);
 }
 
+TEST_CASE("ranges of two domains take turns, and each end closes its own", "[session]") {
+  const ScratchFolder folder;
+  Recording session(host_only(folder.file("a.rfcap")));
+  const std::uint32_t trainer = detail::intern_category("trainer\x1fio");
+  const std::uint32_t other = detail::intern_category("other\x1f");
+  const auto begin = [](std::uint32_t category) {
+    detail::OpenRange range;
+    range.token = detail::begin_text("same", 4, category, range.word);
+    return range;
+  };
+  const auto first = begin(trainer), second = begin(other), third = begin(0);
+  detail::end_out_of_order(first.token, first.word);
+  detail::end(third.token, third.word);
+  detail::end(second.token, second.word);
+  detail::end_out_of_order(0, 0);
+  REQUIRE(session->stop().ok());
+  const Timeline timeline = load(folder.file("a.rfcap"));
+  const RangeTable& ranges = timeline.ranges;
+  REQUIRE(ranges.size() == 3);
+  CHECK(timeline.text(ranges.domain[0]) == "trainer");
+  CHECK(timeline.text(ranges.category[0]) == "io");
+  CHECK(timeline.text(ranges.domain[1]) == "other");
+  CHECK(timeline.text(ranges.category[1]).empty());
+  CHECK(timeline.text(ranges.domain[2]).empty());
+  CHECK(ranges.end_ns[0] <= ranges.end_ns[2]);
+  CHECK(ranges.end_ns[2] <= ranges.end_ns[1]);
+  CHECK(ranges.flags == std::vector<std::uint8_t>{0, 0, 0});
+  CHECK(timeline.health.complete());
+  CHECK(timeline.health.foreign_ends == 0);
+}
+
 TEST_CASE("a capture tells what it is of", "[session]") {
   const ScratchFolder folder;
   SessionOptions options = host_only(folder.file("a.rfcap"));

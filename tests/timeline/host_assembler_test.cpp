@@ -151,6 +151,21 @@ TEST_CASE("values, marks, samples and steps belong to what they followed", "[tim
   CHECK(sink.events.empty());
 }
 
+TEST_CASE("an end closes the range of its name and category; one that says whose it is, none inside", "[timeline]") {
+  KeepingSink sink;
+  HostAssembler assembler(sink);
+  const auto end_of = [](std::uint64_t ticks, std::uint32_t name, std::uint32_t category) {
+    return Record{ticks, make_word(RecordKind::kForeignEnd, name, category)};
+  };
+  // Two domains take turns on thread 0: 1 and 2 are categories of theirs.
+  feed(assembler, 0, {begin(10, 7, 1), begin(20, 7, 2), begin(30, 8, 2), end_of(40, 7, 1), extra(0), end(50, 8, 2)});
+  feed(assembler, 0, {begin(60, 7, 1), begin(70, 7, 2), end(80, 7, 2), end(90, 7, 1), end(95, 7, 2)});
+  assembler.finish(100);
+  CHECK(lines_of(sink) ==
+        Lines{"7 [10, 40)", "7 [20, 95) in 7", "8 [30, 50) in 7", "7 [60, 90) in 7", "7 [70, 80) in 7"});
+  CHECK(assembler.health().unmatched_ends == 0);
+}
+
 TEST_CASE("what an operator tells belongs to the range just opened", "[timeline]") {
   KeepingSink sink;
   HostAssembler assembler(sink);

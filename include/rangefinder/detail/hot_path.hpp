@@ -93,6 +93,8 @@ RANGEFINDER_EXPORT OpenRange begin_text_slow(const char* text, std::size_t size,
 RANGEFINDER_EXPORT OpenRange begin_word_slow(std::uint64_t word) noexcept;
 RANGEFINDER_EXPORT OpenRange begin_extra(std::string_view name, std::uint32_t category, const Extra& extra) noexcept;
 RANGEFINDER_EXPORT void end_slow(std::uint64_t token, std::uint64_t word) noexcept;
+/// For a range inside which others of its thread are open and stay so.
+RANGEFINDER_EXPORT void end_out_of_order(std::uint64_t token, std::uint64_t word) noexcept;
 /// Fills the literal's slot and gives its begin word without category; 0 where the address must not be cached, and in a
 /// signal handler that interrupted the recorder.
 RANGEFINDER_EXPORT std::uint64_t literal_word_slow(const char* literal, std::size_t size) noexcept;
@@ -101,6 +103,8 @@ RANGEFINDER_EXPORT std::uint64_t text_word_slow(const char* text, std::size_t si
 /// The id of a name, interned for the life of the process; 0 when the name table is full.
 RANGEFINDER_EXPORT std::uint32_t intern_name(std::string_view name) noexcept;
 RANGEFINDER_EXPORT std::uint32_t intern_category(std::string_view name) noexcept;
+/// A category of an NVTX domain is interned as the domain, this, and its name; of the domain alone, with no name.
+inline constexpr char kBehindDomain = '\x1f';
 
 RANGEFINDER_INLINE std::uint64_t load8(const char* at) noexcept {
   std::uint64_t word;

@@ -162,8 +162,10 @@ void CaptureHost::write_range(const Range& range, TrackId track) {
                       shared_.ids(track), range.begin_ns, range.end_ns);
     if (range.is_linked() || range.is_operator) writer.argument("\"External id\":", range.key);
     if (range.is_operator) write_facts(range.facts);
-    if (range.category != 0 && !range.is_operator)
-      writer.text_argument("\"category\":", shared_.reader.category(range.category));
+    if (const std::string_view text = shared_.reader.category(range.category); !text.empty() && !range.is_operator)
+      writer.text_argument("\"category\":", text);
+    if (const std::string_view domain = shared_.reader.domain(range.category); !domain.empty())
+      writer.text_argument("\"domain\":", domain);
     if (range.unfinished) writer.text_argument("\"finished\":", "false");
     if (range.value) write_value(*range.value);
     writer.close();
