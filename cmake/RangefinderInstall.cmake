@@ -16,6 +16,11 @@ endfunction()
 rangefinder_install_component(core rangefinder)
 set(components core)
 
+if(TARGET rangefinder_injection)  # not for linking: the command, or a variable, names it
+  set_property(TARGET rangefinder_injection PROPERTY INSTALL_RPATH "$ORIGIN")
+  install(TARGETS rangefinder_injection LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
+
 if(TARGET rangefinder_torch)
   set_property(TARGET rangefinder_torch PROPERTY INSTALL_RPATH "$ORIGIN")
   rangefinder_install_component(torch rangefinder_torch)

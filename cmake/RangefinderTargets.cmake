@@ -46,14 +46,18 @@ function(rangefinder_room name)
   endif()
 endfunction()
 
-# rangefinder_shared_library(TARGET): what all libraries that we install have in common.
+# rangefinder_shared_library(TARGET [MAP]): what all libraries that we install have in common. MAP: what it exports.
 function(rangefinder_shared_library target)
+  set(map ${PROJECT_SOURCE_DIR}/cmake/rangefinder.map)
+  if(ARGN)
+    set(map ${ARGN})
+  endif()
   set_target_properties(${target} PROPERTIES
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
-    LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/rangefinder.map)
+    LINK_DEPENDS ${map})
   # nodelete: CUPTI, NVTX, LibTorch and atexit keep pointers into the library, so dlclose must not unmap it.
   target_link_options(${target} PRIVATE
-    -Wl,-z,nodelete -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/rangefinder.map)
+    -Wl,-z,nodelete -Wl,--version-script=${map})
   if(NOT RANGEFINDER_SANITIZE)  # a sanitizer's runtime is found when the program is linked
     target_link_options(${target} PRIVATE -Wl,--no-undefined)
   endif()

@@ -29,6 +29,7 @@ void add_output(CLI::App& verb, Common& common);
 void add_common(CLI::App& verb, Common& common);
 
 /// Each adds its verb; `result` gets the exit code when the verb is the one that ran.
+void add_record(CLI::App& app, Common& common, int& result);
 void add_report(CLI::App& app, Common& common, int& result);
 void add_export(CLI::App& app, Common& common, int& result);
 void add_info(CLI::App& app, Common& common, int& result);
@@ -37,7 +38,10 @@ void add_doctor(CLI::App& app, Common& common, int& result);
 void add_bench(CLI::App& app, Common& common, int& result);
 void add_completion(CLI::App& app, Common& common, int& result);
 
-/// What wrong use of these words ends with: bench has exit codes of its own.
+/// `record` could not run the program; its exit codes are else the program's.
+inline constexpr int kRecordFailed = 125;
+
+/// What wrong use of these words ends with: bench and record have exit codes of their own.
 int usage_code(int argc, const char* const* argv);
 
 /// Prints the error and gives the exit code that goes with it.

@@ -20,7 +20,11 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 success; 1 a check found something; 2 wrong use or unreadable input; 3 incomplete input, with\n"
-      "--strict; 70 an internal error. bench has codes of its own: see bench --help.");
+      "--strict; 70 an internal error. record ends as its program does, with 125 where it\n"
+      "could not be run; bench has codes of its own: see bench --help.");
+#if RANGEFINDER_RECORDING
+  cli::add_record(app, common, result);
+#endif
   cli::add_report(app, common, result);
   cli::add_export(app, common, result);
   cli::add_info(app, common, result);

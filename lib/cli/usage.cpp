@@ -49,6 +49,7 @@ std::string unexpected(const CLI::App& verb, const std::string& where, int argc,
   const std::vector<std::string> names = option_names(verb);
   for (int i = first; i < argc; ++i) {
     const std::string_view word = argv[i];
+    if (word == "--") break;
     const std::string_view name = word.substr(0, word.find('='));
     const bool known = std::find(names.begin(), names.end(), name) != names.end();
     const bool bundle = word.size() > 1 && word[0] == '-' && word[1] != '-' &&

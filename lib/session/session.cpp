@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "session/options.hpp"
 #include "session/parts.hpp"
+#include "session/record_output.hpp"
 #include "session/session_impl.hpp"
 
 #include <rangefinder/session.hpp>
+
+#include <unistd.h>
 
 namespace rangefinder {
 namespace {
@@ -19,6 +22,13 @@ void keep(Session::Impl& impl, Result<std::shared_ptr<Recording>> started, std::
   session::log(session::LogLevel::kError, {impl.status.error().message()});
 }
 
+/// What resolve_output makes the path of.
+std::string without_placeholders(const std::string& path) {
+  std::string out;
+  for (const char c : path) out += c == '%' ? std::string("%%") : std::string(1, c);
+  return out;
+}
+
 }  // namespace
 
 Session::Session(SessionOptions options) noexcept {
@@ -32,12 +42,19 @@ Session::Session(SessionOptions options) noexcept {
     }
     options = session::with_environment(std::move(options));
     impl->output = session::resolve_output(options.output);
+    const std::string claimed = session::claim_record_output();
+    if (!claimed.empty()) {
+      options.output = without_placeholders(claimed);
+      options.replace = true;
+    }
     if (session::CaptureSeries::wanted(options)) {
       keep(*impl, session::CaptureSeries::start(std::move(options), session::make_parts), impl->series);
     } else {
       session::Parts parts = session::make_parts(options);
       keep(*impl, session::SessionCore::start(std::move(options), std::move(parts)), impl->core);
     }
+    // Captures that follow each other have names of their own.
+    if (!claimed.empty() && impl->core == nullptr) ::unlink(claimed.c_str());
   } catch (...) {  // no memory: a session that records nothing
     (void)stop();
     impl_.reset();

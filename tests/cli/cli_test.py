@@ -21,7 +21,7 @@ import unittest
 
 COMMAND = ""
 INPUTS = ""
-VERBS = ["report", "export", "info", "check", "doctor", "bench", "completion"]
+VERBS = ["record", "report", "export", "info", "check", "doctor", "bench", "completion"]
 
 
 def environment(**more):
@@ -420,7 +420,7 @@ class Completion(CommandTest):
             line = " ".join(f"'{word}'" for word in ("rangefinder", *words))
             code = f"source {script}; COMP_WORDS=({line}); COMP_CWORD={len(words)}; _rangefinder; printf '%s\\n' \"${{COMPREPLY[@]}}\""
             return subprocess.run(["bash", "-c", code], cwd=self.folder, capture_output=True, text=True, check=True).stdout.split()
-        self.assertEqual(completions("re"), ["report"])
+        self.assertEqual(completions("rep"), ["report"])
         self.assertEqual(completions("report", "--vi"), ["--view"])
         self.assertIn("nvtx_gpu_proj_trace", completions("report", "--view", "nvtx_gpu"))
         self.assertEqual(completions("report", "whole"), ["whole.rfcap"])
@@ -601,8 +601,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--command", required=True)
     parser.add_argument("--inputs", required=True)
+    parser.add_argument("--reader-only", action="store_true", help="built without the recording half")
     parser.add_argument("topics", nargs="*")
     options = parser.parse_args()
+    if options.reader_only:
+        VERBS.remove("record")
     COMMAND, INPUTS = options.command, options.inputs
     for path in (COMMAND, INPUTS):
         if not os.stat(path).st_mode & stat.S_IXUSR:

@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
-NAMES_OF_OURS = re.compile(r"(?:(?:vtable|typeinfo(?: name)?|VTT) for )?rangefinder::|rf_")
+NAMES_OF_OURS = re.compile(r"(?:(?:vtable|typeinfo(?: name)?|VTT) for )?rangefinder::|rf_|InitializeInjection(?:Nvtx2)?$")
 # Whatever else the library needs has to be thought about: it is loaded into other people's programs.
 MAY_NEED = re.compile(r"lib(stdc\+\+|m|gcc_s|c|dl|pthread|zstd|z|deflate|sqlite3|fmt)\.so\.|ld-linux")
 PRIVATE = re.compile(r"\b(fmt|zstd|sqlite|deflate|zlib|ZLIB|xxhash|Catch2|CLI11|Threads)::?\b|PkgConfig::")
@@ -206,7 +206,8 @@ class Check:
 
     def symbols(self):
         """What each library exports is a promise: only names of ours, and exactly those on its list."""
-        lists = {"exported_symbols.txt": "librangefinder.so", "exported_bench_symbols.txt": "librangefinder_bench.so"}
+        lists = {"exported_symbols.txt": "librangefinder.so", "exported_bench_symbols.txt": "librangefinder_bench.so",
+                 "exported_injection_symbols.txt": "librangefinder_injection.so"}
         for name, library in lists.items():
             if name == "exported_symbols.txt" or list(self.root.glob(f"lib*/**/{library}")):
                 self.symbols_of(self.one(f"lib*/**/{library}").resolve(), self.source / "tests/install" / name)
@@ -288,7 +289,7 @@ class Check:
                 "no search path of the build machine": not re.search(r"R(UN)?PATH.*\[(?!\$ORIGIN)", dynamic),
                 "stack protector": "__stack_chk_fail" in names,
                 # The components make no call that could be fortified, or only some builds of them do.
-                "fortified calls": not optimised or re.search("_(torch|bench)", binary.name) or re.search(r"__\w+_chk@", names.replace("__stack_chk_fail", "")),
+                "fortified calls": not optimised or re.search("_(torch|bench|injection)", binary.name) or re.search(r"__\w+_chk@", names.replace("__stack_chk_fail", "")),
                 "cannot be unloaded (NODELETE)": not shared or re.search(r"\(FLAGS_1\).*NODELETE", dynamic),
                 "soname": not shared or re.search(r"\(SONAME\).*\[librangefinder\w*\.so\.\d+\]", dynamic),
                 # Loaded with dlopen, all of it comes out of a reserve of 1.6 kB that other libraries want too.

@@ -20,7 +20,7 @@ import sys
 
 # What both halves stand on, what records, what reads; rooms that join the halves are named, not guessed.
 SHARED = {"base", "clock", "format"}
-RECORDING = {"buffer", "source", "session", "inject"}
+RECORDING = {"buffer", "source", "session", "injection"}
 READING = {"capture", "timeline", "importer", "projection", "analysis", "report", "exporter"}
 JOINING = {"summary", "doctor", "capi", "bench", "cli"}
 

@@ -129,8 +129,9 @@ constexpr buffer::Listener kEmitter{begin, end, mark, async_begin, async_end};
 bool tool_is_present() noexcept {
   // A tool that is linked in fills this pointer (nvtx3/nvtxDetail/nvtxInit.h, "pre-injected library").
   if (InitializeInjectionNvtx2_fnptr != nullptr) return true;
-  const char* path = std::getenv("NVTX_INJECTION64_PATH");
-  return path != nullptr && path[0] != '\0';
+  const char* const path = std::getenv("NVTX_INJECTION64_PATH");
+  // Under `rangefinder record` we are the tool, and have these ranges already.
+  return path != nullptr && path[0] != '\0' && std::strstr(path, "librangefinder_injection.so") == nullptr;
 }
 
 }  // namespace

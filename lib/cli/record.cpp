@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/recorded_program.hpp"
+
+#include <rangefinder/capture.hpp>
+#include <rangefinder/session.hpp>
+#include <rangefinder/timeline.hpp>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rangefinder::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using base::printable;
+using base::with_thousands;
+
+constexpr const char* kInjection = "librangefinder_injection.so";
+
+struct Arguments {
+  std::string output;
+  std::vector<std::string> config;
+  std::vector<std::string> environment;
+  std::vector<std::string> words;  ///< the program's
+};
+
+/// Stands beside the library that this command uses, wherever that is installed.
+Result<std::string> find_injection() {
+  Dl_info library{};
+  constexpr auto known = &inspect_capture;
+  const bool found = ::dladdr(reinterpret_cast<const void*>(known), &library) != 0 && library.dli_fname != nullptr;
+  std::error_code error;
+  const fs::path folder = fs::canonical(found ? library.dli_fname : ".", error).parent_path();
+  const fs::path path = folder / kInjection;
+  if (!fs::is_regular_file(path, error))
+    return Error(ErrorCode::kNotFound, path.string() +
+                                           ": not there; it belongs beside librangefinder.so, and is built "
+                                           "where the headers of NVTX are found");
+  return path.string();
+}
+
+/// Only one tool can listen.
+Status no_other_tool() {
+  for (const char* name : {"NVTX_INJECTION64_PATH", "CUDA_INJECTION64_PATH"}) {
+    const char* const value = std::getenv(name);
+    if (value == nullptr || value[0] == '\0' || fs::path(value).filename() == kInjection) continue;
+    return Error(ErrorCode::kBusy, std::string(name) + " names another tool, and one alone can listen: " + value);
+  }
+  return {};
+}
+
+Status set_output(const Arguments& arguments, ProgramToRecord& program) {
+  const fs::path given =
+      arguments.output.empty() ? fs::path(program.words.front()).filename().string() + "-%p.rfcap" : arguments.output;
+  program.name = given.filename().string();
+  if (program.name.empty() || program.name.find("%c") != std::string::npos)
+    return Error(ErrorCode::kInvalidArgument,
+                 given.string() + ": no file name, or one with %c, which is for schedules");
+  std::error_code error;
+  program.folder = fs::absolute(given, error).parent_path().string();  // the program may go elsewhere
+  if (error || !fs::is_directory(program.folder, error))
+    return Error(ErrorCode::kNotFound, program.folder + ": no such folder");
+  return {};
+}
+
+/// For RANGEFINDER_RECORD: a percent sign in the folder's name is no placeholder.
+std::string pattern_of(const ProgramToRecord& program) {
+  std::string out;
+  for (const char c : program.folder) out += c == '%' ? std::string("%%") : std::string(1, c);
+  return out + "/" + program.name;
+}
+
+Result<std::string> config_of(const Arguments& arguments) {
+  const char* const given = std::getenv("RANGEFINDER_CONFIG");
+  std::string config;
+  for (const std::string& words : arguments.config) config += (config.empty() ? "" : ",") + words;
+  SessionOptions options;
+  if (Status status = options.apply(config); !status.ok()) return std::move(status).error().with_context("--config");
+  if (!options.output.empty()) return Error(ErrorCode::kInvalidArgument, "--config: the output is said by -o");
+  if (given != nullptr && given[0] != '\0') config = std::string(given) + (config.empty() ? "" : ",") + config;
+  return config;
+}
+
+Result<ProgramToRecord> program_of(const Arguments& arguments) {
+  ProgramToRecord program;
+  program.words = arguments.words;
+  if (Status status = no_other_tool(); !status.ok()) return std::move(status).error();
+  const Result<std::string> injection = find_injection();
+  if (!injection) return injection.error();
+  if (Status status = set_output(arguments, program); !status.ok()) return std::move(status).error();
+  const Result<std::string> config = config_of(arguments);
+  if (!config) return config.error();
+  program.environment = {{"NVTX_INJECTION64_PATH", *injection},
+                         {"CUDA_INJECTION64_PATH", *injection},
+                         {"RANGEFINDER_RECORD", pattern_of(program)},
+                         {"RANGEFINDER_CONFIG", *config}};
+  for (const std::string& entry : arguments.environment) {
+    const std::size_t equals = entry.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      return Error(ErrorCode::kInvalidArgument, "--env " + entry + ": NAME=VALUE is wanted");
+    program.environment.emplace_back(entry.substr(0, equals), entry.substr(equals + 1));
+  }
+  return program;
+}
+
+std::string losses(const CaptureHealth& health) {
+  std::string out;
+  for (const CaptureHealth::Entry& entry : health.entries()) {
+    if (entry.count != 0 && entry.severity == CaptureHealth::Severity::kLoss)
+      out += (out.empty() ? "" : ", ") + with_thousands(entry.count) + " " + std::string(entry.text);
+  }
+  return out.empty() ? "nothing lost" : "lost: " + out;
+}
+
+std::string counted(std::size_t n, std::string_view one, std::string_view more) {
+  return with_thousands(n) + " " + std::string(n == 1 ? one : more);
+}
+
+/// Of a capture that load_timeline has opened.
+std::string device_work(const Timeline& timeline, const CaptureInfo& info) {
+  std::string_view state = info.device_state;
+  if (state == "full")
+    return ", " + counted(timeline.launches.size(), "launch", "launches") + ", " +
+           counted(timeline.activities.size(), "device activity", "device activities");
+  if (state.starts_with("host_only: ")) state.remove_prefix(std::strlen("host_only: "));
+  return "; no device activity: " + printable(state);
+}
+
+/// One line on what a capture holds, and how to look at it.
+std::string described(const std::string& path) {
+  const Result<Timeline> timeline = load_timeline(path);
+  if (!timeline) return timeline.error().message();
+  const Result<CaptureInfo> info = inspect_capture(path, false);
+  if (!info) return info.error().message();
+  return "recorded " + counted(timeline->ranges.size(), "range", "ranges") + device_work(*timeline, *info) + "; " +
+         losses(timeline->health) + "; see: rangefinder report " + printable(path);
+}
+
+void tell(const std::vector<std::string>& captures) {
+  if (captures.empty()) {
+    complain("nothing recorded: no process of the program called NVTX, nor CUDA through its driver");
+    return;
+  }
+  for (const std::string& path : captures) complain(described(path));
+}
+
+int run(const Common& common, const Arguments& arguments) {
+  const Result<ProgramToRecord> program = program_of(arguments);
+  if (!program) {
+    complain("record: " + program.error().message());
+    return kRecordFailed;
+  }
+  const Result<Recorded> recorded = run_program(*program);
+  if (!recorded) {
+    complain("record: " + recorded.error().message());
+    return recorded.error().code() == ErrorCode::kNotFound ? 127 : 126;
+  }
+  if (!common.quiet) tell(recorded->captures);
+  return end_as(recorded->wait_status);
+}
+
+}  // namespace
+
+void add_record(CLI::App& app, Common& common, int& result) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* verb = app.add_subcommand("record",
+                                      "Run a program that was not built for it, and record its NVTX ranges and "
+                                      "CUDA work: record [options] -- PROGRAM [ARGUMENTS]");
+  verb->add_option("PROGRAM", arguments->words, "The program and its arguments, behind --")->required()->type_name("");
+  verb->add_option(
+          "-o,--output", arguments->output,
+          "The capture (default PROGRAM-%p.rfcap); %p process id, %h host, %r rank. Further processes get their "
+          "number before the ending")
+      ->type_name("FILE");
+  verb->add_option("--config", arguments->config, "As RANGEFINDER_CONFIG: KEY=VALUE,...")
+      ->type_name("TEXT")
+      ->allow_extra_args(false);
+  verb->add_option("--env", arguments->environment, "Set a variable for the program")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  verb->add_flag("-q,--quiet", common.quiet, "Say nothing of what was recorded");
+  verb->callback([&common, &result, arguments] { result = run(common, *arguments); });
+}
+
+}  // namespace rangefinder::cli

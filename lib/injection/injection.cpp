@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// The two doors: NVTX calls one for each copy of its headers in the process, CUDA's driver the other in cuInit.
+#include "injection/injection.hpp"
+
+#include "injection/nvtx_functions.hpp"
+
+#include <rangefinder/session.hpp>
+
+#include <sys/auxv.h>
+
+#include <atomic>
+#include <new>
+
+namespace rangefinder::injection {
+
+bool start() noexcept {
+  if (::getauxval(AT_SECURE) != 0) return false;
+  // Not a lock: starting CUPTI may call cuInit, and with it this function, on the same thread.
+  static std::atomic<bool> started{false};
+  // Never deleted: it stops at exit, as every session that is alive then. One that the program has started itself goes
+  // on in its place, and NVTX is recorded there.
+  if (!started.exchange(true)) {
+    [[maybe_unused]] static auto* const session = new (std::nothrow) Session;
+  }
+  return true;
+}
+
+}  // namespace rangefinder::injection
+
+extern "C" {
+
+[[gnu::visibility("default")]] int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_table) noexcept {
+  namespace injection = rangefinder::injection;
+  return injection::start() && injection::install(get_export_table) ? 1 : 0;
+}
+
+[[gnu::visibility("default")]] int InitializeInjection() noexcept {
+  rangefinder::injection::start();
+  return 1;
+}
+
+}  // extern "C"

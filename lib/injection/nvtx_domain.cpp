@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#include "injection/nvtx_domain.hpp"
+
+#include <rangefinder/detail/hot_path.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace rangefinder::injection {
+namespace {
+
+std::atomic<Domain*> domains{nullptr};
+
+/// Empty without memory.
+std::string_view copy_of(std::string_view text) noexcept {
+  auto* const copy = static_cast<char*>(std::malloc(text.size() + 1));
+  if (copy == nullptr) return {};
+  std::memcpy(copy, text.data(), text.size());
+  return {copy, text.size()};
+}
+
+}  // namespace
+
+const RegisteredString* RegisteredString::make(std::string_view text) noexcept {
+  return new (std::nothrow) RegisteredString{detail::intern_name(text), copy_of(text)};
+}
+
+Domain& Domain::unnamed() noexcept {
+  static Domain domain;  // trivially destroyed
+  return domain;
+}
+
+Domain* Domain::named(std::string_view name) noexcept {
+  Domain* made = nullptr;
+  for (;;) {
+    Domain* const first = domains.load(std::memory_order_acquire);
+    for (Domain* domain = first; domain != nullptr; domain = domain->next_) {
+      if (domain->name_ != name) continue;
+      delete made;
+      return domain;
+    }
+    if (made == nullptr) {
+      made = new (std::nothrow) Domain;
+      if (made == nullptr) return nullptr;
+      made->name_ = copy_of(name);
+      if (made->name_.size() != name.size()) return delete made, nullptr;
+      made->without_category_ = made->intern({});
+    }
+    made->next_ = first;
+    Domain* expected = first;
+    if (domains.compare_exchange_strong(expected, made, std::memory_order_acq_rel)) return made;
+  }
+}
+
+std::uint32_t Domain::intern(std::string_view category) const noexcept {
+  if (name_.empty()) return category.empty() ? 0 : detail::intern_category(category);
+  char text[512];
+  const int size = std::snprintf(
+      text, sizeof text, "%.*s%c%.*s", static_cast<int>(std::min<std::size_t>(name_.size(), 255)), name_.data(),
+      detail::kBehindDomain, static_cast<int>(std::min<std::size_t>(category.size(), 255)), category.data());
+  return size < 0 ? 0 : detail::intern_category({text, static_cast<std::size_t>(size)});
+}
+
+/// The number's slot, or the free one where it belongs; null when all are taken.
+std::atomic<std::uint64_t>* Domain::slot(std::uint32_t number) noexcept {
+  for (std::size_t i = 0; i < kSlots; ++i) {
+    std::atomic<std::uint64_t>& at = slots_[(number + i) % kSlots];
+    const std::uint64_t held = at.load(std::memory_order_acquire);
+    if (held == 0 || held >> 32 == number) return &at;
+  }
+  return nullptr;
+}
+
+std::uint32_t Domain::category(std::uint32_t number) noexcept {
+  if (number == 0) return without_category_;
+  if (const std::atomic<std::uint64_t>* at = slot(number); at != nullptr) {
+    if (const std::uint64_t held = at->load(std::memory_order_acquire); held >> 32 == number)
+      return static_cast<std::uint32_t>(held);
+  }
+  char text[16];
+  const int size = std::snprintf(text, sizeof text, "%u", number);
+  name_category(number, {text, static_cast<std::size_t>(size)});
+  return intern({text, static_cast<std::size_t>(size)});
+}
+
+void Domain::name_category(std::uint32_t number, std::string_view name) noexcept {
+  if (number == 0) return;
+  const std::uint64_t value = std::uint64_t{number} << 32 | intern(name);
+  while (std::atomic<std::uint64_t>* at = slot(number)) {
+    std::uint64_t held = at->load(std::memory_order_acquire);
+    if ((held == 0 || held >> 32 == number) && at->compare_exchange_strong(held, value, std::memory_order_acq_rel))
+      return;
+  }
+}
+
+}  // namespace rangefinder::injection

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT
+// What a program's NVTX calls do while it is recorded. None throws, allocates after a thread's first range, or prints.
+#include "injection/nvtx_functions.hpp"
+
+#include "injection/nvtx_domain.hpp"
+#include "injection/nvtx_stack.hpp"
+
+#include <rangefinder/range.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+namespace rangefinder::injection {
+namespace {
+
+using detail::Extra;
+using detail::ExtraKind;
+using std::string_view;
+
+string_view text_or_empty(const char* text) noexcept { return text != nullptr ? string_view(text) : string_view(); }
+
+/// A wide text as UTF-8, as far as it fits.
+class Narrowed {
+ public:
+  explicit Narrowed(const wchar_t* wide) noexcept {
+    for (; wide != nullptr && *wide != 0 && size_ + 4 <= sizeof text_; ++wide) put(static_cast<std::uint32_t>(*wide));
+  }
+  string_view text() const noexcept { return {text_, size_}; }
+
+ private:
+  void put(std::uint32_t point) noexcept {
+    if (point < 0x80) return byte(point);
+    if (point < 0x800) return byte(0xC0 | point >> 6), rest(point, 0);
+    if (point > 0x10FFFF) point = 0xFFFD;
+    if (point < 0x10000) return byte(0xE0 | point >> 12), rest(point, 6), rest(point, 0);
+    byte(0xF0 | point >> 18), rest(point, 12), rest(point, 6), rest(point, 0);
+  }
+  void byte(std::uint32_t value) noexcept { text_[size_++] = static_cast<char>(value); }
+  void rest(std::uint32_t point, unsigned shift) noexcept { byte(0x80 | (point >> shift & 0x3F)); }
+
+  char text_[1024];
+  std::size_t size_ = 0;
+};
+
+/// What an event's attributes say; a program may have been built with fewer of them.
+class Event {
+ public:
+  Event(Domain& domain, const nvtxEventAttributes_t* attributes) noexcept {
+    const auto has = [&](std::size_t offset, std::size_t bytes) {
+      return attributes != nullptr && attributes->size >= offset + bytes;
+    };
+#define RANGEFINDER_HAS(member) has(offsetof(nvtxEventAttributes_t, member), sizeof attributes->member)
+    category_ = domain.category(RANGEFINDER_HAS(category) ? attributes->category : 0);
+    if (RANGEFINDER_HAS(payload)) take_payload(*attributes);
+    if (RANGEFINDER_HAS(message)) take_message(*attributes);
+#undef RANGEFINDER_HAS
+  }
+
+  string_view text() const noexcept { return text_; }
+  std::uint32_t name() const noexcept { return name_; }  ///< 0: known by its text only
+  std::uint32_t category() const noexcept { return category_; }
+  const Extra* extra() const noexcept { return extra_ ? &*extra_ : nullptr; }
+
+ private:
+  void take_message(const nvtxEventAttributes_t& attributes) noexcept {
+    switch (attributes.messageType) {
+      case NVTX_MESSAGE_TYPE_ASCII:
+        text_ = text_or_empty(attributes.message.ascii);
+        return;
+      case NVTX_MESSAGE_TYPE_UNICODE:
+        text_ = narrowed_.emplace(attributes.message.unicode).text();
+        return;
+      case NVTX_MESSAGE_TYPE_REGISTERED:
+        if (const auto* string = reinterpret_cast<const RegisteredString*>(attributes.message.registered)) {
+          text_ = string->text;
+          name_ = string->name;
+        }
+        return;
+      default:
+        return;
+    }
+  }
+
+  void take_payload(const nvtxEventAttributes_t& attributes) noexcept {
+    const auto& payload = attributes.payload;
+    switch (attributes.payloadType) {
+      case NVTX_PAYLOAD_TYPE_UNSIGNED_INT64:
+        return keep(ExtraKind::kUnsigned, payload.ullValue);
+      case NVTX_PAYLOAD_TYPE_INT64:
+        return keep(ExtraKind::kSigned, static_cast<std::uint64_t>(payload.llValue));
+      case NVTX_PAYLOAD_TYPE_UNSIGNED_INT32:
+        return keep(ExtraKind::kUnsigned, payload.uiValue);
+      case NVTX_PAYLOAD_TYPE_INT32:
+        return keep(ExtraKind::kSigned, static_cast<std::uint64_t>(std::int64_t{payload.iValue}));
+      case NVTX_PAYLOAD_TYPE_DOUBLE:
+        return keep(payload.dValue);
+      case NVTX_PAYLOAD_TYPE_FLOAT:
+        return keep(static_cast<double>(payload.fValue));
+      default:
+        return;  // those with a schema are not read
+    }
+  }
+  void keep(ExtraKind kind, std::uint64_t bits) noexcept { extra_ = Extra{kind, bits, {}}; }
+  void keep(double value) noexcept {
+    std::uint64_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    keep(ExtraKind::kDouble, bits);
+  }
+
+  string_view text_;
+  std::uint32_t name_ = 0;
+  std::uint32_t category_ = 0;
+  std::optional<Extra> extra_;
+  std::optional<Narrowed> narrowed_;
+};
+
+Domain& domain_of(nvtxDomainHandle_t handle) noexcept {
+  return handle != nullptr ? *reinterpret_cast<Domain*>(handle) : Domain::unnamed();
+}
+
+// ---- what all spellings of a call come down to -------------------------------------------------------------------
+
+int push_text(Domain& domain, string_view text, std::uint32_t category) noexcept {
+  Push push(&domain);
+  if (detail::OpenRange* place = push.place(); place != nullptr)
+    place->token = detail::begin_text(text.data(), text.size(), category, place->word);
+  return push.depth();
+}
+
+int push_event(Domain& domain, const Event& event) noexcept {
+  if (event.extra() == nullptr && event.name() == 0) return push_text(domain, event.text(), event.category());
+  Push push(&domain);
+  detail::OpenRange* const place = push.place();
+  if (place == nullptr || detail::active.load(std::memory_order_relaxed) == 0) return push.depth();
+  if (event.extra() != nullptr) {
+    *place = detail::begin_extra(event.text(), event.category(), *event.extra());
+  } else {
+    place->word = detail::make_word(detail::RecordKind::kBegin, event.name(), event.category());
+    place->token = detail::begin_word(place->word);
+  }
+  return push.depth();
+}
+
+void mark_event(string_view text, std::uint32_t category, const Extra* extra) noexcept {
+  if (detail::active.load(std::memory_order_relaxed) != 0) detail::mark_slow(text, category, extra);
+}
+
+nvtxRangeId_t start_range(string_view text, std::uint32_t category) noexcept {
+  return detail::active.load(std::memory_order_relaxed) != 0 ? detail::async_begin_slow(text, category) : 0;
+}
+
+nvtxStringHandle_t registered(string_view text) noexcept {
+  return reinterpret_cast<nvtxStringHandle_t>(const_cast<RegisteredString*>(RegisteredString::make(text)));
+}
+
+nvtxDomainHandle_t created(string_view name) noexcept {
+  return reinterpret_cast<nvtxDomainHandle_t>(Domain::named(name));
+}
+
+// ---- NVTX's functions, by their names there ----------------------------------------------------------------------
+
+int NVTX_API DomainRangePushEx(nvtxDomainHandle_t handle, const nvtxEventAttributes_t* attributes) noexcept {
+  Domain& domain = domain_of(handle);
+  return push_event(domain, Event(domain, attributes));
+}
+int NVTX_API DomainRangePop(nvtxDomainHandle_t handle) noexcept { return pop(&domain_of(handle)); }
+int NVTX_API RangePushEx(const nvtxEventAttributes_t* attributes) noexcept {
+  return DomainRangePushEx(nullptr, attributes);
+}
+int NVTX_API RangePushA(const char* text) noexcept { return push_text(Domain::unnamed(), text_or_empty(text), 0); }
+int NVTX_API RangePushW(const wchar_t* text) noexcept { return push_text(Domain::unnamed(), Narrowed(text).text(), 0); }
+int NVTX_API RangePop() noexcept { return pop(&Domain::unnamed()); }
+
+void NVTX_API DomainMarkEx(nvtxDomainHandle_t handle, const nvtxEventAttributes_t* attributes) noexcept {
+  const Event event(domain_of(handle), attributes);
+  mark_event(event.text(), event.category(), event.extra());
+}
+void NVTX_API MarkEx(const nvtxEventAttributes_t* attributes) noexcept { DomainMarkEx(nullptr, attributes); }
+void NVTX_API MarkA(const char* text) noexcept { mark_event(text_or_empty(text), 0, nullptr); }
+void NVTX_API MarkW(const wchar_t* text) noexcept { mark_event(Narrowed(text).text(), 0, nullptr); }
+
+nvtxRangeId_t NVTX_API DomainRangeStartEx(nvtxDomainHandle_t handle, const nvtxEventAttributes_t* attributes) noexcept {
+  const Event event(domain_of(handle), attributes);
+  return start_range(event.text(), event.category());
+}
+nvtxRangeId_t NVTX_API RangeStartEx(const nvtxEventAttributes_t* attributes) noexcept {
+  return DomainRangeStartEx(nullptr, attributes);
+}
+nvtxRangeId_t NVTX_API RangeStartA(const char* text) noexcept { return start_range(text_or_empty(text), 0); }
+nvtxRangeId_t NVTX_API RangeStartW(const wchar_t* text) noexcept { return start_range(Narrowed(text).text(), 0); }
+void NVTX_API RangeEnd(nvtxRangeId_t id) noexcept {
+  if (id != 0) detail::async_end_slow(id);
+}
+void NVTX_API DomainRangeEnd(nvtxDomainHandle_t, nvtxRangeId_t id) noexcept { RangeEnd(id); }
+
+void NVTX_API DomainNameCategoryA(nvtxDomainHandle_t handle, std::uint32_t number, const char* name) noexcept {
+  domain_of(handle).name_category(number, text_or_empty(name));
+}
+void NVTX_API DomainNameCategoryW(nvtxDomainHandle_t handle, std::uint32_t number, const wchar_t* name) noexcept {
+  domain_of(handle).name_category(number, Narrowed(name).text());
+}
+void NVTX_API NameCategoryA(std::uint32_t number, const char* name) noexcept {
+  DomainNameCategoryA(nullptr, number, name);
+}
+void NVTX_API NameCategoryW(std::uint32_t number, const wchar_t* name) noexcept {
+  DomainNameCategoryW(nullptr, number, name);
+}
+
+nvtxStringHandle_t NVTX_API DomainRegisterStringA(nvtxDomainHandle_t, const char* text) noexcept {
+  return registered(text_or_empty(text));
+}
+nvtxStringHandle_t NVTX_API DomainRegisterStringW(nvtxDomainHandle_t, const wchar_t* text) noexcept {
+  return registered(Narrowed(text).text());
+}
+nvtxDomainHandle_t NVTX_API DomainCreateA(const char* name) noexcept { return created(text_or_empty(name)); }
+nvtxDomainHandle_t NVTX_API DomainCreateW(const wchar_t* name) noexcept { return created(Narrowed(name).text()); }
+
+/// The functions of one module, as a copy of NVTX lets us set them; a copy may know fewer than we do.
+class Module {
+ public:
+  Module(const NvtxExportTableCallbacks& callbacks, NvtxCallbackModule module) noexcept {
+    if (callbacks.GetModuleFunctionTable(module, &table_, &size_) == 0) size_ = 0;
+  }
+  bool known() const noexcept { return size_ != 0; }
+  template <typename Function>
+  void set(unsigned id, Function* function) const noexcept {
+    if (id < size_ && table_[id] != nullptr) *table_[id] = reinterpret_cast<NvtxFunctionPointer>(function);
+  }
+
+ private:
+  NvtxFunctionTable table_ = nullptr;
+  unsigned size_ = 0;
+};
+
+}  // namespace
+
+bool install(NvtxGetExportTableFunc_t get_export_table) noexcept {
+  if (get_export_table == nullptr) return false;
+  const auto* const callbacks = static_cast<const NvtxExportTableCallbacks*>(get_export_table(NVTX_ETID_CALLBACKS));
+  if (callbacks == nullptr || callbacks->struct_size < sizeof *callbacks) return false;
+  const Module core(*callbacks, NVTX_CB_MODULE_CORE);
+  const Module domains(*callbacks, NVTX_CB_MODULE_CORE2);
+  if (!core.known()) return false;
+#define RANGEFINDER_SET(name) core.set(NVTX_CBID_CORE_##name, name)
+  RANGEFINDER_SET(MarkEx);
+  RANGEFINDER_SET(MarkA);
+  RANGEFINDER_SET(MarkW);
+  RANGEFINDER_SET(RangeStartEx);
+  RANGEFINDER_SET(RangeStartA);
+  RANGEFINDER_SET(RangeStartW);
+  RANGEFINDER_SET(RangeEnd);
+  RANGEFINDER_SET(RangePushEx);
+  RANGEFINDER_SET(RangePushA);
+  RANGEFINDER_SET(RangePushW);
+  RANGEFINDER_SET(RangePop);
+  RANGEFINDER_SET(NameCategoryA);
+  RANGEFINDER_SET(NameCategoryW);
+#undef RANGEFINDER_SET
+#define RANGEFINDER_SET(name) domains.set(NVTX_CBID_CORE2_##name, name)
+  RANGEFINDER_SET(DomainMarkEx);
+  RANGEFINDER_SET(DomainRangeStartEx);
+  RANGEFINDER_SET(DomainRangeEnd);
+  RANGEFINDER_SET(DomainRangePushEx);
+  RANGEFINDER_SET(DomainRangePop);
+  RANGEFINDER_SET(DomainNameCategoryA);
+  RANGEFINDER_SET(DomainNameCategoryW);
+  RANGEFINDER_SET(DomainRegisterStringA);
+  RANGEFINDER_SET(DomainRegisterStringW);
+  RANGEFINDER_SET(DomainCreateA);
+  RANGEFINDER_SET(DomainCreateW);
+#undef RANGEFINDER_SET
+  return true;
+}
+
+}  // namespace rangefinder::injection

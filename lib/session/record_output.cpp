@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#include "session/record_output.hpp"
+
+#include "base/file.hpp"
+#include "session/options.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace rangefinder::session {
+namespace {
+
+std::string with_number(const std::string& path, unsigned long number) {
+  const std::size_t stem = path.ends_with(".rfcap") ? path.size() - 6 : path.size();
+  return path.substr(0, stem) + "." + std::to_string(number) + path.substr(stem);
+}
+
+/// 0, or why not.
+int make_empty(const std::string& path) noexcept {
+  const base::Fd made(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  return made.valid() ? 0 : errno;
+}
+
+}  // namespace
+
+std::string claim_record_output() {
+  const char* const asked = ::getauxval(AT_SECURE) != 0 ? nullptr : std::getenv("RANGEFINDER_RECORD");
+  if (asked == nullptr || asked[0] == '\0') return {};
+  constexpr unsigned kMostOfAProcess = 1000;
+  const std::string first = resolve_output(asked);
+  const std::string of_process = with_number(first, static_cast<unsigned long>(::getpid()));
+  for (unsigned i = 0; i < kMostOfAProcess; ++i) {
+    const std::string path = i == 0 ? first : i == 1 ? of_process : with_number(of_process, i);
+    const int error = make_empty(path);
+    if (error == 0) return path;
+    if (error != EEXIST) return {};
+  }
+  return {};
+}
+
+}  // namespace rangefinder::session

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+//
+// A program that links the library, and marks itself with NVTX too: linking_program before|after|never.
+#include <rangefinder/range.hpp>
+#include <rangefinder/session.hpp>
+
+#include <nvtx3/nvToolsExt.h>
+
+#include <cstdio>
+#include <string_view>
+
+namespace {
+
+void mark(const char* nvtx, const char* ours) {
+  nvtxRangePushA(nvtx);
+  { const rangefinder::ProfileRange range{std::string_view(ours)}; }
+  nvtxRangePop();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view own = argc > 1 ? argv[1] : "never";
+  if (own == "after") mark("early", "ours early");
+  if (own != "never") {
+    rangefinder::SessionOptions options;
+    options.output = "own.rfcap";
+    const rangefinder::Session session{options};
+    std::printf("%s\n", session.status().ok() ? "own session" : "recorded already");
+    mark("inside", "ours inside");
+  }
+  mark("late", "ours late");
+  return 0;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT
+ * Marks itself with NVTX in every way that is recorded: nvtx_program HOW [MODULE]. What it says of depths is checked
+ * here; what it leaves in a capture by record_test.py beside this. */
+#include <dlfcn.h>
+#include <nvtx3/nvToolsExt.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void expect(int line, long long have, long long want) {
+  if (have == want) return;
+  fprintf(stderr, "line %d: %lld instead of %lld\n", line, have, want);
+  exit(3);
+}
+#define EXPECT(have, want) expect(__LINE__, (have), (want))
+
+static nvtxEventAttributes_t event_of(const char* text) {
+  nvtxEventAttributes_t event;
+  memset(&event, 0, sizeof event);
+  event.version = NVTX_VERSION;
+  event.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+  event.messageType = NVTX_MESSAGE_TYPE_ASCII;
+  event.message.ascii = text;
+  return event;
+}
+
+static void* end_range(void* id) {
+  nvtxRangeEnd(*(nvtxRangeId_t*)id);
+  nvtxRangePushA("on the second thread");
+  nvtxRangePop();
+  return NULL;
+}
+
+/* NVTX's answers are those of a tool only where one listens. */
+static void everything(const char* module, int recorded) {
+  EXPECT(nvtxRangePushA("step"), recorded ? 0 : NVTX_NO_PUSH_POP_TRACKING);
+  if (!recorded) return;
+  EXPECT(nvtxRangePushA("forward"), 1);
+  nvtxMarkA("tick");
+  EXPECT(nvtxRangePop(), 1);
+  EXPECT(nvtxRangePop(), 0);
+  EXPECT(nvtxRangePop() < 0, 1);
+
+  nvtxRangeId_t id = nvtxRangeStartA("upload");
+  pthread_t thread;
+  EXPECT(pthread_create(&thread, NULL, end_range, &id), 0);
+  pthread_join(thread, NULL);
+
+  nvtxRangePushW(L"wide \u00e9 \u20ac");
+  nvtxRangePop();
+
+  nvtxDomainHandle_t library = nvtxDomainCreateA("library");
+  EXPECT(nvtxDomainCreateA("library") == library, 1);
+  nvtxDomainHandle_t other = nvtxDomainCreateW(L"other");
+  nvtxDomainNameCategoryA(library, 7, "io");
+  nvtxEventAttributes_t event = event_of("");
+  event.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+  event.message.registered = nvtxDomainRegisterStringA(library, "registered");
+  event.category = 7;
+  event.payloadType = NVTX_PAYLOAD_TYPE_DOUBLE;
+  event.payload.dValue = 2.5;
+  EXPECT(nvtxDomainRangePushEx(library, &event), 0);
+  EXPECT(nvtxDomainRangePop(library), 0);
+  event.payloadType = NVTX_PAYLOAD_UNKNOWN;
+  event.category = 8; /* without a name */
+  EXPECT(nvtxDomainRangePushEx(library, &event), 0);
+  EXPECT(nvtxDomainRangePop(library), 0);
+  event = event_of("counted");
+  event.payloadType = NVTX_PAYLOAD_TYPE_INT32;
+  event.payload.iValue = -3;
+  nvtxRangePushEx(&event);
+  nvtxRangePop();
+  event = event_of("older");
+  event.size = 24; /* of a program built before there were payloads */
+  event.payloadType = NVTX_PAYLOAD_TYPE_INT32;
+  nvtxRangePushEx(&event);
+  nvtxRangePop();
+
+  /* Two domains that take turns with one name. */
+  event = event_of("same");
+  EXPECT(nvtxDomainRangePushEx(library, &event), 0);
+  EXPECT(nvtxDomainRangePushEx(other, &event), 0);
+  EXPECT(nvtxRangePushA("same"), 0);
+  EXPECT(nvtxDomainRangePop(library), 0);
+  EXPECT(nvtxRangePop(), 0);
+  EXPECT(nvtxDomainRangePop(other), 0);
+  EXPECT(nvtxDomainRangePop(other), -1);
+  EXPECT(nvtxRangePushEx(NULL), 0);
+  EXPECT(nvtxRangePop(), 0);
+  nvtxRangePushA(NULL);
+  nvtxRangePop();
+
+  if (module == NULL) return;
+  void* handle = dlopen(module, RTLD_NOW);
+  if (handle == NULL) {
+    fprintf(stderr, "%s\n", dlerror());
+    exit(3);
+  }
+  /* It has a copy of NVTX, with an initialisation of its own. */
+  void (*mark)(void);
+  *(void**)&mark = dlsym(handle, "mark_from_module");
+  nvtxRangePushA("around the module");
+  mark();
+  nvtxRangePop();
+}
+
+int main(int argc, char** argv) {
+  const char* how = argc > 1 ? argv[1] : "everything";
+  const char* module = argc > 2 ? argv[2] : NULL;
+  if (strcmp(how, "unrecorded") == 0) return everything(module, 0), 0;
+  if (strcmp(how, "nothing") == 0) return 7;
+  if (strcmp(how, "everything") == 0) return everything(module, 1), 0;
+  nvtxRangePushA("before");
+  nvtxRangePop();
+  if (strcmp(how, "seven") == 0) return 7;
+  if (strcmp(how, "terminated") == 0) return raise(SIGTERM);
+  if (strcmp(how, "waits") == 0) {
+    puts("ready");
+    fflush(stdout);
+    for (;;) pause();
+  }
+  const int executes = strcmp(how, "fork_and_exec") == 0;
+  if (executes || strcmp(how, "fork") == 0) {
+    const pid_t child = fork();
+    if (child == 0) {
+      if (executes) execl(argv[0], argv[0], "seven", (char*)NULL);
+      nvtxRangePushA("in the child");
+      nvtxRangePop();
+      exit(7);
+    }
+    int status = 0;
+    EXPECT(waitpid(child, &status, 0), child);
+    EXPECT(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 7);
+    nvtxRangePushA("after the child");
+    nvtxRangePop();
+    return 0;
+  }
+  return 3;
+}

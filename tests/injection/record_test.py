@@ -1,0 +1,252 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Records programs that mark themselves with NVTX, as people do. record_test.py --command PATH --program PATH ... [TOPIC]"""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+OPTIONS = None
+
+
+class RecordTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rangefinder-record-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def environment(self, **more):
+        ours = ("NVTX_INJECTION64_PATH", "CUDA_INJECTION64_PATH", "RANGEFINDER_CONFIG", "RANGEFINDER_RECORD",
+                "RANGEFINDER_DISABLE", "RANGEFINDER_LOG")
+        return {**{key: value for key, value in os.environ.items() if key not in ours}, **more}
+
+    def run_command(self, *words, **more):
+        return subprocess.run([OPTIONS.command, *map(str, words)], cwd=self.folder, env=self.environment(**more),
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              timeout=120)
+
+    def record(self, *program, code=0, options=("-o", "a.rfcap"), **more):
+        result = self.run_command("record", *options, "--", *program, **more)
+        self.assertEqual(result.returncode, code, result)
+        return result
+
+    def captures(self):
+        self.assertEqual(list(self.folder.glob("*.live")), [])
+        return sorted(path.name for path in self.folder.glob("*.rfcap"))
+
+    def events(self, capture="a.rfcap"):
+        """Ranges and marks: (name, domain, category, value, thread), in order of begin."""
+        check = self.run_command("check", capture)
+        self.assertEqual((check.returncode, check.stdout), (0, f"{capture}: whole\n"))
+        trace = self.run_command("export", capture, "-o", "-", "--no-projected")
+        self.assertEqual(trace.returncode, 0, trace)
+        self.trace = json.loads(trace.stdout)["traceEvents"]
+        found = [event for event in self.trace if event["ph"] in "Xi" and event.get("cat") != "Trace"]
+        found = [event for event in found if not event["name"].startswith(("Iteration Start", "Record Window End", "rangefinder: "))]
+        out = []
+        for event in sorted(found, key=lambda event: event["ts"]):
+            arguments = event.get("args", {})
+            out.append((event["name"], arguments.get("domain", ""), arguments.get("category", ""),
+                        arguments.get("value", arguments.get("payload")), event["tid"]))
+        return out
+
+    def names(self, capture="a.rfcap"):
+        return [event[0] for event in self.events(capture)]
+
+
+class Ranges(RecordTest):
+    def test_everything_that_nvtx_says(self):
+        result = self.record(OPTIONS.program, "everything", OPTIONS.module)
+        self.assertRegex(result.stderr, r"\Arangefinder: recorded 16 ranges(; no device activity: .*|, \d+ launches.*); "
+                                        r"nothing lost; see: rangefinder report \S+/a.rfcap\n\Z")
+        events = self.events()
+        self.assertEqual([event[:4] for event in events], [
+            ("step", "", "", None), ("forward", "", "", None), ("tick", "", "", None), ("upload", "", "", None),
+            ("on the second thread", "", "", None), ("wide \u00e9 \u20ac", "", "", None),
+            ("registered", "library", "io", 2.5), ("registered", "library", "8", None), ("counted", "", "", -3),
+            ("", "", "", None), ("same", "library", "", None), ("same", "other", "", None), ("same", "", "", None),
+            ("", "", "", None), ("", "", "", None), ("around the module", "", "", None), ("in the module", "", "", None)])
+        threads = {event[0]: event[4] for event in events}
+        self.assertNotEqual(threads["on the second thread"], threads["step"])
+        same = self.ends_of("same")
+        self.assertLess(same["library"], same[""])
+        self.assertLess(same[""], same["other"])
+
+    def ends_of(self, name):
+        return {event.get("args", {}).get("domain", ""): event["ts"] + event["dur"] for event in self.trace
+                if event["name"] == name}
+
+    def test_without_a_tool_nothing_happens(self):
+        for variables in ({}, {"NVTX_INJECTION64_PATH": "/nowhere/librangefinder_injection.so"}):
+            process = subprocess.run([OPTIONS.program, "unrecorded"], cwd=self.folder, env=self.environment(**variables),
+                                     capture_output=True, text=True, timeout=60)
+            self.assertEqual((process.returncode, process.stdout + process.stderr), (0, ""))
+        self.assertEqual(self.captures(), [])
+
+    def test_a_program_that_says_nothing(self):
+        result = self.record(OPTIONS.program, "nothing", code=7)
+        self.assertRegex(result.stderr, r"\Arangefinder: nothing recorded: no process of the program called NVTX")
+        self.assertEqual(self.captures(), [])
+
+    def test_options(self):
+        self.record("sh", "-c", f'test "$COLOUR" = blue && exec {OPTIONS.program} seven', code=7,
+                    options=["-q", "-o", "a.rfcap", "--config", "meta.model=resnet50", "--env", "COLOUR=blue"])
+        self.assertIn("resnet50", self.run_command("info", "a.rfcap").stdout)
+        self.record(OPTIONS.program, "seven", code=7, options=["--output", "b-%p.rfcap"])
+        self.record(OPTIONS.program, "seven", code=7, options=[])
+        self.assertRegex(" ".join(self.captures()), r"\Aa.rfcap b-\d+.rfcap injection_nvtx_program-\d+.rfcap\Z")
+
+    def test_a_percent_sign_in_a_folder_stands_for_itself(self):
+        folder = self.folder / "50%p"
+        folder.mkdir()
+        result = self.record(OPTIONS.program, "seven", code=7, options=["-o", folder / "a.rfcap"])
+        self.assertIn("recorded 1 range", result.stderr)
+        self.assertEqual([path.name for path in folder.iterdir()], ["a.rfcap"])
+
+    def test_an_earlier_capture_is_replaced(self):
+        (self.folder / "a.rfcap").write_text("earlier")
+        self.record("/nowhere/program", code=127)
+        self.assertEqual((self.folder / "a.rfcap").read_text(), "earlier")
+        self.record(OPTIONS.program, "seven", code=7)
+        self.assertEqual(self.captures(), ["a.rfcap"])
+        self.assertEqual(self.names(), ["before"])
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["a.rfcap"])
+
+
+class Processes(RecordTest):
+    def test_it_ends_as_the_program_does(self):
+        self.assertEqual(self.record("sh", "-c", "cat; echo out; echo err >&2; exit 0").stdout, "out\n")
+        self.record(OPTIONS.program, "seven", code=7)
+        self.record(OPTIONS.program, "terminated", code=-signal.SIGTERM)
+        self.record("/nowhere/program", code=127)
+        self.record(self.folder, code=126)
+
+    def test_what_cannot_be_run_is_said(self):
+        program = [OPTIONS.program, "seven"]
+        for words, variables, text in (
+                ([], {}, "record: PROGRAM is required"),
+                (["--sparkles", "--", *program], {}, "unknown option --sparkles"),
+                (["--config", "cuda=perhaps", "--", *program], {}, "'perhaps' is no value for cuda"),
+                (["--config", "output=b.rfcap", "--", *program], {}, "the output is said by -o"),
+                (["--env", "COLOUR", "--", *program], {}, "NAME=VALUE is wanted"),
+                (["-o", "a-%c.rfcap", "--", *program], {}, "a-%c.rfcap: no file name, or one with %c"),
+                (["-o", "nowhere/a.rfcap", "--", *program], {}, "nowhere: no such folder"),
+                (program, {"NVTX_INJECTION64_PATH": "/opt/tool.so"}, "NVTX_INJECTION64_PATH names another tool"),
+                (program, {"CUDA_INJECTION64_PATH": "/opt/tool.so"}, "CUDA_INJECTION64_PATH names another tool")):
+            result = self.run_command("record", *words, **variables)
+            self.assertEqual((result.returncode, result.stdout), (125, ""), (words, result))
+            self.assertRegex(result.stderr, r"\Arangefinder: record: [^\n]+\n\Z")
+            self.assertIn(text, result.stderr)
+        self.assertEqual(self.captures(), [])
+
+    def test_signals_are_handed_on(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            process = subprocess.Popen([OPTIONS.command, "record", "-q", "-o", "a.rfcap", "--", OPTIONS.program, "waits"],
+                                       cwd=self.folder, env=self.environment(), stdout=subprocess.PIPE)
+            self.assertEqual(process.stdout.readline(), b"ready\n")
+            process.send_signal(number)
+            self.assertEqual(process.wait(60), -number)
+            process.stdout.close()
+
+    def test_a_killed_program_leaves_what_it_recorded(self):
+        result = self.record(OPTIONS.program, "terminated", code=-signal.SIGTERM)
+        self.assertRegex(result.stderr, "recorded 1 range[;,]")
+
+    def test_a_child_that_executes_has_a_capture_of_its_own(self):
+        self.record(OPTIONS.program, "fork_and_exec")
+        first, child = sorted(self.captures(), key=len)
+        self.assertEqual(self.names(first), ["before", "after the child"])
+        self.assertRegex(child, r"\Aa\.\d+\.rfcap\Z")
+        self.assertEqual(self.names(child), ["before"])
+
+    def test_a_child_of_fork_is_not_recorded(self):
+        self.record(OPTIONS.program, "fork")
+        self.assertEqual(self.captures(), ["a.rfcap"])
+        self.assertEqual(self.names(), ["before", "after the child"])
+
+    def test_programs_of_a_script_have_a_capture_each(self):
+        result = self.record("sh", "-c", f"{OPTIONS.program} seven; cd /; {OPTIONS.program} everything")
+        first, second = sorted(self.captures(), key=len)
+        self.assertEqual(self.names(first), ["before"])
+        self.assertEqual(len(self.names(second)), 15)
+        self.assertEqual(len(result.stderr.splitlines()), 2)
+
+
+class Linked(RecordTest):
+    """Programs that link the library are recorded once, into the file that was asked for."""
+
+    def test_one_without_a_session(self):
+        self.record(OPTIONS.linking, "never")
+        self.assertEqual(self.names(), ["late", "ours late"])
+        self.assertEqual(self.captures(), ["a.rfcap"])
+
+    def test_one_that_is_recorded_when_its_session_would_start(self):
+        self.assertEqual(self.record(OPTIONS.linking, "after").stdout, "recorded already\n")
+        self.assertEqual(self.names(), ["early", "ours early", "inside", "ours inside", "late", "ours late"])
+        self.assertEqual(self.captures(), ["a.rfcap"])
+
+    def test_one_whose_session_starts_first(self):
+        # It stops in the program, and what is marked from then on is in no capture.
+        self.assertEqual(self.record(OPTIONS.linking, "before").stdout, "own session\n")
+        self.assertEqual(self.names(), ["inside", "ours inside"])
+        self.assertEqual(self.captures(), ["a.rfcap"])
+
+
+class Python(RecordTest):
+    def record_python(self, python, module, text):
+        found = subprocess.run([python, "-c", f"import {module}"], capture_output=True, env=self.environment(), timeout=120)
+        if found.returncode != 0:
+            self.skipTest(f"no module {module} in {python}")
+        program = self.folder / "program.py"
+        program.write_text(text)
+        self.record(python, program)
+
+    def test_nvtx(self):
+        self.record_python(sys.executable, "nvtx", """
+import nvtx, threading
+@nvtx.annotate("decorated")
+def f(): pass
+with nvtx.annotate("train step", domain="trainer", category="iter", payload=3): f()
+nvtx.end_range(nvtx.start_range("async", domain="trainer"))
+nvtx.mark("hello")
+domain = nvtx.get_domain("fast")
+domain.push_range(domain.get_event_attributes("registered", payload=1.5))
+domain.pop_range()
+thread = threading.Thread(target=f)
+thread.start()
+thread.join()
+""")
+        events = self.events()
+        self.assertEqual([event[:4] for event in events], [
+            ("train step", "trainer", "iter", 3), ("decorated", "", "", None), ("async", "trainer", "", None),
+            ("hello", "", "", None), ("registered", "fast", "", 1.5), ("decorated", "", "", None)])
+        self.assertNotEqual(events[-1][4], events[1][4])
+
+    def test_torch(self):
+        if OPTIONS.torch_python is None:
+            self.skipTest("no Python with torch")
+        self.record_python(OPTIONS.torch_python, "torch", """
+from torch.cuda import nvtx
+nvtx.range_push("outer")
+nvtx.range_push("inner")
+nvtx.mark("mark")
+nvtx.range_pop()
+nvtx.range_pop()
+nvtx.range_end(nvtx.range_start("start"))
+""")
+        self.assertEqual(self.names(), ["outer", "inner", "mark", "start"])
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    for option in ("command", "program", "module", "linking"):
+        parser.add_argument("--" + option, required=True)
+    parser.add_argument("--torch-python")
+    parser.add_argument("topics", nargs="*")
+    OPTIONS = parser.parse_args()
+    unittest.main(argv=[sys.argv[0], *OPTIONS.topics], verbosity=2)
