@@ -227,6 +227,16 @@ thread.join()
             ("hello", "", "", None), ("registered", "fast", "", 1.5), ("decorated", "", "", None)])
         self.assertNotEqual(events[-1][4], events[1][4])
 
+    def test_the_door_of_cuda(self):
+        # As the driver does in cuInit; it may come again.
+        self.record_python(sys.executable, "ctypes", """
+import ctypes, os
+library = ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"])
+assert (library.InitializeInjection(), library.InitializeInjection()) == (1, 1)
+""")
+        self.assertEqual(self.captures(), ["a.rfcap"])
+        self.assertEqual(self.names(), [])
+
     def test_torch(self):
         if OPTIONS.torch_python is None:
             self.skipTest("no Python with torch")
