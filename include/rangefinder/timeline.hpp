@@ -279,6 +279,18 @@ struct GraphNodeTable {
   std::size_t size() const noexcept { return node.size(); }
 };
 
+/// A machine of a job. All times are on the clock of the first one.
+struct HostInfo {
+  std::string name;
+  /// How far its clock was found behind the first one's, beyond the difference of their wall clocks: added to its times
+  /// in the middle of the recording; it may drift around that.
+  std::int64_t shift_ns = 0;
+  /// Most that its times can be off against the first one's; kNoTime where only wall clocks tell.
+  std::int64_t error_ns = kNoTime;
+  /// Collectives of both that were compared.
+  std::uint64_t collectives = 0;
+};
+
 struct ProcessInfo {
   std::int64_t pid = 0;
   std::string name;
@@ -372,6 +384,7 @@ class RANGEFINDER_EXPORT Timeline {
   /// The files it was read from.
   std::vector<std::string> sources;
 
+  std::vector<HostInfo> hosts;  ///< of a job of several processes; else empty
   std::vector<ProcessInfo> processes;
   std::vector<ThreadInfo> threads;
   std::vector<DeviceInfo> devices;
@@ -425,6 +438,8 @@ struct LoadOptions {
   bool operator_inputs = false;
   /// An input that is damaged or incomplete is an error (kIncomplete) instead of what could be read.
   bool strict = false;
+  /// Compare the clocks of the hosts of a job by their collectives. Such captures are read twice.
+  bool align_hosts = true;
   /// Refuse input that unpacks to more than this; 0: no limit. Default 16 GiB.
   std::uint64_t max_unpacked_bytes = std::uint64_t{16} << 30;
   /// Called now and then with bytes done and bytes in all (0: unknown). May be null.
@@ -432,8 +447,9 @@ struct LoadOptions {
   void* progress_user = nullptr;
 };
 
-/// Reads a capture (.rfcap; a folder of them is a job of several processes), a torch.profiler trace (.json, .json.gz)
-/// or an Nsight Systems SQLite export. What it is is found from its first bytes, not from its name.
+/// Reads a capture (.rfcap; a folder of them is a job of several processes, see Timeline::hosts), a torch.profiler
+/// trace (.json, .json.gz) or an Nsight Systems SQLite export. What it is is found from its first bytes, not from its
+/// name.
 ///
 /// Errors:  kNotFound, kUnreadable with place and reason, kUnsupported for a version or dialect that cannot be read.
 /// Threads: any; distinct calls share nothing.

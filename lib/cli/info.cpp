@@ -125,12 +125,38 @@ std::vector<Count> counts(const Timeline& timeline) {
           {"streams", timeline.streams.size()}};
 }
 
+std::string process_text(const ProcessInfo& process) {
+  std::string out = fmt::format("  process {:<10}", process.pid);
+  if (process.rank >= 0) out += fmt::format("rank {} ", process.rank);
+  if (!process.host.empty()) out += "on " + printable(process.host) + " ";
+  return out + printable(process.name) + "\n";
+}
+
+std::string process_json(const ProcessInfo& process) {
+  return fmt::format("{{\"pid\":{},\"name\":{},\"host\":{},\"rank\":{},\"world_size\":{}}}", process.pid,
+                     json_string(process.name), json_string(process.host), process.rank, process.world_size);
+}
+
+std::string host_json(const HostInfo& host) {
+  return fmt::format("{{\"name\":{},\"shift_ns\":{},\"error_ns\":{},\"collectives\":{}}}", json_string(host.name),
+                     host.shift_ns, host.error_ns == kNoTime ? "null" : std::to_string(host.error_ns),
+                     host.collectives);
+}
+
+template <typename Items, typename Text>
+std::string json_list(const Items& items, Text text) {
+  std::string out = "[";
+  for (const auto& item : items) out += (out.size() == 1 ? "" : ",") + text(item);
+  return out + "]";
+}
+
 std::string timeline_text(const std::string& path, const Timeline& timeline) {
   std::string out = fmt::format("{}: {}, {:.3f} s\n", printable(path), format_name(timeline.format),
                                 static_cast<double>(timeline.end_ns - timeline.begin_ns) / 1e9);
   for (const Count& row : counts(timeline)) {
     if (row.count != 0) out += fmt::format("  {:<18}{:>14}\n", row.what, base::with_thousands(row.count));
   }
+  for (const ProcessInfo& process : timeline.processes) out += process_text(process);
   for (const DeviceInfo& device : timeline.devices)
     out += fmt::format("  device {:<11}{}\n", device.id, device.name.empty() ? "unknown" : printable(device.name));
   for (const std::string& note : timeline.notes) out += "  note: " + printable(note) + "\n";
@@ -144,9 +170,10 @@ std::string timeline_json(const std::string& path, const Timeline& timeline) {
   const std::vector<Count> rows = counts(timeline);
   for (std::size_t i = 0; i < rows.size(); ++i)
     out += fmt::format("{}{}:{}", i == 0 ? "" : ",", json_string(rows[i].what), rows[i].count);
-  out += "},\"notes\":[";
-  for (std::size_t i = 0; i < timeline.notes.size(); ++i) out += (i == 0 ? "" : ",") + json_string(timeline.notes[i]);
-  return out + "],\"health\":" + health_json(timeline.health) + "}\n";
+  out += "},\"processes\":" + json_list(timeline.processes, process_json);
+  out += ",\"hosts\":" + json_list(timeline.hosts, host_json);
+  out += ",\"notes\":" + json_list(timeline.notes, json_string);
+  return out + ",\"health\":" + health_json(timeline.health) + "}\n";
 }
 
 int run(const Common& common, const std::string& path) {

@@ -237,10 +237,10 @@ std::string resolve_output(const std::string& pattern) {
 }
 
 int rank_from_environment() noexcept {
-  return first_number({"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"});
+  return first_number({"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK"});
 }
 int world_size_from_environment() noexcept {
-  return first_number({"WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"});
+  return first_number({"WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"});
 }
 
 void log(LogLevel level, std::initializer_list<string_view> message) noexcept {

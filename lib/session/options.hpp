@@ -19,7 +19,8 @@ bool disabled_by_environment() noexcept;
 /// %p process id, %h host name, %r rank (from the launcher's variables; 0 without).
 std::string resolve_output(const std::string& pattern);
 
-/// The first of RANK, SLURM_PROCID, OMPI_COMM_WORLD_RANK, PMI_RANK that is set, or -1; and the same of world sizes.
+/// What launchers say, torchrun first, then Slurm, Open MPI, PMI, PMIx and MVAPICH: the first variable that is set, or
+/// -1.
 int rank_from_environment() noexcept;
 int world_size_from_environment() noexcept;
 

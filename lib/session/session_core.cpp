@@ -19,6 +19,7 @@
 
 #include <cstdlib>
 #include <exception>
+#include <fstream>
 #include <utility>
 
 namespace rangefinder::session {
@@ -249,6 +250,9 @@ void SessionCore::write_facts() {
   fact("program", ::program_invocation_short_name);
   char host[256] = {};
   if (::gethostname(host, sizeof host - 1) == 0) fact("host", host);
+  // Containers of one machine have names of their own and share its clock.
+  std::string boot;
+  if (std::ifstream("/proc/sys/kernel/random/boot_id") >> boot) fact("boot", boot);
   if (const int rank = rank_from_environment(); rank >= 0) fact("rank", std::to_string(rank));
   if (const int size = world_size_from_environment(); size >= 0) fact("world_size", std::to_string(size));
   for (const auto& [key, value] : options_.metadata) writer_->meta(key, value);

@@ -4,6 +4,7 @@
 #include "capture/capture_reader.hpp"
 #include "clock/clock_table.hpp"
 #include "timeline/host_assembler.hpp"
+#include "timeline/host_shift.hpp"
 #include "timeline/node_origins.hpp"
 
 #include <rangefinder/timeline.hpp>
@@ -21,11 +22,8 @@ namespace rangefinder::timeline {
 /// Adds one capture to a timeline.
 class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink {
  public:
-  CaptureLoader(capture::CaptureReader& reader, Timeline& timeline, std::int64_t shift_ns)
-      : reader_(reader),
-        out_(timeline),
-        shift_(shift_ns),
-        first_range_(static_cast<RangeIndex>(timeline.ranges.size())) {}
+  CaptureLoader(capture::CaptureReader& reader, Timeline& timeline, const HostShift& shift)
+      : reader_(reader), out_(timeline), shift_(shift), first_range_(static_cast<RangeIndex>(timeline.ranges.size())) {}
 
   void load(const LoadOptions& options);
 
@@ -74,10 +72,9 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
     const __int128 sum = static_cast<__int128>(time_ns) + by_ns;
     return static_cast<std::int64_t>(std::clamp<__int128>(sum, -kLatest, kLatest));
   }
-  std::int64_t host_time(std::uint64_t ticks) const noexcept {
-    return moved(reader_.monotonic_of_ticks(ticks), shift_);
-  }
-  std::int64_t device_time(std::int64_t ns) const noexcept { return moved(reader_.monotonic_of_realtime(ns), shift_); }
+  std::int64_t on_job_clock(std::int64_t time_ns) const noexcept { return moved(time_ns, shift_.at(time_ns)); }
+  std::int64_t host_time(std::uint64_t ticks) const noexcept { return on_job_clock(reader_.monotonic_of_ticks(ticks)); }
+  std::int64_t device_time(std::int64_t ns) const noexcept { return on_job_clock(reader_.monotonic_of_realtime(ns)); }
   /// The same for the end of what began at `begin_ns`: a step of the clock in between does not turn it round.
   std::int64_t device_end(std::int64_t begin_ns, std::int64_t end_ns) const noexcept {
     return std::max(device_time(begin_ns), device_time(end_ns));
@@ -95,7 +92,7 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
 
   capture::CaptureReader& reader_;
   Timeline& out_;
-  std::int64_t shift_;
+  const HostShift& shift_;
   RangeIndex first_range_;
   HostAssembler assembler_{*this};
   ProcessIndex process_ = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "timeline/capture_timeline.hpp"
 
-#include "base/file.hpp"
 #include "capture/capture_reader.hpp"
 #include "timeline/capture_loader.hpp"
+#include "timeline/job.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -35,31 +35,36 @@ Status check_size(const CaptureReader& reader, std::uint64_t& unpacked, const Lo
   return {};
 }
 
-}  // namespace
-
-Result<Timeline> load_captures(const std::vector<std::string>& paths, const LoadOptions& options) {
+/// All of them, by what `hosts` knows of their clocks; it learns of those that it does not know.
+Result<Timeline> read_captures(const std::vector<std::string>& paths, const LoadOptions& options, JobHosts& hosts) {
   Timeline timeline;
   timeline.format = InputFormat::kCapture;
   timeline.range_end = RangeEnd::kOpen;
   timeline.sources = paths;
-  std::string first_host;
   std::uint64_t unpacked = 0;
   for (const std::string& path : paths) {
     Result<CaptureReader> reader = CaptureReader::open(path);
     if (!reader) return std::move(reader).error();
     if (Status status = check_size(*reader, unpacked, options); !status.ok()) return std::move(status).error();
-    std::int64_t shift = 0;
-    if (timeline.realtime_offset_ns == kNoTime) {
-      timeline.realtime_offset_ns = reader->clock().realtime_offset_ns();
-      first_host = reader->metadata("host");
-    } else if (reader->metadata("host") != first_host) {
-      shift = reader->clock().realtime_offset_ns() - timeline.realtime_offset_ns;
-      timeline.notes.push_back(std::string(base::file_name(path)) + ": recorded on another host (" +
-                               std::string(reader->metadata("host")) +
-                               "); aligned by wall clock, as well as those agree");
-    }
-    CaptureLoader(*reader, timeline, shift).load(options);
+    const std::size_t process = timeline.processes.size();
+    if (process == hosts.processes()) hosts.add(*reader);
+    if (process == 0) timeline.realtime_offset_ns = reader->clock().realtime_offset_ns();
+    CaptureLoader(*reader, timeline, hosts.shift_of_process(process)).load(options);
   }
+  return timeline;
+}
+
+}  // namespace
+
+Result<Timeline> load_captures(const std::vector<std::string>& paths, const LoadOptions& options) {
+  JobHosts hosts;
+  Result<Timeline> read = read_captures(paths, options, hosts);
+  if (read && options.align_hosts && hosts.size() > 1 && hosts.align(*read))
+    read = read_captures(paths, options, hosts);
+  if (!read) return std::move(read).error();
+  Timeline timeline = std::move(*read);
+  hosts.describe(timeline);
+  note_ranks(timeline);
   std::stable_sort(
       timeline.attachments.begin(), timeline.attachments.end(),
       [](const Attachment& a, const Attachment& b) { return std::pair(a.target, a.row) < std::pair(b.target, b.row); });

@@ -9,8 +9,8 @@
 namespace rangefinder::timeline {
 
 /// Reads captures into one timeline: a file, or all captures of a folder as the processes of one job. Captures of one
-/// host share its CLOCK_MONOTONIC; those of other hosts are moved by the difference of their wall clocks, which a note
-/// says.
+/// host share its CLOCK_MONOTONIC; those of other hosts are moved by the difference of their wall clocks, and by what
+/// their collectives say beyond that. Notes say how each clock is known, and which ranks are missing.
 Result<Timeline> load_captures(const std::vector<std::string>& paths, const LoadOptions& options);
 
 /// Joins activities to launches and launches to calls by process and correlation id, and makes a launch of every call

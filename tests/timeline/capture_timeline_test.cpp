@@ -298,7 +298,7 @@ TEST_CASE("a folder of captures is a job of several processes", "[timeline]") {
   CaptureBuilder().meta("host", "another").meta("rank", "2").range("c", 0, 10).write(folder.file("r2.rfcap"));
   timeline = load_timeline(folder.path());
   REQUIRE(timeline.ok());
-  CHECK(has_note(*timeline, "recorded on another host (another); aligned by wall clock"));
+  CHECK(has_note(*timeline, "host another (1 process): aligned by wall clock"));
   CHECK(timeline->ranges.begin_ns[2] == at(0));  // the wall clocks of these two agree
   CHECK_FALSE(load_timeline(folder.file("none")).ok());
 }
