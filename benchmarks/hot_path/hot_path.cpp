@@ -44,8 +44,9 @@ struct Gate {
 std::unique_ptr<rangefinder::Session> session;
 std::string folder;
 
-void record(std::uint64_t memory_bytes) {
+void record(std::uint64_t memory_bytes, bool cpu_counters = false) {
   rangefinder::SessionOptions options;
+  options.cpu_counters = cpu_counters;
   options.output = folder + "/%p.rfcap";
   options.cuda = false;
   options.memory_bytes = memory_bytes;
@@ -56,6 +57,7 @@ void record(std::uint64_t memory_bytes) {
   }
 }
 void record_with_room() { record(std::uint64_t{64} << 20); }
+void record_with_cpu_counters() { record(std::uint64_t{64} << 20, true); }
 void record_without_room() { record(std::uint64_t{8} << 20); }
 
 std::string stop() {
@@ -109,6 +111,14 @@ std::vector<bench::Case> cases() {
             BENCH_LOOP(rf_range_push(kept_c_name()); BENCH_BODY; rf_range_pop()));
   recording("rangefinder/C, text", "recording", BENCH_LOOP(rf_range_push_text("static"); BENCH_BODY; rf_range_pop()));
   recording("rangefinder/payload", "recording", BENCH_LOOP(const ProfileRange r("static", i); BENCH_BODY));
+  bench::Case counted;
+  counted.name = "rangefinder/literal, CPU counters";
+  counted.what = "recording";
+  counted.run = BENCH_LOOP(const ProfileRange r("static"); BENCH_BODY);
+  counted.set_up = record_with_cpu_counters;
+  counted.finish = stop;
+  counted.between = [] { ::usleep(2000); };
+  all.push_back(std::move(counted));
 #if RANGEFINDER_BENCH_NVTX
   add("NVTX/push and pop", "no tool", BENCH_LOOP(nvtxRangePushA("static"); BENCH_BODY; nvtxRangePop()));
 #endif

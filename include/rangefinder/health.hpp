@@ -39,6 +39,9 @@ namespace rangefinder {
   X(chunks_not_written, 32, kLoss, "pieces of the capture that could not be written")                                \
   X(records_not_written, 33, kLoss, "records in those pieces")                                                       \
   X(ring_overwritten, 34, kNote, "records that the flight recorder overwrote, as it should")                         \
+  X(dropped_device_samples, 40, kLoss, "samples of device sensors dropped: too many waited to be written")           \
+  X(failed_device_samples, 41, kNote, "readings of device sensors that failed")                                      \
+  X(threads_without_cpu_counters, 42, kLoss, "threads whose CPU events were not counted: out of descriptors")        \
   X(damaged_chunks, 48, kLoss, "pieces of the file that were damaged and skipped while reading")                     \
   X(damaged_bytes, 49, kLoss, "bytes in those pieces")                                                               \
   X(lost_names, 50, kLoss, "names that records refer to and the file does not hold")                                 \

@@ -89,6 +89,12 @@ struct SessionOptions {
   /// In which range each node of autograd was made, so that backward work can be given to it. Has a meaning in programs
   /// that link rangefinder::torch; there a range asks for a number at both ends, and a node takes two records or three.
   bool autograd = true;
+  /// How often sensors of the devices in use are read through NVML: power, clocks, utilisation, temperature, energy.
+  /// 0: not at all, the default; on: 20 ms, in which boards measure power anew. A background thread does it.
+  std::chrono::milliseconds nvml_period{0};
+  /// Count events of the processor (instructions, cycles, cache misses, ...) in each range. Two to three system calls
+  /// at both ends of every range: for runs of their own, and not for ranges of less than some microseconds.
+  bool cpu_counters = false;
   /// Emit ranges to a listening tool (Nsight Systems) as NVTX.
   bool nvtx = true;
 

@@ -6,6 +6,8 @@
 #include <rangefinder/types.hpp>
 #include <rangefinder/visibility.hpp>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -291,6 +293,34 @@ struct HostInfo {
   std::uint64_t collectives = 0;
 };
 
+/// What sensors of devices said, in order of time within a device. Of what `present` (DeviceSampleField) does not have,
+/// 0.
+struct DeviceSampleTable {
+  std::vector<DeviceIndex> device;
+  std::vector<std::int64_t> time_ns;
+  std::vector<std::uint32_t> present;
+  std::vector<std::uint32_t> gpu_utilisation_percent;  ///< of the driver's last sampling period, in which a kernel ran
+  std::vector<std::uint32_t> memory_utilisation_percent;  ///< likewise, in which memory was read or written
+  std::vector<std::uint32_t> sm_clock_mhz;
+  std::vector<std::uint32_t> memory_clock_mhz;
+  std::vector<std::uint32_t> power_mw;  ///< of the whole board
+  std::vector<std::uint32_t> temperature_c;
+  std::vector<std::uint64_t> energy_mj;          ///< since the driver was loaded
+  std::vector<std::uint64_t> throttle_reasons;   ///< NVML's bits; 1: idle
+  std::vector<std::uint64_t> memory_used_bytes;  ///< by all processes
+
+  std::size_t size() const noexcept { return time_ns.size(); }
+};
+
+/// Events of the processor in ranges, with all inside them on their thread; a row for each range that has any, in order
+/// of range.
+struct CpuCounterTable {
+  std::vector<RangeIndex> range;
+  std::array<std::vector<std::int64_t>, kCpuEvents> value;  ///< by CpuEvent; -1: not counted
+
+  std::size_t size() const noexcept { return range.size(); }
+};
+
 struct ProcessInfo {
   std::int64_t pid = 0;
   std::string name;
@@ -405,6 +435,8 @@ class RANGEFINDER_EXPORT Timeline {
   GraphNodeTable graph_nodes;
   OperatorTable operators;
   MemoryTable memory;
+  DeviceSampleTable device_samples;
+  CpuCounterTable cpu_counters;
   std::vector<Attachment> attachments;  ///< ordered by target and row
   std::vector<Window> windows;          ///< empty: the whole time
   ArgumentStore arguments;
@@ -416,7 +448,7 @@ class RANGEFINDER_EXPORT Timeline {
   /// Findings about the input that are no counts: "device records: none (no driver)".
   std::vector<std::string> notes;
 
-  /// First and last time of anything in the tables; both 0 when there is nothing.
+  /// First and last time of anything in the tables, samples of devices aside; both 0 when there is nothing.
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
   /// Wall time (CLOCK_REALTIME) of time 0, ns; kNoTime when unknown.

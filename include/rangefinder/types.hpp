@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -28,6 +29,33 @@ enum class MemoryAction : std::uint8_t {
   kSegmentUnmap = 5,
   kOutOfMemory = 6,  ///< a request of `bytes` failed
 };
+
+/// What a device's sensors said: the bits of DeviceSampleTable::present. The numbers are those of capture files.
+enum DeviceSampleField : std::uint32_t {
+  kHasUtilisation = 1,
+  kHasSmClock = 2,
+  kHasMemoryClock = 4,
+  kHasPower = 8,
+  kHasTemperature = 16,
+  kHasEnergy = 32,
+  kHasThrottleReasons = 64,
+  kHasMemoryUsed = 128,
+  kPowerIsMean = 256,  ///< power is the driver's mean over the last second or so, not of the moment
+};
+
+/// Events of the processor that are counted per thread. The numbers are those of capture files.
+enum class CpuEvent : std::uint8_t {
+  kCpuTime = 0,  ///< ns on a processor
+  kCycles = 1,
+  kInstructions = 2,
+  kCacheReferences = 3,
+  kCacheMisses = 4,
+  kBranchMisses = 5,
+  kPageFaults = 6,
+  kContextSwitches = 7,
+  kNotCounted = 8,  ///< ns on a processor in which 1 to 5 were not counted: others had the hardware
+};
+inline constexpr std::size_t kCpuEvents = 9;
 
 /// "No such row" in any of the index types above.
 inline constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();

@@ -32,7 +32,8 @@ class Rollup {
 
   void take(RangeIndex range) {
     const std::uint32_t group = group_of(range);
-    group_of_[range] = group;
+    const RangeIndex parent = projection_.parent[range];
+    group_of_[range] = group != kNone || parent == kNone ? group : group_of_[parent];
     if (group == kNone) return;
     RangeGroup& total = groups_[group];
     const RangeTable& ranges = timeline_.ranges;
@@ -53,6 +54,7 @@ class Rollup {
   }
 
   std::vector<RangeGroup> groups() && { return std::move(groups_); }
+  const std::vector<std::uint32_t>& group_of_ranges() const noexcept { return group_of_; }
 
  private:
   std::uint32_t group_of(RangeIndex range) {
@@ -110,9 +112,11 @@ bool takes_part(RangeKind kind, const ProjectionOptions& options) noexcept {
   return (kind == RangeKind::kAnnotation && options.annotations) || (kind == RangeKind::kOperator && options.operators);
 }
 
-std::vector<RangeGroup> roll_up_ranges(const Timeline& timeline, const Projection& projection,
-                                       const ProjectionOptions& options, GroupBy group_by, const Folding& folding) {
-  // By begin, outer ranges first, so that a range finds the group of its parent.
+namespace {
+
+/// By begin, outer ranges first, so that a range finds the group of its parent.
+std::vector<RangeIndex> outer_first(const Timeline& timeline, const Projection& projection,
+                                    const ProjectionOptions& options) {
   const RangeTable& ranges = timeline.ranges;
   std::vector<RangeIndex> order;
   order.reserve(ranges.size());
@@ -124,9 +128,37 @@ std::vector<RangeGroup> roll_up_ranges(const Timeline& timeline, const Projectio
     return projection.depth[a] < projection.depth[b];
   };
   if (!std::is_sorted(order.begin(), order.end(), before)) std::stable_sort(order.begin(), order.end(), before);
+  return order;
+}
+
+}  // namespace
+
+std::vector<RangeGroup> roll_up_ranges(const Timeline& timeline, const Projection& projection,
+                                       const ProjectionOptions& options, GroupBy group_by, const Folding& folding) {
   Rollup rollup(timeline, projection, group_by, folding);
-  for (const RangeIndex range : order) rollup.take(range);
+  for (const RangeIndex range : outer_first(timeline, projection, options)) rollup.take(range);
   return std::move(rollup).groups();
+}
+
+PathTree range_tree(const Timeline& timeline, const Projection& projection, const ProjectionOptions& options,
+                    const Folding& folding) {
+  Rollup rollup(timeline, projection, GroupBy::kPath, folding);
+  for (const RangeIndex range : outer_first(timeline, projection, options)) rollup.take(range);
+  PathTree tree;
+  tree.group_of = rollup.group_of_ranges();
+  tree.groups = std::move(rollup).groups();
+  const std::vector<RangeGroup>& groups = tree.groups;
+  std::vector<std::vector<std::uint32_t>> children(groups.size() + 1);  // the last: those at the top
+  for (std::uint32_t group = 0; group < groups.size(); ++group)
+    children[groups[group].parent == kNone ? groups.size() : groups[group].parent].push_back(group);
+  std::vector<std::uint32_t> rest(children.back().rbegin(), children.back().rend());
+  while (!rest.empty()) {
+    const std::uint32_t group = rest.back();
+    rest.pop_back();
+    tree.order.push_back(group);
+    rest.insert(rest.end(), children[group].rbegin(), children[group].rend());
+  }
+  return tree;
 }
 
 std::string folded_name(std::string_view name) {

@@ -52,6 +52,16 @@ std::string folded_name(std::string_view name);
 std::vector<RangeGroup> roll_up_ranges(const Timeline& timeline, const Projection& projection,
                                        const ProjectionOptions& options, GroupBy group_by, const Folding& folding = {});
 
+/// Groups by path, in the order of a tree: each before those inside it. `group_of` tells for each range the group that
+/// its own figures count in: where folding left none of its own, that of the range in which it was cut; kNone: none.
+struct PathTree {
+  std::vector<RangeGroup> groups;
+  std::vector<std::uint32_t> order;
+  std::vector<std::uint32_t> group_of;
+};
+PathTree range_tree(const Timeline& timeline, const Projection& projection, const ProjectionOptions& options,
+                    const Folding& folding);
+
 /// The name that a group is shown by.
 std::string_view group_name(const Timeline& timeline, const RangeGroup& group) noexcept;
 /// "step/forward/layer.0".

@@ -132,6 +132,10 @@ inline std::size_t sequence_records() noexcept { return Recorder::instance().aut
 /// closes something, so that all numbers up to here were taken in what was open until then.
 void put_sequence(HotThread& hot, ThreadState& state) noexcept;
 
+/// What CPU events the thread has had, before the record that opens or closes a range. Room that it may need:
+/// kCpuEvents records.
+void put_cpu_counts(const HotThread& hot, ThreadState& state, const CpuCounterHook& hook) noexcept;
+
 /// Closes a range in which a thread that has noted a number has taken more, up to `next`, as put_sequence and the end
 /// would; false where the slow path must. `token`: the thread's own.
 bool end_with_note(HotThread& hot, std::uint64_t token, std::uint64_t next, std::uint64_t word) noexcept;

@@ -72,6 +72,7 @@ Status Recorder::start(const RecorderOptions& options) {
     overflow_.store(options.overflow, std::memory_order_relaxed);
     wait_limit_.store(options.wait_limit, std::memory_order_relaxed);
     wants_autograd_ = options.autograd;
+    wanted_cpu_counters_ = options.cpu_counters;
     next_thread_ = 0;
     // Names given before the recording began: a crash must find them too.
     last_generation_ = last_generation_ % kMaxGeneration + 1;
@@ -91,7 +92,8 @@ void Recorder::recompute_active() noexcept {
   const std::lock_guard lock(lock_);
   autograd_.store(recording_ && wants_autograd_ ? hooks_ : nullptr, std::memory_order_release);
   const bool heard = listener() != nullptr;
-  const bool slow = heard || !inline_ticks_.load(std::memory_order_relaxed);
+  cpu_counters_.store(recording_ ? wanted_cpu_counters_ : nullptr, std::memory_order_release);
+  const bool slow = heard || cpu_counters() != nullptr || !inline_ticks_.load(std::memory_order_relaxed);
   std::uint32_t value = heard ? detail::kSlowPath : 0;
   if (recording_)
     value = generation() | (slow ? detail::kSlowPath : 0) | (autograd() != nullptr ? detail::kNumbered : 0);

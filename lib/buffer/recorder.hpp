@@ -11,6 +11,7 @@
 #include <rangefinder/detail/hot_path.hpp>
 #include <rangefinder/health.hpp>
 #include <rangefinder/result.hpp>
+#include <rangefinder/types.hpp>
 
 #include <pthread.h>
 
@@ -29,12 +30,19 @@ enum class Overflow : std::uint8_t {
   kGrow,  ///< takes more memory, up to `limit_bytes`, then drops
 };
 
+/// Counts events of the calling thread. `read` fills `counts` by CpuEvent and gives the bits of those it filled; it
+/// makes system calls, takes no lock and may allocate once a thread. Valid for the life of the process.
+struct CpuCounterHook {
+  std::uint32_t (*read)(std::int64_t* counts) noexcept;
+};
+
 struct RecorderOptions {
   ArenaOptions arena;
   Overflow overflow = Overflow::kDrop;
   std::chrono::milliseconds wait_limit{1000};
-  clock::Clock* clock = nullptr;  ///< null: system_clock()
-  bool autograd = true;           ///< nodes, and the numbers of nodes at ranges, where somebody has set hooks for them
+  clock::Clock* clock = nullptr;                 ///< null: system_clock()
+  const CpuCounterHook* cpu_counters = nullptr;  ///< read at both ends of every range; null: not
+  bool autograd = true;  ///< nodes, and the numbers of nodes at ranges, where somebody has set hooks for them
 };
 
 /// Takes what the drain reads from the blocks.
@@ -105,6 +113,8 @@ class Recorder {
   /// Null: nobody numbers nodes, or the recording does not want them.
   const detail::AutogradHooks* autograd() const noexcept { return autograd_.load(std::memory_order_acquire); }
   void set_autograd_hooks(const detail::AutogradHooks* hooks) noexcept;
+  /// Null: nobody counts. While somebody does, all ranges take the slow path.
+  const CpuCounterHook* cpu_counters() const noexcept { return cpu_counters_.load(std::memory_order_acquire); }
   /// Grows whenever ranges are recorded again: what a thread numbered in between is not known.
   std::uint32_t resumed() const noexcept { return resumed_.load(std::memory_order_relaxed); }
 
@@ -140,6 +150,8 @@ class Recorder {
   const detail::AutogradHooks* hooks_ = nullptr;                 // under lock_
   bool wants_autograd_ = false;                                  // under lock_
   std::atomic<const detail::AutogradHooks*> autograd_{nullptr};  // hooks_ while ranges are recorded and it is wanted
+  const CpuCounterHook* wanted_cpu_counters_ = nullptr;          // under lock_
+  std::atomic<const CpuCounterHook*> cpu_counters_{nullptr};     // the same while ranges are recorded
   std::atomic<std::uint32_t> resumed_{0};
   std::atomic<std::uint32_t> counting_{0};  // threads inside `count`: they may hold an arena that is over
   ThreadState* states_ = nullptr;           // all ever made; never freed, used again
@@ -171,6 +183,12 @@ struct HostBlocksSaid {
   std::uint64_t bytes[detail::kHostSizes]{};  // by number of the size; 0: not said
 };
 
+/// The thread's counts of CPU events as they were recorded last.
+struct CpuCountsSaid {
+  std::uint64_t in = 0;  // the sequence number + 1 of the block of records that holds them; 0: none
+  std::int64_t count[kCpuEvents]{};
+};
+
 /// The calling thread, as the recorder knows it.
 struct Recorder::ThreadState {
   Literals literals;
@@ -192,6 +210,7 @@ struct Recorder::ThreadState {
   std::uint32_t autograd_thread;         // the thread as autograd numbers it; from the first time it noted a number
   std::uint32_t nodes_to_end;            // that are done, but whose end found no memory
   HostBlocksSaid host_blocks;
+  CpuCountsSaid cpu_counts;
   ThreadState* next;
 };
 

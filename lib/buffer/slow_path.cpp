@@ -85,12 +85,14 @@ template <typename WordOf, typename PutMore>
   OpenRange open;
   ThreadState* state = nullptr;
   if (recording) {
-    state = ready(hot, 1 + more + sequence_records(), kForBegins);
+    const CpuCounterHook* const counters = Recorder::instance().cpu_counters();
+    state = ready(hot, 1 + more + sequence_records() + (counters != nullptr ? kCpuEvents : 0), kForBegins);
     if (state == nullptr) {
       count_dropped_range(hot);
     } else {
       put_sequence(hot, *state);
       open.word = word_of(state) | std::uint64_t{category} << 8;
+      if (counters != nullptr) put_cpu_counts(hot, *state, *counters);
       put(hot, open.word, Recorder::instance().ticks());
       put_more();
       open.token = state->token;
@@ -140,6 +142,12 @@ void record_end(const OpenRange& open, std::uint64_t token, Order order) noexcep
   const bool foreign = state == nullptr || token != state->token;
   if (foreign) recorder.count(health::foreign_ends, 1);
   if (foreign || order == Order::kAny) return put_end_of(open, static_cast<std::uint32_t>(token));
+  if (const CpuCounterHook* const counters = recorder.cpu_counters(); counters != nullptr) {
+    if (ready(hot, kCpuEvents, kForBegins, false) != nullptr)
+      put_cpu_counts(hot, *state, *counters);
+    else
+      recorder.count(health::dropped_events, 1);
+  }
   // Many open ranges may close in a row: the first to find no memory has waited for all of them.
   if (ready_to_close(hot, state->lost_ends == 0) == nullptr) {
     ++state->lost_ends;

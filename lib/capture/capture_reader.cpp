@@ -160,6 +160,8 @@ std::uint64_t CaptureReader::unpacked_bytes() const noexcept {
         return sizeof(format::OverheadRow);
       case ChunkKind::kGraphNodes:
         return sizeof(format::GraphNodeRow);
+      case ChunkKind::kDeviceSamples:
+        return sizeof(format::DeviceSampleRow);
       default:
         return 0;
     }
@@ -380,6 +382,8 @@ void CaptureReader::visit_chunk(const format::ChunkView& chunk, CaptureVisitor& 
       return visit_rows<format::OverheadRow>(chunk, [&](auto rows) { visitor.on_overheads(rows); });
     case ChunkKind::kGraphNodes:
       return visit_rows<format::GraphNodeRow>(chunk, [&](auto rows) { visitor.on_graph_nodes(rows); });
+    case ChunkKind::kDeviceSamples:
+      return visit_rows<format::DeviceSampleRow>(chunk, [&](auto rows) { visitor.on_device_samples(rows); });
     default:
       return;  // read when the file was opened, or of a newer version
   }

@@ -38,6 +38,7 @@ class CaptureVisitor {
   virtual void on_api_calls(std::span<const format::ApiRow>) {}
   virtual void on_syncs(std::span<const format::SyncRow>) {}
   virtual void on_overheads(std::span<const format::OverheadRow>) {}
+  virtual void on_device_samples(std::span<const format::DeviceSampleRow>) {}
   virtual void on_graph_nodes(std::span<const format::GraphNodeRow>) {}
 };
 

@@ -49,6 +49,8 @@ const char* kind_name(std::uint16_t kind) noexcept {
       return "windows";
     case ChunkKind::kGraphNodes:
       return "graph nodes";
+    case ChunkKind::kDeviceSamples:
+      return "device samples";
     case ChunkKind::kEnd:
       return "end";
   }

@@ -17,6 +17,8 @@ void check_cupti(Findings& findings);
 /// Tools that were told to inject themselves: they take the one place that CUPTI has for a profiler.
 void check_holders(Findings& findings);
 void check_counter_rights(Findings& findings);
+/// Counters of the processor: what SessionOptions::cpu_counters would hold.
+void check_cpu_counters(Findings& findings);
 void check_nvml(Findings& findings);
 void check_torch(Findings& findings);
 void check_clock(Findings& findings);

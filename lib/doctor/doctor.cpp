@@ -12,6 +12,7 @@ std::vector<DoctorFinding> examine_machine(const std::string& folder) {
   doctor::check_holders(findings);
   doctor::check_counter_rights(findings);
   doctor::check_nvml(findings);
+  doctor::check_cpu_counters(findings);
   doctor::check_torch(findings);
   doctor::check_clock(findings);
   doctor::check_folder(findings, folder);

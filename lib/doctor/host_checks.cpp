@@ -4,6 +4,9 @@
 #include "base/text.hpp"
 #include "clock/clock.hpp"
 #include "doctor/checks.hpp"
+#if RANGEFINDER_RECORDING
+#include "source/perf/cpu_counters.hpp"
+#endif
 
 #include <rangefinder/version.hpp>
 
@@ -16,6 +19,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 namespace rangefinder::doctor {
 namespace {
@@ -29,6 +33,18 @@ std::string own_folder() {
 }
 
 }  // namespace
+
+void check_cpu_counters(Findings& findings) {
+#if RANGEFINDER_RECORDING
+  source::CpuCounters counters = source::cpu_counters();
+  const bool full = counters.state == "full";
+  findings.push_back({"CPU counters", full ? State::kGood : State::kNote,
+                      full ? "instructions, cycles, cache and branch misses, page faults" : std::move(counters.state),
+                      std::move(counters.fix)});
+#else
+  (void)findings;
+#endif
+}
 
 void check_torch(Findings& findings) {
   if (const Result<base::Library> loaded = base::Library::open("libtorch_cpu.so", true); loaded.ok()) {

@@ -29,7 +29,8 @@ inline constexpr std::uint32_t kManyEnds = 3;
 
 inline bool carries_value(detail::RecordKind kind) noexcept {
   return kind == detail::RecordKind::kExtra || kind == detail::RecordKind::kSequence ||
-         kind == detail::RecordKind::kOperator || kind == detail::RecordKind::kHostBlockFact;
+         kind == detail::RecordKind::kOperator || kind == detail::RecordKind::kHostBlockFact ||
+         kind == detail::RecordKind::kThreadEvent;
 }
 
 /// A double differs from the one before in most of its bits: it is written as it is, all other values as differences.

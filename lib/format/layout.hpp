@@ -66,12 +66,14 @@ enum class ChunkKind : std::uint16_t {
   kWindows = 16,
   kGraphNodes = 17,
   // 18..23: operators, allocations, samples
+  kDeviceSamples = 24,
   kEnd = 255,
 };
 
 /// Its rows are what was recorded, not what describes it.
 constexpr bool holds_events(ChunkKind kind) noexcept {
-  return (kind >= ChunkKind::kHostEvents && kind <= ChunkKind::kOverheads) || kind == ChunkKind::kGraphNodes;
+  return (kind >= ChunkKind::kHostEvents && kind <= ChunkKind::kOverheads) || kind == ChunkKind::kGraphNodes ||
+         kind == ChunkKind::kDeviceSamples;
 }
 
 struct ChunkHeader {

@@ -213,6 +213,18 @@ constexpr Field kOverheadFields[] = {FIELD(OverheadRow, begin_ns, 1, kDelta),
                                      FIELD(OverheadRow, tid, 4, kPlain), FIELD(OverheadRow, correlation, 5, kDelta)};
 constexpr Field kGraphNodeFields[] = {FIELD(GraphNodeRow, time_ns, 1, kDelta), FIELD(GraphNodeRow, node, 2, kDelta),
                                       FIELD(GraphNodeRow, correlation, 3, kDelta)};
+constexpr Field kDeviceSampleFields[] = {FIELD(DeviceSampleRow, time_ns, 1, kDelta),
+                                         FIELD(DeviceSampleRow, device, 2, kPlain),
+                                         FIELD(DeviceSampleRow, present, 3, kPlain),
+                                         FIELD(DeviceSampleRow, gpu_utilisation_percent, 4, kPlain),
+                                         FIELD(DeviceSampleRow, memory_utilisation_percent, 5, kPlain),
+                                         FIELD(DeviceSampleRow, sm_clock_mhz, 6, kDelta),
+                                         FIELD(DeviceSampleRow, memory_clock_mhz, 7, kDelta),
+                                         FIELD(DeviceSampleRow, power_mw, 8, kDelta),
+                                         FIELD(DeviceSampleRow, temperature_c, 9, kPlain),
+                                         FIELD(DeviceSampleRow, energy_mj, 10, kDelta),
+                                         FIELD(DeviceSampleRow, throttle_reasons, 11, kPlain),
+                                         FIELD(DeviceSampleRow, memory_used_bytes, 12, kDelta)};
 constexpr Field kDeviceFields[] = {FIELD(DeviceRow, id, 1, kPlain),
                                    FIELD(DeviceRow, name, 2, kPlain),
                                    FIELD(DeviceRow, compute_major, 3, kPlain),
@@ -250,6 +262,7 @@ const std::span<const Field> ApiRow::kFields = kApiFields;
 const std::span<const Field> SyncRow::kFields = kSyncFields;
 const std::span<const Field> OverheadRow::kFields = kOverheadFields;
 const std::span<const Field> GraphNodeRow::kFields = kGraphNodeFields;
+const std::span<const Field> DeviceSampleRow::kFields = kDeviceSampleFields;
 const std::span<const Field> DeviceRow::kFields = kDeviceFields;
 const std::span<const Field> ContextRow::kFields = kContextFields;
 const std::span<const Field> StreamRow::kFields = kStreamFields;

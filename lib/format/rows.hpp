@@ -169,6 +169,25 @@ struct GraphNodeRow {
   static const std::span<const Field> kFields;
 };
 
+/// What a device's sensors said at a time. `present`: DeviceSampleField; what is not present is 0.
+struct DeviceSampleRow {
+  std::int64_t time_ns;  // CLOCK_REALTIME
+  std::uint32_t device;  // CUDA's number in the process
+  std::uint32_t present;
+  std::uint32_t gpu_utilisation_percent;
+  std::uint32_t memory_utilisation_percent;
+  std::uint32_t sm_clock_mhz;
+  std::uint32_t memory_clock_mhz;
+  std::uint32_t power_mw;
+  std::uint32_t temperature_c;
+  std::uint64_t energy_mj;  // since the driver was loaded
+  std::uint64_t throttle_reasons;
+  std::uint64_t memory_used_bytes;
+
+  static constexpr ChunkKind kKind = ChunkKind::kDeviceSamples;
+  static const std::span<const Field> kFields;
+};
+
 struct DeviceRow {
   std::uint32_t id;
   NameId name;

@@ -20,6 +20,8 @@
   X(memory_devices)          \
   X(memory_fragmentation)    \
   X(steps)                   \
+  X(energy)                  \
+  X(cpu_counters)            \
   X(unattributed)            \
   X(nvtx_gpu_proj_trace)     \
   X(nvtx_gpu_proj_sum)       \
@@ -119,14 +121,18 @@ std::string missing_for(const View& view, const Timeline& timeline) {
                         (view.needs & kNeedsOperators) != 0 && !has_operators(timeline),
                         (view.needs & kNeedsSteps) != 0 && timeline.steps.size() == 0,
                         (view.needs & kNeedsMemory) != 0 && timeline.memory.size() == 0,
-                        (view.needs & kNeedsAllocatorCounts) != 0 && !analysis::has_allocator_counts(timeline)};
+                        (view.needs & kNeedsAllocatorCounts) != 0 && !analysis::has_allocator_counts(timeline),
+                        (view.needs & kNeedsDeviceSamples) != 0 && timeline.device_samples.size() == 0,
+                        (view.needs & kNeedsCpuCounters) != 0 && timeline.cpu_counters.size() == 0};
   static constexpr const char* kWords[] = {"ranges",
                                            "device activity",
                                            "API calls",
                                            "operators",
                                            "steps (session.step() makes them)",
                                            "allocations (MemoryRecording, profile_memory)",
-                                           "statistics of a device's allocator (MemoryRecording, count_device_memory)"};
+                                           "statistics of a device's allocator (MemoryRecording, count_device_memory)",
+                                           "readings of a device's sensors (record with nvml=on)",
+                                           "CPU counters (record with cpu_counters=on)"};
   std::string missing;
   for (std::size_t i = 0; i < std::size(kWords); ++i)
     if (lacks[i]) missing.append(missing.empty() ? "" : ", ").append(kWords[i]);

@@ -54,6 +54,8 @@ enum Needs : unsigned {
   kNeedsSteps = 16,
   kNeedsMemory = 32,
   kNeedsAllocatorCounts = 64,
+  kNeedsDeviceSamples = 128,
+  kNeedsCpuCounters = 256,
 };
 
 struct View {

@@ -55,13 +55,14 @@ void set_times(format::ChunkHeader& header, const void* rows, std::size_t row_by
                std::span<const format::Field> fields) noexcept {
   const auto kind = static_cast<ChunkKind>(header.kind);
   const bool spans = fields.size() > 1 && fields[1].coding == format::Coding::kSinceBegin;
-  if (count == 0 || (!spans && kind != ChunkKind::kClock && kind != ChunkKind::kWindows)) return;
+  const bool points = kind == ChunkKind::kClock || kind == ChunkKind::kDeviceSamples;
+  if (count == 0 || (!spans && !points && kind != ChunkKind::kWindows)) return;
   const auto load = [&](std::size_t row, const format::Field& field) {
     std::int64_t value = 0;
     std::memcpy(&value, static_cast<const std::byte*>(rows) + row * row_bytes + field.offset, sizeof value);
     return value;
   };
-  const format::Field& last_field = kind == ChunkKind::kClock ? fields[0] : fields[1];
+  const format::Field& last_field = points ? fields[0] : fields[1];
   std::int64_t first = load(0, fields[0]);
   std::int64_t last = load(0, last_field);
   for (std::size_t row = 1; row < count; ++row) {

@@ -88,6 +88,8 @@ bool set_signal(int& target, string_view text) {
   return true;
 }
 
+constexpr std::chrono::milliseconds kNvmlPeriod{20};
+
 struct Key {
   string_view name;
   bool (*set)(SessionOptions&, string_view);
@@ -123,6 +125,14 @@ const Key kKeys[] = {
     {"cuda_sync", [](SessionOptions& o, string_view v) { return set_bool(o.cuda_sync, v); }},
     {"cuda_overhead", [](SessionOptions& o, string_view v) { return set_bool(o.cuda_overhead, v); }},
     {"autograd", [](SessionOptions& o, string_view v) { return set_bool(o.autograd, v); }},
+    {"nvml",
+     [](SessionOptions& o, string_view v) {
+       bool on = false;
+       if (!set_bool(on, v)) return set_time(o.nvml_period, v);
+       o.nvml_period = on ? kNvmlPeriod : std::chrono::milliseconds(0);
+       return true;
+     }},
+    {"cpu_counters", [](SessionOptions& o, string_view v) { return set_bool(o.cpu_counters, v); }},
     {"nvtx", [](SessionOptions& o, string_view v) { return set_bool(o.nvtx, v); }},
     {"flush_period",
      [](SessionOptions& o, string_view v) {

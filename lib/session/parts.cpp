@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "session/parts.hpp"
 
+#include "source/nvml/nvml_source.hpp"
+#include "source/perf/cpu_counters.hpp"
+
 #if RANGEFINDER_HAS_CUPTI
 #include "source/cupti/cupti_source.hpp"
 #endif
@@ -34,6 +37,13 @@ Parts make_parts(const SessionOptions& options) {
 #if RANGEFINDER_HAS_CUPTI
   if (options.cuda) parts.sources.push_back(std::make_shared<source::CuptiSource>(cupti_options(options)));
 #endif
+  if (options.nvml_period.count() > 0)
+    parts.sources.push_back(std::make_shared<source::NvmlSource>(source::NvmlOptions{options.nvml_period}));
+  if (options.cpu_counters) {
+    source::CpuCounters counters = source::cpu_counters();
+    parts.cpu_counters = counters.hook;
+    parts.cpu_counters_state = counters.state + (counters.fix.empty() ? "" : "; " + counters.fix);
+  }
   return parts;
 }
 

@@ -94,6 +94,7 @@ Status check(const SessionOptions& options) {
   }
   if (options.flush_period.count() <= 0)
     return Error(ErrorCode::kInvalidArgument, "flush_period: must be more than 0 ms");
+  if (options.nvml_period.count() < 0) return Error(ErrorCode::kInvalidArgument, "nvml_period: must not be negative");
   if (options.stop_timeout.count() < 0) return Error(ErrorCode::kInvalidArgument, "stop_timeout: must not be negative");
   return {};
 }
@@ -225,11 +226,12 @@ Status SessionCore::open_output(format::FileHeader& header) {
 Status SessionCore::open_recorder(const format::FileHeader& header) {
   buffer::RecorderOptions recorder;
   recorder.arena.live_path = options_.mode == CaptureMode::kBuffered ? std::string() : output_ + ".live";
-  recorder.arena.memory_bytes = options_.memory_bytes / (parts_.sources.empty() ? 1 : 2);
+  recorder.arena.memory_bytes = options_.memory_bytes / (has_device_source() ? 2 : 1);
   recorder.arena.limit_bytes = options_.overflow == OverflowPolicy::kGrow ? options_.grow_limit_bytes : 0;
   recorder.arena.file_header = format::sealed(header);
   recorder.overflow = overflow_of(options_.overflow);
   recorder.autograd = options_.autograd;
+  recorder.cpu_counters = parts_.cpu_counters;
   recorder.clock = clock_;
   Status status = buffer::Recorder::instance().start(recorder);
   if (status.ok() || status.error().code() == ErrorCode::kBusy || recorder.arena.live_path.empty()) return status;
@@ -255,6 +257,7 @@ void SessionCore::write_facts() {
   if (std::ifstream("/proc/sys/kernel/random/boot_id") >> boot) fact("boot", boot);
   if (const int rank = rank_from_environment(); rank >= 0) fact("rank", std::to_string(rank));
   if (const int size = world_size_from_environment(); size >= 0) fact("world_size", std::to_string(size));
+  if (parts_.cpu_counters != nullptr) fact("cpu_counters", parts_.cpu_counters_state);
   for (const auto& [key, value] : options_.metadata) writer_->meta(key, value);
 }
 
@@ -382,12 +385,20 @@ CaptureHealth SessionCore::health() const noexcept {
 
 DeviceState SessionCore::device() const noexcept {
   if (!options_.cuda) return {false, "switched off (cuda=off)"};
-  if (parts_.sources.empty()) return {false, kNoCupti};
+  if (!has_device_source()) return {false, kNoCupti};
   for (const auto& source : parts_.sources) {
+    if (!source->records_device_work()) continue;
     const source::SourceState state = source->state();
     if (!state.working) return {false, state.reason};
   }
   return {true, {}};
+}
+
+bool SessionCore::has_device_source() const noexcept {
+  for (const auto& source : parts_.sources) {
+    if (source->records_device_work()) return true;
+  }
+  return false;
 }
 
 bool SessionCore::running() const noexcept { return !stopping_.load(std::memory_order_acquire) && !in_child(); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "buffer/recorder.hpp"
 #include "clock/clock.hpp"
 #include "session/capture_writer.hpp"
 #include "source/source.hpp"
@@ -22,6 +23,8 @@ namespace rangefinder::session {
 struct Parts {
   clock::Clock* clock = nullptr;  ///< null: the machine's
   std::vector<std::shared_ptr<source::Source>> sources;
+  const buffer::CpuCounterHook* cpu_counters = nullptr;  ///< read at both ends of ranges; null: not
+  std::string cpu_counters_state{};                      ///< "full", or what is missing
   bool simulated = false;
   bool waits = false;  ///< nothing is recorded before the first step_to
 };
@@ -73,6 +76,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   Status start_threads();
   void enter_phase(Phase phase, std::uint64_t items_done = 0) noexcept;
   bool in_child() const noexcept;
+  bool has_device_source() const noexcept;
 
   // session_threads.cpp
   void drain_loop() noexcept;

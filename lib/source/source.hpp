@@ -60,6 +60,8 @@ class Source {
   virtual void flush(std::chrono::steady_clock::time_point deadline) noexcept = 0;
   virtual void stop(std::chrono::steady_clock::time_point deadline) noexcept = 0;
   virtual SourceState state() const noexcept = 0;
+  /// Whether it records what devices do: how DeviceState stands is up to those that do.
+  virtual bool records_device_work() const noexcept { return true; }
 };
 
 }  // namespace rangefinder::source

@@ -99,6 +99,10 @@ void CaptureLoader::add_health() {
   const std::string_view device = reader_.metadata("device_state");
   if (!device.empty() && device != "full")
     out_.notes.push_back(file + "device activity was not recorded: " + std::string(device));
+  if (const std::string_view sensors = reader_.metadata("nvml_state"); !sensors.empty() && sensors != "full")
+    out_.notes.push_back(file + "sensors of devices were not sampled: " + std::string(sensors));
+  if (const std::string_view events = reader_.metadata("cpu_counters"); !events.empty() && events != "full")
+    out_.notes.push_back(file + "CPU counters: " + std::string(events));
   if (reader_.clock().realtime_steps() != 0)
     out_.notes.push_back(file +
                          "the system's clock was set during the recording; device times near that moment may be off");
@@ -118,6 +122,7 @@ void CaptureLoader::load(const LoadOptions& options) {
   add_launch_ranges();
   add_nodes();
   add_operators(options.operator_inputs || options.keep_arguments);
+  add_cpu_counters();
   add_steps();
   add_windows();
   add_health();

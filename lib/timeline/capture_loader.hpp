@@ -15,6 +15,7 @@
 #include <span>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace rangefinder::timeline {
@@ -35,6 +36,7 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   void on_syncs(std::span<const format::SyncRow> rows) override;
   void on_overheads(std::span<const format::OverheadRow> rows) override;
   void on_graph_nodes(std::span<const format::GraphNodeRow> rows) override;
+  void on_device_samples(std::span<const format::DeviceSampleRow> rows) override;
 
   // What is open at the end lasts as long as anything was recorded.
   void on_begin(const AssembledRange& range) override { last_ticks_ = std::max(last_ticks_, range.begin_ticks); }
@@ -44,6 +46,7 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   void on_counter(std::uint32_t thread, std::uint64_t ticks, std::uint32_t name, const AssembledValue& value) override;
   void on_value(std::uint32_t thread, const AssembledValue& value) override;
   void on_operator(const AssembledOperator& facts) override;
+  void on_cpu_counts(std::uint64_t range, const CpuCounts& counts) override;
   void on_sequence(const AssembledSequence& sequence) override { node_origins_.add(sequence); }
   void on_node(const AssembledNode& node) override;
   void on_memory(const AssembledMemory& memory) override;
@@ -61,6 +64,7 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   void add_launch_ranges();
   void add_nodes();
   void add_operators(bool with_texts);
+  void add_cpu_counters();
   struct InputTexts {
     StringId shapes = StringId::kEmpty;
     StringId types = StringId::kEmpty;
@@ -117,6 +121,7 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   std::vector<AssembledNode> nodes_;
   NodeOrigins node_origins_;
   std::vector<AssembledOperator> operators_;
+  std::vector<std::pair<RangeIndex, CpuCounts>> cpu_counts_;
   std::unordered_map<std::uint32_t, InputTexts> input_texts_;  // by name
   std::vector<std::uint64_t> launch_keys_;                     // range keys of the launches added, from first_launch_
   std::vector<std::uint64_t> under_;  // by range key - 1: the range that launches belonged to when it began

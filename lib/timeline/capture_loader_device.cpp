@@ -141,4 +141,22 @@ void CaptureLoader::on_graph_nodes(std::span<const format::GraphNodeRow> rows) {
   }
 }
 
+void CaptureLoader::on_device_samples(std::span<const format::DeviceSampleRow> rows) {
+  DeviceSampleTable& table = out_.device_samples;
+  for (const format::DeviceSampleRow& row : rows) {
+    table.device.push_back(device_of(row.device));
+    table.time_ns.push_back(device_time(row.time_ns));
+    table.present.push_back(row.present);
+    table.gpu_utilisation_percent.push_back(row.gpu_utilisation_percent);
+    table.memory_utilisation_percent.push_back(row.memory_utilisation_percent);
+    table.sm_clock_mhz.push_back(row.sm_clock_mhz);
+    table.memory_clock_mhz.push_back(row.memory_clock_mhz);
+    table.power_mw.push_back(row.power_mw);
+    table.temperature_c.push_back(row.temperature_c);
+    table.energy_mj.push_back(row.energy_mj);
+    table.throttle_reasons.push_back(row.throttle_reasons);
+    table.memory_used_bytes.push_back(row.memory_used_bytes);
+  }
+}
+
 }  // namespace rangefinder::timeline

@@ -117,6 +117,19 @@ void CaptureLoader::on_value(std::uint32_t thread, const AssembledValue& value) 
   out_.attachments.push_back(attachment);
 }
 
+void CaptureLoader::on_cpu_counts(std::uint64_t range, const CpuCounts& counts) {
+  cpu_counts_.emplace_back(static_cast<RangeIndex>(first_range_ + range - 1), counts);
+}
+
+void CaptureLoader::add_cpu_counters() {
+  std::sort(cpu_counts_.begin(), cpu_counts_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  CpuCounterTable& table = out_.cpu_counters;
+  for (const auto& [range, counts] : cpu_counts_) {
+    table.range.push_back(range);
+    for (std::size_t event = 0; event < kCpuEvents; ++event) table.value[event].push_back(counts.count[event]);
+  }
+}
+
 void CaptureLoader::on_step(const AssembledStep& step) {
   if (step.thread >= last_step_.size()) last_step_.resize(step.thread + 1, kNone);
   last_step_[step.thread] = static_cast<std::uint32_t>(steps_.size());

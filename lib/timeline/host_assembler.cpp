@@ -67,6 +67,11 @@ void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record&
   if (kind == RecordKind::kSequence)
     return note_number(index, thread, record.ticks, word_aux(record.word), word_id(record.word) != 0);
   if (kind == RecordKind::kHostBlockFact) return on_host_fact(thread, record);
+  if (kind == RecordKind::kThreadEvent) {
+    const auto count = static_cast<std::int64_t>(record.ticks);
+    if (word_aux(record.word) < kCpuEvents && count >= 0) thread.cpu_events.count[word_aux(record.word)] = count;
+    return;
+  }
   if (kind == RecordKind::kEnd && (word_aux(record.word) & detail::kTookOneNumber) != 0 && thread.noted >= 0)
     note_number(index, thread, static_cast<std::uint64_t>(thread.noted) + 1, thread.sequence->made_on, false);
   thread.last_ticks = record.ticks;
@@ -216,6 +221,7 @@ void HostAssembler::open_range(std::uint32_t index, Thread& thread, const Record
   range.depth = static_cast<std::uint32_t>(thread.open.size());
   if (thread.open.size() >= kNearby) ++thread.deep[label_of(range)];
   thread.open.push_back(range);
+  if (thread.cpu_events.any()) thread.counts_before.emplace_back(range.key, thread.cpu_events);
   if (!thread.nodes.empty()) {
     AssembledNode& node = thread.nodes.back();
     if (node.range == 0 && node.name == range.name) {
@@ -253,7 +259,21 @@ AssembledRange HostAssembler::take_open(Thread& thread, std::size_t position) {
 void HostAssembler::close_top(Thread& thread, std::uint64_t ticks) {
   AssembledRange range = take_open(thread, thread.open.size() - 1);
   range.end_ticks = std::max(ticks, range.begin_ticks);
+  report_cpu_counts(thread, range.key);
   sink_.on_range(range);
+}
+
+void HostAssembler::report_cpu_counts(Thread& thread, std::uint64_t range) {
+  auto& before = thread.counts_before;
+  while (!before.empty() && before.back().first > range) before.pop_back();  // they ended elsewhere, or never
+  if (before.empty() || before.back().first != range) return;
+  CpuCounts counts;
+  for (std::size_t event = 0; event < kCpuEvents; ++event) {
+    const std::int64_t first = before.back().second.count[event], last = thread.cpu_events.count[event];
+    if (first >= 0 && last >= first) counts.count[event] = last - first;
+  }
+  before.pop_back();
+  if (counts.any()) sink_.on_cpu_counts(range, counts);
 }
 
 void HostAssembler::close_range(Thread& thread, const Record& record) {

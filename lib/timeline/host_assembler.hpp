@@ -114,6 +114,17 @@ struct AssembledMemory {
   std::uint64_t pool() const noexcept { return values[5]; }
 };
 
+/// How often each CpuEvent has occurred; -1: not known.
+struct CpuCounts {
+  std::array<std::int64_t, kCpuEvents> count{-1, -1, -1, -1, -1, -1, -1, -1, -1};
+
+  bool any() const noexcept {
+    for (const std::int64_t each : count)
+      if (each >= 0) return true;
+    return false;
+  }
+};
+
 /// What the records of all threads mean. Ranges arrive when their end is known: children before their parents, except
 /// for those that ended on another thread, whose end may stand further on in the file.
 class AssemblySink {
@@ -132,6 +143,8 @@ class AssemblySink {
   /// Belongs to the range or mark that was reported, or opened, last on that thread.
   virtual void on_value(std::uint32_t thread, const AssembledValue&) { (void)thread; }
   virtual void on_operator(const AssembledOperator&) {}
+  /// What occurred in the range of that key, which is reported next.
+  virtual void on_cpu_counts(std::uint64_t range, const CpuCounts&) { (void)range; }
   virtual void on_sequence(const AssembledSequence&) {}
   /// A node has begun; its end and its number are not known. The number follows at once, where it has one.
   virtual void on_node_begin(const AssembledNode&) {}
@@ -166,17 +179,19 @@ class HostAssembler {
   }
   struct Thread {
     std::vector<AssembledRange> open;
-    std::unordered_map<Label, std::uint32_t> deep;  // how often each is open beyond kNearby
-    std::set<std::uint64_t> open_start_end;         // keys
-    std::vector<AssembledNode> nodes;               // that run, innermost last
-    std::optional<AssembledSequence> sequence;      // noted last
-    std::int64_t noted = -1;                        // its number; -1: records may be missing since
-    std::uint64_t block = 0, next_record = 0;       // where the next run of records starts
-    std::uint64_t last_ticks = 0;                   // of the last record that has a time
-    detail::Record pending{};                       // waits for its kExtra
-    AssembledMemory memory;                         // what `pending` began, where that is kMemory
-    std::vector<std::uint64_t> host_sizes;          // by number; 0: not said in this block of records
-    std::int64_t host_total = -1;                   // likewise; -1: not said
+    CpuCounts cpu_events;                                            // of the thread so far
+    std::vector<std::pair<std::uint64_t, CpuCounts>> counts_before;  // ranges that are open: by key, where counted
+    std::unordered_map<Label, std::uint32_t> deep;                   // how often each is open beyond kNearby
+    std::set<std::uint64_t> open_start_end;                          // keys
+    std::vector<AssembledNode> nodes;                                // that run, innermost last
+    std::optional<AssembledSequence> sequence;                       // noted last
+    std::int64_t noted = -1;                                         // its number; -1: records may be missing since
+    std::uint64_t block = 0, next_record = 0;                        // where the next run of records starts
+    std::uint64_t last_ticks = 0;                                    // of the last record that has a time
+    detail::Record pending{};                                        // waits for its kExtra
+    AssembledMemory memory;                                          // what `pending` began, where that is kMemory
+    std::vector<std::uint64_t> host_sizes;                           // by number; 0: not said in this block of records
+    std::int64_t host_total = -1;                                    // likewise; -1: not said
   };
   struct End {
     std::uint64_t ticks;
@@ -206,6 +221,7 @@ class HostAssembler {
   void open_range(std::uint32_t index, Thread& thread, const detail::Record& record);
   void close_range(Thread& thread, const detail::Record& record);
   void close_top(Thread& thread, std::uint64_t ticks);
+  void report_cpu_counts(Thread& thread, std::uint64_t range);
   void report_unfinished(AssembledRange range, std::uint64_t end_ticks);
   void begin_start_end(std::uint32_t index, Thread& thread, const detail::Record& record, std::uint64_t handle);
   void end_start_end(std::uint64_t handle, End end);

@@ -242,4 +242,5 @@ TEST_CASE("the page's tables of columns are those of the code", "[format]") {
   check.operator()<HealthRow>();
   check.operator()<ThreadRow>();
   check.operator()<GraphNodeRow>();
+  check.operator()<DeviceSampleRow>();
 }

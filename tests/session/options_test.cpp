@@ -53,7 +53,8 @@ TEST_CASE("a configuration sets every option", "[session]") {
   const Status status = options.apply(
       "output=/tmp/"
       "%p.rfcap,replace=off,mode=ring,memory=32M,overflow=grow,grow_limit=2GiB,skip_first=1,wait=2,warmup=3,active=4,"
-      "repeat=5,cuda=no,cuda_api=0,cuda_sync=false,cuda_overhead=off,autograd=off,nvtx=off,flush_period=50ms,stop_"
+      "repeat=5,cuda=no,cuda_api=0,cuda_sync=false,cuda_overhead=off,autograd=off,nvml=50ms,cpu_counters,nvtx=off,"
+      "flush_period=50ms,stop_"
       "timeout=2s,ring_"
       "bytes=1K,"
       "ring_time=1min,record_signal=USR1,record_steps=25,dump_signal=USR2,dump_step_over=250us,max_dumps=7,meta.model="
@@ -72,6 +73,8 @@ TEST_CASE("a configuration sets every option", "[session]") {
   CHECK(options.schedule.repeat == 5);
   CHECK_FALSE((options.cuda || options.cuda_api || options.cuda_sync || options.cuda_overhead || options.autograd ||
                options.nvtx));
+  CHECK(options.nvml_period == 50ms);
+  CHECK(options.cpu_counters);
   CHECK(options.flush_period == 50ms);
   CHECK(options.stop_timeout == 2s);
   CHECK(options.ring_bytes == 1024);
@@ -82,6 +85,22 @@ TEST_CASE("a configuration sets every option", "[session]") {
   CHECK(options.dump_step_over == 250us);
   CHECK(options.max_dumps == 7);
   CHECK(options.metadata == std::vector<std::pair<std::string, std::string>>{{"model", "gpt"}, {"k", "a=b"}});
+}
+
+TEST_CASE("sensors are switched on with a period of their own, or with one that is asked for", "[session]") {
+  const auto period = [](std::string_view config) {
+    SessionOptions options;
+    options.nvml_period = 7ms;
+    return options.apply(config).ok() ? options.nvml_period : -1ms;
+  };
+  CHECK(SessionOptions().nvml_period == 0ms);
+  CHECK(period("nvml=on") == 20ms);
+  CHECK(period("nvml") == 20ms);
+  CHECK(period("nvml=off") == 0ms);
+  CHECK(period("nvml=0") == 0ms);
+  CHECK(period("nvml=100") == 100ms);
+  CHECK(period("nvml=2us") == 1ms);  // no time that is not 0 becomes 0
+  CHECK(period("nvml=often") == -1ms);
 }
 
 TEST_CASE("a configuration names what it got wrong and keeps the rest", "[session]") {

@@ -297,6 +297,13 @@ CaptureBuilder& CaptureBuilder::clock_point(std::int64_t time_ns, std::int64_t d
   clock_.push_back({ticks(time_ns), at(time_ns), realtime(time_ns) + drift_ns, width_ns});
   return *this;
 }
+CaptureBuilder& CaptureBuilder::device_sample(std::int64_t time_ns, format::DeviceSampleRow row) {
+  row.time_ns = realtime(time_ns);
+  row.device = device_;
+  device_samples_.push_back(row);
+  return *this;
+}
+
 CaptureBuilder& CaptureBuilder::graph_node(std::uint64_t node, std::int64_t time_ns) {
   graph_nodes_.push_back({realtime(time_ns), node, correlation_});
   return *this;
@@ -432,6 +439,7 @@ base::Bytes CaptureBuilder::build() const {
   add_rows(syncs_);
   add_rows(overheads_);
   add_rows(graph_nodes_);
+  add_rows(device_samples_);
   std::stable_sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.order < b.order; });
   for (const Piece& piece : pieces) append(file, piece.chunk);
   put(health_);

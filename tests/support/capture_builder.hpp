@@ -97,6 +97,9 @@ class CaptureBuilder {
   /// What rows of the shortcut functions lack: changes the kernel added last.
   format::KernelRow& last_kernel() { return kernels_.back(); }
 
+  /// What the sensors of the device said; `row` but for its device and time.
+  CaptureBuilder& device_sample(std::int64_t time_ns, format::DeviceSampleRow row);
+
   // ---- the rest
   /// An H100's figures; without it a device is known by its number only.
   CaptureBuilder& h100(std::uint32_t id = 0);
@@ -164,6 +167,7 @@ class CaptureBuilder {
   std::vector<format::OverheadRow> overheads_;
   std::vector<format::GraphNodeRow> graph_nodes_;
   std::vector<format::DeviceRow> devices_;
+  std::vector<format::DeviceSampleRow> device_samples_;
   std::map<std::uint32_t, std::uint32_t> contexts_;
   std::vector<format::WindowRow> windows_;
   std::vector<format::HealthRow> health_;

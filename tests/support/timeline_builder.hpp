@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -217,6 +218,51 @@ class TimelineBuilder {
     timeline_.memory.allocated.back() = allocated;
     timeline_.memory.reserved.back() = reserved;
     timeline_.memory.pool.back() = pool;
+    return *this;
+  }
+  /// What the device's power sensor said; `sensed` says more of it.
+  TimelineBuilder& power(std::int64_t time_ns, std::uint32_t milliwatts) {
+    DeviceSampleTable& samples = timeline_.device_samples;
+    samples.device.push_back(device_);
+    samples.time_ns.push_back(time_ns);
+    samples.present.push_back(kHasPower);
+    samples.power_mw.push_back(milliwatts);
+    for (auto* column : {&samples.gpu_utilisation_percent, &samples.memory_utilisation_percent, &samples.sm_clock_mhz,
+                         &samples.memory_clock_mhz, &samples.temperature_c})
+      column->push_back(0);
+    for (auto* column : {&samples.energy_mj, &samples.throttle_reasons, &samples.memory_used_bytes})
+      column->push_back(0);
+    return *this;
+  }
+  TimelineBuilder& sensed(std::uint32_t sm_clock_mhz, std::uint64_t throttle_reasons = 0) {
+    DeviceSampleTable& samples = timeline_.device_samples;
+    samples.present.back() |= kHasSmClock | kHasThrottleReasons;
+    samples.sm_clock_mhz.back() = sm_clock_mhz;
+    samples.throttle_reasons.back() = throttle_reasons;
+    return *this;
+  }
+  TimelineBuilder& energy_counter(std::uint64_t millijoules) {
+    timeline_.device_samples.present.back() |= kHasEnergy;
+    timeline_.device_samples.energy_mj.back() = millijoules;
+    return *this;
+  }
+  /// What the last range, an operator, was given; as OperatorTable has it.
+  TimelineBuilder& given(std::string_view shapes, std::string_view types, std::string_view values = {}) {
+    OperatorTable& operators = timeline_.operators;
+    operators.range.push_back(static_cast<RangeIndex>(timeline_.ranges.size() - 1));
+    operators.sequence.push_back(-1);
+    operators.made_on.push_back(0);
+    operators.shapes.push_back(timeline_.intern(shapes));
+    operators.types.push_back(timeline_.intern(types));
+    operators.values.push_back(timeline_.intern(values));
+    return of_kind(RangeKind::kOperator);
+  }
+  /// What CPU events the last range had; those that are not given were not counted.
+  TimelineBuilder& cpu_counts(std::initializer_list<std::pair<CpuEvent, std::int64_t>> counts) {
+    CpuCounterTable& table = timeline_.cpu_counters;
+    table.range.push_back(static_cast<RangeIndex>(timeline_.ranges.size() - 1));
+    for (auto& column : table.value) column.push_back(-1);
+    for (const auto& [event, count] : counts) table.value[static_cast<std::size_t>(event)].back() = count;
     return *this;
   }
   TimelineBuilder& counter(std::string_view name, std::int64_t time_ns, std::int64_t value) {

@@ -2,6 +2,7 @@
 #include "exporter/chrome/capture_devices.hpp"
 
 #include "exporter/chrome/capture_host.hpp"
+#include "exporter/chrome/sensor_events.hpp"
 #include "timeline/activity_names.hpp"
 #include "timeline/capture_rows.hpp"
 
@@ -96,6 +97,13 @@ void CaptureDevices::add_memset(const format::MemsetRow& row, std::int64_t begin
   activity.copy = timeline::copy_detail(row);
   activity.head = made_head(Category::kMemset, timeline::memset_name(activity.copy));
   add(stream_of(row.device, row.context, row.stream), row.correlation, std::move(activity));
+}
+
+void CaptureDevices::add_sample(const format::DeviceSampleRow& row, std::int64_t time_ns) {
+  shared_.extend(time_ns, time_ns);
+  if (!shared_.options.counters || !shared_.in_window(time_ns, time_ns)) return;
+  const GroupId group = groups_[device_of(row.device)];
+  write_sensors(shared_.writer, shared_.ids(shared_.layout.sensors(group)), time_ns, row);
 }
 
 void CaptureDevices::add(std::uint32_t index, std::uint32_t correlation, Activity activity) {

@@ -135,6 +135,15 @@ class CaptureFeed final : public SweepSink {
     shared_.writer.close();
   }
 
+  /// Of all the capture, before it is swept: few, and in no order with the rest.
+  void write_samples() {
+    Samples samples(*this);
+    for (const capture::ChunkEntry& entry : shared_.reader.chunks()) {
+      if (static_cast<format::ChunkKind>(entry.header.kind) == format::ChunkKind::kDeviceSamples)
+        shared_.reader.visit_one(entry, samples);
+    }
+  }
+
   void finish() {
     std::uint64_t end_ticks = host_->last_ticks();
     for (const format::WindowRow& row : shared_.reader.windows())
@@ -152,6 +161,18 @@ class CaptureFeed final : public SweepSink {
   TrackId first_track() const noexcept { return host_->first_track(); }
 
  private:
+  class Samples final : public capture::CaptureVisitor {
+   public:
+    explicit Samples(CaptureFeed& feed) : feed_(feed) {}
+    void on_device_samples(std::span<const format::DeviceSampleRow> rows) override {
+      for (const format::DeviceSampleRow& row : rows)
+        feed_.devices_.add_sample(row, feed_.shared_.reader.monotonic_of_realtime(row.time_ns));
+    }
+
+   private:
+    CaptureFeed& feed_;
+  };
+
   std::string_view overhead_head(std::uint32_t kind) {
     const auto [found, added] = overhead_heads_.try_emplace(kind);
     if (added) append_head(found->second, 'X', to_string(Category::kOverhead), timeline::overhead_name(kind));
@@ -177,6 +198,10 @@ std::vector<std::string> notes_of(const CaptureReader& reader, const CaptureFeed
     notes.emplace_back("the program ended without stopping the session; everything written until then is here");
   const std::string_view device = reader.metadata("device_state");
   if (!device.empty() && device != "full") notes.push_back("device activity was not recorded: " + std::string(device));
+  if (const std::string_view sensors = reader.metadata("nvml_state"); !sensors.empty() && sensors != "full")
+    notes.push_back("sensors of devices were not sampled: " + std::string(sensors));
+  if (const std::string_view events = reader.metadata("cpu_counters"); !events.empty() && events != "full")
+    notes.push_back("CPU counters: " + std::string(events));
   if (reader.clock().realtime_steps() != 0)
     notes.emplace_back("the system's clock was set during the recording; device times near that moment may be off");
   for (const capture::Finding& finding : reader.findings()) notes.push_back(finding.text);
@@ -218,6 +243,7 @@ std::uint64_t write_capture(CaptureReader& reader, const ChromeExportOptions& op
   CaptureExport shared(reader, options, writer, notes);
   CaptureSweep sweep(reader);
   CaptureFeed feed(shared, sweep.has_device_rows());
+  feed.write_samples();
   sweep.run(feed, progress);
   feed.finish();
   notes.add(ExportNotes::kLateRow, sweep.late_rows());

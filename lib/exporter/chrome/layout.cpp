@@ -12,7 +12,7 @@ constexpr std::int64_t kOverheadSortIndex = 0x100000A;
 constexpr std::int64_t kOverheadPid = -1;
 
 // Keys of `made_` behind those of Beside.
-enum Own : int { kGroupWaits = 100, kSteps, kOverheads };
+enum Own : int { kGroupWaits = 100, kSteps, kOverheads, kSensors };
 
 std::string ids_of(std::int64_t pid, std::int64_t tid) {
   return ",\"pid\":" + std::to_string(pid) + ",\"tid\":" + std::to_string(tid) + ",\"ts\":";
@@ -90,6 +90,8 @@ TrackId Layout::beside(TrackId track, Beside what, std::uint32_t number) {
 TrackId Layout::waits(GroupId group) { return lazily(group, kGroupWaits, 0, group, "device waits", -1); }
 
 TrackId Layout::steps(GroupId process) { return lazily(process, kSteps, 0, process, "steps", 0); }
+
+TrackId Layout::sensors(GroupId device) { return lazily(device, kSensors, 0, device, "sensors", -2); }
 
 TrackId Layout::overheads() {
   if (const auto found = made_.find({0, kOverheads, 0}); found != made_.end()) return found->second;

@@ -45,6 +45,8 @@ class Layout {
   /// Waits for a whole device or context, or for what the input does not say.
   TrackId waits(GroupId group);
   TrackId steps(GroupId process);
+  /// What a device's sensors said.
+  TrackId sensors(GroupId device);
   /// Kineto's own place for the profiler's overhead where no thread is known.
   TrackId overheads();
 

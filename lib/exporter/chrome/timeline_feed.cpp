@@ -9,6 +9,7 @@
 #include "exporter/chrome/foreign_events.hpp"
 #include "exporter/chrome/markers.hpp"
 #include "exporter/chrome/memory_events.hpp"
+#include "exporter/chrome/sensor_events.hpp"
 #include "exporter/chrome/timeline_flows.hpp"
 
 #include <algorithm>
@@ -75,6 +76,27 @@ void write_points(TimelineExport& shared) {
   }
 }
 
+void write_device_samples(TimelineExport& shared) {
+  const Timeline& timeline = shared.timeline;
+  const DeviceSampleTable& samples = timeline.device_samples;
+  for (std::size_t i = 0; shared.options.counters && i < samples.size(); ++i) {
+    const std::int64_t time = samples.time_ns[i];
+    if (!shared.in_window(time, time)) continue;
+    format::DeviceSampleRow row{};
+    row.device = timeline.devices[samples.device[i]].id;
+    row.present = samples.present[i];
+    row.gpu_utilisation_percent = samples.gpu_utilisation_percent[i];
+    row.memory_utilisation_percent = samples.memory_utilisation_percent[i];
+    row.sm_clock_mhz = samples.sm_clock_mhz[i];
+    row.memory_clock_mhz = samples.memory_clock_mhz[i];
+    row.power_mw = samples.power_mw[i];
+    row.temperature_c = samples.temperature_c[i];
+    row.memory_used_bytes = samples.memory_used_bytes[i];
+    const TrackId track = shared.layout.sensors(shared.devices[samples.device[i]]);
+    write_sensors(shared.writer, shared.layout.table().ids(track), time, row);
+  }
+}
+
 /// What an imported trace has of them is written back as it was.
 void write_memory_events(TimelineExport& shared) {
   const Timeline& timeline = shared.timeline;
@@ -123,6 +145,7 @@ std::uint64_t write_timeline(const Timeline& timeline, const ChromeExportOptions
   if (options.flows) write_flows(shared, slices);
   write_points(shared);
   write_memory_events(shared);
+  write_device_samples(shared);
   foreign.write();
   write_frame(shared, foreign, facts.simulated);
   shared.layout.describe(writer, timeline.begin_ns);

@@ -3,6 +3,7 @@
 #include "analysis/range_rollup.hpp"
 #include "report/view.hpp"
 #include "report/views/own_columns.hpp"
+#include "report/views/path_rows.hpp"
 
 #include <algorithm>
 #include <string>
@@ -137,28 +138,14 @@ Result<Table> make_ranges(const Subject& subject, const ViewOptions& options) {
 Result<Table> make_tree(const Subject& subject, const ViewOptions& options) {
   const Timeline& timeline = subject.timeline();
   const Projection& projection = subject.projection();
-  analysis::Folding folding;
-  folding.numbers = options.fold;
-  if (options.depth != 0)
-    folding.most_depth = static_cast<std::uint32_t>(std::min<std::size_t>(options.depth, kNone) - 1);
-  const std::vector<RangeGroup> groups =
-      analysis::roll_up_ranges(timeline, projection, subject.projection_options(), GroupBy::kPath, folding);
-  std::vector<std::vector<std::uint32_t>> children(groups.size() + 1);  // the last: those at the top
-  for (std::uint32_t group = 0; group < groups.size(); ++group)
-    children[groups[group].parent == kNone ? groups.size() : groups[group].parent].push_back(group);
+  const analysis::PathTree tree =
+      analysis::range_tree(timeline, projection, subject.projection_options(), own::folding_of(options));
   std::vector<Column> columns = group_columns("Range", projection);
-  columns.push_back(own::for_programs(own::text("Path")));
-  columns.push_back(own::for_programs(own::count("Depth")));
+  own::add_path_columns(columns);
   Table table(std::move(columns));
-  std::vector<std::uint32_t> rest(children.back().rbegin(), children.back().rend());
-  while (!rest.empty()) {
-    const std::uint32_t group = rest.back();
-    rest.pop_back();
-    const std::string label =
-        std::string(2 * groups[group].depth, ' ') + std::string(analysis::group_name(timeline, groups[group]));
-    add_group(table, label, groups[group], projection);
-    table.text(analysis::group_path(timeline, groups, group)).number(groups[group].depth);
-    rest.insert(rest.end(), children[group].rbegin(), children[group].rend());
+  for (const std::uint32_t group : tree.order) {
+    add_group(table, own::tree_label(timeline, tree.groups[group]), tree.groups[group], projection);
+    own::add_path(table, timeline, tree, group);
   }
   return table;
 }

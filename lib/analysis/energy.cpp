@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/energy.hpp"
+
+#include "analysis/sampled_series.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace rangefinder::analysis {
+namespace {
+
+// In milliwatts times nanoseconds.
+constexpr double kPerMillijoule = 1e9;
+// NVML's reasons that mean less work: limits of power and heat, and the board's own brakes.
+constexpr std::uint64_t kThrottled = 0x4 | 0x8 | 0x20 | 0x40 | 0x80;
+
+struct Sensors {
+  SampledSeries power;
+  SampledSeries sm_clock;
+  SampledSeries memory_clock;
+  SampledSeries throttled;
+  bool power_is_mean = false;
+  std::int64_t first_counter_ns = 0, last_counter_ns = 0;
+  std::uint64_t first_counter_mj = 0, last_counter_mj = 0;
+  std::size_t counter_readings = 0;
+
+  double millijoules(std::int64_t begin_ns, std::int64_t end_ns) const noexcept {
+    return power.integral(begin_ns, end_ns) / kPerMillijoule;
+  }
+};
+
+std::vector<Sensors> sensors_of(const Timeline& timeline) {
+  std::vector<Sensors> out(timeline.devices.size());
+  const DeviceSampleTable& samples = timeline.device_samples;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    Sensors& sensors = out[samples.device[i]];
+    const std::uint32_t present = samples.present[i];
+    const std::int64_t time = samples.time_ns[i];
+    if ((present & kHasPower) != 0) sensors.power.add(time, samples.power_mw[i]);
+    if ((present & kPowerIsMean) != 0) sensors.power_is_mean = true;
+    if ((present & kHasSmClock) != 0) sensors.sm_clock.add(time, samples.sm_clock_mhz[i]);
+    if ((present & kHasMemoryClock) != 0) sensors.memory_clock.add(time, samples.memory_clock_mhz[i]);
+    if ((present & kHasThrottleReasons) != 0)
+      sensors.throttled.add(time, (samples.throttle_reasons[i] & kThrottled) != 0 ? 1 : 0);
+    // A counter that goes back was reset with the driver.
+    if ((present & kHasEnergy) == 0 || samples.energy_mj[i] < sensors.last_counter_mj) continue;
+    if (sensors.counter_readings++ == 0) {
+      sensors.first_counter_ns = time;
+      sensors.first_counter_mj = samples.energy_mj[i];
+    }
+    sensors.last_counter_ns = time;
+    sensors.last_counter_mj = samples.energy_mj[i];
+  }
+  for (Sensors& sensors : out)
+    for (SampledSeries* series : {&sensors.power, &sensors.sm_clock, &sensors.memory_clock, &sensors.throttled})
+      series->finish();
+  return out;
+}
+
+/// Energy of a device by what runs at the same time, each taking an equal share.
+class SharedEnergy {
+ public:
+  SharedEnergy(const ActivityTable& activities, const std::vector<ActivityIndex>& on_device, const Sensors& sensors) {
+    std::vector<std::pair<std::int64_t, int>> changes;
+    changes.reserve(2 * on_device.size());
+    for (const ActivityIndex activity : on_device) {
+      if (activities.begin_ns[activity] >= activities.end_ns[activity]) continue;
+      changes.emplace_back(activities.begin_ns[activity], 1);
+      changes.emplace_back(activities.end_ns[activity], -1);
+    }
+    std::sort(changes.begin(), changes.end());
+    std::int64_t running = 0;
+    double each_mj = 0;
+    for (std::size_t i = 0; i < changes.size();) {
+      const std::int64_t time = changes[i].first;
+      if (running > 0) {
+        const double taken = sensors.millijoules(times_.back(), time);
+        busy_mj_ += taken;
+        each_mj += taken / static_cast<double>(running);
+      }
+      times_.push_back(time);
+      each_mj_.push_back(each_mj);
+      for (; i < changes.size() && changes[i].first == time; ++i) running += changes[i].second;
+    }
+  }
+
+  double of(std::int64_t begin_ns, std::int64_t end_ns) const noexcept {
+    return begin_ns < end_ns ? each_until(end_ns) - each_until(begin_ns) : 0;
+  }
+  double busy_mj() const noexcept { return busy_mj_; }
+
+ private:
+  double each_until(std::int64_t time) const noexcept {  // a boundary, always
+    return each_mj_[static_cast<std::size_t>(std::lower_bound(times_.begin(), times_.end(), time) - times_.begin())];
+  }
+
+  std::vector<std::int64_t> times_;
+  std::vector<double> each_mj_;  // that one who ran all the time would have taken
+  double busy_mj_ = 0;
+};
+
+void add_running(RangeEnergy& range, const Sensors& sensors, std::int64_t begin_ns, std::int64_t end_ns) {
+  range.running_mj += sensors.millijoules(begin_ns, end_ns);
+  range.running_ns += end_ns - begin_ns;
+  range.known_ns += sensors.power.covered_ns(begin_ns, end_ns);
+  range.readings += sensors.power.readings(begin_ns, end_ns);
+  range.sm_clock_mhz_ns += sensors.sm_clock.integral(begin_ns, end_ns);
+  range.sm_clock_ns += sensors.sm_clock.covered_ns(begin_ns, end_ns);
+  range.memory_clock_mhz_ns += sensors.memory_clock.integral(begin_ns, end_ns);
+  range.memory_clock_ns += sensors.memory_clock.covered_ns(begin_ns, end_ns);
+  range.throttled_ns += sensors.throttled.integral(begin_ns, end_ns);
+  range.throttle_known_ns += sensors.throttled.covered_ns(begin_ns, end_ns);
+}
+
+/// The union of each range's intervals, in one pass over activities in order of begin.
+void add_unions(const Timeline& timeline, const Projection& projection, const std::vector<ActivityIndex>& on_device,
+                const Sensors& sensors, std::vector<RangeEnergy>& ranges) {
+  const ActivityTable& activities = timeline.activities;
+  std::vector<std::int64_t> until(timeline.ranges.size(), kNoTime);
+  for (const ActivityIndex activity : on_device) {
+    RangeIndex range = projection.owner[activity];
+    for (; range < ranges.size(); range = projection.parent[range]) {
+      const std::int64_t begin = std::max(activities.begin_ns[activity], until[range]);
+      const std::int64_t end = activities.end_ns[activity];
+      if (begin >= end) continue;
+      add_running(ranges[range], sensors, begin, end);
+      until[range] = end;
+    }
+  }
+}
+
+std::optional<DeviceEnergy::Check> check_of(const Sensors& sensors) {
+  if (sensors.counter_readings < 2) return std::nullopt;
+  return DeviceEnergy::Check{static_cast<double>(sensors.last_counter_mj - sensors.first_counter_mj),
+                             sensors.millijoules(sensors.first_counter_ns, sensors.last_counter_ns)};
+}
+
+}  // namespace
+
+Energy energy_of_ranges(const Timeline& timeline, const Projection& projection) {
+  Energy out;
+  out.ranges.resize(timeline.ranges.size());
+  const std::vector<Sensors> sensors = sensors_of(timeline);
+  const ActivityTable& activities = timeline.activities;
+  std::vector<std::vector<ActivityIndex>> on_device(timeline.devices.size());
+  for (ActivityIndex activity = 0; activity < activities.size(); ++activity)
+    on_device[timeline.streams[activities.stream[activity]].device].push_back(activity);
+  for (DeviceIndex device = 0; device < timeline.devices.size(); ++device) {
+    const Sensors& readings = sensors[device];
+    if (readings.power.empty()) continue;
+    std::vector<ActivityIndex>& work = on_device[device];
+    std::stable_sort(work.begin(), work.end(),
+                     [&](ActivityIndex a, ActivityIndex b) { return activities.begin_ns[a] < activities.begin_ns[b]; });
+    const SharedEnergy shared(activities, work, readings);
+    DeviceEnergy total;
+    total.device = device;
+    const std::int64_t first = readings.power.first_ns(), last = readings.power.last_ns();
+    total.known_ns = readings.power.covered_ns(first, last);
+    total.total_mj = readings.millijoules(first, last);
+    total.power_is_mean = readings.power_is_mean;
+    total.readings = readings.power.readings(first, last + 1);
+    total.check = check_of(readings);
+    for (const ActivityIndex activity : work) {
+      const double taken = shared.of(activities.begin_ns[activity], activities.end_ns[activity]);
+      const RangeIndex owner = projection.owner[activity];
+      if (owner < out.ranges.size()) out.ranges[owner].self_mj += taken;
+      (owner < out.ranges.size() ? total.owned_mj : total.unowned_mj) += taken;
+    }
+    total.idle_mj = std::max(0.0, total.total_mj - shared.busy_mj());
+    out.devices.push_back(total);
+    add_unions(timeline, projection, work, readings, out.ranges);
+  }
+  return out;
+}
+
+}  // namespace rangefinder::analysis

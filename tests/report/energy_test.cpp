@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+//
+// The view energy: what devices took while work of ranges ran.
+#include "report/rendered.hpp"
+#include "support/catch.hpp"
+#include "support/timeline_builder.hpp"
+
+#include <rangefinder/report.hpp>
+
+#include <string>
+
+using namespace rangefinder;
+using namespace rangefinder::testing;
+
+namespace {
+
+constexpr std::int64_t kMs = 1'000'000;
+
+Timeline training() {
+  TimelineBuilder builder;
+  builder.range("step", 0, 90).range("forward", 10, 30);
+  builder.launch(20).kernel(0, 20 * kMs);
+  builder.range("backward", 40, 80);
+  builder.launch(50).kernel(20 * kMs, 80 * kMs);
+  builder.launch(95).kernel(80 * kMs, 90 * kMs);
+  for (std::int64_t ms = 0; ms <= 100; ms += 10)
+    builder.power(ms * kMs, 200'000).sensed(ms < 20 ? 1900 : 1500, ms < 20 ? 0 : 4);
+  builder.timeline().device_samples.present.front() |= kHasEnergy;
+  builder.timeline().device_samples.energy_mj.front() = 1'000;
+  builder.energy_counter(21'500);
+  return builder.build();
+}
+
+std::string report(ReportFormat format, bool fold = false, std::size_t depth = 0) {
+  ReportOptions options;
+  options.view = "energy";
+  options.format = format;
+  options.fold = fold;
+  options.depth = depth;
+  return rendered(training(), options);
+}
+
+}  // namespace
+
+TEST_CASE("energy by path adds up to what the device took", "[report]") {
+  const std::string csv = report(ReportFormat::kCsv);
+  INFO(csv);
+  CHECK(has(csv,
+            "Range,Count,GPU busy (ns),Energy (J),Energy share (%),Self energy (J),Energy while running (J),Energy avg "
+            "(J),Power (W),SM clock MHz,Memory clock MHz,Throttled (%),Readings,Known (%),Path,Depth\n"));
+  // 200 W: 16 J in 80 ms, of 20 J in all.
+  CHECK(has(csv, "\nstep,1,80000000,16.000,80.0,0.000,16.000,16.000,200.0,"));
+  CHECK(has(csv, "\n  forward,1,20000000,4.000,20.0,4.000,4.000,4.000,200.0,1800,"));
+  CHECK(
+      has(csv, "\n  backward,1,60000000,12.000,60.0,12.000,12.000,12.000,200.0,1500,,100.0,6,100.0,step/backward,1\n"));
+  CHECK(has(csv, "\n[outside ranges],,,2.000,10.0,"));
+  CHECK(has(csv, "\n[idle],,,2.000,10.0,"));
+}
+
+TEST_CASE("what a tree that is cut leaves out counts where it was cut", "[report]") {
+  const std::string csv = report(ReportFormat::kCsv, false, 1);
+  INFO(csv);
+  CHECK(has(csv, "\nstep,1,80000000,16.000,80.0,16.000,16.000,"));
+  CHECK_FALSE(has(csv, "forward"));
+}
+
+TEST_CASE("a report of energy says how good its readings are", "[report]") {
+  const std::string text = report(ReportFormat::kText);
+  INFO(text);
+  CHECK(has(text, "device 0: 20.000 J in the time of 11 readings of power, one each 10.0 ms"));
+  CHECK(has(text, "device 0: its own counter says 20.500 J where the readings come to 20.000 J"));
+  CHECK_FALSE(has(text, "mean over about a second"));
+}
+
+TEST_CASE("a report of energy without readings says how to get them", "[report]") {
+  ReportOptions options;
+  options.view = "energy";
+  const std::string text = rendered(TimelineBuilder().range("step", 0, 9).launch(1).kernel(2, 5).build(), options);
+  INFO(text);
+  CHECK(has(text, "readings of a device's sensors (record with nvml=on)"));
+  CHECK_FALSE(has(text, "[idle]"));
+}
