@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "common/libtorch_worker.hpp"
 
+#include "common/device_ceilings.hpp"
+
 #include <rangefinder/torch/memory.hpp>
 #include <rangefinder/torch/operators.hpp>
 
@@ -232,6 +234,9 @@ bench::WorkerHooks libtorch_hooks() {
   hooks.flush_cache = [](const std::string& device) {
     static CacheFlush flush(driver().library());
     flush.run(device);
+  };
+  hooks.ceilings = [](const std::string& device, double seconds) {
+    return measure_device(c10::Device(device), seconds);
   };
   hooks.cuda = [] { return driver().device(); };
   hooks.torch_version = TORCH_VERSION;

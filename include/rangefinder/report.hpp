@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <rangefinder/analysis/ceilings.hpp>
 #include <rangefinder/projection.hpp>
 #include <rangefinder/result.hpp>
 #include <rangefinder/timeline.hpp>
@@ -44,6 +45,8 @@ struct ReportOptions {
   /// At most so many rows; 0: all.
   std::size_t top = 0;
   ProjectionOptions projection;
+  /// The view roofline: what the machine reaches at most (bench::read_ceilings); null: figures without shares.
+  const Ceilings* ceilings = nullptr;
 
   // Text only.
   bool utf8 = true;

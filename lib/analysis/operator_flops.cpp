@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/operator_flops.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <initializer_list>
+#include <utility>
 #include <vector>
 
 namespace rangefinder::analysis {
@@ -86,30 +88,39 @@ std::uint64_t product_of(const Shape& a, const Shape& b, std::size_t dimensions)
   return Product().times(2).times(a).times(b.back()).value();
 }
 
-std::uint64_t convolution(const std::vector<Shape>& shapes, const std::vector<std::string_view>& values) {
-  if (shapes.size() < 2 || shapes[0].size() != 4 || shapes[1].size() != 4 || values.size() < 7) return 0;
+/// Height and width of what a convolution gives; nothing where it makes no sense.
+Shape convolved(const std::vector<Shape>& shapes, const std::vector<std::string_view>& values) {
+  if (shapes.size() < 2 || shapes[0].size() != 4 || shapes[1].size() != 4 || values.size() < 7) return {};
   const Shape &input = shapes[0], &weight = shapes[1];
   Shape stride = numbers_in(values[3]), padding = numbers_in(values[4]), dilation = numbers_in(values[5]);
   const Shape groups = numbers_in(values[6]);
   for (Shape* each : {&stride, &padding, &dilation}) {
     if (each->size() == 1) each->push_back(each->front());
-    if (each->size() != 2) return 0;
+    if (each->size() != 2) return {};
   }
-  if (groups.size() != 1 || groups[0] <= 0) return 0;
-  Product product;
-  product.times(2).times(input[0]).times(input[1]).times(weight[0]).times(weight[2]).times(weight[3]);
+  if (groups.size() != 1 || groups[0] <= 0) return {};
+  Shape out;
   for (std::size_t i = 0; i < 2; ++i) {
     constexpr std::int64_t kMost = std::int64_t{1} << 31;
     const std::int64_t in = input[2 + i], kernel = weight[2 + i];
     for (const std::int64_t number : {in, kernel, stride[i], padding[i], dilation[i]})
-      if (number < 0 || number > kMost) return 0;
-    if (stride[i] == 0) return 0;
+      if (number < 0 || number > kMost) return {};
+    if (stride[i] == 0) return {};
     const __int128 room =
         static_cast<__int128>(in) + 2 * padding[i] - static_cast<__int128>(dilation[i]) * (kernel - 1) - 1;
-    if (room < 0) return 0;
-    product.times(static_cast<std::int64_t>(room / stride[i]) + 1);
+    if (room < 0) return {};
+    out.push_back(static_cast<std::int64_t>(room / stride[i]) + 1);
   }
-  return product.value() / static_cast<std::uint64_t>(groups[0]);
+  return out;
+}
+
+std::uint64_t convolution(const std::vector<Shape>& shapes, const std::vector<std::string_view>& values) {
+  const Shape out = convolved(shapes, values);
+  if (out.empty()) return 0;
+  const Shape &input = shapes[0], &weight = shapes[1];
+  Product product;
+  product.times(2).times(input[0]).times(input[1]).times(weight[0]).times(weight[2]).times(weight[3]).times(out);
+  return product.value() / static_cast<std::uint64_t>(numbers_in(values[6])[0]);
 }
 
 /// Query and key, then the weights and value.
@@ -127,10 +138,56 @@ std::uint64_t elementwise(const std::vector<Shape>& shapes) {
   return shapes.empty() || shapes[0].empty() ? 0 : Product().times(shapes[0]).value();
 }
 
+/// Bytes of an element; 0 for what is no tensor, and types that we do not know.
+std::int64_t bytes_of(std::string_view type) noexcept {
+  constexpr std::pair<std::string_view, std::int64_t> kTypes[] = {{"float", 4},
+                                                                  {"double", 8},
+                                                                  {"c10::Half", 2},
+                                                                  {"c10::BFloat16", 2},
+                                                                  {"bool", 1},
+                                                                  {"int", 4},
+                                                                  {"long int", 8},
+                                                                  {"long", 8},
+                                                                  {"short int", 2},
+                                                                  {"short", 2},
+                                                                  {"signed char", 1},
+                                                                  {"unsigned char", 1},
+                                                                  {"c10::complex<float>", 8},
+                                                                  {"c10::complex<double>", 16}};
+  for (const auto& [name, bytes] : kTypes)
+    if (name == type) return bytes;
+  return type.starts_with("c10::Float8_") ? 1 : 0;
+}
+
+constexpr std::string_view kOperators = "aten::";
+
+/// What the operator gives, from what it takes; it is one that has operations to count.
+Shape output_of(std::string_view name, const std::vector<Shape>& shapes, const std::vector<std::string_view>& values) {
+  const auto product = [&](std::size_t first) {
+    Shape out = shapes[first];
+    out.back() = shapes[first + 1].back();
+    return out;
+  };
+  if (name == "mm" || name == "bmm") return product(0);
+  if (name == "addmm" || name == "baddbmm") return product(1);
+  if (name == "conv2d") {
+    const Shape out = convolved(shapes, values);
+    return {shapes[0][0], shapes[1][0], out[0], out[1]};
+  }
+  if (name == "scaled_dot_product_attention") {
+    Shape out = shapes[0];
+    out.back() = shapes[2].back();
+    return out;
+  }
+  // Element by element: of the larger one, where the other is repeated.
+  Shape out = shapes[0];
+  if (shapes.size() > 1 && Product().times(shapes[1]).value() > Product().times(out).value()) out = shapes[1];
+  return out;
+}
+
 }  // namespace
 
 std::uint64_t operator_flops(std::string_view name, std::string_view shapes_text, std::string_view values_text) {
-  constexpr std::string_view kOperators = "aten::";
   if (!name.starts_with(kOperators) || shapes_text.empty()) return 0;
   name.remove_prefix(kOperators.size());
   const auto shapes = [&] { return shapes_in(shapes_text); };
@@ -146,6 +203,36 @@ std::uint64_t operator_flops(std::string_view name, std::string_view shapes_text
   if (name == "mul" || name == "add") return elementwise(shapes());
   if (name == "scaled_dot_product_attention") return attention(shapes());
   return 0;
+}
+
+bool has_operator_flops(std::string_view name) noexcept {
+  if (!name.starts_with(kOperators)) return false;
+  name.remove_prefix(kOperators.size());
+  constexpr std::string_view kNames[] = {"mm",     "addmm", "bmm", "baddbmm",
+                                         "conv2d", "mul",   "add", "scaled_dot_product_attention"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+std::string_view operator_type(std::string_view name, std::string_view types_text) {
+  const std::vector<std::string_view> types = texts_in(types_text);
+  const std::size_t first = name == "aten::addmm" || name == "aten::baddbmm" ? 1 : 0;
+  return first < types.size() ? types[first] : std::string_view();
+}
+
+std::uint64_t operator_bytes(std::string_view name, std::string_view shapes_text, std::string_view types_text,
+                             std::string_view values_text) {
+  if (operator_flops(name, shapes_text, values_text) == 0) return 0;
+  const std::vector<Shape> shapes = shapes_in(shapes_text);
+  const std::vector<std::string_view> types = texts_in(types_text);
+  std::uint64_t sum = 0;
+  const auto add = [&](const Shape& shape, std::string_view type) {
+    const std::uint64_t bytes = Product().times(shape).times(bytes_of(type)).value();
+    if (__builtin_add_overflow(sum, bytes, &sum)) sum = 0;
+  };
+  for (std::size_t i = 0; i < shapes.size() && i < types.size(); ++i) add(shapes[i], types[i]);
+  const std::string_view short_name = name.substr(kOperators.size());
+  add(output_of(short_name, shapes, texts_in(values_text)), operator_type(name, types_text));
+  return sum;
 }
 
 }  // namespace rangefinder::analysis

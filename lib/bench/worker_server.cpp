@@ -72,6 +72,7 @@ Json WorkerServer::dispatch(const Json& request) {
   if (what == "memory") return memory();
   if (what == "profile") return profile(request);
   if (what == "finish") return finish();
+  if (what == "ceilings") return ceilings(request);
   if (what == "reset_peak") {
     if (hooks_.reset_peak) hooks_.reset_peak(setup_.device);
   } else if (what != "quit") {
@@ -223,6 +224,17 @@ Json WorkerServer::profile(const Json& request) {
   out.set("files", std::move(files));
   out.set("host_samples", std::move(samples));
   return out;
+}
+
+Json WorkerServer::ceilings(const Json& request) const {
+  if (!hooks_.ceilings) throw std::runtime_error("this worker has no hook that measures ceilings");
+  Json all = Json::array();
+  for (const CeilingSamples& each : hooks_.ceilings(request["device"].text("cuda"), request["seconds"].number(0.5))) {
+    Json samples = Json::array();
+    for (const double sample : each.samples) samples.push(sample);
+    all.push(Json::object({{"what", each.what}, {"type", each.type}, {"samples", std::move(samples)}}));
+  }
+  return Json::object({{"ceilings", std::move(all)}});
 }
 
 Json WorkerServer::finish() {

@@ -19,6 +19,7 @@ namespace rangefinder::bench {
 ///   run      steps flush                       wall, CPU and device nanoseconds of each; energy of all
 ///   reset_peak, memory                         bytes of the allocator
 ///   profile  level steps capture folder        untimed, recorded
+///   ceilings device seconds                    samples of what the device reaches at most
 ///   finish                                     work and metrics
 ///   quit
 class WorkerServer {
@@ -40,6 +41,7 @@ class WorkerServer {
   Json memory() const;
   Json profile(const Json& request);
   Json finish();
+  Json ceilings(const Json& request) const;
 
   std::unique_ptr<Side> make(const Json& request, const Setup& setup);
   Side& timed();

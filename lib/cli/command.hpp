@@ -36,6 +36,7 @@ void add_info(CLI::App& app, Common& common, int& result);
 void add_check(CLI::App& app, Common& common, int& result);
 void add_doctor(CLI::App& app, Common& common, int& result);
 void add_bench(CLI::App& app, Common& common, int& result);
+void add_ceilings(CLI::App& app, Common& common, int& result);
 void add_completion(CLI::App& app, Common& common, int& result);
 
 /// `record` could not run the program; its exit codes are else the program's.

@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
   cli::add_check(app, common, result);
   cli::add_doctor(app, common, result);
   cli::add_bench(app, common, result);
+  cli::add_ceilings(app, common, result);
   cli::add_completion(app, common, result);
   try {
     app.parse(argc, argv);

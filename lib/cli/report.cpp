@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
 
+#include <rangefinder/bench/ceilings.hpp>
 #include <rangefinder/report.hpp>
 
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <utility>
 
 namespace rangefinder::cli {
 namespace {
@@ -16,6 +18,7 @@ struct Arguments {
   bool csv = false;
   bool ascii = false;
   std::string kinds = "annotations";
+  std::string ceilings;
 };
 
 int list_views() {
@@ -41,9 +44,16 @@ int run(const Common& common, Arguments arguments) {
   Progress progress(common.terminal, common.shows_progress(), "reading " + arguments.input);
   LoadOptions load;
   load.strict = common.strict;
-  load.operator_inputs = options.view == "ops";
+  load.operator_inputs = options.view == "ops" || options.view == "roofline";
   load.progress = Progress::update;
   load.progress_user = &progress;
+  Ceilings ceilings;
+  if (!arguments.ceilings.empty()) {
+    Result<Ceilings> read = bench::read_ceilings(arguments.ceilings);
+    if (!read) return fail(read.error());
+    ceilings = std::move(*read);
+    options.ceilings = &ceilings;
+  }
   const Result<Timeline> timeline = load_timeline(arguments.input, load);
   if (!timeline) return fail(timeline.error());
   if (Status status = write_report(*timeline, options, write_stdout); !status.ok()) return fail(status.error());
@@ -70,7 +80,9 @@ void add_report(CLI::App& app, Common& common, int& result) {
   verb->add_option("--step-names", arguments->report.step_names,
                    "The view steps: names of the parts of a step, as data=my_loader*,fetch*;forward=fwd")
       ->type_name("RULES");
-  verb->add_flag("--fold", arguments->report.fold, "The view tree: layers.0, layers.1, ... are one row, layers.*");
+  verb->add_option("--ceilings", arguments->ceilings, "The view roofline: what `rangefinder ceilings` measured")
+      ->type_name("FILE");
+  verb->add_flag("--fold", arguments->report.fold, "Views by path: layers.0, layers.1, ... are one row, layers.*");
   verb->add_flag("--csv", arguments->csv, "Print CSV with exact numbers")->group("Output");
   verb->add_flag("--ascii", arguments->ascii, "Draw with ASCII characters only")->group("Output");
   verb->add_option("--filter", arguments->report.filter, "Only rows whose name contains TEXT")->type_name("TEXT");
@@ -85,7 +97,7 @@ void add_report(CLI::App& app, Common& common, int& result) {
   verb->add_option("--top", arguments->report.top, "At most N rows")
       ->type_name("N")
       ->check(CLI::Validator(is_count, ""));
-  verb->add_option("--depth", arguments->report.depth, "The view tree: at most N ranges deep")
+  verb->add_option("--depth", arguments->report.depth, "Views by path: at most N ranges deep")
       ->type_name("N")
       ->check(CLI::PositiveNumber.description(""));
   const std::map<std::string, Attribution> attributions{{"auto", Attribution::kAuto},

@@ -20,6 +20,7 @@
   X(memory_devices)          \
   X(memory_fragmentation)    \
   X(steps)                   \
+  X(roofline)                \
   X(energy)                  \
   X(cpu_counters)            \
   X(unattributed)            \

@@ -22,6 +22,7 @@ report::ViewOptions view_options(const ReportOptions& options) {
   out.step_names = options.step_names;
   out.fold = options.fold;
   out.depth = options.depth;
+  out.ceilings = options.ceilings;
   return out;
 }
 

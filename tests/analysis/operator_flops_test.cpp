@@ -5,7 +5,10 @@
 
 #include <string>
 
+using rangefinder::analysis::has_operator_flops;
+using rangefinder::analysis::operator_bytes;
 using rangefinder::analysis::operator_flops;
+using rangefinder::analysis::operator_type;
 
 TEST_CASE("FLOPs of matrix products, convolutions and attention", "[analysis]") {
   CHECK(operator_flops("aten::mm", "[[2, 3], [3, 4]]", "") == 2 * 2 * 3 * 4);
@@ -41,4 +44,34 @@ TEST_CASE("shapes that make no sense have no FLOPs", "[analysis]") {
     INFO(values);
     CHECK(operator_flops("aten::conv2d", shapes, values) == 0);
   }
+}
+
+TEST_CASE("bytes of an operator are its inputs and its output, each once", "[analysis]") {
+  const std::string two = R"(["float", "float"])";
+  CHECK(operator_bytes("aten::mm", "[[2, 3], [3, 4]]", two, "") == 4 * (2 * 3 + 3 * 4 + 2 * 4));
+  CHECK(operator_bytes("aten::bmm", "[[5, 2, 3], [5, 3, 4]]", R"(["c10::BFloat16", "c10::BFloat16"])", "") ==
+        2 * 5 * (2 * 3 + 3 * 4 + 2 * 4));
+  CHECK(operator_bytes("aten::addmm", "[[4], [2, 3], [3, 4], [], []]",
+                       R"(["float", "float", "float", "Scalar", "Scalar"])", "") == 4 * (4 + 2 * 3 + 3 * 4 + 2 * 4));
+  CHECK(operator_bytes("aten::mul", "[[7, 3], []]", R"(["double", "Scalar"])", "") == 8 * 2 * 21);
+  CHECK(operator_bytes("aten::add", "[[3], [7, 3], []]", R"(["float", "float", "Scalar"])", "") == 4 * (3 + 21 + 21));
+  CHECK(operator_bytes("aten::conv2d", "[[4, 3, 8, 8], [8, 3, 3, 3], [8], [], [], [], []]",
+                       R"(["float", "float", "float", "", "", "", "Scalar"])",
+                       R"(["", "", "", "[1, 1]", "[0, 0]", "[1, 1]", "1"])") ==
+        4 * (4 * 3 * 8 * 8 + 8 * 3 * 3 * 3 + 8 + 4 * 8 * 6 * 6));
+  CHECK(operator_bytes("aten::scaled_dot_product_attention", "[[2, 8, 16, 64], [2, 8, 32, 64], [2, 8, 32, 128], []]",
+                       R"(["c10::Half", "c10::Half", "c10::Half", ""])",
+                       "") == 2 * (2 * 8 * 16 * 64 + 2 * 8 * 32 * 64 + 2 * 8 * 32 * 128 + 2 * 8 * 16 * 128));
+  CHECK(operator_bytes("aten::relu", "[[7, 3]]", R"(["float"])", "") == 0);
+  CHECK(operator_bytes("aten::mm", "[[2, 3], [4, 4]]", two, "") == 0);
+  CHECK(operator_bytes("aten::mm", "[[2, 3], [3, 4]]", R"(["nobody knows", "nor this"])", "") == 0);
+}
+
+TEST_CASE("the type of an operator is that of its matrices", "[analysis]") {
+  CHECK(operator_type("aten::mm", R"(["c10::Half", "c10::Half"])") == "c10::Half");
+  CHECK(operator_type("aten::addmm", R"(["float", "c10::BFloat16", "c10::BFloat16"])") == "c10::BFloat16");
+  CHECK(operator_type("aten::mm", "[]").empty());
+  CHECK(has_operator_flops("aten::addmm"));
+  CHECK_FALSE(has_operator_flops("aten::relu"));
+  CHECK_FALSE(has_operator_flops("addmm"));
 }

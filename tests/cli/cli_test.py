@@ -21,7 +21,7 @@ import unittest
 
 COMMAND = ""
 INPUTS = ""
-VERBS = ["record", "report", "export", "info", "check", "doctor", "bench", "completion"]
+VERBS = ["record", "report", "export", "info", "check", "doctor", "bench", "ceilings", "completion"]
 
 
 def environment(**more):
@@ -391,6 +391,38 @@ class Terminal(CommandTest):
         self.assertFalse(self.succeeds("report", "whole.rfcap").out.isascii())
         self.assertTrue(self.succeeds("report", "whole.rfcap", "--ascii").out.isascii())
         self.assertTrue(self.succeeds("report", "whole.rfcap", env=environment(LC_ALL="C")).out.isascii())
+
+
+class CeilingsTest(CommandTest):
+    def test_ceilings_of_the_host_hold_a_recording(self):
+        shown = self.succeeds("ceilings", "--device", "host", "--seconds", "0.01", "--threads", "1", "-o", "c.json").out
+        self.assertIn("GFLOP/s", shown)
+        document = json.loads((self.folder / "c.json").read_text())
+        self.assertEqual({(row["what"], row["type"]) for row in document["ceilings"]},
+                         {("flops", "fp32"), ("flops", "fp64"), ("bandwidth", "copy"), ("bandwidth", "triad")})
+        rows = json.loads(self.succeeds("report", "operators.rfcap", "--view", "roofline", "--ceilings", "c.json",
+                                        "--json").out)["rows"]
+        self.assertEqual([row["source"] for row in rows], ["shapes"])
+        self.assertGreater(rows[0]["of_ceiling_percent"], 0)
+        self.assertIn(rows[0]["bound_by"], ("compute", "memory"))
+        without = json.loads(self.succeeds("report", "operators.rfcap", "--view", "roofline", "--json").out)
+        self.assertIsNone(without["rows"][0]["of_ceiling_percent"])
+        self.assertTrue(any("rangefinder ceilings -o" in note for note in without["notes"]))
+
+    def test_json_is_what_the_file_holds(self):
+        out = self.succeeds("ceilings", "--device", "host", "--seconds", "0.01", "--threads", "1", "-o", "c.json",
+                            "--json").out
+        self.assertEqual(out, (self.folder / "c.json").read_text())
+
+    def test_a_worker_that_is_not_there(self):
+        self.assertIn("no worker at", self.fails(2, "ceilings", "--device", "cuda", "--seconds", "0.01"))
+        self.fails(2, "ceilings", "--worker", "/nowhere", "--seconds", "0.01")
+
+    def test_files_that_hold_no_ceilings(self):
+        self.write("c.json", "{}")
+        self.assertIn("not what `rangefinder ceilings -o` writes",
+                      self.fails(2, "report", "operators.rfcap", "--view", "roofline", "--ceilings", "c.json"))
+        self.fails(2, "report", "operators.rfcap", "--view", "roofline", "--ceilings", "nowhere.json")
 
 
 class Completion(CommandTest):

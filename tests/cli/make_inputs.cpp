@@ -45,6 +45,10 @@ void write_all(const std::string& folder) {
   memory.memory(rangefinder::MemoryAction::kAllocate, 6'200, 0, {0x8000, 64, 64, 2048, 7, 3});
   memory.memory(rangefinder::MemoryAction::kOutOfMemory, 6'300, 0, {0, 1u << 30});
   memory.write(file("memory.rfcap"));
+  CaptureBuilder operators;
+  operators.range("step", 0, 9'000'000).range("aten::mm", 1'000, 8'000'000, "operator");
+  operators.facts(-1, 0, "[[100, 100], [100, 100]]\n[\"float\", \"float\"]\n[\"\", \"\"]");
+  operators.write(file("operators.rfcap"));
   CaptureBuilder hostile;
   const std::string name = std::string("a\0b\x1b[31m\n\r\x7f</script>\xff", 21);
   hostile.range(name, 0, 100, name)

@@ -29,6 +29,14 @@ struct DeviceFacts {
   int capability = 0;  ///< 90: sm_90
 };
 
+/// What was measured of a ceiling, a sample a repetition: floating point operations or bytes a second, or seconds of a
+/// latency. `what` and `type` are those of Ceiling.
+struct CeilingSamples {
+  std::string what;
+  std::string type;
+  std::vector<double> samples;
+};
+
 /// What a framework knows and the library does not. Every member may be empty: what it would have told is then "not
 /// measured".
 struct WorkerHooks {
@@ -51,6 +59,8 @@ struct WorkerHooks {
   /// Around the profiled steps: operators, memory. Files that `end` writes into `folder` are named in the results.
   std::function<void(ProfileLevel)> begin_profile{};
   std::function<std::vector<std::string>(ProfileLevel, const std::string& folder)> end_profile{};
+  /// What the device reaches at most, by some `seconds` of work for each figure. Types that it lacks have no row.
+  std::function<std::vector<CeilingSamples>(const std::string& device, double seconds)> ceilings{};
   /// What CUDA device there is; count 0, or empty: none.
   std::function<DeviceFacts()> cuda{};
   /// Called before each set-up: seeds generators, sets the number of threads.

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/roofline.hpp"
+
+#include "analysis/operator_flops.hpp"
+#include "analysis/range_rollup.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace rangefinder::analysis {
+namespace {
+
+Precision precision_of(std::string_view type) noexcept {
+  if (type == "double") return Precision::kFp64;
+  if (type == "float") return Precision::kFp32;
+  if (type == "c10::BFloat16") return Precision::kBf16;
+  if (type == "c10::Half") return Precision::kFp16;
+  if (type.starts_with("c10::Float8_")) return Precision::kFp8;
+  return Precision::kOther;
+}
+
+/// An operator whose work is known, and no such operator around it.
+struct Counted {
+  RangeIndex range;
+  std::int64_t begin_ns;
+  std::int64_t end_ns;
+  Work work;
+  RangeIndex owner = kNone;
+};
+
+/// By thread, in order of time, disjoint.
+using ByThread = std::vector<std::vector<Counted>>;
+
+ByThread counted_operators(const Timeline& timeline, WorkByShapes& out) {
+  ByThread threads(timeline.threads.size());
+  const OperatorTable& operators = timeline.operators;
+  const RangeTable& ranges = timeline.ranges;
+  for (std::size_t row = 0; row < operators.size(); ++row) {
+    const RangeIndex range = operators.range[row];
+    if (ranges.thread[range] >= threads.size()) continue;
+    const std::string_view name = timeline.text(ranges.name[range]);
+    const std::string_view shapes = timeline.text(operators.shapes[row]);
+    const std::string_view values = timeline.text(operators.values[row]);
+    const std::uint64_t flops = operator_flops(name, shapes, values);
+    if (flops == 0) {
+      out.without_shapes += shapes.empty() && has_operator_flops(name) ? 1 : 0;
+      continue;
+    }
+    const std::string_view types = timeline.text(operators.types[row]);
+    Counted counted{range, ranges.begin_ns[range], ranges.end_ns[range], {}};
+    counted.work.flops[static_cast<std::size_t>(precision_of(operator_type(name, types)))] = static_cast<double>(flops);
+    counted.work.bytes = static_cast<double>(operator_bytes(name, shapes, types, values));
+    threads[ranges.thread[range]].push_back(counted);
+  }
+  for (std::vector<Counted>& thread : threads) {
+    // Outer ones first; what begins before the last one has ended is inside it.
+    std::sort(thread.begin(), thread.end(), [](const Counted& a, const Counted& b) {
+      return std::pair(a.begin_ns, -a.end_ns) < std::pair(b.begin_ns, -b.end_ns);
+    });
+    std::int64_t until = kNoTime;
+    std::erase_if(thread, [&](const Counted& counted) {
+      if (counted.begin_ns < until) return true;
+      until = counted.end_ns;
+      return false;
+    });
+    out.counted += thread.size();
+  }
+  return threads;
+}
+
+Counted* find_at(std::vector<Counted>& thread, std::int64_t time_ns) {
+  auto next = std::upper_bound(thread.begin(), thread.end(), time_ns,
+                               [](std::int64_t time, const Counted& counted) { return time < counted.begin_ns; });
+  if (next == thread.begin()) return nullptr;
+  --next;
+  return time_ns < next->end_ns ? &*next : nullptr;
+}
+
+void own_by_device(const Timeline& timeline, const Projection& projection, ByThread& threads, WorkByShapes& out) {
+  const ActivityTable& activities = timeline.activities;
+  for (ActivityIndex activity = 0; activity < activities.size(); ++activity) {
+    const std::uint32_t launch = activities.launch[activity];
+    if (launch == kNone || timeline.launches.thread[launch] >= threads.size()) continue;
+    Counted* const counted = find_at(threads[timeline.launches.thread[launch]], timeline.launches.time_ns[launch]);
+    const RangeIndex owner = projection.owner[activity];
+    if (counted == nullptr || owner >= out.ranges.size()) continue;
+    if (counted->owner == kNone) counted->owner = owner;
+    out.ranges[owner].known_ns += activities.end_ns[activity] - activities.begin_ns[activity];
+  }
+}
+
+/// The innermost range that takes part, by time and thread.
+void own_by_host(const Timeline& timeline, const ProjectionOptions& options, ByThread& threads, WorkByShapes& out) {
+  const RangeTable& ranges = timeline.ranges;
+  std::vector<std::vector<RangeIndex>> around(timeline.threads.size());
+  for (RangeIndex range = 0; range < ranges.size(); ++range)
+    if (takes_part(ranges.kind[range], options) && ranges.thread[range] < around.size())
+      around[ranges.thread[range]].push_back(range);
+  for (ThreadIndex thread = 0; thread < threads.size(); ++thread) {
+    std::vector<RangeIndex>& order = around[thread];
+    std::stable_sort(order.begin(), order.end(), [&](RangeIndex a, RangeIndex b) {
+      return std::pair(ranges.begin_ns[a], -ranges.end_ns[a]) < std::pair(ranges.begin_ns[b], -ranges.end_ns[b]);
+    });
+    std::vector<RangeIndex> open;
+    std::size_t next = 0;
+    for (Counted& counted : threads[thread]) {
+      for (; next < order.size() && ranges.begin_ns[order[next]] <= counted.begin_ns; ++next) {
+        while (!open.empty() && ranges.end_ns[open.back()] <= ranges.begin_ns[order[next]]) open.pop_back();
+        open.push_back(order[next]);
+      }
+      while (!open.empty() && ranges.end_ns[open.back()] <= counted.begin_ns) open.pop_back();
+      if (open.empty()) continue;
+      counted.owner = open.back();
+      out.ranges[counted.owner].known_ns += counted.end_ns - counted.begin_ns;
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(Precision precision) noexcept {
+  constexpr std::string_view kNames[kPrecisions] = {"fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "other"};
+  return kNames[static_cast<std::size_t>(precision)];
+}
+
+double Work::all_flops() const noexcept { return std::accumulate(flops.begin(), flops.end(), 0.0); }
+
+Work& Work::operator+=(const Work& other) noexcept {
+  for (std::size_t i = 0; i < kPrecisions; ++i) flops[i] += other.flops[i];
+  bytes += other.bytes;
+  known_ns += other.known_ns;
+  return *this;
+}
+
+WorkByShapes work_by_shapes(const Timeline& timeline, const Projection& projection, const ProjectionOptions& options) {
+  WorkByShapes out;
+  out.ranges.resize(timeline.ranges.size());
+  out.on_device = timeline.activities.size() != 0;
+  ByThread threads = counted_operators(timeline, out);
+  if (out.on_device)
+    own_by_device(timeline, projection, threads, out);
+  else
+    own_by_host(timeline, options, threads, out);
+  for (const std::vector<Counted>& thread : threads) {
+    for (const Counted& counted : thread)
+      if (counted.owner != kNone) out.ranges[counted.owner] += counted.work;
+  }
+  return out;
+}
+
+LeastTime least_time(const Work& work, const Ceilings& ceilings, std::string_view device) {
+  LeastTime out;
+  out.complete = work.all_flops() > 0 || work.bytes > 0;
+  for (std::size_t i = 0; i < kPrecisions; ++i) {
+    if (work.flops[i] == 0) continue;
+    const double most = ceilings.best(device, "flops", name_of(static_cast<Precision>(i)));
+    if (most > 0)
+      out.compute_s += work.flops[i] / most;
+    else
+      out.complete = false;
+  }
+  const double most_bytes = ceilings.best(device, "bandwidth");
+  if (most_bytes > 0)
+    out.memory_s = work.bytes / most_bytes;
+  else
+    out.complete = false;
+  return out;
+}
+
+}  // namespace rangefinder::analysis

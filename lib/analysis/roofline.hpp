@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rangefinder/analysis/ceilings.hpp>
+#include <rangefinder/projection.hpp>
+#include <rangefinder/timeline.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+// How much was computed and moved in ranges, to be held against what the machine can do.
+namespace rangefinder::analysis {
+
+enum class Precision : std::uint8_t { kFp64, kFp32, kTf32, kBf16, kFp16, kFp8, kOther };
+inline constexpr std::size_t kPrecisions = 7;
+/// As Ceiling::type has it.
+std::string_view name_of(Precision precision) noexcept;
+
+/// Floating point operations, and bytes of memory.
+struct Work {
+  std::array<double, kPrecisions> flops{};
+  double bytes = 0;
+  /// Time of the operators that this is about, durations added up; on the device where work ran there, else on the
+  /// host.
+  std::int64_t known_ns = 0;
+
+  double all_flops() const noexcept;
+  Work& operator+=(const Work& other) noexcept;
+};
+
+/// By shapes of operators' inputs (OperatorTable, with texts), of those that operator_flops knows; inside one that is
+/// counted none is counted again. Exclusive: what belongs to a range itself.
+struct WorkByShapes {
+  bool on_device = false;     ///< an operator counts where its first device work belongs; else where it ran on the host
+  std::vector<Work> ranges;   ///< parallel to Timeline::ranges
+  std::uint64_t counted = 0;  ///< operators
+  std::uint64_t without_shapes = 0;  ///< that would have been, had their inputs been recorded
+};
+WorkByShapes work_by_shapes(const Timeline& timeline, const Projection& projection, const ProjectionOptions& options);
+
+/// The least time in which a machine does some work: the longer of computing, each type at its own ceiling, and of
+/// moving the bytes.
+struct LeastTime {
+  double compute_s = 0;   ///< 0: no ceiling for one of its types
+  double memory_s = 0;    ///< 0: no ceiling, or no bytes
+  bool complete = false;  ///< there is a ceiling for everything that was counted
+
+  double seconds() const noexcept { return compute_s > memory_s ? compute_s : memory_s; }
+};
+LeastTime least_time(const Work& work, const Ceilings& ceilings, std::string_view device);
+
+}  // namespace rangefinder::analysis

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+#include "base/file.hpp"
+#include "bench/hardware.hpp"
+#include "bench/host_ceilings.hpp"
+#include "bench/json.hpp"
+#include "bench/statistics.hpp"
+#include "bench/targets.hpp"
+#include "bench/worker_process.hpp"
+
+#include <rangefinder/bench/ceilings.hpp>
+#include <rangefinder/version.hpp>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+namespace rangefinder::bench {
+namespace {
+
+constexpr std::int64_t kSchemaVersion = 1;
+
+std::string_view unit_of(std::string_view what) noexcept {
+  return what == "flops" ? "FLOP/s" : what == "latency" ? "s" : "B/s";
+}
+
+/// The best of the samples, and how they spread. Of latencies the least is the best.
+Json row_of(const std::string& device, const CeilingSamples& measured) {
+  const Statistics statistics = statistics_of(measured.samples);
+  return Json::object({{"device", device},
+                       {"what", measured.what},
+                       {"type", measured.type},
+                       {"unit", unit_of(measured.what)},
+                       {"value", measured.what == "latency" ? statistics.least : statistics.most},
+                       {"median", statistics.p50},
+                       {"least", statistics.least},
+                       {"most", statistics.most},
+                       {"samples", static_cast<std::int64_t>(statistics.count)}});
+}
+
+void add_rows(Json& rows, const std::string& device, const std::vector<CeilingSamples>& measured) {
+  for (const CeilingSamples& each : measured)
+    if (!each.samples.empty()) rows.push(row_of(device, each));
+}
+
+std::vector<CeilingSamples> samples_in(const Json& answer) {
+  std::vector<CeilingSamples> out;
+  for (const Json& each : answer["ceilings"].items()) {
+    CeilingSamples samples{each["what"].text(), each["type"].text(), {}};
+    for (const Json& sample : each["samples"].items())
+      if (sample.is_number() && sample.number() > 0) samples.samples.push_back(sample.number());
+    out.push_back(std::move(samples));
+  }
+  return out;
+}
+
+/// What a worker measured of its first device; a note instead where it has none, or no hook.
+Status add_device(const CeilingOptions& options, Json& rows, Json& out, std::vector<std::string>& notes) {
+  const Result<Description> description = describe(options.worker, options.cancelled);
+  if (!description) return description.error();
+  out.set("torch", description->torch);
+  out.set("cuda", description->cuda);
+  out.set("driver", description->driver);
+  if (description->gpu.count == 0) {
+    notes.emplace_back("no CUDA device: ceilings of the host alone");
+    return {};
+  }
+  out.set("gpu_key", gpu_key(description->gpu.name, description->gpu.count));
+  std::error_code code;
+  std::string log = (std::filesystem::temp_directory_path(code) / "rangefinder-ceilings-XXXXXX").string();
+  const base::Fd made(::mkstemp(log.data()));
+  if (!made.valid()) return base::system_error("create", log, errno);
+  Result<WorkerProcess> worker = WorkerProcess::start(
+      {options.worker, log, false, static_cast<std::int64_t>(options.timeout_s * 1e9), options.cancelled});
+  Result<Json> answer =
+      worker ? worker->ask(Json::object({{"do", "ceilings"}, {"device", "cuda"}, {"seconds", options.seconds}}))
+             : Result<Json>(std::move(worker).error());
+  if (worker) worker->quit();
+  ::unlink(log.c_str());
+  if (!answer) return std::move(answer).error().with_context(options.worker);
+  add_rows(rows, description->gpu.name, samples_in(*answer));
+  return {};
+}
+
+std::string shown(double value, std::string_view what) {
+  if (what == "flops") return fmt::format("{:.1f} GFLOP/s", value / 1e9);
+  if (what == "latency") return fmt::format("{:.2f} us", value * 1e6);
+  return fmt::format("{:.1f} GB/s", value / 1e9);
+}
+
+}  // namespace
+
+Result<std::string> measure_ceilings(const CeilingOptions& options) {
+  if (!(options.seconds > 0) || options.seconds > 3600)
+    return Error{ErrorCode::kInvalidArgument, "seconds for a figure: more than 0 and at most 3600"};
+  const unsigned threads = options.threads != 0 ? options.threads : usable_processors();
+  if (threads > 4096) return Error{ErrorCode::kInvalidArgument, "threads: at most 4096"};
+  Json out = Json::object({{"schema_version", kSchemaVersion},
+                           {"kind", "ceilings"},
+                           {"rangefinder_version", RANGEFINDER_VERSION},
+                           {"measured_at", utc_now()},
+                           {"cpu_key", cpu_key()},
+                           {"host_threads", std::int64_t{threads}},
+                           {"seconds", options.seconds}});
+  Json rows = Json::array();
+  std::vector<std::string> notes;
+  try {
+    add_rows(rows, "host", measure_host(threads, options.seconds, options.cancelled));
+  } catch (const std::exception& error) {  // no memory, no threads
+    return Error{ErrorCode::kIo, std::string("ceilings of the host: ") + error.what()};
+  }
+  if (options.worker.empty()) {
+    notes.emplace_back("no worker: ceilings of the host alone");
+  } else if (Status status = add_device(options, rows, out, notes); !status.ok()) {
+    return std::move(status).error();
+  }
+  if (options.cancelled && options.cancelled()) return Error{ErrorCode::kIo, "interrupted"};
+  Json said = Json::array();
+  for (const std::string& note : notes) said.push(note);
+  out.set("ceilings", std::move(rows));
+  out.set("notes", std::move(said));
+  return out.pretty();
+}
+
+Result<std::string> ceilings_text(const std::string& json) {
+  const Result<Json> document = Json::parse(json);
+  if (!document) return document.error();
+  std::string out =
+      fmt::format("{:<32} {:<10} {:<18} {:>18} {:>18} {:>8}\n", "DEVICE", "WHAT", "TYPE", "BEST", "MEDIAN", "SAMPLES");
+  for (const Json& row : (*document)["ceilings"].items()) {
+    const std::string what = row["what"].text();
+    out +=
+        fmt::format("{:<32} {:<10} {:<18} {:>18} {:>18} {:>8}\n", row["device"].text(), what, row["type"].text(),
+                    shown(row["value"].number(), what), shown(row["median"].number(), what), row["samples"].integer());
+  }
+  for (const Json& note : (*document)["notes"].items()) out += note.text() + "\n";
+  return out;
+}
+
+Result<Ceilings> read_ceilings(const std::string& path) {
+  const Result<Json> document = Json::load(path);
+  if (!document) return document.error();
+  if ((*document)["kind"].text() != "ceilings")
+    return Error{ErrorCode::kUnreadable, path + ": not what `rangefinder ceilings -o` writes"};
+  if ((*document)["schema_version"].integer() != kSchemaVersion)
+    return Error{ErrorCode::kUnsupported, fmt::format("{}: schema_version {}; this version reads {}", path,
+                                                      (*document)["schema_version"].integer(), kSchemaVersion)};
+  Ceilings out;
+  out.source = path;
+  for (const Json& row : (*document)["ceilings"].items())
+    out.rows.push_back({row["device"].text(), row["what"].text(), row["type"].text(), row["value"].number()});
+  return out;
+}
+
+}  // namespace rangefinder::bench

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include "base/file.hpp"
+#include "cli/command.hpp"
+
+#include <rangefinder/bench/ceilings.hpp>
+#include <rangefinder/bench/harness.hpp>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace rangefinder::cli {
+namespace {
+
+struct Arguments {
+  bench::CeilingOptions options;
+  std::string device = "auto";
+  std::string out;
+};
+
+/// The worker that was named, or the one that is there; none for the host alone.
+Result<std::string> worker_of(const Arguments& arguments) {
+  if (arguments.device == "host") return std::string();
+  std::error_code ignored;
+  Result<std::string> found =
+      bench::find_worker(arguments.options.worker, std::filesystem::read_symlink("/proc/self/exe", ignored).string());
+  if (!found && arguments.device == "auto" && arguments.options.worker.empty()) return std::string();
+  return found;
+}
+
+int run(const Common& common, Arguments arguments) {
+  Result<std::string> worker = worker_of(arguments);
+  if (!worker) return fail(worker.error().with_context("ceilings"));
+  arguments.options.worker = std::move(*worker);
+  if (common.shows_progress() && common.terminal.stderr_is_tty)
+    complain("ceilings: measuring, which takes some seconds");
+  const Result<std::string> json = bench::measure_ceilings(arguments.options);
+  if (!json) return fail(json.error().with_context("ceilings"));
+  if (!arguments.out.empty()) {
+    if (Status status = base::write_whole_file(arguments.out, *json); !status.ok()) return fail(status.error());
+  }
+  if (common.json) {
+    write_stdout(*json);
+  } else if (!common.quiet) {
+    const Result<std::string> text = bench::ceilings_text(*json);
+    if (!text) return fail(text.error());
+    write_stdout(*text);
+  }
+  return kSuccess;
+}
+
+}  // namespace
+
+void add_ceilings(CLI::App& app, Common& common, int& result) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* verb =
+      app.add_subcommand("ceilings", "Measure what this machine reaches at most, for report --view roofline");
+  verb->add_option("-o,--output", arguments->out, "Where the JSON goes; report --ceilings takes it")->type_name("FILE");
+  verb->add_option("--device", arguments->device,
+                   "host, cuda, or auto: the host, and a device where there is a worker for it (default auto)")
+      ->check(CLI::IsMember({"auto", "host", "cuda"}).description(""))
+      ->type_name("DEVICE");
+  verb->add_option("--worker", arguments->options.worker,
+                   "The program that measures devices (default: RANGEFINDER_WORKER, else rangefinder-workloads beside "
+                   "this one)")
+      ->type_name("PATH");
+  verb->add_option("--seconds", arguments->options.seconds, "For each figure (default 0.5)")
+      ->check(CLI::PositiveNumber.description(""))
+      ->type_name("S");
+  verb->add_option("--threads", arguments->options.threads, "Of the host (default: all that may be used)")
+      ->check(CLI::PositiveNumber.description(""))
+      ->type_name("N");
+  add_output(*verb, common);
+  verb->callback([&common, &result, arguments] { result = run(common, *arguments); });
+}
+
+}  // namespace rangefinder::cli

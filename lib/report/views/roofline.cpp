@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/roofline.hpp"
+
+#include "base/text.hpp"
+#include "report/view.hpp"
+#include "report/views/own_columns.hpp"
+#include "report/views/path_rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+// `roofline`: what ranges computed and moved in their time, and how near that is to what the machine can do.
+namespace rangefinder::report {
+namespace {
+
+using analysis::LeastTime;
+using analysis::Work;
+
+/// What the rows of a table are held against.
+struct Roof {
+  bool on_device = false;
+  std::string device;                  ///< as ceilings name it
+  const Ceilings* ceilings = nullptr;  ///< null: none, or of another device
+};
+
+/// Rounded; what no column could hold is cut.
+std::int64_t rounded(double value) {
+  constexpr double kMost = 9e18;
+  return static_cast<std::int64_t>(std::llround(std::min(value, kMost)));
+}
+
+/// Of the first device that worked; several of a machine are mostly alike, and busy time is added up over them.
+std::string device_of(const Timeline& timeline) {
+  if (timeline.activities.size() != 0)
+    return timeline.devices[timeline.streams[timeline.activities.stream.front()].device].name;
+  return "host";
+}
+
+Roof roof_of(const Timeline& timeline, const ViewOptions& options, Table& table) {
+  Roof roof{timeline.activities.size() != 0, device_of(timeline), nullptr};
+  if (options.ceilings == nullptr) {
+    table.note(
+        "shares of ceilings: measure those with `rangefinder ceilings -o ceilings.json` on the machine that "
+        "ran this, and add --ceilings ceilings.json");
+    return roof;
+  }
+  if (options.ceilings->best(roof.device, "flops") > 0 || options.ceilings->best(roof.device, "bandwidth") > 0) {
+    roof.ceilings = options.ceilings;
+    return roof;
+  }
+  std::string known;
+  for (const Ceiling& row : options.ceilings->rows) {
+    if (known.find(row.device) == std::string::npos) known += (known.empty() ? "" : ", ") + row.device;
+  }
+  table.note(base::printable(options.ceilings->source) + " has no ceilings of " +
+             (roof.device.empty() ? "an unnamed device" : base::printable(roof.device)) + ", which ran this, but of " +
+             (known.empty() ? "none" : base::printable(known)) + ": no shares");
+  return roof;
+}
+
+std::vector<Work> by_group(const analysis::PathTree& tree, const analysis::WorkByShapes& work) {
+  std::vector<Work> groups(tree.groups.size());
+  for (RangeIndex range = 0; range < work.ranges.size(); ++range)
+    if (tree.group_of[range] != kNone) groups[tree.group_of[range]] += work.ranges[range];
+  for (std::uint32_t group = static_cast<std::uint32_t>(groups.size()); group-- > 0;)  // parents come before children
+    if (tree.groups[group].parent != kNone) groups[tree.groups[group].parent] += groups[group];
+  return groups;
+}
+
+/// "bf16", or the types in order of their operations where there are several: "bf16+fp32".
+std::string types_of(const Work& work) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < analysis::kPrecisions; ++i)
+    if (work.flops[i] > 0) order.push_back(i);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return work.flops[a] > work.flops[b]; });
+  std::string out;
+  for (const std::size_t i : order)
+    out.append(out.empty() ? "" : "+").append(analysis::name_of(static_cast<analysis::Precision>(i)));
+  return out;
+}
+
+/// What a row is about: work, the time that it took, and where its figures are from.
+struct Row {
+  Work work;
+  std::int64_t time_ns = 0;
+  const char* source = "none";
+  std::int64_t known_permille = 0;
+};
+
+Row row_of(const Work& by_shapes, const analysis::RangeGroup& figures, bool on_device) {
+  Row row;
+  row.time_ns = on_device ? figures.inclusive.gpu_busy_ns : figures.host_ns;
+  if (by_shapes.all_flops() == 0) return row;
+  row.work = by_shapes;
+  row.source = "shapes";
+  row.known_permille = own::share(by_shapes.known_ns, row.time_ns);
+  return row;
+}
+
+void add_row(Table& table, const Row& row, const Roof& roof) {
+  const double flops = row.work.all_flops();
+  const double bytes = row.work.bytes;
+  const bool any = flops > 0 || bytes > 0;
+  const bool timed = any && row.time_ns > 0;
+  const auto seconds = static_cast<double>(row.time_ns) / 1e9;
+  table.number(row.time_ns)
+      .optional(any, rounded(flops))
+      // Thousandths of 10^9 a second, that is 10^6.
+      .optional(timed, timed ? rounded(flops / seconds / 1e6) : 0)
+      .optional(any, rounded(bytes))
+      .optional(timed, timed ? rounded(bytes / seconds / 1e6) : 0)
+      .optional(bytes > 0, bytes > 0 ? rounded(flops / bytes * 100) : 0)
+      .text(types_of(row.work));
+  const LeastTime least =
+      roof.ceilings != nullptr ? analysis::least_time(row.work, *roof.ceilings, roof.device) : LeastTime{};
+  const bool bounded = timed && least.complete && least.seconds() > 0;
+  table.text(!bounded                            ? ""
+             : least.compute_s >= least.memory_s ? "compute"
+                                                 : "memory")
+      .optional(bounded, bounded ? rounded(least.seconds() / seconds * 1000) : 0)
+      .text(row.source)
+      .optional(timed, row.known_permille);
+}
+
+void note_source(Table& table, const analysis::WorkByShapes& work) {
+  if (work.counted != 0)
+    table.note(
+        "source shapes: operations and bytes are those of matrix products, convolutions, attention, additions "
+        "and multiplications by the shapes of their inputs, so at least these; column Known tells the part of "
+        "the time that they are about");
+  if (work.counted == 0 && work.without_shapes == 0)
+    table.note(
+        "nothing was computed that is known of: record operators with shapes of their inputs (OperatorOptions::shapes, "
+        "or record_shapes of torch.profiler)");
+  if (work.without_shapes != 0)
+    table.note(base::with_thousands(work.without_shapes) +
+               " operators that would count were recorded without shapes of their inputs (OperatorOptions::shapes, or "
+               "record_shapes of torch.profiler)");
+}
+
+Result<Table> make_roofline(const Subject& subject, const ViewOptions& options) {
+  using own::if_room;
+  const Timeline& timeline = subject.timeline();
+  const Projection& projection = subject.projection();
+  const analysis::PathTree tree =
+      analysis::range_tree(timeline, projection, subject.projection_options(), own::folding_of(options));
+  const analysis::WorkByShapes work = analysis::work_by_shapes(timeline, projection, subject.projection_options());
+  const std::vector<Work> groups = by_group(tree, work);
+  std::vector<Column> columns{own::text("Range"),
+                              own::text("On"),
+                              own::time("Busy"),
+                              if_room(4, own::count("FLOPs")),
+                              own::decimal("GFLOP/s", "", 3),
+                              if_room(3, own::bytes("Bytes")),
+                              own::decimal("GB/s", "", 3),
+                              own::decimal("FLOP a byte", "", 2),
+                              if_room(2, own::text("Types")),
+                              own::text("Bound by"),
+                              own::percent("Of ceiling"),
+                              own::text("Source"),
+                              if_room(1, own::percent("Known"))};
+  own::add_path_columns(columns);
+  Table table(std::move(columns));
+  const Roof roof = roof_of(timeline, options, table);
+  for (const std::uint32_t group : tree.order) {
+    const analysis::RangeGroup& figures = tree.groups[group];
+    table.text(own::tree_label(timeline, figures)).text(roof.on_device ? "device" : "host");
+    add_row(table, row_of(groups[group], figures, roof.on_device), roof);
+    own::add_path(table, timeline, tree, group);
+  }
+  note_source(table, work);
+  return table;
+}
+
+}  // namespace
+
+namespace views_list {
+extern const View roofline{"roofline",   "FLOP/s and bytes/s of ranges against what the machine reaches (--ceilings)",
+                           kNeedsRanges, {},
+                           false,        make_roofline};
+}  // namespace views_list
+
+}  // namespace rangefinder::report

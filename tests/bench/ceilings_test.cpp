@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#include "bench/host_ceilings.hpp"
+#include "bench/json.hpp"
+#include "support/catch.hpp"
+#include "support/scratch_folder.hpp"
+
+#include <rangefinder/bench/ceilings.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+using namespace rangefinder;
+using namespace rangefinder::bench;
+using rangefinder::testing::ScratchFolder;
+
+namespace {
+
+std::string file_with(const ScratchFolder& folder, const std::string& text) {
+  const std::string path = folder.file("ceilings.json");
+  std::ofstream(path) << text;
+  return path;
+}
+
+}  // namespace
+
+TEST_CASE("ceilings of the host are measured with their spread", "[bench]") {
+  CeilingOptions options;
+  options.seconds = 0.01;
+  options.threads = 1;
+  const std::string json = measure_ceilings(options).value();
+  const Json document = Json::parse(json).value();
+  CHECK(document["schema_version"].integer() == 1);
+  CHECK(document["host_threads"].integer() == 1);
+  CHECK(document["cpu_key"].text().rfind("cpu_", 0) == 0);
+  REQUIRE(document["ceilings"].items().size() == 4);
+  for (const Json& row : document["ceilings"].items()) {
+    INFO(row.dump());
+    CHECK(row["device"].text() == "host");
+    CHECK(row["least"].number() > 1e6);
+    CHECK(row["least"].number() <= row["median"].number());
+    CHECK(row["median"].number() <= row["value"].number());
+    CHECK(row["samples"].integer() >= 2);
+    CHECK(row["unit"].text() == (row["what"].text() == "flops" ? "FLOP/s" : "B/s"));
+  }
+  CHECK(document["notes"].items().at(0).text() == "no worker: ceilings of the host alone");
+  const ScratchFolder folder;
+  const Ceilings read = read_ceilings(file_with(folder, json)).value();
+  REQUIRE(read.rows.size() == 4);
+  CHECK(read.best("host", "flops", "fp32") > 0);
+  CHECK(read.best("host", "flops", "fp64") > 0);
+  CHECK(read.best("host", "bandwidth") ==
+        std::max(read.best("host", "bandwidth", "copy"), read.best("host", "bandwidth", "triad")));
+  CHECK(read.best("host", "flops", "bf16") == 0);
+  const std::string text = ceilings_text(json).value();
+  CHECK(text.find("GFLOP/s") != std::string::npos);
+  CHECK(text.find("triad") != std::string::npos);
+}
+
+TEST_CASE("measuring ends soon when it is interrupted", "[bench]") {
+  CeilingOptions options;
+  options.seconds = 3600;
+  options.threads = 2;
+  options.cancelled = [] { return true; };
+  const Result<std::string> json = measure_ceilings(options);
+  REQUIRE_FALSE(json);
+  CHECK(json.error().message() == "interrupted");
+}
+
+TEST_CASE("what cannot be measured is refused", "[bench]") {
+  CeilingOptions options;
+  options.seconds = 0;
+  CHECK(measure_ceilings(options).error().code() == ErrorCode::kInvalidArgument);
+  options.seconds = 0.01;
+  options.threads = 1'000'000;
+  CHECK(measure_ceilings(options).error().code() == ErrorCode::kInvalidArgument);
+}
+
+TEST_CASE("a file that holds no ceilings is named", "[bench]") {
+  const ScratchFolder folder;
+  CHECK(read_ceilings(folder.file("nowhere.json")).error().code() == ErrorCode::kNotFound);
+  const std::string results = file_with(folder, R"({"schema_version": 1, "rows": []})");
+  CHECK(read_ceilings(results).error().message() == results + ": not what `rangefinder ceilings -o` writes");
+  CHECK_FALSE(read_ceilings(file_with(folder, "{")));
+  const std::string newer = file_with(folder, R"({"schema_version": 2, "kind": "ceilings"})");
+  CHECK(read_ceilings(newer).error().code() == ErrorCode::kUnsupported);
+}
+
+#ifdef PLANTED_WORKER
+TEST_CASE("a worker measures its device", "[bench]") {
+  CeilingOptions options;
+  options.seconds = 0.01;
+  options.threads = 1;
+  options.worker = PLANTED_WORKER;
+  SECTION("where it has one") {
+    ::setenv("PLANTED_CEILINGS", "2", 1);
+    const std::string json = measure_ceilings(options).value();
+    ::unsetenv("PLANTED_CEILINGS");
+    const ScratchFolder folder;
+    const Ceilings read = read_ceilings(file_with(folder, json)).value();
+    CHECK(read.best("PLANTED 9000", "flops", "bf16") == 9e14);
+    CHECK(read.best("PLANTED 9000", "bandwidth") == 3e12);
+    CHECK(read.best("PLANTED 9000", "latency") == 2e-6);  // the shortest
+    CHECK(read.rows.size() == 4 + 3);                     // none without samples
+    const Json document = Json::parse(json).value();
+    CHECK(document["gpu_key"].text() == "planted_9000");
+    CHECK(document["torch"].text() == "none");
+    CHECK(document["notes"].items().empty());
+  }
+  SECTION("where it has none") {
+    const Json document = Json::parse(measure_ceilings(options).value()).value();
+    CHECK(document["ceilings"].items().size() == 4);
+    CHECK(document["notes"].items().at(0).text() == "no CUDA device: ceilings of the host alone");
+  }
+  SECTION("a worker that is none is an error") {
+    options.worker = "/bin/false";
+    CHECK_FALSE(measure_ceilings(options));
+  }
+}
+#endif

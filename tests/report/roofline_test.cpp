@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+//
+// The view roofline: what ranges computed and moved against what the machine reaches.
+#include "report/rendered.hpp"
+#include "support/catch.hpp"
+#include "support/timeline_builder.hpp"
+
+#include <rangefinder/report.hpp>
+
+#include <string>
+
+using namespace rangefinder;
+using namespace rangefinder::testing;
+
+namespace {
+
+constexpr char kShapes[] = "[[1000, 1000], [1000, 1000]]";  // 2 GFLOP; 12 MB of float
+constexpr char kFloats[] = R"(["float", "float"])";
+constexpr std::int64_t kMs = 1'000'000;
+
+Timeline on_device() {
+  TimelineBuilder builder;
+  builder.range("step", 0, 100).range("layer", 10, 50);
+  builder.range("aten::mm", 20, 30).given(kShapes, kFloats).launch(25).kernel(0, 2 * kMs);
+  builder.launch(40).kernel(2 * kMs, 4 * kMs);
+  builder.launch(60).kernel(4 * kMs, 8 * kMs);
+  builder.timeline().devices[0].name = "GPU 9000";
+  return builder.build();
+}
+
+std::string report(const Timeline& timeline, ReportFormat format, const Ceilings* ceilings) {
+  ReportOptions options;
+  options.view = "roofline";
+  options.format = format;
+  options.ceilings = ceilings;
+  return rendered(timeline, options);
+}
+
+}  // namespace
+
+TEST_CASE("FLOP/s, bytes/s and intensity of ranges, without ceilings", "[report]") {
+  const Timeline timeline = on_device();
+  const std::string csv = report(timeline, ReportFormat::kCsv, nullptr);
+  INFO(csv);
+  CHECK(has(csv,
+            "Range,On,Busy (ns),FLOPs,GFLOP/s,Bytes (B),GB/s,FLOP a byte,Types,Bound by,Of ceiling "
+            "(%),Source,Known (%),Path,Depth\n"));
+  CHECK(has(csv, "\nstep,device,8000000,2000000000,250.000,12000000,1.500,166.67,fp32,,,shapes,25.0,step,0\n"));
+  CHECK(
+      has(csv, "\n  layer,device,4000000,2000000000,500.000,12000000,3.000,166.67,fp32,,,shapes,50.0,step/layer,1\n"));
+  CHECK(has(report(timeline, ReportFormat::kText, nullptr),
+            "measure those with `rangefinder ceilings -o ceilings.json`"));
+}
+
+TEST_CASE("ranges against the ceilings of the device that ran them", "[report]") {
+  const Timeline timeline = on_device();
+  Ceilings ceilings{
+      "c.json",
+      {{"GPU 9000", "flops", "fp32", 1e12}, {"GPU 9000", "bandwidth", "triad", 1e11}, {"host", "flops", "fp32", 1}}};
+  SECTION("computing is the longer part") {
+    // 2 ms at 10^12 a second, of 4 ms; 0.12 ms for the bytes.
+    CHECK(has(report(timeline, ReportFormat::kCsv, &ceilings), "fp32,compute,50.0,shapes,50.0,step/layer"));
+  }
+  SECTION("moving is") {
+    ceilings.rows[1].value = 4e9;  // 3 ms
+    CHECK(has(report(timeline, ReportFormat::kCsv, &ceilings), "fp32,memory,75.0,shapes,50.0,step/layer"));
+  }
+  SECTION("a type that was not measured has no share") {
+    ceilings.rows[0].type = "fp64";
+    CHECK(has(report(timeline, ReportFormat::kCsv, &ceilings), "fp32,,,shapes,50.0,step/layer"));
+  }
+  SECTION("another machine's say nothing") {
+    ceilings.rows[0].device = ceilings.rows[1].device = "GPU 8000";
+    CHECK(has(report(timeline, ReportFormat::kCsv, &ceilings), "fp32,,,shapes,50.0,step/layer"));
+    CHECK(has(report(timeline, ReportFormat::kText, &ceilings),
+              "c.json has no ceilings of GPU 9000, which ran this, but of GPU 8000, host: no shares"));
+  }
+}
+
+TEST_CASE("work of the host alone is held against the host", "[report]") {
+  TimelineBuilder builder;
+  builder.range("step", 0, 10 * kMs).range("aten::mm", 0, 5 * kMs).given(kShapes, kFloats);
+  builder.range("idle", 20 * kMs, 21 * kMs);
+  const Timeline timeline = builder.build();
+  const Ceilings ceilings{"c.json", {{"host", "flops", "fp32", 4e11}, {"host", "bandwidth", "copy", 1e10}}};
+  const std::string csv = report(timeline, ReportFormat::kCsv, &ceilings);
+  INFO(csv);
+  CHECK(
+      has(csv, "\nstep,host,10000000,2000000000,200.000,12000000,1.200,166.67,fp32,compute,50.0,shapes,50.0,step,0\n"));
+  CHECK(has(csv, "\nidle,host,1000000,,,,,,,,,none,,idle,0\n"));
+}
+
+TEST_CASE("operators without shapes are told", "[report]") {
+  TimelineBuilder builder;
+  builder.range("step", 0, 10).range("aten::mm", 1, 5).given("", "");
+  const std::string text = report(builder.build(), ReportFormat::kText, nullptr);
+  INFO(text);
+  CHECK(has(text, "1 operators that would count were recorded without shapes"));
+}
