@@ -42,6 +42,9 @@ namespace rangefinder {
   X(dropped_device_samples, 40, kLoss, "samples of device sensors dropped: too many waited to be written")           \
   X(failed_device_samples, 41, kNote, "readings of device sensors that failed")                                      \
   X(threads_without_cpu_counters, 42, kLoss, "threads whose CPU events were not counted: out of descriptors")        \
+  X(uncounted_ranges, 37, kNote, "ranges without counters: no CUDA context, or another range was being counted")     \
+  X(lost_range_counters, 38, kLoss, "ranges whose counters were lost: CUPTI dropped them, or a call failed")         \
+  X(sample_overflows, 39, kLoss, "times that a device's buffer of counter samples overflowed: samples are missing")  \
   X(damaged_chunks, 48, kLoss, "pieces of the file that were damaged and skipped while reading")                     \
   X(damaged_bytes, 49, kLoss, "bytes in those pieces")                                                               \
   X(lost_names, 50, kLoss, "names that records refer to and the file does not hold")                                 \

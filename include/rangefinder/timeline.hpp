@@ -321,6 +321,29 @@ struct CpuCounterTable {
   std::size_t size() const noexcept { return range.size(); }
 };
 
+/// Hardware counters of range instances, by CUPTI's range profiler (SessionOptions::counters). In order of range.
+struct RangeMetricTable {
+  std::vector<RangeIndex> range;
+  std::vector<DeviceIndex> device;
+  /// "dram_read_bytes". The name ends in the unit; what ends in _ratio is an average of 0 to 1, all else a sum over the
+  /// range. docs/reference/counters.md has the list.
+  std::vector<StringId> metric;
+  std::vector<double> value;
+
+  std::size_t size() const noexcept { return range.size(); }
+};
+
+/// Samples of a device's counters (SessionOptions::samples). In order of device, metric, begin.
+struct MetricSampleTable {
+  std::vector<DeviceIndex> device;
+  std::vector<StringId> metric;  ///< as in RangeMetricTable
+  std::vector<std::int64_t> begin_ns;
+  std::vector<std::int64_t> end_ns;
+  std::vector<double> value;  ///< of this interval
+
+  std::size_t size() const noexcept { return device.size(); }
+};
+
 struct ProcessInfo {
   std::int64_t pid = 0;
   std::string name;
@@ -437,6 +460,8 @@ class RANGEFINDER_EXPORT Timeline {
   MemoryTable memory;
   DeviceSampleTable device_samples;
   CpuCounterTable cpu_counters;
+  RangeMetricTable range_metrics;
+  MetricSampleTable metric_samples;
   std::vector<Attachment> attachments;  ///< ordered by target and row
   std::vector<Window> windows;          ///< empty: the whole time
   ArgumentStore arguments;

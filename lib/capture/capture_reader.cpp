@@ -162,6 +162,10 @@ std::uint64_t CaptureReader::unpacked_bytes() const noexcept {
         return sizeof(format::GraphNodeRow);
       case ChunkKind::kDeviceSamples:
         return sizeof(format::DeviceSampleRow);
+      case ChunkKind::kRangeMetrics:
+        return sizeof(format::RangeMetricRow);
+      case ChunkKind::kMetricSamples:
+        return sizeof(format::MetricSampleRow);
       default:
         return 0;
     }
@@ -384,6 +388,10 @@ void CaptureReader::visit_chunk(const format::ChunkView& chunk, CaptureVisitor& 
       return visit_rows<format::GraphNodeRow>(chunk, [&](auto rows) { visitor.on_graph_nodes(rows); });
     case ChunkKind::kDeviceSamples:
       return visit_rows<format::DeviceSampleRow>(chunk, [&](auto rows) { visitor.on_device_samples(rows); });
+    case ChunkKind::kRangeMetrics:
+      return visit_rows<format::RangeMetricRow>(chunk, [&](auto rows) { visitor.on_range_metrics(rows); });
+    case ChunkKind::kMetricSamples:
+      return visit_rows<format::MetricSampleRow>(chunk, [&](auto rows) { visitor.on_metric_samples(rows); });
     default:
       return;  // read when the file was opened, or of a newer version
   }

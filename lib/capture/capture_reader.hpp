@@ -40,6 +40,8 @@ class CaptureVisitor {
   virtual void on_overheads(std::span<const format::OverheadRow>) {}
   virtual void on_device_samples(std::span<const format::DeviceSampleRow>) {}
   virtual void on_graph_nodes(std::span<const format::GraphNodeRow>) {}
+  virtual void on_range_metrics(std::span<const format::RangeMetricRow>) {}
+  virtual void on_metric_samples(std::span<const format::MetricSampleRow>) {}
 };
 
 /// A chunk's place and size, for `info` and `check`.

@@ -51,6 +51,10 @@ const char* kind_name(std::uint16_t kind) noexcept {
       return "graph nodes";
     case ChunkKind::kDeviceSamples:
       return "device samples";
+    case ChunkKind::kRangeMetrics:
+      return "counters of ranges";
+    case ChunkKind::kMetricSamples:
+      return "counter samples";
     case ChunkKind::kEnd:
       return "end";
   }

@@ -65,15 +65,17 @@ enum class ChunkKind : std::uint16_t {
   kHealth = 15,
   kWindows = 16,
   kGraphNodes = 17,
-  // 18..23: operators, allocations, samples
+  // 18 to 21 are set aside.
+  kRangeMetrics = 22,
+  kMetricSamples = 23,
   kDeviceSamples = 24,
   kEnd = 255,
 };
 
 /// Its rows are what was recorded, not what describes it.
 constexpr bool holds_events(ChunkKind kind) noexcept {
-  return (kind >= ChunkKind::kHostEvents && kind <= ChunkKind::kOverheads) || kind == ChunkKind::kGraphNodes ||
-         kind == ChunkKind::kDeviceSamples;
+  return (kind >= ChunkKind::kHostEvents && kind <= ChunkKind::kOverheads) ||
+         (kind >= ChunkKind::kGraphNodes && kind < ChunkKind::kEnd);
 }
 
 struct ChunkHeader {

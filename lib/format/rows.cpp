@@ -225,6 +225,15 @@ constexpr Field kDeviceSampleFields[] = {FIELD(DeviceSampleRow, time_ns, 1, kDel
                                          FIELD(DeviceSampleRow, energy_mj, 10, kDelta),
                                          FIELD(DeviceSampleRow, throttle_reasons, 11, kPlain),
                                          FIELD(DeviceSampleRow, memory_used_bytes, 12, kDelta)};
+constexpr Field kRangeMetricFields[] = {
+    FIELD(RangeMetricRow, begin_ticks, 1, kDelta), FIELD(RangeMetricRow, end_ticks, 2, kDelta),
+    FIELD(RangeMetricRow, thread, 3, kPlain),      FIELD(RangeMetricRow, range, 4, kPlain),
+    FIELD(RangeMetricRow, device, 5, kPlain),      FIELD(RangeMetricRow, metric, 6, kPlain),
+    FIELD(RangeMetricRow, value, 7, kPlain)};
+constexpr Field kMetricSampleFields[] = {
+    FIELD(MetricSampleRow, begin_ns, 1, kDelta), FIELD(MetricSampleRow, end_ns, 2, kSinceBegin),
+    FIELD(MetricSampleRow, device, 3, kPlain), FIELD(MetricSampleRow, metric, 4, kPlain),
+    FIELD(MetricSampleRow, value, 5, kPlain)};
 constexpr Field kDeviceFields[] = {FIELD(DeviceRow, id, 1, kPlain),
                                    FIELD(DeviceRow, name, 2, kPlain),
                                    FIELD(DeviceRow, compute_major, 3, kPlain),
@@ -263,6 +272,8 @@ const std::span<const Field> SyncRow::kFields = kSyncFields;
 const std::span<const Field> OverheadRow::kFields = kOverheadFields;
 const std::span<const Field> GraphNodeRow::kFields = kGraphNodeFields;
 const std::span<const Field> DeviceSampleRow::kFields = kDeviceSampleFields;
+const std::span<const Field> RangeMetricRow::kFields = kRangeMetricFields;
+const std::span<const Field> MetricSampleRow::kFields = kMetricSampleFields;
 const std::span<const Field> DeviceRow::kFields = kDeviceFields;
 const std::span<const Field> ContextRow::kFields = kContextFields;
 const std::span<const Field> StreamRow::kFields = kStreamFields;

@@ -188,6 +188,41 @@ struct DeviceSampleRow {
   static const std::span<const Field> kFields;
 };
 
+/// A metric of one range, measured by counting from just after its begin to its end; a row for each metric. The range
+/// is the last of that name that the thread opened before `begin_ticks`.
+struct RangeMetricRow {
+  std::uint64_t begin_ticks;
+  std::uint64_t end_ticks;
+  std::uint32_t thread;  // index
+  NameId range;
+  std::uint32_t device;
+  NameId metric;
+  std::uint64_t value;  // coded_number
+
+  static constexpr ChunkKind kKind = ChunkKind::kRangeMetrics;
+  static const std::span<const Field> kFields;
+};
+
+/// A metric of a device over one interval of its sampling.
+struct MetricSampleRow {
+  std::int64_t begin_ns;
+  std::int64_t end_ns;
+  std::uint32_t device;
+  NameId metric;
+  std::uint64_t value;  // coded_number
+
+  static constexpr ChunkKind kKind = ChunkKind::kMetricSamples;
+  static const std::span<const Field> kFields;
+};
+
+/// A double as a column holds it: its bits with the bytes in reverse, so that whole numbers take few bytes.
+constexpr std::uint64_t coded_number(double number) noexcept {
+  return __builtin_bswap64(__builtin_bit_cast(std::uint64_t, number));
+}
+constexpr double decoded_number(std::uint64_t coded) noexcept {
+  return __builtin_bit_cast(double, __builtin_bswap64(coded));
+}
+
 struct DeviceRow {
   std::uint32_t id;
   NameId name;

@@ -123,6 +123,7 @@ void CaptureLoader::load(const LoadOptions& options) {
   add_nodes();
   add_operators(options.operator_inputs || options.keep_arguments);
   add_cpu_counters();
+  add_range_metrics();
   add_steps();
   add_windows();
   add_health();

@@ -37,6 +37,10 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   void on_overheads(std::span<const format::OverheadRow> rows) override;
   void on_graph_nodes(std::span<const format::GraphNodeRow> rows) override;
   void on_device_samples(std::span<const format::DeviceSampleRow> rows) override;
+  void on_range_metrics(std::span<const format::RangeMetricRow> rows) override {
+    range_metrics_.insert(range_metrics_.end(), rows.begin(), rows.end());
+  }
+  void on_metric_samples(std::span<const format::MetricSampleRow> rows) override;
 
   // What is open at the end lasts as long as anything was recorded.
   void on_begin(const AssembledRange& range) override { last_ticks_ = std::max(last_ticks_, range.begin_ticks); }
@@ -65,6 +69,7 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   void add_nodes();
   void add_operators(bool with_texts);
   void add_cpu_counters();
+  void add_range_metrics();
   struct InputTexts {
     StringId shapes = StringId::kEmpty;
     StringId types = StringId::kEmpty;
@@ -89,8 +94,13 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   ThreadIndex thread_of_tid(std::uint32_t tid);
   DeviceIndex device_of(std::uint32_t id);
   StreamIndex stream_of(std::uint32_t device, std::uint32_t context, std::int64_t id);
+  /// The recorder sets aside what CUPTI gets wrong; here it means a file that was not written by it.
   template <typename Row>
-  bool believable(const Row& row) noexcept;
+  bool believable(const Row& row) noexcept {
+    if (row.begin_ns >= -kLatest && row.begin_ns <= row.end_ns && row.end_ns <= kLatest) return true;
+    ++out_.health.invalid_activities;
+    return false;
+  }
   template <typename Row>
   void add_activity(ActivityKind kind, StringId name, const Row& row, std::uint64_t bytes, std::uint32_t detail);
 
@@ -120,6 +130,7 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   std::vector<std::uint32_t> last_step_;  // by thread
   std::vector<AssembledNode> nodes_;
   NodeOrigins node_origins_;
+  std::vector<format::RangeMetricRow> range_metrics_;  // until the ranges are known
   std::vector<AssembledOperator> operators_;
   std::vector<std::pair<RangeIndex, CpuCounts>> cpu_counts_;
   std::unordered_map<std::uint32_t, InputTexts> input_texts_;  // by name

@@ -32,14 +32,6 @@ void CaptureLoader::add_devices() {
   for (const format::ContextRow& row : reader_.contexts()) context_device_[row.id] = row.device;
 }
 
-/// The recorder sets aside what CUPTI gets wrong; here it means a file that was not written by it.
-template <typename Row>
-bool CaptureLoader::believable(const Row& row) noexcept {
-  if (row.begin_ns >= -kLatest && row.begin_ns <= row.end_ns && row.end_ns <= kLatest) return true;
-  ++out_.health.invalid_activities;
-  return false;
-}
-
 template <typename Row>
 void CaptureLoader::add_activity(ActivityKind kind, StringId name, const Row& row, std::uint64_t bytes,
                                  std::uint32_t detail) {

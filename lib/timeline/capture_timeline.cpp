@@ -68,6 +68,7 @@ Result<Timeline> load_captures(const std::vector<std::string>& paths, const Load
   std::stable_sort(
       timeline.attachments.begin(), timeline.attachments.end(),
       [](const Attachment& a, const Attachment& b) { return std::pair(a.target, a.row) < std::pair(b.target, b.row); });
+  sort_metrics(timeline);
   join_launches(timeline);
   measure_extent(timeline);
   if (options.strict && !timeline.health.complete())

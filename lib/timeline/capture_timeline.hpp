@@ -21,4 +21,7 @@ void join_launches(Timeline& timeline);
 /// Sets begin_ns and end_ns from the tables.
 void measure_extent(Timeline& timeline);
 
+/// Puts counters of ranges in order of range, and samples in order of device, metric and begin.
+void sort_metrics(Timeline& timeline);
+
 }  // namespace rangefinder::timeline

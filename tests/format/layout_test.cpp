@@ -243,4 +243,6 @@ TEST_CASE("the page's tables of columns are those of the code", "[format]") {
   check.operator()<ThreadRow>();
   check.operator()<GraphNodeRow>();
   check.operator()<DeviceSampleRow>();
+  check.operator()<RangeMetricRow>();
+  check.operator()<MetricSampleRow>();
 }

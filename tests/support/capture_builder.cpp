@@ -308,6 +308,17 @@ CaptureBuilder& CaptureBuilder::graph_node(std::uint64_t node, std::int64_t time
   graph_nodes_.push_back({realtime(time_ns), node, correlation_});
   return *this;
 }
+CaptureBuilder& CaptureBuilder::range_metric(std::string_view range, std::int64_t begin_ns, std::int64_t end_ns,
+                                             std::string_view metric, double value) {
+  range_metrics_.push_back({ticks(begin_ns), ticks(end_ns), static_cast<std::uint32_t>(thread_), name(range), device_,
+                            name(metric), format::coded_number(value)});
+  return *this;
+}
+CaptureBuilder& CaptureBuilder::metric_sample(std::string_view metric, std::int64_t begin_ns, std::int64_t end_ns,
+                                              double value) {
+  metric_samples_.push_back({realtime(begin_ns), realtime(end_ns), device_, name(metric), format::coded_number(value)});
+  return *this;
+}
 CaptureBuilder& CaptureBuilder::of_graph(std::uint64_t node, std::uint32_t graph) {
   kernels_.back().graph_node = node;
   kernels_.back().graph_id = graph;
@@ -440,6 +451,8 @@ base::Bytes CaptureBuilder::build() const {
   add_rows(overheads_);
   add_rows(graph_nodes_);
   add_rows(device_samples_);
+  add_rows(range_metrics_);
+  add_rows(metric_samples_);
   std::stable_sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.order < b.order; });
   for (const Piece& piece : pieces) append(file, piece.chunk);
   put(health_);

@@ -92,6 +92,11 @@ class CaptureBuilder {
   CaptureBuilder& correlation(std::uint32_t id);
   /// A node of a CUDA graph, of the launch or call before it; from `time_ns` on. Kernels say of which node they are.
   CaptureBuilder& graph_node(std::uint64_t node, std::int64_t time_ns);
+  /// A metric of a range of the thread, counted on the device from `begin_ns` to `end_ns`.
+  CaptureBuilder& range_metric(std::string_view range, std::int64_t begin_ns, std::int64_t end_ns,
+                               std::string_view metric, double value);
+  /// A sample of a metric of the device.
+  CaptureBuilder& metric_sample(std::string_view metric, std::int64_t begin_ns, std::int64_t end_ns, double value);
   /// The kernel added last is a graph's.
   CaptureBuilder& of_graph(std::uint64_t node, std::uint32_t graph = 1);
   /// What rows of the shortcut functions lack: changes the kernel added last.
@@ -166,6 +171,8 @@ class CaptureBuilder {
   std::vector<format::SyncRow> syncs_;
   std::vector<format::OverheadRow> overheads_;
   std::vector<format::GraphNodeRow> graph_nodes_;
+  std::vector<format::RangeMetricRow> range_metrics_;
+  std::vector<format::MetricSampleRow> metric_samples_;
   std::vector<format::DeviceRow> devices_;
   std::vector<format::DeviceSampleRow> device_samples_;
   std::map<std::uint32_t, std::uint32_t> contexts_;

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/range_metrics.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+namespace rangefinder::analysis {
+namespace {
+
+/// A metric of a device over time. Samples of a sum are spread evenly over
+/// their intervals; those of a ratio are weighed by the length of theirs.
+class Curve {
+ public:
+  Curve(DeviceIndex device, StringId metric, bool ratio) : device_(device), metric_(metric), ratio_(ratio) {}
+
+  /// In order of begin. What overlaps the sample before is left out.
+  void add(std::int64_t begin_ns, std::int64_t end_ns, double value) {
+    begin_ns = samples_.empty() ? begin_ns : std::max(begin_ns, samples_.back().end_ns);
+    if (end_ns <= begin_ns) return;
+    const auto length = static_cast<double>(end_ns - begin_ns);
+    samples_.push_back({begin_ns, end_ns, ratio_ ? value * length : value});
+  }
+
+  struct Amount {
+    double mass = 0;
+    std::int64_t covered_ns = 0;
+  };
+  /// Of [begin_ns, end_ns).
+  Amount between(std::int64_t begin_ns, std::int64_t end_ns) const {
+    Amount amount;
+    auto sample =
+        std::partition_point(samples_.begin(), samples_.end(), [&](const Sample& s) { return s.end_ns <= begin_ns; });
+    for (; sample != samples_.end() && sample->begin_ns < end_ns; ++sample) {
+      const std::int64_t shared = std::min(sample->end_ns, end_ns) - std::max(sample->begin_ns, begin_ns);
+      amount.covered_ns += shared;
+      amount.mass +=
+          sample->mass * (static_cast<double>(shared) / static_cast<double>(sample->end_ns - sample->begin_ns));
+    }
+    return amount;
+  }
+
+  DeviceIndex device() const noexcept { return device_; }
+  StringId metric() const noexcept { return metric_; }
+
+ private:
+  struct Sample {
+    std::int64_t begin_ns;
+    std::int64_t end_ns;
+    double mass;
+  };
+  DeviceIndex device_;
+  StringId metric_;
+  bool ratio_;
+  std::vector<Sample> samples_;
+};
+
+std::vector<Curve> curves_of(const Timeline& timeline) {
+  const MetricSampleTable& samples = timeline.metric_samples;
+  std::vector<Curve> curves;
+  for (std::size_t row = 0; row < samples.size(); ++row) {
+    if (curves.empty() || curves.back().device() != samples.device[row] ||
+        curves.back().metric() != samples.metric[row])
+      curves.emplace_back(samples.device[row], samples.metric[row], is_ratio(timeline.text(samples.metric[row])));
+    curves.back().add(samples.begin_ns[row], samples.end_ns[row], samples.value[row]);
+  }
+  return curves;
+}
+
+/// Activities of a device that have an owner, in order of begin.
+std::vector<ActivityIndex> owned_on(const Timeline& timeline, const Projection& projection, DeviceIndex device) {
+  const ActivityTable& activities = timeline.activities;
+  std::vector<ActivityIndex> owned;
+  for (ActivityIndex activity = 0; activity < activities.size(); ++activity) {
+    if (projection.owner[activity] < timeline.ranges.size() &&
+        timeline.streams[activities.stream[activity]].device == device)
+      owned.push_back(activity);
+  }
+  std::sort(owned.begin(), owned.end(), [&](ActivityIndex a, ActivityIndex b) {
+    return std::pair(activities.begin_ns[a], a) < std::pair(activities.begin_ns[b], b);
+  });
+  return owned;
+}
+
+}  // namespace
+
+bool is_ratio(std::string_view metric) noexcept { return metric.ends_with("_ratio"); }
+
+RangeMetrics::RangeMetrics(const Timeline& timeline, const Projection& projection) : timeline_(timeline) {
+  const auto note = [&](const std::vector<StringId>& column) {
+    for (const StringId metric : column) {
+      if (std::find(metrics_.begin(), metrics_.end(), metric) == metrics_.end()) metrics_.push_back(metric);
+    }
+  };
+  note(timeline.range_metrics.metric);
+  note(timeline.metric_samples.metric);
+  add_counted();
+  add_sampled(projection);
+  std::stable_sort(rows_.begin(), rows_.end(), [](const RangeMetric& a, const RangeMetric& b) {
+    return std::tuple(a.range, a.metric, a.source) < std::tuple(b.range, b.metric, b.source);
+  });
+}
+
+/// Of a range that was counted on several devices, sums add up and ratios are averages of the devices.
+void RangeMetrics::add_counted() {
+  const RangeMetricTable& table = timeline_.range_metrics;
+  StringId time{};
+  const bool has_time = timeline_.find("gpu_time_ns", time);
+  for (std::size_t first = 0, end = 0; first < table.size(); first = end) {
+    while (end < table.size() && table.range[end] == table.range[first]) ++end;
+    std::vector<std::pair<RangeMetric, double>> found;
+    for (std::size_t row = first; row < end; ++row) {
+      const auto same = std::find_if(found.begin(), found.end(),
+                                     [&](const auto& entry) { return entry.first.metric == table.metric[row]; });
+      if (same == found.end()) {
+        found.push_back({{table.range[row], table.metric[row], MetricSource::kRangeProfiler, table.value[row]}, 1});
+      } else {
+        same->first.value += table.value[row];
+        same->second += 1;
+      }
+    }
+    double device_ns = 0;
+    for (const auto& [metric, devices] : found) {
+      if (has_time && metric.metric == time) device_ns = metric.value / devices;
+    }
+    for (auto& [metric, devices] : found) {
+      const std::string_view name = timeline_.text(metric.metric);
+      if (is_ratio(name) || metric.metric == time) metric.value /= devices;
+      metric.device_ns = device_ns;
+      rows_.push_back(metric);
+    }
+  }
+}
+
+void RangeMetrics::add_sampled(const Projection& projection) {
+  const std::vector<Curve> curves = curves_of(timeline_);
+  if (curves.empty()) return;
+  struct Sum {
+    double mass = 0;
+    std::int64_t covered_ns = 0;
+    std::int64_t busy_ns = 0;
+  };
+  const std::size_t ranges = timeline_.ranges.size();
+  std::vector<StringId> sampled;
+  for (const Curve& curve : curves) {
+    if (std::find(sampled.begin(), sampled.end(), curve.metric()) == sampled.end()) sampled.push_back(curve.metric());
+  }
+  for (const StringId metric : sampled) {
+    std::vector<Sum> sums(ranges);
+    for (const Curve& curve : curves) {
+      if (curve.metric() != metric) continue;
+      // Activities come in order of begin: what of one lies behind all before it belongs to the union.
+      std::vector<std::int64_t> reached(ranges, std::numeric_limits<std::int64_t>::min());
+      for (const ActivityIndex activity : owned_on(timeline_, projection, curve.device())) {
+        const std::int64_t end_ns = timeline_.activities.end_ns[activity];
+        for (RangeIndex range = projection.owner[activity]; range != kNone; range = projection.parent[range]) {
+          const std::int64_t begin_ns = std::max(reached[range], timeline_.activities.begin_ns[activity]);
+          if (end_ns <= begin_ns) continue;
+          reached[range] = end_ns;
+          const Curve::Amount amount = curve.between(begin_ns, end_ns);
+          sums[range].mass += amount.mass;
+          sums[range].covered_ns += amount.covered_ns;
+          sums[range].busy_ns += end_ns - begin_ns;
+        }
+      }
+    }
+    const bool ratio = is_ratio(timeline_.text(metric));
+    for (RangeIndex range = 0; range < ranges; ++range) {
+      const Sum& sum = sums[range];
+      if (sum.covered_ns == 0) continue;
+      const auto covered = static_cast<double>(sum.covered_ns);
+      rows_.push_back({range, metric, MetricSource::kSamples, ratio ? sum.mass / covered : sum.mass, covered,
+                       covered / static_cast<double>(sum.busy_ns)});
+    }
+  }
+}
+
+std::span<const RangeMetric> RangeMetrics::of(RangeIndex range) const noexcept {
+  const auto [first, last] =
+      std::equal_range(rows_.begin(), rows_.end(), RangeMetric{range},
+                       [](const RangeMetric& a, const RangeMetric& b) { return a.range < b.range; });
+  return {first, last};
+}
+
+const RangeMetric* RangeMetrics::find(RangeIndex range, std::string_view metric) const noexcept {
+  for (const RangeMetric& row : of(range)) {
+    if (timeline_.text(row.metric) == metric) return &row;
+  }
+  return nullptr;
+}
+
+/// From one source only: what it lacks is not mixed in from the other, which saw other work.
+template <typename Wanted>
+std::optional<RangeMetric> RangeMetrics::added_up(RangeIndex range, Wanted wanted) const noexcept {
+  for (const MetricSource source : {MetricSource::kRangeProfiler, MetricSource::kSamples}) {
+    std::optional<RangeMetric> sum;
+    for (const RangeMetric& row : of(range)) {
+      if (row.source != source || !wanted(timeline_.text(row.metric))) continue;
+      if (!sum) {
+        sum = row;
+      } else {
+        sum->value += row.value;
+        sum->covered_ratio = std::min(sum->covered_ratio, row.covered_ratio);
+      }
+    }
+    if (sum) return sum;
+  }
+  return std::nullopt;
+}
+
+std::optional<RangeMetric> RangeMetrics::flops(RangeIndex range) const noexcept {
+  return added_up(range, [](std::string_view metric) { return metric.starts_with("flop_"); });
+}
+
+std::optional<RangeMetric> RangeMetrics::dram_bytes(RangeIndex range) const noexcept {
+  return added_up(range,
+                  [](std::string_view metric) { return metric == "dram_read_bytes" || metric == "dram_write_bytes"; });
+}
+
+}  // namespace rangefinder::analysis
