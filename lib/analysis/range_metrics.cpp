@@ -61,7 +61,7 @@ std::vector<Curve> curves_of(const Timeline& timeline) {
   for (std::size_t row = 0; row < samples.size(); ++row) {
     if (curves.empty() || curves.back().device() != samples.device[row] ||
         curves.back().metric() != samples.metric[row])
-      curves.emplace_back(samples.device[row], samples.metric[row], is_ratio(timeline.text(samples.metric[row])));
+      curves.emplace_back(samples.device[row], samples.metric[row], is_average(timeline.text(samples.metric[row])));
     curves.back().add(samples.begin_ns[row], samples.end_ns[row], samples.value[row]);
   }
   return curves;
@@ -84,7 +84,10 @@ std::vector<ActivityIndex> owned_on(const Timeline& timeline, const Projection& 
 
 }  // namespace
 
-bool is_ratio(std::string_view metric) noexcept { return metric.ends_with("_ratio"); }
+bool is_average(std::string_view metric) noexcept {
+  const auto has = [&](std::string_view part) { return metric.find(part) != std::string_view::npos; };
+  return metric.ends_with("_ratio") || (has("__") && (has(".avg") || has(".pct") || has(".ratio")));
+}
 
 RangeMetrics::RangeMetrics(const Timeline& timeline, const Projection& projection) : timeline_(timeline) {
   const auto note = [&](const std::vector<StringId>& column) {
@@ -125,7 +128,7 @@ void RangeMetrics::add_counted() {
     }
     for (auto& [metric, devices] : found) {
       const std::string_view name = timeline_.text(metric.metric);
-      if (is_ratio(name) || metric.metric == time) metric.value /= devices;
+      if (is_average(name) || metric.metric == time) metric.value /= devices;
       metric.device_ns = device_ns;
       rows_.push_back(metric);
     }
@@ -164,7 +167,7 @@ void RangeMetrics::add_sampled(const Projection& projection) {
         }
       }
     }
-    const bool ratio = is_ratio(timeline_.text(metric));
+    const bool ratio = is_average(timeline_.text(metric));
     for (RangeIndex range = 0; range < ranges; ++range) {
       const Sum& sum = sums[range];
       if (sum.covered_ns == 0) continue;

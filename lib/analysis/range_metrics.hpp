@@ -22,7 +22,7 @@ struct RangeMetric {
   RangeIndex range = kNone;
   StringId metric = StringId::kEmpty;
   MetricSource source = MetricSource::kRangeProfiler;
-  double value = 0;  ///< a sum, or the average where the metric's name ends in _ratio
+  double value = 0;  ///< a sum, or the average where `is_average` says so
   /// Device time that the value is about: between push and pop where that was measured, else what samples cover of the
   /// union of the activities' intervals. 0: not known.
   double device_ns = 0;
@@ -30,8 +30,8 @@ struct RangeMetric {
   double covered_ratio = 1;
 };
 
-/// An average, and no sum: "sm_active_ratio".
-bool is_ratio(std::string_view metric) noexcept;
+/// An average, and no sum: "sm_active_ratio"; of CUPTI's own "sm__cycles_active.avg" and "lts__t_sector_hit_rate.pct".
+bool is_average(std::string_view metric) noexcept;
 
 /// Hardware counters on ranges. The range profiler counts exactly what the device did from the begin of a range to its
 /// end, whoever launched it. Samples see a device: where kernels of two ranges run at once, both are given all of it.

@@ -24,6 +24,7 @@
   X(energy)                  \
   X(cpu_counters)            \
   X(unattributed)            \
+  X(counters)                \
   X(nvtx_gpu_proj_trace)     \
   X(nvtx_gpu_proj_sum)       \
   X(nvtx_kern_sum)           \
@@ -116,27 +117,29 @@ Result<const View*> find_view(std::string_view name, ViewOptions& options) {
 }
 
 std::string missing_for(const View& view, const Timeline& timeline) {
-  const bool lacks[] = {(view.needs & kNeedsRanges) != 0 && timeline.ranges.size() == 0,
-                        (view.needs & kNeedsActivities) != 0 && timeline.activities.size() == 0,
-                        (view.needs & kNeedsCalls) != 0 && timeline.calls.size() == 0,
-                        (view.needs & kNeedsOperators) != 0 && !has_operators(timeline),
-                        (view.needs & kNeedsSteps) != 0 && timeline.steps.size() == 0,
-                        (view.needs & kNeedsMemory) != 0 && timeline.memory.size() == 0,
-                        (view.needs & kNeedsAllocatorCounts) != 0 && !analysis::has_allocator_counts(timeline),
-                        (view.needs & kNeedsDeviceSamples) != 0 && timeline.device_samples.size() == 0,
-                        (view.needs & kNeedsCpuCounters) != 0 && timeline.cpu_counters.size() == 0};
-  static constexpr const char* kWords[] = {"ranges",
-                                           "device activity",
-                                           "API calls",
-                                           "operators",
-                                           "steps (session.step() makes them)",
-                                           "allocations (MemoryRecording, profile_memory)",
-                                           "statistics of a device's allocator (MemoryRecording, count_device_memory)",
-                                           "readings of a device's sensors (record with nvml=on)",
-                                           "CPU counters (record with cpu_counters=on)"};
+  const struct {
+    unsigned need;
+    bool lacks;
+    const char* words;
+  } needs[] = {
+      {kNeedsRanges, timeline.ranges.size() == 0, "ranges"},
+      {kNeedsActivities, timeline.activities.size() == 0, "device activity"},
+      {kNeedsCalls, timeline.calls.size() == 0, "API calls"},
+      {kNeedsOperators, !has_operators(timeline), "operators"},
+      {kNeedsSteps, timeline.steps.size() == 0, "steps (session.step() makes them)"},
+      {kNeedsMemory, timeline.memory.size() == 0, "allocations (MemoryRecording, profile_memory)"},
+      {kNeedsAllocatorCounts, !analysis::has_allocator_counts(timeline),
+       "statistics of a device's allocator (MemoryRecording, count_device_memory)"},
+      {kNeedsDeviceSamples, timeline.device_samples.size() == 0,
+       "readings of a device's sensors (record with nvml=on)"},
+      {kNeedsCpuCounters, timeline.cpu_counters.size() == 0, "CPU counters (record with cpu_counters=on)"},
+      {kNeedsCounters, timeline.range_metrics.size() == 0 && timeline.metric_samples.size() == 0,
+       "hardware counters (counters=memory, samples=device)"},
+  };
   std::string missing;
-  for (std::size_t i = 0; i < std::size(kWords); ++i)
-    if (lacks[i]) missing.append(missing.empty() ? "" : ", ").append(kWords[i]);
+  for (const auto& [need, lacks, words] : needs) {
+    if ((view.needs & need) != 0 && lacks) missing.append(missing.empty() ? "" : ", ").append(words);
+  }
   return missing.empty() ? missing : std::string(view.name) + " needs what this input does not hold: " + missing;
 }
 

@@ -59,6 +59,7 @@ enum Needs : unsigned {
   kNeedsAllocatorCounts = 64,
   kNeedsDeviceSamples = 128,
   kNeedsCpuCounters = 256,
+  kNeedsCounters = 512,
 };
 
 struct View {

@@ -103,6 +103,12 @@ void CaptureLoader::add_health() {
     out_.notes.push_back(file + "sensors of devices were not sampled: " + std::string(sensors));
   if (const std::string_view events = reader_.metadata("cpu_counters"); !events.empty() && events != "full")
     out_.notes.push_back(file + "CPU counters: " + std::string(events));
+  const std::string_view counting = reader_.metadata("counter_state");
+  if (!counting.empty() && counting != "counting")
+    out_.notes.push_back(file + "hardware counters of ranges were not counted: " + std::string(counting));
+  const std::string_view sampling = reader_.metadata("sample_state");
+  if (!sampling.empty() && sampling != "sampling")
+    out_.notes.push_back(file + "hardware counters were not sampled: " + std::string(sampling));
   if (reader_.clock().realtime_steps() != 0)
     out_.notes.push_back(file +
                          "the system's clock was set during the recording; device times near that moment may be off");

@@ -64,7 +64,8 @@ void CaptureLoader::add_range_metrics() {
   });
   RangeMetricTable& table = out_.range_metrics;
   for (const format::RangeMetricRow& row : range_metrics_) {
-    const ThreadIndex thread = thread_of(row.thread);
+    // Of a thread that wrote nothing there is no range.
+    const ThreadIndex thread = row.thread < threads_.size() ? threads_[row.thread] : kNone;
     const StringId range_name = name(row.range);
     const auto wanted = std::tuple(thread, range_name, host_time(row.begin_ticks));
     const auto after =

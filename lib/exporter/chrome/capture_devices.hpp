@@ -36,6 +36,8 @@ class CaptureDevices final : public projection::ProjectionSink {
   /// All rows that begin before `device_ns` have come.
   void on_time(std::int64_t device_ns);
   void on_projected(const projection::ProjectedRange& range) override;
+  /// The heading of a device.
+  GroupId group_of(std::uint32_t id) { return groups_[device_of(id)]; }
   /// Behind the projector's finish().
   void finish();
 

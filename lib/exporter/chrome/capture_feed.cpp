@@ -10,9 +10,12 @@
 #include "exporter/chrome/clean_json.hpp"
 #include "exporter/chrome/document.hpp"
 #include "exporter/chrome/markers.hpp"
+#include "exporter/chrome/sample_events.hpp"
 #include "timeline/activity_names.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <optional>
 
 namespace rangefinder::chrome {
@@ -158,6 +161,7 @@ class CaptureFeed final : public SweepSink {
   const Account* account() const noexcept { return projector_ ? &projector_->account() : nullptr; }
   const projection::StreamingCounts* counts() const noexcept { return projector_ ? &projector_->counts() : nullptr; }
   const CaptureHealth& health() const noexcept { return assembler_->health(); }
+  GroupId device(std::uint32_t id) { return devices_.group_of(id); }
   TrackId first_track() const noexcept { return host_->first_track(); }
 
  private:
@@ -190,6 +194,38 @@ class CaptureFeed final : public SweepSink {
   Rows<NestedRow> overheads_;
   std::map<std::uint32_t, std::string> overhead_heads_;
   std::int64_t settled_ns_ = std::numeric_limits<std::int64_t>::min() / 2;
+};
+
+/// The samples of devices' counters, behind all else: few, and no reader minds their place.
+class SampleFeed final : public capture::CaptureVisitor {
+ public:
+  SampleFeed(CaptureExport& shared, CaptureFeed& feed)
+      : shared_(shared), feed_(feed), events_(shared.writer, shared.table, shared.options) {}
+
+  void on_metric_samples(std::span<const format::MetricSampleRow> rows) override {
+    for (const format::MetricSampleRow& row : rows) {
+      const double value = format::decoded_number(row.value);
+      const std::int64_t begin = shared_.reader.monotonic_of_realtime(row.begin_ns);
+      const std::int64_t end = shared_.reader.monotonic_of_realtime(row.end_ns);
+      if (!std::isfinite(value) || end <= begin) continue;
+      shared_.extend(begin, end);
+      events_.write(shared_.layout.counters(feed_.device(row.device)), shared_.text(row.metric), begin, end, value);
+    }
+  }
+  void write() {
+    const auto has_samples = [](const capture::ChunkEntry& chunk) {
+      return static_cast<format::ChunkKind>(chunk.header.kind) == format::ChunkKind::kMetricSamples;
+    };
+    const auto& chunks = shared_.reader.chunks();
+    if (std::none_of(chunks.begin(), chunks.end(), has_samples)) return;
+    (void)shared_.reader.visit(*this);
+    events_.finish();
+  }
+
+ private:
+  CaptureExport& shared_;
+  CaptureFeed& feed_;
+  SampleEvents events_;
 };
 
 std::vector<std::string> notes_of(const CaptureReader& reader, const CaptureFeed& feed) {
@@ -246,6 +282,7 @@ std::uint64_t write_capture(CaptureReader& reader, const ChromeExportOptions& op
   feed.write_samples();
   sweep.run(feed, progress);
   feed.finish();
+  SampleFeed(shared, feed).write();
   notes.add(ExportNotes::kLateRow, sweep.late_rows());
 
   DocumentEnd end;

@@ -47,6 +47,8 @@ class Layout {
   TrackId steps(GroupId process);
   /// What a device's sensors said.
   TrackId sensors(GroupId device);
+  /// Series of a device's counters.
+  TrackId counters(GroupId device);
   /// Kineto's own place for the profiler's overhead where no thread is known.
   TrackId overheads();
 

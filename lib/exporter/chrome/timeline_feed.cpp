@@ -10,6 +10,7 @@
 #include "exporter/chrome/markers.hpp"
 #include "exporter/chrome/memory_events.hpp"
 #include "exporter/chrome/sensor_events.hpp"
+#include "exporter/chrome/sample_events.hpp"
 #include "exporter/chrome/timeline_flows.hpp"
 
 #include <algorithm>
@@ -111,6 +112,16 @@ void write_memory_events(TimelineExport& shared) {
   }
 }
 
+void write_samples(TimelineExport& shared) {
+  const MetricSampleTable& samples = shared.timeline.metric_samples;
+  SampleEvents events(shared.writer, shared.layout.table(), shared.options);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    events.write(shared.layout.counters(shared.devices[samples.device[i]]), shared.timeline.text(samples.metric[i]),
+                 samples.begin_ns[i], samples.end_ns[i], samples.value[i]);
+  }
+  events.finish();
+}
+
 /// What torch.profiler puts around the recording, where the input does not have it.
 void write_frame(TimelineExport& shared, const ForeignEvents& foreign, bool simulated) {
   const Timeline& timeline = shared.timeline;
@@ -146,6 +157,7 @@ std::uint64_t write_timeline(const Timeline& timeline, const ChromeExportOptions
   write_points(shared);
   write_memory_events(shared);
   write_device_samples(shared);
+  write_samples(shared);
   foreign.write();
   write_frame(shared, foreign, facts.simulated);
   shared.layout.describe(writer, timeline.begin_ns);

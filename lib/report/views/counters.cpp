@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/range_metrics.hpp"
+#include "analysis/range_rollup.hpp"
+#include "report/view.hpp"
+#include "report/views/own_columns.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// `counters`: hardware counters of ranges, by path and by where they come from.
+namespace rangefinder::report {
+namespace {
+
+using analysis::MetricSource;
+using analysis::RangeMetric;
+
+/// A metric of a group: instances added up, or averaged by their device time.
+struct Sum {
+  double value = 0;
+  double device_ns = 0;
+  double weighted = 0;
+  std::uint64_t count = 0;
+};
+
+struct Group {
+  std::string path;
+  MetricSource source = MetricSource::kRangeProfiler;
+  std::uint64_t instances = 0;
+  double device_ns = 0;
+  double covered_ns = 0;  // covered_ratio of each instance, by its device time
+  std::vector<Sum> sums;  // by metric
+};
+
+bool is_ratio(std::string_view metric) noexcept { return metric.ends_with("_ratio"); }
+bool is_bytes(std::string_view metric) noexcept { return metric.ends_with("_bytes"); }
+bool is_operations(std::string_view metric) noexcept { return metric.starts_with("flop_"); }
+
+/// "DRAM read" of "dram_read_bytes"; names of CUPTI's own stay.
+std::string heading(std::string_view metric) {
+  if (metric.find("__") != std::string_view::npos) return std::string(metric);
+  for (const std::string_view unit : {"_bytes", "_ratio", "_ns"}) {
+    if (metric.ends_with(unit)) metric.remove_suffix(unit.size());
+  }
+  std::string text(metric);
+  std::replace(text.begin(), text.end(), '_', ' ');
+  for (const std::string_view word : {"dram", "sm", "gpu", "flop", "l1", "l2"}) {
+    if (text.compare(0, word.size(), word) == 0 && (text.size() == word.size() || text[word.size()] == ' '))
+      std::transform(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(word.size()), text.begin(),
+                     [](char c) { return static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c); });
+  }
+  if (!text.empty() && text.front() >= 'a' && text.front() <= 'z') text.front() = static_cast<char>(text.front() - 32);
+  return text;
+}
+
+std::vector<Group> groups_of(const Subject& subject, const analysis::RangeMetrics& metrics, bool by_instance) {
+  const Timeline& timeline = subject.timeline();
+  const auto column_of = [&](StringId metric) {
+    const auto all = metrics.metrics();
+    return static_cast<std::size_t>(std::find(all.begin(), all.end(), metric) - all.begin());
+  };
+  std::vector<Group> groups;
+  std::map<std::pair<std::string, MetricSource>, std::size_t> known;
+  RangeIndex last = kNone;
+  std::string path;
+  std::size_t of_last[2] = {0, 0};  // by source
+  bool counted[2] = {false, false};
+  for (const RangeMetric& row : metrics.rows()) {
+    const auto source = static_cast<std::size_t>(row.source);
+    if (row.range != last) {
+      last = row.range;
+      path = analysis::range_path(timeline, subject.projection(), row.range);
+      counted[0] = counted[1] = false;
+    }
+    if (!counted[source]) {
+      counted[source] = true;
+      const std::string key = by_instance ? std::to_string(row.range) : path;
+      const auto [found, added] = known.try_emplace({key, row.source}, groups.size());
+      if (added) groups.push_back({path, row.source, 0, 0, 0, std::vector<Sum>(metrics.metrics().size())});
+      of_last[source] = found->second;
+      Group& group = groups[found->second];
+      ++group.instances;
+      group.device_ns += row.device_ns;
+      group.covered_ns += row.device_ns * row.covered_ratio;
+    }
+    Sum& sum = groups[of_last[source]].sums[column_of(row.metric)];
+    sum.value += row.value;
+    sum.device_ns += row.device_ns;
+    sum.weighted += row.value * (row.device_ns > 0 ? row.device_ns : 1);
+    sum.count += 1;
+  }
+  return groups;
+}
+
+std::vector<Column> columns_of(const Timeline& timeline, const analysis::RangeMetrics& metrics) {
+  using own::if_any;
+  using own::if_room;
+  std::vector<Column> columns{own::text("Range"), own::text("From"), own::count("Count"), if_any(own::time("GPU time"))};
+  for (const StringId metric : metrics.metrics()) {
+    const std::string_view name = timeline.text(metric);
+    if (name == "gpu_time_ns") continue;  // a column of its own
+    if (is_ratio(name)) {
+      columns.push_back(own::percent(heading(name)));
+    } else if (is_bytes(name)) {
+      columns.push_back(own::bytes(heading(name)));
+      columns.push_back(if_room(2, if_any(own::decimal(heading(name) + " rate", "GB/s", 1))));
+    } else if (is_operations(name)) {
+      columns.push_back(own::count(heading(name)));
+      columns.push_back(if_room(2, if_any(own::decimal(heading(name) + " rate", "GFLOP/s", 1))));
+    } else {
+      columns.push_back(own::decimal(heading(name), {}, 2));
+    }
+  }
+  columns.push_back(if_room(3, own::percent("Sampled")));
+  return columns;
+}
+
+std::int64_t rounded(double value) noexcept {
+  constexpr double kMost = 9e18;
+  if (!(value > -kMost && value < kMost)) return kNull;
+  return static_cast<std::int64_t>(std::llround(value));
+}
+
+void add_metric(Table& table, std::string_view name, const Sum& sum) {
+  const bool any = sum.count != 0;
+  const double weight = sum.device_ns > 0 ? sum.device_ns : static_cast<double>(sum.count);
+  if (analysis::is_average(name)) {
+    table.optional(any, any ? rounded(sum.weighted / weight * (is_ratio(name) ? 1000 : 100)) : 0);
+  } else if (is_bytes(name) || is_operations(name)) {
+    // Units a nanosecond are thousand millions a second.
+    table.optional(any, rounded(sum.value)).optional(sum.device_ns > 0, rounded(sum.value / sum.device_ns * 10));
+  } else {
+    table.optional(any, rounded(sum.value * 100));
+  }
+}
+
+Result<Table> make_counters(const Subject& subject, const ViewOptions& options) {
+  const Timeline& timeline = subject.timeline();
+  const analysis::RangeMetrics metrics(timeline, subject.projection());
+  Table table(columns_of(timeline, metrics));
+  bool partly = false;
+  for (const Group& group : groups_of(subject, metrics, options.instances)) {
+    const bool sampled = group.source == MetricSource::kSamples;
+    table.text(group.path)
+        .text(sampled ? "samples" : "range profiler")
+        .number(static_cast<std::int64_t>(group.instances))
+        .optional(group.device_ns > 0, rounded(group.device_ns));
+    for (std::size_t i = 0; i < metrics.metrics().size(); ++i) {
+      const std::string_view name = timeline.text(metrics.metrics()[i]);
+      if (name != "gpu_time_ns") add_metric(table, name, group.sums[i]);
+    }
+    const double covered = group.device_ns > 0 ? group.covered_ns / group.device_ns : 1;
+    partly = partly || (sampled && covered < 0.99);
+    table.optional(sampled, rounded(covered * 1000));
+  }
+  if (partly) table.note("Sampled: how much of a range's device time there are samples of; its figures lack the rest.");
+  return table;
+}
+
+}  // namespace
+
+namespace views_list {
+extern const View counters{
+    "counters",     "Hardware counters of ranges: bytes, operations, how busy the device was (--instances: each one)",
+    kNeedsCounters, {},
+    false,          make_counters};
+}  // namespace views_list
+
+}  // namespace rangefinder::report
