@@ -86,6 +86,19 @@ struct SessionOptions {
   bool cuda_api = true;
   bool cuda_sync = true;
   bool cuda_overhead = true;
+  /// Hardware counters of ranges, by CUPTI's range profiler: names of metric sets or metrics between plus signs, such
+  /// as "memory" or "roofline" (docs/reference/counters.md). Empty: none. The device is waited for at the begin and the
+  /// end of each range that is counted, so this is a run of its own: device activity is not recorded in it.
+  std::string counters{};
+  /// Which ranges are counted: names with * and ?, between vertical bars; empty: all. Of ranges inside each other, the
+  /// outermost that is chosen.
+  std::string counter_ranges{};
+  std::string counter_category{};  ///< only ranges of this category; empty: of any
+  int counter_depth = -1;          ///< only ranges with so many around them on their thread; -1: any
+  /// Samples of the devices' counters over time, beside whatever else is recorded: names as in `counters`, such as
+  /// "device". Empty: none.
+  std::string samples{};
+  std::chrono::nanoseconds sample_interval{1'000'000};  ///< 10 us at least
   /// In which range each node of autograd was made, so that backward work can be given to it. Has a meaning in programs
   /// that link rangefinder::torch; there a range asks for a number at both ends, and a node takes two records or three.
   bool autograd = true;

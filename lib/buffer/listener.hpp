@@ -7,8 +7,9 @@
 
 namespace rangefinder::buffer {
 
-/// Somebody else who wants to see ranges as they happen, in process: the emission of NVTX. Called on the thread of the
-/// range, outside of any lock of ours. One at most; set once, never taken back.
+/// Somebody else who wants to see ranges as they happen, in process: the emission of NVTX, or the counting of hardware
+/// counters. Called on the thread of the range, outside of any lock of ours, just after its begin and its end were
+/// recorded. One at most. After one was taken back and another set, that one may hear ends of ranges that began before.
 struct Listener {
   void (*begin)(std::uint32_t name, std::uint32_t category, const detail::Extra* extra) noexcept;
   void (*end)() noexcept;
@@ -17,7 +18,8 @@ struct Listener {
   void (*async_end)(std::uint64_t handle) noexcept;
 };
 
-/// From now on every range takes the slow path and the listener hears of it, with a recording or without.
+/// From now on every range takes the slow path and the listener hears of it, with a recording or without. Null: nobody
+/// listens any more, but who is being called still is.
 void set_listener(const Listener* listener) noexcept;
 const Listener* listener() noexcept;
 

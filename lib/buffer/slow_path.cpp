@@ -102,7 +102,7 @@ template <typename WordOf, typename PutMore>
   }
   if (heard_by != nullptr) {
     if (state == nullptr) open.word = word_of(nullptr) | std::uint64_t{category} << 8;
-    heard_by->begin(detail::word_id(open.word), category, extra);
+    heard_by->begin(detail::word_id(open.word), detail::word_category(open.word), extra);
     open.token |= kSlowToken | kHeard;
   }
   return open;

@@ -19,6 +19,8 @@ void check_holders(Findings& findings);
 void check_counter_rights(Findings& findings);
 /// Counters of the processor: what SessionOptions::cpu_counters would hold.
 void check_cpu_counters(Findings& findings);
+/// Asks CUPTI about the counters of each device, and tries whether they are allowed.
+void check_counters(Findings& findings);
 void check_nvml(Findings& findings);
 void check_torch(Findings& findings);
 void check_clock(Findings& findings);

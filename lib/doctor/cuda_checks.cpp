@@ -3,6 +3,7 @@
 #include "doctor/checks.hpp"
 
 #if RANGEFINDER_HAS_CUPTI
+#include "source/counters/device_probe.hpp"
 #include "source/cupti/cupti_api.hpp"
 #endif
 
@@ -107,6 +108,32 @@ void check_counter_rights(Findings& findings) {
                         "for counters: run as root, add CAP_SYS_ADMIN, or load the driver with "
                         "NVreg_RestrictProfilingToAdminUsers=0"});
   }
+}
+
+void check_counters(Findings& findings) {
+#if RANGEFINDER_HAS_CUPTI
+  const Result<source::counters::ProfilerApi> api = source::counters::load_profiler();
+  if (!api && api.error().code() == ErrorCode::kNotFound) return;  // no driver or no CUPTI: said already
+  const Result<std::vector<source::counters::DeviceProbe>> probes =
+      api ? source::counters::probe_devices(*api) : Result<std::vector<source::counters::DeviceProbe>>(api.error());
+  if (!probes) {
+    if (probes.error().code() != ErrorCode::kNotFound)
+      findings.push_back({"counters", State::kMissing, probes.error().message(), "use CUDA 12.6 or newer"});
+    return;
+  }
+  for (const source::counters::DeviceProbe& probe : *probes) {
+    const std::string device = "device " + std::to_string(probe.device) + (probe.chip.empty() ? "" : ", " + probe.chip);
+    if (probe.problem.empty()) {
+      findings.push_back({"counters", State::kGood, device + ": of ranges (counters=) and over time (samples=)", {}});
+      continue;
+    }
+    const std::string can = probe.counts_ranges && probe.samples ? "both kinds are supported, but not now"
+                            : probe.counts_ranges                ? "of ranges, but not over time"
+                            : probe.samples                      ? "over time, but not of ranges"
+                                                                 : "none";
+    findings.push_back({"counters", State::kNote, device + ": " + can, probe.problem});
+  }
+#endif
 }
 
 void check_nvml(Findings& findings) {

@@ -11,6 +11,7 @@ std::vector<DoctorFinding> examine_machine(const std::string& folder) {
   doctor::check_cupti(findings);
   doctor::check_holders(findings);
   doctor::check_counter_rights(findings);
+  doctor::check_counters(findings);
   doctor::check_nvml(findings);
   doctor::check_cpu_counters(findings);
   doctor::check_torch(findings);

@@ -124,6 +124,12 @@ const Key kKeys[] = {
     {"cuda_api", [](SessionOptions& o, string_view v) { return set_bool(o.cuda_api, v); }},
     {"cuda_sync", [](SessionOptions& o, string_view v) { return set_bool(o.cuda_sync, v); }},
     {"cuda_overhead", [](SessionOptions& o, string_view v) { return set_bool(o.cuda_overhead, v); }},
+    {"counters", [](SessionOptions& o, string_view v) { return o.counters = v, true; }},
+    {"counter_ranges", [](SessionOptions& o, string_view v) { return o.counter_ranges = v, true; }},
+    {"counter_category", [](SessionOptions& o, string_view v) { return o.counter_category = v, true; }},
+    {"counter_depth", [](SessionOptions& o, string_view v) { return set_number(o.counter_depth, v); }},
+    {"samples", [](SessionOptions& o, string_view v) { return o.samples = v, true; }},
+    {"sample_interval", [](SessionOptions& o, string_view v) { return set_time(o.sample_interval, v); }},
     {"autograd", [](SessionOptions& o, string_view v) { return set_bool(o.autograd, v); }},
     {"nvml",
      [](SessionOptions& o, string_view v) {

@@ -5,6 +5,8 @@
 #include "source/perf/cpu_counters.hpp"
 
 #if RANGEFINDER_HAS_CUPTI
+#include "source/counters/counter_source.hpp"
+#include "source/counters/sample_source.hpp"
 #include "source/cupti/cupti_source.hpp"
 #endif
 #if RANGEFINDER_HAS_NVTX
@@ -25,6 +27,23 @@ source::CuptiOptions cupti_options(const SessionOptions& options) {
   out.flush_period = {};  // the session flushes
   return out;
 }
+
+source::CounterOptions counter_options(const SessionOptions& options) {
+  source::CounterOptions out;
+  out.metrics = options.counters;
+  out.ranges = options.counter_ranges;
+  out.category = options.counter_category;
+  out.depth = options.counter_depth;
+  return out;
+}
+
+source::SampleOptions sample_options(const SessionOptions& options) {
+  source::SampleOptions out;
+  out.metrics = options.samples;
+  out.interval = options.sample_interval;
+  out.flush_period = options.flush_period;
+  return out;
+}
 #endif
 
 }  // namespace
@@ -35,7 +54,13 @@ Parts make_parts(const SessionOptions& options) {
   if (options.nvtx) source::emit_nvtx_if_heard();
 #endif
 #if RANGEFINDER_HAS_CUPTI
-  if (options.cuda) parts.sources.push_back(std::make_shared<source::CuptiSource>(cupti_options(options)));
+  // Counting waits for the device around ranges: times of activities would be those of another program.
+  if (!options.counters.empty())
+    parts.sources.push_back(std::make_shared<source::CounterSource>(counter_options(options)));
+  else if (options.cuda)
+    parts.sources.push_back(std::make_shared<source::CuptiSource>(cupti_options(options)));
+  if (!options.samples.empty())
+    parts.sources.push_back(std::make_shared<source::SampleSource>(sample_options(options)));
 #endif
   if (options.nvml_period.count() > 0)
     parts.sources.push_back(std::make_shared<source::NvmlSource>(source::NvmlOptions{options.nvml_period}));

@@ -20,10 +20,15 @@
 #include <cstdlib>
 #include <exception>
 #include <fstream>
+#include <string_view>
 #include <utility>
 
 namespace rangefinder::session {
 namespace {
+
+// Sources that have a state of their own, beside that of device activity.
+constexpr std::string_view kSamples = "samples";
+constexpr std::string_view kCounters = "counters";
 
 constexpr std::uint64_t kMinMemory = std::uint64_t{8} << 20;
 
@@ -95,6 +100,8 @@ Status check(const SessionOptions& options) {
   if (options.flush_period.count() <= 0)
     return Error(ErrorCode::kInvalidArgument, "flush_period: must be more than 0 ms");
   if (options.nvml_period.count() < 0) return Error(ErrorCode::kInvalidArgument, "nvml_period: must not be negative");
+  if (options.sample_interval.count() < 10'000)
+    return Error(ErrorCode::kInvalidArgument, "sample_interval: at least 10 us are needed");
   if (options.stop_timeout.count() < 0) return Error(ErrorCode::kInvalidArgument, "stop_timeout: must not be negative");
   return {};
 }
@@ -262,7 +269,11 @@ void SessionCore::write_facts() {
 }
 
 void SessionCore::start_sources() {
-  for (const auto& source : parts_.sources) source->start(*writer_);
+  for (const auto& source : parts_.sources) {
+    const source::SourceState state = source->start(*writer_);
+    if (!state.working && (source->name() == kSamples || source->name() == kCounters))
+      log(LogLevel::kWarn, {source->name(), ": ", state.reason});
+  }
   const DeviceState state = device();
   writer_->meta("device_state", state.full ? "full" : "host_only: " + state.reason);
   if (!state.full) log(LogLevel::kWarn, {"device activity is not recorded: ", state.reason});
@@ -384,10 +395,13 @@ CaptureHealth SessionCore::health() const noexcept {
 }
 
 DeviceState SessionCore::device() const noexcept {
+  if (!options_.counters.empty())
+    return {false, "switched off: counters=" + options_.counters + " waits for the device around ranges"};
   if (!options_.cuda) return {false, "switched off (cuda=off)"};
   if (!has_device_source()) return {false, kNoCupti};
   for (const auto& source : parts_.sources) {
     if (!source->records_device_work()) continue;
+    if (source->name() == kSamples) continue;
     const source::SourceState state = source->state();
     if (!state.working) return {false, state.reason};
   }

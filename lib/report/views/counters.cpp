@@ -99,7 +99,8 @@ std::vector<Group> groups_of(const Subject& subject, const analysis::RangeMetric
 std::vector<Column> columns_of(const Timeline& timeline, const analysis::RangeMetrics& metrics) {
   using own::if_any;
   using own::if_room;
-  std::vector<Column> columns{own::text("Range"), own::text("From"), own::count("Count"), if_any(own::time("GPU time"))};
+  std::vector<Column> columns{own::text("Range"), own::text("From"), own::count("Count"),
+                              if_any(own::time("GPU time"))};
   for (const StringId metric : metrics.metrics()) {
     const std::string_view name = timeline.text(metric);
     if (name == "gpu_time_ns") continue;  // a column of its own

@@ -89,12 +89,12 @@ Result<CuptiApi> bind_cupti(const base::Library& library) {
   return api;
 }
 
-Result<CuptiApi> load_cupti() {
+Result<CuptiLibrary> find_cupti() {
   // secure_getenv: a program with raised rights must not load what its caller names.
   if (const char* chosen = ::secure_getenv("RANGEFINDER_CUPTI_LIBRARY"); chosen != nullptr && *chosen != '\0') {
     Result<base::Library> library = base::Library::open(chosen);
     if (!library) return std::move(library).error().with_context("RANGEFINDER_CUPTI_LIBRARY");
-    return bind_cupti(*library);
+    return CuptiLibrary{*library};
   }
   Result<std::uint32_t> driver = driver_version();
   if (!driver) return std::move(driver).error();
@@ -104,8 +104,14 @@ Result<CuptiApi> load_cupti() {
                  "CUPTI not found (libcupti.so.13 or .12, by name and in CUDA_HOME): set CUDA_HOME, or install the "
                  "nvidia-cuda-cupti wheel and put its lib folder on the library path");
   }
-  Result<CuptiApi> api = bind_cupti(*library);
-  if (api) api->driver_version = *driver;
+  return CuptiLibrary{*library, *driver};
+}
+
+Result<CuptiApi> load_cupti() {
+  Result<CuptiLibrary> found = find_cupti();
+  if (!found) return std::move(found).error();
+  Result<CuptiApi> api = bind_cupti(found->library);
+  if (api) api->driver_version = found->driver_version;
   return api;
 }
 

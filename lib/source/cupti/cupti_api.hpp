@@ -64,6 +64,15 @@ inline constexpr std::uint32_t kCorrelationsSurvive = 130101;  // CUDA 13.1 upda
 /// "13.0.1", "12.8", "11.8 or older".
 std::string version_text(std::uint32_t version);
 
+/// CUPTI, found but not looked into.
+struct CuptiLibrary {
+  base::Library library;
+  std::uint32_t driver_version = 0;  ///< as in CuptiApi
+};
+
+/// What load_cupti opens, with the same errors.
+Result<CuptiLibrary> find_cupti();
+
 /// Finds the driver and then CUPTI: the copy that the process holds already (LibTorch brings one), then by soname, then
 /// in CUDA_HOME and CUDA_PATH, then where this library was built. RANGEFINDER_CUPTI_LIBRARY names one file instead and
 /// asks for no driver. The environment is ignored in a program that runs with raised rights.

@@ -18,7 +18,8 @@ std::vector<std::string> series(const Exported& exported, const std::string& nam
   for (const TraceEvent& event : exported.events) {
     if (event.phase != "C" || event.name != name) continue;
     if (lines.empty()) first = event.time_ns;
-    lines.push_back(std::to_string(event.time_ns - first) + " " + std::to_string(static_cast<long long>(event["value"].number())));
+    lines.push_back(std::to_string(event.time_ns - first) + " " +
+                    std::to_string(static_cast<long long>(event["value"].number())));
   }
   return lines;
 }

@@ -129,6 +129,26 @@ std::uint32_t fakecupti_graph_launch(const char* function, FakeGraphExec* exec, 
 void fakecupti_graph_update(FakeGraphExec* exec, FakeGraph* graph);
 void fakecupti_graph_destroy(FakeGraph* graph, FakeGraphExec* exec);
 
+// ---- hardware counters -----------------------------------------------------------------------------------------
+
+/// Of all devices; "GH100".
+void fakecupti_set_chip(const char* name);
+/// Of the calling thread; 0: none, as every thread has at first.
+void fakecupti_set_current_context(std::uint32_t id);
+/// What a metric of CUPTI's is: so much for each nanosecond of a range or sample, 1 unless it was set; of a percentage
+/// (pct in its name) the percentage.
+void fakecupti_set_metric(const char* metric, double value);
+/// The chip does not have it.
+void fakecupti_forget_metric(const char* metric);
+/// The range profiler has no room for the next so many ranges that it decodes.
+void fakecupti_drop_ranges(std::size_t ranges);
+/// The range profiler says that one pass was not enough.
+void fakecupti_want_another_pass(bool wanted);
+/// The hardware buffer of samples is full when it is decoded next, and stays so until sampling is started again.
+void fakecupti_overflow_samples();
+/// Range profilers and samplings that were enabled and not disabled.
+std::size_t fakecupti_profilers_open();
+
 // ---- what goes wrong -------------------------------------------------------------------------------------------
 
 /// Every call of a function fails with a CUptiResult from now on; 0: works again.

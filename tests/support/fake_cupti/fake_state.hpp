@@ -117,6 +117,15 @@ struct State {
   std::vector<Context> contexts;
   std::vector<Stream> streams;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint64_t>> external;  // (tid, kind)
+
+  // Hardware counters.
+  std::atomic<const char*> chip{"GH100"};
+  std::map<std::string, double, std::less<>> metric_values;  // under mutex
+  std::set<std::string, std::less<>> forgotten_metrics;      // under mutex
+  std::atomic<std::size_t> ranges_to_drop{0};
+  std::atomic<bool> another_pass{false};
+  std::atomic<bool> overflow_samples{false};
+  std::atomic<std::size_t> profilers_open{0};
 };
 
 /// The present process; fakecupti_reset makes another.

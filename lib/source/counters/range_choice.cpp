@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#include "source/counters/range_choice.hpp"
+
+#include "buffer/name_table.hpp"
+
+#include <rangefinder/detail/hot_path.hpp>
+
+#include <algorithm>
+
+namespace rangefinder::source::counters {
+namespace {
+
+/// Without the NVTX domain that may stand before it.
+std::string_view category_text(std::uint32_t category) noexcept {
+  const std::string_view text = buffer::categories().text(category);
+  const std::size_t domain = text.find(detail::kBehindDomain);
+  return domain == std::string_view::npos ? text : text.substr(domain + 1);
+}
+
+}  // namespace
+
+bool matches(std::string_view pattern, std::string_view text) noexcept {
+  // Where the last star stood, and how much text it stands for so far.
+  std::size_t star = std::string_view::npos;
+  std::size_t taken = 0;
+  std::size_t p = 0;
+  std::size_t t = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      taken = t;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+      ++p, ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++taken;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', p) == std::string_view::npos;
+}
+
+RangeChoice::RangeChoice(std::string_view names, std::string_view category, int depth)
+    : category_(category), depth_(depth), known_(buffer::NameTable::kMaxNames + buffer::NameTable::kReservedNames + 1) {
+  while (!names.empty()) {
+    const std::size_t bar = names.find('|');
+    if (bar != 0) patterns_.emplace_back(names.substr(0, bar));
+    names.remove_prefix(bar == std::string_view::npos ? names.size() : bar + 1);
+  }
+}
+
+bool RangeChoice::find_name(std::uint32_t name) const noexcept {
+  const std::string_view text = buffer::names().text(name);
+  return std::any_of(patterns_.begin(), patterns_.end(),
+                     [&](const std::string& pattern) { return matches(pattern, text); });
+}
+
+bool RangeChoice::contains(std::uint32_t name, std::uint32_t category, std::uint32_t depth) noexcept {
+  if (depth_ >= 0 && depth != static_cast<std::uint32_t>(depth_)) return false;
+  if (!category_.empty() && (category == 0 || category_text(category) != category_)) return false;
+  if (patterns_.empty()) return true;
+  if (name == 0 || name >= known_.size()) return false;
+  std::uint8_t known = known_[name].load(std::memory_order_relaxed);
+  if (known == kUnknown) {
+    known = find_name(name) ? kYes : kNo;
+    known_[name].store(known, std::memory_order_relaxed);
+  }
+  return known == kYes;
+}
+
+}  // namespace rangefinder::source::counters

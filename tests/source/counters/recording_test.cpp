@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+//
+// Whole recordings with counters: from the options of a session to the tables of its capture.
+#include "session/parts.hpp"
+#include "session/session_core.hpp"
+#include "source/counters/counter_fixture.hpp"
+#include "support/scratch_folder.hpp"
+
+#include <rangefinder/range.hpp>
+#include <rangefinder/report.hpp>
+#include <rangefinder/timeline.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace rangefinder;
+using namespace rangefinder::session;
+using namespace rangefinder::source::testing;
+using namespace std::chrono_literals;
+using rangefinder::testing::ScratchFolder;
+
+namespace {
+
+/// The double in CUPTI's place, for what looks it up by itself.
+struct ChosenLibrary {
+  ChosenLibrary() { ::setenv("RANGEFINDER_CUPTI_LIBRARY", FAKE_CUPTI_PATH, 1); }
+  ~ChosenLibrary() { ::unsetenv("RANGEFINDER_CUPTI_LIBRARY"); }
+};
+
+SessionOptions options_of(const std::string& output, const std::string& config) {
+  SessionOptions options;
+  options.output = output;
+  options.nvtx = false;
+  options.memory_bytes = std::uint64_t{8} << 20;
+  options.stop_timeout = 60s;
+  options.flush_period = 10min;  // only when the test says so
+  options.sample_interval = 10min;
+  REQUIRE(options.apply(config).ok());
+  return options;
+}
+
+Timeline loaded(const std::string& path) {
+  Result<Timeline> timeline = load_timeline(path);
+  REQUIRE(timeline.ok());
+  return std::move(*timeline);
+}
+
+std::vector<std::string> metrics_of(const Timeline& timeline) {
+  const RangeMetricTable& table = timeline.range_metrics;
+  std::vector<std::string> lines;
+  for (std::size_t row = 0; row < table.size(); ++row) {
+    lines.push_back(std::string(timeline.text(timeline.ranges.name[table.range[row]])) + " " +
+                    std::string(timeline.text(table.metric[row])) + " " +
+                    std::to_string(static_cast<long long>(table.value[row])));
+  }
+  return lines;
+}
+
+bool has_note(const Timeline& timeline, const std::string& part) {
+  return std::any_of(timeline.notes.begin(), timeline.notes.end(),
+                     [&](const std::string& note) { return note.find(part) != std::string::npos; });
+}
+
+}  // namespace
+
+TEST_CASE("counters of a session are in its capture, on their ranges", "[counters]") {
+  const ProfiledProcess process;
+  const ChosenLibrary library;
+  const ScratchFolder folder;
+  fakecupti_set_metric("dram__bytes_read.sum", 3);
+  const std::string path = folder.file("a.rfcap");
+  const SessionOptions options = options_of(path, "counters=gpu_time_ns+dram_read_bytes,counter_ranges=layer*");
+  Parts parts = make_parts(options);
+  REQUIRE(parts.sources.size() == 1);
+  CHECK(parts.sources[0]->name() == "counters");
+  {
+    const auto session = SessionCore::start(options, std::move(parts));
+    REQUIRE(session.ok());
+    CHECK_FALSE((*session)->device().full);
+    CHECK((*session)->device().reason.find("switched off: counters=") == 0);
+    for (int i = 0; i < 2; ++i) {
+      const ProfileRange step{"step"};
+      const ProfileRange layer{"layer.0"};
+      const ProfileRange inner{"layer.inner"};
+      fakecupti_advance(100u * static_cast<unsigned>(i + 1));
+    }
+    CHECK((*session)->stop().ok());
+  }
+  const Timeline timeline = loaded(path);
+  CHECK(timeline.ranges.size() == 6);
+  CHECK(timeline.activities.size() == 0);
+  CHECK(metrics_of(timeline) == std::vector<std::string>{"layer.0 gpu_time_ns 100", "layer.0 dram_read_bytes 300",
+                                                         "layer.0 gpu_time_ns 200", "layer.0 dram_read_bytes 600"});
+  CHECK(timeline.health.complete());
+  CHECK(has_note(timeline, "device activity was not recorded"));
+  ReportOptions report;
+  report.view = "counters";
+  report.format = ReportFormat::kCsv;
+  std::string text;
+  REQUIRE(write_report(timeline, report, [&](std::string_view piece) { return text.append(piece), true; }).ok());
+  INFO(text);
+  CHECK(text.find("\nstep/layer.0,range profiler,2,300,900,3.0,\n") != std::string::npos);
+}
+
+TEST_CASE("without rights a session says so in one line, and records ranges", "[counters]") {
+  const ProfiledProcess process;
+  const ChosenLibrary library;
+  const ScratchFolder folder;
+  const std::string path = folder.file("a.rfcap");
+  const SessionOptions options = options_of(path, "counters=memory");
+  fakecupti_fail("cuptiRangeProfilerEnable", 35);
+  {
+    const auto session = SessionCore::start(options, make_parts(options));
+    REQUIRE(session.ok());
+    { const ProfileRange step{"step"}; }
+    CHECK((*session)->stop().ok());
+  }
+  const Timeline timeline = loaded(path);
+  CHECK(timeline.ranges.size() == 1);
+  CHECK(timeline.range_metrics.size() == 0);
+  CHECK(timeline.health.uncounted_ranges == 1);
+  CHECK(has_note(timeline,
+                 "hardware counters of ranges were not counted: cuptiRangeProfilerEnable: the driver "
+                 "reserves this to administrators: run with CAP_SYS_ADMIN, or load the driver with "
+                 "NVreg_RestrictProfilingToAdminUsers=0"));
+}
+
+TEST_CASE("samples stand beside device activity", "[counters]") {
+  const ProfiledProcess process;
+  const ChosenLibrary library;
+  const ScratchFolder folder;
+  const std::string path = folder.file("a.rfcap");
+  SessionOptions options = options_of(path, "samples=l2_bytes");
+  options.sample_interval = 1ms;
+  options.flush_period = 1s;
+  Parts parts = make_parts(options);
+  REQUIRE(parts.sources.size() == 2);
+  CHECK(parts.sources[0]->name() == "cupti");
+  CHECK(parts.sources[1]->name() == "samples");
+  CHECK(check(options).ok());
+  options.sample_interval = 9us;
+  CHECK(check(options).error().message() == "sample_interval: at least 10 us are needed");
+  options.cuda = false;
+  CHECK(make_parts(options).sources.size() == 1);
+}
