@@ -157,6 +157,12 @@ void append_csv_field(std::string& out, std::string_view text, bool defuse) {
   out += '"';
 }
 
+std::string with_doubled_percents(std::string_view text) {
+  std::string out;
+  for (const char c : text) out.append(c == '%' ? 2 : 1, c);
+  return out;
+}
+
 std::size_t display_width(std::string_view text) noexcept {
   std::size_t width = 0;
   while (!text.empty()) {

@@ -27,6 +27,9 @@ void append_csv_field(std::string& out, std::string_view text, bool defuse);
 /// valid.
 std::size_t decode_utf8(std::string_view text, char32_t& code_point) noexcept;
 
+/// Each percent sign twice: for where one begins a placeholder.
+std::string with_doubled_percents(std::string_view text);
+
 /// Columns a text takes on a terminal; wide East Asian characters count two, combining marks none.
 std::size_t display_width(std::string_view printable_text) noexcept;
 

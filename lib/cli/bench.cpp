@@ -269,10 +269,4 @@ void add_bench(CLI::App& app, Common& common, int& result) {
   said->callback([&result, one] { result = report(*one); });
 }
 
-int usage_code(int argc, const char* const* argv) {
-  if (argc > 1 && std::string_view(argv[1]) == "record") return kRecordFailed;
-  if (argc < 2 || std::string_view(argv[1]) != "bench") return kUsage;
-  return argc > 2 && std::string_view(argv[2]) == "compare-perf" ? bench::kFailure : bench::kWrongUse;
-}
-
 }  // namespace rangefinder::cli

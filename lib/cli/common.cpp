@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
 
+#include <rangefinder/bench/harness.hpp>
+
 #include <cstdio>
 #include <map>
 
@@ -32,6 +34,14 @@ int fail(const Error& error) {
     default:
       return kUsage;
   }
+}
+
+int usage_code(int argc, const char* const* argv) {
+  const std::string_view verb = argc > 1 ? argv[1] : "";
+  const std::string_view nested = argc > 2 ? argv[2] : "";
+  if (verb == "record") return kRecordFailed;
+  if (verb != "bench") return kUsage;
+  return nested == "compare-perf" ? bench::kFailure : bench::kWrongUse;
 }
 
 bool write_stdout(std::string_view text) { return std::fwrite(text.data(), 1, text.size(), stdout) == text.size(); }

@@ -20,8 +20,8 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 success; 1 a check found something; 2 wrong use or unreadable input; 3 incomplete input, with\n"
-      "--strict; 70 an internal error. record ends as its program does, with 125 where it\n"
-      "could not be run; bench has codes of its own: see bench --help.");
+      "--strict; 70 an internal error. record ends as its program does, with 125 where it could not be run; bench has\n"
+      "codes of its own: see bench --help.");
 #if RANGEFINDER_RECORDING
   cli::add_record(app, common, result);
 #endif

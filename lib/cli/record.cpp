@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/other_tools.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/recorded_program.hpp"
@@ -25,8 +26,6 @@ namespace fs = std::filesystem;
 using base::printable;
 using base::with_thousands;
 
-constexpr const char* kInjection = "librangefinder_injection.so";
-
 struct Arguments {
   std::string output;
   std::vector<std::string> config;
@@ -41,7 +40,7 @@ Result<std::string> find_injection() {
   const bool found = ::dladdr(reinterpret_cast<const void*>(known), &library) != 0 && library.dli_fname != nullptr;
   std::error_code error;
   const fs::path folder = fs::canonical(found ? library.dli_fname : ".", error).parent_path();
-  const fs::path path = folder / kInjection;
+  const fs::path path = folder / base::kInjectionFile;
   if (!fs::is_regular_file(path, error))
     return Error(ErrorCode::kNotFound, path.string() +
                                            ": not there; it belongs beside librangefinder.so, and is built "
@@ -51,12 +50,10 @@ Result<std::string> find_injection() {
 
 /// Only one tool can listen.
 Status no_other_tool() {
-  for (const char* name : {"NVTX_INJECTION64_PATH", "CUDA_INJECTION64_PATH"}) {
-    const char* const value = std::getenv(name);
-    if (value == nullptr || value[0] == '\0' || fs::path(value).filename() == kInjection) continue;
-    return Error(ErrorCode::kBusy, std::string(name) + " names another tool, and one alone can listen: " + value);
-  }
-  return {};
+  const std::vector<base::OtherTool> others = base::other_tools();
+  if (others.empty()) return {};
+  return Error(ErrorCode::kBusy, "another tool is there, and one alone can listen: " + others.front().text() +
+                                     "; run without it, or record with it");
 }
 
 Status set_output(const Arguments& arguments, ProgramToRecord& program) {
@@ -71,13 +68,6 @@ Status set_output(const Arguments& arguments, ProgramToRecord& program) {
   if (error || !fs::is_directory(program.folder, error))
     return Error(ErrorCode::kNotFound, program.folder + ": no such folder");
   return {};
-}
-
-/// For RANGEFINDER_RECORD: a percent sign in the folder's name is no placeholder.
-std::string pattern_of(const ProgramToRecord& program) {
-  std::string out;
-  for (const char c : program.folder) out += c == '%' ? std::string("%%") : std::string(1, c);
-  return out + "/" + program.name;
 }
 
 Result<std::string> config_of(const Arguments& arguments) {
@@ -102,7 +92,7 @@ Result<ProgramToRecord> program_of(const Arguments& arguments) {
   if (!config) return config.error();
   program.environment = {{"NVTX_INJECTION64_PATH", *injection},
                          {"CUDA_INJECTION64_PATH", *injection},
-                         {"RANGEFINDER_RECORD", pattern_of(program)},
+                         {"RANGEFINDER_RECORD", base::with_doubled_percents(program.folder) + "/" + program.name},
                          {"RANGEFINDER_CONFIG", *config}};
   for (const std::string& entry : arguments.environment) {
     const std::size_t equals = entry.find('=');

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/library.hpp"
+#include "base/other_tools.hpp"
 #include "doctor/checks.hpp"
 
 #if RANGEFINDER_HAS_CUPTI
@@ -9,7 +10,6 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <string>
 
@@ -18,11 +18,6 @@ namespace {
 
 std::string cuda_version(int number) {
   return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
-}
-
-const char* environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr && value[0] != '\0' ? value : nullptr;
 }
 
 }  // namespace
@@ -83,16 +78,20 @@ void check_cupti(Findings& findings) {
 }
 
 void check_holders(Findings& findings) {
-  bool anyone = false;
-  for (const char* variable : {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"}) {
-    const char* tool = environment(variable);
-    if (tool == nullptr) continue;
-    anyone = true;
-    findings.push_back({"other tools", State::kNote,
-                        std::string(variable) + " loads " + tool + " into every CUDA program",
-                        "CUPTI serves one profiler in a process: unset the variable to record device activity here"});
+  const std::vector<base::OtherTool> others = base::other_tools();
+  for (const base::OtherTool& tool : others) {
+    if (tool.only_hears) {
+      findings.push_back({"other tools", State::kNote, tool.text() + " listens to NVTX: ranges are sent to it, too",
+                          "unset the variable for `rangefinder record`, which has to be the one that listens"});
+    } else {
+      findings.push_back(
+          {"other tools", State::kNote,
+           tool.text() +
+               " has CUPTI: it hears our ranges where it listens to NVTX, and a recording has no device activity",
+           "CUPTI serves one profiler in a process: run without it to record device activity here"});
+    }
   }
-  if (!anyone) findings.push_back({"other tools", State::kGood, "none asks for CUPTI through the environment", {}});
+  if (others.empty()) findings.push_back({"other tools", State::kGood, "none that would take CUPTI from us", {}});
 }
 
 void check_counter_rights(Findings& findings) {

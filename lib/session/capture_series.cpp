@@ -2,6 +2,7 @@
 #include "session/capture_series.hpp"
 
 #include "base/signals_blocked.hpp"
+#include "base/text.hpp"
 #include "session/options.hpp"
 #include "session/signal_watch.hpp"
 
@@ -63,20 +64,16 @@ bool has_number(const std::string& pattern) {
 }
 
 /// The pattern with the number filled in: for `%c`, or before the ending where `always` asks for it.
-std::string with_number(std::string pattern, std::uint64_t number, bool always) {
+std::string of_cycle(std::string pattern, std::uint64_t number, bool always) {
   const std::string digits = std::to_string(number);
-  if (pattern.empty()) {
-    for (const char c : resolve_output({})) pattern += c == '%' ? std::string("%%") : std::string(1, c);
-  }
+  if (pattern.empty()) pattern = base::with_doubled_percents(resolve_output({}));
   std::string out;
   bool first = true;
   const bool named = divide_at_number(pattern, [&](const std::string& piece) {
     out += first ? piece : digits + piece;
     first = false;
   });
-  if (named || !always) return out;
-  const std::size_t stem = out.ends_with(".rfcap") ? out.size() - 6 : out.size();
-  return out.substr(0, stem) + "." + digits + out.substr(stem);
+  return named || !always ? out : with_number(out, number);
 }
 
 }  // namespace
@@ -155,7 +152,7 @@ CaptureSeries::Wanted CaptureSeries::wanted_at(std::uint64_t step) const noexcep
 
 SessionOptions CaptureSeries::options_of(std::uint64_t cycle) const {
   SessionOptions options = options_;
-  options.output = with_number(options_.output, cycle, on_demand() || options_.schedule.active != 0);
+  options.output = of_cycle(options_.output, cycle, on_demand() || options_.schedule.active != 0);
   options.schedule = {};
   options.record_signal = 0;
   options.on_capture_ready = nullptr;

@@ -188,9 +188,6 @@ Status SessionOptions::apply(string_view config) {
 namespace session {
 namespace {
 
-// In a setuid program the environment belongs to somebody else.
-const char* environment(const char* name) noexcept { return ::getauxval(AT_SECURE) != 0 ? nullptr : std::getenv(name); }
-
 int first_number(std::initializer_list<const char*> names) noexcept {
   for (const char* name : names) {
     if (const char* value = environment(name); value != nullptr) {
@@ -208,6 +205,8 @@ std::string host_name() {
 }
 
 }  // namespace
+
+const char* environment(const char* name) noexcept { return ::getauxval(AT_SECURE) != 0 ? nullptr : std::getenv(name); }
 
 SessionOptions with_environment(SessionOptions options) {
   if (const char* config = environment("RANGEFINDER_CONFIG"); config != nullptr) {
@@ -250,6 +249,12 @@ std::string resolve_output(const std::string& pattern) {
     }
   }
   return out;
+}
+
+std::string with_number(const std::string& path, std::uint64_t number) {
+  constexpr string_view ending = ".rfcap";
+  const std::size_t stem = path.size() - (path.ends_with(ending) ? ending.size() : 0);
+  return path.substr(0, stem) + "." + std::to_string(number) + path.substr(stem);
 }
 
 int rank_from_environment() noexcept {

@@ -3,6 +3,7 @@
 
 #include <rangefinder/session.hpp>
 
+#include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -15,9 +16,14 @@ SessionOptions with_environment(SessionOptions options);
 /// RANGEFINDER_DISABLE is set to anything but "" or "0".
 bool disabled_by_environment() noexcept;
 
+/// A variable of the environment; null where it is not set, and in a setuid program, where it belongs to somebody else.
+const char* environment(const char* name) noexcept;
+
 /// Where the capture goes: placeholders filled in, or the default name.
 /// %p process id, %h host name, %r rank (from the launcher's variables; 0 without).
 std::string resolve_output(const std::string& pattern);
+/// "train.rfcap" and 7: "train.7.rfcap".
+std::string with_number(const std::string& path, std::uint64_t number);
 
 /// What launchers say, torchrun first, then Slurm, Open MPI, PMI, PMIx and MVAPICH: the first variable that is set, or
 /// -1.

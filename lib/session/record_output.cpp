@@ -6,18 +6,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/auxv.h>
 #include <unistd.h>
-
-#include <cstdlib>
 
 namespace rangefinder::session {
 namespace {
-
-std::string with_number(const std::string& path, unsigned long number) {
-  const std::size_t stem = path.ends_with(".rfcap") ? path.size() - 6 : path.size();
-  return path.substr(0, stem) + "." + std::to_string(number) + path.substr(stem);
-}
 
 /// 0, or why not.
 int make_empty(const std::string& path) noexcept {
@@ -28,11 +20,11 @@ int make_empty(const std::string& path) noexcept {
 }  // namespace
 
 std::string claim_record_output() {
-  const char* const asked = ::getauxval(AT_SECURE) != 0 ? nullptr : std::getenv("RANGEFINDER_RECORD");
+  const char* const asked = environment("RANGEFINDER_RECORD");
   if (asked == nullptr || asked[0] == '\0') return {};
   constexpr unsigned kMostOfAProcess = 1000;
   const std::string first = resolve_output(asked);
-  const std::string of_process = with_number(first, static_cast<unsigned long>(::getpid()));
+  const std::string of_process = with_number(first, static_cast<std::uint64_t>(::getpid()));
   for (unsigned i = 0; i < kMostOfAProcess; ++i) {
     const std::string path = i == 0 ? first : i == 1 ? of_process : with_number(of_process, i);
     const int error = make_empty(path);

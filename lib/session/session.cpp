@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/text.hpp"
 #include "session/options.hpp"
 #include "session/parts.hpp"
 #include "session/record_output.hpp"
@@ -22,13 +23,6 @@ void keep(Session::Impl& impl, Result<std::shared_ptr<Recording>> started, std::
   session::log(session::LogLevel::kError, {impl.status.error().message()});
 }
 
-/// What resolve_output makes the path of.
-std::string without_placeholders(const std::string& path) {
-  std::string out;
-  for (const char c : path) out += c == '%' ? std::string("%%") : std::string(1, c);
-  return out;
-}
-
 }  // namespace
 
 Session::Session(SessionOptions options) noexcept {
@@ -44,7 +38,7 @@ Session::Session(SessionOptions options) noexcept {
     impl->output = session::resolve_output(options.output);
     const std::string claimed = session::claim_record_output();
     if (!claimed.empty()) {
-      options.output = without_placeholders(claimed);
+      options.output = base::with_doubled_percents(claimed);
       options.replace = true;
     }
     if (session::CaptureSeries::wanted(options)) {

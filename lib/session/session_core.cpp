@@ -83,12 +83,6 @@ buffer::Overflow overflow_of(OverflowPolicy policy) noexcept {
   return buffer::Overflow::kDrop;
 }
 
-/// The name, with the process's number in front of its ending.
-std::string with_pid(const std::string& path, int pid) {
-  const std::size_t stem = path.ends_with(".rfcap") ? path.size() - 6 : path.size();
-  return path.substr(0, stem) + "." + std::to_string(pid) + path.substr(stem);
-}
-
 }  // namespace
 
 Status check(const SessionOptions& options) {
@@ -206,7 +200,7 @@ Status SessionCore::open_output(format::FileHeader& header) {
   if (taken) {
     log(LogLevel::kWarn,
         {output_, " belongs to another process that records; put %p (process id) or %r (rank) into the name"});
-    output_ = with_pid(output_, pid_);
+    output_ = with_number(output_, static_cast<std::uint64_t>(pid_));
   }
   if (!taken && !options_.replace && options_.mode != CaptureMode::kBuffered && base::exists(live))
     return Error(ErrorCode::kExists,
@@ -372,11 +366,7 @@ Result<std::string> SessionCore::dump(const std::string& path) noexcept try {
   if (ring_ == nullptr)
     return Error(ErrorCode::kInvalidArgument, "dump: only a session with mode = kRing keeps a flight recorder");
   if (Status status = flush(); !status.ok()) return std::move(status).error().with_context("dump");
-  std::string target = path;
-  if (target.empty()) {
-    const std::string stem = output_.ends_with(".rfcap") ? output_.substr(0, output_.size() - 6) : output_;
-    target = stem + "." + std::to_string(++dumps_) + ".rfcap";
-  }
+  const std::string target = path.empty() ? with_number(output_, ++dumps_) : path;
   // The disk may be slow: the recording goes on meanwhile.
   const RingSnapshot snapshot = writer_->with_output([&](ChunkOutput&) { return ring_->snapshot(); });
   Status status = snapshot.write(target, options_.replace);

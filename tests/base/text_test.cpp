@@ -128,6 +128,11 @@ TEST_CASE("large numbers are grouped", "[base]") {
   CHECK(with_thousands(~std::uint64_t{0}) == "18,446,744,073,709,551,615");
 }
 
+TEST_CASE("percent signs are doubled, and nothing else", "[base]") {
+  CHECK(with_doubled_percents("50%/%%p.rfcap") == "50%%/%%%%p.rfcap");
+  CHECK(with_doubled_percents("").empty());
+}
+
 TEST_CASE("every health counter has a number of its own, and reaches its member", "[base]") {
   CaptureHealth health;
   CHECK(health.complete());

@@ -216,6 +216,24 @@ class Verbs(CommandTest):
         self.assertTrue(all(finding["state"] in ("ok", "note", "missing") for finding in findings))
         self.assertEqual(any(finding["state"] == "missing" for finding in findings), result.code == 1)
 
+    def test_doctor_names_tools_that_have_cupti_or_listen(self):
+        def said(**variables):
+            findings = json.loads(self.run_command("doctor", "--json", env=environment(**variables)).out)["findings"]
+            return [(finding["state"], finding["detail"]) for finding in findings if finding["topic"] == "other tools"]
+        nobody = [("ok", "none that would take CUPTI from us")]
+        ours = "/usr/lib/librangefinder_injection.so"
+        self.assertEqual(said(), nobody)
+        self.assertEqual(said(CUDA_INJECTION64_PATH=ours, NVTX_INJECTION64_PATH=ours), nobody)
+        self.assertEqual(said(NVTX_INJECTION64_PATH="/opt/tool.so"),
+                         [("note", "/opt/tool.so (NVTX_INJECTION64_PATH) listens to NVTX: ranges are sent to it, too")])
+        for variable, tool in (("NSYS_PROFILING_SESSION_ID", "Nsight Systems"),
+                               ("NV_COMPUTE_PROFILER_PERFWORKS_DIR", "Nsight Compute"),
+                               ("NV_SANITIZER_INJECTION_PORT_BASE", "compute-sanitizer"),
+                               ("CUDA_INJECTION64_PATH", "/opt/tool.so")):
+            self.assertEqual(said(**{variable: "/opt/tool.so"}),
+                             [("note", f"{tool} ({variable}) has CUPTI: it hears our ranges where it listens to NVTX, "
+                                       "and a recording has no device activity")])
+
     def test_version(self):
         self.assertRegex(self.succeeds("--version").out, r"\Arangefinder \d+\.\d+\.\d+")
 

@@ -21,9 +21,8 @@ class RecordTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
     def environment(self, **more):
-        ours = ("NVTX_INJECTION64_PATH", "CUDA_INJECTION64_PATH", "RANGEFINDER_CONFIG", "RANGEFINDER_RECORD",
-                "RANGEFINDER_DISABLE", "RANGEFINDER_LOG")
-        return {**{key: value for key, value in os.environ.items() if key not in ours}, **more}
+        ours = ("NVTX_", "CUDA_INJ", "RANGEFINDER_", "NSYS_", "NV_")
+        return {**{key: value for key, value in os.environ.items() if not key.startswith(ours)}, **more}
 
     def run_command(self, *words, **more):
         return subprocess.run([OPTIONS.command, *map(str, words)], cwd=self.folder, env=self.environment(**more),
@@ -47,7 +46,7 @@ class RecordTest(unittest.TestCase):
         self.assertEqual(trace.returncode, 0, trace)
         self.trace = json.loads(trace.stdout)["traceEvents"]
         found = [event for event in self.trace if event["ph"] in "Xi" and event.get("cat") != "Trace"]
-        found = [event for event in found if not event["name"].startswith(("Iteration Start", "Record Window End", "rangefinder: "))]
+        found = [event for event in found if not event["name"].startswith(("Iteration Start", "Record Window End", "rangefinder: ", "ProfilerStep#"))]
         out = []
         for event in sorted(found, key=lambda event: event["ts"]):
             arguments = event.get("args", {})
@@ -136,8 +135,11 @@ class Processes(RecordTest):
                 (["--env", "COLOUR", "--", *program], {}, "NAME=VALUE is wanted"),
                 (["-o", "a-%c.rfcap", "--", *program], {}, "a-%c.rfcap: no file name, or one with %c"),
                 (["-o", "nowhere/a.rfcap", "--", *program], {}, "nowhere: no such folder"),
-                (program, {"NVTX_INJECTION64_PATH": "/opt/tool.so"}, "NVTX_INJECTION64_PATH names another tool"),
-                (program, {"CUDA_INJECTION64_PATH": "/opt/tool.so"}, "CUDA_INJECTION64_PATH names another tool")):
+                (program, {"NVTX_INJECTION64_PATH": "/opt/tool.so"}, "alone can listen: /opt/tool.so (NVTX_INJECTION64_PATH)"),
+                (program, {"CUDA_INJECTION64_PATH": "/opt/tool.so"}, "alone can listen: /opt/tool.so (CUDA_INJECTION64_PATH)"),
+                (program, {"NSYS_PROFILING_SESSION_ID": "7"}, "alone can listen: Nsight Systems (NSYS_PROFILING_SESSION_ID)"),
+                (program, {"NV_COMPUTE_PROFILER_PERFWORKS_DIR": "/opt"}, "alone can listen: Nsight Compute ("),
+                (program, {"NV_SANITIZER_INJECTION_PORT_BASE": "49152"}, "alone can listen: compute-sanitizer (")):
             result = self.run_command("record", *words, **variables)
             self.assertEqual((result.returncode, result.stdout), (125, ""), (words, result))
             self.assertRegex(result.stderr, r"\Arangefinder: record: [^\n]+\n\Z")
@@ -197,6 +199,55 @@ class Linked(RecordTest):
         self.assertEqual(self.captures(), ["a.rfcap"])
 
 
+class Company(RecordTest):
+    """Under another tool ranges are sent to it as NVTX, and CUPTI is left to it."""
+
+    def under(self, **variables):
+        process = subprocess.run([OPTIONS.linking, "before"], cwd=self.folder, capture_output=True, text=True, timeout=60,
+                                 env=self.environment(NVTX_INJECTION64_PATH=OPTIONS.tool, **variables))
+        self.assertEqual((process.returncode, process.stdout), (0, "own session\n"), process)
+        return process.stderr.splitlines()
+
+    def test_a_program_that_links_the_library(self):
+        for variable, tool in (("NSYS_PROFILING_SESSION_ID", "Nsight Systems"),
+                               ("NV_COMPUTE_PROFILER_PERFWORKS_DIR", "Nsight Compute"),
+                               ("NV_SANITIZER_INJECTION_PORT_BASE", "compute-sanitizer"),
+                               ("CUDA_INJECTION64_PATH", OPTIONS.tool)):
+            heard = self.under(**{variable: OPTIONS.tool})
+            self.assertEqual(heard, ["push rangefinder:ours inside", "pop", "push rangefinder:ours late", "pop"])
+            self.assertEqual(self.names("own.rfcap"), ["ours inside"])
+            state = json.loads(self.run_command("info", "own.rfcap", "--json").stdout)["device_state"]
+            self.assertRegex(state, rf"\Ahost_only: (CUPTI is left to {tool} \({variable}\)|built without CUPTI)")
+
+    def test_a_tool_that_only_listens_leaves_cupti_to_us(self):
+        self.under()
+        state = json.loads(self.run_command("info", "own.rfcap", "--json").stdout)["device_state"]
+        self.assertNotIn("left to", state)
+
+    def test_the_debugger_of_cuda(self):
+        # It is known by its name, which a process gives itself.
+        script = self.folder / "debug.py"
+        script.write_text("""
+import ctypes, os, signal, sys
+libc = ctypes.CDLL(None)
+libc.prctl(15, b"cuda-gdb")
+program = os.fork()
+if program == 0:
+    if libc.ptrace(0, 0, 0, 0) != 0: os._exit(99)
+    os.execv(sys.argv[1], sys.argv[1:])
+while True:
+    _, status = os.waitpid(program, 0)
+    if not os.WIFSTOPPED(status): sys.exit(os.waitstatus_to_exitcode(status))
+    libc.ptrace(7, program, 0, 0)
+""")
+        process = subprocess.run([sys.executable, script, OPTIONS.command, "record", "--", OPTIONS.program, "seven"],
+                                 cwd=self.folder, env=self.environment(), capture_output=True, text=True, timeout=60)
+        if process.returncode == 99:
+            self.skipTest("processes may not be traced here")
+        self.assertEqual(process.returncode, 125, process)
+        self.assertIn("alone can listen: cuda-gdb (debugger)", process.stderr)
+
+
 class Python(RecordTest):
     def record_python(self, python, module, text):
         found = subprocess.run([python, "-c", f"import {module}"], capture_output=True, env=self.environment(), timeout=120)
@@ -254,7 +305,7 @@ nvtx.range_end(nvtx.range_start("start"))
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    for option in ("command", "program", "module", "linking"):
+    for option in ("command", "program", "module", "linking", "tool"):
         parser.add_argument("--" + option, required=True)
     parser.add_argument("--torch-python")
     parser.add_argument("topics", nargs="*")

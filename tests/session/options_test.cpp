@@ -2,6 +2,7 @@
 #include "session/options.hpp"
 
 #include "session/session_fixture.hpp"
+#include "support/environment.hpp"
 
 #include <unistd.h>
 
@@ -11,33 +12,9 @@
 using namespace rangefinder;
 using namespace rangefinder::session;
 using namespace rangefinder::session::testing;
+using rangefinder::testing::Environment;
 
 namespace {
-
-/// A variable of the environment, as it was before when the test is over.
-class Environment {
- public:
-  Environment(const char* name, const char* value) : name_(name) {
-    if (const char* before = std::getenv(name); before != nullptr) before_ = before, had_ = true;
-    if (value != nullptr)
-      ::setenv(name, value, 1);
-    else
-      ::unsetenv(name);
-  }
-  ~Environment() {
-    if (had_)
-      ::setenv(name_, before_.c_str(), 1);
-    else
-      ::unsetenv(name_);
-  }
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
-
- private:
-  const char* name_;
-  std::string before_;
-  bool had_ = false;
-};
 
 std::string problems_of(std::string_view config) {
   SessionOptions options;
@@ -194,6 +171,11 @@ TEST_CASE("placeholders in the capture's name are filled in", "[session]") {
   char host[256] = {};
   REQUIRE(::gethostname(host, sizeof host - 1) == 0);
   CHECK(resolve_output("%h") == host);
+}
+
+TEST_CASE("a number stands before the ending of a capture's name", "[session]") {
+  CHECK(with_number("a/train.rfcap", 7) == "a/train.7.rfcap");
+  CHECK(with_number("train", 7) == "train.7");
 }
 
 TEST_CASE("the rank comes from the launcher's first variable that is a number", "[session]") {

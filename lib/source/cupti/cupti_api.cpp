@@ -20,10 +20,8 @@ constexpr const char* kFolders[] = {"lib64", "lib", "extras/CUPTI/lib64", "targe
 // Without a driver CUPTI answers most calls with "unknown error" (999), so the driver is asked for by name first.
 Result<std::uint32_t> driver_version() {
   Result<base::Library> driver = base::Library::open("libcuda.so.1");
-  if (!driver) {
-    return Error(ErrorCode::kNotFound, "no NVIDIA driver in this process (" + driver.error().message() +
-                                           "): ranges are recorded without device activity");
-  }
+  if (!driver)
+    return Error(ErrorCode::kNotFound, "no NVIDIA driver in this process (" + driver.error().message() + ")");
   int version = 0;
   const auto get = driver->function<int (*)(int*)>("cuDriverGetVersion");
   if (get == nullptr || get(&version) != 0 || version < 0) version = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "source/cupti/subscription.hpp"
 
+#include "base/other_tools.hpp"
 #include "base/text.hpp"
 #include "source/cupti/callbacks.hpp"
 #include "source/cupti/cupti_error.hpp"
@@ -18,23 +19,14 @@ namespace {
 
 constexpr const char* kSubscriberName = "rangefinder";
 
-// Tools that take the one subscriber slot when they start a program announce themselves here.
-std::string injected_tool() {
-  for (const char* variable : {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"}) {
-    const char* value = ::secure_getenv(variable);
-    if (value != nullptr && *value != '\0') return std::string(variable) + "=" + base::printable(value);
-  }
-  return {};
-}
-
 bool is_noted(std::string_view function) noexcept { return causes_device_work(function) || makes_graph_node(function); }
 
 Error somebody_else(const char* holder) {
   std::string who = base::printable(std::string_view(holder, ::strnlen(holder, CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN)));
-  if (who.empty()) who = injected_tool();
-  return Error(ErrorCode::kBusy,
-               "another profiler holds CUPTI in this process" + (who.empty() ? "" : " (" + who + ")") +
-                   ": ranges are recorded without device activity; stop it first, or look at its report");
+  if (const std::vector<base::OtherTool> others = base::other_tools(); who.empty() && !others.empty())
+    who = others.front().text();
+  return Error(ErrorCode::kBusy, "another profiler holds CUPTI in this process" +
+                                     (who.empty() ? "" : " (" + who + ")") + ": stop it first, or look at its report");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "source/nvtx/nvtx_emitter.hpp"
 
+#include "base/other_tools.hpp"
 #include "buffer/listener.hpp"
 #include "buffer/name_table.hpp"
 
@@ -8,7 +9,6 @@
 #include <sys/mman.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <string>
@@ -129,9 +129,8 @@ constexpr buffer::Listener kEmitter{begin, end, mark, async_begin, async_end};
 bool tool_is_present() noexcept {
   // A tool that is linked in fills this pointer (nvtx3/nvtxDetail/nvtxInit.h, "pre-injected library").
   if (InitializeInjectionNvtx2_fnptr != nullptr) return true;
-  const char* const path = std::getenv("NVTX_INJECTION64_PATH");
   // Under `rangefinder record` we are the tool, and have these ranges already.
-  return path != nullptr && path[0] != '\0' && std::strstr(path, "librangefinder_injection.so") == nullptr;
+  return !base::other_library("NVTX_INJECTION64_PATH").empty();
 }
 
 }  // namespace

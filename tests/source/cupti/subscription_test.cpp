@@ -2,10 +2,13 @@
 #include "source/cupti/subscription.hpp"
 
 #include "cupti_fixture.hpp"
+#include "support/environment.hpp"
 
 #include <algorithm>
 
 namespace rangefinder::source::testing {
+
+using rangefinder::testing::Environment;
 namespace {
 
 const std::vector<std::uint32_t> kWork = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
@@ -254,6 +257,38 @@ TEST_CASE("one kind that fails does not keep the others from being recorded", "[
   CHECK(sink.fact("cupti_notes").find("CUPTI_ERROR_NOT_COMPATIBLE, 14") != std::string::npos);
 }
 
+TEST_CASE("a holder that has no name is looked for in the environment, and is not ourselves", "[source][fault]") {
+  CuptiProcess process;
+  KeepingSink sink;
+  fakecupti_fail("cuptiSubscribe_v2", CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+  const Environment cuda("CUDA_INJECTION64_PATH", "/usr/lib/librangefinder_injection.so");
+  SECTION("nobody") {
+    const Environment nvtx("NVTX_INJECTION64_PATH", "/usr/lib/librangefinder_injection.so");
+    CuptiSource source = process.source();
+    CHECK(source.start(sink).reason ==
+          "another profiler holds CUPTI in this process: stop it first, or look at its report");
+  }
+  SECTION("a tool that hears NVTX") {
+    const Environment nvtx("NVTX_INJECTION64_PATH", "/opt/tool.so");
+    CuptiSource source = process.source();
+    CHECK(source.start(sink).reason ==
+          "another profiler holds CUPTI in this process (/opt/tool.so (NVTX_INJECTION64_PATH)): stop it first, or look "
+          "at its report");
+  }
+}
+
+TEST_CASE("CUPTI is left to a tool that has started the program", "[source][fault]") {
+  CuptiProcess process;
+  KeepingSink sink;
+  const Environment tool("NSYS_PROFILING_SESSION_ID", "4711");
+  CuptiSource source = process.source();
+  const SourceState state = source.start(sink);
+  CHECK_FALSE(state.working);
+  CHECK(state.reason ==
+        "CUPTI is left to Nsight Systems (NSYS_PROFILING_SESSION_ID): look at its report, or run without it");
+  CHECK(fakecupti_calls("cuptiSubscribe_v2") == 0);
+}
+
 TEST_CASE("a holder of CUPTI is named, and no activity call touches what is his", "[source][fault]") {
   CuptiProcess process;
   KeepingSink sink;
@@ -262,9 +297,8 @@ TEST_CASE("a holder of CUPTI is named, and no activity call touches what is his"
   const SourceState state = source.start(sink);
   CHECK_FALSE(state.working);
   CHECK(state.reason ==
-        "another profiler holds CUPTI in this process (CUPTI for Kineto\\x1b[31m): ranges are recorded without device "
-        "activity; "
-        "stop it first, or look at its report");
+        "another profiler holds CUPTI in this process (CUPTI for Kineto\\x1b[31m): stop it first, or look at its "
+        "report");
   for (const char* function : {"cuptiActivityRegisterCallbacks", "cuptiActivityEnable", "cuptiActivityEnableAndDump",
                                "cuptiActivitySetAttribute", "cuptiSetThreadIdType", "cuptiActivityFlushAll",
                                "cuptiEnableCallback", "cuptiActivityGetNumDroppedRecords", "cuptiUnsubscribe"}) {
