@@ -80,6 +80,13 @@ struct SessionOptions {
   int record_signal = 0;
   std::uint32_t record_steps = 10;  ///< 0: until the next signal
 
+  /// Nothing is recorded before `delay` has passed since the start; CUPTI is opened all the same. After `duration` of
+  /// recording, or when step `until_step` begins, the session stops, and the program runs on. 0: no such limit. Not
+  /// where captures follow each other.
+  std::chrono::milliseconds delay{0};
+  std::chrono::milliseconds duration{0};
+  std::uint32_t until_step = 0;
+
   /// Device activity through CUPTI. Off: ranges only.
   bool cuda = true;
   /// A record of every CUDA API call: cross-check of the launch mapping, and the api view. About 1 us a call.

@@ -12,6 +12,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -30,6 +32,12 @@ struct Arguments {
   std::string output;
   std::vector<std::string> config;
   std::vector<std::string> environment;
+  double delay_s = 0;
+  double duration_s = 0;
+  std::uint32_t until_step = 0;
+  std::string step_range;
+  std::string ring;
+  std::vector<std::string> domains;
   std::vector<std::string> words;  ///< the program's
 };
 
@@ -70,15 +78,63 @@ Status set_output(const Arguments& arguments, ProgramToRecord& program) {
   return {};
 }
 
-Result<std::string> config_of(const Arguments& arguments) {
-  const char* const given = std::getenv("RANGEFINDER_CONFIG");
+std::string milliseconds(double seconds) { return fmt::format("{:.0f}ms", std::ceil(seconds * 1e3)); }
+
+/// The bound of a flight recorder, as configuration: a number is seconds.
+Result<std::string> ring_bound(const std::string& text) {
+  char* end = nullptr;
+  const double seconds = std::strtod(text.c_str(), &end);
+  const bool is_number = text.find_first_not_of("0123456789.") == std::string::npos && *end == '\0';
+  for (const std::string& bound :
+       {"ring_time=" + (is_number ? milliseconds(seconds) : text), "ring_bytes=" + (is_number ? "" : text)}) {
+    SessionOptions options;
+    options.ring_bytes = 0;
+    if (options.apply(bound).ok() && (options.ring_bytes != 0 || options.ring_time.count() != 0)) return bound;
+  }
+  return Error(ErrorCode::kInvalidArgument, "--ring " + printable(text) + ": a size (64MiB) or seconds are wanted");
+}
+
+/// What the options of this command say, as configuration.
+Result<std::string> config_of_options(const Arguments& arguments) {
   std::string config;
-  for (const std::string& words : arguments.config) config += (config.empty() ? "" : ",") + words;
+  const auto add = [&](const std::string& words) { config += (config.empty() ? "" : ",") + words; };
+  if (!arguments.ring.empty()) {
+    const Result<std::string> bound = ring_bound(arguments.ring);
+    if (!bound) return bound.error();
+    add("mode=ring," + *bound);
+  }
+  if (arguments.delay_s > 0) add("delay=" + milliseconds(arguments.delay_s));
+  if (arguments.duration_s > 0) add("duration=" + milliseconds(arguments.duration_s));
+  if (arguments.until_step != 0) add("until_step=" + std::to_string(arguments.until_step));
+  for (const std::string& words : arguments.config) add(words);
   SessionOptions options;
-  if (Status status = options.apply(config); !status.ok()) return std::move(status).error().with_context("--config");
+  if (Status status = options.apply(config); !status.ok()) return std::move(status).error();
   if (!options.output.empty()) return Error(ErrorCode::kInvalidArgument, "--config: the output is said by -o");
-  if (given != nullptr && given[0] != '\0') config = std::string(given) + (config.empty() ? "" : ",") + config;
   return config;
+}
+
+Result<std::string> config_of(const Arguments& arguments) {
+  Result<std::string> config = config_of_options(arguments);
+  if (!config) return config;
+  const char* const given = std::getenv("RANGEFINDER_CONFIG");
+  std::string all = arguments.ring.empty() ? "" : "dump_signal=USR2,";
+  if (given != nullptr && given[0] != '\0') all += std::string(given) + ",";
+  all += *config;
+  SessionOptions options;
+  (void)options.apply(all);  // what the environment gets wrong is left out, as everywhere
+  if (options.record_signal != 0 && (options.delay.count() != 0 || options.duration.count() != 0 || options.until_step))
+    return Error(ErrorCode::kInvalidArgument, "--delay, --duration, --until-step: not together with record_signal");
+  return all;
+}
+
+/// For RANGEFINDER_NVTX_DOMAINS.
+Result<std::string> domains_of(const Arguments& arguments) {
+  std::string list;
+  for (const std::string& name : arguments.domains) {
+    if (name.empty() || name == "-") return Error(ErrorCode::kInvalidArgument, "--domain: a name is missing");
+    list += (list.empty() ? "" : ",") + name;
+  }
+  return list;
 }
 
 Result<ProgramToRecord> program_of(const Arguments& arguments) {
@@ -90,10 +146,14 @@ Result<ProgramToRecord> program_of(const Arguments& arguments) {
   if (Status status = set_output(arguments, program); !status.ok()) return std::move(status).error();
   const Result<std::string> config = config_of(arguments);
   if (!config) return config.error();
+  const Result<std::string> domains = domains_of(arguments);
+  if (!domains) return domains.error();
   program.environment = {{"NVTX_INJECTION64_PATH", *injection},
                          {"CUDA_INJECTION64_PATH", *injection},
                          {"RANGEFINDER_RECORD", base::with_doubled_percents(program.folder) + "/" + program.name},
                          {"RANGEFINDER_CONFIG", *config}};
+  if (!domains->empty()) program.environment.emplace_back("RANGEFINDER_NVTX_DOMAINS", *domains);
+  if (!arguments.step_range.empty()) program.environment.emplace_back("RANGEFINDER_STEP_RANGE", arguments.step_range);
   for (const std::string& entry : arguments.environment) {
     const std::size_t equals = entry.find('=');
     if (equals == 0 || equals == std::string::npos)
@@ -172,6 +232,26 @@ void add_record(CLI::App& app, Common& common, int& result) {
           "The capture (default PROGRAM-%p.rfcap); %p process id, %h host, %r rank. Further processes get their "
           "number before the ending")
       ->type_name("FILE");
+  verb->add_option("--delay", arguments->delay_s, "Record nothing in the program's first SECONDS")
+      ->type_name("SECONDS")
+      ->check(CLI::NonNegativeNumber.description(""));
+  verb->add_option("--duration", arguments->duration_s, "Record SECONDS; the program runs on")
+      ->type_name("SECONDS")
+      ->check(CLI::PositiveNumber.description(""));
+  verb->add_option("--until-step", arguments->until_step,
+                   "Record up to step N; see --step-range for programs that tell of no steps")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber.description(""));
+  verb->add_option("--step-range", arguments->step_range, "A step ends where this push/pop range of NVTX does")
+      ->type_name("NAME");
+  verb->add_option("--ring", arguments->ring,
+                   "Flight recorder: keep the last SIZE (64MiB) or SECONDS (30), written at the end and by SIGUSR2")
+      ->type_name("SIZE|SECONDS");
+  verb->add_option("--domain", arguments->domains,
+                   "Only these domains of NVTX, `default` for calls without one; -NAME leaves one out")
+      ->type_name("NAME,...")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   verb->add_option("--config", arguments->config, "As RANGEFINDER_CONFIG: KEY=VALUE,...")
       ->type_name("TEXT")
       ->allow_extra_args(false);

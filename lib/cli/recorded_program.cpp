@@ -146,10 +146,13 @@ std::vector<std::string> captures_since(const ProgramToRecord& program, const ti
     struct stat info {};
     const std::string path = entry->path().string();
     if (!fits(entry->path().filename().string(), program.name)) continue;
-    if (::lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0) continue;
+    if (::lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
     const bool is_new = info.st_mtim.tv_sec != begin.tv_sec ? info.st_mtim.tv_sec > begin.tv_sec
                                                             : info.st_mtim.tv_nsec >= begin.tv_nsec;
-    if (is_new) out.push_back(path);
+    // A flight recorder that died has left nothing but its live file.
+    const std::string live = path + ".live";
+    if (is_new && info.st_size != 0) out.push_back(path);
+    if (is_new && info.st_size == 0 && ::access(live.c_str(), F_OK) == 0) out.push_back(live);
   }
   std::sort(out.begin(), out.end());
   return out;

@@ -7,22 +7,39 @@
 #include <rangefinder/session.hpp>
 
 #include <sys/auxv.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <mutex>
 #include <new>
 
 namespace rangefinder::injection {
+namespace {
+
+// Never deleted: it stops at exit, as every session that is alive then. One that the program has started itself goes on
+// in its place, and NVTX is recorded there.
+struct Recording {
+  const int pid = ::getpid();
+  std::mutex stepping;
+  Session session;
+};
+std::atomic<Recording*> recording{nullptr};
+
+}  // namespace
 
 bool start() noexcept {
   if (::getauxval(AT_SECURE) != 0) return false;
   // Not a lock: starting CUPTI may call cuInit, and with it this function, on the same thread.
   static std::atomic<bool> started{false};
-  // Never deleted: it stops at exit, as every session that is alive then. One that the program has started itself goes
-  // on in its place, and NVTX is recorded there.
-  if (!started.exchange(true)) {
-    [[maybe_unused]] static auto* const session = new (std::nothrow) Session;
-  }
+  if (!started.exchange(true)) recording.store(new (std::nothrow) Recording);
   return true;
+}
+
+void end_step() noexcept {
+  Recording* const now = recording.load();
+  if (now == nullptr || now->pid != ::getpid()) return;  // a child of fork may find the mutex taken for good
+  const std::lock_guard lock(now->stepping);
+  now->session.step();
 }
 
 }  // namespace rangefinder::injection

@@ -7,4 +7,7 @@ namespace rangefinder::injection {
 /// nothing. False in a setuid program, which is left alone.
 bool start() noexcept;
 
+/// The recording's step ends, and the next begins.
+void end_step() noexcept;
+
 }  // namespace rangefinder::injection

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "injection/nvtx_domain.hpp"
 
+#include "injection/settings.hpp"
+
 #include <rangefinder/detail/hot_path.hpp>
 
 #include <algorithm>
@@ -48,6 +50,7 @@ Domain* Domain::named(std::string_view name) noexcept {
       made->name_ = copy_of(name);
       if (made->name_.size() != name.size()) return delete made, nullptr;
       made->without_category_ = made->intern({});
+      made->set_recorded(records_domain(name));
     }
     made->next_ = first;
     Domain* expected = first;

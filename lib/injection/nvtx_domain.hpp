@@ -29,6 +29,10 @@ class Domain {
   std::uint32_t category(std::uint32_t number) noexcept;
   void name_category(std::uint32_t number, std::string_view name) noexcept;
 
+  /// Whether what is marked in it is wanted.
+  bool recorded() const noexcept { return recorded_.load(std::memory_order_relaxed); }
+  void set_recorded(bool recorded) noexcept { recorded_.store(recorded, std::memory_order_relaxed); }
+
  private:
   constexpr Domain() noexcept = default;
   std::uint32_t intern(std::string_view category) const noexcept;
@@ -37,6 +41,7 @@ class Domain {
   static constexpr std::size_t kSlots = 512;
   std::string_view name_;
   std::uint32_t without_category_ = 0;
+  std::atomic<bool> recorded_{true};
   std::atomic<std::uint64_t> slots_[kSlots]{};  // number << 32 | our category
   Domain* next_ = nullptr;
 };

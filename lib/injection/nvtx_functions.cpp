@@ -4,6 +4,7 @@
 
 #include "injection/nvtx_domain.hpp"
 #include "injection/nvtx_stack.hpp"
+#include "injection/settings.hpp"
 
 #include <rangefinder/range.hpp>
 
@@ -125,7 +126,8 @@ Domain& domain_of(nvtxDomainHandle_t handle) noexcept {
 
 int push_text(Domain& domain, string_view text, std::uint32_t category) noexcept {
   Push push(&domain);
-  if (detail::OpenRange* place = push.place(); place != nullptr)
+  if (is_step_range(text)) push.set_step();
+  if (detail::OpenRange* place = push.place(); place != nullptr && domain.recorded())
     place->token = detail::begin_text(text.data(), text.size(), category, place->word);
   return push.depth();
 }
@@ -133,8 +135,10 @@ int push_text(Domain& domain, string_view text, std::uint32_t category) noexcept
 int push_event(Domain& domain, const Event& event) noexcept {
   if (event.extra() == nullptr && event.name() == 0) return push_text(domain, event.text(), event.category());
   Push push(&domain);
+  if (is_step_range(event.text())) push.set_step();
   detail::OpenRange* const place = push.place();
-  if (place == nullptr || detail::active.load(std::memory_order_relaxed) == 0) return push.depth();
+  if (place == nullptr || !domain.recorded() || detail::active.load(std::memory_order_relaxed) == 0)
+    return push.depth();
   if (event.extra() != nullptr) {
     *place = detail::begin_extra(event.text(), event.category(), *event.extra());
   } else {
@@ -144,12 +148,16 @@ int push_event(Domain& domain, const Event& event) noexcept {
   return push.depth();
 }
 
-void mark_event(string_view text, std::uint32_t category, const Extra* extra) noexcept {
-  if (detail::active.load(std::memory_order_relaxed) != 0) detail::mark_slow(text, category, extra);
+bool is_wanted(const Domain& domain) noexcept {
+  return detail::active.load(std::memory_order_relaxed) != 0 && domain.recorded();
 }
 
-nvtxRangeId_t start_range(string_view text, std::uint32_t category) noexcept {
-  return detail::active.load(std::memory_order_relaxed) != 0 ? detail::async_begin_slow(text, category) : 0;
+void mark_event(const Domain& domain, string_view text, std::uint32_t category, const Extra* extra) noexcept {
+  if (is_wanted(domain)) detail::mark_slow(text, category, extra);
+}
+
+nvtxRangeId_t start_range(const Domain& domain, string_view text, std::uint32_t category) noexcept {
+  return is_wanted(domain) ? detail::async_begin_slow(text, category) : 0;
 }
 
 nvtxStringHandle_t registered(string_view text) noexcept {
@@ -175,22 +183,28 @@ int NVTX_API RangePushW(const wchar_t* text) noexcept { return push_text(Domain:
 int NVTX_API RangePop() noexcept { return pop(&Domain::unnamed()); }
 
 void NVTX_API DomainMarkEx(nvtxDomainHandle_t handle, const nvtxEventAttributes_t* attributes) noexcept {
-  const Event event(domain_of(handle), attributes);
-  mark_event(event.text(), event.category(), event.extra());
+  Domain& domain = domain_of(handle);
+  const Event event(domain, attributes);
+  mark_event(domain, event.text(), event.category(), event.extra());
 }
 void NVTX_API MarkEx(const nvtxEventAttributes_t* attributes) noexcept { DomainMarkEx(nullptr, attributes); }
-void NVTX_API MarkA(const char* text) noexcept { mark_event(text_or_empty(text), 0, nullptr); }
-void NVTX_API MarkW(const wchar_t* text) noexcept { mark_event(Narrowed(text).text(), 0, nullptr); }
+void NVTX_API MarkA(const char* text) noexcept { mark_event(Domain::unnamed(), text_or_empty(text), 0, nullptr); }
+void NVTX_API MarkW(const wchar_t* text) noexcept { mark_event(Domain::unnamed(), Narrowed(text).text(), 0, nullptr); }
 
 nvtxRangeId_t NVTX_API DomainRangeStartEx(nvtxDomainHandle_t handle, const nvtxEventAttributes_t* attributes) noexcept {
-  const Event event(domain_of(handle), attributes);
-  return start_range(event.text(), event.category());
+  Domain& domain = domain_of(handle);
+  const Event event(domain, attributes);
+  return start_range(domain, event.text(), event.category());
 }
 nvtxRangeId_t NVTX_API RangeStartEx(const nvtxEventAttributes_t* attributes) noexcept {
   return DomainRangeStartEx(nullptr, attributes);
 }
-nvtxRangeId_t NVTX_API RangeStartA(const char* text) noexcept { return start_range(text_or_empty(text), 0); }
-nvtxRangeId_t NVTX_API RangeStartW(const wchar_t* text) noexcept { return start_range(Narrowed(text).text(), 0); }
+nvtxRangeId_t NVTX_API RangeStartA(const char* text) noexcept {
+  return start_range(Domain::unnamed(), text_or_empty(text), 0);
+}
+nvtxRangeId_t NVTX_API RangeStartW(const wchar_t* text) noexcept {
+  return start_range(Domain::unnamed(), Narrowed(text).text(), 0);
+}
 void NVTX_API RangeEnd(nvtxRangeId_t id) noexcept {
   if (id != 0) detail::async_end_slow(id);
 }
@@ -244,6 +258,8 @@ bool install(NvtxGetExportTableFunc_t get_export_table) noexcept {
   const Module core(*callbacks, NVTX_CB_MODULE_CORE);
   const Module domains(*callbacks, NVTX_CB_MODULE_CORE2);
   if (!core.known()) return false;
+  Domain::unnamed().set_recorded(records_domain({}));
+  read_step_range();
 #define RANGEFINDER_SET(name) core.set(NVTX_CBID_CORE_##name, name)
   RANGEFINDER_SET(MarkEx);
   RANGEFINDER_SET(MarkA);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "injection/nvtx_stack.hpp"
 
+#include "injection/injection.hpp"
+
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -14,6 +16,7 @@ namespace {
 struct Open {
   const Domain* domain;
   std::int32_t depth;  // among the ranges of its domain
+  bool is_step;
   detail::OpenRange range;
 };
 
@@ -63,8 +66,12 @@ Push::Push(const Domain* domain) noexcept : depth_(NVTX_NO_PUSH_POP_TRACKING) {
     return;
   }
   Open& open = stack->places[stack->size++];
-  open = {domain, depth_, {}};
+  open = {domain, depth_, false, {}};
   place_ = &open.range;
+}
+
+void Push::set_step() noexcept {
+  if (place_ != nullptr) thread_stack->places[thread_stack->size - 1].is_step = true;
 }
 
 int pop(const Domain* domain) noexcept {
@@ -84,6 +91,7 @@ int pop(const Domain* domain) noexcept {
     detail::end(popped.range.token, popped.range.word);
   else
     detail::end_out_of_order(popped.range.token, popped.range.word);
+  if (popped.is_step) end_step();
   return popped.depth;
 }
 

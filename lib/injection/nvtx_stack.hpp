@@ -15,6 +15,8 @@ class Push {
   explicit Push(const Domain* domain) noexcept;
   /// Where to put the range; null when the stack is full or has no memory.
   detail::OpenRange* place() noexcept { return place_; }
+  /// A step ends where the range does.
+  void set_step() noexcept;
   int depth() const noexcept { return depth_; }
 
  private:

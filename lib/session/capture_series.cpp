@@ -107,6 +107,8 @@ Result<std::shared_ptr<CaptureSeries>> CaptureSeries::start(SessionOptions optio
 
 Status CaptureSeries::open() try {
   if (Status status = check(options_); !status.ok()) return status;
+  if (is_limited(options_))
+    return Error(ErrorCode::kInvalidArgument, "delay, duration, until_step: not where captures follow each other");
   first_output_ = resolve_output(options_of(1).output);
   std::unique_lock lock(mutex_);
   if (on_demand()) {

@@ -96,8 +96,14 @@ Status check(const SessionOptions& options) {
   if (options.nvml_period.count() < 0) return Error(ErrorCode::kInvalidArgument, "nvml_period: must not be negative");
   if (options.sample_interval.count() < 10'000)
     return Error(ErrorCode::kInvalidArgument, "sample_interval: at least 10 us are needed");
+  if (options.delay.count() < 0 || options.duration.count() < 0)
+    return Error(ErrorCode::kInvalidArgument, "delay, duration: must not be negative");
   if (options.stop_timeout.count() < 0) return Error(ErrorCode::kInvalidArgument, "stop_timeout: must not be negative");
   return {};
+}
+
+bool is_limited(const SessionOptions& options) noexcept {
+  return options.delay.count() > 0 || options.duration.count() > 0 || options.until_step != 0;
 }
 
 std::shared_ptr<SessionCore> current_session() noexcept {
@@ -127,7 +133,8 @@ SessionCore::SessionCore(SessionOptions options, Parts parts)
       parts_(std::move(parts)),
       output_(resolve_output(options_.output)),
       pid_(::getpid()),
-      clock_(parts_.clock != nullptr ? parts_.clock : &clock::system_clock()) {}
+      clock_(parts_.clock != nullptr ? parts_.clock : &clock::system_clock()),
+      delayed_(options_.delay.count() > 0) {}
 
 SessionCore::~SessionCore() = default;
 
@@ -164,9 +171,10 @@ Result<std::shared_ptr<SessionCore>> SessionCore::start(SessionOptions options, 
     current() = core;
   }
   watch_signal(SignalUse::kDump, core->options_.dump_signal);
-  if (!core->parts_.waits) {
-    const Doing stepping(*core, kStepping);
-    core->enter_phase(phase_of_step(core->options_.schedule, 0));
+  if (!core->parts_.waits && !core->delayed_) core->begin();
+  if (status = core->start_limits(); !status) {
+    (void)core->stop();
+    return std::move(status).error().with_context("session");
   }
   log(LogLevel::kInfo, {"recording to ", core->output_});
   return core;
@@ -327,9 +335,23 @@ void SessionCore::enter_phase(Phase phase, std::uint64_t items_done) noexcept {
   }
 }
 
+void SessionCore::begin() noexcept {
+  const Doing stepping(*this, kStepping);
+  if (stopping_.load(std::memory_order_acquire)) return;
+  delayed_ = false;
+  enter_phase(phase_of_step(options_.schedule, step_number()));
+}
+
 void SessionCore::step(std::uint64_t items) noexcept {
   const std::uint64_t next = step_number() + 1;
-  step_to(next, phase_of_step(options_.schedule, next), items);
+  const bool is_last = options_.until_step != 0 && next >= options_.until_step;
+  step_to(next, is_last ? Phase::kOff : phase_of_step(options_.schedule, next), items);
+  if (!is_last) return;
+  {
+    const std::lock_guard lock(state_mutex_);
+    limit_reached_ = true;
+  }
+  changed_.notify_all();
 }
 
 void SessionCore::step_to(std::uint64_t number, Phase phase, std::uint64_t items) noexcept {
@@ -337,6 +359,7 @@ void SessionCore::step_to(std::uint64_t number, Phase phase, std::uint64_t items
   const Doing stepping(*this, kStepping);
   if (stopping_.load(std::memory_order_acquire)) return;
   step_.store(number, std::memory_order_relaxed);
+  if (delayed_) return;
   if (options_.dump_step_over.count() > 0) {
     const std::uint64_t now = clock_->ticks();
     const auto limit = static_cast<std::uint64_t>(static_cast<unsigned __int128>(options_.dump_step_over.count()) *

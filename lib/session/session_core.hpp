@@ -36,6 +36,9 @@ Phase phase_of_step(const Schedule& schedule, std::uint64_t step) noexcept;
 /// What no recording can be made with.
 Status check(const SessionOptions& options);
 
+/// Whether the recording begins or ends by the clock, or ends with a step.
+bool is_limited(const SessionOptions& options) noexcept;
+
 /// A running recording. Two threads of its own: one drains blocks into the capture, one collects from the sources,
 /// samples the clock and serves dump requests, so that a source that hangs does not hold up the drain.
 ///
@@ -74,6 +77,8 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   void write_facts();
   void start_sources();
   Status start_threads();
+  Status start_limits();
+  void begin() noexcept;
   void enter_phase(Phase phase, std::uint64_t items_done = 0) noexcept;
   bool in_child() const noexcept;
   bool has_device_source() const noexcept;
@@ -83,6 +88,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   void drain(bool partial, Deadline deadline = Deadline::max()) noexcept;
   void write_last() noexcept;
   void collect_loop() noexcept;
+  void keep_limits() noexcept;
   void flush_sources() noexcept;
   void serve_dump_requests() noexcept;
   void stop_recording(Deadline deadline) noexcept;
@@ -101,6 +107,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   // Touched by who steps, and once nobody can any more by the drain.
   std::atomic<std::uint64_t> step_{0};
   Phase phase_ = Phase::kOff;
+  bool delayed_ = false;  // no phase but off
   std::uint32_t windows_ = 0;
   std::uint64_t window_begin_ = 0;
   std::uint64_t step_begin_ = 0;
@@ -111,9 +118,10 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   bool active_[kActivities] = {};
   bool drain_ended_ = true;  // or not begun
   bool collect_ended_ = true;
-  bool sources_late_ = false;  // the capture was finished without waiting for them any longer
-  bool abandoned_ = false;     // stop gave up waiting: who drains closes the recorder
-  bool closed_ = false;        // the recorder is no longer ours
+  bool limit_reached_ = false;  // step until_step has begun
+  bool sources_late_ = false;   // the capture was finished without waiting for them any longer
+  bool abandoned_ = false;      // stop gave up waiting: who drains closes the recorder
+  bool closed_ = false;         // the recorder is no longer ours
   bool stop_begun_ = false;
   bool stop_ended_ = false;
   Deadline stop_deadline_{};

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 // What a session does in its own threads, and how it ends.
 #include "base/health_numbers.hpp"
+#include "base/signals_blocked.hpp"
 #include "buffer/recorder.hpp"
 #include "session/options.hpp"
 #include "session/session_core.hpp"
 #include "session/signal_watch.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
+#include <exception>
 
 namespace rangefinder::session {
 namespace {
@@ -169,6 +173,37 @@ void SessionCore::serve_dump_requests() noexcept {
     log(LogLevel::kInfo, {"flight recorder written to ", *path});
   else
     log(LogLevel::kError, {path.error().message()});
+}
+
+// ---- limits -----------------------------------------------------------------------------------------------------
+
+/// Last: it may stop the session at once.
+Status SessionCore::start_limits() try {
+  if (!is_limited(options_)) return {};
+  const base::SignalsBlocked blocked;
+  std::thread thread([self = shared_from_this()] { self->keep_limits(); });
+  ::pthread_setname_np(thread.native_handle(), "rf-limits");
+  thread.detach();  // who stops does not wait for it: it may be who stops
+  return {};
+} catch (const std::exception& error) {
+  return Error(ErrorCode::kIo, std::string("cannot start a background thread: ") + error.what());
+}
+
+void SessionCore::keep_limits() noexcept {
+  std::unique_lock lock(state_mutex_);
+  const auto is_over = [&] { return stop_begun_ || limit_reached_; };
+  if (options_.delay.count() > 0 && !changed_.wait_for(lock, options_.delay, is_over)) {
+    lock.unlock();
+    begin();
+    lock.lock();
+  }
+  if (options_.duration.count() > 0)
+    changed_.wait_for(lock, options_.duration, is_over);
+  else
+    changed_.wait(lock, is_over);
+  const bool stops = !stop_begun_;
+  lock.unlock();
+  if (stops) (void)stop();
 }
 
 // ---- the end ----------------------------------------------------------------------------------------------------

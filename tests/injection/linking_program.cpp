@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// A program that links the library, and marks itself with NVTX too: linking_program before|after|never.
+// A program that links the library, and marks itself with NVTX too: linking_program before|after|never|steps.
 #include <rangefinder/range.hpp>
 #include <rangefinder/session.hpp>
 
 #include <nvtx3/nvToolsExt.h>
 
 #include <cstdio>
+#include <string>
 #include <string_view>
 
 namespace {
@@ -21,6 +22,14 @@ void mark(const char* nvtx, const char* ours) {
 
 int main(int argc, char** argv) {
   const std::string_view own = argc > 1 ? argv[1] : "never";
+  if (own == "steps") {
+    rangefinder::Session session;
+    for (int step = 0; step < 4; ++step) {
+      { const rangefinder::ProfileRange range{"ours " + std::to_string(step)}; }
+      session.step();
+    }
+    return 0;
+  }
   if (own == "after") mark("early", "ours early");
   if (own != "never") {
     rangefinder::SessionOptions options;

@@ -108,16 +108,38 @@ static void everything(const char* module, int recorded) {
   nvtxRangePop();
 }
 
+static void steps(void) {
+  nvtxRangePushA("warm up");
+  nvtxRangePop();
+  nvtxEventAttributes_t event = event_of("train step");
+  for (int step = 0; step < 5; ++step) {
+    if (step % 2 == 0)
+      nvtxRangePushA("train step");
+    else
+      nvtxRangePushEx(&event);
+    nvtxRangePushA("forward");
+    nvtxRangePop();
+    nvtxRangePop();
+  }
+}
+
 int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "everything";
   const char* module = argc > 2 ? argv[2] : NULL;
   if (strcmp(how, "unrecorded") == 0) return everything(module, 0), 0;
   if (strcmp(how, "nothing") == 0) return 7;
   if (strcmp(how, "everything") == 0) return everything(module, 1), 0;
+  if (strcmp(how, "steps") == 0) return steps(), 0;
   nvtxRangePushA("before");
   nvtxRangePop();
   if (strcmp(how, "seven") == 0) return 7;
   if (strcmp(how, "terminated") == 0) return raise(SIGTERM);
+  if (strcmp(how, "until_closed") == 0) {
+    while (access(module, F_OK) == 0) usleep(1000); /* the live file */
+    nvtxRangePushA("after");
+    nvtxRangePop();
+    return 0;
+  }
   if (strcmp(how, "waits") == 0) {
     puts("ready");
     fflush(stdout);

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 OPTIONS = None
@@ -117,6 +118,85 @@ class Ranges(RecordTest):
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["a.rfcap"])
 
 
+class Limits(RecordTest):
+    """When recording begins and ends, and what is left out."""
+
+    def test_nothing_before_the_delay(self):
+        self.record(OPTIONS.program, "everything", OPTIONS.module, options=["-o", "a.rfcap", "--delay", "86400"])
+        self.assertEqual(self.events(), [])
+        self.assertEqual(self.captures(), ["a.rfcap"])
+
+    def test_the_program_runs_on_after_the_duration(self):
+        # It waits for the capture to be closed, and marks itself again.
+        program = [OPTIONS.program, "until_closed", self.folder / "a.rfcap.live"]
+        self.record(*program, options=["-o", "a.rfcap", "--duration", "0.001"])
+        self.assertNotIn("after", self.names())
+        self.assertEqual(self.captures(), ["a.rfcap"])
+
+    def test_up_to_a_step(self):
+        options = ["-o", "a.rfcap", "--until-step", "3", "--step-range", "train step"]
+        self.record(OPTIONS.program, "steps", options=options)
+        self.assertEqual(self.names(), ["warm up", "train step", "forward", "train step", "forward", "train step", "forward"])
+        steps = json.loads(self.run_command("report", "a.rfcap", "--view", "steps", "--json").stdout)
+        self.assertEqual(len(steps["rows"]), 3)
+
+    def test_steps_of_a_schedule(self):
+        options = ["-o", "a.rfcap", "--step-range", "train step", "--config", "skip_first=1,wait=1,active=1,repeat=1"]
+        self.record(OPTIONS.program, "steps", options=options)
+        self.assertEqual(self.names(), ["train step", "forward"])
+
+    def test_steps_of_a_program_that_links_the_library(self):
+        self.record(OPTIONS.linking, "steps", options=["-o", "a.rfcap", "--until-step", "2"])
+        self.assertEqual(self.names(), ["ours 0", "ours 1"])
+
+    def test_domains(self):
+        everything = ["step", "forward", "tick", "upload", "on the second thread", "wide \u00e9 \u20ac", "registered",
+                      "registered", "counted", "", "same", "same", "same", "", ""]
+        of_library = ["registered", "registered", "same"]
+        without = [name for name in everything if name != "registered"]
+        without.remove("same")
+        for options, names in ((["--domain", "library"], of_library),
+                               (["--domain", "library,other"], [*of_library, "same"]),
+                               (["--domain=library", "--domain=other,-other"], of_library),
+                               (["--domain=-library"], without),
+                               (["--domain=default,-other"], without[:-3] + without[-2:]),
+                               (["--domain", "none of it"], [])):
+            self.record(OPTIONS.program, "everything", options=["-o", "a.rfcap", *options])
+            self.assertEqual(self.names(), names, options)
+
+    def test_a_flight_recorder_is_written_at_the_end(self):
+        for bound in ("64K", "1MiB", "30", "2.5", "5min"):
+            self.record(OPTIONS.program, "seven", code=7, options=["-o", "a.rfcap", "--ring", bound])
+            self.assertEqual(self.names(), ["before"])
+            self.assertTrue(json.loads(self.run_command("info", "a.rfcap", "--json").stdout)["flight_recorder"])
+
+    def test_and_by_a_signal(self):
+        process = subprocess.Popen([OPTIONS.command, "record", "-o", "a.rfcap", "--ring", "60", "--", OPTIONS.program, "waits"],
+                                   cwd=self.folder, env=self.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        process.send_signal(signal.SIGUSR2)
+        while not (self.folder / "a.1.rfcap").exists():
+            self.assertIsNone(process.poll())
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, -signal.SIGTERM)
+        self.assertIn(b"rangefinder report " + bytes(self.folder / "a.1.rfcap"), errors)
+        self.assertEqual(self.names("a.1.rfcap"), ["before"])
+
+    def test_a_flight_recorder_that_is_killed_leaves_its_live_file(self):
+        result = self.record(OPTIONS.program, "terminated", code=-signal.SIGTERM, options=["-o", "a.rfcap", "--ring", "60"])
+        self.assertRegex(result.stderr, r"recorded 1 range[;,].* see: rangefinder report \S+/a.rfcap.live\n")
+        self.assertIn("before", self.run_command("report", "a.rfcap.live").stdout)
+
+    def test_children_inherit(self):
+        options = ["-o", "a.rfcap", "--step-range", "train step", "--until-step", "1", "--domain", "default"]
+        self.record("sh", "-c", f"{OPTIONS.program} steps; {OPTIONS.program} steps", options=options)
+        for capture in self.captures():
+            self.assertEqual(self.names(capture), ["warm up", "train step", "forward"])
+        self.assertEqual(len(self.captures()), 2)
+
+
 class Processes(RecordTest):
     def test_it_ends_as_the_program_does(self):
         self.assertEqual(self.record("sh", "-c", "cat; echo out; echo err >&2; exit 0").stdout, "out\n")
@@ -132,6 +212,17 @@ class Processes(RecordTest):
                 (["--sparkles", "--", *program], {}, "unknown option --sparkles"),
                 (["--config", "cuda=perhaps", "--", *program], {}, "'perhaps' is no value for cuda"),
                 (["--config", "output=b.rfcap", "--", *program], {}, "the output is said by -o"),
+                (["--delay", "-1", "--", *program], {}, "--delay"),
+                (["--delay", "soon", "--", *program], {}, "--delay"),
+                (["--duration", "0", "--", *program], {}, "--duration"),
+                (["--until-step", "0", "--", *program], {}, "--until-step"),
+                (["--until-step", "1.5", "--", *program], {}, "--until-step"),
+                (["--until-step", "1", "--config", "record_signal=USR1", "--", *program], {}, "not together with record_signal"),
+                (["--delay", "1", "--", *program], {"RANGEFINDER_CONFIG": "record_signal=USR1"}, "not together with record_signal"),
+                (["--ring", "0", "--", *program], {}, "--ring 0: a size (64MiB) or seconds are wanted"),
+                (["--ring", "64Mi", "--", *program], {}, "--ring 64Mi: a size"),
+                (["--ring", "1.2.3", "--", *program], {}, "--ring 1.2.3: a size"),
+                (["--domain=-", "--", *program], {}, "--domain: a name is missing"),
                 (["--env", "COLOUR", "--", *program], {}, "NAME=VALUE is wanted"),
                 (["-o", "a-%c.rfcap", "--", *program], {}, "a-%c.rfcap: no file name, or one with %c"),
                 (["-o", "nowhere/a.rfcap", "--", *program], {}, "nowhere: no such folder"),
