@@ -24,14 +24,26 @@ ThreadState* ready(HotThread& hot, std::size_t records, std::uint32_t limit, boo
   return state;
 }
 
-std::uint32_t intern(std::string_view text) noexcept {
-  const NameTable::Interned interned = names().intern(text, false);
+namespace {
+
+std::uint32_t known(const NameTable::Interned& interned) noexcept {
   Recorder& recorder = Recorder::instance();
   if (interned.truncated) recorder.count(health::truncated_names, 1);
   recorder.publish_name(interned.id);
   if (interned.id == 0) recorder.count(health::unnamed_ranges, 1);
   return interned.id;
 }
+
+/// A text that data makes, not the program: it must leave room for names.
+std::uint32_t intern_data(std::string_view text) noexcept {
+  NameTable::Interned interned = names().intern_inputs(text.substr(0, NameTable::kMaxNameBytes));
+  interned.truncated = interned.id != 0 && text.size() > NameTable::kMaxNameBytes;
+  return known(interned);
+}
+
+}  // namespace
+
+std::uint32_t intern(std::string_view text) noexcept { return known(names().intern(text, false)); }
 
 std::uint64_t text_word(ThreadState& state, std::string_view text, std::uint64_t hash) noexcept {
   detail::TextSlot* slot = state.texts + (hash >> (64 - detail::kTextSlotBits));
@@ -51,14 +63,15 @@ std::uint64_t text_word(ThreadState& state, std::string_view text, std::uint64_t
 }
 
 void put_extra(const HotThread& hot, const Extra& extra) noexcept {
-  const std::uint32_t text = extra.kind == ExtraKind::kText ? intern(extra.text) : 0;
+  const std::uint32_t text = extra.kind == ExtraKind::kText ? intern_data(extra.text) : 0;
   put(hot, make_word(RecordKind::kExtra, text, static_cast<std::uint32_t>(extra.kind)), extra.bits);
 }
 
-bool put_event(std::uint64_t word, const Extra* extra) noexcept {
+bool put_event(std::uint64_t word, const Extra* extra, const Extra* further) noexcept {
   HotThread& hot = detail::hot_thread;
   Recorder& recorder = Recorder::instance();
-  ThreadState* const state = ready(hot, (extra != nullptr ? 2 : 1) + sequence_records(), kForBegins);
+  const std::size_t extras = (extra != nullptr ? 1 : 0) + (further != nullptr ? 1 : 0);
+  ThreadState* const state = ready(hot, 1 + extras + sequence_records(), kForBegins);
   if (state == nullptr) {
     recorder.count(health::dropped_events, 1);
     return false;
@@ -66,6 +79,7 @@ bool put_event(std::uint64_t word, const Extra* extra) noexcept {
   put_sequence(hot, *state);
   put(hot, word, recorder.ticks());
   if (extra != nullptr) put_extra(hot, *extra);
+  if (further != nullptr) put_extra(hot, *further);
   return true;
 }
 

@@ -146,7 +146,7 @@ std::uint32_t intern(std::string_view text) noexcept;
 std::uint64_t text_word(ThreadState& state, std::string_view text, std::uint64_t hash) noexcept;
 void put_extra(const HotThread& hot, const detail::Extra& extra) noexcept;
 /// Records that stand for themselves: marks, samples, start/end ranges, steps.
-bool put_event(std::uint64_t word, const detail::Extra* extra) noexcept;
+bool put_event(std::uint64_t word, const detail::Extra* extra, const detail::Extra* further = nullptr) noexcept;
 
 /// Runs `record` unless this is a signal handler in the wrong place.
 template <typename Function>

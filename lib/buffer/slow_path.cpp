@@ -6,6 +6,7 @@
 #include "buffer/record_writer.hpp"
 #include "buffer/thread_log.hpp"
 
+#include <rangefinder/detail/nvtx.hpp>
 #include <rangefinder/detail/operators.hpp>
 #include <rangefinder/range.hpp>
 
@@ -451,6 +452,10 @@ void counter_slow(std::string_view name, const Extra& value) noexcept {
 }
 
 std::uint64_t async_begin_slow(std::string_view name, std::uint32_t category) noexcept {
+  return async_begin_extra(name, category, nullptr);
+}
+
+std::uint64_t async_begin_extra(std::string_view name, std::uint32_t category, const Extra* value) noexcept {
   const Listener* const heard_by = listener();
   std::uint64_t handle = 0;
   guarded([&] {
@@ -461,7 +466,7 @@ std::uint64_t async_begin_slow(std::string_view name, std::uint32_t category) no
         const std::uint64_t mine = std::uint64_t{recorder.generation() & kHandleGenerationMask} << 52 |
                                    std::uint64_t{state->index & 0xFFFFFu} << 32 | ++state->async_ranges;
         const Extra extra{ExtraKind::kUnsigned, mine, {}};
-        if (put_event(make_word(RecordKind::kAsyncBegin, id, category), &extra)) handle = mine;
+        if (put_event(make_word(RecordKind::kAsyncBegin, id, category), &extra, value)) handle = mine;
       } else {
         recorder.count(health::dropped_events, 1);
       }

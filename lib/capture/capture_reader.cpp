@@ -242,8 +242,9 @@ void CaptureReader::take(const format::ChunkView& chunk) {
 }
 
 void CaptureReader::take_fact(std::string& key, std::string& value) {
-  for (const auto& [prefix, texts] :
-       {std::pair<std::string_view, std::vector<std::string>*>{"category:", &categories_}, {"domain:", &domains_}}) {
+  for (const auto& [prefix, texts] : {std::pair<std::string_view, std::vector<std::string>*>{"category:", &categories_},
+                                      {"domain:", &domains_},
+                                      {"colour:", &colours_}}) {
     if (!key.starts_with(prefix)) continue;
     const auto id = static_cast<std::uint32_t>(std::strtoul(key.c_str() + prefix.size(), nullptr, 10));
     if (make_room(*texts, id, kMaxCategoryId)) (*texts)[id] = std::move(value);
@@ -328,6 +329,17 @@ void CaptureReader::take_live(LiveContent live) {
 
 void CaptureReader::finish_small() {
   for (const auto& [number, count] : recorded_health_) health_.add(number, count);
+  // A thread is written again when the program gives it a name.
+  std::map<std::uint32_t, std::size_t> row_of;
+  std::vector<format::ThreadRow> threads;
+  for (const format::ThreadRow& row : std::exchange(threads_, {})) {
+    const auto [known, is_new] = row_of.try_emplace(row.index, threads.size());
+    if (is_new)
+      threads.push_back(row);
+    else
+      threads[known->second] = row;
+  }
+  threads_ = std::move(threads);
   // A window is written when it opens and again when it closes: the later row has both ends.
   std::map<std::uint32_t, format::WindowRow> windows;
   for (const format::WindowRow& row : windows_) windows[row.number] = row;

@@ -134,6 +134,10 @@ class CaptureReader {
   std::string_view domain(std::uint32_t category) const noexcept {
     return category < domains_.size() ? domains_[category] : std::string_view{};
   }
+  /// "#rrggbb" of what the program gave a colour; `colour:<number>` metadata.
+  std::string_view colour(std::uint32_t category) const noexcept {
+    return category < colours_.size() ? colours_[category] : std::string_view{};
+  }
 
  private:
   CaptureReader() = default;
@@ -159,7 +163,7 @@ class CaptureReader {
   std::vector<Finding> findings_;
   std::map<format::NameId, std::string> names_;  // a file may use any numbers
   std::vector<std::string> categories_;
-  std::vector<std::string> domains_;  // by category
+  std::vector<std::string> domains_, colours_;  // by category
   std::vector<std::pair<std::string, std::string>> metadata_;
   std::vector<format::ThreadRow> threads_;
   std::vector<format::DeviceRow> devices_;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The two doors: NVTX calls one for each copy of its headers in the process, CUDA's driver the other in cuInit.
+// The doors: NVTX calls one for each copy of its headers in the process, and one for each extension in use; CUDA's
+// driver the last in cuInit.
 #include "injection/injection.hpp"
 
+#include "injection/nvtx_domain.hpp"
 #include "injection/nvtx_functions.hpp"
+#include "injection/settings.hpp"
 
 #include <rangefinder/session.hpp>
 
@@ -29,6 +32,9 @@ std::atomic<Recording*> recording{nullptr};
 
 bool start() noexcept {
   if (::getauxval(AT_SECURE) != 0) return false;
+  // Each time: whoever comes second may be through before the first has begun.
+  read_step_range();
+  Domain::unnamed().set_recorded(records_domain({}));
   // Not a lock: starting CUPTI may call cuInit, and with it this function, on the same thread.
   static std::atomic<bool> started{false};
   if (!started.exchange(true)) recording.store(new (std::nothrow) Recording);
@@ -49,6 +55,11 @@ extern "C" {
 [[gnu::visibility("default")]] int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_table) noexcept {
   namespace injection = rangefinder::injection;
   return injection::start() && injection::install(get_export_table) ? 1 : 0;
+}
+
+[[gnu::visibility("default")]] int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t* module) noexcept {
+  namespace injection = rangefinder::injection;
+  return injection::start() && injection::install_extension(module) ? 1 : 0;
 }
 
 [[gnu::visibility("default")]] int InitializeInjection() noexcept {

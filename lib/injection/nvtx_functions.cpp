@@ -4,10 +4,13 @@
 
 #include "injection/nvtx_domain.hpp"
 #include "injection/nvtx_stack.hpp"
+#include "injection/payload_text.hpp"
 #include "injection/settings.hpp"
 
+#include <rangefinder/detail/nvtx.hpp>
 #include <rangefinder/range.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -46,6 +49,10 @@ class Narrowed {
   std::size_t size_ = 0;
 };
 
+bool is_wanted(const Domain& domain) noexcept {
+  return detail::active.load(std::memory_order_relaxed) != 0 && domain.recorded();
+}
+
 /// What an event's attributes say; a program may have been built with fewer of them.
 class Event {
  public:
@@ -55,9 +62,18 @@ class Event {
     };
 #define RANGEFINDER_HAS(member) has(offsetof(nvtxEventAttributes_t, member), sizeof attributes->member)
     category_ = domain.category(RANGEFINDER_HAS(category) ? attributes->category : 0);
-    if (RANGEFINDER_HAS(payload)) take_payload(*attributes);
+    if (RANGEFINDER_HAS(color) && attributes->colorType == NVTX_COLOR_ARGB)
+      category_ = detail::coloured_category(category_, attributes->color);
+    if (RANGEFINDER_HAS(payload) && is_wanted(domain)) take_payload(domain, *attributes);
     if (RANGEFINDER_HAS(message)) take_message(*attributes);
 #undef RANGEFINDER_HAS
+  }
+
+  /// All that is said of it stands in its payloads.
+  Event(Domain& domain, const nvtxPayloadData_t* payloads, std::size_t count) noexcept : category_(domain.category(0)) {
+    if (!is_wanted(domain)) return;
+    take(payload_.emplace(domain, payloads, count));
+    text_ = payload_->message();
   }
 
   string_view text() const noexcept { return text_; }
@@ -85,7 +101,10 @@ class Event {
     }
   }
 
-  void take_payload(const nvtxEventAttributes_t& attributes) noexcept {
+  void take(const PayloadText& payload) noexcept {
+    if (!payload.text().empty()) extra_ = Extra{ExtraKind::kText, 0, payload.text()};
+  }
+  void take_payload(const Domain& domain, const nvtxEventAttributes_t& attributes) noexcept {
     const auto& payload = attributes.payload;
     switch (attributes.payloadType) {
       case NVTX_PAYLOAD_TYPE_UNSIGNED_INT64:
@@ -100,8 +119,11 @@ class Event {
         return keep(payload.dValue);
       case NVTX_PAYLOAD_TYPE_FLOAT:
         return keep(static_cast<double>(payload.fValue));
+      case NVTX_PAYLOAD_TYPE_EXT:
+        return take(payload_.emplace(domain, reinterpret_cast<const nvtxPayloadData_t*>(payload.ullValue),
+                                     static_cast<std::size_t>(std::max(attributes.reserved0, 0))));
       default:
-        return;  // those with a schema are not read
+        return;
     }
   }
   void keep(ExtraKind kind, std::uint64_t bits) noexcept { extra_ = Extra{kind, bits, {}}; }
@@ -115,6 +137,7 @@ class Event {
   std::uint32_t name_ = 0;
   std::uint32_t category_ = 0;
   std::optional<Extra> extra_;
+  std::optional<PayloadText> payload_;
   std::optional<Narrowed> narrowed_;
 };
 
@@ -148,16 +171,13 @@ int push_event(Domain& domain, const Event& event) noexcept {
   return push.depth();
 }
 
-bool is_wanted(const Domain& domain) noexcept {
-  return detail::active.load(std::memory_order_relaxed) != 0 && domain.recorded();
-}
-
 void mark_event(const Domain& domain, string_view text, std::uint32_t category, const Extra* extra) noexcept {
   if (is_wanted(domain)) detail::mark_slow(text, category, extra);
 }
 
-nvtxRangeId_t start_range(const Domain& domain, string_view text, std::uint32_t category) noexcept {
-  return is_wanted(domain) ? detail::async_begin_slow(text, category) : 0;
+nvtxRangeId_t start_range(const Domain& domain, string_view text, std::uint32_t category,
+                          const Extra* extra = nullptr) noexcept {
+  return is_wanted(domain) ? detail::async_begin_extra(text, category, extra) : 0;
 }
 
 nvtxStringHandle_t registered(string_view text) noexcept {
@@ -194,7 +214,7 @@ void NVTX_API MarkW(const wchar_t* text) noexcept { mark_event(Domain::unnamed()
 nvtxRangeId_t NVTX_API DomainRangeStartEx(nvtxDomainHandle_t handle, const nvtxEventAttributes_t* attributes) noexcept {
   Domain& domain = domain_of(handle);
   const Event event(domain, attributes);
-  return start_range(domain, event.text(), event.category());
+  return start_range(domain, event.text(), event.category(), event.extra());
 }
 nvtxRangeId_t NVTX_API RangeStartEx(const nvtxEventAttributes_t* attributes) noexcept {
   return DomainRangeStartEx(nullptr, attributes);
@@ -223,6 +243,13 @@ void NVTX_API NameCategoryW(std::uint32_t number, const wchar_t* name) noexcept 
   DomainNameCategoryW(nullptr, number, name);
 }
 
+void NVTX_API NameOsThreadA(std::uint32_t tid, const char* name) noexcept {
+  detail::name_thread(tid, text_or_empty(name));
+}
+void NVTX_API NameOsThreadW(std::uint32_t tid, const wchar_t* name) noexcept {
+  detail::name_thread(tid, Narrowed(name).text());
+}
+
 nvtxStringHandle_t NVTX_API DomainRegisterStringA(nvtxDomainHandle_t, const char* text) noexcept {
   return registered(text_or_empty(text));
 }
@@ -231,6 +258,38 @@ nvtxStringHandle_t NVTX_API DomainRegisterStringW(nvtxDomainHandle_t, const wcha
 }
 nvtxDomainHandle_t NVTX_API DomainCreateA(const char* name) noexcept { return created(text_or_empty(name)); }
 nvtxDomainHandle_t NVTX_API DomainCreateW(const wchar_t* name) noexcept { return created(Narrowed(name).text()); }
+
+// ---- those of the payload extension -------------------------------------------------------------------------------
+
+std::uint64_t NVTX_API PayloadSchemaRegister(nvtxDomainHandle_t handle, const nvtxPayloadSchemaAttr_t* given) noexcept {
+  return given != nullptr ? register_schema(domain_of(handle), *given) : 0;
+}
+std::uint64_t NVTX_API PayloadEnumRegister(nvtxDomainHandle_t handle, const nvtxPayloadEnumAttr_t* given) noexcept {
+  return given != nullptr ? register_enum(domain_of(handle), *given) : 0;
+}
+void NVTX_API MarkPayload(nvtxDomainHandle_t handle, const nvtxPayloadData_t* payloads, std::size_t count) noexcept {
+  Domain& domain = domain_of(handle);
+  const Event event(domain, payloads, count);
+  mark_event(domain, event.text(), event.category(), event.extra());
+}
+int NVTX_API RangePushPayload(nvtxDomainHandle_t handle, const nvtxPayloadData_t* payloads,
+                              std::size_t count) noexcept {
+  Domain& domain = domain_of(handle);
+  return push_event(domain, Event(domain, payloads, count));
+}
+int NVTX_API RangePopPayload(nvtxDomainHandle_t handle, const nvtxPayloadData_t*, std::size_t) noexcept {
+  return DomainRangePop(handle);
+}
+nvtxRangeId_t NVTX_API RangeStartPayload(nvtxDomainHandle_t handle, const nvtxPayloadData_t* payloads,
+                                         std::size_t count) noexcept {
+  Domain& domain = domain_of(handle);
+  const Event event(domain, payloads, count);
+  return start_range(domain, event.text(), event.category(), event.extra());
+}
+void NVTX_API RangeEndPayload(nvtxDomainHandle_t, nvtxRangeId_t id, const nvtxPayloadData_t*, std::size_t) noexcept {
+  RangeEnd(id);
+}
+std::uint8_t NVTX_API DomainIsEnabled(nvtxDomainHandle_t handle) noexcept { return domain_of(handle).recorded(); }
 
 /// The functions of one module, as a copy of NVTX lets us set them; a copy may know fewer than we do.
 class Module {
@@ -258,8 +317,6 @@ bool install(NvtxGetExportTableFunc_t get_export_table) noexcept {
   const Module core(*callbacks, NVTX_CB_MODULE_CORE);
   const Module domains(*callbacks, NVTX_CB_MODULE_CORE2);
   if (!core.known()) return false;
-  Domain::unnamed().set_recorded(records_domain({}));
-  read_step_range();
 #define RANGEFINDER_SET(name) core.set(NVTX_CBID_CORE_##name, name)
   RANGEFINDER_SET(MarkEx);
   RANGEFINDER_SET(MarkA);
@@ -274,6 +331,8 @@ bool install(NvtxGetExportTableFunc_t get_export_table) noexcept {
   RANGEFINDER_SET(RangePop);
   RANGEFINDER_SET(NameCategoryA);
   RANGEFINDER_SET(NameCategoryW);
+  RANGEFINDER_SET(NameOsThreadA);
+  RANGEFINDER_SET(NameOsThreadW);
 #undef RANGEFINDER_SET
 #define RANGEFINDER_SET(name) domains.set(NVTX_CBID_CORE2_##name, name)
   RANGEFINDER_SET(DomainMarkEx);
@@ -287,6 +346,27 @@ bool install(NvtxGetExportTableFunc_t get_export_table) noexcept {
   RANGEFINDER_SET(DomainRegisterStringW);
   RANGEFINDER_SET(DomainCreateA);
   RANGEFINDER_SET(DomainCreateW);
+#undef RANGEFINDER_SET
+  return true;
+}
+
+bool install_extension(const nvtxExtModuleInfo_t* module) noexcept {
+  constexpr std::uint16_t kPayloads = NVTX_EXT_PAYLOAD_MODULEID;
+  if (module == nullptr || module->moduleId != kPayloads || module->segmentsCount == 0 || module->segments == nullptr)
+    return false;
+  const nvtxExtModuleSegment_t& segment = module->segments[0];
+  const auto set = [&](std::size_t id, auto* function) {
+    if (id < segment.slotCount) segment.functionSlots[id] = reinterpret_cast<std::intptr_t>(function);
+  };
+#define RANGEFINDER_SET(name) set(NVTX3EXT_CBID_nvtx##name, name)
+  RANGEFINDER_SET(PayloadSchemaRegister);
+  RANGEFINDER_SET(PayloadEnumRegister);
+  RANGEFINDER_SET(MarkPayload);
+  RANGEFINDER_SET(RangePushPayload);
+  RANGEFINDER_SET(RangePopPayload);
+  RANGEFINDER_SET(RangeStartPayload);
+  RANGEFINDER_SET(RangeEndPayload);
+  RANGEFINDER_SET(DomainIsEnabled);
 #undef RANGEFINDER_SET
   return true;
 }

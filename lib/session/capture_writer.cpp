@@ -3,11 +3,15 @@
 
 #include "base/health_numbers.hpp"
 #include "buffer/name_table.hpp"
+#include "buffer/thread_names.hpp"
 #include "format/chunk.hpp"
+
+#include <rangefinder/detail/nvtx.hpp>
 
 #include <algorithm>
 #include <cstring>
 #include <tuple>
+#include <utility>
 
 namespace rangefinder::session {
 namespace {
@@ -119,6 +123,10 @@ void CaptureWriter::want_category(std::uint32_t id) {
   if (id == 0 || !first_time(categorised_, id)) return;
   std::string_view text = buffer::categories().text(id);
   const std::string number = std::to_string(id);
+  if (const std::size_t end = text.rfind(detail::kBehindCategory); end != std::string_view::npos) {
+    pending_meta_.push_back({0, "colour:" + number, std::string(text.substr(end + 1))});
+    text = text.substr(0, end);
+  }
   if (const std::size_t end = text.find(detail::kBehindDomain); end != std::string_view::npos) {
     pending_meta_.push_back({0, "domain:" + number, std::string(text.substr(0, end))});
     text.remove_prefix(end + 1);
@@ -137,10 +145,27 @@ void CaptureWriter::note_thread(const Thread& thread) {
   if (!first_time(threads_, thread.index)) return;
   const std::uint32_t name = buffer::names().intern(thread.name, true).id;
   want_name(name);
-  pending_threads_.push_back({thread.index, thread.tid, name});
+  const format::ThreadRow row{thread.index, thread.tid, name};
+  pending_threads_.push_back(row);
+  rows_of_threads_.insert_or_assign(thread.tid, row);
+  given_names_ = 0;
+}
+
+/// Names that the program gave to its threads take the place of the system's, also of threads that are known already.
+void CaptureWriter::note_given_names() {
+  const std::uint32_t given = buffer::given_thread_names();
+  if (std::exchange(given_names_, given) == given) return;
+  for (auto& [tid, row] : rows_of_threads_) {
+    const std::uint32_t name = buffer::given_thread_name(tid);
+    if (name == 0 || name == row.name) continue;
+    want_name(name);
+    row.name = name;
+    pending_threads_.push_back(row);
+  }
 }
 
 void CaptureWriter::put_pending() {
+  note_given_names();
   if (!pending_names_.empty()) put_pending_text(ChunkKind::kNames, pending_names_);
   if (!pending_meta_.empty()) put_pending_text(ChunkKind::kMeta, pending_meta_);
   if (!pending_threads_.empty()) put_pending_threads();

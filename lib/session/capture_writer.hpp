@@ -64,6 +64,7 @@ class CaptureWriter final : public buffer::HostSink, public source::RowSink {
   void want_category(std::uint32_t id);
   void want_words(std::span<const std::uint64_t> words);
   void note_thread(const Thread& thread);
+  void note_given_names();
 
   mutable std::mutex mutex_;
   std::unique_ptr<ChunkOutput> output_;
@@ -74,6 +75,8 @@ class CaptureWriter final : public buffer::HostSink, public source::RowSink {
   format::HostEventPacker packer_;
   base::Bytes payload_, chunk_;
   std::vector<bool> named_, categorised_, threads_;
+  std::map<std::uint32_t, format::ThreadRow> rows_of_threads_;  // by the system's number, of its last thread
+  std::uint32_t given_names_ = 0;                               // of which this many have been looked at
   std::vector<format::TextRow> pending_names_, pending_meta_;
   std::vector<format::ThreadRow> pending_threads_;
   std::map<std::string, std::string, std::less<>> meta_;

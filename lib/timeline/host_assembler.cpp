@@ -2,6 +2,7 @@
 #include "timeline/host_assembler.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace rangefinder::timeline {
 namespace {
@@ -61,6 +62,7 @@ void HostAssembler::note_gap(Thread& thread, const format::HostRun& run, std::si
 void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record& record) {
   const RecordKind kind = word_kind(record.word);
   if (kind == RecordKind::kExtra) return on_extra(index, thread, record);
+  settle_started(thread);
   end_memory(thread);
   if (kind == RecordKind::kOperator) return on_facts(thread, record);
   thread.pending = {};
@@ -347,7 +349,14 @@ void HostAssembler::on_extra(std::uint32_t index, Thread& thread, const Record& 
       value.of = AssembledValue::Of::kCounter;
       return sink_.on_counter(index, base.ticks, word_id(base.word), value);
     case RecordKind::kAsyncBegin:
-      return begin_start_end(index, thread, base, number);
+      if (thread.started != 0) {
+        value.range = thread.started;
+        sink_.on_value(index, value);
+        return settle_started(thread);
+      }
+      begin_start_end(index, thread, base, number);
+      thread.pending = base;  // a value may follow
+      return;
     case RecordKind::kAsyncEnd:
       return end_start_end(number, {base.ticks, index});
     case RecordKind::kForeignEnd:
@@ -416,13 +425,19 @@ void HostAssembler::begin_start_end(std::uint32_t index, Thread& thread, const R
     earlier->second = range;
   }
   thread.open_start_end.insert(range.key);
+  thread.started = range.key;
+  thread.started_handle = handle;
   sink_.on_begin(range);
-  // Its end may have been read before: another thread's records stand elsewhere in the file.
-  if (const auto early = early_ends_.find(handle); early != early_ends_.end()) {
-    const End end = early->second;
-    early_ends_.erase(early);
-    end_start_end(handle, end);
-  }
+}
+
+/// All is known of the range. Its end may have been read before: another thread's records stand elsewhere in the file.
+void HostAssembler::settle_started(Thread& thread) {
+  if (std::exchange(thread.started, 0) == 0) return;
+  const auto early = early_ends_.find(thread.started_handle);
+  if (early == early_ends_.end()) return;
+  const End end = early->second;
+  early_ends_.erase(early);
+  end_start_end(thread.started_handle, end);
 }
 
 void HostAssembler::end_start_end(std::uint64_t handle, End end) {
@@ -449,6 +464,9 @@ void HostAssembler::finish(std::uint64_t end_ticks) {
     if (!end_elsewhere(deferred.owner, deferred.label, deferred.end)) ++health_.unmatched_ends;
   }
   deferred_ends_.clear();
+  for (const auto& thread : threads_) {
+    if (thread != nullptr) settle_started(*thread);
+  }
   health_.unmatched_ends += early_ends_.size();
   early_ends_.clear();
   // In the order in which they began, so that the same capture gives the same output.

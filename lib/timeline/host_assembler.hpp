@@ -189,6 +189,7 @@ class HostAssembler {
     std::uint64_t block = 0, next_record = 0;                        // where the next run of records starts
     std::uint64_t last_ticks = 0;                                    // of the last record that has a time
     detail::Record pending{};                                        // waits for its kExtra
+    std::uint64_t started = 0, started_handle = 0;                   // key of a start/end range whose value may follow
     AssembledMemory memory;                                          // what `pending` began, where that is kMemory
     std::vector<std::uint64_t> host_sizes;                           // by number; 0: not said in this block of records
     std::int64_t host_total = -1;                                    // likewise; -1: not said
@@ -224,6 +225,7 @@ class HostAssembler {
   void report_cpu_counts(Thread& thread, std::uint64_t range);
   void report_unfinished(AssembledRange range, std::uint64_t end_ticks);
   void begin_start_end(std::uint32_t index, Thread& thread, const detail::Record& record, std::uint64_t handle);
+  void settle_started(Thread& thread);
   void end_start_end(std::uint64_t handle, End end);
   bool end_elsewhere(std::uint32_t owner, Label label, End end);
   bool end_elsewhere_of_missing(std::uint32_t owner, Label label, End end, std::uint64_t began_after);

@@ -118,6 +118,52 @@ class Ranges(RecordTest):
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["a.rfcap"])
 
 
+class Payloads(RecordTest):
+    def setUp(self):
+        super().setUp()
+        self.record(OPTIONS.payloads)
+        self.found = self.events()
+
+    def test_schemas(self):
+        point = "{x=1 y=1}, {x=2 y=2}"
+        sample = ('rank=3 loss=0.5 bytes=1099511627776 host="node-7" at={x=-1 y=2.25} dims=[4, -5, 6] mode=FAST '
+                  'flags=READ|WRITE|0x10 buffer=0xabcd0 half=1.5 bfloat=3.140625 copied="text" corners=[' + point + '] '
+                  'string="registered"')
+        texts = [(event[0], event[3]) for event in self.found]
+        self.assertEqual(texts[:2], [("sample", sample), ("size unknown", sample)])
+        cut = dict(texts)
+        self.assertTrue(cut["cut in loss"].startswith("rank=3 loss=(missing) bytes=(missing) host=(missing) at=(missing) "))
+        self.assertEqual(texts[3:], [
+            ("no bytes", None), ("nowhere", None), ("unknown schema", "0x0000000000010000 (8 bytes)"),
+            ("raw", "0x010203 (3 bytes)"), ("not copied", "not_copied=0x10"),
+            ("many ones", "ones=[" + "1, " * 64 + "...]"), ("few ones", "ones=[1, 1, ...]"),
+            ("dynamic", "0x" + "01000000" * 8 + "... (40 bytes)"),
+            ("two points", "[{x=1 y=1}, {x=2 y=2}]"), ("three numbers", "[4, -5, 6]"),
+            ("two of them", "-5 x=-1 y=2.25"), ("start/end", "-5 x=-1 y=2.25"), ("start/end, a number", -7),
+            ("told by payload", "count=42"), ("told by payload", "count=42"), ("told by payload", "count=42"),
+            ("green", None), ("green", None), ("green", None), ("black", None),
+            ("before it has a name", None), ("on the loader", None)])
+
+    def test_colours_with_categories_and_domains(self):
+        def colours(name):
+            return [(event["args"]["color"], event["args"].get("domain", ""), event["args"].get("category", ""))
+                    for event in self.trace if event["name"] == name and event["ph"] == "X"]
+        self.assertEqual(colours("green"), [("#76b900", "", ""), ("#76b900", "library", "io")])
+        self.assertEqual(colours("black"), [("#000000", "library", "io")])
+        mark, = (event for event in self.trace if event["name"] == "green" and event["ph"] == "i")
+        self.assertEqual((mark["cat"], mark["args"]), ("io", {"domain": "library", "color": "#76b900"}))
+        self.assertEqual([event["args"].get("color") for event in self.trace if event["name"] == "raw"], [None])
+
+    def test_names_of_threads(self):
+        names = {event["tid"]: event["args"]["name"] for event in self.trace if event["name"] == "thread_name"}
+        threads = {event[0]: event[4] for event in self.found}
+        self.assertEqual(names[threads["on the loader"]], "loader with a long name")
+        self.assertEqual(threads["before it has a name"], threads["on the loader"])
+        self.assertNotEqual(names[threads["sample"]], "loader with a long name")
+        report = self.run_command("report", "a.rfcap", "--view", "nvtx_pushpop_trace", "--csv")
+        self.assertEqual(report.returncode, 0, report)
+
+
 class Limits(RecordTest):
     """When recording begins and ends, and what is left out."""
 
@@ -354,7 +400,7 @@ import nvtx, threading
 @nvtx.annotate("decorated")
 def f(): pass
 with nvtx.annotate("train step", domain="trainer", category="iter", payload=3): f()
-nvtx.end_range(nvtx.start_range("async", domain="trainer"))
+nvtx.end_range(nvtx.start_range("async", domain="trainer", payload=7, color="red"))
 nvtx.mark("hello")
 domain = nvtx.get_domain("fast")
 domain.push_range(domain.get_event_attributes("registered", payload=1.5))
@@ -365,9 +411,22 @@ thread.join()
 """)
         events = self.events()
         self.assertEqual([event[:4] for event in events], [
-            ("train step", "trainer", "iter", 3), ("decorated", "", "", None), ("async", "trainer", "", None),
+            ("train step", "trainer", "iter", 3), ("decorated", "", "", None), ("async", "trainer", "", 7),
             ("hello", "", "", None), ("registered", "fast", "", 1.5), ("decorated", "", "", None)])
         self.assertNotEqual(events[-1][4], events[1][4])
+        colours = {event["name"]: event["args"].get("color") for event in self.trace if event.get("cat") == "user_annotation"}
+        self.assertEqual(colours["async"], "#ff0000")
+
+    def test_nvtx_with_arrays(self):
+        self.record_python(sys.executable, "nvtx, numpy", """
+import nvtx
+with nvtx.annotate("list", payload=[1, 2, 3]): pass
+with nvtx.annotate("bytes", payload=b"abc"): pass
+""")
+        texts = {event[0]: event[3] for event in self.events()}
+        self.assertEqual(list(texts), ["list", "bytes"])
+        self.assertRegex(texts["list"], r"\A0x0300.* \(32 bytes\)\Z")  # of a length that is known at run time
+        self.assertRegex(texts["bytes"], r"=\[97, 98, 99\]\Z")
 
     def test_the_door_of_cuda(self):
         # As the driver does in cuInit; it may come again.
@@ -396,7 +455,7 @@ nvtx.range_end(nvtx.range_start("start"))
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    for option in ("command", "program", "module", "linking", "tool"):
+    for option in ("command", "program", "payloads", "module", "linking", "tool"):
         parser.add_argument("--" + option, required=True)
     parser.add_argument("--torch-python")
     parser.add_argument("topics", nargs="*")

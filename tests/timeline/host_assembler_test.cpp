@@ -446,6 +446,22 @@ TEST_CASE("start/end ranges overlap, end anywhere, and have handles of their own
   CHECK(assembler.health().unmatched_ends == 1);
 }
 
+TEST_CASE("a start/end range may have a value, also where its end was read before", "[timeline]") {
+  KeepingSink sink;
+  HostAssembler assembler(sink);
+  feed(assembler, 1, {record(RecordKind::kAsyncEnd, 50), extra(9)});
+  feed(assembler, 0, {record(RecordKind::kAsyncBegin, 10, 1), extra(9), extra(3, ExtraKind::kSigned)});
+  CHECK(sink.events == Lines{"value of range 0 3 2 1"});
+  CHECK(lines_of(sink) == Lines{"1 [10, 50) start/end elsewhere"});
+  // One of two without a value, and no third value for either.
+  sink.events.clear();
+  feed(assembler, 0, {record(RecordKind::kAsyncBegin, 60, 2), extra(10)});
+  feed(assembler, 0, {extra(4), extra(5), record(RecordKind::kAsyncBegin, 70, 3), extra(11), launch(80, 1), extra(6)});
+  CHECK(sink.events == Lines{"value of range 0 4 1 2"});
+  assembler.finish(100);
+  CHECK(lines_of(sink).size() == 3);
+}
+
 TEST_CASE("numbers that no recorder gives out take no memory", "[timeline]") {
   KeepingSink sink;
   HostAssembler assembler(sink);

@@ -166,6 +166,8 @@ void CaptureHost::write_range(const Range& range, TrackId track) {
       writer.text_argument("\"category\":", text);
     if (const std::string_view domain = shared_.reader.domain(range.category); !domain.empty())
       writer.text_argument("\"domain\":", domain);
+    if (const std::string_view colour = shared_.reader.colour(range.category); !colour.empty())
+      writer.text_argument("\"color\":", colour);
     if (range.unfinished) writer.text_argument("\"finished\":", "false");
     if (range.value) write_value(*range.value);
     writer.close();
@@ -223,7 +225,9 @@ void CaptureHost::on_value(std::uint32_t index, const AssembledValue& value) {
     if (thread.mark) thread.mark->value = value;
     return;
   }
-  if (!thread.open.empty() && thread.open.back().key == value.range) thread.open.back().value = value;
+  for (std::vector<Range>* ranges : {&thread.open, &thread.start_end}) {
+    if (!ranges->empty() && ranges->back().key == value.range) ranges->back().value = value;
+  }
 }
 
 void CaptureHost::on_mark(std::uint32_t index, std::uint64_t ticks, std::uint32_t name, std::uint32_t category) {
@@ -241,6 +245,10 @@ void CaptureHost::write_mark(Thread& thread) {
   append_head(scratch_, 'i', shared_.reader.category(mark.category), shared_.text(mark.name));
   scratch_ += ",\"s\":\"t\"";
   shared_.writer.open_point(scratch_, shared_.ids(thread.track), mark.time_ns);
+  if (const std::string_view domain = shared_.reader.domain(mark.category); !domain.empty())
+    shared_.writer.text_argument("\"domain\":", domain);
+  if (const std::string_view colour = shared_.reader.colour(mark.category); !colour.empty())
+    shared_.writer.text_argument("\"color\":", colour);
   if (mark.value) write_value(*mark.value);
   shared_.writer.close();
 }
