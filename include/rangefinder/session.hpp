@@ -237,6 +237,12 @@ class RANGEFINDER_EXPORT Session {
   Result<std::string> dump(const std::string& path = {}) noexcept;
   /// Ends the recording within `stop_timeout`. Further calls do nothing.
   Status stop() noexcept;
+  /// Gives the process's one place in CUPTI to another profiler (torch.profiler, say), before or after `stop`. What the
+  /// device has done so far is in the capture; ranges are recorded on. The place is taken again by the next session,
+  /// and by the next capture of a schedule.
+  ///
+  /// Errors: kTimeout when CUPTI does not answer within `stop_timeout`; kBusy while another session records the device.
+  Status release() noexcept;
 
   /// Projection of what is finished, while the program runs. May be called after each step: it costs a flush (of device
   /// records too, and a chunk of the capture of some 500 bytes), and work for what came since the last call; memory is

@@ -78,7 +78,7 @@ std::string of_cycle(std::string pattern, std::uint64_t number, bool always) {
 
 }  // namespace
 
-bool CaptureSeries::wanted(const SessionOptions& options) noexcept {
+bool CaptureSeries::wanted(const SessionOptions& options) {
   return options.on_capture_ready != nullptr || options.record_signal != 0 || has_number(options.output);
 }
 

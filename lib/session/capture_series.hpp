@@ -28,7 +28,7 @@ class CaptureSeries : public std::enable_shared_from_this<CaptureSeries> {
   using MakeParts = std::function<Parts(const SessionOptions&)>;
 
   /// Whether the options ask for more than one plain capture.
-  static bool wanted(const SessionOptions& options) noexcept;
+  static bool wanted(const SessionOptions& options);
   static Result<std::shared_ptr<CaptureSeries>> start(SessionOptions options, MakeParts make_parts);
   ~CaptureSeries();
 

@@ -72,6 +72,15 @@ Parts make_parts(const SessionOptions& options) {
   return parts;
 }
 
+Status release_device(std::chrono::steady_clock::time_point deadline) noexcept {
+#if RANGEFINDER_HAS_CUPTI
+  return source::cupti_release(deadline);
+#else
+  (void)deadline;
+  return {};
+#endif
+}
+
 }  // namespace session
 
 DeviceState prepare() noexcept {

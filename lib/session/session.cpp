@@ -116,6 +116,17 @@ Status Session::stop() noexcept {
   return impl_->core != nullptr ? impl_->core->stop() : impl_->status;
 }
 
+Status Session::release() noexcept {
+  const std::shared_ptr<session::SessionCore> recording = impl_ != nullptr ? impl_->recording() : nullptr;
+  const auto timeout = recording != nullptr ? recording->options().stop_timeout : SessionOptions{}.stop_timeout;
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  if (recording != nullptr && !recording->release(deadline))
+    return Error(ErrorCode::kTimeout, "release: device records were not delivered within " +
+                                          std::to_string(timeout.count()) + " ms; CUPTI is still held");
+  Status status = session::release_device(deadline);
+  return status.ok() ? status : Status(std::move(status).error().with_context("release"));
+}
+
 CaptureHealth Session::health() const noexcept {
   if (impl_ == nullptr || !impl_->started()) return {};
   return impl_->series != nullptr ? impl_->series->health() : impl_->core->health();

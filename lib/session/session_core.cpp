@@ -385,6 +385,24 @@ Status SessionCore::flush() noexcept {
   return writer_->status();
 }
 
+bool SessionCore::release(Deadline deadline) noexcept {
+  if (in_child()) return true;
+  const Doing collecting(*this, kCollecting, deadline);
+  if (!collecting) return false;
+  if (stopping_.load(std::memory_order_acquire)) return true;
+  const bool recorded = device().full;
+  for (const auto& source : parts_.sources) {
+    if (!source->uses_cupti()) continue;
+    source->set_active(false);
+    source->stop(deadline);
+  }
+  if (recorded) {
+    released_.store(true, std::memory_order_relaxed);
+    writer_->meta("device_state", std::string("host_only: ") + kReleased);
+  }
+  return true;
+}
+
 Result<std::string> SessionCore::dump(const std::string& path) noexcept try {
   if (ring_ == nullptr)
     return Error(ErrorCode::kInvalidArgument, "dump: only a session with mode = kRing keeps a flight recorder");
@@ -412,6 +430,7 @@ DeviceState SessionCore::device() const noexcept {
     return {false, "switched off: counters=" + options_.counters + " waits for the device around ranges"};
   if (!options_.cuda) return {false, "switched off (cuda=off)"};
   if (!has_device_source()) return {false, kNoCupti};
+  if (released_.load(std::memory_order_relaxed)) return {false, kReleased};
   for (const auto& source : parts_.sources) {
     if (!source->records_device_work()) continue;
     if (source->name() == kSamples) continue;

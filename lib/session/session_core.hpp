@@ -56,6 +56,9 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   Status flush() noexcept;
   Result<std::string> dump(const std::string& path) noexcept;
   Status stop() noexcept;
+  /// Ends what uses CUPTI; the rest of the recording goes on. False where another thread was at the sources until the
+  /// deadline.
+  bool release(std::chrono::steady_clock::time_point deadline) noexcept;
   CaptureHealth health() const noexcept;
   DeviceState device() const noexcept;
   bool running() const noexcept;
@@ -130,6 +133,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   std::atomic<std::uint32_t> dumps_{0};
   std::uint32_t dumps_asked_for_ = 0;  // by signals and slow steps; the collecting thread's
   std::uint32_t dump_requests_seen_ = 0;
+  std::atomic<bool> released_{false};
   std::atomic<std::uint32_t> slow_steps_{0};
   std::uint32_t slow_steps_seen_ = 0;
   std::thread drain_thread_, collect_thread_;

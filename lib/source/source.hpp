@@ -62,6 +62,8 @@ class Source {
   virtual SourceState state() const noexcept = 0;
   /// Whether it records what devices do: how DeviceState stands is up to those that do.
   virtual bool records_device_work() const noexcept { return true; }
+  /// Ends with Session::release.
+  virtual bool uses_cupti() const noexcept { return false; }
 };
 
 }  // namespace rangefinder::source

@@ -54,7 +54,7 @@ class SimulatedRecording {
   }
   ~SimulatedRecording() {
     recording_.reset();
-    source::cupti_release(std::chrono::steady_clock::now() + 60s);
+    (void)source::cupti_release(std::chrono::steady_clock::now() + 60s);
     ::unsetenv("RANGEFINDER_CUPTI_LIBRARY");
   }
 

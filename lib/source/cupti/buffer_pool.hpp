@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace rangefinder::source::cupti {
@@ -48,6 +49,12 @@ class BufferPool {
   /// Gives the pages of all waiting buffers back to the system.
   void release_memory() noexcept;
 
+  /// Buffers that are out and were not at the last call: CUPTI keeps them. For one thread at a time.
+  std::size_t count_kept() noexcept {
+    const std::size_t now = outstanding();
+    const std::size_t before = std::exchange(kept_, now);
+    return now > before ? now - before : 0;
+  }
   std::size_t outstanding() const noexcept { return outstanding_.load(std::memory_order_acquire); }
   std::uint64_t emergencies() const noexcept { return emergencies_.load(std::memory_order_relaxed); }
   std::size_t buffer_bytes() const noexcept { return buffer_bytes_; }
@@ -80,6 +87,7 @@ class BufferPool {
   std::unique_ptr<Slot[]> slots_;
   std::unique_ptr<Slot[]> emergency_;
   std::atomic<std::size_t> outstanding_{0};
+  std::size_t kept_ = 0;
   std::atomic<std::uint64_t> emergencies_{0};
   // Returned buffers, last first; `pop` takes them all and turns them round.
   std::atomic<std::uint32_t> returned_{0};

@@ -2,6 +2,7 @@
 #include "source/cupti/collector.hpp"
 
 #include "base/health_numbers.hpp"
+#include "base/library.hpp"
 #include "base/signals_blocked.hpp"
 #include "source/cupti/cupti_error.hpp"
 #include "source/cupti/graph_nodes.hpp"
@@ -24,6 +25,12 @@ constexpr std::int64_t kStepNs = 10'000'000;
 std::int64_t steady_ns() noexcept {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
       .count();
+}
+
+/// CUPTI does not tell whose buffers it fills.
+std::string likely_profiler() {
+  const bool torch = base::Library::open("libtorch_cpu.so", true).ok();
+  return torch ? "it may be torch.profiler, since LibTorch is loaded; " : "";
 }
 
 }  // namespace
@@ -315,7 +322,7 @@ std::string Collector::problem_text(Problem problem) const {
              "; ranges go on without device activity";
     case Problem::kTakenOver:
       return "another profiler in this process took over CUPTI's buffers: " + std::to_string(quiet_launches_.load()) +
-             " launches without a record; device activity is missing since then";
+             " launches without a record; " + likely_profiler() + "device activity is missing since then";
     case Problem::kStuck:
       return "CUPTI does not answer: a call has not returned for " +
              std::to_string(std::chrono::duration_cast<std::chrono::seconds>(calls_.busy_for()).count()) +

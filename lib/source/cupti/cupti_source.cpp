@@ -104,13 +104,10 @@ SourceState cupti_prepare(const CuptiSeams& seams) noexcept {
   }
 }
 
-bool cupti_release(std::chrono::steady_clock::time_point deadline) noexcept {
-  if (!why_closed().empty()) return false;
-  try {
-    return Process::instance().release(deadline);
-  } catch (const std::exception&) {
-    return false;
-  }
+Status cupti_release(std::chrono::steady_clock::time_point deadline) noexcept try {
+  return why_closed().empty() ? Process::instance().release(deadline) : Status();
+} catch (...) {
+  return Error(ErrorCode::kInternal, "");  // no memory
 }
 
 void cupti_after_fork_in_child() noexcept { cupti::callback_state().closed.store(Closed::kForked); }

@@ -48,6 +48,7 @@ class CuptiSource final : public Source {
   void flush(std::chrono::steady_clock::time_point deadline) noexcept override;
   void stop(std::chrono::steady_clock::time_point deadline) noexcept override;
   SourceState state() const noexcept override;
+  bool uses_cupti() const noexcept override { return true; }
 
  private:
   const CuptiOptions options_;
@@ -60,9 +61,9 @@ class CuptiSource final : public Source {
 /// Not working: why, as `start` would say.
 SourceState cupti_prepare(const CuptiSeams& seams = {}) noexcept;
 
-/// Gives CUPTI back to other profilers; the next start takes it again. False while a recording runs, or when CUPTI does
-/// not answer by the deadline.
-bool cupti_release(std::chrono::steady_clock::time_point deadline) noexcept;
+/// Gives CUPTI back to other profilers; the next start takes it again. kBusy while a recording runs, kTimeout when
+/// CUPTI does not answer by the deadline. In a child of fork, and at exit, nothing is held.
+Status cupti_release(std::chrono::steady_clock::time_point deadline) noexcept;
 
 /// For a pthread_atfork child handler; one of ours calls it too. From then on nothing here does anything in this
 /// process.

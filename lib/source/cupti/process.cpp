@@ -297,13 +297,14 @@ void Process::stop(const void* owner, Time deadline) {
   owner_.store(nullptr, std::memory_order_release);
 }
 
-bool Process::release(Time deadline) {
+Status Process::release(Time deadline) {
   const Turn::Held turn(control_, deadline);
-  if (!turn || owner() != nullptr) return false;
+  if (turn && owner() != nullptr) return Error(ErrorCode::kBusy, "another recording of this process uses CUPTI");
   const std::shared_ptr<Opened> opened = this->opened();
-  if (opened == nullptr) return true;
-  const CallThread::Ticket ticket = calls_.post([opened] { opened->subscription.close(); });
-  return calls_.wait(ticket, deadline) && calls_.end(deadline);
+  if (turn && opened == nullptr) return {};
+  if (turn && calls_.wait(calls_.post([opened] { opened->subscription.close(); }), deadline) && calls_.end(deadline))
+    return {};
+  return Error(ErrorCode::kTimeout, "CUPTI does not answer; its place is given up when it does");
 }
 
 SourceState Process::state() const {

@@ -57,7 +57,7 @@ class Process {
   void set_active(bool active);
   void flush(Time deadline);
   void stop(const void* owner, Time deadline);
-  bool release(Time deadline);
+  Status release(Time deadline);
   /// Of a recording that runs.
   SourceState state() const;
 

@@ -280,6 +280,9 @@ void Subscription::finish(bool disable, std::chrono::steady_clock::time_point pa
   }
   // What still runs comes without times, is counted, and does not come again.
   if (work_is_running()) flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  // Kinds that stay on may have taken new ones by now.
+  if (!disable || !usable()) return;
+  if (const std::size_t kept = callback_state().pool.load()->count_kept(); kept != 0) buffers_kept(kept);
 }
 
 void Subscription::close() {
@@ -319,6 +322,13 @@ void Subscription::failed(std::string_view call, CUptiResult result) {
   note(describe_failure(call, result));
   const std::lock_guard lock(facts_mutex_);
   ++facts_.errors;
+}
+
+void Subscription::buffers_kept(std::uint64_t buffers) {
+  note("CUPTI kept " + std::to_string(buffers) +
+       (buffers == 1 ? " activity buffer: its records are missing" : " activity buffers: their records are missing"));
+  const std::lock_guard lock(facts_mutex_);
+  facts_.errors += buffers;
 }
 
 CallFacts Subscription::take_facts() {

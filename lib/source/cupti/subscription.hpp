@@ -20,7 +20,7 @@ namespace rangefinder::source::cupti {
 /// What the calls to CUPTI brought to light, for the collector to report.
 struct CallFacts {
   std::uint64_t dropped = 0;       // records, as CUPTI counts them
-  std::uint64_t errors = 0;        // calls that failed
+  std::uint64_t errors = 0;        // calls that failed, and buffers that stayed away
   std::uint64_t flushes = 0;       // that came back
   std::vector<std::string> notes;  // in words; a text once
   std::vector<ClockPair> clock_pairs;
@@ -81,6 +81,7 @@ class Subscription {
   void sample_clock();
   void note(std::string text);
   void failed(std::string_view call, CUptiResult result);
+  void buffers_kept(std::uint64_t buffers);
   bool usable() const noexcept;
 
   CuptiApi api_;

@@ -188,7 +188,7 @@ class CuptiProcess {
   }
   ~CuptiProcess() {
     fakecupti_release_hangs();
-    cupti_release(soon());
+    (void)cupti_release(soon());
     callback_state().fatal = false;
     // Whatever a test does to CUPTI, its rules are kept.
     const char* misuse = fakecupti_misuse();

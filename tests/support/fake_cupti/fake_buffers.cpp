@@ -268,7 +268,11 @@ void deliver_held() {
   deliver(std::move(held), false);
 }
 
-void complete_work(std::uint32_t correlation, std::uint64_t begin_ns, std::uint64_t end_ns) {
+namespace {
+
+/// Those that are being filled, or full and not handed out yet.
+template <typename Do>
+void for_each_buffer(Do act) {
   State& s = state();
   std::vector<ThreadBuffer*> threads;
   {
@@ -277,17 +281,21 @@ void complete_work(std::uint32_t correlation, std::uint64_t begin_ns, std::uint6
   }
   for (ThreadBuffer* thread : threads) {
     const std::lock_guard lock(thread->mutex);
-    std::vector<Buffer*> buffers;
-    if (thread->current != nullptr) buffers.push_back(thread->current.get());
-    for (auto& buffer : thread->full) buffers.push_back(buffer.get());
-    for (Buffer* buffer : buffers) {
-      for (Buffer::Timed& timed : buffer->timed) {
-        if (!timed.open || timed.correlation != correlation) continue;
-        timed.open = false;
-        set_times(buffer->data + timed.offset, begin_ns, end_ns);
-      }
-    }
+    if (thread->current != nullptr) act(*thread->current);
+    for (auto& buffer : thread->full) act(*buffer);
   }
+}
+
+}  // namespace
+
+void complete_work(std::uint32_t correlation, std::uint64_t begin_ns, std::uint64_t end_ns) {
+  for_each_buffer([&](Buffer& buffer) {
+    for (Buffer::Timed& timed : buffer.timed) {
+      if (!timed.open || timed.correlation != correlation) continue;
+      timed.open = false;
+      set_times(buffer.data + timed.offset, begin_ns, end_ns);
+    }
+  });
 }
 
 void dump_objects(CUpti_ActivityKind kind) {
@@ -359,6 +367,24 @@ void return_foreign() {
   const CUpti_BuffersCallbackCompleteFunc done = state().complete.load();
   const InClient client;
   if (done != nullptr) done(nullptr, 0, memory, sizeof memory, 216);
+}
+
+void return_empty() {
+  ThreadBuffer nobody;
+  const std::unique_ptr<Buffer> buffer = request_buffer(nobody);
+  if (buffer == nullptr) return;
+  --state().out;
+  const InClient client;
+  state().complete.load()(nullptr, 0, buffer->data, buffer->size, 0);
+}
+
+void give_up_open_work() {
+  for_each_buffer([](Buffer& buffer) {
+    for (Buffer::Timed& timed : buffer.timed) {
+      if (!std::exchange(timed.open, false)) continue;
+      set_times(buffer.data + timed.offset, 0, 0);
+    }
+  });
 }
 
 }  // namespace fake

@@ -177,6 +177,10 @@ void fakecupti_cut_next_buffer(std::uint32_t bytes);
 void fakecupti_return_again();
 /// Returns memory that was never handed out.
 void fakecupti_return_foreign();
+/// Asks for a buffer and returns it with nothing in it.
+void fakecupti_return_empty();
+/// The program destroys the context while work in it is open: that work never gets its times.
+void fakecupti_destroy_context();
 
 // ---- what was done ---------------------------------------------------------------------------------------------
 

@@ -250,6 +250,8 @@ void fakecupti_cut_next_buffer(std::uint32_t bytes) {
 }
 void fakecupti_return_again() { fake::return_last_again(); }
 void fakecupti_return_foreign() { fake::return_foreign(); }
+void fakecupti_return_empty() { fake::return_empty(); }
+void fakecupti_destroy_context() { fake::give_up_open_work(); }
 
 std::uint64_t fakecupti_calls(const char* function) {
   const std::lock_guard lock(state().mutex);

@@ -181,5 +181,7 @@ std::size_t record_bytes(std::uint32_t kind);
 void dump_objects(CUpti_ActivityKind kind);
 void return_last_again();
 void return_foreign();
+void return_empty();
+void give_up_open_work();
 
 }  // namespace fake
