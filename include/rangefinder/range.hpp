@@ -131,6 +131,8 @@ class ProfileRange {
 namespace detail {
 RANGEFINDER_EXPORT void mark_slow(std::string_view name, std::uint32_t category, const Extra* extra) noexcept;
 RANGEFINDER_EXPORT void counter_slow(std::string_view name, const Extra& value) noexcept;
+RANGEFINDER_EXPORT void mark_named(std::uint32_t name, const Extra* extra) noexcept;
+RANGEFINDER_EXPORT void counter_named(std::uint32_t name, const Extra& value) noexcept;
 RANGEFINDER_EXPORT std::uint64_t async_begin_slow(std::string_view name, std::uint32_t category) noexcept;
 RANGEFINDER_EXPORT void async_end_slow(std::uint64_t handle) noexcept;
 }  // namespace detail
@@ -143,10 +145,22 @@ inline void mark(std::string_view name, const Payload& payload) noexcept {
   if (detail::active.load(std::memory_order_relaxed) != 0) detail::mark_slow(name, 0, &payload.extra());
 }
 
+/// The same by a name that is kept, which is not hashed again.
+inline void mark(const RangeName& name) noexcept {
+  if (detail::active.load(std::memory_order_relaxed) != 0) detail::mark_named(name.id(), nullptr);
+}
+inline void mark(const RangeName& name, const Payload& payload) noexcept {
+  if (detail::active.load(std::memory_order_relaxed) != 0) detail::mark_named(name.id(), &payload.extra());
+}
+
 /// Records one sample of a named series of the process (loss, queue length, tokens). Numbers only: a text payload is
 /// dropped and counted.
 inline void counter(std::string_view name, const Payload& value) noexcept {
   if (detail::active.load(std::memory_order_relaxed) != 0) detail::counter_slow(name, value.extra());
+}
+
+inline void counter(const RangeName& name, const Payload& value) noexcept {
+  if (detail::active.load(std::memory_order_relaxed) != 0) detail::counter_named(name.id(), value.extra());
 }
 
 /// Names a range that begins on one thread and may end on another; 0 while nothing listens.

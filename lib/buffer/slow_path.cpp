@@ -431,23 +431,46 @@ void count_lost_operator() noexcept {
   if (is_recording()) Recorder::instance().count(health::dropped_ranges, 1);
 }
 
+namespace {
+
+void put_mark(std::uint32_t name, std::uint32_t category, const Extra* extra, const Listener* heard_by) noexcept {
+  if (recording_generation() != 0) put_event(make_word(RecordKind::kMark, name, category), extra);
+  if (heard_by != nullptr) heard_by->mark(name, category, extra);
+}
+
+void put_sample(std::uint32_t name, const Extra& value) noexcept {
+  put_event(make_word(RecordKind::kCounter, name), &value);
+}
+
+/// What is no number is counted.
+bool is_sample(const Extra& value) noexcept {
+  if (value.kind == ExtraKind::kText) Recorder::instance().count(health::dropped_events, 1);
+  return value.kind != ExtraKind::kText;
+}
+
+}  // namespace
+
 void mark_slow(std::string_view name, std::uint32_t category, const Extra* extra) noexcept {
   const Listener* const heard_by = listener();
-  guarded([&] {
-    const std::uint32_t id = intern(name);
-    if (recording_generation() != 0) put_event(make_word(RecordKind::kMark, id, category), extra);
-    if (heard_by != nullptr) heard_by->mark(id, category, extra);
-  });
+  guarded([&] { put_mark(intern(name), category, extra, heard_by); });
+}
+
+void mark_named(std::uint32_t name, const Extra* extra) noexcept {
+  const Listener* const heard_by = listener();
+  guarded([&] { put_mark(name, 0, extra, heard_by); });
 }
 
 void counter_slow(std::string_view name, const Extra& value) noexcept {
   if (recording_generation() == 0) return;
   guarded([&] {
-    if (value.kind == ExtraKind::kText) {
-      Recorder::instance().count(health::dropped_events, 1);
-      return;
-    }
-    put_event(make_word(RecordKind::kCounter, intern(name)), &value);
+    if (is_sample(value)) put_sample(intern(name), value);
+  });
+}
+
+void counter_named(std::uint32_t name, const Extra& value) noexcept {
+  if (recording_generation() == 0) return;
+  guarded([&] {
+    if (is_sample(value)) put_sample(name, value);
   });
 }
 

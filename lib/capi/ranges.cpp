@@ -58,11 +58,11 @@ bool map_stack(Stack& stack) noexcept {
   return true;
 }
 
+RANGEFINDER_INLINE bool somebody_listens() noexcept { return detail::active.load(std::memory_order_relaxed) != 0; }
+
 /// Nothing listens and nothing is kept. A range that opens in a pause of the recording is kept, or its pop would end
 /// the one around it.
-RANGEFINDER_INLINE bool idle() noexcept {
-  return detail::active.load(std::memory_order_relaxed) == 0 && thread_stack.depth == 0;
-}
+RANGEFINDER_INLINE bool idle() noexcept { return !somebody_listens() && thread_stack.depth == 0; }
 
 [[gnu::cold, gnu::noinline]] rf_status no_place() noexcept {
   return fail(RF_STATUS_INCOMPLETE,
@@ -147,6 +147,23 @@ rf_status no_category(std::string_view function) noexcept {
   return fail(RF_STATUS_INVALID_ARGUMENT, {function, ": the category is none that rf_category_intern gave"});
 }
 
+std::optional<Payload> number_of(const rf_value& value) noexcept {
+  return value.kind == RF_VALUE_TEXT ? std::nullopt : payload_of(value);
+}
+
+const detail::Extra* extra_of() noexcept { return nullptr; }
+const detail::Extra* extra_of(const Payload& payload) noexcept { return &payload.extra(); }
+
+/// Calls `record` with the value's payload, or with nothing for rf_none().
+template <typename Record>
+rf_status with_mark_value(std::string_view function, const rf_value& value, Record record) noexcept {
+  if (value.kind == RF_VALUE_NONE) return record(), RF_STATUS_OK;
+  const std::optional<Payload> payload = payload_of(value);
+  if (!payload) return no_value(function);
+  record(*payload);
+  return RF_STATUS_OK;
+}
+
 }  // namespace
 }  // namespace rangefinder::capi
 
@@ -194,10 +211,16 @@ void rf_range_pop(void) noexcept {
   if (capi::thread_stack.depth != 0) capi::pop(capi::thread_stack);
 }
 
+uint32_t rf_range_depth(void) noexcept { return capi::thread_stack.depth; }
+
+void rf_range_pop_to(uint32_t depth) noexcept {
+  while (capi::thread_stack.depth > depth) capi::pop(capi::thread_stack);
+}
+
 rf_range_handle rf_range_start(const char* name, rf_category category) noexcept {
   if (name == nullptr) return capi::null_argument(__func__, "name"), 0;
   if (category >= capi::kCategories) return capi::no_category(__func__), 0;
-  if (detail::active.load(std::memory_order_relaxed) == 0) return 0;
+  if (!capi::somebody_listens()) return 0;
   return detail::async_begin_slow(name, category);
 }
 
@@ -207,17 +230,27 @@ void rf_range_end(rf_range_handle range) noexcept {
 
 rf_status rf_mark(const char* name, rf_value value) noexcept {
   if (name == nullptr) return capi::null_argument(__func__, "name");
-  if (value.kind == RF_VALUE_NONE) return rangefinder::mark(name), RF_STATUS_OK;
-  const std::optional<rangefinder::Payload> payload = capi::payload_of(value);
-  if (!payload) return capi::no_value(__func__);
-  rangefinder::mark(name, *payload);
-  return RF_STATUS_OK;
+  return capi::with_mark_value(__func__, value,
+                               [name](const auto&... payload) { rangefinder::mark(name, payload...); });
+}
+
+rf_status rf_mark_named(rf_name name, rf_value value) noexcept {
+  return capi::with_mark_value(__func__, value, [name](const auto&... payload) {
+    if (capi::somebody_listens()) detail::mark_named(name, capi::extra_of(payload...));
+  });
 }
 
 rf_status rf_counter(const char* name, rf_value value) noexcept {
   if (name == nullptr) return capi::null_argument(__func__, "name");
-  const std::optional<rangefinder::Payload> payload = capi::payload_of(value);
-  if (!payload || value.kind == RF_VALUE_TEXT) return capi::no_value(__func__);
+  const std::optional<rangefinder::Payload> payload = capi::number_of(value);
+  if (!payload) return capi::no_value(__func__);
   rangefinder::counter(name, *payload);
+  return RF_STATUS_OK;
+}
+
+rf_status rf_counter_named(rf_name name, rf_value value) noexcept {
+  const std::optional<rangefinder::Payload> payload = capi::number_of(value);
+  if (!payload) return capi::no_value(__func__);
+  if (capi::somebody_listens()) detail::counter_named(name, payload->extra());
   return RF_STATUS_OK;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "capi/session.hpp"
 
+#include "capi/health.hpp"
 #include "capi/session_options.hpp"
 #include "capi/status.hpp"
 #include "capi/text.hpp"
@@ -77,11 +78,26 @@ rf_status rf_session_stop(rf_session* session) noexcept {
   return capi::finish(__func__, session->session.stop());
 }
 
+rf_status rf_session_release(rf_session* session) noexcept {
+  if (session == nullptr) return capi::null_argument(__func__, "session");
+  return capi::finish(__func__, session->session.release());
+}
+
 void rf_session_free(rf_session* session) noexcept { delete session; }
 
 rf_status rf_session_device(const rf_session* session, bool* full, rf_text** reason) noexcept {
   if (session == nullptr) return capi::null_argument(__func__, "session");
   return tell(__func__, session->session.device(), full, reason);
+}
+
+rf_status rf_session_health(const rf_session* session, rf_health** health) noexcept {
+  if (health == nullptr) return capi::null_argument(__func__, "health");
+  *health = nullptr;
+  if (session == nullptr) return capi::null_argument(__func__, "session");
+  return capi::guarded(__func__, [&] {
+    *health = capi::make_health(session->session.health());
+    return RF_STATUS_OK;
+  });
 }
 
 rf_status rf_prepare(bool* full, rf_text** reason) noexcept {

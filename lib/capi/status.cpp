@@ -77,6 +77,10 @@ rf_status no_such_value(std::string_view function, std::string_view member, std:
                " is no value that it has; use one of the enumeration in rangefinder/c/rangefinder.h"});
 }
 
+rf_status no_entry(std::string_view function, std::size_t index, std::size_t count) {
+  return fail(RF_STATUS_NOT_FOUND, {function, ": no entry ", std::to_string(index), " of ", std::to_string(count)});
+}
+
 rf_status status_of(ErrorCode code) noexcept {
   // The same words in the same order, moved by one because 0 is success.
   static_assert(RF_STATUS_INVALID_ARGUMENT == static_cast<int>(ErrorCode::kInvalidArgument) + 1);

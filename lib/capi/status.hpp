@@ -5,6 +5,8 @@
 #include <rangefinder/result.hpp>
 #include <rangefinder/visibility.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <initializer_list>
 #include <new>
@@ -19,6 +21,9 @@ RANGEFINDER_EXPORT rf_status fail(std::string_view function, const Error& error)
 RANGEFINDER_EXPORT rf_status null_argument(std::string_view function, std::string_view argument) noexcept;
 /// `number` is no value of the enumeration.
 rf_status no_such_value(std::string_view function, std::string_view member, std::uint64_t number) noexcept;
+
+/// Past the end of a list.
+rf_status no_entry(std::string_view function, std::size_t index, std::size_t count);
 
 rf_status status_of(ErrorCode code) noexcept;
 

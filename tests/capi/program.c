@@ -30,13 +30,31 @@ static void record_ranges(rf_session* session) {
     SUCCEEDS(rf_range_push_with("load", io, rf_signed(-7)));
     rf_range_pop();
     rf_range_pop();
+    SUCCEEDS(rf_range_push_with("aten::mm", rf_category_intern("operator"), rf_none()));
+    rf_range_pop();
     SUCCEEDS(rf_mark("epoch", rf_none()));
     SUCCEEDS(rf_mark("file", rf_string("a.bin")));
     SUCCEEDS(rf_counter("loss", rf_double(0.5)));
     SUCCEEDS(rf_counter("tokens", rf_unsigned(64)));
+    SUCCEEDS(rf_mark_named(forward, rf_none()));
+    SUCCEEDS(rf_mark_named(forward, rf_string("named")));
+    SUCCEEDS(rf_counter_named(forward, rf_double(1.5)));
+    FAILS(rf_counter_named(forward, rf_string("no number")), RF_STATUS_INVALID_ARGUMENT, "rf_counter_named: the value");
+    FAILS(rf_mark_named(forward, rf_string(NULL)), RF_STATUS_INVALID_ARGUMENT, "rf_mark_named: the value");
     SUCCEEDS(rf_session_step(session, 64));
   }
   CHECK(rf_session_step_number(session) == 2);
+  CHECK(rf_range_depth() == 0);
+  SUCCEEDS(rf_range_push_text("kept"));
+  for (int i = 0; i < 3; ++i) SUCCEEDS(rf_range_push(forward));
+  CHECK(rf_range_depth() == 4);
+  rf_range_pop_to(7);
+  CHECK(rf_range_depth() == 4);
+  rf_range_pop_to(1);
+  CHECK(rf_range_depth() == 1);
+  rf_range_pop();
+  rf_range_pop_to(0);
+  CHECK(rf_range_depth() == 0);
   const rf_range_handle request = rf_range_start("request", io);
   CHECK(request != 0);
   rf_range_end(request);
@@ -48,13 +66,13 @@ static void look_at_summary(rf_session* session) {
   rf_summary_totals totals = {.struct_size = sizeof totals};
   SUCCEEDS(rf_summary_get_totals(summary, &totals));
   CHECK(totals.steps == 2 && totals.items == 128 && totals.step_ns > 0 && totals.gpu_total_ns == 0);
-  CHECK(rf_summary_row_count(summary) == 4);
+  CHECK(rf_summary_row_count(summary) == 8);
   rf_summary_row row = {.struct_size = sizeof row};
   SUCCEEDS(rf_summary_row_at(summary, 0, &row));
   CHECK(strcmp(row.path, "step") == 0 && row.depth == 0 && row.count == 2 && row.host_ns > 0);
   SUCCEEDS(rf_summary_find(summary, "step/load", &row));
   CHECK(strcmp(row.name, "load") == 0 && row.depth == 1 && row.count == 2);
-  FAILS(rf_summary_row_at(summary, 4, &row), RF_STATUS_NOT_FOUND, "rf_summary_row_at: no row 4 of 4");
+  FAILS(rf_summary_row_at(summary, 8, &row), RF_STATUS_NOT_FOUND, "rf_summary_row_at: no row 8 of 8");
   FAILS(rf_summary_find(summary, "step/back", &row), RF_STATUS_NOT_FOUND, "'step/back'");
   FAILS(rf_summary_find(summary, NULL, &row), RF_STATUS_INVALID_ARGUMENT, "rf_summary_find: path is null");
   FAILS(rf_summary_find(summary, "step", NULL), RF_STATUS_INVALID_ARGUMENT, "row is null");
@@ -102,8 +120,11 @@ static void recording(void) {
   rf_text_free(reason);
   FAILS(rf_session_dump(session, NULL, NULL), RF_STATUS_INVALID_ARGUMENT, "flight recorder");
   SUCCEEDS(rf_session_flush(session));
+  SUCCEEDS(rf_session_release(session));
+  CHECK(rf_session_running(session));
   SUCCEEDS(rf_session_stop(session));
   SUCCEEDS(rf_session_stop(session));
+  SUCCEEDS(rf_session_release(session));
   CHECK(!rf_session_running(session));
   rf_session_free(session);
 }
@@ -146,6 +167,105 @@ static void reports(void) {
   FAILS(rf_report(path[0], &options, &report), RF_STATUS_INVALID_ARGUMENT, "format: 3");
 }
 
+static void captures(void) {
+  rf_capture* capture = NULL;
+  SUCCEEDS(rf_capture_inspect(path[0], true, &capture));
+  rf_capture_facts facts = {.struct_size = sizeof facts};
+  SUCCEEDS(rf_capture_get_facts(capture, &facts));
+  CHECK(strcmp(facts.path, path[0]) == 0 && strstr(facts.device_state, "cuda=off") != NULL);
+  CHECK(facts.ended_cleanly && !facts.simulated && facts.file_bytes > 0 && facts.duration_ns > 0 && facts.threads == 1);
+  size_t found = 0;
+  for (size_t i = 0; i < rf_capture_content_count(capture); ++i) {
+    rf_capture_content content = {.struct_size = sizeof content};
+    SUCCEEDS(rf_capture_content_at(capture, i, &content));
+    if (strcmp(content.kind, "host events") == 0 && content.rows > 0 && content.bytes > 0) ++found;
+  }
+  CHECK(found == 1);
+  found = 0;
+  for (size_t i = 0; i < rf_capture_metadata_count(capture); ++i) {
+    rf_metadata fact;
+    SUCCEEDS(rf_capture_metadata_at(capture, i, &fact));
+    if (strcmp(fact.key, "model") == 0 && strcmp(fact.value, "tiny") == 0) ++found;
+  }
+  CHECK(found == 1);
+  CHECK(rf_capture_finding_count(capture) == 0);
+  rf_capture_finding finding = {.struct_size = sizeof finding};
+  FAILS(rf_capture_finding_at(capture, 0, &finding), RF_STATUS_NOT_FOUND, "rf_capture_finding_at: no entry 0 of 0");
+  rf_health* health = NULL;
+  SUCCEEDS(rf_capture_health(capture, &health));
+  CHECK(rf_health_complete(health));
+  rf_health_free(health);
+  rf_capture_free(capture);
+
+  // Cut in the middle: what is wrong with it is found, and what is whole repaired.
+  FILE* from = fopen(path[0], "rb");
+  FILE* to = fopen(path[2], "wb");
+  CHECK(from != NULL && to != NULL);
+  for (uint64_t i = 0; i + 100 < facts.file_bytes; ++i) fputc(fgetc(from), to);
+  fclose(from);
+  fclose(to);
+  SUCCEEDS(rf_capture_inspect(path[2], true, &capture));
+  CHECK(rf_capture_finding_count(capture) > 0);
+  SUCCEEDS(rf_capture_finding_at(capture, 0, &finding));
+  CHECK(finding.text[0] != '\0' && finding.offset < facts.file_bytes);
+  rf_capture_free(capture);
+  uint64_t records = 0;
+  SUCCEEDS(rf_capture_repair(path[2], path[1], true, &records));
+  CHECK(records > 0);
+  FAILS(rf_capture_repair(path[2], path[1], false, &records), RF_STATUS_EXISTS, path[1]);
+  SUCCEEDS(rf_capture_inspect(path[1], true, &capture));
+  CHECK(rf_capture_finding_count(capture) == 0);
+  rf_capture_free(capture);
+  remove(path[1]);
+  remove(path[2]);
+  FAILS(rf_capture_inspect(path[2], false, &capture), RF_STATUS_NOT_FOUND, path[2]);
+  CHECK(capture == NULL);
+}
+
+static void averages(void) {
+  rf_key_averages* averages = NULL;
+  SUCCEEDS(rf_key_averages_load(path[0], false, &averages));
+  CHECK(rf_key_averages_count(averages) > 0);
+  rf_operator_group group = {.struct_size = sizeof group};
+  uint64_t calls = 0;
+  for (size_t i = 0; i < rf_key_averages_count(averages); ++i) {
+    SUCCEEDS(rf_key_averages_at(averages, i, &group));
+    CHECK(group.cpu_self_ns <= group.cpu_total_ns && group.shapes[0] == '\0');
+    if (strcmp(group.name, "aten::mm") == 0) calls = group.calls;
+  }
+  CHECK(calls == 2);
+  FAILS(rf_key_averages_at(averages, 1000, &group), RF_STATUS_NOT_FOUND, "no entry 1000");
+  int64_t cpu_ns = 0;
+  SUCCEEDS(rf_key_averages_totals(averages, &cpu_ns, NULL));
+  CHECK(cpu_ns > 0);
+  rf_text* table = NULL;
+  SUCCEEDS(rf_key_averages_table(averages, RF_KEY_AVERAGES_CPU_SELF, 1, &table));
+  CHECK(strstr(rf_text_data(table), "Self CPU") != NULL);
+  rf_text_free(table);
+  FAILS(rf_key_averages_table(averages, 7, 0, &table), RF_STATUS_INVALID_ARGUMENT, "order: 7");
+  rf_key_averages_free(averages);
+  FAILS(rf_key_averages_load(path[2], true, &averages), RF_STATUS_NOT_FOUND, path[2]);
+  CHECK(averages == NULL);
+}
+
+static void doctor(void) {
+  rf_examination* examination = NULL;
+  SUCCEEDS(rf_examine_machine(NULL, &examination));
+  CHECK(rf_examination_count(examination) > 3);
+  size_t clocks = 0;
+  for (size_t i = 0; i < rf_examination_count(examination); ++i) {
+    rf_finding finding = {.struct_size = sizeof finding};
+    SUCCEEDS(rf_examination_at(examination, i, &finding));
+    CHECK(finding.state <= RF_FINDING_MISSING && finding.detail[0] != '\0');
+    CHECK(finding.state != RF_FINDING_GOOD || finding.fix[0] == '\0');
+    if (strcmp(finding.topic, "clock") == 0) ++clocks;
+  }
+  CHECK(clocks == 1);
+  rf_finding finding = {.struct_size = sizeof finding};
+  FAILS(rf_examination_at(examination, 1000, &finding), RF_STATUS_NOT_FOUND, "no entry 1000");
+  rf_examination_free(examination);
+}
+
 static void mistakes_with_options(void) {
   rf_session* session = NULL;
   rf_session_options options;
@@ -181,6 +301,7 @@ static void mistakes_with_nulls(void) {
   FAILS(rf_session_flush(NULL), RF_STATUS_INVALID_ARGUMENT, "rf_session_flush");
   FAILS(rf_session_dump(NULL, NULL, NULL), RF_STATUS_INVALID_ARGUMENT, "rf_session_dump");
   FAILS(rf_session_stop(NULL), RF_STATUS_INVALID_ARGUMENT, "rf_session_stop");
+  FAILS(rf_session_release(NULL), RF_STATUS_INVALID_ARGUMENT, "rf_session_release");
   FAILS(rf_session_device(NULL, NULL, NULL), RF_STATUS_INVALID_ARGUMENT, "rf_session_device");
   rf_summary* summary;
   rf_health* health;
@@ -190,6 +311,16 @@ static void mistakes_with_nulls(void) {
   CHECK(rf_session_step_number(NULL) == 0 && !rf_session_running(NULL) && rf_session_output(NULL)[0] == '\0');
   CHECK(rf_summary_row_count(NULL) == 0 && rf_health_count(NULL) == 0 && !rf_health_complete(NULL));
   CHECK(rf_text_data(NULL)[0] == '\0' && rf_text_size(NULL) == 0);
+  rf_capture_facts facts = {.struct_size = sizeof facts};
+  FAILS(rf_capture_get_facts(NULL, &facts), RF_STATUS_INVALID_ARGUMENT, "capture is null");
+  FAILS(rf_capture_health(NULL, &health), RF_STATUS_INVALID_ARGUMENT, "capture is null");
+  FAILS(rf_key_averages_totals(NULL, NULL, NULL), RF_STATUS_INVALID_ARGUMENT, "averages is null");
+  CHECK(rf_key_averages_count(NULL) == 0 && rf_examination_count(NULL) == 0);
+  CHECK(rf_capture_content_count(NULL) == 0 && rf_capture_metadata_count(NULL) == 0);
+  CHECK(rf_capture_finding_count(NULL) == 0);
+  rf_capture_free(NULL);
+  rf_key_averages_free(NULL);
+  rf_examination_free(NULL);
   rf_session_free(NULL);
   rf_summary_free(NULL);
   rf_health_free(NULL);
@@ -226,6 +357,9 @@ int main(int argc, char** argv) {
   recording();
   exports();
   reports();
+  captures();
+  averages();
+  doctor();
   mistakes_with_options();
   mistakes_with_nulls();
   mistakes_with_ranges();

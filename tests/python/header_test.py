@@ -23,9 +23,11 @@ TYPES = {
     "int64_t": ctypes.c_int64, "uint32_t": ctypes.c_uint32, "uint64_t": ctypes.c_uint64, "rf_name": ctypes.c_uint32,
     "rf_category": ctypes.c_uint32, "rf_range_handle": ctypes.c_uint64, "rf_status": ctypes.c_int,
     "const char*": ctypes.c_char_p, "void*": ctypes.c_void_p, "bool*": ctypes.POINTER(ctypes.c_bool),
+    "int64_t*": ctypes.POINTER(ctypes.c_int64), "uint64_t*": ctypes.POINTER(ctypes.c_uint64),
     "rf_value": _abi.Value,
 }
-for name in ("rf_text", "rf_session", "rf_health", "rf_summary", "rf_operator_recording", "rf_memory_recording"):
+for name in ("rf_text", "rf_session", "rf_health", "rf_summary", "rf_key_averages", "rf_capture", "rf_examination",
+             "rf_operator_recording", "rf_memory_recording"):
     TYPES[name + "*"] = ctypes.c_void_p
     TYPES[name + "**"] = ctypes.POINTER(ctypes.c_void_p)
 for name, struct in _abi.STRUCTS.items():
@@ -124,7 +126,9 @@ class Header(unittest.TestCase):
             self.assertEqual(set(inspect.signature(call).parameters), wanted | besides, struct)
         for kind, struct in ((rangefinder.SummaryRow, "rf_summary_row"), (rangefinder.HealthEntry, "rf_health_entry"),
                              (rangefinder.CaptureReady, "rf_capture_ready"), (rangefinder.ChromeReport, "rf_chrome_report"),
-                             (rangefinder.torch.HostMemory, "rf_host_memory")):
+                             (rangefinder.torch.HostMemory, "rf_host_memory"), (rangefinder.OperatorGroup, "rf_operator_group"),
+                             (rangefinder.CaptureContent, "rf_capture_content"), (rangefinder.Finding, "rf_finding"),
+                             (rangefinder.CaptureFinding, "rf_capture_finding")):
             self.assertEqual([field.name for field in dataclasses.fields(kind)], [field[0] for field in _abi.STRUCTS[struct]._fields_][1:], struct)
 
 

@@ -40,10 +40,53 @@ class Reading(support.TestCase):
         rangefinder.export_chrome_trace(self.capture, output, replace=True, compression="plain", attribution="forward")
         self.assertIn("größe", {event["name"] for event in json.loads(output.read_text())["traceEvents"]})
 
+    def test_key_averages(self):
+        with rangefinder.Session(self.capture):
+            for _ in range(2):
+                with rangefinder.range("aten::linear", "operator"), rangefinder.range("aten::mm", "operator"):
+                    pass
+        averages = rangefinder.key_averages(self.capture, order="cpu_total", row_limit=1)
+        self.assertEqual([group.name for group in averages.groups], ["aten::linear", "aten::mm"])
+        self.assertEqual(averages["aten::linear"].calls, 2)
+        self.assertLess(averages["aten::linear"].cpu_self_ns, averages["aten::linear"].cpu_total_ns)
+        self.assertGreater(averages.cpu_ns, 0)
+        self.assertIn("aten::linear", averages.table)
+        self.assertNotIn("aten::mm", averages.table)
+        with self.assertRaises(KeyError):
+            averages["nothing"]
+        with self.assertRaises(ValueError):
+            rangefinder.key_averages(self.capture, order="size")
+
+    def test_captures_are_inspected_and_repaired(self):
+        info = rangefinder.inspect(self.capture, deep=True)
+        self.assertEqual((info.path, info.findings, info.ended_cleanly), (str(self.capture), [], True))
+        self.assertEqual(info.file_bytes, self.capture.stat().st_size)
+        self.assertIn("host events", {content.kind for content in info.content})
+        self.assertIn("rangefinder_version", info.metadata)
+        self.assertTrue(info.health.complete)
+        damaged, repaired = self.folder / "damaged.rfcap", self.folder / "repaired.rfcap"
+        damaged.write_bytes(self.capture.read_bytes()[:-100])
+        self.assertTrue(rangefinder.inspect(damaged, deep=True).findings)
+        self.assertGreater(rangefinder.repair(damaged, repaired), 0)
+        self.assertEqual(rangefinder.inspect(repaired, deep=True).findings, [])
+        with self.assertRaises(Error) as exists:
+            rangefinder.repair(damaged, repaired)
+        self.assertEqual(exists.exception.code, Status.EXISTS)
+
+    def test_the_doctor_looks_at_the_machine(self):
+        found = {finding.topic: finding for finding in rangefinder.doctor(self.folder)}
+        self.assertIn(found["clock"].state, ("good", "note", "missing"))
+        self.assertTrue(all(finding.detail for finding in found.values()))
+        self.assertTrue(all(finding.fix for finding in found.values() if finding.state == "missing"))
+
     def test_errors(self):
         for call, code in (
             (lambda: rangefinder.report(self.folder / "none.rfcap"), Status.NOT_FOUND),
             (lambda: rangefinder.report(self.capture, "trees"), Status.NOT_FOUND),
+            (lambda: rangefinder.inspect(self.folder / "none.rfcap"), Status.NOT_FOUND),
+            (lambda: rangefinder.inspect(pathlib.Path(__file__)), Status.UNREADABLE),
+            (lambda: rangefinder.key_averages(self.folder / "none.rfcap"), Status.NOT_FOUND),
+            (lambda: rangefinder.repair(self.folder / "none.rfcap", self.folder / "x.rfcap"), Status.NOT_FOUND),
             (lambda: rangefinder.report(self.capture, filter="(", filter_is_regex=True), Status.INVALID_ARGUMENT),
             (lambda: rangefinder.report(pathlib.Path(__file__)), Status.UNREADABLE),
             (lambda: rangefinder.export_memory_snapshot(self.capture, self.folder / "x.pickle"), Status.NOT_FOUND),

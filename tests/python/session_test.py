@@ -41,6 +41,18 @@ class Sessions(support.TestCase):
             health["nothing of the kind"]
         self.assertIn(b"model", self.capture.read_bytes())
 
+    def test_release_leaves_the_ranges(self):
+        with rangefinder.Session(self.capture) as session:
+            before = session.device
+            session.release()
+            self.assertEqual(session.device.full, False)
+            if not before.full:  # without a device there is nothing to give up
+                self.assertEqual(session.device, before)
+            with rangefinder.range("after"):
+                pass
+        session.release()
+        self.assertEqual(self.counts(), {"after": 1})
+
     def test_options_reach_the_library(self):
         with rangefinder.Session(self.capture, active=1, wait=1, repeat=1) as session:
             for _ in range(6):

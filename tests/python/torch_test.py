@@ -72,6 +72,73 @@ class Modules(support.TestCase):
         self.assertEqual(self.record(model, x), {})
         self.assertFalse(any(module._forward_hooks or module._forward_pre_hooks for module in model.modules()))
 
+    def test_torch_profiler_beside_a_session_and_after_its_release(self):
+        model, x = Model(), torch.ones(2, 8)
+        with rangefinder.Session(self.capture) as session:
+            for release in (False, True):
+                if release:
+                    session.release()
+                activities = [torch.profiler.ProfilerActivity.CPU]
+                with rangefinder.range("step"), torch.profiler.profile(activities=activities) as profiler:
+                    model(x)
+                self.assertIn("aten::linear", {group.key for group in profiler.key_averages()})
+        self.assertEqual(self.counts(), {"step": 2})
+        self.assertTrue(rangefinder.inspect(self.capture, deep=True).ended_cleanly)
+
+    def test_an_interrupt_leaves_no_range_open(self):
+        model, x = Model(), torch.ones(2, 8)
+        rangefinder.torch.mark_modules(model)
+        interrupt = lambda *arguments: (_ for _ in ()).throw(KeyboardInterrupt)
+        for around in (True, False):
+            with self.subTest(around=around), rangefinder.Session(self.capture):
+                hook = model.layers[1][0].register_forward_pre_hook(interrupt)
+                with self.assertRaises(KeyboardInterrupt):
+                    with rangefinder.range("step") if around else contextlib.nullcontext():
+                        model(x)
+                hook.remove()
+                model(x)
+            counts = self.counts()
+            self.assertEqual({path: count for path, count in counts.items() if path.startswith("step/Model/step")}, {})
+            wanted = dict(WHOLE) if around else {path: count + (path != "Model/layers.1/layers.1.1") for path, count in WHOLE.items()}
+            self.assertEqual({path: count for path, count in counts.items() if path.startswith("Model")}, wanted)
+
+    def test_an_interrupt_that_a_forward_catches(self):
+        class Catches(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner, self.after = torch.nn.Linear(8, 8), torch.nn.ReLU()
+
+            def forward(self, x):
+                try:
+                    self.inner(x)
+                except KeyboardInterrupt:
+                    pass
+                return self.after(x)
+
+        class Interrupted(torch.nn.Module):
+            def forward(self, x):
+                raise KeyboardInterrupt
+
+        model = torch.nn.Sequential(Catches(), torch.nn.ReLU())
+        model[0].inner = Interrupted()
+        rangefinder.torch.mark_modules(model)
+        with rangefinder.Session(self.capture):
+            for _ in range(2):
+                model(torch.ones(2, 8))
+        self.assertEqual(self.counts()["Sequential"], 2)
+        self.assertEqual(self.counts()["Sequential/1"], 2)
+
+    def test_a_module_that_calls_itself_keeps_its_ranges(self):
+        class Recursive(torch.nn.Module):
+            def forward(self, x, depth=2):
+                return self(x, depth - 1) if depth else x
+
+        model = Recursive()
+        rangefinder.torch.mark_modules(model)
+        with rangefinder.Session(self.capture):
+            model(torch.ones(1))
+        self.assertEqual(self.counts(), {"Recursive": 1, "Recursive/Recursive": 1, "Recursive/Recursive/Recursive": 1})
+
     def test_depth_and_prefix(self):
         model = Model()
         with rangefinder.torch.mark_modules(model, depth=0, prefix="student."):

@@ -15,7 +15,8 @@
 //          for rf_last_error(). Nothing is thrown, printed or aborted. Handles may be null: RF_STATUS_INVALID_ARGUMENT.
 // Text:    UTF-8, ended by a zero byte; copied where the library keeps it.
 // Threads: any, where a declaration does not say otherwise. One handle is used by one thread at a time.
-// Range, mark, session and summary functions are missing in libraries built without the recording half.
+// Range, mark, session, rf_session_health and summary functions are missing in libraries built without the recording
+// half.
 
 #if defined(__GNUC__) || defined(__clang__)
 #define RF_API __attribute__((visibility("default")))
@@ -152,6 +153,17 @@ RF_API rf_status rf_range_push_with(const char* name, rf_category category, rf_v
 /// Does nothing where no range of the thread is open: it may have been pushed before anything listened.
 RF_API void rf_range_pop(void) RF_NOEXCEPT;
 
+/// How many ranges the calling thread has open: pushed, since something listened, and not popped.
+RF_API uint32_t rf_range_depth(void) RF_NOEXCEPT;
+/// Pops until `depth` ranges are left; does nothing where there are not so many. For code that is left in ways that
+/// pass by its pops: a longjmp, an interrupt, an exception of another language.
+///
+///   const uint32_t depth = rf_range_depth();
+///   rf_range_push(step);
+///   run(interpreter, script);  // may come back with ranges of the script open
+///   rf_range_pop_to(depth);
+RF_API void rf_range_pop_to(uint32_t depth) RF_NOEXCEPT;
+
 /// Names a range that begins on one thread and may end on another.
 typedef uint64_t rf_range_handle;
 
@@ -165,6 +177,9 @@ RF_API void rf_range_end(rf_range_handle range) RF_NOEXCEPT;
 RF_API rf_status rf_mark(const char* name, rf_value value) RF_NOEXCEPT;
 /// Records one sample of a named series of the process (loss, queue length, tokens). Numbers only.
 RF_API rf_status rf_counter(const char* name, rf_value value) RF_NOEXCEPT;
+/// The same by a name that is interned, which is not hashed again.
+RF_API rf_status rf_mark_named(rf_name name, rf_value value) RF_NOEXCEPT;
+RF_API rf_status rf_counter_named(rf_name name, rf_value value) RF_NOEXCEPT;
 
 // ---- session ------------------------------------------------------------------------------------------------------
 
@@ -272,6 +287,12 @@ RF_API rf_status rf_session_flush(rf_session* session) RF_NOEXCEPT;
 RF_API rf_status rf_session_dump(rf_session* session, const char* path, rf_text** written) RF_NOEXCEPT;
 /// Ends the recording within stop_timeout_ms. Further calls do nothing.
 RF_API rf_status rf_session_stop(rf_session* session) RF_NOEXCEPT;
+/// Gives the process's one place in CUPTI to another profiler (torch.profiler, say), before or after rf_session_stop.
+/// What the device has done so far is in the capture; ranges are recorded on. The next session takes the place again.
+///
+/// Errors: RF_STATUS_TIMEOUT when CUPTI does not answer within stop_timeout_ms; RF_STATUS_BUSY while another session
+///         records the device.
+RF_API rf_status rf_session_release(rf_session* session) RF_NOEXCEPT;
 /// Stops where that was not done, and frees. Null does nothing. What is of other handles stays.
 RF_API void rf_session_free(rf_session* session) RF_NOEXCEPT;
 
@@ -459,6 +480,150 @@ RF_API rf_status rf_report_options_init(rf_report_options* options, size_t struc
 ///         for a broken expression or column; RF_STATUS_UNREADABLE, RF_STATUS_UNSUPPORTED for the input.
 /// Cost:   memory about 100 bytes an event.
 RF_API rf_status rf_report(const char* input, const rf_report_options* options, rf_text** report) RF_NOEXCEPT;
+
+typedef enum rf_key_averages_order {
+  RF_KEY_AVERAGES_FIRST = 0,  ///< not sorted
+  RF_KEY_AVERAGES_CPU_TOTAL = 1,
+  RF_KEY_AVERAGES_CPU_SELF = 2,
+  RF_KEY_AVERAGES_DEVICE_TOTAL = 3,
+  RF_KEY_AVERAGES_DEVICE_SELF = 4,
+  RF_KEY_AVERAGES_CALLS = 5,
+  RF_KEY_AVERAGES_FLOPS = 6
+} rf_key_averages_order;
+
+/// Operators of an input by name, with the rules of torch.profiler's key_averages(); see analysis/key_averages.hpp.
+typedef struct rf_key_averages rf_key_averages;
+
+/// The operators of one name, added up. Total: with all inside; self: without. Its texts hold until the averages are
+/// freed.
+typedef struct rf_operator_group {
+  size_t struct_size;
+  const char* name;
+  const char* shapes;  ///< of the inputs; "" unless grouped by them
+  uint64_t calls;
+  uint64_t flops;
+  int64_t cpu_total_ns;
+  int64_t cpu_self_ns;
+  int64_t device_total_ns;
+  int64_t device_self_ns;
+  int64_t host_total_bytes;  ///< allocated less given back, while they ran
+  int64_t host_self_bytes;
+  int64_t device_total_bytes;
+  int64_t device_self_bytes;
+} rf_operator_group;
+
+/// `by_shape`: operators of one name and different shapes are groups of their own.
+///
+/// Errors, cost: as of rf_report.
+RF_API rf_status rf_key_averages_load(const char* input, bool by_shape, rf_key_averages** averages) RF_NOEXCEPT;
+/// Groups; 0 for null.
+RF_API size_t rf_key_averages_count(const rf_key_averages* averages) RF_NOEXCEPT;
+/// In order of the first of each; RF_STATUS_NOT_FOUND past the last one. The caller sets group->struct_size.
+RF_API rf_status rf_key_averages_at(const rf_key_averages* averages, size_t index,
+                                    rf_operator_group* group) RF_NOEXCEPT;
+/// What shares are of: self time of all operators, ranges and CUDA calls, and all device time. Either may be null.
+RF_API rf_status rf_key_averages_totals(const rf_key_averages* averages, int64_t* cpu_ns,
+                                        int64_t* device_ns) RF_NOEXCEPT;
+/// As the text of torch.profiler's `key_averages().table()`, to be freed. `order`: an rf_key_averages_order, the
+/// greatest first. `row_limit` 0: all.
+RF_API rf_status rf_key_averages_table(const rf_key_averages* averages, uint32_t order, size_t row_limit,
+                                       rf_text** table) RF_NOEXCEPT;
+RF_API void rf_key_averages_free(rf_key_averages* averages) RF_NOEXCEPT;
+
+/// What can be said of a capture without reading its events, as `rangefinder info` shows it.
+typedef struct rf_capture rf_capture;
+
+/// The caller sets struct_size. Texts hold until the capture is freed.
+typedef struct rf_capture_facts {
+  size_t struct_size;
+  const char* path;
+  const char* clock;         ///< "TSC at 2.60 GHz"
+  const char* device_state;  ///< "full", or why device activity was not recorded
+  uint64_t file_bytes;
+  int64_t start_realtime_ns;  ///< since 1970
+  int64_t duration_ns;        ///< from the start to the last record
+  int64_t clock_error_ns;     ///< most that a device time can be off against a host time
+  uint32_t format_major;
+  uint32_t format_minor;
+  uint32_t pid;
+  uint32_t threads;
+  uint32_t devices;
+  uint32_t names;
+  bool ended_cleanly;
+  bool flight_recorder;
+  bool simulated;
+} rf_capture_facts;
+
+/// How much of a kind of record a capture holds.
+typedef struct rf_capture_content {
+  size_t struct_size;
+  const char* kind;  ///< "host events", "kernels", ...
+  uint64_t chunks;
+  uint64_t rows;
+  uint64_t bytes;  ///< in the file, headers included
+} rf_capture_content;
+
+/// Something wrong with a capture file.
+typedef struct rf_capture_finding {
+  size_t struct_size;
+  const char* text;
+  uint64_t offset;  ///< byte of the file
+  uint64_t bytes;
+} rf_capture_finding;
+
+/// Opens a capture, or a live file that a dead program left. `deep`: every piece is unpacked, so that all damage shows.
+///
+/// Errors: RF_STATUS_NOT_FOUND; RF_STATUS_UNREADABLE when it is no capture; RF_STATUS_UNSUPPORTED for a newer format.
+/// Cost:   milliseconds a gigabyte; deep: about a second a gigabyte.
+RF_API rf_status rf_capture_inspect(const char* path, bool deep, rf_capture** capture) RF_NOEXCEPT;
+RF_API rf_status rf_capture_get_facts(const rf_capture* capture, rf_capture_facts* facts) RF_NOEXCEPT;
+/// Three lists; RF_STATUS_NOT_FOUND past the last one. The caller sets struct_size, which rf_metadata has not.
+RF_API size_t rf_capture_content_count(const rf_capture* capture) RF_NOEXCEPT;
+RF_API rf_status rf_capture_content_at(const rf_capture* capture, size_t index,
+                                       rf_capture_content* content) RF_NOEXCEPT;
+RF_API size_t rf_capture_metadata_count(const rf_capture* capture) RF_NOEXCEPT;
+RF_API rf_status rf_capture_metadata_at(const rf_capture* capture, size_t index, rf_metadata* metadata) RF_NOEXCEPT;
+RF_API size_t rf_capture_finding_count(const rf_capture* capture) RF_NOEXCEPT;
+RF_API rf_status rf_capture_finding_at(const rf_capture* capture, size_t index,
+                                       rf_capture_finding* finding) RF_NOEXCEPT;
+/// What the recording lost, with what this look at the file found; to be freed.
+RF_API rf_status rf_capture_health(const rf_capture* capture, rf_health** health) RF_NOEXCEPT;
+RF_API void rf_capture_free(rf_capture* capture) RF_NOEXCEPT;
+/// Writes what can be read of a capture, and of the live file beside it, as a new whole one. `records`, unless null,
+/// gets how many are in it. `replace`: a file that is there already.
+///
+/// Errors: as of rf_capture_inspect; RF_STATUS_EXISTS, RF_STATUS_IO.
+RF_API rf_status rf_capture_repair(const char* damaged, const char* repaired, bool replace,
+                                   uint64_t* records) RF_NOEXCEPT;
+
+// ---- doctor -------------------------------------------------------------------------------------------------------
+
+typedef enum rf_finding_state {
+  RF_FINDING_GOOD = 0,
+  RF_FINDING_NOTE = 1,    ///< works, but somebody should know
+  RF_FINDING_MISSING = 2  ///< part of a recording is not possible
+} rf_finding_state;
+
+/// What a recording depends on, and how it stands on this machine, as `rangefinder doctor` shows it.
+typedef struct rf_examination rf_examination;
+
+/// Texts hold until the examination is freed. The caller sets struct_size.
+typedef struct rf_finding {
+  size_t struct_size;
+  const char* topic;   ///< "driver", "CUPTI", "clock", ...
+  const char* detail;  ///< what was found
+  const char* fix;     ///< what to do; "" when good
+  uint32_t state;      ///< an rf_finding_state
+} rf_finding;
+
+/// Looks at the driver, CUPTI, NVML, LibTorch, rights, the clock, the file system of `folder` (null: the working
+/// directory) and the environment. Loads libraries into the process; starts nothing.
+RF_API rf_status rf_examine_machine(const char* folder, rf_examination** examination) RF_NOEXCEPT;
+/// Findings; 0 for null.
+RF_API size_t rf_examination_count(const rf_examination* examination) RF_NOEXCEPT;
+/// RF_STATUS_NOT_FOUND past the last one.
+RF_API rf_status rf_examination_at(const rf_examination* examination, size_t index, rf_finding* finding) RF_NOEXCEPT;
+RF_API void rf_examination_free(rf_examination* examination) RF_NOEXCEPT;
 
 #if defined(__cplusplus)
 }  // extern "C"

@@ -17,11 +17,13 @@ from . import torch
 from ._abi import Error, Status
 from ._version import __version__
 from .ranges import Range, counter, end_range, mark, range, start_range
-from .reading import ChromeReport, export_chrome_trace, export_memory_snapshot, report
+from .reading import (CaptureContent, CaptureFinding, CaptureInfo, ChromeReport, Finding, KeyAverages, OperatorGroup,
+                      doctor, export_chrome_trace, export_memory_snapshot, inspect, key_averages, repair, report)
 from .session import (CaptureReady, DeviceState, Health, HealthEntry, Session, Summary, SummaryRow, prepare)
 
 __all__ = [
-    "CaptureReady", "ChromeReport", "DeviceState", "Error", "Health", "HealthEntry", "Range", "Session", "Status",
-    "Summary", "SummaryRow", "__version__", "counter", "end_range", "export_chrome_trace", "export_memory_snapshot",
-    "mark", "prepare", "range", "report", "start_range", "torch",
+    "CaptureContent", "CaptureFinding", "CaptureInfo", "CaptureReady", "ChromeReport", "DeviceState", "Error", "Finding",
+    "Health", "HealthEntry", "KeyAverages", "OperatorGroup", "Range", "Session", "Status", "Summary", "SummaryRow",
+    "__version__", "counter", "doctor", "end_range", "export_chrome_trace", "export_memory_snapshot", "inspect",
+    "key_averages", "mark", "prepare", "range", "repair", "report", "start_range", "torch",
 ]

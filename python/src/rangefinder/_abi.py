@@ -74,6 +74,22 @@ class ReportFormat(enum.IntEnum):
     JSON = 2
 
 
+class KeyAveragesOrder(enum.IntEnum):
+    FIRST = 0
+    CPU_TOTAL = 1
+    CPU_SELF = 2
+    DEVICE_TOTAL = 3
+    DEVICE_SELF = 4
+    CALLS = 5
+    FLOPS = 6
+
+
+class FindingState(enum.IntEnum):
+    GOOD = 0
+    NOTE = 1
+    MISSING = 2
+
+
 ENUMERATIONS: Dict[str, Type[enum.IntEnum]] = {
     "rf_status": Status,
     "rf_value_kind": ValueKind,
@@ -83,6 +99,8 @@ ENUMERATIONS: Dict[str, Type[enum.IntEnum]] = {
     "rf_compression": Compression,
     "rf_snapshot_moment": SnapshotMoment,
     "rf_report_format": ReportFormat,
+    "rf_key_averages_order": KeyAveragesOrder,
+    "rf_finding_state": FindingState,
 }
 
 
@@ -94,6 +112,7 @@ CHOICES: Dict[str, Type[enum.IntEnum]] = {
     "compression": Compression,
     "format": ReportFormat,
     "moment": SnapshotMoment,
+    "order": KeyAveragesOrder,
 }
 
 
@@ -275,6 +294,70 @@ class ReportOptions(ctypes.Structure):
     ]
 
 
+class OperatorGroup(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("name", c_char_p),
+        ("shapes", c_char_p),
+        ("calls", c_uint64),
+        ("flops", c_uint64),
+        ("cpu_total_ns", c_int64),
+        ("cpu_self_ns", c_int64),
+        ("device_total_ns", c_int64),
+        ("device_self_ns", c_int64),
+        ("host_total_bytes", c_int64),
+        ("host_self_bytes", c_int64),
+        ("device_total_bytes", c_int64),
+        ("device_self_bytes", c_int64),
+    ]
+
+
+class CaptureFacts(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("path", c_char_p),
+        ("clock", c_char_p),
+        ("device_state", c_char_p),
+        ("file_bytes", c_uint64),
+        ("start_realtime_ns", c_int64),
+        ("duration_ns", c_int64),
+        ("clock_error_ns", c_int64),
+        ("format_major", c_uint32),
+        ("format_minor", c_uint32),
+        ("pid", c_uint32),
+        ("threads", c_uint32),
+        ("devices", c_uint32),
+        ("names", c_uint32),
+        ("ended_cleanly", c_bool),
+        ("flight_recorder", c_bool),
+        ("simulated", c_bool),
+    ]
+
+
+class CaptureContent(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("kind", c_char_p),
+        ("chunks", c_uint64),
+        ("rows", c_uint64),
+        ("bytes", c_uint64),
+    ]
+
+
+class CaptureFinding(ctypes.Structure):
+    _fields_ = [("struct_size", c_size_t), ("text", c_char_p), ("offset", c_uint64), ("bytes", c_uint64)]
+
+
+class Finding(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("topic", c_char_p),
+        ("detail", c_char_p),
+        ("fix", c_char_p),
+        ("state", c_uint32),
+    ]
+
+
 class OperatorOptions(ctypes.Structure):
     _fields_ = [
         ("struct_size", c_size_t),
@@ -318,6 +401,11 @@ STRUCTS: Dict[str, Type[ctypes.Structure]] = {
     "rf_chrome_options": ChromeOptions,
     "rf_chrome_report": ChromeReport,
     "rf_report_options": ReportOptions,
+    "rf_operator_group": OperatorGroup,
+    "rf_capture_facts": CaptureFacts,
+    "rf_capture_content": CaptureContent,
+    "rf_capture_finding": CaptureFinding,
+    "rf_finding": Finding,
     "rf_operator_options": OperatorOptions,
     "rf_memory_options": MemoryOptions,
     "rf_host_memory": HostMemory,
@@ -370,10 +458,14 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "rf_range_push_text": (c_int, [c_char_p]),
     "rf_range_push_with": (c_int, [c_char_p, c_uint32, Value]),
     "rf_range_pop": (None, []),
+    "rf_range_depth": (c_uint32, []),
+    "rf_range_pop_to": (None, [c_uint32]),
     "rf_range_start": (c_uint64, [c_char_p, c_uint32]),
     "rf_range_end": (None, [c_uint64]),
     "rf_mark": (c_int, [c_char_p, Value]),
     "rf_counter": (c_int, [c_char_p, Value]),
+    "rf_mark_named": (c_int, [c_uint32, Value]),
+    "rf_counter_named": (c_int, [c_uint32, Value]),
     "rf_session_options_init": (c_int, [POINTER(SessionOptions), c_size_t]),
     "rf_session_start": (c_int, [POINTER(SessionOptions), NEW_HANDLE]),
     "rf_session_step": (c_int, [HANDLE, c_uint64]),
@@ -383,6 +475,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "rf_session_flush": (c_int, [HANDLE]),
     "rf_session_dump": (c_int, [HANDLE, c_char_p, NEW_HANDLE]),
     "rf_session_stop": (c_int, [HANDLE]),
+    "rf_session_release": (c_int, [HANDLE]),
     "rf_session_free": (None, [HANDLE]),
     "rf_session_device": (c_int, [HANDLE, POINTER(c_bool), NEW_HANDLE]),
     "rf_prepare": (c_int, [POINTER(c_bool), NEW_HANDLE]),
@@ -402,6 +495,27 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "rf_export_memory_snapshot": (c_int, [c_char_p, c_char_p, c_uint32, c_bool]),
     "rf_report_options_init": (c_int, [POINTER(ReportOptions), c_size_t]),
     "rf_report": (c_int, [c_char_p, POINTER(ReportOptions), NEW_HANDLE]),
+    "rf_key_averages_load": (c_int, [c_char_p, c_bool, NEW_HANDLE]),
+    "rf_key_averages_count": (c_size_t, [HANDLE]),
+    "rf_key_averages_at": (c_int, [HANDLE, c_size_t, POINTER(OperatorGroup)]),
+    "rf_key_averages_totals": (c_int, [HANDLE, POINTER(c_int64), POINTER(c_int64)]),
+    "rf_key_averages_table": (c_int, [HANDLE, c_uint32, c_size_t, NEW_HANDLE]),
+    "rf_key_averages_free": (None, [HANDLE]),
+    "rf_capture_inspect": (c_int, [c_char_p, c_bool, NEW_HANDLE]),
+    "rf_capture_get_facts": (c_int, [HANDLE, POINTER(CaptureFacts)]),
+    "rf_capture_content_count": (c_size_t, [HANDLE]),
+    "rf_capture_content_at": (c_int, [HANDLE, c_size_t, POINTER(CaptureContent)]),
+    "rf_capture_metadata_count": (c_size_t, [HANDLE]),
+    "rf_capture_metadata_at": (c_int, [HANDLE, c_size_t, POINTER(Metadata)]),
+    "rf_capture_finding_count": (c_size_t, [HANDLE]),
+    "rf_capture_finding_at": (c_int, [HANDLE, c_size_t, POINTER(CaptureFinding)]),
+    "rf_capture_health": (c_int, [HANDLE, NEW_HANDLE]),
+    "rf_capture_free": (None, [HANDLE]),
+    "rf_capture_repair": (c_int, [c_char_p, c_char_p, c_bool, POINTER(c_uint64)]),
+    "rf_examine_machine": (c_int, [c_char_p, NEW_HANDLE]),
+    "rf_examination_count": (c_size_t, [HANDLE]),
+    "rf_examination_at": (c_int, [HANDLE, c_size_t, POINTER(Finding)]),
+    "rf_examination_free": (None, [HANDLE]),
 }
 
 # Of the component for LibTorch, which rangefinder.torch loads.
@@ -459,6 +573,23 @@ def check(status: int) -> None:
     if status != Status.OK:
         code = Status(status) if status in Status._value2member_map_ else Status.INTERNAL
         raise Error(code, library.rf_last_error().decode(errors="replace"))
+
+
+def made_by(make: Any, *arguments: Any) -> c_void_p:
+    """The handle that a function of the library makes, which is its last argument."""
+    handle = c_void_p()
+    check(make(*arguments, ctypes.byref(handle)))
+    return handle
+
+
+def listed(handle: c_void_p, of: str, kind: Type[Struct]) -> List[Struct]:
+    """What the functions `of`_count and `of`_at give."""
+    rows = []
+    for index in range(getattr(library, of + "_count")(handle)):
+        row = sized(kind) if kind._fields_[0][0] == "struct_size" else kind()
+        check(getattr(library, of + "_at")(handle, index, ctypes.byref(row)))
+        rows.append(row)
+    return rows
 
 
 def options(name: str, given: Mapping[str, Any], of: Optional[ctypes.CDLL] = None) -> Any:

@@ -6,8 +6,9 @@ import ctypes
 import functools
 import inspect
 import numbers
+import threading
 import types
-from typing import Any, Callable, Dict, Generator, Optional, TypeVar, Union, cast, overload
+from typing import Any, Callable, Dict, Generator, List, Optional, Tuple, TypeVar, Union, cast, overload
 
 from . import _abi
 
@@ -19,6 +20,8 @@ _held = ctypes.PyDLL(_abi.library._name, handle=_abi.library._handle)
 _push = _abi.bind("rf_range_push", _held)
 _push_with = _abi.bind("rf_range_push_with", _held)
 _pop = _abi.bind("rf_range_pop", _held)
+_depth = _abi.bind("rf_range_depth", _held)
+_pop_to = _abi.bind("rf_range_pop_to", _held)
 _push.restype = _push_with.restype = None  # a range that could not be opened is popped like others
 # What is passed has the right type already, and a look at that takes ctypes as long as all the rest of a push.
 _push.argtypes = _push_with.argtypes = None
@@ -57,6 +60,25 @@ def _category_of(category: Optional[str]) -> int:
     return found
 
 
+class _ModuleCalls(threading.local):
+    """Calls of marked modules that this thread is inside of: how many ranges were open before, and the module's name."""
+
+    def __init__(self) -> None:
+        self.open: List[Tuple[int, str]] = []
+
+
+_module_calls = _ModuleCalls()
+
+
+def _close_interrupted() -> None:
+    """Closes the innermost ranges, as far as they are of marked modules: what came through them was no Exception, so that
+    torch called no hook."""
+    calls, depth = _module_calls.open, _depth()
+    while calls and calls[-1][0] == depth - 1:
+        depth = calls.pop()[0]
+    _pop_to(depth)
+
+
 class Range:
     """Marks what runs inside a `with`, or in the functions that it decorates. Made by range(); may be kept, entered by
     several threads at once, and entered again while it is open."""
@@ -80,6 +102,8 @@ class Range:
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if kind is not None and not issubclass(kind, Exception):
+            _close_interrupted()
         _pop()
 
     def __call__(self, function: Function) -> Function:
@@ -190,6 +214,18 @@ def _decorated(marked: Range, function: Any) -> Any:
     return plain
 
 
+_names: Dict[str, int] = {}
+
+
+def _name_of(name: str) -> int:
+    found = _names.get(name)
+    if found is None:
+        found = _abi.library.rf_name_intern(_abi.encode(name))
+        if len(_names) < _MOST_KEPT:
+            _names[name] = found
+    return found
+
+
 def start_range(name: str, category: Optional[str] = None) -> int:
     """Opens a range that end_range closes, from any thread; such ranges overlap freely. Device activity belongs to
     ranges of `with` first, and to these only on the thread that opened them. 0 while no session records."""
@@ -203,7 +239,7 @@ def end_range(handle: int) -> None:
 
 def mark(name: str, value: Optional[Payload] = None) -> None:
     """Records an instant on the calling thread."""
-    _abi.check(_abi.library.rf_mark(_abi.encode(name), _value_of(value)))
+    _abi.check(_abi.library.rf_mark_named(_name_of(name), _value_of(value)))
 
 
 def counter(name: str, value: Union[int, float]) -> None:
@@ -213,4 +249,4 @@ def counter(name: str, value: Union[int, float]) -> None:
     """
     if isinstance(value, str) or value is None:
         raise TypeError(f"a counter takes an int or a float, not {type(value).__name__}")
-    _abi.check(_abi.library.rf_counter(_abi.encode(name), _value_of(value)))
+    _abi.check(_abi.library.rf_counter_named(_name_of(name), _value_of(value)))

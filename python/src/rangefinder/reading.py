@@ -6,9 +6,10 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import os
-from typing import Any, Callable, Optional, Union
+from typing import Any, Callable, Dict, List, Optional, Union
 
 from . import _abi
+from .session import Health, take_health
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -115,3 +116,161 @@ def export_memory_snapshot(input: Path, output: Path, *, moment: str = "end", re
     """
     _abi.check(_abi.library.rf_export_memory_snapshot(_abi.path(input), _abi.path(output),
                                                       _abi.choice("moment", moment), replace))
+
+
+@dataclasses.dataclass(frozen=True)
+class OperatorGroup:
+    """The operators of one name, added up. Total: with all inside; self: without. Bytes: allocated less given back."""
+
+    name: str
+    shapes: str  #: of the inputs; "" unless grouped by them
+    calls: int
+    flops: int
+    cpu_total_ns: int
+    cpu_self_ns: int
+    device_total_ns: int
+    device_self_ns: int
+    host_total_bytes: int
+    host_self_bytes: int
+    device_total_bytes: int
+    device_self_bytes: int
+
+
+@dataclasses.dataclass(frozen=True)
+class KeyAverages:
+    groups: List[OperatorGroup]  #: in order of the first of each
+    cpu_ns: int  #: that shares are of: self time of all operators, ranges and CUDA calls
+    device_ns: int  #: all device time
+    table: str  #: as torch.profiler's key_averages().table()
+
+    def __getitem__(self, name: str) -> OperatorGroup:
+        """The first group of a name. Errors: KeyError for a name that is none."""
+        for group in self.groups:
+            if group.name == name:
+                return group
+        raise KeyError(name)
+
+
+def key_averages(input: Path, *, by_shape: bool = False, order: str = "first", row_limit: int = 0) -> KeyAverages:
+    """Operators by name, with the rules of torch.profiler's key_averages().
+
+        print(rangefinder.key_averages("train.rfcap", order="cpu_self").table)
+
+    `by_shape`: operators of one name and different shapes are groups of their own. `order`, `row_limit` (0: all): of the
+    table; "first", "cpu_total", "cpu_self", "device_total", "device_self", "calls" or "flops", the greatest first.
+
+    Errors, cost: as report().
+    """
+    library = _abi.library
+    number = _abi.choice("order", order)
+    handle = _abi.made_by(library.rf_key_averages_load, _abi.path(input), by_shape)
+    try:
+        cpu, device = ctypes.c_int64(), ctypes.c_int64()
+        _abi.check(library.rf_key_averages_totals(handle, ctypes.byref(cpu), ctypes.byref(device)))
+        table = _abi.take_text(_abi.made_by(library.rf_key_averages_table, handle, number, row_limit))
+        groups = [OperatorGroup(**_abi.members(group))
+                  for group in _abi.listed(handle, "rf_key_averages", _abi.OperatorGroup)]
+        return KeyAverages(groups, cpu.value, device.value, table)
+    finally:
+        library.rf_key_averages_free(handle)
+
+
+@dataclasses.dataclass(frozen=True)
+class CaptureContent:
+    """How much of a kind of record a capture holds."""
+
+    kind: str  #: "host events", "kernels", ...
+    chunks: int
+    rows: int
+    bytes: int  #: in the file, headers included
+
+
+@dataclasses.dataclass(frozen=True)
+class CaptureFinding:
+    """Something wrong with a capture file."""
+
+    text: str
+    offset: int  #: byte of the file
+    bytes: int
+
+
+@dataclasses.dataclass(frozen=True)
+class CaptureInfo:
+    """What can be said of a capture without reading its events."""
+
+    path: str
+    clock: str  #: "TSC at 2.60 GHz"
+    device_state: str  #: "full", or why device activity was not recorded
+    file_bytes: int
+    start_realtime_ns: int  #: since 1970
+    duration_ns: int  #: from the start to the last record
+    clock_error_ns: int  #: most that a device time can be off against a host time
+    format_major: int
+    format_minor: int
+    pid: int
+    threads: int
+    devices: int
+    names: int
+    ended_cleanly: bool
+    flight_recorder: bool
+    simulated: bool
+    content: List[CaptureContent]
+    metadata: Dict[str, str]
+    findings: List[CaptureFinding]
+    health: Health  #: with what this look at the file found
+
+
+def inspect(path: Path, *, deep: bool = False) -> CaptureInfo:
+    """What `rangefinder info` shows of a capture, or of a live file that a dead program left. `deep`: every piece is
+    unpacked, so that all damage shows.
+
+    Errors: Error with NOT_FOUND; UNREADABLE when it is no capture; UNSUPPORTED for a newer format.
+    Cost:   milliseconds a gigabyte; deep: about a second a gigabyte.
+    """
+    library = _abi.library
+    handle = _abi.made_by(library.rf_capture_inspect, _abi.path(path), deep)
+    try:
+        facts = _abi.sized(_abi.CaptureFacts)
+        _abi.check(library.rf_capture_get_facts(handle, ctypes.byref(facts)))
+        content = [CaptureContent(**_abi.members(row))
+                   for row in _abi.listed(handle, "rf_capture_content", _abi.CaptureContent)]
+        metadata = [_abi.members(row) for row in _abi.listed(handle, "rf_capture_metadata", _abi.Metadata)]
+        findings = [CaptureFinding(**_abi.members(row))
+                    for row in _abi.listed(handle, "rf_capture_finding", _abi.CaptureFinding)]
+        return CaptureInfo(**_abi.members(facts), content=content, findings=findings,
+                           metadata={fact["key"]: fact["value"] for fact in metadata},
+                           health=take_health(_abi.made_by(library.rf_capture_health, handle)))
+    finally:
+        library.rf_capture_free(handle)
+
+
+def repair(damaged: Path, repaired: Path, *, replace: bool = False) -> int:
+    """Writes what can be read of a capture, and of the live file beside it, as a new whole one. Returns the number of
+    records in it.
+
+    Errors: as inspect(); Error with EXISTS, IO.
+    """
+    records = ctypes.c_uint64()
+    _abi.check(_abi.library.rf_capture_repair(_abi.path(damaged), _abi.path(repaired), replace, ctypes.byref(records)))
+    return records.value
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """One thing that a recording depends on."""
+
+    topic: str  #: "driver", "CUPTI", "clock", ...
+    detail: str  #: what was found
+    fix: str  #: what to do; "" when good
+    state: str  #: "good", "note" (works, but somebody should know) or "missing" (part of a recording is not possible)
+
+
+def doctor(folder: Path = ".") -> List[Finding]:
+    """What `rangefinder doctor` shows: how all that a recording depends on stands on this machine, in this environment,
+    with captures in `folder`. Loads libraries into the process; starts nothing."""
+    handle = _abi.made_by(_abi.library.rf_examine_machine, _abi.path(folder))
+    try:
+        rows = [_abi.members(row) for row in _abi.listed(handle, "rf_examination", _abi.Finding)]
+        return [Finding(**{**row, "state": _abi.FindingState(row["state"]).name.lower()}) for row in rows]
+    finally:
+        _abi.library.rf_examination_free(handle)

@@ -53,6 +53,15 @@ class Health:
         return {entry.name: entry.count for entry in self.entries}[name]
 
 
+def take_health(handle: ctypes.c_void_p) -> Health:
+    """What the library made, which is freed."""
+    try:
+        entries = [HealthEntry(**_abi.members(entry)) for entry in _abi.listed(handle, "rf_health", _abi.HealthEntry)]
+        return Health(bool(_abi.library.rf_health_complete(handle)), entries)
+    finally:
+        _abi.library.rf_health_free(handle)
+
+
 @dataclasses.dataclass(frozen=True)
 class SummaryRow:
     """Figures of one range path, inclusive. Device times by attribution `forward` have the last four."""
@@ -236,19 +245,17 @@ class Session:
         """Ends the recording within stop_timeout_ms. Further calls do nothing."""
         _abi.check(_abi.library.rf_session_stop(self._handle))
 
+    def release(self) -> None:
+        """Gives the process's one place in CUPTI to another profiler (torch.profiler, say), before or after stop(). What
+        the device has done so far is in the capture; ranges are recorded on. The next session takes the place again.
+
+        Errors: Error with TIMEOUT when CUPTI does not answer; BUSY while another session records the device.
+        """
+        _abi.check(_abi.library.rf_session_release(self._handle))
+
     def health(self) -> Health:
         """What was lost so far, by cause."""
-        health = ctypes.c_void_p()
-        _abi.check(_abi.library.rf_session_health(self._handle, ctypes.byref(health)))
-        try:
-            entries = []
-            for index in range(_abi.library.rf_health_count(health)):
-                entry = _abi.sized(_abi.HealthEntry)
-                _abi.check(_abi.library.rf_health_at(health, index, ctypes.byref(entry)))
-                entries.append(HealthEntry(**_abi.members(entry)))
-            return Health(bool(_abi.library.rf_health_complete(health)), entries)
-        finally:
-            _abi.library.rf_health_free(health)
+        return take_health(_abi.made_by(_abi.library.rf_session_health, self._handle))
 
     def summary(self) -> Summary:
         """The figures now. Costs a flush, and work for what came since the last call; may be called after each step."""

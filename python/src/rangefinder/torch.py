@@ -13,7 +13,7 @@ import weakref
 from typing import Any, Dict, List, Optional, Tuple, TypeVar, Union
 
 from . import _abi
-from .ranges import Range
+from .ranges import Range, _close_interrupted, _depth, _module_calls, _pop_to
 
 __all__ = [
     "HostMemory", "MarkedModules", "MemoryRecording", "OperatorRecording", "count_device_memory", "enable", "host_memory",
@@ -118,16 +118,45 @@ class _Begin(_Hook):
     __slots__ = ()
 
     def __call__(self, module: Any, arguments: Any) -> None:
-        if not self.compiling():
-            self.enter()
+        if self.compiling():
+            return
+        calls, depth, name = _module_calls.open, _depth(), self.marked.name
+        while calls and calls[-1][0] >= depth:  # closed with what was around them, or begun while nothing listened
+            calls.pop()
+        if calls and calls[0][1] == name:
+            depth = _close_stale(module, name, depth)
+        calls.append((depth, name))
+        self.enter()
 
 
 class _End(_Hook):
     __slots__ = ()
 
     def __call__(self, module: Any, arguments: Any, result: Any) -> None:
-        if not self.compiling():
+        if self.compiling():
+            return
+        calls, name = _module_calls.open, self.marked.name
+        while calls and calls[-1][1] != name and any(open_name == name for _, open_name in calls):
+            calls.pop()  # was interrupted, and the interrupt was caught in this forward
+        if calls and calls[-1][1] == name:
+            _pop_to(calls.pop()[0])
+        else:
             self.leave(None, None, None)
+
+
+def _close_stale(module: Any, name: str, depth: int) -> int:
+    """A module begins that is the thread's outermost open one already: it calls itself, or was left by an interrupt that
+    no range was around. Gives how many ranges are open then."""
+    frame: Any = sys._getframe(2)
+    running = -1  # this call's own
+    while frame is not None:
+        running += frame.f_code.co_name == "_call_impl" and frame.f_locals.get("self") is module
+        frame = frame.f_back
+    calls = _module_calls.open
+    if running < sum(open_name == name for _, open_name in calls):
+        _close_interrupted()
+        calls.clear()
+    return _depth()
 
 
 class MarkedModules:
@@ -162,8 +191,8 @@ def mark_modules(model: Any, *, prefix: str = "", depth: Optional[int] = None) -
     A module that the model holds twice has the first of its names. What torch.compile has compiled has no ranges of
     modules inside. A model that is copied or pickled keeps its marks.
 
-    Errors:  an exception in forward closes its range, where it is an Exception: after a KeyboardInterrupt LibTorch calls
-             no hook, and the ranges of the modules that were interrupted stay open until their thread ends.
+    Errors:  an exception in forward closes its range. After an interrupt from the keyboard LibTorch calls no hook: the
+             range around the outermost module closes those of the modules, and where there is none, the module's next call.
     Threads: any number may run the model; mark and remove while none does.
     Cost:    two hooks a module: measured in docs/reference/measured.md.
     """
