@@ -7,6 +7,7 @@ import re
 import sys
 
 LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
+FACTS = {"cupti_clock", "cupti_notes", "crash_safe"}  # of a capture, beside its counters
 CODE = re.compile(r"```.*?```|`[^`\n]*`", re.S)
 
 
@@ -88,6 +89,35 @@ def python_api(root):
         yield from differences(f"names of {module}.py", sorted(names[0] if names else []), sorted(documented))
 
 
+def faults(root):
+    """The page of faults names tests that there are, at least one in each row, and counters that there are."""
+    tests = set()
+    for source in (root / "tests").rglob("*.cpp"):
+        for literals in re.findall(r'TEST_CASE\(\s*((?:"(?:[^"\\]|\\.)*"\s*)+)', source.read_text()):
+            tests.add("".join(re.findall(r'"((?:[^"\\]|\\.)*)"', literals)))
+    for source in (root / "tests").rglob("*.py"):
+        tests.update(re.findall(r"def (test_\w+)", source.read_text()))
+    counters = set(re.findall(r"^  X\((\w+), \d+", (root / "include/rangefinder/health.hpp").read_text(), re.M))
+    rows = 0
+    for line in (root / "docs/reference/faults.md").read_text().splitlines():
+        if not line.startswith("| ") or line.startswith("| fault |"):
+            continue
+        rows += 1
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        named = re.findall(r"`([^`]+)`", cells[-1])
+        if len(cells) != 4 or not named:
+            yield f"docs/reference/faults.md: a row that is not `fault | does | state | test`: {line[:60]}"
+            continue
+        for name in named:
+            if name not in tests:
+                yield f"docs/reference/faults.md: there is no test `{name}`"
+        for name in re.findall(r"`([a-z]+_[a-z_]+)`", cells[2]):
+            if name not in counters | FACTS:
+                yield f"docs/reference/faults.md: there is no counter `{name}`"
+    if rows < 40:
+        yield f"docs/reference/faults.md: {rows} rows found; has its table moved?"
+
+
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     problems = [*dead_links(root), *dead_mentions(root)]
@@ -108,6 +138,7 @@ def main():
 
     problems += c_api(root)
     problems += python_api(root)
+    problems += faults(root)
 
     for problem in problems:
         print(problem)

@@ -195,3 +195,13 @@ TEST_CASE("what a full disk did not take is counted exactly", "[fault]") {
   CHECK(read + records + 2 * dropped <= 2 * marks + 1);
   CHECK_FALSE(timeline->health.complete());
 }
+
+TEST_CASE("a program that records nothing starts no thread, opens no file and loads nothing", "[fault]") {
+  const ScratchFolder folder;
+  const Ended ended = run("off", folder.file("a.rfcap"));
+  REQUIRE(WIFEXITED(ended.status));
+  CHECK(WEXITSTATUS(ended.status) == 7);
+  // Input, output and errors; and the folder in which they are counted.
+  CHECK(ended.output == "1 threads, 4 files\n");
+  CHECK(std::filesystem::is_empty(folder.path()));
+}

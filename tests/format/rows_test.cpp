@@ -18,8 +18,8 @@ using namespace rangefinder::testing;
 namespace {
 
 using AllRows = std::tuple<KernelRow, MemcpyRow, MemsetRow, ApiRow, SyncRow, OverheadRow, DeviceRow, ContextRow,
-                           StreamRow, ClockRow, WindowRow, HealthRow, ThreadRow, GraphNodeRow, DeviceSampleRow, RangeMetricRow,
-                           MetricSampleRow>;
+                           StreamRow, ClockRow, WindowRow, HealthRow, ThreadRow, GraphNodeRow, DeviceSampleRow,
+                           RangeMetricRow, MetricSampleRow>;
 
 std::uint64_t load(const void* row, const Field& field) {
   std::uint64_t value = 0;

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <string>
 #include <thread>
+#include <vector>
 
 using namespace rangefinder;
 using namespace rangefinder::session;
@@ -76,6 +77,27 @@ TEST_CASE("a thousand steps take no memory that grows", "[session][slow]") {
     CHECK(timeline.health.complete());
     CHECK(timeline.steps.size() > (mode == CaptureMode::kRing ? 5u : 998u));
   }
+}
+
+TEST_CASE("a hundred thousand threads leave nothing behind", "[session][slow]") {
+  if (!resident_memory_counts()) return;
+  constexpr int kAtOnce = 64, kRounds = 100'000 / kAtOnce;
+  const ScratchFolder folder;
+  SessionOptions options = host_only(folder.file("a.rfcap"));
+  options.overflow = OverflowPolicy::kWait;
+  Recording session(options);
+  Growth growth;
+  for (int round = 1; round <= kRounds; ++round) {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < kAtOnce; ++i) threads.emplace_back([] { const ProfileRange range{"work"}; });
+    for (std::thread& thread : threads) thread.join();
+    growth.after(round);
+  }
+  CHECK(growth.most() <= 4 * kAllowed);
+  REQUIRE(session->stop().ok());
+  const Timeline timeline = load(folder.file("a.rfcap"));
+  CHECK(count_of(timeline, "work") == kAtOnce * kRounds);
+  CHECK(timeline.health.complete());
 }
 
 TEST_CASE("a thousand sessions leave nothing behind", "[session][slow]") {

@@ -9,8 +9,8 @@
 #include "exporter/chrome/foreign_events.hpp"
 #include "exporter/chrome/markers.hpp"
 #include "exporter/chrome/memory_events.hpp"
-#include "exporter/chrome/sensor_events.hpp"
 #include "exporter/chrome/sample_events.hpp"
+#include "exporter/chrome/sensor_events.hpp"
 #include "exporter/chrome/timeline_flows.hpp"
 
 #include <algorithm>

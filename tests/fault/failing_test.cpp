@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include "support/catch.hpp"
+#include "support/scratch_folder.hpp"
+
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <string>
+
+using rangefinder::testing::ScratchFolder;
+
+namespace {
+
+/// What the program printed; its status must be 0.
+std::string run(const std::string& call) {
+  const ScratchFolder folder;
+  const std::string command =
+      std::string("'") + FAILING_PROGRAM + "' '" + call + "' '" + folder.file("a.rfcap") + "' 2>&1";
+  FILE* pipe = ::popen(command.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  std::string output;
+  std::array<char, 4096> buffer;
+  while (const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), pipe)) output.append(buffer.data(), n);
+  const int status = ::pclose(pipe);
+  INFO(call << ": " << output);
+  REQUIRE(WIFEXITED(status));
+  REQUIRE(WEXITSTATUS(status) == 0);
+  return output;
+}
+
+/// Every single one, and all from each on.
+void check(const std::string& call, unsigned least) {
+  for (const char* later : {"", "..."}) {
+    const std::string output = run(call + later);
+    unsigned failures = 0;
+    REQUIRE(std::sscanf(output.c_str(), "%u failures", &failures) == 1);
+    CHECK(failures >= least);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("whichever write of a session fails, the program runs on, and what is missing is told of", "[fault]") {
+  check("write", 5);
+  check("short_write", 5);
+  CHECK(run("interrupt").find(" failures") != std::string::npos);  // without end it would not end
+}
+
+TEST_CASE("whichever file of a session cannot be made, the program runs on, and what is missing is told of",
+          "[fault]") {
+  check("open", 2);
+  check("fallocate", 1);
+  check("mmap", 1);
+}
+
+TEST_CASE("whichever thread of a session cannot be started, the program runs on", "[fault]") {
+  check("pthread_create", 2);
+}
