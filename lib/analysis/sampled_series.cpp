@@ -2,6 +2,7 @@
 #include "analysis/sampled_series.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace rangefinder::analysis {
 
@@ -18,7 +19,7 @@ void SampledSeries::finish() {
   if (!steps.empty()) {
     const auto median = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
     std::nth_element(steps.begin(), median, steps.end());
-    gap_ns_ = *median * 5;
+    gap_ns_ = *median > std::numeric_limits<std::int64_t>::max() / 5 ? *median : *median * 5;
   }
   sums_.clear();
   Sum sum{0, 0};

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <string>
 #include <vector>
 
@@ -57,13 +56,13 @@ std::vector<Counts> by_group(const Timeline& timeline, const Projection& project
 }
 
 void add_count(Table& table, const Counts& counts, CpuEvent event) {
-  table.optional(counts.has(event), std::llround(counts.of(event)));
+  table.optional(counts.has(event), own::rounded(counts.of(event)));
 }
 
 /// `part` by `whole`, times `factor`.
 void add_ratio(Table& table, const Counts& counts, CpuEvent part, CpuEvent whole, double factor) {
   const bool any = counts.has(part) && counts.has(whole) && counts.of(whole) > 0;
-  table.optional(any, any ? std::llround(counts.of(part) / counts.of(whole) * factor) : 0);
+  table.optional(any, any ? own::rounded(counts.of(part) / counts.of(whole) * factor) : 0);
 }
 
 void note_scaling(Table& table, const CpuCounterTable& counters) {
@@ -119,7 +118,7 @@ Result<Table> make_cpu_counters(const Subject& subject, const ViewOptions& optio
     const bool counted = counts.has(CpuEvent::kNotCounted) && cpu_ns > 0;
     table.optional(
         counted,
-        counted ? std::llround((cpu_ns - std::min(cpu_ns, counts.of(CpuEvent::kNotCounted))) / cpu_ns * 1000) : 0);
+        counted ? own::rounded((cpu_ns - std::min(cpu_ns, counts.of(CpuEvent::kNotCounted))) / cpu_ns * 1000) : 0);
     own::add_path(table, timeline, tree, group);
   }
   note_scaling(table, timeline.cpu_counters);

@@ -6,7 +6,6 @@
 #include "report/views/own_columns.hpp"
 #include "report/views/path_rows.hpp"
 
-#include <cmath>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -17,8 +16,7 @@ namespace {
 
 using analysis::DeviceEnergy;
 using analysis::RangeEnergy;
-
-std::int64_t rounded(double value) { return static_cast<std::int64_t>(std::llround(value)); }
+using own::rounded;
 
 void add(RangeEnergy& total, const RangeEnergy& one) {
   total.self_mj += one.self_mj;

@@ -3,6 +3,8 @@
 
 #include "report/table.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -40,6 +42,12 @@ inline Column if_room(std::uint8_t dispensable, Column column) {
 inline std::int64_t share(std::int64_t part, std::int64_t whole) {
   if (whole <= 0) return 0;
   return static_cast<std::int64_t>((static_cast<__int128>(part) * 2000 + whole) / (static_cast<__int128>(whole) * 2));
+}
+
+/// To nearest; what no column could hold is cut.
+inline std::int64_t rounded(double value) {
+  constexpr double kMost = 9e18;
+  return static_cast<std::int64_t>(std::llround(std::clamp(value, -kMost, kMost)));
 }
 
 /// The mean, rounded to nearest.
