@@ -2,6 +2,7 @@
 #include "analysis/roofline.hpp"
 
 #include "analysis/operator_flops.hpp"
+#include "analysis/range_metrics.hpp"
 #include "analysis/range_rollup.hpp"
 
 #include <algorithm>
@@ -117,7 +118,42 @@ void own_by_host(const Timeline& timeline, const ProjectionOptions& options, ByT
   }
 }
 
+/// "flop_tensor_bf16" is bf16, "flop_fp32" fp32; kPrecisions: no operations.
+std::size_t precision_of_metric(std::string_view metric) noexcept {
+  constexpr std::string_view kFlops = "flop_", kTensor = "tensor_";
+  if (!metric.starts_with(kFlops)) return kPrecisions;
+  metric.remove_prefix(kFlops.size());
+  if (metric.starts_with(kTensor)) metric.remove_prefix(kTensor.size());
+  for (std::size_t i = 0; i < kPrecisions; ++i)
+    if (name_of(static_cast<Precision>(i)) == metric) return i;
+  return static_cast<std::size_t>(Precision::kOther);
+}
+
 }  // namespace
+
+std::vector<MeasuredWork> work_by_counters(const Timeline& timeline, const Projection& projection) {
+  std::vector<MeasuredWork> out;
+  const RangeMetrics metrics(timeline, projection);
+  const RangeMetric* before = nullptr;
+  for (const RangeMetric& row : metrics.rows()) {
+    // Of a metric that both sources have, the exact one comes first, and counts.
+    const bool again = before != nullptr && before->range == row.range && before->metric == row.metric;
+    before = &row;
+    if (again) continue;
+    out.resize(timeline.ranges.size());
+    MeasuredWork& measured = out[row.range];
+    const std::string_view name = timeline.text(row.metric);
+    const std::size_t precision = precision_of_metric(name);
+    const bool is_bytes = name == "dram_read_bytes" || name == "dram_write_bytes";
+    if (precision < kPrecisions) measured.work.flops[precision] += row.value;
+    if (is_bytes) measured.work.bytes += row.value;
+    measured.has_flops = measured.has_flops || precision < kPrecisions;
+    measured.has_bytes = measured.has_bytes || is_bytes;
+    if (precision < kPrecisions || is_bytes)
+      measured.work.known_ns = std::max(measured.work.known_ns, static_cast<std::int64_t>(row.device_ns));
+  }
+  return out;
+}
 
 std::string_view name_of(Precision precision) noexcept {
   constexpr std::string_view kNames[kPrecisions] = {"fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "other"};

@@ -41,6 +41,15 @@ struct WorkByShapes {
 };
 WorkByShapes work_by_shapes(const Timeline& timeline, const Projection& projection, const ProjectionOptions& options);
 
+/// By hardware counters, of a range instance with all that is inside it.
+struct MeasuredWork {
+  Work work;  ///< `known_ns`: device time that it is about
+  bool has_flops = false;
+  bool has_bytes = false;
+};
+/// Parallel to Timeline::ranges; empty where no counters were recorded.
+std::vector<MeasuredWork> work_by_counters(const Timeline& timeline, const Projection& projection);
+
 /// The least time in which a machine does some work: the longer of computing, each type at its own ceiling, and of
 /// moving the bytes.
 struct LeastTime {

@@ -97,3 +97,23 @@ TEST_CASE("operators without shapes are told", "[report]") {
   INFO(text);
   CHECK(has(text, "1 operators that would count were recorded without shapes"));
 }
+
+TEST_CASE("hardware counters of a range count before shapes, in the time that they measured", "[report]") {
+  TimelineBuilder builder;
+  builder.range("step", 0, 10 * kMs).range("aten::mm", 0, 5 * kMs).given(kShapes, kFloats);
+  Timeline timeline = builder.build();
+  const auto measured = [&](std::string_view metric, double value) {
+    timeline.range_metrics.range.push_back(0);
+    timeline.range_metrics.device.push_back(0);
+    timeline.range_metrics.metric.push_back(timeline.intern(metric));
+    timeline.range_metrics.value.push_back(value);
+  };
+  measured("gpu_time_ns", 4e6);
+  measured("flop_tensor_bf16", 2e9);
+  measured("flop_fp32", 1e9);
+  measured("dram_read_bytes", 8e6);
+  measured("dram_write_bytes", 4e6);
+  const std::string csv = report(timeline, ReportFormat::kCsv, nullptr);
+  INFO(csv);
+  CHECK(has(csv, "\nstep,device,4000000,3000000000,750.000,12000000,3.000,250.00,bf16+fp32,,,counters,100.0,step,0\n"));
+}

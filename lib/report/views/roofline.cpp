@@ -7,7 +7,6 @@
 #include "report/views/path_rows.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <vector>
 
@@ -17,6 +16,7 @@ namespace {
 
 using analysis::LeastTime;
 using analysis::Work;
+using own::rounded;
 
 /// What the rows of a table are held against.
 struct Roof {
@@ -25,21 +25,15 @@ struct Roof {
   const Ceilings* ceilings = nullptr;  ///< null: none, or of another device
 };
 
-/// Rounded; what no column could hold is cut.
-std::int64_t rounded(double value) {
-  constexpr double kMost = 9e18;
-  return static_cast<std::int64_t>(std::llround(std::min(value, kMost)));
-}
-
 /// Of the first device that worked; several of a machine are mostly alike, and busy time is added up over them.
-std::string device_of(const Timeline& timeline) {
+std::string device_of(const Timeline& timeline, bool counted) {
   if (timeline.activities.size() != 0)
     return timeline.devices[timeline.streams[timeline.activities.stream.front()].device].name;
-  return "host";
+  return counted && !timeline.devices.empty() ? timeline.devices.front().name : "host";
 }
 
-Roof roof_of(const Timeline& timeline, const ViewOptions& options, Table& table) {
-  Roof roof{timeline.activities.size() != 0, device_of(timeline), nullptr};
+Roof roof_of(const Timeline& timeline, const ViewOptions& options, bool counted, Table& table) {
+  Roof roof{timeline.activities.size() != 0, device_of(timeline, counted), nullptr};
   if (options.ceilings == nullptr) {
     table.note(
         "shares of ceilings: measure those with `rangefinder ceilings -o ceilings.json` on the machine that "
@@ -90,13 +84,44 @@ struct Row {
   std::int64_t known_permille = 0;
 };
 
-Row row_of(const Work& by_shapes, const analysis::RangeGroup& figures, bool on_device) {
+/// Counters of the ranges of each path, those that have them.
+struct MeasuredGroup {
+  Work work;
+  std::uint64_t with_flops = 0;
+  std::uint64_t with_bytes = 0;
+};
+
+std::vector<MeasuredGroup> measured_by_group(const analysis::PathTree& tree, const Projection& projection,
+                                             const std::vector<analysis::MeasuredWork>& measured) {
+  std::vector<MeasuredGroup> groups(tree.groups.size());
+  for (RangeIndex range = 0; range < measured.size(); ++range) {
+    const std::uint32_t group = tree.group_of[range];
+    if (group == kNone || projection.depth[range] > tree.groups[group].depth) continue;
+    groups[group].work += measured[range].work;
+    groups[group].with_flops += measured[range].has_flops ? 1 : 0;
+    groups[group].with_bytes += measured[range].has_bytes ? 1 : 0;
+  }
+  return groups;
+}
+
+Row row_of(const Work& by_shapes, const MeasuredGroup& measured, const analysis::RangeGroup& figures, bool on_device) {
   Row row;
   row.time_ns = on_device ? figures.inclusive.gpu_busy_ns : figures.host_ns;
+  if (measured.with_flops != 0) {
+    // Of the instances that were measured, in the time that they took; the others are taken to be like them.
+    row = {measured.work, measured.work.known_ns, "counters", 0};
+    row.known_permille =
+        own::share(static_cast<std::int64_t>(measured.with_flops), static_cast<std::int64_t>(figures.count));
+    return row;
+  }
   if (by_shapes.all_flops() == 0) return row;
   row.work = by_shapes;
   row.source = "shapes";
   row.known_permille = own::share(by_shapes.known_ns, row.time_ns);
+  if (measured.with_bytes != 0 && measured.with_bytes == figures.count) {
+    row.work.bytes = measured.work.bytes;
+    row.source = "shapes, bytes: counters";
+  }
   return row;
 }
 
@@ -125,13 +150,20 @@ void add_row(Table& table, const Row& row, const Roof& roof) {
       .optional(timed, row.known_permille);
 }
 
-void note_source(Table& table, const analysis::WorkByShapes& work) {
+void note_source(Table& table, const Timeline& timeline, const analysis::WorkByShapes& work, bool counted) {
+  if (counted) {
+    std::string sets;
+    for (const auto& [key, value] : timeline.metadata)
+      if (key == "counter_set" || key == "sample_set") sets += " " + base::printable(value);
+    table.note("source counters: what the set" + (sets.empty() ? " that was recorded" : sets) +
+               " counts; types of operations that are not in it are missing");
+  }
   if (work.counted != 0)
     table.note(
         "source shapes: operations and bytes are those of matrix products, convolutions, attention, additions "
         "and multiplications by the shapes of their inputs, so at least these; column Known tells the part of "
         "the time that they are about");
-  if (work.counted == 0 && work.without_shapes == 0)
+  if (work.counted == 0 && work.without_shapes == 0 && !counted)
     table.note(
         "nothing was computed that is known of: record operators with shapes of their inputs (OperatorOptions::shapes, "
         "or record_shapes of torch.profiler)");
@@ -149,6 +181,8 @@ Result<Table> make_roofline(const Subject& subject, const ViewOptions& options) 
       analysis::range_tree(timeline, projection, subject.projection_options(), own::folding_of(options));
   const analysis::WorkByShapes work = analysis::work_by_shapes(timeline, projection, subject.projection_options());
   const std::vector<Work> groups = by_group(tree, work);
+  const std::vector<analysis::MeasuredWork> counted = analysis::work_by_counters(timeline, projection);
+  const std::vector<MeasuredGroup> measured = measured_by_group(tree, projection, counted);
   std::vector<Column> columns{own::text("Range"),
                               own::text("On"),
                               own::time("Busy"),
@@ -164,14 +198,15 @@ Result<Table> make_roofline(const Subject& subject, const ViewOptions& options) 
                               if_room(1, own::percent("Known"))};
   own::add_path_columns(columns);
   Table table(std::move(columns));
-  const Roof roof = roof_of(timeline, options, table);
+  const Roof roof = roof_of(timeline, options, !counted.empty(), table);
   for (const std::uint32_t group : tree.order) {
     const analysis::RangeGroup& figures = tree.groups[group];
-    table.text(own::tree_label(timeline, figures)).text(roof.on_device ? "device" : "host");
-    add_row(table, row_of(groups[group], figures, roof.on_device), roof);
+    const bool on_device = roof.on_device || measured[group].with_flops != 0;
+    table.text(own::tree_label(timeline, figures)).text(on_device ? "device" : "host");
+    add_row(table, row_of(groups[group], measured[group], figures, on_device), roof);
     own::add_path(table, timeline, tree, group);
   }
-  note_source(table, work);
+  note_source(table, timeline, work, !counted.empty());
   return table;
 }
 
