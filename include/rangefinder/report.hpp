@@ -63,6 +63,11 @@ struct ReportViewInfo {
 /// Every view, in the order in which they are listed.
 RANGEFINDER_EXPORT std::vector<ReportViewInfo> report_views();
 
+/// What a report of these options wants to be done to a timeline first: with attribution kAuto or kCapture launches of
+/// CUDA graphs that were recorded as a whole are divided (split_graph_launches), but for Nsight's views. Once a
+/// timeline, before write_report; without it such launches count where they were replayed.
+RANGEFINDER_EXPORT void prepare_for_report(Timeline& timeline, const ReportOptions& options);
+
 /// Writes a report through `sink`, which returns false to stop (kIo then). Text and JSON end with the account of all
 /// device time and with what the recording lost.
 ///

@@ -31,6 +31,16 @@ enum class OverflowPolicy : std::uint8_t {
   kGrow,  ///< takes more memory, up to `grow_limit_bytes`, then drops and counts
 };
 
+/// How the work of CUDA graphs is recorded. Node by node each operation costs time on the device, as a graph that is
+/// launched alone would not.
+enum class GraphTracing : std::uint8_t {
+  kNodes,  ///< each operation. The default
+  kWhole,  ///< a launch as a whole: its time, and no operations
+  /// Each operation in the first `graph_node_replays` launches of every graph, then launches as a whole, whose time
+  /// counts where that of the operations did. While a graph is new all graphs are recorded node by node.
+  kAutomatic,
+};
+
 /// Which steps are recorded, as in torch.profiler: after `skip_first` steps, cycles of `wait` steps off, `warmup` steps
 /// with the sources running and nothing kept, `active` steps recorded; `repeat` cycles, 0 = for ever.
 /// `active` 0 (the default): every step, and all time outside of steps.
@@ -106,6 +116,8 @@ struct SessionOptions {
   /// "device". Empty: none.
   std::string samples{};
   std::chrono::nanoseconds sample_interval{1'000'000};  ///< 10 us at least
+  GraphTracing graph_tracing = GraphTracing::kNodes;
+  std::uint32_t graph_node_replays = 10;  ///< kAutomatic only; at least 1
   /// In which range each node of autograd was made, so that backward work can be given to it. Has a meaning in programs
   /// that link rangefinder::torch; there a range asks for a number at both ends, and a node takes two records or three.
   bool autograd = true;
@@ -154,8 +166,8 @@ struct SummaryRow {
   std::int64_t gpu_sum_ns = 0;
   std::int64_t gpu_busy_ns = 0;
   std::int64_t gpu_span_ns = 0;  ///< last end - first start of each instance, added up
-  /// Device time by attribution `forward` (see Attribution), durations added up: what nodes of autograd launched counts
-  /// where the forward pass had made them. Counted as it arrives, so that a range that has not ended may lead a little.
+  /// Device time by attribution `auto` (see Attribution), durations added up. Counted as it arrives, so that a range
+  /// that has not ended may lead a little.
   std::int64_t gpu_forward_ns = 0;  ///< not by nodes: the forward pass, and all other work
   std::int64_t gpu_backward_ns = 0;
   std::int64_t gpu_recompute_ns = 0;     ///< of a forward pass that a node did again
@@ -259,8 +271,8 @@ class RANGEFINDER_EXPORT Session {
 };
 
 /// Opens CUPTI now and keeps it open, so that what has to be set before CUDA is used is set, and no profiler can take
-/// its place. Call it first in main. Sessions do it themselves. Ranges are recorded by sessions alone: a graph that is
-/// to be attributed to the ranges that captured it has to be captured while one runs.
+/// its place. Call it first in main. Sessions do it themselves. CUDA graphs that are captured from then on are known to
+/// every later session: ranges opened while one is captured are recorded and kept.
 RANGEFINDER_EXPORT DeviceState prepare() noexcept;
 
 }  // namespace rangefinder

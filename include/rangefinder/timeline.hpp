@@ -106,7 +106,16 @@ struct LaunchTable {
   std::size_t size() const noexcept { return correlation.size(); }
 };
 
-enum class ActivityKind : std::uint8_t { kKernel, kMemcpy, kMemset };
+enum class ActivityKind : std::uint8_t {
+  kKernel,
+  kMemcpy,
+  kMemset,
+  kGraph,  ///< a launch of a CUDA graph as a whole, of which single operations are not recorded
+};
+
+constexpr bool is_copy(ActivityKind kind) noexcept {
+  return kind == ActivityKind::kMemcpy || kind == ActivityKind::kMemset;
+}
 
 /// Work on devices.
 struct ActivityTable {
@@ -126,8 +135,14 @@ struct ActivityTable {
   /// Of a graph's work: the row of LaunchTable that made its node, beside `launch`, which replays it; kNone where that
   /// is not in the data. May be shorter than the others.
   std::vector<std::uint32_t> captured;
+  /// 1: a part of a graph's launch, whose time was measured as a whole and divided; see split_graph_launches. May be
+  /// shorter than the others.
+  std::vector<std::uint8_t> estimated;
 
   std::size_t size() const noexcept { return name.size(); }
+  bool is_estimated(std::size_t activity) const noexcept {
+    return activity < estimated.size() && estimated[activity] != 0;
+  }
   std::uint32_t captured_by(std::size_t activity) const noexcept {
     return activity < captured.size() ? captured[activity] : kNone;
   }
@@ -512,5 +527,12 @@ struct LoadOptions {
 /// Threads: any; distinct calls share nothing.
 /// Cost:    memory proportional to the events, about 100 bytes each.
 RANGEFINDER_EXPORT Result<Timeline> load_timeline(const std::string& path, const LoadOptions& options = {});
+
+/// Divides launches of CUDA graphs that were recorded as a whole (ActivityKind::kGraph), so that attribution `capture`
+/// can give their time to the ranges that captured them: a part for each of these, one after the other, as long as its
+/// share in the last launch of that graph before that was recorded node by node, or else in the first one after it. An
+/// estimate, which ActivityTable::estimated marks. A launch of a graph that is not known node by node stays whole.
+/// Before `project`; rows of activities move. Returns how many launches were divided.
+RANGEFINDER_EXPORT std::size_t split_graph_launches(Timeline& timeline);
 
 }  // namespace rangefinder

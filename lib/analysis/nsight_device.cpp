@@ -79,7 +79,7 @@ std::vector<Label> activity_labels(const Timeline& timeline, const KernelNaming&
   if (naming.innermost_range) innermost = innermost_ranges(timeline);
   std::vector<Label> out(activities.size());
   for (ActivityIndex i = 0; i < activities.size(); ++i) {
-    if (activities.kind[i] != ActivityKind::kKernel) {
+    if (is_copy(activities.kind[i])) {
       out[i] = labels.memory_operation(i);
       continue;
     }
@@ -103,7 +103,7 @@ std::vector<SumRow> cuda_sum(const Timeline& timeline, const SumParts& parts, Su
   const std::vector<Label> names =
       parts.kernels || parts.memory ? activity_labels(timeline, naming, labels) : std::vector<Label>();
   for (ActivityIndex i = 0; i < names.size(); ++i) {
-    const bool kernel = activities.kind[i] == ActivityKind::kKernel;
+    const bool kernel = !is_copy(activities.kind[i]);
     if (kernel ? !parts.kernels : !parts.memory) continue;
     const std::uint32_t group = groups.of(kernel ? Category::kKernel : Category::kMemory, names[i]);
     samples.add(group,

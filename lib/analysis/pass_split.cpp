@@ -21,7 +21,34 @@ void for_each_passed(const Timeline& timeline, const Projection& projection, Use
   }
 }
 
+/// Adds what each range has to the range around it, innermost first.
+template <typename Value, typename Add>
+void add_to_parents(const Projection& projection, std::vector<Value>& values, Add add) {
+  std::vector<RangeIndex> inner_first(values.size());
+  std::iota(inner_first.begin(), inner_first.end(), RangeIndex{0});
+  std::stable_sort(inner_first.begin(), inner_first.end(),
+                   [&](RangeIndex a, RangeIndex b) { return projection.depth[a] > projection.depth[b]; });
+  for (const RangeIndex range : inner_first) {
+    const RangeIndex parent = projection.parent[range];
+    if (parent != kNone) add(values[parent], values[range]);
+  }
+}
+
 }  // namespace
+
+std::vector<std::int64_t> estimated_times_of_ranges(const Timeline& timeline, const Projection& projection) {
+  const ActivityTable& activities = timeline.activities;
+  if (activities.estimated.empty()) return {};
+  std::vector<std::int64_t> times(timeline.ranges.size(), 0);
+  for (ActivityIndex row = 0; row < activities.size(); ++row) {
+    if (!activities.is_estimated(row) || projection.owner[row] >= times.size()) continue;
+    std::int64_t& total = times[projection.owner[row]];
+    total = projection::plus(total, projection::Interval(activities.begin_ns[row], activities.end_ns[row]).length());
+  }
+  add_to_parents(projection, times,
+                 [](std::int64_t& parent, std::int64_t inner) { parent = projection::plus(parent, inner); });
+  return times;
+}
 
 std::vector<PassTimes> pass_times_of_ranges(const Timeline& timeline, const Projection& projection) {
   if (projection.pass.empty()) return {};
@@ -32,16 +59,9 @@ std::vector<PassTimes> pass_times_of_ranges(const Timeline& timeline, const Proj
     std::int64_t& total = times[projection.owner[row]][pass];
     total = projection::plus(total, length);
   });
-  std::vector<RangeIndex> inner_first(count);
-  std::iota(inner_first.begin(), inner_first.end(), RangeIndex{0});
-  std::stable_sort(inner_first.begin(), inner_first.end(),
-                   [&](RangeIndex a, RangeIndex b) { return projection.depth[a] > projection.depth[b]; });
-  for (const RangeIndex range : inner_first) {
-    const RangeIndex parent = projection.parent[range];
-    if (parent == kNone) continue;
-    for (std::size_t pass = 0; pass < kPasses; ++pass)
-      times[parent][pass] = projection::plus(times[parent][pass], times[range][pass]);
-  }
+  add_to_parents(projection, times, [](PassTimes& parent, const PassTimes& inner) {
+    for (std::size_t pass = 0; pass < kPasses; ++pass) parent[pass] = projection::plus(parent[pass], inner[pass]);
+  });
   return times;
 }
 

@@ -13,6 +13,10 @@ namespace rangefinder::analysis {
 /// Device time by Pass, durations added up, nanoseconds.
 using PassTimes = std::array<std::int64_t, kPasses>;
 
+/// Device time of each range and of what is inside it that is an estimate (ActivityTable::estimated); empty where none
+/// is.
+std::vector<std::int64_t> estimated_times_of_ranges(const Timeline& timeline, const Projection& projection);
+
 /// Of each range with all that is inside it; empty unless the projection is by Attribution::kForward.
 std::vector<PassTimes> pass_times_of_ranges(const Timeline& timeline, const Projection& projection);
 /// Of all activities whose launch is known, owned or not; zero likewise.

@@ -2,6 +2,7 @@
 #include "buffer/recorder.hpp"
 
 #include "base/health_numbers.hpp"
+#include "buffer/held_records.hpp"
 #include "buffer/listener.hpp"
 #include "buffer/name_table.hpp"
 #include "buffer/record_writer.hpp"
@@ -73,7 +74,8 @@ Status Recorder::start(const RecorderOptions& options) {
     wait_limit_.store(options.wait_limit, std::memory_order_relaxed);
     wants_autograd_ = options.autograd;
     wanted_cpu_counters_ = options.cpu_counters;
-    next_thread_ = 0;
+    next_thread_ = options.first_thread;
+    ending_ = false;
     // Names given before the recording began: a crash must find them too.
     last_generation_ = last_generation_ % kMaxGeneration + 1;
     std::uint32_t published = publish_names(**arena, 0);
@@ -83,37 +85,56 @@ Status Recorder::start(const RecorderOptions& options) {
     // Who interned a name meanwhile has seen no recording, or we see the name.
     std::atomic_thread_fence(std::memory_order_seq_cst);
     publish_names(**arena, published);
+    if (is_on()) resume();  // a graph is being captured
   }
   free_unused_arenas();
+  recompute_active();
   return {};
+}
+
+std::uint32_t Recorder::threads() noexcept {
+  const std::lock_guard lock(lock_);
+  return next_thread_;
 }
 
 void Recorder::recompute_active() noexcept {
   const std::lock_guard lock(lock_);
-  autograd_.store(recording_ && wants_autograd_ ? hooks_ : nullptr, std::memory_order_release);
+  const bool on = is_on();
+  autograd_.store(on && wants_autograd_ ? hooks_ : nullptr, std::memory_order_release);
   const bool heard = listener() != nullptr;
-  cpu_counters_.store(recording_ ? wanted_cpu_counters_ : nullptr, std::memory_order_release);
+  cpu_counters_.store(on ? wanted_cpu_counters_ : nullptr, std::memory_order_release);
   const bool slow = heard || cpu_counters() != nullptr || !inline_ticks_.load(std::memory_order_relaxed);
   std::uint32_t value = heard ? detail::kSlowPath : 0;
-  if (recording_)
-    value = generation() | (slow ? detail::kSlowPath : 0) | (autograd() != nullptr ? detail::kNumbered : 0);
+  if (on) value = generation() | (slow ? detail::kSlowPath : 0) | (autograd() != nullptr ? detail::kNumbered : 0);
   detail::active.store(value, std::memory_order_release);
 }
 
-void Recorder::set_recording(bool on) noexcept {
+template <typename Change>
+void Recorder::change_recording(Change change) noexcept {
   {
     const std::lock_guard lock(lock_);
-    recording_ = on && generation() != 0;
-    if (recording_) {
-      resumed_.fetch_add(1, std::memory_order_relaxed);
-      // What threads number from here on, inline too, starts with a record that says so. One that is noting a number
-      // this instant has taken none meanwhile.
-      for (const ThreadState* state = states_; state != nullptr; state = state->next) {
-        if (state->hot != nullptr) set_noted_sequence(*state->hot, kNothingNoted);
-      }
-    }
+    const bool was_on = is_on();
+    change();
+    if (!was_on && is_on()) resume();
   }
   recompute_active();
+}
+
+/// Under lock_. What threads number from here on, inline too, starts with a record that says so. One that is noting a
+/// number this instant has taken none meanwhile.
+void Recorder::resume() noexcept {
+  resumed_.fetch_add(1, std::memory_order_relaxed);
+  for (const ThreadState* state = states_; state != nullptr; state = state->next) {
+    if (state->hot != nullptr) set_noted_sequence(*state->hot, kNothingNoted);
+  }
+}
+
+void Recorder::set_recording(bool on) noexcept {
+  change_recording([&] { recording_ = on && generation() != 0; });
+}
+
+void Recorder::set_capturing(bool on) noexcept {
+  change_recording([&] { capturing_ = on; });
 }
 
 void Recorder::set_autograd_hooks(const detail::AutogradHooks* hooks) noexcept {
@@ -125,7 +146,10 @@ void Recorder::set_autograd_hooks(const detail::AutogradHooks* hooks) noexcept {
 }
 
 void Recorder::quiesce(std::chrono::steady_clock::time_point deadline) noexcept {
-  set_recording(false);
+  change_recording([&] {
+    recording_ = false;
+    ending_ = true;
+  });
   barrier_for_all_threads();
   for (;;) {
     bool busy = false;
@@ -145,7 +169,10 @@ void Recorder::quiesce(std::chrono::steady_clock::time_point deadline) noexcept 
 }
 
 void Recorder::finish(bool remove_live) noexcept {
-  set_recording(false);
+  change_recording([&] {
+    recording_ = false;
+    ending_ = true;
+  });
   Arena* arena = nullptr;
   {
     const std::lock_guard lock(lock_);
@@ -399,7 +426,7 @@ void Recorder::after_fork_in_child() noexcept {
   arena_.store(nullptr, std::memory_order_relaxed);
   generation_.store(0, std::memory_order_relaxed);
   counting_.store(0, std::memory_order_relaxed);
-  recording_ = false;
+  recording_ = capturing_ = false;
   for (ThreadState* state = states_; state != nullptr; state = state->next) {
     if (state->hot != &hot) state->hot = nullptr;
     state->generation.store(0, std::memory_order_relaxed);
@@ -415,6 +442,7 @@ void Recorder::after_fork_in_child() noexcept {
 void Recorder::register_fork_handlers() noexcept {
   static const int registered = ::pthread_atfork(
       [] {
+        HeldRecords::instance().lock_for_fork();
         instance().lock_.lock();
         names().lock();
         categories().lock();
@@ -425,6 +453,7 @@ void Recorder::register_fork_handlers() noexcept {
         categories().unlock();
         names().unlock();
         instance().lock_.unlock();
+        HeldRecords::instance().unlock_after_fork(false);
       },
       [] {
         allow_libraries(true);
@@ -432,6 +461,7 @@ void Recorder::register_fork_handlers() noexcept {
         names().unlock();
         instance().lock_.unlock();
         instance().after_fork_in_child();
+        HeldRecords::instance().unlock_after_fork(true);
       });
   (void)registered;
 }

@@ -43,6 +43,7 @@ struct RecorderOptions {
   clock::Clock* clock = nullptr;                 ///< null: system_clock()
   const CpuCounterHook* cpu_counters = nullptr;  ///< read at both ends of every range; null: not
   bool autograd = true;  ///< nodes, and the numbers of nodes at ranges, where somebody has set hooks for them
+  std::uint32_t first_thread = 0;  ///< index of the first thread that attaches
 };
 
 /// Takes what the drain reads from the blocks.
@@ -74,6 +75,8 @@ class Recorder {
   Status start(const RecorderOptions& options);
   /// Ranges are recorded from now on, or no longer. A range that is open when it goes off is still closed.
   void set_recording(bool on) noexcept;
+  /// Ranges are recorded whatever `set_recording` said, as long as a recording runs: a CUDA graph is being captured.
+  void set_capturing(bool on) noexcept;
 
   /// Gives `sink` all full blocks, and with `partial` what the open ones hold too. One caller at a time, and not during
   /// `finish`.
@@ -110,6 +113,9 @@ class Recorder {
   std::uint32_t generation() const noexcept { return generation_.load(std::memory_order_acquire); }
   std::uint64_t unloaded() const noexcept { return unloaded_.load(std::memory_order_relaxed); }
   void recompute_active() noexcept;
+  static void register_fork_handlers() noexcept;
+  /// Threads that have attached since the recording began, and those before `first_thread`.
+  std::uint32_t threads() noexcept;
   /// Null: nobody numbers nodes, or the recording does not want them.
   const detail::AutogradHooks* autograd() const noexcept { return autograd_.load(std::memory_order_acquire); }
   void set_autograd_hooks(const detail::AutogradHooks* hooks) noexcept;
@@ -132,7 +138,10 @@ class Recorder {
   void wait_for_block(std::uint32_t seen, std::chrono::milliseconds most) noexcept;
   void free_unused_arenas() noexcept;
   void after_fork_in_child() noexcept;
-  static void register_fork_handlers() noexcept;
+  template <typename Change>
+  void change_recording(Change change) noexcept;
+  void resume() noexcept;
+  bool is_on() const noexcept { return generation() != 0 && (recording_ || (capturing_ && !ending_)); }
   static const pthread_key_t* exit_key() noexcept;
 
   static Recorder instance_;
@@ -141,7 +150,9 @@ class Recorder {
   std::atomic<Arena*> arena_{nullptr};
   std::atomic<std::uint32_t> generation_{0};  // of the running recording; 0: none
   std::uint32_t last_generation_ = 0;
-  bool recording_ = false;  // under lock_
+  bool recording_ = false;  // under lock_, and the next two
+  bool capturing_ = false;
+  bool ending_ = false;  // nothing is recorded any more
   // Atomic: a thread of the recording before may look at them while the next one starts.
   std::atomic<bool> inline_ticks_{true};
   std::atomic<Overflow> overflow_{Overflow::kDrop};

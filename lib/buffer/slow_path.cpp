@@ -279,22 +279,27 @@ void set_listener(const Listener* value) noexcept {
 
 const Listener* listener() noexcept { return the_listener.load(std::memory_order_acquire); }
 
-void note_launch(std::uint32_t correlation, std::uint32_t callback) noexcept {
+bool try_note_launch(std::uint32_t correlation, std::uint32_t callback) noexcept {
   const std::uint32_t now_active = detail::active.load(std::memory_order_relaxed);
-  if (generation_in(now_active) == 0) return;
+  if (generation_in(now_active) == 0) return false;
   HotThread& hot = detail::hot_thread;
   const std::uint64_t word = make_word(RecordKind::kLaunch, correlation, callback);
   const std::uint64_t token = hot.token;
   // Opens and closes nothing, so that it matters to no number.
   if (detail::attached(token, now_active & ~detail::kNumbered) &&
       detail::write_record(hot, token, detail::kBeginLimit, word))
-    return;
+    return true;
   const Busy busy(hot);
   if (!busy.entered() || ready(hot, 1, kForBegins) == nullptr) {
     Recorder::instance().count(health::dropped_launches, 1);
-    return;
+    return false;
   }
   put(hot, word, Recorder::instance().ticks());
+  return true;
+}
+
+void note_launch(std::uint32_t correlation, std::uint32_t callback) noexcept {
+  (void)try_note_launch(correlation, callback);
 }
 
 void note_step(std::uint32_t number, std::uint64_t items_done, bool recorded) noexcept {

@@ -12,6 +12,9 @@ namespace rangefinder::buffer {
 /// called.
 void note_launch(std::uint32_t correlation, std::uint32_t callback) noexcept;
 
+/// The same; false when it was not written.
+bool try_note_launch(std::uint32_t correlation, std::uint32_t callback) noexcept;
+
 /// Notes that step `number` begins now on the calling thread, and what was done in the one that ends; 0: nothing.
 /// `recorded` false: the note ends the step before, and the recording goes off.
 void note_step(std::uint32_t number, std::uint64_t items_done = 0, bool recorded = true) noexcept;

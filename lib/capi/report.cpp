@@ -80,8 +80,9 @@ rf_status rf_report(const char* input, const rf_report_options* options, rf_text
     if (const rf_status status = read_report_options(function, options, wanted); status != RF_STATUS_OK) return status;
     rangefinder::LoadOptions load;
     load.operator_inputs = wanted.by_shape;
-    const rangefinder::Result<rangefinder::Timeline> timeline = rangefinder::load_timeline(input, load);
+    rangefinder::Result<rangefinder::Timeline> timeline = rangefinder::load_timeline(input, load);
     if (!timeline) return capi::fail(function, timeline.error());
+    rangefinder::prepare_for_report(*timeline, wanted);
     std::string text;
     const auto sink = [&](std::string_view part) { return text.append(part), true; };
     const rf_status status = capi::finish(function, rangefinder::write_report(*timeline, wanted, sink));

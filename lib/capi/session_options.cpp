@@ -26,6 +26,8 @@ rf_status check_session_options(std::string_view function, const rf_session_opti
   };
   if (given.mode > RF_CAPTURE_BUFFERED) return no_such_value(function, "mode", given.mode);
   if (given.overflow > RF_OVERFLOW_GROW) return no_such_value(function, "overflow", given.overflow);
+  if (given.graph_tracing > RF_GRAPHS_AUTOMATIC) return no_such_value(function, "graph_tracing", given.graph_tracing);
+  if (given.graph_node_replays == 0) return refuse("graph_node_replays", 0, "a number of launches, at least 1");
   for (const auto& [member, ms] : {std::pair{"ring_time_ms", given.ring_time_ms},
                                    {"flush_period_ms", given.flush_period_ms},
                                    {"stop_timeout_ms", given.stop_timeout_ms}}) {
@@ -54,6 +56,8 @@ void read_numbers(const rf_session_options& given, SessionOptions& options) {
   options.cuda_api = given.cuda_api;
   options.cuda_sync = given.cuda_sync;
   options.cuda_overhead = given.cuda_overhead;
+  options.graph_tracing = static_cast<GraphTracing>(given.graph_tracing);
+  options.graph_node_replays = given.graph_node_replays;
   options.autograd = given.autograd;
   options.nvtx = given.nvtx;
   options.flush_period = milliseconds(given.flush_period_ms);
@@ -117,6 +121,8 @@ rf_session_options default_session_options() noexcept {
   options.cuda_overhead = defaults.cuda_overhead;
   options.autograd = defaults.autograd;
   options.nvtx = defaults.nvtx;
+  options.graph_tracing = static_cast<std::uint32_t>(defaults.graph_tracing);
+  options.graph_node_replays = defaults.graph_node_replays;
   return options;
 }
 

@@ -166,6 +166,8 @@ std::uint64_t CaptureReader::unpacked_bytes() const noexcept {
         return sizeof(format::RangeMetricRow);
       case ChunkKind::kMetricSamples:
         return sizeof(format::MetricSampleRow);
+      case ChunkKind::kGraphLaunches:
+        return sizeof(format::GraphLaunchRow);
       default:
         return 0;
     }
@@ -404,6 +406,8 @@ void CaptureReader::visit_chunk(const format::ChunkView& chunk, CaptureVisitor& 
       return visit_rows<format::RangeMetricRow>(chunk, [&](auto rows) { visitor.on_range_metrics(rows); });
     case ChunkKind::kMetricSamples:
       return visit_rows<format::MetricSampleRow>(chunk, [&](auto rows) { visitor.on_metric_samples(rows); });
+    case ChunkKind::kGraphLaunches:
+      return visit_rows<format::GraphLaunchRow>(chunk, [&](auto rows) { visitor.on_graph_launches(rows); });
     default:
       return;  // read when the file was opened, or of a newer version
   }

@@ -42,6 +42,7 @@ class CaptureVisitor {
   virtual void on_graph_nodes(std::span<const format::GraphNodeRow>) {}
   virtual void on_range_metrics(std::span<const format::RangeMetricRow>) {}
   virtual void on_metric_samples(std::span<const format::MetricSampleRow>) {}
+  virtual void on_graph_launches(std::span<const format::GraphLaunchRow>) {}
 };
 
 /// A chunk's place and size, for `info` and `check`.

@@ -55,6 +55,8 @@ const char* kind_name(std::uint16_t kind) noexcept {
       return "counters of ranges";
     case ChunkKind::kMetricSamples:
       return "counter samples";
+    case ChunkKind::kGraphLaunches:
+      return "graph launches";
     case ChunkKind::kEnd:
       return "end";
   }

@@ -54,8 +54,9 @@ int run(const Common& common, Arguments arguments) {
     ceilings = std::move(*read);
     options.ceilings = &ceilings;
   }
-  const Result<Timeline> timeline = load_timeline(arguments.input, load);
+  Result<Timeline> timeline = load_timeline(arguments.input, load);
   if (!timeline) return fail(timeline.error());
+  prepare_for_report(*timeline, options);
   if (Status status = write_report(*timeline, options, write_stdout); !status.ok()) return fail(status.error());
   return kSuccess;
 }

@@ -65,7 +65,8 @@ enum class ChunkKind : std::uint16_t {
   kHealth = 15,
   kWindows = 16,
   kGraphNodes = 17,
-  // 18 to 21 are set aside.
+  kGraphLaunches = 18,
+  // 19 to 21 are set aside.
   kRangeMetrics = 22,
   kMetricSamples = 23,
   kDeviceSamples = 24,

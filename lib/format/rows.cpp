@@ -212,7 +212,14 @@ constexpr Field kOverheadFields[] = {FIELD(OverheadRow, begin_ns, 1, kDelta),
                                      FIELD(OverheadRow, end_ns, 2, kSinceBegin), FIELD(OverheadRow, kind, 3, kPlain),
                                      FIELD(OverheadRow, tid, 4, kPlain), FIELD(OverheadRow, correlation, 5, kDelta)};
 constexpr Field kGraphNodeFields[] = {FIELD(GraphNodeRow, time_ns, 1, kDelta), FIELD(GraphNodeRow, node, 2, kDelta),
-                                      FIELD(GraphNodeRow, correlation, 3, kDelta)};
+                                      FIELD(GraphNodeRow, correlation, 3, kDelta),
+                                      FIELD(GraphNodeRow, is_note, 4, kPlain)};
+constexpr Field kGraphLaunchFields[] = {
+    FIELD(GraphLaunchRow, begin_ns, 1, kDelta),    FIELD(GraphLaunchRow, end_ns, 2, kSinceBegin),
+    FIELD(GraphLaunchRow, correlation, 3, kDelta), FIELD(GraphLaunchRow, device, 4, kPlain),
+    FIELD(GraphLaunchRow, context, 5, kPlain),     FIELD(GraphLaunchRow, stream, 6, kPlain),
+    FIELD(GraphLaunchRow, graph_id, 7, kPlain),    FIELD(GraphLaunchRow, end_device, 8, kPlain),
+    FIELD(GraphLaunchRow, end_context, 9, kPlain)};
 constexpr Field kDeviceSampleFields[] = {FIELD(DeviceSampleRow, time_ns, 1, kDelta),
                                          FIELD(DeviceSampleRow, device, 2, kPlain),
                                          FIELD(DeviceSampleRow, present, 3, kPlain),
@@ -274,6 +281,7 @@ const std::span<const Field> GraphNodeRow::kFields = kGraphNodeFields;
 const std::span<const Field> DeviceSampleRow::kFields = kDeviceSampleFields;
 const std::span<const Field> RangeMetricRow::kFields = kRangeMetricFields;
 const std::span<const Field> MetricSampleRow::kFields = kMetricSampleFields;
+const std::span<const Field> GraphLaunchRow::kFields = kGraphLaunchFields;
 const std::span<const Field> DeviceRow::kFields = kDeviceFields;
 const std::span<const Field> ContextRow::kFields = kContextFields;
 const std::span<const Field> StreamRow::kFields = kStreamFields;

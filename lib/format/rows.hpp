@@ -164,6 +164,7 @@ struct GraphNodeRow {
   std::int64_t time_ns;  // CLOCK_REALTIME: from now on
   std::uint64_t node;
   std::uint32_t correlation;  // of a noted launch; 0: not known
+  std::uint32_t is_note;      // 1: `correlation` is the number of a note (node_note.hpp)
 
   static constexpr ChunkKind kKind = ChunkKind::kGraphNodes;
   static const std::span<const Field> kFields;
@@ -222,6 +223,22 @@ constexpr std::uint64_t coded_number(double number) noexcept {
 constexpr double decoded_number(std::uint64_t coded) noexcept {
   return __builtin_bit_cast(double, __builtin_bswap64(coded));
 }
+
+/// A launch of a CUDA graph that was recorded as a whole: no row of any other kind has its work.
+struct GraphLaunchRow {
+  std::int64_t begin_ns;
+  std::int64_t end_ns;
+  std::uint32_t correlation;
+  std::uint32_t device;  // where it begins, as the next two
+  std::uint32_t context;
+  std::uint32_t stream;
+  std::uint32_t graph_id;  // of the executable graph
+  std::uint32_t end_device;
+  std::uint32_t end_context;
+
+  static constexpr ChunkKind kKind = ChunkKind::kGraphLaunches;
+  static const std::span<const Field> kFields;
+};
 
 struct DeviceRow {
   std::uint32_t id;

@@ -5,6 +5,8 @@
 #include "base/text.hpp"
 #include "report/units.hpp"
 
+#include <limits>
+
 namespace rangefinder::report {
 namespace {
 
@@ -41,9 +43,11 @@ std::string operations(std::uint64_t count) {
 }
 
 std::string why_not_captured(const Timeline& timeline) {
-  if (timeline.graph_nodes.size() != 0) return "their nodes were made outside of the recording, or of any range";
+  if (timeline.graph_nodes.size() != 0)
+    return "their nodes were made outside of any range that was opened while ranges were recorded";
   return timeline.format == InputFormat::kCapture
-             ? "their nodes were made while nothing was recorded; start the session before graphs are captured"
+             ? "their nodes were made before rangefinder::prepare() or the first session, or by hand while nothing was "
+               "recorded"
              : "the input does not say where their nodes were made";
 }
 
@@ -54,14 +58,20 @@ void add_capture(const Subject& subject, std::vector<std::string>& notes) {
   const Projection& projection = subject.projection();
   std::uint64_t moved = 0;
   std::uint64_t left = 0;
+  bool any_whole = false;
   for (ActivityIndex row = 0; row < timeline.activities.size(); ++row) {
+    if (timeline.activities.kind[row] == ActivityKind::kGraph) {  // add_whole_graphs
+      any_whole = true;
+      continue;
+    }
     if (projection.place_of(timeline, row) != timeline.activities.launch[row])
       ++moved;
     else
       left += is_graph_work(timeline, row) ? 1 : 0;
   }
   if (moved + left == 0) {
-    if (wanted == Attribution::kCapture) notes.emplace_back("capture: the input has no work of CUDA graphs");
+    if (wanted == Attribution::kCapture && !any_whole)
+      notes.emplace_back("capture: the input has no work of CUDA graphs");
     return;
   }
   if (moved != 0)
@@ -71,12 +81,35 @@ void add_capture(const Subject& subject, std::vector<std::string>& notes) {
     notes.push_back("capture: " + operations(left) + "on the ranges that replay them: " + why_not_captured(timeline));
 }
 
+void add_whole_graphs(const Subject& subject, std::vector<std::string>& notes) {
+  const ActivityTable& activities = subject.timeline().activities;
+  std::uint64_t whole = 0;
+  std::int64_t estimated_ns = 0;
+  std::int64_t whole_ns = 0;
+  for (ActivityIndex row = 0; row < activities.size(); ++row) {
+    if (activities.kind[row] != ActivityKind::kGraph) continue;
+    const std::int64_t length = activities.end_ns[row] - activities.begin_ns[row];
+    whole += activities.is_estimated(row) ? 0 : 1;
+    std::int64_t& sum = activities.is_estimated(row) ? estimated_ns : whole_ns;
+    if (__builtin_add_overflow(sum, length, &sum)) sum = std::numeric_limits<std::int64_t>::max();
+  }
+  if (estimated_ns != 0)
+    notes.push_back("estimated: " + readable_time(estimated_ns) +
+                    " of CUDA graphs was recorded as a whole and is divided over the ranges that captured them, by the "
+                    "shares of a launch recorded node by node; GPU ops counts a part for each range");
+  if (whole != 0)
+    notes.push_back(base::with_thousands(whole) + (whole == 1 ? " launch" : " launches") +
+                    " of CUDA graphs recorded as a whole, " + readable_time(whole_ns) +
+                    ": on the ranges that replay them, and one operation each");
+}
+
 }  // namespace
 
 std::vector<std::string> attribution_notes(const Subject& subject) {
   std::vector<std::string> notes;
   add_forward(subject, notes);
   add_capture(subject, notes);
+  add_whole_graphs(subject, notes);
   return notes;
 }
 

@@ -34,6 +34,14 @@ std::vector<ReportViewInfo> report_views() {
   return out;
 }
 
+void prepare_for_report(Timeline& timeline, const ReportOptions& options) {
+  const Attribution attribution = options.projection.attribution;
+  if (attribution != Attribution::kAuto && attribution != Attribution::kCapture) return;
+  report::ViewOptions wanted;
+  const Result<const report::View*> view = report::find_view(options.view, wanted);
+  if (view.ok() && !(*view)->compatible) (void)split_graph_launches(timeline);
+}
+
 Status write_report(const Timeline& timeline, const ReportOptions& options,
                     const std::function<bool(std::string_view)>& sink) {
   const report::Sink checked = [&](std::string_view text) -> Status {
@@ -60,8 +68,9 @@ Status write_report(const Timeline& timeline, const ReportOptions& options,
 }
 
 Result<std::string> render_report(const std::string& path, const ReportOptions& options) {
-  const Result<Timeline> timeline = load_timeline(path);
+  Result<Timeline> timeline = load_timeline(path);
   if (!timeline) return timeline.error();
+  prepare_for_report(*timeline, options);
   std::string out;
   Status status = write_report(*timeline, options, [&](std::string_view text) {
     out.append(text);

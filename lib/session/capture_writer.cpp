@@ -264,8 +264,9 @@ void CaptureWriter::meta(std::string_view key, std::string_view value) noexcept 
   buffer::Recorder::instance().count(health::records_not_written, 1);
 }
 
-void CaptureWriter::sample_clock() noexcept {
-  const clock::ClockPoint point = clock_.sample();
+void CaptureWriter::sample_clock() noexcept { write_clock(clock_.sample()); }
+
+void CaptureWriter::write_clock(const clock::ClockPoint& point) noexcept {
   const format::ClockRow row{point.ticks, point.monotonic_ns, point.realtime_ns, point.width_ns};
   write<format::ClockRow>({&row, 1});
 }

@@ -34,6 +34,7 @@ class CaptureWriter final : public buffer::HostSink, public source::RowSink {
   void meta(std::string_view key, std::string_view value) noexcept override;
   void sample_clock() noexcept override;
 
+  void write_clock(const clock::ClockPoint& point) noexcept;
   void write_window(const format::WindowRow& window) noexcept;
   /// False when the output did not take it: what it holds of the counters is older then.
   bool write_health(const CaptureHealth& health) noexcept;

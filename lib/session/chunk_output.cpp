@@ -88,11 +88,19 @@ Status RingOutput::put(const format::ChunkHeader& header, base::ByteView chunk) 
   if (header.kind == static_cast<std::uint16_t>(format::ChunkKind::kHostEvents))
     newest_ticks_ = std::max(newest_ticks_, header.last);
   Kept kept{header, newest_ticks_, std::make_shared<const base::Bytes>(chunk.begin(), chunk.end())};
-  if (format::holds_events(static_cast<format::ChunkKind>(header.kind)))
+  const auto kind = static_cast<format::ChunkKind>(header.kind);
+  if (format::holds_events(kind) && !stays(kind, kept.bytes->size()))
     keep_event(std::move(kept));
   else
     keep_context(std::move(kept));
   return {};
+}
+
+bool RingOutput::stays(format::ChunkKind kind, std::size_t bytes) noexcept {
+  if (keeping_) return true;
+  if (kind != format::ChunkKind::kGraphNodes || node_bytes_ + bytes > limits_.bytes / 8) return false;
+  node_bytes_ += bytes;
+  return true;
 }
 
 void RingOutput::keep_event(Kept kept) {

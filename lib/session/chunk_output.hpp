@@ -77,8 +77,8 @@ class RingSnapshot {
 };
 
 /// Keeps the newest chunks of events in memory, within bounds, and what of the others they depend on: all names,
-/// devices and facts; clock points and windows as far back as the events go; the last health; the threads of the
-/// events, and some more.
+/// devices and facts, and nodes of graphs up to an eighth of the bound; clock points and windows as far back as the
+/// events go; the last health; the threads of the events, and some more.
 class RingOutput final : public ChunkOutput {
  public:
   RingOutput(const format::FileHeader& header, RingLimits limits) : header_(header), limits_(limits) {}
@@ -88,6 +88,8 @@ class RingOutput final : public ChunkOutput {
   Status read_since(OutputCursor& cursor, const Use& use) const override;
   std::uint64_t overwritten() const noexcept override { return overwritten_; }
   RingSnapshot snapshot() const;
+  /// What is put from now on does not get old: graphs are replayed long after they were captured.
+  void keep_for_good(bool on) noexcept { keeping_ = on; }
   /// Of all chunks that are kept.
   std::uint64_t bytes() const noexcept { return event_bytes_ + context_bytes_; }
 
@@ -103,6 +105,7 @@ class RingOutput final : public ChunkOutput {
   };
   void keep_context(Kept kept);
   void keep_event(Kept kept);
+  bool stays(format::ChunkKind kind, std::size_t bytes) noexcept;
   void drop_old_events();
   void drop_old_context();
   void drop_old(std::deque<Kept>& chunks);
@@ -117,6 +120,8 @@ class RingOutput final : public ChunkOutput {
   std::deque<Kept> clock_, windows_;
   std::deque<Kept> health_;  // one
   std::map<std::uint64_t, Thread> threads_;
+  bool keeping_ = false;
+  std::uint64_t node_bytes_ = 0;  // of graphs, that stay
   std::uint64_t event_bytes_ = 0;
   std::uint64_t context_bytes_ = 0;
   std::uint64_t newest_ticks_ = 0;

@@ -133,6 +133,17 @@ const Key kKeys[] = {
     {"counter_depth", [](SessionOptions& o, string_view v) { return set_number(o.counter_depth, v); }},
     {"samples", [](SessionOptions& o, string_view v) { return o.samples = v, true; }},
     {"sample_interval", [](SessionOptions& o, string_view v) { return set_time(o.sample_interval, v); }},
+    {"graph_tracing",
+     [](SessionOptions& o, string_view v) {
+       return set_choice(
+           o.graph_tracing, v,
+           {{"nodes", GraphTracing::kNodes}, {"whole", GraphTracing::kWhole}, {"automatic", GraphTracing::kAutomatic}});
+     }},
+    {"graph_node_replays",
+     [](SessionOptions& o, string_view v) {
+       std::uint32_t replays = 0;
+       return set_number(replays, v) && replays != 0 ? (o.graph_node_replays = replays, true) : false;
+     }},
     {"autograd", [](SessionOptions& o, string_view v) { return set_bool(o.autograd, v); }},
     {"nvml",
      [](SessionOptions& o, string_view v) {

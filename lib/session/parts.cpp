@@ -23,6 +23,8 @@ source::CuptiOptions cupti_options(const SessionOptions& options) {
   out.api_records = options.cuda_api;
   out.sync_records = options.cuda_sync;
   out.overhead_records = options.cuda_overhead;
+  out.graph_tracing = static_cast<source::CuptiOptions::GraphTracing>(options.graph_tracing);
+  out.graph_node_replays = options.graph_node_replays;
   out.memory_bytes = options.memory_bytes / 2;
   out.flush_period = {};  // the session flushes
   return out;

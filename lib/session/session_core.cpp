@@ -2,6 +2,7 @@
 #include "session/session_core.hpp"
 
 #include "base/signals_blocked.hpp"
+#include "buffer/held_records.hpp"
 #include "buffer/name_table.hpp"
 #include "buffer/recorder.hpp"
 #include "buffer/thread_log.hpp"
@@ -148,7 +149,7 @@ Result<std::shared_ptr<SessionCore>> SessionCore::start(SessionOptions options, 
                                        (running != nullptr ? running->output() : std::string("just starting")) +
                                        "); stop it first");
   }
-  if (buffer::Recorder::instance().generation() != 0)
+  if (buffer::Recorder::instance().generation() != 0 && !buffer::HeldRecords::instance().holding())
     return Error(ErrorCode::kBusy, "the last session of this process is still being written");
   std::shared_ptr<SessionCore> core(new SessionCore(std::move(options), std::move(parts)));
   Status status;
@@ -157,6 +158,7 @@ Result<std::shared_ptr<SessionCore>> SessionCore::start(SessionOptions options, 
     if (!status) return std::move(status).error().with_context("session");
     core->writer_->sample_clock();
     core->write_facts();
+    core->write_held();
     core->start_sources();
     status = core->start_threads();
   } catch (const std::exception& error) {
@@ -242,12 +244,12 @@ Status SessionCore::open_recorder(const format::FileHeader& header) {
   recorder.autograd = options_.autograd;
   recorder.cpu_counters = parts_.cpu_counters;
   recorder.clock = clock_;
-  Status status = buffer::Recorder::instance().start(recorder);
+  Status status = buffer::HeldRecords::instance().start_recorder(recorder);
   if (status.ok() || status.error().code() == ErrorCode::kBusy || recorder.arena.live_path.empty()) return status;
   // A file system that cannot hold or map the live file: record without it, and say so in the capture.
   const std::string reason = status.error().message();
   recorder.arena.live_path.clear();
-  status = buffer::Recorder::instance().start(recorder);
+  status = buffer::HeldRecords::instance().start_recorder(recorder);
   if (status.ok()) {
     writer_->meta("crash_safe", "no: " + reason);
     log(LogLevel::kWarn, {"no live file, a crash will lose what is not yet written: ", reason});
@@ -268,6 +270,23 @@ void SessionCore::write_facts() {
   if (const int size = world_size_from_environment(); size >= 0) fact("world_size", std::to_string(size));
   if (parts_.cpu_counters != nullptr) fact("cpu_counters", parts_.cpu_counters_state);
   for (const auto& [key, value] : options_.metadata) writer_->meta(key, value);
+}
+
+/// What was recorded of captures of CUDA graphs before.
+void SessionCore::write_held() {
+  if (parts_.sources.empty()) return;  // who records no device replays nothing
+  buffer::HeldRecords& held = buffer::HeldRecords::instance();
+  // It is older than all else and never out of date.
+  const auto keep = [this](bool on) {
+    if (ring_ != nullptr) writer_->with_output([&](ChunkOutput&) { ring_->keep_for_good(on); });
+  };
+  for (const clock::ClockPoint& point : held.clock_points()) writer_->write_clock(point);
+  keep(true);
+  const CaptureHealth lost = held.replay(*writer_);
+  keep(false);
+  for (const CaptureHealth::Entry& entry : lost.entries()) {
+    if (entry.count != 0) writer_->count(entry.number, entry.count);
+  }
 }
 
 void SessionCore::start_sources() {

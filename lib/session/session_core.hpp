@@ -78,6 +78,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   Status open_output(format::FileHeader& header);
   Status open_recorder(const format::FileHeader& header);
   void write_facts();
+  void write_held();
   void start_sources();
   Status start_threads();
   Status start_limits();

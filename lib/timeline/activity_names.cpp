@@ -73,6 +73,8 @@ std::string memset_name(const CopyDetail& detail) {
   return name;
 }
 
+std::string graph_name(std::uint32_t graph) { return "CUDA graph " + std::to_string(graph); }
+
 std::string_view overhead_name(std::uint32_t kind) noexcept {
   // CUpti_ActivityOverheadKind is a set of bits from CUPTI 13 on, with the old values among them.
   switch (kind) {

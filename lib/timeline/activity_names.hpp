@@ -13,6 +13,8 @@ namespace rangefinder::timeline {
 std::string memcpy_name(const CopyDetail& detail);
 /// "Memset (Device)".
 std::string memset_name(const CopyDetail& detail);
+/// "CUDA graph 5", by the executable graph's id: its launch as a whole.
+std::string graph_name(std::uint32_t graph);
 /// "Buffer Flush", by CUpti_ActivityOverheadKind.
 std::string_view overhead_name(std::uint32_t kind) noexcept;
 /// "Pageable", by CUpti_ActivityMemoryKind.

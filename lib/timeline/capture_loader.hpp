@@ -41,6 +41,7 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
     range_metrics_.insert(range_metrics_.end(), rows.begin(), rows.end());
   }
   void on_metric_samples(std::span<const format::MetricSampleRow> rows) override;
+  void on_graph_launches(std::span<const format::GraphLaunchRow> rows) override;
 
   // What is open at the end lasts as long as anything was recorded.
   void on_begin(const AssembledRange& range) override { last_ticks_ = std::max(last_ticks_, range.begin_ticks); }

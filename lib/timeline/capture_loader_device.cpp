@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "format/node_note.hpp"
 #include "timeline/activity_names.hpp"
 #include "timeline/capture_loader.hpp"
 #include "timeline/capture_rows.hpp"
@@ -45,7 +46,10 @@ void CaptureLoader::add_activity(ActivityKind kind, StringId name, const Row& ro
   table.launch.push_back(kNone);
   table.bytes.push_back(bytes);
   table.detail.push_back(detail);
-  table.graph_node.push_back(row.graph_node);
+  if constexpr (requires { row.graph_node; })
+    table.graph_node.push_back(row.graph_node);
+  else
+    table.graph_node.push_back(0);
   table.graph.push_back(row.graph_id);
   table.external_id.push_back(-1);
   table.source_row.push_back(-1);
@@ -77,6 +81,13 @@ void CaptureLoader::on_memsets(std::span<const format::MemsetRow> rows) {
     const auto index = static_cast<std::uint32_t>(out_.copy_details.size());
     out_.copy_details.push_back(detail);
     add_activity(ActivityKind::kMemset, out_.intern(memset_name(detail)), row, row.bytes, index);
+  }
+}
+
+void CaptureLoader::on_graph_launches(std::span<const format::GraphLaunchRow> rows) {
+  for (const format::GraphLaunchRow& row : rows) {
+    if (!believable(row)) continue;
+    add_activity(ActivityKind::kGraph, out_.intern(graph_name(row.graph_id)), row, 0, kNone);
   }
 }
 
@@ -129,7 +140,7 @@ void CaptureLoader::on_graph_nodes(std::span<const format::GraphNodeRow> rows) {
     table.process.push_back(process_);
     table.node.push_back(row.node);
     table.time_ns.push_back(device_time(row.time_ns));
-    table.correlation.push_back(row.correlation);
+    table.correlation.push_back(row.is_note != 0 ? format::node_note_key(row.correlation) : row.correlation);
   }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "timeline/host_assembler.hpp"
 
+#include "format/node_note.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -89,7 +91,7 @@ void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record&
       launch.ticks = record.ticks;
       launch.range = innermost(thread);
       launch.scoped = thread.open.empty() ? 0 : thread.open.back().key;
-      launch.correlation = word_id(record.word);
+      launch.correlation = format::launch_key(word_id(record.word), word_aux(record.word));
       launch.thread = index;
       launch.callback = word_aux(record.word);
       return sink_.on_launch(launch);

@@ -40,8 +40,8 @@ struct AssembledLaunch {
   std::uint64_t ticks = 0;
   std::uint64_t range =
       0;  ///< key of the range, scoped or start/end, that was opened last on the thread and is open; 0: none
-  std::uint64_t scoped = 0;  ///< key of the innermost scoped range there; 0: none
-  std::uint32_t correlation = 0;
+  std::uint64_t scoped = 0;       ///< key of the innermost scoped range there; 0: none
+  std::uint64_t correlation = 0;  ///< format::launch_key
   std::uint32_t thread = 0;
   std::uint32_t callback = 0;  ///< aux of the record
 };

@@ -282,6 +282,12 @@ static void mistakes_with_options(void) {
   options.mode = 3;
   FAILS(rf_session_start(&options, &session), RF_STATUS_INVALID_ARGUMENT, "mode: 3");
   options.mode = RF_CAPTURE_RING;
+  options.graph_tracing = 3;
+  FAILS(rf_session_start(&options, &session), RF_STATUS_INVALID_ARGUMENT, "graph_tracing: 3");
+  options.graph_tracing = RF_GRAPHS_AUTOMATIC;
+  options.graph_node_replays = 0;
+  FAILS(rf_session_start(&options, &session), RF_STATUS_INVALID_ARGUMENT, "graph_node_replays: 0");
+  options.graph_node_replays = 1;
   options.ring_time_ms = INT64_MAX;
   FAILS(rf_session_start(&options, &session), RF_STATUS_INVALID_ARGUMENT, "ring_time_ms: 9223372036854775807");
   options.ring_time_ms = 0;

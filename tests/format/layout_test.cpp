@@ -245,4 +245,5 @@ TEST_CASE("the page's tables of columns are those of the code", "[format]") {
   check.operator()<DeviceSampleRow>();
   check.operator()<RangeMetricRow>();
   check.operator()<MetricSampleRow>();
+  check.operator()<GraphLaunchRow>();
 }

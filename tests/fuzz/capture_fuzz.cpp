@@ -137,7 +137,9 @@ void check(const Timeline& timeline) {
     const std::uint32_t launch = activities.launch[i];
     HOLDS(launch == kNone || launches.correlation[launch] == activities.correlation[i]);
     const bool kernel = activities.kind[i] == ActivityKind::kKernel;
-    HOLDS(activities.detail[i] < (kernel ? timeline.kernel_details.size() : timeline.copy_details.size()));
+    const bool graph = activities.kind[i] == ActivityKind::kGraph;
+    HOLDS(graph ? activities.detail[i] == kNone
+                : activities.detail[i] < (kernel ? timeline.kernel_details.size() : timeline.copy_details.size()));
   }
   for (const Attachment& attachment : timeline.attachments) {
     HOLDS(attachment.row < (attachment.target == Attachment::Target::kMark ? timeline.marks.size() : ranges.size()));
@@ -160,9 +162,10 @@ void read(const Input& input) {
   for (const std::string& file : {path, path + ".live"}) {
     LoadOptions options;
     options.max_unpacked_bytes = std::uint64_t{64} << 20;
-    const Result<Timeline> timeline = load_timeline(file, options);
+    Result<Timeline> timeline = load_timeline(file, options);
     if (timeline) {
       check(*timeline);
+      if (split_graph_launches(*timeline) != 0) check(*timeline);
       const Projection projection = project(*timeline, {});
       HOLDS(projection.account.total.gpu_ops == timeline->activities.size());
     } else {

@@ -51,6 +51,7 @@ CaptureBuilder graphs() {
   capture.correlation(80).on_thread(2, "worker").range("replay", 400, 900);
   capture.launch(410).kernel("a", 420, 430).of_graph(11).kernel("b", 430, 440).of_graph(12);
   capture.launch(700).kernel("a", 710, 720).of_graph(11).kernel("c", 720, 730).of_graph(13);
+  capture.launch(800).graph_launch(810, 850);
   return capture;
 }
 

@@ -62,7 +62,8 @@ class Sessions(support.TestCase):
         self.assertEqual(self.counts(), {"step": 1})
 
     def test_the_flight_recorder_is_dumped(self):
-        with rangefinder.Session(self.capture, mode="ring", overflow="wait") as session:
+        with rangefinder.Session(self.capture, mode="ring", overflow="wait", graph_tracing="automatic",
+                                 graph_node_replays=3) as session:
             with rangefinder.range("seen"):
                 pass
             written = session.dump()
@@ -104,6 +105,8 @@ class Sessions(support.TestCase):
         self.assertEqual(refused.exception.code, Status.INVALID_ARGUMENT)
         with self.assertRaisesRegex(ValueError, "mapped, ring, buffered"):
             rangefinder.Session(self.capture, mode="rings")
+        with self.assertRaisesRegex(ValueError, "nodes, whole, automatic"):
+            rangefinder.Session(self.capture, graph_tracing="graphs")
         for wrong in ({"active": -1}, {"active": 1 << 32}, {"memory_bytes": -1}):
             with self.assertRaises(OverflowError):
                 rangefinder.Session(self.capture, **wrong)

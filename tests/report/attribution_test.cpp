@@ -86,6 +86,60 @@ TEST_CASE("what a graph replays is shown where it was captured, and what is not 
   CHECK_FALSE(has(report(timeline, "ranges", ReportFormat::kText, Attribution::kLaunch), "capture:"));
 }
 
+TEST_CASE("graphs recorded as a whole are told apart, and what is estimated is marked", "[report]") {
+  TimelineBuilder builder;
+  builder.range("layer", 0, 50).launch(10);
+  const std::uint32_t made = builder.last_launch();
+  builder.range("replay", 100, 200).launch(110).kernel(120, 130).of_graph(made);
+  builder.range("replay", 300, 400).launch(310).kernel(320, 1'320);
+  Timeline timeline = builder.build();
+  ActivityTable& activities = timeline.activities;
+  activities.graph[0] = activities.graph[1] = 5;
+  activities.kind[1] = ActivityKind::kGraph;
+  const std::string before = report(timeline, "ranges", ReportFormat::kText, Attribution::kAuto);
+  INFO(before);
+  CHECK(has(before, "1 launch of CUDA graphs recorded as a whole, 1.000 us: on the ranges that replay them"));
+  CHECK_FALSE(has(before, "estimated"));
+  REQUIRE(split_graph_launches(timeline) == 1);
+  const std::string text = report(timeline, "ranges", ReportFormat::kText, Attribution::kAuto);
+  INFO(text);
+  CHECK(has(text, "GPU estimated"));
+  CHECK(has(text, "estimated: 1.000 us of CUDA graphs was recorded as a whole and is divided"));
+  CHECK_FALSE(has(text, "1 launch of CUDA graphs"));
+  for (const bool instances : {false, true}) {
+    const std::string json = report(timeline, "ranges", ReportFormat::kJson, Attribution::kAuto, instances);
+    INFO(json);
+    CHECK(has(json, "\"gpu_estimated_ns\": 1000"));
+    const std::string csv = report(timeline, "ranges", ReportFormat::kCsv, Attribution::kAuto, instances);
+    INFO(csv);
+    CHECK(has(csv, "GPU estimated (ns)"));
+  }
+  CHECK(has(report(timeline, "kernels", ReportFormat::kText, Attribution::kAuto), "kernel"));
+}
+
+TEST_CASE("a report divides graphs unless it is by launch or of Nsight's", "[report]") {
+  ReportOptions options;
+  const auto divided = [&] {
+    TimelineBuilder builder;
+    builder.range("layer", 0, 50).launch(10);
+    const std::uint32_t made = builder.last_launch();
+    builder.range("replay", 100, 200).launch(110).kernel(120, 130).of_graph(made);
+    builder.range("replay", 300, 400).launch(310).kernel(320, 420);
+    Timeline timeline = builder.build();
+    timeline.activities.graph[0] = timeline.activities.graph[1] = 5;
+    timeline.activities.kind[1] = ActivityKind::kGraph;
+    prepare_for_report(timeline, options);
+    return !timeline.activities.estimated.empty();
+  };
+  CHECK(divided());
+  options.projection.attribution = Attribution::kLaunch;
+  CHECK_FALSE(divided());
+  options.projection.attribution = Attribution::kCapture;
+  CHECK(divided());
+  options.view = "cuda_gpu_kern_sum";
+  CHECK_FALSE(divided());
+}
+
 TEST_CASE("an input that cannot say where graphs were captured says so once", "[report]") {
   TimelineBuilder builder;
   builder.range("replay", 100, 200).launch_call("cudaGraphLaunch", 110, 115).kernel(120, 130).kernel(130, 140);

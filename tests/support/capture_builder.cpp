@@ -319,6 +319,11 @@ CaptureBuilder& CaptureBuilder::metric_sample(std::string_view metric, std::int6
   metric_samples_.push_back({realtime(begin_ns), realtime(end_ns), device_, name(metric), format::coded_number(value)});
   return *this;
 }
+CaptureBuilder& CaptureBuilder::graph_launch(std::int64_t begin_ns, std::int64_t end_ns, std::uint32_t graph) {
+  graph_launches_.push_back(
+      {realtime(begin_ns), realtime(end_ns), correlation_, device_, context_, stream_, graph, device_, context_});
+  return *this;
+}
 CaptureBuilder& CaptureBuilder::of_graph(std::uint64_t node, std::uint32_t graph) {
   kernels_.back().graph_node = node;
   kernels_.back().graph_id = graph;
@@ -453,6 +458,7 @@ base::Bytes CaptureBuilder::build() const {
   add_rows(device_samples_);
   add_rows(range_metrics_);
   add_rows(metric_samples_);
+  add_rows(graph_launches_);
   std::stable_sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.order < b.order; });
   for (const Piece& piece : pieces) append(file, piece.chunk);
   put(health_);

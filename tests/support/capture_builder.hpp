@@ -99,6 +99,8 @@ class CaptureBuilder {
   CaptureBuilder& metric_sample(std::string_view metric, std::int64_t begin_ns, std::int64_t end_ns, double value);
   /// The kernel added last is a graph's.
   CaptureBuilder& of_graph(std::uint64_t node, std::uint32_t graph = 1);
+  /// A launch of a graph as a whole, of the launch before it.
+  CaptureBuilder& graph_launch(std::int64_t begin_ns, std::int64_t end_ns, std::uint32_t graph = 1);
   /// What rows of the shortcut functions lack: changes the kernel added last.
   format::KernelRow& last_kernel() { return kernels_.back(); }
 
@@ -173,6 +175,7 @@ class CaptureBuilder {
   std::vector<format::GraphNodeRow> graph_nodes_;
   std::vector<format::RangeMetricRow> range_metrics_;
   std::vector<format::MetricSampleRow> metric_samples_;
+  std::vector<format::GraphLaunchRow> graph_launches_;
   std::vector<format::DeviceRow> devices_;
   std::vector<format::DeviceSampleRow> device_samples_;
   std::map<std::uint32_t, std::uint32_t> contexts_;

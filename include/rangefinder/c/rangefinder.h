@@ -197,6 +197,13 @@ typedef enum rf_overflow {
   RF_OVERFLOW_GROW = 2   ///< takes more memory, up to grow_limit_bytes, then drops and counts
 } rf_overflow;
 
+/// How the work of CUDA graphs is recorded. Node by node each operation costs time on the device.
+typedef enum rf_graph_tracing {
+  RF_GRAPHS_NODES = 0,     ///< each operation. The default
+  RF_GRAPHS_WHOLE = 1,     ///< a launch as a whole: its time, and no operations
+  RF_GRAPHS_AUTOMATIC = 2  ///< each operation in the first graph_node_replays launches of every graph, then as a whole
+} rf_graph_tracing;
+
 /// A fact to store with the capture: "model" = "resnet50".
 typedef struct rf_metadata {
   const char* key;
@@ -252,6 +259,8 @@ typedef struct rf_session_options {
   /// Called when a capture is whole and closed, on a thread of its own, one call after the other. Null: not called.
   void (*on_capture_ready)(void* user, const rf_capture_ready* capture);
   void* on_capture_ready_user;
+  uint32_t graph_tracing;       ///< rf_graph_tracing
+  uint32_t graph_node_replays;  ///< RF_GRAPHS_AUTOMATIC only; 10; at least 1
 } rf_session_options;
 
 /// Sets the defaults.
@@ -357,7 +366,7 @@ typedef struct rf_summary_row {
   int64_t gpu_sum_ns;
   int64_t gpu_busy_ns;
   int64_t gpu_span_ns;     ///< last end - first start of each instance, added up
-  int64_t gpu_forward_ns;  ///< by attribution `forward`: durations not by nodes of autograd
+  int64_t gpu_forward_ns;  ///< by attribution `auto`: durations not by nodes of autograd
   int64_t gpu_backward_ns;
   int64_t gpu_recompute_ns;
   int64_t gpu_accumulation_ns;

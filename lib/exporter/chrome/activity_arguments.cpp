@@ -129,6 +129,7 @@ void write_sync_arguments(EventWriter& writer, const SyncFacts& sync) {
 Category category_of(ActivityKind kind) noexcept {
   switch (kind) {
     case ActivityKind::kKernel:
+    case ActivityKind::kGraph:
       return Category::kKernel;
     case ActivityKind::kMemcpy:
       return Category::kMemcpy;

@@ -36,8 +36,8 @@ std::string_view unowned_word(std::uint32_t owner) {
   return {};
 }
 
-bool is_kernel(ActivityKind kind) { return kind == ActivityKind::kKernel; }
-bool is_copy(ActivityKind kind) { return kind != ActivityKind::kKernel; }
+bool is_computation(ActivityKind kind) { return !is_copy(kind); }
+bool is_movement(ActivityKind kind) { return is_copy(kind); }
 
 std::vector<Group> groups_of(const Subject& subject, bool (*wanted)(ActivityKind)) {
   const Timeline& timeline = subject.timeline();
@@ -133,11 +133,11 @@ Table instances_of(const Subject& subject, bool (*wanted)(ActivityKind), bool ke
 }
 
 Result<Table> make_kernels(const Subject& subject, const ViewOptions& options) {
-  if (options.instances) return instances_of(subject, is_kernel, true);
+  if (options.instances) return instances_of(subject, is_computation, true);
   const Account& account = subject.projection().account;
   Table table({own::text("Kernel"), own::count("Count"), own::time("Total"), own::percent("Share"), own::time("Avg"),
                own::if_room(2, own::time("Min")), own::if_room(1, own::time("Max")), own::text("Range")});
-  for (const Group& group : groups_of(subject, is_kernel)) {
+  for (const Group& group : groups_of(subject, is_computation)) {
     table.text(subject.timeline().text(group.name))
         .number(static_cast<std::int64_t>(group.count))
         .number(group.total)
@@ -151,11 +151,11 @@ Result<Table> make_kernels(const Subject& subject, const ViewOptions& options) {
 }
 
 Result<Table> make_memcpy(const Subject& subject, const ViewOptions& options) {
-  if (options.instances) return instances_of(subject, is_copy, false);
+  if (options.instances) return instances_of(subject, is_movement, false);
   Table table({own::text("Operation"), own::count("Count"), own::bytes("Bytes"), own::time("Total"),
                own::if_room(1, own::time("Avg")), own::if_room(3, own::time("Min")), own::if_room(2, own::time("Max")),
                own::decimal("Throughput", "GB/s", 2), own::text("Range")});
-  for (const Group& group : groups_of(subject, is_copy)) {
+  for (const Group& group : groups_of(subject, is_movement)) {
     table.text(subject.timeline().text(group.name))
         .number(static_cast<std::int64_t>(group.count))
         .number(static_cast<std::int64_t>(group.bytes))

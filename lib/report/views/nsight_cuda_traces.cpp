@@ -75,7 +75,7 @@ Result<Table> make_gpu_trace(const Subject& subject, const ViewOptions& options)
     table.number(activities.begin_ns[activity])
         .number(activities.end_ns[activity] - activities.begin_ns[activity])
         .number(static_cast<std::int64_t>(activities.correlation[activity]));
-    if (activities.kind[activity] == ActivityKind::kKernel) {
+    if (!is_copy(activities.kind[activity])) {
       const std::uint32_t row = activities.detail[activity];
       add_kernel(table, row < timeline.kernel_details.size() ? timeline.kernel_details[row] : KernelDetail{});
     } else {

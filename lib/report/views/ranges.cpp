@@ -24,6 +24,14 @@ constexpr std::pair<Pass, const char*> kPassColumns[] = {{Pass::kForward, "GPU f
                                                          {Pass::kAccumulation, "GPU accumulation"},
                                                          {Pass::kUnmatched, "GPU unmatched"}};
 
+void add_estimate_column(std::vector<Column>& columns, const Timeline& timeline) {
+  if (!timeline.activities.estimated.empty()) columns.push_back(own::if_any(own::time("GPU estimated")));
+}
+
+void add_estimate(Table& table, const Timeline& timeline, std::int64_t ns) {
+  if (!timeline.activities.estimated.empty()) table.number(ns);
+}
+
 void add_pass_columns(std::vector<Column>& columns, const Projection& projection) {
   if (projection.pass.empty()) return;
   for (const auto& [pass, name] : kPassColumns) columns.push_back(own::if_room(3, own::if_any(own::time(name))));
@@ -34,7 +42,7 @@ void add_passes(Table& table, const Projection& projection, const analysis::Pass
   for (const auto& [pass, name] : kPassColumns) table.number(times[static_cast<std::size_t>(pass)]);
 }
 
-std::vector<Column> group_columns(const char* name, const Projection& projection) {
+std::vector<Column> group_columns(const char* name, const Subject& subject) {
   using own::if_any;
   using own::if_room;
   std::vector<Column> columns{own::text(name),
@@ -50,11 +58,13 @@ std::vector<Column> group_columns(const char* name, const Projection& projection
                               if_room(2, if_any(own::count("GPU ops"))),
                               if_room(6, if_any(own::time("Launch delay avg"))),
                               if_room(5, if_any(own::bytes("Bytes")))};
-  add_pass_columns(columns, projection);
+  add_estimate_column(columns, subject.timeline());
+  add_pass_columns(columns, subject.projection());
   return columns;
 }
 
-void add_group(Table& table, std::string_view label, const RangeGroup& group, const Projection& projection) {
+void add_group(Table& table, std::string_view label, const RangeGroup& group, const Subject& subject) {
+  const Projection& projection = subject.projection();
   const DeviceFigures& all = group.inclusive;
   table.text(label)
       .number(static_cast<std::int64_t>(group.count))
@@ -70,6 +80,7 @@ void add_group(Table& table, std::string_view label, const RangeGroup& group, co
       .number(static_cast<std::int64_t>(all.gpu_ops))
       .optional(all.gpu_ops != 0, all.gpu_ops != 0 ? own::mean(all.launch_delay_ns, all.gpu_ops) : 0)
       .number(static_cast<std::int64_t>(all.bytes));
+  add_estimate(table, subject.timeline(), group.estimated_ns);
   add_passes(table, projection, group.pass_ns);
 }
 
@@ -92,8 +103,10 @@ Result<Table> make_instances(const Subject& subject) {
                               if_room(6, if_any(own::time("Launch delay avg"))),
                               if_room(5, if_any(own::bytes("Bytes"))),
                               own::for_programs(own::count("Row"))};
+  add_estimate_column(columns, timeline);
   add_pass_columns(columns, projection);
   Table table(std::move(columns));
+  const std::vector<std::int64_t> estimated = analysis::estimated_times_of_ranges(timeline, projection);
   const std::vector<analysis::PassTimes> passes = analysis::pass_times_of_ranges(timeline, projection);
   const RangeTable& ranges = timeline.ranges;
   for (RangeIndex range = 0; range < ranges.size(); ++range) {
@@ -115,6 +128,7 @@ Result<Table> make_instances(const Subject& subject) {
         .optional(busy, busy ? own::mean(all.launch_delay_ns, all.gpu_ops) : 0)
         .number(static_cast<std::int64_t>(all.bytes))
         .optional(ranges.source_row[range] >= 0, ranges.source_row[range]);
+    if (!estimated.empty()) table.number(estimated[range]);
     add_passes(table, projection, passes.empty() ? analysis::PassTimes{} : passes[range]);
   }
   return table;
@@ -130,8 +144,8 @@ Result<Table> make_ranges(const Subject& subject, const ViewOptions& options) {
     if (a.inclusive.gpu_busy_ns != b.inclusive.gpu_busy_ns) return a.inclusive.gpu_busy_ns > b.inclusive.gpu_busy_ns;
     return a.host_ns > b.host_ns;
   });
-  Table table(group_columns("Range", projection));
-  for (const RangeGroup& group : groups) add_group(table, subject.timeline().text(group.name), group, projection);
+  Table table(group_columns("Range", subject));
+  for (const RangeGroup& group : groups) add_group(table, subject.timeline().text(group.name), group, subject);
   return table;
 }
 
@@ -140,11 +154,11 @@ Result<Table> make_tree(const Subject& subject, const ViewOptions& options) {
   const Projection& projection = subject.projection();
   const analysis::PathTree tree =
       analysis::range_tree(timeline, projection, subject.projection_options(), own::folding_of(options));
-  std::vector<Column> columns = group_columns("Range", projection);
+  std::vector<Column> columns = group_columns("Range", subject);
   own::add_path_columns(columns);
   Table table(std::move(columns));
   for (const std::uint32_t group : tree.order) {
-    add_group(table, own::tree_label(timeline, tree.groups[group]), tree.groups[group], projection);
+    add_group(table, own::tree_label(timeline, tree.groups[group]), tree.groups[group], subject);
     own::add_path(table, timeline, tree, group);
   }
   return table;

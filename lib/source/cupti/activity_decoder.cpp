@@ -97,6 +97,7 @@ void ActivityDecoder::finish() {
   kernels_.write(*sink_);
   memcpys_.write(*sink_);
   memsets_.write(*sink_);
+  graph_launches_.write(*sink_);
   apis_.write(*sink_);
   syncs_.write(*sink_);
   overheads_.write(*sink_);
@@ -121,6 +122,8 @@ void ActivityDecoder::on_record(const RawRecord& record) {
       return on_peer_memcpy(record);
     case CUPTI_ACTIVITY_KIND_MEMSET:
       return on_memset(record);
+    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+      return on_graph_launch(record);
     case CUPTI_ACTIVITY_KIND_RUNTIME:
       return on_api(record, format::ApiDomain::kRuntime);
     case CUPTI_ACTIVITY_KIND_DRIVER:
@@ -168,6 +171,7 @@ bool ActivityDecoder::host_times(std::uint64_t start, std::uint64_t end, Times& 
 template <typename Row, typename Record>
 std::optional<Row> ActivityDecoder::device_row(const Record& r) {
   saw_graphs_ = saw_graphs_ || r.graphNodeId != 0;
+  if (r.graphNodeId != 0) graphs_.saw_operation(r.graphId, r.correlationId);
   Times t;
   if (!device_times(r.start, r.end, r.correlationId, t)) return std::nullopt;
   Row row{};
@@ -237,6 +241,17 @@ void ActivityDecoder::on_memset(const RawRecord& record) {
   row->memory = r.memoryKind;
   row->flags = r.flags;
   memsets_.add(*row, *sink_);
+}
+
+void ActivityDecoder::on_graph_launch(const RawRecord& record) {
+  const auto r = record.as<CUpti_ActivityGraphTrace2>();
+  saw_graphs_ = true;
+  graphs_.saw_whole(r.graphId);
+  Times t;
+  if (!device_times(r.start, r.end, r.correlationId, t)) return;
+  graph_launches_.add({t.begin_ns, t.end_ns, r.correlationId, r.deviceId, r.contextId, r.streamId, r.graphId,
+                       r.endDeviceId, r.endContextId},
+                      *sink_);
 }
 
 format::NameId ActivityDecoder::api_name(format::ApiDomain domain, std::uint32_t id) {

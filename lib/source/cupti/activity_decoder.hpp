@@ -7,6 +7,7 @@
 #include "source/cupti/callback_ids.hpp"
 #include "source/cupti/callbacks.hpp"
 #include "source/cupti/device_clock.hpp"
+#include "source/cupti/graph_replays.hpp"
 #include "source/source.hpp"
 
 #include <cstdint>
@@ -87,6 +88,7 @@ class ActivityDecoder {
 
   DeviceClock& clock() noexcept { return clock_; }
   ActivityWindows& windows() noexcept { return windows_; }
+  GraphReplays& graphs() noexcept { return graphs_; }
   /// Records of any kind decoded in this recording.
   std::uint64_t records() const noexcept { return records_; }
   /// Work of CUDA graphs came in this recording.
@@ -105,6 +107,7 @@ class ActivityDecoder {
   void on_memcpy(const RawRecord& record);
   void on_peer_memcpy(const RawRecord& record);
   void on_memset(const RawRecord& record);
+  void on_graph_launch(const RawRecord& record);
   void on_api(const RawRecord& record, format::ApiDomain domain);
   void on_sync(const RawRecord& record);
   void on_overhead(const RawRecord& record);
@@ -129,6 +132,7 @@ class ActivityDecoder {
   RecordSizes sizes_;
   DeviceClock clock_;
   ActivityWindows windows_;
+  GraphReplays graphs_;
   DeviceObjects objects_;
   KernelNames kernel_names_;
   std::vector<bool> runtime_noise_;
@@ -146,6 +150,7 @@ class ActivityDecoder {
   RowBuffer<format::KernelRow> kernels_;
   RowBuffer<format::MemcpyRow> memcpys_;
   RowBuffer<format::MemsetRow> memsets_;
+  RowBuffer<format::GraphLaunchRow> graph_launches_;
   RowBuffer<format::ApiRow> apis_;
   RowBuffer<format::SyncRow> syncs_;
   RowBuffer<format::OverheadRow> overheads_;

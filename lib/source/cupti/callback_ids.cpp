@@ -47,6 +47,15 @@ bool makes_graph_node(std::string_view function) noexcept {
   return name.starts_with("GraphAdd") && name.find("Node") != std::string_view::npos;
 }
 
+bool begins_capture(std::string_view function) noexcept {
+  static constexpr std::array<std::string_view, 2> kBegins = {"StreamBeginCapture", "StreamBeginRecapture"};
+  return starts_with_any(without_prefix(function), kBegins);
+}
+
+bool ends_capture(std::string_view function) noexcept {
+  return without_prefix(function).starts_with("StreamEndCapture");
+}
+
 bool is_noisy(std::string_view function) noexcept {
   // Queries and thread-local settings that frameworks make around every launch or allocation: several for each kernel,
   // and none takes time that matters. The first four are what Kineto leaves out; the rest are of the same sort.
@@ -66,11 +75,9 @@ bool is_noisy(std::string_view function) noexcept {
 }
 
 CallbackNames::CallbackNames(const CuptiApi& api, CUpti_CallbackDomain domain) {
-  // Ids are dense today (807 driver and 523 runtime ids in CUDA 13.0). A small gap is tolerated, and a library that
-  // names everything does not keep us here.
-  constexpr std::uint32_t kMostIds = 8192;
+  // Ids are dense today. A small gap is tolerated, and a library that names everything does not keep us here.
   constexpr std::uint32_t kWidestGap = 64;
-  for (std::uint32_t id = 0; id < kMostIds && id < names_.size() + kWidestGap; ++id) {
+  for (std::uint32_t id = 0; id < kMostCallbackIds && id < names_.size() + kWidestGap; ++id) {
     const char* name = nullptr;
     if (api.cuptiGetCallbackName(domain, id, &name) != CUPTI_SUCCESS || name == nullptr) continue;
     names_.resize(id + 1);

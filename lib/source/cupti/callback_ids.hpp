@@ -9,12 +9,19 @@
 
 namespace rangefinder::source::cupti {
 
+/// More than any CUPTI has: callback ids of a domain are below (807 and 523 in CUDA 13.0).
+inline constexpr std::uint32_t kMostCallbackIds = 8192;
+
 /// True for a runtime or driver function that makes the device do something: launches of kernels and graphs, copies,
 /// sets and prefetches. By name, so that what a newer CUDA adds is found without a list.
 bool causes_device_work(std::string_view function) noexcept;
 
 /// True for a function that adds a node to a CUDA graph by hand.
 bool makes_graph_node(std::string_view function) noexcept;
+
+/// True for a function after which the work of a stream is captured into a CUDA graph, or is no longer.
+bool begins_capture(std::string_view function) noexcept;
+bool ends_capture(std::string_view function) noexcept;
 
 /// True for a function that does no work and that libraries call all the time.
 bool is_noisy(std::string_view function) noexcept;

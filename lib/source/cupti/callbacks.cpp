@@ -45,10 +45,19 @@ void remember_newest(CallbackState& state, std::uint32_t correlation) noexcept {
   }
 }
 
+CaptureCall capture_call(const CallbackState& state, CUpti_CallbackDomain domain, CUpti_CallbackId id) noexcept {
+  if (id >= kMostCallbackIds) return CaptureCall::kNo;
+  return state.capture_calls[domain == CUPTI_CB_DOMAIN_DRIVER_API ? 1 : 0][id].load(std::memory_order_relaxed);
+}
+
 void on_api(CallbackState& state, CUpti_CallbackDomain domain, CUpti_CallbackId id,
             const CUpti_CallbackData& data) noexcept {
   ThreadLaunches& thread = t_launches;
   if (thread.ours) return;
+  if (const CaptureCall call = capture_call(state, domain, id); call != CaptureCall::kNo) {
+    if (const CaptureHook hook = state.capture.load(std::memory_order_acquire)) hook(call, &data);
+    return;
+  }
   // acquire: `note` and `threads` were set before; pairs with the release in start_noting.
   const bool noting = state.noting.load(std::memory_order_acquire);
   // In pauses too: the ids say where the next window begins.
@@ -78,6 +87,7 @@ void on_state(CallbackState& state, CUpti_CallbackId id, const CUpti_StateData& 
   state.fatal_result.store(static_cast<int>(data.notification.result), std::memory_order_relaxed);
   state.noting.store(false, std::memory_order_relaxed);
   state.fatal.store(true, std::memory_order_release);
+  if (const CaptureHook hook = state.capture.load(std::memory_order_acquire)) hook(CaptureCall::kNo, nullptr);
   ::sem_post(&state.work);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "source/cupti/buffer_pool.hpp"
+#include "source/cupti/callback_ids.hpp"
 #include "source/cupti/cupti_api.hpp"
 
 #include <semaphore.h>
@@ -12,7 +13,7 @@
 
 // What CUPTI calls in us, and the state that these functions share with the rest of the room. They run on the
 // application's threads and on CUPTI's, sometimes under CUPTI's own locks: they take no lock and call nothing of CUPTI.
-// The hook of graph_nodes.hpp does, for a moment, where a graph is made.
+// The hooks of graph_nodes.hpp and stream_captures.hpp do, for a moment, where a graph is made.
 namespace rangefinder::source::cupti {
 
 /// Which thread made a launch, by correlation id, until its API record comes to be compared. A table of fixed size: a
@@ -43,6 +44,11 @@ using NoteLaunch = void (*)(std::uint32_t correlation, std::uint32_t callback) n
 /// A callback of the resource domain: contexts, modules, graphs and their nodes.
 using ResourceHook = void (*)(CUpti_CallbackId id, const CUpti_ResourceData& data) noexcept;
 
+/// A function after which a stream is captured into a graph, or no longer.
+enum class CaptureCall : std::uint8_t { kNo, kBegins, kEnds };
+/// Such a call; without data: none will be heard of any more.
+using CaptureHook = void (*)(CaptureCall call, const CUpti_CallbackData* data) noexcept;
+
 /// Why callbacks and calls must do nothing any more.
 enum class Closed : std::uint32_t { kNo, kForked, kExiting };
 
@@ -52,6 +58,7 @@ struct CallbackState {
   std::atomic<NoteLaunch> note{nullptr};
   std::atomic<LaunchThreads*> threads{nullptr};  // null: nothing to cross-check; else never freed
   std::atomic<ResourceHook> resource{nullptr};
+  std::atomic<CaptureHook> capture{nullptr};
   std::atomic<std::uint32_t> epoch{0};  // of `noting`: an API call that began before the last change is not counted on
 
   // Written at every launch, so on a line of their own.
@@ -67,6 +74,9 @@ struct CallbackState {
   std::atomic<bool> fatal{false};                 // CUPTI has finalized itself
   std::atomic<int> fatal_result{0};
   sem_t work{};  // posted when a buffer came back; the collector waits on it
+
+  // By domain (runtime, driver) and callback id.
+  std::array<std::array<std::atomic<CaptureCall>, kMostCallbackIds>, 2> capture_calls{};
 };
 
 /// The one of the process. Initialised before any code runs and never destroyed, so that a callback at any time and a

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <exception>
@@ -67,7 +68,10 @@ void Collector::start(RowSink& sink, const CuptiOptions& options) {
   problem_reported_ = Problem::kNone;
   realtime_offset_ns_ = realtime_() - steady_ns();
   decoder_.begin(sink, options.noisy_api_filter, subscription_.system_thread_ids(), state.threads.load());
-  graph_nodes().begin(realtime_);
+  graph_nodes().begin();
+  graphs_whole_ = options.graph_tracing == CuptiOptions::GraphTracing::kWhole;
+  const bool automatic = options.graph_tracing == CuptiOptions::GraphTracing::kAutomatic;
+  decoder_.graphs().begin(automatic ? std::max(1u, options.graph_node_replays) : 0);
   report_facts();
   sink.meta("cupti_clock", decoder_.clock().description());
   const base::SignalsBlocked blocked;
@@ -188,6 +192,7 @@ void Collector::drain(bool last) {
     decode_buffers(last);
     decoder_.finish();
     report_graph_nodes();
+    if (!last) choose_graph_tracing();
     report_counts();
     report_problem();
   } catch (const std::exception&) {
@@ -245,7 +250,10 @@ void Collector::report_facts() {
   }
   if (facts.dropped != 0) sink_->count(health::cupti_dropped, facts.dropped);
   if (facts.errors != 0) sink_->count(health::cupti_errors, facts.errors);
-  if (facts.flushes != 0) watch();
+  if (facts.flushes != 0) {
+    flushed_ = true;
+    watch();
+  }
   const std::size_t notes = notes_.size();
   notes_.insert(facts.notes.begin(), facts.notes.end());
   if (decoder_.saw_graphs() && !doubt_reported_ && subscription_.correlations_doubtful()) {
@@ -281,9 +289,21 @@ void Collector::report_counts() {
   if (timeouts != 0) sink_->count(health::flush_timeouts, timeouts);
 }
 
+/// What is on its way when CUPTI is asked is recorded as before.
+void Collector::choose_graph_tracing() {
+  const bool flushed = std::exchange(flushed_, false);
+  if (!flushed || options_.graph_tracing != CuptiOptions::GraphTracing::kAutomatic) return;
+  const bool whole = decoder_.graphs().decide();
+  if (whole == graphs_whole_) return;
+  calls_.post([this, whole] { subscription_.trace_whole_graphs(whole); });
+  graphs_whole_ = whole;
+}
+
 void Collector::report_graph_nodes() {
   const GraphNodes::News news = graph_nodes().take_news();
   sink_->write(std::span<const format::GraphNodeRow>(news.rows));
+  // The sink passes over what it has been told before.
+  if (news.conditional) sink_->meta("conditional_graph_nodes", "yes");
   if (news.dropped != 0) sink_->count(health::unnoted_graph_nodes, news.dropped);
 }
 

@@ -56,6 +56,7 @@ class Collector {
   void report_facts();
   void report_counts();
   void report_graph_nodes();
+  void choose_graph_tracing();
   void watch();
   void watch_clock();
   bool drain_now(Time deadline);
@@ -98,6 +99,8 @@ class Collector {
   std::uint64_t launches_seen_ = 0;  // at that time
   unsigned quiet_flushes_ = 0;
   bool doubt_reported_ = false;
+  bool flushed_ = false;       // since the last choice
+  bool graphs_whole_ = false;  // what CUPTI was asked for last
   Problem problem_reported_ = Problem::kNone;
 };
 

@@ -14,6 +14,11 @@ struct CuptiOptions {
   bool api_records = true;
   bool sync_records = true;      ///< waits for streams, events and contexts
   bool overhead_records = true;  ///< what CUPTI itself and lazy loading cost
+  /// Of CUDA graphs: each operation; each launch as a whole; or each operation in the first `graph_node_replays` of
+  /// every graph, then launches as a whole.
+  enum class GraphTracing : std::uint8_t { kNodes, kWhole, kAutomatic };
+  GraphTracing graph_tracing = GraphTracing::kNodes;
+  std::uint32_t graph_node_replays = 10;
   /// When kernels were queued and submitted. Extra work at each launch, and only before CUDA is initialised.
   bool latency_timestamps = false;
   /// Leaves out calls that do no work and come in thousands, such as cudaGetLastError; see callback_ids.cpp.

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "source/cupti/graph_nodes.hpp"
 
+#include "buffer/held_records.hpp"
 #include "source/cupti/callbacks.hpp"
 
+#include <exception>
 #include <utility>
 
 namespace rangefinder::source::cupti {
 namespace {
+
+// CU_GRAPH_NODE_TYPE_CONDITIONAL of CUDA 12.3 and newer.
+constexpr auto kConditional = static_cast<CUgraphNodeType>(13);
 
 void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& data) noexcept {
   // After a fatal error nothing of CUPTI may be called.
@@ -23,28 +28,34 @@ GraphNodes& graph_nodes() noexcept {
   return *nodes;
 }
 
-void GraphNodes::watch(const CuptiApi& api) noexcept {
+void GraphNodes::watch(const CuptiApi& api, RealtimeClock realtime) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    realtime_ = realtime;
+  }
   node_id_.store(api.cuptiGetGraphNodeId, std::memory_order_relaxed);
   callback_state().resource.store(&on_resource, std::memory_order_release);
 }
 
-void GraphNodes::begin(RealtimeClock realtime) noexcept {
+void GraphNodes::begin() noexcept try {
   const std::lock_guard lock(mutex_);
-  calls_.clear();
-  news_ = {};
-  realtime_ = realtime;
-  recording_.store(true, std::memory_order_relaxed);
+  recording_ = true;
+  for (const auto& [node, known] : nodes_) report(node, known);
+} catch (const std::exception&) {  // no memory
+  const std::lock_guard lock(mutex_);
+  ++news_.dropped;
 }
 
 void GraphNodes::end() noexcept {
   const std::lock_guard lock(mutex_);
-  recording_.store(false, std::memory_order_relaxed);
-  calls_ = {};
+  recording_ = false;
+  std::erase_if(nodes_, [](const auto& node) { return !node.second.maker.is_held; });
   news_ = {};
 }
 
 GraphNodes::News GraphNodes::take_news() noexcept {
   const std::lock_guard lock(mutex_);
+  news_.conditional = conditional_;
   return std::exchange(news_, {});
 }
 
@@ -56,13 +67,19 @@ std::uint64_t GraphNodes::id_of(CUgraphNode node) const noexcept {
   return id;
 }
 
+GraphNodes::Maker GraphNodes::maker_of_new() noexcept {
+  if (const std::uint32_t call = noted_call(); call != 0) return {call, false, false};
+  const buffer::HeldRecords::Note note = buffer::HeldRecords::instance().note_node();
+  return {note.number, note.number != 0, note.held};
+}
+
 void GraphNodes::on_callback(CUpti_CallbackId id, const CUpti_GraphData& data) noexcept {
-  if (!recording_.load(std::memory_order_relaxed)) return;
   const std::uint64_t node = id_of(data.node);
   if (node == 0) return;
   switch (id) {
     case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED:
-      return set(node, noted_call());
+      if (data.nodeType == kConditional) note_conditional();
+      return set(node, maker_of_new());
     // Cloning and instantiating announce each new node as created and then as cloned: the second counts, also where the
     // original is not known. Else the body of a child graph would belong to the call that adds it.
     case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
@@ -79,39 +96,51 @@ void GraphNodes::on_callback(CUpti_CallbackId id, const CUpti_GraphData& data) n
   }
 }
 
-void GraphNodes::set(std::uint64_t node, std::uint32_t call) noexcept {
+void GraphNodes::note_conditional() noexcept {
   const std::lock_guard lock(mutex_);
-  note(node, call);
+  conditional_ = true;
+}
+
+void GraphNodes::set(std::uint64_t node, const Maker& maker) noexcept {
+  const std::lock_guard lock(mutex_);
+  note(node, maker);
 }
 
 void GraphNodes::copy(std::uint64_t original, std::uint64_t node) noexcept {
   const std::lock_guard lock(mutex_);
-  const auto found = calls_.find(original);
-  note(node, found != calls_.end() ? found->second : 0);
+  const auto found = nodes_.find(original);
+  note(node, found != nodes_.end() ? found->second.maker : Maker());
 }
 
 void GraphNodes::forget(std::uint64_t node) noexcept {
   const std::lock_guard lock(mutex_);
-  calls_.erase(node);
+  nodes_.erase(node);
 }
 
-void GraphNodes::note(std::uint64_t node, std::uint32_t call) try {
-  if (!recording_.load(std::memory_order_relaxed)) return;
-  const auto known = calls_.find(node);
-  const std::uint32_t before = known != calls_.end() ? known->second : 0;
-  if (call == before) return;
-  const bool full = known == calls_.end() && calls_.size() >= kMostNodes;
-  if (full || news_.rows.size() >= kMostNodes) {
+void GraphNodes::note(std::uint64_t node, const Maker& maker) noexcept try {
+  const auto known = nodes_.find(node);
+  if (maker == (known != nodes_.end() ? known->second.maker : Maker())) return;
+  const Node now{maker, realtime_()};
+  if (maker.id != 0 && known == nodes_.end() && nodes_.size() >= kMostNodes) {
     ++news_.dropped;
     return;
   }
-  news_.rows.push_back({realtime_(), node, call});
-  if (call != 0)
-    calls_.insert_or_assign(node, call);
+  report(node, now);
+  if (maker.id != 0)
+    nodes_.insert_or_assign(node, now);
   else
-    calls_.erase(known);
+    nodes_.erase(known);
 } catch (const std::exception&) {  // no memory
   ++news_.dropped;
+}
+
+void GraphNodes::report(std::uint64_t node, const Node& known) {
+  if (!recording_) return;
+  if (news_.rows.size() >= kMostNodes) {
+    ++news_.dropped;
+    return;
+  }
+  news_.rows.push_back({known.time_ns, node, known.maker.id, known.maker.is_note ? 1u : 0u});
 }
 
 }  // namespace rangefinder::source::cupti

@@ -6,6 +6,7 @@
 #include "source/cupti/callbacks.hpp"
 #include "source/cupti/cupti_error.hpp"
 #include "source/cupti/graph_nodes.hpp"
+#include "source/cupti/stream_captures.hpp"
 
 #include <algorithm>
 #include <array>
@@ -94,10 +95,26 @@ Status Subscription::subscribe() {
 // From now on, also between recordings: these fire where graphs are made and changed, and nowhere else.
 void Subscription::watch_graphs() {
   if (api_.cuptiGetGraphNodeId == nullptr) return;
-  graph_nodes().watch(api_);
+  graph_nodes().watch(api_, realtime_);
   for (const CUpti_CallbackIdResource id : kGraphCallbacks) {
     const CUptiResult result = api_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, id);
     if (result != CUPTI_SUCCESS) return failed("cuptiEnableCallback(RESOURCE)", result);
+  }
+  callback_state().capture.store(&on_capture_call, std::memory_order_release);
+  watch_captures(CUPTI_CB_DOMAIN_RUNTIME_API, runtime_names_);
+  watch_captures(CUPTI_CB_DOMAIN_DRIVER_API, driver_names_);
+}
+
+void Subscription::watch_captures(CUpti_CallbackDomain domain, const CallbackNames& names) {
+  auto& calls = callback_state().capture_calls[domain == CUPTI_CB_DOMAIN_DRIVER_API ? 1 : 0];
+  const std::pair<bool (*)(std::string_view) noexcept, CaptureCall> wanted[] = {{&begins_capture, CaptureCall::kBegins},
+                                                                                {&ends_capture, CaptureCall::kEnds}};
+  for (const auto& [is_wanted, call] : wanted) {
+    for (const std::uint32_t id : names.ids(is_wanted)) {
+      calls[id].store(call, std::memory_order_relaxed);
+      const CUptiResult result = api_.cuptiEnableCallback(1, subscriber_, domain, id);
+      if (result != CUPTI_SUCCESS) return failed("cuptiEnableCallback(capture)", result);
+    }
   }
 }
 
@@ -139,8 +156,7 @@ Status Subscription::start(const CuptiOptions& options) {
 }
 
 void Subscription::choose_kinds(const CuptiOptions& options) {
-  // CONCURRENT_KERNEL, not KERNEL, which would run kernels one after the other. Neither GRAPH_TRACE, which would
-  // replace the records of a graph's kernels by one.
+  // CONCURRENT_KERNEL, not KERNEL, which would run kernels one after the other.
   std::vector<Kind> wanted = {{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, "CONCURRENT_KERNEL", true},
                               {CUPTI_ACTIVITY_KIND_MEMCPY, "MEMCPY", false},
                               {CUPTI_ACTIVITY_KIND_MEMCPY2, "MEMCPY2", false},
@@ -150,6 +166,7 @@ void Subscription::choose_kinds(const CuptiOptions& options) {
     wanted.push_back({CUPTI_ACTIVITY_KIND_DRIVER, "DRIVER", false});
     wanted.push_back({CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API, "INTERNAL_LAUNCH_API", false});
   }
+  if (options.graph_tracing == CuptiOptions::GraphTracing::kWhole) wanted.push_back(whole_graphs());
   if (options.sync_records) wanted.push_back({CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, "SYNCHRONIZATION", false});
   if (options.overhead_records) wanted.push_back({CUPTI_ACTIVITY_KIND_OVERHEAD, "OVERHEAD", false});
   // What an earlier recording left enabled stays so: off and on again is what spoils correlation ids.
@@ -166,6 +183,19 @@ void Subscription::choose_kinds(const CuptiOptions& options) {
   }
   kinds_ = std::move(wanted);
   filter_noise_ = options.noisy_api_filter;
+}
+
+void Subscription::trace_whole_graphs(bool on) {
+  const auto known = std::find_if(kinds_.begin(), kinds_.end(),
+                                  [](const Kind& kind) { return kind.kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE; });
+  if (on == (known != kinds_.end()) || !usable()) return;
+  if (!on) {
+    disable_kind(*known);
+    kinds_.erase(known);
+    return;
+  }
+  kinds_.push_back(whole_graphs());
+  if (work_enabled_) (void)enable_kind(kinds_.back());
 }
 
 void Subscription::dump_objects() {
@@ -295,6 +325,7 @@ void Subscription::close() {
   }
   subscriber_ = nullptr;
   registered_ = false;
+  stream_captures().forget();
 }
 
 // ---- facts -----------------------------------------------------------------------------------------------------

@@ -39,6 +39,8 @@ class Subscription {
   Status start(const CuptiOptions& options);
   /// Kinds and launch callbacks on or off; leaves alone what is.
   Status enable_work(bool on);
+  /// Launches of CUDA graphs as a whole from now on, or node by node, until the next `start`.
+  void trace_whole_graphs(bool on);
   /// Makes CUPTI deliver, reads its count of dropped records, looks at its clock.
   void flush(std::uint32_t flag);
   /// The last flush of a recording: waits for running work until `patience`, then takes what is incomplete.
@@ -68,6 +70,8 @@ class Subscription {
     bool required;
     bool on = false;
   };
+  /// Replaces the records of a graph's operations by one.
+  static Kind whole_graphs() { return {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, "GRAPH_TRACE", false}; }
   Status subscribe();
   void set_flag(CUpti_ActivityAttribute attribute, const char* name);
   Status register_buffers();
@@ -78,6 +82,7 @@ class Subscription {
   void leave_out_noise();
   void enable_callbacks(bool on);
   void watch_graphs();
+  void watch_captures(CUpti_CallbackDomain domain, const CallbackNames& names);
   void sample_clock();
   void note(std::string text);
   void failed(std::string_view call, CUptiResult result);

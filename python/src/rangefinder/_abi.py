@@ -50,6 +50,12 @@ class Overflow(enum.IntEnum):
     GROW = 2
 
 
+class GraphTracing(enum.IntEnum):
+    NODES = 0
+    WHOLE = 1
+    AUTOMATIC = 2
+
+
 class Attribution(enum.IntEnum):
     AUTO = 0
     LAUNCH = 1
@@ -95,6 +101,7 @@ ENUMERATIONS: Dict[str, Type[enum.IntEnum]] = {
     "rf_value_kind": ValueKind,
     "rf_capture_mode": CaptureMode,
     "rf_overflow": Overflow,
+    "rf_graph_tracing": GraphTracing,
     "rf_attribution": Attribution,
     "rf_compression": Compression,
     "rf_snapshot_moment": SnapshotMoment,
@@ -108,6 +115,7 @@ ENUMERATIONS: Dict[str, Type[enum.IntEnum]] = {
 CHOICES: Dict[str, Type[enum.IntEnum]] = {
     "mode": CaptureMode,
     "overflow": Overflow,
+    "graph_tracing": GraphTracing,
     "attribution": Attribution,
     "compression": Compression,
     "format": ReportFormat,
@@ -189,6 +197,8 @@ class SessionOptions(ctypes.Structure):
         ("reserved", c_bool * 5),
         ("on_capture_ready", CaptureReadyCallback),
         ("on_capture_ready_user", c_void_p),
+        ("graph_tracing", c_uint32),
+        ("graph_node_replays", c_uint32),
     ]
 
 

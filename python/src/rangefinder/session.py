@@ -133,7 +133,8 @@ class Session:
     Arguments are the members of SessionOptions in rangefinder/session.hpp; what is None has the default that stands
     there. RANGEFINDER_CONFIG in the environment overrides them.
 
-    `mode`: "mapped", "ring" or "buffered". `overflow`: "drop", "wait" or "grow". `metadata`: facts to store with the
+    `mode`: "mapped", "ring" or "buffered". `overflow`: "drop", "wait" or "grow". `graph_tracing`: "nodes", "whole" or
+    "automatic". `metadata`: facts to store with the
     capture. `on_capture_ready`: called when a capture is whole, on a thread of its own.
 
     Errors:  Error with BUSY while another session records, INVALID_ARGUMENT, EXISTS, IO. ValueError for a word that is
@@ -176,6 +177,8 @@ class Session:
         autograd: Optional[bool] = None,
         nvtx: Optional[bool] = None,
         on_capture_ready: Optional[Callable[[CaptureReady], None]] = None,
+        graph_tracing: Optional[str] = None,
+        graph_node_replays: Optional[int] = None,
     ):
         given = {name: value for name, value in locals().items() if name != "self"}
         if metadata is not None:

@@ -3,6 +3,7 @@
 
 #include "base/health_numbers.hpp"
 #include "base/library.hpp"
+#include "buffer/held_records.hpp"
 #include "format/rows.hpp"
 #include "source/cupti/callbacks.hpp"
 #include "source/cupti/cupti_api.hpp"
@@ -42,6 +43,7 @@ class KeepingSink final : public RowSink {
   std::vector<format::ContextRow> contexts;
   std::vector<format::StreamRow> streams;
   std::vector<format::GraphNodeRow> graph_nodes;
+  std::vector<format::GraphLaunchRow> graph_launches;
   std::map<std::string, std::string> facts;
   unsigned clock_samples = 0;
 
@@ -94,7 +96,8 @@ class KeepingSink final : public RowSink {
         keep(kind, rows, row_bytes, count, sets) || keep(kind, rows, row_bytes, count, apis) ||
         keep(kind, rows, row_bytes, count, syncs) || keep(kind, rows, row_bytes, count, overheads) ||
         keep(kind, rows, row_bytes, count, devices) || keep(kind, rows, row_bytes, count, contexts) ||
-        keep(kind, rows, row_bytes, count, streams) || keep(kind, rows, row_bytes, count, graph_nodes);
+        keep(kind, rows, row_bytes, count, streams) || keep(kind, rows, row_bytes, count, graph_nodes) ||
+        keep(kind, rows, row_bytes, count, graph_launches);
   }
 
  private:
@@ -185,6 +188,7 @@ class CuptiProcess {
     NotedLaunches::take();
     callback_state().fatal = false;
     callback_state().newest_correlation = 0;
+    buffer::HeldRecords::instance().forget();
   }
   ~CuptiProcess() {
     fakecupti_release_hangs();

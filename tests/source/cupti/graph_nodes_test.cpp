@@ -3,6 +3,8 @@
 
 #include "cupti_fixture.hpp"
 
+#include <rangefinder/detail/hot_path.hpp>
+
 #include <atomic>
 #include <map>
 #include <thread>
@@ -152,7 +154,7 @@ TEST_CASE("nodes that were made while nothing was recorded are not known", "[sou
   FakeGraph* graph = fakecupti_graph_create();
   const FakeKernel k = kernel("k");
   SECTION("before CUPTI was opened") { fakecupti_graph_capture(kLaunch, graph, &k); }
-  SECTION("between prepare and the recording") {
+  SECTION("between prepare and the recording, by hand") {
     REQUIRE(cupti_prepare(process.seams()).working);
     fakecupti_graph_capture(kLaunch, graph, &k);
   }
@@ -160,7 +162,7 @@ TEST_CASE("nodes that were made while nothing was recorded are not known", "[sou
     Graphs before(process);
     (void)capture(graph);
   }
-  SECTION("in a pause") {
+  SECTION("in a pause, by hand") {
     Graphs graphs(process);
     graphs.source().set_active(false);
     fakecupti_graph_capture(kLaunch, graph, &k);
@@ -176,6 +178,113 @@ TEST_CASE("nodes that were made while nothing was recorded are not known", "[sou
   CHECK(graphs.made_by() == std::vector{0u});
   CHECK(graphs.sink.graph_nodes.empty());
   fakecupti_graph_destroy(graph, exec);
+}
+
+namespace {
+
+const void* const kStream = &kStream;
+
+/// The node notes that the graph's kernels name, in order; 0: a call, or not known.
+std::vector<std::uint32_t> notes_of(Graphs& graphs) {
+  graphs.source().flush(soon());
+  std::vector<std::uint32_t> notes;
+  for (const format::KernelRow& kernel : graphs.sink.kernels) {
+    std::uint32_t note = 0;
+    for (const format::GraphNodeRow& row : graphs.sink.graph_nodes)
+      if (row.node == kernel.graph_node && row.is_note != 0) note = row.correlation;
+    notes.push_back(note);
+  }
+  return notes;
+}
+
+}  // namespace
+
+TEST_CASE("a graph that is captured before the recording is known in all that follow", "[source]") {
+  CuptiProcess process;
+  REQUIRE(cupti_prepare(process.seams()).working);
+  FakeGraph* graph = fakecupti_graph_create();
+  FakeGraph* other = fakecupti_graph_create();
+  const FakeKernel k = kernel("k");
+  fakecupti_graph_capture(kLaunch, other, &k);
+  fakecupti_call_on_stream("cudaStreamBeginCapture_v10000", kStream, 0);
+  fakecupti_graph_capture(kLaunch, graph, &k);
+  fakecupti_graph_capture(kLaunch, graph, &k);
+  fakecupti_call_on_stream("cudaStreamEndCapture_v10000", kStream, 0);
+  fakecupti_graph_capture(kLaunch, other, &k);
+  FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
+  FakeGraphExec* unknown = fakecupti_graph_instantiate(other);
+  for (int recording = 0; recording < 2; ++recording) {
+    Graphs graphs(process);
+    launch(exec);
+    launch(unknown);
+    CHECK(notes_of(graphs) == std::vector<std::uint32_t>{1, 2, 0, 0});
+    CHECK(graphs.made_by() == std::vector<std::uint32_t>{1, 2, 0, 0});
+  }
+  fakecupti_graph_destroy(graph, exec);
+  fakecupti_graph_destroy(other, unknown);
+  Graphs graphs(process);
+  graphs.source().flush(soon());
+  CHECK(graphs.sink.graph_nodes.empty());  // what goes between recordings is forgotten
+}
+
+TEST_CASE("calls that begin and end captures are watched by name, from the opening on", "[source]") {
+  CuptiProcess process;
+  REQUIRE(cupti_prepare(process.seams()).working);
+  for (const char* function : {"cudaStreamBeginCapture_v10000", "cudaStreamBeginCapture_ptsz_v10000",
+                               "cudaStreamBeginCaptureToGraph_v12030", "cudaStreamEndCapture_v10000",
+                               "cuStreamBeginCapture_v2", "cuStreamBeginCaptureToGraph", "cuStreamEndCapture_ptsz"}) {
+    INFO(function);
+    CHECK(fakecupti_callback_enabled(function));
+  }
+  CHECK_FALSE(fakecupti_callback_enabled("cudaStreamIsCapturing_v10000"));
+  CHECK_FALSE(fakecupti_callback_enabled(kLaunch));
+  { Graphs graphs(process); }
+  CHECK(fakecupti_callback_enabled("cudaStreamEndCapture_v10000"));
+}
+
+TEST_CASE("ranges are recorded from the begin of the first capture to the end of the last", "[source]") {
+  CuptiProcess process;
+  REQUIRE(cupti_prepare(process.seams()).working);
+  const auto begin = [](const char* function, const void* stream, std::uint32_t result = 0) {
+    fakecupti_call_on_stream(function, stream, result);
+    return detail::is_recording();
+  };
+  const auto end = begin;
+  const int a = 0;
+  const int b = 0;
+  CHECK_FALSE(detail::is_recording());
+  SECTION("of one stream, told twice") {
+    CHECK(begin("cuStreamBeginCapture_v2", &a));
+    CHECK(begin("cudaStreamBeginCapture_v10000", &a));
+    CHECK_FALSE(end("cuStreamEndCapture", &a));
+    CHECK_FALSE(end("cudaStreamEndCapture_v10000", &a));
+  }
+  SECTION("of two streams") {
+    CHECK(begin("cudaStreamBeginCapture_v10000", &a));
+    CHECK(begin("cudaStreamBeginCaptureToGraph_v12030", &b));
+    CHECK(end("cudaStreamEndCapture_v10000", &a));
+    CHECK_FALSE(end("cudaStreamEndCapture_v10000", &b));
+  }
+  SECTION("of the default streams of two threads, which have one handle") {
+    const void* const per_thread = reinterpret_cast<const void*>(2);
+    CHECK(begin("cudaStreamBeginCapture_ptsz_v10000", nullptr));
+    std::thread([&] { CHECK(begin("cudaStreamBeginCapture_v10000", per_thread)); }).join();
+    CHECK(end("cudaStreamEndCapture_v10000", per_thread));
+    // The other thread is gone; a release ends what is left.
+    cupti_release(soon());
+    CHECK_FALSE(detail::is_recording());
+  }
+  SECTION("not where the begin failed") { CHECK_FALSE(begin("cudaStreamBeginCapture_v10000", &a, 900)); }
+  SECTION("also where the end failed, but for the wrong thread") {
+    CHECK(begin("cudaStreamBeginCapture_v10000", &a));
+    CHECK(end("cudaStreamEndCapture_v10000", &a, 908));
+    CHECK_FALSE(end("cudaStreamEndCapture_v10000", &a, 901));
+  }
+  SECTION("not after a fatal error, since no end will be heard of") {
+    CHECK(begin("cudaStreamBeginCapture_v10000", &a));
+    fakecupti_fatal_error(CUPTI_ERROR_UNKNOWN);
+    CHECK_FALSE(detail::is_recording());
+  }
 }
 
 TEST_CASE("records that come after their graph was destroyed find its nodes", "[source]") {
@@ -241,9 +350,9 @@ TEST_CASE("nodes past the bound are counted and not known", "[source]") {
     *id = reinterpret_cast<std::uint64_t>(node);
     return CUPTI_SUCCESS;
   };
-  nodes.watch(api);
+  nodes.watch(api, &fake_realtime);
   callback_state().resource = nullptr;
-  nodes.begin(&fake_realtime);
+  nodes.begin();
   cupti::prepare_callback_state();
   cupti::start_noting(&NotedLaunches::note, nullptr);
   CUpti_CallbackData call{};
@@ -275,6 +384,8 @@ TEST_CASE("nodes past the bound are counted and not known", "[source]") {
   cupti::stop_noting();
   nodes.end();
   create(1, 1);
+  CHECK(nodes.take_news().rows.empty());
+  nodes.begin();
   CHECK(nodes.take_news().rows.empty());
 }
 

@@ -48,6 +48,7 @@ void set_times(std::uint8_t* record, std::uint64_t begin_ns, std::uint64_t end_n
     FAKE_TIMES(MEMCPY, CUpti_ActivityMemcpy6);
     FAKE_TIMES(MEMCPY2, CUpti_ActivityMemcpyPtoP4);
     FAKE_TIMES(MEMSET, CUpti_ActivityMemset4);
+    FAKE_TIMES(GRAPH_TRACE, CUpti_ActivityGraphTrace2);
     default:
       return;
   }

@@ -106,6 +106,8 @@ std::uint32_t fakecupti_copy(const char* function, const FakeCopy* copy);
 std::uint32_t fakecupti_set(const char* function, const FakeSet* set);
 /// A call without device work.
 std::uint32_t fakecupti_call(const char* function, std::uint32_t result);
+/// The same, of a function whose first parameter is a stream's handle, such as "cudaStreamBeginCapture_v10000".
+std::uint32_t fakecupti_call_on_stream(const char* function, const void* stream, std::uint32_t result);
 /// Waits for the work of a stream, of a context with stream 0xFFFFFFFF; real time unless the clock is manual.
 std::uint32_t fakecupti_synchronize(const char* function, std::uint32_t context, std::uint32_t stream);
 void fakecupti_overhead(std::uint32_t kind, std::uint64_t duration_ns);
@@ -119,11 +121,16 @@ FakeGraph* fakecupti_graph_create();
 std::uint64_t fakecupti_graph_add(FakeGraph* graph, const FakeKernel* kernel);
 /// The same inside a call that is captured, such as "cudaLaunchKernel_v7000", or that adds the node by hand.
 std::uint64_t fakecupti_graph_capture(const char* function, FakeGraph* graph, const FakeKernel* kernel);
+/// A host function as a node: no record tells of it. Before CUDA 13.1 none ever does.
+void fakecupti_graph_add_host(const char* function, FakeGraph* graph);
+/// A conditional node, whose body runs as often as the device decides; one iteration of it is recorded.
+void fakecupti_graph_add_conditional(const char* function, FakeGraph* graph, FakeGraph* body);
 /// A node for a child graph: its body is a copy.
 void fakecupti_graph_add_child(const char* function, FakeGraph* graph, FakeGraph* child);
 FakeGraph* fakecupti_graph_clone(FakeGraph* graph);
 FakeGraphExec* fakecupti_graph_instantiate(FakeGraph* graph);
-/// The nodes run one after the other on the stream, all with the launch's correlation id.
+/// The nodes run one after the other on the stream, all with the launch's correlation id; while GRAPH_TRACE is enabled
+/// one record tells of all of them.
 std::uint32_t fakecupti_graph_launch(const char* function, FakeGraphExec* exec, std::uint32_t stream);
 /// The executable graph takes over the kernels of another graph of the same shape; its node ids stay.
 void fakecupti_graph_update(FakeGraphExec* exec, FakeGraph* graph);

@@ -13,6 +13,7 @@ struct FakeNode {
   std::uint64_t id;
   FakeKernel kernel;
   std::string name;
+  CUgraphNodeType type = CU_GRAPH_NODE_TYPE_KERNEL;
 };
 
 struct FakeGraph {
@@ -86,6 +87,29 @@ void run_kernel(const FakeKernel& kernel, std::uint32_t stream, std::uint32_t co
   append(&r, sizeof r, times.done_at, correlation, times.open);
 }
 
+// The operations run all the same; one record tells of them.
+void run_graph(const FakeGraphExec& exec, std::uint32_t stream, std::uint32_t correlation) {
+  CUpti_ActivityGraphTrace2 r{};
+  r.kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
+  r.correlationId = correlation;
+  r.graphId = exec.id;
+  r.streamId = stream;
+  Times whole{0, 0, 0, false};
+  for (const FakeNode& node : exec.body.nodes) {
+    if (node.type != CU_GRAPH_NODE_TYPE_KERNEL) continue;
+    const Times times = schedule(node.kernel, stream);
+    whole.begin = whole.begin == 0 ? times.begin : std::min(whole.begin, times.begin);
+    whole.end = std::max(whole.end, times.end);
+    whole.done_at = std::max(whole.done_at, times.done_at);
+    whole.open = whole.open || times.open;
+    r.deviceId = r.endDeviceId = node.kernel.device;
+    r.contextId = r.endContextId = node.kernel.context;
+  }
+  r.start = whole.begin;
+  r.end = whole.end;
+  append(&r, sizeof r, whole.done_at, correlation, whole.open);
+}
+
 template <typename Record>
 void fill_copy(Record& r, const FakeCopy& copy, const Times& times, std::uint32_t correlation) {
   r.copyKind = static_cast<std::uint8_t>(copy.kind);
@@ -156,7 +180,8 @@ void record_call(CUpti_ActivityKind kind, std::uint32_t id, std::uint64_t begin,
 
 // One call of a public function: callbacks around its body, and its record.
 template <typename Body>
-void call(const char* name, std::uint32_t correlation, std::uint32_t result, Body body) {
+void call(const char* name, std::uint32_t correlation, std::uint32_t result, Body body,
+          const void* parameters = nullptr) {
   State& s = state();
   const Function function = find_function(name);
   if (function.domain == CUPTI_CB_DOMAIN_INVALID) return;
@@ -165,6 +190,7 @@ void call(const char* name, std::uint32_t correlation, std::uint32_t result, Bod
   std::uint64_t between = 0;
   data.functionName = name;
   data.functionReturnValue = &result;
+  data.functionParams = parameters;
   data.correlationId = correlation;
   data.correlationData = &between;
   data.contextUid = 1;
@@ -188,7 +214,7 @@ void fire_node(CUpti_CallbackIdResource id, FakeGraph& graph, FakeNode& node, Fa
   graph_data.node = reinterpret_cast<CUgraphNode>(&node);
   graph_data.originalGraph = reinterpret_cast<CUgraph>(original_graph);
   graph_data.originalNode = reinterpret_cast<CUgraphNode>(original);
-  graph_data.nodeType = CU_GRAPH_NODE_TYPE_KERNEL;
+  graph_data.nodeType = node.type;
   CUpti_ResourceData data{};
   data.resourceDescriptor = &graph_data;
   fire(CUPTI_CB_DOMAIN_RESOURCE, id, &data);
@@ -197,7 +223,7 @@ void fire_node(CUpti_CallbackIdResource id, FakeGraph& graph, FakeNode& node, Fa
 // Clone and instantiate announce each new node as created and then as cloned.
 void copy_nodes(FakeGraph& from, FakeGraph& to) {
   for (FakeNode& original : from.nodes) {
-    to.nodes.push_back({++g_node_ids, original.kernel, original.name});
+    to.nodes.push_back({++g_node_ids, original.kernel, original.name, original.type});
     fire_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, to, to.nodes.back(), nullptr, nullptr);
     fire_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, to, to.nodes.back(), &from, &original);
   }
@@ -251,6 +277,14 @@ std::uint32_t fakecupti_set(const char* function, const FakeSet* set) {
 std::uint32_t fakecupti_call(const char* function, std::uint32_t result) {
   const std::uint32_t correlation = next_correlation();
   call(function, correlation, result, [] {});
+  return correlation;
+}
+
+std::uint32_t fakecupti_call_on_stream(const char* function, const void* stream, std::uint32_t result) {
+  const std::uint32_t correlation = next_correlation();
+  const void* const parameters[] = {stream, nullptr};
+  call(
+      function, correlation, result, [] {}, parameters);
   return correlation;
 }
 
@@ -320,6 +354,21 @@ std::uint64_t fakecupti_graph_capture(const char* function, FakeGraph* graph, co
   return node;
 }
 
+void fakecupti_graph_add_host(const char* function, FakeGraph* graph) {
+  call(function, next_correlation(), 0, [&] {
+    graph->nodes.push_back({++g_node_ids, {}, "host", CU_GRAPH_NODE_TYPE_HOST});
+    fire_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, *graph, graph->nodes.back(), nullptr, nullptr);
+  });
+}
+
+void fakecupti_graph_add_conditional(const char* function, FakeGraph* graph, FakeGraph* body) {
+  call(function, next_correlation(), 0, [&] {
+    graph->nodes.push_back({++g_node_ids, {}, "while", CU_GRAPH_NODE_TYPE_CONDITIONAL});
+    fire_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, *graph, graph->nodes.back(), nullptr, nullptr);
+    copy_nodes(*body, *graph);
+  });
+}
+
 void fakecupti_graph_add_child(const char* function, FakeGraph* graph, FakeGraph* child) {
   call(function, next_correlation(), 0, [&] { copy_nodes(*child, *graph); });
 }
@@ -342,7 +391,9 @@ FakeGraphExec* fakecupti_graph_instantiate(FakeGraph* graph) {
 std::uint32_t fakecupti_graph_launch(const char* function, FakeGraphExec* exec, std::uint32_t stream) {
   const std::uint32_t correlation = next_correlation();
   call(function, correlation, 0, [&] {
+    if (state().kind_on[CUPTI_ACTIVITY_KIND_GRAPH_TRACE]) return run_graph(*exec, stream, correlation);
     for (FakeNode& node : exec->body.nodes) {
+      if (node.type != CU_GRAPH_NODE_TYPE_KERNEL) continue;
       FakeKernel kernel = node.kernel;
       kernel.name = node.name.c_str();
       run_kernel(kernel, stream, correlation, node.id, exec->id);

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: MIT
+//
+// Ranges in which CUDA graphs are captured while nothing is recorded. docs/reference/cupti.md, "Graphs".
+#include "buffer/held_records.hpp"
+#include "session/session_fixture.hpp"
+#include "source/cupti/cupti_source.hpp"
+
+#include <rangefinder/projection.hpp>
+#include <rangefinder/report.hpp>
+
+#include <fake_cupti.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace rangefinder;
+using namespace rangefinder::session;
+using namespace rangefinder::session::testing;
+
+namespace {
+
+constexpr std::uint64_t kStart = 1'000'000'000;
+constexpr const char* kKernelLaunch = "cudaLaunchKernel_v7000";
+
+/// A process with a simulated device and a clock that stands still.
+class Program {
+ public:
+  Program() {
+    ::setenv("RANGEFINDER_CUPTI_LIBRARY", FAKE_CUPTI_PATH, 1);
+    fakecupti_reset();
+    fakecupti_set_launch_latency(0);
+    fakecupti_set_manual_clock(kStart + static_cast<std::uint64_t>(ManualClock::kRealtimeOffset));
+    buffer::HeldRecords::instance().forget(&clock_);
+    seams_.realtime_ns = +[]() noexcept { return static_cast<std::int64_t>(fakecupti_now()); };
+    REQUIRE(source::cupti_prepare(seams_).working);
+  }
+  ~Program() {
+    source::cupti_release(std::chrono::steady_clock::now() + 60s);
+    buffer::HeldRecords::instance().forget();
+    ::unsetenv("RANGEFINDER_CUPTI_LIBRARY");
+  }
+
+  SessionOptions options(const std::string& output) const {
+    SessionOptions made = host_only(output);
+    made.cuda = true;
+    made.memory_bytes = 2 * kLeastMemory;
+    return made;
+  }
+  Parts parts() {
+    source::CuptiOptions cupti;
+    cupti.flush_period = 0ms;
+    cupti.memory_bytes = 4 << 20;
+    cupti.buffer_bytes = 64 << 10;
+    cupti.idle = idle;
+    cupti.graph_tracing = tracing;
+    cupti.graph_node_replays = 2;
+    Parts made;
+    made.clock = &clock_;
+    made.sources.push_back(std::make_shared<source::CuptiSource>(cupti, seams_));
+    return made;
+  }
+  source::CuptiOptions::Idle idle = source::CuptiOptions::Idle::kAuto;
+  source::CuptiOptions::GraphTracing tracing = source::CuptiOptions::GraphTracing::kNodes;
+
+  void advance(std::uint64_t ns) {
+    clock_.advance(ns);
+    fakecupti_advance(ns);
+  }
+  void begin_capture() { stream_call("cudaStreamBeginCapture_v10000"); }
+  void end_capture() { stream_call("cudaStreamEndCapture_v10000"); }
+  /// A kernel of this name, captured in a range of that.
+  void layer(FakeGraph* graph, const char* kernel, const std::string& range) {
+    advance(10);
+    const ProfileRange open{range};
+    advance(10);
+    FakeKernel k;
+    k.name = kernel;
+    k.duration_ns = 100;
+    fakecupti_graph_capture(kKernelLaunch, graph, &k);
+    advance(10);
+  }
+  FakeGraphExec* two_layers() {
+    FakeGraph* graph = fakecupti_graph_create();
+    begin_capture();
+    layer(graph, "k0", "layer.0");
+    layer(graph, "k1", "layer.1");
+    end_capture();
+    return fakecupti_graph_instantiate(graph);
+  }
+  void replay(FakeGraphExec* exec) {
+    advance(10);
+    {
+      const ProfileRange open{"replay"};
+      advance(10);
+      fakecupti_graph_launch("cudaGraphLaunch_v10000", exec, 7);
+    }
+    advance(10'000);
+  }
+
+ private:
+  void stream_call(const char* function) {
+    advance(10);
+    fakecupti_call_on_stream(function, this, 0);
+  }
+  ManualClock clock_{kStart};
+  source::CuptiSeams seams_;
+};
+
+/// The range that owns each kernel, by the kernel's name; "-": none.
+std::map<std::string, std::string> owners(const Timeline& timeline) {
+  const Projection projection = project(timeline, {});
+  std::map<std::string, std::string> found;
+  for (ActivityIndex row = 0; row < timeline.activities.size(); ++row) {
+    const std::uint32_t owner = projection.owner[row];
+    found[std::string(timeline.text(timeline.activities.name[row]))] =
+        owner < timeline.ranges.size() ? std::string(timeline.text(timeline.ranges.name[owner])) : "-";
+  }
+  return found;
+}
+
+using Owners = std::map<std::string, std::string>;
+const Owners kLayers = {{"k0", "layer.0"}, {"k1", "layer.1"}};
+
+}  // namespace
+
+TEST_CASE("a graph that was captured before the session has its ranges in every session", "[session]") {
+  const ScratchFolder folder;
+  Program program;
+  FakeGraphExec* exec = nullptr;
+  SECTION("on this thread") { exec = program.two_layers(); }
+  SECTION("on another one, that is gone") {
+    std::thread([&] { exec = program.two_layers(); }).join();
+  }
+  SECTION("after another capture") {
+    (void)program.two_layers();
+    exec = program.two_layers();
+  }
+  CHECK_FALSE(detail::is_recording());
+  for (const char* name : {"a.rfcap", "b.rfcap"}) {
+    program.advance(1'000'000);
+    {
+      Recording recording(program.options(folder.file(name)), program.parts());
+      program.replay(exec);
+      program.replay(exec);
+    }
+    const Timeline timeline = load(folder.file(name));
+    CHECK(owners(timeline) == kLayers);
+    CHECK(timeline.health.complete());
+    REQUIRE(timeline.activities.size() == 4);
+    // Both parents: the launch that counts, and the one that replayed it.
+    CHECK(timeline.launches.thread[timeline.activities.launch[0]] < timeline.threads.size());
+    CHECK(timeline.activities.launch[0] != timeline.activities.captured[0]);
+    // Times are those of the capture.
+    for (RangeIndex range = 0; range < timeline.ranges.size(); ++range) {
+      if (timeline.text(timeline.ranges.name[range]) == "layer.0")
+        CHECK(timeline.ranges.end_ns[range] - timeline.ranges.begin_ns[range] == 20);
+    }
+  }
+}
+
+TEST_CASE("a graph that is captured in a pause has its ranges", "[session]") {
+  const ScratchFolder folder;
+  Program program;
+  program.idle = GENERATE(source::CuptiOptions::Idle::kGate, source::CuptiOptions::Idle::kDisable);
+  SessionOptions options = program.options(folder.file("a.rfcap"));
+  options.schedule.skip_first = 1;
+  options.schedule.wait = 1;
+  options.schedule.active = 1;
+  FakeGraphExec* exec = nullptr;
+  {
+    Recording recording(options, program.parts());
+    {
+      const ProfileRange off{"not recorded"};
+      CHECK_FALSE(detail::is_recording());
+      exec = program.two_layers();
+      CHECK_FALSE(detail::is_recording());
+    }
+    recording->step();
+    recording->step();  // recorded from here
+    program.replay(exec);
+    recording->step();
+    recording->step();
+  }
+  const Timeline timeline = load(folder.file("a.rfcap"));
+  CHECK(owners(timeline) == kLayers);
+  CHECK(count_of(timeline, "not recorded") == 0);
+  CHECK(count_of(timeline, "layer.0") == 1);
+  CHECK(timeline.health.complete());
+}
+
+TEST_CASE("a capture that a pause begins in is recorded to its end", "[session]") {
+  const ScratchFolder folder;
+  Program program;
+  SessionOptions options = program.options(folder.file("a.rfcap"));
+  options.schedule.active = 1;
+  options.schedule.wait = 1;
+  FakeGraph* graph = fakecupti_graph_create();
+  {
+    Recording recording(options, program.parts());
+    recording->step();
+    program.begin_capture();
+    program.layer(graph, "k0", "layer.0");
+    recording->step();
+    program.layer(graph, "k1", "layer.1");
+    program.end_capture();
+    FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
+    recording->step();
+    program.replay(exec);
+  }
+  CHECK(owners(load(folder.file("a.rfcap"))) == kLayers);
+}
+
+TEST_CASE("what was opened before the capture while nothing was recorded owns nothing", "[session]") {
+  const ScratchFolder folder;
+  Program program;
+  FakeGraph* graph = fakecupti_graph_create();
+  {
+    const ProfileRange off{"outer"};
+    program.begin_capture();
+    FakeKernel k;
+    k.name = "in no range";
+    fakecupti_graph_capture(kKernelLaunch, graph, &k);
+    program.layer(graph, "k0", "layer.0");
+    program.end_capture();
+  }
+  FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
+  {
+    Recording recording(program.options(folder.file("a.rfcap")), program.parts());
+    program.replay(exec);
+  }
+  const Timeline timeline = load(folder.file("a.rfcap"));
+  CHECK(owners(timeline) == Owners{{"k0", "layer.0"}, {"in no range", "replay"}});
+  CHECK(count_of(timeline, "outer") == 0);
+}
+
+TEST_CASE("a session may begin in the middle of a capture", "[session]") {
+  const ScratchFolder folder;
+  Program program;
+  FakeGraph* graph = fakecupti_graph_create();
+  program.begin_capture();
+  program.layer(graph, "k0", "layer.0");
+  {
+    Recording recording(program.options(folder.file("a.rfcap")), program.parts());
+    program.layer(graph, "k1", "layer.1");
+    program.end_capture();
+    program.replay(fakecupti_graph_instantiate(graph));
+  }
+  CHECK(owners(load(folder.file("a.rfcap"))) == kLayers);
+  CHECK_FALSE(detail::is_recording());
+}
+
+TEST_CASE("graphs replayed by several threads on several streams have their ranges, and both parents", "[session]") {
+  const ScratchFolder folder;
+  Program program;
+  FakeGraphExec* first = program.two_layers();
+  FakeGraphExec* second = program.two_layers();
+  fakecupti_add_stream(1, 13, 0);
+  {
+    Recording recording(program.options(folder.file("a.rfcap")), program.parts());
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 4; ++thread) {
+      threads.emplace_back([&, thread] {
+        const ProfileRange open{"replay " + std::to_string(thread)};
+        for (int i = 0; i < 25; ++i)
+          fakecupti_graph_launch("cudaGraphLaunch_v10000", i % 2 == 0 ? first : second, thread % 2 == 0 ? 7 : 13);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    program.advance(1'000'000);
+  }
+  const Timeline timeline = load(folder.file("a.rfcap"));
+  REQUIRE(timeline.activities.size() == 4 * 25 * 2);
+  CHECK(owners(timeline) == kLayers);
+  const Projection by_replay = project(timeline, {Attribution::kLaunch, true, false});
+  std::map<std::string, std::uint64_t> operations;
+  for (RangeIndex range = 0; range < timeline.ranges.size(); ++range) {
+    const std::string name(timeline.text(timeline.ranges.name[range]));
+    if (name.starts_with("replay")) operations[name] += by_replay.inclusive[range].gpu_ops;
+  }
+  CHECK(operations ==
+        std::map<std::string, std::uint64_t>{{"replay 0", 50}, {"replay 1", 50}, {"replay 2", 50}, {"replay 3", 50}});
+}
+
+TEST_CASE("a host node of a graph leaves no record, and takes none from the others", "[session]") {
+  const ScratchFolder folder;
+  Program program;
+  FakeGraph* graph = fakecupti_graph_create();
+  program.begin_capture();
+  program.layer(graph, "k0", "layer.0");
+  fakecupti_graph_add_host("cudaLaunchHostFunc_v10000", graph);
+  program.layer(graph, "k1", "layer.1");
+  program.end_capture();
+  FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
+  {
+    Recording recording(program.options(folder.file("a.rfcap")), program.parts());
+    program.replay(exec);
+  }
+  const Timeline timeline = load(folder.file("a.rfcap"));
+  CHECK(owners(timeline) == kLayers);
+  CHECK(timeline.activities.size() == 2);
+  CHECK(timeline.health.complete());
+}
+
+TEST_CASE("a capture says that loops inside of graphs are not recorded whole", "[session]") {
+  const ScratchFolder folder;
+  Program program;
+  const bool loop = GENERATE(false, true);  // once seen, a process has them
+  FakeGraph* graph = fakecupti_graph_create();
+  FakeGraph* body = fakecupti_graph_create();
+  program.begin_capture();
+  program.layer(body, "k0", "layer.0");
+  program.layer(graph, "k1", "layer.1");
+  if (loop)
+    fakecupti_graph_add_conditional("cudaGraphAddNode_v12020", graph, body);
+  else
+    fakecupti_graph_add_child("cudaGraphAddChildGraphNode_v10000", graph, body);
+  program.end_capture();
+  FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
+  {
+    Recording recording(program.options(folder.file("a.rfcap")), program.parts());
+    program.replay(exec);
+  }
+  const Timeline timeline = load(folder.file("a.rfcap"));
+  CHECK(owners(timeline) == kLayers);
+  const auto says = [](const std::string& note) { return note.find("lower bounds") != std::string::npos; };
+  CHECK(std::count_if(timeline.notes.begin(), timeline.notes.end(), says) == (loop ? 1 : 0));
+}
+
+TEST_CASE("launches recorded as a whole are divided over the ranges of the capture", "[session]") {
+  const ScratchFolder folder;
+  Program program;
+  FakeGraphExec* exec = program.two_layers();
+  SessionOptions options = program.options(folder.file("a.rfcap"));
+  program.tracing = source::CuptiOptions::GraphTracing::kAutomatic;
+  {
+    Recording recording(options, program.parts());
+    for (int round = 0; round < 10; ++round) {
+      program.replay(exec);
+      REQUIRE(recording->flush().ok());
+      REQUIRE(recording->flush().ok());  // the switch is asked of a thread of its own
+    }
+  }
+  Timeline timeline = load(folder.file("a.rfcap"));
+  CHECK(split_graph_launches(timeline) > 0);
+  const Projection projection = project(timeline, {});
+  for (RangeIndex range = 0; range < timeline.ranges.size(); ++range) {
+    if (timeline.text(timeline.ranges.name[range]) == "layer.0") CHECK(projection.inclusive[range].gpu_sum_ns == 1'000);
+    if (timeline.text(timeline.ranges.name[range]) == "replay") CHECK(projection.inclusive[range].gpu_ops == 0);
+  }
+}
+
+// What examples/inference/cuda_graph_decode does on a device.
+TEST_CASE("the report of a decoder shows its layers inside of the replays", "[session]") {
+  const ScratchFolder folder;
+  Program program;
+  std::map<int, FakeGraphExec*> graphs;
+  for (const int sequences : {8, 4, 2, 1}) {
+    FakeGraph* graph = fakecupti_graph_create();
+    program.begin_capture();
+    {
+      const ProfileRange range{"sequences." + std::to_string(sequences)};
+      for (const char* layer : {"layer.0", "layer.1", "head"}) program.layer(graph, "gemm", layer);
+    }
+    program.end_capture();
+    graphs[sequences] = fakecupti_graph_instantiate(graph);
+  }
+  {
+    Recording recording(program.options(folder.file("a.rfcap")), program.parts());
+    for (const int sequences : {8, 8, 8, 4, 4, 1}) program.replay(graphs[sequences]);
+  }
+  ReportOptions options;
+  options.view = "tree";
+  options.format = ReportFormat::kJson;
+  const Result<std::string> json = render_report(folder.file("a.rfcap"), options);
+  REQUIRE(json.ok());
+  INFO(*json);
+  const auto operations = [&](const std::string& path) {
+    const std::size_t row = json->find("\"path\": \"" + path + "\"");
+    if (row == std::string::npos) return std::string("no such row");
+    const std::size_t begin = json->rfind("\"gpu_ops\": ", row) + 11;
+    return json->substr(begin, json->find(',', begin) - begin);
+  };
+  CHECK(operations("sequences.8") == "9");
+  CHECK(operations("sequences.8/layer.1") == "3");
+  CHECK(operations("sequences.4/head") == "2");
+  CHECK(operations("sequences.2") == "0");
+  CHECK(operations("sequences.1/layer.0") == "1");
+  CHECK(operations("replay") == "0");
+  CHECK(json->find("capture: 18 operations of CUDA graphs where their nodes were made") != std::string::npos);
+}
+
+TEST_CASE("a flight recorder keeps the ranges of graphs that were captured before it", "[session]") {
+  const ScratchFolder folder;
+  Program program;
+  FakeGraphExec* exec = program.two_layers();
+  SessionOptions options = program.options(folder.file("a.rfcap"));
+  options.mode = CaptureMode::kRing;
+  options.ring_bytes = 8'000;
+  std::string dump;
+  {
+    Recording recording(options, program.parts());
+    for (int round = 0; round < 100; ++round) {
+      program.replay(exec);
+      REQUIRE(recording->flush().ok());
+    }
+    const Result<std::string> written = recording->dump({});
+    REQUIRE(written.ok());
+    dump = *written;
+  }
+  const Timeline timeline = load(dump);
+  CHECK(timeline.activities.size() < 200);  // the older ones are gone
+  CHECK(count_of(timeline, "layer.0") == 1);
+  CHECK(owners(timeline) == kLayers);
+}
+
+TEST_CASE("a capture that makes no end of ranges is bounded, and what is missing is counted", "[session][slow]") {
+  const ScratchFolder folder;
+  Program program;
+  program.begin_capture();
+  for (int i = 0; i < 2'300'000; ++i) const ProfileRange range{"r"};
+  program.end_capture();
+  FakeGraphExec* exec = program.two_layers();
+  {
+    Recording recording(program.options(folder.file("a.rfcap")), program.parts());
+    program.replay(exec);
+  }
+  const Timeline timeline = load(folder.file("a.rfcap"));
+  CHECK(timeline.ranges.size() > 1'000'000);
+  CHECK(timeline.ranges.size() < 2'300'000);
+  CHECK(timeline.health.dropped_ranges > 0);
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+#include "source/cupti/graph_replays.hpp"
+
+#include "cupti_fixture.hpp"
+
+#include <vector>
+
+// Whether graphs are recorded node by node or as a whole. docs/reference/cupti.md, "Graphs as a whole".
+namespace rangefinder::source::testing {
+namespace {
+
+using cupti::GraphReplays;
+
+constexpr std::uint32_t kWhole = CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
+
+FakeGraphExec* graph_of(int nodes) {
+  FakeGraph* graph = fakecupti_graph_create();
+  const FakeKernel k = kernel("k", 100);
+  for (int node = 0; node < nodes; ++node) fakecupti_graph_add(graph, &k);
+  return fakecupti_graph_instantiate(graph);
+}
+
+void launch(FakeGraphExec* exec, int times = 1) {
+  for (int i = 0; i < times; ++i) fakecupti_graph_launch("cudaGraphLaunch_v10000", exec, 7);
+  fakecupti_advance(1'000'000);
+}
+
+/// A switch is asked of the thread that calls CUPTI; the flush after it has waited for it.
+void flush(CuptiSource& source) {
+  source.flush(soon());
+  source.flush(soon());
+}
+
+}  // namespace
+
+TEST_CASE("launches are recorded as a whole where that is asked for", "[source]") {
+  CuptiProcess process;
+  process.options.graph_tracing = CuptiOptions::GraphTracing::kWhole;
+  fakecupti_set_manual_clock(kNoon);
+  KeepingSink sink;
+  CuptiSource source = process.source();
+  REQUIRE(source.start(sink).working);
+  CHECK(sink.fact("cupti_kinds").find("GRAPH_TRACE") != std::string::npos);
+  source.set_active(true);
+  FakeGraphExec* exec = graph_of(3);
+  const std::uint32_t correlation = fakecupti_graph_launch("cudaGraphLaunch_v10000", exec, 13);
+  fakecupti_advance(1000);
+  source.set_active(false);
+  launch(exec);  // not recorded
+  source.stop(soon());
+  CHECK(sink.kernels.empty());
+  REQUIRE(sink.graph_launches.size() == 1);
+  const format::GraphLaunchRow& row = sink.graph_launches[0];
+  CHECK(row.correlation == correlation);
+  CHECK(row.begin_ns == static_cast<std::int64_t>(kNoon));
+  CHECK(row.end_ns - row.begin_ns == 300);
+  CHECK(row.stream == 13);
+  CHECK(row.context == 1);
+  CHECK(row.graph_id != 0);
+  CHECK(sink.counts().empty());
+  // The next recording is as it says itself.
+  process.options.graph_tracing = CuptiOptions::GraphTracing::kNodes;
+  KeepingSink next;
+  CuptiSource by_node = process.source();
+  REQUIRE(by_node.start(next).working);
+  CHECK_FALSE(fakecupti_kind_enabled(kWhole));
+  by_node.stop(soon());
+}
+
+TEST_CASE("a graph is recorded node by node so many times, then as a whole", "[source]") {
+  CuptiProcess process;
+  process.options.graph_tracing = CuptiOptions::GraphTracing::kAutomatic;
+  process.options.graph_node_replays = 3;
+  fakecupti_set_manual_clock(kNoon);
+  KeepingSink sink;
+  CuptiSource source = process.source();
+  REQUIRE(source.start(sink).working);
+  source.set_active(true);
+  FakeGraphExec* first = graph_of(2);
+  flush(source);
+  CHECK_FALSE(fakecupti_kind_enabled(kWhole));  // no graph yet
+  launch(first, 2);
+  flush(source);
+  CHECK_FALSE(fakecupti_kind_enabled(kWhole));
+  launch(first);
+  flush(source);
+  CHECK(fakecupti_kind_enabled(kWhole));
+  launch(first, 5);
+  flush(source);
+  CHECK(sink.kernels.size() == 6);
+  CHECK(sink.graph_launches.size() == 5);
+  SECTION("a new graph brings nodes back until it is known too") {
+    FakeGraphExec* second = graph_of(1);
+    launch(second);
+    flush(source);
+    CHECK_FALSE(fakecupti_kind_enabled(kWhole));
+    CHECK(sink.graph_launches.size() == 6);  // its first launch came as a whole
+    launch(second, 3);
+    launch(first);
+    flush(source);
+    CHECK(fakecupti_kind_enabled(kWhole));
+    CHECK(sink.kernels.size() == 11);
+  }
+  SECTION("a pause does not forget") {
+    source.set_active(false);
+    source.set_active(true);
+    launch(first);
+    flush(source);
+    CHECK(sink.graph_launches.size() == 6);
+  }
+  source.stop(soon());
+  CHECK(sink.counts().empty());
+}
+
+TEST_CASE("a CUPTI that cannot record launches as a whole goes on node by node", "[source][fault]") {
+  CuptiProcess process;
+  process.options.graph_tracing = CuptiOptions::GraphTracing::kWhole;
+  fakecupti_fail_kind(kWhole, CUPTI_ERROR_NOT_SUPPORTED);
+  KeepingSink sink;
+  CuptiSource source = process.source();
+  REQUIRE(source.start(sink).working);
+  source.set_active(true);
+  launch(graph_of(2));
+  source.stop(soon());
+  CHECK(sink.kernels.size() == 2);
+  CHECK(sink.counted(health::cupti_errors) == 1);
+  CHECK(sink.fact("cupti_notes").find("GRAPH_TRACE") != std::string::npos);
+}
+
+TEST_CASE("a graph that nobody launches any more is not waited for", "[source]") {
+  GraphReplays replays;
+  replays.begin(2);
+  replays.saw_operation(1, 10);
+  replays.saw_operation(2, 11);
+  replays.saw_operation(2, 12);
+  CHECK_FALSE(replays.decide());  // graph 1 was seen once
+  for (std::uint32_t flush = 2; flush < GraphReplays::kPatience; ++flush) {
+    replays.saw_operation(2, 20 + flush);
+    REQUIRE_FALSE(replays.decide());
+  }
+  CHECK_FALSE(replays.decide());
+  CHECK(replays.decide());
+  replays.saw_whole(1);  // there it is again
+  CHECK_FALSE(replays.decide());
+}
+
+TEST_CASE("operations of one launch count once, and no mode but automatic decides", "[source]") {
+  GraphReplays replays;
+  replays.begin(2);
+  for (int node = 0; node < 100; ++node) replays.saw_operation(1, 10);
+  CHECK_FALSE(replays.decide());
+  replays.saw_operation(1, 11);
+  CHECK(replays.decide());
+  replays.begin(0);
+  replays.saw_operation(1, 10);
+  replays.saw_operation(1, 11);
+  CHECK_FALSE(replays.decide());
+}
+
+}  // namespace rangefinder::source::testing
