@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "format/node_note.hpp"
+
 #include <cstdint>
 
 namespace rangefinder::timeline {
@@ -12,5 +14,8 @@ constexpr bool is_graph_launch(std::uint32_t callback) noexcept {
   return callback == 311 || callback == 312 || callback == (kDriverCallback | 514) ||
          callback == (kDriverCallback | 515);
 }
+
+/// LaunchTable::correlation of what made a node of a graph and has no correlation id; apart from all that are.
+constexpr std::uint64_t node_note_key(std::uint32_t number) noexcept { return format::node_note_key(number); }
 
 }  // namespace rangefinder::timeline

@@ -24,6 +24,10 @@ void write_place(EventWriter& writer, const ActivityPlace& place) {
 void write_graph(EventWriter& writer, const ActivityPlace& place) {
   if (place.graph != 0) writer.argument("\"graph id\":", place.graph);
   if (place.graph_node != 0) writer.argument("\"graph node id\":", place.graph_node);
+  if (place.captured_ns == kNoTime) return;
+  // No other tool has these; they are what our importer finds the range by.
+  writer.signed_argument("\"Captured tid\":", place.captured_tid);
+  writer.time_argument("\"Captured ts\":", place.captured_ns);
 }
 
 /// As it is, blanks and all, where it is strict JSON: readers take the text for a name of the shapes.

@@ -71,8 +71,14 @@ CaptureDevices::Activity CaptureDevices::common(const Row& row, ActivityKind kin
   activity.kind = kind;
   activity.begin_ns = begin_ns;
   activity.end_ns = end_ns;
-  activity.place = {
-      &devices_[device_of(row.device)], row.context, row.stream, row.correlation, -1, row.graph_node, row.graph_id};
+  activity.place = {&devices_[device_of(row.device)], row.context, row.stream, row.correlation, -1, 0, row.graph_id};
+  if constexpr (requires { row.graph_node; }) {
+    activity.place.graph_node = row.graph_node;
+    if (const CaptureSites::Site* const site = shared_.sites.find(row.graph_node, begin_ns); site != nullptr) {
+      activity.place.captured_tid = site->tid;
+      activity.place.captured_ns = site->time_ns;
+    }
+  }
   return activity;
 }
 
@@ -104,6 +110,12 @@ void CaptureDevices::add_sample(const format::DeviceSampleRow& row, std::int64_t
   if (!shared_.options.counters || !shared_.in_window(time_ns, time_ns)) return;
   const GroupId group = groups_[device_of(row.device)];
   write_sensors(shared_.writer, shared_.ids(shared_.layout.sensors(group)), time_ns, row);
+}
+
+void CaptureDevices::add_graph_launch(const format::GraphLaunchRow& row, std::int64_t begin_ns, std::int64_t end_ns) {
+  Activity activity = common(row, ActivityKind::kGraph, begin_ns, end_ns);
+  activity.head = made_head(Category::kKernel, timeline::graph_name(row.graph_id));
+  add(stream_of(row.device, row.context, row.stream), row.correlation, std::move(activity));
 }
 
 void CaptureDevices::add(std::uint32_t index, std::uint32_t correlation, Activity activity) {
@@ -141,8 +153,8 @@ void CaptureDevices::on_time(std::int64_t device_ns) {
 void CaptureDevices::write(const Activity& activity) {
   EventWriter& writer = shared_.writer;
   writer.open_slice(activity.head, shared_.ids(activity.track), activity.begin_ns, activity.end_ns);
-  if (activity.kind == ActivityKind::kKernel)
-    write_kernel_arguments(writer, activity.place, &activity.kernel);
+  if (!is_copy(activity.kind))
+    write_kernel_arguments(writer, activity.place, activity.kind == ActivityKind::kKernel ? &activity.kernel : nullptr);
   else
     write_copy_arguments(writer, activity.place, &activity.copy, activity.bytes, activity.end_ns - activity.begin_ns);
   writer.close();

@@ -30,6 +30,7 @@ class CaptureDevices final : public projection::ProjectionSink {
 
   void add_kernel(const format::KernelRow& row, std::int64_t begin_ns, std::int64_t end_ns);
   void add_memcpy(const format::MemcpyRow& row, std::int64_t begin_ns, std::int64_t end_ns);
+  void add_graph_launch(const format::GraphLaunchRow& row, std::int64_t begin_ns, std::int64_t end_ns);
   void add_memset(const format::MemsetRow& row, std::int64_t begin_ns, std::int64_t end_ns);
   void add_sync(const format::SyncRow& row, std::int64_t begin_ns, std::int64_t end_ns);
   void add_sample(const format::DeviceSampleRow& row, std::int64_t time_ns);

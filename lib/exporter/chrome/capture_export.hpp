@@ -2,6 +2,7 @@
 #pragma once
 
 #include "capture/capture_reader.hpp"
+#include "exporter/chrome/capture_sites.hpp"
 #include "exporter/chrome/event_writer.hpp"
 #include "exporter/chrome/export_notes.hpp"
 #include "exporter/chrome/head_cache.hpp"
@@ -44,6 +45,7 @@ struct CaptureExport {
   ExportNotes& notes;
   TrackTable table;
   Layout layout;
+  CaptureSites sites;
   HeadCache heads;
   ProcessLabel process_label;
   GroupId process = 0;

@@ -112,6 +112,9 @@ class CaptureFeed final : public SweepSink {
   void on_memset(const format::MemsetRow& row, std::int64_t b, std::int64_t e) override {
     devices_.add_memset(row, b, e);
   }
+  void on_graph_launch(const format::GraphLaunchRow& row, std::int64_t b, std::int64_t e) override {
+    devices_.add_graph_launch(row, b, e);
+  }
   void on_sync(const format::SyncRow& row, std::int64_t b, std::int64_t e) override { devices_.add_sync(row, b, e); }
 
   void on_api_call(const format::ApiRow& row, std::int64_t begin_ns, std::int64_t end_ns) override {

@@ -5,6 +5,7 @@
 #include "exporter/chrome/markers.hpp"
 #include "exporter/chrome/memory_events.hpp"
 #include "exporter/chrome/payload.hpp"
+#include "format/node_note.hpp"
 #include "timeline/autograd_names.hpp"
 #include "timeline/graph_launch.hpp"
 #include "timeline/operator_texts.hpp"
@@ -209,13 +210,14 @@ void CaptureHost::on_launch(const AssembledLaunch& launch) {
   for (std::vector<Range>* ranges : {&thread.open, &thread.start_end}) {
     if (!ranges->empty() && ranges->back().key == launch.range) ranges->back().launches = true;
   }
-  if (projector_ == nullptr) return;
+  shared_.sites.add_launch(launch.correlation, {shared_.table.track(thread.track).tid, time});
+  if (projector_ == nullptr || launch.callback == format::kNodeNote) return;  // which causes no activity
   const std::uint64_t owner = owner_now(thread);
   const std::uint64_t scoped = thread.open.empty() ? 0 : thread.open.back().owner;
   const bool is_graph = timeline::is_graph_launch(launch.callback);
   NotedLaunch noted{launch.range, owner, is_graph, {}};
   if (!thread.open.empty()) noted.anchor = {thread.track, time, time + 1};
-  launches_->note(launch.correlation, noted);
+  launches_->note(static_cast<std::uint32_t>(launch.correlation), noted);
   projector_->launch({launch.correlation, time, launch.thread, owner, scoped, is_graph ? 0u : 1u, true});
 }
 

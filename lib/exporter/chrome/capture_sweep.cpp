@@ -30,6 +30,7 @@ bool is_device_kind(std::uint16_t kind) noexcept {
     case ChunkKind::kApiCalls:
     case ChunkKind::kSyncs:
     case ChunkKind::kOverheads:
+    case ChunkKind::kGraphLaunches:
       return true;
     default:
       return false;
@@ -46,6 +47,7 @@ class AnyRows final : public capture::CaptureVisitor {
   void on_kernels(std::span<const format::KernelRow> rows) override { use_(rows); }
   void on_memcpys(std::span<const format::MemcpyRow> rows) override { use_(rows); }
   void on_memsets(std::span<const format::MemsetRow> rows) override { use_(rows); }
+  void on_graph_launches(std::span<const format::GraphLaunchRow> rows) override { use_(rows); }
   void on_api_calls(std::span<const format::ApiRow> rows) override { use_(rows); }
   void on_syncs(std::span<const format::SyncRow> rows) override { use_(rows); }
   void on_overheads(std::span<const format::OverheadRow> rows) override { use_(rows); }
@@ -88,6 +90,9 @@ void hand_on(SweepSink& sink, const format::MemcpyRow& row, std::int64_t b, std:
 }
 void hand_on(SweepSink& sink, const format::MemsetRow& row, std::int64_t b, std::int64_t e) {
   sink.on_memset(row, b, e);
+}
+void hand_on(SweepSink& sink, const format::GraphLaunchRow& row, std::int64_t b, std::int64_t e) {
+  sink.on_graph_launch(row, b, e);
 }
 void hand_on(SweepSink& sink, const format::ApiRow& row, std::int64_t b, std::int64_t e) {
   sink.on_api_call(row, b, e);

@@ -23,6 +23,7 @@ class SweepSink {
   virtual void on_kernel(const format::KernelRow& row, std::int64_t begin_ns, std::int64_t end_ns) = 0;
   virtual void on_memcpy(const format::MemcpyRow& row, std::int64_t begin_ns, std::int64_t end_ns) = 0;
   virtual void on_memset(const format::MemsetRow& row, std::int64_t begin_ns, std::int64_t end_ns) = 0;
+  virtual void on_graph_launch(const format::GraphLaunchRow& row, std::int64_t begin_ns, std::int64_t end_ns) = 0;
   virtual void on_api_call(const format::ApiRow& row, std::int64_t begin_ns, std::int64_t end_ns) = 0;
   virtual void on_sync(const format::SyncRow& row, std::int64_t begin_ns, std::int64_t end_ns) = 0;
   virtual void on_overhead(const format::OverheadRow& row, std::int64_t begin_ns, std::int64_t end_ns) = 0;
@@ -48,7 +49,8 @@ class CaptureSweep {
  private:
   using Rows =
       std::variant<std::vector<format::KernelRow>, std::vector<format::MemcpyRow>, std::vector<format::MemsetRow>,
-                   std::vector<format::ApiRow>, std::vector<format::SyncRow>, std::vector<format::OverheadRow>>;
+                   std::vector<format::GraphLaunchRow>, std::vector<format::ApiRow>, std::vector<format::SyncRow>,
+                   std::vector<format::OverheadRow>>;
   struct Pending {  // a chunk of device rows that has not been read
     std::int64_t begin_ns;
     std::uint32_t chunk;

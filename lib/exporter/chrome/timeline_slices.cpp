@@ -383,10 +383,14 @@ void TimelineSlices::write_activity(ActivityIndex row, TrackId track) {
                         activities.external_id[row],
                         activities.graph_node[row],
                         activities.graph[row]};
+    if (const std::uint32_t captured = activities.captured_by(row); captured < timeline.launches.size()) {
+      place.captured_tid = shared_.layout.table().track(shared_.threads[timeline.launches.thread[captured]]).tid;
+      place.captured_ns = timeline.launches.time_ns[captured];
+    }
     const RangeIndex range = shared_.launching_range(row);
     if (place.external_id < 0 && range != kNone) place.external_id = shared_.external_ids[range];
     const std::uint32_t detail = activities.detail[row];
-    if (activities.kind[row] == ActivityKind::kKernel) {
+    if (!is_copy(activities.kind[row])) {
       write_kernel_arguments(writer, place, detail == kNone ? nullptr : &timeline.kernel_details[detail]);
     } else {
       write_copy_arguments(writer, place, detail == kNone ? nullptr : &timeline.copy_details[detail],

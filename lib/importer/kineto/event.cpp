@@ -183,6 +183,8 @@ constexpr ArgumentKey kArgumentKeys[] = {
     {"Fwd thread id", EventStep::kForwardThread},
     {"items", EventStep::kItems},
     {"Forward ts", EventStep::kForwardTime},
+    {"Captured tid", EventStep::kCapturedThread},
+    {"Captured ts", EventStep::kCapturedTime},
     {"grid", EventStep::kGrid},
     {"block", EventStep::kBlock},
     {"cuda_sync_kind", EventStep::kSyncKind},
@@ -258,9 +260,11 @@ constexpr NumberPlace kNumberPlaces[] = {
     {&EventArguments::sequence, EventArguments::kSequence},
     {&EventArguments::forward_thread, EventArguments::kForwardThread},
     {&EventArguments::items, EventArguments::kItems},
+    {&EventArguments::captured_thread, EventArguments::kCapturedThread},
 };
 constexpr std::size_t kNumbers = std::size(kNumberPlaces);
-static_assert(static_cast<std::size_t>(EventStep::kItems) - static_cast<std::size_t>(EventStep::kExternalId) + 1 ==
+static_assert(static_cast<std::size_t>(EventStep::kCapturedThread) - static_cast<std::size_t>(EventStep::kExternalId) +
+                  1 ==
               kNumbers);
 
 inline Scan read_number(Cursor& cursor, const char*& at, const NumberPlace& place, EventArguments& out) noexcept {
@@ -319,6 +323,9 @@ Scan read_argument(Cursor& cursor, const char*& at, EventStep step, EventArgumen
     case EventStep::kForwardTime:
       out.present |= F::kForwardTime;
       return read_time(cursor, at, kArgumentDepth, out.forward_time);
+    case EventStep::kCapturedTime:
+      out.present |= F::kCapturedTime;
+      return read_time(cursor, at, kArgumentDepth, out.captured_time);
     case EventStep::kInputShapes:
       return input_argument(cursor, at, out, &F::input_shapes);
     case EventStep::kInputTypes:

@@ -54,6 +54,8 @@ struct EventArguments {
     kInputs = 1u << 20,  ///< any of the three
     kForwardTime = 1u << 21,
     kItems = 1u << 22,
+    kCapturedThread = 1u << 23,
+    kCapturedTime = 1u << 24,
   };
   std::uint32_t present = 0;
   std::int64_t external_id = 0;
@@ -71,6 +73,9 @@ struct EventArguments {
   std::int64_t items = 0;           ///< our own exports alone: of a step
   /// Our own exports alone: when the node was made, absent where that is not known. forward_thread is a tid then.
   EventTime forward_time;
+  /// Likewise: where a graph's node was made.
+  std::int64_t captured_thread = 0;  ///< a tid
+  EventTime captured_time;
   std::int64_t from_device = 0;
   std::int64_t to_device = 0;
   std::uint32_t grid[3] = {};

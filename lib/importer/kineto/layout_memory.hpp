@@ -27,7 +27,7 @@ enum class EventStep : std::uint8_t {
   kNoArguments,  ///< args that are no object
   kOpenEvent,
   kCloseEvent,
-  // Inside args; the first fifteen are whole numbers.
+  // Inside args; the first sixteen are whole numbers.
   kExternalId,
   kCorrelation,
   kDevice,
@@ -43,6 +43,7 @@ enum class EventStep : std::uint8_t {
   kSequence,
   kForwardThread,
   kItems,
+  kCapturedThread,
   kOldExternalId,
   kGrid,
   kBlock,
@@ -53,6 +54,7 @@ enum class EventStep : std::uint8_t {
   kInputTypes,
   kInputValues,
   kForwardTime,
+  kCapturedTime,
   kOtherArgument,
   kCloseArguments,
 };

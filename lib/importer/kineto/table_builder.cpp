@@ -37,7 +37,8 @@ TableBuilder::TableBuilder(Timeline& timeline, const LoadOptions& options, Impor
       details_(details),
       tracks_(timeline),
       device_tables_(timeline),
-      autograd_(timeline) {
+      autograd_(timeline),
+      captured_nodes_(timeline) {
   category_names_.fill(kNotYet);
 }
 
@@ -260,6 +261,7 @@ void TableBuilder::add_activity(const Event& event, std::int64_t source_row, Act
   activities.graph.push_back(arguments.has(F::kGraph) ? static_cast<std::uint32_t>(not_negative(arguments.graph)) : 0);
   activities.external_id.push_back(external_id(event));
   activities.source_row.push_back(source_row);
+  captured_nodes_.add(arguments);
   keep_arguments(event, source_row);
 }
 
@@ -401,6 +403,7 @@ void TableBuilder::finish() {
   tracks_.finish();
   autograd_.finish();
   timeline::make_launches_of_calls(timeline_, timeline::CorrelationScope::kFile);
+  captured_nodes_.finish();
   timeline_.arguments.sort();
   if (first_ns_ <= last_ns_) {
     timeline_.begin_ns = first_ns_;

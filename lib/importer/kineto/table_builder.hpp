@@ -3,6 +3,7 @@
 
 #include "importer/kineto/autograd.hpp"
 #include "importer/kineto/begin_end.hpp"
+#include "importer/kineto/captured_nodes.hpp"
 #include "importer/kineto/category.hpp"
 #include "importer/kineto/device_tables.hpp"
 #include "importer/kineto/event.hpp"
@@ -90,6 +91,7 @@ class TableBuilder {
   DeviceTables device_tables_;
   BeginEndPairs pairs_;
   Autograd autograd_;
+  CapturedNodes captured_nodes_;
   std::array<StringId, kSpellings.size()> category_names_;
   std::string scratch_;
   std::uint64_t events_ = 0;

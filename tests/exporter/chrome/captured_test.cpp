@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+//
+// Where nodes of CUDA graphs were captured: written, and read again by our importer.
+#include "exporter/chrome/exported.hpp"
+#include "support/catch.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <rangefinder/exporters.hpp>
+#include <rangefinder/projection.hpp>
+
+#include <map>
+#include <string>
+
+using namespace rangefinder;
+using namespace rangefinder::testing;
+
+namespace {
+
+/// Two layers that are captured on the main thread and replayed on another, twice.
+CaptureBuilder replayed() {
+  CaptureBuilder capture;
+  capture.h100().on_thread(10, "main").range("capture", 0, 100);
+  capture.range("layer.0", 10, 40).launch(20).graph_node(1, 25);
+  capture.range("layer.1", 50, 90).launch(60).graph_node(2, 65);
+  capture.on_thread(11, "server");
+  for (const std::int64_t time : {1'000, 3'000}) {
+    capture.range("replay", time, time + 500).launch(time + 100, 311);
+    capture.call("cudaGraphLaunch_v10000", time + 100, time + 110);
+    capture.kernel("a", time + 200, time + 210).of_graph(1).kernel("b", time + 210, time + 230).of_graph(2);
+    capture.kernel("unknown", time + 230, time + 260).of_graph(9);
+  }
+  return capture;
+}
+
+/// Device time of each range by attribution `capture`, with what is inside it.
+std::map<std::string, std::int64_t> times(const Timeline& timeline) {
+  const Projection projection = project(timeline, {Attribution::kCapture, true, false});
+  std::map<std::string, std::int64_t> found;
+  for (RangeIndex range = 0; range < timeline.ranges.size(); ++range) {
+    if (timeline.ranges.kind[range] == RangeKind::kAnnotation)
+      found[std::string(timeline.text(timeline.ranges.name[range]))] += projection.inclusive[range].gpu_sum_ns;
+  }
+  return found;
+}
+
+Timeline load(const std::string& path) {
+  Result<Timeline> timeline = load_timeline(path);
+  REQUIRE(timeline.ok());
+  return std::move(*timeline);
+}
+
+const std::map<std::string, std::int64_t> kByLayer = {
+    {"capture", 60}, {"layer.0", 20}, {"layer.1", 40}, {"replay", 60}};
+
+}  // namespace
+
+TEST_CASE("an exported trace gives graphs to the ranges that captured them, as the capture does", "[exporter]") {
+  const TemporaryFolder folder;
+  const std::string capture = folder.file("a.rfcap");
+  const std::string trace = folder.file("a.pt.trace.json");
+  replayed().write(capture);
+  CHECK(times(load(capture)) == kByLayer);
+  ChromeExportOptions options;
+  options.attribution = GENERATE(Attribution::kAuto, Attribution::kCapture, Attribution::kLaunch);
+  REQUIRE(export_chrome_trace(capture, trace, options).ok());
+  const Timeline once = load(trace);
+  CHECK(times(once) == kByLayer);
+  CHECK(once.activities.captured[0] != once.activities.launch[0]);
+  // And once more, from the trace.
+  const std::string again = folder.file("b.pt.trace.json");
+  REQUIRE(export_chrome_trace(trace, again, options).ok());
+  CHECK(times(load(again)) == kByLayer);
+}
+
+TEST_CASE("the place of a node stands with the work of its replay, and with no other", "[exporter]") {
+  const TemporaryFolder folder;
+  replayed().launch(5'000).kernel("eager", 5'100, 5'200).write(folder.file("a.rfcap"));
+  ChromeExportOptions options;
+  options.attribution = GENERATE(Attribution::kCapture, Attribution::kLaunch);
+  const Exported trace = Exported::of_file(folder.file("a.rfcap"), options);
+  require_sound(trace);
+  CHECK(trace.all("kernel", "a").front()["Captured tid"].text() == "10");
+  CHECK(trace.all("kernel", "a").front().has("Captured ts"));
+  CHECK_FALSE(trace.all("kernel", "unknown").front().has("Captured ts"));
+  CHECK_FALSE(trace.one("kernel", "eager").has("Captured tid"));
+}
