@@ -48,6 +48,7 @@ struct StreamingActivity {
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t tag = 0;  ///< the caller's own, handed back
 };
 
 /// A range and everything launched in it. Valid during the call.

@@ -3,6 +3,7 @@
 
 #include "buffer/name_table.hpp"
 #include "format/chunk.hpp"
+#include "format/node_note.hpp"
 #include "session/session_core.hpp"
 #include "session/session_impl.hpp"
 #include "timeline/graph_launch.hpp"
@@ -48,6 +49,7 @@ Summary LiveSummary::update() {
     return output.read_since(cursor_,
                              [&](const format::ChunkHeader& header, base::ByteView payload) { take(header, payload); });
   });
+  place_graphs();
   complete_graphs();
   const std::int64_t now = clock_.monotonic_of_ticks(core_.clock().ticks());
   projector_.settle(now - kSettleNs);
@@ -65,6 +67,16 @@ Summary LiveSummary::update() {
   summary.health = core_.health();
   summary.device = core_.device();
   return summary;
+}
+
+void LiveSummary::place_graphs() {
+  for (auto& [node, activity] : of_graphs_) {
+    activity.tag = sites_.tag_of(node, activity.begin_ns);
+    replays_[activity.correlation] = updates_;
+    projector_.activity(activity);
+  }
+  of_graphs_.clear();
+  sites_.end_update();
 }
 
 void LiveSummary::complete_graphs() {
@@ -95,6 +107,8 @@ void LiveSummary::take(const format::ChunkHeader& header, base::ByteView payload
       return take_activities<format::MemcpyRow>(header, payload);
     case ChunkKind::kMemsets:
       return take_activities<format::MemsetRow>(header, payload);
+    case ChunkKind::kGraphLaunches:
+      return take_activities<format::GraphLaunchRow>(header, payload);
     case ChunkKind::kGraphNodes:
       return take_graph_nodes(header, payload);
     default:
@@ -106,8 +120,12 @@ void LiveSummary::take_graph_nodes(const format::ChunkHeader& header, base::Byte
   const Result<std::vector<format::GraphNodeRow>> rows =
       format::unpack_rows<format::GraphNodeRow>(payload, header.rows, columns_);
   if (!rows.ok()) return;
-  for (const format::GraphNodeRow& row : *rows)
-    if (row.correlation != 0) captured_.push_back(row.correlation);
+  for (const format::GraphNodeRow& row : *rows) {
+    const bool is_note = row.is_note != 0;
+    if (row.correlation != 0 && !is_note) captured_.push_back(row.correlation);
+    sites_.add_node(row.node, device_time(row.time_ns),
+                    is_note ? format::node_note_key(row.correlation) : row.correlation);
+  }
 }
 
 void LiveSummary::take_threads(const format::ChunkHeader& header, base::ByteView payload) {
@@ -129,7 +147,14 @@ void LiveSummary::take_activities(const format::ChunkHeader& header, base::ByteV
     activity.begin_ns = device_time(row.begin_ns);
     activity.end_ns = activity.begin_ns + (row.end_ns - row.begin_ns);
     if constexpr (requires { row.bytes; }) activity.bytes = row.bytes;
-    if (row.graph_node != 0) replays_[row.correlation] = updates_;
+    if constexpr (requires { row.graph_node; }) {
+      if (row.graph_node != 0) {
+        of_graphs_.emplace_back(row.graph_node, activity);  // until the update's nodes are known
+        continue;
+      }
+    } else {
+      replays_[row.correlation] = updates_;  // a launch of a graph as a whole
+    }
     projector_.activity(activity);
   }
 }
@@ -178,13 +203,17 @@ void LiveSummary::on_range(const timeline::AssembledRange& range) {
 }
 
 void LiveSummary::on_launch(const timeline::AssembledLaunch& launch) {
+  const std::uint64_t tag = passes_.launch(launch.thread, site_of(launch.range, launch.scoped));
+  const bool makes_node = launch.callback == format::kNodeNote;
+  sites_.add_launch(launch.correlation, tag, makes_node);
+  if (makes_node) return;  // causes nothing itself
   projection::StreamingLaunch note;
   note.correlation = launch.correlation;
   note.time_ns = host_time(launch.ticks);
   note.thread = launch.thread;
   note.range = annotation_of(launch.range);
   note.scoped = annotation_of(launch.scoped);
-  note.tag = passes_.launch(launch.thread, site_of(launch.range, launch.scoped));
+  note.tag = tag;
   if (timeline::is_graph_launch(launch.callback)) note.activities = 0;  // not known
   projector_.launch(note);
 }
@@ -204,7 +233,9 @@ void LiveSummary::on_node_number(std::uint32_t thread, std::int64_t sequence) { 
 void LiveSummary::on_node(const timeline::AssembledNode& node) { passes_.end_node(node.thread); }
 
 void LiveSummary::on_joined(const projection::StreamingLaunch& launch, const projection::StreamingActivity& activity) {
-  passes_.activity(launch.tag, projection::Interval(activity.begin_ns, activity.end_ns).length());
+  // Where its node was made, by attribution `capture`; 0: in no range, or not known.
+  passes_.activity(activity.tag != 0 ? activity.tag : launch.tag,
+                   projection::Interval(activity.begin_ns, activity.end_ns).length());
 }
 
 void LiveSummary::on_step(const timeline::AssembledStep& step) {

@@ -5,6 +5,7 @@
 #include "format/columns.hpp"
 #include "projection/streaming.hpp"
 #include "session/chunk_output.hpp"
+#include "summary/graph_sites.hpp"
 #include "summary/pass_totals.hpp"
 #include "summary/path_totals.hpp"
 #include "timeline/host_assembler.hpp"
@@ -13,6 +14,7 @@
 
 #include <cstdint>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace rangefinder::session {
@@ -51,6 +53,7 @@ class LiveSummary final : public timeline::AssemblySink, public projection::Proj
   std::int64_t device_time(std::int64_t ns) const noexcept { return clock_.monotonic_of_realtime(ns); }
   std::uint64_t annotation_of(std::uint64_t key) const noexcept;
   PassTotals::Site site_of(std::uint64_t range, std::uint64_t scoped) const noexcept;
+  void place_graphs();
   void complete_graphs();
   void refresh_clock();
   void add_percentiles(Summary& summary) const;
@@ -62,6 +65,8 @@ class LiveSummary final : public timeline::AssemblySink, public projection::Proj
   clock::ClockTable clock_;
   timeline::HostAssembler assembler_{*this};
   projection::StreamingProjector projector_;
+  GraphSites sites_;
+  std::vector<std::pair<std::uint64_t, projection::StreamingActivity>> of_graphs_;  // by node, of this update
   std::vector<std::uint64_t> captured_;                       // correlation ids of launches that made nodes of graphs
   std::unordered_map<std::uint64_t, std::uint64_t> replays_;  // of graph launches -> the update that brought the last
   std::uint64_t updates_ = 0;

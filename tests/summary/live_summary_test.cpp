@@ -559,6 +559,10 @@ TEST_CASE("a graph is on its replay in the summary, and on its layers in the cap
   REQUIRE(last.find("first") != nullptr);
   CHECK(last.find("first")->gpu_ops == 3);
   CHECK(last.find("second")->gpu_sum_ns == 137);
+  // The figures by pass are those of reports: where nodes were made.
+  compare_passes(last, timeline);
+  CHECK(last.find("capture/attention")->gpu_forward_ns == 200);
+  CHECK(last.find("second")->gpu_forward_ns + last.find("second")->gpu_backward_ns <= 7);
 
   const Projection projection = project(timeline, {Attribution::kCapture, true, false});
   std::map<std::string, std::int64_t> sums;
