@@ -5,6 +5,9 @@
 #include <string>
 
 namespace examples {
+
+using rangefinder::ProfileRange;
+
 namespace {
 
 torch::Tensor normed(const torch::Tensor& x, const torch::Tensor& weight) {
@@ -22,7 +25,7 @@ FixedDecoder::FixedDecoder(const FixedDecoderOptions& options, torch::Device dev
   embedding_ = random({vocabulary, width}, 1);
   places_ = random({length, width}, 1);
   for (std::int64_t i = 0; i < layers; ++i) {
-    Layer layer;
+    Layer layer{rangefinder::RangeName("layer." + std::to_string(i))};
     layer.norm1 = random({width}, 0.1).add_(1);
     layer.norm2 = random({width}, 0.1).add_(1);
     layer.qkv = random({3 * width, width}, scale);
@@ -55,11 +58,17 @@ void FixedDecoder::step(std::int64_t sequences) {
   // Keys of later positions are left from before, or zeros: hidden either way.
   const torch::Tensor mask =
       slots_.le(position_).view({1, 1, 1, options_.length}).expand({sequences, options_.heads, 1, options_.length});
-  torch::Tensor x = embedding_.index_select(0, tokens) + places_.index_select(0, position_);
+  torch::Tensor x;
+  {
+    const ProfileRange range{"embed"};
+    x = embedding_.index_select(0, tokens) + places_.index_select(0, position_);
+  }
   for (const Layer& layer : layers_) {
+    const ProfileRange range{layer.name};
     x = x + attention(layer, normed(x, layer.norm1), mask);
     x = x + torch::linear(torch::gelu(torch::linear(normed(x, layer.norm2), layer.up)), layer.down);
   }
+  const ProfileRange range{"head"};
   logits_.narrow(1, 0, sequences).index_copy_(0, position_, torch::linear(x, head_).unsqueeze(0));
   position_.add_(1);
 }

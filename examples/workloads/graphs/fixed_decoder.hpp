@@ -3,6 +3,8 @@
 
 #include "common/tensor_side.hpp"
 
+#include <rangefinder/range.hpp>
+
 #include <cstdint>
 #include <vector>
 
@@ -16,7 +18,7 @@ struct FixedDecoderOptions {
 
 /// Decodes sequences of known tokens, one token a step. Everything is in its place from the start, the position too is
 /// a number on the device that a step reads and counts up: the host need not know it, so a step can be captured and
-/// replayed.
+/// replayed. A step is in ranges: `embed`, one a layer (`layer.0`, ...), `head`.
 class FixedDecoder {
  public:
   FixedDecoder(const FixedDecoderOptions& options, torch::Device device);
@@ -33,6 +35,7 @@ class FixedDecoder {
 
  private:
   struct Layer {
+    rangefinder::RangeName name;
     torch::Tensor norm1, norm2;  // weights of the norms, which have no bias
     torch::Tensor qkv, out, up, down;
     torch::Tensor keys, values;  // [sequences, heads, length, width of a head]
