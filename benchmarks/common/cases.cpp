@@ -25,6 +25,12 @@ std::int64_t now_ns(clockid_t clock) {
   return static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
 }
 
+/// CPU time that Case::between counts for; of the calling thread's process.
+std::int64_t background_ns(Clock clock) {
+  const std::int64_t process = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+  return clock == Clock::kOthers ? process - now_ns(CLOCK_THREAD_CPUTIME_ID) : process;
+}
+
 /// Threads that stay, so that thread-local state is set up once.
 class Crew {
  public:
@@ -107,11 +113,11 @@ struct Taken {
       // Once untimed: what the other cases left in the caches is no cost of this one.
       crew.round(options.per_round);
       what.between();
-      const std::int64_t begin = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+      const std::int64_t begin = background_ns(options.clock);
       double ns = crew.round(options.per_round);
       what.between();
-      if (options.clock == Clock::kProcess)
-        ns = static_cast<double>(now_ns(CLOCK_PROCESS_CPUTIME_ID) - begin) / static_cast<double>(options.per_round);
+      if (options.clock == Clock::kProcess || options.clock == Clock::kOthers)
+        ns = static_cast<double>(background_ns(options.clock) - begin) / static_cast<double>(options.per_round);
       std::fprintf(answers, "%.4f\n", ns);
       std::fflush(answers);
     }
@@ -281,7 +287,10 @@ void print(const std::vector<Row>& rows, const Options& options) {
   std::printf(
       "\n%d thread%s, %d rounds of %llu, %s each; ratio to %s of the same round: median (10th to 90th percentile)\n\n",
       options.threads, options.threads == 1 ? "" : "s", options.rounds * options.processes,
-      static_cast<unsigned long long>(options.per_round), options.clock == Clock::kWall ? "ns" : "ns of CPU time",
+      static_cast<unsigned long long>(options.per_round),
+      options.clock == Clock::kWall     ? "ns"
+      : options.clock == Clock::kOthers ? "ns of CPU time of other threads"
+                                        : "ns of CPU time",
       options.floor.c_str());
   std::printf("| case | what | min ns | median ns | ratio | spread | remark |\n|---|---|---:|---:|---:|---|---|\n");
   for (const Row& row : rows) {
@@ -299,6 +308,25 @@ void print_target(const std::string& what, double limit, double found, const std
   std::printf("\n%s: %s: at most %.4g wanted, %.4g found%s%s\n", found <= limit ? "met" : "NOT MET", what.c_str(),
               limit, found, remark.empty() ? "" : ", ", remark.c_str());
   std::fflush(stdout);
+}
+
+void print_added(const std::string& what, double limit, const std::vector<Row>& rows, const std::string& name,
+                 const std::string& beyond, double parts) {
+  const auto row = [&](const std::string& wanted) {
+    const auto found = std::find_if(rows.begin(), rows.end(), [&](const Row& one) { return one.name == wanted; });
+    return found != rows.end() && found->median_ns != 0 ? &*found : nullptr;
+  };
+  const Row* const found = row(name);
+  const Row* const floor = beyond.empty() ? nullptr : row(beyond);
+  if (found == nullptr || (floor == nullptr && !beyond.empty())) {
+    std::printf("\nNOT MET: %s: not measured\n", what.c_str());
+    return;
+  }
+  const double least = found->min_ns - (floor != nullptr ? floor->min_ns : 0);
+  const double median = found->median_ns - (floor != nullptr ? floor->median_ns : 0);
+  char remark[64];
+  std::snprintf(remark, sizeof remark, "%.4g by the least times", least / parts);
+  print_target(what, limit, median / parts, remark);
 }
 
 const std::string& run_time_name(std::uint64_t i) {

@@ -29,6 +29,7 @@ enum class Clock {
   kWall,
   kThread,   ///< CPU time of the thread that runs the loop: what else runs on the machine does not count
   kProcess,  ///< CPU time of the whole process, background threads and Case::between included
+  kOthers,   ///< the same without the thread that runs the loop: what the background threads take
 };
 
 struct Options {
@@ -58,6 +59,11 @@ std::vector<Row> alternate(const std::vector<Case>& cases, const Options& option
 void print(const std::vector<Row>& rows, const Options& options);
 /// One line: what was wanted, what came out, and whether that is met.
 void print_target(const std::string& what, double limit, double found, const std::string& remark = {});
+
+/// The same for what the row of that name takes beyond another one's (empty: in all), by the medians, in so many equal
+/// parts; the least times beside it. Not met by a row that did not start.
+void print_added(const std::string& what, double limit, const std::vector<Row>& rows, const std::string& name,
+                 const std::string& beyond, double parts = 1);
 
 /// The body of a range that costs nothing and that the compiler may neither drop nor merge.
 #define BENCH_BODY asm volatile("" ::: "memory")

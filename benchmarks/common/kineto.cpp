@@ -12,9 +12,10 @@ namespace profiler = torch::autograd::profiler;
 
 namespace {
 
-void start(bool shapes) {
+using Activity = torch::profiler::impl::ActivityType;
+
+void start(bool shapes, const std::set<Activity>& what = {Activity::CPU}) {
   const profiler::ProfilerConfig config(torch::profiler::impl::ProfilerState::KINETO, shapes);
-  const std::set<torch::profiler::impl::ActivityType> what{torch::profiler::impl::ActivityType::CPU};
   profiler::prepareProfiler(config, what);
   profiler::enableProfiler(
       config, what, {at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION, at::RecordScope::USER_SCOPE});
@@ -24,6 +25,7 @@ void start(bool shapes) {
 
 void start_kineto() { start(false); }
 void start_kineto_with_shapes() { start(true); }
+void start_kineto_with_cuda() { start(false, {Activity::CPU, Activity::CUDA}); }
 
 void join_kineto() { profiler::enableProfilerInChildThread(); }
 

@@ -10,6 +10,8 @@ namespace bench {
 /// Operators, nodes and user scopes of the calling thread, on the CPU; without shapes, stacks or memory.
 void start_kineto();
 void start_kineto_with_shapes();
+/// With kernels and API calls as well.
+void start_kineto_with_cuda();
 /// Further threads are heard from here on.
 void join_kineto();
 /// Ends it and writes its Chrome JSON.

@@ -13,6 +13,8 @@ void range_cost(int rounds);
 void operator_cost(int rounds);
 /// A whole training step, in CPU time.
 void step_cost(int rounds);
+/// The same on a GPU, in time, with its kernels and without, beside Kineto.
+void gpu_step_cost(int rounds);
 /// Bytes of an operator in our capture and in Kineto's JSON of the same steps.
 void operator_size(int rounds);
 

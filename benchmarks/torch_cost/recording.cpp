@@ -40,7 +40,8 @@ const std::string& folder() {
 void Recording::start(const Recorded& what) {
   rangefinder::SessionOptions options;
   options.output = folder() + "/%p.rfcap";
-  options.cuda = false;
+  options.cuda = what.cuda;
+  options.cuda_api = what.cuda_api;
   options.autograd = what.autograd;
   if (what.turns) options.schedule.wait = options.schedule.active = 1;
   session = std::make_unique<rangefinder::Session>(options);

@@ -17,9 +17,11 @@ struct Recorded {
   bool shapes = false;  ///< of the operators
   bool memory = false;  ///< of the host
   bool turns = false;   ///< off until `turn`
+  bool cuda = false;    ///< kernels, copies and sets
+  bool cuda_api = false;
 };
 
-/// The session of this process, on ranges alone, or ended.
+/// The session of this process, or ended.
 class Recording {
  public:
   /// Ends the process when it cannot record.

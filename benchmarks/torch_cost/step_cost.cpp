@@ -23,10 +23,20 @@ namespace {
 
 using rangefinder::ProfileRange;
 
-/// The training example's step at its size for CPUs, marked as it is there.
+struct Size {
+  examples::TransformerOptions model;
+  std::int64_t batch;
+  c10::DeviceType device;
+};
+constexpr Size kCpu{{256, 96, 3, 4, 64}, 8, c10::kCPU};
+constexpr Size kGpu{{256, 768, 12, 12, 512}, 16, c10::kCUDA};
+
+/// The training example's step at its size for CPUs, or one that keeps a GPU busy, marked as it is there.
 class Training {
  public:
-  Training() : corpus_(BENCH_CORPUS, kModel.sequence_length, 42), model_(kModel) {
+  explicit Training(const Size& size)
+      : size_(size), corpus_(BENCH_CORPUS, size.model.sequence_length, 42), model_(size.model) {
+    model_->to(size.device);
     optimizer_ = std::make_unique<::torch::optim::AdamW>(model_->parameters(), ::torch::optim::AdamWOptions(3e-3));
   }
   void step() {
@@ -34,13 +44,15 @@ class Training {
     ::torch::Tensor tokens, next, loss;
     {
       const ProfileRange range("data");
-      std::tie(tokens, next) = corpus_.batch(kBatch);
+      std::tie(tokens, next) = corpus_.batch(size_.batch);
+      tokens = tokens.to(size_.device, /*non_blocking=*/true);
+      next = next.to(size_.device, /*non_blocking=*/true);
     }
     {
       const ProfileRange range("forward");
       const ::torch::Tensor logits = model_(tokens);
       const ProfileRange inner("loss");
-      loss = ::torch::nn::functional::cross_entropy(logits.view({-1, kModel.vocabulary}), next.view({-1}));
+      loss = ::torch::nn::functional::cross_entropy(logits.view({-1, size_.model.vocabulary}), next.view({-1}));
     }
     {
       const ProfileRange range("backward");
@@ -52,23 +64,20 @@ class Training {
   }
 
  private:
-  static constexpr examples::TransformerOptions kModel{256, 96, 3, 4, 64};
-  static constexpr std::int64_t kBatch = 8;
+  Size size_;
   examples::ByteCorpus corpus_;
   examples::Transformer model_;
   std::unique_ptr<::torch::optim::AdamW> optimizer_;
 };
 
-Training& training() {
-  static Training made;
-  return made;
-}
+std::unique_ptr<Training> training;
 
-void warm_up() {
+void warm_up(const Size& size = kCpu) {
   // One thread: those of a pool spin while they wait, and that is CPU time too.
   at::set_num_threads(1);
   ::torch::manual_seed(42);
-  for (int i = 0; i < 3; ++i) training().step();
+  training = std::make_unique<Training>(size);
+  for (int i = 0; i < 3; ++i) training->step();
 }
 
 Case steps(const char* name, const char* what, void (*recorder)()) {
@@ -76,7 +85,7 @@ Case steps(const char* name, const char* what, void (*recorder)()) {
   made.name = name;
   made.what = what;
   made.run = [](std::uint64_t n) {
-    for (std::uint64_t i = 0; i < n; ++i) training().step();
+    for (std::uint64_t i = 0; i < n; ++i) training->step();
   };
   made.set_up = [recorder] {
     warm_up();
@@ -131,12 +140,50 @@ void step_cost(int rounds) {
     print_target(row.name + ", CPU time of a step to the same, off", 1.005, row.ratio, sure(row));
 }
 
+void gpu_step_cost(int rounds) {
+  // LibTorch is not asked: a child of fork cannot use the driver of its parent.
+  if (::access("/dev/nvidiactl", F_OK) != 0) {
+    std::printf("\nSKIPPED: a step on a GPU: no NVIDIA device on this machine\n");
+    return;
+  }
+  Options options;
+  options.rounds = rounds;
+  options.per_round = 4;
+  options.floor = "no session";
+  std::vector<Case> cases;
+  const auto add = [&](const char* name, const char* what, std::function<void()> recorder) {
+    cases.push_back(steps(name, what, nullptr));
+    cases.back().set_up = [recorder] {
+      recorder();
+      warm_up(kGpu);
+    };
+    cases.back().run = [](std::uint64_t n) {
+      for (std::uint64_t i = 0; i < n; ++i) training->step();
+      ::torch::cuda::synchronize();
+    };
+  };
+  add(options.floor.c_str(), "floor", [] {});
+  add("kernels by callback", "rangefinder", [] { Recording::start({.cuda = true}); });
+  cases.back().finish = Recording::stop;
+  add("kernels and API calls", "rangefinder", [] { Recording::start({.cuda = true, .cuda_api = true}); });
+  cases.back().finish = Recording::stop;
+  add("operators, kernels and API calls", "rangefinder",
+      [] { Recording::start({.operators = true, .cuda = true, .cuda_api = true}); });
+  cases.back().finish = Recording::stop;
+  add("operators, kernels and API calls", "Kineto", start_kineto_with_cuda);
+  const std::vector<Row> rows = measure(cases, options);
+  print(rows, options);
+  print_target("kernels by callback, a step to one without a session", 1.02, rows[1].ratio, sure(rows[1]));
+  print_target("operators, kernels and API calls: what ours adds to what Kineto adds", 1,
+               added(rows[3]) / added(rows[4]));
+}
+
 void operator_size(int) {
   warm_up();
   const std::string json = folder() + "/kineto.json";
   Recording::start({.operators = true});
   start_kineto();
-  for (int i = 0; i < 50; ++i) training().step();
+  for (int i = 0; i < 50; ++i) training->step();
   save_kineto(json);
   const std::string capture = Recording::keep();
   const auto timeline = rangefinder::load_timeline(capture);

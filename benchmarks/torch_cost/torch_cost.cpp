@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a session costs a program that uses LibTorch, beside the same program without one and beside Kineto.
 //
-//   bench_torch_cost [--rounds N] [--only forward|range|operator|step|size]
+//   bench_torch_cost [--rounds N] [--only forward|range|operator|step|gpu-step|size]
 #include "parts.hpp"
 #include "recording.hpp"
 
@@ -13,17 +13,15 @@
 
 namespace {
 
-constexpr const char* kUsage = "bench_torch_cost [--rounds N] [--only forward|range|operator|step|size]\n";
+constexpr const char* kUsage = "bench_torch_cost [--rounds N] [--only forward|range|operator|step|gpu-step|size]\n";
 
 struct Part {
   const char* name;
   void (*run)(int rounds);
 };
-constexpr Part kParts[] = {{"forward", bench::forward_cost},
-                           {"range", bench::range_cost},
-                           {"operator", bench::operator_cost},
-                           {"step", bench::step_cost},
-                           {"size", bench::operator_size}};
+constexpr Part kParts[] = {{"forward", bench::forward_cost},   {"range", bench::range_cost},
+                           {"operator", bench::operator_cost}, {"step", bench::step_cost},
+                           {"gpu-step", bench::gpu_step_cost}, {"size", bench::operator_size}};
 
 }  // namespace
 

@@ -452,7 +452,6 @@ DeviceState SessionCore::device() const noexcept {
   if (released_.load(std::memory_order_relaxed)) return {false, kReleased};
   for (const auto& source : parts_.sources) {
     if (!source->records_device_work()) continue;
-    if (source->name() == kSamples) continue;
     const source::SourceState state = source->state();
     if (!state.working) return {false, state.reason};
   }

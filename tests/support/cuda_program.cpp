@@ -46,7 +46,11 @@ struct CudaProgram::Driver {
   Result_t (*synchronize)() = nullptr;
   Result_t (*event_record)(Handle, Handle) = nullptr;
   Result_t (*event_elapsed)(float*, Handle, Handle) = nullptr;
-  Handle nothing = nullptr, spin = nullptr;
+  Result_t (*begin_capture)(Handle, int mode) = nullptr;
+  Result_t (*end_capture)(Handle, Handle*) = nullptr;
+  Result_t (*instantiate)(Handle*, Handle, unsigned long long flags) = nullptr;
+  Result_t (*graph_launch)(Handle, Handle) = nullptr;
+  Handle nothing = nullptr, spin = nullptr, graph = nullptr;
   Handle streams[2] = {};
   Handle events[2] = {};
   Address device_memory = 0;
@@ -102,6 +106,10 @@ Status CudaProgram::Driver::open() {
   find("cuCtxSynchronize", synchronize);
   find("cuEventRecord", event_record);
   find("cuEventElapsedTime", event_elapsed);
+  find("cuStreamBeginCapture_v2", begin_capture);
+  find("cuStreamEndCapture", end_capture);
+  find("cuGraphInstantiateWithFlags", instantiate);
+  find("cuGraphLaunch", graph_launch);
   return status;
 }
 
@@ -131,6 +139,20 @@ Status CudaProgram::fill(int stream, std::size_t bytes) {
 }
 
 Status CudaProgram::synchronize() { return checked("cuCtxSynchronize", driver_->synchronize()); }
+
+Status CudaProgram::capture(int kernels) {
+  constexpr int kThreadLocal = 1;
+  Handle captured = nullptr;
+  Status status = checked("cuStreamBeginCapture", driver_->begin_capture(driver_->streams[0], kThreadLocal));
+  for (int i = 0; i < kernels && status.ok(); ++i) status = launch(0);
+  if (status.ok()) status = checked("cuStreamEndCapture", driver_->end_capture(driver_->streams[0], &captured));
+  if (status.ok()) status = checked("cuGraphInstantiate", driver_->instantiate(&driver_->graph, captured, 0));
+  return status;
+}
+
+Status CudaProgram::replay() {
+  return checked("cuGraphLaunch", driver_->graph_launch(driver_->graph, driver_->streams[0]));
+}
 
 Result<std::int64_t> CudaProgram::launch_between_events(int stream, std::uint64_t ns) {
   Status status = checked("cuEventRecord", driver_->event_record(driver_->events[0], driver_->streams[stream]));

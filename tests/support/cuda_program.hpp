@@ -24,11 +24,15 @@ class CudaProgram {
   /// The time of one kernel of that length by the device's own events, in nanoseconds.
   Result<std::int64_t> launch_between_events(int stream, std::uint64_t ns);
 
+  /// An executable graph of so many empty kernels, captured from stream 0; `replay` launches the newest there.
+  Status capture(int kernels);
+  Status replay();
+
   static constexpr std::size_t kBytes = std::size_t{16} << 20;  ///< most that copy and fill take
 
  private:
   struct Driver;
-  const Driver* driver_ = nullptr;
+  Driver* driver_ = nullptr;
 };
 
 }  // namespace rangefinder::testing

@@ -47,6 +47,7 @@ class CounterSource final : public Source {
   ~CounterSource() override;
 
   std::string_view name() const noexcept override { return "counters"; }
+  bool records_device_work() const noexcept override { return false; }
   SourceState start(RowSink& sink) noexcept override;
   void set_active(bool active) noexcept override;
   void flush(std::chrono::steady_clock::time_point deadline) noexcept override;

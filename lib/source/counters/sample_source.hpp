@@ -33,6 +33,7 @@ class SampleSource final : public Source {
   ~SampleSource() override;
 
   std::string_view name() const noexcept override { return "samples"; }
+  bool records_device_work() const noexcept override { return false; }
   SourceState start(RowSink& sink) noexcept override;
   void set_active(bool active) noexcept override;
   void flush(std::chrono::steady_clock::time_point deadline) noexcept override;

@@ -91,10 +91,9 @@ void fakecupti_step_clock(std::int64_t ns);
 /// From the launching call to the earliest begin on the device; 3000 ns.
 void fakecupti_set_launch_latency(std::uint64_t ns);
 
-// ---- what the program does
-// -------------------------------------------------------------------------------------------- `function` is CUPTI's
-// name of a runtime or driver function, such as "cudaLaunchKernel_v7000" or "cuLaunchKernelEx". The answer is the
-// correlation id of the work.
+// ---- what the program does -------------------------------------------------------------------------------------
+// `function` is CUPTI's name of a runtime or driver function, such as "cudaLaunchKernel_v7000" or "cuLaunchKernelEx".
+// The answer is the correlation id of the work.
 
 std::uint32_t fakecupti_launch(const char* function, const FakeKernel* kernel);
 /// A runtime call that reaches the driver, which has a correlation id of its own; the kernel carries the inner one's if
@@ -104,6 +103,8 @@ std::uint32_t fakecupti_launch_nested(const char* outer, const char* inner, bool
 std::uint32_t fakecupti_launch_internal(const FakeKernel* kernel);
 std::uint32_t fakecupti_copy(const char* function, const FakeCopy* copy);
 std::uint32_t fakecupti_set(const char* function, const FakeSet* set);
+/// Only the callbacks of so many calls, without work or records: what a launch is to the subscriber.
+void fakecupti_tell_calls(const char* function, std::uint64_t calls);
 /// A call without device work.
 std::uint32_t fakecupti_call(const char* function, std::uint32_t result);
 /// The same, of a function whose first parameter is a stream's handle, such as "cudaStreamBeginCapture_v10000".

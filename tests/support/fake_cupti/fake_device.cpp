@@ -178,6 +178,15 @@ void record_call(CUpti_ActivityKind kind, std::uint32_t id, std::uint64_t begin,
   append(&r, sizeof r);
 }
 
+CUpti_CallbackData callback_data(const char* function, std::uint32_t& result, std::uint64_t& between) {
+  CUpti_CallbackData data{};
+  data.functionName = function;
+  data.functionReturnValue = &result;
+  data.correlationData = &between;
+  data.contextUid = 1;
+  return data;
+}
+
 // One call of a public function: callbacks around its body, and its record.
 template <typename Body>
 void call(const char* name, std::uint32_t correlation, std::uint32_t result, Body body,
@@ -186,14 +195,10 @@ void call(const char* name, std::uint32_t correlation, std::uint32_t result, Bod
   const Function function = find_function(name);
   if (function.domain == CUPTI_CB_DOMAIN_INVALID) return;
   const bool runtime = function.domain == CUPTI_CB_DOMAIN_RUNTIME_API;
-  CUpti_CallbackData data{};
   std::uint64_t between = 0;
-  data.functionName = name;
-  data.functionReturnValue = &result;
+  CUpti_CallbackData data = callback_data(name, result, between);
   data.functionParams = parameters;
   data.correlationId = correlation;
-  data.correlationData = &between;
-  data.contextUid = 1;
   const std::uint64_t begin = device_now();
   data.callbackSite = CUPTI_API_ENTER;
   fire(function.domain, function.id, &data);
@@ -206,6 +211,21 @@ void call(const char* name, std::uint32_t correlation, std::uint32_t result, Bod
 }
 
 std::uint32_t next_correlation() { return state().correlation.fetch_add(1); }
+
+void tell_calls(const char* name, std::uint64_t calls) {
+  const Function function = find_function(name);
+  if (function.domain == CUPTI_CB_DOMAIN_INVALID) return;
+  std::uint64_t between = 0;
+  std::uint32_t result = 0;
+  CUpti_CallbackData data = callback_data(name, result, between);
+  for (std::uint64_t i = 0; i < calls; ++i) {
+    data.correlationId = next_correlation();
+    data.callbackSite = CUPTI_API_ENTER;
+    fire(function.domain, function.id, &data);
+    data.callbackSite = CUPTI_API_EXIT;
+    fire(function.domain, function.id, &data);
+  }
+}
 
 void fire_node(CUpti_CallbackIdResource id, FakeGraph& graph, FakeNode& node, FakeGraph* original_graph,
                FakeNode* original) {
@@ -273,6 +293,8 @@ std::uint32_t fakecupti_set(const char* function, const FakeSet* set) {
   call(function, correlation, 0, [&] { run_set(*set, correlation); });
   return correlation;
 }
+
+void fakecupti_tell_calls(const char* function, std::uint64_t calls) { tell_calls(function, calls); }
 
 std::uint32_t fakecupti_call(const char* function, std::uint32_t result) {
   const std::uint32_t correlation = next_correlation();
