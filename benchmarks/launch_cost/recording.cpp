@@ -19,7 +19,7 @@ void start_recording(const Recorded& what) {
   options.output = "/tmp/rangefinder-bench-%p.rfcap";
   options.cuda = what.cuda;
   options.cuda_api = what.api;
-  options.cuda_sync = options.cuda_overhead = what.rest;
+  options.cuda_sync = options.cuda_overhead = options.cuda_memory = what.rest;
   options.memory_bytes = std::uint64_t{256} << 20;
   session = std::make_unique<rangefinder::Session>(options);
   const bool records = session->status().ok() && (!what.cuda || session->device().full);

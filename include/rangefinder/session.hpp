@@ -102,6 +102,7 @@ struct SessionOptions {
   /// A record of every CUDA API call: cross-check of the launch mapping, and the api view. About 1 us a call.
   bool cuda_api = true;
   bool cuda_sync = true;
+  /// What CUPTI itself takes, and loading and compiling of code (lazy loading, PTX).
   bool cuda_overhead = true;
   /// Hardware counters of ranges, by CUPTI's range profiler: names of metric sets or metrics between plus signs, such
   /// as "memory" or "roofline" (docs/reference/counters.md). Empty: none. The device is waited for at the begin and the
@@ -118,6 +119,11 @@ struct SessionOptions {
   std::chrono::nanoseconds sample_interval{1'000'000};  ///< 10 us at least
   GraphTracing graph_tracing = GraphTracing::kNodes;
   std::uint32_t graph_node_replays = 10;  ///< kAutomatic only; at least 1
+  /// Calls of CUDA's own allocation functions, with address and bytes; a caching allocator makes few.
+  bool cuda_memory = true;
+  /// When each kernel's launch was queued and handed to the device. Extra work at each launch; has to be asked for
+  /// before the program uses CUDA, or nothing comes of it.
+  bool cuda_latency = false;
   /// In which range each node of autograd was made, so that backward work can be given to it. Has a meaning in programs
   /// that link rangefinder::torch; there a range asks for a number at both ends, and a node takes two records or three.
   bool autograd = true;

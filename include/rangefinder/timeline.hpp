@@ -138,6 +138,10 @@ struct ActivityTable {
   /// 1: a part of a graph's launch, whose time was measured as a whole and divided; see split_graph_launches. May be
   /// shorter than the others.
   std::vector<std::uint8_t> estimated;
+  /// Of kernels, with latency timestamps: when the launch was put into the command buffer, and when that went to the
+  /// device; kNoTime where not recorded. May be shorter than the others.
+  std::vector<std::int64_t> queued_ns;
+  std::vector<std::int64_t> submitted_ns;
 
   std::size_t size() const noexcept { return name.size(); }
   bool is_estimated(std::size_t activity) const noexcept {
@@ -181,11 +185,15 @@ struct SyncTable {
   std::vector<std::int64_t> end_ns;
   std::vector<std::uint64_t> correlation;
   std::vector<std::int64_t> source_row;
+  /// Of a wait for an event: the stream that the event was recorded on; kNone where that is not in the data. May be
+  /// shorter than the others.
+  std::vector<StreamIndex> event_stream;
 
   std::size_t size() const noexcept { return type.size(); }
 };
 
-/// Time that CUPTI itself took: buffer flushes, instrumentation, lazy loading of functions.
+/// Time that CUPTI itself took, and what CUDA does once: buffer flushes, instrumentation, loading and compiling of
+/// code.
 struct OverheadTable {
   std::vector<StringId> name;
   std::vector<ThreadIndex> thread;  ///< or kNone
@@ -194,6 +202,24 @@ struct OverheadTable {
   std::vector<std::int64_t> source_row;
 
   std::size_t size() const noexcept { return name.size(); }
+};
+
+/// Calls of CUDA's own functions that allocate and free: cudaMalloc, cudaMallocAsync, cudaHostAlloc, ... What a caching
+/// allocator hands out of the memory that it got so is in MemoryTable.
+struct AllocationTable {
+  std::vector<ProcessIndex> process;
+  std::vector<std::int64_t> time_ns;
+  std::vector<std::uint8_t> freed;    ///< 1: the memory was given back
+  std::vector<std::uint32_t> memory;  ///< CUPTI's kind: 1 pageable, 2 pinned, 3 device, 4 array, 5 managed, ...
+  std::vector<DeviceIndex> device;    ///< or kNone
+  std::vector<StreamIndex> stream;    ///< of stream-ordered allocations; else kNone
+  std::vector<std::uint64_t> address;
+  std::vector<std::uint64_t> bytes;
+  std::vector<std::uint64_t> pool;         ///< address of the memory pool; 0: none
+  std::vector<std::uint64_t> correlation;  ///< of the call, which tells thread and function; 0: none
+  std::vector<std::int64_t> source_row;
+
+  std::size_t size() const noexcept { return time_ns.size(); }
 };
 
 struct MarkTable {
@@ -466,6 +492,7 @@ class RANGEFINDER_EXPORT Timeline {
   std::vector<CopyDetail> copy_details;
   SyncTable syncs;
   OverheadTable overheads;
+  AllocationTable allocations;
   MarkTable marks;
   CounterTable counters;
   StepTable steps;

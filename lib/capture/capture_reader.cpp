@@ -168,6 +168,10 @@ std::uint64_t CaptureReader::unpacked_bytes() const noexcept {
         return sizeof(format::MetricSampleRow);
       case ChunkKind::kGraphLaunches:
         return sizeof(format::GraphLaunchRow);
+      case ChunkKind::kAllocations:
+        return sizeof(format::AllocationRow);
+      case ChunkKind::kJits:
+        return sizeof(format::JitRow);
       default:
         return 0;
     }
@@ -408,6 +412,10 @@ void CaptureReader::visit_chunk(const format::ChunkView& chunk, CaptureVisitor& 
       return visit_rows<format::MetricSampleRow>(chunk, [&](auto rows) { visitor.on_metric_samples(rows); });
     case ChunkKind::kGraphLaunches:
       return visit_rows<format::GraphLaunchRow>(chunk, [&](auto rows) { visitor.on_graph_launches(rows); });
+    case ChunkKind::kAllocations:
+      return visit_rows<format::AllocationRow>(chunk, [&](auto rows) { visitor.on_allocations(rows); });
+    case ChunkKind::kJits:
+      return visit_rows<format::JitRow>(chunk, [&](auto rows) { visitor.on_jits(rows); });
     default:
       return;  // read when the file was opened, or of a newer version
   }

@@ -57,6 +57,10 @@ const char* kind_name(std::uint16_t kind) noexcept {
       return "counter samples";
     case ChunkKind::kGraphLaunches:
       return "graph launches";
+    case ChunkKind::kAllocations:
+      return "allocation calls";
+    case ChunkKind::kJits:
+      return "compiling of code";
     case ChunkKind::kEnd:
       return "end";
   }

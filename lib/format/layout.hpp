@@ -66,7 +66,9 @@ enum class ChunkKind : std::uint16_t {
   kWindows = 16,
   kGraphNodes = 17,
   kGraphLaunches = 18,
-  // 19 to 21 are set aside.
+  // 19 is set aside.
+  kAllocations = 20,
+  kJits = 21,
   kRangeMetrics = 22,
   kMetricSamples = 23,
   kDeviceSamples = 24,

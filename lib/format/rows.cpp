@@ -241,6 +241,18 @@ constexpr Field kMetricSampleFields[] = {
     FIELD(MetricSampleRow, begin_ns, 1, kDelta), FIELD(MetricSampleRow, end_ns, 2, kSinceBegin),
     FIELD(MetricSampleRow, device, 3, kPlain), FIELD(MetricSampleRow, metric, 4, kPlain),
     FIELD(MetricSampleRow, value, 5, kPlain)};
+constexpr Field kAllocationFields[] = {
+    FIELD(AllocationRow, time_ns, 1, kDelta),   FIELD(AllocationRow, correlation, 2, kDelta),
+    FIELD(AllocationRow, operation, 3, kPlain), FIELD(AllocationRow, memory, 4, kPlain),
+    FIELD(AllocationRow, device, 5, kPlain),    FIELD(AllocationRow, context, 6, kPlain),
+    FIELD(AllocationRow, stream, 7, kPlain),    FIELD(AllocationRow, flags, 8, kPlain),
+    FIELD(AllocationRow, address, 9, kDelta),   FIELD(AllocationRow, bytes, 10, kPlain),
+    FIELD(AllocationRow, pool, 11, kPlain)};
+constexpr Field kJitFields[] = {FIELD(JitRow, begin_ns, 1, kDelta),    FIELD(JitRow, end_ns, 2, kSinceBegin),
+                                FIELD(JitRow, correlation, 3, kDelta), FIELD(JitRow, tid, 4, kPlain),
+                                FIELD(JitRow, entry, 5, kPlain),       FIELD(JitRow, operation, 6, kPlain),
+                                FIELD(JitRow, device, 7, kPlain),      FIELD(JitRow, task, 8, kDelta),
+                                FIELD(JitRow, cache_bytes, 9, kPlain), FIELD(JitRow, cache_path, 10, kPlain)};
 constexpr Field kDeviceFields[] = {FIELD(DeviceRow, id, 1, kPlain),
                                    FIELD(DeviceRow, name, 2, kPlain),
                                    FIELD(DeviceRow, compute_major, 3, kPlain),
@@ -282,6 +294,8 @@ const std::span<const Field> DeviceSampleRow::kFields = kDeviceSampleFields;
 const std::span<const Field> RangeMetricRow::kFields = kRangeMetricFields;
 const std::span<const Field> MetricSampleRow::kFields = kMetricSampleFields;
 const std::span<const Field> GraphLaunchRow::kFields = kGraphLaunchFields;
+const std::span<const Field> AllocationRow::kFields = kAllocationFields;
+const std::span<const Field> JitRow::kFields = kJitFields;
 const std::span<const Field> DeviceRow::kFields = kDeviceFields;
 const std::span<const Field> ContextRow::kFields = kContextFields;
 const std::span<const Field> StreamRow::kFields = kStreamFields;

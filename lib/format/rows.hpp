@@ -158,6 +158,41 @@ struct OverheadRow {
   static const std::span<const Field> kFields;
 };
 
+/// A call of CUDA's own that allocated or freed memory; its API call has the same correlation id.
+struct AllocationRow {
+  std::int64_t time_ns;
+  std::uint32_t correlation;
+  std::uint32_t operation;  // CUpti_ActivityMemoryOperationType: 1 allocated, 2 freed
+  std::uint32_t memory;     // CUpti_ActivityMemoryKind
+  std::uint32_t device;
+  std::uint32_t context;
+  std::uint32_t stream;  // 0xFFFFFFFF: none
+  std::uint32_t flags;   // 1: asynchronous, in order of a stream
+  std::uint64_t address;
+  std::uint64_t bytes;
+  std::uint64_t pool;  // address of the memory pool; 0: none
+
+  static constexpr ChunkKind kKind = ChunkKind::kAllocations;
+  static const std::span<const Field> kFields;
+};
+
+/// The driver's compiler at work, or its cache.
+struct JitRow {
+  std::int64_t begin_ns;
+  std::int64_t end_ns;
+  std::uint32_t correlation;
+  std::uint32_t tid;
+  std::uint32_t entry;      // CUpti_ActivityJitEntryType: 1 PTX to cubin, 2 NVVM IR to PTX
+  std::uint32_t operation;  // CUpti_ActivityJitOperationType: 1 cache load, 2 cache store, 3 compile
+  std::uint32_t device;
+  std::uint64_t task;  // the operations of one piece of code have the same
+  std::uint64_t cache_bytes;
+  NameId cache_path;
+
+  static constexpr ChunkKind kKind = ChunkKind::kJits;
+  static const std::span<const Field> kFields;
+};
+
 /// A node of a CUDA graph, and the call that made it; of a copy, the call that made the first original. The newest row
 /// of a node before a launch of its graph counts.
 struct GraphNodeRow {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/footer.hpp"
 
+#include "analysis/profiling_cost.hpp"
 #include "base/colour.hpp"
 #include "base/text.hpp"
 #include "report/units.hpp"
@@ -67,6 +68,15 @@ Footer make_footer(const Timeline& timeline, const std::optional<Account>& accou
   for (const CaptureHealth::Entry& entry : timeline.health.entries())
     if (entry.count != 0) footer.health.push_back(entry);
   return footer;
+}
+
+std::string profiling_note(const Timeline& timeline) {
+  constexpr std::int64_t kWorthALine = 20;  // one twentieth of the recording
+  const std::int64_t cost = analysis::profiler_ns(timeline);
+  const std::int64_t recorded = analysis::recorded_ns(timeline);
+  if (recorded <= 0 || cost <= recorded / kWorthALine) return {};
+  return "profiling itself took " + share(cost, recorded) + " of the recording, " + readable_time(cost) +
+         "; --view overhead has what for";
 }
 
 std::string to_text(const Footer& footer, const TextOptions& options) {

@@ -22,6 +22,9 @@ struct Footer {
 
 Footer make_footer(const Timeline& timeline, const std::optional<Account>& account);
 
+/// A line on what profiling cost, where that is more than 5 % of the recording; else empty.
+std::string profiling_note(const Timeline& timeline);
+
 /// The footer as lines of text.
 std::string to_text(const Footer& footer, const TextOptions& options);
 

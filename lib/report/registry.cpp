@@ -13,7 +13,12 @@
   X(tree)                    \
   X(kernels)                 \
   X(memcpy)                  \
+  X(launches)                \
   X(api)                     \
+  X(api_ranges)              \
+  X(sync)                    \
+  X(overhead)                \
+  X(allocations)             \
   X(ops)                     \
   X(memory)                  \
   X(memory_peak)             \
@@ -135,6 +140,10 @@ std::string missing_for(const View& view, const Timeline& timeline) {
       {kNeedsCpuCounters, timeline.cpu_counters.size() == 0, "CPU counters (record with cpu_counters=on)"},
       {kNeedsCounters, timeline.range_metrics.size() == 0 && timeline.metric_samples.size() == 0,
        "hardware counters (counters=memory, samples=device)"},
+      {kNeedsWaits, timeline.syncs.size() == 0 && timeline.calls.size() == 0, "synchronisations or API calls"},
+      {kNeedsOverheads, timeline.overheads.size() == 0, "overhead records (CUPTI's, of a recording on a device)"},
+      {kNeedsKernels, timeline.kernel_details.empty(), "kernels with their launch configuration"},
+      {kNeedsAllocations, timeline.allocations.size() == 0 && timeline.calls.size() == 0, "allocation calls"},
   };
   std::string missing;
   for (const auto& [need, lacks, words] : needs) {

@@ -60,6 +60,10 @@ enum Needs : unsigned {
   kNeedsDeviceSamples = 128,
   kNeedsCpuCounters = 256,
   kNeedsCounters = 512,
+  kNeedsWaits = 1024,
+  kNeedsOverheads = 2048,
+  kNeedsKernels = 4096,
+  kNeedsAllocations = 8192,
 };
 
 struct View {

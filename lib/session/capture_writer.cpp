@@ -59,7 +59,7 @@ void set_times(format::ChunkHeader& header, const void* rows, std::size_t row_by
                std::span<const format::Field> fields) noexcept {
   const auto kind = static_cast<ChunkKind>(header.kind);
   const bool spans = fields.size() > 1 && fields[1].coding == format::Coding::kSinceBegin;
-  const bool points = kind == ChunkKind::kClock || kind == ChunkKind::kDeviceSamples;
+  const bool points = kind == ChunkKind::kClock || kind == ChunkKind::kDeviceSamples || kind == ChunkKind::kAllocations;
   if (count == 0 || (!spans && !points && kind != ChunkKind::kWindows)) return;
   const auto load = [&](std::size_t row, const format::Field& field) {
     std::int64_t value = 0;

@@ -127,6 +127,8 @@ const Key kKeys[] = {
     {"cuda_api", [](SessionOptions& o, string_view v) { return set_bool(o.cuda_api, v); }},
     {"cuda_sync", [](SessionOptions& o, string_view v) { return set_bool(o.cuda_sync, v); }},
     {"cuda_overhead", [](SessionOptions& o, string_view v) { return set_bool(o.cuda_overhead, v); }},
+    {"cuda_memory", [](SessionOptions& o, string_view v) { return set_bool(o.cuda_memory, v); }},
+    {"cuda_latency", [](SessionOptions& o, string_view v) { return set_bool(o.cuda_latency, v); }},
     {"counters", [](SessionOptions& o, string_view v) { return o.counters = v, true; }},
     {"counter_ranges", [](SessionOptions& o, string_view v) { return o.counter_ranges = v, true; }},
     {"counter_category", [](SessionOptions& o, string_view v) { return o.counter_category = v, true; }},

@@ -25,6 +25,8 @@ source::CuptiOptions cupti_options(const SessionOptions& options) {
   out.overhead_records = options.cuda_overhead;
   out.graph_tracing = static_cast<source::CuptiOptions::GraphTracing>(options.graph_tracing);
   out.graph_node_replays = options.graph_node_replays;
+  out.memory_records = options.cuda_memory;
+  out.latency_timestamps = options.cuda_latency;
   out.memory_bytes = options.memory_bytes / 2;
   out.flush_period = {};  // the session flushes
   return out;

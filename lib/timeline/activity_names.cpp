@@ -101,4 +101,18 @@ std::string_view overhead_name(std::uint32_t kind) noexcept {
   }
 }
 
+std::string_view jit_name(std::uint32_t entry, std::uint32_t operation) noexcept {
+  const bool from_ptx = entry == 1;
+  switch (operation) {
+    case 1:
+      return from_ptx ? "JIT Cache Load (PTX to cubin)" : "JIT Cache Load (NVVM IR to PTX)";
+    case 2:
+      return from_ptx ? "JIT Cache Store (PTX to cubin)" : "JIT Cache Store (NVVM IR to PTX)";
+    case 3:
+      return from_ptx ? "JIT Compile (PTX to cubin)" : "JIT Compile (NVVM IR to PTX)";
+    default:
+      return "JIT (unknown operation)";
+  }
+}
+
 }  // namespace rangefinder::timeline

@@ -17,6 +17,8 @@ std::string memset_name(const CopyDetail& detail);
 std::string graph_name(std::uint32_t graph);
 /// "Buffer Flush", by CUpti_ActivityOverheadKind.
 std::string_view overhead_name(std::uint32_t kind) noexcept;
+/// "JIT Compile (PTX to cubin)", by CUpti_ActivityJitEntryType and CUpti_ActivityJitOperationType.
+std::string_view jit_name(std::uint32_t entry, std::uint32_t operation) noexcept;
 /// "Pageable", by CUpti_ActivityMemoryKind.
 std::string_view memory_name(std::uint32_t kind) noexcept;
 

@@ -42,6 +42,8 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   }
   void on_metric_samples(std::span<const format::MetricSampleRow> rows) override;
   void on_graph_launches(std::span<const format::GraphLaunchRow> rows) override;
+  void on_allocations(std::span<const format::AllocationRow> rows) override;
+  void on_jits(std::span<const format::JitRow> rows) override;
 
   // What is open at the end lasts as long as anything was recorded.
   void on_begin(const AssembledRange& range) override { last_ticks_ = std::max(last_ticks_, range.begin_ticks); }
@@ -104,6 +106,8 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   }
   template <typename Row>
   void add_activity(ActivityKind kind, StringId name, const Row& row, std::uint64_t bytes, std::uint32_t detail);
+
+  void add_latency(const format::KernelRow& row);
 
   capture::CaptureReader& reader_;
   Timeline& out_;

@@ -55,12 +55,27 @@ void CaptureLoader::add_activity(ActivityKind kind, StringId name, const Row& ro
   table.source_row.push_back(-1);
 }
 
+/// Only captures with latency timestamps pay for the columns.
+void CaptureLoader::add_latency(const format::KernelRow& row) {
+  if (row.queued_ns == 0 && row.submitted_ns == 0) return;
+  const auto time = [&](std::uint64_t ns) {
+    const auto device_ns = static_cast<std::int64_t>(ns);
+    return device_ns <= 0 || device_ns > kLatest ? kNoTime : device_time(device_ns);
+  };
+  ActivityTable& table = out_.activities;
+  table.queued_ns.resize(table.size() - 1, kNoTime);
+  table.submitted_ns.resize(table.size() - 1, kNoTime);
+  table.queued_ns.push_back(time(row.queued_ns));
+  table.submitted_ns.push_back(time(row.submitted_ns));
+}
+
 void CaptureLoader::on_kernels(std::span<const format::KernelRow> rows) {
   for (const format::KernelRow& row : rows) {
     if (!believable(row)) continue;
     const auto index = static_cast<std::uint32_t>(out_.kernel_details.size());
     out_.kernel_details.push_back(kernel_detail(row));
     add_activity(ActivityKind::kKernel, name(row.name), row, 0, index);
+    add_latency(row);
   }
 }
 
@@ -130,6 +145,36 @@ void CaptureLoader::on_overheads(std::span<const format::OverheadRow> rows) {
     table.thread.push_back(row.tid != 0 ? thread_of_tid(row.tid) : kNone);
     table.begin_ns.push_back(device_time(row.begin_ns));
     table.end_ns.push_back(device_end(row.begin_ns, row.end_ns));
+    table.source_row.push_back(-1);
+  }
+}
+
+void CaptureLoader::on_jits(std::span<const format::JitRow> rows) {
+  OverheadTable& table = out_.overheads;
+  for (const format::JitRow& row : rows) {
+    table.name.push_back(out_.intern(jit_name(row.entry, row.operation)));
+    table.thread.push_back(row.tid != 0 ? thread_of_tid(row.tid) : kNone);
+    table.begin_ns.push_back(device_time(row.begin_ns));
+    table.end_ns.push_back(device_end(row.begin_ns, row.end_ns));
+    table.source_row.push_back(-1);
+  }
+}
+
+void CaptureLoader::on_allocations(std::span<const format::AllocationRow> rows) {
+  AllocationTable& table = out_.allocations;
+  for (const format::AllocationRow& row : rows) {
+    const bool on_device = context_device_.contains(row.context);
+    table.process.push_back(process_);
+    table.time_ns.push_back(device_time(row.time_ns));
+    table.freed.push_back(row.operation == 2 ? 1 : 0);
+    table.memory.push_back(row.memory);
+    table.device.push_back(on_device ? device_of(row.device) : kNone);
+    table.stream.push_back(on_device && row.stream != kNoStream ? stream_of(row.device, row.context, row.stream)
+                                                                : kNone);
+    table.address.push_back(row.address);
+    table.bytes.push_back(row.bytes);
+    table.pool.push_back(row.pool);
+    table.correlation.push_back(row.correlation);
     table.source_row.push_back(-1);
   }
 }

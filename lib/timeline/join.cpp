@@ -119,6 +119,7 @@ void measure_extent(Timeline& timeline) {
   take(timeline.activities.begin_ns, timeline.activities.end_ns);
   take(timeline.syncs.begin_ns, timeline.syncs.end_ns);
   take(timeline.overheads.begin_ns, timeline.overheads.end_ns);
+  take(timeline.allocations.time_ns, timeline.allocations.time_ns);
   take(timeline.marks.time_ns, timeline.marks.time_ns);
   take(timeline.counters.time_ns, timeline.counters.time_ns);
   take(timeline.memory.time_ns, timeline.memory.time_ns);

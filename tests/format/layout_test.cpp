@@ -246,4 +246,6 @@ TEST_CASE("the page's tables of columns are those of the code", "[format]") {
   check.operator()<RangeMetricRow>();
   check.operator()<MetricSampleRow>();
   check.operator()<GraphLaunchRow>();
+  check.operator()<AllocationRow>();
+  check.operator()<JitRow>();
 }

@@ -146,6 +146,7 @@ void check(const Timeline& timeline) {
     HOLDS(attachment.type != Attachment::Type::kText || attachment.bits < timeline.string_count());
   }
   fuzz::check_places(timeline);
+  fuzz::check_allocations(timeline);
   fuzz::check_memory_columns(timeline);
   fuzz::check_graph_nodes(timeline);
 }

@@ -34,6 +34,7 @@ void check(const Timeline& timeline) {
     HOLDS(activities.detail[i] < (kernel ? timeline.kernel_details.size() : timeline.copy_details.size()));
   }
   fuzz::check_places(timeline);
+  fuzz::check_allocations(timeline);
   fuzz::check_memory_columns(timeline);
 }
 

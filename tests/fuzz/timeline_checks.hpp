@@ -47,6 +47,18 @@ inline void check_graph_nodes(const Timeline& timeline) {
     HOLDS(launch == kNone || launch < timeline.launches.size());
 }
 
+inline void check_allocations(const Timeline& timeline) {
+  const AllocationTable& allocations = timeline.allocations;
+  for (const std::size_t size :
+       {allocations.process.size(), allocations.freed.size(), allocations.memory.size(), allocations.device.size(),
+        allocations.stream.size(), allocations.address.size(), allocations.bytes.size(), allocations.pool.size(),
+        allocations.correlation.size(), allocations.source_row.size()})
+    HOLDS(size == allocations.size());
+  for (const ProcessIndex process : allocations.process) HOLDS(process < timeline.processes.size());
+  for (const DeviceIndex device : allocations.device) HOLDS(device == kNone || device < timeline.devices.size());
+  for (const StreamIndex stream : allocations.stream) HOLDS(stream == kNone || stream < timeline.streams.size());
+}
+
 inline void check_places(const Timeline& timeline) {
   for (const ThreadInfo& thread : timeline.threads) HOLDS(thread.process < timeline.processes.size());
   for (const DeviceInfo& device : timeline.devices) HOLDS(device.process < timeline.processes.size());

@@ -256,6 +256,32 @@ CaptureBuilder& CaptureBuilder::overhead(std::uint32_t kind, std::int64_t begin_
   overheads_.push_back(row);
   return *this;
 }
+CaptureBuilder& CaptureBuilder::jit(std::int64_t begin_ns, std::int64_t end_ns) {
+  format::JitRow row{};
+  row.begin_ns = realtime(begin_ns);
+  row.end_ns = realtime(end_ns);
+  row.tid = thread().tid;
+  row.entry = 1;
+  row.operation = 3;
+  jits_.push_back(row);
+  return *this;
+}
+CaptureBuilder& CaptureBuilder::allocation(std::int64_t time_ns, std::uint64_t address, std::uint64_t bytes, bool freed,
+                                           std::uint32_t memory) {
+  contexts_[context_] = device_;
+  format::AllocationRow row{};
+  row.time_ns = realtime(time_ns);
+  row.correlation = correlation_;
+  row.operation = freed ? 2 : 1;
+  row.memory = memory;
+  row.device = device_;
+  row.context = context_;
+  row.stream = 0xFFFFFFFFu;
+  row.address = address;
+  row.bytes = bytes;
+  allocations_.push_back(row);
+  return *this;
+}
 CaptureBuilder& CaptureBuilder::correlation(std::uint32_t id) {
   correlation_ = id;
   next_correlation_ = id;
@@ -454,6 +480,8 @@ base::Bytes CaptureBuilder::build() const {
   add_rows(calls_);
   add_rows(syncs_);
   add_rows(overheads_);
+  add_rows(allocations_);
+  add_rows(jits_);
   add_rows(graph_nodes_);
   add_rows(device_samples_);
   add_rows(range_metrics_);

@@ -88,6 +88,11 @@ class CaptureBuilder {
                        format::ApiDomain domain = format::ApiDomain::kRuntime);
   CaptureBuilder& sync(std::uint32_t type, std::int64_t begin_ns, std::int64_t end_ns);
   CaptureBuilder& overhead(std::uint32_t kind, std::int64_t begin_ns, std::int64_t end_ns);
+  /// The driver compiles PTX on the thread.
+  CaptureBuilder& jit(std::int64_t begin_ns, std::int64_t end_ns);
+  /// What the call before it allocated, or freed, of CUPTI's kind of memory.
+  CaptureBuilder& allocation(std::int64_t time_ns, std::uint64_t address, std::uint64_t bytes, bool freed = false,
+                             std::uint32_t memory = 3);
   /// The correlation id of the next rows, calls and launches; launches count on from it.
   CaptureBuilder& correlation(std::uint32_t id);
   /// A node of a CUDA graph, of the launch or call before it; from `time_ns` on. Kernels say of which node they are.
@@ -172,6 +177,8 @@ class CaptureBuilder {
   std::vector<format::ApiRow> calls_;
   std::vector<format::SyncRow> syncs_;
   std::vector<format::OverheadRow> overheads_;
+  std::vector<format::AllocationRow> allocations_;
+  std::vector<format::JitRow> jits_;
   std::vector<format::GraphNodeRow> graph_nodes_;
   std::vector<format::RangeMetricRow> range_metrics_;
   std::vector<format::MetricSampleRow> metric_samples_;

@@ -87,10 +87,41 @@ TEST_CASE("a capture becomes tables", "[timeline]") {
   CHECK(timeline.counters.integer[1] == -3);
   CHECK(timeline.syncs.begin_ns[0] == at(720));
   CHECK(timeline.overheads.end_ns[0] == at(750));
+  CHECK(timeline.activities.queued_ns.empty());
   CHECK(timeline.begin_ns == at(0));
   CHECK(timeline.end_ns == at(900));
   CHECK(timeline.notes.empty());
   CHECK(timeline.health.complete());
+}
+
+TEST_CASE("allocation calls, compiling and latency timestamps become columns", "[timeline]") {
+  CaptureBuilder capture;
+  capture.h100().on_thread(42, "main").range("step", 0, 900);
+  capture.launch(10).kernel("plain", 20, 30).launch(50).kernel("timed", 100, 200);
+  capture.last_kernel().queued_ns =
+      static_cast<std::uint64_t>(CaptureBuilder::kStart + CaptureBuilder::kRealtimeOffset) + 60;
+  capture.last_kernel().submitted_ns = capture.last_kernel().queued_ns + 5;
+  capture.correlation(77).call("cudaMalloc", 300, 320).allocation(310, 0x1000, 4096);
+  capture.correlation(78).call("cudaFreeHost", 400, 410).allocation(405, 0x2000, 64, true, 2);
+  capture.jit(500, 650);
+  const Timeline timeline = load(capture);
+  const AllocationTable& allocations = timeline.allocations;
+  REQUIRE(allocations.size() == 2);
+  CHECK(allocations.time_ns == std::vector<std::int64_t>{at(310), at(405)});
+  CHECK(allocations.address == std::vector<std::uint64_t>{0x1000, 0x2000});
+  CHECK(allocations.bytes == std::vector<std::uint64_t>{4096, 64});
+  CHECK(allocations.freed == std::vector<std::uint8_t>{0, 1});
+  CHECK(allocations.memory == std::vector<std::uint32_t>{3, 2});
+  CHECK(allocations.device == std::vector<DeviceIndex>{0, 0});
+  CHECK(allocations.stream == std::vector<StreamIndex>{kNone, kNone});
+  CHECK(allocations.correlation == std::vector<std::uint64_t>{77, 78});
+  REQUIRE(timeline.overheads.size() == 1);
+  CHECK(timeline.text(timeline.overheads.name[0]) == "JIT Compile (PTX to cubin)");
+  CHECK(timeline.overheads.begin_ns[0] == at(500));
+  CHECK(timeline.overheads.end_ns[0] == at(650));
+  CHECK(timeline.threads[timeline.overheads.thread[0]].tid == 42);
+  CHECK(timeline.activities.queued_ns == std::vector<std::int64_t>{kNoTime, at(60)});
+  CHECK(timeline.activities.submitted_ns == std::vector<std::int64_t>{kNoTime, at(65)});
 }
 
 TEST_CASE("operators tell their numbers, and their inputs where those are wanted", "[timeline]") {

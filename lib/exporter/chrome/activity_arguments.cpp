@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "exporter/chrome/activity_arguments.hpp"
 
+#include "analysis/occupancy.hpp"
 #include "exporter/chrome/clean_json.hpp"
 #include "exporter/chrome/digits.hpp"
-#include "exporter/chrome/occupancy.hpp"
 
 #include <utility>
 
@@ -52,8 +52,8 @@ void write_kernel_arguments(EventWriter& writer, const ActivityPlace& place, con
     writer.argument("\"registers per thread\":", detail->registers_per_thread);
     writer.argument("\"shared memory\":", std::uint64_t{detail->static_shared_bytes} + detail->dynamic_shared_bytes);
     if (device.multiprocessors != 0) {
-      const std::uint64_t blocks = blocks_of(*detail);
-      const unsigned __int128 threads = static_cast<unsigned __int128>(blocks) * threads_of(*detail);
+      const std::uint64_t blocks = analysis::blocks_of(*detail);
+      const unsigned __int128 threads = static_cast<unsigned __int128>(blocks) * analysis::threads_of(*detail);
       const std::uint32_t warp = device.warp_size != 0 ? device.warp_size : 32;
       writer.millionths_argument("\"blocks per SM\":", millionths(blocks, device.multiprocessors));
       // Above that the product would not fit in 128 bits; no device has launched so many threads.
@@ -66,7 +66,7 @@ void write_kernel_arguments(EventWriter& writer, const ActivityPlace& place, con
     writer.triple_argument("\"block\":", detail->block);
     if (detail->cluster[0] > 1 || detail->cluster[1] > 1 || detail->cluster[2] > 1)
       writer.triple_argument("\"cluster\":", detail->cluster);
-    if (const auto percent = occupancy_percent(device, *detail))
+    if (const auto percent = analysis::achieved_percent(device, *detail))
       writer.argument("\"est. achieved occupancy %\":", *percent);
   }
   write_graph(writer, place);

@@ -189,6 +189,25 @@ void CaptureDevices::add_sync(const format::SyncRow& row, std::int64_t begin_ns,
   shared_.writer.close();
 }
 
+void CaptureDevices::add_allocation(const format::AllocationRow& row, std::int64_t time_ns) {
+  shared_.extend(time_ns, time_ns);
+  if (!shared_.in_window(time_ns, time_ns)) return;
+  AllocationPoint point;
+  point.freed = row.operation == 2;
+  point.memory = row.memory;
+  point.address = row.address;
+  point.bytes = row.bytes;
+  point.pool = row.pool;
+  point.correlation = row.correlation;
+  GroupId group = shared_.process;
+  if (const auto device = device_of_context_.find(row.context); device != device_of_context_.end()) {
+    point.device = static_cast<std::int64_t>(row.device);
+    group = groups_[device_of(row.device)];
+  }
+  if (row.stream != timeline::kNoStream) point.stream = row.stream;
+  write_allocation(shared_.writer, shared_.ids(shared_.layout.allocations(group)), time_ns, point);
+}
+
 void CaptureDevices::write_span(TrackId track, const projection::ProjectedRange& range,
                                 const projection::StreamingStream& figures) {
   if (!shared_.in_window(figures.first_ns, figures.last_ns)) return;

@@ -34,6 +34,7 @@ class CaptureDevices final : public projection::ProjectionSink {
   void add_memset(const format::MemsetRow& row, std::int64_t begin_ns, std::int64_t end_ns);
   void add_sync(const format::SyncRow& row, std::int64_t begin_ns, std::int64_t end_ns);
   void add_sample(const format::DeviceSampleRow& row, std::int64_t time_ns);
+  void add_allocation(const format::AllocationRow& row, std::int64_t time_ns);
   /// All rows that begin before `device_ns` have come.
   void on_time(std::int64_t device_ns);
   void on_projected(const projection::ProjectedRange& range) override;

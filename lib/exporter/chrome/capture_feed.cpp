@@ -129,16 +129,13 @@ class CaptureFeed final : public SweepSink {
   }
 
   void on_overhead(const format::OverheadRow& row, std::int64_t begin_ns, std::int64_t end_ns) override {
-    shared_.extend(begin_ns, end_ns);
-    if (!shared_.options.overheads) return;
-    const std::string_view head = overhead_head(row.kind);
-    if (row.tid != 0) return host_->add_slice(row.tid, {head, begin_ns, std::max(begin_ns, end_ns)});
-    if (!shared_.in_window(begin_ns, end_ns)) return;
-    const std::uint32_t level = overheads_.add(begin_ns, end_ns);
-    if (level != 0) shared_.notes.add(ExportNotes::kOverlapping);
-    shared_.writer.open_slice(head, shared_.ids(shared_.table.overflow(shared_.layout.overheads(), level)), begin_ns,
-                              end_ns);
-    shared_.writer.close();
+    add_overhead(timeline::overhead_name(row.kind), row.tid, begin_ns, end_ns);
+  }
+  void on_jit(const format::JitRow& row, std::int64_t begin_ns, std::int64_t end_ns) override {
+    add_overhead(timeline::jit_name(row.entry, row.operation), row.tid, begin_ns, end_ns);
+  }
+  void on_allocation(const format::AllocationRow& row, std::int64_t time_ns) override {
+    devices_.add_allocation(row, time_ns);
   }
 
   /// Of all the capture, before it is swept: few, and in no order with the rest.
@@ -180,9 +177,23 @@ class CaptureFeed final : public SweepSink {
     CaptureFeed& feed_;
   };
 
-  std::string_view overhead_head(std::uint32_t kind) {
-    const auto [found, added] = overhead_heads_.try_emplace(kind);
-    if (added) append_head(found->second, 'X', to_string(Category::kOverhead), timeline::overhead_name(kind));
+  void add_overhead(std::string_view name, std::uint32_t tid, std::int64_t begin_ns, std::int64_t end_ns) {
+    shared_.extend(begin_ns, end_ns);
+    if (!shared_.options.overheads) return;
+    const std::string_view head = overhead_head(name);
+    if (tid != 0) return host_->add_slice(tid, {head, begin_ns, std::max(begin_ns, end_ns)});
+    if (!shared_.in_window(begin_ns, end_ns)) return;
+    const std::uint32_t level = overheads_.add(begin_ns, end_ns);
+    if (level != 0) shared_.notes.add(ExportNotes::kOverlapping);
+    shared_.writer.open_slice(head, shared_.ids(shared_.table.overflow(shared_.layout.overheads(), level)), begin_ns,
+                              end_ns);
+    shared_.writer.close();
+  }
+
+  /// By names that live as long as the process.
+  std::string_view overhead_head(std::string_view name) {
+    const auto [found, added] = overhead_heads_.try_emplace(name);
+    if (added) append_head(found->second, 'X', to_string(Category::kOverhead), name);
     return found->second;
   }
 
@@ -195,7 +206,7 @@ class CaptureFeed final : public SweepSink {
   std::optional<CaptureHost> host_;
   std::optional<timeline::HostAssembler> assembler_;
   Rows<NestedRow> overheads_;
-  std::map<std::uint32_t, std::string> overhead_heads_;
+  std::map<std::string_view, std::string> overhead_heads_;
   std::int64_t settled_ns_ = std::numeric_limits<std::int64_t>::min() / 2;
 };
 

@@ -31,6 +31,8 @@ bool is_device_kind(std::uint16_t kind) noexcept {
     case ChunkKind::kSyncs:
     case ChunkKind::kOverheads:
     case ChunkKind::kGraphLaunches:
+    case ChunkKind::kAllocations:
+    case ChunkKind::kJits:
       return true;
     default:
       return false;
@@ -51,6 +53,8 @@ class AnyRows final : public capture::CaptureVisitor {
   void on_api_calls(std::span<const format::ApiRow> rows) override { use_(rows); }
   void on_syncs(std::span<const format::SyncRow> rows) override { use_(rows); }
   void on_overheads(std::span<const format::OverheadRow> rows) override { use_(rows); }
+  void on_allocations(std::span<const format::AllocationRow> rows) override { use_(rows); }
+  void on_jits(std::span<const format::JitRow> rows) override { use_(rows); }
 
  private:
   Use use_;
@@ -74,6 +78,22 @@ class Forward final : public capture::CaptureVisitor {
  private:
   SweepSink& sink_;
 };
+
+/// CLOCK_REALTIME; what happens at once ends where it begins.
+template <typename Row>
+std::int64_t begin_of(const Row& row) noexcept {
+  if constexpr (requires { row.begin_ns; })
+    return row.begin_ns;
+  else
+    return row.time_ns;
+}
+template <typename Row>
+std::int64_t end_of(const Row& row) noexcept {
+  if constexpr (requires { row.end_ns; })
+    return row.end_ns;
+  else
+    return row.time_ns;
+}
 
 std::int64_t later_by(std::int64_t begin_ns, std::int64_t row_begin_ns, std::int64_t row_end_ns) noexcept {
   std::int64_t out = 0;
@@ -101,6 +121,10 @@ void hand_on(SweepSink& sink, const format::SyncRow& row, std::int64_t b, std::i
 void hand_on(SweepSink& sink, const format::OverheadRow& row, std::int64_t b, std::int64_t e) {
   sink.on_overhead(row, b, e);
 }
+void hand_on(SweepSink& sink, const format::JitRow& row, std::int64_t b, std::int64_t e) { sink.on_jit(row, b, e); }
+void hand_on(SweepSink& sink, const format::AllocationRow& row, std::int64_t b, std::int64_t) {
+  sink.on_allocation(row, b);
+}
 
 }  // namespace
 
@@ -126,7 +150,7 @@ std::int64_t CaptureSweep::first_time(std::uint32_t chunk) {
   if (header.first != 0) return reader_.monotonic_of_realtime(static_cast<std::int64_t>(header.first));
   std::int64_t first = std::numeric_limits<std::int64_t>::max();
   AnyRows earliest([&](auto rows) {
-    for (const auto& row : rows) first = std::min(first, reader_.monotonic_of_realtime(row.begin_ns));
+    for (const auto& row : rows) first = std::min(first, reader_.monotonic_of_realtime(begin_of(row)));
   });
   reader_.visit_one(reader_.chunks()[chunk], earliest);
   return first;
@@ -167,7 +191,7 @@ void CaptureSweep::load(std::uint32_t chunk) {
     loaded.rows = std::vector<Row>(rows.begin(), rows.end());
     loaded.order.reserve(rows.size());
     for (std::uint32_t i = 0; i < rows.size(); ++i)
-      loaded.order.emplace_back(reader_.monotonic_of_realtime(rows[i].begin_ns), i);
+      loaded.order.emplace_back(reader_.monotonic_of_realtime(begin_of(rows[i])), i);
   });
   visit(chunk, take);
   if (loaded.order.empty()) return;
@@ -259,7 +283,7 @@ void CaptureSweep::deliver(SweepSink& sink, Loaded& loaded) {
   newest_ns_ = std::max(newest_ns_, begin_ns);
   std::visit(
       [&, begin = begin_ns, index = row](const auto& rows) {
-        hand_on(sink, rows[index], begin, later_by(begin, rows[index].begin_ns, rows[index].end_ns));
+        hand_on(sink, rows[index], begin, later_by(begin, begin_of(rows[index]), end_of(rows[index])));
       },
       loaded.rows);
   if (loaded.at != loaded.order.size()) return;

@@ -27,6 +27,8 @@ class SweepSink {
   virtual void on_api_call(const format::ApiRow& row, std::int64_t begin_ns, std::int64_t end_ns) = 0;
   virtual void on_sync(const format::SyncRow& row, std::int64_t begin_ns, std::int64_t end_ns) = 0;
   virtual void on_overhead(const format::OverheadRow& row, std::int64_t begin_ns, std::int64_t end_ns) = 0;
+  virtual void on_jit(const format::JitRow& row, std::int64_t begin_ns, std::int64_t end_ns) = 0;
+  virtual void on_allocation(const format::AllocationRow& row, std::int64_t time_ns) = 0;
 };
 
 /// Reads a capture once, in order of time instead of the file's. A file holds host events a thread at a time and device
@@ -50,7 +52,7 @@ class CaptureSweep {
   using Rows =
       std::variant<std::vector<format::KernelRow>, std::vector<format::MemcpyRow>, std::vector<format::MemsetRow>,
                    std::vector<format::GraphLaunchRow>, std::vector<format::ApiRow>, std::vector<format::SyncRow>,
-                   std::vector<format::OverheadRow>>;
+                   std::vector<format::OverheadRow>, std::vector<format::AllocationRow>, std::vector<format::JitRow>>;
   struct Pending {  // a chunk of device rows that has not been read
     std::int64_t begin_ns;
     std::uint32_t chunk;

@@ -12,7 +12,7 @@ constexpr std::int64_t kOverheadSortIndex = 0x100000A;
 constexpr std::int64_t kOverheadPid = -1;
 
 // Keys of `made_` behind those of Beside.
-enum Own : int { kGroupWaits = 100, kSteps, kOverheads, kSensors, kCounters };
+enum Own : int { kGroupWaits = 100, kSteps, kOverheads, kSensors, kCounters, kAllocations };
 
 std::string ids_of(std::int64_t pid, std::int64_t tid) {
   return ",\"pid\":" + std::to_string(pid) + ",\"tid\":" + std::to_string(tid) + ",\"ts\":";
@@ -94,6 +94,8 @@ TrackId Layout::steps(GroupId process) { return lazily(process, kSteps, 0, proce
 TrackId Layout::sensors(GroupId device) { return lazily(device, kSensors, 0, device, "sensors", -2); }
 
 TrackId Layout::counters(GroupId device) { return lazily(device, kCounters, 0, device, "counters", -2); }
+
+TrackId Layout::allocations(GroupId group) { return lazily(group, kAllocations, 0, group, "allocation calls", -1); }
 
 TrackId Layout::overheads() {
   if (const auto found = made_.find({0, kOverheads, 0}); found != made_.end()) return found->second;

@@ -49,6 +49,8 @@ class Layout {
   TrackId sensors(GroupId device);
   /// Series of a device's counters.
   TrackId counters(GroupId device);
+  /// Calls of CUDA's own that allocate and free, of a device or, where none is known, of a process.
+  TrackId allocations(GroupId group);
   /// Kineto's own place for the profiler's overhead where no thread is known.
   TrackId overheads();
 

@@ -3,6 +3,7 @@
 
 #include "exporter/chrome/head_cache.hpp"
 #include "exporter/chrome/markers.hpp"
+#include "timeline/activity_names.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -47,6 +48,22 @@ void write_total(EventWriter& writer, std::string_view ids, std::int64_t time_ns
 }
 
 }  // namespace
+
+void write_allocation(EventWriter& writer, std::string_view ids, std::int64_t time_ns, const AllocationPoint& point) {
+  std::string head;
+  append_head(
+      head, 'i', "cuda_memory",
+      std::string(point.freed ? "Free (" : "Allocate (") + std::string(timeline::memory_name(point.memory)) + ")");
+  head += ",\"s\":\"t\"";
+  writer.open_point(head, ids, time_ns);
+  writer.argument("\"Addr\":", point.address);
+  writer.argument("\"Bytes\":", point.bytes);
+  if (point.device >= 0) writer.signed_argument("\"device\":", point.device);
+  if (point.stream >= 0) writer.signed_argument("\"stream\":", point.stream);
+  if (point.pool != 0) writer.argument("\"pool\":", point.pool);
+  if (point.correlation != 0) writer.argument("\"correlation\":", point.correlation);
+  writer.close();
+}
 
 void write_memory(EventWriter& writer, std::string_view ids, std::int64_t time_ns, const MemoryPoint& point,
                   bool counters) {

@@ -20,6 +20,22 @@ struct MemoryPoint {
   std::int64_t reserved = -1;
 };
 
+/// A call of CUDA's own that allocated or freed.
+struct AllocationPoint {
+  bool freed = false;
+  std::uint32_t memory = 0;  ///< CUPTI's kind
+  std::int64_t device = -1;  ///< -1: none
+  std::int64_t stream = -1;  ///< -1: none
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t pool = 0;
+  std::uint64_t correlation = 0;
+};
+
+/// "Allocate (Device)": an instant of no other tool's. A category of its own keeps readers of `[memory]` from adding it
+/// to what the framework allocates.
+void write_allocation(EventWriter& writer, std::string_view ids, std::int64_t time_ns, const AllocationPoint& point);
+
 /// The instant of torch.profiler's profile_memory, from which TensorBoard's plugin makes its memory view; of segments
 /// none, since they are no memory of the program's. With `counters` the totals as series of samples, too.
 void write_memory(EventWriter& writer, std::string_view ids, std::int64_t time_ns, const MemoryPoint& point,

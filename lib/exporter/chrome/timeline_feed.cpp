@@ -122,6 +122,27 @@ void write_samples(TimelineExport& shared) {
   events.finish();
 }
 
+void write_allocations(TimelineExport& shared) {
+  const Timeline& timeline = shared.timeline;
+  const AllocationTable& table = timeline.allocations;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    if (!shared.in_window(table.time_ns[i], table.time_ns[i])) continue;
+    AllocationPoint point;
+    point.freed = table.freed[i] != 0;
+    point.memory = table.memory[i];
+    point.address = table.address[i];
+    point.bytes = table.bytes[i];
+    point.pool = table.pool[i];
+    point.correlation = table.correlation[i];
+    const bool on_device = table.device[i] != kNone;
+    if (on_device) point.device = static_cast<std::int64_t>(timeline.devices[table.device[i]].id);
+    if (table.stream[i] != kNone) point.stream = timeline.streams[table.stream[i]].id;
+    const GroupId group = on_device ? shared.devices[table.device[i]] : shared.processes[table.process[i]];
+    const TrackId track = shared.layout.allocations(group);
+    write_allocation(shared.writer, shared.layout.table().ids(track), table.time_ns[i], point);
+  }
+}
+
 /// What torch.profiler puts around the recording, where the input does not have it.
 void write_frame(TimelineExport& shared, const ForeignEvents& foreign, bool simulated) {
   const Timeline& timeline = shared.timeline;
@@ -158,6 +179,7 @@ std::uint64_t write_timeline(const Timeline& timeline, const ChromeExportOptions
   write_memory_events(shared);
   write_device_samples(shared);
   write_samples(shared);
+  write_allocations(shared);
   foreign.write();
   write_frame(shared, foreign, facts.simulated);
   shared.layout.describe(writer, timeline.begin_ns);

@@ -182,6 +182,7 @@ constexpr ArgumentKey kArgumentKeys[] = {
     {"Sequence number", EventStep::kSequence},
     {"Fwd thread id", EventStep::kForwardThread},
     {"items", EventStep::kItems},
+    {"wait_on_stream", EventStep::kEventStream},
     {"Forward ts", EventStep::kForwardTime},
     {"Captured tid", EventStep::kCapturedThread},
     {"Captured ts", EventStep::kCapturedTime},
@@ -261,9 +262,10 @@ constexpr NumberPlace kNumberPlaces[] = {
     {&EventArguments::forward_thread, EventArguments::kForwardThread},
     {&EventArguments::items, EventArguments::kItems},
     {&EventArguments::captured_thread, EventArguments::kCapturedThread},
+    {&EventArguments::event_stream, EventArguments::kEventStream},
 };
 constexpr std::size_t kNumbers = std::size(kNumberPlaces);
-static_assert(static_cast<std::size_t>(EventStep::kCapturedThread) - static_cast<std::size_t>(EventStep::kExternalId) +
+static_assert(static_cast<std::size_t>(EventStep::kEventStream) - static_cast<std::size_t>(EventStep::kExternalId) +
                   1 ==
               kNumbers);
 

@@ -56,6 +56,7 @@ struct EventArguments {
     kItems = 1u << 22,
     kCapturedThread = 1u << 23,
     kCapturedTime = 1u << 24,
+    kEventStream = 1u << 23,
   };
   std::uint32_t present = 0;
   std::int64_t external_id = 0;
@@ -71,6 +72,7 @@ struct EventArguments {
   std::int64_t sequence = 0;        ///< autograd's: of the node that runs, or of the next one that the thread makes
   std::int64_t forward_thread = 0;  ///< LibTorch's number of the thread that made the node; 0: no node runs
   std::int64_t items = 0;           ///< our own exports alone: of a step
+  std::int64_t event_stream = 0;    ///< of a wait: where the event was recorded; -1: not known
   /// Our own exports alone: when the node was made, absent where that is not known. forward_thread is a tid then.
   EventTime forward_time;
   /// Likewise: where a graph's node was made.

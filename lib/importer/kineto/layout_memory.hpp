@@ -44,6 +44,7 @@ enum class EventStep : std::uint8_t {
   kForwardThread,
   kItems,
   kCapturedThread,
+  kEventStream,
   kOldExternalId,
   kGrid,
   kBlock,

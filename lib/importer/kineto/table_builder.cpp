@@ -283,6 +283,10 @@ void TableBuilder::add_sync(const Event& event, std::int64_t source_row) {
   syncs.end_ns.push_back(times.end_ns);
   syncs.correlation.push_back(correlation(event));
   syncs.source_row.push_back(source_row);
+  const bool knows_event = on_device && arguments.has(F::kEventStream) && arguments.event_stream >= 0;
+  const auto context = arguments.has(F::kContext) ? static_cast<std::uint32_t>(arguments.context) : 0;
+  syncs.event_stream.push_back(knows_event ? tracks_.stream(tracks_.device_of(event), context, arguments.event_stream)
+                                           : kNone);
   keep_arguments(event, source_row);
 }
 

@@ -7,6 +7,7 @@
 #include "importer/nsight/table_scan.hpp"
 #include "timeline/nsight_names.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <string>
@@ -370,6 +371,61 @@ void read_overheads(ImportContext& context, Entities& entities) {
       overheads.end_ns.push_back(*end);
       overheads.source_row.push_back(row.row_id());
     }
+  }
+}
+
+void read_allocations(ImportContext& context, Entities& entities) {
+  enum {
+    kAllocationTime,
+    kAllocationPid,
+    kAllocationDevice,
+    kAllocationContext,
+    kAllocationAddress,
+    kAllocationBytes,
+    kAllocationKind,
+    kAllocationOperation,
+    kAllocationCorrelation,
+    kAllocationStream,
+    kAllocationPool
+  };
+  static constexpr Wish kWishes[] = {required("start"),
+                                     Wish{"globalPid"},
+                                     Wish{"deviceId"},
+                                     Wish{"contextId"},
+                                     Wish{"address"},
+                                     Wish{"bytes"},
+                                     Wish{"memKind"},
+                                     Wish{"memoryOperationType"},
+                                     Wish{"correlationId"},
+                                     Wish{"streamId"},
+                                     Wish{"localMemoryPoolAddress"}};
+  TableScan row(context, "CUDA_GPU_MEMORY_USAGE_EVENTS", kWishes);
+  AllocationTable& table = context.timeline.allocations;
+  while (row.next()) {
+    const auto time = row.integer(kAllocationTime);
+    if (!time || !valid_interval(*time, *time)) {
+      row.reject("no possible time");
+      continue;
+    }
+    const auto global_pid = row.integer(kAllocationPid);
+    const ProcessIndex process = global_pid ? entities.process(*global_pid) : entities.assumed_process();
+    const std::uint32_t context_id = row.u32_or(kAllocationContext, 0);
+    const std::uint32_t device = entities.device_of_context(process, context_id, row.u32_or(kAllocationDevice, 0));
+    // Stream-ordered calls alone have one.
+    const auto stream = row.integer(kAllocationStream);
+    table.process.push_back(process);
+    table.time_ns.push_back(*time);
+    table.freed.push_back(row.integer_or(kAllocationOperation, 0) == 1 ? 1 : 0);
+    table.memory.push_back(memory_kind(row, kAllocationKind));
+    table.device.push_back(entities.device(process, device));
+    table.stream.push_back(stream && *stream > 0 && *stream != kAllStreams
+                               ? entities.stream(process, device, context_id, 0, *stream)
+                               : kNone);
+    table.address.push_back(static_cast<std::uint64_t>(row.integer_or(kAllocationAddress, 0)));
+    table.bytes.push_back(static_cast<std::uint64_t>(std::max<std::int64_t>(row.integer_or(kAllocationBytes, 0), 0)));
+    table.pool.push_back(static_cast<std::uint64_t>(row.integer_or(kAllocationPool, 0)));
+    table.correlation.push_back(static_cast<std::uint64_t>(row.integer_or(kAllocationCorrelation, 0)));
+    table.source_row.push_back(row.row_id());
   }
 }
 

@@ -16,5 +16,6 @@ void read_activities(ImportContext& context, StringTable& strings, Entities& ent
 /// Waiting, and the profiler's own cost.
 void read_syncs(ImportContext& context, Entities& entities);
 void read_overheads(ImportContext& context, Entities& entities);
+void read_allocations(ImportContext& context, Entities& entities);
 
 }  // namespace rangefinder::importer::nsight

@@ -20,7 +20,8 @@ constexpr const char* kEventTables[] = {"NVTX_EVENTS",
                                         "CUPTI_ACTIVITY_KIND_KERNEL",
                                         "CUPTI_ACTIVITY_KIND_MEMCPY",
                                         "CUPTI_ACTIVITY_KIND_MEMSET",
-                                        "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"};
+                                        "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+                                        "CUDA_GPU_MEMORY_USAGE_EVENTS"};
 // A row in memory with what belongs to it.
 constexpr std::uint64_t kBytesPerRow = 110;
 
@@ -81,6 +82,7 @@ Result<Timeline> read(const Database& database, const LoadOptions& options) {
   read_activities(context, strings, entities);
   read_syncs(context, entities);
   read_overheads(context, entities);
+  read_allocations(context, entities);
   read_names(context, strings, entities);
   timeline::make_launches_of_calls(timeline, timeline::CorrelationScope::kProcess);
   mark_asynchronous_copies(timeline);

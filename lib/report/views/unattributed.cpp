@@ -4,6 +4,7 @@
 #include "projection/figures.hpp"
 #include "report/view.hpp"
 #include "report/views/own_columns.hpp"
+#include "report/views/places.hpp"
 
 #include <algorithm>
 #include <array>
@@ -121,8 +122,7 @@ std::string launched_by(const Timeline& timeline, const std::vector<std::uint32_
     out = timeline.text(timeline.calls.name[call]);
   const ThreadIndex thread = timeline.launches.thread[launch];
   if (thread >= timeline.threads.size()) return out;
-  const ThreadInfo& info = timeline.threads[thread];
-  return out + (out.empty() ? "on " : " on ") + (info.name.empty() ? std::to_string(info.tid) : info.name);
+  return out + (out.empty() ? "on " : " on ") + thread_label(timeline, thread);
 }
 
 Result<Table> make_unattributed(const Subject& subject, const ViewOptions& options) {

@@ -101,6 +101,8 @@ void ActivityDecoder::finish() {
   apis_.write(*sink_);
   syncs_.write(*sink_);
   overheads_.write(*sink_);
+  allocations_.write(*sink_);
+  jits_.write(*sink_);
   const std::pair<std::uint32_t, std::uint64_t> counts[] = {
       {health::untimed_activities, tally_.untimed},         {health::invalid_activities, tally_.invalid},
       {health::cupti_unknown_kinds, tally_.unknown_kinds},  {health::cupti_truncated, tally_.truncated},
@@ -134,6 +136,10 @@ void ActivityDecoder::on_record(const RawRecord& record) {
       return on_sync(record);
     case CUPTI_ACTIVITY_KIND_OVERHEAD:
       return on_overhead(record);
+    case CUPTI_ACTIVITY_KIND_MEMORY2:
+      return on_allocation(record);
+    case CUPTI_ACTIVITY_KIND_JIT:
+      return on_jit(record);
     case CUPTI_ACTIVITY_KIND_DEVICE:
       return on_device(record);
     case CUPTI_ACTIVITY_KIND_CONTEXT:
@@ -307,6 +313,43 @@ void ActivityDecoder::on_overhead(const RawRecord& record) {
   const bool of_thread = r.objectKind == CUPTI_ACTIVITY_OBJECT_THREAD && trust_thread_ids_;
   overheads_.add({t.begin_ns, t.end_ns, u32(r.overheadKind), of_thread ? r.objectId.pt.threadId : 0, r.correlationId},
                  *sink_);
+}
+
+void ActivityDecoder::on_allocation(const RawRecord& record) {
+  const auto r = record.as<CUpti_ActivityMemory4>();
+  Times t;
+  if (!host_times(r.timestamp, r.timestamp, t)) return;
+  format::AllocationRow row{};
+  row.time_ns = t.begin_ns;
+  row.correlation = r.correlationId;
+  row.operation = u32(r.memoryOperationType);
+  row.memory = u32(r.memoryKind);
+  row.device = r.deviceId;
+  row.context = r.contextId;
+  row.stream = r.isAsync != 0 ? r.streamId : CUPTI_SYNCHRONIZATION_INVALID_VALUE;
+  row.flags = r.isAsync != 0 ? 1 : 0;
+  row.address = r.address;
+  row.bytes = r.bytes;
+  row.pool = r.memoryPoolConfig.address;
+  allocations_.add(row, *sink_);
+}
+
+void ActivityDecoder::on_jit(const RawRecord& record) {
+  const auto r = record.as<CUpti_ActivityJit2>();
+  Times t;
+  if (!host_times(r.start, r.end, t)) return;
+  format::JitRow row{};
+  row.begin_ns = t.begin_ns;
+  row.end_ns = t.end_ns;
+  row.correlation = r.correlationId;
+  row.tid = trust_thread_ids_ ? r.threadId : 0;
+  row.entry = u32(r.jitEntryType);
+  row.operation = u32(r.jitOperationType);
+  row.device = r.deviceId;
+  row.task = r.jitOperationCorrelationId;
+  row.cache_bytes = r.cacheSize;
+  row.cache_path = r.cachePath != nullptr ? sink_->name(r.cachePath) : 0;
+  jits_.add(row, *sink_);
 }
 
 void ActivityDecoder::on_device(const RawRecord& record) {

@@ -111,6 +111,8 @@ class ActivityDecoder {
   void on_api(const RawRecord& record, format::ApiDomain domain);
   void on_sync(const RawRecord& record);
   void on_overhead(const RawRecord& record);
+  void on_allocation(const RawRecord& record);
+  void on_jit(const RawRecord& record);
   void on_device(const RawRecord& record);
   void on_context(const RawRecord& record);
   void on_stream(const RawRecord& record);
@@ -154,6 +156,8 @@ class ActivityDecoder {
   RowBuffer<format::ApiRow> apis_;
   RowBuffer<format::SyncRow> syncs_;
   RowBuffer<format::OverheadRow> overheads_;
+  RowBuffer<format::AllocationRow> allocations_;
+  RowBuffer<format::JitRow> jits_;
 };
 
 }  // namespace rangefinder::source::cupti

@@ -13,7 +13,8 @@ struct CuptiOptions {
   /// them and no report on API calls is possible.
   bool api_records = true;
   bool sync_records = true;      ///< waits for streams, events and contexts
-  bool overhead_records = true;  ///< what CUPTI itself and lazy loading cost
+  bool overhead_records = true;  ///< what CUPTI itself, lazy loading and the driver's compiler cost
+  bool memory_records = true;    ///< cudaMalloc, cudaMallocAsync, cudaHostAlloc, ...: address, bytes, kind
   /// Of CUDA graphs: each operation; each launch as a whole; or each operation in the first `graph_node_replays` of
   /// every graph, then launches as a whole.
   enum class GraphTracing : std::uint8_t { kNodes, kWhole, kAutomatic };

@@ -168,7 +168,12 @@ void Subscription::choose_kinds(const CuptiOptions& options) {
   }
   if (options.graph_tracing == CuptiOptions::GraphTracing::kWhole) wanted.push_back(whole_graphs());
   if (options.sync_records) wanted.push_back({CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, "SYNCHRONIZATION", false});
-  if (options.overhead_records) wanted.push_back({CUPTI_ACTIVITY_KIND_OVERHEAD, "OVERHEAD", false});
+  if (options.overhead_records) {
+    wanted.push_back({CUPTI_ACTIVITY_KIND_OVERHEAD, "OVERHEAD", false});
+    wanted.push_back({CUPTI_ACTIVITY_KIND_JIT, "JIT", false});
+  }
+  // A record a call of the driver's, and none for what a caching allocator hands out.
+  if (options.memory_records) wanted.push_back({CUPTI_ACTIVITY_KIND_MEMORY2, "MEMORY2", false});
   // What an earlier recording left enabled stays so: off and on again is what spoils correlation ids.
   for (Kind& kind : kinds_) {
     if (!kind.on) continue;

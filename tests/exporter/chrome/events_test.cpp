@@ -238,6 +238,38 @@ TEST_CASE("waits and overheads have rows of their own where no thread is known",
   CHECK(trace.all("overhead").size() == 1);
 }
 
+TEST_CASE("allocation calls are instants of their device, compiling is overhead of its thread", "[exporter]") {
+  const auto capture = CaptureBuilder()
+                           .h100()
+                           .launch(10)
+                           .kernel("k", 20, 30)
+                           .correlation(40)
+                           .call("cudaMalloc", 100, 120)
+                           .allocation(110, 4096, 512)
+                           .correlation(41)
+                           .call("cudaFreeHost", 200, 220)
+                           .allocation(210, 8192, 64, true, 2)
+                           .jit(300, 350);
+  const auto check = [](const Exported& trace) {
+    require_sound(trace);
+    const TraceEvent made = trace.one("cuda_memory", "Allocate (Device)");
+    CHECK(made.row == "GPU 0 / allocation calls");
+    CHECK(argument(made, "Addr") == 4096);
+    CHECK(argument(made, "Bytes") == 512);
+    CHECK(argument(made, "correlation") == 40);
+    CHECK(argument(made, "device") == 0);
+    CHECK_FALSE(made.has("stream"));
+    CHECK(argument(trace.one("cuda_memory", "Free (Pinned)"), "Bytes") == 64);
+    CHECK(trace.one("overhead", "JIT Compile (PTX to cubin)").duration_ns == 50);
+  };
+  SECTION("streamed") { check(Exported::of(capture)); }
+  SECTION("by way of a timeline") {
+    ChromeExportOptions options;
+    options.attribution = Attribution::kForward;
+    check(Exported::of(capture, options));
+  }
+}
+
 TEST_CASE("start/end ranges, which need not nest, stand beside their thread's row", "[exporter]") {
   const Exported trace = Exported::of(
       CaptureBuilder().range("scoped", 0, 100).start_end("request 1", 50, 200).start_end("request 2", 60, 300));

@@ -268,6 +268,30 @@ TEST_CASE("syncs and overheads are read", "[importer_nsight]") {
   CHECK(timeline->end_ns == 30);
 }
 
+TEST_CASE("allocation calls are read, with CUPTI's kinds of memory", "[importer_nsight]") {
+  NsightFile file;
+  const std::string pid = at(NsightFile::kGlobalPid);
+  file.run(
+      "CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start INTEGER NOT NULL, globalPid INTEGER, deviceId INTEGER, "
+      "contextId "
+      "INTEGER, address INTEGER, bytes INTEGER, memKind INTEGER, memoryOperationType INTEGER, correlationId INTEGER, "
+      "streamId INTEGER, localMemoryPoolAddress INTEGER)");
+  file.run("INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES (5, " + pid + ", 0, 1, 4096, 512, 2, 0, 3, NULL, NULL)");
+  file.run("INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES (9, " + pid + ", 0, 1, 4096, 512, 1, 1, 4, 7, 99)");
+  const auto timeline = file.import();
+  REQUIRE(timeline);
+  const AllocationTable& allocations = timeline->allocations;
+  REQUIRE(allocations.size() == 2);
+  CHECK(allocations.time_ns == std::vector<std::int64_t>{5, 9});
+  CHECK(allocations.memory == std::vector<std::uint32_t>{3, 2});
+  CHECK(allocations.freed == std::vector<std::uint8_t>{0, 1});
+  CHECK(allocations.bytes == std::vector<std::uint64_t>{512, 512});
+  CHECK(allocations.correlation == std::vector<std::uint64_t>{3, 4});
+  CHECK(allocations.stream[0] == kNone);
+  CHECK(timeline->streams[allocations.stream[1]].id == 7);
+  CHECK(allocations.pool == std::vector<std::uint64_t>{0, 99});
+}
+
 TEST_CASE("names of processes, threads, devices and the host are found", "[importer_nsight]") {
   NsightFile file;
   const std::string pid = at(NsightFile::kGlobalPid);

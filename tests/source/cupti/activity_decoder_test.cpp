@@ -181,6 +181,57 @@ TEST_CASE("memsets, waits and overhead become rows", "[source]") {
   CHECK(sink.overheads[0].end_ns - sink.overheads[0].begin_ns == 77);
 }
 
+TEST_CASE("allocation calls and compiling become rows", "[source]") {
+  CuptiProcess process;
+  process.parser = GENERATE(from_range(parsers()));
+  fakecupti_set_manual_clock(kNoon);
+  KeepingSink sink;
+  std::uint32_t allocated = 0, freed = 0;
+  record(process, sink, [&](CuptiSource&) {
+    FakeMemory memory;
+    memory.address = 0x7f0000000000;
+    memory.bytes = 1ull << 33;
+    allocated = fakecupti_memory("cudaMalloc_v3020", &memory);
+    memory.freed = memory.async = true;
+    memory.pool = 0xABC;
+    memory.stream = 13;
+    freed = fakecupti_memory("cudaFreeAsync_v11020", &memory);
+    fakecupti_jit(CUPTI_ACTIVITY_JIT_ENTRY_PTX_TO_CUBIN, CUPTI_ACTIVITY_JIT_OPERATION_COMPILE, 5'000, nullptr);
+    fakecupti_jit(CUPTI_ACTIVITY_JIT_ENTRY_PTX_TO_CUBIN, CUPTI_ACTIVITY_JIT_OPERATION_CACHE_STORE, 70, "/cache");
+  });
+  REQUIRE(sink.allocations.size() == 2);
+  CHECK(sink.allocations[0].correlation == allocated);
+  CHECK(sink.allocations[0].operation == 1);
+  CHECK(sink.allocations[0].memory == CUPTI_ACTIVITY_MEMORY_KIND_DEVICE);
+  CHECK(sink.allocations[0].address == 0x7f0000000000);
+  CHECK(sink.allocations[0].bytes == 1ull << 33);
+  CHECK(sink.allocations[0].stream == 0xFFFFFFFFu);
+  CHECK(sink.allocations[1].correlation == freed);
+  CHECK(sink.allocations[1].operation == 2);
+  CHECK(sink.allocations[1].flags == 1);
+  CHECK(sink.allocations[1].stream == 13);
+  CHECK(sink.allocations[1].pool == 0xABC);
+  REQUIRE(sink.jits.size() == 2);
+  CHECK(sink.jits[0].operation == CUPTI_ACTIVITY_JIT_OPERATION_COMPILE);
+  CHECK(sink.jits[0].entry == CUPTI_ACTIVITY_JIT_ENTRY_PTX_TO_CUBIN);
+  CHECK(sink.jits[0].end_ns - sink.jits[0].begin_ns == 5'000);
+  CHECK(sink.jits[0].tid == NotedLaunches::tid_of_caller());
+  CHECK(sink.jits[0].cache_path == 0);
+  CHECK(sink.text(sink.jits[1].cache_path) == "/cache");
+  CHECK(sink.counts().empty());
+}
+
+TEST_CASE("allocation calls and compiling are only asked for where the options say so", "[source]") {
+  CuptiProcess process;
+  process.options.memory_records = GENERATE(true, false);
+  process.options.overhead_records = GENERATE(true, false);
+  KeepingSink sink;
+  record(process, sink, [&](CuptiSource&) {
+    CHECK(fakecupti_kind_enabled(CUPTI_ACTIVITY_KIND_MEMORY2) == process.options.memory_records);
+    CHECK(fakecupti_kind_enabled(CUPTI_ACTIVITY_KIND_JIT) == process.options.overhead_records);
+  });
+}
+
 TEST_CASE("devices, contexts and streams that exist already are announced", "[source]") {
   CuptiProcess process;
   process.parser = GENERATE(from_range(parsers()));

@@ -39,6 +39,8 @@ class KeepingSink final : public RowSink {
   std::vector<format::ApiRow> apis;
   std::vector<format::SyncRow> syncs;
   std::vector<format::OverheadRow> overheads;
+  std::vector<format::AllocationRow> allocations;
+  std::vector<format::JitRow> jits;
   std::vector<format::DeviceRow> devices;
   std::vector<format::ContextRow> contexts;
   std::vector<format::StreamRow> streams;
@@ -97,7 +99,8 @@ class KeepingSink final : public RowSink {
         keep(kind, rows, row_bytes, count, syncs) || keep(kind, rows, row_bytes, count, overheads) ||
         keep(kind, rows, row_bytes, count, devices) || keep(kind, rows, row_bytes, count, contexts) ||
         keep(kind, rows, row_bytes, count, streams) || keep(kind, rows, row_bytes, count, graph_nodes) ||
-        keep(kind, rows, row_bytes, count, graph_launches);
+        keep(kind, rows, row_bytes, count, graph_launches) ||
+        keep(kind, rows, row_bytes, count, allocations) || keep(kind, rows, row_bytes, count, jits);
   }
 
  private:

@@ -103,7 +103,7 @@ TEST_CASE("a CUPTI that is kept warm is not switched off and on for the next rec
     CHECK(fakecupti_api_enabled("cuCtxGetCurrent"));
     CHECK_FALSE(fakecupti_kind_enabled(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION));
     CHECK(sink.fact("cupti_kinds") ==
-          "CONCURRENT_KERNEL MEMCPY MEMCPY2 MEMSET RUNTIME DRIVER INTERNAL_LAUNCH_API OVERHEAD");
+          "CONCURRENT_KERNEL MEMCPY MEMCPY2 MEMSET RUNTIME DRIVER INTERNAL_LAUNCH_API OVERHEAD JIT MEMORY2");
   }
 }
 

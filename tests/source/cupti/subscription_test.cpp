@@ -45,7 +45,8 @@ TEST_CASE("a recording asks CUPTI for what the options name", "[source]") {
     CHECK(fakecupti_calls("cuptiActivityEnableLatencyTimestamps") == 0);
     CHECK(fakecupti_calls("cuptiActivityRegisterTimestampCallback") == 0);
     CHECK(sink.fact("cupti_kinds") ==
-          "CONCURRENT_KERNEL MEMCPY MEMCPY2 MEMSET RUNTIME DRIVER INTERNAL_LAUNCH_API SYNCHRONIZATION OVERHEAD");
+          "CONCURRENT_KERNEL MEMCPY MEMCPY2 MEMSET RUNTIME DRIVER INTERNAL_LAUNCH_API SYNCHRONIZATION OVERHEAD JIT "
+          "MEMORY2");
     CHECK(sink.fact("cupti_version") == "13.0.1");
     CHECK(sink.fact("cupti_library") == FAKE_CUPTI_PATH);
     CHECK(sink.fact("cupti_clock") == "realtime");
@@ -54,6 +55,7 @@ TEST_CASE("a recording asks CUPTI for what the options name", "[source]") {
   }
   SECTION("as little as possible") {
     process.options.api_records = process.options.sync_records = process.options.overhead_records = false;
+    process.options.memory_records = false;
     process.options.latency_timestamps = true;
     CuptiSource source = process.source();
     REQUIRE(source.start(sink).working);

@@ -53,6 +53,19 @@ struct FakeSet : FakeWork {
   bool async = true;
 };
 
+/// A call that allocates or frees.
+struct FakeMemory {
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+  std::uint32_t kind = 3;  // CUpti_ActivityMemoryKind; 3 device
+  bool freed = false;
+  bool async = false;  // in order of `stream`, from `pool`
+  std::uint64_t pool = 0;
+  std::uint32_t device = 0;
+  std::uint32_t context = 1;
+  std::uint32_t stream = 7;
+};
+
 struct FakeGraph;
 struct FakeGraphExec;
 
@@ -112,6 +125,9 @@ std::uint32_t fakecupti_call_on_stream(const char* function, const void* stream,
 /// Waits for the work of a stream, of a context with stream 0xFFFFFFFF; real time unless the clock is manual.
 std::uint32_t fakecupti_synchronize(const char* function, std::uint32_t context, std::uint32_t stream);
 void fakecupti_overhead(std::uint32_t kind, std::uint64_t duration_ns);
+std::uint32_t fakecupti_memory(const char* function, const FakeMemory* memory);
+/// The driver's compiler, or its cache: CUpti_ActivityJitEntryType and CUpti_ActivityJitOperationType.
+void fakecupti_jit(std::uint32_t entry, std::uint32_t operation, std::uint64_t duration_ns, const char* cache_path);
 /// Ends an open piece of work.
 void fakecupti_complete(std::uint32_t correlation, std::uint64_t begin_ns, std::uint64_t end_ns);
 /// A record as it stands, into the calling thread's buffer.

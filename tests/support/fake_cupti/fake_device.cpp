@@ -353,6 +353,45 @@ void fakecupti_overhead(std::uint32_t kind, std::uint64_t duration_ns) {
   append(&r, sizeof r);
 }
 
+std::uint32_t fakecupti_memory(const char* function, const FakeMemory* memory) {
+  const std::uint32_t correlation = next_correlation();
+  call(function, correlation, 0, [&] {
+    if (!state().kind_on[CUPTI_ACTIVITY_KIND_MEMORY2]) return;
+    CUpti_ActivityMemory4 r{};
+    r.kind = CUPTI_ACTIVITY_KIND_MEMORY2;
+    r.memoryOperationType =
+        memory->freed ? CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE : CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION;
+    r.memoryKind = static_cast<CUpti_ActivityMemoryKind>(memory->kind);
+    r.correlationId = correlation;
+    r.address = memory->address;
+    r.bytes = memory->bytes;
+    r.timestamp = stamp(device_now());
+    r.processId = static_cast<std::uint32_t>(::getpid());
+    r.deviceId = memory->device;
+    r.contextId = memory->context;
+    r.streamId = memory->stream;
+    r.isAsync = memory->async ? 1 : 0;
+    r.memoryPoolConfig.address = memory->pool;
+    append(&r, sizeof r);
+  });
+  return correlation;
+}
+
+void fakecupti_jit(std::uint32_t entry, std::uint32_t operation, std::uint64_t duration_ns, const char* cache_path) {
+  if (!state().kind_on[CUPTI_ACTIVITY_KIND_JIT]) return;
+  CUpti_ActivityJit2 r{};
+  r.kind = CUPTI_ACTIVITY_KIND_JIT;
+  r.jitEntryType = static_cast<CUpti_ActivityJitEntryType>(entry);
+  r.jitOperationType = static_cast<CUpti_ActivityJitOperationType>(operation);
+  r.start = stamp(device_now());
+  r.end = r.start + duration_ns;
+  r.jitOperationCorrelationId = 1;
+  r.cachePath = cache_path != nullptr ? kept_name(cache_path) : nullptr;
+  r.processId = static_cast<std::uint32_t>(::getpid());
+  r.threadId = thread_id();
+  append(&r, sizeof r);
+}
+
 FakeGraph* fakecupti_graph_create() {
   auto* graph = new FakeGraph;
   graph->id = ++g_graph_ids;

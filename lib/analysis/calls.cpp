@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/calls.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace rangefinder::analysis {
+
+CallFinder::CallFinder(const Timeline& timeline) {
+  const CallTable& calls = timeline.calls;
+  for (CallIndex call = 0; call < calls.size(); ++call) {
+    if (calls.correlation[call] == 0 || calls.thread[call] >= timeline.threads.size()) continue;
+    entries_.push_back(
+        {calls.correlation[call], timeline.threads[calls.thread[call]].process, calls.begin_ns[call], call});
+  }
+  std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
+    return std::tie(a.correlation, a.process, a.begin_ns, a.call) <
+           std::tie(b.correlation, b.process, b.begin_ns, b.call);
+  });
+}
+
+CallIndex CallFinder::find(ProcessIndex process, std::uint64_t correlation, std::int64_t time_ns) const noexcept {
+  if (correlation == 0) return kNone;
+  auto first = std::partition_point(entries_.begin(), entries_.end(),
+                                    [&](const Entry& entry) { return entry.correlation < correlation; });
+  auto last =
+      std::partition_point(first, entries_.end(), [&](const Entry& entry) { return entry.correlation == correlation; });
+  if (first == last) return kNone;
+  if (process == kNone) {
+    if (first->process != (last - 1)->process) return kNone;
+    process = first->process;
+  }
+  first = std::partition_point(first, last, [&](const Entry& entry) { return entry.process < process; });
+  last = std::partition_point(first, last, [&](const Entry& entry) { return entry.process == process; });
+  const auto after = std::partition_point(first, last, [&](const Entry& entry) { return entry.begin_ns <= time_ns; });
+  if (after != first) return (after - 1)->call;
+  return first != last ? first->call : kNone;
+}
+
+std::vector<CallIndex> outermost_calls(const Timeline& timeline) {
+  const CallTable& calls = timeline.calls;
+  std::vector<CallIndex> order;
+  for (CallIndex call = 0; call < calls.size(); ++call)
+    if (calls.thread[call] < timeline.threads.size()) order.push_back(call);
+  std::sort(order.begin(), order.end(), [&](CallIndex a, CallIndex b) {
+    return std::tuple(calls.thread[a], calls.begin_ns[a], -calls.end_ns[a], a) <
+           std::tuple(calls.thread[b], calls.begin_ns[b], -calls.end_ns[b], b);
+  });
+  std::vector<CallIndex> outermost;
+  for (const CallIndex call : order) {
+    if (!outermost.empty()) {
+      const CallIndex before = outermost.back();
+      // Ticks of a microsecond let a short call end where the next one begins: those are two.
+      const bool inside = calls.thread[before] == calls.thread[call] && calls.end_ns[call] <= calls.end_ns[before] &&
+                          calls.begin_ns[call] < calls.end_ns[before];
+      if (inside) continue;
+    }
+    outermost.push_back(call);
+  }
+  return outermost;
+}
+
+std::string_view call_stem(std::string_view name) noexcept {
+  for (const std::string_view prefix : {"cuda", "hip", "cu"}) {
+    // The stem begins with a capital: "cudnnCreate" is none of CUDA's calls.
+    if (name.size() > prefix.size() && name.starts_with(prefix) && name[prefix.size()] >= 'A' &&
+        name[prefix.size()] <= 'Z') {
+      name.remove_prefix(prefix.size());
+      return name.substr(0, name.find('_'));
+    }
+  }
+  return name;
+}
+
+}  // namespace rangefinder::analysis

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/profiling_cost.hpp"
+
+#include "analysis/spans.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <vector>
+
+namespace rangefinder::analysis {
+namespace {
+
+std::int64_t length_of_union(std::vector<Span>& spans) {
+  make_disjoint(spans);
+  std::int64_t total = 0;
+  for (const Span& span : spans) total += span.end - span.begin;
+  return total;
+}
+
+std::vector<bool> threads_of_program(const Timeline& timeline) {
+  std::vector<bool> is_of_program(timeline.threads.size());
+  for (const std::vector<ThreadIndex>* column : {&timeline.ranges.thread, &timeline.calls.thread})
+    for (const ThreadIndex thread : *column)
+      if (thread < is_of_program.size()) is_of_program[thread] = true;
+  return is_of_program;
+}
+
+}  // namespace
+
+bool is_of_profiler(std::string_view overhead) {
+  std::string name(overhead);
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const char* of_cuda : {"driver compiler", "module loading", "function loading", "command buffer full", "jit "})
+    if (name.find(of_cuda) != std::string::npos) return false;
+  return true;
+}
+
+std::int64_t recorded_ns(const Timeline& timeline) {
+  if (timeline.windows.empty()) return timeline.end_ns - timeline.begin_ns;
+  std::vector<Span> spans;
+  for (const Window& window : timeline.windows) spans.push_back({window.begin_ns, window.end_ns});
+  return length_of_union(spans);
+}
+
+std::int64_t profiler_ns(const Timeline& timeline) {
+  const OverheadTable& overheads = timeline.overheads;
+  if (overheads.size() == 0) return 0;
+  const std::vector<bool> is_of_program = threads_of_program(timeline);
+  std::vector<Span> spans;
+  for (std::size_t row = 0; row < overheads.size(); ++row) {
+    const ThreadIndex thread = overheads.thread[row];
+    if (thread < is_of_program.size() && !is_of_program[thread]) continue;
+    if (is_of_profiler(timeline.text(overheads.name[row])))
+      spans.push_back({overheads.begin_ns[row], overheads.end_ns[row]});
+  }
+  return length_of_union(spans);
+}
+
+}  // namespace rangefinder::analysis

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/range_calls.hpp"
+#include "analysis/range_rollup.hpp"
+#include "report/view.hpp"
+#include "report/views/own_columns.hpp"
+
+#include <map>
+#include <string_view>
+#include <utility>
+
+// `api_ranges`: how much of each range's time on the host is spent in CUDA calls, and in which.
+namespace rangefinder::report {
+namespace {
+
+/// Time on the host by name: of the outermost ranges of each name, as in the view ranges.
+std::map<StringId, std::int64_t> host_time_by_name(const Subject& subject) {
+  std::map<StringId, std::int64_t> out;
+  for (const analysis::RangeGroup& group : analysis::roll_up_ranges(
+           subject.timeline(), subject.projection(), subject.projection_options(), analysis::GroupBy::kName))
+    out[group.name] = group.host_ns;
+  return out;
+}
+
+Result<Table> make_api_ranges(const Subject& subject, const ViewOptions& options) {
+  const Timeline& timeline = subject.timeline();
+  Table table({own::text("Range"), own::if_any(own::text("Call")), own::count("Count"), own::time("Time"),
+               own::if_any(own::percent("Share of range")), own::time("Self"), own::if_room(1, own::time("Avg")),
+               own::if_room(2, own::time("Max"))});
+  const std::map<StringId, std::int64_t> host = host_time_by_name(subject);
+  for (const analysis::RangeCalls& row :
+       analysis::calls_of_ranges(timeline, subject.projection(), subject.projection_options(), !options.summary)) {
+    const auto range = row.outside ? host.end() : host.find(row.range);
+    table.text(row.outside ? std::string_view("(outside any range)") : timeline.text(row.range))
+        .text(timeline.text(row.call))
+        .number(static_cast<std::int64_t>(row.count))
+        .number(row.inclusive_ns)
+        .optional(range != host.end(), range != host.end() ? own::share(row.inclusive_ns, range->second) : 0)
+        .number(row.exclusive_ns)
+        .number(own::mean(row.inclusive_ns, row.count))
+        .number(row.longest_ns);
+  }
+  return table;
+}
+
+}  // namespace
+
+namespace views_list {
+extern const View api_ranges{"api_ranges", "Time on the host in CUDA calls, by range and function (:summary: by range)",
+                             kNeedsCalls,  "summary",
+                             false,        make_api_ranges};
+}  // namespace views_list
+
+}  // namespace rangefinder::report

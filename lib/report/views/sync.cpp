@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/range_at.hpp"
+#include "analysis/range_rollup.hpp"
+#include "analysis/waits.hpp"
+#include "report/view.hpp"
+#include "report/views/own_columns.hpp"
+#include "report/views/places.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+// `sync`: where the host waits for the device, for what, and what of the device's work ended the wait.
+namespace rangefinder::report {
+namespace {
+
+using analysis::Wait;
+using analysis::WaitReason;
+
+std::string_view reason_text(WaitReason reason) {
+  switch (reason) {
+    case WaitReason::kStream:
+      return "stream";
+    case WaitReason::kEvent:
+      return "event";
+    case WaitReason::kDevice:
+      return "device";
+    case WaitReason::kContext:
+      return "context";
+    case WaitReason::kStreamForEvent:
+      return "stream waits for event";
+    case WaitReason::kQuery:
+      return "query";
+    case WaitReason::kUnknown:
+      return "unknown";
+  }
+  return "";
+}
+
+std::vector<RangeIndex> ranges_of(const Subject& subject, const std::vector<Wait>& waits) {
+  std::vector<analysis::HostMoment> moments;
+  moments.reserve(waits.size());
+  for (const Wait& wait : waits) moments.push_back({wait.thread, wait.begin_ns});
+  return analysis::ranges_at(subject.timeline(), subject.projection_options(), moments);
+}
+
+StringId call_name(const Timeline& timeline, const Wait& wait) {
+  return wait.call < timeline.calls.size() ? timeline.calls.name[wait.call] : StringId::kEmpty;
+}
+
+StringId work_name(const Timeline& timeline, const Wait& wait) {
+  return wait.last != kNone ? timeline.activities.name[wait.last] : StringId::kEmpty;
+}
+
+/// "7" or "0:7", with the device in front where there are several; a device alone is "all of 0".
+std::string awaited_text(const Timeline& timeline, const Wait& wait) {
+  if (wait.stream < timeline.streams.size()) {
+    const StreamInfo& stream = timeline.streams[wait.stream];
+    const std::string id = std::to_string(stream.id);
+    return timeline.devices.size() > 1 ? std::to_string(timeline.devices[stream.device].id) + ":" + id : id;
+  }
+  return wait.device < timeline.devices.size() ? "all of " + std::to_string(timeline.devices[wait.device].id) : "";
+}
+
+void add_notes(const Timeline& timeline, const std::vector<Wait>& waits, Table& table) {
+  if (timeline.syncs.size() == 0 && !waits.empty())
+    table.note("sync: no synchronisation records in this input; waits are calls that wait, and streams are not known");
+  const auto is_blind = [](const Wait& wait) {
+    return wait.sync != kNone && wait.reason == WaitReason::kEvent && wait.stream == kNone;
+  };
+  if (const auto blind = std::count_if(waits.begin(), waits.end(), is_blind); blind != 0)
+    table.note("sync: of " + std::to_string(blind) +
+               " waits for an event the input does not say on which stream it was recorded");
+}
+
+Table instances_of(const Subject& subject, const std::vector<Wait>& waits) {
+  const Timeline& timeline = subject.timeline();
+  Table table({own::text("Range"), own::text("Reason"), own::text("Call"), own::text("Thread"), own::timestamp("Begin"),
+               own::time("Duration"), own::if_room(2, own::text("Stream")), own::if_room(1, own::time("GPU busy")),
+               own::if_room(3, own::timestamp("Last work ends")), own::text("Last work to end")});
+  const std::vector<RangeIndex> ranges = ranges_of(subject, waits);
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    const Wait& wait = waits[i];
+    const bool known = wait.blocks_host() && (wait.stream != kNone || wait.device != kNone);
+    table
+        .text(ranges[i] != kNone ? analysis::range_path(timeline, subject.projection(), ranges[i])
+                                 : range_label(timeline, kNone, wait.thread))
+        .text(reason_text(wait.reason))
+        .text(timeline.text(call_name(timeline, wait)))
+        .text(thread_label(timeline, wait.thread))
+        .number(wait.begin_ns)
+        .number(wait.length_ns())
+        .text(awaited_text(timeline, wait))
+        .optional(known, wait.busy_ns)
+        .optional(wait.last != kNone, wait.last != kNone ? timeline.activities.end_ns[wait.last] : 0)
+        .text(timeline.text(work_name(timeline, wait)));
+  }
+  return table;
+}
+
+struct Group {
+  std::string range;
+  WaitReason reason = WaitReason::kUnknown;
+  StringId call = StringId::kEmpty;
+  ThreadIndex thread = kNone;
+  std::uint64_t count = 0;
+  bool blocks = false;
+  std::int64_t blocked = 0, longest = 0, busy = 0;
+  bool knows_work = false;
+  std::unordered_map<std::uint32_t, std::int64_t> work;  // name -> time blocked
+};
+
+void take(Group& group, const Timeline& timeline, const Wait& wait) {
+  ++group.count;
+  if (!wait.blocks_host()) return;
+  group.blocks = true;
+  group.blocked += wait.length_ns();
+  group.longest = std::max(group.longest, wait.length_ns());
+  group.busy += wait.busy_ns;
+  group.knows_work = group.knows_work || wait.stream != kNone || wait.device != kNone;
+  if (wait.last != kNone) group.work[static_cast<std::uint32_t>(work_name(timeline, wait))] += wait.length_ns();
+}
+
+std::vector<Group> groups_of(const Subject& subject, const std::vector<Wait>& waits) {
+  const Timeline& timeline = subject.timeline();
+  const std::vector<RangeIndex> ranges = ranges_of(subject, waits);
+  std::map<std::tuple<std::string, WaitReason, StringId, ThreadIndex>, Group> found;
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    const Wait& wait = waits[i];
+    const std::tuple key{range_label(timeline, ranges[i], wait.thread), wait.reason, call_name(timeline, wait),
+                         wait.thread};
+    Group& group = found[key];
+    std::tie(group.range, group.reason, group.call, group.thread) = key;
+    take(group, timeline, wait);
+  }
+  std::vector<Group> groups;
+  for (auto& [key, group] : found) groups.push_back(std::move(group));
+  std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.blocked > b.blocked; });
+  return groups;
+}
+
+/// What ended most of the time waited; of equal shares the first name, so that the answer does not depend on a hash.
+std::string main_work(const Timeline& timeline, const Group& group) {
+  std::string_view best;
+  std::int64_t most = -1;
+  for (const auto& [name, time] : group.work) {
+    const std::string_view text = timeline.text(static_cast<StringId>(name));
+    if (time > most || (time == most && text < best)) {
+      best = text;
+      most = time;
+    }
+  }
+  return group.work.size() < 2 ? std::string(best)
+                               : std::string(best) + " and " + std::to_string(group.work.size() - 1) + " more";
+}
+
+Result<Table> make_sync(const Subject& subject, const ViewOptions& options) {
+  const Timeline& timeline = subject.timeline();
+  const std::vector<Wait> waits = analysis::waits_of(timeline);
+  if (options.instances) {
+    Table table = instances_of(subject, waits);
+    add_notes(timeline, waits, table);
+    return table;
+  }
+  // Names of kernels can be longer than a line: they come last.
+  Table table({own::text("Range"), own::text("Reason"), own::if_room(3, own::text("Call")),
+               own::if_room(1, own::text("Thread")), own::count("Count"), own::time("Blocked"), own::percent("Share"),
+               own::if_room(5, own::time("Avg")), own::if_room(4, own::time("Max")),
+               own::if_room(2, own::time("GPU busy")), own::if_any(own::text("Waited for"))});
+  const std::vector<Group> groups = groups_of(subject, waits);
+  std::int64_t whole = 0;
+  for (const Group& group : groups) whole += group.blocked;
+  for (const Group& group : groups) {
+    table.text(group.range)
+        .text(reason_text(group.reason))
+        .text(timeline.text(group.call))
+        .text(thread_label(timeline, group.thread))
+        .number(static_cast<std::int64_t>(group.count))
+        .optional(group.blocks, group.blocked)
+        .optional(group.blocks, own::share(group.blocked, whole))
+        .optional(group.blocks, own::mean(group.blocked, group.count))
+        .optional(group.blocks, group.longest)
+        .optional(group.knows_work, group.busy)
+        .text(main_work(timeline, group));
+  }
+  add_notes(timeline, waits, table);
+  return table;
+}
+
+}  // namespace
+
+namespace views_list {
+extern const View sync{
+    "sync",      "Where the host waits: range, reason, thread, and the work it waited for (--instances: each)",
+    kNeedsWaits, {},
+    false,       make_sync};
+}  // namespace views_list
+
+}  // namespace rangefinder::report
