@@ -150,6 +150,12 @@ struct ActivityTable {
   std::uint32_t captured_by(std::size_t activity) const noexcept {
     return activity < captured.size() ? captured[activity] : kNone;
   }
+  std::int64_t queued_at(std::size_t activity) const noexcept {
+    return activity < queued_ns.size() ? queued_ns[activity] : kNoTime;
+  }
+  std::int64_t submitted_at(std::size_t activity) const noexcept {
+    return activity < submitted_ns.size() ? submitted_ns[activity] : kNoTime;
+  }
 };
 
 struct KernelDetail {

@@ -35,8 +35,8 @@ class Waits {
   void add(std::uint32_t configuration, ActivityIndex kernel) {
     const ActivityTable& activities = timeline_.activities;
     const std::int64_t begin = activities.begin_ns[kernel];
-    if (kernel < activities.submitted_ns.size() && activities.submitted_ns[kernel] != kNoTime)
-      device_queue_.add(configuration, begin - activities.submitted_ns[kernel]);
+    if (const std::int64_t submitted = activities.submitted_at(kernel); submitted != kNoTime)
+      device_queue_.add(configuration, begin - submitted);
     const std::uint32_t launch = activities.launch[kernel];
     if (launch >= timeline_.launches.size()) return;
     delay_.add(configuration, begin - timeline_.launches.time_ns[launch]);

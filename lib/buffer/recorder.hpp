@@ -42,7 +42,7 @@ struct RecorderOptions {
   std::chrono::milliseconds wait_limit{1000};
   clock::Clock* clock = nullptr;                 ///< null: system_clock()
   const CpuCounterHook* cpu_counters = nullptr;  ///< read at both ends of every range; null: not
-  bool autograd = true;  ///< nodes, and the numbers of nodes at ranges, where somebody has set hooks for them
+  bool autograd = true;            ///< nodes, and the numbers of nodes at ranges, where somebody has set hooks for them
   std::uint32_t first_thread = 0;  ///< index of the first thread that attaches
 };
 

@@ -12,6 +12,7 @@ inline constexpr std::uint32_t kNodeNote = 0x7FFFFF;
 
 /// What a note and a row of chunk kind 17 are joined by, apart from all correlation ids, which have 32 bits.
 constexpr std::uint64_t node_note_key(std::uint32_t number) noexcept { return std::uint64_t{1} << 32 | number; }
+constexpr bool is_node_note_key(std::uint64_t key) noexcept { return key >> 32 == 1; }
 /// By what a launch is joined.
 constexpr std::uint64_t launch_key(std::uint32_t id, std::uint32_t callback) noexcept {
   return callback == kNodeNote ? node_note_key(id) : id;

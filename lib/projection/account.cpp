@@ -3,6 +3,7 @@
 
 #include "projection/figures.hpp"
 #include "projection/launch_bounds.hpp"
+#include "timeline/graph_launch.hpp"
 
 namespace rangefinder::projection {
 
@@ -16,7 +17,7 @@ LaunchBounds bounds_of(const Timeline& timeline) {
   LaunchBounds bounds(timeline.windows, timeline.clock_error_ns);
   const LaunchTable& launches = timeline.launches;
   for (std::size_t row = 0; row < launches.size(); ++row)
-    if (launches.source[row] != LaunchSource::kUnknown)
+    if (launches.source[row] != LaunchSource::kUnknown && !timeline::is_node_note_key(launches.correlation[row]))
       bounds.add_call(launches.process[row], launches.correlation[row], launches.time_ns[row]);
   const CallTable& calls = timeline.calls;
   for (std::size_t row = 0; row < calls.size(); ++row)

@@ -34,8 +34,7 @@ std::uint32_t LaunchBounds::begun(std::int64_t time_ns) const noexcept {
 }
 
 void LaunchBounds::add_call(ProcessIndex process, std::uint64_t correlation, std::int64_t time_ns) {
-  // What has more bits than CUPTI's ids is the note of a graph's node: numbers of another order.
-  if (correlation == 0 || correlation >> 32 != 0 || time_ns == kNoTime) return;
+  if (correlation == 0 || time_ns == kNoTime) return;
   std::uint32_t window = 0;
   if (!windows_.empty()) {
     const std::uint32_t count = begun(time_ns);

@@ -233,9 +233,8 @@ void LiveSummary::on_node_number(std::uint32_t thread, std::int64_t sequence) { 
 void LiveSummary::on_node(const timeline::AssembledNode& node) { passes_.end_node(node.thread); }
 
 void LiveSummary::on_joined(const projection::StreamingLaunch& launch, const projection::StreamingActivity& activity) {
-  // Where its node was made, by attribution `capture`; 0: in no range, or not known.
-  passes_.activity(activity.tag != 0 ? activity.tag : launch.tag,
-                   projection::Interval(activity.begin_ns, activity.end_ns).length());
+  // Where its node was made, by attribution `capture`.
+  passes_.activity(activity.tag, launch.tag, projection::Interval(activity.begin_ns, activity.end_ns).length());
 }
 
 void LiveSummary::on_step(const timeline::AssembledStep& step) {

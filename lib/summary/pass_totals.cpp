@@ -140,7 +140,7 @@ void PassTotals::know(Launch& launch, Pass pass, std::uint32_t path) {
   launch.state = Launch::State::kKnown;
   launch.pass = pass;
   launch.path = path;
-  count(launch, std::exchange(launch.waiting_ns, 0));
+  for (const auto& [otherwise, duration_ns] : std::exchange(launch.waiting, {})) count(launch, otherwise, duration_ns);
 }
 
 void PassTotals::settle_launch(Launch& launch, bool all) {
@@ -157,11 +157,13 @@ void PassTotals::settle_launch(Launch& launch, bool all) {
   if (node->origin == Origin::kMatched) know(launch, Pass::kBackward, node->path);
 }
 
-void PassTotals::count(Launch& launch, std::int64_t duration_ns) {
+void PassTotals::count(Launch& launch, std::uint64_t otherwise, std::int64_t duration_ns) {
   if (launch.state != Launch::State::kKnown) {
-    launch.waiting_ns += duration_ns;
+    if (launch.waiting.empty() || launch.waiting.back().first != otherwise) launch.waiting.emplace_back(otherwise, 0);
+    launch.waiting.back().second += duration_ns;
     return;
   }
+  if (launch.path == 0 && otherwise != 0) return activity(otherwise, 0, duration_ns);
   if (duration_ns == 0) return;
   Node* const node = launch.has_own_range ? nodes_.find(launch.node) : nullptr;
   const bool is_recompute = node != nullptr && node->makes_nodes;
@@ -173,9 +175,10 @@ void PassTotals::count(Launch& launch, std::int64_t duration_ns) {
     node->own.emplace_back(launch.path, duration_ns);
 }
 
-void PassTotals::activity(std::uint64_t tag, std::int64_t duration_ns) {
+void PassTotals::activity(std::uint64_t tag, std::uint64_t otherwise, std::int64_t duration_ns) {
+  if (tag == 0) std::swap(tag, otherwise);
   if ((tag & kInNode) == 0) return totals_.add_pass(static_cast<std::uint32_t>(tag), Pass::kForward, duration_ns);
-  if (Launch* const launch = launches_.find(tag & ~kInNode); launch != nullptr) count(*launch, duration_ns);
+  if (Launch* const launch = launches_.find(tag & ~kInNode); launch != nullptr) count(*launch, otherwise, duration_ns);
 }
 
 void PassTotals::settle(bool all) {

@@ -42,7 +42,8 @@ class PassTotals {
   void take_numbers(const timeline::AssembledSequence& sequence, const Site& site);
   /// Gives what `activity` wants to know of the launch.
   std::uint64_t launch(std::uint32_t thread, const Site& site);
-  void activity(std::uint64_t tag, std::int64_t duration_ns);
+  /// `otherwise`: the tag of another launch, whose it is where the first turns out to be in no range.
+  void activity(std::uint64_t tag, std::uint64_t otherwise, std::int64_t duration_ns);
   /// Counts what has become known. `all`: nothing follows.
   void settle(bool all);
 
@@ -79,7 +80,7 @@ class PassTotals {
     std::uint64_t node = 0;
     Site site;
     std::uint32_t path = 0;  ///< with kKnown
-    std::int64_t waiting_ns = 0;
+    std::vector<std::pair<std::uint64_t, std::int64_t>> waiting;  ///< device time, by `otherwise` of activity()
   };
   /// What runs inside a node, or on the thread itself. The engine adds up gradients between two nodes, outside of both:
   /// on a thread of its own what is launched there belongs to the one before, if another follows.
@@ -116,7 +117,7 @@ class PassTotals {
   void resolve(Node& node, bool all);
   const Numbers* numbers_of(const Node& node, bool all, bool& is_gone) const;
   void mark_maker(std::uint64_t inside);
-  void count(Launch& launch, std::int64_t duration_ns);
+  void count(Launch& launch, std::uint64_t otherwise, std::int64_t duration_ns);
   void know(Launch& launch, Pass pass, std::uint32_t path);
 
   PathTotals& totals_;

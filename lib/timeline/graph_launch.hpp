@@ -17,5 +17,7 @@ constexpr bool is_graph_launch(std::uint32_t callback) noexcept {
 
 /// LaunchTable::correlation of what made a node of a graph and has no correlation id; apart from all that are.
 constexpr std::uint64_t node_note_key(std::uint32_t number) noexcept { return format::node_note_key(number); }
+/// Such numbers are in no order with correlation ids.
+constexpr bool is_node_note_key(std::uint64_t correlation) noexcept { return format::is_node_note_key(correlation); }
 
 }  // namespace rangefinder::timeline

@@ -135,6 +135,8 @@ class Splitter {
     out.source_row.push_back(from.source_row[row]);
     out.captured.push_back(from.captured_by(row));
     out.estimated.push_back(from.is_estimated(row) ? 1 : 0);
+    if (!from.queued_ns.empty()) out.queued_ns.push_back(from.queued_at(row));
+    if (!from.submitted_ns.empty()) out.submitted_ns.push_back(from.submitted_at(row));
   }
 
   Timeline& timeline_;

@@ -32,6 +32,7 @@ struct Ended {
 };
 
 Ended run_program(const std::string& program, const std::string& argument, const std::string& capture) {
+  ::close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);  // what this program was started with is not the other's
   // A program that ends in the middle leaves memory behind; a leak checker would change its exit status.
   const std::string command = "ASAN_OPTIONS=detect_leaks=0 exec '" + program + "' '" + argument + "' '" + capture + "'";
   FILE* pipe = ::popen(command.c_str(), "r");

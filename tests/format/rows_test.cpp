@@ -19,8 +19,7 @@ namespace {
 
 using AllRows = std::tuple<KernelRow, MemcpyRow, MemsetRow, ApiRow, SyncRow, OverheadRow, DeviceRow, ContextRow,
                            StreamRow, ClockRow, WindowRow, HealthRow, ThreadRow, GraphNodeRow, DeviceSampleRow,
-                           RangeMetricRow, MetricSampleRow, GraphLaunchRow,
-                           AllocationRow, JitRow>;
+                           RangeMetricRow, MetricSampleRow, GraphLaunchRow, AllocationRow, JitRow>;
 
 std::uint64_t load(const void* row, const Field& field) {
   std::uint64_t value = 0;

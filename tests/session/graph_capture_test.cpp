@@ -39,7 +39,7 @@ class Program {
     REQUIRE(source::cupti_prepare(seams_).working);
   }
   ~Program() {
-    source::cupti_release(std::chrono::steady_clock::now() + 60s);
+    (void)source::cupti_release(std::chrono::steady_clock::now() + 60s);
     buffer::HeldRecords::instance().forget();
     ::unsetenv("RANGEFINDER_CUPTI_LIBRARY");
   }

@@ -514,6 +514,7 @@ TEST_CASE("a graph is on its replay in the summary, and on its layers in the cap
     FakeKernel kernel;
     kernel.duration_ns = duration;
     fakecupti_graph_capture("cudaLaunchKernel_v7000", graph, &kernel);
+    ++next_number;  // a node of autograd
     recording.advance(10);
   };
   const auto replay = [&](const char* name, FakeGraphExec* exec, std::uint32_t stream) {
@@ -527,16 +528,21 @@ TEST_CASE("a graph is on its replay in the summary, and on its layers in the cap
     const ProfileRange range{"capture"};
     capture("attention", 100);
     capture("mlp", 30);
-    // The layer's backward, by autograd's engine.
+    // The first layer's backward, by autograd's engine, and a gradient that it adds up.
     std::thread([&] {
       thread_number = 2;
-      CHECK(detail::node_begin("node", 0, 1));
-      recording.advance(10);
-      FakeKernel kernel;
-      kernel.duration_ns = 7;
-      fakecupti_graph_capture("cudaLaunchKernel_v7000", graph, &kernel);
-      recording.advance(10);
-      detail::node_end();
+      const auto run = [&](std::int64_t number, std::uint64_t duration) {
+        CHECK(detail::node_begin("node", number, 1));
+        recording.advance(10);
+        FakeKernel kernel;
+        kernel.duration_ns = duration;
+        fakecupti_graph_capture("cudaLaunchKernel_v7000", graph, &kernel);
+        recording.advance(10);
+        detail::node_end();
+        recording.advance(10);
+      };
+      run(0, 7);
+      run(-1, 3);
     }).join();
   }
   {
@@ -557,12 +563,13 @@ TEST_CASE("a graph is on its replay in the summary, and on its layers in the cap
   const Timeline timeline = load(folder.file("a.rfcap"));
   compare(last, timeline);  // by launch
   REQUIRE(last.find("first") != nullptr);
-  CHECK(last.find("first")->gpu_ops == 3);
-  CHECK(last.find("second")->gpu_sum_ns == 137);
+  CHECK(last.find("first")->gpu_ops == 4);
+  CHECK(last.find("second")->gpu_sum_ns == 140);
   // The figures by pass are those of reports: where nodes were made.
   compare_passes(last, timeline);
   CHECK(last.find("capture/attention")->gpu_forward_ns == 200);
-  CHECK(last.find("second")->gpu_forward_ns + last.find("second")->gpu_backward_ns <= 7);
+  CHECK(last.find("capture/attention")->gpu_backward_ns == 14);
+  CHECK(last.find("second")->gpu_backward_ns == 0);
 
   const Projection projection = project(timeline, {Attribution::kCapture, true, false});
   std::map<std::string, std::int64_t> sums;
@@ -571,7 +578,7 @@ TEST_CASE("a graph is on its replay in the summary, and on its layers in the cap
   CHECK(sums["attention"] == 200);
   CHECK(sums["mlp"] == 60);
   CHECK(sums["instantiate"] == 0);
-  CHECK(sums["first"] == 7);  // made outside of any range of its thread
+  CHECK(sums["first"] == 10);  // made outside of any range of its thread
   CHECK(projection.account.owned.gpu_ops == projection.account.total.gpu_ops);
 }
 

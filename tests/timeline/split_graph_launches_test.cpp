@@ -82,8 +82,13 @@ TEST_CASE("it is divided by the shares of the last launch node by node", "[timel
   replay(capture, 7'000, 700);
   Timeline timeline = load(capture);
   const std::size_t rows = timeline.activities.size();
+  timeline.activities.queued_ns = {1, 2};
+  timeline.activities.submitted_ns = {3};
   CHECK(split_graph_launches(timeline) == 1);
   REQUIRE(timeline.activities.size() == rows + 1);
+  CHECK(timeline.activities.queued_at(1) == 2);
+  CHECK(timeline.activities.submitted_at(0) == 3);
+  CHECK(timeline.activities.queued_at(rows) == kNoTime);
   CHECK(owners(timeline) == Times{{"layer.0", 200}, {"layer.1", 600}});
   CHECK(owners(timeline, Attribution::kLaunch) == Times{{"whole", 800}});
   // Parts follow each other and are marked; nothing else is.

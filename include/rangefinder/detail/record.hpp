@@ -34,11 +34,11 @@ enum class RecordKind : std::uint8_t {
       16,  ///< an allocator acted; id = device, all ones: the host; aux = MemoryAction; a kExtra each follows with
            ///< address, bytes, allocated, reserved, stream, pool; those behind the last one that is known are left out
   kHostBlock = 17,      ///< a block of the host was allocated or freed; id and aux: see below
-  kThreadEvent = 19,    ///< ticks = how often a CPU event (aux = CpuEvent) has occurred on the thread before the record
-                        ///< that follows; one that is not said has the count it had
   kHostBlockFact = 18,  ///< ticks = what the kHostBlock behind it, and those after them in this block of records, go
                         ///< by: aux below kHostSizes: the bytes that this number stands for; kHostSizes: the bytes of
                         ///< all blocks of the host before the next kHostBlock
+  kThreadEvent = 19,    ///< ticks = how often a CPU event (aux = CpuEvent) has occurred on the thread before the record
+                        ///< that follows; one that is not said has the count it had
 };
 
 /// Beside the kind, the word of a kHostBlock has a bit that says whether the block was freed, 8 bits for the number of

@@ -2,6 +2,7 @@
 #include "exporter/chrome/capture_devices.hpp"
 
 #include "exporter/chrome/capture_host.hpp"
+#include "exporter/chrome/memory_events.hpp"
 #include "exporter/chrome/sensor_events.hpp"
 #include "timeline/activity_names.hpp"
 #include "timeline/capture_rows.hpp"

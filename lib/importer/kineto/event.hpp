@@ -56,7 +56,7 @@ struct EventArguments {
     kItems = 1u << 22,
     kCapturedThread = 1u << 23,
     kCapturedTime = 1u << 24,
-    kEventStream = 1u << 23,
+    kEventStream = 1u << 25,
   };
   std::uint32_t present = 0;
   std::int64_t external_id = 0;

@@ -235,7 +235,7 @@ TEST_CASE("nothing is counted while the schedule has the recording off", "[count
   CHECK(rows_of(counting.sink) == Rows{"on gpu_time_ns=20"});
 }
 
-TEST_CASE("each refusal is told once, with what to do, and ranges go on", "[counters]") {
+TEST_CASE("each refusal is told once, with what to do, and ranges go on", "[counters][fault]") {
   const ProfiledProcess process;
   for (const DocumentedError& error : kDocumentedErrors) {
     INFO(error.code);
@@ -266,7 +266,7 @@ TEST_CASE("each refusal is told once, with what to do, and ranges go on", "[coun
   }
 }
 
-TEST_CASE("whatever call fails, the program is unharmed and what was lost is counted", "[counters]") {
+TEST_CASE("whatever call fails, the program is unharmed and what was lost is counted", "[counters][fault]") {
   for (const char* call :
        {"cuptiProfilerInitialize", "cuptiDeviceGetChipName", "cuptiProfilerHostGetConfigImageSize",
         "cuptiProfilerHostGetConfigImage", "cuptiProfilerHostGetNumOfPasses", "cuptiRangeProfilerGetCounterDataSize",
@@ -290,7 +290,7 @@ TEST_CASE("whatever call fails, the program is unharmed and what was lost is cou
   }
 }
 
-TEST_CASE("ranges that CUPTI had no room for are counted", "[counters]") {
+TEST_CASE("ranges that CUPTI had no room for are counted", "[counters][fault]") {
   const ProfiledProcess process;
   Counting counting(process, options_of("gpu_time_ns"));
   fakecupti_drop_ranges(2);
@@ -343,7 +343,7 @@ TEST_CASE("one recording after the other counts", "[counters]") {
   CHECK(buffer::listener() == nullptr);
 }
 
-TEST_CASE("stop does not wait for a call that hangs", "[counters]") {
+TEST_CASE("stop does not wait for a call that hangs", "[counters][fault]") {
   const ProfiledProcess process;
   Counting counting(process, options_of("gpu_time_ns"));
   run("whole", 10);
@@ -359,7 +359,7 @@ TEST_CASE("stop does not wait for a call that hangs", "[counters]") {
   hanging.join();
 }
 
-TEST_CASE("what cannot count says so at the start", "[counters]") {
+TEST_CASE("what cannot count says so at the start", "[counters][fault]") {
   ProfiledProcess process;
   SECTION("a name that is none") {
     const Counting counting(process, options_of("memroy"));
@@ -393,7 +393,7 @@ TEST_CASE("what cannot count says so at the start", "[counters]") {
   }
 }
 
-TEST_CASE("in a child of fork nothing is counted", "[counters]") {
+TEST_CASE("in a child of fork nothing is counted", "[counters][fault]") {
   const ProfiledProcess process;
   Counting counting(process, options_of("gpu_time_ns"));
   run("before", 10);

@@ -26,7 +26,7 @@ TEST_CASE("each device is asked what its counters can do", "[counters]") {
   CHECK(fakecupti_calls("cuptiPmSamplingDisable") == 2);  // nothing is left behind
 }
 
-TEST_CASE("rights and other tools show when sampling is tried", "[counters]") {
+TEST_CASE("rights and other tools show when sampling is tried", "[counters][fault]") {
   const ProfiledProcess process;
   for (const DocumentedError& error : kDocumentedErrors) {
     INFO(error.code);
@@ -39,7 +39,7 @@ TEST_CASE("rights and other tools show when sampling is tried", "[counters]") {
   fakecupti_fail("cuptiPmSamplingEnable", 0);
 }
 
-TEST_CASE("a device that cannot says what is in the way", "[counters]") {
+TEST_CASE("a device that cannot says what is in the way", "[counters][fault]") {
   ProfiledProcess process;
   process.change = [](ProfilerApi& api) {
     api.cuptiProfilerDeviceSupported = [](CUpti_Profiler_DeviceSupported_Params* params) {

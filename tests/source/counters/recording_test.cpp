@@ -106,7 +106,7 @@ TEST_CASE("counters of a session are in its capture, on their ranges", "[counter
   CHECK(text.find("\nstep/layer.0,range profiler,2,300,900,3.0,\n") != std::string::npos);
 }
 
-TEST_CASE("without rights a session says so in one line, and records ranges", "[counters]") {
+TEST_CASE("without rights a session says so in one line, and records ranges", "[counters][fault]") {
   const ProfiledProcess process;
   const ChosenLibrary library;
   const ScratchFolder folder;

@@ -125,7 +125,7 @@ TEST_CASE("chips without a clock of their own for it count cycles", "[counters]"
   CHECK(fakecupti_calls("cuptiPmSamplingSetConfig") == 2);
 }
 
-TEST_CASE("a buffer that was full is counted, and sampling goes on", "[counters]") {
+TEST_CASE("a buffer that was full is counted, and sampling goes on", "[counters][fault]") {
   const ProfiledProcess process;
   Sampling sampling(process, options_of("l2_bytes"));
   sampling.source.flush(soon());
@@ -157,7 +157,7 @@ TEST_CASE("pauses of the schedule are not kept", "[counters]") {
   CHECK(sampling.sink.samples.size() == 4);
 }
 
-TEST_CASE("each refusal to sample is told once, with what to do", "[counters]") {
+TEST_CASE("each refusal to sample is told once, with what to do", "[counters][fault]") {
   const ProfiledProcess process;
   for (const DocumentedError& error : kDocumentedErrors) {
     INFO(error.code);
@@ -179,7 +179,7 @@ TEST_CASE("each refusal to sample is told once, with what to do", "[counters]") 
   }
 }
 
-TEST_CASE("whatever call of sampling fails, the state says which", "[counters]") {
+TEST_CASE("whatever call of sampling fails, the state says which", "[counters][fault]") {
   for (const char* call :
        {"cuptiPmSamplingEnable", "cuptiPmSamplingSetConfig", "cuptiPmSamplingGetCounterDataSize",
         "cuptiPmSamplingCounterDataImageInitialize", "cuptiPmSamplingStart", "cuptiPmSamplingDecodeData",
@@ -211,7 +211,7 @@ TEST_CASE("times of another clock are set aside", "[counters]") {
   CHECK(sampling.sink.counted(health::invalid_activities) == 3);
 }
 
-TEST_CASE("a call that hangs holds up neither flush nor stop", "[counters]") {
+TEST_CASE("a call that hangs holds up neither flush nor stop", "[counters][fault]") {
   const ProfiledProcess process;
   Sampling sampling(process, options_of("l2_bytes"));
   sampling.source.flush(soon());
@@ -225,7 +225,7 @@ TEST_CASE("a call that hangs holds up neither flush nor stop", "[counters]") {
   while (fakecupti_profilers_open() != 0) std::this_thread::yield();
 }
 
-TEST_CASE("what cannot sample says so at the start", "[counters]") {
+TEST_CASE("what cannot sample says so at the start", "[counters][fault]") {
   ProfiledProcess process;
   SECTION("a name that is none") {
     CHECK(Sampling(process, options_of("memroy")).state.reason.find("did you mean memory?") != std::string::npos);

@@ -99,8 +99,8 @@ class KeepingSink final : public RowSink {
         keep(kind, rows, row_bytes, count, syncs) || keep(kind, rows, row_bytes, count, overheads) ||
         keep(kind, rows, row_bytes, count, devices) || keep(kind, rows, row_bytes, count, contexts) ||
         keep(kind, rows, row_bytes, count, streams) || keep(kind, rows, row_bytes, count, graph_nodes) ||
-        keep(kind, rows, row_bytes, count, graph_launches) ||
-        keep(kind, rows, row_bytes, count, allocations) || keep(kind, rows, row_bytes, count, jits);
+        keep(kind, rows, row_bytes, count, graph_launches) || keep(kind, rows, row_bytes, count, allocations) ||
+        keep(kind, rows, row_bytes, count, jits);
   }
 
  private:

@@ -207,7 +207,7 @@ TEST_CASE("any other call may fail: it is counted, told, and the recording goes 
       Failing{"cuptiActivityEnableAndDump", 3}, Failing{"cuptiActivityEnableAllSyncRecords", 1},
       Failing{"cuptiActivityEnableLatencyTimestamps", 1}, Failing{"cuptiActivityEnableDriverApi", 1},
       Failing{"cuptiGetTimestamp", 3}, Failing{"cuptiActivityFlushAll", 2},
-      Failing{"cuptiActivityGetNumDroppedRecords", 0}, Failing{"cuptiActivityDisable", 9});
+      Failing{"cuptiActivityGetNumDroppedRecords", 0}, Failing{"cuptiActivityDisable", 11});
   CAPTURE(failing.function);
   CuptiProcess process;
   process.options.latency_timestamps = true;
