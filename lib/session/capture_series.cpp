@@ -389,7 +389,7 @@ Status CaptureSeries::stop() noexcept {
     Lock lock(mutex_);
     if (stop_begun_) {
       changed_.wait_until(lock, deadline, [&] { return stop_ended_; });
-      return stop_ended_ ? final_status_ : Status();
+      return stop_ended_ ? copy_of(final_status_) : Status();
     }
     stop_begun_ = true;
     changed_.notify_all();
@@ -409,7 +409,7 @@ Status CaptureSeries::stop() noexcept {
     const std::lock_guard lock(mutex_);
     if (core != nullptr) last_health_ = core->health();
     core_.reset();
-    final_status_ = status;
+    final_status_ = copy_of(status);
     stop_ended_ = true;
   }
   changed_.notify_all();
@@ -444,7 +444,7 @@ CaptureHealth CaptureSeries::health() const noexcept {
   return last_health_;
 }
 
-DeviceState CaptureSeries::device() const noexcept {
+DeviceState CaptureSeries::device() const {
   if (const std::shared_ptr<SessionCore> now = core(); now != nullptr) return now->device();
   return {false, "nothing is recorded now"};
 }

@@ -40,7 +40,7 @@ class CaptureSeries : public std::enable_shared_from_this<CaptureSeries> {
   std::shared_ptr<SessionCore> core() const noexcept;
   /// Of the recording of now, or of the last one.
   CaptureHealth health() const noexcept;
-  DeviceState device() const noexcept;
+  DeviceState device() const;
   /// The first capture's.
   const std::string& output() const noexcept { return first_output_; }
 

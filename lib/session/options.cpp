@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -278,6 +279,10 @@ int rank_from_environment() noexcept {
 }
 int world_size_from_environment() noexcept {
   return first_number({"WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"});
+}
+
+Status copy_of(const Status& status) noexcept try { return status; } catch (const std::exception&) {
+  return Error(status.error().code(), no_memory().message());
 }
 
 void log(LogLevel level, std::initializer_list<string_view> message) noexcept {

@@ -30,6 +30,11 @@ std::string with_number(const std::string& path, std::uint64_t number);
 int rank_from_environment() noexcept;
 int world_size_from_environment() noexcept;
 
+/// What is answered where memory is short: words that need none.
+inline Error no_memory() noexcept { return Error(ErrorCode::kIo, "no memory"); }
+/// A copy; with those words where there is no room for its own.
+Status copy_of(const Status& status) noexcept;
+
 /// Prints to stderr when RANGEFINDER_LOG names this level or a chattier one: error, warn, info.
 enum class LogLevel { kError, kWarn, kInfo };
 void log(LogLevel level, std::initializer_list<std::string_view> message) noexcept;

@@ -9,6 +9,8 @@
 
 #include <unistd.h>
 
+#include <exception>
+
 namespace rangefinder {
 namespace {
 
@@ -97,26 +99,28 @@ std::uint64_t Session::step_number() const noexcept {
 }
 
 Status Session::flush() noexcept {
-  if (!running()) return status();
+  if (!running()) return session::copy_of(status());
   const std::shared_ptr<session::SessionCore> recording = impl_->recording();
   return recording != nullptr ? recording->flush() : Status();
 }
 
-Result<std::string> Session::dump(const std::string& path) noexcept {
+Result<std::string> Session::dump(const std::string& path) noexcept try {
   if (!running())
     return status().ok() ? Error(ErrorCode::kInvalidArgument, "dump: the session has stopped") : status().error();
   const std::shared_ptr<session::SessionCore> recording = impl_->recording();
   if (recording == nullptr) return Error(ErrorCode::kInvalidArgument, "dump: nothing is recorded now");
   return recording->dump(path);
+} catch (const std::exception&) {
+  return session::no_memory();
 }
 
 Status Session::stop() noexcept {
   if (impl_ == nullptr) return {};
   if (impl_->series != nullptr) return impl_->series->stop();
-  return impl_->core != nullptr ? impl_->core->stop() : impl_->status;
+  return impl_->core != nullptr ? impl_->core->stop() : session::copy_of(impl_->status);
 }
 
-Status Session::release() noexcept {
+Status Session::release() noexcept try {
   const std::shared_ptr<session::SessionCore> recording = impl_ != nullptr ? impl_->recording() : nullptr;
   const auto timeout = recording != nullptr ? recording->options().stop_timeout : SessionOptions{}.stop_timeout;
   const auto deadline = std::chrono::steady_clock::now() + timeout;
@@ -125,6 +129,8 @@ Status Session::release() noexcept {
                                           std::to_string(timeout.count()) + " ms; CUPTI is still held");
   Status status = session::release_device(deadline);
   return status.ok() ? status : Status(std::move(status).error().with_context("release"));
+} catch (const std::exception&) {
+  return session::no_memory();
 }
 
 CaptureHealth Session::health() const noexcept {
@@ -132,9 +138,11 @@ CaptureHealth Session::health() const noexcept {
   return impl_->series != nullptr ? impl_->series->health() : impl_->core->health();
 }
 
-DeviceState Session::device() const noexcept {
+DeviceState Session::device() const noexcept try {
   if (impl_ == nullptr || !impl_->started()) return {false, status().ok() ? "no session" : status().error().message()};
   return impl_->series != nullptr ? impl_->series->device() : impl_->core->device();
+} catch (const std::exception&) {
+  return {false, session::no_memory().message()};
 }
 
 }  // namespace rangefinder

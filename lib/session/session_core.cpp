@@ -395,13 +395,15 @@ void SessionCore::step_to(std::uint64_t number, Phase phase, std::uint64_t items
   enter_phase(phase, items);
 }
 
-Status SessionCore::flush() noexcept {
+Status SessionCore::flush() noexcept try {
   if (in_child() || stopping_.load(std::memory_order_acquire)) return {};
   writer_->sample_clock();
   flush_sources();
   drain(true, std::chrono::steady_clock::now() + options_.stop_timeout);
   writer_->write_health(buffer::Recorder::instance().health());
   return writer_->status();
+} catch (const std::exception&) {
+  return no_memory();
 }
 
 bool SessionCore::release(Deadline deadline) noexcept {
@@ -432,8 +434,8 @@ Result<std::string> SessionCore::dump(const std::string& path) noexcept try {
   Status status = snapshot.write(target, options_.replace);
   if (!status.ok()) return std::move(status).error().with_context("dump");
   return target;
-} catch (const std::exception& error) {
-  return Error(ErrorCode::kIo, std::string("dump: ") + error.what());
+} catch (const std::exception&) {
+  return no_memory();
 }
 
 CaptureHealth SessionCore::health() const noexcept {
@@ -444,7 +446,7 @@ CaptureHealth SessionCore::health() const noexcept {
   return buffer::Recorder::instance().health();
 }
 
-DeviceState SessionCore::device() const noexcept {
+DeviceState SessionCore::device() const noexcept try {
   if (!options_.counters.empty())
     return {false, "switched off: counters=" + options_.counters + " waits for the device around ranges"};
   if (!options_.cuda) return {false, "switched off (cuda=off)"};
@@ -456,6 +458,8 @@ DeviceState SessionCore::device() const noexcept {
     if (!state.working) return {false, state.reason};
   }
   return {true, {}};
+} catch (const std::exception&) {
+  return {false, no_memory().message()};
 }
 
 bool SessionCore::has_device_source() const noexcept {

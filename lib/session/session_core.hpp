@@ -97,7 +97,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   void serve_dump_requests() noexcept;
   void stop_recording(Deadline deadline) noexcept;
   bool wait_for_threads(Deadline deadline) noexcept;
-  Status result_of(bool drained) const;
+  Status result_of(bool drained) const noexcept;
   void close_recorder(bool remove_live) noexcept;
 
   SessionOptions options_;

@@ -245,7 +245,7 @@ bool SessionCore::wait_for_threads(Deadline deadline) noexcept {
   return drained;
 }
 
-Status SessionCore::result_of(bool drained) const {
+Status SessionCore::result_of(bool drained) const noexcept try {
   const std::string time = std::to_string(options_.stop_timeout.count()) + " ms";
   if (!drained)
     return Error(ErrorCode::kTimeout,
@@ -255,6 +255,8 @@ Status SessionCore::result_of(bool drained) const {
     return Error(ErrorCode::kTimeout,
                  "stop: device records were not delivered within " + time + "; all else is in the capture");
   return final_status_;
+} catch (const std::exception&) {
+  return no_memory();
 }
 
 Status SessionCore::stop() noexcept {
@@ -264,7 +266,7 @@ Status SessionCore::stop() noexcept {
     std::unique_lock lock(state_mutex_);
     if (stop_begun_) {
       changed_.wait_until(lock, deadline, [&] { return stop_ended_; });
-      return stop_ended_ ? final_status_ : Status();
+      return stop_ended_ ? copy_of(final_status_) : Status();
     }
     stop_begun_ = true;
   }
@@ -274,12 +276,12 @@ Status SessionCore::stop() noexcept {
   buffer::Recorder::instance().wake();
   const bool drained = wait_for_threads(deadline);
   const CaptureHealth last_seen = buffer::Recorder::instance().health();
-  const Status result = result_of(drained);
+  Status result = result_of(drained);
   close_recorder(drained && (result.ok() || result.error().code() == ErrorCode::kTimeout));
   {
     const std::lock_guard lock(state_mutex_);
     if (!drained) final_health_ = last_seen;
-    final_status_ = result;
+    final_status_ = copy_of(result);
     stop_ended_ = true;
   }
   changed_.notify_all();

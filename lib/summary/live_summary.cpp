@@ -9,6 +9,7 @@
 #include "timeline/graph_launch.hpp"
 
 #include <algorithm>
+#include <exception>
 
 namespace rangefinder::summary {
 namespace {
@@ -299,8 +300,14 @@ Summary Session::summary() noexcept try {
     impl_->summary_of = recording;
   }
   if (impl_->summary == nullptr) return {};
-  return impl_->summary->update();
-} catch (...) {  // no memory
+  try {
+    return impl_->summary->update();
+  } catch (const std::exception&) {  // no memory: the next call counts anew, from the beginning
+    impl_->summary.reset();
+    impl_->summary_of.reset();
+    throw;
+  }
+} catch (const std::exception&) {
   return {};
 }
 

@@ -33,7 +33,7 @@ class PassTotals {
     std::int64_t range_began_ns = kNoTime;  ///< when the range began that decides whether a node has one of its own
   };
 
-  explicit PassTotals(PathTotals& totals) noexcept : totals_(totals) {}
+  explicit PassTotals(PathTotals& totals) : totals_(totals) {}
 
   void name_thread(std::uint32_t thread, std::string_view name);
   void begin_node(const timeline::AssembledNode& node, std::int64_t time_ns);
@@ -79,7 +79,7 @@ class PassTotals {
     Pass pass = Pass::kForward;  ///< with kKnown; of one with a range of its own, its node says
     std::uint64_t node = 0;
     Site site;
-    std::uint32_t path = 0;  ///< with kKnown
+    std::uint32_t path = 0;                                       ///< with kKnown
     std::vector<std::pair<std::uint64_t, std::int64_t>> waiting;  ///< device time, by `otherwise` of activity()
   };
   /// What runs inside a node, or on the thread itself. The engine adds up gradients between two nodes, outside of both:

@@ -20,6 +20,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -27,8 +28,9 @@ using namespace rangefinder;
 
 namespace {
 
-enum Call : int { kOpen, kWrite, kShortWrite, kInterrupt, kAllocate, kMap, kThread, kCallCount };
-constexpr const char* kCalls[] = {"open", "write", "short_write", "interrupt", "fallocate", "mmap", "pthread_create"};
+enum Call : int { kOpen, kWrite, kShortWrite, kInterrupt, kAllocate, kMap, kThread, kNew, kCallCount };
+constexpr const char* kCalls[] = {"open",      "write", "short_write",    "interrupt",
+                                  "fallocate", "mmap",  "pthread_create", "new"};
 static_assert(std::size(kCalls) == kCallCount);
 
 struct Failing {
@@ -94,6 +96,14 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t* thread, con
 
 }  // extern "C"
 
+__attribute__((visibility("default"))) void* operator new(std::size_t bytes) {
+  void* const block = fails(kNew) ? nullptr : std::malloc(bytes != 0 ? bytes : 1);
+  if (block == nullptr) throw std::bad_alloc();
+  return block;
+}
+__attribute__((visibility("default"))) void operator delete(void* block) noexcept { std::free(block); }
+__attribute__((visibility("default"))) void operator delete(void* block, std::size_t) noexcept { std::free(block); }
+
 namespace {
 
 constexpr std::uint64_t kRanges = 1000;
@@ -152,10 +162,18 @@ bool run_session(Call call, bool and_later, std::uint64_t n, const std::string& 
   Status stopped;
   CaptureHealth health;
   Session session(std::move(options));
+  char name[] = "layer.0";
   for (std::uint64_t i = 0; i < kRanges; ++i) {
     const ProfileRange work{"work"};
-    if (i % 100 == 0) session.step(1);
+    if (i % 100 == 0) {
+      session.step(1);
+      name[6] = static_cast<char>('0' + i / 100);
+      const ProfileRange layer{std::string_view(name), Category("layers"), i};
+      mark(std::string_view(name), "of a layer");
+      counter("loss", 0.5);
+    }
     if (i == kRanges / 2) stopped = session.flush();
+    if (i == kRanges / 4) (void)session.summary();
   }
   health = session.health();
   if (Status last = session.stop(); !last.ok()) stopped = std::move(last);

@@ -57,3 +57,7 @@ TEST_CASE("whichever file of a session cannot be made, the program runs on, and 
 TEST_CASE("whichever thread of a session cannot be started, the program runs on", "[fault]") {
   check("pthread_create", 2);
 }
+
+TEST_CASE("whichever allocation of a session fails, the program runs on, and what is missing is told of", "[fault]") {
+  check("new", 100);
+}

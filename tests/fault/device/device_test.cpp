@@ -196,7 +196,7 @@ TEST_CASE("records that CUPTI dropped, and buffers that it was refused, are in t
   }
   SECTION("for want of a buffer") {
     FakeKernel open = kernel("k");
-    open.open = true;  // no buffer comes back
+    open.open = true;              // no buffer comes back
     recording.work(10'000, open);  // of which the pool holds less than half
     CHECK(recording.stop().activities.size() == 0);
     CHECK(recording.info.health.cupti_refused_buffers > 0);
