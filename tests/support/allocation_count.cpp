@@ -11,7 +11,6 @@ namespace {
 
 std::uint64_t rangefinder::testing::allocations_of_this_thread() noexcept { return t_allocations; }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 extern "C" {
 
 // The C library's own, under the names that it keeps for those who come before it.
@@ -31,4 +30,3 @@ int posix_memalign(void** block, std::size_t alignment, std::size_t bytes) {
 }
 
 }  // extern "C"
-#endif

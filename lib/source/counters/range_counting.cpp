@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <exception>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 namespace rangefinder::source::counters {
@@ -146,8 +147,12 @@ void ContextCounting::write(RowSink& sink) {
 }
 
 bool ContextCounting::close(std::chrono::steady_clock::time_point deadline) {
-  const std::unique_lock lock(mutex_, deadline);
-  if (!lock.owns_lock()) return false;
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  while (!lock.owns_lock()) {
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    (void)lock.try_lock();
+  }
   if (profiler_ != nullptr) {
     const Current current(api_, context_);
     if (is_open_) {

@@ -66,7 +66,7 @@ class ContextCounting {
   const std::uint32_t device_;
   const std::size_t most_ranges_;
 
-  mutable std::timed_mutex mutex_;  // of all below; held while CUPTI is called
+  mutable std::mutex mutex_;  // of all below; held while CUPTI is called
   std::unique_ptr<MetricSet> metrics_;
   std::unique_ptr<RangeProfiler> profiler_;  // null: broken or closed
   std::vector<CountedRange> ranges_;         // pushed since the last take

@@ -223,6 +223,10 @@ TEST_CASE("a call that hangs holds up neither flush nor stop", "[counters][fault
   CHECK(sampling.sink.counted(health::flush_timeouts) == 2);
   fakecupti_release_hangs();
   while (fakecupti_profilers_open() != 0) std::this_thread::yield();
+  Sampling next(process, options_of("l2_bytes"));
+  next.source.flush(soon());
+  next.source.stop(soon());
+  CHECK(next.sink.counted(health::flush_timeouts) == 0);
 }
 
 TEST_CASE("what cannot sample says so at the start", "[counters][fault]") {

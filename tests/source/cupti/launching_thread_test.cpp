@@ -12,7 +12,6 @@
 namespace rangefinder::source::testing {
 
 TEST_CASE("a recording allocates nothing on the thread that launches", "[source]") {
-  if (!rangefinder::testing::allocations_are_counted()) RANGEFINDER_SKIP("the sanitizer has an allocator of its own");
   constexpr std::uint64_t kLaunches = 20'000;  // over several blocks of records
   const CuptiProcess process;
   const rangefinder::testing::ScratchFolder folder;
