@@ -96,7 +96,6 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t* thread, con
 
 }  // extern "C"
 
-#if !defined(__SANITIZE_THREAD__)  // which allocates before it is ready for that
 __attribute__((visibility("default"))) void* operator new(std::size_t bytes) {
   void* const block = fails(kNew) ? nullptr : std::malloc(bytes != 0 ? bytes : 1);
   if (block == nullptr) throw std::bad_alloc();
@@ -104,7 +103,6 @@ __attribute__((visibility("default"))) void* operator new(std::size_t bytes) {
 }
 __attribute__((visibility("default"))) void operator delete(void* block) noexcept { std::free(block); }
 __attribute__((visibility("default"))) void operator delete(void* block, std::size_t) noexcept { std::free(block); }
-#endif
 
 namespace {
 

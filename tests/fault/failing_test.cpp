@@ -58,8 +58,6 @@ TEST_CASE("whichever thread of a session cannot be started, the program runs on"
   check("pthread_create", 2);
 }
 
-#if !defined(__SANITIZE_THREAD__)
 TEST_CASE("whichever allocation of a session fails, the program runs on, and what is missing is told of", "[fault]") {
   check("new", 100);
 }
-#endif
