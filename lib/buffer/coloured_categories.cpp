@@ -3,10 +3,8 @@
 
 #include <rangefinder/detail/nvtx.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <cstring>
 
 namespace rangefinder::detail {
 namespace {
@@ -19,8 +17,7 @@ std::uint32_t intern_coloured(std::uint32_t category, std::uint32_t colour) noex
   constexpr std::size_t kColourBytes = sizeof "#rrggbb";
   char text[1024];
   const std::string_view name = category != 0 ? buffer::categories().text(category) : std::string_view();
-  const std::size_t size = std::min(name.size(), sizeof text - 1 - kColourBytes);
-  std::memcpy(text, name.data(), size);
+  const std::size_t size = name.copy(text, sizeof text - 1 - kColourBytes);
   text[size] = kBehindCategory;
   std::snprintf(text + size + 1, kColourBytes, "#%06x", colour & 0xFFFFFF);
   return intern_category({text, size + kColourBytes});

@@ -394,6 +394,7 @@ void fakecupti_jit(std::uint32_t entry, std::uint32_t operation, std::uint64_t d
 
 FakeGraph* fakecupti_graph_create() {
   auto* graph = new FakeGraph;
+  keep(graph);
   graph->id = ++g_graph_ids;
   CUpti_GraphData graph_data{};
   graph_data.graph = reinterpret_cast<CUgraph>(graph);
@@ -436,6 +437,7 @@ void fakecupti_graph_add_child(const char* function, FakeGraph* graph, FakeGraph
 
 FakeGraph* fakecupti_graph_clone(FakeGraph* graph) {
   auto* clone = new FakeGraph;
+  keep(clone);
   clone->id = ++g_graph_ids;
   copy_nodes(*graph, *clone);
   return clone;
@@ -443,6 +445,7 @@ FakeGraph* fakecupti_graph_clone(FakeGraph* graph) {
 
 FakeGraphExec* fakecupti_graph_instantiate(FakeGraph* graph) {
   auto* exec = new FakeGraphExec;
+  keep(exec);
   exec->id = ++g_graph_ids;
   exec->body.id = exec->id;
   copy_nodes(*graph, exec->body);
@@ -477,6 +480,8 @@ void fakecupti_graph_destroy(FakeGraph* graph, FakeGraphExec* exec) {
     for (FakeNode& node : body->nodes)
       fire_node(CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING, *body, node, nullptr, nullptr);
   }
+  let_go(graph);
+  let_go(exec);
   delete graph;
   delete exec;
 }

@@ -131,7 +131,10 @@ struct CurrentContext {
 thread_local CurrentContext* t_current = nullptr;
 
 CurrentContext& current_context() {
-  if (t_current == nullptr) t_current = new CurrentContext;  // as long as the process: a thread of it may end later
+  if (t_current == nullptr) {
+    t_current = new CurrentContext;  // as long as the process: a thread of it may end later
+    fake::keep(t_current);
+  }
   if (t_current->generation != fake::generation()) *t_current = {fake::generation(), {}};
   return *t_current;
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <ctime>
+#include <mutex>
+#include <set>
 #include <unordered_map>
 
 namespace fake {
@@ -60,6 +62,29 @@ State& state() {
 }
 
 std::uint64_t generation() { return processes().generation.load(); }
+
+namespace {
+
+struct Kept {
+  std::mutex mutex;
+  std::set<const void*> things;
+};
+Kept& kept() {
+  static auto* const all = new Kept;
+  return *all;
+}
+
+}  // namespace
+
+void keep(const void* thing) {
+  const std::lock_guard lock(kept().mutex);
+  kept().things.insert(thing);
+}
+
+void let_go(const void* thing) {
+  const std::lock_guard lock(kept().mutex);
+  kept().things.erase(thing);
+}
 
 // ---- functions by name -----------------------------------------------------------------------------------------
 

@@ -130,6 +130,9 @@ struct State {
 
 /// The present process; fakecupti_reset makes another.
 State& state();
+/// What tests leave behind is kept where a leak checker finds it.
+void keep(const void* thing);
+void let_go(const void* thing);
 /// Counts processes, so that what a thread remembers of an older one is forgotten.
 std::uint64_t generation();
 
