@@ -96,13 +96,16 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t* thread, con
 
 }  // extern "C"
 
-__attribute__((visibility("default"))) void* operator new(std::size_t bytes) {
+// Not inline: GCC would find that what operator new gave is freed by free.
+[[gnu::visibility("default"), gnu::noinline]] void* operator new(std::size_t bytes) {
   void* const block = fails(kNew) ? nullptr : std::malloc(bytes != 0 ? bytes : 1);
   if (block == nullptr) throw std::bad_alloc();
   return block;
 }
-__attribute__((visibility("default"))) void operator delete(void* block) noexcept { std::free(block); }
-__attribute__((visibility("default"))) void operator delete(void* block, std::size_t) noexcept { std::free(block); }
+[[gnu::visibility("default"), gnu::noinline]] void operator delete(void* block) noexcept { std::free(block); }
+[[gnu::visibility("default"), gnu::noinline]] void operator delete(void* block, std::size_t) noexcept {
+  std::free(block);
+}
 
 namespace {
 
