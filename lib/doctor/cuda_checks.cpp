@@ -109,7 +109,7 @@ void check_counter_rights(Findings& findings) {
   }
 }
 
-void check_counters(Findings& findings) {
+void check_counters([[maybe_unused]] Findings& findings) {
 #if RANGEFINDER_HAS_CUPTI
   const Result<source::counters::ProfilerApi> api = source::counters::load_profiler();
   if (!api && api.error().code() == ErrorCode::kNotFound) return;  // no driver or no CUPTI: said already
