@@ -148,7 +148,8 @@ TEST_CASE("devices are looked for until the program has initialised CUDA", "[nvm
   CHECK(kept.facts["nvml_state"] == "the program has initialised no CUDA so far");
   fakenvml_set_cuda(1);
   source.stop(soon());
-  CHECK(kept.rows.size() == 2);
+  // A sample of each device at the end; and one more, where that of the beginning came after CUDA.
+  CHECK((kept.rows.size() == 2 || kept.rows.size() == 4));
   CHECK(kept.facts["nvml_state"] == "full");
 }
 
