@@ -31,7 +31,7 @@ class Operator {
   std::uint64_t token_;
 };
 
-Texts drained(BareRecording& recording) {
+Texts drained_operators(BareRecording& recording) {
   KeepingSink sink;
   recording->drain(sink, true);
   REQUIRE(sink.records.size() == 1);
@@ -59,28 +59,28 @@ TEST_CASE("an operator's number stands in its begin where the thread has noted i
     { const Operator none("none"); }       // numbers nothing
   }
   { const Operator node("node", 0, 3); }
-  CHECK(drained(recording) == Texts{"number 0, unknown before",
-                                    "begin first",
-                                    "operator 0 of 0",
-                                    "end first",
-                                    "begin outer with number",
-                                    "begin inner with number",
-                                    "end inner",
-                                    "number 1",
-                                    "begin after",
-                                    "operator 1 of 0",
-                                    "end after",
-                                    "begin again with number",
-                                    "end again",
-                                    "begin other",
-                                    "operator 7 of 0",
-                                    "end other",
-                                    "begin none",
-                                    "end none",
-                                    "end outer",
-                                    "begin node",
-                                    "operator 0 of 3",
-                                    "end node"});
+  CHECK(drained_operators(recording) == Texts{"number 0, unknown before",
+                                              "begin first",
+                                              "operator 0 of 0",
+                                              "end first",
+                                              "begin outer with number",
+                                              "begin inner with number",
+                                              "end inner",
+                                              "number 1",
+                                              "begin after",
+                                              "operator 1 of 0",
+                                              "end after",
+                                              "begin again with number",
+                                              "end again",
+                                              "begin other",
+                                              "operator 7 of 0",
+                                              "end other",
+                                              "begin none",
+                                              "end none",
+                                              "end outer",
+                                              "begin node",
+                                              "operator 0 of 3",
+                                              "end node"});
 }
 
 TEST_CASE("numbers that were taken in an operator stand before its end", "[buffer]") {
@@ -96,9 +96,9 @@ TEST_CASE("numbers that were taken in an operator stand before its end", "[buffe
     Numbers::take();
     Numbers::take();
   }
-  CHECK(drained(recording) == Texts{"number 0, unknown before", "begin first", "operator 0 of 0", "end first",
-                                    "begin makes with number", "end makes after one number", "begin makes with number",
-                                    "number 3", "end makes"});
+  CHECK(drained_operators(recording) == Texts{"number 0, unknown before", "begin first", "operator 0 of 0", "end first",
+                                              "begin makes with number", "end makes after one number",
+                                              "begin makes with number", "number 3", "end makes"});
 }
 
 TEST_CASE("without numbers, operators tell what they are told", "[buffer]") {
@@ -114,7 +114,7 @@ TEST_CASE("without numbers, operators tell what they are told", "[buffer]") {
                              "begin node", "operator 2 of 5", "end node"})
       expected.emplace_back(text);
   }
-  CHECK(drained(recording) == expected);
+  CHECK(drained_operators(recording) == expected);
 }
 
 TEST_CASE("begin and facts, number and end are both there or neither, where blocks end", "[buffer]") {
@@ -167,10 +167,10 @@ TEST_CASE("an operator is told by its text, whatever stood at its address before
   }
   const std::string elsewhere = "aten::mul";
   { const Operator at_another(elsewhere.c_str()); }
-  CHECK(drained(recording) == Texts{"begin aten::add", "end aten::add", "begin aten::add", "end aten::add",
-                                    "begin aten::add_", "end aten::add_", "begin aten::ad", "end aten::ad",
-                                    "begin aten::mul", "end aten::mul", "begin ", "end ", "begin aten::add",
-                                    "end aten::add", "begin aten::mul", "end aten::mul"});
+  CHECK(drained_operators(recording) == Texts{"begin aten::add", "end aten::add", "begin aten::add", "end aten::add",
+                                              "begin aten::add_", "end aten::add_", "begin aten::ad", "end aten::ad",
+                                              "begin aten::mul", "end aten::mul", "begin ", "end ", "begin aten::add",
+                                              "end aten::add", "begin aten::mul", "end aten::mul"});
 }
 
 TEST_CASE("an operator whose name is cut is cut each time", "[buffer]") {
@@ -178,6 +178,6 @@ TEST_CASE("an operator whose name is cut is cut each time", "[buffer]") {
   const std::string name(NameTable::kMaxNameBytes + 1, 'n');
   for (int i = 0; i < 3; ++i) const Operator of_long_name(name.c_str());
   const std::string cut(NameTable::kMaxNameBytes, 'n');
-  CHECK(drained(recording) ==
+  CHECK(drained_operators(recording) ==
         Texts{"begin " + cut, "end " + cut, "begin " + cut, "end " + cut, "begin " + cut, "end " + cut});
 }

@@ -44,7 +44,7 @@ struct Captured {
 };
 
 /// Two layers are captured on thread 1 and replayed on thread 2, twice.
-TimelineBuilder two_layers() {
+TimelineBuilder two_captured_layers() {
   TimelineBuilder builder;
   builder.range("capture", 0, 100).range("layer.0", 10, 40).range("layer.1", 50, 90);
   builder.launch(20);
@@ -60,7 +60,7 @@ TimelineBuilder two_layers() {
 }  // namespace
 
 TEST_CASE("a graph's work is on the ranges that captured its nodes", "[projection]") {
-  TimelineBuilder builder = two_layers();
+  TimelineBuilder builder = two_captured_layers();
   const Captured c(builder);
   CHECK(c.projection.attribution == Attribution::kCapture);
   CHECK(c.owner(0) == "layer.0");
@@ -78,19 +78,19 @@ TEST_CASE("a graph's work is on the ranges that captured its nodes", "[projectio
 
 TEST_CASE("attribution launch and forward leave a graph's work where it was replayed, auto does not", "[projection]") {
   const Attribution attribution = GENERATE(Attribution::kLaunch, Attribution::kForward);
-  TimelineBuilder builder = two_layers();
+  TimelineBuilder builder = two_captured_layers();
   const Captured c(builder, attribution);
   CHECK(c.projection.attribution == Attribution::kLaunch);
   CHECK(c.projection.place.empty());
   CHECK(c.inclusive("replay").gpu_ops == 4);
-  builder = two_layers();
+  builder = two_captured_layers();
   const Captured automatic(builder, Attribution::kAuto);
   CHECK(automatic.projection.attribution == Attribution::kCapture);
   CHECK(automatic.owner(2) == "layer.0");
 }
 
 TEST_CASE("work whose node is not known stays where it was launched", "[projection]") {
-  TimelineBuilder builder = two_layers();
+  TimelineBuilder builder = two_captured_layers();
   builder.on_thread(2).range("other", 500, 600).launch(510).kernel(520, 530).of_graph(kNone, 9);
   builder.launch(540).kernel(550, 560);
   SECTION("beside known nodes") {

@@ -25,8 +25,8 @@ Timeline one_layer() {
   return builder.build();
 }
 
-std::string report(const Timeline& timeline, std::string_view view, ReportFormat format, Attribution attribution,
-                   bool instances = false) {
+std::string attribution_report(const Timeline& timeline, std::string_view view, ReportFormat format,
+                               Attribution attribution, bool instances = false) {
   ReportOptions options;
   options.view = view;
   options.format = format;
@@ -40,17 +40,17 @@ std::string report(const Timeline& timeline, std::string_view view, ReportFormat
 TEST_CASE("a range's device time is shown by pass", "[report]") {
   const Timeline timeline = one_layer();
   for (const bool instances : {false, true}) {
-    const std::string csv = report(timeline, "ranges", ReportFormat::kCsv, Attribution::kAuto, instances);
+    const std::string csv = attribution_report(timeline, "ranges", ReportFormat::kCsv, Attribution::kAuto, instances);
     INFO(csv);
     CHECK(has(csv, "GPU forward (ns),GPU backward (ns),GPU recompute (ns),GPU accumulation (ns),GPU unmatched (ns)"));
     // layer: 100 forward, 300 backward; the hook's range: 50 accumulated.
     CHECK(has(csv, ",100,300,0,0,0\n"));
     CHECK(has(csv, ",0,0,0,50,0\n"));
   }
-  const std::string tree = report(timeline, "tree", ReportFormat::kJson, Attribution::kForward);
+  const std::string tree = attribution_report(timeline, "tree", ReportFormat::kJson, Attribution::kForward);
   INFO(tree);
   CHECK(has(tree, "\"gpu_backward_ns\""));
-  const std::string text = report(timeline, "ranges", ReportFormat::kText, Attribution::kAuto);
+  const std::string text = attribution_report(timeline, "ranges", ReportFormat::kText, Attribution::kAuto);
   INFO(text);
   CHECK(has(text, "GPU backward"));
   CHECK_FALSE(has(text, "GPU recompute"));  // nothing was
@@ -58,15 +58,15 @@ TEST_CASE("a range's device time is shown by pass", "[report]") {
 }
 
 TEST_CASE("by launch there are no passes, and what the input cannot answer is said", "[report]") {
-  const std::string launch = report(one_layer(), "ranges", ReportFormat::kText, Attribution::kLaunch);
+  const std::string launch = attribution_report(one_layer(), "ranges", ReportFormat::kText, Attribution::kLaunch);
   CHECK_FALSE(has(launch, "GPU backward"));
   CHECK_FALSE(has(launch, "forward:"));
   TimelineBuilder builder;
   builder.range("step", 0, 100).launch(20).kernel(30, 130);
   const Timeline without_nodes = builder.build();
-  CHECK(has(report(without_nodes, "ranges", ReportFormat::kText, Attribution::kForward),
+  CHECK(has(attribution_report(without_nodes, "ranges", ReportFormat::kText, Attribution::kForward),
             "the input does not say which nodes of autograd ran"));
-  CHECK_FALSE(has(report(without_nodes, "ranges", ReportFormat::kText, Attribution::kAuto), "autograd"));
+  CHECK_FALSE(has(attribution_report(without_nodes, "ranges", ReportFormat::kText, Attribution::kAuto), "autograd"));
 }
 
 TEST_CASE("what a graph replays is shown where it was captured, and what is not is said", "[report]") {
@@ -78,12 +78,12 @@ TEST_CASE("what a graph replays is shown where it was captured, and what is not 
   if (!all) builder.launch(150).kernel(160, 170).of_graph(kNone, 5);
   const Timeline timeline = builder.build();
   for (const Attribution attribution : {Attribution::kAuto, Attribution::kCapture}) {
-    const std::string text = report(timeline, "ranges", ReportFormat::kText, attribution);
+    const std::string text = attribution_report(timeline, "ranges", ReportFormat::kText, attribution);
     INFO(text);
     CHECK(has(text, "capture: 2 operations of CUDA graphs where their nodes were made"));
     CHECK(has(text, "1 operation of CUDA graphs on the ranges that replay them") == !all);
   }
-  CHECK_FALSE(has(report(timeline, "ranges", ReportFormat::kText, Attribution::kLaunch), "capture:"));
+  CHECK_FALSE(has(attribution_report(timeline, "ranges", ReportFormat::kText, Attribution::kLaunch), "capture:"));
 }
 
 TEST_CASE("graphs recorded as a whole are told apart, and what is estimated is marked", "[report]") {
@@ -96,25 +96,25 @@ TEST_CASE("graphs recorded as a whole are told apart, and what is estimated is m
   ActivityTable& activities = timeline.activities;
   activities.graph[0] = activities.graph[1] = 5;
   activities.kind[1] = ActivityKind::kGraph;
-  const std::string before = report(timeline, "ranges", ReportFormat::kText, Attribution::kAuto);
+  const std::string before = attribution_report(timeline, "ranges", ReportFormat::kText, Attribution::kAuto);
   INFO(before);
   CHECK(has(before, "1 launch of CUDA graphs recorded as a whole, 1.000 us: on the ranges that replay them"));
   CHECK_FALSE(has(before, "estimated"));
   REQUIRE(split_graph_launches(timeline) == 1);
-  const std::string text = report(timeline, "ranges", ReportFormat::kText, Attribution::kAuto);
+  const std::string text = attribution_report(timeline, "ranges", ReportFormat::kText, Attribution::kAuto);
   INFO(text);
   CHECK(has(text, "GPU estimated"));
   CHECK(has(text, "estimated: 1.000 us of CUDA graphs was recorded as a whole and is divided"));
   CHECK_FALSE(has(text, "1 launch of CUDA graphs"));
   for (const bool instances : {false, true}) {
-    const std::string json = report(timeline, "ranges", ReportFormat::kJson, Attribution::kAuto, instances);
+    const std::string json = attribution_report(timeline, "ranges", ReportFormat::kJson, Attribution::kAuto, instances);
     INFO(json);
     CHECK(has(json, "\"gpu_estimated_ns\": 1000"));
-    const std::string csv = report(timeline, "ranges", ReportFormat::kCsv, Attribution::kAuto, instances);
+    const std::string csv = attribution_report(timeline, "ranges", ReportFormat::kCsv, Attribution::kAuto, instances);
     INFO(csv);
     CHECK(has(csv, "GPU estimated (ns)"));
   }
-  CHECK(has(report(timeline, "kernels", ReportFormat::kText, Attribution::kAuto), "kernel"));
+  CHECK(has(attribution_report(timeline, "kernels", ReportFormat::kText, Attribution::kAuto), "kernel"));
 }
 
 TEST_CASE("a report divides graphs unless it is by launch or of Nsight's", "[report]") {
@@ -144,13 +144,13 @@ TEST_CASE("an input that cannot say where graphs were captured says so once", "[
   TimelineBuilder builder;
   builder.range("replay", 100, 200).launch_call("cudaGraphLaunch", 110, 115).kernel(120, 130).kernel(130, 140);
   const Timeline timeline = builder.build();
-  const std::string text = report(timeline, "ranges", ReportFormat::kText, Attribution::kAuto);
+  const std::string text = attribution_report(timeline, "ranges", ReportFormat::kText, Attribution::kAuto);
   INFO(text);
   CHECK(has(text, "capture: 2 operations of CUDA graphs on the ranges that replay them: "));
   TimelineBuilder without;
   without.range("step", 0, 100).launch(20).kernel(30, 130);
   const Timeline no_graphs = without.build();
-  CHECK_FALSE(has(report(no_graphs, "ranges", ReportFormat::kText, Attribution::kAuto), "capture:"));
-  CHECK(has(report(no_graphs, "ranges", ReportFormat::kText, Attribution::kCapture),
+  CHECK_FALSE(has(attribution_report(no_graphs, "ranges", ReportFormat::kText, Attribution::kAuto), "capture:"));
+  CHECK(has(attribution_report(no_graphs, "ranges", ReportFormat::kText, Attribution::kCapture),
             "capture: the input has no work of CUDA graphs"));
 }

@@ -45,7 +45,7 @@ Timeline counted_layers() {
   return timeline;
 }
 
-std::string report(const Timeline& timeline, ReportFormat format, bool instances = false) {
+std::string counters_report(const Timeline& timeline, ReportFormat format, bool instances = false) {
   ReportOptions options;
   options.view = "counters";
   options.format = format;
@@ -56,7 +56,7 @@ std::string report(const Timeline& timeline, ReportFormat format, bool instances
 }  // namespace
 
 TEST_CASE("counters are added up by path, ratios by device time", "[report]") {
-  const std::string csv = report(counted_layers(), ReportFormat::kCsv);
+  const std::string csv = counters_report(counted_layers(), ReportFormat::kCsv);
   INFO(csv);
   CHECK(csv ==
         "Range,From,Count,GPU time (ns),DRAM read (B),DRAM read rate (GB/s),SM active (%),FLOP tensor bf16,"
@@ -65,7 +65,7 @@ TEST_CASE("counters are added up by path, ratios by device time", "[report]") {
 }
 
 TEST_CASE("each instance has a row of its own", "[report]") {
-  const std::string csv = report(counted_layers(), ReportFormat::kCsv, true);
+  const std::string csv = counters_report(counted_layers(), ReportFormat::kCsv, true);
   INFO(csv);
   CHECK(has(csv, "\nstep/layer,range profiler,1,300,6000,20.0,50.0,1000,3.3,62.50,\n"));
   CHECK(has(csv, "\nstep/layer,range profiler,1,100,2000,20.0,90.0,1000,10.0,62.50,\n"));
@@ -78,19 +78,19 @@ TEST_CASE("samples are told from what was counted, with what they cover", "[repo
   Timeline timeline = builder.build();
   counted(timeline, 1, "dram_read_bytes", 77);
   sampled(timeline, "dram_read_bytes", 1'500, 2'500, 4'000);
-  const std::string csv = report(timeline, ReportFormat::kCsv);
+  const std::string csv = counters_report(timeline, ReportFormat::kCsv);
   INFO(csv);
   CHECK(has(csv, "\nstep,samples,1,500,2000,4.0,50.0\n"));
   CHECK(has(csv, "\nstep/layer,range profiler,1,,77,,\n"));  // no time, no rate
   CHECK(has(csv, "\nstep/layer,samples,1,500,2000,4.0,50.0\n"));
-  const std::string text = report(timeline, ReportFormat::kText);
+  const std::string text = counters_report(timeline, ReportFormat::kText);
   INFO(text);
   CHECK(has(text, "Sampled: how much of a range's device time there are samples of"));
 }
 
 TEST_CASE("without counters the view says what it needs", "[report]") {
   const Timeline timeline = TimelineBuilder().range("step", 0, 10).launch(5).kernel(20, 30).build();
-  const std::string text = report(timeline, ReportFormat::kText);
+  const std::string text = counters_report(timeline, ReportFormat::kText);
   INFO(text);
   CHECK(has(text, "hardware counters (counters=memory, samples=device)"));
 }

@@ -14,7 +14,7 @@ using namespace rangefinder::testing;
 
 namespace {
 
-std::string report(TimelineBuilder& builder, ReportFormat format = ReportFormat::kCsv) {
+std::string cpu_counters_report(TimelineBuilder& builder, ReportFormat format = ReportFormat::kCsv) {
   ReportOptions options;
   options.view = "cpu_counters";
   options.format = format;
@@ -38,7 +38,7 @@ TEST_CASE("counters of the processor by path, with their ratios", "[report]") {
                      {CpuEvent::kNotCounted, 0}});
     builder.range("inner", at + 10, at + 20).cpu_counts({{CpuEvent::kCpuTime, 10}, {CpuEvent::kPageFaults, 0}});
   }
-  const std::string csv = report(builder);
+  const std::string csv = cpu_counters_report(builder);
   INFO(csv);
   CHECK(has(csv,
             "Range,Count,Host (ns),CPU time (ns),Instructions,Cycles,Instructions a cycle,Cache references,Cache "
@@ -69,5 +69,5 @@ TEST_CASE("counts of a range whose counters were with others are scaled up, and 
 TEST_CASE("a report of counters that were not recorded says how to get them", "[report]") {
   TimelineBuilder builder;
   builder.range("step", 0, 90);
-  CHECK(has(report(builder, ReportFormat::kText), "CPU counters (record with cpu_counters=on)"));
+  CHECK(has(cpu_counters_report(builder, ReportFormat::kText), "CPU counters (record with cpu_counters=on)"));
 }

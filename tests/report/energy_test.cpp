@@ -31,7 +31,7 @@ Timeline training() {
   return builder.build();
 }
 
-std::string report(ReportFormat format, bool fold = false, std::size_t depth = 0) {
+std::string energy_report(ReportFormat format, bool fold = false, std::size_t depth = 0) {
   ReportOptions options;
   options.view = "energy";
   options.format = format;
@@ -43,7 +43,7 @@ std::string report(ReportFormat format, bool fold = false, std::size_t depth = 0
 }  // namespace
 
 TEST_CASE("energy by path adds up to what the device took", "[report]") {
-  const std::string csv = report(ReportFormat::kCsv);
+  const std::string csv = energy_report(ReportFormat::kCsv);
   INFO(csv);
   CHECK(has(csv,
             "Range,Count,GPU busy (ns),Energy (J),Energy share (%),Self energy (J),Energy while running (J),Energy avg "
@@ -58,14 +58,14 @@ TEST_CASE("energy by path adds up to what the device took", "[report]") {
 }
 
 TEST_CASE("what a tree that is cut leaves out counts where it was cut", "[report]") {
-  const std::string csv = report(ReportFormat::kCsv, false, 1);
+  const std::string csv = energy_report(ReportFormat::kCsv, false, 1);
   INFO(csv);
   CHECK(has(csv, "\nstep,1,80000000,16.000,80.0,16.000,16.000,"));
   CHECK_FALSE(has(csv, "forward"));
 }
 
 TEST_CASE("a report of energy says how good its readings are", "[report]") {
-  const std::string text = report(ReportFormat::kText);
+  const std::string text = energy_report(ReportFormat::kText);
   INFO(text);
   CHECK(has(text, "device 0: 20.000 J in the time of 11 readings of power, one each 10.0 ms"));
   CHECK(has(text, "device 0: its own counter says 20.500 J where the readings come to 20.000 J"));

@@ -15,8 +15,8 @@ using namespace rangefinder::testing;
 
 namespace {
 
-std::string report(const Timeline& timeline, std::string_view view, ReportFormat format = ReportFormat::kCsv,
-                   bool instances = false) {
+std::string launch_report(const Timeline& timeline, std::string_view view, ReportFormat format = ReportFormat::kCsv,
+                          bool instances = false) {
   ReportOptions options;
   options.view = view;
   options.format = format;
@@ -74,17 +74,17 @@ TimelineBuilder waiting_program() {
 
 TEST_CASE("sync says who waited, where, why, and for what", "[report]") {
   const Timeline timeline = waiting_program().build();
-  const std::string csv = report(timeline, "sync");
+  const std::string csv = launch_report(timeline, "sync");
   INFO(csv);
   CHECK(csv ==
         "Range,Reason,Call,Thread,Count,Blocked (ns),Share (%),Avg (ns),Max (ns),GPU busy (ns),Waited for\n"
         "loss.item,stream,cudaStreamSynchronize,main,1,396,79.8,396,396,388,gemm\n"
         "(outside any range),event,cudaEventSynchronize,2,1,100,20.2,100,100,,\n"
         "(outside any range),stream waits for event,cudaStreamWaitEvent,2,1,,,,,,\n");
-  const std::string text = report(timeline, "sync", ReportFormat::kText);
+  const std::string text = launch_report(timeline, "sync", ReportFormat::kText);
   INFO(text);
   CHECK(has(text, "of 1 waits for an event the input does not say on which stream it was recorded"));
-  const std::string each = report(timeline, "sync", ReportFormat::kCsv, true);
+  const std::string each = launch_report(timeline, "sync", ReportFormat::kCsv, true);
   INFO(each);
   CHECK(has(each, "\nstep/loss.item,stream,cudaStreamSynchronize,main,112,396,7,388,500,gemm\n"));
   CHECK(has(each, "\n(outside any range),stream waits for event,cudaStreamWaitEvent,2,51,3,7,,,\n"));
@@ -93,10 +93,10 @@ TEST_CASE("sync says who waited, where, why, and for what", "[report]") {
 TEST_CASE("sync without records goes by calls, and says so", "[report]") {
   Timeline timeline =
       TimelineBuilder().range("step", 0, 100).call("cudaDeviceSynchronize", 10, 60).launch(1).kernel(2, 50).build();
-  CHECK(has(report(timeline, "sync"), "\nstep,device,cudaDeviceSynchronize,1,1,50,100.0,50,50,40,kernel\n"));
-  CHECK(has(report(timeline, "sync", ReportFormat::kJson), "sync: no synchronisation records in this input"));
+  CHECK(has(launch_report(timeline, "sync"), "\nstep,device,cudaDeviceSynchronize,1,1,50,100.0,50,50,40,kernel\n"));
+  CHECK(has(launch_report(timeline, "sync", ReportFormat::kJson), "sync: no synchronisation records in this input"));
   timeline.calls = {};
-  CHECK(has(report(timeline, "sync", ReportFormat::kText), "does not hold: synchronisations or API calls"));
+  CHECK(has(launch_report(timeline, "sync", ReportFormat::kText), "does not hold: synchronisations or API calls"));
 }
 
 TEST_CASE("api_ranges says how much of a range is spent in which calls", "[report]") {
@@ -104,14 +104,14 @@ TEST_CASE("api_ranges says how much of a range is spent in which calls", "[repor
   builder.range("step", 0, 100).call("cudaMalloc", 10, 30).range("inner", 40, 60).call("cudaMalloc", 45, 50);
   builder.call("cudaFree", 200, 201);
   const Timeline timeline = builder.build();
-  const std::string csv = report(timeline, "api_ranges");
+  const std::string csv = launch_report(timeline, "api_ranges");
   INFO(csv);
   CHECK(csv ==
         "Range,Call,Count,Time (ns),Share of range (%),Self (ns),Avg (ns),Max (ns)\n"
         "step,cudaMalloc,2,25,25.0,20,13,20\n"
         "inner,cudaMalloc,1,5,25.0,5,5,5\n"
         "(outside any range),cudaFree,1,1,,1,1,1\n");
-  CHECK(has(report(timeline, "api_ranges:summary"), "\nstep,,2,25,25.0,20,13,20\n"));
+  CHECK(has(launch_report(timeline, "api_ranges:summary"), "\nstep,,2,25,25.0,20,13,20\n"));
 }
 
 TEST_CASE("overhead has a row a kind, thread and range, and whose time it is", "[report]") {
@@ -121,15 +121,15 @@ TEST_CASE("overhead has a row a kind, thread and range, and whose time it is", "
   add_overhead(builder, "Buffer Flush", kNone, 600, 640);
   add_overhead(builder, "Lazy Function Loading", 0, 400, 450);
   const Timeline timeline = builder.build();
-  const std::string csv = report(timeline, "overhead");
+  const std::string csv = launch_report(timeline, "overhead");
   INFO(csv);
   CHECK(csv ==
         "Kind,Cause,Thread,Range,Count,Total (ns),Share of recording (%),Avg (ns),Max (ns)\n"
         "Lazy Function Loading,CUDA,1,first,2,250,25.0,125,200\n"
         "Buffer Flush,profiler,,(thread not known),1,40,4.0,40,40\n");
-  CHECK(has(report(timeline, "overhead", ReportFormat::kCsv, true),
+  CHECK(has(launch_report(timeline, "overhead", ReportFormat::kCsv, true),
             "\nBuffer Flush,profiler,600,40,,(thread not known)\n"));
-  CHECK(has(report(TimelineBuilder().range("a", 0, 1).build(), "overhead", ReportFormat::kText),
+  CHECK(has(launch_report(TimelineBuilder().range("a", 0, 1).build(), "overhead", ReportFormat::kText),
             "overhead needs what this input does not hold"));
 }
 
@@ -137,15 +137,15 @@ TEST_CASE("profiling that costs much is said below every report", "[report]") {
   TimelineBuilder builder;
   builder.range("step", 0, 1'000);
   add_overhead(builder, "Instrumentation", 0, 0, 50);
-  CHECK_FALSE(has(report(builder.build(), "ranges", ReportFormat::kText), "profiling itself"));
+  CHECK_FALSE(has(launch_report(builder.build(), "ranges", ReportFormat::kText), "profiling itself"));
   builder.range("step", 0, 1'000);
   add_overhead(builder, "Instrumentation", 0, 0, 50);
   add_overhead(builder, "Instrumentation", 0, 100, 173);
   add_overhead(builder, "Lazy Function Loading", 0, 200, 900);
   const Timeline timeline = builder.build();
-  CHECK(has(report(timeline, "ranges", ReportFormat::kText),
+  CHECK(has(launch_report(timeline, "ranges", ReportFormat::kText),
             "profiling itself took 12.3 % of the recording, 123 ns; --view overhead has what for"));
-  CHECK(has(report(timeline, "ranges", ReportFormat::kJson), "profiling itself took 12.3 %"));
+  CHECK(has(launch_report(timeline, "ranges", ReportFormat::kJson), "profiling itself took 12.3 %"));
 }
 
 TEST_CASE("allocations says who allocates past the caching allocator, how much, and what stays", "[report]") {
@@ -172,14 +172,14 @@ TEST_CASE("allocations says who allocates past the caching allocator, how much, 
   add("cudaMalloc", 300, 4096, 3'000, false);
   add("cudaMalloc", 2'000, 8192, 5, false);
   const Timeline timeline = builder.build();
-  const std::string csv = report(timeline, "allocations");
+  const std::string csv = launch_report(timeline, "allocations");
   INFO(csv);
   CHECK(csv ==
         "Range,Call,Memory,Thread,Count,Host (ns),Host avg (ns),Allocated (B),Freed (B),Largest (B),Kept (B)\n"
         "step,cudaMalloc,Device 0,1,2,40,20,4000,0,3000,3000\n"
         "(outside any range),cudaMalloc,Device 0,1,1,20,20,5,0,5,5\n"
         "step,cudaFree,Device 0,1,1,20,20,0,1000,1000,0\n");
-  const std::string each = report(timeline, "allocations", ReportFormat::kCsv, true);
+  const std::string each = launch_report(timeline, "allocations", ReportFormat::kCsv, true);
   INFO(each);
   CHECK(has(each, "\nstep,cudaFree,Device 0,1,210,20,,1000,0x1000,,\n"));
   CHECK(has(each, "\nstep,cudaMalloc,Device 0,1,310,20,3000,,0x1000,,3000\n"));
@@ -193,10 +193,11 @@ TEST_CASE("allocations without records goes by calls, and says so", "[report]") 
                                 .call("cudaFreeHost", 40, 45)
                                 .call("cudaLaunchKernel", 50, 60)
                                 .build();
-  const std::string csv = report(timeline, "allocations");
+  const std::string csv = launch_report(timeline, "allocations");
   INFO(csv);
   CHECK(has(csv, "\nstep,cudaMalloc,,1,1,20,20,,,,\nstep,cudaFreeHost,,1,1,5,5,,,,\n"));
-  CHECK(has(report(timeline, "allocations", ReportFormat::kJson), "allocations: no allocation records in this input"));
+  CHECK(has(launch_report(timeline, "allocations", ReportFormat::kJson),
+            "allocations: no allocation records in this input"));
 }
 
 TEST_CASE("launches has a row a configuration, with occupancy, limit and waits", "[report]") {
@@ -211,7 +212,7 @@ TEST_CASE("launches has a row a configuration, with occupancy, limit and waits",
     detail.registers_per_thread = 128;
     detail.dynamic_shared_bytes = 1024;
   }
-  const std::string csv = report(timeline, "launches");
+  const std::string csv = launch_report(timeline, "launches");
   INFO(csv);
   CHECK(
       csv ==
@@ -220,6 +221,7 @@ TEST_CASE("launches has a row a configuration, with occupancy, limit and waits",
       "median (ns),On device queue max (ns),In graphs\n"
       "gemm,2,210,0,528x1x1,256x1x1,,128,1024,25.0,25,registers,2.00,70,110,60,100,,,0\n");
   timeline.devices[0] = {};
-  CHECK(has(report(timeline, "launches"), "\ngemm,2,210,0,528x1x1,256x1x1,,128,1024,,,,,70,110,"));
-  CHECK(has(report(timeline, "launches", ReportFormat::kText), "no occupancy where the input lacks the device's"));
+  CHECK(has(launch_report(timeline, "launches"), "\ngemm,2,210,0,528x1x1,256x1x1,,128,1024,,,,,70,110,"));
+  CHECK(
+      has(launch_report(timeline, "launches", ReportFormat::kText), "no occupancy where the input lacks the device's"));
 }

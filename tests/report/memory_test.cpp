@@ -15,8 +15,8 @@ using namespace rangefinder::testing;
 
 namespace {
 
-std::string report(const Timeline& timeline, std::string_view view, bool instances = false,
-                   ReportFormat format = ReportFormat::kCsv) {
+std::string memory_report(const Timeline& timeline, std::string_view view, bool instances = false,
+                          ReportFormat format = ReportFormat::kCsv) {
   ReportOptions options;
   options.view = view;
   options.format = format;
@@ -43,7 +43,7 @@ Timeline leaking() {
 }  // namespace
 
 TEST_CASE("a row a range and memory: what is allocated in it, and its peak", "[report]") {
-  const std::string csv = report(leaking(), "memory");
+  const std::string csv = memory_report(leaking(), "memory");
   INFO(csv);
   CHECK(has(csv,
             "Range,Memory,Count,Allocated (B),Freed (B),Delta (B),Self allocated (B),Self freed (B),Self delta (B),"
@@ -53,14 +53,14 @@ TEST_CASE("a row a range and memory: what is allocated in it, and its peak", "[r
   CHECK(has(csv, "\nforward,cuda:0,2,1000,0,1000,1000,0,1000,1500,500,2"));
   CHECK_FALSE(has(csv, "aten::mm"));
 
-  const std::string each = report(leaking(), "memory", true);
+  const std::string each = memory_report(leaking(), "memory", true);
   INFO(each);
   CHECK(has(each, "\nstep,host,0,1,100,0,100,"));
   CHECK(has(each, "\nstep,host,1000,1,100,0,100,"));
 }
 
 TEST_CASE("the peak's composition by range and by operator", "[report]") {
-  const std::string csv = report(leaking(), "memory_peak");
+  const std::string csv = memory_report(leaking(), "memory_peak");
   INFO(csv);
   CHECK(has(csv, "\nstep,range,host,200,100.0,2,"));
   CHECK(has(csv, "\nforward,range,cuda:0,500,33.3,1,"));
@@ -69,7 +69,7 @@ TEST_CASE("the peak's composition by range and by operator", "[report]") {
 }
 
 TEST_CASE("host and devices over the whole time, with private pools", "[report]") {
-  const std::string csv = report(leaking(), "memory_devices");
+  const std::string csv = memory_report(leaking(), "memory_devices");
   INFO(csv);
   CHECK(has(csv, "\nhost,all,200,,,,200,0,200,100,2,0,0"));
   CHECK(has(csv, "\ncuda:0,all,1500,4096,3096,36.6,1016,1016,1000,0,4,0,0"));
@@ -92,7 +92,7 @@ TEST_CASE("fragmentation of each device, where the allocator's statistics were c
   builder.counter("cuda:1 reserved bytes", 195, 0).counter("cuda:1 inactive split bytes", 196, 0);
   builder.counter("cuda:1 segments", 300, 0).counter("cuda:1 segments", 301, 0);
   const Timeline timeline = builder.build();
-  const std::string csv = report(timeline, "memory_fragmentation");
+  const std::string csv = memory_report(timeline, "memory_fragmentation");
   INFO(csv);
   CHECK(has(csv,
             "Memory,Count,Step,Counted at (ns),Reserved (B),Allocated (B),Requested (B),Active (B),Inactive splits (B),"
@@ -102,12 +102,12 @@ TEST_CASE("fragmentation of each device, where the allocator's statistics were c
   // Nothing of nothing is no share, and what was not told is no zero.
   CHECK(has(csv, "\ncuda:1,most split,8,195,0,,,,0,,,,0,,"));
   CHECK(has(csv, "\ncuda:1,last,,301,,,,,,,,,0,,"));
-  const std::string each = report(timeline, "memory_fragmentation", true);
+  const std::string each = memory_report(timeline, "memory_fragmentation", true);
   INFO(each);
   CHECK(has(each, "\ncuda:0,each,7,90,"));
   CHECK(has(each, "\ncuda:0,each,8,190,"));
   CHECK(has(each, "\ncuda:1,each,8,195,"));
-  CHECK(has(report(leaking(), "memory_fragmentation", false, ReportFormat::kText),
+  CHECK(has(memory_report(leaking(), "memory_fragmentation", false, ReportFormat::kText),
             "statistics of a device's allocator (MemoryRecording, count_device_memory)"));
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("an input without allocations says what is missing", "[report]") {
   builder.range("step", 0, 10);
   const Timeline timeline = builder.build();
   for (const std::string_view view : {"memory", "memory_peak", "memory_devices"}) {
-    const std::string text = report(timeline, view, false, ReportFormat::kText);
+    const std::string text = memory_report(timeline, view, false, ReportFormat::kText);
     INFO(text);
     CHECK(has(text, "allocations (MemoryRecording, profile_memory)"));
   }

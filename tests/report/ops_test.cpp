@@ -36,7 +36,7 @@ Timeline two_products() {
   return timeline;
 }
 
-std::string report(const Timeline& timeline, ReportFormat format, bool by_shape, std::string_view sort = {}) {
+std::string ops_report(const Timeline& timeline, ReportFormat format, bool by_shape, std::string_view sort = {}) {
   ReportOptions options;
   options.view = "ops";
   options.format = format;
@@ -48,7 +48,7 @@ std::string report(const Timeline& timeline, ReportFormat format, bool by_shape,
 }  // namespace
 
 TEST_CASE("operators by name, with shares of all host and device time", "[report]") {
-  const std::string csv = report(two_products(), ReportFormat::kCsv, false);
+  const std::string csv = ops_report(two_products(), ReportFormat::kCsv, false);
   INFO(csv);
   CHECK(
       has(csv,
@@ -69,14 +69,14 @@ TEST_CASE("operators have what was allocated meanwhile, by any thread", "[report
   builder.range("aten::mm", 20, 60).of_kind(RangeKind::kOperator);
   builder.memory(MemoryAction::kAllocate, 10, 0x1, 100).memory(MemoryAction::kAllocate, 30, 0x2, 64, 0);
   builder.on_thread(2).memory(MemoryAction::kFree, 50, 0x1, 30);
-  const std::string csv = report(builder.build(), ReportFormat::kCsv, false);
+  const std::string csv = ops_report(builder.build(), ReportFormat::kCsv, false);
   INFO(csv);
   CHECK(has(csv, "\naten::linear,60.0,60,100.0,100,100,0,0.0,0,0,70,100,64,0,1,0\n"));
   CHECK(has(csv, "\naten::mm,40.0,40,40.0,40,40,0,0.0,0,0,-30,-30,64,64,1,0\n"));
 }
 
 TEST_CASE("operators by name and shapes", "[report]") {
-  const std::string csv = report(two_products(), ReportFormat::kCsv, true, "-cpu_total_ns");
+  const std::string csv = ops_report(two_products(), ReportFormat::kCsv, true, "-cpu_total_ns");
   INFO(csv);
   CHECK(has(csv, ",1,48,\"[[2, 3], [3, 4]]\"\n"));
   CHECK(has(csv, ",1,24,\"[[1, 3], [3, 4]]\"\n"));
@@ -84,7 +84,7 @@ TEST_CASE("operators by name and shapes", "[report]") {
 }
 
 TEST_CASE("without operators the view says so", "[report]") {
-  const std::string text = report(TimelineBuilder().range("step", 0, 10).build(), ReportFormat::kText, false);
+  const std::string text = ops_report(TimelineBuilder().range("step", 0, 10).build(), ReportFormat::kText, false);
   INFO(text);
   CHECK(has(text, "operator"));
 }

@@ -28,7 +28,7 @@ Timeline on_device() {
   return builder.build();
 }
 
-std::string report(const Timeline& timeline, ReportFormat format, const Ceilings* ceilings) {
+std::string roofline_report(const Timeline& timeline, ReportFormat format, const Ceilings* ceilings) {
   ReportOptions options;
   options.view = "roofline";
   options.format = format;
@@ -40,7 +40,7 @@ std::string report(const Timeline& timeline, ReportFormat format, const Ceilings
 
 TEST_CASE("FLOP/s, bytes/s and intensity of ranges, without ceilings", "[report]") {
   const Timeline timeline = on_device();
-  const std::string csv = report(timeline, ReportFormat::kCsv, nullptr);
+  const std::string csv = roofline_report(timeline, ReportFormat::kCsv, nullptr);
   INFO(csv);
   CHECK(has(csv,
             "Range,On,Busy (ns),FLOPs,GFLOP/s,Bytes (B),GB/s,FLOP a byte,Types,Bound by,Of ceiling "
@@ -48,7 +48,7 @@ TEST_CASE("FLOP/s, bytes/s and intensity of ranges, without ceilings", "[report]
   CHECK(has(csv, "\nstep,device,8000000,2000000000,250.000,12000000,1.500,166.67,fp32,,,shapes,25.0,step,0\n"));
   CHECK(
       has(csv, "\n  layer,device,4000000,2000000000,500.000,12000000,3.000,166.67,fp32,,,shapes,50.0,step/layer,1\n"));
-  CHECK(has(report(timeline, ReportFormat::kText, nullptr),
+  CHECK(has(roofline_report(timeline, ReportFormat::kText, nullptr),
             "measure those with `rangefinder ceilings -o ceilings.json`"));
 }
 
@@ -59,20 +59,20 @@ TEST_CASE("ranges against the ceilings of the device that ran them", "[report]")
       {{"GPU 9000", "flops", "fp32", 1e12}, {"GPU 9000", "bandwidth", "triad", 1e11}, {"host", "flops", "fp32", 1}}};
   SECTION("computing is the longer part") {
     // 2 ms at 10^12 a second, of 4 ms; 0.12 ms for the bytes.
-    CHECK(has(report(timeline, ReportFormat::kCsv, &ceilings), "fp32,compute,50.0,shapes,50.0,step/layer"));
+    CHECK(has(roofline_report(timeline, ReportFormat::kCsv, &ceilings), "fp32,compute,50.0,shapes,50.0,step/layer"));
   }
   SECTION("moving is") {
     ceilings.rows[1].value = 4e9;  // 3 ms
-    CHECK(has(report(timeline, ReportFormat::kCsv, &ceilings), "fp32,memory,75.0,shapes,50.0,step/layer"));
+    CHECK(has(roofline_report(timeline, ReportFormat::kCsv, &ceilings), "fp32,memory,75.0,shapes,50.0,step/layer"));
   }
   SECTION("a type that was not measured has no share") {
     ceilings.rows[0].type = "fp64";
-    CHECK(has(report(timeline, ReportFormat::kCsv, &ceilings), "fp32,,,shapes,50.0,step/layer"));
+    CHECK(has(roofline_report(timeline, ReportFormat::kCsv, &ceilings), "fp32,,,shapes,50.0,step/layer"));
   }
   SECTION("another machine's say nothing") {
     ceilings.rows[0].device = ceilings.rows[1].device = "GPU 8000";
-    CHECK(has(report(timeline, ReportFormat::kCsv, &ceilings), "fp32,,,shapes,50.0,step/layer"));
-    CHECK(has(report(timeline, ReportFormat::kText, &ceilings),
+    CHECK(has(roofline_report(timeline, ReportFormat::kCsv, &ceilings), "fp32,,,shapes,50.0,step/layer"));
+    CHECK(has(roofline_report(timeline, ReportFormat::kText, &ceilings),
               "c.json has no ceilings of GPU 9000, which ran this, but of GPU 8000, host: no shares"));
   }
 }
@@ -83,7 +83,7 @@ TEST_CASE("work of the host alone is held against the host", "[report]") {
   builder.range("idle", 20 * kMs, 21 * kMs);
   const Timeline timeline = builder.build();
   const Ceilings ceilings{"c.json", {{"host", "flops", "fp32", 4e11}, {"host", "bandwidth", "copy", 1e10}}};
-  const std::string csv = report(timeline, ReportFormat::kCsv, &ceilings);
+  const std::string csv = roofline_report(timeline, ReportFormat::kCsv, &ceilings);
   INFO(csv);
   CHECK(
       has(csv, "\nstep,host,10000000,2000000000,200.000,12000000,1.200,166.67,fp32,compute,50.0,shapes,50.0,step,0\n"));
@@ -93,7 +93,7 @@ TEST_CASE("work of the host alone is held against the host", "[report]") {
 TEST_CASE("operators without shapes are told", "[report]") {
   TimelineBuilder builder;
   builder.range("step", 0, 10).range("aten::mm", 1, 5).given("", "");
-  const std::string text = report(builder.build(), ReportFormat::kText, nullptr);
+  const std::string text = roofline_report(builder.build(), ReportFormat::kText, nullptr);
   INFO(text);
   CHECK(has(text, "1 operators that would count were recorded without shapes"));
 }
@@ -113,7 +113,7 @@ TEST_CASE("hardware counters of a range count before shapes, in the time that th
   measured("flop_fp32", 1e9);
   measured("dram_read_bytes", 8e6);
   measured("dram_write_bytes", 4e6);
-  const std::string csv = report(timeline, ReportFormat::kCsv, nullptr);
+  const std::string csv = roofline_report(timeline, ReportFormat::kCsv, nullptr);
   INFO(csv);
   CHECK(has(csv, "\nstep,device,4000000,3000000000,750.000,12000000,3.000,250.00,bf16+fp32,,,counters,100.0,step,0\n"));
 }

@@ -30,8 +30,8 @@ Timeline loop() {
   return builder.build();
 }
 
-std::string report(const Timeline& timeline, ReportFormat format, std::string view = "steps",
-                   std::string step_names = {}) {
+std::string steps_report(const Timeline& timeline, ReportFormat format, std::string view = "steps",
+                         std::string step_names = {}) {
   ReportOptions options;
   options.view = std::move(view);
   options.format = format;
@@ -42,7 +42,7 @@ std::string report(const Timeline& timeline, ReportFormat format, std::string vi
 }  // namespace
 
 TEST_CASE("a row a step, with its parts and state", "[report]") {
-  const std::string csv = report(loop(), ReportFormat::kCsv);
+  const std::string csv = steps_report(loop(), ReportFormat::kCsv);
   INFO(csv);
   CHECK(has(csv,
             "Step,State,Time (ns),Data wait (ns),Forward (ns),Backward (ns),Optimizer (ns),Checkpoint (ns),"
@@ -53,7 +53,7 @@ TEST_CASE("a row a step, with its parts and state", "[report]") {
 }
 
 TEST_CASE("below the steps stand percentiles, warm-up and goodput", "[report]") {
-  const std::string text = report(loop(), ReportFormat::kText);
+  const std::string text = steps_report(loop(), ReportFormat::kText);
   INFO(text);
   CHECK(has(text,
             "20 steps, the first 1 of them warm-up, 1 skipped; without warm-up p50 100.0 us, p95 100.0 us, p99 "
@@ -61,12 +61,12 @@ TEST_CASE("below the steps stand percentiles, warm-up and goodput", "[report]") 
   CHECK(has(text, "goodput 59.0 % of 2.900 ms; lost: data wait 6.9 %, skipped steps 3.1 %, warm-up 31.0 %"));
   CHECK_FALSE(has(text, "Backward"));     // no step has any
   CHECK_FALSE(has(text, "Peak memory"));  // likewise
-  const std::string json = report(loop(), ReportFormat::kJson);
+  const std::string json = steps_report(loop(), ReportFormat::kJson);
   CHECK(has(json, "goodput 59.0 %"));
 }
 
 TEST_CASE("the summary has a row a figure and a row a loss", "[report]") {
-  const std::string csv = report(loop(), ReportFormat::kCsv, "steps:summary");
+  const std::string csv = steps_report(loop(), ReportFormat::kCsv, "steps:summary");
   INFO(csv);
   CHECK(has(csv, "Figure,p50 (ns),p95 (ns),p99 (ns),Total (ns),Share (%),Steps,Items/s\n"));
   CHECK(has(csv, "\nstep time,100000,100000,100000,2900000,100.0,19,640000.0\n"));
@@ -80,10 +80,11 @@ TEST_CASE("the summary has a row a figure and a row a loss", "[report]") {
 }
 
 TEST_CASE("names of parts can be given", "[report]") {
-  const std::string csv = report(loop(), ReportFormat::kCsv, "steps", "backward=forward");
+  const std::string csv = steps_report(loop(), ReportFormat::kCsv, "steps", "backward=forward");
   INFO(csv);
   CHECK(has(csv, "\n7,,100000,10000,30000,0,"));  // forward has it first
-  CHECK(has(report(loop(), ReportFormat::kCsv, "steps", "backward=forward;forward=fwd"), "\n7,,100000,10000,0,30000,"));
+  CHECK(has(steps_report(loop(), ReportFormat::kCsv, "steps", "backward=forward;forward=fwd"),
+            "\n7,,100000,10000,0,30000,"));
   ReportOptions options;
   options.view = "steps";
   options.step_names = "forwad=x";
@@ -97,7 +98,7 @@ TEST_CASE("processes have a column where there are several", "[report]") {
   builder.on_process(11).step(0, 0, 100).on_process(12).step(0, 0, 200);
   Timeline timeline = builder.build();
   timeline.processes.back().rank = 3;
-  const std::string csv = report(timeline, ReportFormat::kCsv);
+  const std::string csv = steps_report(timeline, ReportFormat::kCsv);
   INFO(csv);
   CHECK(has(csv, "Step,Process,State,"));
   CHECK(has(csv, "\n0,11,,100,"));
@@ -106,7 +107,7 @@ TEST_CASE("processes have a column where there are several", "[report]") {
 
 TEST_CASE("an input without steps says so", "[report]") {
   for (const char* view : {"steps", "steps:summary"}) {
-    const std::string text = report(TimelineBuilder().range("step", 0, 10).build(), ReportFormat::kText, view);
+    const std::string text = steps_report(TimelineBuilder().range("step", 0, 10).build(), ReportFormat::kText, view);
     INFO(text);
     CHECK(has(text, "session.step()"));
     CHECK_FALSE(has(text, "goodput"));

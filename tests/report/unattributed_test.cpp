@@ -25,7 +25,7 @@ Timeline loose_work() {
   return builder.build();
 }
 
-std::string report(const Timeline& timeline, std::string_view view, ReportFormat format) {
+std::string unattributed_report(const Timeline& timeline, std::string_view view, ReportFormat format) {
   ReportOptions options;
   options.view = view;
   options.format = format;
@@ -35,7 +35,7 @@ std::string report(const Timeline& timeline, std::string_view view, ReportFormat
 }  // namespace
 
 TEST_CASE("work without a range is listed by reason and operation, with what launched it", "[report]") {
-  const std::string csv = report(loose_work(), "unattributed", ReportFormat::kCsv);
+  const std::string csv = unattributed_report(loose_work(), "unattributed", ReportFormat::kCsv);
   INFO(csv);
   CHECK(csv ==
         "Reason,Operations,Total (ns),Share (%),Longest (ns),Longest begins (ns),Longest launched by,Operation,Part\n"
@@ -45,11 +45,11 @@ TEST_CASE("work without a range is listed by reason and operation, with what lau
 }
 
 TEST_CASE("the summary of work without a range has a row a reason", "[report]") {
-  const std::string csv = report(loose_work(), "unattributed:summary", ReportFormat::kCsv);
+  const std::string csv = unattributed_report(loose_work(), "unattributed:summary", ReportFormat::kCsv);
   INFO(csv);
   CHECK(has(csv, "\non a thread without ranges,3,390,39.0,200,700,aten::copy_ on 2,,outside\n"));
   CHECK(has(csv, "\nbefore the first range of its thread,1,10,1.0,10,"));
-  const std::string text = report(loose_work(), "unattributed:summary", ReportFormat::kText);
+  const std::string text = unattributed_report(loose_work(), "unattributed:summary", ReportFormat::kText);
   INFO(text);
   CHECK(has(text, "launched outside any range"));
   CHECK_FALSE(has(text, "Operation\n"));
@@ -57,6 +57,6 @@ TEST_CASE("the summary of work without a range has a row a reason", "[report]") 
 
 TEST_CASE("where ranges own everything there is nothing to list", "[report]") {
   const Timeline timeline = TimelineBuilder().range("step", 0, 10).launch(5).kernel(20, 30).build();
-  CHECK(report(timeline, "unattributed", ReportFormat::kCsv).find('\n') ==
-        report(timeline, "unattributed", ReportFormat::kCsv).size() - 1);
+  CHECK(unattributed_report(timeline, "unattributed", ReportFormat::kCsv).find('\n') ==
+        unattributed_report(timeline, "unattributed", ReportFormat::kCsv).size() - 1);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "timeline/capture_timeline.hpp"
 
+#include "loaded.hpp"
 #include "support/capture_builder.hpp"
 #include "support/catch.hpp"
 #include "support/scratch_folder.hpp"
@@ -18,27 +19,12 @@ using namespace rangefinder::testing;
 
 namespace {
 
-constexpr auto at = CaptureBuilder::at;
-
-Timeline load(const CaptureBuilder& capture, const LoadOptions& options = {}) {
-  const ScratchFolder folder(true);
-  capture.write(folder.file("a.rfcap"));
-  Result<Timeline> timeline = load_timeline(folder.file("a.rfcap"), options);
-  if (!timeline) throw std::runtime_error(timeline.error().message());
-  return std::move(*timeline);
-}
-
 /// The name of the range that an activity was launched in.
 std::string owner_of(const Timeline& timeline, ActivityIndex activity) {
   const std::uint32_t launch = timeline.activities.launch[activity];
   if (launch == kNone) return "(no launch)";
   const RangeIndex range = timeline.launches.range[launch];
   return range == kNone ? "(outside)" : std::string(timeline.text(timeline.ranges.name[range]));
-}
-
-bool has_note(const Timeline& timeline, const std::string& part) {
-  return std::any_of(timeline.notes.begin(), timeline.notes.end(),
-                     [&](const std::string& note) { return note.find(part) != std::string::npos; });
 }
 
 }  // namespace

@@ -524,20 +524,20 @@ class World {
   /// In pieces, those of one thread in their order.
   std::vector<format::HostEvents> chunks() {
     std::vector<format::HostEvents> out;
-    std::size_t at[kThreads] = {};
+    std::size_t taken[kThreads] = {};
     for (;;) {
       std::vector<std::uint32_t> left;
       for (std::uint32_t t = 0; t < kThreads; ++t) {
-        if (at[t] < records_[t].size()) left.push_back(t);
+        if (taken[t] < records_[t].size()) left.push_back(t);
       }
       if (left.empty()) return out;
       const std::uint32_t t = left[random_() % left.size()];
-      const std::size_t count = std::min<std::size_t>(1 + random_() % 20, records_[t].size() - at[t]);
+      const std::size_t count = std::min<std::size_t>(1 + random_() % 20, records_[t].size() - taken[t]);
       format::HostEvents events;
       events.run.thread = t;
-      events.records.assign(records_[t].begin() + static_cast<std::ptrdiff_t>(at[t]),
-                            records_[t].begin() + static_cast<std::ptrdiff_t>(at[t] + count));
-      at[t] += count;
+      events.records.assign(records_[t].begin() + static_cast<std::ptrdiff_t>(taken[t]),
+                            records_[t].begin() + static_cast<std::ptrdiff_t>(taken[t] + count));
+      taken[t] += count;
       out.push_back(std::move(events));
     }
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "loaded.hpp"
 #include "support/capture_builder.hpp"
 #include "support/catch.hpp"
 #include "support/scratch_folder.hpp"
@@ -14,17 +15,10 @@ using namespace rangefinder::testing;
 
 namespace {
 
-constexpr auto at = CaptureBuilder::at;
-
-Timeline load(const ScratchFolder& folder, const LoadOptions& options = {}) {
+Timeline load_job(const ScratchFolder& folder, const LoadOptions& options = {}) {
   Result<Timeline> timeline = load_timeline(folder.path(), options);
   if (!timeline) throw std::runtime_error(timeline.error().message());
   return std::move(*timeline);
-}
-
-bool has_note(const Timeline& timeline, const std::string& part) {
-  return std::any_of(timeline.notes.begin(), timeline.notes.end(),
-                     [&](const std::string& note) { return note.find(part) != std::string::npos; });
 }
 
 CaptureBuilder rank(int number, int of, const char* host) {
@@ -51,7 +45,7 @@ TEST_CASE("the clock of another host is found by the collectives of both", "[tim
   const ScratchFolder folder(true);
   reducing(rank(0, 2, "one"), 0).write(folder.file("r0.rfcap"));
   reducing(rank(1, 2, "two"), 3'000'000).write(folder.file("r1.rfcap"));
-  const Timeline timeline = load(folder);
+  const Timeline timeline = load_job(folder);
   REQUIRE(timeline.hosts.size() == 2);
   CHECK(timeline.hosts[0].error_ns == 0);
   CHECK(timeline.hosts[1].name == "two");
@@ -66,7 +60,7 @@ TEST_CASE("the clock of another host is found by the collectives of both", "[tim
 
   LoadOptions by_wall_clock;
   by_wall_clock.align_hosts = false;
-  const Timeline unaligned = load(folder, by_wall_clock);
+  const Timeline unaligned = load_job(folder, by_wall_clock);
   CHECK(unaligned.ranges.begin_ns[20] == at(47'000'000));
   CHECK(unaligned.hosts[1].error_ns == kNoTime);
   CHECK(has_note(unaligned, "host two (1 process): aligned by wall clock, as well as those agree"));
@@ -76,7 +70,7 @@ TEST_CASE("captures that share a running system share its clock, whatever their 
   const ScratchFolder folder(true);
   reducing(rank(0, 2, "pod-a").meta("boot", "b1"), 0).write(folder.file("r0.rfcap"));
   reducing(rank(1, 2, "pod-b").meta("boot", "b1"), 3'000'000).write(folder.file("r1.rfcap"));
-  const Timeline timeline = load(folder);
+  const Timeline timeline = load_job(folder);
   CHECK(timeline.hosts.size() == 1);
   CHECK(timeline.ranges.begin_ns[20] == at(47'000'000));
   CHECK(timeline.notes.empty());
@@ -86,19 +80,19 @@ TEST_CASE("missing ranks and jobs that do not belong together are said", "[timel
   const ScratchFolder folder(true);
   rank(1, 8, "one").range("a", 0, 10).write(folder.file("r1.rfcap"));
   rank(5, 8, "one").range("a", 0, 10).write(folder.file("r5.rfcap"));
-  CHECK(has_note(load(folder), "of 8 ranks these are missing: 0, 2-4, 6, 7"));
+  CHECK(has_note(load_job(folder), "of 8 ranks these are missing: 0, 2-4, 6, 7"));
 
   SECTION("a child of a rank lives beside it") {
     rank(5, 8, "one").range("a", 5, 7).write(folder.file("child.rfcap"));
-    CHECK_FALSE(has_note(load(folder), "more than once"));
+    CHECK_FALSE(has_note(load_job(folder), "more than once"));
   }
   SECTION("another run does not") {
     rank(5, 8, "one").range("a", 50, 70).write(folder.file("again.rfcap"));
-    CHECK(has_note(load(folder), "rank 5 is there more than once, one after the other"));
+    CHECK(has_note(load_job(folder), "rank 5 is there more than once, one after the other"));
   }
   SECTION("nor does a job of another size") {
     rank(0, 2, "one").range("a", 0, 10).write(folder.file("other.rfcap"));
-    const Timeline timeline = load(folder);
+    const Timeline timeline = load_job(folder);
     CHECK(has_note(timeline, "captures of jobs of different sizes: 2, 8 ranks"));
     CHECK_FALSE(has_note(timeline, "missing"));
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "support/capture_builder.hpp"
+#include "loaded.hpp"
 #include "support/catch.hpp"
-#include "support/scratch_folder.hpp"
 
 #include <rangefinder/timeline.hpp>
 
@@ -12,16 +11,6 @@ using namespace rangefinder;
 using namespace rangefinder::testing;
 
 namespace {
-
-constexpr auto at = CaptureBuilder::at;
-
-Timeline load(const CaptureBuilder& capture) {
-  const ScratchFolder folder(true);
-  capture.write(folder.file("a.rfcap"));
-  Result<Timeline> timeline = load_timeline(folder.file("a.rfcap"));
-  if (!timeline) throw std::runtime_error(timeline.error().message());
-  return std::move(*timeline);
-}
 
 std::string described(const Timeline& timeline, std::size_t row) {
   const RangeMetricTable& table = timeline.range_metrics;

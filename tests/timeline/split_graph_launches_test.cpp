@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Launches of graphs that were recorded as a whole, divided over the ranges that captured them.
-#include "support/capture_builder.hpp"
+#include "loaded.hpp"
 #include "support/catch.hpp"
-#include "support/scratch_folder.hpp"
 
 #include <rangefinder/projection.hpp>
 #include <rangefinder/timeline.hpp>
@@ -15,14 +14,6 @@ using namespace rangefinder;
 using namespace rangefinder::testing;
 
 namespace {
-
-Timeline load(const CaptureBuilder& capture) {
-  const ScratchFolder folder;
-  capture.write(folder.file("a.rfcap"));
-  Result<Timeline> timeline = load_timeline(folder.file("a.rfcap"));
-  REQUIRE(timeline.ok());
-  return std::move(*timeline);
-}
 
 /// Nodes 1 and 2 in layer.0, 3 in layer.1, 4 in no range.
 CaptureBuilder captured() {

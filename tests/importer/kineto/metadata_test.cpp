@@ -10,7 +10,7 @@ using rangefinder::testing::trace_of;
 
 namespace {
 
-constexpr std::string_view kEvent = R"({"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":5,"dur":1})";
+constexpr std::string_view kOneEvent = R"({"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":5,"dur":1})";
 
 std::string value_of(const Timeline& timeline, std::string_view key) {
   for (const auto& [name, value] : timeline.metadata) {
@@ -22,7 +22,7 @@ std::string value_of(const Timeline& timeline, std::string_view key) {
 }  // namespace
 
 TEST_CASE("device properties fill the device table", "[importer]") {
-  const Loaded loaded = load(trace_of(kEvent, R"("deviceProperties": [
+  const Loaded loaded = load(trace_of(kOneEvent, R"("deviceProperties": [
     {
       "id": 0, "name": "NVIDIA H100 \"x\"", "totalGlobalMem": 102085492736,
       "computeMajor": 9, "computeMinor": 0,
@@ -65,7 +65,7 @@ TEST_CASE("properties that come after the events meet the devices that these nam
 
 TEST_CASE("impossible device numbers are clamped", "[importer][fault]") {
   const Loaded loaded = load(trace_of(
-      kEvent, R"("deviceProperties": [{"id": 0, "numSms": -5, "warpSize": 99999999999, "totalGlobalMem": "12"}],)"));
+      kOneEvent, R"("deviceProperties": [{"id": 0, "numSms": -5, "warpSize": 99999999999, "totalGlobalMem": "12"}],)"));
   CHECK(loaded.timeline.devices[0].multiprocessors == 0);
   CHECK(loaded.timeline.devices[0].warp_size == 0xFFFFFFFFu);
   CHECK(loaded.timeline.devices[0].memory_bytes == 12);
@@ -74,17 +74,17 @@ TEST_CASE("impossible device numbers are clamped", "[importer][fault]") {
 TEST_CASE("device properties of another shape are pointed out", "[importer][fault]") {
   for (const std::string_view value : {"3", "{}", "[1, 2]", "[{\"id\": 0}, null]", "[{\"id\" 0}]"}) {
     INFO(value);
-    const Loaded loaded = load(trace_of(kEvent, "\"deviceProperties\": " + std::string(value) + ","));
+    const Loaded loaded = load(trace_of(kOneEvent, "\"deviceProperties\": " + std::string(value) + ","));
     CHECK(loaded.has_note("deviceProperties"));
   }
-  CHECK_FALSE(load(trace_of(kEvent, "\"deviceProperties\": [\n  ],")).has_note("deviceProperties"));
+  CHECK_FALSE(load(trace_of(kOneEvent, "\"deviceProperties\": [\n  ],")).has_note("deviceProperties"));
 }
 
 TEST_CASE("the rank is found before or behind the events", "[importer]") {
   const std::string info =
       R"("distributedInfo": {"backend": "nccl", "rank": 34, "world_size": 300, "pg_config": [{"rank": 9}]})";
   for (const bool behind : {false, true}) {
-    const Loaded loaded = behind ? load(trace_of(kEvent, "", ", " + info)) : load(trace_of(kEvent, info + ","));
+    const Loaded loaded = behind ? load(trace_of(kOneEvent, "", ", " + info)) : load(trace_of(kOneEvent, info + ","));
     CHECK(loaded.timeline.processes[0].rank == 34);
     CHECK(loaded.timeline.processes[0].world_size == 300);
     CHECK(value_of(loaded.timeline, "distributedInfo").find("\"pg_config\"") != std::string::npos);
@@ -93,7 +93,7 @@ TEST_CASE("the rank is found before or behind the events", "[importer]") {
 
 TEST_CASE("ranks that are none stay unknown", "[importer]") {
   for (const std::string_view info : {"{\"rank\": -1}", "{\"rank\": 99999999999}", "{\"rank\": \"x\"}", "[]", "7"}) {
-    const Loaded loaded = load(trace_of(kEvent, "\"distributedInfo\": " + std::string(info) + ","));
+    const Loaded loaded = load(trace_of(kOneEvent, "\"distributedInfo\": " + std::string(info) + ","));
     CHECK(loaded.timeline.processes[0].rank == -1);
   }
 }
@@ -101,7 +101,7 @@ TEST_CASE("ranks that are none stay unknown", "[importer]") {
 TEST_CASE("the base time leads to wall time and changes no time", "[importer]") {
   const std::string base = R"("baseTimeNanoseconds": 1775078550000000000)";
   for (const bool behind : {false, true}) {
-    const Loaded loaded = behind ? load(trace_of(kEvent, "", ", " + base)) : load(trace_of(kEvent, base + ","));
+    const Loaded loaded = behind ? load(trace_of(kOneEvent, "", ", " + base)) : load(trace_of(kOneEvent, base + ","));
     CHECK(loaded.timeline.realtime_offset_ns == 1775078550000000000);
     CHECK(loaded.timeline.ranges.begin_ns[0] == 5000);
   }
@@ -110,12 +110,12 @@ TEST_CASE("the base time leads to wall time and changes no time", "[importer]") 
 TEST_CASE("old traces count from 1970, others from nowhere known", "[importer]") {
   CHECK(load(trace_of(R"({"ph":"X","cat":"Operator","name":"a","pid":1,"tid":1,"ts":1623142623460111,"dur":25})"))
             .timeline.realtime_offset_ns == 0);
-  CHECK(load(trace_of(kEvent)).timeline.realtime_offset_ns == kNoTime);
+  CHECK(load(trace_of(kOneEvent)).timeline.realtime_offset_ns == kNoTime);
 }
 
 TEST_CASE("other members are kept as JSON, those with a column are not", "[importer]") {
   const Loaded loaded = load(trace_of(
-      kEvent,
+      kOneEvent,
       R"("displayTimeUnit": "ms", "cupti_version": 28, "with_flops": NaN, "k\u0065y": {"a": [1, "}"]}, "host_name": "node\t7",)",
       R"(, "WARNING": ["a", "b"], "traceName": "/tmp/x.json")"));
   const Timeline& timeline = loaded.timeline;
@@ -130,9 +130,9 @@ TEST_CASE("other members are kept as JSON, those with a column are not", "[impor
 }
 
 TEST_CASE("what was simulated stays so when an export of ours is read", "[importer]") {
-  CHECK(load(trace_of(kEvent, R"("rangefinder": {"version": 1, "simulated": true},)")).timeline.simulated);
-  CHECK(load(trace_of(kEvent, R"("rangefinder_input": {"simulated": true},)")).timeline.simulated);
-  CHECK_FALSE(
-      load(trace_of(kEvent, R"("rangefinder": {"simulated": false, "x": {"simulated": true}},)")).timeline.simulated);
-  CHECK_FALSE(load(trace_of(kEvent, R"("other": {"simulated": true},)")).timeline.simulated);
+  CHECK(load(trace_of(kOneEvent, R"("rangefinder": {"version": 1, "simulated": true},)")).timeline.simulated);
+  CHECK(load(trace_of(kOneEvent, R"("rangefinder_input": {"simulated": true},)")).timeline.simulated);
+  CHECK_FALSE(load(trace_of(kOneEvent, R"("rangefinder": {"simulated": false, "x": {"simulated": true}},)"))
+                  .timeline.simulated);
+  CHECK_FALSE(load(trace_of(kOneEvent, R"("other": {"simulated": true},)")).timeline.simulated);
 }

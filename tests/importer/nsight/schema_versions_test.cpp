@@ -11,7 +11,7 @@ using rangefinder::testing::NsightFile;
 
 namespace {
 
-void fill(NsightFile& file) {
+void fill_with_one_launch(NsightFile& file) {
   file.range("step", 10, 90).launch("k", 20, 25, 30, 50, 1);
   file.run("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (60, 70, 0, 1, 7, 1, " +
            std::to_string(NsightFile::kGlobalPid) + ", 64, 1, 0, 2, NULL, NULL, NULL)");
@@ -51,7 +51,7 @@ TEST_CASE("any optional column may be missing", "[importer_nsight]") {
                                                        {"CUPTI_ACTIVITY_KIND_MEMCPY", "bytes"}}));
   CAPTURE(table, column);
   NsightFile file;
-  fill(file);
+  fill_with_one_launch(file);
   file.run("ALTER TABLE " + table + " DROP COLUMN " + column);
   const auto timeline = file.import();
   REQUIRE(timeline);
@@ -64,7 +64,7 @@ TEST_CASE("any optional column may be missing", "[importer_nsight]") {
 
 TEST_CASE("a kernel without one spelling of its name has another", "[importer_nsight]") {
   NsightFile file;
-  fill(file);
+  fill_with_one_launch(file);
   file.run("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN demangledName");
   SECTION("short") { CHECK(file.import()->text(file.import()->activities.name[0]) == "k"); }
   SECTION("mangled") {
@@ -77,7 +77,7 @@ TEST_CASE("a required column that is missing costs its table and is named", "[im
   for (const auto& [table, column] : kRequiredColumns) {
     CAPTURE(table, column);
     NsightFile file;
-    fill(file);
+    fill_with_one_launch(file);
     file.run(std::string("ALTER TABLE ") + table + " RENAME COLUMN \"" + column + "\" TO somethingElse");
     const auto timeline = file.import();
     REQUIRE(timeline);
@@ -87,7 +87,7 @@ TEST_CASE("a required column that is missing costs its table and is named", "[im
 
 TEST_CASE("columns that link rows are missed with a note", "[importer_nsight]") {
   NsightFile file;
-  fill(file);
+  fill_with_one_launch(file);
   SECTION("correlation id of kernels") {
     file.run("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN correlationId");
     const auto timeline = file.import();
@@ -115,7 +115,7 @@ TEST_CASE("any table may be missing", "[importer_nsight]") {
       "ThreadNames", "PROCESSES", "TARGET_INFO_GPU", "TARGET_INFO_CUDA_DEVICE", "META_DATA_EXPORT");
   CAPTURE(table);
   NsightFile file;
-  fill(file);
+  fill_with_one_launch(file);
   file.run("DROP TABLE " + table);
   const auto timeline = file.import();
   REQUIRE(timeline);
@@ -129,7 +129,7 @@ TEST_CASE("any table may be missing", "[importer_nsight]") {
 
 TEST_CASE("device rows without a process belong to the one that calls CUDA", "[importer_nsight]") {
   NsightFile file;
-  fill(file);
+  fill_with_one_launch(file);
   file.run("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN globalPid");
   SECTION("when there is one") { CHECK(file.import()->activities.launch[0] == 0); }
   SECTION("and to none when there are two") {

@@ -31,7 +31,7 @@ struct ChosenLibrary {
   ~ChosenLibrary() { ::unsetenv("RANGEFINDER_CUPTI_LIBRARY"); }
 };
 
-SessionOptions options_of(const std::string& output, const std::string& config) {
+SessionOptions session_options(const std::string& output, const std::string& config) {
   SessionOptions options;
   options.output = output;
   options.nvtx = false;
@@ -73,7 +73,7 @@ TEST_CASE("counters of a session are in its capture, on their ranges", "[counter
   const ScratchFolder folder;
   fakecupti_set_metric("dram__bytes_read.sum", 3);
   const std::string path = folder.file("a.rfcap");
-  const SessionOptions options = options_of(path, "counters=gpu_time_ns+dram_read_bytes,counter_ranges=layer*");
+  const SessionOptions options = session_options(path, "counters=gpu_time_ns+dram_read_bytes,counter_ranges=layer*");
   Parts parts = make_parts(options);
   REQUIRE(parts.sources.size() == 1);
   CHECK(parts.sources[0]->name() == "counters");
@@ -111,7 +111,7 @@ TEST_CASE("without rights a session says so in one line, and records ranges", "[
   const ChosenLibrary library;
   const ScratchFolder folder;
   const std::string path = folder.file("a.rfcap");
-  const SessionOptions options = options_of(path, "counters=memory");
+  const SessionOptions options = session_options(path, "counters=memory");
   fakecupti_fail("cuptiRangeProfilerEnable", 35);
   {
     const auto session = SessionCore::start(options, make_parts(options));
@@ -134,7 +134,7 @@ TEST_CASE("samples stand beside device activity", "[counters]") {
   const ChosenLibrary library;
   const ScratchFolder folder;
   const std::string path = folder.file("a.rfcap");
-  SessionOptions options = options_of(path, "samples=l2_bytes");
+  SessionOptions options = session_options(path, "samples=l2_bytes");
   options.sample_interval = 1ms;
   options.flush_period = 1s;
   Parts parts = make_parts(options);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t kMillisecond = 1'000'000;
 
-SampleOptions options_of(std::string metrics) {
+SampleOptions sample_options(std::string metrics) {
   SampleOptions options;
   options.metrics = std::move(metrics);
   options.interval = 1ms;
@@ -56,7 +56,7 @@ TEST_CASE("a device is sampled from the first flush to the end", "[counters]") {
   const ProfiledProcess process;
   fakecupti_set_metric("dram__bytes_read.sum", 2);
   fakecupti_set_metric("sm__cycles_active.avg.pct_of_peak_sustained_elapsed", 40);
-  Sampling sampling(process, options_of("sm_active_ratio+dram_read_bytes"));
+  Sampling sampling(process, sample_options("sm_active_ratio+dram_read_bytes"));
   REQUIRE(sampling.state.working);
   CHECK(fakecupti_calls("cuptiPmSamplingEnable") == 0);
   sampling.source.flush(soon());
@@ -95,7 +95,7 @@ TEST_CASE("devices are sampled once the program uses them", "[counters]") {
   const ProfiledProcess process;
   fakecupti_add_device(1, "Second");
   fakecupti_set_driver(false);
-  Sampling sampling(process, options_of("l2_bytes"));
+  Sampling sampling(process, sample_options("l2_bytes"));
   sampling.source.flush(soon());
   CHECK(fakecupti_calls("cuptiPmSamplingEnable") == 0);  // CUDA is not in use, and we do not begin with it
   CHECK(fakecupti_calls("cuInit") == 0);
@@ -117,7 +117,7 @@ TEST_CASE("devices are sampled once the program uses them", "[counters]") {
 TEST_CASE("chips without a clock of their own for it count cycles", "[counters]") {
   const ProfiledProcess process;
   fakecupti_set_chip("GA100");
-  Sampling sampling(process, options_of("l2_bytes"));
+  Sampling sampling(process, sample_options("l2_bytes"));
   sampling.source.flush(soon());
   fakecupti_advance(3 * kMillisecond);
   sampling.source.stop(soon());
@@ -127,7 +127,7 @@ TEST_CASE("chips without a clock of their own for it count cycles", "[counters]"
 
 TEST_CASE("a buffer that was full is counted, and sampling goes on", "[counters][fault]") {
   const ProfiledProcess process;
-  Sampling sampling(process, options_of("l2_bytes"));
+  Sampling sampling(process, sample_options("l2_bytes"));
   sampling.source.flush(soon());
   SECTION("the hardware's") { fakecupti_overflow_samples(); }
   SECTION("the hardware's, by a flush that comes late") { fakecupti_advance(60'000 * kMillisecond); }
@@ -145,7 +145,7 @@ TEST_CASE("a buffer that was full is counted, and sampling goes on", "[counters]
 
 TEST_CASE("pauses of the schedule are not kept", "[counters]") {
   const ProfiledProcess process;
-  Sampling sampling(process, options_of("l2_bytes"));
+  Sampling sampling(process, sample_options("l2_bytes"));
   sampling.source.flush(soon());
   sampling.source.set_active(false);
   fakecupti_advance(10 * kMillisecond);
@@ -164,7 +164,7 @@ TEST_CASE("each refusal to sample is told once, with what to do", "[counters][fa
     const char* call = error.code == 46 ? "cuptiProfilerHostInitialize" : "cuptiPmSamplingEnable";
     const std::uint64_t calls = fakecupti_calls(call);
     fakecupti_fail(call, error.code);
-    Sampling sampling(process, options_of("memory"));
+    Sampling sampling(process, sample_options("memory"));
     CHECK(sampling.state.working);
     sampling.source.flush(soon());
     sampling.source.flush(soon());
@@ -187,7 +187,7 @@ TEST_CASE("whatever call of sampling fails, the state says which", "[counters][f
         "cuptiProfilerHostEvaluateToGpuValues", "cuptiDeviceGetChipName"}) {
     INFO(call);
     const ProfiledProcess process;
-    Sampling sampling(process, options_of("l2_bytes"));
+    Sampling sampling(process, sample_options("l2_bytes"));
     fakecupti_fail(call, 999);
     sampling.source.flush(soon());
     fakecupti_advance(3 * kMillisecond);
@@ -201,7 +201,7 @@ TEST_CASE("whatever call of sampling fails, the state says which", "[counters][f
 
 TEST_CASE("times of another clock are set aside", "[counters]") {
   const ProfiledProcess process;
-  SampleOptions options = options_of("l2_bytes");
+  SampleOptions options = sample_options("l2_bytes");
   options.realtime_ns = []() noexcept { return std::int64_t{1'000}; };
   Sampling sampling(process, options);
   sampling.source.flush(soon());
@@ -213,7 +213,7 @@ TEST_CASE("times of another clock are set aside", "[counters]") {
 
 TEST_CASE("a call that hangs holds up neither flush nor stop", "[counters][fault]") {
   const ProfiledProcess process;
-  Sampling sampling(process, options_of("l2_bytes"));
+  Sampling sampling(process, sample_options("l2_bytes"));
   sampling.source.flush(soon());
   fakecupti_hang("cuptiPmSamplingDecodeData");
   sampling.source.flush(std::chrono::steady_clock::now());
@@ -223,7 +223,7 @@ TEST_CASE("a call that hangs holds up neither flush nor stop", "[counters][fault
   CHECK(sampling.sink.counted(health::flush_timeouts) == 2);
   fakecupti_release_hangs();
   while (fakecupti_profilers_open() != 0) std::this_thread::yield();
-  Sampling next(process, options_of("l2_bytes"));
+  Sampling next(process, sample_options("l2_bytes"));
   next.source.flush(soon());
   next.source.stop(soon());
   CHECK(next.sink.counted(health::flush_timeouts) == 0);
@@ -232,17 +232,17 @@ TEST_CASE("a call that hangs holds up neither flush nor stop", "[counters][fault
 TEST_CASE("what cannot sample says so at the start", "[counters][fault]") {
   ProfiledProcess process;
   SECTION("a name that is none") {
-    CHECK(Sampling(process, options_of("memroy")).state.reason.find("did you mean memory?") != std::string::npos);
+    CHECK(Sampling(process, sample_options("memroy")).state.reason.find("did you mean memory?") != std::string::npos);
   }
   SECTION("more samples than there is memory for") {
-    SampleOptions options = options_of("memory");
+    SampleOptions options = sample_options("memory");
     options.interval = 10us;
     CHECK(Sampling(process, options).state.reason ==
           "sample_interval: 20000 samples in a flush_period are too many, 2016 at most; choose a longer interval");
   }
   SECTION("an old library") {
     process.change = [](ProfilerApi& api) { api.cuptiPmSamplingStart = nullptr; };
-    CHECK(Sampling(process, options_of("memory")).state.reason.find("has no cuptiPmSamplingStart") !=
+    CHECK(Sampling(process, sample_options("memory")).state.reason.find("has no cuptiPmSamplingStart") !=
           std::string::npos);
   }
 }

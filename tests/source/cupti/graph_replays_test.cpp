@@ -20,7 +20,7 @@ FakeGraphExec* graph_of(int nodes) {
   return fakecupti_graph_instantiate(graph);
 }
 
-void launch(FakeGraphExec* exec, int times = 1) {
+void launch_graph(FakeGraphExec* exec, int times = 1) {
   for (int i = 0; i < times; ++i) fakecupti_graph_launch("cudaGraphLaunch_v10000", exec, 7);
   fakecupti_advance(1'000'000);
 }
@@ -46,7 +46,7 @@ TEST_CASE("launches are recorded as a whole where that is asked for", "[source]"
   const std::uint32_t correlation = fakecupti_graph_launch("cudaGraphLaunch_v10000", exec, 13);
   fakecupti_advance(1000);
   source.set_active(false);
-  launch(exec);  // not recorded
+  launch_graph(exec);  // not recorded
   source.stop(soon());
   CHECK(sink.kernels.empty());
   REQUIRE(sink.graph_launches.size() == 1);
@@ -79,24 +79,24 @@ TEST_CASE("a graph is recorded node by node so many times, then as a whole", "[s
   FakeGraphExec* first = graph_of(2);
   flush(source);
   CHECK_FALSE(fakecupti_kind_enabled(kWhole));  // no graph yet
-  launch(first, 2);
+  launch_graph(first, 2);
   flush(source);
   CHECK_FALSE(fakecupti_kind_enabled(kWhole));
-  launch(first);
+  launch_graph(first);
   flush(source);
   CHECK(fakecupti_kind_enabled(kWhole));
-  launch(first, 5);
+  launch_graph(first, 5);
   flush(source);
   CHECK(sink.kernels.size() == 6);
   CHECK(sink.graph_launches.size() == 5);
   SECTION("a new graph brings nodes back until it is known too") {
     FakeGraphExec* second = graph_of(1);
-    launch(second);
+    launch_graph(second);
     flush(source);
     CHECK_FALSE(fakecupti_kind_enabled(kWhole));
     CHECK(sink.graph_launches.size() == 6);  // its first launch came as a whole
-    launch(second, 3);
-    launch(first);
+    launch_graph(second, 3);
+    launch_graph(first);
     flush(source);
     CHECK(fakecupti_kind_enabled(kWhole));
     CHECK(sink.kernels.size() == 11);
@@ -104,7 +104,7 @@ TEST_CASE("a graph is recorded node by node so many times, then as a whole", "[s
   SECTION("a pause does not forget") {
     source.set_active(false);
     source.set_active(true);
-    launch(first);
+    launch_graph(first);
     flush(source);
     CHECK(sink.graph_launches.size() == 6);
   }
@@ -120,7 +120,7 @@ TEST_CASE("a CUPTI that cannot record launches as a whole goes on node by node",
   CuptiSource source = process.source();
   REQUIRE(source.start(sink).working);
   source.set_active(true);
-  launch(graph_of(2));
+  launch_graph(graph_of(2));
   source.stop(soon());
   CHECK(sink.kernels.size() == 2);
   CHECK(sink.counted(health::cupti_errors) == 1);
