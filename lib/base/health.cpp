@@ -4,10 +4,12 @@
 namespace rangefinder {
 
 bool CaptureHealth::complete() const noexcept {
-  for (const Entry& entry : entries()) {
-    if (entry.severity == Severity::kLoss && entry.count != 0) return false;
-  }
-  return true;
+  bool lost = false;  // not by `entries`, which allocates
+#define RANGEFINDER_HEALTH_LOST(member, number, severity, text) \
+  lost = lost || (Severity::severity == Severity::kLoss && member != 0);
+  RANGEFINDER_HEALTH_COUNTERS(RANGEFINDER_HEALTH_LOST)
+#undef RANGEFINDER_HEALTH_LOST
+  return !lost;
 }
 
 std::vector<CaptureHealth::Entry> CaptureHealth::entries() const {

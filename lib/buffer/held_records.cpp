@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "buffer/held_records.hpp"
 
+#include "base/never_destroyed.hpp"
 #include "buffer/thread_log.hpp"
 #include "format/node_note.hpp"
 
@@ -22,7 +23,7 @@ constexpr std::size_t kMostClockPoints = 256;
 }  // namespace
 
 HeldRecords& HeldRecords::instance() noexcept {
-  static auto* const one = new HeldRecords;  // used until the last instruction of the process
+  static base::NeverDestroyed<HeldRecords> one;
   return *one;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "buffer/literals.hpp"
 
+#include "base/never_destroyed.hpp"
+
 #include <link.h>
 
 #include <algorithm>
@@ -11,9 +13,9 @@
 namespace rangefinder::buffer {
 namespace {
 
-/// Shared by those who read the list of libraries, exclusive to one who forks. Leaked: ranges end in exit handlers too.
+/// Shared by those who read the list of libraries, exclusive to one who forks. Ranges end in exit handlers too.
 std::shared_mutex& libraries() noexcept {
-  static auto* const mutex = new std::shared_mutex;
+  static base::NeverDestroyed<std::shared_mutex> mutex;
   return *mutex;
 }
 

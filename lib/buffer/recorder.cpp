@@ -274,7 +274,12 @@ Recorder::ThreadState* Recorder::attach() noexcept {
       return nullptr;
     wait_for_block(seen, std::chrono::milliseconds(10));
   }
-  if (state != nullptr) ::pthread_setspecific(*exit_key(), state);
+  if (state != nullptr && ::pthread_setspecific(*exit_key(), state) != 0) {
+    // No memory for it, and nobody would detach the thread at its end: we would look at what is no longer there.
+    count(health::dropped_threads, 1);
+    detach(*state);
+    return nullptr;
+  }
   return state;
 }
 

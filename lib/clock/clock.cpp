@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "clock/clock.hpp"
 
+#include "base/never_destroyed.hpp"
+
 #include <rangefinder/detail/ticks.hpp>
 
 #if defined(__x86_64__)
@@ -123,8 +125,13 @@ class MonotonicClock final : public Clock {
 }  // namespace
 
 Clock& system_clock() noexcept {
-  // Leaked: ranges and the exit handler use it until the process is gone.
-  static Clock* const clock = fast_counter_is_usable() ? static_cast<Clock*>(new FastClock) : new MonotonicClock;
+  // Ranges and the exit handler use it until the process is gone.
+  static Clock* const clock = []() -> Clock* {
+    static base::NeverDestroyed<MonotonicClock> monotonic;
+    if (!fast_counter_is_usable()) return &*monotonic;
+    static base::NeverDestroyed<FastClock> fast;
+    return &*fast;
+  }();
   return *clock;
 }
 

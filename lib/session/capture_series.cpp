@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "session/capture_series.hpp"
 
+#include "base/never_destroyed.hpp"
 #include "base/signals_blocked.hpp"
 #include "base/text.hpp"
 #include "session/options.hpp"
@@ -19,14 +20,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Leaked, so that the exit handler finds it whatever static destructors have run.
+// Never destroyed, so that the exit handler finds it whatever static destructors have run.
 struct CurrentSeries {
   std::atomic<int> pid{0};  // looked at first: a child of fork may find the mutex taken for good
   std::mutex mutex;
   std::shared_ptr<CaptureSeries> series;
 };
 CurrentSeries& current_series() noexcept {
-  static auto* const value = new CurrentSeries;
+  static base::NeverDestroyed<CurrentSeries> value;
   return *value;
 }
 
@@ -139,7 +140,7 @@ Status CaptureSeries::open() try {
   }
   return {};
 } catch (const std::exception& error) {
-  return Error(ErrorCode::kIo, error.what());
+  return error_of(error);
 }
 
 CaptureSeries::Wanted CaptureSeries::wanted_at(std::uint64_t step) const noexcept {
@@ -322,7 +323,7 @@ Status CaptureSeries::start_capture(Lock& lock) {
     else
       status = std::move(started).error();
   } catch (const std::exception& error) {
-    status = Error(ErrorCode::kIo, error.what());
+    status = error_of(error);
   }
   lock.lock();
   if (core != nullptr) {
@@ -371,8 +372,9 @@ Status CaptureSeries::close(SessionCore& core, CaptureReady ready, bool used) no
     calls_->add(std::move(ready));
   }
   return status;
-} catch (const std::exception& error) {  // no memory: the capture is there, nobody is told
-  return Error(ErrorCode::kIo, error.what());
+} catch (const std::exception& error) {  // no memory: the capture is there, nobody is called
+  if (used && calls_ != nullptr) calls_->note_failed();
+  return error_of(error);
 }
 
 // ---- the end ----------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 #include "buffer/name_table.hpp"
 #include "buffer/thread_names.hpp"
 #include "format/chunk.hpp"
+#include "session/options.hpp"
 
 #include <rangefinder/detail/nvtx.hpp>
 
@@ -23,12 +24,13 @@ using format::ChunkKind;
 // Of one chunk of names: a reader holds a whole chunk unpacked.
 constexpr std::size_t kMostTextBytes = std::size_t{4} << 20;
 
-/// Sets the bit; true when it was not set.
-bool first_time(std::vector<bool>& seen, std::uint32_t id) {
+/// Notes what has not been noted. Seen is what was: where there was no memory for it, the next time tries again.
+template <typename Note>
+void once(std::vector<bool>& seen, std::uint32_t id, Note note) {
   if (id >= seen.size()) seen.resize(std::max<std::size_t>(std::size_t{id} + 1, seen.size() * 2));
-  if (seen[id]) return false;
+  if (seen[id]) return;
+  note();
   seen[id] = true;
-  return true;
 }
 
 bool has_name(std::uint64_t word) noexcept {
@@ -115,12 +117,15 @@ bool CaptureWriter::put_fields(ChunkKind kind, const void* rows, std::size_t row
 // ---- what others refer to ---------------------------------------------------------------------------------------
 
 void CaptureWriter::want_name(std::uint32_t id) {
-  if (id == 0 || !first_time(named_, id)) return;
-  pending_names_.push_back({id, {}, std::string(buffer::names().text(id))});
+  if (id == 0) return;
+  once(named_, id, [&] { pending_names_.push_back({id, {}, std::string(buffer::names().text(id))}); });
 }
 
 void CaptureWriter::want_category(std::uint32_t id) {
-  if (id == 0 || !first_time(categorised_, id)) return;
+  if (id != 0) once(categorised_, id, [&] { note_category(id); });
+}
+
+void CaptureWriter::note_category(std::uint32_t id) {
   std::string_view text = buffer::categories().text(id);
   const std::string number = std::to_string(id);
   if (const std::size_t end = text.rfind(detail::kBehindCategory); end != std::string_view::npos) {
@@ -142,26 +147,28 @@ void CaptureWriter::want_words(std::span<const std::uint64_t> words) {
 }
 
 void CaptureWriter::note_thread(const Thread& thread) {
-  if (!first_time(threads_, thread.index)) return;
-  const std::uint32_t name = buffer::names().intern(thread.name, true).id;
-  want_name(name);
-  const format::ThreadRow row{thread.index, thread.tid, name};
-  pending_threads_.push_back(row);
-  rows_of_threads_.insert_or_assign(thread.tid, row);
-  given_names_ = 0;
+  once(threads_, thread.index, [&] {
+    const std::uint32_t name = buffer::names().intern(thread.name, true).id;
+    want_name(name);
+    const format::ThreadRow row{thread.index, thread.tid, name};
+    rows_of_threads_.insert_or_assign(thread.tid, row);
+    pending_threads_.push_back(row);
+    given_names_ = 0;
+  });
 }
 
 /// Names that the program gave to its threads take the place of the system's, also of threads that are known already.
 void CaptureWriter::note_given_names() {
   const std::uint32_t given = buffer::given_thread_names();
-  if (std::exchange(given_names_, given) == given) return;
+  if (given_names_ == given) return;
   for (auto& [tid, row] : rows_of_threads_) {
     const std::uint32_t name = buffer::given_thread_name(tid);
     if (name == 0 || name == row.name) continue;
     want_name(name);
+    pending_threads_.push_back({row.index, row.tid, name});
     row.name = name;
-    pending_threads_.push_back(row);
   }
+  given_names_ = given;
 }
 
 void CaptureWriter::put_pending() {
@@ -217,6 +224,7 @@ bool CaptureWriter::on_records(const Thread& thread, const format::HostRun& run,
   put_pending();
   return put_chunk(header, events_);
 } catch (...) {  // no memory: the records are counted by the caller, the program goes on
+  buffer::Recorder::instance().count(health::chunks_not_written, 1);
   return false;
 }
 
@@ -235,6 +243,7 @@ void CaptureWriter::write_rows(ChunkKind kind, const void* rows, std::size_t row
       done += part;
     }
   } catch (...) {  // no memory: the rest is counted, the program goes on
+    buffer::Recorder::instance().count(health::chunks_not_written, 1);
   }
   if (done < count && format::holds_events(kind))
     buffer::Recorder::instance().count(health::records_not_written, count - done);
@@ -245,7 +254,8 @@ format::NameId CaptureWriter::name(std::string_view text) noexcept try {
   const std::lock_guard lock(mutex_);
   want_name(id);
   return id;
-} catch (...) {
+} catch (...) {  // no memory: what it names has no name
+  buffer::Recorder::instance().count(health::records_not_written, 1);
   return 0;
 }
 
@@ -256,9 +266,9 @@ void CaptureWriter::count(std::uint32_t health_number, std::uint64_t n) noexcept
 void CaptureWriter::meta(std::string_view key, std::string_view value) noexcept try {
   const std::lock_guard lock(mutex_);
   if (const auto known = meta_.find(key); known != meta_.end() && known->second == value) return;
+  pending_meta_.push_back({0, std::string(key), std::string(value)});
   meta_.insert_or_assign(std::string(key), std::string(value));
   columns_.clear();
-  pending_meta_.push_back({0, std::string(key), std::string(value)});
   put_pending();
 } catch (...) {
   buffer::Recorder::instance().count(health::records_not_written, 1);
@@ -294,20 +304,22 @@ bool CaptureWriter::write_health(const CaptureHealth& health) noexcept try {
   return false;
 }
 
-void CaptureWriter::write_end() noexcept try {
+bool CaptureWriter::write_end() noexcept try {
   const std::lock_guard lock(mutex_);
   columns_.clear();
   put_pending();
   format::ChunkHeader header{};
   header.kind = static_cast<std::uint16_t>(ChunkKind::kEnd);
-  put_chunk(header, columns_);
+  const bool taken = put_chunk(header, columns_);
   ended_ = true;
+  return taken;
 } catch (...) {  // a capture without its end chunk reads as one whose program died
+  return false;
 }
 
-Status CaptureWriter::status() const {
+Status CaptureWriter::status() const noexcept {
   const std::lock_guard lock(mutex_);
-  return status_;
+  return copy_of(status_);
 }
 
 }  // namespace rangefinder::session

@@ -38,8 +38,8 @@ class CaptureWriter final : public buffer::HostSink, public source::RowSink {
   void write_window(const format::WindowRow& window) noexcept;
   /// False when the output did not take it: what it holds of the counters is older then.
   bool write_health(const CaptureHealth& health) noexcept;
-  /// The last chunk. What comes after it is refused and counted.
-  void write_end() noexcept;
+  /// The last chunk. What comes after it is refused and counted. False when the output did not take it.
+  bool write_end() noexcept;
 
   /// Calls `use` with the output, while nothing is written.
   template <typename Function>
@@ -48,7 +48,7 @@ class CaptureWriter final : public buffer::HostSink, public source::RowSink {
     return use(*output_);
   }
   /// The first failure of the output; it goes on being tried.
-  Status status() const;
+  Status status() const noexcept;
 
  protected:
   void write_rows(format::ChunkKind kind, const void* rows, std::size_t row_bytes, std::size_t count,
@@ -63,6 +63,7 @@ class CaptureWriter final : public buffer::HostSink, public source::RowSink {
   void put_pending_threads();
   void want_name(std::uint32_t id);
   void want_category(std::uint32_t id);
+  void note_category(std::uint32_t id);
   void want_words(std::span<const std::uint64_t> words);
   void note_thread(const Thread& thread);
   void note_given_names();

@@ -104,11 +104,12 @@ bool RingOutput::stays(format::ChunkKind kind, std::size_t bytes) noexcept {
 }
 
 void RingOutput::keep_event(Kept kept) {
-  if (kept.header.kind == static_cast<std::uint16_t>(format::ChunkKind::kHostEvents)) {
-    if (const auto thread = threads_.find(kept.header.subject); thread != threads_.end()) ++thread->second.chunks;
+  events_.push_back(std::move(kept));  // first: without memory for it, nothing has changed
+  const Kept& newest = events_.back();
+  event_bytes_ += cost(newest);
+  if (newest.header.kind == static_cast<std::uint16_t>(format::ChunkKind::kHostEvents)) {
+    if (const auto thread = threads_.find(newest.header.subject); thread != threads_.end()) ++thread->second.chunks;
   }
-  event_bytes_ += cost(kept);
-  events_.push_back(std::move(kept));
   drop_old_events();
 }
 
@@ -133,7 +134,7 @@ void RingOutput::drop_old_events() {
 }
 
 void RingOutput::keep_context(Kept kept) {
-  context_bytes_ += cost(kept);
+  const std::uint64_t bytes = cost(kept);
   switch (static_cast<format::ChunkKind>(kept.header.kind)) {
     case format::ChunkKind::kClock:
       clock_.push_back(std::move(kept));
@@ -142,9 +143,10 @@ void RingOutput::keep_context(Kept kept) {
       windows_.push_back(std::move(kept));
       break;
     case format::ChunkKind::kHealth:
-      if (!health_.empty()) context_bytes_ -= cost(health_.front());
-      health_.clear();
       health_.push_back(std::move(kept));
+      if (health_.size() == 1) break;
+      context_bytes_ -= cost(health_.front());
+      health_.pop_front();
       break;
     case format::ChunkKind::kThreads: {
       const std::uint64_t thread = kept.header.subject;
@@ -154,6 +156,7 @@ void RingOutput::keep_context(Kept kept) {
     default:
       always_.push_back(std::move(kept));
   }
+  context_bytes_ += bytes;
 }
 
 /// What is older than the oldest events, but for the last of it.

@@ -281,6 +281,12 @@ int world_size_from_environment() noexcept {
   return first_number({"WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"});
 }
 
+Error error_of(const std::exception& thrown, string_view context) noexcept try {
+  return Error(ErrorCode::kIo, std::string(context) + thrown.what());
+} catch (const std::exception&) {
+  return no_memory();
+}
+
 Status copy_of(const Status& status) noexcept try { return status; } catch (const std::exception&) {
   return Error(status.error().code(), no_memory().message());
 }

@@ -4,6 +4,7 @@
 #include <rangefinder/session.hpp>
 
 #include <cstdint>
+#include <exception>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -32,6 +33,8 @@ int world_size_from_environment() noexcept;
 
 /// What is answered where memory is short: words that need none.
 inline Error no_memory() noexcept { return Error(ErrorCode::kIo, "no memory"); }
+/// What was thrown; with those words where there is no room for its own.
+Error error_of(const std::exception& thrown, std::string_view context = {}) noexcept;
 /// A copy; with those words where there is no room for its own.
 Status copy_of(const Status& status) noexcept;
 

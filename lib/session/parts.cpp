@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "session/parts.hpp"
 
+#include "session/options.hpp"
 #include "source/nvml/nvml_source.hpp"
 #include "source/perf/cpu_counters.hpp"
 
@@ -87,13 +88,15 @@ Status release_device(std::chrono::steady_clock::time_point deadline) noexcept {
 
 }  // namespace session
 
-DeviceState prepare() noexcept {
+DeviceState prepare() noexcept try {
 #if RANGEFINDER_HAS_CUPTI
   source::SourceState state = source::cupti_prepare();
   return {state.working, std::move(state.reason)};
 #else
   return {false, session::kNoCupti};
 #endif
+} catch (const std::exception&) {
+  return {false, session::no_memory().message()};
 }
 
 }  // namespace rangefinder

@@ -8,7 +8,9 @@ namespace rangefinder::session {
 inline constexpr char kNoCupti[] =
     "built without CUPTI: configure with RANGEFINDER_CUPTI=ON and the CUDA toolkit's headers";
 
-inline constexpr char kReleased[] = "released to another profiler; device activity is missing since then";
+inline constexpr char kReleasedState[] =
+    "host_only: released to another profiler; device activity is missing since then";
+inline constexpr const char* kReleased = kReleasedState + sizeof "host_only: " - 1;
 
 /// The sources that the options ask for and this build has.
 Parts make_parts(const SessionOptions& options);

@@ -27,7 +27,9 @@ class ReadyCalls : public std::enable_shared_from_this<ReadyCalls> {
   void add(CaptureReady ready);
   /// Waits until all has been called, no longer than this. A call that does not end is left behind.
   void finish(std::chrono::steady_clock::time_point deadline) noexcept;
-  /// How many of them threw.
+  /// One that could not be added.
+  void note_failed() noexcept { failed_.fetch_add(1, std::memory_order_relaxed); }
+  /// How many of them threw, or were not made.
   std::uint64_t failed() const noexcept { return failed_.load(std::memory_order_relaxed); }
 
  private:

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/never_destroyed.hpp"
 #include "base/text.hpp"
 #include "session/options.hpp"
 #include "session/parts.hpp"
@@ -23,6 +24,13 @@ void keep(Session::Impl& impl, Result<std::shared_ptr<Recording>> started, std::
   }
   impl.status = std::move(started).error();
   session::log(session::LogLevel::kError, {impl.status.error().message()});
+}
+
+/// Of a session that there is nothing of.
+Status nothing_there() noexcept try {
+  return Error(ErrorCode::kInvalidArgument, "session: moved from, or out of memory");
+} catch (const std::exception&) {
+  return session::no_memory();
 }
 
 }  // namespace
@@ -68,9 +76,9 @@ Session& Session::operator=(Session&& other) noexcept {
 }
 
 const Status& Session::status() const noexcept {
-  static const Status* const moved_from =
-      new Status(Error(ErrorCode::kInvalidArgument, "session: moved from, or out of memory"));
-  return impl_ != nullptr ? impl_->status : *moved_from;
+  if (impl_ != nullptr) return impl_->status;
+  static base::NeverDestroyed<Status> nothing(nothing_there());
+  return *nothing;
 }
 
 bool Session::running() const noexcept {
@@ -79,7 +87,7 @@ bool Session::running() const noexcept {
 }
 
 const std::string& Session::output() const noexcept {
-  static const std::string* const none = new std::string;
+  static base::NeverDestroyed<std::string> none;
   return impl_ != nullptr ? impl_->output : *none;
 }
 

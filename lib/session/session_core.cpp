@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "session/session_core.hpp"
 
+#include "base/never_destroyed.hpp"
 #include "base/signals_blocked.hpp"
 #include "buffer/held_records.hpp"
 #include "buffer/name_table.hpp"
@@ -33,13 +34,13 @@ constexpr std::string_view kCounters = "counters";
 
 constexpr std::uint64_t kMinMemory = std::uint64_t{8} << 20;
 
-// Leaked, so that the exit handler finds them whatever static destructors have run.
+// Never destroyed, so that the exit handler finds them whatever static destructors have run.
 std::mutex& current_mutex() noexcept {
-  static auto* const mutex = new std::mutex;
+  static base::NeverDestroyed<std::mutex> mutex;
   return *mutex;
 }
 std::shared_ptr<SessionCore>& current() noexcept {
-  static auto* const session = new std::shared_ptr<SessionCore>;
+  static base::NeverDestroyed<std::shared_ptr<SessionCore>> session;
   return *session;
 }
 std::atomic<bool> starting{false};
@@ -162,7 +163,7 @@ Result<std::shared_ptr<SessionCore>> SessionCore::start(SessionOptions options, 
     core->start_sources();
     status = core->start_threads();
   } catch (const std::exception& error) {
-    status = Error(ErrorCode::kIo, error.what());
+    status = error_of(error);
   }
   if (!status) {
     (void)core->stop();
@@ -322,7 +323,7 @@ Status SessionCore::start_threads() {
     begin(collect_thread_, collect_ended_, &SessionCore::collect_loop, "rf-collect");
     begin(drain_thread_, drain_ended_, &SessionCore::drain_loop, "rf-drain");
   } catch (const std::exception& error) {
-    return Error(ErrorCode::kIo, std::string("cannot start a background thread: ") + error.what());
+    return error_of(error, "cannot start a background thread: ");
   }
   return {};
 }
@@ -419,7 +420,7 @@ bool SessionCore::release(Deadline deadline) noexcept {
   }
   if (recorded) {
     released_.store(true, std::memory_order_relaxed);
-    writer_->meta("device_state", std::string("host_only: ") + kReleased);
+    writer_->meta("device_state", kReleasedState);
   }
   return true;
 }
@@ -429,11 +430,16 @@ Result<std::string> SessionCore::dump(const std::string& path) noexcept try {
     return Error(ErrorCode::kInvalidArgument, "dump: only a session with mode = kRing keeps a flight recorder");
   if (Status status = flush(); !status.ok()) return std::move(status).error().with_context("dump");
   const std::string target = path.empty() ? with_number(output_, ++dumps_) : path;
+  if (Status status = write_ring(target); !status.ok()) return std::move(status).error().with_context("dump");
+  return target;
+} catch (const std::exception&) {
+  return no_memory();
+}
+
+Status SessionCore::write_ring(const std::string& path) noexcept try {
   // The disk may be slow: the recording goes on meanwhile.
   const RingSnapshot snapshot = writer_->with_output([&](ChunkOutput&) { return ring_->snapshot(); });
-  Status status = snapshot.write(target, options_.replace);
-  if (!status.ok()) return std::move(status).error().with_context("dump");
-  return target;
+  return snapshot.write(path, options_.replace);
 } catch (const std::exception&) {
   return no_memory();
 }

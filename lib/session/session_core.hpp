@@ -95,6 +95,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   void keep_limits() noexcept;
   void flush_sources() noexcept;
   void serve_dump_requests() noexcept;
+  Status write_ring(const std::string& path) noexcept;
   void stop_recording(Deadline deadline) noexcept;
   bool wait_for_threads(Deadline deadline) noexcept;
   Status result_of(bool drained) const noexcept;

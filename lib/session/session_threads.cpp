@@ -105,11 +105,11 @@ void SessionCore::write_last() noexcept {
   }
   // A capture without its end is read together with the live file, which holds the counters too: a full disk may have
   // had room for the end alone.
-  if (writer_->write_health(health)) writer_->write_end();
+  const bool ended = writer_->write_health(health) && writer_->write_end();
   Status status = writer_->status();
+  if (!ended && status.ok()) status = no_memory();
   if (ring_ != nullptr) {
-    const RingSnapshot snapshot = writer_->with_output([&](ChunkOutput&) { return ring_->snapshot(); });
-    if (Status written = snapshot.write(output_, options_.replace); status.ok()) status = std::move(written);
+    if (Status written = write_ring(output_); status.ok()) status = std::move(written);
   }
   health = recorder.health();  // with what just failed
   const std::lock_guard lock(state_mutex_);
@@ -186,7 +186,7 @@ Status SessionCore::start_limits() try {
   thread.detach();  // who stops does not wait for it: it may be who stops
   return {};
 } catch (const std::exception& error) {
-  return Error(ErrorCode::kIo, std::string("cannot start a background thread: ") + error.what());
+  return error_of(error, "cannot start a background thread: ");
 }
 
 void SessionCore::keep_limits() noexcept {
@@ -278,6 +278,7 @@ Status SessionCore::stop() noexcept {
   const CaptureHealth last_seen = buffer::Recorder::instance().health();
   Status result = result_of(drained);
   close_recorder(drained && (result.ok() || result.error().code() == ErrorCode::kTimeout));
+  forget_session(*this);  // before others are told that it has ended: they may start the next one
   {
     const std::lock_guard lock(state_mutex_);
     if (!drained) final_health_ = last_seen;
@@ -285,7 +286,6 @@ Status SessionCore::stop() noexcept {
     stop_ended_ = true;
   }
   changed_.notify_all();
-  forget_session(*this);
   if (!result.ok()) log(LogLevel::kError, {result.error().message()});
   return result;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "session/signal_watch.hpp"
 
+#include "base/never_destroyed.hpp"
+
 #include <atomic>
 #include <mutex>
 
@@ -11,9 +13,9 @@ std::atomic<std::uint32_t> deliveries[NSIG];  // lock-free: the handler adds to 
 int watched[2] = {0, 0};                      // by SignalUse
 struct sigaction before[NSIG];                // what was there, by signal
 
-// Leaked: a session may stop in an exit handler.
+// A session may stop in an exit handler.
 std::mutex& watch_mutex() noexcept {
-  static auto* const mutex = new std::mutex;
+  static base::NeverDestroyed<std::mutex> mutex;
   return *mutex;
 }
 

@@ -4,6 +4,7 @@
 #include "buffer/name_table.hpp"
 #include "format/chunk.hpp"
 #include "format/node_note.hpp"
+#include "session/options.hpp"
 #include "session/session_core.hpp"
 #include "session/session_impl.hpp"
 #include "timeline/graph_launch.hpp"
@@ -66,6 +67,7 @@ Summary LiveSummary::update() {
   summary.gpu_owned_ns = projector_.account().owned.gpu_sum_ns;
   summary.pending_launches = projector_.pending_launches();
   summary.health = core_.health();
+  summary.health.damaged_chunks += unread_;
   summary.device = core_.device();
   return summary;
 }
@@ -97,7 +99,10 @@ void LiveSummary::take(const format::ChunkHeader& header, base::ByteView payload
   switch (static_cast<ChunkKind>(header.kind)) {
     case ChunkKind::kHostEvents: {
       const Result<format::HostEvents> events = format::unpack_host_events(payload, header, columns_);
-      if (events.ok()) assembler_.feed(*events);
+      if (events.ok())
+        assembler_.feed(*events);
+      else
+        ++unread_;
       return;
     }
     case ChunkKind::kThreads:
@@ -120,7 +125,7 @@ void LiveSummary::take(const format::ChunkHeader& header, base::ByteView payload
 void LiveSummary::take_graph_nodes(const format::ChunkHeader& header, base::ByteView payload) {
   const Result<std::vector<format::GraphNodeRow>> rows =
       format::unpack_rows<format::GraphNodeRow>(payload, header.rows, columns_);
-  if (!rows.ok()) return;
+  if (!rows.ok()) return (void)++unread_;
   for (const format::GraphNodeRow& row : *rows) {
     const bool is_note = row.is_note != 0;
     if (row.correlation != 0 && !is_note) captured_.push_back(row.correlation);
@@ -132,14 +137,14 @@ void LiveSummary::take_graph_nodes(const format::ChunkHeader& header, base::Byte
 void LiveSummary::take_threads(const format::ChunkHeader& header, base::ByteView payload) {
   const Result<std::vector<format::ThreadRow>> rows =
       format::unpack_rows<format::ThreadRow>(payload, header.rows, columns_);
-  if (!rows.ok()) return;
+  if (!rows.ok()) return (void)++unread_;
   for (const format::ThreadRow& row : *rows) passes_.name_thread(row.index, buffer::names().text(row.name));
 }
 
 template <typename Row>
 void LiveSummary::take_activities(const format::ChunkHeader& header, base::ByteView payload) {
   const Result<std::vector<Row>> rows = format::unpack_rows<Row>(payload, header.rows, columns_);
-  if (!rows.ok()) return;
+  if (!rows.ok()) return (void)++unread_;
   for (const Row& row : *rows) {
     projection::StreamingActivity activity;
     activity.correlation = row.correlation;
@@ -308,7 +313,9 @@ Summary Session::summary() noexcept try {
     throw;
   }
 } catch (const std::exception&) {
-  return {};
+  Summary none;
+  none.device.reason = session::no_memory().message();
+  return none;
 }
 
 }  // namespace rangefinder

@@ -69,6 +69,7 @@ class LiveSummary final : public timeline::AssemblySink, public projection::Proj
   std::vector<std::pair<std::uint64_t, projection::StreamingActivity>> of_graphs_;  // by node, of this update
   std::vector<std::uint64_t> captured_;                       // correlation ids of launches that made nodes of graphs
   std::unordered_map<std::uint64_t, std::uint64_t> replays_;  // of graph launches -> the update that brought the last
+  std::uint64_t unread_ = 0;                                  // chunks that could not be unpacked
   std::uint64_t updates_ = 0;
   PathTotals totals_;
   PassTotals passes_{totals_};
