@@ -53,8 +53,8 @@ SourceState CounterSource::start(RowSink& sink) noexcept try {
     shared_->last = {false, counting.error().message()};
   }
   return shared_->last;
-} catch (const std::exception& error) {
-  return {false, std::string("starting to count: ") + error.what()};
+} catch (const std::exception&) {
+  return {false, "no memory"};
 }
 
 void CounterSource::set_active(bool active) noexcept {

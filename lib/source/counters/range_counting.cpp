@@ -2,6 +2,7 @@
 #include "source/counters/range_counting.hpp"
 
 #include "base/health_numbers.hpp"
+#include "base/never_destroyed.hpp"
 #include "buffer/listener.hpp"
 #include "buffer/record_writer.hpp"
 #include "buffer/recorder.hpp"
@@ -272,9 +273,9 @@ struct Listening {
   std::mutex mutex;
   std::shared_ptr<RangeCounting> counting;
 };
-// Leaked: ranges end while the process does.
+// Never destroyed: ranges end while the process does.
 Listening& listening() noexcept {
-  static auto* const one = new Listening;
+  static base::NeverDestroyed<Listening> one;
   return *one;
 }
 std::atomic<bool> forked{false};

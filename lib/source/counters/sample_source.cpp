@@ -2,6 +2,7 @@
 #include "source/counters/sample_source.hpp"
 
 #include "base/health_numbers.hpp"
+#include "base/never_destroyed.hpp"
 #include "format/rows.hpp"
 #include "source/counters/chip.hpp"
 #include "source/counters/device_sampling.hpp"
@@ -34,7 +35,7 @@ constexpr std::int64_t kDay = std::int64_t{86'400} * 1'000'000'000;
 
 /// Makes the calls of all recordings, one after the other. Never destroyed: a call may not come back.
 cupti::CallThread& calls() noexcept {
-  static auto* const one = new cupti::CallThread;
+  static base::NeverDestroyed<cupti::CallThread> one;
   return *one;
 }
 
@@ -126,7 +127,8 @@ struct SampleSource::Shared {
 
   /// Before the driver's own handler, which was there when the first device was opened.
   static void close_at_exit(const std::shared_ptr<Shared>& shared) {
-    static auto* const last = new std::weak_ptr<Shared>;  // recordings follow each other
+    static base::NeverDestroyed<std::weak_ptr<Shared>> stored;  // recordings follow each other
+    static std::weak_ptr<Shared>* const last = &*stored;
     static std::mutex mutex;
     static const int at_exit = std::atexit([] {
       std::shared_ptr<Shared> running;
@@ -163,6 +165,7 @@ struct SampleSource::Shared {
     std::vector<format::MetricSampleRow> done;
     {
       const std::lock_guard lock(mutex);
+      done.reserve(rows.size());  // while they are still here, should there be no memory
       taken.swap(rows);
       if (overflows != 0) to.count(health::sample_overflows, std::exchange(overflows, 0));
       if (invalid != 0) to.count(health::invalid_activities, std::exchange(invalid, 0));
@@ -170,7 +173,6 @@ struct SampleSource::Shared {
       if (!description.empty()) to.meta("sample_metrics", description);
       if (!failure.empty()) to.meta("sample_state", failure);
     }
-    done.reserve(taken.size());
     for (auto& [metric, row] : taken) {
       row.metric = to.name(metric);
       done.push_back(row);
@@ -211,8 +213,8 @@ SourceState SampleSource::start(RowSink& sink) noexcept try {
   shared_->sink = &sink;
   shared_->last = {status.ok(), status.ok() ? std::string() : status.error().message()};
   return shared_->last;
-} catch (const std::exception& error) {
-  return {false, std::string("starting to sample: ") + error.what()};
+} catch (const std::exception&) {
+  return {false, "no memory"};
 }
 
 void SampleSource::set_active(bool active) noexcept { shared_->active.store(active, std::memory_order_relaxed); }

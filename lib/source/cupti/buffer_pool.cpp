@@ -32,7 +32,12 @@ std::unique_ptr<BufferPool> BufferPool::create(std::size_t memory_bytes, std::si
   if (memory == MAP_FAILED) return nullptr;
   // No use to a child of fork, and no use in a core file.
   ::madvise(memory, count * buffer_bytes, MADV_DONTDUMP);
-  return std::unique_ptr<BufferPool>(new BufferPool(static_cast<std::uint8_t*>(memory), count, buffer_bytes));
+  try {
+    return std::unique_ptr<BufferPool>(new BufferPool(static_cast<std::uint8_t*>(memory), count, buffer_bytes));
+  } catch (...) {
+    ::munmap(memory, count * buffer_bytes);
+    throw;
+  }
 }
 
 BufferPool::BufferPool(std::uint8_t* memory, std::size_t count, std::size_t buffer_bytes)

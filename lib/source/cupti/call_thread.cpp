@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 
+#include <exception>
 #include <utility>
 
 namespace rangefinder::source::cupti {
@@ -33,6 +34,11 @@ bool CallThread::wait(Ticket ticket, Time deadline) {
 bool CallThread::finished(Ticket ticket) const {
   const std::lock_guard lock(mutex_);
   return done_tickets_ >= ticket;
+}
+
+std::uint64_t CallThread::take_failed() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(failed_, 0);
 }
 
 std::chrono::nanoseconds CallThread::busy_for() const {
@@ -67,8 +73,14 @@ void CallThread::run() {
     ++begun_;
     begun_at_ = std::chrono::steady_clock::now();
     lock.unlock();
-    task();
+    bool failed = false;
+    try {
+      task();
+    } catch (const std::exception&) {
+      failed = true;
+    }
     lock.lock();
+    if (failed) ++failed_;
     ++done_tickets_;
     done_.notify_all();
   }

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <list>
 #include <mutex>
 #include <thread>
 
@@ -24,6 +24,9 @@ class CallThread {
   bool wait(Ticket ticket, Time deadline);
   bool finished(Ticket ticket) const;
 
+  /// Tasks that threw since the last call of this: there was no memory.
+  std::uint64_t take_failed();
+
   /// How long the task that runs now has been at it; zero when none does.
   std::chrono::nanoseconds busy_for() const;
   /// The task that everybody waits for: the first that is not finished.
@@ -37,13 +40,14 @@ class CallThread {
   void run();
 
   mutable std::mutex mutex_;
-  std::condition_variable wake_;  // of the thread
-  std::condition_variable done_;  // of those who wait
-  std::deque<std::function<void()>> tasks_;
+  std::condition_variable wake_;            // of the thread
+  std::condition_variable done_;            // of those who wait
+  std::list<std::function<void()>> tasks_;  // a deque allocates before it holds anything
   std::thread thread_;
   Ticket posted_ = 0;
   Ticket begun_ = 0;
   Ticket done_tickets_ = 0;
+  std::uint64_t failed_ = 0;
   Time begun_at_{};
   bool ending_ = false;
   bool ended_ = false;

@@ -20,6 +20,8 @@ namespace {
 
 // How many cleared buffers wait for CUPTI: one each for a few threads, without holding the whole bound resident.
 constexpr std::size_t kPreparedAhead = 4;
+// Of the schedule between two flushes; more find room where there is memory.
+constexpr std::size_t kMostChanges = 16;
 // More than slewing moves it between two flushes; see clock_table.cpp.
 constexpr std::int64_t kStepNs = 10'000'000;
 
@@ -50,6 +52,7 @@ void Collector::start(RowSink& sink, const CuptiOptions& options) {
   {
     const std::lock_guard lock(mutex_);
     window_changes_.clear();
+    window_changes_.reserve(kMostChanges);
     timeouts_ = 0;
     ending_ = false;
   }
@@ -82,7 +85,11 @@ void Collector::start(RowSink& sink, const CuptiOptions& options) {
 void Collector::change_window(bool open) {
   const std::uint64_t newest = callback_state().newest_correlation.load(std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
-  window_changes_.push_back({open, realtime_(), newest});
+  try {
+    window_changes_.push_back({open, realtime_(), newest});
+  } catch (const std::exception&) {  // no memory: what it lets in or keeps out is not told apart
+    sink_->count(health::records_not_written, 1);
+  }
 }
 
 void Collector::open_window() { change_window(true); }
@@ -186,36 +193,45 @@ void Collector::tick(Time now) {
 }
 
 void Collector::drain(bool last) {
-  try {
-    report_facts();
-    watch_clock();
-    decode_buffers(last);
-    decoder_.finish();
-    report_graph_nodes();
-    if (!last) choose_graph_tracing();
-    report_counts();
-    report_problem();
-  } catch (const std::exception&) {
-    // Out of memory for a name or a list. What is in the row buffers goes out at the next drain.
-    sink_->count(health::cupti_errors, 1);
-  }
+  // One by one: what there is no memory for keeps nothing else from the capture.
+  const auto attempt = [this](const auto& step) {
+    try {
+      step();
+    } catch (const std::exception&) {
+      sink_->count(health::cupti_errors, 1);
+    }
+  };
+  attempt([&] { report_facts(); });
+  watch_clock();
+  attempt([&] { decode_buffers(last); });
+  attempt([&] { decoder_.finish(); });
+  attempt([&] { report_graph_nodes(); });
+  if (!last) attempt([&] { choose_graph_tracing(); });
+  attempt([&] { report_counts(); });
+  attempt([&] { report_problem(); });
 }
 
 void Collector::decode_buffers(bool last) {
   BufferPool& pool = *callback_state().pool.load(std::memory_order_acquire);
-  for (BufferPool::Filled filled; pool.pop(filled);) held_.push_back(filled);
+  for (BufferPool::Filled filled; pool.pop(filled);) {
+    try {
+      held_.push_back(filled);
+    } catch (const std::exception&) {
+      sink_->count(health::cupti_truncated, 1);
+      pool.recycle(filled);
+    }
+  }
   // After the buffers are taken: a change that came before their records is known by now.
   apply_windows();
   if (decoder_.clock().needs_another_pair() && !last) return;
   while (!held_.empty()) {
-    // Off the list first: should decoding throw, the buffer is lost and not read twice.
+    // Should decoding throw, the rest of the buffer is lost and nothing read twice.
     const BufferPool::Filled filled = held_.front();
     held_.erase(held_.begin());
     try {
       decoder_.decode(filled.data, filled.valid);
-    } catch (...) {
-      pool.recycle(filled);
-      throw;
+    } catch (const std::exception&) {
+      sink_->count(health::cupti_truncated, 1);
     }
     pool.recycle(filled);
   }
@@ -242,17 +258,17 @@ void Collector::watch_clock() {
 
 void Collector::report_facts() {
   CallFacts facts = subscription_.take_facts();
-  const std::string before = decoder_.clock().description();
-  for (const ClockPair& pair : facts.clock_pairs) decoder_.clock().add(pair);
-  if (!facts.clock_pairs.empty()) {
-    sink_->sample_clock();
-    if (std::string now = decoder_.clock().description(); now != before) sink_->meta("cupti_clock", now);
-  }
   if (facts.dropped != 0) sink_->count(health::cupti_dropped, facts.dropped);
   if (facts.errors != 0) sink_->count(health::cupti_errors, facts.errors);
   if (facts.flushes != 0) {
     flushed_ = true;
     watch();
+  }
+  const std::string before = decoder_.clock().description();
+  for (const ClockPair& pair : facts.clock_pairs) decoder_.clock().add(pair);
+  if (!facts.clock_pairs.empty()) {
+    sink_->sample_clock();
+    if (std::string now = decoder_.clock().description(); now != before) sink_->meta("cupti_clock", now);
   }
   const std::size_t notes = notes_.size();
   notes_.insert(facts.notes.begin(), facts.notes.end());
@@ -287,6 +303,7 @@ void Collector::report_counts() {
     timeouts = std::exchange(timeouts_, 0);
   }
   if (timeouts != 0) sink_->count(health::flush_timeouts, timeouts);
+  if (const std::uint64_t failed = calls_.take_failed(); failed != 0) sink_->count(health::cupti_errors, failed);
 }
 
 /// What is on its way when CUPTI is asked is recorded as before.

@@ -28,6 +28,16 @@ std::string_view why_closed() noexcept {
 
 }  // namespace
 
+namespace {
+
+SourceState not_started(const std::exception& error) noexcept try {
+  return {false, std::string("starting CUPTI: ") + error.what()};
+} catch (const std::exception&) {
+  return {false, "no memory"};
+}
+
+}  // namespace
+
 /// What `state` says when nothing runs.
 struct CuptiSource::Shared {
   std::mutex mutex;
@@ -48,11 +58,11 @@ SourceState CuptiSource::start(RowSink& sink) noexcept {
   SourceState state;
   try {
     state = Process::instance().start(this, sink, options_, seams_);
+    const std::lock_guard lock(shared_->mutex);
+    shared_->last = state;
   } catch (const std::exception& error) {
-    state = {false, std::string("starting CUPTI: ") + error.what()};
+    state = not_started(error);
   }
-  const std::lock_guard lock(shared_->mutex);
-  shared_->last = state;
   return state;
 }
 
@@ -60,7 +70,7 @@ void CuptiSource::set_active(bool active) noexcept {
   if (!why_closed().empty() || Process::instance().owner() != this) return;
   try {
     Process::instance().set_active(active);
-  } catch (const std::exception&) {  // no thread for the calls: the state says that nothing comes
+  } catch (const std::exception&) {  // no thread for the calls: tried again with the next change
   }
 }
 
@@ -91,7 +101,7 @@ SourceState CuptiSource::state() const noexcept {
     const std::lock_guard lock(shared_->mutex);
     return shared_->last;
   } catch (const std::exception&) {
-    return {};  // no memory for the reason
+    return {false, "no memory"};  // for the reason
   }
 }
 
@@ -100,14 +110,14 @@ SourceState cupti_prepare(const CuptiSeams& seams) noexcept {
     if (const std::string_view why = why_closed(); !why.empty()) return {false, std::string(why)};
     return Process::instance().prepare({}, seams);
   } catch (const std::exception& error) {
-    return {false, std::string("starting CUPTI: ") + error.what()};
+    return not_started(error);
   }
 }
 
 Status cupti_release(std::chrono::steady_clock::time_point deadline) noexcept try {
   return why_closed().empty() ? Process::instance().release(deadline) : Status();
 } catch (...) {
-  return Error(ErrorCode::kInternal, "");  // no memory
+  return Error(ErrorCode::kInternal, "no memory");
 }
 
 void cupti_after_fork_in_child() noexcept { cupti::callback_state().closed.store(Closed::kForked); }

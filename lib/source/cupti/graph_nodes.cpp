@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "source/cupti/graph_nodes.hpp"
 
+#include "base/never_destroyed.hpp"
 #include "buffer/held_records.hpp"
 #include "source/cupti/callbacks.hpp"
 
@@ -24,7 +25,7 @@ void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& data) noexcept {
 }  // namespace
 
 GraphNodes& graph_nodes() noexcept {
-  static GraphNodes* const nodes = new GraphNodes;
+  static base::NeverDestroyed<GraphNodes> nodes;
   return *nodes;
 }
 

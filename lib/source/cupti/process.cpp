@@ -74,7 +74,7 @@ bool pauses_disable(const CuptiOptions& options, std::uint32_t cupti_version) no
 }  // namespace
 
 Process& Process::instance() {
-  static Process* const process = new Process;
+  static base::NeverDestroyed<Process> process;
   return *process;
 }
 
@@ -125,12 +125,12 @@ SourceState Process::start(const void* owner, RowSink& sink, const CuptiOptions&
   note_ = seams.note_launch != nullptr ? seams.note_launch : &buffer::note_launch;
   const std::shared_ptr<Opened> opened = this->opened();
   const CuptiApi& api = opened->subscription.api();
-  sink.meta("cupti_version", version_text(api.version));
-  sink.meta("cupti_library", api.path);
-  if (api.driver_version != 0) sink.meta("cuda_driver_version", std::to_string(api.driver_version));
-  if (api.simulated) sink.meta("simulated", "yes");
-  sink.meta("cupti_kinds", opened->subscription.kinds_text());
   try {
+    sink.meta("cupti_version", version_text(api.version));
+    sink.meta("cupti_library", api.path);
+    if (api.driver_version != 0) sink.meta("cuda_driver_version", std::to_string(api.driver_version));
+    if (api.simulated) sink.meta("simulated", "yes");
+    sink.meta("cupti_kinds", opened->subscription.kinds_text());
     opened->collector.start(sink, options);
   } catch (...) {
     // Nobody would decode what comes.
@@ -152,7 +152,7 @@ SourceState Process::prepare(const CuptiOptions& options, const CuptiSeams& seam
 
 SourceState Process::on_call_thread(std::function<Status()> work) {
   // The task may outlive this call: it has its own copies.
-  const auto outcome = std::make_shared<Status>(Error(ErrorCode::kTimeout, ""));
+  const auto outcome = std::make_shared<Status>(Error(ErrorCode::kTimeout, "no memory"));
   const CallThread::Ticket ticket = calls_.post([outcome, work = std::move(work)] {
     try {
       *outcome = work();
@@ -181,13 +181,20 @@ Status Process::open_if_needed(const CuptiOptions& options, const CuptiSeams& se
   }
   state.threads.store(options.api_records ? launch_threads_.get() : nullptr);
   const std::shared_ptr<Opened> opened = this->opened();
-  return opened == nullptr || !opened->subscription.is_open() ? open(options, seams) : Status();
+  if (opened != nullptr && opened->subscription.is_open()) return {};
+  return or_close([&] { return open(options, seams); });
+}
+
+/// What opens CUPTI half and then has no more memory gives the place up again.
+Status Process::or_close(const std::function<Status()>& work) try { return work(); } catch (const std::exception&) {
+  if (const std::shared_ptr<Opened> opened = this->opened(); opened != nullptr) opened->subscription.close();
+  throw;
 }
 
 Status Process::open_and_start(const CuptiOptions& options, const CuptiSeams& seams) {
   if (Status status = open_if_needed(options, seams); !status.ok()) return status;
   const std::shared_ptr<Opened> opened = this->opened();
-  Status status = opened->subscription.start(options);
+  Status status = or_close([&] { return opened->subscription.start(options); });
   // Without kernels we have no use for the place; somebody else may.
   if (!status.ok()) opened->subscription.close();
   return status;
@@ -256,8 +263,12 @@ void Process::set_active(bool active) {
   if (was) return;
   if (switches) {
     lock.unlock();
-    if (!calls_.wait(calls_.post(enable(true)), steady_clock::now() + kResumePatience))
-      opened->collector.note_timeout();
+    bool enabled = false;
+    try {
+      enabled = calls_.wait(calls_.post(enable(true)), steady_clock::now() + kResumePatience);
+    } catch (const std::exception&) {  // no memory for the task
+    }
+    if (!enabled) opened->collector.note_timeout();
     lock.lock();
     if (!active_) return;  // stopped meanwhile
   }

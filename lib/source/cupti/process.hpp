@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/never_destroyed.hpp"
 #include "source/cupti/activity_decoder.hpp"
 #include "source/cupti/call_thread.hpp"
 #include "source/cupti/callbacks.hpp"
@@ -76,11 +77,13 @@ class Process {
     Collector collector;
   };
 
+  friend class base::NeverDestroyed<Process>;
   Process() = default;
   SourceState on_call_thread(std::function<Status()> work);
   Status open_if_needed(const CuptiOptions& options, const CuptiSeams& seams);
   Status open_and_start(const CuptiOptions& options, const CuptiSeams& seams);
   Status open(const CuptiOptions& options, const CuptiSeams& seams);
+  Status or_close(const std::function<Status()>& work);
   Status provide_buffers(const CuptiOptions& options);
   void report_failure(RowSink& sink);
   std::shared_ptr<Opened> opened() const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "source/cupti/stream_captures.hpp"
 
+#include "base/never_destroyed.hpp"
 #include "buffer/held_records.hpp"
 
 #include <sys/syscall.h>
@@ -27,7 +28,7 @@ std::uint32_t result_of(const CUpti_CallbackData& data) noexcept {
 }  // namespace
 
 StreamCaptures& stream_captures() noexcept {
-  static auto* const captures = new StreamCaptures;
+  static base::NeverDestroyed<StreamCaptures> captures;
   return *captures;
 }
 

@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <thread>
 #include <utility>
 
@@ -345,7 +346,10 @@ void Subscription::sample_clock() {
   if (result != CUPTI_SUCCESS) failed("cuptiGetTimestamp", result);
   if (!pair) return;
   const std::lock_guard lock(facts_mutex_);
-  facts_.clock_pairs.push_back(*pair);
+  try {
+    facts_.clock_pairs.push_back(*pair);
+  } catch (const std::exception&) {  // no memory: times are a little less exact, and the flush goes on
+  }
 }
 
 void Subscription::note(std::string text) {
@@ -354,17 +358,24 @@ void Subscription::note(std::string text) {
     facts_.notes.push_back(std::move(text));
 }
 
-void Subscription::failed(std::string_view call, CUptiResult result) {
-  note(describe_failure(call, result));
-  const std::lock_guard lock(facts_mutex_);
-  ++facts_.errors;
+void Subscription::failed(std::string_view call, CUptiResult result) noexcept {
+  {
+    const std::lock_guard lock(facts_mutex_);
+    ++facts_.errors;
+  }
+  try {
+    note(describe_failure(call, result));
+  } catch (const std::exception&) {  // no memory for the words: it is counted
+  }
 }
 
 void Subscription::buffers_kept(std::uint64_t buffers) {
+  {
+    const std::lock_guard lock(facts_mutex_);
+    facts_.errors += buffers;
+  }
   note("CUPTI kept " + std::to_string(buffers) +
        (buffers == 1 ? " activity buffer: its records are missing" : " activity buffers: their records are missing"));
-  const std::lock_guard lock(facts_mutex_);
-  facts_.errors += buffers;
 }
 
 CallFacts Subscription::take_facts() {

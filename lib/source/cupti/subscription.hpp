@@ -85,7 +85,7 @@ class Subscription {
   void watch_captures(CUpti_CallbackDomain domain, const CallbackNames& names);
   void sample_clock();
   void note(std::string text);
-  void failed(std::string_view call, CUptiResult result);
+  void failed(std::string_view call, CUptiResult result) noexcept;
   void buffers_kept(std::uint64_t buffers);
   bool usable() const noexcept;
 

@@ -79,16 +79,19 @@ bool NvmlSource::Sampler::open() {
 void NvmlSource::Sampler::take() noexcept {
   std::vector<format::DeviceSampleRow> rows;
   std::uint64_t failures = 0;
+  std::size_t unread = 0;
   try {
     if (devices.empty()) {
       devices = nvml::find_devices(*api, nvml::find_driver());
       if (!devices.empty()) set_state(true, {});
     }
     for (nvml::NvmlDevice& device : devices) rows.push_back(device.sample(options.realtime_ns, failures));
-  } catch (...) {  // no memory: what was read is kept
+  } catch (...) {  // no memory: what was read is kept, the rest counted
+    unread = devices.size() - rows.size();
   }
   const std::lock_guard lock(mutex);
   failed += failures;
+  dropped += unread;
   for (const format::DeviceSampleRow& row : rows) {
     if (waiting.size() < kMostWaiting && waiting.size() < waiting.capacity())
       waiting.push_back(row);
@@ -139,7 +142,7 @@ SourceState NvmlSource::start(RowSink& sink) noexcept try {
   sink.meta("nvml_period_ms", std::to_string(options_.period.count()));
   return state();
 } catch (...) {
-  return {false, "no memory, or no thread to be had"};
+  return {false, "no memory"};  // or no thread; longer words need some
 }
 
 void NvmlSource::set_active(bool active) noexcept {
@@ -152,7 +155,7 @@ void NvmlSource::set_active(bool active) noexcept {
   sampler_->changed.notify_all();
 }
 
-void NvmlSource::write_samples() noexcept {
+void NvmlSource::write_samples(bool last) noexcept {
   if (sampler_ == nullptr || sink_ == nullptr) return;
   std::vector<format::DeviceSampleRow> rows;
   std::uint64_t dropped = 0, failed = 0;
@@ -167,6 +170,10 @@ void NvmlSource::write_samples() noexcept {
     state = sampler_->state;
     version = sampler_->version;
   } catch (...) {  // no memory: they wait on
+    if (last) {
+      const std::lock_guard lock(sampler_->mutex);
+      sink_->count(health::dropped_device_samples, sampler_->waiting.size() + sampler_->dropped);
+    }
     return;
   }
   sink_->write<format::DeviceSampleRow>(rows);
@@ -176,7 +183,7 @@ void NvmlSource::write_samples() noexcept {
   if (!version.empty()) sink_->meta("nvml_driver_version", version);
 }
 
-void NvmlSource::flush(std::chrono::steady_clock::time_point) noexcept { write_samples(); }
+void NvmlSource::flush(std::chrono::steady_clock::time_point) noexcept { write_samples(false); }
 
 void NvmlSource::stop(std::chrono::steady_clock::time_point deadline) noexcept {
   if (sampler_ == nullptr) return;
@@ -187,7 +194,7 @@ void NvmlSource::stop(std::chrono::steady_clock::time_point deadline) noexcept {
     if (!sampler_->changed.wait_until(lock, deadline, [&] { return sampler_->ended; }) && sink_ != nullptr)
       sink_->count(health::failed_device_samples, 1);
   }
-  write_samples();
+  write_samples(true);
   sink_ = nullptr;
 }
 

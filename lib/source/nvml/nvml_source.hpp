@@ -36,7 +36,7 @@ class NvmlSource final : public Source {
 
  private:
   struct Sampler;
-  void write_samples() noexcept;
+  void write_samples(bool last) noexcept;
 
   NvmlOptions options_;
   std::shared_ptr<Sampler> sampler_;  // the thread's too: it may outlive us

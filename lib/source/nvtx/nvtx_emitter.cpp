@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "source/nvtx/nvtx_emitter.hpp"
 
+#include "base/never_destroyed.hpp"
 #include "base/other_tools.hpp"
 #include "buffer/listener.hpp"
 #include "buffer/name_table.hpp"
@@ -10,6 +11,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <exception>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -33,7 +35,7 @@ class Handles {
 
   nvtxDomainHandle_t domain() const noexcept { return domain_; }
 
-  nvtxStringHandle_t string(std::uint32_t name) noexcept {
+  nvtxStringHandle_t string(std::uint32_t name) noexcept try {
     if (strings_ == nullptr) return nullptr;
     nvtxStringHandle_t handle = strings_[name].load(std::memory_order_acquire);
     if (handle != nullptr) return handle;
@@ -42,11 +44,14 @@ class Handles {
     handle = ::nvtxDomainRegisterStringA(domain_, text.c_str());
     strings_[name].store(handle, std::memory_order_release);
     return handle;
+  } catch (const std::exception&) {  // no memory: this once without a name
+    return nullptr;
   }
 
-  void name_category(std::uint32_t category) noexcept {
+  void name_category(std::uint32_t category) noexcept try {
     if (category == 0 || category >= kCategories || named_[category].exchange(true, std::memory_order_relaxed)) return;
     ::nvtxDomainNameCategoryA(domain_, category, std::string(buffer::categories().text(category)).c_str());
+  } catch (const std::exception&) {  // no memory: the tool knows it by its number
   }
 
   std::mutex mutex;
@@ -59,9 +64,9 @@ class Handles {
   std::atomic<bool> named_[kCategories] = {};
 };
 
-// Leaked: ranges run until the last instruction of the process.
+// Ranges run until the last instruction of the process.
 Handles& handles() noexcept {
-  static auto* const instance = new Handles;
+  static base::NeverDestroyed<Handles> instance;
   return *instance;
 }
 
@@ -108,8 +113,12 @@ void mark(std::uint32_t name, std::uint32_t category, const Extra* extra) noexce
 void async_begin(std::uint32_t name, std::uint32_t category, std::uint64_t handle) noexcept {
   const nvtxEventAttributes_t event = attributes(name, category, nullptr);
   const nvtxRangeId_t id = ::nvtxDomainRangeStartEx(handles().domain(), &event);
-  const std::lock_guard lock(handles().mutex);
-  handles().open[handle] = id;
+  try {
+    const std::lock_guard lock(handles().mutex);
+    handles().open[handle] = id;
+  } catch (const std::exception&) {  // no memory: nobody would find it to end it
+    ::nvtxDomainRangeEnd(handles().domain(), id);
+  }
 }
 
 void async_end(std::uint64_t handle) noexcept {
@@ -135,13 +144,15 @@ bool tool_is_present() noexcept {
 
 }  // namespace
 
-bool emit_nvtx_if_heard() noexcept {
+bool emit_nvtx_if_heard() noexcept try {
   if (buffer::listener() != nullptr) return true;
   if (!tool_is_present()) return false;
   ::nvtxInitialize(nullptr);
   handles();
   buffer::set_listener(&kEmitter);
   return true;
+} catch (const std::exception&) {  // no memory
+  return false;
 }
 
 namespace {
