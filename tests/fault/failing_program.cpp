@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: MIT
 //
 // Makes the n-th call of the system fail, for every n until a whole session passes without one: failing_program CALL
-// OUTPUT. CALL is a name of kCalls; "CALL..." fails all later ones too. Prints how many sessions that took; what a
-// session may not do ends it with a line that says so.
+// KIND OUTPUT. CALL is a name of kCalls; "CALL..." fails all later ones too. KIND is a name of kKinds, or "first": each
+// session is the first of a process. Prints how many sessions that took; what a session may not do ends it with a line
+// that says so.
+#include "support/fake_cupti/fake_cupti.h"
+
 #include <rangefinder/range.hpp>
 #include <rangefinder/session.hpp>
 #include <rangefinder/timeline.hpp>
 
 #include <dlfcn.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
@@ -23,14 +29,15 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <thread>
 
 using namespace rangefinder;
 
 namespace {
 
-enum Call : int { kOpen, kWrite, kShortWrite, kInterrupt, kAllocate, kMap, kThread, kNew, kCallCount };
-constexpr const char* kCalls[] = {"open",      "write", "short_write",    "interrupt",
-                                  "fallocate", "mmap",  "pthread_create", "new"};
+enum Call : int { kOpen, kWrite, kShortWrite, kInterrupt, kAllocate, kMap, kThread, kNew, kMalloc, kCallCount };
+constexpr const char* kCalls[] = {"open", "write",          "short_write", "interrupt", "fallocate",
+                                  "mmap", "pthread_create", "new",         "malloc"};
 static_assert(std::size(kCalls) == kCallCount);
 
 struct Failing {
@@ -56,6 +63,32 @@ bool fails(Call call) noexcept {
 template <typename Function>
 Function* real(const char* name) noexcept {
   return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+}
+
+/// The simulated CUPTI, whose own allocations succeed.
+struct Simulation {
+  const void* base = nullptr;
+  decltype(&fakecupti_launch) launch = nullptr;
+} g_simulation;
+
+void find_simulation() {
+  void* const library = ::dlopen(std::getenv("RANGEFINDER_CUPTI_LIBRARY"), RTLD_NOW);
+  void* const launch = library != nullptr ? ::dlsym(library, "fakecupti_launch") : nullptr;
+  Dl_info where{};
+  if (launch == nullptr || ::dladdr(launch, &where) == 0) std::_Exit(2);
+  g_simulation = {where.dli_fbase, reinterpret_cast<decltype(&fakecupti_launch)>(launch)};
+  void* first[1];
+  (void)::backtrace(first, 1);  // allocates the first time
+}
+
+bool of_simulation() noexcept {
+  if (g_simulation.base == nullptr) return false;
+  void* frames[8];
+  const int count = ::backtrace(frames, std::size(frames));
+  return std::any_of(frames, frames + count, [](const void* frame) {
+    Dl_info where{};
+    return ::dladdr(frame, &where) != 0 && where.dli_fbase == g_simulation.base;
+  });
 }
 
 }  // namespace
@@ -94,11 +127,28 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t* thread, con
   return fails(kThread) ? EAGAIN : next(thread, attributes, run, argument);
 }
 
+// A sanitizer has its own.
+#if !defined(__SANITIZE_ADDRESS__)
+void* __libc_malloc(size_t bytes);
+void* __libc_calloc(size_t count, size_t bytes);
+void* __libc_realloc(void* block, size_t bytes);
+__attribute__((visibility("default"))) void* malloc(size_t bytes) {
+  return fails(kMalloc) ? (errno = ENOMEM, nullptr) : __libc_malloc(bytes);
+}
+__attribute__((visibility("default"))) void* calloc(size_t count, size_t bytes) {
+  return fails(kMalloc) ? (errno = ENOMEM, nullptr) : __libc_calloc(count, bytes);
+}
+__attribute__((visibility("default"))) void* realloc(void* block, size_t bytes) {
+  return fails(kMalloc) ? (errno = ENOMEM, nullptr) : __libc_realloc(block, bytes);
+}
+#endif
+
 }  // extern "C"
 
 // Not inline: GCC would find that what operator new gave is freed by free.
 [[gnu::visibility("default"), gnu::noinline]] void* operator new(std::size_t bytes) {
-  void* const block = fails(kNew) ? nullptr : std::malloc(bytes != 0 ? bytes : 1);
+  const bool may_fail = g_failing.call.load() == kNew && !of_simulation();
+  void* const block = may_fail && fails(kNew) ? nullptr : std::malloc(bytes != 0 ? bytes : 1);
   if (block == nullptr) throw std::bad_alloc();
   return block;
 }
@@ -110,6 +160,8 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t* thread, con
 namespace {
 
 constexpr std::uint64_t kRanges = 1000;
+constexpr std::uint64_t kOtherRanges = 200;
+constexpr std::uint64_t kLayers = 10;
 constexpr std::uint64_t kMostSessions = 20'000;
 
 [[noreturn]] void wrong(const std::string& what) {
@@ -118,20 +170,68 @@ constexpr std::uint64_t kMostSessions = 20'000;
   std::_Exit(1);
 }
 
-std::ptrdiff_t open_files() {
-  const std::filesystem::directory_iterator all("/proc/self/fd");
+std::ptrdiff_t entries_of(const char* folder) {
+  const std::filesystem::directory_iterator all(folder);
   return std::distance(begin(all), end(all));
 }
 
-std::uint64_t ranges_in(const Timeline& timeline) {
-  std::uint64_t works = 0;
-  for (const StringId name : timeline.ranges.name) works += timeline.text(name) == "work" ? 1 : 0;
-  return works;
+std::ptrdiff_t open_files() {
+  // A thread that nobody waits for holds a session for an instant longer.
+  while (entries_of("/proc/self/task") > 1) std::this_thread::yield();
+  return entries_of("/proc/self/fd");
+}
+
+/// What is recorded.
+enum Kind : int { kMapped, kRing, kLimited, kSeries, kDevice, kKindCount };
+constexpr const char* kKinds[] = {"mapped", "ring", "limited", "series", "device"};
+static_assert(std::size(kKinds) == kKindCount);
+
+SessionOptions options_of(Kind kind, const std::string& path) {
+  SessionOptions options;
+  options.output = path;
+  options.cuda = kind == kDevice;
+  options.nvtx = false;
+  options.memory_bytes = std::uint64_t{8} << 20;
+  options.flush_period = std::chrono::hours(1);
+  options.stop_timeout = std::chrono::seconds(60);
+  options.metadata = {{"a key that is no short string", "a value that is none either, it is long"}};
+  if (kind == kRing) options.mode = CaptureMode::kRing;
+  if (kind == kLimited) {
+    options.mode = CaptureMode::kBuffered;
+    options.duration = std::chrono::hours(1);
+    options.until_step = kLayers / 2;
+  }
+  if (kind == kSeries) {
+    options.flush_period = std::chrono::milliseconds(100);  // how long a step waits for its capture
+    options.schedule.active = 3;
+    options.on_capture_ready = [](const CaptureReady&) {};
+  }
+  return options;
+}
+
+struct Counts {
+  std::uint64_t work = 0, other = 0, layers = 0, marks = 0, samples = 0, kernels = 0;
+};
+
+Counts counts_of(const Timeline& timeline) {
+  Counts counts;
+  const auto is = [&](StringId text, std::string_view wanted) { return timeline.text(text) == wanted; };
+  for (std::size_t i = 0; i < timeline.ranges.size(); ++i) {
+    const StringId name = timeline.ranges.name[i];
+    counts.work += is(name, "work") ? 1 : 0;
+    counts.other += is(name, "other") ? 1 : 0;
+    const bool layer = timeline.text(name).substr(0, 6) == "layer.";
+    counts.layers += layer && is(timeline.ranges.category[i], "layers") ? 1 : 0;
+  }
+  for (const StringId name : timeline.marks.name) counts.marks += timeline.text(name).substr(0, 6) == "layer." ? 1 : 0;
+  for (const StringId name : timeline.counters.name) counts.samples += is(name, "loss") ? 1 : 0;
+  counts.kernels = timeline.activities.size();
+  return counts;
 }
 
 /// What is not there has been told of: by the start, by the stop, or by the counters in the file.
-void check(const std::string& path, const Status& started, const Status& stopped, const CaptureHealth& health,
-           const std::string& when) {
+void check(Kind kind, const std::string& path, const Status& started, const Status& stopped,
+           const CaptureHealth& health, const DeviceState& device, const std::string& when) {
   if (!started.ok()) {
     if (started.error().message().empty()) wrong(when + "no reason why it did not start");
     return;
@@ -141,66 +241,131 @@ void check(const std::string& path, const Status& started, const Status& stopped
     if (stopped.ok()) wrong(when + "ended well, and its file cannot be read: " + timeline.error().message());
     return;
   }
-  const std::uint64_t read = ranges_in(*timeline);
-  if (read > kRanges) wrong(when + std::to_string(read) + " ranges in the file");
-  if (read < kRanges && stopped.ok() && health.complete() && timeline->health.complete())
-    wrong(when + std::to_string(kRanges - read) + " ranges are missing, and nothing says so");
+  const Counts read = counts_of(*timeline);
+  if (read.work > kRanges || read.other > kOtherRanges || read.layers > kLayers || read.marks > kLayers ||
+      read.samples > kLayers)
+    wrong(when + "more in the file than was recorded");
+  if (kind == kDevice && read.kernels < kLayers && stopped.ok() && timeline->health.complete() &&
+      timeline->health.cupti_errors == 0 && device.full)
+    wrong(when + std::to_string(kLayers - read.kernels) + " kernels are missing, and nothing says so");
+  const std::uint64_t missing = kRanges - read.work + kOtherRanges - read.other + kLayers - read.layers + kLayers -
+                                read.marks + kLayers - read.samples;
+  if (missing == 0) return;
+  const std::string are_missing = when + std::to_string(missing) + " are missing, ";
+  if (stopped.ok() && timeline->health.complete()) wrong(are_missing + "and neither stop nor the file says so");
+  if (stopped.ok() && health.complete()) wrong(are_missing + "and neither stop nor health says so");
+  const std::uint64_t told = timeline->health.records_not_written + timeline->health.dropped_ranges +
+                             timeline->health.dropped_events + timeline->health.recovered_records;
+  if (stopped.ok() && missing > told) wrong(are_missing + "and " + std::to_string(told) + " are told of");
+}
+
+/// Records of a second thread, from when it is told to begin.
+class OtherThread {
+ public:
+  OtherThread()
+      : thread_([this] {
+          begun_.wait(false);
+          for (std::uint64_t i = 0; i < kOtherRanges; ++i) const ProfileRange other{"other"};
+          ended_ = true;
+          ended_.notify_all();
+        }) {}
+  ~OtherThread() { thread_.join(); }
+  void run() {
+    begun_ = true;
+    begun_.notify_all();
+    ended_.wait(false);
+  }
+
+ private:
+  std::atomic<bool> begun_{false}, ended_{false};
+  std::thread thread_;
+};
+
+void work(Session& session, OtherThread& other, Status& status) {
+  char name[] = "layer.0";
+  for (std::uint64_t i = 0; i < kRanges; ++i) {
+    const ProfileRange work{"work"};
+    if (i % (kRanges / kLayers) == 0) {
+      name[6] = static_cast<char>('0' + i / (kRanges / kLayers));
+      {
+        const ProfileRange layer{std::string_view(name), Category("layers"), i};
+        mark(std::string_view(name), "of a layer");
+        counter("loss", 0.5);
+        const FakeKernel kernel;
+        if (g_simulation.launch != nullptr) (void)g_simulation.launch("cudaLaunchKernel_v7000", &kernel);
+      }
+      session.step(1);
+    }
+    if (i == kRanges / 5) other.run();
+    if (i == kRanges / 4) (void)session.summary();
+    if (i == kRanges / 2) status = session.flush();
+    if (i == kRanges * 3 / 4) (void)session.dump();
+  }
 }
 
 /// Whether a call failed in it.
-bool run_session(Call call, bool and_later, std::uint64_t n, const std::string& path) {
+bool run_session(Call call, bool and_later, std::uint64_t n, Kind kind, const std::string& path) {
   std::filesystem::remove(path);
   std::filesystem::remove(path + ".live");
-  SessionOptions options;
-  options.output = path;
-  options.cuda = options.nvtx = false;
-  options.memory_bytes = std::uint64_t{8} << 20;
-  options.flush_period = std::chrono::hours(1);
-  options.stop_timeout = std::chrono::seconds(60);
-  options.metadata = {{"a key that is no short string", "a value that is none either, it is long"}};
+  const std::string when = std::string(kCalls[call]) + " " + std::to_string(n) + (and_later ? " and later: " : ": ");
+  SessionOptions options = options_of(kind, path);
+  OtherThread other;
   g_failing.failed = 0;
   g_failing.left = n;
   g_failing.and_later = and_later;
   g_failing.call = call;
-  Status stopped;
-  CaptureHealth health;
   Session session(std::move(options));
-  char name[] = "layer.0";
-  for (std::uint64_t i = 0; i < kRanges; ++i) {
-    const ProfileRange work{"work"};
-    if (i % 100 == 0) {
-      session.step(1);
-      name[6] = static_cast<char>('0' + i / 100);
-      const ProfileRange layer{std::string_view(name), Category("layers"), i};
-      mark(std::string_view(name), "of a layer");
-      counter("loss", 0.5);
-    }
-    if (i == kRanges / 2) stopped = session.flush();
-    if (i == kRanges / 4) (void)session.summary();
-  }
-  health = session.health();
+  Status stopped;
+  work(session, other, stopped);
+  CaptureHealth health = session.health();
+  const DeviceState device = session.device();
+  const bool records = session.running();
+  const bool told = session.status().ok() || !session.status().error().message().empty();
   if (Status last = session.stop(); !last.ok()) stopped = std::move(last);
   g_failing.call = -1;
+  if (!told || (records && !session.status().ok())) wrong(when + "no reason why it did not start");
   health += session.health();
-  check(path, session.status(), stopped, health,
-        std::string(kCalls[call]) + " " + std::to_string(n) + (and_later ? " and later: " : ": "));
+  // The others do not have all in one file.
+  if (kind <= kRing || kind == kDevice) check(kind, path, session.status(), stopped, health, device, when);
   return g_failing.failed != 0;
+}
+
+/// The first session of a process, in a child of ours for every n.
+bool run_first(Call call, bool and_later, std::uint64_t n, Kind kind, const std::string& path) {
+  const pid_t child = ::fork();
+  if (child == 0) std::_Exit(run_session(call, and_later, n, kind, path) ? 3 : 0);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 3)) return WEXITSTATUS(status) == 3;
+  wrong(std::string(kCalls[call]) + " " + std::to_string(n) + ": the first session of a process ended it, status " +
+        std::to_string(status));
+}
+
+/// The place among the names; their number where it is none.
+template <std::size_t N>
+int find(const char* const (&names)[N], std::string_view name) {
+  return static_cast<int>(std::find(std::begin(names), std::end(names), name) - std::begin(names));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
+  if (argc != 4) return 2;
   std::string_view name = argv[1];
   const bool and_later = name.size() > 3 && name.substr(name.size() - 3) == "...";
   if (and_later) name.remove_suffix(3);
-  int call = 0;
-  while (call < kCallCount && name != kCalls[call]) ++call;
-  if (call == kCallCount) return 2;
-  (void)run_session(static_cast<Call>(call), false, kMostSessions, argv[2]);  // what is done once in a process
+  const int call = find(kCalls, name);
+  const bool first = std::string_view(argv[2]) == "first";
+  const int kind = first ? static_cast<int>(kMapped) : find(kKinds, argv[2]);
+  if (call == kCallCount || kind == kKindCount) return 2;
+  if (kind == kDevice) find_simulation();
+  const auto run = [&](std::uint64_t n) {
+    return (first ? run_first : run_session)(static_cast<Call>(call), and_later, n, static_cast<Kind>(kind), argv[3]);
+  };
+  if (!first) (void)run(kMostSessions);  // what is done once in a process
   const std::ptrdiff_t files = open_files();
   std::uint64_t n = 1;
-  while (run_session(static_cast<Call>(call), and_later, n, argv[2])) {
+  while (run(n)) {
     if (++n > kMostSessions) wrong("there is no end to it");
   }
   if (open_files() != files) wrong(std::to_string(open_files() - files) + " files were left open");
