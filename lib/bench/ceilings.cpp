@@ -23,7 +23,7 @@
 namespace rangefinder::bench {
 namespace {
 
-constexpr std::int64_t kSchemaVersion = 1;
+constexpr std::int64_t kCeilingsVersion = 1;
 
 std::string_view unit_of(std::string_view what) noexcept {
   return what == "flops" ? "FLOP/s" : what == "latency" ? "s" : "B/s";
@@ -100,7 +100,7 @@ Result<std::string> measure_ceilings(const CeilingOptions& options) {
     return Error{ErrorCode::kInvalidArgument, "seconds for a figure: more than 0 and at most 3600"};
   const unsigned threads = options.threads != 0 ? options.threads : usable_processors();
   if (threads > 4096) return Error{ErrorCode::kInvalidArgument, "threads: at most 4096"};
-  Json out = Json::object({{"schema_version", kSchemaVersion},
+  Json out = Json::object({{"schema_version", kCeilingsVersion},
                            {"kind", "ceilings"},
                            {"rangefinder_version", RANGEFINDER_VERSION},
                            {"measured_at", utc_now()},
@@ -147,9 +147,9 @@ Result<Ceilings> read_ceilings(const std::string& path) {
   if (!document) return document.error();
   if ((*document)["kind"].text() != "ceilings")
     return Error{ErrorCode::kUnreadable, path + ": not what `rangefinder ceilings -o` writes"};
-  if ((*document)["schema_version"].integer() != kSchemaVersion)
+  if ((*document)["schema_version"].integer() != kCeilingsVersion)
     return Error{ErrorCode::kUnsupported, fmt::format("{}: schema_version {}; this version reads {}", path,
-                                                      (*document)["schema_version"].integer(), kSchemaVersion)};
+                                                      (*document)["schema_version"].integer(), kCeilingsVersion)};
   Ceilings out;
   out.source = path;
   for (const Json& row : (*document)["ceilings"].items())

@@ -15,7 +15,7 @@
 namespace rangefinder::bench {
 namespace {
 
-constexpr int kSchemaVersion = 1;
+constexpr int kExpectationsVersion = 1;
 constexpr double kTimeShare = 0.25, kBytesShare = 0.02, kLeastTime_ns = 10;
 
 constexpr std::array<std::string_view, 6> kStates{"new", "met", "improved", "regressed", "missing", "not_reported"};
@@ -38,12 +38,13 @@ Json entry_of(const Measured& measured) {
 Result<Json> load_document(const std::string& path, const std::string& hardware_key) {
   if (!base::exists(path)) {
     return Json::object(
-        {{"schema_version", kSchemaVersion}, {"hardware_key", hardware_key}, {"examples", Json::object()}});
+        {{"schema_version", kExpectationsVersion}, {"hardware_key", hardware_key}, {"examples", Json::object()}});
   }
   Result<Json> document = Json::load(path);
   if (!document) return document.error();
-  if (!(*document)["examples"].is_object() || (*document)["schema_version"].integer() != kSchemaVersion)
-    return Error{ErrorCode::kUnreadable, fmt::format("{}: no expectations of schema version {}", path, kSchemaVersion)};
+  if (!(*document)["examples"].is_object() || (*document)["schema_version"].integer() != kExpectationsVersion)
+    return Error{ErrorCode::kUnreadable,
+                 fmt::format("{}: no expectations of schema version {}", path, kExpectationsVersion)};
   if (const std::string key = (*document)["hardware_key"].text(); key != hardware_key)
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("{}: expectations of \"{}\", and this machine is \"{}\"", path, key, hardware_key)};

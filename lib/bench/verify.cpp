@@ -9,7 +9,7 @@ namespace {
 
 const char* side_name(bool optimized) { return optimized ? "optimized" : "baseline"; }
 
-Error wrong(std::string what) { return {ErrorCode::kInvalidArgument, std::move(what)}; }
+Error refused(std::string what) { return {ErrorCode::kInvalidArgument, std::move(what)}; }
 
 }  // namespace
 
@@ -39,7 +39,7 @@ Status Verifier::changes_with_an_input(bool optimized) const {
   const Result<Outputs> perturbed = outputs(optimized, setup_.seed, steps, steps - 1);
   if (!perturbed) return perturbed.error();
   if (!identical(plain->file.tensors(), perturbed->file.tensors())) return {};
-  return wrong(
+  return refused(
       fmt::format("perturbation check: a changed input element leaves the {} output as it was", side_name(optimized)));
 }
 
@@ -51,9 +51,9 @@ Status Verifier::verify(Row& row) const {
   if (!optimized) return optimized.error();
   row.inputs = baseline->inputs;
   if (baseline->inputs != optimized->inputs)
-    return wrong(fmt::format("the sides have different inputs: {} and {}", baseline->inputs, optimized->inputs));
+    return refused(fmt::format("the sides have different inputs: {} and {}", baseline->inputs, optimized->inputs));
   row.difference = compare(baseline->file.tensors(), optimized->file.tensors(), row.tolerance);
-  if (!row.difference.failure.empty()) return wrong("wrong output: " + row.difference.failure);
+  if (!row.difference.failure.empty()) return refused("wrong output: " + row.difference.failure);
 
   ++seed;
   const Result<Outputs> fresh_baseline = outputs(false, seed, pair_.verify_steps, -1);
@@ -63,14 +63,14 @@ Status Verifier::verify(Row& row) const {
   for (const bool side : {false, true}) {
     const Outputs &before = side ? *optimized : *baseline, &fresh = side ? *fresh_optimized : *fresh_baseline;
     if (before.inputs == fresh.inputs)
-      return wrong(fmt::format("fresh-input check: the {} inputs do not depend on the seed", side_name(side)));
+      return refused(fmt::format("fresh-input check: the {} inputs do not depend on the seed", side_name(side)));
     if (identical(before.file.tensors(), fresh.file.tensors()))
-      return wrong(fmt::format("fresh-input check: another seed leaves the {} output as it was", side_name(side)));
+      return refused(fmt::format("fresh-input check: another seed leaves the {} output as it was", side_name(side)));
   }
   if (fresh_baseline->inputs != fresh_optimized->inputs)
-    return wrong("fresh-input check: the sides have different inputs");
+    return refused("fresh-input check: the sides have different inputs");
   const Difference fresh = compare(fresh_baseline->file.tensors(), fresh_optimized->file.tensors(), row.tolerance);
-  if (!fresh.failure.empty()) return wrong("fresh-input check: wrong output: " + fresh.failure);
+  if (!fresh.failure.empty()) return refused("fresh-input check: wrong output: " + fresh.failure);
   for (const bool side : {false, true}) {
     if (Status status = changes_with_an_input(side); !status.ok()) return status;
   }

@@ -41,7 +41,7 @@ class InterruptWatch {
   struct sigaction before_[2]{};
 };
 
-struct Arguments {
+struct BenchArguments {
   bench::RunOptions run;
   std::string worker;
   std::string format = "table";
@@ -55,7 +55,7 @@ int wrong_use(const Error& error) {
   return bench::kWrongUse;
 }
 
-Result<std::string> worker_of(const Arguments& arguments) {
+Result<std::string> worker_of(const BenchArguments& arguments) {
   std::error_code ignored;
   return bench::find_worker(arguments.worker, std::filesystem::read_symlink("/proc/self/exe", ignored).string());
 }
@@ -64,7 +64,7 @@ bench::TextStyle style_of(const Common& common) {
   return {common.terminal.utf8, common.terminal.colour(common.colour), common.terminal.width};
 }
 
-int list_targets(const Common& common, const Arguments& arguments) {
+int list_targets(const Common& common, const BenchArguments& arguments) {
   const Result<std::string> worker = worker_of(arguments);
   if (!worker) return wrong_use(worker.error());
   const Result<std::vector<bench::Pair>> pairs = bench::list_targets(*worker, arguments.run.targets);
@@ -84,7 +84,7 @@ int list_targets(const Common& common, const Arguments& arguments) {
   return bench::kAllMet;
 }
 
-int show(const Common& common, const Arguments& arguments, const bench::RunOutcome& outcome) {
+int show(const Common& common, const BenchArguments& arguments, const bench::RunOutcome& outcome) {
   const Result<std::string> table = bench::results_table(outcome.json, style_of(common));
   const Result<std::string> markdown = bench::results_markdown(outcome.json);
   if (!table) return fail(table.error());
@@ -100,7 +100,7 @@ int show(const Common& common, const Arguments& arguments, const bench::RunOutco
   return outcome.exit_code;
 }
 
-int run(const Common& common, Arguments arguments) {
+int run_bench(const Common& common, BenchArguments arguments) {
   const Result<std::string> worker = worker_of(arguments);
   if (!worker) return wrong_use(worker.error());
   bench::RunOptions& options = arguments.run;
@@ -123,7 +123,7 @@ int run(const Common& common, Arguments arguments) {
   return show(common, arguments, *outcome);
 }
 
-int compare_perf(const Common& common, const Arguments& arguments) {
+int compare_perf(const Common& common, const BenchArguments& arguments) {
   if (arguments.files.size() != 2) {
     complain("bench compare-perf: two files of results, the baseline's first");
     return bench::kFailure;
@@ -142,7 +142,7 @@ int compare_perf(const Common& common, const Arguments& arguments) {
   return comparison->kept ? bench::kAllMet : bench::kRegression;
 }
 
-int report(const Arguments& arguments) {
+int report(const BenchArguments& arguments) {
   const Result<base::Bytes> json = base::read_whole_file(arguments.files.front(), kLargestResults);
   if (!json) return wrong_use(json.error());
   const Result<std::string> text = bench::recommendations(std::string(base::as_text(*json)));
@@ -155,7 +155,7 @@ int report(const Arguments& arguments) {
   return bench::kAllMet;
 }
 
-using Shared = std::shared_ptr<Arguments>;
+using Shared = std::shared_ptr<BenchArguments>;
 
 void add_worker(CLI::App& verb, const Shared& arguments) {
   verb.add_option(
@@ -221,7 +221,7 @@ void add_runs(CLI::App& bench, Common& common, int& result) {
   const std::pair<const char*, const char*> verbs[] = {{"run", "Verify, time and judge pairs"},
                                                        {"compare", "The same for some pairs by name"}};
   for (const auto& [name, description] : verbs) {
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<BenchArguments>();
     CLI::App* verb = add_nested(bench, name, description, common);
     const bool compares = std::string_view(name) == "compare";
     verb->add_option(
@@ -234,7 +234,7 @@ void add_runs(CLI::App& bench, Common& common, int& result) {
     add_profile(*verb, arguments);
     add_measuring(*verb, arguments);
     add_expectations(*verb, arguments);
-    verb->callback([&common, &result, arguments] { result = run(common, *arguments); });
+    verb->callback([&common, &result, arguments] { result = run_bench(common, *arguments); });
   }
 }
 
@@ -246,7 +246,7 @@ void add_bench(CLI::App& app, Common& common, int& result) {
   bench->footer(
       "Exit codes: 0 all met; 1 wrong output or failed run; 2 regression or goal not met; 3 wrong use;\n"
       "4 everything skipped. compare-perf: 0 kept up, 2 fell behind, 1 wrong use.");
-  auto list = std::make_shared<Arguments>();
+  auto list = std::make_shared<BenchArguments>();
   CLI::App* targets = add_nested(*bench, "list-targets", "Show the worker's pairs", common);
   list->run.targets.clear();
   targets->add_option("--chapter", list->run.targets, "Of one chapter, or that fit another target")
@@ -256,13 +256,13 @@ void add_bench(CLI::App& app, Common& common, int& result) {
 
   add_runs(*bench, common, result);
 
-  auto two = std::make_shared<Arguments>();
+  auto two = std::make_shared<BenchArguments>();
   CLI::App* perf =
       add_nested(*bench, "compare-perf", "Say whether a candidate keeps 95 % of a baseline's rates", common);
   perf->add_option("FILE", two->files, "Results of the baseline, then of the candidate")->type_name("");
   perf->callback([&common, &result, two] { result = compare_perf(common, *two); });
 
-  auto one = std::make_shared<Arguments>();
+  auto one = std::make_shared<BenchArguments>();
   CLI::App* said = add_nested(*bench, "report", "Write recommendations from measured rows, Markdown", common);
   said->add_option("FILE", one->files, "results.json of a run")->required()->expected(1)->type_name("");
   said->add_option("-o,--output", one->out, "The file to write (default: stdout)")->type_name("OUT");

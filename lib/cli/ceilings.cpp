@@ -13,14 +13,14 @@
 namespace rangefinder::cli {
 namespace {
 
-struct Arguments {
+struct CeilingsArguments {
   bench::CeilingOptions options;
   std::string device = "auto";
   std::string out;
 };
 
 /// The worker that was named, or the one that is there; none for the host alone.
-Result<std::string> worker_of(const Arguments& arguments) {
+Result<std::string> worker_or_none(const CeilingsArguments& arguments) {
   if (arguments.device == "host") return std::string();
   std::error_code ignored;
   Result<std::string> found =
@@ -29,8 +29,8 @@ Result<std::string> worker_of(const Arguments& arguments) {
   return found;
 }
 
-int run(const Common& common, Arguments arguments) {
-  Result<std::string> worker = worker_of(arguments);
+int run_ceilings(const Common& common, CeilingsArguments arguments) {
+  Result<std::string> worker = worker_or_none(arguments);
   if (!worker) return fail(worker.error().with_context("ceilings"));
   arguments.options.worker = std::move(*worker);
   if (common.shows_progress() && common.terminal.stderr_is_tty)
@@ -53,7 +53,7 @@ int run(const Common& common, Arguments arguments) {
 }  // namespace
 
 void add_ceilings(CLI::App& app, Common& common, int& result) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<CeilingsArguments>();
   CLI::App* verb =
       app.add_subcommand("ceilings", "Measure what this machine reaches at most, for report --view roofline");
   verb->add_option("-o,--output", arguments->out, "Where the JSON goes; report --ceilings takes it")->type_name("FILE");
@@ -72,7 +72,7 @@ void add_ceilings(CLI::App& app, Common& common, int& result) {
       ->check(CLI::PositiveNumber.description(""))
       ->type_name("N");
   add_output(*verb, common);
-  verb->callback([&common, &result, arguments] { result = run(common, *arguments); });
+  verb->callback([&common, &result, arguments] { result = run_ceilings(common, *arguments); });
 }
 
 }  // namespace rangefinder::cli

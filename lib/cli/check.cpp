@@ -14,17 +14,11 @@ namespace {
 
 using base::printable;
 
-struct Arguments {
+struct CheckArguments {
   std::string input;
   std::string repaired;
   bool force = false;
 };
-
-std::string json_string(std::string_view text) {
-  std::string out;
-  base::append_json_string(out, text);
-  return out;
-}
 
 /// What check found, whatever the input is.
 struct Verdict {
@@ -87,7 +81,7 @@ void print(const Common& common, const std::string& path, const Verdict& verdict
   if (verdict.whole()) write_stdout(fmt::format("{}: whole\n", printable(path)));
 }
 
-int run(const Common& common, const Arguments& arguments) {
+int run_check(const Common& common, const CheckArguments& arguments) {
   const Result<Verdict> verdict = examine(arguments.input);
   if (!verdict) return fail(verdict.error());
   print(common, arguments.input, *verdict);
@@ -104,14 +98,14 @@ int run(const Common& common, const Arguments& arguments) {
 }  // namespace
 
 void add_check(CLI::App& app, Common& common, int& result) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<CheckArguments>();
   CLI::App* verb = app.add_subcommand("check", "Look for damage and loss; exit code 1 when there is any");
   verb->add_option("FILE", arguments->input, "A capture, a trace or an export")->required()->type_name("");
   verb->add_option("--repair", arguments->repaired, "Write what can be read of a capture as a new whole one")
       ->type_name("OUT");
   verb->add_flag("--force", arguments->force, "Replace OUT if it exists");
   add_common(*verb, common);
-  verb->callback([&common, &result, arguments] { result = run(common, *arguments); });
+  verb->callback([&common, &result, arguments] { result = run_check(common, *arguments); });
 }
 
 }  // namespace rangefinder::cli

@@ -51,4 +51,7 @@ int fail(const Error& error);
 /// Writes to stdout; false when nobody reads any more.
 bool write_stdout(std::string_view text);
 
+/// With its quotes.
+std::string json_string(std::string_view text);
+
 }  // namespace rangefinder::cli

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/text.hpp"
 #include "cli/command.hpp"
 
 #include <rangefinder/bench/harness.hpp>
@@ -45,5 +46,11 @@ int usage_code(int argc, const char* const* argv) {
 }
 
 bool write_stdout(std::string_view text) { return std::fwrite(text.data(), 1, text.size(), stdout) == text.size(); }
+
+std::string json_string(std::string_view text) {
+  std::string out;
+  base::append_json_string(out, text);
+  return out;
+}
 
 }  // namespace rangefinder::cli

@@ -37,13 +37,7 @@ std::string_view colour_of(DoctorFinding::State state) {
   return "";
 }
 
-std::string json_string(std::string_view text) {
-  std::string out;
-  base::append_json_string(out, text);
-  return out;
-}
-
-int run(const Common& common, const std::string& folder) {
+int run_doctor(const Common& common, const std::string& folder) {
   const std::vector<DoctorFinding> findings = examine_machine(folder);
   if (common.json) {
     std::string out = "{\"schema_version\":1,\"findings\":[";
@@ -75,7 +69,7 @@ void add_doctor(CLI::App& app, Common& common, int& result) {
       app.add_subcommand("doctor", "Say what a recording on this machine can hold, and how to get the rest");
   verb->add_option("--folder", *folder, "Where captures will be written (default: here)")->type_name("FOLDER");
   add_common(*verb, common);
-  verb->callback([&common, &result, folder] { result = run(common, *folder); });
+  verb->callback([&common, &result, folder] { result = run_doctor(common, *folder); });
 }
 
 }  // namespace rangefinder::cli

@@ -16,7 +16,7 @@
 namespace rangefinder::cli {
 namespace {
 
-struct Arguments {
+struct ExportArguments {
   std::string input;
   std::string output;
   std::string format = "chrome";
@@ -28,7 +28,7 @@ struct Arguments {
   bool no_projected = false;
 };
 
-int run_memory_viz(const Common& common, const Arguments& arguments) {
+int run_memory_viz(const Common& common, const ExportArguments& arguments) {
   MemorySnapshotOptions options = arguments.snapshot;
   options.replace = arguments.force;
   if (Status status = export_memory_snapshot(arguments.input, arguments.output, options); !status.ok())
@@ -54,7 +54,7 @@ Status check_complete(const std::string& path) {
   return timeline.ok() ? Status() : Status(timeline.error());
 }
 
-int run(const Common& common, const Arguments& arguments) {
+int run_export(const Common& common, const ExportArguments& arguments) {
   if (common.strict) {
     if (Status status = check_complete(arguments.input); !status.ok()) return fail(status.error());
   }
@@ -91,7 +91,7 @@ int run(const Common& common, const Arguments& arguments) {
 }  // namespace
 
 void add_export(CLI::App& app, Common& common, int& result) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ExportArguments>();
   CLI::App* verb = app.add_subcommand("export", "Write a trace for other tools");
   verb->add_option("FILE", arguments->input, "A capture, a folder of captures, a trace or an export")
       ->required()
@@ -124,7 +124,7 @@ void add_export(CLI::App& app, Common& common, int& result) {
       ->transform(CLI::CheckedTransformer(attributions).description(""))
       ->type_name("HOW");
   add_common(*verb, common);
-  verb->callback([&common, &result, arguments] { result = run(common, *arguments); });
+  verb->callback([&common, &result, arguments] { result = run_export(common, *arguments); });
 }
 
 }  // namespace rangefinder::cli

@@ -32,12 +32,6 @@ std::string health_text(const CaptureHealth& health) {
   return out.empty() ? std::string("  nothing lost\n") : out;
 }
 
-std::string json_string(std::string_view text) {
-  std::string out;
-  base::append_json_string(out, text);
-  return out;
-}
-
 std::string health_json(const CaptureHealth& health) {
   std::string out = "{";
   for (const CaptureHealth::Entry& entry : health.entries()) {
@@ -177,7 +171,7 @@ std::string timeline_json(const std::string& path, const Timeline& timeline) {
   return out + ",\"health\":" + health_json(timeline.health) + "}\n";
 }
 
-int run(const Common& common, const std::string& path) {
+int run_info(const Common& common, const std::string& path) {
   Result<CaptureInfo> info = inspect_capture(path, false);
   if (info.ok()) {
     write_stdout(common.json ? capture_json(*info) : capture_text(*info));
@@ -201,7 +195,7 @@ void add_info(CLI::App& app, Common& common, int& result) {
   CLI::App* verb = app.add_subcommand("info", "Say what is in a file");
   verb->add_option("FILE", *path, "A capture, a folder of captures, a trace or an export")->required()->type_name("");
   add_common(*verb, common);
-  verb->callback([&common, &result, path] { result = run(common, *path); });
+  verb->callback([&common, &result, path] { result = run_info(common, *path); });
 }
 
 }  // namespace rangefinder::cli

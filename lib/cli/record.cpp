@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 using base::printable;
 using base::with_thousands;
 
-struct Arguments {
+struct RecordArguments {
   std::string output;
   std::vector<std::string> config;
   std::vector<std::string> environment;
@@ -64,7 +64,7 @@ Status no_other_tool() {
                                      "; run without it, or record with it");
 }
 
-Status set_output(const Arguments& arguments, ProgramToRecord& program) {
+Status set_output(const RecordArguments& arguments, ProgramToRecord& program) {
   const fs::path given =
       arguments.output.empty() ? fs::path(program.words.front()).filename().string() + "-%p.rfcap" : arguments.output;
   program.name = given.filename().string();
@@ -95,7 +95,7 @@ Result<std::string> ring_bound(const std::string& text) {
 }
 
 /// What the options of this command say, as configuration.
-Result<std::string> config_of_options(const Arguments& arguments) {
+Result<std::string> config_of_options(const RecordArguments& arguments) {
   std::string config;
   const auto add = [&](const std::string& words) { config += (config.empty() ? "" : ",") + words; };
   if (!arguments.ring.empty()) {
@@ -113,7 +113,7 @@ Result<std::string> config_of_options(const Arguments& arguments) {
   return config;
 }
 
-Result<std::string> config_of(const Arguments& arguments) {
+Result<std::string> config_of(const RecordArguments& arguments) {
   Result<std::string> config = config_of_options(arguments);
   if (!config) return config;
   const char* const given = std::getenv("RANGEFINDER_CONFIG");
@@ -128,7 +128,7 @@ Result<std::string> config_of(const Arguments& arguments) {
 }
 
 /// For RANGEFINDER_NVTX_DOMAINS.
-Result<std::string> domains_of(const Arguments& arguments) {
+Result<std::string> domains_of(const RecordArguments& arguments) {
   std::string list;
   for (const std::string& name : arguments.domains) {
     if (name.empty() || name == "-") return Error(ErrorCode::kInvalidArgument, "--domain: a name is missing");
@@ -137,7 +137,7 @@ Result<std::string> domains_of(const Arguments& arguments) {
   return list;
 }
 
-Result<ProgramToRecord> program_of(const Arguments& arguments) {
+Result<ProgramToRecord> program_of(const RecordArguments& arguments) {
   ProgramToRecord program;
   program.words = arguments.words;
   if (Status status = no_other_tool(); !status.ok()) return std::move(status).error();
@@ -204,7 +204,7 @@ void tell(const std::vector<std::string>& captures) {
   for (const std::string& path : captures) complain(described(path));
 }
 
-int run(const Common& common, const Arguments& arguments) {
+int run_record(const Common& common, const RecordArguments& arguments) {
   const Result<ProgramToRecord> program = program_of(arguments);
   if (!program) {
     complain("record: " + program.error().message());
@@ -222,7 +222,7 @@ int run(const Common& common, const Arguments& arguments) {
 }  // namespace
 
 void add_record(CLI::App& app, Common& common, int& result) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<RecordArguments>();
   CLI::App* verb = app.add_subcommand("record",
                                       "Run a program that was not built for it, and record its NVTX ranges and "
                                       "CUDA work: record [options] -- PROGRAM [ARGUMENTS]");
@@ -259,7 +259,7 @@ void add_record(CLI::App& app, Common& common, int& result) {
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   verb->add_flag("-q,--quiet", common.quiet, "Say nothing of what was recorded");
-  verb->callback([&common, &result, arguments] { result = run(common, *arguments); });
+  verb->callback([&common, &result, arguments] { result = run_record(common, *arguments); });
 }
 
 }  // namespace rangefinder::cli

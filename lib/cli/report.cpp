@@ -12,7 +12,7 @@
 namespace rangefinder::cli {
 namespace {
 
-struct Arguments {
+struct ReportArguments {
   std::string input;
   ReportOptions report;
   bool csv = false;
@@ -28,7 +28,7 @@ int list_views() {
   return kSuccess;
 }
 
-int run(const Common& common, Arguments arguments) {
+int run_report(const Common& common, ReportArguments arguments) {
   if (arguments.report.view == "help") return list_views();
   if (arguments.input.empty()) {
     complain("report: which file? A capture, a folder of captures, a torch.profiler trace or an Nsight SQLite export");
@@ -64,7 +64,7 @@ int run(const Common& common, Arguments arguments) {
 }  // namespace
 
 void add_report(CLI::App& app, Common& common, int& result) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ReportArguments>();
   CLI::App* verb = app.add_subcommand("report", "Show where the device's time belongs");
   verb->add_option(
           "FILE", arguments->input,
@@ -114,7 +114,7 @@ void add_report(CLI::App& app, Common& common, int& result) {
       ->check(CLI::IsMember({"annotations", "operators", "both"}).description(""))
       ->type_name("KIND");
   add_common(*verb, common);
-  verb->callback([&common, &result, arguments] { result = run(common, *arguments); });
+  verb->callback([&common, &result, arguments] { result = run_report(common, *arguments); });
 }
 
 }  // namespace rangefinder::cli

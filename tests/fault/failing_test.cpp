@@ -19,7 +19,7 @@ namespace {
 #endif
 
 /// What the program printed; its status must be 0.
-std::string run(const std::string& call, const std::string& kind = "mapped") {
+std::string run_failing(const std::string& call, const std::string& kind = "mapped") {
   const ScratchFolder folder;
   // The program has an operator new of its own, and AddressSanitizer others for what is aligned.
   const std::string command = std::string("ASAN_OPTIONS=alloc_dealloc_mismatch=0 " SIMULATION "exec '") +
@@ -38,7 +38,7 @@ std::string run(const std::string& call, const std::string& kind = "mapped") {
 
 unsigned failures_of(const std::string& call, const std::string& kind) {
   unsigned failures = 0;
-  REQUIRE(std::sscanf(run(call, kind).c_str(), "%u failures", &failures) == 1);
+  REQUIRE(std::sscanf(run_failing(call, kind).c_str(), "%u failures", &failures) == 1);
   return failures;
 }
 
@@ -52,7 +52,7 @@ void check(const std::string& call, unsigned least, const std::string& kind = "m
 TEST_CASE("whichever write of a session fails, the program runs on, and what is missing is told of", "[fault]") {
   check("write", 5);
   check("short_write", 5);
-  CHECK(run("interrupt").find(" failures") != std::string::npos);  // without end it would not end
+  CHECK(run_failing("interrupt").find(" failures") != std::string::npos);  // without end it would not end
 }
 
 TEST_CASE("whichever file of a session cannot be made, the program runs on, and what is missing is told of",

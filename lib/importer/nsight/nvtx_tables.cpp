@@ -28,8 +28,8 @@ enum EventType : std::int64_t {
 };
 
 enum Column {
-  kStart,
-  kEnd,
+  kEventStart,
+  kEventEnd,
   kType,
   kGlobalTid,
   kEndGlobalTid,
@@ -147,12 +147,12 @@ void NvtxReader::read() {
 }
 
 void NvtxReader::read_event(TableScan& row) {
-  const std::optional<std::int64_t> start = row.integer(kStart);
+  const std::optional<std::int64_t> start = row.integer(kEventStart);
   const std::optional<std::int64_t> type = row.integer(kType);
   if (!start || !valid_time(*start)) return row.reject(start ? "its start is no possible time" : "no start");
   if (!type) return row.reject("no event type");
   last_ns_ = std::max(last_ns_, *start);
-  if (const std::optional<std::int64_t> end = row.integer(kEnd); end && valid_time(*end))
+  if (const std::optional<std::int64_t> end = row.integer(kEventEnd); end && valid_time(*end))
     last_ns_ = std::max(last_ns_, *end);
   switch (*type) {
     case kPushPop:
@@ -181,7 +181,7 @@ void NvtxReader::read_event(TableScan& row) {
 }
 
 void NvtxReader::read_range(TableScan& row, std::int64_t start, std::int64_t type) {
-  const std::optional<std::int64_t> end = row.integer(kEnd);
+  const std::optional<std::int64_t> end = row.integer(kEventEnd);
   if (end && !valid_interval(start, *end)) return row.reject("it ends before it begins");
   const std::optional<std::int64_t> global_tid = row.integer(kGlobalTid);
   const std::optional<std::int64_t> end_tid = row.integer(kEndGlobalTid);
