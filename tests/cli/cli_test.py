@@ -21,6 +21,7 @@ import unittest
 
 COMMAND = ""
 INPUTS = ""
+BYTES_APART = 0
 VERBS = ["record", "report", "export", "info", "check", "doctor", "bench", "ceilings", "completion"]
 
 
@@ -638,7 +639,7 @@ class Hostile(CommandTest):
 
     def test_a_capture_with_any_byte_changed(self):
         whole = (self.folder / "whole.rfcap").read_bytes()
-        for at in range(0, len(whole), 41):
+        for at in range(0, len(whole), BYTES_APART):
             self.write("changed.rfcap", whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1:])
             for words in (["report"], ["export", "-o", "out.json", "--force"], ["check"]):
                 result = self.run_command(*words, "changed.rfcap")
@@ -647,16 +648,17 @@ class Hostile(CommandTest):
 
 
 def main():
-    global COMMAND, INPUTS
+    global COMMAND, INPUTS, BYTES_APART
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--command", required=True)
     parser.add_argument("--inputs", required=True)
     parser.add_argument("--reader-only", action="store_true", help="built without the recording half")
+    parser.add_argument("--bytes-apart", type=int, default=41, help="of which one at a time is changed in a capture")
     parser.add_argument("topics", nargs="*")
     options = parser.parse_args()
     if options.reader_only:
         VERBS.remove("record")
-    COMMAND, INPUTS = options.command, options.inputs
+    COMMAND, INPUTS, BYTES_APART = options.command, options.inputs, options.bytes_apart
     for path in (COMMAND, INPUTS):
         if not os.stat(path).st_mode & stat.S_IXUSR:
             sys.exit(f"{path}: cannot be run")

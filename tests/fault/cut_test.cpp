@@ -148,6 +148,8 @@ bool is_prefix(const Content& cut, const Content& whole) {
 // Readers start no thread that ThreadSanitizer could watch.
 #if defined(__SANITIZE_THREAD__)
 constexpr std::uint64_t kCutStep = 61;
+#elif defined(__SANITIZE_ADDRESS__)
+constexpr std::uint64_t kCutStep = 7;
 #else
 constexpr std::uint64_t kCutStep = 1;
 #endif
@@ -278,7 +280,7 @@ TEST_CASE("a capture cut anywhere beside its live file, and the other way round,
   REQUIRE(values.size() == 4000);
   std::mt19937_64 random(property_seed("cut beside the live file"));
   std::vector<std::uint64_t> sizes;
-  for (int i = 0; i < 400; ++i) sizes.push_back(random() % remains.capture.size());
+  for (int i = 0; i < repeats(400); ++i) sizes.push_back(random() % remains.capture.size());
   std::sort(sizes.rbegin(), sizes.rend());
   for (const std::uint64_t size : sizes) {
     REQUIRE(::truncate(path.c_str(), static_cast<off_t>(size)) == 0);
@@ -287,7 +289,7 @@ TEST_CASE("a capture cut anywhere beside its live file, and the other way round,
   }
   write_all(path, remains.capture);
   sizes.clear();
-  for (int i = 0; i < 400; ++i) sizes.push_back(random() % remains.live.size());
+  for (int i = 0; i < repeats(400); ++i) sizes.push_back(random() % remains.live.size());
   std::sort(sizes.rbegin(), sizes.rend());
   for (const std::uint64_t size : sizes) {
     REQUIRE(::truncate((path + ".live").c_str(), static_cast<off_t>(size)) == 0);
@@ -307,7 +309,7 @@ TEST_CASE("damage anywhere in a capture is counted or refused, and what is whole
   const std::unordered_set<std::uint64_t> known(undamaged.prefixes.begin(), undamaged.prefixes.end());
   std::uint64_t unnoticed = 0, refused = 0;
   const base::Fd fd(::open(path.c_str(), O_WRONLY));
-  for (int i = 0; i < 1500; ++i) {
+  for (int i = 0; i < repeats(1500); ++i) {
     const std::uint64_t at = random() % whole.size();
     const std::size_t count = std::min<std::size_t>(1 + any_size(random, 7), whole.size() - at);
     base::Bytes damage(whole.begin() + static_cast<std::ptrdiff_t>(at),
@@ -344,7 +346,7 @@ TEST_CASE("any bytes in a live file's blocks are read as records or set aside", 
   std::memcpy(static_cast<void*>(&header), remains.live.data(), sizeof header);
   const std::uint64_t used = header.blocks_offset + 4 * std::uint64_t{header.block_bytes};
   const base::Fd fd(::open((path + ".live").c_str(), O_WRONLY));
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < repeats(400); ++i) {
     // In the names, in block headers, in records: wherever there is no checksum.
     std::uint64_t at = 0;
     switch (random() % 4) {

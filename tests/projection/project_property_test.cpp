@@ -2,6 +2,7 @@
 #include "projection/random_timeline.hpp"
 #include "projection/slow_projection.hpp"
 #include "support/catch.hpp"
+#include "support/seed.hpp"
 
 #include <cstdlib>
 #include <random>
@@ -16,7 +17,7 @@ namespace {
 void compare(const RandomShape& shape, const char* name, int rounds) {
   const char* given = std::getenv("RANGEFINDER_SEED");
   const std::uint64_t first = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-  if (given != nullptr) rounds = 1;
+  rounds = given != nullptr ? 1 : repeats(rounds);
   std::uint64_t owned = 0;
   for (int round = 0; round < rounds; ++round) {
     const std::uint64_t seed = first + static_cast<std::uint64_t>(round);

@@ -200,6 +200,9 @@ class CuptiProcess {
     // Whatever a test does to CUPTI, its rules are kept.
     const char* misuse = fakecupti_misuse();
     if (misuse != nullptr) FAIL_CHECK("CUPTI's rules were broken: " << misuse);
+    // The buffers that a test left out belong to the pool that the next one finds.
+    fakecupti_fail("cuptiActivityFlushAll", CUPTI_SUCCESS);
+    ::cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   }
 
   CuptiOptions options = [] {
