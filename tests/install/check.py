@@ -168,6 +168,7 @@ class Check:
         # As the library was built already, so that a compiler cache has most of it.
         self.configure("add_subdirectory", f"-DRANGEFINDER_SOURCE={self.source}", "-DRANGEFINDER_TORCH=OFF",
                        "-DCMAKE_COMPILE_WARNING_AS_ERROR=ON", f"-DCMAKE_CXX_COMPILER_LAUNCHER={self.options.launcher}",
+                       f"-DCMAKE_CXX_FLAGS_{self.options.build_type.upper()}={self.options.flags}",
                        build_type=self.options.build_type)
         self.build_and_run("add_subdirectory")
 
@@ -324,8 +325,8 @@ def main():
                            "write_stubs")]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("check", choices=checks)
-    for option in ("source", "build", "work", "cmake", "generator", "compiler", "launcher", "build-type", "recording",
-                   "torch"):
+    for option in ("source", "build", "work", "cmake", "generator", "compiler", "launcher", "build-type", "flags",
+                   "recording", "torch"):
         parser.add_argument("--" + option, required=True)
     options = parser.parse_args()
     getattr(Check(options), options.check)()
