@@ -3,6 +3,7 @@
 
 #include "base/health_numbers.hpp"
 #include "source/counters/range_counting.hpp"
+#include "source/cupti/cupti_api.hpp"
 
 #include <mutex>
 #include <utility>
@@ -34,6 +35,7 @@ CounterSource::~CounterSource() { stop(std::chrono::steady_clock::now() + std::c
 SourceState CounterSource::start(RowSink& sink) noexcept try {
   const auto open = [&]() -> Result<std::shared_ptr<RangeCounting>> {
     if (Status status = counters::MetricSet::check(options_.metrics); !status.ok()) return std::move(status).error();
+    if (Status status = cupti::check_left_to_others(); !status.ok()) return std::move(status).error();
     Result<ProfilerApi> api = load_();
     if (!api) return std::move(api).error();
     if (Status status = counters::check_range_profiler(*api); !status.ok()) return std::move(status).error();

@@ -7,6 +7,7 @@
 #include "source/counters/chip.hpp"
 #include "source/counters/device_sampling.hpp"
 #include "source/cupti/call_thread.hpp"
+#include "source/cupti/cupti_api.hpp"
 
 #include <unistd.h>
 
@@ -199,6 +200,7 @@ SourceState SampleSource::start(RowSink& sink) noexcept try {
     }
     shared_->sampling.interval_ns = static_cast<std::uint64_t>(options_.interval.count());
     shared_->sampling.most_samples = static_cast<std::uint32_t>(2 * between + 64);
+    if (Status status = cupti::check_left_to_others(); !status.ok()) return status;
     Result<ProfilerApi> api = load_();
     if (!api) return std::move(api).error();
     if (Status status = counters::check_pm_sampling(*api); !status.ok()) return status;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "source/cupti/cupti_api.hpp"
 
+#include "base/other_tools.hpp"
+
 #include <cstdlib>
 #include <optional>
 #include <string_view>
@@ -103,6 +105,14 @@ Result<CuptiLibrary> find_cupti() {
                  "nvidia-cuda-cupti wheel and put its lib folder on the library path");
   }
   return CuptiLibrary{*library, *driver};
+}
+
+Status check_left_to_others() {
+  for (const base::OtherTool& tool : base::other_tools()) {
+    if (!tool.only_hears)
+      return Error(ErrorCode::kBusy, "CUPTI is left to " + tool.text() + ": look at its report, or run without it");
+  }
+  return {};
 }
 
 Result<CuptiApi> load_cupti() {

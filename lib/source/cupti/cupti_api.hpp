@@ -73,6 +73,10 @@ struct CuptiLibrary {
 /// What load_cupti opens, with the same errors.
 Result<CuptiLibrary> find_cupti();
 
+/// CUPTI is theirs where a profiler or debugger has started the program, also where we would be the first to ask for
+/// it: an error names it. A tool that is known to hear NVTX alone is none.
+Status check_left_to_others();
+
 /// Finds the driver and then CUPTI: the copy that the process holds already (LibTorch brings one), then by soname, then
 /// in CUDA_HOME and CUDA_PATH, then where this library was built. RANGEFINDER_CUPTI_LIBRARY names one file instead and
 /// asks for no driver. The environment is ignored in a program that runs with raised rights.

@@ -2,7 +2,6 @@
 #include "source/cupti/process.hpp"
 
 #include "base/health_numbers.hpp"
-#include "base/other_tools.hpp"
 #include "buffer/thread_log.hpp"
 #include "source/cupti/cupti_error.hpp"
 
@@ -201,11 +200,7 @@ Status Process::open_and_start(const CuptiOptions& options, const CuptiSeams& se
 }
 
 Status Process::open(const CuptiOptions& options, const CuptiSeams& seams) {
-  // The place in CUPTI is theirs, also where we would be the first to ask for it.
-  for (const base::OtherTool& tool : base::other_tools()) {
-    if (!tool.only_hears)
-      return Error(ErrorCode::kBusy, "CUPTI is left to " + tool.text() + ": look at its report, or run without it");
-  }
+  if (Status status = check_left_to_others(); !status.ok()) return status;
   Result<CuptiApi> api = seams.load ? seams.load() : load_cupti();
   if (!api) return std::move(api).error();
   callback_state().never_refuse = api->version < kRefusalIsSafe;

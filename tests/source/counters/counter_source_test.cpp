@@ -8,6 +8,7 @@
 #include "buffer/name_table.hpp"
 #include "buffer/recorder_fixture.hpp"
 #include "source/counters/counter_fixture.hpp"
+#include "support/environment.hpp"
 
 #include <rangefinder/range.hpp>
 
@@ -24,6 +25,7 @@ using namespace rangefinder;
 using namespace rangefinder::source;
 using namespace rangefinder::source::testing;
 using rangefinder::buffer::testing::BareRecording;
+using rangefinder::testing::Environment;
 
 namespace {
 
@@ -409,4 +411,14 @@ TEST_CASE("in a child of fork nothing is counted", "[counters][fault]") {
   run("after", 10);
   counting.source.stop(soon());
   CHECK(counting.sink.ranges.size() == 2);
+}
+
+TEST_CASE("counters are left to a tool that has started the program", "[counters][fault]") {
+  const ProfiledProcess process;
+  const Environment tool("NSYS_PROFILING_SESSION_ID", "4711");
+  const Counting counting(process, options_of("gpu_time_ns"));
+  CHECK_FALSE(counting.state.working);
+  CHECK(counting.state.reason ==
+        "CUPTI is left to Nsight Systems (NSYS_PROFILING_SESSION_ID): look at its report, or run without it");
+  CHECK(fakecupti_calls("cuptiRangeProfilerEnable") == 0);
 }

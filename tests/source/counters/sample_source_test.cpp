@@ -5,6 +5,7 @@
 
 #include "base/health_numbers.hpp"
 #include "source/counters/counter_fixture.hpp"
+#include "support/environment.hpp"
 
 #include <chrono>
 #include <string>
@@ -14,6 +15,7 @@
 using namespace rangefinder;
 using namespace rangefinder::source;
 using namespace rangefinder::source::testing;
+using rangefinder::testing::Environment;
 using namespace std::chrono_literals;
 
 namespace {
@@ -245,4 +247,14 @@ TEST_CASE("what cannot sample says so at the start", "[counters][fault]") {
     CHECK(Sampling(process, sample_options("memory")).state.reason.find("has no cuptiPmSamplingStart") !=
           std::string::npos);
   }
+}
+
+TEST_CASE("sampling is left to a tool that has started the program", "[counters][fault]") {
+  const ProfiledProcess process;
+  const Environment tool("NSYS_PROFILING_SESSION_ID", "4711");
+  const Sampling sampling(process, sample_options("sm_active_ratio"));
+  CHECK_FALSE(sampling.state.working);
+  CHECK(sampling.state.reason ==
+        "CUPTI is left to Nsight Systems (NSYS_PROFILING_SESSION_ID): look at its report, or run without it");
+  CHECK(fakecupti_calls("cuptiPmSamplingEnable") == 0);
 }
