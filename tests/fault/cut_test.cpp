@@ -310,7 +310,8 @@ TEST_CASE("damage anywhere in a capture is counted or refused, and what is whole
   std::uint64_t unnoticed = 0, refused = 0;
   const base::Fd fd(::open(path.c_str(), O_WRONLY));
   for (int i = 0; i < repeats(1500); ++i) {
-    const std::uint64_t at = random() % whole.size();
+    // Some of it in the file's header, a small part of the whole: the only damage for which a capture is refused.
+    const std::uint64_t at = random() % (i % 25 == 0 ? sizeof(format::FileHeader) : whole.size());
     const std::size_t count = std::min<std::size_t>(1 + any_size(random, 7), whole.size() - at);
     base::Bytes damage(whole.begin() + static_cast<std::ptrdiff_t>(at),
                        whole.begin() + static_cast<std::ptrdiff_t>(at + count));
