@@ -14,15 +14,16 @@
 #include <exception>
 #include <optional>
 #include <stdexcept>
+#include <string_view>
 
 namespace rangefinder::bench {
 namespace {
 
-const Pair& pair_named(const std::string& name) {
+const Pair& pair_named(std::string_view name) {
   for (const Pair& pair : pairs()) {
     if (pair.name == name) return pair;
   }
-  throw std::runtime_error("no pair \"" + name + "\"");
+  throw std::runtime_error("no pair \"" + std::string(name) + "\"");
 }
 
 Setup setup_of(const Json& request) {
