@@ -69,7 +69,7 @@ std::unique_ptr<Buffer> request_buffer(ThreadBuffer& owner) {
   std::uint8_t* data = nullptr;
   std::size_t size = 0, max_records = 0;
   {
-    const InClient client;
+    const InClient client(kFakeBufferRequested);
     request(&data, &size, &max_records);
   }
   if (data == nullptr || size == 0) {
@@ -107,7 +107,7 @@ void deliver(std::vector<std::unique_ptr<Buffer>> buffers, bool forced) {
   }
   const CUpti_BuffersCallbackCompleteFunc done = s.complete.load();
   std::thread worker([&] {
-    const InClient client;
+    const InClient client(kFakeBufferCompleted);
     for (auto& buffer : buffers) {
       --s.out;
       s.last = {buffer->data, buffer->used};
@@ -363,14 +363,14 @@ void dump_objects(CUpti_ActivityKind kind) {
 void return_last_again() {
   State& s = state();
   const CUpti_BuffersCallbackCompleteFunc done = s.complete.load();
-  const InClient client;
+  const InClient client(kFakeBufferCompleted);
   if (done != nullptr && s.last.first != nullptr) done(nullptr, 0, s.last.first, s.last.second, s.last.second);
 }
 
 void return_foreign() {
   alignas(8) static std::uint8_t memory[4096];
   const CUpti_BuffersCallbackCompleteFunc done = state().complete.load();
-  const InClient client;
+  const InClient client(kFakeBufferCompleted);
   if (done != nullptr) done(nullptr, 0, memory, sizeof memory, 216);
 }
 
@@ -379,7 +379,7 @@ void return_empty() {
   const std::unique_ptr<Buffer> buffer = request_buffer(nobody);
   if (buffer == nullptr) return;
   --state().out;
-  const InClient client;
+  const InClient client(kFakeBufferCompleted);
   state().complete.load()(nullptr, 0, buffer->data, buffer->size, 0);
 }
 

@@ -69,6 +69,14 @@ struct FakeMemory {
 struct FakeGraph;
 struct FakeGraphExec;
 
+enum FakeCallback {
+  kFakeApiCallback,       ///< of a runtime or driver function, at its begin or end
+  kFakeResourceCallback,  ///< of graphs and what they are made of
+  kFakeOtherCallback,
+  kFakeBufferRequested,
+  kFakeBufferCompleted,
+};
+
 enum FakeDelivery {
   kFakeInOrder,
   kFakeReversed,
@@ -210,6 +218,13 @@ void fakecupti_destroy_context();
 
 /// Calls of a cupti function, begun so far.
 std::uint64_t fakecupti_calls(const char* function);
+/// The client's code is watched while it runs in one of its callbacks, the subscriber's and those of buffers: what
+/// `allocations` counts for the calling thread meanwhile is added up, by the kind of callback. Null: no longer.
+void fakecupti_watch_allocations(std::uint64_t (*allocations)());
+/// Since then, over all threads.
+std::uint64_t fakecupti_allocations(FakeCallback callback);
+/// Callbacks of that kind meanwhile.
+std::uint64_t fakecupti_callbacks(FakeCallback callback);
 /// Returns once there were that many.
 void fakecupti_wait_calls(const char* function, std::uint64_t calls);
 bool fakecupti_kind_enabled(std::uint32_t kind);

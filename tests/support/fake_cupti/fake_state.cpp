@@ -158,8 +158,18 @@ void misuse(const std::string& what) {
   if (s.misuse.empty()) s.misuse = what;
 }
 
-InClient::InClient() { ++t_in_client; }
-InClient::~InClient() { --t_in_client; }
+InClient::InClient(FakeCallback callback)
+    : callback_(callback), allocations_(state().client_allocations.load(std::memory_order_relaxed)) {
+  ++t_in_client;
+  if (allocations_ != nullptr) before_ = allocations_();
+}
+InClient::~InClient() {
+  --t_in_client;
+  if (allocations_ == nullptr) return;
+  State::Watched& watched = state().watched[callback_];
+  watched.allocations += allocations_() - before_;
+  ++watched.callbacks;
+}
 bool InClient::here() { return t_in_client > 0; }
 
 CUptiResult enter(const char* function, bool needs_driver) {
@@ -185,11 +195,21 @@ CUptiResult enter(const char* function, bool needs_driver) {
   return needs_driver && !s.driver ? CUPTI_ERROR_UNKNOWN : CUPTI_SUCCESS;
 }
 
+namespace {
+
+FakeCallback kind_of(CUpti_CallbackDomain domain) {
+  if (domain == CUPTI_CB_DOMAIN_RESOURCE) return kFakeResourceCallback;
+  const bool api = domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API;
+  return api ? kFakeApiCallback : kFakeOtherCallback;
+}
+
+}  // namespace
+
 void fire(CUpti_CallbackDomain domain, std::uint32_t id, const void* data) {
   State& s = state();
   const CUpti_CallbackFunc callback = s.callback.load(std::memory_order_acquire);
   if (callback == nullptr || id >= kCallbackIds || !s.callback_on[domain][id].load(std::memory_order_relaxed)) return;
-  const InClient client;
+  const InClient client(kind_of(domain));
   callback(s.user.load(), domain, id, data);
 }
 
@@ -283,6 +303,12 @@ std::uint64_t fakecupti_calls(const char* function) {
   const auto found = state().calls.find(std::string_view(function));
   return found != state().calls.end() ? found->second : 0;
 }
+void fakecupti_watch_allocations(std::uint64_t (*allocations)()) {
+  for (auto& watched : state().watched) watched.callbacks = watched.allocations = 0;
+  state().client_allocations = allocations;
+}
+std::uint64_t fakecupti_allocations(FakeCallback callback) { return state().watched[callback].allocations; }
+std::uint64_t fakecupti_callbacks(FakeCallback callback) { return state().watched[callback].callbacks; }
 void fakecupti_wait_calls(const char* function, std::uint64_t calls) {
   std::unique_lock lock(state().mutex);
   state().changed.wait(lock, [&] {

@@ -102,6 +102,13 @@ struct State {
   std::uint32_t cut_bytes = 0;                   // under library
   std::pair<std::uint8_t*, std::size_t> last{};  // under library
 
+  // The client in its callbacks, by FakeCallback.
+  std::atomic<std::uint64_t (*)()> client_allocations{nullptr};
+  struct Watched {
+    std::atomic<std::uint64_t> callbacks{0}, allocations{0};
+  };
+  std::array<Watched, 5> watched{};
+
   // Everything else.
   std::mutex mutex;
   std::condition_variable changed;
@@ -162,9 +169,14 @@ CUptiResult enter(const char* function, bool needs_driver);
 /// While the client's code runs on this thread.
 class InClient {
  public:
-  InClient();
+  explicit InClient(FakeCallback callback);
   ~InClient();
   static bool here();
+
+ private:
+  FakeCallback callback_;
+  std::uint64_t (*allocations_)();  // null: not watched
+  std::uint64_t before_ = 0;
 };
 
 void fire(CUpti_CallbackDomain domain, std::uint32_t id, const void* data);
