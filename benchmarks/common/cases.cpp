@@ -304,11 +304,32 @@ void print(const std::vector<Row>& rows, const Options& options) {
   std::fflush(stdout);
 }
 
+namespace {
+bool all_met = true;
+}
+
 void print_target(const std::string& what, double limit, double found, const std::string& remark) {
-  std::printf("\n%s: %s: at most %.4g wanted, %.4g found%s%s\n", found <= limit ? "met" : "NOT MET", what.c_str(),
-              limit, found, remark.empty() ? "" : ", ", remark.c_str());
+  const bool met = found <= limit;
+  all_met = all_met && met;
+  std::printf("\n%s: %s: at most %.4g wanted, %.4g found%s%s\n", met ? "met" : "NOT MET", what.c_str(), limit, found,
+              remark.empty() ? "" : ", ", remark.c_str());
   std::fflush(stdout);
 }
+
+void print_unmeasured(const std::string& what) {
+  all_met = false;
+  std::printf("\nNOT MET: %s: not measured\n", what.c_str());
+  std::fflush(stdout);
+}
+
+void print_ratio(const std::string& what, double limit, const Row& row) {
+  if (row.ratio == 0) return print_unmeasured(what);
+  char sure[96];
+  std::snprintf(sure, sizeof sure, "95 %% sure: %.4f to %.4f", row.sure_low, row.sure_high);
+  print_target(what, limit, row.ratio, sure);
+}
+
+int exit_code() { return all_met ? 0 : 1; }
 
 void print_added(const std::string& what, double limit, const std::vector<Row>& rows, const std::string& name,
                  const std::string& beyond, double parts) {
@@ -319,8 +340,7 @@ void print_added(const std::string& what, double limit, const std::vector<Row>& 
   const Row* const found = row(name);
   const Row* const floor = beyond.empty() ? nullptr : row(beyond);
   if (found == nullptr || (floor == nullptr && !beyond.empty())) {
-    std::printf("\nNOT MET: %s: not measured\n", what.c_str());
-    return;
+    return print_unmeasured(what);
   }
   const double least = found->min_ns - (floor != nullptr ? floor->min_ns : 0);
   const double median = found->median_ns - (floor != nullptr ? floor->median_ns : 0);

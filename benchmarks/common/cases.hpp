@@ -59,6 +59,10 @@ std::vector<Row> alternate(const std::vector<Case>& cases, const Options& option
 void print(const std::vector<Row>& rows, const Options& options);
 /// One line: what was wanted, what came out, and whether that is met.
 void print_target(const std::string& what, double limit, double found, const std::string& remark = {});
+/// One of what was not measured: not met.
+void print_unmeasured(const std::string& what);
+/// The same for how often as long as its floor a row took; not met by a row that did not start.
+void print_ratio(const std::string& what, double limit, const Row& row);
 
 /// The same for what the row of that name takes beyond another one's (empty: in all), by the medians, in so many equal
 /// parts; the least times beside it. Not met by a row that did not start.
@@ -80,6 +84,9 @@ const std::string& run_time_name(std::uint64_t i);
 
 /// Pins the calling thread to a core, wrapping around.
 void pin_to_core(int core);
+
+/// What a benchmark's main returns: 1 once a target was not met.
+int exit_code();
 
 /// One line about the machine: processor, cores, load.
 std::string machine();

@@ -2,6 +2,8 @@
 // What the recording of device activity adds to a launch: on a GPU, or our own share on a simulated CUPTI.
 //
 //   bench_launch_cost [--rounds N] [--only device|share]
+//
+// Exits with 1 where a target is not met.
 #include "common/cases.hpp"
 #include "parts.hpp"
 
@@ -28,11 +30,11 @@ int main(int argc, char** argv) {
     return std::fprintf(stderr, "%s", kUsage), 2;
   std::printf("launch cost: %s\n", bench::machine().c_str());
   if (only != "device") bench::own_share(rounds);
-  if (only == "share") return 0;
+  if (only == "share") return bench::exit_code();
   // Not opened here: a child of fork cannot use the driver of its parent.
   if (::access("/dev/nvidiactl", F_OK) == 0)
     bench::device_cost(rounds);
   else
     std::printf("\nSKIPPED: launches of a device: no NVIDIA device on this machine\n");
-  return 0;
+  return bench::exit_code();
 }
