@@ -3,11 +3,11 @@
 #include "parts.hpp"
 #include "raw_cupti.hpp"
 #include "recording.hpp"
-#include "support/cuda_program.hpp"
 
 #include <rangefinder/range.hpp>
 #include <rangefinder/timeline.hpp>
 
+#include <cuda_program.hpp>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,11 +23,14 @@
 namespace bench {
 namespace {
 
+using rangefinder::GraphTracing;
+using rangefinder::testing::CudaInterface;
 using rangefinder::testing::CudaProgram;
 
 constexpr int kNodes = 100;  // of a graph
 
 std::optional<CudaProgram> program;
+CudaProgram::GraphExec graph;
 
 void check(const rangefinder::Status& status) {
   if (status.ok()) return;
@@ -35,11 +38,22 @@ void check(const rangefinder::Status& status) {
   std::_Exit(3);
 }
 
+template <typename T>
+T checked(rangefinder::Result<T> result) {
+  if (!result) check(std::move(result).error());
+  return std::move(*result);
+}
+
 /// In the case's own process, after what has to come before CUDA is initialised.
-void open() {
-  rangefinder::Result<CudaProgram> opened = CudaProgram::open();
-  if (!opened) check(std::move(opened).error());
-  program.emplace(std::move(*opened));
+void open(CudaInterface launches = CudaInterface::kDriver) { program.emplace(checked(CudaProgram::open(launches))); }
+
+void capture_graph() {
+  const auto work = [] {
+    rangefinder::Status status;
+    for (int i = 0; i < kNodes && status.ok(); ++i) status = program->launch(0);
+    return status;
+  };
+  graph = checked(program->instantiate(checked(program->capture(work))));
 }
 
 void launch_in_ranges(std::uint64_t n) {
@@ -60,7 +74,7 @@ void launch_in_raw_ranges(std::uint64_t n) {
 void replay(std::uint64_t nodes) {
   for (std::uint64_t i = 0; i < nodes / kNodes; ++i) {
     const rangefinder::ProfileRange range("replay");
-    (void)program->replay();
+    (void)program->replay(graph);
   }
   (void)program->synchronize();
 }
@@ -81,7 +95,6 @@ std::vector<Case> cases_of(const std::vector<Recorder>& recorders, std::function
     made.what = recorder.what;
     made.set_up = [start = recorder.start, prepare] {
       start();
-      open();
       prepare();
     };
     made.run = run;
@@ -100,35 +113,56 @@ Recorder ours(const char* name, const char* what, Recorded recorded) {
   return {name, what, [recorded] { start_recording(recorded); }, stop_recording};
 }
 
-void launches(int rounds) {
-  constexpr CUpti_ActivityKind kKernels = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
-  constexpr CUpti_ActivityKind kDriver = CUPTI_ACTIVITY_KIND_DRIVER;
+constexpr CUpti_ActivityKind kKernels = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+constexpr CUpti_ActivityKind kDriver = CUPTI_ACTIVITY_KIND_DRIVER;
+constexpr CUpti_ActivityKind kRuntime = CUPTI_ACTIVITY_KIND_RUNTIME;
+constexpr const char* kRecorded = "ranges + kernels";
+constexpr const char* kPushedIds = "kernels + driver calls + pushed ids";
+
+/// Launches by the driver's function have no record of the runtime's. Those by the runtime's, as LibTorch's are, have
+/// both records, and both callbacks, one inside the other.
+void launches(int rounds, CudaInterface interface) {
+  const bool runtime = interface == CudaInterface::kRuntime;
+  std::vector<Recorder> recorders = {
+      {"nothing", "floor", [] {}},
+      raw("kernels", "CUPTI alone", {.kinds = {kKernels}}),
+      raw("callbacks", "CUPTI alone", {.callbacks = true}),
+      raw("kernels + callbacks", "CUPTI alone: mapping by callback", {.kinds = {kKernels}, .callbacks = true}),
+      raw("kernels + driver calls", "CUPTI alone: mapping by API record", {.kinds = {kKernels, kDriver}})};
+  if (runtime) {
+    recorders.push_back(raw("kernels + runtime calls", "CUPTI alone", {.kinds = {kKernels, kRuntime}}));
+    recorders.push_back(
+        raw("kernels + runtime and driver calls", "CUPTI alone", {.kinds = {kKernels, kDriver, kRuntime}}));
+  } else {
+    recorders.push_back(
+        raw("kernels + latency timestamps", "CUPTI alone", {.kinds = {kKernels}, .latency_timestamps = true}));
+    recorders.push_back(
+        raw(kPushedIds, "CUPTI alone: mapping by external correlation",
+            {.kinds = {kKernels, kDriver, CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION}, .external_correlation = true}));
+  }
+  recorders.push_back(ours("ranges", "rangefinder, no CUPTI", {.cuda = false}));
+  recorders.push_back(ours(kRecorded, "rangefinder: mapping by callback", {}));
+  recorders.push_back(ours("ranges + kernels + API calls", "rangefinder: callback and API record", {.api = true}));
+  recorders.push_back(ours("ranges + everything", "rangefinder: the default", {.api = true, .rest = true}));
   std::vector<Case> cases = cases_of(
-      {{"nothing", "floor", [] {}},
-       raw("kernels", "CUPTI alone", {.kinds = {kKernels}}),
-       raw("callbacks", "CUPTI alone", {.callbacks = true}),
-       raw("kernels + callbacks", "CUPTI alone: mapping by callback", {.kinds = {kKernels}, .callbacks = true}),
-       raw("kernels + driver calls", "CUPTI alone: mapping by API record", {.kinds = {kKernels, kDriver}}),
-       raw("kernels + runtime and driver calls", "CUPTI alone",
-           {.kinds = {kKernels, kDriver, CUPTI_ACTIVITY_KIND_RUNTIME}}),
-       raw("kernels + latency timestamps", "CUPTI alone", {.kinds = {kKernels}, .latency_timestamps = true}),
-       raw("kernels + driver calls + pushed ids", "CUPTI alone: mapping by external correlation",
-           {.kinds = {kKernels, kDriver, CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION}, .external_correlation = true}),
-       ours("ranges", "rangefinder, no CUPTI", {.cuda = false}),
-       ours("ranges + kernels", "rangefinder: mapping by callback", {}),
-       ours("ranges + kernels + API calls", "rangefinder: callback and API record", {.api = true}),
-       ours("ranges + everything", "rangefinder: the default", {.api = true, .rest = true})},
-      [] {}, launch_in_ranges);
+      recorders, [interface] { open(interface); }, launch_in_ranges);
   for (Case& one : cases) {
-    if (one.name == "kernels + driver calls + pushed ids") one.run = launch_in_raw_ranges;
+    if (one.name == kPushedIds) one.run = launch_in_raw_ranges;
   }
   Options options;
   options.rounds = rounds;
   options.per_round = 500;  // a stream queues 1,024: past that a launch waits for the device
   options.floor = "nothing";
+  const char* const function = runtime ? "cudaLaunchKernel" : "cuLaunchKernel";
+  std::printf("\nLaunches by %s\n", function);
   const std::vector<Row> rows = measure(cases, options);
   print(rows, options);
-  print_added("ranges + kernels, ns added to a launch", 1500, rows, "ranges + kernels", options.floor);
+  const std::string target = std::string("ranges + kernels, ns added to a launch by ") + function;
+  const auto kernels = std::find_if(rows.begin(), rows.end(), [](const Row& row) { return row.name == kRecorded; });
+  if (std::atof(kernels->remark.c_str()) > 0)
+    print_added(target, 1500, rows, kRecorded, options.floor);
+  else
+    print_unmeasured(target + " (no kernel was recorded)");
 }
 
 void graphs(int rounds) {
@@ -136,15 +170,19 @@ void graphs(int rounds) {
   options.rounds = rounds;
   options.per_round = std::uint64_t{20} * kNodes;
   options.floor = "nothing";
+  const std::vector<Recorder> recorders = {
+      {"nothing", "floor", [] {}},
+      raw("nodes", "CUPTI alone", {.kinds = {kKernels}}),
+      raw("graphs", "CUPTI alone", {.kinds = {CUPTI_ACTIVITY_KIND_GRAPH_TRACE}}),
+      ours("ranges + nodes", "rangefinder", {}),
+      ours("ranges + whole graphs", "rangefinder", {.graphs = GraphTracing::kWhole}),
+      ours("ranges + nodes, then whole graphs", "rangefinder", {.graphs = GraphTracing::kAutomatic})};
+  const auto prepare = [] {
+    open();
+    capture_graph();
+  };
   std::printf("\nGraphs of %d empty kernels, replayed until the device is done; per node\n", kNodes);
-  print(measure(cases_of(
-                    {{"nothing", "floor", [] {}},
-                     raw("nodes", "CUPTI alone", {.kinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL}}),
-                     raw("graphs", "CUPTI alone", {.kinds = {CUPTI_ACTIVITY_KIND_GRAPH_TRACE}}),
-                     ours("ranges + nodes", "rangefinder", {})},
-                    [] { check(program->capture(kNodes)); }, replay),
-                options),
-        options);
+  print(measure(cases_of(recorders, prepare, replay), options), options);
 }
 
 std::int64_t monotonic_ns() {
@@ -184,6 +222,7 @@ void clock_error() {
     late = std::min(late, sample.after - end);
     longest = std::max(longest, sample.by_events - (end - begin));
   }
+  if (kernel == 0) return print_unmeasured("clock (no kernel was recorded)");
   std::printf(
       "\nClock: %zu kernels of 100 us between CUDA events: %lld ns at least from the launch to the kernel, %lld ns at "
       "least from\nthe kernel to the end of the wait, events at most %lld ns longer than the kernel; error bound that "
@@ -200,17 +239,18 @@ void in_child(void (*work)()) {
   if (child == 0) {
     work();
     std::fflush(stdout);
-    std::_Exit(0);
+    std::_Exit(exit_code());
   }
   int status = 0;
   ::waitpid(child, &status, 0);
-  if (status != 0) std::printf("\nclock: not measured\n");
+  if (status != 0) print_unmeasured("the clock");
 }
 
 }  // namespace
 
 void device_cost(int rounds) {
-  launches(rounds);
+  launches(rounds, CudaInterface::kDriver);
+  launches(rounds, CudaInterface::kRuntime);
   graphs(rounds);
   in_child(clock_error);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "recording.hpp"
 
+#include <rangefinder/timeline.hpp>
+
 #include <unistd.h>
 
 #include <cstdio>
@@ -12,6 +14,12 @@ namespace {
 
 std::unique_ptr<rangefinder::Session> session;
 
+std::string lost(const rangefinder::CaptureHealth& health) {
+  if (health.complete()) return "nothing lost";
+  return std::to_string(health.cupti_dropped + health.cupti_refused_buffers) + " + " +
+         std::to_string(health.dropped_launches) + " lost and counted";
+}
+
 }  // namespace
 
 void start_recording(const Recorded& what) {
@@ -20,6 +28,7 @@ void start_recording(const Recorded& what) {
   options.cuda = what.cuda;
   options.cuda_api = what.api;
   options.cuda_sync = options.cuda_overhead = options.cuda_memory = what.rest;
+  options.graph_tracing = what.graphs;
   options.memory_bytes = std::uint64_t{256} << 20;
   session = std::make_unique<rangefinder::Session>(options);
   const bool records = session->status().ok() && (!what.cuda || session->device().full);
@@ -37,11 +46,12 @@ std::string keep_recording() {
 }
 
 std::string stop_recording() {
-  ::unlink(keep_recording().c_str());
+  const std::string path = keep_recording();
+  const rangefinder::Result<rangefinder::Timeline> timeline = rangefinder::load_timeline(path);
+  ::unlink(path.c_str());
   const rangefinder::CaptureHealth health = session->health();
-  return health.complete() ? "nothing lost"
-                           : std::to_string(health.cupti_dropped + health.cupti_refused_buffers) + " + " +
-                                 std::to_string(health.dropped_launches) + " lost and counted";
+  const std::string activities = std::to_string(timeline ? timeline->activities.size() : 0) + " activities, ";
+  return activities + lost(health);
 }
 
 }  // namespace bench

@@ -104,7 +104,7 @@ void forward_cost(int rounds) {
     recording.finish = Recording::stop;
     const std::vector<Row> rows = measure({beside(what, kOff, nullptr), recording}, options);
     print(rows, options);
-    print_target(std::string(what.name) + ", ratio to no session", 1.01, rows[1].ratio, sure(rows[1]));
+    print_ratio(std::string(what.name) + ", ratio to no session", 1.01, rows[1]);
   }
 }
 
@@ -121,8 +121,7 @@ void operator_cost(int rounds) {
                                            beside(what, "a callback that does nothing", listen_only)},
                                           options);
     print(rows, options);
-    print_target(std::string(what.name) + ", added per operator, ours to Kineto's", 1.0 / 3,
-                 added(rows[1]) / added(rows[2]));
+    print_added_ratio(std::string(what.name) + ", added per operator, ours to Kineto's", 1.0 / 3, rows[1], rows[2]);
     std::printf("with shapes, ours to Kineto's: %.4g\n", added(rows[3]) / added(rows[4]));
     std::printf("beyond a callback that does nothing, ours to Kineto's: %.4g\n",
                 (rows[1].ratio - rows[5].ratio) / (rows[2].ratio - rows[5].ratio));

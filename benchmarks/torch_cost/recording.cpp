@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "recording.hpp"
 
-#include <rangefinder/session.hpp>
 #include <rangefinder/torch/memory.hpp>
 #include <rangefinder/torch/operators.hpp>
 
@@ -42,11 +41,14 @@ void Recording::start(const Recorded& what) {
   options.output = folder() + "/%p.rfcap";
   options.cuda = what.cuda;
   options.cuda_api = what.cuda_api;
+  options.graph_tracing = what.graphs;
   options.autograd = what.autograd;
   if (what.turns) options.schedule.wait = options.schedule.active = 1;
   session = std::make_unique<rangefinder::Session>(options);
-  if (!session->status().ok()) {
-    std::fprintf(stderr, "%s\n", session->status().error().message().c_str());
+  if (!session->status().ok() || (what.cuda && !session->device().full)) {
+    std::fprintf(
+        stderr, "%s\n",
+        session->status().ok() ? session->device().reason.c_str() : session->status().error().message().c_str());
     std::_Exit(3);
   }
   if (what.operators) {
@@ -86,10 +88,10 @@ std::string Recording::stop() {
                                  std::to_string(health.dropped_memory_events) + " memory events";
 }
 
-std::string sure(const Row& row) {
-  char text[96];
-  std::snprintf(text, sizeof text, "95 %% sure: %.4f to %.4f", row.sure_low, row.sure_high);
-  return text;
+void print_added_ratio(const std::string& what, double limit, const Row& ours, const Row& theirs) {
+  if (ours.ratio == 0 || theirs.ratio == 0) return print_unmeasured(what);
+  if (added(theirs) <= 0) return print_unmeasured(what + " (the other adds nothing)");
+  print_target(what, limit, added(ours) / added(theirs));
 }
 
 }  // namespace bench

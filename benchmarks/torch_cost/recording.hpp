@@ -3,6 +3,8 @@
 
 #include "common/cases.hpp"
 
+#include <rangefinder/session.hpp>
+
 #include <string>
 
 namespace bench {
@@ -19,6 +21,7 @@ struct Recorded {
   bool turns = false;   ///< off until `turn`
   bool cuda = false;    ///< kernels, copies and sets
   bool cuda_api = false;
+  rangefinder::GraphTracing graphs = rangefinder::GraphTracing::kNodes;
 };
 
 /// The session of this process, or ended.
@@ -38,7 +41,7 @@ class Recording {
 
 /// What a row costs beyond its floor.
 inline double added(const Row& row) { return row.ratio - 1; }
-/// How sure the row's ratio is, in words.
-std::string sure(const Row& row);
+/// A target for what ours adds to what theirs adds. Not met where one of them did not start, or theirs adds nothing.
+void print_added_ratio(const std::string& what, double limit, const Row& ours, const Row& theirs);
 
 }  // namespace bench

@@ -4,6 +4,7 @@
 #include "common/transformer.hpp"
 #include "parts.hpp"
 #include "recording.hpp"
+#include "workloads/graphs/captured_work.hpp"
 
 #include <rangefinder/range.hpp>
 #include <rangefinder/timeline.hpp>
@@ -14,6 +15,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -21,6 +24,7 @@
 namespace bench {
 namespace {
 
+using rangefinder::GraphTracing;
 using rangefinder::ProfileRange;
 
 struct Size {
@@ -30,6 +34,8 @@ struct Size {
 };
 constexpr Size kCpu{{256, 96, 3, 4, 64}, 8, c10::kCPU};
 constexpr Size kGpu{{256, 768, 12, 12, 512}, 16, c10::kCUDA};
+/// Smaller, for a graph keeps memory of its own beside what the steps before it took, and all cases live at once.
+constexpr Size kReplayed{{256, 768, 12, 12, 256}, 8, c10::kCUDA};
 
 /// The training example's step at its size for CPUs, or one that keeps a GPU busy, marked as it is there.
 class Training {
@@ -41,13 +47,39 @@ class Training {
   }
   void step() {
     const ProfileRange step("step");
-    ::torch::Tensor tokens, next, loss;
+    ::torch::Tensor tokens, next;
     {
       const ProfileRange range("data");
       std::tie(tokens, next) = corpus_.batch(size_.batch);
       tokens = tokens.to(size_.device, /*non_blocking=*/true);
       next = next.to(size_.device, /*non_blocking=*/true);
     }
+    compute(tokens, next);
+  }
+  /// All of a step but its data, as one graph. The optimizer's count of steps is in it as it was, which changes what it
+  /// computes and not what that takes.
+  void capture() {
+    std::tie(tokens_, next_) = corpus_.batch(size_.batch);
+    tokens_ = tokens_.to(size_.device);
+    next_ = next_.to(size_.device);
+    pool_.emplace();
+    captured_.emplace([this] { compute(tokens_, next_); }, *pool_);
+  }
+  void replay() {
+    const ProfileRange step("step");
+    {
+      const ProfileRange range("data");
+      const auto [tokens, next] = corpus_.batch(size_.batch);
+      tokens_.copy_(tokens, /*non_blocking=*/true);
+      next_.copy_(next, /*non_blocking=*/true);
+    }
+    const ProfileRange range("replay");
+    captured_->replay();
+  }
+
+ private:
+  void compute(const ::torch::Tensor& tokens, const ::torch::Tensor& next) {
+    ::torch::Tensor loss;
     {
       const ProfileRange range("forward");
       const ::torch::Tensor logits = model_(tokens);
@@ -63,11 +95,14 @@ class Training {
     optimizer_->step();
   }
 
- private:
   Size size_;
   examples::ByteCorpus corpus_;
   examples::Transformer model_;
   std::unique_ptr<::torch::optim::AdamW> optimizer_;
+  // What a graph reads, and the graph.
+  ::torch::Tensor tokens_, next_;
+  std::optional<examples::GraphPool> pool_;
+  std::optional<examples::CapturedWork> captured_;
 };
 
 std::unique_ptr<Training> training;
@@ -103,6 +138,65 @@ std::uint64_t count_in(const std::string& path, const std::string& text) {
   return count;
 }
 
+/// Steps on a GPU until it is done, recorded from before CUDA is used.
+Case gpu_steps(const char* name, const char* what, std::function<void()> recorder, const Size& size, bool replayed) {
+  Case made = steps(name, what, nullptr);
+  made.set_up = [recorder, &size, replayed] {
+    recorder();
+    warm_up(size);
+    if (replayed) training->capture();
+  };
+  made.run = [replayed](std::uint64_t n) {
+    for (std::uint64_t i = 0; i < n; ++i) replayed ? training->replay() : training->step();
+    ::torch::cuda::synchronize();
+  };
+  return made;
+}
+
+Case gpu_steps_of_ours(const char* name, const Recorded& recorded, const Size& size, bool replayed) {
+  Case made = gpu_steps(
+      name, "rangefinder", [recorded] { Recording::start(recorded); }, size, replayed);
+  made.finish = Recording::stop;
+  return made;
+}
+
+void eager_step(int rounds) {
+  Options options;
+  options.rounds = rounds;
+  options.per_round = 4;
+  options.floor = "no session";
+  const std::vector<Row> rows =
+      measure({gpu_steps(
+                   options.floor.c_str(), "floor", [] {}, kGpu, false),
+               gpu_steps_of_ours("kernels by callback", {.cuda = true}, kGpu, false),
+               gpu_steps_of_ours("kernels and API calls", {.cuda = true, .cuda_api = true}, kGpu, false),
+               gpu_steps_of_ours("operators, kernels and API calls",
+                                 {.operators = true, .cuda = true, .cuda_api = true}, kGpu, false),
+               gpu_steps("operators, kernels and API calls", "Kineto", start_kineto_with_cuda, kGpu, false)},
+              options);
+  print(rows, options);
+  print_ratio("kernels by callback, a step to one without a session", 1.02, rows[1]);
+  print_added_ratio("operators, kernels and API calls: what ours adds to what Kineto adds", 1, rows[3], rows[4]);
+}
+
+void replayed_step(int rounds) {
+  Options options;
+  options.rounds = rounds;
+  options.per_round = 8;
+  options.floor = "no session";
+  std::printf("\nA step that is replayed as one CUDA graph\n");
+  const std::vector<Row> rows =
+      measure({gpu_steps(
+                   options.floor.c_str(), "floor", [] {}, kReplayed, true),
+               gpu_steps_of_ours("whole graphs", {.cuda = true, .graphs = GraphTracing::kWhole}, kReplayed, true),
+               gpu_steps_of_ours("nodes, then whole graphs", {.cuda = true, .graphs = GraphTracing::kAutomatic},
+                                 kReplayed, true),
+               gpu_steps_of_ours("nodes", {.cuda = true}, kReplayed, true)},
+              options);
+  print(rows, options);
+  print_ratio("whole graphs, a replayed step to one without a session", 1.005, rows[1]);
+}
+
 void print_size(const char* name, std::uint64_t bytes, std::uint64_t operators) {
   std::printf("| %s | %llu | %llu | %.1f |\n", name, static_cast<unsigned long long>(operators),
               static_cast<unsigned long long>(bytes), static_cast<double>(bytes) / static_cast<double>(operators));
@@ -136,8 +230,7 @@ void step_cost(int rounds) {
   }
   const std::vector<Row> rows = alternate(cases, options);
   print(rows, options);
-  for (const Row& row : rows)
-    print_target(row.name + ", CPU time of a step to the same, off", 1.005, row.ratio, sure(row));
+  for (const Row& row : rows) print_ratio(row.name + ", CPU time of a step to the same, off", 1.005, row);
 }
 
 void gpu_step_cost(int rounds) {
@@ -146,36 +239,11 @@ void gpu_step_cost(int rounds) {
     std::printf("\nSKIPPED: a step on a GPU: no NVIDIA device on this machine\n");
     return;
   }
-  Options options;
-  options.rounds = rounds;
-  options.per_round = 4;
-  options.floor = "no session";
-  std::vector<Case> cases;
-  const auto add = [&](const char* name, const char* what, std::function<void()> recorder) {
-    cases.push_back(steps(name, what, nullptr));
-    cases.back().set_up = [recorder] {
-      recorder();
-      warm_up(kGpu);
-    };
-    cases.back().run = [](std::uint64_t n) {
-      for (std::uint64_t i = 0; i < n; ++i) training->step();
-      ::torch::cuda::synchronize();
-    };
-  };
-  add(options.floor.c_str(), "floor", [] {});
-  add("kernels by callback", "rangefinder", [] { Recording::start({.cuda = true}); });
-  cases.back().finish = Recording::stop;
-  add("kernels and API calls", "rangefinder", [] { Recording::start({.cuda = true, .cuda_api = true}); });
-  cases.back().finish = Recording::stop;
-  add("operators, kernels and API calls", "rangefinder",
-      [] { Recording::start({.operators = true, .cuda = true, .cuda_api = true}); });
-  cases.back().finish = Recording::stop;
-  add("operators, kernels and API calls", "Kineto", start_kineto_with_cuda);
-  const std::vector<Row> rows = measure(cases, options);
-  print(rows, options);
-  print_target("kernels by callback, a step to one without a session", 1.02, rows[1].ratio, sure(rows[1]));
-  print_target("operators, kernels and API calls: what ours adds to what Kineto adds", 1,
-               added(rows[3]) / added(rows[4]));
+  eager_step(rounds);
+  if (examples::graphs_built())
+    replayed_step(rounds);
+  else
+    std::printf("\nSKIPPED: a replayed step: built without a CUDA toolkit\n");
 }
 
 void operator_size(int) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "support/catch.hpp"
-#include "support/cuda_program.hpp"
+#include "support/cuda_program/cuda_program.hpp"
 
 #include <rangefinder/projection.hpp>
 #include <rangefinder/range.hpp>
