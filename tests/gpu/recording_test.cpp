@@ -1,97 +1,42 @@
 // SPDX-License-Identifier: MIT
-#include "support/catch.hpp"
-#include "support/cuda_program/cuda_program.hpp"
+#include "gpu_recording.hpp"
 
-#include <rangefinder/projection.hpp>
-#include <rangefinder/range.hpp>
-#include <rangefinder/session.hpp>
-#include <rangefinder/timeline.hpp>
-
-#include <unistd.h>
-
-#include <cstdio>
-#include <map>
-#include <string>
-#include <string_view>
+#include <vector>
 
 using namespace rangefinder;
-using rangefinder::testing::CudaProgram;
+using namespace rangefinder::testing;
 
-namespace {
-
-/// A capture of what `body` does, read back and removed.
-template <typename Body>
-Timeline recorded(Body&& body) {
-  SessionOptions options;
-  options.output = "/tmp/rangefinder-gpu-%p.rfcap";
-  Session session(options);
-  REQUIRE(session.status().ok());
-  CAPTURE(session.device().reason);
-  REQUIRE(session.device().full);
-  body();
-  REQUIRE(session.stop().ok());
-  Result<Timeline> timeline = load_timeline(session.output());
-  ::unlink(session.output().c_str());
-  REQUIRE(timeline);
-  return std::move(*timeline);
-}
-
-std::map<std::string, std::uint64_t> ops_of_names(const Timeline& timeline, const std::vector<DeviceFigures>& figures) {
-  std::map<std::string, std::uint64_t> ops;
-  for (RangeIndex range = 0; range < timeline.ranges.size(); ++range)
-    ops[std::string(timeline.text(timeline.ranges.name[range]))] += figures[range].gpu_ops;
-  return ops;
-}
-
-}  // namespace
-
-TEST_CASE("every activity of a real device belongs to the range that launched it", "[gpu]") {
-  Result<CudaProgram> program = CudaProgram::open();
-  if (!program) RANGEFINDER_SKIP(program.error().message());
+TEST_CASE("every activity of a real device belongs to the range that launched it", "[launches]") {
+  RANGEFINDER_OPEN_CUDA(program, kDriver);
   constexpr int kSteps = 500;
-  const Timeline timeline = recorded([&] {
+  const Timeline timeline = recorded("launches", [&](Session&) {
     for (int i = 0; i < kSteps; ++i) {
       ProfileRange step{"step"};
-      REQUIRE(program->launch(0).ok());
+      REQUIRE(program.launch(0).ok());
       {
         ProfileRange range{"forward"};
-        for (int k = 0; k < 3; ++k) REQUIRE(program->launch(k % 2, 2000).ok());
+        for (int k = 0; k < 3; ++k) REQUIRE(program.launch(k % 2, 2000).ok());
         ProfileRange inner{"copy"};
-        REQUIRE(program->copy(1, 1 << 16).ok());
+        REQUIRE(program.copy(1, 1 << 16).ok());
       }
       ProfileRange range{"fill"};
-      REQUIRE(program->fill(0, 1 << 16).ok());
+      REQUIRE(program.fill(0, 1 << 16).ok());
     }
-    REQUIRE(program->launch(0).ok());  // outside
-    REQUIRE(program->synchronize().ok());
+    REQUIRE(program.launch(0).ok());  // outside
+    REQUIRE(program.synchronize().ok());
   });
-  const Projection projection = project(timeline, {});
-  const Account& account = projection.account;
-  std::printf(
-      "%llu activities: owned %llu, outside %llu, before %llu, unknown %llu\n",
-      static_cast<unsigned long long>(account.total.gpu_ops), static_cast<unsigned long long>(account.owned.gpu_ops),
-      static_cast<unsigned long long>(account.outside.gpu_ops), static_cast<unsigned long long>(account.before.gpu_ops),
-      static_cast<unsigned long long>(account.unknown.gpu_ops));
-  CHECK(account.total.gpu_ops == 6 * kSteps + 1);
-  CHECK(account.owned.gpu_ops == 6 * kSteps);
-  CHECK(account.outside.gpu_ops == 1);
-  CHECK(account.unknown.gpu_ops == 0);
+  CHECK(operations(timeline, Attribution::kAuto) ==
+        Operations{{"step", kSteps}, {"forward", 3 * kSteps}, {"copy", kSteps}, {"fill", kSteps}, {"[outside]", 1}});
   CHECK(timeline.health.complete());
   CHECK(timeline.health.launch_disagreements == 0);
-  auto own = ops_of_names(timeline, projection.exclusive);
-  CHECK(own["step"] == kSteps);
-  CHECK(own["forward"] == 3 * kSteps);
-  CHECK(own["copy"] == kSteps);
-  CHECK(own["fill"] == kSteps);
 }
 
-TEST_CASE("the callback and the API record agree on every launch of a real device", "[gpu]") {
-  Result<CudaProgram> program = CudaProgram::open();
-  if (!program) RANGEFINDER_SKIP(program.error().message());
-  const Timeline timeline = recorded([&] {
+TEST_CASE("the callback and the API record agree on every launch of a real device", "[launches]") {
+  RANGEFINDER_OPEN_CUDA(program, kDriver);
+  const Timeline timeline = recorded("agreement", [&](Session&) {
     ProfileRange range{"all"};
-    for (int i = 0; i < 1000; ++i) REQUIRE(program->launch(i % 2).ok());
-    REQUIRE(program->synchronize().ok());
+    for (int i = 0; i < 1000; ++i) REQUIRE(program.launch(i % 2).ok());
+    REQUIRE(program.synchronize().ok());
   });
   std::size_t compared = 0;
   for (std::size_t row = 0; row < timeline.launches.size(); ++row) {
@@ -107,15 +52,14 @@ TEST_CASE("the callback and the API record agree on every launch of a real devic
   CHECK(compared >= 1000);
 }
 
-TEST_CASE("device times lie between the launch and the end of the wait for it", "[gpu]") {
-  Result<CudaProgram> program = CudaProgram::open();
-  if (!program) RANGEFINDER_SKIP(program.error().message());
+TEST_CASE("device times lie between the launch and the end of the wait for it", "[launches]") {
+  RANGEFINDER_OPEN_CUDA(program, kDriver);
   constexpr std::uint64_t kLength = 200'000;
   std::vector<std::int64_t> by_events;
-  const Timeline timeline = recorded([&] {
+  const Timeline timeline = recorded("times", [&](Session&) {
     for (int i = 0; i < 50; ++i) {
       ProfileRange range{"launch and wait"};
-      const Result<std::int64_t> length = program->launch_between_events(0, kLength);
+      const Result<std::int64_t> length = program.launch_between_events(0, kLength);
       REQUIRE(length);
       by_events.push_back(*length);
     }
