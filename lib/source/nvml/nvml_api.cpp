@@ -45,6 +45,8 @@ Result<NvmlApi> load_nvml() {
   bind(*library, api.throttle_reasons, "nvmlDeviceGetCurrentClocksEventReasons");
   bind(*library, api.throttle_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");  // its name in older drivers
   bind(*library, api.memory, "nvmlDeviceGetMemoryInfo");
+  bind(*library, api.uuid, "nvmlDeviceGetUUID");
+  bind(*library, api.mig_mode, "nvmlDeviceGetMigMode");
   return api;
 }
 
@@ -54,6 +56,7 @@ DriverApi find_driver() noexcept {
     bind(library, api.count, "cuDeviceGetCount");
     bind(library, api.get, "cuDeviceGet");
     bind(library, api.pci_bus_id, "cuDeviceGetPCIBusId");
+    bind(library, api.primary_context, "cuDevicePrimaryCtxGetState");
   };
   try {
     if (const char* const chosen = chosen_library(); chosen != nullptr) {

@@ -13,6 +13,13 @@ namespace rangefinder::source::nvml {
 using Device = struct nvmlDevice_st*;
 using Return = int;
 inline constexpr Return kSuccess = 0;
+inline constexpr Return kNotSupported = 3;
+
+/// The device, the driver or the process's rights lack it: asking again is of no use. 2: an invalid argument, as older
+/// drivers call fields that they do not know; 4: no permission; 13: the function is not there.
+constexpr bool is_lacking(Return result) noexcept {
+  return result == 2 || result == kNotSupported || result == 4 || result == 13;
+}
 
 struct Utilisation {
   unsigned gpu;
@@ -59,6 +66,8 @@ struct NvmlApi {
   Return (*energy)(Device, unsigned long long*) = nullptr;
   Return (*throttle_reasons)(Device, unsigned long long*) = nullptr;
   Return (*memory)(Device, Memory*) = nullptr;
+  Return (*uuid)(Device, char*, unsigned) = nullptr;
+  Return (*mig_mode)(Device, unsigned*, unsigned*) = nullptr;
 
   std::string path;  ///< the file it came from
 };
@@ -69,8 +78,11 @@ struct DriverApi {
   int (*count)(int*) = nullptr;
   int (*get)(int*, int) = nullptr;
   int (*pci_bus_id)(char*, int, int) = nullptr;
+  int (*primary_context)(int, unsigned*, int*) = nullptr;
 
-  bool whole() const noexcept { return count != nullptr && get != nullptr && pci_bus_id != nullptr; }
+  bool whole() const noexcept {
+    return count != nullptr && get != nullptr && pci_bus_id != nullptr && primary_context != nullptr;
+  }
 };
 
 /// Finds libnvidia-ml.so.1, or the file that RANGEFINDER_NVML_LIBRARY names; that is ignored in a program that runs

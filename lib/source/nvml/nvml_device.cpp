@@ -3,6 +3,7 @@
 
 #include <rangefinder/types.hpp>
 
+#include <algorithm>
 #include <array>
 
 namespace rangefinder::source::nvml {
@@ -30,7 +31,7 @@ void NvmlDevice::note(Return result, std::uint32_t field, format::DeviceSampleRo
   if (result == kSuccess) {
     row.present |= field;
     worked_ |= field;
-  } else if ((worked_ & field) != 0) {
+  } else if ((worked_ & field) != 0 || !is_lacking(result)) {
     ++failed;
   } else {
     missing_ |= field;
@@ -41,15 +42,15 @@ void NvmlDevice::read_power(format::DeviceSampleRow& row, std::uint64_t& failed)
   if (instant_power_) {
     FieldValue value{};
     value.field = kFieldPowerInstant;
-    if (api_.field_values(handle_, 1, &value) == kSuccess && value.result == kSuccess) {
-      row.power_mw = value.value.small;
-      return note(kSuccess, kHasPower, row, failed);
-    }
-    if ((worked_ & kHasPower) != 0) return note(value.result, kHasPower, row, failed);
+    const Return called = api_.field_values(handle_, 1, &value);
+    const Return result = called != kSuccess ? called : value.result;
+    if (result == kSuccess) row.power_mw = value.value.small;
+    if (result == kSuccess || (worked_ & kHasPower) != 0 || !is_lacking(result))
+      return note(result, kHasPower, row, failed);
     instant_power_ = false;  // an older driver, or a board without it
   }
   unsigned milliwatts = 0;
-  const Return result = api_.power != nullptr ? api_.power(handle_, &milliwatts) : ~kSuccess;
+  const Return result = api_.power != nullptr ? api_.power(handle_, &milliwatts) : kNotSupported;
   note(result, kHasPower, row, failed);
   if (result != kSuccess) return;
   row.power_mw = milliwatts;
@@ -96,21 +97,40 @@ format::DeviceSampleRow NvmlDevice::sample(std::int64_t (*realtime_ns)() noexcep
   return row;
 }
 
-std::vector<NvmlDevice> find_devices(const NvmlApi& api, const DriverApi& driver) {
-  std::vector<NvmlDevice> devices;
+std::string NvmlDevice::board() const {
+  std::array<char, 96> text{};  // NVML_DEVICE_UUID_V2_BUFFER_SIZE
+  if (api_.uuid == nullptr || api_.uuid(handle_, text.data(), text.size()) != kSuccess) return {};
+  text.back() = '\0';
+  return text.data();
+}
+
+bool NvmlDevice::mig() const noexcept {
+  unsigned current = 0, pending = 0;
+  return api_.mig_mode != nullptr && api_.mig_mode(handle_, &current, &pending) == kSuccess && current != 0;
+}
+
+bool find_devices(const NvmlApi& api, const DriverApi& driver, std::vector<NvmlDevice>& devices) {
   int count = 0;
-  if (!driver.whole() || driver.count(&count) != 0) return devices;
+  if (!driver.whole() || driver.count(&count) != 0) return true;
+  bool more = false;
   for (int ordinal = 0; ordinal < count; ++ordinal) {
-    int device = 0;
+    const auto id = static_cast<std::uint32_t>(ordinal);
+    if (std::any_of(devices.begin(), devices.end(), [&](const NvmlDevice& known) { return known.cuda_id() == id; }))
+      continue;
+    int device = 0, in_use = count == 1 ? 1 : 0;
+    unsigned flags = 0;
+    if (driver.get(&device, ordinal) != 0 ||
+        (in_use == 0 && (driver.primary_context(device, &flags, &in_use) != 0 || in_use == 0))) {
+      more = true;
+      continue;
+    }
     std::array<char, 64> place{};
     Device handle = nullptr;
-    if (driver.get(&device, ordinal) != 0 ||
-        driver.pci_bus_id(place.data(), static_cast<int>(place.size()), device) != 0 ||
-        api.device_by_pci(place.data(), &handle) != kSuccess)
-      continue;
-    devices.emplace_back(api, handle, static_cast<std::uint32_t>(ordinal));
+    if (driver.pci_bus_id(place.data(), static_cast<int>(place.size()), device) == 0 &&
+        api.device_by_pci(place.data(), &handle) == kSuccess)
+      devices.emplace_back(api, handle, id);
   }
-  return devices;
+  return more;
 }
 
 }  // namespace rangefinder::source::nvml

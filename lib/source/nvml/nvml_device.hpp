@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 namespace rangefinder::source::nvml {
@@ -21,6 +22,10 @@ class NvmlDevice {
   /// counted on.
   format::DeviceSampleRow sample(std::int64_t (*realtime_ns)() noexcept, std::uint64_t& failed) noexcept;
   std::uint32_t cuda_id() const noexcept { return cuda_id_; }
+  /// NVML's UUID of the board; empty where it does not tell.
+  std::string board() const;
+  /// It is divided into instances: what its sensors say is of all of them.
+  bool mig() const noexcept;
 
  private:
   bool wants(std::uint32_t field) const noexcept { return (missing_ & field) == 0; }
@@ -37,9 +42,10 @@ class NvmlDevice {
   std::int64_t energy_read_ns_ = std::numeric_limits<std::int64_t>::max();  // later than now: due
 };
 
-/// Devices of CUDA in this process, by its numbers, whatever CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER say; found by
-/// their place on the PCI bus. An instance of a MIG device stands for its whole device. Empty until the program has
-/// initialised CUDA.
-std::vector<NvmlDevice> find_devices(const NvmlApi& api, const DriverApi& driver);
+/// Adds the devices that the program has begun to use, by CUDA's numbers, whatever CUDA_VISIBLE_DEVICES and
+/// CUDA_DEVICE_ORDER say; found by their place on the PCI bus. An instance of a MIG device stands for its whole device.
+/// None until the program has initialised CUDA. From then on its only device is in use; one of several is with a
+/// primary context, which the runtime makes. Whether any are left that may be used later.
+bool find_devices(const NvmlApi& api, const DriverApi& driver, std::vector<NvmlDevice>& devices);
 
 }  // namespace rangefinder::source::nvml

@@ -9,6 +9,7 @@
 
 #include <condition_variable>
 #include <ctime>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -20,7 +21,8 @@ namespace {
 
 // What may wait for a flush: minutes of eight devices at the shortest useful period.
 constexpr std::size_t kMostWaiting = 1u << 16;
-constexpr char kNoCudaYet[] = "the program has initialised no CUDA so far";
+constexpr char kNoCudaYet[] =
+    "the program uses no device so far: CUDA is not initialised, or no device has a primary context";
 
 std::int64_t system_realtime_ns() noexcept {
   timespec now{};
@@ -37,6 +39,7 @@ struct NvmlSource::Sampler {
   void run() noexcept;
   bool open();
   void take() noexcept;
+  void look_for_devices();
   void set_state(bool working, std::string reason) {
     const std::lock_guard lock(mutex);
     state = {working, std::move(reason)};
@@ -44,13 +47,16 @@ struct NvmlSource::Sampler {
 
   NvmlOptions options;
   std::optional<nvml::NvmlApi> api;
+  nvml::DriverApi driver;
   std::vector<nvml::NvmlDevice> devices;
+  bool more_devices = true;  // may come
 
   std::mutex mutex;
   std::condition_variable changed;
   // Under the lock.
   SourceState state{false, "NVML is being opened"};
   std::string version;
+  std::map<std::string, std::string> boards;  // facts
   std::vector<format::DeviceSampleRow> waiting;
   std::uint64_t dropped = 0;
   std::uint64_t failed = 0;
@@ -76,15 +82,27 @@ bool NvmlSource::Sampler::open() {
   return true;
 }
 
+void NvmlSource::Sampler::look_for_devices() {
+  if (!driver.whole()) driver = nvml::find_driver();
+  const std::size_t known = devices.size();
+  more_devices = nvml::find_devices(*api, driver, devices);
+  if (known == 0 && !devices.empty()) set_state(true, {});
+  for (std::size_t i = known; i < devices.size(); ++i) {
+    const std::string number = std::to_string(devices[i].cuda_id());
+    const std::string board = devices[i].board();
+    const bool mig = devices[i].mig();
+    const std::lock_guard lock(mutex);
+    if (!board.empty()) boards["nvml_board:" + number] = board;
+    if (mig) boards["nvml_mig:" + number] = "on";
+  }
+}
+
 void NvmlSource::Sampler::take() noexcept {
   std::vector<format::DeviceSampleRow> rows;
   std::uint64_t failures = 0;
   std::size_t unread = 0;
   try {
-    if (devices.empty()) {
-      devices = nvml::find_devices(*api, nvml::find_driver());
-      if (!devices.empty()) set_state(true, {});
-    }
+    if (more_devices) look_for_devices();
     for (nvml::NvmlDevice& device : devices) rows.push_back(device.sample(options.realtime_ns, failures));
   } catch (...) {  // no memory: what was read is kept, the rest counted
     unread = devices.size() - rows.size();
@@ -161,6 +179,7 @@ void NvmlSource::write_samples(bool last) noexcept {
   std::uint64_t dropped = 0, failed = 0;
   SourceState state;
   std::string version;
+  std::map<std::string, std::string> boards;
   try {
     const std::lock_guard lock(sampler_->mutex);
     rows.assign(sampler_->waiting.begin(), sampler_->waiting.end());
@@ -169,6 +188,7 @@ void NvmlSource::write_samples(bool last) noexcept {
     failed = std::exchange(sampler_->failed, 0);
     state = sampler_->state;
     version = sampler_->version;
+    boards = sampler_->boards;
   } catch (...) {  // no memory: they wait on
     if (last) {
       const std::lock_guard lock(sampler_->mutex);
@@ -181,6 +201,7 @@ void NvmlSource::write_samples(bool last) noexcept {
   if (failed != 0) sink_->count(health::failed_device_samples, failed);
   sink_->meta("nvml_state", state.working ? "full" : state.reason);
   if (!version.empty()) sink_->meta("nvml_driver_version", version);
+  for (const auto& [key, value] : boards) sink_->meta(key, value);
 }
 
 void NvmlSource::flush(std::chrono::steady_clock::time_point) noexcept { write_samples(false); }

@@ -15,12 +15,13 @@ struct NvmlOptions {
   std::int64_t (*realtime_ns)() noexcept = nullptr;
 };
 
-/// Samples the sensors of the devices that the program uses, in a thread of its own, from when the program has
-/// initialised CUDA. A sample is taken when the recording goes on, each `period` after that, and when it goes off; each
+/// Samples the sensors of the devices that the program uses, in a thread of its own, each from when the program has
+/// begun to use it. A sample is taken when the recording goes on, each `period` after that, and when it goes off; each
 /// flush writes what there is, as DeviceSampleRow.
 ///
-/// Says how it stands as metadata `nvml_state`: "full", or why there is nothing. A driver that hangs holds up that
-/// thread alone: `stop` leaves it behind.
+/// Says how it stands as metadata `nvml_state`: "full", or why there is nothing; and as `nvml_board:<device>` which
+/// board a device is or is part of, `nvml_mig:<device>` = "on" where it is divided into instances. A driver that hangs
+/// holds up that thread alone: `stop` leaves it behind.
 class NvmlSource final : public Source {
  public:
   explicit NvmlSource(NvmlOptions options);

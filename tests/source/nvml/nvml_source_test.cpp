@@ -68,6 +68,9 @@ class Played {
   }
 };
 
+constexpr char kNotInUse[] =
+    "the program uses no device so far: CUDA is not initialised, or no device has a primary context";
+
 std::chrono::steady_clock::time_point soon() { return std::chrono::steady_clock::now() + 60s; }
 
 template <typename Condition>
@@ -82,6 +85,12 @@ bool eventually(Condition holds) {
 
 // Of itself it samples once when it goes on and once when it stops.
 constexpr NvmlOptions kRarely{1h, test_now};
+
+std::vector<nvml::NvmlDevice> devices_in_use(const nvml::NvmlApi& api) {
+  std::vector<nvml::NvmlDevice> devices;
+  nvml::find_devices(api, nvml::find_driver(), devices);
+  return devices;
+}
 
 const format::DeviceSampleRow& row_of(const Kept& kept, std::uint32_t device) {
   for (const format::DeviceSampleRow& row : kept.rows)
@@ -104,6 +113,9 @@ TEST_CASE("sensors of the devices that CUDA uses are sampled, by CUDA's numbers"
   CHECK(source.state().working);
   CHECK(kept.facts["nvml_state"] == "full");
   CHECK(kept.facts["nvml_driver_version"] == "580.00");
+  CHECK(kept.facts["nvml_board:0"] == "GPU-65");
+  CHECK(kept.facts["nvml_board:1"] == "GPU-17");
+  CHECK(kept.facts.count("nvml_mig:0") == 0);
   // NVML's first board is CUDA's second one.
   CHECK(row_of(kept, 0).power_mw == 300'000);
   const format::DeviceSampleRow& row = row_of(kept, 1);
@@ -142,15 +154,48 @@ TEST_CASE("devices are looked for until the program has initialised CUDA", "[nvm
   NvmlSource source(kRarely);
   source.start(kept);
   source.set_active(true);
-  REQUIRE(eventually([&] { return source.state().reason == "the program has initialised no CUDA so far"; }));
+  REQUIRE(eventually([&] { return source.state().reason == kNotInUse; }));
   source.flush(soon());
   CHECK(kept.rows.empty());
-  CHECK(kept.facts["nvml_state"] == "the program has initialised no CUDA so far");
+  CHECK(kept.facts["nvml_state"] == kNotInUse);
   fakenvml_set_cuda(1);
   source.stop(soon());
   // A sample of each device at the end; and one more, where that of the beginning came after CUDA.
   CHECK((kept.rows.size() == 2 || kept.rows.size() == 4));
   CHECK(kept.facts["nvml_state"] == "full");
+}
+
+TEST_CASE("a device is sampled once the program uses it", "[nvml]") {
+  const Played played;
+  fakenvml_set_context(0, 0);
+  fakenvml_set_mig(1);
+  Kept kept;
+  NvmlSource source(kRarely);
+  source.start(kept);
+  source.set_active(true);
+  REQUIRE(eventually([&] {
+    source.flush(soon());
+    return !kept.rows.empty();
+  }));
+  REQUIRE(kept.rows.size() == 1);
+  CHECK(kept.rows.front().device == 1);
+  fakenvml_set_context(0, 1);
+  source.stop(soon());
+  REQUIRE(kept.rows.size() == 3);
+  CHECK(kept.rows[1].device == 1);
+  CHECK(kept.rows[2].device == 0);
+  CHECK(kept.facts["nvml_board:0"] == "GPU-65");
+  CHECK(kept.facts["nvml_mig:1"] == "on");
+}
+
+TEST_CASE("the only device is in use once CUDA is, with whatever contexts", "[nvml]") {
+  const Played played;
+  const nvml::NvmlApi api = nvml::load_nvml().value();
+  fakenvml_set_context(0, 0);
+  fakenvml_set_context(1, 0);
+  CHECK(devices_in_use(api).empty());
+  fakenvml_hide_second(1);
+  CHECK(devices_in_use(api).size() == 1);
 }
 
 TEST_CASE("what the library or the driver lacks is said in one line", "[nvml]") {
@@ -177,7 +222,7 @@ TEST_CASE("what the library or the driver lacks is said in one line", "[nvml]") 
 TEST_CASE("a sensor that a board lacks is asked once, and one that fails later is counted", "[nvml]") {
   const Played played;
   const nvml::NvmlApi api = nvml::load_nvml().value();
-  std::vector<nvml::NvmlDevice> devices = nvml::find_devices(api, nvml::find_driver());
+  std::vector<nvml::NvmlDevice> devices = devices_in_use(api);
   REQUIRE(devices.size() == 2);
   nvml::NvmlDevice& device = devices.front();
   std::uint64_t failed = 0;
@@ -191,11 +236,38 @@ TEST_CASE("a sensor that a board lacks is asked once, and one that fails later i
   CHECK(failed == 1);
 }
 
+TEST_CASE("a sensor that fails at first is asked again, and counted", "[nvml]") {
+  const Played played;
+  const nvml::NvmlApi api = nvml::load_nvml().value();
+  std::vector<nvml::NvmlDevice> devices = devices_in_use(api);
+  std::uint64_t failed = 0;
+  fakenvml_fail("nvmlDeviceGetTemperature", 999);
+  fakenvml_fail("nvmlDeviceGetFieldValues", 999);
+  CHECK((devices.at(0).sample(test_now, failed).present & (kHasTemperature | kHasPower)) == 0);
+  CHECK(failed == 2);
+  fakenvml_fail("nvmlDeviceGetTemperature", 0);
+  fakenvml_fail("nvmlDeviceGetFieldValues", 0);
+  const format::DeviceSampleRow row = devices.at(0).sample(test_now, failed);
+  CHECK((row.present & (kHasTemperature | kHasPower | kPowerIsMean)) == (kHasTemperature | kHasPower));
+  CHECK(failed == 2);
+}
+
+TEST_CASE("power that could not be read is no power of 0", "[nvml]") {
+  const Played played;
+  const nvml::NvmlApi api = nvml::load_nvml().value();
+  std::vector<nvml::NvmlDevice> devices = devices_in_use(api);
+  std::uint64_t failed = 0;
+  CHECK(devices.at(0).sample(test_now, failed).power_mw == 300'000);
+  fakenvml_fail("nvmlDeviceGetFieldValues", 15);  // the device is gone
+  CHECK((devices.at(0).sample(test_now, failed).present & kHasPower) == 0);
+  CHECK(failed == 1);
+}
+
 TEST_CASE("power is the mean of the driver where it does not tell that of the moment, and says so", "[nvml]") {
   const Played played;
   fakenvml_fail("nvmlDeviceGetFieldValues", 3);
   const nvml::NvmlApi api = nvml::load_nvml().value();
-  std::vector<nvml::NvmlDevice> devices = nvml::find_devices(api, nvml::find_driver());
+  std::vector<nvml::NvmlDevice> devices = devices_in_use(api);
   std::uint64_t failed = 0;
   const format::DeviceSampleRow row = devices.at(0).sample(test_now, failed);
   CHECK((row.present & (kHasPower | kPowerIsMean)) == (kHasPower | kPowerIsMean));
@@ -208,7 +280,7 @@ TEST_CASE("power is the mean of the driver where it does not tell that of the mo
 TEST_CASE("the counter of energy, which is slow, is read every 100 ms", "[nvml]") {
   const Played played;
   const nvml::NvmlApi api = nvml::load_nvml().value();
-  std::vector<nvml::NvmlDevice> devices = nvml::find_devices(api, nvml::find_driver());
+  std::vector<nvml::NvmlDevice> devices = devices_in_use(api);
   std::uint64_t failed = 0;
   const auto has_energy = [&](std::int64_t time) {
     now_ns = time;

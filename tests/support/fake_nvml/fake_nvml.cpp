@@ -21,6 +21,9 @@ struct State {
   std::condition_variable changed;
   bool cuda = true;
   bool hang = false;
+  bool hidden = false;
+  bool mig = false;
+  bool contexts[2] = {true, true};  // by CUDA's number
   std::map<std::string, int> results;
   std::map<std::string, int> calls;
   Board boards[2];
@@ -57,6 +60,8 @@ void fakenvml_reset(void) {
   const std::lock_guard lock(state().mutex);
   state().cuda = true;
   state().hang = false;
+  state().hidden = state().mig = false;
+  state().contexts[0] = state().contexts[1] = true;
   state().results.clear();
   state().calls.clear();
   state().boards[0] = {"0000:17:00.0", 100'000, 1'000'000};
@@ -66,6 +71,18 @@ void fakenvml_reset(void) {
 void fakenvml_set_cuda(int initialised) {
   const std::lock_guard lock(state().mutex);
   state().cuda = initialised != 0;
+}
+void fakenvml_set_context(int cuda_device, int active) {
+  const std::lock_guard lock(state().mutex);
+  state().contexts[cuda_device] = active != 0;
+}
+void fakenvml_hide_second(int hidden) {
+  const std::lock_guard lock(state().mutex);
+  state().hidden = hidden != 0;
+}
+void fakenvml_set_mig(int on) {
+  const std::lock_guard lock(state().mutex);
+  state().mig = on != 0;
 }
 void fakenvml_fail(const char* function, int result) {
   const std::lock_guard lock(state().mutex);
@@ -153,16 +170,31 @@ int nvmlDeviceGetMemoryInfo(void*, unsigned long long* memory) {
   memory[2] = 2ULL << 30;
   return called("nvmlDeviceGetMemoryInfo");
 }
+int nvmlDeviceGetUUID(void* device, char* text, unsigned size) {
+  std::snprintf(text, size, "GPU-%.2s", std::strchr(board_of(device).place, ':') + 1);
+  return called("nvmlDeviceGetUUID");
+}
+int nvmlDeviceGetMigMode(void*, unsigned* current, unsigned* pending) {
+  const std::lock_guard lock(state().mutex);
+  *current = *pending = state().mig ? 1 : 0;
+  return 0;
+}
 
 // ---- the driver
 
 int cuDeviceGetCount(int* count) {
   const std::lock_guard lock(state().mutex);
-  *count = 2;
+  *count = state().hidden ? 1 : 2;
   return state().cuda ? 0 : 3;
 }
 int cuDeviceGet(int* device, int ordinal) {
   *device = ordinal;
+  return 0;
+}
+int cuDevicePrimaryCtxGetState(int device, unsigned* flags, int* active) {
+  const std::lock_guard lock(state().mutex);
+  *flags = 0;
+  *active = state().contexts[device] ? 1 : 0;
   return 0;
 }
 int cuDeviceGetPCIBusId(char* text, int size, int device) {
