@@ -424,6 +424,8 @@ struct DeviceInfo {
   std::uint64_t shared_bytes_per_block = 0;
   std::uint64_t shared_bytes_per_block_optin = 0;
   std::uint64_t shared_bytes_per_multiprocessor = 0;
+  std::string board;  ///< NVML's UUID of the board whose sensors were read; empty: not known
+  bool mig = false;   ///< the board is divided into instances (MIG), of which this is one
 };
 
 /// A stream id means something only within its context, a context only within its process.

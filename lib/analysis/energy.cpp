@@ -4,7 +4,9 @@
 #include "analysis/sampled_series.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <string_view>
 
 namespace rangefinder::analysis {
 namespace {
@@ -29,11 +31,28 @@ struct Sensors {
   }
 };
 
-std::vector<Sensors> sensors_of(const Timeline& timeline) {
+/// For each device the first one of the same board.
+std::vector<DeviceIndex> boards_of(const Timeline& timeline) {
+  std::vector<DeviceIndex> out(timeline.devices.size());
+  std::map<std::string_view, DeviceIndex> known;
+  for (DeviceIndex device = 0; device < out.size(); ++device) {
+    const std::string_view board = timeline.devices[device].board;
+    out[device] = board.empty() ? device : known.try_emplace(board, device).first->second;
+  }
+  return out;
+}
+
+std::vector<Sensors> sensors_of(const Timeline& timeline, const std::vector<DeviceIndex>& boards) {
   std::vector<Sensors> out(timeline.devices.size());
   const DeviceSampleTable& samples = timeline.device_samples;
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    Sensors& sensors = out[samples.device[i]];
+  // Each device's are in order; those of several processes are not.
+  std::vector<std::size_t> order(samples.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (timeline.processes.size() > 1)
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return samples.time_ns[a] < samples.time_ns[b]; });
+  for (const std::size_t i : order) {
+    Sensors& sensors = out[boards[samples.device[i]]];
     const std::uint32_t present = samples.present[i];
     const std::int64_t time = samples.time_ns[i];
     if ((present & kHasPower) != 0) sensors.power.add(time, samples.power_mw[i]);
@@ -140,11 +159,12 @@ std::optional<DeviceEnergy::Check> check_of(const Sensors& sensors) {
 Energy energy_of_ranges(const Timeline& timeline, const Projection& projection) {
   Energy out;
   out.ranges.resize(timeline.ranges.size());
-  const std::vector<Sensors> sensors = sensors_of(timeline);
+  const std::vector<DeviceIndex> boards = boards_of(timeline);
+  const std::vector<Sensors> sensors = sensors_of(timeline, boards);
   const ActivityTable& activities = timeline.activities;
   std::vector<std::vector<ActivityIndex>> on_device(timeline.devices.size());
   for (ActivityIndex activity = 0; activity < activities.size(); ++activity)
-    on_device[timeline.streams[activities.stream[activity]].device].push_back(activity);
+    on_device[boards[timeline.streams[activities.stream[activity]].device]].push_back(activity);
   for (DeviceIndex device = 0; device < timeline.devices.size(); ++device) {
     const Sensors& readings = sensors[device];
     if (readings.power.empty()) continue;
@@ -154,6 +174,7 @@ Energy energy_of_ranges(const Timeline& timeline, const Projection& projection) 
     const SharedEnergy shared(activities, work, readings);
     DeviceEnergy total;
     total.device = device;
+    total.devices = static_cast<std::size_t>(std::count(boards.begin(), boards.end(), device));
     const std::int64_t first = readings.power.first_ns(), last = readings.power.last_ns();
     total.known_ns = readings.power.covered_ns(first, last);
     total.total_mj = readings.millijoules(first, last);

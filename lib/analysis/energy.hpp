@@ -33,14 +33,16 @@ struct RangeEnergy {
   std::int64_t throttle_known_ns = 0;
 };
 
-/// Of a device, over the time of its readings: total = owned + unowned + idle.
+/// Of a board, over the time of its readings: total = owned + unowned + idle. Processes of a job that used one board,
+/// or instances of it, have their readings and their work together where the captures say which board it was.
 struct DeviceEnergy {
-  DeviceIndex device = 0;
+  DeviceIndex device = 0;   ///< the first one of it
+  std::size_t devices = 1;  ///< in the data that are this board
   std::int64_t known_ns = 0;
   double total_mj = 0;
   double owned_mj = 0;         ///< of work that belongs to ranges
   double unowned_mj = 0;       ///< of other work
-  double idle_mj = 0;          ///< while nothing of this process ran; other processes may have
+  double idle_mj = 0;          ///< while nothing that was recorded ran; other processes may have
   bool power_is_mean = false;  ///< the driver tells the mean over a second: short ranges are not told apart
   std::size_t readings = 0;
   /// What the device's own counter says for the time between its first and last readings, and the integral of power

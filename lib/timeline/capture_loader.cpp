@@ -129,6 +129,7 @@ void CaptureLoader::load(const LoadOptions& options) {
   for (const format::WindowRow& row : reader_.windows())
     end_ticks = std::max({end_ticks, row.begin_ticks, row.end_ticks});
   assembler_.finish(end_ticks);
+  add_boards();
   add_launch_ranges();
   add_nodes();
   add_operators(options.operator_inputs || options.keep_arguments);

@@ -65,6 +65,7 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
 
   void add_process();
   void add_devices();
+  void add_boards();
   void add_health();
   void add_windows();
   void add_steps();

@@ -5,6 +5,7 @@
 #include "timeline/capture_rows.hpp"
 
 #include <algorithm>
+#include <string>
 
 namespace rangefinder::timeline {
 
@@ -31,6 +32,14 @@ void CaptureLoader::add_devices() {
     describe_device(row, reader_.name(row.name), out_.devices[device_of(row.id)]);
   }
   for (const format::ContextRow& row : reader_.contexts()) context_device_[row.id] = row.device;
+}
+
+/// Which boards sensors are of, as facts tell.
+void CaptureLoader::add_boards() {
+  for (const auto& [id, index] : devices_) {
+    out_.devices[index].board = reader_.metadata("nvml_board:" + std::to_string(id));
+    out_.devices[index].mig = reader_.metadata("nvml_mig:" + std::to_string(id)) == "on";
+  }
 }
 
 template <typename Row>

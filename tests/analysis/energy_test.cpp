@@ -42,6 +42,26 @@ TEST_CASE("a range has the energy of the device while its work ran", "[analysis]
   CHECK_FALSE(energy.devices[0].check.has_value());
 }
 
+TEST_CASE("a board that several processes read is one", "[analysis]") {
+  TimelineBuilder builder;
+  builder.on_process(1).range("a", 0, 100 * kMs).launch(1).kernel(0, 20 * kMs);
+  steady(builder, 50);
+  builder.energy_counter(5'000);
+  builder.on_process(2).range("b", 0, 100 * kMs).launch(1).kernel(10 * kMs, 30 * kMs);
+  for (std::int64_t ms = 5; ms <= 55; ms += 10) builder.power(ms * kMs, 100'000);
+  const bool known = GENERATE(true, false);
+  if (known)
+    for (DeviceInfo& device : builder.timeline().devices) device.board = "GPU-17";
+  const Timeline timeline = builder.build();
+  const Energy energy = energy_of(timeline);
+  REQUIRE(energy.devices.size() == (known ? 1 : 2));
+  CHECK(energy.devices[0].devices == (known ? 2 : 1));
+  // What runs at once shares the energy, whichever process it is of.
+  CHECK(energy.ranges[0].self_mj == Approx(known ? 1000 + 500 : 2000));
+  CHECK(energy.ranges[1].self_mj == Approx(known ? 500 + 1000 : 2000));
+  CHECK(energy.devices[0].total_mj == Approx(known ? 5500 : 5000));
+}
+
 TEST_CASE("what runs at the same time shares the energy evenly, and each range ran all of its time", "[analysis]") {
   TimelineBuilder builder;
   builder.range("a", 0, 5).launch(1).kernel(0, 20 * kMs);

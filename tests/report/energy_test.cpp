@@ -72,6 +72,22 @@ TEST_CASE("a report of energy says how good its readings are", "[report]") {
   CHECK_FALSE(has(text, "mean over about a second"));
 }
 
+TEST_CASE("a report of a job's energy says whose device it is, and what it cannot tell", "[report]") {
+  Timeline timeline = training();
+  timeline.processes[0].rank = 3;
+  timeline.processes.push_back({});
+  timeline.devices[0].mig = true;
+  ReportOptions options;
+  options.view = "energy";
+  const std::string text = rendered(timeline, options);
+  INFO(text);
+  CHECK(has(text, "device 0 of rank 3: 20.000 J"));
+  CHECK(has(text, "device 0 of rank 3: an instance of its board (MIG)"));
+  CHECK(has(text, "some captures do not say which boards they read"));
+  timeline.devices[0].board = "GPU-17";
+  CHECK_FALSE(has(rendered(timeline, options), "some captures do not say"));
+}
+
 TEST_CASE("a report of energy without readings says how to get them", "[report]") {
   ReportOptions options;
   options.view = "energy";

@@ -6,6 +6,7 @@
 #include "report/views/own_columns.hpp"
 #include "report/views/path_rows.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -71,9 +72,21 @@ std::string joules(double millijoules) {
   return text;
 }
 
-void note_device(Table& table, const Timeline& timeline, const DeviceEnergy& device) {
+/// "device 0", in a job "device 0 of rank 3".
+std::string name_of(const Timeline& timeline, const DeviceEnergy& device) {
   const DeviceInfo& info = timeline.devices[device.device];
-  const std::string name = "device " + std::to_string(info.id) + ": ";
+  std::string name = "device " + std::to_string(info.id);
+  if (timeline.processes.size() > 1 && info.process < timeline.processes.size()) {
+    const ProcessInfo& process = timeline.processes[info.process];
+    name +=
+        process.rank >= 0 ? " of rank " + std::to_string(process.rank) : " of process " + std::to_string(process.pid);
+  }
+  if (device.devices > 1) name += " and " + std::to_string(device.devices - 1) + " more on the same board";
+  return name + ": ";
+}
+
+void note_device(Table& table, const Timeline& timeline, const DeviceEnergy& device) {
+  const std::string name = name_of(timeline, device);
   char rate[64];
   std::snprintf(
       rate, sizeof rate, "%.1f ms",
@@ -85,6 +98,17 @@ void note_device(Table& table, const Timeline& timeline, const DeviceEnergy& dev
                joules(device.check->integral_mj));
   if (device.power_is_mean)
     table.note(name + "the driver tells power as its mean over about a second: shorter ranges are not told apart");
+  if (timeline.devices[device.device].mig)
+    table.note(name + "an instance of its board (MIG): power is of the whole board, with what other instances take");
+}
+
+/// Processes of a job may have read the sensors of one board.
+void note_unknown_boards(Table& table, const Timeline& timeline, const analysis::Energy& energy) {
+  const bool unknown = std::any_of(energy.devices.begin(), energy.devices.end(), [&](const DeviceEnergy& device) {
+    return timeline.devices[device.device].board.empty();
+  });
+  if (timeline.processes.size() > 1 && unknown)
+    table.note("some captures do not say which boards they read: one that several processes read is counted for each");
 }
 
 void add_rest(Table& table, const char* name, double millijoules, double total_mj) {
@@ -151,6 +175,7 @@ Result<Table> make_energy(const Subject& subject, const ViewOptions& options) {
     add_rest(table, "[idle]", idle_mj, total_mj);
   }
   for (const DeviceEnergy& device : energy.devices) note_device(table, timeline, device);
+  note_unknown_boards(table, timeline, energy);
   return table;
 }
 
