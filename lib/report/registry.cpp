@@ -121,6 +121,11 @@ Result<const View*> find_view(std::string_view name, ViewOptions& options) {
   return found;
 }
 
+bool asked_for_counters(const Timeline& timeline) {
+  return std::any_of(timeline.metadata.begin(), timeline.metadata.end(),
+                     [](const auto& fact) { return fact.first == "counter_state" || fact.first == "sample_state"; });
+}
+
 std::string missing_for(const View& view, const Timeline& timeline) {
   const struct {
     unsigned need;
@@ -139,7 +144,8 @@ std::string missing_for(const View& view, const Timeline& timeline) {
        "readings of a device's sensors (record with nvml=on)"},
       {kNeedsCpuCounters, timeline.cpu_counters.size() == 0, "CPU counters (record with cpu_counters=on)"},
       {kNeedsCounters, timeline.range_metrics.size() == 0 && timeline.metric_samples.size() == 0,
-       "hardware counters (counters=memory, samples=device)"},
+       asked_for_counters(timeline) ? "hardware counters: the recording was to have some, and a note says how that went"
+                                    : "hardware counters (counters=memory, samples=device)"},
       {kNeedsWaits, timeline.syncs.size() == 0 && timeline.calls.size() == 0, "synchronisations or API calls"},
       {kNeedsOverheads, timeline.overheads.size() == 0, "overhead records (CUPTI's, of a recording on a device)"},
       {kNeedsKernels, timeline.kernel_details.empty(), "kernels with their launch configuration"},

@@ -45,7 +45,7 @@ SourceState CounterSource::start(RowSink& sink) noexcept try {
   };
   Result<std::shared_ptr<RangeCounting>> counting = open();
   sink.meta("counter_set", options_.metrics);
-  sink.meta("counter_state", counting.ok() ? "counting" : counting.error().message());
+  sink.meta("counter_state", counting.ok() ? counters::kNothingCounted : counting.error().message());
   const std::lock_guard lock(shared_->mutex);
   if (counting.ok()) {
     shared_->counting = std::move(*counting);

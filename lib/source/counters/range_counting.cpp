@@ -137,7 +137,6 @@ void ContextCounting::write(RowSink& sink) {
   {
     const std::lock_guard lock(results_mutex_);
     batches.swap(batches_);
-    if (!failure_.empty()) sink.meta("counter_state", failure_);
   }
   for (const Batch& batch : batches) write_batch(batch, sink);
   if (const std::uint64_t lost = lost_.exchange(0); lost != 0) sink.count(health::lost_range_counters, lost);
@@ -233,10 +232,16 @@ std::vector<std::shared_ptr<ContextCounting>> RangeCounting::all() const {
 }
 
 void RangeCounting::flush(RowSink& sink) {
+  bool has_counted = false;
   for (const auto& context : all()) {
     context->ask_for_ranges();
     context->write(sink);
+    has_counted = has_counted || context->has_counted();
   }
+  if (const std::string why = failure(); !why.empty())
+    sink.meta("counter_state", why);
+  else if (has_counted)
+    sink.meta("counter_state", "counting");
   if (const std::uint64_t uncounted = uncounted_.exchange(0); uncounted != 0)
     sink.count(health::uncounted_ranges, uncounted);
   if (const std::uint64_t lost = lost_.exchange(0); lost != 0) sink.count(health::lost_range_counters, lost);

@@ -19,6 +19,11 @@
 
 namespace rangefinder::source::counters {
 
+/// How a recording stands that could have counted, and has not so far.
+inline constexpr char kNothingCounted[] =
+    "none of the ranges that counter_ranges, counter_category and counter_depth choose ran while its thread used a "
+    "device";
+
 /// A range that was counted, by the number that CUPTI knows it by.
 struct CountedRange {
   std::uint64_t number;
@@ -46,6 +51,8 @@ class ContextCounting {
   void ask_for_ranges() noexcept { wanted_.store(true, std::memory_order_relaxed); }
   /// Writes what was taken out, what was lost, and what there is to know. Alone: by the thread that collects.
   void write(RowSink& sink);
+  /// Something was written; known to that thread.
+  bool has_counted() const noexcept { return described_; }
   /// Takes all there is and closes the profiler; a range that is open is lost. False when a call of another thread did
   /// not come back in time.
   bool close(std::chrono::steady_clock::time_point deadline);

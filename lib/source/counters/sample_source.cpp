@@ -31,6 +31,10 @@ namespace {
 
 // Of a device, between two flushes: 64 MiB of memory.
 constexpr std::uint32_t kMostSamples = 4096;
+constexpr char kNothingSampled[] =
+    "no device was in use when they were looked for, each flush_period: by then CUDA is initialised, and one of "
+    "several "
+    "devices has a primary context";
 // A time further from now than this is of a clock that is not ours.
 constexpr std::int64_t kDay = std::int64_t{86'400} * 1'000'000'000;
 
@@ -100,8 +104,9 @@ struct SampleSource::Shared {
     for (int device = 0; device < count; ++device) {
       unsigned flags = 0;
       int in_use = 0;
-      const bool known = devices.count(static_cast<std::uint32_t>(device)) != 0;
-      if (known || api.cuDevicePrimaryCtxGetState(device, &flags, &in_use) != CUDA_SUCCESS || in_use == 0) continue;
+      if (devices.count(static_cast<std::uint32_t>(device)) != 0) continue;
+      const bool told = api.cuDevicePrimaryCtxGetState(device, &flags, &in_use) == CUDA_SUCCESS;
+      if (count > 1 && (!told || in_use == 0)) continue;
       open(static_cast<std::uint32_t>(device));
     }
   }
@@ -172,7 +177,10 @@ struct SampleSource::Shared {
       if (invalid != 0) to.count(health::invalid_activities, std::exchange(invalid, 0));
       if (!chip.empty()) to.meta("sample_chip", chip);
       if (!description.empty()) to.meta("sample_metrics", description);
-      if (!failure.empty()) to.meta("sample_state", failure);
+      if (!failure.empty())
+        to.meta("sample_state", failure);
+      else if (!chip.empty())
+        to.meta("sample_state", "sampling");
     }
     for (auto& [metric, row] : taken) {
       row.metric = to.name(metric);
@@ -209,7 +217,7 @@ SourceState SampleSource::start(RowSink& sink) noexcept try {
   };
   const Status status = open();
   sink.meta("sample_set", options_.metrics);
-  sink.meta("sample_state", status.ok() ? "sampling" : status.error().message());
+  sink.meta("sample_state", status.ok() ? kNothingSampled : status.error().message());
   const std::lock_guard lock(shared_->mutex);
   shared_->running = status.ok();
   shared_->sink = &sink;

@@ -98,6 +98,8 @@ void fakecupti_set_record_bytes(std::uint32_t kind, std::size_t bytes);
 void fakecupti_set_next_correlation(std::uint32_t id);
 void fakecupti_add_device(std::uint32_t id, const char* name);
 void fakecupti_add_context(std::uint32_t id, std::uint32_t device);
+/// The program has none on any device.
+void fakecupti_destroy_contexts();
 void fakecupti_add_stream(std::uint32_t context, std::uint32_t id, std::uint32_t priority);
 
 // ---- the clock -------------------------------------------------------------------------------------------------

@@ -244,6 +244,10 @@ void fakecupti_add_context(std::uint32_t id, std::uint32_t device) {
   const std::lock_guard lock(state().mutex);
   state().contexts.push_back({id, device});
 }
+void fakecupti_destroy_contexts() {
+  const std::lock_guard lock(state().mutex);
+  state().contexts.clear();
+}
 void fakecupti_add_stream(std::uint32_t context, std::uint32_t id, std::uint32_t priority) {
   const std::lock_guard lock(state().mutex);
   state().streams.push_back({context, id, priority});
