@@ -6,6 +6,7 @@
 #include "format/rows.hpp"
 #include "source/counters/chip.hpp"
 #include "source/counters/device_sampling.hpp"
+#include "source/cupti/activity_windows.hpp"
 #include "source/cupti/call_thread.hpp"
 #include "source/cupti/cupti_api.hpp"
 
@@ -59,13 +60,14 @@ struct SampleSource::Shared {
   const SampleOptions options;
   ProfilerApi api;
   counters::SamplingOptions sampling;
-  std::atomic<bool> active{false};
 
   // The calling thread's.
   std::map<std::uint32_t, std::unique_ptr<DeviceSampling>> devices;  // null: it failed
 
   mutable std::mutex mutex;  // of all below
   bool running = false;
+  cupti::ActivityWindows windows;
+  std::int64_t seen_ns = 0;                                           // the latest time of day
   RowSink* sink = nullptr;                                            // used by who flushes and stops
   std::vector<std::pair<std::string, format::MetricSampleRow>> rows;  // and the metric, which has no id yet
   std::uint64_t overflows = 0;
@@ -111,22 +113,28 @@ struct SampleSource::Shared {
     }
   }
 
+  /// Under the lock.
+  std::int64_t now() {
+    const std::int64_t time = (options.realtime_ns != nullptr ? options.realtime_ns : system_realtime_ns)();
+    if (time < seen_ns) windows.clock_stepped();
+    return seen_ns = time;
+  }
+
   void take(const DeviceSampling& device, const DecodedSamples& decoded) {
-    const std::int64_t now = (options.realtime_ns != nullptr ? options.realtime_ns : system_realtime_ns)();
-    const bool wanted = active.load(std::memory_order_relaxed);
     const std::lock_guard lock(mutex);
+    const std::int64_t latest = now();
     if (decoded.overflowed) ++overflows;
-    if (!wanted) return;
     for (const counters::Sample& sample : decoded.samples) {
       const auto begin = static_cast<std::int64_t>(sample.begin_ns);
-      if (begin < now - kDay || begin > now + kDay) {
+      const auto end = static_cast<std::int64_t>(sample.end_ns);
+      if (begin < latest - kDay || begin > latest + kDay) {
         ++invalid;
         continue;
       }
+      if (!windows.keep_host(begin, end - 1)) continue;  // what ends where a window begins is not in it
       for (std::size_t i = 0; i < sample.values.size(); ++i) {
-        rows.push_back({device.metrics().metrics()[i],
-                        {begin, static_cast<std::int64_t>(sample.end_ns), device.device(), 0,
-                         format::coded_number(sample.values[i])}});
+        rows.push_back(
+            {device.metrics().metrics()[i], {begin, end, device.device(), 0, format::coded_number(sample.values[i])}});
       }
     }
   }
@@ -227,7 +235,16 @@ SourceState SampleSource::start(RowSink& sink) noexcept try {
   return {false, "no memory"};
 }
 
-void SampleSource::set_active(bool active) noexcept { shared_->active.store(active, std::memory_order_relaxed); }
+void SampleSource::set_active(bool active) noexcept {
+  const std::lock_guard lock(shared_->mutex);
+  const std::int64_t now = shared_->now();
+  if (!active) return shared_->windows.close(now, 0);
+  try {
+    shared_->windows.open(now, 0);
+  } catch (const std::exception&) {  // no memory: what is sampled until the next change is lost
+    ++shared_->overflows;
+  }
+}
 
 void SampleSource::flush(std::chrono::steady_clock::time_point deadline) noexcept try {
   RowSink* sink = nullptr;
@@ -256,7 +273,6 @@ void SampleSource::stop(std::chrono::steady_clock::time_point deadline) noexcept
     if (!std::exchange(shared_->running, false)) return;
     sink = shared_->sink;
   }
-  shared_->active.store(true, std::memory_order_relaxed);  // the rest was sampled while it was
   const auto ticket = calls().post([shared = shared_] { shared->collect(true); });
   if (!calls().wait(ticket, deadline)) sink->count(health::flush_timeouts, 1);
   shared_->write(*sink);

@@ -21,8 +21,9 @@ struct SampleOptions {
 };
 
 /// Samples hardware counters of the devices that the process uses, with CUPTI's PM sampling, beside whatever else is
-/// recorded. A device is sampled from the first `flush` on at which the program has a context on it. Samples that were
-/// lost since a buffer was full are told by CaptureHealth::sample_overflows, once each time.
+/// recorded. A device is sampled from the first `flush` on at which the program uses it: has a primary context on it,
+/// or has initialised CUDA and sees no other device. Samples are kept by their own times, of when the recording was on.
+/// Those that were lost since a buffer was full are told by CaptureHealth::sample_overflows, once each time.
 ///
 /// Threads: any. CUPTI is called on a thread of its own, so that no call here waits longer than its deadline.
 /// Errors:  no rights, no hardware, another tool: the state says so, once, and what to do.

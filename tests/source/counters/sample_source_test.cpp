@@ -159,6 +159,61 @@ TEST_CASE("pauses of the schedule are not kept", "[counters]") {
   CHECK(sampling.sink.samples.size() == 4);
 }
 
+TEST_CASE("samples are kept by their own times, whenever they are taken out", "[counters]") {
+  const ProfiledProcess process;
+  Sampling sampling(process, sample_options("l2_bytes"));
+  sampling.source.flush(soon());
+  const auto samples_after = [&](std::uint64_t ms, bool active) {
+    fakecupti_advance(ms * kMillisecond);
+    sampling.source.set_active(active);
+    return sampling.sink.samples.size();
+  };
+  SECTION("a window that is over") {
+    CHECK(samples_after(3, false) == 0);
+    CHECK(samples_after(7, false) == 0);
+    sampling.source.flush(soon());
+    CHECK(sampling.sink.samples.size() == 3);
+  }
+  SECTION("a pause that is over") {
+    sampling.source.set_active(false);
+    CHECK(samples_after(5, true) == 0);
+    CHECK(samples_after(2, true) == 0);
+    SECTION("at a flush") { sampling.source.flush(soon()); }
+    SECTION("at the end") { sampling.source.stop(soon()); }
+    CHECK(sampling.sink.samples.size() == 2);
+  }
+}
+
+TEST_CASE("samples are kept when the clock is set back", "[counters]") {
+  const ProfiledProcess process;
+  static std::int64_t ahead_ns;
+  ahead_ns = 3'600'000'000'000;
+  SampleOptions options = sample_options("l2_bytes");
+  options.realtime_ns = []() noexcept { return static_cast<std::int64_t>(fakecupti_now()) + ahead_ns; };
+  Sampling sampling(process, options);
+  ahead_ns = 0;
+  sampling.source.flush(soon());
+  fakecupti_advance(2 * kMillisecond);
+  sampling.source.flush(soon());
+  CHECK(sampling.sink.samples.size() == 2);
+}
+
+TEST_CASE("the only device is sampled with whatever contexts", "[counters]") {
+  const ProfiledProcess process;
+  fakecupti_destroy_contexts();
+  Sampling sampling(process, sample_options("l2_bytes"));
+  SECTION("of one") {
+    sampling.source.flush(soon());
+    CHECK(fakecupti_calls("cuptiPmSamplingEnable") == 1);
+  }
+  SECTION("of two none is in use") {
+    fakecupti_add_device(1, "Second");
+    sampling.source.flush(soon());
+    CHECK(fakecupti_calls("cuptiPmSamplingEnable") == 0);
+    CHECK(sampling.sink.facts["sample_state"].find("no device was in use") == 0);
+  }
+}
+
 TEST_CASE("each refusal to sample is told once, with what to do", "[counters][fault]") {
   const ProfiledProcess process;
   for (const DocumentedError& error : kDocumentedErrors) {
