@@ -47,6 +47,7 @@ source::SampleOptions sample_options(const SessionOptions& options) {
   out.metrics = options.samples;
   out.interval = options.sample_interval;
   out.flush_period = options.flush_period;
+  out.describe_devices = !options.cuda && options.counters.empty();
   return out;
 }
 #endif

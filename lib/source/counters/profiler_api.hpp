@@ -65,6 +65,9 @@ namespace rangefinder::source::counters {
 #define RANGEFINDER_PROFILER_DRIVER(X) \
   X(cuInit)                            \
   X(cuDeviceGetCount)                  \
+  X(cuDeviceGetName)                   \
+  X(cuDeviceGetAttribute)              \
+  X(cuDeviceTotalMem_v2)               \
   X(cuDevicePrimaryCtxGetState)        \
   X(cuCtxGetCurrent)                   \
   X(cuCtxGetDevice)                    \

@@ -57,6 +57,7 @@ Status ContextCounting::open(const std::string& selection) {
     fail(error);
     return Status(std::move(error));
   };
+  facts_ = facts_of(api_, device_);
   Result<std::string> chip = chip_of(api_, device_);
   if (!chip) return give_up(std::move(chip).error());
   Result<MetricSet> metrics = MetricSet::resolve(api_, *chip, Collection::kRanges, selection);
@@ -142,6 +143,7 @@ void ContextCounting::write(RowSink& sink) {
   if (const std::uint64_t lost = lost_.exchange(0); lost != 0) sink.count(health::lost_range_counters, lost);
   if (batches.empty() || described_) return;
   described_ = true;
+  facts_.write(sink);
   sink.meta("counter_chip", metrics_->chip());
   sink.meta("counter_metrics", metrics_->description());
 }

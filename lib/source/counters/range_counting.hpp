@@ -2,6 +2,7 @@
 #pragma once
 
 #include "source/counters/counter_source.hpp"
+#include "source/counters/device_facts.hpp"
 #include "source/counters/metric_set.hpp"
 #include "source/counters/profiler_api.hpp"
 #include "source/counters/range_choice.hpp"
@@ -74,6 +75,7 @@ class ContextCounting {
   const std::size_t most_ranges_;
 
   mutable std::mutex mutex_;  // of all below; held while CUPTI is called
+  DeviceFacts facts_;
   std::unique_ptr<MetricSet> metrics_;
   std::unique_ptr<RangeProfiler> profiler_;  // null: broken or closed
   std::vector<CountedRange> ranges_;         // pushed since the last take

@@ -5,6 +5,7 @@
 #include "base/never_destroyed.hpp"
 #include "format/rows.hpp"
 #include "source/counters/chip.hpp"
+#include "source/counters/device_facts.hpp"
 #include "source/counters/device_sampling.hpp"
 #include "source/cupti/activity_windows.hpp"
 #include "source/cupti/call_thread.hpp"
@@ -75,6 +76,7 @@ struct SampleSource::Shared {
   std::string chip;
   std::string description;
   std::string failure;
+  std::vector<counters::DeviceFacts> found;  // to be written
   SourceState last{false, "not started"};
 
   pid_t pid = ::getpid();
@@ -97,6 +99,7 @@ struct SampleSource::Shared {
     const std::lock_guard lock(mutex);
     chip = *name;
     description = std::move(text);
+    if (options.describe_devices) found.push_back(counters::facts_of(api, device));
   }
 
   /// Devices that the program has begun to use.
@@ -177,10 +180,12 @@ struct SampleSource::Shared {
   void write(RowSink& to) {
     std::vector<std::pair<std::string, format::MetricSampleRow>> taken;
     std::vector<format::MetricSampleRow> done;
+    std::vector<counters::DeviceFacts> described;
     {
       const std::lock_guard lock(mutex);
       done.reserve(rows.size());  // while they are still here, should there be no memory
       taken.swap(rows);
+      described.swap(found);
       if (overflows != 0) to.count(health::sample_overflows, std::exchange(overflows, 0));
       if (invalid != 0) to.count(health::invalid_activities, std::exchange(invalid, 0));
       if (!chip.empty()) to.meta("sample_chip", chip);
@@ -190,6 +195,7 @@ struct SampleSource::Shared {
       else if (!chip.empty())
         to.meta("sample_state", "sampling");
     }
+    for (const counters::DeviceFacts& device : described) device.write(to);
     for (auto& [metric, row] : taken) {
       row.metric = to.name(metric);
       done.push_back(row);

@@ -9,6 +9,7 @@
 #include <cupti_target.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -205,6 +206,36 @@ CUresult cuDeviceGetCount(int* count) {
   if (!state().driver) return CUDA_ERROR_NOT_INITIALIZED;
   const std::lock_guard lock(state().mutex);
   *count = static_cast<int>(state().devices.size());
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetName(char* text, int size, CUdevice device) {
+  const std::lock_guard lock(state().mutex);
+  for (const fake::Device& known : state().devices) {
+    if (static_cast<CUdevice>(known.id) == device)
+      std::snprintf(text, static_cast<std::size_t>(size), "%s", known.name.c_str());
+  }
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) {
+  switch (attribute) {  // as in records of devices
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+      *value = 9;
+      return CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+      *value = 132;
+      return CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
+      *value = 32;
+      return CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
+      *value = 2048;
+      return CUDA_SUCCESS;
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice) {
+  *bytes = 141ull << 30;
   return CUDA_SUCCESS;
 }
 CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active) {
