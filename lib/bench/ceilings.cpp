@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/cpu_key.hpp"
 #include "base/file.hpp"
 #include "bench/hardware.hpp"
 #include "bench/host_ceilings.hpp"
@@ -104,7 +105,7 @@ Result<std::string> measure_ceilings(const CeilingOptions& options) {
                            {"kind", "ceilings"},
                            {"rangefinder_version", RANGEFINDER_VERSION},
                            {"measured_at", utc_now()},
-                           {"cpu_key", cpu_key()},
+                           {"cpu_key", base::cpu_key()},
                            {"host_threads", std::int64_t{threads}},
                            {"seconds", options.seconds}});
   Json rows = Json::array();
@@ -152,6 +153,7 @@ Result<Ceilings> read_ceilings(const std::string& path) {
                                                       (*document)["schema_version"].integer(), kCeilingsVersion)};
   Ceilings out;
   out.source = path;
+  out.cpu_key = (*document)["cpu_key"].text();
   for (const Json& row : (*document)["ceilings"].items())
     out.rows.push_back({row["device"].text(), row["what"].text(), row["type"].text(), row["value"].number()});
   return out;

@@ -7,11 +7,6 @@
 // Where a figure was measured: figures of two machines are never compared.
 namespace rangefinder::bench {
 
-/// "cpu_intel_xeon_platinum_8481c_2t": the model that /proc/cpuinfo tells, in its way, and the processors this process
-/// may use.
-std::string cpu_key();
-std::string cpu_key(std::string_view model, unsigned processors);
-
 /// "h200", "2x_b200": the name without its vendor, and how many.
 std::string gpu_key(std::string_view name, unsigned count);
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/cpu_key.hpp"
 #include "base/file.hpp"
 #include "bench/hardware.hpp"
 #include "bench/measure.hpp"
@@ -62,7 +63,7 @@ Result<Plan> make_plan(const RunOptions& options) {
   plan.setup.size = !options.size.empty() ? options.size : cuda ? "gpu" : "cpu";
   plan.setup.seed = options.seed;
   // One process a side uses one device, however many there are.
-  const std::string key = cuda ? gpu_key(plan.worker.gpu.name, options.ranks) : cpu_key();
+  const std::string key = cuda ? gpu_key(plan.worker.gpu.name, options.ranks) : base::cpu_key();
   plan.provenance = {commit_of("."),
                      key,
                      plan.setup.device,

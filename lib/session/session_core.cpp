@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "session/session_core.hpp"
 
+#include "base/cpu_key.hpp"
 #include "base/never_destroyed.hpp"
 #include "base/signals_blocked.hpp"
 #include "buffer/held_records.hpp"
@@ -267,6 +268,7 @@ void SessionCore::write_facts() {
   // Containers of one machine have names of their own and share its clock.
   std::string boot;
   if (std::ifstream("/proc/sys/kernel/random/boot_id") >> boot) fact("boot", boot);
+  fact("cpu_key", base::cpu_key());
   if (const int rank = rank_from_environment(); rank >= 0) fact("rank", std::to_string(rank));
   if (const int size = world_size_from_environment(); size >= 0) fact("world_size", std::to_string(size));
   if (parts_.cpu_counters != nullptr) fact("cpu_counters", parts_.cpu_counters_state);

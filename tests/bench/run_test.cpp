@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "bench/hardware.hpp"
+#include "base/cpu_key.hpp"
 #include "bench/json.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_folder.hpp"
@@ -248,8 +248,9 @@ TEST_CASE("what is skipped says why, and is no success", "[bench]") {
 
 TEST_CASE("an example that is stored and fails is missing", "[bench]") {
   Bench bench;
-  Json document = Json::object(
-      {{"schema_version", 1}, {"hardware_key", cpu_key()}, {"examples", Json::object({{"crash", Json::object()}})}});
+  Json document = Json::object({{"schema_version", 1},
+                                {"hardware_key", rangefinder::base::cpu_key()},
+                                {"examples", Json::object({{"crash", Json::object()}})}});
   rangefinder::testing::write_file(bench.options.expectations, document.dump());
   CHECK(bench.run({"crash"}) == kFailure);
   CHECK(bench.row()["expectations"]["state"].text() == "missing");

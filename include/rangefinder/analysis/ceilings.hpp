@@ -19,6 +19,7 @@ struct Ceiling {
 struct Ceilings {
   std::string source;  ///< the file
   std::vector<Ceiling> rows;
+  std::string cpu_key;  ///< processor and how many of it were used, as captures name theirs; empty: not known
 
   /// The best of that kind; 0 where it was not measured. Any type where `type` is empty.
   double best(std::string_view device, std::string_view what, std::string_view type = {}) const noexcept {
