@@ -170,10 +170,10 @@ void RangeMetrics::add_sampled(const Projection& projection) {
     const bool ratio = is_average(timeline_.text(metric));
     for (RangeIndex range = 0; range < ranges; ++range) {
       const Sum& sum = sums[range];
-      if (sum.covered_ns == 0) continue;
-      const auto covered = static_cast<double>(sum.covered_ns);
-      rows_.push_back({range, metric, MetricSource::kSamples, ratio ? sum.mass / covered : sum.mass, covered,
-                       covered / static_cast<double>(sum.busy_ns)});
+      if (sum.busy_ns == 0) continue;
+      const auto covered = static_cast<double>(sum.covered_ns), busy = static_cast<double>(sum.busy_ns);
+      const double value = ratio && sum.covered_ns != 0 ? sum.mass / covered : sum.mass;
+      rows_.push_back({range, metric, MetricSource::kSamples, value, covered, covered / busy, busy});
     }
   }
 }
@@ -187,7 +187,7 @@ std::span<const RangeMetric> RangeMetrics::of(RangeIndex range) const noexcept {
 
 const RangeMetric* RangeMetrics::find(RangeIndex range, std::string_view metric) const noexcept {
   for (const RangeMetric& row : of(range)) {
-    if (timeline_.text(row.metric) == metric) return &row;
+    if (row.covered_ratio > 0 && timeline_.text(row.metric) == metric) return &row;
   }
   return nullptr;
 }
@@ -198,7 +198,7 @@ std::optional<RangeMetric> RangeMetrics::added_up(RangeIndex range, Wanted wante
   for (const MetricSource source : {MetricSource::kRangeProfiler, MetricSource::kSamples}) {
     std::optional<RangeMetric> sum;
     for (const RangeMetric& row : of(range)) {
-      if (row.source != source || !wanted(timeline_.text(row.metric))) continue;
+      if (row.source != source || row.covered_ratio == 0 || !wanted(timeline_.text(row.metric))) continue;
       if (!sum) {
         sum = row;
       } else {

@@ -26,8 +26,10 @@ struct RangeMetric {
   /// Device time that the value is about: between push and pop where that was measured, else what samples cover of the
   /// union of the activities' intervals. 0: not known.
   double device_ns = 0;
-  /// How much of the range's device time the samples cover, 0 to 1. Less than 1: the value lacks the rest.
+  /// How much of the range's device time the samples cover, 0 to 1. Less than 1: the value lacks the rest; 0: there is
+  /// no value, which `find` and its like leave out.
   double covered_ratio = 1;
+  double busy_ns = 0;  ///< of samples: that device time
 };
 
 /// An average, and no sum: "sm_active_ratio"; of CUPTI's own "sm__cycles_active.avg" and "lts__t_sector_hit_rate.pct".

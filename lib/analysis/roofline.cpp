@@ -139,14 +139,18 @@ std::vector<MeasuredWork> work_by_counters(const Timeline& timeline, const Proje
     // Of a metric that both sources have, the exact one comes first, and counts.
     const bool again = before != nullptr && before->range == row.range && before->metric == row.metric;
     before = &row;
-    if (again) continue;
+    if (again || row.covered_ratio == 0) continue;
     out.resize(timeline.ranges.size());
     MeasuredWork& measured = out[row.range];
     const std::string_view name = timeline.text(row.metric);
     const std::size_t precision = precision_of_metric(name);
     const bool is_bytes = name == "dram_read_bytes" || name == "dram_write_bytes";
     if (precision < kPrecisions) measured.work.flops[precision] += row.value;
-    if (is_bytes) measured.work.bytes += row.value;
+    if (is_bytes) {
+      measured.work.bytes += row.value;
+      measured.bytes_ns = std::max(measured.bytes_ns, row.source == MetricSource::kSamples ? row.device_ns : 0);
+      measured.busy_ns = std::max(measured.busy_ns, row.busy_ns);
+    }
     measured.has_flops = measured.has_flops || precision < kPrecisions;
     measured.has_bytes = measured.has_bytes || is_bytes;
     if (precision < kPrecisions || is_bytes)

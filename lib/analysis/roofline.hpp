@@ -46,6 +46,9 @@ struct MeasuredWork {
   Work work;  ///< `known_ns`: device time that it is about
   bool has_flops = false;
   bool has_bytes = false;
+  // Of samples: the device time that the bytes are of, and all that they should be of. Both 0: they were counted.
+  double bytes_ns = 0;
+  double busy_ns = 0;
 };
 /// Parallel to Timeline::ranges; empty where no counters were recorded.
 std::vector<MeasuredWork> work_by_counters(const Timeline& timeline, const Projection& projection);

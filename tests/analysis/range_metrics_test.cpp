@@ -90,7 +90,14 @@ TEST_CASE("a gap between samples is said, and nothing is made up for it", "[anal
   REQUIRE(layer != nullptr);
   CHECK(layer->value == Approx(overlapping ? 510 : 500));
   CHECK(layer->covered_ratio == Approx(overlapping ? 0.6 : 0.5));
+  CHECK(layer->busy_ns == 100);
+  // Busy, and no sample of it: not measured, which is not the same as not there.
   CHECK(metrics.find(1, "dram_read_bytes") == nullptr);
+  CHECK_FALSE(metrics.dram_bytes(1));
+  REQUIRE(metrics.rows().size() == 2);
+  CHECK(metrics.rows()[1].range == 1);
+  CHECK(metrics.rows()[1].covered_ratio == 0);
+  CHECK(metrics.rows()[1].busy_ns == 100);
 }
 
 TEST_CASE("each device has samples of its own", "[analysis]") {

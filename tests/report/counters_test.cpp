@@ -88,6 +88,27 @@ TEST_CASE("samples are told from what was counted, with what they cover", "[repo
   CHECK(has(text, "Sampled: how much of a range's device time there are samples of"));
 }
 
+TEST_CASE("ranges without samples count in what is not sampled", "[report]") {
+  TimelineBuilder builder;
+  builder.range("step", 0, 10).launch(1).kernel(100, 200).range("step", 20, 30).launch(21).kernel(300, 400);
+  builder.range("never", 40, 50).launch(41).kernel(500, 600);
+  Timeline timeline = builder.build();
+  sampled(timeline, "dram_read_bytes", 100, 200, 400);
+  const std::string csv = counters_report(timeline, ReportFormat::kCsv);
+  INFO(csv);
+  CHECK(has(csv, "\nstep,samples,2,100,400,4.0,50.0\n"));
+  CHECK(has(csv, "\nnever,samples,1,,,,0.0\n"));
+}
+
+TEST_CASE("where counters were asked for the view does not advise to ask", "[report]") {
+  Timeline timeline = TimelineBuilder().range("step", 0, 10).launch(5).kernel(20, 30).build();
+  timeline.metadata.emplace_back("sample_state", "\"no device was in use\"");
+  const std::string text = counters_report(timeline, ReportFormat::kText);
+  INFO(text);
+  CHECK(has(text, "a note says how that went"));
+  CHECK_FALSE(has(text, "samples=device"));
+}
+
 TEST_CASE("without counters the view says what it needs", "[report]") {
   const Timeline timeline = TimelineBuilder().range("step", 0, 10).launch(5).kernel(20, 30).build();
   const std::string text = counters_report(timeline, ReportFormat::kText);

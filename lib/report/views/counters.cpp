@@ -32,7 +32,7 @@ struct Group {
   MetricSource source = MetricSource::kRangeProfiler;
   std::uint64_t instances = 0;
   double device_ns = 0;
-  double covered_ns = 0;  // covered_ratio of each instance, by its device time
+  double busy_ns = 0;     // of samples: the device time that they might have covered
   std::vector<Sum> sums;  // by metric
 };
 
@@ -85,8 +85,9 @@ std::vector<Group> groups_of(const Subject& subject, const analysis::RangeMetric
       Group& group = groups[found->second];
       ++group.instances;
       group.device_ns += row.device_ns;
-      group.covered_ns += row.device_ns * row.covered_ratio;
+      group.busy_ns += row.busy_ns;
     }
+    if (row.covered_ratio == 0) continue;
     Sum& sum = groups[of_last[source]].sums[column_of(row.metric)];
     sum.value += row.value;
     sum.device_ns += row.device_ns;
@@ -154,7 +155,7 @@ Result<Table> make_counters(const Subject& subject, const ViewOptions& options) 
       const std::string_view name = timeline.text(metrics.metrics()[i]);
       if (name != "gpu_time_ns") add_metric(table, name, group.sums[i]);
     }
-    const double covered = group.device_ns > 0 ? group.covered_ns / group.device_ns : 1;
+    const double covered = group.busy_ns > 0 ? group.device_ns / group.busy_ns : 1;
     partly = partly || (sampled && covered < 0.99);
     table.optional(sampled, rounded(covered * 1000));
   }
