@@ -90,6 +90,61 @@ TEST_CASE("work of the host alone is held against the host", "[report]") {
   CHECK(has(csv, "\nidle,host,1000000,,,,,,,,,none,,idle,0\n"));
 }
 
+TEST_CASE("ceilings of another machine's processor are not used for the host", "[report]") {
+  TimelineBuilder builder;
+  builder.range("step", 0, 10 * kMs).range("aten::mm", 0, 5 * kMs).given(kShapes, kFloats);
+  Timeline timeline = builder.build();
+  timeline.metadata.emplace_back("cpu_key", "\"cpu_amd_epyc_9654_192t\"");
+  Ceilings ceilings{
+      "c.json", {{"host", "flops", "fp32", 4e11}, {"host", "bandwidth", "copy", 1e10}}, "cpu_amd_epyc_9654_8t"};
+  CHECK(has(roofline_report(timeline, ReportFormat::kCsv, &ceilings), "fp32,compute,50.0,shapes"));
+  ceilings.cpu_key = "cpu_intel_xeon_192t";
+  CHECK(has(roofline_report(timeline, ReportFormat::kCsv, &ceilings), "fp32,,,shapes"));
+  CHECK(has(roofline_report(timeline, ReportFormat::kText, &ceilings),
+            "c.json was measured on cpu_intel_xeon_192t, and this ran on cpu_amd_epyc_9654_192t: no shares"));
+  timeline.metadata.clear();  // an older capture does not say
+  CHECK(has(roofline_report(timeline, ReportFormat::kCsv, &ceilings), "fp32,compute,50.0,shapes"));
+}
+
+TEST_CASE("where ranges were counted, times of launches are no times of the others", "[report]") {
+  TimelineBuilder builder;
+  builder.range("step", 0, 10 * kMs).range("head", 0, 1'000).range("aten::mm", 0, 500).given(kShapes, kFloats);
+  Timeline timeline = builder.build();
+  timeline.devices[0].name = "GPU 9000";
+  timeline.metadata.emplace_back("counter_state", "\"counting\"");
+  const Ceilings ceilings{"c.json", {{"GPU 9000", "flops", "fp32", 9e14}, {"GPU 9000", "bandwidth", "copy", 2e13}}, {}};
+  const auto measured = [&](std::string_view metric, double value) {
+    timeline.range_metrics.range.push_back(0);
+    timeline.range_metrics.device.push_back(0);
+    timeline.range_metrics.metric.push_back(timeline.intern(metric));
+    timeline.range_metrics.value.push_back(value);
+  };
+  const bool counted = GENERATE(true, false);
+  if (counted) measured("gpu_time_ns", 4e6), measured("flop_fp32", 9e8);
+  const std::string csv = roofline_report(timeline, ReportFormat::kCsv, &ceilings);
+  INFO(csv);
+  CHECK(has(csv, "\n  head,,,,,,,,,,,none,,step/head,1\n"));
+  CHECK(has(csv, counted ? "\nstep,device,4000000,900000000,225.000," : "\nstep,,,,,,,,,,,none,,step,0\n"));
+  CHECK(has(roofline_report(timeline, ReportFormat::kText, &ceilings),
+            "device work is not recorded where ranges are counted"));
+}
+
+TEST_CASE("bytes of samples stand for the time that these do not cover", "[report]") {
+  Timeline timeline = on_device();
+  // 1 GB/s in a quarter of the 4 ms of `layer`.
+  timeline.metric_samples.device.push_back(0);
+  timeline.metric_samples.metric.push_back(timeline.intern("dram_read_bytes"));
+  timeline.metric_samples.begin_ns.push_back(0);
+  timeline.metric_samples.end_ns.push_back(1 * kMs);
+  timeline.metric_samples.value.push_back(1e6);
+  const std::string csv = roofline_report(timeline, ReportFormat::kCsv, nullptr);
+  INFO(csv);
+  CHECK(has(csv,
+            "\n  layer,device,4000000,2000000000,500.000,4000000,1.000,500.00,fp32,,,\"shapes, bytes: "
+            "counters\",50.0,step/layer,1\n"));
+  CHECK(has(roofline_report(timeline, ReportFormat::kText, nullptr), "samples of a part of the device time"));
+}
+
 TEST_CASE("operators without shapes are told", "[report]") {
   TimelineBuilder builder;
   builder.range("step", 0, 10).range("aten::mm", 1, 5).given("", "");

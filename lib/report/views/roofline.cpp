@@ -21,6 +21,8 @@ using own::rounded;
 /// What the rows of a table are held against.
 struct Roof {
   bool on_device = false;
+  /// Devices worked, and only counters of ranges say how: the host's times are of launches.
+  bool counted_alone = false;
   std::string device;                  ///< as ceilings name it
   const Ceilings* ceilings = nullptr;  ///< null: none, or of another device
 };
@@ -32,14 +34,40 @@ std::string device_of(const Timeline& timeline, bool counted) {
   return counted && !timeline.devices.empty() ? timeline.devices.front().name : "host";
 }
 
+/// The values of a fact, of all captures.
+std::vector<std::string_view> facts_of(const Timeline& timeline, std::string_view wanted) {
+  std::vector<std::string_view> values;
+  for (const auto& [key, value] : timeline.metadata)
+    if (key == wanted && value.size() > 2) values.push_back(std::string_view(value).substr(1, value.size() - 2));
+  return values;
+}
+
+/// "cpu_amd_epyc_9654_96_core" of "cpu_amd_epyc_9654_96_core_192t": a process may use fewer processors than there are.
+std::string_view model_of(std::string_view cpu_key) noexcept { return cpu_key.substr(0, cpu_key.rfind('_')); }
+
+/// Ceilings of the host go by its processor.
+bool of_another_host(const Timeline& timeline, const Ceilings& ceilings, Table& table) {
+  if (ceilings.cpu_key.empty()) return false;
+  for (const std::string_view key : facts_of(timeline, "cpu_key")) {
+    if (model_of(key) == model_of(ceilings.cpu_key)) continue;
+    table.note(base::printable(ceilings.source) + " was measured on " + base::printable(ceilings.cpu_key) +
+               ", and this ran on " + base::printable(key) + ": no shares");
+    return true;
+  }
+  return false;
+}
+
 Roof roof_of(const Timeline& timeline, const ViewOptions& options, bool counted, Table& table) {
-  Roof roof{timeline.activities.size() != 0, device_of(timeline, counted), nullptr};
+  const bool on_device = timeline.activities.size() != 0;
+  const bool counted_alone = !on_device && (counted || !facts_of(timeline, "counter_state").empty());
+  Roof roof{on_device, counted_alone, device_of(timeline, counted), nullptr};
   if (options.ceilings == nullptr) {
     table.note(
         "shares of ceilings: measure those with `rangefinder ceilings -o ceilings.json` on the machine that "
         "ran this, and add --ceilings ceilings.json");
     return roof;
   }
+  if (roof.device == "host" && of_another_host(timeline, *options.ceilings, table)) return roof;
   if (options.ceilings->best(roof.device, "flops") > 0 || options.ceilings->best(roof.device, "bandwidth") > 0) {
     roof.ceilings = options.ceilings;
     return roof;
@@ -82,6 +110,7 @@ struct Row {
   std::int64_t time_ns = 0;
   const char* source = "none";
   std::int64_t known_permille = 0;
+  bool scaled = false;  // bytes of a part of the time
 };
 
 /// Counters of the ranges of each path, those that have them.
@@ -89,6 +118,10 @@ struct MeasuredGroup {
   Work work;
   std::uint64_t with_flops = 0;
   std::uint64_t with_bytes = 0;
+  double bytes_ns = 0, busy_ns = 0;  // as in MeasuredWork
+
+  /// Of all the time: what samples do not cover is taken to be like the rest.
+  double all_bytes() const noexcept { return bytes_ns > 0 ? work.bytes * (busy_ns / bytes_ns) : work.bytes; }
 };
 
 std::vector<MeasuredGroup> measured_by_group(const analysis::PathTree& tree, const Projection& projection,
@@ -100,13 +133,16 @@ std::vector<MeasuredGroup> measured_by_group(const analysis::PathTree& tree, con
     groups[group].work += measured[range].work;
     groups[group].with_flops += measured[range].has_flops ? 1 : 0;
     groups[group].with_bytes += measured[range].has_bytes ? 1 : 0;
+    groups[group].bytes_ns += measured[range].bytes_ns;
+    groups[group].busy_ns += measured[range].busy_ns;
   }
   return groups;
 }
 
-Row row_of(const Work& by_shapes, const MeasuredGroup& measured, const analysis::RangeGroup& figures, bool on_device) {
+Row row_of(const Work& by_shapes, const MeasuredGroup& measured, const analysis::RangeGroup& figures,
+           const Roof& roof) {
   Row row;
-  row.time_ns = on_device ? figures.inclusive.gpu_busy_ns : figures.host_ns;
+  row.time_ns = roof.on_device ? figures.inclusive.gpu_busy_ns : figures.host_ns;
   if (measured.with_flops != 0) {
     // Of the instances that were measured, in the time that they took; the others are taken to be like them.
     row = {measured.work, measured.work.known_ns, "counters", 0};
@@ -114,13 +150,15 @@ Row row_of(const Work& by_shapes, const MeasuredGroup& measured, const analysis:
         own::share(static_cast<std::int64_t>(measured.with_flops), static_cast<std::int64_t>(figures.count));
     return row;
   }
-  if (by_shapes.all_flops() == 0) return row;
+  if (roof.counted_alone) row.time_ns = kNull;
+  if (by_shapes.all_flops() == 0 || roof.counted_alone) return row;
   row.work = by_shapes;
   row.source = "shapes";
   row.known_permille = own::share(by_shapes.known_ns, row.time_ns);
   if (measured.with_bytes != 0 && measured.with_bytes == figures.count) {
-    row.work.bytes = measured.work.bytes;
+    row.work.bytes = measured.all_bytes();
     row.source = "shapes, bytes: counters";
+    row.scaled = measured.bytes_ns < 0.99 * measured.busy_ns;
   }
   return row;
 }
@@ -199,14 +237,26 @@ Result<Table> make_roofline(const Subject& subject, const ViewOptions& options) 
   own::add_path_columns(columns);
   Table table(std::move(columns));
   const Roof roof = roof_of(timeline, options, !counted.empty(), table);
+  bool scaled = false;
   for (const std::uint32_t group : tree.order) {
     const analysis::RangeGroup& figures = tree.groups[group];
     const bool on_device = roof.on_device || measured[group].with_flops != 0;
-    table.text(own::tree_label(timeline, figures)).text(on_device ? "device" : "host");
-    add_row(table, row_of(groups[group], measured[group], figures, on_device), roof);
+    table.text(own::tree_label(timeline, figures)).text(on_device ? "device" : roof.counted_alone ? "" : "host");
+    const Row row = row_of(groups[group], measured[group], figures, roof);
+    add_row(table, row, roof);
+    scaled = scaled || row.scaled;
     own::add_path(table, timeline, tree, group);
   }
   note_source(table, timeline, work, !counted.empty());
+  if (roof.counted_alone)
+    table.note(
+        "source none: device work is not recorded where ranges are counted (counters=), so ranges without counters "
+        "have "
+        "no times; a recording without counters= has figures by shapes");
+  if (scaled)
+    table.note(
+        "bytes by counters are samples of a part of the device time, taken to be like the rest; `counters` has "
+        "the part");
   return table;
 }
 

@@ -106,6 +106,78 @@ TEST_CASE("counters of a session are in its capture, on their ranges", "[counter
   CHECK(text.find("\nstep/layer.0,range profiler,2,300,900,3.0,\n") != std::string::npos);
 }
 
+TEST_CASE("what was counted is held against ceilings of the device that ran it", "[counters]") {
+  const ProfiledProcess process;
+  const ChosenLibrary library;
+  const ScratchFolder folder;
+  const std::string path = folder.file("a.rfcap");
+  const SessionOptions options =
+      session_options(path, "counters=gpu_time_ns+dram_read_bytes+flop_tensor_bf16,counter_ranges=layer");
+  {
+    const auto session = SessionCore::start(options, make_parts(options));
+    REQUIRE(session.ok());
+    const ProfileRange step{"step"};
+    {
+      const ProfileRange layer{"layer"};
+      fakecupti_advance(1'000'000);
+    }
+    CHECK((*session)->stop().ok());
+  }
+  const Timeline timeline = loaded(path);
+  REQUIRE(timeline.devices.size() == 1);
+  CHECK(timeline.devices[0].name == "Simulated GPU");
+  CHECK(timeline.devices[0].multiprocessors == 132);
+  CHECK(timeline.devices[0].max_threads_per_multiprocessor == 2048);
+  CHECK(timeline.devices[0].memory_bytes == std::uint64_t{141} << 30);
+  const Ceilings ceilings{
+      "c.json", {{"Simulated GPU", "flops", "bf16", 4e12}, {"Simulated GPU", "bandwidth", "copy", 4e9}}, {}};
+  ReportOptions report;
+  report.view = "roofline";
+  report.format = ReportFormat::kCsv;
+  report.ceilings = &ceilings;
+  std::string text;
+  REQUIRE(write_report(timeline, report, [&](std::string_view piece) { return text.append(piece), true; }).ok());
+  INFO(text);
+  // Each of the double's metrics is 1 a nanosecond: 1 GB/s of 4.
+  CHECK(text.find(",bf16,memory,25.0,counters,100.0,step/layer,1\n") != std::string::npos);
+  CHECK(text.find("\nstep,,,") != std::string::npos);
+}
+
+TEST_CASE("a session whose counters match no range says so", "[counters]") {
+  const ProfiledProcess process;
+  const ChosenLibrary library;
+  const ScratchFolder folder;
+  const std::string path = folder.file("a.rfcap");
+  const SessionOptions options = session_options(path, "counters=memory,counter_ranges=layre*");
+  {
+    const auto session = SessionCore::start(options, make_parts(options));
+    REQUIRE(session.ok());
+    { const ProfileRange layer{"layer"}; }
+    CHECK((*session)->stop().ok());
+  }
+  CHECK(has_note(loaded(path), "hardware counters of ranges were not counted: none of the ranges that counter_ranges"));
+}
+
+TEST_CASE("a session that ends before a device was found says that nothing was sampled", "[counters]") {
+  const ProfiledProcess process;
+  const ChosenLibrary library;
+  const ScratchFolder folder;
+  const std::string path = folder.file("a.rfcap");
+  SessionOptions options = session_options(path, "samples=l2_bytes,cuda=off");
+  options.sample_interval = 1ms;
+  options.flush_period = 1s;
+  const bool found = GENERATE(false, true);
+  {
+    const auto session = SessionCore::start(options, make_parts(options));
+    REQUIRE(session.ok());
+    if (found) (void)(*session)->flush();
+    CHECK((*session)->stop().ok());
+  }
+  const Timeline timeline = loaded(path);
+  CHECK(has_note(timeline, "hardware counters were not sampled: no device was in use") == !found);
+  CHECK(timeline.devices.size() == (found ? 1 : 0));
+}
+
 TEST_CASE("without rights a session says so in one line, and records ranges", "[counters][fault]") {
   const ProfiledProcess process;
   const ChosenLibrary library;
