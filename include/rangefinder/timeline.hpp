@@ -166,6 +166,10 @@ struct KernelDetail {
   std::uint32_t static_shared_bytes = 0;
   std::uint32_t dynamic_shared_bytes = 0;
   std::uint32_t local_bytes_per_thread = 0;
+  std::uint32_t launch_type = 0;  ///< CUPTI's: 0 regular, 1 cooperative, 2 cooperative on several devices, ...
+  /// Shared memory of a multiprocessor, as the driver divided it off for this launch; 0: not known.
+  std::uint32_t shared_executed_bytes = 0;
+  std::uint32_t max_active_clusters = 0;  ///< that the device can hold at once; 0: not known, or no clusters
   StringId demangled = StringId::kEmpty;  ///< Nsight keeps three spellings, and the first is the name; else empty
   StringId mangled = StringId::kEmpty;
   StringId base = StringId::kEmpty;  ///< without return type, template arguments and parameters

@@ -8,7 +8,7 @@
 namespace rangefinder::analysis {
 namespace {
 
-using Key = std::array<std::uint32_t, 14>;
+using Key = std::array<std::uint32_t, 16>;
 
 Key key_of(StringId kernel, DeviceIndex device, const KernelDetail& detail) {
   return {static_cast<std::uint32_t>(kernel),
@@ -24,7 +24,9 @@ Key key_of(StringId kernel, DeviceIndex device, const KernelDetail& detail) {
           detail.cluster[2],
           detail.registers_per_thread,
           detail.static_shared_bytes,
-          detail.dynamic_shared_bytes};
+          detail.dynamic_shared_bytes,
+          detail.launch_type,
+          detail.shared_executed_bytes};
 }
 
 /// Waits of launches, by the number of their configuration.
@@ -35,8 +37,11 @@ class Waits {
   void add(std::uint32_t configuration, ActivityIndex kernel) {
     const ActivityTable& activities = timeline_.activities;
     const std::int64_t begin = activities.begin_ns[kernel];
-    if (const std::int64_t submitted = activities.submitted_at(kernel); submitted != kNoTime)
+    if (const std::int64_t submitted = activities.submitted_at(kernel); submitted != kNoTime) {
       device_queue_.add(configuration, begin - submitted);
+      if (const std::int64_t queued = activities.queued_at(kernel); queued != kNoTime)
+        command_buffer_.add(configuration, submitted - queued);
+    }
     const std::uint32_t launch = activities.launch[kernel];
     if (launch >= timeline_.launches.size()) return;
     delay_.add(configuration, begin - timeline_.launches.time_ns[launch]);
@@ -52,12 +57,13 @@ class Waits {
     };
     put(delay_, &LaunchConfiguration::delay);
     put(queue_, &LaunchConfiguration::queue);
+    put(command_buffer_, &LaunchConfiguration::command_buffer);
     put(device_queue_, &LaunchConfiguration::device_queue);
   }
 
  private:
   const Timeline& timeline_;
-  nsight::GroupedSamples delay_, queue_, device_queue_;
+  nsight::GroupedSamples delay_, queue_, command_buffer_, device_queue_;
 };
 
 }  // namespace

@@ -24,6 +24,7 @@ std::uint64_t block_slots(const DeviceInfo& device) noexcept {
     case 75:
     case 86:
     case 87:
+    case 88:
       return 16;
     case 89:
     case 101:
@@ -47,10 +48,24 @@ std::uint64_t by_registers(const DeviceInfo& device, std::uint64_t registers, st
   return blocks_with(4) == 0 ? 0 : blocks_with(parts);
 }
 
-std::uint64_t by_shared_memory(const DeviceInfo& device, std::uint64_t bytes) noexcept {
+std::uint64_t by_shared_memory(const DeviceInfo& device, const KernelDetail& kernel) noexcept {
   const bool modern = device.compute_major >= 8;
+  const std::uint64_t bytes = std::uint64_t{kernel.static_shared_bytes} + kernel.dynamic_shared_bytes;
   const std::uint64_t used = round_up(bytes + (modern ? kSystemSharedBytes : 0), modern ? 128 : 256);
-  return used == 0 ? kUnlimited : device.shared_bytes_per_multiprocessor / used;
+  if (used == 0) return kUnlimited;
+  // What the driver divided off has room for a block, or it is no such figure.
+  const std::uint64_t all = device.shared_bytes_per_multiprocessor, executed = kernel.shared_executed_bytes;
+  return (executed >= used ? std::min(all, executed) : all) / used;
+}
+
+/// Blocks that the device can hold at once.
+unsigned __int128 blocks_at_once(const DeviceInfo& device, const KernelDetail& kernel,
+                                 const Occupancy& occupancy) noexcept {
+  const unsigned __int128 blocks = static_cast<unsigned __int128>(occupancy.resident_blocks) * device.multiprocessors;
+  const unsigned __int128 of_cluster =
+      static_cast<unsigned __int128>(kernel.cluster[0]) * kernel.cluster[1] * kernel.cluster[2];
+  if (of_cluster <= 1 || kernel.max_active_clusters == 0) return blocks;
+  return std::min(blocks, of_cluster * kernel.max_active_clusters);
 }
 
 bool is_known(const DeviceInfo& device) noexcept {
@@ -91,11 +106,10 @@ std::optional<Occupancy> occupancy_of(const DeviceInfo& device, const KernelDeta
   if (!is_known(device) || threads == 0 || threads > device.max_threads_per_multiprocessor) return std::nullopt;
   Occupancy out;
   const std::uint64_t warps = round_up(threads, kWarp) / kWarp;
-  const std::uint64_t shared = std::uint64_t{kernel.static_shared_bytes} + kernel.dynamic_shared_bytes;
   out.most_warps = device.max_threads_per_multiprocessor / kWarp;
   const std::uint64_t allowed[] = {out.most_warps / warps, block_slots(device),
                                    by_registers(device, kernel.registers_per_thread, warps),
-                                   by_shared_memory(device, shared)};
+                                   by_shared_memory(device, kernel)};
   const auto* const least = std::min_element(std::begin(allowed), std::end(allowed));
   out.resident_blocks = *least;
   out.limit = static_cast<OccupancyLimit>(least - std::begin(allowed));
@@ -106,7 +120,7 @@ std::optional<Occupancy> occupancy_of(const DeviceInfo& device, const KernelDeta
 std::optional<std::int64_t> waves_of(const DeviceInfo& device, const KernelDetail& kernel) noexcept {
   const std::optional<Occupancy> occupancy = occupancy_of(device, kernel);
   if (!occupancy || occupancy->resident_blocks == 0 || device.multiprocessors == 0) return std::nullopt;
-  const unsigned __int128 at_once = static_cast<unsigned __int128>(occupancy->resident_blocks) * device.multiprocessors;
+  const unsigned __int128 at_once = blocks_at_once(device, kernel, *occupancy);
   const unsigned __int128 waves = (static_cast<unsigned __int128>(blocks_of(kernel)) * 200 + at_once) / (at_once * 2);
   return static_cast<std::int64_t>(std::min<unsigned __int128>(waves, std::numeric_limits<std::int64_t>::max()));
 }
@@ -115,7 +129,7 @@ std::optional<std::uint32_t> achieved_percent(const DeviceInfo& device, const Ke
   const std::optional<Occupancy> occupancy = occupancy_of(device, kernel);
   if (!occupancy || device.multiprocessors == 0) return std::nullopt;
   // Over all multiprocessors, so that a grid that does not fill them stays a whole number.
-  const unsigned __int128 most = static_cast<unsigned __int128>(occupancy->resident_blocks) * device.multiprocessors;
+  const unsigned __int128 most = blocks_at_once(device, kernel, *occupancy);
   const unsigned __int128 blocks = std::min<unsigned __int128>(most, blocks_of(kernel));
   const unsigned __int128 capacity =
       static_cast<unsigned __int128>(device.max_threads_per_multiprocessor) * device.multiprocessors;

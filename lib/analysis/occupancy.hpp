@@ -32,12 +32,13 @@ struct Occupancy {
 
 /// Nothing where the device is not known well enough or is not NVIDIA's, and for blocks that no device takes.
 ///
-/// What a configuration does not tell is left out: named barriers, a carve-out of shared memory that the program asked
-/// for, clusters that leave multiprocessors free. Compute capability 5.0 and later.
+/// Shared memory is what the driver divided off for the launch, where the input says. What no input tells is left out:
+/// named barriers. Compute capability 5.0 and later.
 std::optional<Occupancy> occupancy_of(const DeviceInfo& device, const KernelDetail& kernel) noexcept;
 
 /// How often all multiprocessors have to be filled for the whole grid, in hundredths, rounded to nearest; nothing where
-/// that is not known.
+/// that is not known. Clusters can leave multiprocessors free: as many fit as the driver says, where the input has
+/// that.
 std::optional<std::int64_t> waves_of(const DeviceInfo& device, const KernelDetail& kernel) noexcept;
 
 /// Threads resident on the average multiprocessor, in percent of what it could hold: Kineto's "est. achieved occupancy

@@ -183,7 +183,9 @@ constexpr Field kKernelFields[] = {FIELD(KernelRow, begin_ns, 1, kDelta),
                                    FIELD(KernelRow, graph_id, 22, kPlain),
                                    FIELD(KernelRow, graph_node, 23, kDelta),
                                    FIELD(KernelRow, queued_ns, 24, kDelta),
-                                   FIELD(KernelRow, submitted_ns, 25, kDelta)};
+                                   FIELD(KernelRow, submitted_ns, 25, kDelta),
+                                   FIELD(KernelRow, shared_executed_bytes, 26, kPlain),
+                                   FIELD(KernelRow, max_active_clusters, 27, kPlain)};
 constexpr Field kMemcpyFields[] = {
     FIELD(MemcpyRow, begin_ns, 1, kDelta),        FIELD(MemcpyRow, end_ns, 2, kSinceBegin),
     FIELD(MemcpyRow, correlation, 3, kDelta),     FIELD(MemcpyRow, device, 4, kPlain),

@@ -70,6 +70,8 @@ struct KernelRow {
   std::uint64_t graph_node;
   std::uint64_t queued_ns;  // 0 unless latency timestamps were on
   std::uint64_t submitted_ns;
+  std::uint32_t shared_executed_bytes;  // shared memory of a multiprocessor as it was divided off; 0: not known
+  std::uint32_t max_active_clusters;    // that the device can hold at once; 0: not known, or no clusters
 
   static constexpr ChunkKind kKind = ChunkKind::kKernels;
   static const std::span<const Field> kFields;

@@ -27,7 +27,10 @@ KernelDetail kernel_detail(const format::KernelRow& row) noexcept {
           row.registers_per_thread,
           row.static_shared_bytes,
           row.dynamic_shared_bytes,
-          row.local_bytes_per_thread};
+          row.local_bytes_per_thread,
+          row.launch_type,
+          row.shared_executed_bytes,
+          row.max_active_clusters};
 }
 
 CopyDetail copy_detail(const format::MemcpyRow& row) noexcept {

@@ -40,6 +40,8 @@ TEST_CASE("queue time is from the call's return, of kernels that began later", "
   CHECK(rows[0].queue.max == 40);
   CHECK(rows[0].queue.median(0) == 35);
   CHECK(rows[0].delay.count == 3);
+  CHECK(rows[0].command_buffer.count == 1);
+  CHECK(rows[0].command_buffer.max == 13);
   CHECK(rows[0].device_queue.count == 1);
   CHECK(rows[0].device_queue.max == 20);
 }

@@ -65,6 +65,43 @@ TEST_CASE("waves tell how often the device is filled", "[analysis]") {
   CHECK_FALSE(waves_of({}, kernel(1, 256, 32)));
 }
 
+TEST_CASE("shared memory that the driver divided off limits how many blocks there are", "[analysis]") {
+  KernelDetail carved = kernel(1, 256, 32, 20'000);
+  CHECK(occupancy_of(h100(), carved)->resident_blocks == 8);
+  carved.shared_executed_bytes = 65'536;  // three blocks of 20 KiB and the system's 1 KiB
+  CHECK(occupancy_of(h100(), carved)->resident_blocks == 3);
+  CHECK(occupancy_of(h100(), carved)->limit == OccupancyLimit::kSharedMemory);
+  carved.shared_executed_bytes = 1 << 20;  // more than the device has
+  CHECK(occupancy_of(h100(), carved)->resident_blocks == 8);
+  carved.shared_executed_bytes = 1;  // no room for the block that ran: it is something else
+  CHECK(occupancy_of(h100(), carved)->resident_blocks == 8);
+}
+
+TEST_CASE("clusters fill a device as far as the driver says", "[analysis]") {
+  KernelDetail clustered = kernel(132 * 8, 256, 32);
+  clustered.cluster[0] = 16, clustered.cluster[1] = clustered.cluster[2] = 1;
+  CHECK(waves_of(h100(), clustered) == 100);
+  clustered.max_active_clusters = 33;  // half of what the multiprocessors could hold one by one
+  CHECK(waves_of(h100(), clustered) == 200);
+  CHECK(achieved_percent(h100(), clustered) == 50);
+  clustered.cluster[0] = 1;  // of a launch without clusters it says nothing
+  CHECK(waves_of(h100(), clustered) == 100);
+}
+
+TEST_CASE("devices that do not tell their block slots are known by their architecture", "[analysis]") {
+  DeviceInfo device = h100();
+  device.max_blocks_per_multiprocessor = 0;
+  const auto slots = [&](std::uint32_t major, std::uint32_t minor) {
+    device.compute_major = major;
+    device.compute_minor = minor;
+    return occupancy_of(device, kernel(1, 32, 16))->resident_blocks;
+  };
+  CHECK(slots(8, 0) == 32);
+  CHECK(slots(8, 6) == 16);
+  CHECK(slots(8, 8) == 16);
+  CHECK(slots(8, 9) == 24);
+}
+
 TEST_CASE("occupancy is limited by the grid as well", "[analysis]") {
   CHECK(achieved_percent(h100(), kernel(132 * 8, 256, 32)) == 100);
   CHECK(achieved_percent(h100(), kernel(132 * 4, 256, 32)) == 50);

@@ -200,6 +200,20 @@ TEST_CASE("allocations without records goes by calls, and says so", "[report]") 
             "allocations: no allocation records in this input"));
 }
 
+TEST_CASE("launches tells what is unusual about a launch", "[report]") {
+  TimelineBuilder builder;
+  builder.launch_call("cudaLaunchCooperativeKernel", 0, 10).kernel(30, 130, "grid_sync");
+  Timeline& timeline = builder.timeline();
+  timeline.kernel_details.back().launch_type = 1;
+  timeline.kernel_details.back().local_bytes_per_thread = 48;
+  timeline.activities.queued_ns = {5};
+  timeline.activities.submitted_ns = {12};
+  const std::string csv = launch_report(timeline, "launches");
+  INFO(csv);
+  CHECK(has(csv, ",48,cooperative,"));
+  CHECK(has(csv, ",7,7,18,18,0\n"));
+}
+
 TEST_CASE("launches has a row a configuration, with occupancy, limit and waits", "[report]") {
   TimelineBuilder builder;
   builder.launch_call("cudaLaunchKernel", 0, 10).kernel(30, 130, "gemm");
@@ -216,12 +230,14 @@ TEST_CASE("launches has a row a configuration, with occupancy, limit and waits",
   INFO(csv);
   CHECK(
       csv ==
-      "Kernel,Count,Total (ns),Device,Grid,Block,Cluster,Registers,Shared (B),Occupancy (%),Achieved est. "
-      "(%),Limit,Waves,Launch delay median (ns),Launch delay max (ns),Queue median (ns),Queue max (ns),On device queue "
-      "median (ns),On device queue max (ns),In graphs\n"
-      "gemm,2,210,0,528x1x1,256x1x1,,128,1024,25.0,25,registers,2.00,70,110,60,100,,,0\n");
+      "Kernel,Count,Total (ns),Device,Grid,Block,Cluster,Registers,Shared (B),Local a thread (B),Launch,Occupancy "
+      "(%),Achieved est. (%),Limit,Waves,Launch delay median (ns),Launch delay max (ns),Queue median (ns),Queue max "
+      "(ns),Command buffer median (ns),Command buffer max (ns),On device queue median (ns),On device queue max (ns),In "
+      "graphs\n"
+      "gemm,2,210,0,528x1x1,256x1x1,,128,1024,,,25.0,25,registers,2.00,70,110,60,100,,,,,0\n");
+  CHECK_FALSE(has(launch_report(timeline, "launches", ReportFormat::kText), "Local a thread"));
   timeline.devices[0] = {};
-  CHECK(has(launch_report(timeline, "launches"), "\ngemm,2,210,0,528x1x1,256x1x1,,128,1024,,,,,70,110,"));
+  CHECK(has(launch_report(timeline, "launches"), "\ngemm,2,210,0,528x1x1,256x1x1,,128,1024,,,,,,,70,110,"));
   CHECK(
       has(launch_report(timeline, "launches", ReportFormat::kText), "no occupancy where the input lacks the device's"));
 }

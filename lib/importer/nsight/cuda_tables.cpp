@@ -130,6 +130,9 @@ enum KernelColumn {
   kStaticShared,
   kDynamicShared,
   kLocal,
+  kLaunchType,
+  kSharedExecuted,
+  kMaxActiveClusters,
 };
 constexpr std::array kKernelWishes = {
     RANGEFINDER_SHARED_WISHES,
@@ -149,6 +152,9 @@ constexpr std::array kKernelWishes = {
     Wish{"staticSharedMemory"},
     Wish{"dynamicSharedMemory"},
     Wish{"localMemoryPerThread"},
+    Wish{"launchType"},
+    Wish{"sharedMemoryExecuted"},
+    Wish{"maxActiveClusters"},
 };
 
 StringId ActivityReader::name_in(TableScan& row, int column) {
@@ -167,6 +173,11 @@ KernelDetail ActivityReader::detail_of(TableScan& row) {
   detail.static_shared_bytes = row.u32_or(kStaticShared, 0);
   detail.dynamic_shared_bytes = row.u32_or(kDynamicShared, 0);
   detail.local_bytes_per_thread = row.u32_or(kLocal, 0);
+  // Nsight's numbers begin with 0 for unknown, CUPTI's with 0 for a regular launch.
+  const std::uint32_t launch_type = row.u32_or(kLaunchType, 0);
+  detail.launch_type = launch_type != 0 ? launch_type - 1 : 0;
+  detail.shared_executed_bytes = row.u32_or(kSharedExecuted, 0);
+  detail.max_active_clusters = row.u32_or(kMaxActiveClusters, 0);
   detail.demangled = name_in(row, kDemangled);
   detail.mangled = name_in(row, kMangled);
   detail.base = name_in(row, kShort);
@@ -174,7 +185,7 @@ KernelDetail ActivityReader::detail_of(TableScan& row) {
 }
 
 std::uint32_t ActivityReader::shared_detail(const KernelDetail& detail) {
-  static_assert(sizeof(KernelDetail) == 16 * sizeof(std::uint32_t), "compared as bytes: no padding");
+  static_assert(sizeof(KernelDetail) == 19 * sizeof(std::uint32_t), "compared as bytes: no padding");
   const base::ByteView bytes = std::as_bytes(std::span(&detail, 1));
   const std::uint64_t hash = base::checksum(bytes);
   const auto [from, to] = known_details_.equal_range(hash);

@@ -25,6 +25,11 @@ std::string cluster_text(const KernelDetail& detail) {
   return is_one ? std::string() : size_text(detail.cluster);
 }
 
+/// CUPTI's launch types: 0 is the usual one.
+std::string_view launch_text(std::uint32_t type) noexcept {
+  return type == 1 ? "cooperative" : type == 2 ? "cooperative, several devices" : "";
+}
+
 void add_spread(Table& table, const analysis::nsight::Spread& spread) {
   const bool any = spread.count != 0;
   table.optional(any, any ? spread.median(0) : 0).optional(any, spread.max);
@@ -45,12 +50,15 @@ void add_row(Table& table, const Timeline& timeline, const LaunchConfiguration& 
       .text(cluster_text(detail))
       .number(detail.registers_per_thread)
       .number(static_cast<std::int64_t>(detail.static_shared_bytes) + detail.dynamic_shared_bytes)
+      .optional(detail.local_bytes_per_thread != 0, detail.local_bytes_per_thread)
+      .text(launch_text(detail.launch_type))
       .optional(occupancy.has_value(), occupancy ? occupancy->permille() : 0)
       .optional(achieved.has_value(), achieved.value_or(0))
       .text(occupancy ? analysis::limit_text(occupancy->limit) : std::string_view())
       .optional(waves.has_value(), waves.value_or(0));
   add_spread(table, row.delay);
   add_spread(table, row.queue);
+  add_spread(table, row.command_buffer);
   add_spread(table, row.device_queue);
   table.number(static_cast<std::int64_t>(row.in_graphs));
 }
@@ -67,6 +75,8 @@ Result<Table> make_launches(const Subject& subject, const ViewOptions&) {
                for_programs(text("Cluster")),
                if_room(3, count("Registers")),
                if_room(3, bytes("Shared")),
+               if_room(3, if_any(bytes("Local a thread"))),
+               if_any(text("Launch")),
                percent("Occupancy"),
                if_room(4, decimal("Achieved est.", "%", 0)),
                text("Limit"),
@@ -75,6 +85,8 @@ Result<Table> make_launches(const Subject& subject, const ViewOptions&) {
                if_room(5, time("Launch delay max")),
                if_room(4, time("Queue median")),
                if_room(5, time("Queue max")),
+               if_any(time("Command buffer median")),
+               if_any(time("Command buffer max")),
                if_any(time("On device queue median")),
                if_any(time("On device queue max")),
                if_any(if_room(5, count("In graphs")))});

@@ -218,6 +218,8 @@ void ActivityDecoder::on_kernel(const RawRecord& record) {
   row->local_bytes_per_thread = r.localMemoryPerThread;
   row->launch_type = r.launchType;
   row->queued_ns = r.queued == 0 ? 0 : static_cast<std::uint64_t>(clock_.realtime(r.queued).value_or(0));
+  row->shared_executed_bytes = r.sharedMemoryExecuted;
+  row->max_active_clusters = r.maxActiveClusters;
   row->submitted_ns = r.submitted == 0 ? 0 : static_cast<std::uint64_t>(clock_.realtime(r.submitted).value_or(0));
   kernels_.add(*row, *sink_);
 }

@@ -133,6 +133,21 @@ TEST_CASE("marks keep their domain in their name", "[importer_nsight]") {
   CHECK(timeline->marks.time_ns[0] == 7);
 }
 
+TEST_CASE("a kernel keeps how it was launched, in CUPTI's numbers", "[importer_nsight]") {
+  NsightFile file;
+  file.launch("gemm", 10, 20, 30, 50, 77);
+  for (const char* column : {"launchType", "sharedMemoryExecuted", "maxActiveClusters"})
+    file.run(std::string("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL ADD COLUMN ") + column + " INTEGER");
+  file.run(
+      "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET launchType = 2, sharedMemoryExecuted = 102400, maxActiveClusters = 66");
+  const auto timeline = file.import();
+  REQUIRE(timeline);
+  REQUIRE(timeline->kernel_details.size() == 1);
+  CHECK(timeline->kernel_details[0].launch_type == 1);  // cooperative; Nsight's 1 is a regular launch
+  CHECK(timeline->kernel_details[0].shared_executed_bytes == 102400);
+  CHECK(timeline->kernel_details[0].max_active_clusters == 66);
+}
+
 TEST_CASE("a kernel is joined to the call with its correlation id in its process", "[importer_nsight]") {
   NsightFile file;
   file.launch("gemm", 10, 20, 30, 50, 77);

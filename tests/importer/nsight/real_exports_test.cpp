@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "analysis/occupancy.hpp"
 #include "importer/nsight/nsight_importer.hpp"
 #include "support/catch.hpp"
 #include "support/shared_data.hpp"
@@ -15,6 +16,14 @@ TEST_CASE("a real capture of two GPUs is read whole", "[importer_nsight][data]")
   CHECK(timeline->activities.size() == 3442 + 904 + 22);
   CHECK(timeline->health.complete());
   CHECK(timeline->devices.size() == 2);
+  for (const KernelDetail& detail : timeline->kernel_details) {
+    CHECK(detail.launch_type == 0);
+    // What the driver divided off has room for all blocks that registers and warps allow: nobody asked for less.
+    CHECK(detail.shared_executed_bytes >= 16'384);
+    KernelDetail elsewhere = detail;
+    elsewhere.shared_executed_bytes = 0;
+    CHECK(analysis::waves_of(timeline->devices[0], detail) == analysis::waves_of(timeline->devices[0], elsewhere));
+  }
   std::size_t launched = 0;
   for (const std::uint32_t launch : timeline->activities.launch) launched += launch != kNone ? 1 : 0;
   CHECK(timeline->activities.size() - launched == 2276);  // launched before the second that was kept

@@ -43,6 +43,8 @@ TEST_CASE("a kernel becomes a row with all it was launched with", "[source]") {
     k.registers = 255;
     k.static_shared = 1024, k.dynamic_shared = 49152, k.local = 16;
     k.launch_type = 1;
+    k.shared_executed = 102400;
+    k.max_active_clusters = 66;
     k.queued_ns = now + 10;
     k.submitted_ns = now + 20;
     correlation = fakecupti_launch("cudaLaunchKernel_v7000", &k);
@@ -64,6 +66,8 @@ TEST_CASE("a kernel becomes a row with all it was launched with", "[source]") {
   CHECK(row.dynamic_shared_bytes == 49152);
   CHECK(row.local_bytes_per_thread == 16);
   CHECK(row.launch_type == 1);
+  CHECK(row.shared_executed_bytes == 102400);
+  CHECK(row.max_active_clusters == 66);
   CHECK(row.graph_node == 0);
   CHECK(row.queued_ns == now + 10);
   CHECK(row.submitted_ns == now + 20);

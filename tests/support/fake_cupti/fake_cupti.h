@@ -31,6 +31,8 @@ struct FakeKernel : FakeWork {
   std::uint32_t dynamic_shared = 0;
   std::uint32_t local = 0;
   std::uint32_t launch_type = 0;
+  std::uint32_t shared_executed = 0;
+  std::uint32_t max_active_clusters = 0;
   std::uint64_t queued_ns = 0;
   std::uint64_t submitted_ns = 0;
 };

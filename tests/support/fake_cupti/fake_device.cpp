@@ -80,6 +80,8 @@ void run_kernel(const FakeKernel& kernel, std::uint32_t stream, std::uint32_t co
   r.dynamicSharedMemory = static_cast<std::int32_t>(kernel.dynamic_shared);
   r.localMemoryPerThread = kernel.local;
   r.launchType = static_cast<std::uint8_t>(kernel.launch_type);
+  r.sharedMemoryExecuted = kernel.shared_executed;
+  r.maxActiveClusters = kernel.max_active_clusters;
   r.queued = kernel.queued_ns;
   r.submitted = kernel.submitted_ns;
   r.graphNodeId = node;
