@@ -206,10 +206,11 @@ constexpr Field kApiFields[] = {FIELD(ApiRow, begin_ns, 1, kDelta),    FIELD(Api
                                 FIELD(ApiRow, correlation, 3, kDelta), FIELD(ApiRow, tid, 4, kPlain),
                                 FIELD(ApiRow, name, 5, kPlain),        FIELD(ApiRow, domain, 6, kPlain),
                                 FIELD(ApiRow, callback_id, 7, kPlain), FIELD(ApiRow, result, 8, kPlain)};
-constexpr Field kSyncFields[] = {FIELD(SyncRow, begin_ns, 1, kDelta),    FIELD(SyncRow, end_ns, 2, kSinceBegin),
-                                 FIELD(SyncRow, correlation, 3, kDelta), FIELD(SyncRow, context, 4, kPlain),
-                                 FIELD(SyncRow, stream, 5, kPlain),      FIELD(SyncRow, type, 6, kPlain),
-                                 FIELD(SyncRow, event_id, 7, kPlain),    FIELD(SyncRow, result, 8, kPlain)};
+constexpr Field kSyncFields[] = {FIELD(SyncRow, begin_ns, 1, kDelta),      FIELD(SyncRow, end_ns, 2, kSinceBegin),
+                                 FIELD(SyncRow, correlation, 3, kDelta),   FIELD(SyncRow, context, 4, kPlain),
+                                 FIELD(SyncRow, stream, 5, kPlain),        FIELD(SyncRow, type, 6, kPlain),
+                                 FIELD(SyncRow, event_id, 7, kPlain),      FIELD(SyncRow, result, 8, kPlain),
+                                 FIELD(SyncRow, event_context, 9, kPlain), FIELD(SyncRow, event_stream, 10, kPlain)};
 constexpr Field kOverheadFields[] = {FIELD(OverheadRow, begin_ns, 1, kDelta),
                                      FIELD(OverheadRow, end_ns, 2, kSinceBegin), FIELD(OverheadRow, kind, 3, kPlain),
                                      FIELD(OverheadRow, tid, 4, kPlain), FIELD(OverheadRow, correlation, 5, kDelta)};

@@ -144,6 +144,8 @@ struct SyncRow {
   std::uint32_t type;    // CUpti_ActivitySynchronizationType
   std::uint32_t event_id;
   std::uint32_t result;
+  std::uint32_t event_context;  // of the stream that the event was recorded on; 0: not known
+  std::uint32_t event_stream;
 
   static constexpr ChunkKind kKind = ChunkKind::kSyncs;
   static const std::span<const Field> kFields;

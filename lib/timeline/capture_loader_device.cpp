@@ -144,6 +144,11 @@ void CaptureLoader::on_syncs(std::span<const format::SyncRow> rows) {
     table.end_ns.push_back(device_end(row.begin_ns, row.end_ns));
     table.correlation.push_back(row.correlation);
     table.source_row.push_back(-1);
+    const auto recorded_on = context_device_.find(row.event_context);
+    const bool knows_event = row.event_context != 0 && recorded_on != context_device_.end();
+    table.event_stream.resize(table.size() - 1, kNone);  // other inputs of a job may lack it
+    table.event_stream.push_back(knows_event ? stream_of(recorded_on->second, row.event_context, row.event_stream)
+                                             : kNone);
   }
 }
 

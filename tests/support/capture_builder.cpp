@@ -247,6 +247,11 @@ CaptureBuilder& CaptureBuilder::sync(std::uint32_t type, std::int64_t begin_ns, 
   syncs_.push_back(row);
   return *this;
 }
+CaptureBuilder& CaptureBuilder::recorded_on(std::uint32_t stream) {
+  syncs_.back().event_context = context_;
+  syncs_.back().event_stream = stream;
+  return *this;
+}
 CaptureBuilder& CaptureBuilder::overhead(std::uint32_t kind, std::int64_t begin_ns, std::int64_t end_ns) {
   format::OverheadRow row{};
   row.begin_ns = realtime(begin_ns);

@@ -87,6 +87,8 @@ class CaptureBuilder {
   CaptureBuilder& call(std::string_view name, std::int64_t begin_ns, std::int64_t end_ns,
                        format::ApiDomain domain = format::ApiDomain::kRuntime);
   CaptureBuilder& sync(std::uint32_t type, std::int64_t begin_ns, std::int64_t end_ns);
+  /// The last one waited for an event that was recorded on that stream of the context.
+  CaptureBuilder& recorded_on(std::uint32_t stream);
   CaptureBuilder& overhead(std::uint32_t kind, std::int64_t begin_ns, std::int64_t end_ns);
   /// The driver compiles PTX on the thread.
   CaptureBuilder& jit(std::int64_t begin_ns, std::int64_t end_ns);

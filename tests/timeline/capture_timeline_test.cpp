@@ -110,6 +110,49 @@ TEST_CASE("allocation calls, compiling and latency timestamps become columns", "
   CHECK(timeline.activities.submitted_ns == std::vector<std::int64_t>{kNoTime, at(65)});
 }
 
+TEST_CASE("kernels keep how they were launched", "[timeline]") {
+  CaptureBuilder capture;
+  capture.launch(10).kernel("gemm", 20, 30);
+  capture.last_kernel().launch_type = 1;
+  capture.last_kernel().local_bytes_per_thread = 64;
+  capture.last_kernel().shared_executed_bytes = 102400;
+  capture.last_kernel().max_active_clusters = 66;
+  const Timeline timeline = load(capture);
+  REQUIRE(timeline.kernel_details.size() == 1);
+  const KernelDetail& kernel = timeline.kernel_details[0];
+  CHECK(kernel.launch_type == 1);
+  CHECK(kernel.local_bytes_per_thread == 64);
+  CHECK(kernel.shared_executed_bytes == 102400);
+  CHECK(kernel.max_active_clusters == 66);
+}
+
+TEST_CASE("waits for events have the stream that the event was recorded on", "[timeline]") {
+  CaptureBuilder capture;
+  capture.launch(10).kernel("gemm", 20, 30);
+  capture.call("cudaEventSynchronize", 40, 60).sync(1, 41, 59).recorded_on(9);
+  capture.call("cudaEventSynchronize", 70, 90).sync(1, 71, 89);
+  const Timeline timeline = load(capture);
+  REQUIRE(timeline.syncs.event_stream.size() == 2);
+  REQUIRE(timeline.syncs.event_stream[0] != kNone);
+  CHECK(timeline.streams[timeline.syncs.event_stream[0]].id == 9);
+  CHECK(timeline.streams[timeline.syncs.event_stream[0]].context == 1);
+  CHECK(timeline.syncs.event_stream[1] == kNone);
+}
+
+TEST_CASE("a device knows the board that its sensors are on", "[timeline]") {
+  CaptureBuilder capture;
+  format::DeviceSampleRow sample{};
+  sample.present = kHasPower;
+  capture.on_device(1).device_sample(10, sample).meta("nvml_board:1", "GPU-17").meta("nvml_mig:1", "on");
+  capture.on_device(0).device_sample(10, sample).meta("nvml_board:7", "GPU-99");
+  const Timeline timeline = load(capture);
+  REQUIRE(timeline.devices.size() == 2);
+  for (const DeviceInfo& device : timeline.devices) {
+    CHECK(device.board == (device.id == 1 ? "GPU-17" : ""));
+    CHECK(device.mig == (device.id == 1));
+  }
+}
+
 TEST_CASE("operators tell their numbers, and their inputs where those are wanted", "[timeline]") {
   CaptureBuilder capture;
   const std::string inputs = "[[2, 3], []]\n[\"float\", \"Scalar\"]\n[\"\", \"1\"]";

@@ -128,6 +128,7 @@ void write_sync_arguments(EventWriter& writer, const SyncFacts& sync) {
   if (sync.correlation != 0) writer.argument("\"correlation\":", sync.correlation);
   if (sync.device != nullptr) writer.argument("\"device\":", sync.device->id);
   if (sync.context != 0) writer.argument("\"context\":", sync.context);
+  if (sync.event_stream >= 0) writer.signed_argument("\"wait_on_stream\":", sync.event_stream);
 }
 
 Category category_of(ActivityKind kind) noexcept {

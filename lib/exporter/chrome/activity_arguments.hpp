@@ -55,6 +55,7 @@ struct SyncFacts {
   std::uint32_t context = 0;           ///< 0: unknown
   std::int64_t stream = -1;            ///< -1: none
   std::uint64_t correlation = 0;
+  std::int64_t event_stream = -1;  ///< where the event was recorded that is waited for; -1: not known
 };
 /// "Stream Sync", by CUpti_ActivitySynchronizationType.
 std::string_view sync_name(std::uint32_t type) noexcept;

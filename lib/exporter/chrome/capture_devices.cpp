@@ -168,6 +168,7 @@ void CaptureDevices::add_sync(const format::SyncRow& row, std::int64_t begin_ns,
   facts.type = row.type;
   facts.context = row.context;
   facts.correlation = row.correlation;
+  if (row.event_context != 0) facts.event_stream = row.event_stream;
   TrackId track = kNoTrack;
   std::uint32_t level = 0;
   const auto device = device_of_context_.find(row.context);

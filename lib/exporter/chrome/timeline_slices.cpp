@@ -411,6 +411,9 @@ void TimelineSlices::write_sync(std::uint32_t row, TrackId track) {
     facts.stream = timeline.streams[syncs.stream[row]].id;
     facts.context = timeline.streams[syncs.stream[row]].context;
   }
+  if (const StreamIndex recorded_on = row < syncs.event_stream.size() ? syncs.event_stream[row] : kNone;
+      recorded_on != kNone)
+    facts.event_stream = timeline.streams[recorded_on].id;
   scratch_.clear();
   append_head(scratch_, 'X', to_string(Category::kSync), sync_name(facts.type));
   shared_.writer.open_slice(scratch_, shared_.layout.table().ids(track), syncs.begin_ns[row], syncs.end_ns[row]);

@@ -43,6 +43,16 @@ bool DeviceObjects::add(const format::StreamRow& stream) {
   return streams_.insert_or_assign(key, stream).second;
 }
 
+void EventStreams::add(std::uint64_t number, Place place) {
+  places_.insert_or_assign(number, place);
+  if (places_.size() > kMost) places_.erase(places_.begin());
+}
+
+EventStreams::Place EventStreams::find(std::uint64_t number) const {
+  const auto found = places_.find(number);
+  return found != places_.end() ? found->second : Place{};
+}
+
 void DeviceObjects::write_all(RowSink& sink) const {
   std::vector<format::DeviceRow> devices;
   for (const auto& [id, device] : devices_) {
@@ -99,6 +109,13 @@ void ActivityDecoder::finish() {
   memsets_.write(*sink_);
   graph_launches_.write(*sink_);
   apis_.write(*sink_);
+  for (auto& [number, row] : event_waits_) {
+    const EventStreams::Place place = events_.find(number);
+    row.event_context = place.context;
+    row.event_stream = place.stream;
+    syncs_.add(row, *sink_);
+  }
+  event_waits_.clear();
   syncs_.write(*sink_);
   overheads_.write(*sink_);
   allocations_.write(*sink_);
@@ -134,6 +151,8 @@ void ActivityDecoder::on_record(const RawRecord& record) {
       return on_api(record, format::ApiDomain::kInternal);
     case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
       return on_sync(record);
+    case CUPTI_ACTIVITY_KIND_CUDA_EVENT:
+      return on_event(record);
     case CUPTI_ACTIVITY_KIND_OVERHEAD:
       return on_overhead(record);
     case CUPTI_ACTIVITY_KIND_MEMORY2:
@@ -303,9 +322,23 @@ void ActivityDecoder::on_sync(const RawRecord& record) {
   const auto r = record.as<CUpti_ActivitySynchronization2>();
   Times t;
   if (!host_times(r.start, r.end, t)) return;
-  syncs_.add(
-      {t.begin_ns, t.end_ns, r.correlationId, r.contextId, r.streamId, u32(r.type), r.cudaEventId, r.returnValue},
-      *sink_);
+  format::SyncRow row{t.begin_ns,  t.end_ns,      r.correlationId, r.contextId, r.streamId,
+                      u32(r.type), r.cudaEventId, r.returnValue,   0,           0};
+  const bool of_event = r.type == CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE ||
+                        r.type == CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT;
+  if (of_event && r.cudaEventSyncId != 0) {  // older CUPTI has no such number
+    const EventStreams::Place place = events_.find(r.cudaEventSyncId);
+    if (place.context == 0 && event_waits_.size() < EventStreams::kMost)
+      return (void)event_waits_.emplace_back(r.cudaEventSyncId, row);
+    row.event_context = place.context;
+    row.event_stream = place.stream;
+  }
+  syncs_.add(row, *sink_);
+}
+
+void ActivityDecoder::on_event(const RawRecord& record) {
+  const auto r = record.as<CUpti_ActivityCudaEvent2>();
+  if (r.cudaEventSyncId != 0) events_.add(r.cudaEventSyncId, {r.contextId, r.streamId});
 }
 
 void ActivityDecoder::on_overhead(const RawRecord& record) {

@@ -56,6 +56,22 @@ class DeviceObjects {
   std::map<std::pair<std::uint32_t, std::uint32_t>, format::StreamRow> streams_;
 };
 
+/// The stream that each event was recorded on last, by the number that CUPTI gives to a recording of an event and to
+/// the waits for it.
+class EventStreams {
+ public:
+  struct Place {
+    std::uint32_t context = 0;  // 0: not known
+    std::uint32_t stream = 0;
+  };
+  static constexpr std::size_t kMost = 1u << 16;  // numbers grow: the oldest go
+  void add(std::uint64_t number, Place place);
+  Place find(std::uint64_t number) const;
+
+ private:
+  std::map<std::uint64_t, Place> places_;
+};
+
 /// Rows of one kind on their way to the sink, in memory that is reserved once.
 template <typename Row>
 class RowBuffer {
@@ -110,6 +126,7 @@ class ActivityDecoder {
   void on_graph_launch(const RawRecord& record);
   void on_api(const RawRecord& record, format::ApiDomain domain);
   void on_sync(const RawRecord& record);
+  void on_event(const RawRecord& record);
   void on_overhead(const RawRecord& record);
   void on_allocation(const RawRecord& record);
   void on_jit(const RawRecord& record);
@@ -136,6 +153,9 @@ class ActivityDecoder {
   ActivityWindows windows_;
   GraphReplays graphs_;
   DeviceObjects objects_;
+  EventStreams events_;
+  /// Waits for events whose recording has not come: another thread's buffer may bring it.
+  std::vector<std::pair<std::uint64_t, format::SyncRow>> event_waits_;
   KernelNames kernel_names_;
   std::vector<bool> runtime_noise_;
   std::vector<bool> driver_noise_;

@@ -168,7 +168,10 @@ void Subscription::choose_kinds(const CuptiOptions& options) {
     wanted.push_back({CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API, "INTERNAL_LAUNCH_API", false});
   }
   if (options.graph_tracing == CuptiOptions::GraphTracing::kWhole) wanted.push_back(whole_graphs());
-  if (options.sync_records) wanted.push_back({CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, "SYNCHRONIZATION", false});
+  if (options.sync_records) {
+    wanted.push_back({CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, "SYNCHRONIZATION", false});
+    wanted.push_back({CUPTI_ACTIVITY_KIND_CUDA_EVENT, "CUDA_EVENT", false});  // which streams waits for events are for
+  }
   if (options.overhead_records) {
     wanted.push_back({CUPTI_ACTIVITY_KIND_OVERHEAD, "OVERHEAD", false});
     wanted.push_back({CUPTI_ACTIVITY_KIND_JIT, "JIT", false});

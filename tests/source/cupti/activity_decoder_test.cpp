@@ -225,6 +225,30 @@ TEST_CASE("allocation calls and compiling become rows", "[source]") {
   CHECK(sink.counts().empty());
 }
 
+TEST_CASE("a wait for an event knows the stream that the event was recorded on", "[source]") {
+  CuptiProcess process;
+  process.parser = GENERATE(from_range(parsers()));
+  fakecupti_set_manual_clock(kNoon);
+  KeepingSink sink;
+  std::uint32_t waits[3] = {};
+  record(process, sink, [&](CuptiSource&) {
+    const std::uint64_t first = fakecupti_record_event("cudaEventRecord_v3020", 1, 7);
+    const std::uint64_t again = fakecupti_record_event("cudaEventRecord_v3020", 1, 0);
+    waits[0] = fakecupti_wait_event("cudaEventSynchronize_v3020", 1, again);
+    waits[1] = fakecupti_wait_event("cudaEventSynchronize_v3020", 1, first);
+    waits[2] = fakecupti_wait_event("cudaEventSynchronize_v3020", 1, 4711);  // recorded before we listened
+  });
+  REQUIRE(sink.syncs.size() == 3);
+  const auto row = [&](std::uint32_t correlation) {
+    return *std::find_if(sink.syncs.begin(), sink.syncs.end(),
+                         [&](const format::SyncRow& sync) { return sync.correlation == correlation; });
+  };
+  CHECK((row(waits[0]).event_context == 1 && row(waits[0]).event_stream == 0));
+  CHECK((row(waits[1]).event_context == 1 && row(waits[1]).event_stream == 7));
+  CHECK(row(waits[2]).event_context == 0);
+  CHECK(sink.counts().empty());
+}
+
 TEST_CASE("allocation calls and compiling are only asked for where the options say so", "[source]") {
   CuptiProcess process;
   process.options.memory_records = GENERATE(true, false);

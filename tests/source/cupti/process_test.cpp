@@ -97,11 +97,12 @@ TEST_CASE("a CUPTI that is kept warm is not switched off and on for the next rec
     process.options.noisy_api_filter = false;
     CuptiSource next = process.source();
     REQUIRE(next.start(sink).working);
-    CHECK(fakecupti_calls("cuptiActivityDisable") == 1);
+    CHECK(fakecupti_calls("cuptiActivityDisable") == 2);
     CHECK(fakecupti_calls("cuptiActivityEnable") == enabled + 2);
     CHECK(fakecupti_api_enabled("cudaGetLastError_v3020"));
     CHECK(fakecupti_api_enabled("cuCtxGetCurrent"));
     CHECK_FALSE(fakecupti_kind_enabled(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION));
+    CHECK_FALSE(fakecupti_kind_enabled(CUPTI_ACTIVITY_KIND_CUDA_EVENT));
     CHECK(sink.fact("cupti_kinds") ==
           "CONCURRENT_KERNEL MEMCPY MEMCPY2 MEMSET RUNTIME DRIVER INTERNAL_LAUNCH_API OVERHEAD JIT MEMORY2");
   }

@@ -45,7 +45,8 @@ TEST_CASE("a recording asks CUPTI for what the options name", "[source]") {
     CHECK(fakecupti_calls("cuptiActivityEnableLatencyTimestamps") == 0);
     CHECK(fakecupti_calls("cuptiActivityRegisterTimestampCallback") == 0);
     CHECK(sink.fact("cupti_kinds") ==
-          "CONCURRENT_KERNEL MEMCPY MEMCPY2 MEMSET RUNTIME DRIVER INTERNAL_LAUNCH_API SYNCHRONIZATION OVERHEAD JIT "
+          "CONCURRENT_KERNEL MEMCPY MEMCPY2 MEMSET RUNTIME DRIVER INTERNAL_LAUNCH_API SYNCHRONIZATION CUDA_EVENT "
+          "OVERHEAD JIT "
           "MEMORY2");
     CHECK(sink.fact("cupti_version") == "13.0.1");
     CHECK(sink.fact("cupti_library") == FAKE_CUPTI_PATH);
@@ -207,7 +208,7 @@ TEST_CASE("any other call may fail: it is counted, told, and the recording goes 
       Failing{"cuptiActivityEnableAndDump", 3}, Failing{"cuptiActivityEnableAllSyncRecords", 1},
       Failing{"cuptiActivityEnableLatencyTimestamps", 1}, Failing{"cuptiActivityEnableDriverApi", 1},
       Failing{"cuptiGetTimestamp", 3}, Failing{"cuptiActivityFlushAll", 2},
-      Failing{"cuptiActivityGetNumDroppedRecords", 0}, Failing{"cuptiActivityDisable", 11});
+      Failing{"cuptiActivityGetNumDroppedRecords", 0}, Failing{"cuptiActivityDisable", 12});
   CAPTURE(failing.function);
   CuptiProcess process;
   process.options.latency_timestamps = true;
@@ -242,8 +243,8 @@ TEST_CASE("one kind that fails does not keep the others from being recorded", "[
   const std::uint32_t kind = GENERATE(from_range(std::vector<std::uint32_t>{
       CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_RUNTIME,
       CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
-      CUPTI_ACTIVITY_KIND_OVERHEAD, CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_CONTEXT,
-      CUPTI_ACTIVITY_KIND_STREAM}));
+      CUPTI_ACTIVITY_KIND_CUDA_EVENT, CUPTI_ACTIVITY_KIND_OVERHEAD, CUPTI_ACTIVITY_KIND_DEVICE,
+      CUPTI_ACTIVITY_KIND_CONTEXT, CUPTI_ACTIVITY_KIND_STREAM}));
   CAPTURE(kind);
   fakecupti_fail_kind(kind, CUPTI_ERROR_NOT_COMPATIBLE);
   KeepingSink sink;

@@ -136,6 +136,10 @@ std::uint32_t fakecupti_call(const char* function, std::uint32_t result);
 std::uint32_t fakecupti_call_on_stream(const char* function, const void* stream, std::uint32_t result);
 /// Waits for the work of a stream, of a context with stream 0xFFFFFFFF; real time unless the clock is manual.
 std::uint32_t fakecupti_synchronize(const char* function, std::uint32_t context, std::uint32_t stream);
+/// Records an event on a stream; answers the number by which waits know it.
+std::uint64_t fakecupti_record_event(const char* function, std::uint32_t context, std::uint32_t stream);
+/// Waits for the work of that stream, as a wait for an event that was recorded so.
+std::uint32_t fakecupti_wait_event(const char* function, std::uint32_t context, std::uint64_t event);
 void fakecupti_overhead(std::uint32_t kind, std::uint64_t duration_ns);
 std::uint32_t fakecupti_memory(const char* function, const FakeMemory* memory);
 /// The driver's compiler, or its cache: CUpti_ActivityJitEntryType and CUpti_ActivityJitOperationType.

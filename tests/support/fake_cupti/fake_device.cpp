@@ -342,6 +342,40 @@ std::uint32_t fakecupti_synchronize(const char* function, std::uint32_t context,
   return correlation;
 }
 
+std::uint64_t fakecupti_record_event(const char* function, std::uint32_t context, std::uint32_t stream) {
+  const std::uint32_t correlation = next_correlation();
+  call(function, correlation, 0, [&] {
+    if (!state().kind_on[CUPTI_ACTIVITY_KIND_CUDA_EVENT]) return;
+    CUpti_ActivityCudaEvent2 r{};
+    r.kind = CUPTI_ACTIVITY_KIND_CUDA_EVENT;
+    r.correlationId = correlation;
+    r.contextId = context;
+    r.streamId = stream;
+    r.eventId = 1;  // the same event again and again
+    r.cudaEventSyncId = correlation;
+    append(&r, sizeof r);
+  });
+  return correlation;
+}
+
+std::uint32_t fakecupti_wait_event(const char* function, std::uint32_t context, std::uint64_t event) {
+  const std::uint32_t correlation = next_correlation();
+  call(function, correlation, 0, [&] {
+    if (!state().kind_on[CUPTI_ACTIVITY_KIND_SYNCHRONIZATION]) return;
+    CUpti_ActivitySynchronization2 r{};
+    r.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
+    r.type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE;
+    r.start = r.end = stamp(device_now());
+    r.correlationId = correlation;
+    r.contextId = context;
+    r.streamId = CUPTI_SYNCHRONIZATION_INVALID_VALUE;
+    r.cudaEventId = 1;
+    r.cudaEventSyncId = event;
+    append(&r, sizeof r);
+  });
+  return correlation;
+}
+
 void fakecupti_overhead(std::uint32_t kind, std::uint64_t duration_ns) {
   if (!state().kind_on[CUPTI_ACTIVITY_KIND_OVERHEAD]) return;
   CUpti_ActivityOverhead3 r{};
