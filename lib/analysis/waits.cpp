@@ -13,17 +13,31 @@
 namespace rangefinder::analysis {
 namespace {
 
+/// "Memcpy", "MemcpyDtoH", "Memcpy2DToArray"; not "MemcpyAsync". CUDA writes no synchronisation record of them. Copies
+/// between devices, or inside of one, do not hold the host up.
+bool is_blocking_copy(std::string_view stem) noexcept {
+  if (!stem.starts_with("Memcpy")) return false;
+  for (const std::string_view part : {"Async", "Batch", "DtoD", "Peer"})
+    if (stem.find(part) != std::string_view::npos) return false;
+  return true;
+}
+
 /// What a call waits for, by its name; nothing for calls that do not wait.
 std::optional<WaitReason> reason_of_call(std::string_view name) noexcept {
   static constexpr std::pair<std::string_view, WaitReason> kWaiting[] = {
-      {"StreamSynchronize", WaitReason::kStream}, {"EventSynchronize", WaitReason::kEvent},
-      {"DeviceSynchronize", WaitReason::kDevice}, {"ThreadSynchronize", WaitReason::kDevice},
-      {"CtxSynchronize", WaitReason::kContext},   {"StreamWaitEvent", WaitReason::kStreamForEvent},
+      {"StreamSynchronize", WaitReason::kStream},
+      {"EventSynchronize", WaitReason::kEvent},
+      {"DeviceSynchronize", WaitReason::kDevice},
+      {"ThreadSynchronize", WaitReason::kDevice},
+      {"CtxSynchronize", WaitReason::kContext},
+      {"StreamWaitEvent", WaitReason::kStreamForEvent},
+      {"Free", WaitReason::kFree},
+      {"MemFree", WaitReason::kFree},
   };
   const std::string_view stem = call_stem(name);
   for (const auto& [known, reason] : kWaiting)
     if (stem == known) return reason;
-  return std::nullopt;
+  return is_blocking_copy(stem) ? std::optional(WaitReason::kCopy) : std::nullopt;
 }
 
 /// CUpti_ActivitySynchronizationType; the call tells queries from waits, and the device from a context.
@@ -84,6 +98,26 @@ std::vector<DeviceIndex> only_devices(const Timeline& timeline) {
   return only;
 }
 
+/// By call: the copy that it made; kNone for all others.
+std::vector<ActivityIndex> copies_of_calls(const Timeline& timeline) {
+  const ActivityTable& activities = timeline.activities;
+  std::vector<ActivityIndex> copies(timeline.calls.size(), kNone);
+  for (ActivityIndex activity = 0; activity < activities.size(); ++activity) {
+    const std::uint32_t launch = activities.launch[activity];
+    if (activities.kind[activity] != ActivityKind::kMemcpy || launch >= timeline.launches.size()) continue;
+    const CallIndex call = timeline.launches.call[launch];
+    if (call < copies.size()) copies[call] = activity;
+  }
+  return copies;
+}
+
+bool is_between_devices(const Timeline& timeline, ActivityIndex copy) noexcept {
+  constexpr std::uint32_t kDeviceToDevice = 8, kPeerToPeer = 10;  // CUpti_ActivityMemcpyKind
+  const std::uint32_t detail = timeline.activities.detail[copy];
+  const std::uint32_t kind = detail < timeline.copy_details.size() ? timeline.copy_details[detail].copy_kind : 0;
+  return kind == kDeviceToDevice || kind == kPeerToPeer;
+}
+
 /// Adds waits that only their calls tell of: the outermost, where no record is of them or of what they call.
 void add_unrecorded(const Timeline& timeline, std::vector<Wait>& waits) {
   const CallTable& calls = timeline.calls;
@@ -101,22 +135,28 @@ void add_unrecorded(const Timeline& timeline, std::vector<Wait>& waits) {
            std::tuple(calls.thread[b.first], calls.begin_ns[b.first], -calls.end_ns[b.first], b.first);
   });
   const std::vector<DeviceIndex> devices = only_devices(timeline);
+  const std::vector<ActivityIndex> copies = copies_of_calls(timeline);
   for (std::size_t i = 0; i < waiting.size();) {
     const auto [call, reason] = waiting[i];
     const ThreadIndex thread = calls.thread[call];
     bool is_recorded = false;
+    ActivityIndex copy = kNone;
     for (; i < waiting.size() && calls.thread[waiting[i].first] == thread &&
            (waiting[i].first == call || calls.end_ns[waiting[i].first] <= calls.end_ns[call]);
-         ++i)
+         ++i) {
       is_recorded = is_recorded || recorded[waiting[i].first];
-    if (is_recorded) continue;
+      if (copies[waiting[i].first] != kNone) copy = copies[waiting[i].first];
+    }
+    const bool is_copy = reason == WaitReason::kCopy && copy != kNone;
+    if (is_recorded || (is_copy && is_between_devices(timeline, copy))) continue;
     Wait wait;
     wait.reason = reason;
     wait.call = call;
     wait.thread = thread;
     wait.begin_ns = calls.begin_ns[call];
     wait.end_ns = calls.end_ns[call];
-    if (reason == WaitReason::kDevice || reason == WaitReason::kContext)
+    if (is_copy) wait.stream = timeline.activities.stream[copy];
+    if (reason == WaitReason::kDevice || reason == WaitReason::kContext || reason == WaitReason::kFree)
       wait.device = devices[timeline.threads[thread].process];
     waits.push_back(wait);
   }

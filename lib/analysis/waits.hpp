@@ -14,6 +14,8 @@ enum class WaitReason : std::uint8_t {
   kEvent,
   kDevice,
   kContext,
+  kCopy,            ///< a copy between host and device whose call returns when it is done
+  kFree,            ///< memory of a device is given back: all its work is waited for
   kStreamForEvent,  ///< a stream is told to wait for an event; the host goes on
   kQuery,           ///< asked whether work is done; the host goes on
   kUnknown,
@@ -27,7 +29,7 @@ struct Wait {
   ThreadIndex thread = kNone;  ///< who waited; kNone: not known
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
-  /// Whose work was waited for: a stream, or all of a device. Both kNone: the data do not say.
+  /// Whose work was waited for: a stream (of a copy its own), or all of a device. Both kNone: the data do not say.
   StreamIndex stream = kNone;
   DeviceIndex device = kNone;
   /// Of that work, what ran while the wait lasted: time with any of it running, and the activity that ended last.

@@ -127,6 +127,50 @@ TEST_CASE("a recorded wait is one wait, whichever of nested calls has the record
   CHECK(waits[0].length_ns() == 25);
 }
 
+TEST_CASE("copies whose calls return when they are done are waits for them", "[analysis]") {
+  TimelineBuilder builder;
+  builder.on_stream(7).launch(1).kernel(2, 50, "gemm");
+  builder.launch_call("cudaMemcpy_v3020", 10, 90).call("cuMemcpyDtoH_v2", 12, 89, CallDomain::kDriver);
+  builder.memcpy(60, 85, 64, 2);
+  builder.launch_call("cudaMemcpyAsync", 100, 110).memcpy(120, 130, 64, 2);  // returns at once
+  builder.launch_call("cudaMemcpy", 140, 150).memcpy(160, 170, 64, 8);       // inside of the device
+  builder.call("cuMemcpyDtoD_v2", 180, 190, CallDomain::kDriver);
+  builder.call("cudaMemcpyPeer", 191, 192);
+  builder.call("cudaMemcpyToSymbol", 200, 210);  // no copy in the data
+  const auto waits = waits_of(builder.build());
+  REQUIRE(waits.size() == 2);
+  CHECK(waits[0].reason == WaitReason::kCopy);
+  CHECK(waits[0].begin_ns == 10);
+  CHECK(waits[0].blocks_host());
+  CHECK(waits[0].stream == 0);
+  CHECK(waits[0].busy_ns == (50 - 10) + (85 - 60));
+  CHECK(waits[0].last == 1);
+  CHECK(waits[1].reason == WaitReason::kCopy);
+  CHECK(waits[1].begin_ns == 200);
+  CHECK(waits[1].stream == kNone);
+}
+
+TEST_CASE("a copy that CUDA recorded as a wait is one wait", "[analysis]") {
+  TimelineBuilder builder;
+  builder.call("cudaMemcpy", 10, 90);
+  record(builder, 3, 20, 80, kNone);
+  const auto waits = waits_of(builder.build());
+  REQUIRE(waits.size() == 1);
+  CHECK(waits[0].reason == WaitReason::kStream);
+}
+
+TEST_CASE("memory that is given back waits for all work of the device", "[analysis]") {
+  TimelineBuilder builder;
+  builder.on_stream(7).launch(1).kernel(2, 50, "gemm").on_stream(8).launch(3).kernel(40, 70, "relu");
+  builder.call("cudaFree_v3020", 10, 75).call("cuMemFree_v2", 11, 74, CallDomain::kDriver);
+  builder.call("cudaFreeAsync", 80, 81).call("cudaFreeHost", 82, 83);
+  const auto waits = waits_of(builder.build());
+  REQUIRE(waits.size() == 1);
+  CHECK(waits[0].reason == WaitReason::kFree);
+  CHECK(waits[0].device == 0);
+  CHECK(waits[0].last == 1);
+}
+
 TEST_CASE("a record without its call is a wait of an unknown thread", "[analysis]") {
   TimelineBuilder builder;
   builder.call("cudaStreamSynchronize", 10, 40);

@@ -90,6 +90,21 @@ TEST_CASE("sync says who waited, where, why, and for what", "[report]") {
   CHECK(has(each, "\n(outside any range),stream waits for event,cudaStreamWaitEvent,2,51,3,7,,,\n"));
 }
 
+TEST_CASE("sync has copies that hold the host up", "[report]") {
+  const Timeline timeline = TimelineBuilder()
+                                .range("step", 0, 1'000)
+                                .launch(1)
+                                .kernel(2, 50, "gemm")
+                                .launch_call("cudaMemcpy", 10, 90)
+                                .memcpy(60, 85, 64, 2)
+                                .call("cudaFree", 100, 110)
+                                .build();
+  const std::string csv = launch_report(timeline, "sync");
+  INFO(csv);
+  CHECK(has(csv, "\nstep,copy,cudaMemcpy,1,1,80,88.9,80,80,65,memcpy\n"));
+  CHECK(has(csv, "\nstep,free,cudaFree,1,1,10,11.1,10,10,0,\n"));
+}
+
 TEST_CASE("sync without records goes by calls, and says so", "[report]") {
   Timeline timeline =
       TimelineBuilder().range("step", 0, 100).call("cudaDeviceSynchronize", 10, 60).launch(1).kernel(2, 50).build();

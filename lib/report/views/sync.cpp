@@ -30,6 +30,10 @@ std::string_view reason_text(WaitReason reason) {
       return "device";
     case WaitReason::kContext:
       return "context";
+    case WaitReason::kCopy:
+      return "copy";
+    case WaitReason::kFree:
+      return "free";
     case WaitReason::kStreamForEvent:
       return "stream waits for event";
     case WaitReason::kQuery:
