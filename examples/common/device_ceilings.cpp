@@ -95,6 +95,23 @@ void measure_products(Meter& meter, torch::Device device) {
   }
 }
 
+/// Products of 8-bit numbers, a scale for each side: the right one column by column, as devices want it.
+void measure_fp8_products(Meter& meter, torch::Device device) {
+  if (!device.is_cuda()) return;
+  constexpr std::int64_t kSide = 8192;
+  const auto options = torch::TensorOptions().device(device);
+  try {
+    const torch::Tensor left = torch::ones({kSide, kSide}, options).to(torch::kFloat8_e4m3fn), right = left.t();
+    const torch::Tensor scale = torch::ones({}, options);
+    const auto n = static_cast<double>(kSide);
+    meter.rate("flops", "fp8", 2 * n * n * n, [&] {
+      (void)at::_scaled_mm(left, right, scale, scale, /*bias=*/{}, /*scale_result=*/{}, torch::kBFloat16,
+                           /*use_fast_accum=*/true);
+    });
+  } catch (const c10::Error&) {  // devices before Ada and Hopper have none
+  }
+}
+
 void measure_memory(Meter& meter, torch::Device device) {
   const std::int64_t count = device.is_cuda() ? 1 << 28 : 1 << 24;
   const auto options = torch::TensorOptions().device(device).dtype(torch::kFloat);
@@ -137,6 +154,7 @@ std::vector<CeilingSamples> measure_device(torch::Device device, double seconds)
   const torch::NoGradGuard no_grad;
   Meter meter(device, seconds);
   measure_products(meter, device);
+  measure_fp8_products(meter, device);
   measure_memory(meter, device);
   if (device.is_cuda()) measure_transfers(meter, device);
   measure_launches(meter, device);

@@ -123,15 +123,55 @@ std::uint64_t convolution(const std::vector<Shape>& shapes, const std::vector<st
   return product.value() / static_cast<std::uint64_t>(numbers_in(values[6])[0]);
 }
 
+/// Whether the operator gives the gradient of its input, and that of the weights: `[True, True, False]`.
+std::size_t gradients_wanted(std::string_view mask) noexcept {
+  std::size_t wanted = 0;
+  for (int i = 0; i < 2; ++i) {
+    const std::size_t end = std::min(mask.find(','), mask.size());
+    wanted += mask.substr(0, end).find_first_of("T1") != std::string_view::npos ? 1 : 0;
+    mask.remove_prefix(std::min(end + 1, mask.size()));
+  }
+  return wanted;
+}
+
+/// Each gradient takes as many operations as the convolution itself.
+std::uint64_t convolution_backward(const std::vector<Shape>& shapes, const std::vector<std::string_view>& values) {
+  if (shapes.size() < 3 || values.size() < 11) return 0;
+  const Shape &gradient = shapes[0], &input = shapes[1], &weight = shapes[2];
+  if (gradient.size() < 3 || input.size() != gradient.size() || weight.size() != gradient.size()) return 0;
+  // Every output meets all weights of its group; transposed, every input does.
+  const bool transposed = values[7].find_first_of("T1") != std::string_view::npos;
+  Product product;
+  product.times(2).times(transposed ? input : gradient);
+  for (std::size_t i = 1; i < weight.size(); ++i) product.times(weight[i]);
+  return product.times(static_cast<std::int64_t>(gradients_wanted(values[10]))).value();
+}
+
+bool are_attention(const std::vector<Shape>& shapes, std::size_t count) noexcept {
+  return shapes.size() >= count && std::all_of(shapes.begin(), shapes.begin() + static_cast<std::ptrdiff_t>(count),
+                                               [](const Shape& shape) { return shape.size() == 4; });
+}
+
+/// Products of every query with every key, each as long as a query or as a value.
+std::uint64_t products_of_attention(const Shape& query, const Shape& key, const Shape& value, std::int64_t of_queries,
+                                    std::int64_t of_values) {
+  const auto product = [&](std::int64_t length, std::int64_t times) {
+    return Product().times(2).times(query[0]).times(query[1]).times(query[2]).times(key[2]).times(length).times(times);
+  };
+  const std::uint64_t a = product(query[3], of_queries).value(), b = product(value[3], of_values).value();
+  std::uint64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? 0 : sum;
+}
+
 /// Query and key, then the weights and value.
 std::uint64_t attention(const std::vector<Shape>& shapes) {
-  if (shapes.size() < 3 || shapes[0].size() != 4 || shapes[1].size() != 4 || shapes[2].size() != 4) return 0;
-  const Shape &query = shapes[0], &key = shapes[1], &value = shapes[2];
-  const std::uint64_t scores = Product().times(2).times(query).times(key[2]).value();
-  const std::uint64_t mixed =
-      Product().times(2).times(query[0]).times(query[1]).times(query[2]).times(value[2]).times(value[3]).value();
-  std::uint64_t sum = 0;
-  return __builtin_add_overflow(scores, mixed, &sum) ? 0 : sum;
+  return are_attention(shapes, 3) ? products_of_attention(shapes[0], shapes[1], shapes[2], 1, 1) : 0;
+}
+
+/// The gradient of the output comes first. The weights are computed again; then they and value, and query and key, each
+/// have two gradients.
+std::uint64_t attention_backward(const std::vector<Shape>& shapes) {
+  return are_attention(shapes, 4) ? products_of_attention(shapes[1], shapes[2], shapes[3], 3, 2) : 0;
 }
 
 std::uint64_t elementwise(const std::vector<Shape>& shapes) {
@@ -161,28 +201,55 @@ std::int64_t bytes_of(std::string_view type) noexcept {
 
 constexpr std::string_view kOperators = "aten::";
 
+/// scaled_dot_product_attention, and what it calls; a compiled program calls that by itself.
+bool is_attention(std::string_view name) noexcept {
+  constexpr std::string_view kNames[] = {
+      "scaled_dot_product_attention", "_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention",
+      "_scaled_dot_product_cudnn_attention", "_scaled_dot_product_flash_attention_for_cpu"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+bool is_attention_backward(std::string_view name) noexcept {
+  constexpr std::string_view kBackward = "_backward";
+  if (!name.ends_with(kBackward) || name == "scaled_dot_product_attention_backward") return false;
+  name.remove_suffix(kBackward.size());
+  return is_attention(name);
+}
+
+bool is_in_key_averages(std::string_view name) noexcept {
+  constexpr std::string_view kNames[] = {"mm",     "addmm", "bmm", "baddbmm",
+                                         "conv2d", "mul",   "add", "scaled_dot_product_attention"};
+  if (!name.starts_with(kOperators)) return false;
+  name.remove_prefix(kOperators.size());
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
 /// What the operator gives, from what it takes; it is one that has operations to count.
-Shape output_of(std::string_view name, const std::vector<Shape>& shapes, const std::vector<std::string_view>& values) {
+std::vector<Shape> outputs_of(std::string_view name, const std::vector<Shape>& shapes,
+                              const std::vector<std::string_view>& values) {
   const auto product = [&](std::size_t first) {
     Shape out = shapes[first];
     out.back() = shapes[first + 1].back();
     return out;
   };
-  if (name == "mm" || name == "bmm") return product(0);
-  if (name == "addmm" || name == "baddbmm") return product(1);
+  if (name == "mm" || name == "bmm" || name == "_scaled_mm") return {product(0)};
+  if (name == "addmm" || name == "baddbmm") return {product(1)};
   if (name == "conv2d") {
     const Shape out = convolved(shapes, values);
-    return {shapes[0][0], shapes[1][0], out[0], out[1]};
+    return {{shapes[0][0], shapes[1][0], out[0], out[1]}};
   }
-  if (name == "scaled_dot_product_attention") {
+  if (name == "convolution_backward")
+    return gradients_wanted(values[10]) == 1 ? std::vector<Shape>{shapes[2]} : std::vector<Shape>{shapes[1], shapes[2]};
+  if (is_attention_backward(name)) return {shapes[1], shapes[2], shapes[3]};
+  if (is_attention(name)) {
     Shape out = shapes[0];
     out.back() = shapes[2].back();
-    return out;
+    return {out};
   }
   // Element by element: of the larger one, where the other is repeated.
   Shape out = shapes[0];
   if (shapes.size() > 1 && Product().times(shapes[1]).value() > Product().times(out).value()) out = shapes[1];
-  return out;
+  return {out};
 }
 
 }  // namespace
@@ -195,22 +262,27 @@ std::uint64_t operator_flops(std::string_view name, std::string_view shapes_text
     const std::vector<Shape> all = shapes();
     return all.size() < first + 2 ? 0 : product_of(all[first], all[first + 1], dimensions);
   };
-  if (name == "mm") return product(0, 2);
+  if (name == "mm" || name == "_scaled_mm") return product(0, 2);
   if (name == "addmm") return product(1, 2);
   if (name == "bmm") return product(0, 3);
   if (name == "baddbmm") return product(1, 3);
   if (name == "conv2d") return convolution(shapes(), texts_in(values_text));
   if (name == "mul" || name == "add") return elementwise(shapes());
-  if (name == "scaled_dot_product_attention") return attention(shapes());
+  if (name == "convolution_backward") return convolution_backward(shapes(), texts_in(values_text));
+  if (is_attention(name)) return attention(shapes());
+  if (is_attention_backward(name)) return attention_backward(shapes());
   return 0;
 }
 
+std::uint64_t key_average_flops(std::string_view name, std::string_view shapes, std::string_view values) {
+  return is_in_key_averages(name) ? operator_flops(name, shapes, values) : 0;
+}
+
 bool has_operator_flops(std::string_view name) noexcept {
+  if (is_in_key_averages(name)) return true;
   if (!name.starts_with(kOperators)) return false;
   name.remove_prefix(kOperators.size());
-  constexpr std::string_view kNames[] = {"mm",     "addmm", "bmm", "baddbmm",
-                                         "conv2d", "mul",   "add", "scaled_dot_product_attention"};
-  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+  return name == "_scaled_mm" || name == "convolution_backward" || is_attention(name) || is_attention_backward(name);
 }
 
 std::string_view operator_type(std::string_view name, std::string_view types_text) {
@@ -231,7 +303,8 @@ std::uint64_t operator_bytes(std::string_view name, std::string_view shapes_text
   };
   for (std::size_t i = 0; i < shapes.size() && i < types.size(); ++i) add(shapes[i], types[i]);
   const std::string_view short_name = name.substr(kOperators.size());
-  add(output_of(short_name, shapes, texts_in(values_text)), operator_type(name, types_text));
+  for (const Shape& output : outputs_of(short_name, shapes, texts_in(values_text)))
+    add(output, operator_type(name, types_text));
   return sum;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 using rangefinder::analysis::has_operator_flops;
+using rangefinder::analysis::key_average_flops;
 using rangefinder::analysis::operator_bytes;
 using rangefinder::analysis::operator_flops;
 using rangefinder::analysis::operator_type;
@@ -25,6 +26,39 @@ TEST_CASE("FLOPs of matrix products, convolutions and attention", "[analysis]") 
                        "") == 2ull * (2 * 8 * 16 * 32 * 64) * 2);
   CHECK(operator_flops("aten::relu", "[[7, 3]]", "") == 0);
   CHECK(operator_flops("mm", "[[2, 3], [3, 4]]", "") == 0);
+}
+
+TEST_CASE("FLOPs of backward passes and 8-bit products are those of torch.utils.flop_counter", "[analysis]") {
+  const auto values = [](const char* transposed, const char* groups, const char* mask) {
+    return std::string(R"(["", "", "", "[0]", "[1, 1]", "[0, 0]", "[1, 1]", ")") + transposed + R"(", "[0, 0]", ")" +
+           groups + R"(", ")" + mask + R"("])";
+  };
+  const std::string both = values("False", "1", "[True, True, False]");
+  const std::string rest = ", [], [], [], [], [], [], [], []]";
+  CHECK(operator_flops("aten::convolution_backward", "[[4, 8, 6, 6], [4, 3, 8, 8], [8, 3, 3, 3]" + rest, both) ==
+        124'416);
+  const std::string weights = values("False", "1", "[False, True, False]");
+  CHECK(operator_flops("aten::convolution_backward", "[[4, 8, 4, 4], [4, 3, 8, 8], [8, 3, 3, 3]" + rest, weights) ==
+        27'648);
+  CHECK(operator_flops("aten::convolution_backward", "[[4, 5, 10, 10], [4, 3, 8, 8], [3, 5, 3, 3]" + rest,
+                       values("True", "1", "[True, True, False]")) == 138'240);
+  // In groups, as often as forward for each gradient.
+  CHECK(operator_flops("aten::convolution_backward", "[[2, 8, 5, 5], [2, 4, 9, 9], [8, 2, 3, 3]" + rest,
+                       values("False", "2", "[True, True, False]")) == 2 * (2 * 2 * 8 * 5 * 5 * 2 * 3 * 3));
+  CHECK(operator_flops("aten::convolution_backward", "[[4, 8, 6, 6], [4, 3, 8, 8], [8, 3, 3, 3]" + rest, "") == 0);
+  const std::string forward = "[[2, 8, 16, 64], [2, 8, 32, 64], [2, 8, 32, 128], [], []]";
+  const std::string backward = "[[2, 8, 16, 128], [2, 8, 16, 64], [2, 8, 32, 64], [2, 8, 32, 128], [], []]";
+  for (const std::string kind :
+       {"flash_attention", "efficient_attention", "cudnn_attention", "flash_attention_for_cpu"}) {
+    INFO(kind);
+    CHECK(operator_flops("aten::_scaled_dot_product_" + kind, forward, "") == 3'145'728);
+    CHECK(operator_flops("aten::_scaled_dot_product_" + kind + "_backward", backward, "") == 7'340'032);
+    CHECK(has_operator_flops("aten::_scaled_dot_product_" + kind + "_backward"));
+  }
+  CHECK(operator_flops("aten::_scaled_mm", "[[2, 16], [16, 32], [], []]", "") == 2 * 2 * 16 * 32);
+  CHECK(has_operator_flops("aten::_scaled_mm"));
+  CHECK(key_average_flops("aten::_scaled_mm", "[[2, 16], [16, 32], [], []]", "") == 0);
+  CHECK(key_average_flops("aten::mm", "[[2, 3], [3, 4]]", "") == 48);
 }
 
 TEST_CASE("shapes that make no sense have no FLOPs", "[analysis]") {
@@ -62,6 +96,15 @@ TEST_CASE("bytes of an operator are its inputs and its output, each once", "[ana
   CHECK(operator_bytes("aten::scaled_dot_product_attention", "[[2, 8, 16, 64], [2, 8, 32, 64], [2, 8, 32, 128], []]",
                        R"(["c10::Half", "c10::Half", "c10::Half", ""])",
                        "") == 2 * (2 * 8 * 16 * 64 + 2 * 8 * 32 * 64 + 2 * 8 * 32 * 128 + 2 * 8 * 16 * 128));
+  CHECK(operator_bytes("aten::_scaled_dot_product_flash_attention_backward",
+                       "[[2, 8, 16, 64], [2, 8, 16, 64], [2, 8, 32, 64], [2, 8, 32, 64]]",
+                       R"(["c10::Half", "c10::Half", "c10::Half", "c10::Half"])",
+                       "") == 2 * 2 * 8 * 64 * (16 + 2 * (16 + 32 + 32)));
+  CHECK(operator_bytes(
+            "aten::convolution_backward", "[[4, 8, 6, 6], [4, 3, 8, 8], [8, 3, 3, 3], [], [], [], [], [], [], [], []]",
+            R"(["float", "float", "float", "", "", "", "", "Scalar", "", "Scalar", ""])",
+            R"(["", "", "", "[0]", "[1, 1]", "[0, 0]", "[1, 1]", "False", "[0, 0]", "1", "[False, True, False]"])") ==
+        4 * (4 * 8 * 6 * 6 + 4 * 3 * 8 * 8 + 2 * 8 * 3 * 3 * 3));
   CHECK(operator_bytes("aten::relu", "[[7, 3]]", R"(["float"])", "") == 0);
   CHECK(operator_bytes("aten::mm", "[[2, 3], [4, 4]]", two, "") == 0);
   CHECK(operator_bytes("aten::mm", "[[2, 3], [3, 4]]", R"(["nobody knows", "nor this"])", "") == 0);

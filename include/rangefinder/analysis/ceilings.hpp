@@ -11,7 +11,7 @@ namespace rangefinder {
 struct Ceiling {
   std::string device;  ///< "host", or the name of a device: "NVIDIA H100 80GB HBM3"
   std::string what;    ///< "flops", "bandwidth", "transfer" or "latency"
-  std::string type;    ///< of flops "fp64", "fp32", "tf32", "bf16", "fp16"; of bandwidth "copy", "triad"; ...
+  std::string type;    ///< of flops "fp64", "fp32", "tf32", "bf16", "fp16", "fp8"; of bandwidth "copy", "triad"; ...
   double value = 0;    ///< floating point operations or bytes a second; latencies in seconds
 };
 
