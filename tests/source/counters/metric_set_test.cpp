@@ -7,6 +7,7 @@
 #include "support/catch.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <set>
@@ -19,26 +20,29 @@ using namespace rangefinder::source::counters;
 
 namespace {
 
-/// Null where the library is not installed.
+/// Null where the library is not installed. One that is there and cannot be used is a failure.
 const ProfilerApi* real_library() {
   static const auto* const found = []() -> const ProfilerApi* {
     for (const char* folder : {"/lib64/", "/lib/"}) {
-      Result<base::Library> library = base::Library::open(std::string(REAL_CUPTI_ROOT) + folder + "libcupti.so.13");
-      if (!library) continue;
+      const std::string path = std::string(REAL_CUPTI_ROOT) + folder + "libcupti.so.13";
+      if (!std::filesystem::exists(path)) continue;
+      Result<base::Library> library = base::Library::open(path);
+      INFO(path << ": " << (library.ok() ? "" : library.error().message()));
+      REQUIRE(library.ok());
       ProfilerApi api = bind_profiler(*library, nullptr);
-      if (!api.simulated && check_host(api).ok() && known_chips(api).ok()) return new ProfilerApi(api);
+      const Result<std::vector<std::string>> chips = known_chips(api);
+      INFO((chips.ok() ? "" : chips.error().message()));
+      REQUIRE((!api.simulated && check_host(api).ok() && chips.ok()));
+      return new ProfilerApi(api);
     }
     return nullptr;
   }();
   return found;
 }
 
-#define REQUIRE_LIBRARY(api)                                                           \
-  const ProfilerApi* const api = real_library();                                       \
-  if (api == nullptr) {                                                                \
-    WARN("skipped: no libcupti.so.13 with its libnvperf_host.so in " REAL_CUPTI_ROOT); \
-    return;                                                                            \
-  }
+#define REQUIRE_LIBRARY(api)                     \
+  const ProfilerApi* const api = real_library(); \
+  if (api == nullptr) RANGEFINDER_SKIP("no libcupti.so.13 in " REAL_CUPTI_ROOT)
 
 // Data centre and desktop, from Ampere to Blackwell.
 constexpr const char* kChips[] = {"GH100", "GA100", "GA102", "AD102", "GB100", "GB202"};
