@@ -106,7 +106,11 @@ const Key kKeys[] = {
            o.mode, v,
            {{"mapped", CaptureMode::kMapped}, {"ring", CaptureMode::kRing}, {"buffered", CaptureMode::kBuffered}});
      }},
-    {"memory", [](SessionOptions& o, string_view v) { return set_number(o.memory_bytes, v, kBytes); }},
+    {"memory",
+     [](SessionOptions& o, string_view v) {
+       std::uint64_t bytes = 0;
+       return set_number(bytes, v, kBytes) && bytes >= session::kMinMemory ? (o.memory_bytes = bytes, true) : false;
+     }},
     {"overflow",
      [](SessionOptions& o, string_view v) {
        return set_choice(
@@ -135,7 +139,12 @@ const Key kKeys[] = {
     {"counter_category", [](SessionOptions& o, string_view v) { return o.counter_category = v, true; }},
     {"counter_depth", [](SessionOptions& o, string_view v) { return set_number(o.counter_depth, v); }},
     {"samples", [](SessionOptions& o, string_view v) { return o.samples = v, true; }},
-    {"sample_interval", [](SessionOptions& o, string_view v) { return set_time(o.sample_interval, v); }},
+    {"sample_interval",
+     [](SessionOptions& o, string_view v) {
+       std::chrono::nanoseconds interval{0};
+       return set_time(interval, v) && interval >= session::kMinSampleInterval ? (o.sample_interval = interval, true)
+                                                                               : false;
+     }},
     {"graph_tracing",
      [](SessionOptions& o, string_view v) {
        return set_choice(

@@ -33,8 +33,6 @@ namespace {
 constexpr std::string_view kSamples = "samples";
 constexpr std::string_view kCounters = "counters";
 
-constexpr std::uint64_t kMinMemory = std::uint64_t{8} << 20;
-
 // Never destroyed, so that the exit handler finds them whatever static destructors have run.
 std::mutex& current_mutex() noexcept {
   static base::NeverDestroyed<std::mutex> mutex;
@@ -97,7 +95,7 @@ Status check(const SessionOptions& options) {
   if (options.flush_period.count() <= 0)
     return Error(ErrorCode::kInvalidArgument, "flush_period: must be more than 0 ms");
   if (options.nvml_period.count() < 0) return Error(ErrorCode::kInvalidArgument, "nvml_period: must not be negative");
-  if (options.sample_interval.count() < 10'000)
+  if (options.sample_interval < kMinSampleInterval)
     return Error(ErrorCode::kInvalidArgument, "sample_interval: at least 10 us are needed");
   if (options.delay.count() < 0 || options.duration.count() < 0)
     return Error(ErrorCode::kInvalidArgument, "delay, duration: must not be negative");

@@ -103,6 +103,8 @@ TEST_CASE("a configuration names what it got wrong and keeps the rest", "[sessio
   CHECK(problems_of("memory=99999999999999999999") == "configuration: '99999999999999999999' is no value for memory");
   CHECK(problems_of("memory=17179869184G") == "configuration: '17179869184G' is no value for memory");
   CHECK(problems_of("memory=1T") == "configuration: '1T' is no value for memory");
+  CHECK(problems_of("memory=8191K") == "configuration: '8191K' is no value for memory");
+  CHECK(problems_of("sample_interval=9us") == "configuration: '9us' is no value for sample_interval");
   CHECK(problems_of("ring_time=1h") == "configuration: '1h' is no value for ring_time");
   CHECK(problems_of("flush_period=0") == "configuration: '0' is no value for flush_period");
   CHECK(problems_of("dump_signal=NOPE") == "configuration: 'NOPE' is no value for dump_signal");
