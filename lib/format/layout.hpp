@@ -41,7 +41,8 @@ struct FileHeader {
   std::int64_t start_monotonic_ns;
   std::int64_t start_realtime_ns;
   std::uint64_t flags;
-  std::uint8_t reserved1[40];
+  std::uint64_t record_id;  // of the `rangefinder record` that it is of; 0: none
+  std::uint8_t reserved1[32];
   std::uint64_t checksum;  // XXH3 of everything before it
 };
 static_assert(sizeof(FileHeader) == 128);

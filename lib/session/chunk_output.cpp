@@ -15,20 +15,25 @@
 namespace rangefinder::session {
 
 Result<FileOutput> FileOutput::create(const std::string& path, bool replace, const format::FileHeader& header) {
-  FileOutput output;
-  output.path_ = path;
   constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-  output.fd_ = base::Fd(::open(path.c_str(), kFlags, 0600));
-  if (!output.fd_.valid() && errno == EEXIST && replace) {
+  base::Fd file(::open(path.c_str(), kFlags, 0600));
+  if (!file.valid() && errno == EEXIST && replace) {
     // A new file under the old name, so that a reader that has the old one open keeps it whole. Only plain files go.
     struct stat info {};
     if (::lstat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
       return Error(ErrorCode::kExists, path + ": is there and is no plain file; not replaced");
     if (base::is_locked(path)) return Error(ErrorCode::kBusy, path + ": another process records to it");
     ::unlink(path.c_str());
-    output.fd_ = base::Fd(::open(path.c_str(), kFlags, 0600));
+    file = base::Fd(::open(path.c_str(), kFlags, 0600));
   }
-  if (!output.fd_.valid()) return base::system_error("create", path, errno);
+  if (!file.valid()) return base::system_error("create", path, errno);
+  return fill(std::move(file), path, header);
+}
+
+Result<FileOutput> FileOutput::fill(base::Fd file, const std::string& path, const format::FileHeader& header) {
+  FileOutput output;
+  output.path_ = path;
+  output.fd_ = std::move(file);
   base::lock_file(output.fd_);
   const format::FileHeader sealed = format::sealed(header);
   Status status = base::write_at(output.fd_, std::as_bytes(std::span(&sealed, 1)), 0, path);

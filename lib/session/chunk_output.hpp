@@ -43,6 +43,8 @@ class FileOutput final : public ChunkOutput {
  public:
   /// kBusy when another process records to a file of that name.
   static Result<FileOutput> create(const std::string& path, bool replace, const format::FileHeader& header);
+  /// To a file that is there, and empty.
+  static Result<FileOutput> fill(base::Fd file, const std::string& path, const format::FileHeader& header);
   FileOutput(FileOutput&&) = default;
   ~FileOutput() override;
 

@@ -2,6 +2,7 @@
 #include "session/parts.hpp"
 
 #include "session/options.hpp"
+#include "session/record_output.hpp"
 #include "source/nvml/nvml_source.hpp"
 #include "source/perf/cpu_counters.hpp"
 
@@ -56,6 +57,7 @@ source::SampleOptions sample_options(const SessionOptions& options) {
 
 Parts make_parts(const SessionOptions& options) {
   Parts parts;
+  parts.record = record_of_environment();
 #if RANGEFINDER_HAS_NVTX
   if (options.nvtx) source::emit_nvtx_if_heard();
 #endif

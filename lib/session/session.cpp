@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "base/never_destroyed.hpp"
-#include "base/text.hpp"
 #include "session/options.hpp"
 #include "session/parts.hpp"
 #include "session/record_output.hpp"
 #include "session/session_impl.hpp"
 
 #include <rangefinder/session.hpp>
-
-#include <unistd.h>
 
 #include <exception>
 
@@ -44,21 +41,19 @@ Session::Session(SessionOptions options) noexcept {
       impl->status = Error(ErrorCode::kUnsupported, "session: switched off by RANGEFINDER_DISABLE");
       return;
     }
+    const bool under_record = session::record_of_environment().has_value();
     options = session::with_environment(std::move(options));
-    impl->output = session::resolve_output(options.output);
-    const std::string claimed = session::claim_record_output();
-    if (!claimed.empty()) {
-      options.output = base::with_doubled_percents(claimed);
+    if (under_record) {
+      options.output = session::environment("RANGEFINDER_RECORD");
       options.replace = true;
     }
+    impl->output = session::resolve_output(options.output);
     if (session::CaptureSeries::wanted(options)) {
       keep(*impl, session::CaptureSeries::start(std::move(options), session::make_parts), impl->series);
     } else {
       session::Parts parts = session::make_parts(options);
       keep(*impl, session::SessionCore::start(std::move(options), std::move(parts)), impl->core);
     }
-    // Captures that follow each other have names of their own.
-    if (!claimed.empty() && impl->core == nullptr) ::unlink(claimed.c_str());
   } catch (...) {  // no memory: a session that records nothing
     (void)stop();
     impl_.reset();

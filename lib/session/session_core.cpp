@@ -11,6 +11,7 @@
 #include "format/chunk.hpp"
 #include "session/options.hpp"
 #include "session/parts.hpp"
+#include "session/record_output.hpp"
 #include "session/signal_watch.hpp"
 
 #include <rangefinder/version.hpp>
@@ -195,15 +196,25 @@ Status SessionCore::open() {
   header.start_monotonic_ns = now.monotonic_ns;
   header.start_realtime_ns = now.realtime_ns;
   if (parts_.simulated) header.flags |= format::kFlagSimulated;
+  if (parts_.record) header.record_id = parts_.record->id;
   Status status = open_output(header);
   if (!status) return status;
   dump_requests_seen_ = signal_deliveries(options_.dump_signal);
   status = open_recorder(header);
-  if (!status && ring_ == nullptr) ::unlink(output_.c_str());  // nothing but a header
+  if (!status && (ring_ == nullptr || parts_.record)) ::unlink(output_.c_str());  // nothing but a header
   return status;
 }
 
 Status SessionCore::open_output(format::FileHeader& header) {
+  if (parts_.record) {
+    Result<ClaimedFile> claimed = claim_output(output_, *parts_.record);
+    if (!claimed) return std::move(claimed).error();
+    output_ = claimed->path;
+    Result<std::unique_ptr<ChunkOutput>> output = make_output(header, std::move(claimed->fd));
+    if (!output) return std::move(output).error();
+    writer_ = std::make_unique<CaptureWriter>(std::move(*output), *clock_);
+    return {};
+  }
   const std::string live = output_ + ".live";
   // Ranks of a job that were all given one name: none may take another's file away.
   const bool taken = base::is_locked(output_) || base::is_locked(live);
@@ -215,7 +226,15 @@ Status SessionCore::open_output(format::FileHeader& header) {
   if (!taken && !options_.replace && options_.mode != CaptureMode::kBuffered && base::exists(live))
     return Error(ErrorCode::kExists,
                  live + ": is there; the recording of a program that died. Repair it, or remove it");
-  std::unique_ptr<ChunkOutput> output;
+  Result<std::unique_ptr<ChunkOutput>> output = make_output(header, {});
+  if (!output) return std::move(output).error();
+  writer_ = std::make_unique<CaptureWriter>(std::move(*output), *clock_);
+  if (taken) writer_->meta("renamed", "another process recorded to the name that was asked for");
+  return {};
+}
+
+/// A flight recorder writes its file at the end, in the place of the one that was claimed.
+Result<std::unique_ptr<ChunkOutput>> SessionCore::make_output(format::FileHeader& header, base::Fd claimed) {
   if (options_.mode == CaptureMode::kRing) {
     header.flags |= format::kFlagRing;
     RingLimits limits{options_.ring_bytes, 0};
@@ -223,15 +242,12 @@ Status SessionCore::open_output(format::FileHeader& header) {
                                               clock_->ticks_per_second() / 1000);
     auto ring = std::make_unique<RingOutput>(header, limits);
     ring_ = ring.get();
-    output = std::move(ring);
-  } else {
-    Result<FileOutput> file = FileOutput::create(output_, options_.replace, header);
-    if (!file) return std::move(file).error();
-    output = std::make_unique<FileOutput>(std::move(*file));
+    return std::unique_ptr<ChunkOutput>(std::move(ring));
   }
-  writer_ = std::make_unique<CaptureWriter>(std::move(output), *clock_);
-  if (taken) writer_->meta("renamed", "another process recorded to the name that was asked for");
-  return {};
+  Result<FileOutput> file = claimed.valid() ? FileOutput::fill(std::move(claimed), output_, header)
+                                            : FileOutput::create(output_, options_.replace, header);
+  if (!file) return std::move(file).error();
+  return std::unique_ptr<ChunkOutput>(std::make_unique<FileOutput>(std::move(*file)));
 }
 
 Status SessionCore::open_recorder(const format::FileHeader& header) {
@@ -429,11 +445,20 @@ Result<std::string> SessionCore::dump(const std::string& path) noexcept try {
   if (ring_ == nullptr)
     return Error(ErrorCode::kInvalidArgument, "dump: only a session with mode = kRing keeps a flight recorder");
   if (Status status = flush(); !status.ok()) return std::move(status).error().with_context("dump");
-  const std::string target = path.empty() ? with_number(output_, ++dumps_) : path;
+  const std::string target = path.empty() ? next_dump() : path;
   if (Status status = write_ring(target); !status.ok()) return std::move(status).error().with_context("dump");
   return target;
 } catch (const std::exception&) {
   return no_memory();
+}
+
+/// Of processes in containers one may have the number that a dump of another has.
+std::string SessionCore::next_dump() {
+  std::string path;
+  do {
+    path = with_number(output_, ++dumps_);
+  } while (parts_.record && !make_room(path, *parts_.record));
+  return path;
 }
 
 Status SessionCore::write_ring(const std::string& path) noexcept try {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/record_id.hpp"
 #include "buffer/recorder.hpp"
 #include "clock/clock.hpp"
 #include "session/capture_writer.hpp"
@@ -13,6 +14,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -26,7 +28,8 @@ struct Parts {
   const buffer::CpuCounterHook* cpu_counters = nullptr;  ///< read at both ends of ranges; null: not
   std::string cpu_counters_state{};                      ///< "full", or what is missing
   bool simulated = false;
-  bool waits = false;  ///< nothing is recorded before the first step_to
+  bool waits = false;                      ///< nothing is recorded before the first step_to
+  std::optional<base::RecordId> record{};  ///< its processes share one name for their captures; none: the name is ours
 };
 
 /// What a step is under a schedule.
@@ -76,6 +79,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   SessionCore(SessionOptions options, Parts parts);
   Status open();
   Status open_output(format::FileHeader& header);
+  Result<std::unique_ptr<ChunkOutput>> make_output(format::FileHeader& header, base::Fd claimed);
   Status open_recorder(const format::FileHeader& header);
   void write_facts();
   void write_held();
@@ -95,6 +99,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   void keep_limits() noexcept;
   void flush_sources() noexcept;
   void serve_dump_requests() noexcept;
+  std::string next_dump();
   Status write_ring(const std::string& path) noexcept;
   void stop_recording(Deadline deadline) noexcept;
   bool wait_for_threads(Deadline deadline) noexcept;
