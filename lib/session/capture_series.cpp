@@ -33,13 +33,7 @@ CurrentSeries& current_series() noexcept {
 
 void stop_at_exit() {
   static const int registered = std::atexit([] {
-    if (current_series().pid.load() != ::getpid()) return;
-    std::shared_ptr<CaptureSeries> series;
-    {
-      const std::lock_guard lock(current_series().mutex);
-      series = current_series().series;
-    }
-    if (series != nullptr) (void)series->stop();
+    if (const std::shared_ptr<CaptureSeries> series = CaptureSeries::current(); series != nullptr) (void)series->stop();
   });
   (void)registered;
 }
@@ -104,6 +98,12 @@ Result<std::shared_ptr<CaptureSeries>> CaptureSeries::start(SessionOptions optio
   current_series().pid.store(::getpid());
   current_series().series = series;
   return series;
+}
+
+std::shared_ptr<CaptureSeries> CaptureSeries::current() noexcept {
+  if (current_series().pid.load() != ::getpid()) return nullptr;
+  const std::lock_guard lock(current_series().mutex);
+  return current_series().series;
 }
 
 Status CaptureSeries::open() try {

@@ -30,6 +30,8 @@ class CaptureSeries : public std::enable_shared_from_this<CaptureSeries> {
   /// Whether the options ask for more than one plain capture.
   static bool wanted(const SessionOptions& options);
   static Result<std::shared_ptr<CaptureSeries>> start(SessionOptions options, MakeParts make_parts);
+  /// The one that runs in this process, if any.
+  static std::shared_ptr<CaptureSeries> current() noexcept;
   ~CaptureSeries();
 
   void step(std::uint64_t items) noexcept;

@@ -23,6 +23,26 @@ void keep(Session::Impl& impl, Result<std::shared_ptr<Recording>> started, std::
   session::log(session::LogLevel::kError, {impl.status.error().message()});
 }
 
+/// A process that `rangefinder record` records already is recorded once: what its program starts is the same session.
+/// A step is one of its own, or ends with a range of NVTX where the command was told so.
+bool join(Session::Impl& impl, const SessionOptions& options) {
+  impl.series = session::CaptureSeries::current();
+  if (impl.series != nullptr && !impl.series->running()) impl.series.reset();
+  if (impl.series == nullptr) {
+    impl.core = session::current_session();
+    if (impl.core != nullptr && !impl.core->running()) impl.core.reset();
+  }
+  if (!impl.started()) return false;
+  impl.joined = true;
+  const char* const step_range = session::environment("RANGEFINDER_STEP_RANGE");
+  impl.steps = step_range == nullptr || step_range[0] == '\0';
+  impl.output = impl.series != nullptr ? impl.series->output() : impl.core->output();
+  if (const std::shared_ptr<session::SessionCore> recording = impl.recording(); recording != nullptr) {
+    for (const auto& [key, value] : options.metadata) recording->writer().meta(key, value);
+  }
+  return true;
+}
+
 /// Of a session that there is nothing of.
 Status nothing_there() noexcept try {
   return Error(ErrorCode::kInvalidArgument, "session: moved from, or out of memory");
@@ -42,6 +62,7 @@ Session::Session(SessionOptions options) noexcept {
       return;
     }
     const bool under_record = session::record_of_environment().has_value();
+    if (under_record && join(*impl, options)) return;
     options = session::with_environment(std::move(options));
     if (under_record) {
       options.output = session::environment("RANGEFINDER_RECORD");
@@ -77,7 +98,7 @@ const Status& Session::status() const noexcept {
 }
 
 bool Session::running() const noexcept {
-  if (impl_ == nullptr || !impl_->started()) return false;
+  if (impl_ == nullptr || !impl_->started() || impl_->left.load()) return false;
   return impl_->series != nullptr ? impl_->series->running() : impl_->core->running();
 }
 
@@ -89,7 +110,7 @@ const std::string& Session::output() const noexcept {
 void Session::step() noexcept { step(0); }
 
 void Session::step(std::uint64_t items) noexcept {
-  if (impl_ == nullptr) return;
+  if (impl_ == nullptr || !impl_->steps || impl_->left.load()) return;
   if (impl_->series != nullptr)
     impl_->series->step(items);
   else if (impl_->core != nullptr)
@@ -119,6 +140,11 @@ Result<std::string> Session::dump(const std::string& path) noexcept try {
 
 Status Session::stop() noexcept {
   if (impl_ == nullptr) return {};
+  if (impl_->joined) {
+    const Status flushed = flush();
+    impl_->left.store(true);
+    return session::copy_of(flushed);
+  }
   if (impl_->series != nullptr) return impl_->series->stop();
   return impl_->core != nullptr ? impl_->core->stop() : session::copy_of(impl_->status);
 }

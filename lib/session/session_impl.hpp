@@ -6,6 +6,7 @@
 
 #include <rangefinder/session.hpp>
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -17,11 +18,15 @@ class LiveSummary;
 }
 
 struct Session::Impl {
-  // One of the two; neither when the session could not start.
+  // One of the two; neither when the session could not start. Under `rangefinder record` they may be another session's,
+  // which ends with the process: this one then only leaves.
   std::shared_ptr<session::SessionCore> core;
   std::shared_ptr<session::CaptureSeries> series;
   Status status;
   std::string output;
+  bool joined = false;
+  bool steps = true;  // its steps are the recording's
+  std::atomic<bool> left{false};
   std::mutex summary_mutex;
   std::shared_ptr<summary::LiveSummary> summary;  // made by the first call of Session::summary
   std::shared_ptr<session::SessionCore> summary_of;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A program that links the library, and marks itself with NVTX too: linking_program before|after|never|steps.
+// A program that links the library, and marks itself with NVTX too:
+// linking_program before|after|never|steps|steps_after|callback.
 #include <rangefinder/range.hpp>
 #include <rangefinder/session.hpp>
 
@@ -22,15 +23,24 @@ void mark(const char* nvtx, const char* ours) {
 
 int main(int argc, char** argv) {
   const std::string_view own = argc > 1 ? argv[1] : "never";
-  if (own == "steps") {
-    rangefinder::Session session;
+  if (own == "callback") {
+    rangefinder::SessionOptions options;
+    options.on_capture_ready = [](const rangefinder::CaptureReady&) {};
+    const rangefinder::Session session{options};
+    const rangefinder::ProfileRange range{"ours"};
+    return 0;
+  }
+  if (own == "after" || own == "steps_after") mark("early", "ours early");
+  if (own == "steps" || own == "steps_after") {
+    rangefinder::SessionOptions options;
+    options.metadata.emplace_back("model", "resnet50");
+    rangefinder::Session session{options};
     for (int step = 0; step < 4; ++step) {
       { const rangefinder::ProfileRange range{"ours " + std::to_string(step)}; }
       session.step();
     }
     return 0;
   }
-  if (own == "after") mark("early", "ours early");
   if (own != "never") {
     rangefinder::SessionOptions options;
     options.output = "own.rfcap";
