@@ -113,17 +113,37 @@ std::vector<CaptureContent> contents(const CaptureReader& reader) {
   return out;
 }
 
+/// Beside the damage that unpacking shows.
+class Counting final : public capture::CaptureVisitor {
+ public:
+  explicit Counting(CaptureInfo& info) : info_(info) {}
+  void on_host_events(const format::HostEvents& events) override {
+    for (const detail::Record& record : events.records) {
+      const detail::RecordKind kind = detail::word_kind(record.word);
+      info_.ranges += kind == detail::RecordKind::kBegin || kind == detail::RecordKind::kAsyncBegin ||
+                      kind == detail::RecordKind::kNodeBegin;
+      info_.launches += kind == detail::RecordKind::kLaunch;
+    }
+  }
+  void on_kernels(std::span<const format::KernelRow> rows) override { info_.activities += rows.size(); }
+  void on_memcpys(std::span<const format::MemcpyRow> rows) override { info_.activities += rows.size(); }
+  void on_memsets(std::span<const format::MemsetRow> rows) override { info_.activities += rows.size(); }
+
+ private:
+  CaptureInfo& info_;
+};
+
 }  // namespace
 
 Result<CaptureInfo> inspect_capture(const std::string& path, bool deep) {
   Result<CaptureReader> reader = CaptureReader::open(path);
   if (!reader) return std::move(reader).error();
+  CaptureInfo info;
   if (deep) {
-    capture::CaptureVisitor nothing;
-    if (Status status = reader->visit(nothing); !status) return std::move(status).error();
+    Counting counting(info);
+    if (Status status = reader->visit(counting); !status) return std::move(status).error();
   }
   const format::FileHeader& header = reader->header();
-  CaptureInfo info;
   info.path = path;
   info.format_major = header.major;
   info.format_minor = header.minor;
