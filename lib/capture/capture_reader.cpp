@@ -57,7 +57,11 @@ Result<CaptureReader> CaptureReader::open(const std::string& path) {
   reader.path_ = path;
   reader.file_ = std::move(*file);
   const base::ByteView bytes = reader.file_.bytes();
-  if (bytes.empty()) return Error(ErrorCode::kUnreadable, path + ": the file is empty");
+  if (bytes.empty()) {
+    // A flight recorder that died left its name, and what it held in the live file.
+    if (base::exists(path + ".live")) return open(path + ".live");
+    return Error(ErrorCode::kUnreadable, path + ": the file is empty");
+  }
   reader.budget_ = kSmallBudget + kSmallBudgetPerByte * bytes.size();
   if (is_live_file(bytes)) {
     // The capture itself is gone, or never was: a flight recorder whose program died.

@@ -43,6 +43,7 @@ Result<Timeline> load_timeline(const std::string& path, const LoadOptions& optio
   Result<std::size_t> size = base::read_at(*fd, buffer, 0, path);
   if (!size) return std::move(size).error();
   const base::ByteView first(buffer.data(), *size);
+  if (first.empty() && base::exists(path + ".live")) return timeline::load_captures({path}, options);
   if (first.empty()) return Error(ErrorCode::kUnreadable, path + ": the file is empty");
   if (looks_like_capture(first)) return timeline::load_captures({path}, options);
   if (importer::nsight::looks_like_sqlite(first)) return importer::nsight::import_nsight(path, options);
