@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include <string>
+#include <vector>
 
 namespace rangefinder::cli {
 
@@ -29,7 +30,8 @@ void add_output(CLI::App& verb, Common& common);
 void add_common(CLI::App& verb, Common& common);
 
 /// Each adds its verb; `result` gets the exit code when the verb is the one that ran.
-void add_record(CLI::App& app, Common& common, int& result);
+/// `program`: its words, once the command line has been read.
+void add_record(CLI::App& app, Common& common, int& result, const std::vector<std::string>& program);
 void add_report(CLI::App& app, Common& common, int& result);
 void add_export(CLI::App& app, Common& common, int& result);
 void add_info(CLI::App& app, Common& common, int& result);
@@ -38,6 +40,10 @@ void add_doctor(CLI::App& app, Common& common, int& result);
 void add_bench(CLI::App& app, Common& common, int& result);
 void add_ceilings(CLI::App& app, Common& common, int& result);
 void add_completion(CLI::App& app, Common& common, int& result);
+
+/// Of `record`, what stands behind its options is another program's, and no word of it is looked at: it goes to
+/// `program`. How many words are left for the parser.
+int cut_program(const CLI::App& app, int argc, const char* const* argv, std::vector<std::string>& program);
 
 /// `record` could not run the program; its exit codes are else the program's.
 inline constexpr int kRecordFailed = 125;

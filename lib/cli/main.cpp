@@ -7,11 +7,14 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
 
 int main(int argc, char** argv) {
   namespace cli = rangefinder::cli;
-  // A reader that has seen enough (head) ends us quietly.
-  std::signal(SIGPIPE, SIG_DFL);
+  // A reader that has seen enough (head) ends us quietly. What is recorded has what we were given.
+  if (argc < 2 || std::string_view(argv[1]) != "record") std::signal(SIGPIPE, SIG_DFL);
   cli::Common common;
   common.terminal = cli::Terminal::detect();
   int result = cli::kSuccess;
@@ -23,7 +26,8 @@ int main(int argc, char** argv) {
       "--strict; 70 an internal error. record ends as its program does, with 125 where it could not be run; bench has\n"
       "codes of its own: see bench --help.");
 #if RANGEFINDER_RECORDING
-  cli::add_record(app, common, result);
+  std::vector<std::string> program;
+  cli::add_record(app, common, result, program);
 #endif
   cli::add_report(app, common, result);
   cli::add_export(app, common, result);
@@ -33,6 +37,9 @@ int main(int argc, char** argv) {
   cli::add_bench(app, common, result);
   cli::add_ceilings(app, common, result);
   cli::add_completion(app, common, result);
+#if RANGEFINDER_RECORDING
+  argc = cli::cut_program(app, argc, argv, program);
+#endif
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

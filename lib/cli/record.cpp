@@ -1,24 +1,30 @@
 // SPDX-License-Identifier: MIT
+#include "base/file.hpp"
 #include "base/other_tools.hpp"
+#include "base/record_id.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/recorded_program.hpp"
 
 #include <rangefinder/capture.hpp>
 #include <rangefinder/session.hpp>
-#include <rangefinder/timeline.hpp>
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rangefinder::cli {
@@ -38,7 +44,6 @@ struct RecordArguments {
   std::string step_range;
   std::string ring;
   std::vector<std::string> domains;
-  std::vector<std::string> words;  ///< the program's
 };
 
 /// Stands beside the library that this command uses, wherever that is installed.
@@ -64,6 +69,17 @@ Status no_other_tool() {
                                      "; run without it, or record with it");
 }
 
+/// What its processes are to do is said by variables, which --env may have the last word on.
+Status not_switched_off(const ProgramToRecord& program) {
+  const char* const given = std::getenv("RANGEFINDER_DISABLE");
+  std::string value = given != nullptr ? given : "";
+  for (const auto& [name, text] : program.environment) {
+    if (name == "RANGEFINDER_DISABLE") value = text;
+  }
+  if (value.empty() || value == "0") return {};
+  return Error(ErrorCode::kInvalidArgument, "RANGEFINDER_DISABLE=" + printable(value) + " switches recording off");
+}
+
 Status set_output(const RecordArguments& arguments, ProgramToRecord& program) {
   const fs::path given =
       arguments.output.empty() ? fs::path(program.words.front()).filename().string() + "-%p.rfcap" : arguments.output;
@@ -75,6 +91,7 @@ Status set_output(const RecordArguments& arguments, ProgramToRecord& program) {
   program.folder = fs::absolute(given, error).parent_path().string();  // the program may go elsewhere
   if (error || !fs::is_directory(program.folder, error))
     return Error(ErrorCode::kNotFound, program.folder + ": no such folder");
+  if (::access(program.folder.c_str(), W_OK | X_OK) != 0) return base::system_error("write to", program.folder, errno);
   return {};
 }
 
@@ -113,7 +130,7 @@ Result<std::string> config_of_options(const RecordArguments& arguments) {
   return config;
 }
 
-Result<std::string> config_of(const RecordArguments& arguments) {
+Result<std::string> config_of(const RecordArguments& arguments, ProgramToRecord& program) {
   Result<std::string> config = config_of_options(arguments);
   if (!config) return config;
   const char* const given = std::getenv("RANGEFINDER_CONFIG");
@@ -124,6 +141,7 @@ Result<std::string> config_of(const RecordArguments& arguments) {
   (void)options.apply(all);  // what the environment gets wrong is left out, as everywhere
   if (options.record_signal != 0 && (options.delay.count() != 0 || options.duration.count() != 0 || options.until_step))
     return Error(ErrorCode::kInvalidArgument, "--delay, --duration, --until-step: not together with record_signal");
+  if (!arguments.ring.empty()) program.dump_signal = options.dump_signal;
   return all;
 }
 
@@ -137,20 +155,24 @@ Result<std::string> domains_of(const RecordArguments& arguments) {
   return list;
 }
 
-Result<ProgramToRecord> program_of(const RecordArguments& arguments) {
+Result<ProgramToRecord> program_of(const RecordArguments& arguments, const std::vector<std::string>& words) {
   ProgramToRecord program;
-  program.words = arguments.words;
+  program.words = words;
+  const Result<base::RecordId> record = new_record();
+  if (!record) return record.error();
+  program.record = *record;
   if (Status status = no_other_tool(); !status.ok()) return std::move(status).error();
   const Result<std::string> injection = find_injection();
   if (!injection) return injection.error();
   if (Status status = set_output(arguments, program); !status.ok()) return std::move(status).error();
-  const Result<std::string> config = config_of(arguments);
+  const Result<std::string> config = config_of(arguments, program);
   if (!config) return config.error();
   const Result<std::string> domains = domains_of(arguments);
   if (!domains) return domains.error();
   program.environment = {{"NVTX_INJECTION64_PATH", *injection},
                          {"CUDA_INJECTION64_PATH", *injection},
                          {"RANGEFINDER_RECORD", base::with_doubled_percents(program.folder) + "/" + program.name},
+                         {base::kRecordIdVariable, base::text_of(program.record)},
                          {"RANGEFINDER_CONFIG", *config}};
   if (!domains->empty()) program.environment.emplace_back("RANGEFINDER_NVTX_DOMAINS", *domains);
   if (!arguments.step_range.empty()) program.environment.emplace_back("RANGEFINDER_STEP_RANGE", arguments.step_range);
@@ -160,6 +182,7 @@ Result<ProgramToRecord> program_of(const RecordArguments& arguments) {
       return Error(ErrorCode::kInvalidArgument, "--env " + entry + ": NAME=VALUE is wanted");
     program.environment.emplace_back(entry.substr(0, equals), entry.substr(equals + 1));
   }
+  if (Status status = not_switched_off(program); !status.ok()) return std::move(status).error();
   return program;
 }
 
@@ -176,36 +199,50 @@ std::string counted(std::size_t n, std::string_view one, std::string_view more) 
   return with_thousands(n) + " " + std::string(n == 1 ? one : more);
 }
 
-/// Of a capture that load_timeline has opened.
-std::string device_work(const Timeline& timeline, const CaptureInfo& info) {
+std::string device_work(const CaptureInfo& info) {
   std::string_view state = info.device_state;
   if (state == "full")
-    return ", " + counted(timeline.launches.size(), "launch", "launches") + ", " +
-           counted(timeline.activities.size(), "device activity", "device activities");
+    return ", " + counted(info.launches, "launch", "launches") + ", " +
+           counted(info.activities, "device activity", "device activities");
   if (state.starts_with("host_only: ")) state.remove_prefix(std::strlen("host_only: "));
-  return "; no device activity: " + printable(state);
+  return "; no device activity" + (state.empty() ? std::string() : ": " + printable(state));
+}
+
+/// Of a program that was killed, the capture has to be kept together with what is beside it.
+std::string unclean_end(const CaptureInfo& info) {
+  if (info.ended_cleanly || info.path.ends_with(".live")) return {};
+  const std::string live = info.path + ".live";
+  std::error_code error;
+  return "; the program did not end it" + (fs::exists(live, error) ? ", keep " + printable(live) + " with it" : "");
 }
 
 /// One line on what a capture holds, and how to look at it.
 std::string described(const std::string& path) {
-  const Result<Timeline> timeline = load_timeline(path);
-  if (!timeline) return timeline.error().message();
-  const Result<CaptureInfo> info = inspect_capture(path, false);
+  const Result<CaptureInfo> info = inspect_capture(path, true);
   if (!info) return info.error().message();
-  return "recorded " + counted(timeline->ranges.size(), "range", "ranges") + device_work(*timeline, *info) + "; " +
-         losses(timeline->health) + "; see: rangefinder report " + printable(path);
+  return "recorded " + counted(info->ranges, "range", "ranges") + device_work(*info) + "; " + losses(info->health) +
+         unclean_end(*info) + "; see: rangefinder report " + printable(path);
 }
 
-void tell(const std::vector<std::string>& captures) {
+/// Nothing of it changes how the command ends.
+void tell(const std::vector<std::string>& captures) try {
   if (captures.empty()) {
-    complain("nothing recorded: no process of the program called NVTX, nor CUDA through its driver");
+    complain(
+        "nothing recorded: no process of the program called NVTX, nor CUDA through its driver; or it is static or "
+        "setuid, cleared its environment, or could not record (RANGEFINDER_LOG=error says why)");
     return;
   }
   for (const std::string& path : captures) complain(described(path));
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "rangefinder: what was recorded cannot be told: %s\n", error.what());
 }
 
-int run_record(const Common& common, const RecordArguments& arguments) {
-  const Result<ProgramToRecord> program = program_of(arguments);
+int failed_code(ErrorCode code) {
+  return code == ErrorCode::kNotFound ? 127 : code == ErrorCode::kInternal ? kRecordFailed : 126;
+}
+
+int run_record(const Common& common, const RecordArguments& arguments, const std::vector<std::string>& words) {
+  const Result<ProgramToRecord> program = program_of(arguments, words);
   if (!program) {
     complain("record: " + program.error().message());
     return kRecordFailed;
@@ -213,7 +250,7 @@ int run_record(const Common& common, const RecordArguments& arguments) {
   const Result<Recorded> recorded = run_program(*program);
   if (!recorded) {
     complain("record: " + recorded.error().message());
-    return recorded.error().code() == ErrorCode::kNotFound ? 127 : 126;
+    return failed_code(recorded.error().code());
   }
   if (!common.quiet) tell(recorded->captures);
   return end_as(recorded->wait_status);
@@ -221,16 +258,34 @@ int run_record(const Common& common, const RecordArguments& arguments) {
 
 }  // namespace
 
-void add_record(CLI::App& app, Common& common, int& result) {
+int cut_program(const CLI::App& app, int argc, const char* const* argv, std::vector<std::string>& program) {
+  if (argc < 2 || std::string_view(argv[1]) != "record") return argc;
+  const CLI::App* const verb = app.get_subcommand("record");
+  const auto takes_value = [&](std::string_view word) {
+    const std::string name(word.starts_with("--") ? word : word.substr(0, 2));  // -oFILE has it with it
+    const CLI::Option* const option = verb->get_option_no_throw(name);
+    return option != nullptr && option->get_items_expected_max() > 0 && word.size() == name.size();
+  };
+  int at = 2;
+  while (at < argc && argv[at][0] == '-' && argv[at][1] != '\0' && std::string_view(argv[at]) != "--")
+    at += takes_value(argv[at]) ? 2 : 1;
+  const int ours = std::min(at, argc);
+  const bool marked = at < argc && std::string_view(argv[at]) == "--";
+  program.assign(argv + std::min(marked ? at + 1 : at, argc), argv + argc);
+  return ours;
+}
+
+void add_record(CLI::App& app, Common& common, int& result, const std::vector<std::string>& program) {
   auto arguments = std::make_shared<RecordArguments>();
   CLI::App* verb = app.add_subcommand("record",
                                       "Run a program that was not built for it, and record its NVTX ranges and "
                                       "CUDA work: record [options] -- PROGRAM [ARGUMENTS]");
-  verb->add_option("PROGRAM", arguments->words, "The program and its arguments, behind --")->required()->type_name("");
+  // For the help alone: cut_program has taken it.
+  verb->add_option("PROGRAM", "The program and its arguments, behind --")->type_name("");
   verb->add_option(
           "-o,--output", arguments->output,
           "The capture (default PROGRAM-%p.rfcap); %p process id, %h host, %r rank. Further processes get their "
-          "number before the ending")
+          "number before the ending; what an earlier recording left there is replaced")
       ->type_name("FILE");
   verb->add_option("--delay", arguments->delay_s, "Record nothing in the program's first SECONDS")
       ->type_name("SECONDS")
@@ -259,7 +314,10 @@ void add_record(CLI::App& app, Common& common, int& result) {
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   verb->add_flag("-q,--quiet", common.quiet, "Say nothing of what was recorded");
-  verb->callback([&common, &result, arguments] { result = run_record(common, *arguments); });
+  verb->callback([&common, &result, &program, arguments] {
+    if (program.empty()) throw CLI::RequiredError("PROGRAM");
+    result = run_record(common, *arguments, program);
+  });
 }
 
 }  // namespace rangefinder::cli

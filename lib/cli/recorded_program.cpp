@@ -1,73 +1,32 @@
 // SPDX-License-Identifier: MIT
 #include "cli/recorded_program.hpp"
 
+#include "base/file.hpp"
+#include "cli/handed_signals.hpp"
+
 #include <fcntl.h>
-#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
+#include <string_view>
 
 namespace rangefinder::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int kHandedOn[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
-
-std::atomic<pid_t> the_program{0};
-
-void hand_on(int signal, siginfo_t* info, void*) {
-  // What the terminal sends goes to the whole group, the program included.
-  if (info != nullptr && info->si_code == SI_KERNEL) return;
-  if (const pid_t pid = the_program.load(); pid > 0) ::kill(pid, signal);
-}
-
-/// From here to its end, signals that would end us are the program's. Ones that were ignored stay so.
-class HandingOn {
- public:
-  HandingOn() {
-    sigset_t signals;
-    ::sigemptyset(&signals);
-    for (const int signal : kHandedOn) ::sigaddset(&signals, signal);
-    ::pthread_sigmask(SIG_BLOCK, &signals, &mask_);  // until there is somebody to hand them to
-  }
-  ~HandingOn() {
-    for (const auto& [signal, action] : before_) ::sigaction(signal, &action, nullptr);
-    the_program = 0;
-    ::pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
-  }
-  HandingOn(const HandingOn&) = delete;
-  HandingOn& operator=(const HandingOn&) = delete;
-
-  const sigset_t& mask() const { return mask_; }
-  void to(pid_t program) {
-    the_program = program;
-    struct sigaction action {};
-    action.sa_sigaction = hand_on;
-    action.sa_flags = SA_SIGINFO | SA_RESTART;
-    for (const int signal : kHandedOn) {
-      struct sigaction before {};
-      if (::sigaction(signal, nullptr, &before) != 0 || before.sa_handler == SIG_IGN) continue;
-      if (::sigaction(signal, &action, nullptr) == 0) before_.emplace_back(signal, before);
-    }
-    ::pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
-  }
-
- private:
-  sigset_t mask_{};
-  std::vector<std::pair<int, struct sigaction>> before_;
-};
 
 std::vector<std::string> environment_of(const ProgramToRecord& program) {
   std::map<std::string, std::string> variables;
@@ -89,116 +48,133 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return out;
 }
 
-Result<pid_t> spawn(const ProgramToRecord& program, const sigset_t& mask) {
+/// errno of what went wrong in the child comes through a pipe that the program does not inherit. Not posix_spawn: it
+/// cannot leave a signal ignored, nor run a script that does not say by what.
+Result<pid_t> spawn(const ProgramToRecord& program, const HandedSignals& signals) {
   std::vector<std::string> words = program.words;
-  std::vector<std::string> environment = environment_of(program);
-  posix_spawnattr_t attributes;
-  ::posix_spawnattr_init(&attributes);
-  ::posix_spawnattr_setsigmask(&attributes, &mask);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  pid_t pid = 0;
-  const int error = ::posix_spawnp(&pid, words.front().c_str(), nullptr, &attributes, pointers_to(words).data(),
-                                   pointers_to(environment).data());
-  ::posix_spawnattr_destroy(&attributes);
+  std::vector<std::string> variables = environment_of(program);
+  const std::vector<char*> arguments = pointers_to(words);
+  std::vector<char*> environment = pointers_to(variables);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return base::system_error("run", words.front(), errno);
+  const pid_t command = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // SIGKILL cannot be handed on
+    if (::getppid() != command) ::_exit(127);
+    signals.restore();
+    environ = environment.data();
+    ::execvp(arguments.front(), arguments.data());
+    const int error = errno;
+    (void)!::write(ends[1], &error, sizeof error);
+    ::_exit(127);
+  }
+  int error = pid < 0 ? errno : 0;
+  ::close(ends[1]);
+  ssize_t size = 0;
+  while (error == 0 && (size = ::read(ends[0], &error, sizeof error)) < 0 && errno == EINTR) {
+  }
+  ::close(ends[0]);
   if (error == 0) return pid;
+  if (pid > 0) ::waitpid(pid, nullptr, 0);
   return Error(error == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo, words.front() + ": " + std::strerror(error));
 }
 
-/// Whether the name can be one that the pattern was made into: placeholders stand for anything, and a process that
-/// finds the name taken puts numbers before the ending.
-bool fits(const std::string& name, std::string pattern) {
-  std::string ending;
-  if (pattern.ends_with(".rfcap")) {
-    ending = ".rfcap";
-    pattern.resize(pattern.size() - ending.size());
-  }
-  if (!name.ends_with(ending)) return false;
-  const std::string stem = name.substr(0, name.size() - ending.size());
-  // Greedy from the left, part by part between placeholders.
-  std::size_t at = 0;
-  bool anything = false;
+/// What names of captures begin with, as far as no placeholder comes.
+std::string fixed_part(const std::string& pattern) {
+  std::string out;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
-    if (pattern[i] == '%' && i + 1 < pattern.size() && std::strchr("phr", pattern[i + 1]) != nullptr) {
-      anything = true;
-      ++i;
-      continue;
-    }
-    if (pattern[i] == '%' && i + 1 < pattern.size() && pattern[i + 1] == '%') ++i;
-    if (anything) at = stem.find(pattern[i], at);
-    if (at >= stem.size() || stem[at] != pattern[i]) return false;
-    ++at;
-    anything = false;
+    const char next = i + 1 < pattern.size() ? pattern[i + 1] : '\0';
+    if (pattern[i] == '%' && next != '\0' && std::strchr("phr", next) != nullptr) return out;
+    if (pattern[i] == '%' && next == '%') ++i;
+    out += pattern[i];
   }
-  return anything || stem.find_first_not_of(".0123456789", at) == std::string::npos;
+  constexpr std::string_view ending = ".rfcap";  // numbers stand before it
+  if (out.ends_with(ending)) out.resize(out.size() - ending.size());
+  return out;
 }
 
-/// As the file system counts time, which may be behind the clock.
-timespec file_time() {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
-  return now;
-}
-
-std::vector<std::string> captures_since(const ProgramToRecord& program, const timespec& begin) {
+/// Plain files in the folder that this call of the command has made, in whatever process.
+std::vector<std::string> files_of(const ProgramToRecord& program) {
+  const std::string begin = fixed_part(program.name);
   std::vector<std::string> out;
   std::error_code error;
   for (fs::directory_iterator entry(program.folder, error), end; !error && entry != end; entry.increment(error)) {
-    struct stat info {};
     const std::string path = entry->path().string();
-    if (!fits(entry->path().filename().string(), program.name)) continue;
-    if (::lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
-    const bool is_new = info.st_mtim.tv_sec != begin.tv_sec ? info.st_mtim.tv_sec > begin.tv_sec
-                                                            : info.st_mtim.tv_nsec >= begin.tv_nsec;
-    // A flight recorder that died has left nothing but its live file.
-    const std::string live = path + ".live";
-    if (is_new && info.st_size != 0) out.push_back(path);
-    if (is_new && info.st_size == 0 && ::access(live.c_str(), F_OK) == 0) out.push_back(live);
+    if (!entry->path().filename().string().starts_with(begin)) continue;
+    if (base::record_id_of_file(path) == program.record.id) out.push_back(path);
   }
   std::sort(out.begin(), out.end());
   return out;
 }
 
-/// An earlier recording of that name makes room, and comes back where the program cannot be run.
-class EarlierCapture {
- public:
-  explicit EarlierCapture(const ProgramToRecord& program)
-      : path_((fs::path(program.folder) / program.name).string()), aside_(path_ + ".earlier") {
-    struct stat info {};
-    const bool is_there = program.name.find('%') == std::string::npos && ::lstat(path_.c_str(), &info) == 0;
-    moved_ = is_there && S_ISREG(info.st_mode) && ::rename(path_.c_str(), aside_.c_str()) == 0;
-  }
-  ~EarlierCapture() {
-    if (moved_) ::rename(aside_.c_str(), path_.c_str());
-  }
-  EarlierCapture(const EarlierCapture&) = delete;
-  EarlierCapture& operator=(const EarlierCapture&) = delete;
+constexpr std::string_view kLive = ".live";
 
-  void remove() {
-    if (moved_) ::unlink(aside_.c_str());
-    moved_ = false;
+/// Of a flight recorder that died there is the live file, and of the capture the name alone.
+std::vector<std::string> captures_of(const ProgramToRecord& program) {
+  std::vector<std::string> out;
+  for (const std::string& path : files_of(program)) {
+    if (!path.ends_with(kLive)) {
+      out.push_back(path);
+      continue;
+    }
+    const std::string capture = path.substr(0, path.size() - kLive.size());
+    std::error_code error;
+    if (fs::file_size(capture, error) == 0 || error) out.push_back(error ? path : capture);
   }
+  return out;
+}
 
- private:
-  std::string path_, aside_;
-  bool moved_;
-};
+/// A number in the file may be one of another container: who has it mapped is the one.
+bool has_mapped(const std::string& process, const std::string& path) {
+  std::ifstream maps(process + "/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (line.ends_with(path) && line.find(" rw-s ") != std::string::npos) return true;  // and not who reads it
+  }
+  return false;
+}
+
+/// To the processes that record now, wherever below the program they are.
+void ask_for_dumps(const ProgramToRecord& program) {
+  std::vector<std::string> live = files_of(program);
+  std::erase_if(live, [](const std::string& path) { return !path.ends_with(kLive); });
+  std::error_code error;
+  for (std::string& path : live) path = fs::weakly_canonical(path, error).string();
+  for (fs::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
+    const int pid = std::atoi(entry->path().filename().c_str());
+    const auto is_mapped = [&](const std::string& path) { return has_mapped(entry->path().string(), path); };
+    if (pid > 0 && std::any_of(live.begin(), live.end(), is_mapped)) ::kill(pid, program.dump_signal);
+  }
+}
 
 }  // namespace
 
-Result<Recorded> run_program(const ProgramToRecord& program) {
-  const timespec begin = file_time();
-  EarlierCapture earlier(program);
-  Recorded recorded;
-  {
-    HandingOn signals;
-    const Result<pid_t> pid = spawn(program, signals.mask());
-    if (!pid) return pid.error();
-    signals.to(*pid);
-    earlier.remove();
-    while (::waitpid(*pid, &recorded.wait_status, 0) < 0 && errno == EINTR) {
-    }
+Result<base::RecordId> new_record() {
+  base::RecordId record;
+  timespec now{};  // as the file system counts time, which may be behind the clock
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  record.began_ns = std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+  while (record.id == 0) {
+    if (::getrandom(&record.id, sizeof record.id, 0) != sizeof record.id)
+      return base::system_error("getrandom", "", errno);
   }
-  recorded.captures = captures_since(program, begin);
+  return record;
+}
+
+Result<Recorded> run_program(const ProgramToRecord& program) {
+  Recorded recorded;
+  HandedSignals signals;
+  const Result<pid_t> pid = spawn(program, signals);
+  if (!pid) return pid.error();
+  const auto dumps = [&](int signal) {
+    const bool ours = signal == program.dump_signal;
+    if (ours) ask_for_dumps(program);
+    return ours;
+  };
+  recorded.wait_status = signals.wait_for(*pid, dumps);
+  if (recorded.wait_status == -1)
+    return Error(ErrorCode::kInternal, program.words.front() + ": how it ended is not known");
+  recorded.captures = captures_of(program);
   return recorded;
 }
 
@@ -209,6 +185,10 @@ int end_as(int wait_status) {
   ::setrlimit(RLIMIT_CORE, &no_core);
   std::fflush(nullptr);
   ::signal(signal, SIG_DFL);
+  sigset_t one;
+  ::sigemptyset(&one);
+  ::sigaddset(&one, signal);
+  ::sigprocmask(SIG_UNBLOCK, &one, nullptr);
   ::raise(signal);
   return 128 + signal;
 }

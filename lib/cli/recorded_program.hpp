@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/record_id.hpp"
+
 #include <rangefinder/result.hpp>
 
 #include <string>
@@ -14,6 +16,8 @@ struct ProgramToRecord {
   std::vector<std::pair<std::string, std::string>> environment;  ///< on top of ours
   std::string folder;                                            ///< where its captures go
   std::string name;                                              ///< of the first, with placeholders
+  base::RecordId record;
+  int dump_signal = 0;  ///< goes to who records, and not to a launcher, which it would end; 0: none
 };
 
 struct Recorded {
@@ -21,7 +25,10 @@ struct Recorded {
   std::vector<std::string> captures;  ///< that the program and its children have left
 };
 
-/// Runs the program to its end. Signals to end that we get meanwhile are handed on to it.
+/// For ProgramToRecord::record.
+Result<base::RecordId> new_record();
+
+/// Runs the program to its end. Signals that we get meanwhile are handed on to it, unless it has got them too.
 /// Errors: kNotFound, or kIo, where it cannot be executed.
 Result<Recorded> run_program(const ProgramToRecord& program);
 

@@ -5,6 +5,8 @@ import argparse
 import json
 import os
 import pathlib
+import re
+import select
 import shutil
 import signal
 import subprocess
@@ -34,6 +36,27 @@ class RecordTest(unittest.TestCase):
         result = self.run_command("record", *options, "--", *program, **more)
         self.assertEqual(result.returncode, code, result)
         return result
+
+    def start(self, *words, **more):
+        """A command whose program says `ready`."""
+        process = subprocess.Popen([OPTIONS.command, "record", *map(str, words)], cwd=self.folder, env=self.environment(),
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+        self.addCleanup(process.wait, 60)
+        self.addCleanup(process.kill)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stderr.close)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        return process
+
+    def wait_until(self, process, is_so):
+        while not is_so():
+            self.assertIsNone(process.poll())
+            time.sleep(0.01)
+
+    def script(self, text):
+        path = self.folder / "program.py"
+        path.write_text(text)
+        return [sys.executable, path]
 
     def captures(self):
         self.assertEqual(list(self.folder.glob("*.live")), [])
@@ -111,11 +134,26 @@ class Ranges(RecordTest):
     def test_an_earlier_capture_is_replaced(self):
         (self.folder / "a.rfcap").write_text("earlier")
         self.record("/nowhere/program", code=127)
+        self.record(OPTIONS.program, "nothing", code=7)
         self.assertEqual((self.folder / "a.rfcap").read_text(), "earlier")
         self.record(OPTIONS.program, "seven", code=7)
         self.assertEqual(self.captures(), ["a.rfcap"])
         self.assertEqual(self.names(), ["before"])
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["a.rfcap"])
+
+    def test_also_where_its_name_has_placeholders(self):
+        host = os.uname().nodename
+        for output, name in (("job-%r.rfcap", "job-3.rfcap"), (f"%h{host[0]}.rfcap", f"{host}{host[0]}.rfcap")):
+            for _ in range(2):
+                result = self.record(OPTIONS.program, "seven", code=7, options=["-o", output], RANK="3")
+                self.assertRegex(result.stderr, rf"recorded 1 range[;,].* see: rangefinder report \S+/{re.escape(name)}\n\Z")
+        self.assertEqual(len(self.captures()), 2)
+
+    def test_what_cannot_be_written_is_written_nowhere_else(self):
+        result = self.run_command("record", "-o", "/proc/a.rfcap", "--", OPTIONS.program, "seven")
+        self.assertIn(result.returncode, (7, 125))  # whoever may do everything is not refused before
+        self.assertNotIn("recorded 1 range", result.stderr)
+        self.assertEqual(list(self.folder.iterdir()), [])
 
 
 class Payloads(RecordTest):
@@ -217,13 +255,9 @@ class Limits(RecordTest):
             self.assertTrue(json.loads(self.run_command("info", "a.rfcap", "--json").stdout)["flight_recorder"])
 
     def test_and_by_a_signal(self):
-        process = subprocess.Popen([OPTIONS.command, "record", "-o", "a.rfcap", "--ring", "60", "--", OPTIONS.program, "waits"],
-                                   cwd=self.folder, env=self.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.assertEqual(process.stdout.readline(), b"ready\n")
+        process = self.start("-o", "a.rfcap", "--ring", "60", "--", OPTIONS.program, "waits")
         process.send_signal(signal.SIGUSR2)
-        while not (self.folder / "a.1.rfcap").exists():
-            self.assertIsNone(process.poll())
-            time.sleep(0.01)
+        self.wait_until(process, (self.folder / "a.1.rfcap").exists)
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=60)
         self.assertEqual(process.returncode, -signal.SIGTERM)
@@ -232,8 +266,31 @@ class Limits(RecordTest):
 
     def test_a_flight_recorder_that_is_killed_leaves_its_live_file(self):
         result = self.record(OPTIONS.program, "terminated", code=-signal.SIGTERM, options=["-o", "a.rfcap", "--ring", "60"])
-        self.assertRegex(result.stderr, r"recorded 1 range[;,].* see: rangefinder report \S+/a.rfcap.live\n")
-        self.assertIn("before", self.run_command("report", "a.rfcap.live").stdout)
+        self.assertRegex(result.stderr, r"recorded 1 range; no device activity; nothing lost; the program did not end it, "
+                                        r"keep \S+/a.rfcap.live with it; see: rangefinder report \S+/a.rfcap\n")
+        for capture in ("a.rfcap", "a.rfcap.live", "."):
+            self.assertIn("before", self.run_command("report", capture).stdout)
+
+    def test_a_dump_is_asked_of_who_records(self):
+        # The shell would end by the signal.
+        script = f"{OPTIONS.program} waits; exit 7"
+        process = self.start("-o", "a.rfcap", "--ring", "60", "--", "sh", "-c", script)
+        process.send_signal(signal.SIGUSR2)
+        self.wait_until(process, (self.folder / "a.1.rfcap").exists)
+        pid, = re.findall(rb"^Pid:\t(\d+)$", b"\n".join(status for status in self.statuses() if b"injection_nvtx_" in status), re.M)
+        os.kill(int(pid), signal.SIGTERM)
+        _, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 7, errors)
+        self.assertEqual(self.names("a.1.rfcap"), ["before"])
+
+    def statuses(self):
+        """Of processes whose working folder is the test's."""
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                if (process / "cwd").readlink() == self.folder:
+                    yield (process / "status").read_bytes()
+            except OSError:
+                pass
 
     def test_children_inherit(self):
         options = ["-o", "a.rfcap", "--step-range", "train step", "--until-step", "1", "--domain", "default"]
@@ -258,6 +315,9 @@ class Processes(RecordTest):
                 (["--sparkles", "--", *program], {}, "unknown option --sparkles"),
                 (["--config", "cuda=perhaps", "--", *program], {}, "'perhaps' is no value for cuda"),
                 (["--config", "output=b.rfcap", "--", *program], {}, "the output is said by -o"),
+                (["--config", "memory=1MiB", "--", *program], {}, "'1MiB' is no value for memory"),
+                (program, {"RANGEFINDER_DISABLE": "1"}, "RANGEFINDER_DISABLE=1 switches recording off"),
+                (["--env", "RANGEFINDER_DISABLE=yes", "--", *program], {}, "RANGEFINDER_DISABLE=yes switches recording off"),
                 (["--delay", "-1", "--", *program], {}, "--delay"),
                 (["--delay", "soon", "--", *program], {}, "--delay"),
                 (["--duration", "0", "--", *program], {}, "--duration"),
@@ -283,14 +343,115 @@ class Processes(RecordTest):
             self.assertIn(text, result.stderr)
         self.assertEqual(self.captures(), [])
 
-    def test_signals_are_handed_on(self):
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            process = subprocess.Popen([OPTIONS.command, "record", "-q", "-o", "a.rfcap", "--", OPTIONS.program, "waits"],
-                                       cwd=self.folder, env=self.environment(), stdout=subprocess.PIPE)
+    def test_the_words_are_the_programs(self):
+        program = self.script("import json, sys; print(json.dumps(sys.argv[1:]))")
+        words = ["[1,2,3]", "[]", "[a]", "x=[1,2]", "", "{}", "--", "-o", "b.rfcap", "--help", "--ring", "%p", "a,b", "'"]
+        for dashes in (["--"], []):
+            result = self.run_command("record", "-oa.rfcap", "--ring", "60", "--env=A=B", "-q", *dashes, *program, *words)
+            self.assertEqual((result.returncode, json.loads(result.stdout)), (0, words))
+        named = self.folder / "[a]"
+        named.write_text("exit 7")
+        named.chmod(0o755)
+        for dashes in (["--"], []):  # it does not say by what it is run
+            self.assertEqual(self.run_command("record", *dashes, named).returncode, 7)
+
+    def test_a_signal_ends_the_program_and_then_the_command(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGALRM, signal.SIGRTMAX):
+            process = self.start("-q", "--", *self.script(self.telling))
+            pid = int(process.stdout.readline())
             self.assertEqual(process.stdout.readline(), b"ready\n")
             process.send_signal(number)
             self.assertEqual(process.wait(60), -number)
-            process.stdout.close()
+            self.assert_ended(process, pid)
+
+    telling = "import os, signal\nsignal.signal(signal.SIGINT, signal.SIG_DFL)\nprint('ready', os.getpid(), 'ready', sep='\\n', flush=True)\nsignal.pause()"
+
+    listening = """
+import signal
+signals = {signal.SIGTERM, signal.SIGCONT, signal.SIGRTMIN}
+signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+print("ready", flush=True)
+number = 0
+while number != signal.SIGRTMIN:
+    number = signal.sigwait(signals)
+    print(number, flush=True)
+"""
+
+    def test_a_signal_to_the_group_reaches_the_program_once(self):
+        process = self.start("--", *self.script(self.listening), start_new_session=True)
+        for number, send in ((signal.SIGTERM, os.killpg), (signal.SIGTERM, os.kill), (signal.SIGTERM, os.killpg),
+                             (signal.SIGRTMIN, os.kill)):
+            send(process.pid, number)
+            self.assertEqual(int(process.stdout.readline()), number)
+        self.assertEqual(process.stdout.read(), b"")
+        self.assertEqual(process.wait(60), 0)
+
+    def test_a_stop_is_handed_on_too(self):
+        process = self.start("--", *self.script("import os\nprint('ready', os.getpid(), sep='\\n', flush=True)" + self.listening))
+        stat = pathlib.Path("/proc", process.stdout.readline().decode().strip(), "stat")
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        process.send_signal(signal.SIGTSTP)
+        _, status = os.waitpid(process.pid, os.WUNTRACED)
+        self.assertTrue(os.WIFSTOPPED(status))
+        self.wait_until(process, lambda: stat.read_text().rsplit(")")[1].split()[0] == "T")
+        process.send_signal(signal.SIGCONT)
+        self.assertEqual(int(process.stdout.readline()), signal.SIGCONT)
+        process.send_signal(signal.SIGRTMIN)
+        self.assertEqual(int(process.stdout.readline()), signal.SIGRTMIN)
+        self.assertEqual(process.wait(60), 0)
+
+    def test_a_command_that_is_killed_takes_the_program_with_it(self):
+        process = self.start("--", *self.script("import os\nprint('ready', os.getpid(), sep='\\n', flush=True)" + self.listening))
+        pid = int(process.stdout.readline())
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        process.kill()
+        self.assert_ended(process, pid)
+
+    def assert_ended(self, process, pid):
+        """The program of a command: nobody has its stdout open any more."""
+        ended, _, _ = select.select([process.stdout], [], [], 60)
+        if not ended:
+            os.kill(pid, signal.SIGKILL)
+        self.assertTrue(ended)
+
+    def test_what_the_caller_ignores_the_program_ignores(self):
+        def ignore():
+            for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGHUP):
+                signal.signal(number, signal.SIG_IGN)
+        def run(*program):
+            return subprocess.run([OPTIONS.command, "record", "-q", "--", *program], cwd=self.folder, env=self.environment(),
+                                  stdout=subprocess.PIPE, preexec_fn=ignore, restore_signals=False, timeout=60)
+        self.assertEqual(run("sh", "-c", "exit 7").returncode, 7)
+        ignored = int(run("grep", "SigIgn", "/proc/self/status").stdout.split()[1], 16)
+        for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGHUP):
+            self.assertTrue(ignored >> number - 1 & 1, number)
+
+    def test_a_last_line_that_nobody_reads(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        process = subprocess.run([OPTIONS.command, "record", "--", OPTIONS.program, "seven"], cwd=self.folder,
+                                 env=self.environment(), stderr=writer, timeout=60)
+        os.close(writer)
+        self.assertEqual(process.returncode, 7)
+
+    def test_a_signal_that_the_caller_blocks_ends_the_command_as_the_program(self):
+        program = self.script("import os, signal\n"
+                              "assert signal.SIGTERM in signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})\n"
+                              "os.kill(os.getpid(), signal.SIGTERM)")
+        process = subprocess.run([OPTIONS.command, "record", "--", *program], cwd=self.folder, env=self.environment(),
+                                 stderr=subprocess.PIPE, timeout=60,
+                                 preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM}))
+        self.assertEqual(process.returncode, -signal.SIGTERM)
+
+    def test_commands_beside_each_other_each_have_their_own(self):
+        first = self.start("-o", "a.rfcap", "--", OPTIONS.program, "waits")
+        second = self.record(OPTIONS.program, "seven", code=7).stderr
+        self.assertRegex(second, r"\A[^\n]*recorded 1 range[;,].* see: rangefinder report \S+/a\.\d+\.rfcap\n\Z")
+        first.terminate()
+        _, errors = first.communicate(timeout=60)
+        self.assertRegex(errors.decode(), r"\A[^\n]*recorded 1 range[;,].* see: rangefinder report \S+/a\.rfcap\n\Z")
+        for capture in self.folder.glob("*.rfcap"):
+            self.assertIn("before", self.run_command("report", capture).stdout)
 
     def test_a_killed_program_leaves_what_it_recorded(self):
         result = self.record(OPTIONS.program, "terminated", code=-signal.SIGTERM)
@@ -325,9 +486,28 @@ class Linked(RecordTest):
         self.assertEqual(self.captures(), ["a.rfcap"])
 
     def test_one_that_is_recorded_when_its_session_would_start(self):
-        self.assertEqual(self.record(OPTIONS.linking, "after").stdout, "recorded already\n")
+        # It joins the recording, which goes on when it stops.
+        self.assertEqual(self.record(OPTIONS.linking, "after").stdout, "own session\n")
         self.assertEqual(self.names(), ["early", "ours early", "inside", "ours inside", "late", "ours late"])
         self.assertEqual(self.captures(), ["a.rfcap"])
+
+    def test_whose_steps_then_are_the_recordings(self):
+        self.record(OPTIONS.linking, "steps_after", options=["-o", "a.rfcap", "--until-step", "2"])
+        self.assertEqual(self.names(), ["early", "ours early", "ours 0", "ours 1"])
+        steps = json.loads(self.run_command("report", "a.rfcap", "--view", "steps", "--json").stdout)
+        self.assertEqual(len(steps["rows"]), 2)
+        self.assertIn("resnet50", self.run_command("info", "a.rfcap").stdout)  # what it says of itself is kept
+
+    def test_unless_a_step_is_a_range_of_nvtx(self):
+        self.record(OPTIONS.linking, "steps_after", options=["-o", "a.rfcap", "--step-range", "none of it"])
+        steps = json.loads(self.run_command("report", "a.rfcap", "--view", "steps", "--json").stdout)
+        self.assertEqual(steps["rows"], [])
+
+    def test_captures_that_follow_each_other_in_processes_that_do(self):
+        self.record("sh", "-c", f"{OPTIONS.linking} callback; {OPTIONS.linking} callback; {OPTIONS.linking} callback")
+        self.assertEqual(len(self.captures()), 3)
+        for capture in self.captures():
+            self.assertEqual(self.names(capture), ["ours"])
 
     def test_one_whose_session_starts_first(self):
         # It stops in the program, and what is marked from then on is in no capture.
@@ -427,6 +607,26 @@ with nvtx.annotate("bytes", payload=b"abc"): pass
         self.assertEqual(list(texts), ["list", "bytes"])
         self.assertRegex(texts["list"], r"\A0x0300.* \(32 bytes\)\Z")  # of a length that is known at run time
         self.assertRegex(texts["bytes"], r"=\[97, 98, 99\]\Z")
+
+    def test_a_session_that_joins(self):
+        package = pathlib.Path(__file__).resolve().parents[2] / "python" / "src"
+        self.record_python(sys.executable, "ctypes", f"""
+import ctypes, os, sys
+injection = os.environ["CUDA_INJECTION64_PATH"]
+assert ctypes.CDLL(injection).InitializeInjection() == 1
+sys.path.insert(0, {str(package)!r})
+os.environ["RANGEFINDER_LIBRARY"] = os.path.join(os.path.dirname(injection), "librangefinder.so")
+import rangefinder as rf
+with rf.Session("own.rfcap") as session:
+    for step in range(2):
+        with rf.range("train"): pass
+        session.step()
+    rows = session.summary().rows
+with rf.range("late"): pass
+assert [(row.name, row.count) for row in rows] == [("train", 2)], rows
+""")
+        self.assertEqual(self.captures(), ["a.rfcap"])
+        self.assertEqual(self.names(), ["train", "train", "late"])
 
     def test_the_door_of_cuda(self):
         # As the driver does in cuInit; it may come again.
