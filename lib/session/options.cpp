@@ -214,15 +214,23 @@ Status SessionOptions::apply(string_view config) {
 namespace session {
 namespace {
 
-int first_number(std::initializer_list<const char*> names) noexcept {
-  for (const char* name : names) {
-    if (const char* value = environment(name); value != nullptr) {
-      int number = 0;
-      if (set_number(number, value)) return number;
-    }
-  }
-  return -1;
+int number_of(const char* name) noexcept {
+  const char* const value = name != nullptr ? environment(name) : nullptr;
+  int number = 0;
+  return value != nullptr && set_number(number, value) ? number : -1;
 }
+
+struct Launcher {
+  const char* rank;
+  const char* size;
+};
+// Slurm last: what mpirun starts in a job of its has the batch script's rank there, too.
+constexpr Launcher kLaunchers[] = {{"RANK", "WORLD_SIZE"},
+                                   {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                   {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
+                                   {"PMI_RANK", "PMI_SIZE"},
+                                   {"PMIX_RANK", nullptr},
+                                   {"SLURM_PROCID", "SLURM_NTASKS"}};
 
 std::string host_name() {
   char name[256] = {};
@@ -284,10 +292,19 @@ std::string with_number(const std::string& path, std::uint64_t number) {
 }
 
 int rank_from_environment() noexcept {
-  return first_number({"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK"});
+  for (const Launcher& launcher : kLaunchers) {
+    if (const int rank = number_of(launcher.rank); rank >= 0) return rank;
+  }
+  return -1;
 }
+
 int world_size_from_environment() noexcept {
-  return first_number({"WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"});
+  const int rank = rank_from_environment();
+  for (const Launcher& launcher : kLaunchers) {
+    if (number_of(launcher.rank) != rank) continue;
+    if (const int size = number_of(launcher.size); size >= 0) return size;
+  }
+  return -1;
 }
 
 Error error_of(const std::exception& thrown, string_view context) noexcept try {

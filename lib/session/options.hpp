@@ -30,8 +30,8 @@ std::string resolve_output(const std::string& pattern);
 /// "train.rfcap" and 7: "train.7.rfcap".
 std::string with_number(const std::string& path, std::uint64_t number);
 
-/// What launchers say, torchrun first, then Slurm, Open MPI, PMI, PMIx and MVAPICH: the first variable that is set, or
-/// -1.
+/// What launchers say, torchrun first, then Open MPI, MVAPICH, PMI, PMIx and Slurm: the first rank that is a number,
+/// and the size that goes with it; -1: none.
 int rank_from_environment() noexcept;
 int world_size_from_environment() noexcept;
 

@@ -188,11 +188,31 @@ TEST_CASE("the rank comes from the launcher's first variable that is a number", 
   const Environment slurm("SLURM_PROCID", "what");
   const Environment mpi("OMPI_COMM_WORLD_RANK", "5");
   const Environment pmi("PMI_RANK", "6");
-  const Environment world("WORLD_SIZE", "8");
+  const Environment world("OMPI_COMM_WORLD_SIZE", "8");
   CHECK(rank_from_environment() == 5);
   CHECK(world_size_from_environment() == 8);
   const Environment none("OMPI_COMM_WORLD_RANK", nullptr);
   const Environment none_either("PMI_RANK", nullptr);
   CHECK(rank_from_environment() == -1);
   CHECK(resolve_output("%r") == "0");
+}
+
+TEST_CASE("ranks of mpirun in a job of Slurm are mpirun's", "[session]") {
+  const Environment torchrun("RANK", nullptr);
+  const Environment slurm("SLURM_PROCID", "0");
+  const Environment tasks("SLURM_NTASKS", "1");
+  {
+    const Environment rank("OMPI_COMM_WORLD_RANK", "3");
+    const Environment size("OMPI_COMM_WORLD_SIZE", "4");
+    CHECK(rank_from_environment() == 3);
+    CHECK(world_size_from_environment() == 4);
+  }
+  {
+    const Environment pmix("PMIX_RANK", "3");  // tells no size, and Slurm's is not of that rank
+    CHECK(rank_from_environment() == 3);
+    CHECK(world_size_from_environment() == -1);
+    const Environment srun("SLURM_PROCID", "3");
+    const Environment four("SLURM_NTASKS", "4");
+    CHECK(world_size_from_environment() == 4);
+  }
 }
