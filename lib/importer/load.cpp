@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/file.hpp"
-#include "capture/live_file.hpp"
+#include "capture/capture_reader.hpp"
+#include "format/chunk.hpp"
 #include "format/layout.hpp"
 #include "importer/kineto/kineto_importer.hpp"
 #include "importer/nsight/nsight_importer.hpp"
@@ -11,6 +12,11 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace rangefinder {
 namespace {
@@ -24,11 +30,75 @@ bool looks_like_capture(base::ByteView first) noexcept {
   return begins_with(format::kFileMagic) || begins_with(format::kLiveMagic);
 }
 
+/// Of a process that was killed before it wrote anything. Where there is a live file, that is what is read.
+void leave_out_empty(std::vector<std::string>& files, std::vector<std::string>& notes) {
+  std::erase_if(files, [&](const std::string& path) {
+    const Result<base::Fd> fd = base::open_for_reading(path);
+    const Result<std::uint64_t> size = fd ? base::file_size(*fd, path) : Result<std::uint64_t>(fd.error());
+    const bool is_empty = size && *size == 0 && !base::exists(path + ".live");
+    if (is_empty) notes.push_back(path + ": empty; left out");
+    return is_empty;
+  });
+}
+
+/// The id of a flight recorder; nothing where it is something else, or cannot be read.
+std::optional<format::CaptureId> flight_recorder(const std::string& path) {
+  const Result<base::Fd> fd = base::open_for_reading(path);
+  if (!fd) return std::nullopt;
+  std::array<std::byte, sizeof(format::FileHeader)> bytes;
+  const Result<std::size_t> size = base::read_at(*fd, bytes, 0, path);
+  if (size && *size == 0) {
+    const Result<capture::CaptureReader> live = capture::CaptureReader::open(path);
+    return live ? std::optional(live->header().capture_id) : std::nullopt;
+  }
+  if (!size || *size != bytes.size() || !looks_like_capture(bytes)) return std::nullopt;
+  const Result<format::FileHeader> header = format::read_file_header(bytes);
+  if (!header || (header->flags & format::kFlagRing) == 0) return std::nullopt;
+  return header->capture_id;
+}
+
+std::uint64_t last_ticks(const std::string& path) {
+  const Result<capture::CaptureReader> reader = capture::CaptureReader::open(path);
+  std::uint64_t last = 0;
+  if (!reader) return last;
+  if (!reader->live_events().empty()) return std::numeric_limits<std::uint64_t>::max();
+  for (const capture::ChunkEntry& chunk : reader->chunks()) {
+    if (static_cast<format::ChunkKind>(chunk.header.kind) == format::ChunkKind::kHostEvents)
+      last = std::max(last, chunk.header.last);
+  }
+  return last;
+}
+
+/// Dumps of one flight recorder hold the same records, in part: of those the newest is read.
+void leave_out_earlier_dumps(std::vector<std::string>& files, std::vector<std::string>& notes) {
+  std::map<format::CaptureId, std::vector<std::string>> recordings;
+  for (const std::string& path : files) {
+    if (const auto found = flight_recorder(path)) recordings[*found].push_back(path);
+  }
+  for (auto& [id, dumps] : recordings) {
+    if (dumps.size() == 1) continue;
+    const auto newest = std::max_element(dumps.begin(), dumps.end(), [](const std::string& a, const std::string& b) {
+      return last_ticks(a) < last_ticks(b);
+    });
+    const std::string kept = *newest;
+    dumps.erase(newest);
+    std::erase_if(files, [&](const auto& path) { return std::find(dumps.begin(), dumps.end(), path) != dumps.end(); });
+    notes.push_back(kept + ": of this flight recorder " + std::to_string(dumps.size()) + " earlier dump(s) left out, " +
+                    dumps.front() + (dumps.size() > 1 ? " ..." : "") + "; each opens by itself");
+  }
+}
+
 Result<Timeline> load_folder(const std::string& path, const LoadOptions& options) {
   Result<std::vector<std::string>> files = base::list_files(path, ".rfcap");
   if (!files) return std::move(files).error();
   if (files->empty()) return Error(ErrorCode::kNotFound, path + ": a folder without captures (*.rfcap)");
-  return timeline::load_captures(*files, options);
+  std::vector<std::string> notes;
+  leave_out_empty(*files, notes);
+  leave_out_earlier_dumps(*files, notes);
+  if (files->empty()) return Error(ErrorCode::kUnreadable, path + ": all captures in it are empty");
+  Result<Timeline> timeline = timeline::load_captures(*files, options);
+  if (timeline) timeline->notes.insert(timeline->notes.begin(), notes.begin(), notes.end());
+  return timeline;
 }
 
 }  // namespace
