@@ -29,6 +29,10 @@ def load() -> ctypes.CDLL:
 
     Errors: ImportError that says what was tried.
     """
+    try:
+        return ctypes.CDLL(NAME, mode=os.RTLD_NOLOAD)  # the program's, or the injection's: two would record it twice
+    except OSError:
+        pass
     tried = []
     for place in places():
         try:
