@@ -8,6 +8,7 @@
 #include "injection/settings.hpp"
 
 #include <rangefinder/detail/nvtx.hpp>
+#include <rangefinder/detail/operators.hpp>
 #include <rangefinder/range.hpp>
 
 #include <algorithm>
@@ -147,10 +148,18 @@ Domain& domain_of(nvtxDomainHandle_t handle) noexcept {
 
 // ---- what all spellings of a call come down to -------------------------------------------------------------------
 
+/// A push that there is no place for.
+void count_lost(const Domain& domain) noexcept {
+  if (is_wanted(domain)) detail::count_lost_operator();  // a dropped range, as those are
+}
+
 int push_text(Domain& domain, string_view text, std::uint32_t category) noexcept {
   Push push(&domain);
   if (is_step_range(text)) push.set_step();
-  if (detail::OpenRange* place = push.place(); place != nullptr && domain.recorded())
+  detail::OpenRange* const place = push.place();
+  if (place == nullptr)
+    count_lost(domain);
+  else if (domain.recorded())
     place->token = detail::begin_text(text.data(), text.size(), category, place->word);
   return push.depth();
 }
@@ -160,6 +169,7 @@ int push_event(Domain& domain, const Event& event) noexcept {
   Push push(&domain);
   if (is_step_range(event.text())) push.set_step();
   detail::OpenRange* const place = push.place();
+  if (place == nullptr) count_lost(domain);
   if (place == nullptr || !domain.recorded() || detail::active.load(std::memory_order_relaxed) == 0)
     return push.depth();
   if (event.extra() != nullptr) {

@@ -130,6 +130,12 @@ int main(int argc, char** argv) {
   if (strcmp(how, "nothing") == 0) return 7;
   if (strcmp(how, "everything") == 0) return everything(module, 1), 0;
   if (strcmp(how, "steps") == 0) return steps(), 0;
+  if (strcmp(how, "deep") == 0) {
+    const int depth = 65535 + 10;
+    for (int i = 0; i < depth; ++i) EXPECT(nvtxRangePushA("deep"), i);
+    for (int i = depth; i-- > 0;) EXPECT(nvtxRangePop(), i);
+    return 0;
+  }
   nvtxRangePushA("before");
   nvtxRangePop();
   if (strcmp(how, "seven") == 0) return 7;

@@ -104,6 +104,10 @@ class Ranges(RecordTest):
         return {event.get("args", {}).get("domain", ""): event["ts"] + event["dur"] for event in self.trace
                 if event["name"] == name}
 
+    def test_ranges_that_are_too_deep_are_counted(self):
+        result = self.record(OPTIONS.program, "deep")
+        self.assertRegex(result.stderr, r"recorded 65,535 ranges[;,].*; lost: 10 ranges dropped")
+
     def test_without_a_tool_nothing_happens(self):
         for variables in ({}, {"NVTX_INJECTION64_PATH": "/nowhere/librangefinder_injection.so"}):
             process = subprocess.run([OPTIONS.program, "unrecorded"], cwd=self.folder, env=self.environment(**variables),
@@ -270,6 +274,15 @@ class Limits(RecordTest):
                                         r"keep \S+/a.rfcap.live with it; see: rangefinder report \S+/a.rfcap\n")
         for capture in ("a.rfcap", "a.rfcap.live", "."):
             self.assertIn("before", self.run_command("report", capture).stdout)
+
+    def test_in_a_folder_a_flight_recorder_counts_once(self):
+        self.test_and_by_a_signal()
+        (self.folder / "b.rfcap").write_bytes(b"")
+        report = self.run_command("report", ".", "--json")
+        self.assertEqual([(row["range"], row["count"]) for row in json.loads(report.stdout)["rows"]], [("before", 1)])
+        report = self.run_command("report", ".")
+        self.assertIn("a.1.rfcap", report.stdout + report.stderr)
+        self.assertIn("b.rfcap: empty; left out", report.stdout + report.stderr)
 
     def test_a_dump_is_asked_of_who_records(self):
         # The shell would end by the signal.
