@@ -18,6 +18,7 @@ constexpr std::size_t kMostSkipped = 64;
 constexpr std::size_t kTried = 256;  // collectives, in each of those places
 constexpr std::size_t kMostKnots = 1024;
 constexpr std::int64_t kLeastGap = 1000;                     // ns between knots: no line is steep
+constexpr std::int64_t kLeaveWithin = 100'000;               // ns, more than a ring takes to let all of its ranks go
 constexpr std::int64_t kBelievable = std::int64_t{1} << 60;  // ns; sums of a few such times do not overflow
 
 /// Of NCCL and RCCL: those that no rank leaves before all have come. A broadcast's root may, and a pair's sender.
@@ -63,32 +64,39 @@ std::vector<std::vector<Sequence>> sequences(const Timeline& timeline) {
   return all;
 }
 
-/// What each says if `first` and `second` are the same ones, rank by rank; nothing where they cannot be.
-std::vector<ShiftBound> bounds_of(std::span<const Collective> first, std::span<const Collective> second) {
-  const std::size_t both = std::min(first.size(), second.size());
+/// Collectives that may be of one communicator.
+struct Common {
   std::vector<ShiftBound> bounds;
+  std::vector<HostShift::Knot> ends;  ///< the difference, if ranks left at the same moment, as they nearly do
+};
+
+/// What each says if `first` and `second` are the same ones, rank by rank; nothing where they cannot be.
+Common common_of(std::span<const Collective> first, std::span<const Collective> second) {
+  const std::size_t both = std::min(first.size(), second.size());
+  Common common;
   for (std::size_t i = 0; i < both; ++i) {
     const Collective &a = first[i], &b = second[i];
     if (a.operation != b.operation) return {};
-    bounds.push_back({b.begin_ns + (b.end_ns - b.begin_ns) / 2, a.begin_ns - b.end_ns, a.end_ns - b.begin_ns});
+    common.bounds.push_back({b.begin_ns + (b.end_ns - b.begin_ns) / 2, a.begin_ns - b.end_ns, a.end_ns - b.begin_ns});
+    common.ends.push_back({common.bounds.back().time_ns, a.end_ns - b.end_ns});
   }
-  if (both < kFewestMatched || !tighten(bounds)) return {};
-  return bounds;
+  if (both < kFewestMatched || !tighten(common.bounds)) return {};
+  return common;
 }
 
 std::int64_t middle(const ShiftBound& bound) noexcept { return bound.least_ns + (bound.most_ns - bound.least_ns) / 2; }
 
 /// As many of one as of the other are the same ones. Else one recording began later, or ended earlier: of the places
 /// where it fits, the one that the wall clocks are nearest to.
-std::vector<ShiftBound> match(std::span<const Collective> first, std::span<const Collective> second) {
-  if (first.size() == second.size()) return bounds_of(first, second);
+Common match(std::span<const Collective> first, std::span<const Collective> second) {
+  if (first.size() == second.size()) return common_of(first, second);
   std::span<const Collective> best_first, best_second;
   std::int64_t nearest = 0;
   const auto attempt = [&](std::size_t skip_first, std::size_t skip_second) {
     if (skip_first >= first.size() || skip_second >= second.size()) return;
     const auto a = first.subspan(skip_first), b = second.subspan(skip_second);
     const std::vector<ShiftBound> bounds =
-        bounds_of(a.first(std::min(a.size(), kTried)), b.first(std::min(b.size(), kTried)));
+        common_of(a.first(std::min(a.size(), kTried)), b.first(std::min(b.size(), kTried))).bounds;
     if (bounds.empty()) return;
     const std::int64_t distance = std::abs(middle(bounds.front()));
     if (!best_first.empty() && distance >= nearest) return;
@@ -99,7 +107,7 @@ std::vector<ShiftBound> match(std::span<const Collective> first, std::span<const
     attempt(skip, 0);
     if (skip != 0) attempt(0, skip);
   }
-  return bounds_of(best_first, best_second);
+  return common_of(best_first, best_second);
 }
 
 std::int64_t drift_in(std::int64_t ns) noexcept {
@@ -124,37 +132,49 @@ void draw_line(const std::vector<ShiftBound>& bounds, HostAlignment& alignment) 
   alignment.error_ns += drift_in(widest_gap / 2);
 }
 
-/// Collectives of one communicator agree with each other; those of two that were taken for one (each host has a group
-/// of its own) contradict themselves or the rest, and are left out.
+/// Ranks that wait for each other leave at about the same moment, by a line that goes through what is common to all.
+bool leave_together(const std::vector<HostShift::Knot>& ends, const HostShift& shift, std::int64_t error_ns) {
+  std::vector<std::int64_t> off;
+  for (const HostShift::Knot& end : ends) off.push_back(std::abs(end.shift_ns - shift.at(end.time_ns)));
+  const auto median = off.begin() + static_cast<std::ptrdiff_t>(off.size() / 2);
+  std::nth_element(off.begin(), median, off.end());
+  return *median <= error_ns + kLeaveWithin;
+}
+
+/// Collectives of one communicator agree with each other. Those of two that were taken for one (each host has a group
+/// of its own) contradict themselves, and are left out. Where the hosts work in lockstep they may not; then they
+/// contradict the common ones, or have the hosts leave those apart. Which are the common ones cannot be told, and
+/// nothing is claimed.
 HostAlignment compare(std::span<const std::vector<Sequence>* const> reference,
                       std::span<const std::vector<Sequence>* const> other) {
   HostAlignment alignment;
-  std::vector<std::vector<ShiftBound>> agreeing;
+  std::vector<Common> agreeing;
   for (const std::vector<Sequence>* first : reference) {
     for (const std::vector<Sequence>* second : other) {
       for (const Sequence& a : *first) {
         for (const Sequence& b : *second) {
           if (a.size() < kFewestMatched || b.size() < kFewestMatched) continue;
-          std::vector<ShiftBound> bounds = match(a, b);
-          if (!bounds.empty())
-            agreeing.push_back(std::move(bounds));
+          Common common = match(a, b);
+          if (!common.bounds.empty())
+            agreeing.push_back(std::move(common));
           else
             alignment.contradiction = true;
         }
       }
     }
   }
-  std::stable_sort(agreeing.begin(), agreeing.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
   std::vector<ShiftBound> all;
-  for (const std::vector<ShiftBound>& bounds : agreeing) {
-    std::vector<ShiftBound> with = all;
-    with.insert(with.end(), bounds.begin(), bounds.end());
-    if (!tighten(with)) continue;
-    all = std::move(with);
-    alignment.matched += bounds.size();
-  }
-  if (!all.empty()) draw_line(all, alignment);
-  return alignment;
+  for (const Common& common : agreeing) all.insert(all.end(), common.bounds.begin(), common.bounds.end());
+  if (all.empty()) return alignment;
+  HostAlignment nothing;
+  nothing.contradiction = true;
+  if (!tighten(all)) return nothing;
+  draw_line(all, alignment);
+  alignment.matched = all.size();
+  HostShift shift;
+  shift.set_knots(alignment.knots);
+  const auto together = [&](const Common& common) { return leave_together(common.ends, shift, alignment.error_ns); };
+  return std::all_of(agreeing.begin(), agreeing.end(), together) ? alignment : nothing;
 }
 
 }  // namespace

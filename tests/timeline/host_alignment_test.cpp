@@ -149,6 +149,37 @@ TEST_CASE("a host's own collectives are not taken for those of another", "[timel
   CHECK(std::abs(line(found[1]).at(1'300'000'000) + 2'000'000) <= found[1].error_ns);
 }
 
+TEST_CASE("hosts in lockstep with collectives of their own, which contradict the common ones, are not aligned",
+          "[timeline]") {
+  // Steps of 64 all-gathers inside of each host, the second one 5 ms later than the first, and one all-reduce of both.
+  constexpr std::int64_t kLater = 5'000'000, kBehind = 700'000;
+  const auto shift = [](bool with_own) {
+    TimelineBuilder builder;
+    for (const std::int64_t host : {0, 1}) {
+      const std::int64_t behind = host * kBehind;
+      std::int64_t now = 1'000'000'000;
+      builder.on_process(host + 1);
+      for (int step = 0; step < 20; ++step) {
+        for (int i = 0; i < 64; ++i, now += 2'000'000) {
+          const std::int64_t begin = now + host * kLater - behind;
+          if (with_own) builder.on_stream(7).launch(begin).kernel(begin, begin + 400'000, kAllGather);
+        }
+        const std::int64_t begin = now + host * kLater - behind;
+        builder.on_stream(8).launch(begin).kernel(begin, now + kLater + 400'000 - behind, kAllReduce);
+        now += kLater + 3'000'000;
+      }
+    }
+    const std::vector<std::uint32_t> host_of{0, 1};
+    return align_hosts(builder.build(), host_of, 2)[1];
+  };
+  const HostAlignment common = shift(false);
+  CHECK(std::abs(line(common).at(1'500'000'000) - kBehind) <= common.error_ns);
+  const HostAlignment both = shift(true);
+  CHECK(both.knots.empty());
+  CHECK(both.matched == 0);
+  CHECK(both.contradiction);
+}
+
 TEST_CASE("without enough collectives that all ranks must have come to, nothing is claimed", "[timeline]") {
   const std::vector<std::uint32_t> host_of{0, 1};
   const auto matched = [&](const char* name, int count) {
