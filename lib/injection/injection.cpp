@@ -7,6 +7,7 @@
 #include "injection/nvtx_functions.hpp"
 #include "injection/settings.hpp"
 
+#include <rangefinder/detail/nvtx.hpp>
 #include <rangefinder/session.hpp>
 
 #include <sys/auxv.h>
@@ -64,6 +65,7 @@ extern "C" {
 
 [[gnu::visibility("default")]] int InitializeInjection() noexcept {
   rangefinder::injection::start();
+  rangefinder::detail::cuda_has_come();  // where NVTX came first, the session has started without CUDA
   return 1;
 }
 

@@ -5,6 +5,7 @@
 #include "session/record_output.hpp"
 #include "session/session_impl.hpp"
 
+#include <rangefinder/detail/nvtx.hpp>
 #include <rangefinder/session.hpp>
 
 #include <exception>
@@ -173,5 +174,14 @@ DeviceState Session::device() const noexcept try {
 } catch (const std::exception&) {
   return {false, session::no_memory().message()};
 }
+
+namespace detail {
+
+void cuda_has_come() noexcept {
+  if (const std::shared_ptr<session::SessionCore> recording = session::current_session(); recording != nullptr)
+    recording->start_device_again();
+}
+
+}  // namespace detail
 
 }  // namespace rangefinder

@@ -312,6 +312,10 @@ void SessionCore::start_sources() {
     if (!state.working && (source->name() == kSamples || source->name() == kCounters))
       log(LogLevel::kWarn, {source->name(), ": ", state.reason});
   }
+  write_device_state();
+}
+
+void SessionCore::write_device_state() {
   const DeviceState state = device();
   writer_->meta("device_state", state.full ? "full" : "host_only: " + state.reason);
   if (!state.full) log(LogLevel::kWarn, {"device activity is not recorded: ", state.reason});
@@ -439,6 +443,27 @@ bool SessionCore::release(Deadline deadline) noexcept {
     writer_->meta("device_state", kReleasedState);
   }
   return true;
+}
+
+void SessionCore::start_device_again() noexcept try {
+  // CUPTI may call cuInit, which brings a thread of its own here.
+  if (in_child() || released_.load(std::memory_order_relaxed) || starting_again_.exchange(true)) return;
+  {
+    const Deadline deadline = std::chrono::steady_clock::now() + options_.stop_timeout;
+    const Doing stepping(*this, kStepping, deadline);
+    const Doing collecting(*this, kCollecting, deadline);
+    bool any = false;
+    for (const auto& source : parts_.sources) {
+      if (!stepping || !collecting || stopping_.load(std::memory_order_acquire)) break;
+      if (!source->uses_cupti() || source->state().working || !source->start(*writer_).working) continue;
+      source->set_active(phase_ == Phase::kActive);
+      any = true;
+    }
+    if (any) write_device_state();
+  }
+  starting_again_.store(false);
+} catch (const std::exception&) {  // no memory: what is recorded goes on
+  starting_again_.store(false);
 }
 
 Result<std::string> SessionCore::dump(const std::string& path) noexcept try {

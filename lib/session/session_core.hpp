@@ -62,6 +62,8 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   /// Ends what uses CUPTI; the rest of the recording goes on. False where another thread was at the sources until the
   /// deadline.
   bool release(std::chrono::steady_clock::time_point deadline) noexcept;
+  /// What uses CUPTI and could not start is started again: it may have come into the process since.
+  void start_device_again() noexcept;
   CaptureHealth health() const noexcept;
   DeviceState device() const noexcept;
   bool running() const noexcept;
@@ -84,6 +86,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   void write_facts();
   void write_held();
   void start_sources();
+  void write_device_state();
   Status start_threads();
   Status start_limits();
   void begin() noexcept;
@@ -141,6 +144,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   std::uint32_t dumps_asked_for_ = 0;  // by signals and slow steps; the collecting thread's
   std::uint32_t dump_requests_seen_ = 0;
   std::atomic<bool> released_{false};
+  std::atomic<bool> starting_again_{false};
   std::atomic<std::uint32_t> slow_steps_{0};
   std::uint32_t slow_steps_seen_ = 0;
   std::thread drain_thread_, collect_thread_;

@@ -621,14 +621,31 @@ with nvtx.annotate("bytes", payload=b"abc"): pass
         self.assertRegex(texts["list"], r"\A0x0300.* \(32 bytes\)\Z")  # of a length that is known at run time
         self.assertRegex(texts["bytes"], r"=\[97, 98, 99\]\Z")
 
+    def test_cuda_may_come_after_nvtx(self):
+        # As `import nvtx` before torch, which brings CUPTI with it.
+        if OPTIONS.cupti is None:
+            self.skipTest("built without CUPTI")
+        self.record_python(sys.executable, "ctypes", f"""
+import ctypes, os
+os.environ["RANGEFINDER_CUPTI_LIBRARY"] = "/nowhere/libcupti.so"
+program = ctypes.CDLL({OPTIONS.module!r})
+program.mark_from_module()
+os.environ["RANGEFINDER_CUPTI_LIBRARY"] = {OPTIONS.cupti!r}
+library = ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"])
+assert library.InitializeInjection() == 1
+""")
+        self.assertEqual(self.names(), ["in the module"])
+        self.assertEqual(json.loads(self.run_command("info", "a.rfcap", "--json").stdout)["device_state"], "full")
+
     def test_a_session_that_joins(self):
         package = pathlib.Path(__file__).resolve().parents[2] / "python" / "src"
         self.record_python(sys.executable, "ctypes", f"""
-import ctypes, os, sys
+import ctypes, os, shutil, sys
 injection = os.environ["CUDA_INJECTION64_PATH"]
 assert ctypes.CDLL(injection).InitializeInjection() == 1
 sys.path.insert(0, {str(package)!r})
-os.environ["RANGEFINDER_LIBRARY"] = os.path.join(os.path.dirname(injection), "librangefinder.so")
+copy = shutil.copy(os.path.join(os.path.dirname(injection), "librangefinder.so"), "another.so")
+os.environ["RANGEFINDER_LIBRARY"] = os.path.abspath(copy)  # not what the process has
 import rangefinder as rf
 with rf.Session("own.rfcap") as session:
     for step in range(2):
@@ -671,6 +688,7 @@ if __name__ == "__main__":
     for option in ("command", "program", "payloads", "module", "linking", "tool"):
         parser.add_argument("--" + option, required=True)
     parser.add_argument("--torch-python")
+    parser.add_argument("--cupti")
     parser.add_argument("topics", nargs="*")
     OPTIONS = parser.parse_args()
     unittest.main(argv=[sys.argv[0], *OPTIONS.topics], verbosity=2)

@@ -20,6 +20,9 @@ RANGEFINDER_EXPORT std::uint32_t coloured_category(std::uint32_t category, std::
 RANGEFINDER_EXPORT std::uint64_t async_begin_extra(std::string_view name, std::uint32_t category,
                                                    const Extra* value) noexcept;
 
+/// The process uses CUDA now: a recording that found no CUPTI looks for it again.
+RANGEFINDER_EXPORT void cuda_has_come() noexcept;
+
 /// What the thread of that number in the system is called in captures, from now on.
 RANGEFINDER_EXPORT void name_thread(std::uint32_t tid, std::string_view name) noexcept;
 
