@@ -45,7 +45,8 @@ struct CaptureInfo {
   std::uint32_t threads = 0;
   std::uint32_t devices = 0;
   std::uint32_t names = 0;
-  std::uint64_t ranges = 0;      ///< that begin in it; with `deep` only, as the two that follow
+  std::uint64_t ranges = 0;      ///< that begin in it; with `deep` only, as the three that follow
+  std::uint64_t steps = 0;       ///< that were begun by a step of the program
   std::uint64_t launches = 0;    ///< noted as they were made
   std::uint64_t activities = 0;  ///< kernels, copies and memsets
   std::vector<CaptureContent> content;

@@ -122,6 +122,7 @@ class Counting final : public capture::CaptureVisitor {
       const detail::RecordKind kind = detail::word_kind(record.word);
       info_.ranges += kind == detail::RecordKind::kBegin || kind == detail::RecordKind::kAsyncBegin ||
                       kind == detail::RecordKind::kNodeBegin;
+      info_.steps += kind == detail::RecordKind::kStep && detail::word_id(record.word) != 0;  // 0 begins by itself
       info_.launches += kind == detail::RecordKind::kLaunch;
     }
   }

@@ -217,22 +217,23 @@ std::string unclean_end(const CaptureInfo& info) {
 }
 
 /// One line on what a capture holds, and how to look at it.
-std::string described(const std::string& path) {
+std::string described(const std::string& path, bool wants_steps) {
   const Result<CaptureInfo> info = inspect_capture(path, true);
   if (!info) return info.error().message();
   return "recorded " + counted(info->ranges, "range", "ranges") + device_work(*info) + "; " + losses(info->health) +
-         unclean_end(*info) + "; see: rangefinder report " + printable(path);
+         unclean_end(*info) + (wants_steps && info->steps == 0 ? "; no step came" : "") + "; see: rangefinder report " +
+         printable(path);
 }
 
 /// Nothing of it changes how the command ends.
-void tell(const std::vector<std::string>& captures) try {
+void tell(const std::vector<std::string>& captures, bool wants_steps) try {
   if (captures.empty()) {
     complain(
         "nothing recorded: no process of the program called NVTX, nor CUDA through its driver; or it is static or "
         "setuid, cleared its environment, or could not record (RANGEFINDER_LOG=error says why)");
     return;
   }
-  for (const std::string& path : captures) complain(described(path));
+  for (const std::string& path : captures) complain(described(path, wants_steps));
 } catch (const std::exception& error) {
   std::fprintf(stderr, "rangefinder: what was recorded cannot be told: %s\n", error.what());
 }
@@ -252,7 +253,7 @@ int run_record(const Common& common, const RecordArguments& arguments, const std
     complain("record: " + recorded.error().message());
     return failed_code(recorded.error().code());
   }
-  if (!common.quiet) tell(recorded->captures);
+  if (!common.quiet) tell(recorded->captures, arguments.until_step != 0 || !arguments.step_range.empty());
   return end_as(recorded->wait_status);
 }
 

@@ -223,10 +223,16 @@ class Limits(RecordTest):
 
     def test_up_to_a_step(self):
         options = ["-o", "a.rfcap", "--until-step", "3", "--step-range", "train step"]
-        self.record(OPTIONS.program, "steps", options=options)
+        result = self.record(OPTIONS.program, "steps", options=options)
+        self.assertNotIn("no step came", result.stderr)
         self.assertEqual(self.names(), ["warm up", "train step", "forward", "train step", "forward", "train step", "forward"])
         steps = json.loads(self.run_command("report", "a.rfcap", "--view", "steps", "--json").stdout)
         self.assertEqual(len(steps["rows"]), 3)
+
+    def test_steps_that_do_not_come_are_missed(self):
+        result = self.record(OPTIONS.program, "steps", options=["-o", "a.rfcap", "--until-step", "3"])
+        self.assertIn("; no step came; see: rangefinder report", result.stderr)
+        self.assertEqual(len(self.names()), 11)
 
     def test_steps_of_a_schedule(self):
         options = ["-o", "a.rfcap", "--step-range", "train step", "--config", "skip_first=1,wait=1,active=1,repeat=1"]
