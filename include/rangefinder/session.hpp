@@ -81,7 +81,9 @@ struct SessionOptions {
   /// `record_signal` asked for, and of the session. With a schedule each cycle gets a file of its own (`%c` in
   /// `output`, or `.1`, `.2` ... before its ending). Runs on a thread of its own, one call after the other, never on a
   /// thread of the program; it may take its time. What it throws is caught, logged, and counted in the next capture's
-  /// metadata (callbacks_failed). `stop`, and the exit of the process, wait for it within `stop_timeout`.
+  /// metadata (callbacks_failed). `stop`, and the exit of the process, wait for it within `stop_timeout`: a call that
+  /// takes longer goes on beside what follows, and calls that would come after it are left out, which makes `stop`
+  /// return kTimeout.
   std::function<void(const CaptureReady&)> on_capture_ready{};
 
   /// The session waits, with everything off, until the process gets this signal; then it records `record_steps` steps,

@@ -71,6 +71,15 @@ std::string of_cycle(std::string pattern, std::uint64_t number, bool always) {
   return named || !always ? out : with_number(out, number);
 }
 
+Status calls_left_out(std::size_t count) noexcept try {
+  const Error error(ErrorCode::kTimeout, "stop: on_capture_ready was not called for " + std::to_string(count) +
+                                             " captures that are whole: an earlier call took longer than stop_timeout");
+  log(LogLevel::kError, {error.message()});
+  return error;
+} catch (const std::exception&) {
+  return no_memory();
+}
+
 }  // namespace
 
 bool CaptureSeries::wanted(const SessionOptions& options) {
@@ -135,7 +144,7 @@ Status CaptureSeries::open() try {
     ::pthread_setname_np(thread_.native_handle(), "rf-series");
   } catch (...) {
     if (core_ != nullptr) (void)core_->stop();
-    if (calls_ != nullptr) calls_->finish(Clock::now());
+    if (calls_ != nullptr) (void)calls_->finish(Clock::now());
     throw;
   }
   return {};
@@ -406,7 +415,8 @@ Status CaptureSeries::stop() noexcept {
   if (thread_.joinable()) ended ? thread_.join() : thread_.detach();
   Status status;
   if (core != nullptr) status = close(*core, std::move(ready), used);
-  if (calls_ != nullptr) calls_->finish(deadline);
+  const std::size_t not_made = calls_ != nullptr ? calls_->finish(deadline) : 0;
+  if (not_made != 0 && status.ok()) status = calls_left_out(not_made);
   {
     const std::lock_guard lock(mutex_);
     if (core != nullptr) last_health_ = core->health();
@@ -423,7 +433,10 @@ Status CaptureSeries::stop() noexcept {
 
 // ---- what is asked ----------------------------------------------------------------------------------------------
 
+// A child of fork may find the mutex taken for good; it has one thread, and needs none.
+
 std::uint64_t CaptureSeries::step_number() const noexcept {
+  if (in_child()) return step_;
   const std::lock_guard lock(mutex_);
   return step_;
 }
@@ -435,11 +448,13 @@ bool CaptureSeries::running() const noexcept {
 }
 
 std::shared_ptr<SessionCore> CaptureSeries::core() const noexcept {
+  if (in_child()) return nullptr;
   const std::lock_guard lock(mutex_);
   return core_;
 }
 
 CaptureHealth CaptureSeries::health() const noexcept {
+  if (in_child()) return {};
   const std::shared_ptr<SessionCore> now = core();
   if (now != nullptr) return now->health();
   const std::lock_guard lock(mutex_);
@@ -447,6 +462,7 @@ CaptureHealth CaptureSeries::health() const noexcept {
 }
 
 DeviceState CaptureSeries::device() const {
+  if (in_child()) return {false, kChild};
   if (const std::shared_ptr<SessionCore> now = core(); now != nullptr) return now->device();
   return {false, "nothing is recorded now"};
 }

@@ -4,10 +4,11 @@
 #include "base/signals_blocked.hpp"
 #include "session/options.hpp"
 
+#include <cxxabi.h>
 #include <pthread.h>
 
 #include <exception>
-#include <string>
+#include <string_view>
 #include <utility>
 
 namespace rangefinder::session {
@@ -33,13 +34,16 @@ void ReadyCalls::add(CaptureReady ready) {
   changed_.notify_all();
 }
 
-void ReadyCalls::call(const CaptureReady& ready) noexcept {
+void ReadyCalls::call(const CaptureReady& ready) {
   const auto failed = [&](std::string_view why) {
     failed_.fetch_add(1, std::memory_order_relaxed);
     log(LogLevel::kError, {"on_capture_ready threw for ", ready.path, ": ", why});
   };
   try {
     callback_(ready);
+  } catch (
+      const abi::__forced_unwind&) {  // pthread_exit, by which Python ends threads when it is gone: not to be stopped
+    throw;
   } catch (const std::exception& error) {
     failed(error.what());
   } catch (...) {
@@ -47,7 +51,16 @@ void ReadyCalls::call(const CaptureReady& ready) noexcept {
   }
 }
 
-void ReadyCalls::run() noexcept {
+// Not noexcept, nor is what it calls: a callback may end the thread.
+void ReadyCalls::run() {
+  struct Ends {
+    ReadyCalls& calls;
+    ~Ends() {
+      const std::lock_guard lock(calls.mutex_);
+      calls.ended_ = true;
+      calls.changed_.notify_all();
+    }
+  } const ends{*this};
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [&] { return closing_ || !waiting_.empty(); });
@@ -58,22 +71,25 @@ void ReadyCalls::run() noexcept {
     call(ready);
     lock.lock();
   }
-  ended_ = true;
-  changed_.notify_all();
 }
 
-void ReadyCalls::finish(std::chrono::steady_clock::time_point deadline) noexcept {
-  if (!thread_.joinable()) return;
+std::size_t ReadyCalls::finish(std::chrono::steady_clock::time_point deadline) noexcept {
+  if (!thread_.joinable()) return 0;
   bool ended = false;
+  std::size_t not_made = 0;
   {
     std::unique_lock lock(mutex_);
     closing_ = true;
     changed_.notify_all();
     // The callback itself may have ended the session: it cannot be waited for.
-    if (thread_.get_id() != std::this_thread::get_id())
+    if (thread_.get_id() != std::this_thread::get_id()) {
       ended = changed_.wait_until(lock, deadline, [&] { return ended_; });
+      not_made = waiting_.size();
+      waiting_.clear();  // whoever is called may be gone from now on
+    }
   }
   ended ? thread_.join() : thread_.detach();
+  return not_made;
 }
 
 }  // namespace rangefinder::session

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -25,16 +26,17 @@ class ReadyCalls : public std::enable_shared_from_this<ReadyCalls> {
   /// Throws where the system has no thread to give.
   void start();
   void add(CaptureReady ready);
-  /// Waits until all has been called, no longer than this. A call that does not end is left behind.
-  void finish(std::chrono::steady_clock::time_point deadline) noexcept;
+  /// Waits until all has been called, no longer than this. A call that does not end is left behind, and none follows
+  /// it: returns how many are not made. Where a callback ends its own session, the rest comes after it.
+  std::size_t finish(std::chrono::steady_clock::time_point deadline) noexcept;
   /// One that could not be added.
   void note_failed() noexcept { failed_.fetch_add(1, std::memory_order_relaxed); }
   /// How many of them threw, or were not made.
   std::uint64_t failed() const noexcept { return failed_.load(std::memory_order_relaxed); }
 
  private:
-  void run() noexcept;
-  void call(const CaptureReady& ready) noexcept;
+  void run();
+  void call(const CaptureReady& ready);
 
   Callback callback_;
   std::mutex mutex_;

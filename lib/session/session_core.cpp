@@ -495,6 +495,7 @@ Status SessionCore::write_ring(const std::string& path) noexcept try {
 }
 
 CaptureHealth SessionCore::health() const noexcept {
+  if (in_child()) return {};  // which may find the mutexes taken for good
   {
     const std::lock_guard lock(state_mutex_);
     if (stop_ended_) return final_health_;
@@ -503,6 +504,7 @@ CaptureHealth SessionCore::health() const noexcept {
 }
 
 DeviceState SessionCore::device() const noexcept try {
+  if (in_child()) return {false, kChild};
   if (!options_.counters.empty())
     return {false, "switched off: counters=" + options_.counters + " waits for the device around ranges"};
   if (!options_.cuda) return {false, "switched off (cuda=off)"};

@@ -32,6 +32,9 @@ struct Parts {
   std::optional<base::RecordId> record{};  ///< its processes share one name for their captures; none: the name is ours
 };
 
+/// Why a child of fork has no device activity.
+inline constexpr char kChild[] = "a child of fork records nothing; start a session in it";
+
 /// What a step is under a schedule.
 enum class Phase : std::uint8_t { kOff, kWarmup, kActive };
 Phase phase_of_step(const Schedule& schedule, std::uint64_t step) noexcept;

@@ -6,6 +6,8 @@
 
 #include <rangefinder/session.hpp>
 
+#include <unistd.h>
+
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -27,11 +29,13 @@ struct Session::Impl {
   bool joined = false;
   bool steps = true;  // its steps are the recording's
   std::atomic<bool> left{false};
+  const int pid = ::getpid();
   std::mutex summary_mutex;
   std::shared_ptr<summary::LiveSummary> summary;  // made by the first call of Session::summary
   std::shared_ptr<session::SessionCore> summary_of;
 
   bool started() const noexcept { return core != nullptr || series != nullptr; }
+  bool in_child() const noexcept { return ::getpid() != pid; }
   /// The recording of now; null between two of a series.
   std::shared_ptr<session::SessionCore> recording() const noexcept { return series != nullptr ? series->core() : core; }
 };

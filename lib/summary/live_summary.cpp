@@ -296,7 +296,7 @@ void LiveSummary::on_projected(const projection::ProjectedRange& projected) {
 namespace rangefinder {
 
 Summary Session::summary() noexcept try {
-  if (impl_ == nullptr || !impl_->started()) return {};
+  if (impl_ == nullptr || !impl_->started() || impl_->in_child()) return {};
   const std::lock_guard lock(impl_->summary_mutex);
   // Of a series, that of the last recording stays known until there is another.
   const std::shared_ptr<session::SessionCore> recording = impl_->recording();

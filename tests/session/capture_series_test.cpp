@@ -230,12 +230,26 @@ TEST_CASE("a callback that does not end holds up neither the steps nor, for long
   {
     Series series(options);
     steps(series, 20);
-    (void)series->stop();
+    const Status stopped = series->stop();
     CHECK(held->calls == 1);  // it is still inside
+    REQUIRE_FALSE(stopped.ok());
+    CHECK(stopped.error().code() == ErrorCode::kTimeout);
+    CHECK(stopped.error().message().find("not called for 3 captures") != std::string::npos);
   }
   CHECK(files_in(folder) == Lines{"a-1.rfcap", "a-2.rfcap", "a-3.rfcap", "a-4.rfcap"});
   hold.unlock();
-  CHECK(eventually([&] { return held->returned == 4; }));  // and tells of the rest when it can
+  options.on_capture_ready = nullptr;
+  CHECK(eventually([&] { return held.use_count() == 1; }));  // the thread is gone
+  CHECK(held->returned == 1);                                // nobody is called once the session is stopped
+}
+
+TEST_CASE("a callback may end its thread", "[session]") {
+  const ScratchFolder folder;
+  SessionOptions options = patient(folder.file("a.rfcap"));
+  options.on_capture_ready = [](const CaptureReady&) { ::pthread_exit(nullptr); };
+  Series series(options);
+  steps(series, 1);
+  CHECK(series->stop().ok());  // at once: the thread has ended, and is not waited for
 }
 
 TEST_CASE("what is wrong with the first capture is known at the start", "[session]") {

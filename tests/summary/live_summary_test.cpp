@@ -12,7 +12,10 @@
 
 #include <fake_cupti.h>
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <map>
 #include <random>
@@ -636,3 +639,48 @@ TEST_CASE("a summary may be asked for after each of a thousand steps", "[summary
   if (rangefinder::testing::resident_memory_counts()) CHECK(most <= std::int64_t{4} << 20);
   REQUIRE(recording->stop().ok());
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // whose own locks a child may find taken
+TEST_CASE("a child of fork may ask a session whatever another thread was doing with it", "[summary][fault]") {
+  const ScratchFolder folder;
+  SessionOptions options = host_only(folder.file("a.rfcap"));
+  SECTION("one capture") {}
+  SECTION("captures that follow each other") {
+    options.on_capture_ready = [](const CaptureReady&) {};
+  }
+  Session session(std::move(options));
+  REQUIRE(session.status().ok());
+  std::atomic<bool> ends{false};
+  std::atomic<bool> begun{false};
+  std::thread busy([&] {
+    while (!ends) {
+      (void)session.summary();
+      (void)session.health();
+      (void)session.step_number();
+      session.step();
+      begun = true;
+    }
+  });
+  CHECK(eventually([&] { return begun.load(); }));
+  int children_that_ended = 0;
+  for (int i = 0; i < 100; ++i) {
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      ::alarm(10);  // one that hangs is killed
+      const bool nothing = session.summary().rows.empty() && session.health().complete() && !session.device().full &&
+                           !session.running() && session.flush().ok() && !session.dump().ok() && session.stop().ok();
+      (void)session.step_number();
+      session.step();
+      ::_exit(nothing ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    children_that_ended += WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+  ends = true;
+  busy.join();
+  CHECK(children_that_ended == 100);
+  CHECK(session.stop().ok());
+}
+#endif
