@@ -47,8 +47,9 @@ struct ChromeExportOptions {
   std::int64_t begin_ns = std::numeric_limits<std::int64_t>::min();
   std::int64_t end_ns = std::numeric_limits<std::int64_t>::max();
 
-  /// Called now and then with the work done and in all. May be null.
-  void (*progress)(void* user, std::uint64_t done, std::uint64_t total) = nullptr;
+  /// Called now and then with the work done and in all; false ends the export with kIncomplete and without a file. May
+  /// be null.
+  bool (*progress)(void* user, std::uint64_t done, std::uint64_t total) = nullptr;
   void* progress_user = nullptr;
 };
 

@@ -79,7 +79,7 @@ rf_status rf_chrome_options_init(rf_chrome_options* options, size_t struct_size)
 }
 
 rf_status rf_export_chrome_trace(const char* input, const char* output, const rf_chrome_options* options,
-                                 rf_chrome_report* report) noexcept {
+                                 rf_chrome_report* report) {
   if (input == nullptr) return capi::null_argument(__func__, "input");
   if (output == nullptr) return capi::null_argument(__func__, "output");
   return capi::guarded(__func__, [&, function = __func__] {

@@ -217,6 +217,8 @@ void rf_range_pop_to(uint32_t depth) noexcept {
   while (capi::thread_stack.depth > depth) capi::pop(capi::thread_stack);
 }
 
+bool rf_listening(void) noexcept { return capi::somebody_listens(); }
+
 rf_range_handle rf_range_start(const char* name, rf_category category) noexcept {
   if (name == nullptr) return capi::null_argument(__func__, "name"), 0;
   if (category >= capi::kCategories) return capi::no_category(__func__), 0;

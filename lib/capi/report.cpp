@@ -79,7 +79,7 @@ rf_status rf_report(const char* input, const rf_report_options* options, rf_text
     rangefinder::ReportOptions wanted;
     if (const rf_status status = read_report_options(function, options, wanted); status != RF_STATUS_OK) return status;
     rangefinder::LoadOptions load;
-    load.operator_inputs = wanted.by_shape;
+    load.operator_inputs = wanted.by_shape || wanted.view == "ops" || wanted.view == "roofline";  // FLOPs
     rangefinder::Result<rangefinder::Timeline> timeline = rangefinder::load_timeline(input, load);
     if (!timeline) return capi::fail(function, timeline.error());
     rangefinder::prepare_for_report(*timeline, wanted);
@@ -88,5 +88,25 @@ rf_status rf_report(const char* input, const rf_report_options* options, rf_text
     const rf_status status = capi::finish(function, rangefinder::write_report(*timeline, wanted, sink));
     if (status == RF_STATUS_OK) *report = capi::make_text(std::move(text));
     return status;
+  });
+}
+
+size_t rf_report_view_count(void) noexcept {
+  std::size_t count = 0;
+  (void)capi::guarded(__func__, [&] { return count = rangefinder::report_views().size(), RF_STATUS_OK; });
+  return count;
+}
+
+rf_status rf_report_view_at(size_t index, rf_report_view* view) noexcept {
+  if (view == nullptr) return capi::null_argument(__func__, "view");
+  return capi::guarded(__func__, [&, function = __func__] {
+    const auto views = rangefinder::report_views();
+    if (index >= views.size()) return capi::no_entry(function, index, views.size());
+    rf_report_view filled{};
+    filled.name = views[index].name.data();  // both of literals
+    filled.description = views[index].description.data();
+    filled.nsight_compatible = views[index].nsight_compatible;
+    return capi::write_struct(function, view, view->struct_size,
+                              RANGEFINDER_SIZE_UP_TO(rf_report_view, nsight_compatible), filled);
   });
 }

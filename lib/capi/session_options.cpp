@@ -30,7 +30,10 @@ rf_status check_session_options(std::string_view function, const rf_session_opti
   if (given.graph_node_replays == 0) return refuse("graph_node_replays", 0, "a number of launches, at least 1");
   for (const auto& [member, ms] : {std::pair{"ring_time_ms", given.ring_time_ms},
                                    {"flush_period_ms", given.flush_period_ms},
-                                   {"stop_timeout_ms", given.stop_timeout_ms}}) {
+                                   {"stop_timeout_ms", given.stop_timeout_ms},
+                                   {"delay_ms", given.delay_ms},
+                                   {"duration_ms", given.duration_ms},
+                                   {"nvml_period_ms", given.nvml_period_ms}}) {
     if (ms < 0 || ms > kLongestMs) return refuse(member, ms, "between 0 and 146 years, in milliseconds");
   }
   if (given.dump_step_over_ns < 0)
@@ -67,6 +70,23 @@ void read_numbers(const rf_session_options& given, SessionOptions& options) {
   options.dump_signal = given.dump_signal;
   options.dump_step_over = std::chrono::nanoseconds(given.dump_step_over_ns);
   options.max_dumps = given.max_dumps;
+  options.cuda_memory = given.cuda_memory;
+  options.cuda_latency = given.cuda_latency;
+  options.cpu_counters = given.cpu_counters;
+  options.delay = milliseconds(given.delay_ms);
+  options.duration = milliseconds(given.duration_ms);
+  options.nvml_period = milliseconds(given.nvml_period_ms);
+  options.sample_interval = std::chrono::nanoseconds(given.sample_interval_ns);
+  options.counter_depth = given.counter_depth;
+  options.until_step = given.until_step;
+}
+
+void read_texts(const rf_session_options& given, SessionOptions& options) {
+  options.output = text_or(given.output);
+  options.samples = text_or(given.samples);
+  options.counters = text_or(given.counters);
+  options.counter_ranges = text_or(given.counter_ranges);
+  options.counter_category = text_or(given.counter_category);
 }
 
 rf_status read_metadata(std::string_view function, const rf_session_options& given, SessionOptions& options) {
@@ -123,6 +143,15 @@ rf_session_options default_session_options() noexcept {
   options.nvtx = defaults.nvtx;
   options.graph_tracing = static_cast<std::uint32_t>(defaults.graph_tracing);
   options.graph_node_replays = defaults.graph_node_replays;
+  options.cuda_memory = defaults.cuda_memory;
+  options.cuda_latency = defaults.cuda_latency;
+  options.cpu_counters = defaults.cpu_counters;
+  options.delay_ms = defaults.delay.count();
+  options.duration_ms = defaults.duration.count();
+  options.nvml_period_ms = defaults.nvml_period.count();
+  options.sample_interval_ns = defaults.sample_interval.count();
+  options.counter_depth = defaults.counter_depth;
+  options.until_step = defaults.until_step;
   return options;
 }
 
@@ -133,7 +162,7 @@ rf_status read_session_options(std::string_view function, const rf_session_optio
   if (status == RF_STATUS_OK) status = read_metadata(function, known, options);
   if (status != RF_STATUS_OK) return status;
   read_numbers(known, options);
-  options.output = text_or(known.output);
+  read_texts(known, options);
   if (known.on_capture_ready != nullptr)
     options.on_capture_ready = [function = known.on_capture_ready, user = known.on_capture_ready_user](
                                    const CaptureReady& ready) { tell_of_capture(function, user, ready); };

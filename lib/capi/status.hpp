@@ -5,6 +5,8 @@
 #include <rangefinder/result.hpp>
 #include <rangefinder/visibility.hpp>
 
+#include <cxxabi.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -31,11 +33,13 @@ inline rf_status finish(std::string_view function, const Status& status) noexcep
   return status.ok() ? RF_STATUS_OK : fail(function, status.error());
 }
 
-/// Runs `work`, which returns an rf_status; what it throws becomes one.
+/// Runs `work`, which returns an rf_status; what it throws becomes one. A thread that a callback ends unwinds on.
 template <typename Work>
-rf_status guarded(std::string_view function, Work work) noexcept {
+rf_status guarded(std::string_view function, Work work) {
   try {
     return work();
+  } catch (const abi::__forced_unwind&) {
+    throw;
   } catch (const std::bad_alloc&) {
     return fail(RF_STATUS_INTERNAL, {function, ": out of memory"});
   } catch (const std::exception& thrown) {

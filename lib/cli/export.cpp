@@ -67,7 +67,10 @@ int run_export(const Common& common, const ExportArguments& arguments) {
   options.counters = !arguments.no_counters;
   options.exclusive_ranges = options.inclusive_ranges = !arguments.no_projected;
   Progress progress(common.terminal, common.shows_progress(), "exporting " + arguments.input);
-  options.progress = Progress::update;
+  options.progress = [](void* shown, std::uint64_t done, std::uint64_t total) {
+    Progress::update(shown, done, total);
+    return true;
+  };
   options.progress_user = &progress;
   ChromeExportReport report;
   if (Status status = export_chrome_trace(arguments.input, arguments.output, options, &report); !status.ok())

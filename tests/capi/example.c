@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
   rf_session_options_init(&options, sizeof options);
   options.output = argc > 1 ? argv[1] : "example.rfcap";
   rf_session* session;
-  if (rf_session_start(&options, &session) != RF_STATUS_OK) fail();  // runs on, without a recording
+  if (rf_session_start(&options, &session) != RF_STATUS_OK) return fail();  // ranges work without one, too
 
   const rf_name forward = rf_name_intern("forward");
   for (int step = 0; step < 3; ++step) {

@@ -58,6 +58,7 @@ static void record_ranges(rf_session* session) {
   const rf_range_handle request = rf_range_start("request", io);
   CHECK(request != 0);
   rf_range_end(request);
+  CHECK(rf_listening());
 }
 
 static void look_at_summary(rf_session* session) {
@@ -165,6 +166,18 @@ static void reports(void) {
   CHECK(report == NULL);
   options.format = 3;
   FAILS(rf_report(path[0], &options, &report), RF_STATUS_INVALID_ARGUMENT, "format: 3");
+}
+
+static void views(void) {
+  size_t trees = 0;
+  rf_report_view view = {.struct_size = sizeof view};
+  for (size_t i = 0; i < rf_report_view_count(); ++i) {
+    SUCCEEDS(rf_report_view_at(i, &view));
+    CHECK(view.description[0] != '\0');
+    if (strcmp(view.name, "tree") == 0 && !view.nsight_compatible) ++trees;
+  }
+  CHECK(trees == 1);
+  FAILS(rf_report_view_at(rf_report_view_count(), &view), RF_STATUS_NOT_FOUND, "rf_report_view_at: no entry");
 }
 
 static void captures(void) {
@@ -297,7 +310,7 @@ static void mistakes_with_options(void) {
   options.metadata_count = 1;
   FAILS(rf_session_start(&options, &session), RF_STATUS_INVALID_ARGUMENT, "metadata is null");
   options.metadata_count = 0;
-  options.reserved[4] = true;
+  options.reserved[1] = true;
   FAILS(rf_session_start(&options, &session), RF_STATUS_UNSUPPORTED, "`reserved`");
   CHECK(session == NULL);
 }
@@ -363,6 +376,7 @@ int main(int argc, char** argv) {
   recording();
   exports();
   reports();
+  views();
   captures();
   averages();
   doctor();

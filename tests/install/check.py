@@ -208,7 +208,7 @@ class Check:
     def symbols(self):
         """What each library exports is a promise: only names of ours, and exactly those on its list."""
         lists = {"exported_symbols.txt": "librangefinder.so", "exported_bench_symbols.txt": "librangefinder_bench.so",
-                 "exported_injection_symbols.txt": "librangefinder_injection.so"}
+                 "exported_injection_symbols.txt": "librangefinder_injection.so", "exported_torch_symbols.txt": "librangefinder_torch.so"}
         for name, library in lists.items():
             if name == "exported_symbols.txt" or list(self.root.glob(f"lib*/**/{library}")):
                 self.symbols_of(self.one(f"lib*/**/{library}").resolve(), self.source / "tests/install" / name)
@@ -246,8 +246,21 @@ class Check:
              f"-I{self.one('include')}", "stubs.c", "-o", "librangefinder_c.so"], cwd=folder)
         run(["abidw", "--no-comp-dir-path", "--no-corpus-path", "--no-show-locs", "--out-file", "now.abi",
              "librangefinder_c.so"], cwd=folder)
+        version = re.search(r"#define RF_ABI_VERSION (\d+)", self.one("include/rangefinder/c/rangefinder.h").read_text())[1]
+        mark = f"<!-- RF_ABI_VERSION {version} -->\n"
+        earlier = promised.read_text()
+        released = "## Unreleased\n\nNothing has been released yet" not in (self.source / "CHANGELOG.md").read_text()
         if os.environ.get("RANGEFINDER_UPDATE_GOLDEN") == "1":
-            shutil.copy(folder / "now.abi", promised)
+            if released and earlier.endswith(mark) and earlier != (folder / "now.abi").read_text() + mark:
+                fail(f"the C interface has changed and RF_ABI_VERSION is still {version}")
+            promised.write_text((folder / "now.abi").read_text() + mark)
+        if not promised.read_text().endswith(mark):
+            fail(f"{promised.name} was made for another RF_ABI_VERSION than {version}")
+        # abidiff takes an enumerator that was added for no change.
+        enumerators = [set(re.findall(r"<enumerator [^>]*>", file.read_text())) for file in (promised, folder / "now.abi")]
+        if enumerators[0] != enumerators[1]:
+            fail(f"enumerators differ from {promised.name} (set RANGEFINDER_UPDATE_GOLDEN=1 to accept new ones, and let "
+                 f"RF_ABI_VERSION grow): {sorted(enumerators[0] ^ enumerators[1])}")
         compared = subprocess.run(["abidiff", "--no-architecture", promised, folder / "now.abi"], text=True,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if compared.returncode != 0:
@@ -263,10 +276,10 @@ class Check:
         """A definition for each function of the C header, and for each enumeration one that takes it: its debug
         information says all that a caller compiles in, and nothing of how the library is made."""
         header = self.one(f"include/rangefinder/c/{name}.h").read_text()
-        declared = re.findall(r"^RF_API ([^;#]*?\b(rf_\w+)\([^;]*\)) RF_NOEXCEPT;", header, re.M)
+        declared = re.findall(r"^RF_API ([^;#]*?\b(rf_\w+)\([^;]*\)) RF_(?:NOEXCEPT|CALLS_BACK);", header, re.M)
         enumerations = re.findall(r"^typedef enum (rf_\w+) \{", header, re.M)
         structs = re.findall(r"^typedef struct (rf_\w+) \{", header, re.M)
-        if (len(declared) != header.count(" RF_NOEXCEPT;") or len(declared) < least or
+        if (len(declared) != len(re.findall(r"\) RF_(?:NOEXCEPT|CALLS_BACK);", header)) or len(declared) < least or
                 len(enumerations) != header.count("typedef enum ")):
             fail(f"{len(declared)} functions and {len(enumerations)} enumerations found in the C header")
         stubs = [f"RF_API {signature} {{ __builtin_trap(); }}" for signature, _ in declared]

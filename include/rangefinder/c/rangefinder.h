@@ -23,6 +23,7 @@
 #else
 #define RF_API
 #endif
+#define RF_CALLS_BACK  // a callback may end its thread, which unwinds
 #if defined(__cplusplus)
 #define RF_NOEXCEPT noexcept
 extern "C" {
@@ -30,7 +31,8 @@ extern "C" {
 #define RF_NOEXCEPT
 #endif
 
-/// Version of this interface: grows with everything that is added. Nothing is removed or redefined under one soname.
+/// Version of this interface: grows with everything that is added, from the first release on. Nothing is removed or
+/// redefined under one soname then.
 #define RF_ABI_VERSION 1
 
 /// What kind of thing went wrong; 0 is success. The message says the rest.
@@ -137,10 +139,10 @@ static inline rf_value rf_string(const char* text) {
 ///   rf_range_pop();
 ///
 /// Units:   nanoseconds on the capture clock.
-/// Errors:  a range that could not be opened is popped like others. RF_STATUS_INVALID_ARGUMENT for a null name and a
-///          category or value that is none; RF_STATUS_INCOMPLETE deeper than 65,536 ranges, and where there is no
-///          memory for the thread's stack of 1 MiB, taken as it is used. What else gets lost is counted in the
-///          session's health.
+/// Errors:  a range that could not be opened is popped like others. RF_STATUS_INVALID_ARGUMENT for a null name, a
+///          category past 65,535 and a value that is none; RF_STATUS_INCOMPLETE deeper than 65,536 ranges, and where
+///          there is no memory for the thread's stack of 1 MiB, taken as it is used. What else gets lost is counted in
+///          the session's health.
 /// Threads: pop on the thread that pushed; threads share no lock.
 /// Signals: as ProfileRange in a handler, where the thread has pushed a range while something listened.
 /// Cost:    two calls, each with a load or two and a branch, while nothing listens; the calls besides what a
@@ -163,6 +165,9 @@ RF_API uint32_t rf_range_depth(void) RF_NOEXCEPT;
 ///   run(interpreter, script);  // may come back with ranges of the script open
 ///   rf_range_pop_to(depth);
 RF_API void rf_range_pop_to(uint32_t depth) RF_NOEXCEPT;
+
+/// False while ranges, marks and counters go nowhere: what they would say need not be found out then. Cost: a load.
+RF_API bool rf_listening(void) RF_NOEXCEPT;
 
 /// Names a range that begins on one thread and may end on another.
 typedef uint64_t rf_range_handle;
@@ -226,7 +231,9 @@ typedef struct rf_capture_ready {
 /// more about each.
 typedef struct rf_session_options {
   size_t struct_size;
-  const char* output;  ///< the capture file; null: `<program>-<pid>.rfcap`. `%p` process id, `%c` cycle
+  /// The capture file; null: `<program>-<pid>.rfcap`. `%p` process id, `%h` host name, `%r` rank, `%c` number of the
+  /// cycle.
+  const char* output;
   const char* config;  ///< "key=value,..." applied on top of all members; null: nothing
   const rf_metadata* metadata;
   size_t metadata_count;
@@ -255,12 +262,27 @@ typedef struct rf_session_options {
   bool cuda_overhead;         ///< true
   bool autograd;              ///< in programs that link rangefinder::torch; true
   bool nvtx;                  ///< emit ranges to a listening tool; true
-  bool reserved[5];           ///< false
-  /// Called when a capture is whole and closed, on a thread of its own, one call after the other. Null: not called.
+  bool cuda_memory;           ///< CUDA's own calls that allocate and free; true
+  bool cuda_latency;          ///< when launches were queued and handed to the device; false
+  bool cpu_counters;          ///< events of the processor in each range; false
+  bool reserved[2];           ///< false
+  /// Called when a capture is whole and closed, on a thread of its own, one call after the other. Null: not called. A
+  /// call that takes longer than stop_timeout_ms outlives rf_session_stop and rf_session_free, and `user` has to
+  /// outlive it; calls that would come after it are left out.
   void (*on_capture_ready)(void* user, const rf_capture_ready* capture);
   void* on_capture_ready_user;
-  uint32_t graph_tracing;       ///< rf_graph_tracing
-  uint32_t graph_node_replays;  ///< RF_GRAPHS_AUTOMATIC only; 10; at least 1
+  uint32_t graph_tracing;        ///< rf_graph_tracing
+  uint32_t graph_node_replays;   ///< RF_GRAPHS_AUTOMATIC only; 10; at least 1
+  int64_t delay_ms;              ///< nothing is recorded before; 0
+  int64_t duration_ms;           ///< after so much recording the session stops; 0: no limit
+  int64_t nvml_period_ms;        ///< how often sensors of devices are read; 0: not at all, the default
+  int64_t sample_interval_ns;    ///< of `samples`; 1,000,000; at least 10,000
+  const char* samples;           ///< counters of devices over time, such as "device"; null: none
+  const char* counters;          ///< hardware counters of ranges, such as "memory"; null: none
+  const char* counter_ranges;    ///< which ranges: names with * and ?, between vertical bars; null: all
+  const char* counter_category;  ///< only ranges of this category; null: of any
+  int32_t counter_depth;         ///< only ranges with so many around them; -1: any
+  uint32_t until_step;           ///< the session stops when this step begins; 0: no limit
 } rf_session_options;
 
 /// Sets the defaults.
@@ -294,7 +316,8 @@ RF_API rf_status rf_session_flush(rf_session* session) RF_NOEXCEPT;
 /// The flight recorder's content, as a capture of its own. `path` null: the next of `<output>.1.rfcap`, `.2` ...
 /// `written`, unless null, gets the path, to be freed.
 RF_API rf_status rf_session_dump(rf_session* session, const char* path, rf_text** written) RF_NOEXCEPT;
-/// Ends the recording within stop_timeout_ms. Further calls do nothing.
+/// Ends the recording within stop_timeout_ms. Further calls do nothing. RF_STATUS_TIMEOUT, too, where the file is whole
+/// and on_capture_ready was not called for every capture.
 RF_API rf_status rf_session_stop(rf_session* session) RF_NOEXCEPT;
 /// Gives the process's one place in CUPTI to another profiler (torch.profiler, say), before or after rf_session_stop.
 /// What the device has done so far is in the capture; ranges are recorded on. The next session takes the place again.
@@ -418,8 +441,9 @@ typedef struct rf_chrome_options {
   bool exclusive_ranges;  ///< ranges on the device, by the activities whose innermost range they are; true
   bool inclusive_ranges;  ///< likewise with all the ranges inside; true
   bool reserved[7];       ///< false
-  /// Called now and then with the work done and in all. May be null.
-  void (*progress)(void* user, uint64_t done, uint64_t total);
+  /// Called now and then with the work done and in all; false ends the export: RF_STATUS_INCOMPLETE, and no file. May
+  /// be null.
+  bool (*progress)(void* user, uint64_t done, uint64_t total);
   void* progress_user;
 } rf_chrome_options;
 
@@ -437,11 +461,11 @@ RF_API rf_status rf_chrome_options_init(rf_chrome_options* options, size_t struc
 /// Writes the Chrome JSON dialect of torch.profiler, for chrome://tracing, Perfetto and TensorBoard; as
 /// export_chrome_trace of exporters.hpp. `output` "-" is standard output; `options` and `report` may be null.
 ///
-/// Errors: RF_STATUS_NOT_FOUND, RF_STATUS_UNREADABLE, RF_STATUS_UNSUPPORTED, RF_STATUS_EXISTS, RF_STATUS_IO. An output
-///         file appears only when it is whole.
+/// Errors: RF_STATUS_NOT_FOUND, RF_STATUS_UNREADABLE, RF_STATUS_UNSUPPORTED, RF_STATUS_EXISTS, RF_STATUS_IO;
+///         RF_STATUS_INCOMPLETE where `progress` ended it. An output file appears only when it is whole.
 /// Cost:   docs/reference/chrome-export.md.
 RF_API rf_status rf_export_chrome_trace(const char* input, const char* output, const rf_chrome_options* options,
-                                        rf_chrome_report* report) RF_NOEXCEPT;
+                                        rf_chrome_report* report) RF_CALLS_BACK;
 
 typedef enum rf_snapshot_moment {
   RF_SNAPSHOT_END = 0,
@@ -460,7 +484,8 @@ typedef enum rf_report_format {
   RF_REPORT_JSON = 2   ///< one object with schema_version
 } rf_report_format;
 
-/// What to show, and how; rf_report_options_init sets the defaults. As ReportOptions of report.hpp.
+/// What to show, and how; rf_report_options_init sets the defaults. As ReportOptions of report.hpp, but for `ceilings`,
+/// which the component `bench` reads.
 typedef struct rf_report_options {
   size_t struct_size;
   const char* view;        ///< "tree", "kernels", ...; null: "ranges"
@@ -489,6 +514,18 @@ RF_API rf_status rf_report_options_init(rf_report_options* options, size_t struc
 ///         for a broken expression or column; RF_STATUS_UNREADABLE, RF_STATUS_UNSUPPORTED for the input.
 /// Cost:   memory about 100 bytes an event.
 RF_API rf_status rf_report(const char* input, const rf_report_options* options, rf_text** report) RF_NOEXCEPT;
+
+/// A view of rf_report_options. Its texts are never freed. The caller sets struct_size.
+typedef struct rf_report_view {
+  size_t struct_size;
+  const char* name;
+  const char* description;
+  bool nsight_compatible;  ///< equals Nsight Systems' report of that name
+} rf_report_view;
+
+RF_API size_t rf_report_view_count(void) RF_NOEXCEPT;
+/// In the order of `rangefinder report --view help`; RF_STATUS_NOT_FOUND past the last one.
+RF_API rf_status rf_report_view_at(size_t index, rf_report_view* view) RF_NOEXCEPT;
 
 typedef enum rf_key_averages_order {
   RF_KEY_AVERAGES_FIRST = 0,  ///< not sorted

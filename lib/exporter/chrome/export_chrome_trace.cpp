@@ -32,6 +32,9 @@ Result<std::unique_ptr<ByteSink>> open_chain(const std::string& output, const Ch
   return chain;
 }
 
+/// Thrown through the work that the program's progress function ends.
+struct Ended {};
+
 template <typename Write>
 Status export_with(const std::string& output, const ChromeExportOptions& options, ChromeExportReport* report,
                    Write write) {
@@ -42,7 +45,11 @@ Status export_with(const std::string& output, const ChromeExportOptions& options
   if (!sink) return std::move(sink).error().with_context("export");
   chrome::TextOutput out(**sink);
   chrome::ExportNotes notes;
-  if (Status status = write(out, notes, said.events); !status.ok()) return status;
+  try {
+    write(out, notes, said.events);
+  } catch (const Ended&) {
+    return Error(ErrorCode::kIncomplete, "export: ended by the progress function; nothing was written to " + output);
+  }
   out.flush();
   Status status = out.status().ok() ? (*sink)->finish() : out.status();
   if (!status.ok()) return std::move(status).error().with_context("export");
@@ -54,7 +61,7 @@ Status export_with(const std::string& output, const ChromeExportOptions& options
 
 chrome::Progress progress_of(const ChromeExportOptions& options) {
   return [&options](std::uint64_t done, std::uint64_t total) {
-    if (options.progress != nullptr) options.progress(options.progress_user, done, total);
+    if (options.progress != nullptr && !options.progress(options.progress_user, done, total)) throw Ended{};
   };
 }
 
@@ -77,7 +84,6 @@ Status export_chrome_trace(const Timeline& timeline, const std::string& output, 
   return export_with(output, options, report,
                      [&](chrome::TextOutput& out, chrome::ExportNotes& notes, std::uint64_t& events) {
                        events = chrome::write_timeline(timeline, options, out, notes, progress_of(options));
-                       return Status();
                      });
 }
 
@@ -90,7 +96,6 @@ Status export_chrome_trace(const std::string& input, const std::string& output, 
     return export_with(output, options, report,
                        [&](chrome::TextOutput& out, chrome::ExportNotes& notes, std::uint64_t& events) {
                          events = chrome::write_capture(*reader, options, out, notes, progress_of(options));
-                         return Status();
                        });
   }
   LoadOptions load;

@@ -159,7 +159,7 @@ class CaptureReady(ctypes.Structure):
 
 
 CaptureReadyCallback = ctypes.CFUNCTYPE(None, c_void_p, POINTER(CaptureReady))
-ProgressCallback = ctypes.CFUNCTYPE(None, c_void_p, c_uint64, c_uint64)
+ProgressCallback = ctypes.CFUNCTYPE(c_bool, c_void_p, c_uint64, c_uint64)
 
 
 class SessionOptions(ctypes.Structure):
@@ -194,11 +194,24 @@ class SessionOptions(ctypes.Structure):
         ("cuda_overhead", c_bool),
         ("autograd", c_bool),
         ("nvtx", c_bool),
-        ("reserved", c_bool * 5),
+        ("cuda_memory", c_bool),
+        ("cuda_latency", c_bool),
+        ("cpu_counters", c_bool),
+        ("reserved", c_bool * 2),
         ("on_capture_ready", CaptureReadyCallback),
         ("on_capture_ready_user", c_void_p),
         ("graph_tracing", c_uint32),
         ("graph_node_replays", c_uint32),
+        ("delay_ms", c_int64),
+        ("duration_ms", c_int64),
+        ("nvml_period_ms", c_int64),
+        ("sample_interval_ns", c_int64),
+        ("samples", c_char_p),
+        ("counters", c_char_p),
+        ("counter_ranges", c_char_p),
+        ("counter_category", c_char_p),
+        ("counter_depth", c_int32),
+        ("until_step", c_uint32),
     ]
 
 
@@ -301,6 +314,15 @@ class ReportOptions(ctypes.Structure):
         ("operators", c_bool),
         ("utf8", c_bool),
         ("colour", c_bool),
+    ]
+
+
+class ReportView(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("name", c_char_p),
+        ("description", c_char_p),
+        ("nsight_compatible", c_bool),
     ]
 
 
@@ -411,6 +433,7 @@ STRUCTS: Dict[str, Type[ctypes.Structure]] = {
     "rf_chrome_options": ChromeOptions,
     "rf_chrome_report": ChromeReport,
     "rf_report_options": ReportOptions,
+    "rf_report_view": ReportView,
     "rf_operator_group": OperatorGroup,
     "rf_capture_facts": CaptureFacts,
     "rf_capture_content": CaptureContent,
@@ -470,6 +493,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "rf_range_pop": (None, []),
     "rf_range_depth": (c_uint32, []),
     "rf_range_pop_to": (None, [c_uint32]),
+    "rf_listening": (c_bool, []),
     "rf_range_start": (c_uint64, [c_char_p, c_uint32]),
     "rf_range_end": (None, [c_uint64]),
     "rf_mark": (c_int, [c_char_p, Value]),
@@ -505,6 +529,8 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "rf_export_memory_snapshot": (c_int, [c_char_p, c_char_p, c_uint32, c_bool]),
     "rf_report_options_init": (c_int, [POINTER(ReportOptions), c_size_t]),
     "rf_report": (c_int, [c_char_p, POINTER(ReportOptions), NEW_HANDLE]),
+    "rf_report_view_count": (c_size_t, []),
+    "rf_report_view_at": (c_int, [c_size_t, POINTER(ReportView)]),
     "rf_key_averages_load": (c_int, [c_char_p, c_bool, NEW_HANDLE]),
     "rf_key_averages_count": (c_size_t, [HANDLE]),
     "rf_key_averages_at": (c_int, [HANDLE, c_size_t, POINTER(OperatorGroup)]),
@@ -546,14 +572,30 @@ TORCH_FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
 
 library = _library.load()
 
+# Not there in libraries that were built without the recording half: these read files all the same.
+_RECORDING = ("rf_name_", "rf_category_", "rf_range_", "rf_listening", "rf_mark", "rf_counter", "rf_session_", "rf_prepare",
+              "rf_summary_")
+_records = hasattr(library, "rf_session_start")
+
+
+def _absent(name: str, of: ctypes.CDLL) -> Any:
+    def refuse(*_: Any) -> Any:
+        raise ImportError(f"rangefinder: {of._name} has no function {name}: it was built without the recording half "
+                          "(RANGEFINDER_RECORDING=OFF), and reads files only")
+
+    return refuse
+
 
 def bind(name: str, to: ctypes.CDLL, functions: Mapping[str, Tuple[Any, List[Any]]] = FUNCTIONS) -> Any:
     """The function, which ctypes keeps as an attribute of the library."""
     try:
         function = getattr(to, name)
     except AttributeError:
-        raise ImportError(f"rangefinder: {to._name} has no function {name}: it is another library, or was built "
-                          "without the recording half (RANGEFINDER_RECORDING=OFF)") from None
+        if not name.startswith(_RECORDING) or _records:
+            raise ImportError(f"rangefinder: {to._name} has no function {name}: it is another library, or older than "
+                              "this package. Install the two from the same sources") from None
+        function = _absent(name, to)
+        setattr(to, name, function)
     function.restype, function.argtypes = functions[name]
     return function
 

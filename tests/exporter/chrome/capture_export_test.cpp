@@ -333,7 +333,22 @@ TEST_CASE("progress is told up to the end", "[exporter]") {
     CHECK(done >= mine.done);
     CHECK(done <= total);
     mine = {done, total, mine.calls + 1};
+    return true;
   };
   REQUIRE(export_chrome_trace(folder.file("x.rfcap"), folder.file("x.json"), options).ok());
   CHECK(seen.calls > 0);
+}
+
+TEST_CASE("an export that its progress function ends leaves no file", "[exporter]") {
+  const TemporaryFolder folder;
+  CaptureBuilder().chunk_rows(2).range("r", 0, 100).launch(10).kernel("k", 200, 300).write(folder.file("x.rfcap"));
+  ChromeExportOptions options;
+  options.progress = [](void*, std::uint64_t, std::uint64_t) { return false; };
+  for (const Attribution attribution : {Attribution::kLaunch, Attribution::kAuto}) {  // streamed, loaded
+    options.attribution = attribution;
+    const Status status = export_chrome_trace(folder.file("x.rfcap"), folder.file("x.json"), options);
+    REQUIRE_FALSE(status.ok());
+    CHECK(status.error().code() == ErrorCode::kIncomplete);
+    CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
+  }
 }

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+#include "support/catch.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <rangefinder/c/rangefinder.h>
+
+#include <cstddef>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+// The rules of struct_size, on every struct that a program passes.
+namespace {
+
+/// A struct as one of another version has it: larger by this much at most.
+constexpr std::size_t kMore = 24;
+
+struct Passed {
+  std::string name;
+  std::size_t size;
+  std::size_t least;  // of the first version
+  std::function<rf_status(void* place)> call;
+  std::function<rf_status(void* place, std::size_t size)> init;  // of options; null for results
+};
+
+template <typename Struct>
+Passed options(const char* name, std::size_t least, rf_status (*init)(Struct*, std::size_t),
+               std::function<rf_status(const Struct*)> call) {
+  return {name, sizeof(Struct), least, [call](void* place) { return call(static_cast<const Struct*>(place)); },
+          [init](void* place, std::size_t size) { return init(static_cast<Struct*>(place), size); }};
+}
+
+template <typename Struct>
+Passed result(const char* name, std::size_t least, std::function<rf_status(Struct*)> call) {
+  return {name, sizeof(Struct), least, [call](void* place) { return call(static_cast<Struct*>(place)); }, nullptr};
+}
+
+#define UP_TO(type, member) (offsetof(type, member) + sizeof(type::member))
+
+void set_size(void* place, std::size_t size) { std::memcpy(place, &size, sizeof size); }
+
+void check_options(const Passed& passed) {
+  INFO(passed.name);
+  std::vector<unsigned char> place(passed.size + kMore, 0xAA);
+  for (const std::size_t size : {std::size_t{0}, passed.least - 1}) {
+    CHECK(passed.init(place.data(), size) == RF_STATUS_INVALID_ARGUMENT);
+    CHECK(place[0] == 0xAA);
+  }
+  CHECK(passed.init(place.data(), passed.least) == RF_STATUS_OK);
+  CHECK(place[passed.least] == 0xAA);  // nothing past the end of an older one
+  CHECK(passed.call(place.data()) == RF_STATUS_OK);
+  set_size(place.data(), 0);
+  CHECK(passed.call(place.data()) == RF_STATUS_INVALID_ARGUMENT);
+  set_size(place.data(), passed.least - 1);
+  CHECK(passed.call(place.data()) == RF_STATUS_INVALID_ARGUMENT);
+  CHECK(passed.init(place.data(), place.size()) == RF_STATUS_OK);
+  CHECK(place.back() == 0);
+  CHECK(passed.call(place.data()) == RF_STATUS_OK);
+  place.back() = 1;
+  CHECK(passed.call(place.data()) == RF_STATUS_UNSUPPORTED);
+}
+
+void check_result(const Passed& passed) {
+  INFO(passed.name);
+  std::vector<unsigned char> place(passed.size + kMore, 0xAA);
+  for (const std::size_t size : {std::size_t{0}, passed.least - 1}) {
+    set_size(place.data(), size);
+    CHECK(passed.call(place.data()) == RF_STATUS_INVALID_ARGUMENT);
+    CHECK(place[sizeof size] == 0xAA);
+  }
+  set_size(place.data(), passed.least);
+  CHECK(passed.call(place.data()) == RF_STATUS_OK);
+  CHECK(place[passed.least] == 0xAA);
+  set_size(place.data(), place.size());
+  CHECK(passed.call(place.data()) == RF_STATUS_OK);
+  CHECK(place.back() == 0);
+}
+
+}  // namespace
+
+TEST_CASE("structs of every size are taken by the rules", "[capi]") {
+  const rangefinder::testing::TemporaryFolder folder;
+  const std::string capture = folder.file("a.rfcap");
+  const std::string exported = folder.file("a.json");
+
+  rf_session* session = nullptr;
+  check_options(options<rf_session_options>("session", UP_TO(rf_session_options, on_capture_ready_user),
+                                            rf_session_options_init, [&](const rf_session_options* given) {
+                                              rf_session_free(session);
+                                              // The members that all versions have; a larger one keeps its tail.
+                                              auto* const own = const_cast<rf_session_options*>(given);
+                                              own->output = capture.c_str();
+                                              return rf_session_start(own, &session);
+                                            }));
+  rf_session_free(session);
+  session = nullptr;
+  rf_session_options recorded;
+  REQUIRE(rf_session_options_init(&recorded, sizeof recorded) == RF_STATUS_OK);
+  recorded.output = capture.c_str();
+  REQUIRE(rf_session_start(&recorded, &session) == RF_STATUS_OK);
+  rf_range_push_with("aten::mm", rf_category_intern("operator"), rf_none());
+  rf_range_pop();
+  rf_range_push_text("seen");
+  rf_range_pop();
+  rf_summary* summary = nullptr;
+  REQUIRE(rf_session_summary(session, &summary) == RF_STATUS_OK);
+  check_result(result<rf_summary_totals>("totals", UP_TO(rf_summary_totals, pending_launches),
+                                         [&](rf_summary_totals* out) { return rf_summary_get_totals(summary, out); }));
+  check_result(result<rf_summary_row>("row", UP_TO(rf_summary_row, depth),
+                                      [&](rf_summary_row* out) { return rf_summary_row_at(summary, 0, out); }));
+  check_result(result<rf_summary_row>("found row", UP_TO(rf_summary_row, depth),
+                                      [&](rf_summary_row* out) { return rf_summary_find(summary, "seen", out); }));
+  rf_summary_free(summary);
+  rf_health* health = nullptr;
+  REQUIRE(rf_session_health(session, &health) == RF_STATUS_OK);
+  check_result(result<rf_health_entry>("health", UP_TO(rf_health_entry, loss),
+                                       [&](rf_health_entry* out) { return rf_health_at(health, 0, out); }));
+  rf_health_free(health);
+  REQUIRE(rf_session_stop(session) == RF_STATUS_OK);
+  rf_session_free(session);
+
+  check_options(options<rf_report_options>("report", UP_TO(rf_report_options, colour), rf_report_options_init,
+                                           [&](const rf_report_options* given) {
+                                             rf_text* text = nullptr;
+                                             const rf_status status = rf_report(capture.c_str(), given, &text);
+                                             rf_text_free(text);
+                                             return status;
+                                           }));
+  check_options(options<rf_chrome_options>(
+      "chrome", UP_TO(rf_chrome_options, progress_user), rf_chrome_options_init, [&](const rf_chrome_options* given) {
+        const_cast<rf_chrome_options*>(given)->replace = true;
+        return rf_export_chrome_trace(capture.c_str(), exported.c_str(), given, nullptr);
+      }));
+  rf_chrome_options replacing;
+  REQUIRE(rf_chrome_options_init(&replacing, sizeof replacing) == RF_STATUS_OK);
+  replacing.replace = true;
+  check_result(result<rf_chrome_report>("chrome report", UP_TO(rf_chrome_report, left_out), [&](rf_chrome_report* out) {
+    return rf_export_chrome_trace(capture.c_str(), exported.c_str(), &replacing, out);
+  }));
+  check_result(result<rf_report_view>("view", UP_TO(rf_report_view, nsight_compatible),
+                                      [](rf_report_view* out) { return rf_report_view_at(0, out); }));
+
+  rf_key_averages* averages = nullptr;
+  REQUIRE(rf_key_averages_load(capture.c_str(), false, &averages) == RF_STATUS_OK);
+  check_result(result<rf_operator_group>("group", UP_TO(rf_operator_group, device_self_bytes),
+                                         [&](rf_operator_group* out) { return rf_key_averages_at(averages, 0, out); }));
+  rf_key_averages_free(averages);
+  rf_capture* opened = nullptr;
+  REQUIRE(rf_capture_inspect(capture.c_str(), false, &opened) == RF_STATUS_OK);
+  check_result(result<rf_capture_facts>("facts", UP_TO(rf_capture_facts, simulated),
+                                        [&](rf_capture_facts* out) { return rf_capture_get_facts(opened, out); }));
+  check_result(result<rf_capture_content>("content", UP_TO(rf_capture_content, bytes), [&](rf_capture_content* out) {
+    return rf_capture_content_at(opened, 0, out);
+  }));
+  rf_capture_free(opened);
+  rf_examination* examination = nullptr;
+  REQUIRE(rf_examine_machine(nullptr, &examination) == RF_STATUS_OK);
+  check_result(result<rf_finding>("finding", UP_TO(rf_finding, state),
+                                  [&](rf_finding* out) { return rf_examination_at(examination, 0, out); }));
+  rf_examination_free(examination);
+}
