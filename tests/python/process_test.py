@@ -2,6 +2,7 @@
 """How processes end, fork and find the library."""
 import os
 import shutil
+import subprocess
 import sys
 import unittest
 
@@ -67,7 +68,109 @@ print("went on")
         self.assertIn("went on", printed)
 
 
+    def test_a_callback_that_takes_longer_than_the_interpreter_waits(self):
+        printed = self.run_program("""
+import rangefinder, sys, threading
+began, never = threading.Event(), threading.Event()
+def upload(capture):
+    began.set()
+    while True:
+        never.wait(0.001)  # to and fro, so that it comes back when the interpreter is gone
+with rangefinder.Session(sys.argv[1], stop_timeout_ms=200, on_capture_ready=upload):
+    pass
+assert began.is_set()
+print("done")
+""")
+        self.assertEqual(printed, "done\n")
+
+    def test_no_callback_follows_one_that_outlasts_its_session(self):
+        printed = self.run_program("""
+import ctypes, gc, rangefinder, sys, threading
+began, goes_on, returns = threading.Event(), threading.Event(), threading.Event()
+def ready(capture):
+    print("ready", capture.number, flush=True)
+    began.set()
+    goes_on.wait()
+    returns.set()
+session = rangefinder.Session(sys.argv[1] + "-%c", active=1, wait=1, repeat=2, stop_timeout_ms=1000, on_capture_ready=ready)
+for _ in range(6):
+    session.step()
+began.wait()
+try:
+    session.stop()
+except rangefinder.Error as error:
+    print(error.code.name, flush=True)
+del session
+gc.collect()
+wrong = [ctypes.CFUNCTYPE(None)(lambda: print("another function is called")) for _ in range(500)]
+goes_on.set()
+returns.wait()
+""")
+        self.assertEqual(printed, "ready 1\nTIMEOUT\n")
+
+    def test_exit_functions_and_threads_may_use_a_session_until_the_end(self):
+        printed = self.run_program("""
+import atexit, sys
+held = []
+atexit.register(lambda: print(held[0].running, held[0].summary().steps, held[0].step()))
+import rangefinder
+held.append(rangefinder.Session(sys.argv[1]))
+""")
+        self.assertEqual(printed, "False 0 None\n")
+        for _ in range(5):
+            self.run_program(RECORD + """
+asked = threading.Event()
+def log():
+    while True:
+        session.summary(), session.health()
+        asked.set()
+for _ in range(2):
+    threading.Thread(target=log, daemon=True).start()
+asked.wait()
+""")
+
+    def test_an_export_of_a_thread_that_the_interpreter_ends(self):
+        self.run_program(RECORD + """
+session.stop()
+asked = threading.Event()
+def export():
+    while True:
+        rangefinder.export_chrome_trace(sys.argv[1], sys.argv[1] + ".json", replace=True, progress=lambda *_: asked.set())
+threading.Thread(target=export, daemon=True).start()
+asked.wait()
+""")
+
+
 class Forks(support.TestCase):
+    def test_a_child_may_call_everything_whatever_other_threads_do(self):
+        for options in ("", ", on_capture_ready=print"):
+            printed = self.run_program(f"""
+import os, rangefinder, signal, sys, threading
+session = rangefinder.Session(sys.argv[1]{options})
+ends, begun = threading.Event(), threading.Event()
+def busy():
+    while not ends.is_set():
+        session.summary(), session.health(), session.step_number
+        begun.set()
+thread = threading.Thread(target=busy)
+thread.start()
+begun.wait()
+failed = 0
+for _ in range(30):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        for name in ("summary", "health", "flush", "release", "step", "stop"):
+            getattr(session, name)()
+        session.running, session.device, session.output, session.step_number
+        os._exit(0)
+    failed += os.waitpid(child, 0)[1] != 0
+ends.set()
+thread.join()
+print(failed, flush=True)
+""", PYTHONWARNINGS="ignore")
+            self.assertEqual(printed.splitlines()[0], "0", options)
+
     def test_the_child_records_nothing_and_ends_in_every_way(self):
         printed = self.run_program(RECORD + """
 for way in ("sys.exit(0)", "os._exit(0)", "session.stop(); sys.exit(0)", "del session; sys.exit(0)"):
@@ -125,6 +228,28 @@ if __name__ == "__main__":
 
 
 class Finds(support.TestCase):
+    def test_a_library_without_the_recording_half_reads(self):
+        reading = [name for name in rangefinder._abi.FUNCTIONS if not name.startswith(rangefinder._abi._RECORDING)]
+        self.assertTrue({"rf_report", "rf_health_at", "rf_capture_inspect"} <= set(reading))
+        for name, functions in (("reader", reading), ("other", reading[:-1])):
+            source = "".join(f"long {function}(void) {{ return 1; }}\n" for function in functions)
+            subprocess.run([os.environ["RANGEFINDER_TEST_CXX"], "-x", "c", "-shared", "-fPIC", "-", "-o", self.folder / name],
+                           input=source, text=True, check=True)
+        printed = self.run_program("""
+import rangefinder
+assert rangefinder._abi.library.rf_capture_content_count(None) == 1
+for call in (lambda: rangefinder.range("x"), lambda: rangefinder.Session("x"), lambda: rangefinder.mark("x"),
+             lambda: rangefinder.start_range("x"), rangefinder.prepare, rangefinder.range_depth):
+    try:
+        call()
+        print("went on")
+    except ImportError as error:
+        assert "reads files only" in str(error), error
+""", RANGEFINDER_LIBRARY=str(self.folder / "reader"))
+        self.assertEqual(printed, "")
+        self.assertIn("older than this package", self.run_program("import rangefinder", status=1,
+                                                                  RANGEFINDER_LIBRARY=str(self.folder / "other")))
+
     def test_a_library_that_is_not_there(self):
         text = self.run_program("import rangefinder", status=1, RANGEFINDER_LIBRARY="/nowhere/librangefinder.so")
         self.assertIn("ImportError: rangefinder: no library to load", text)

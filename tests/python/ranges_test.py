@@ -115,11 +115,62 @@ with rangefinder.Session(sys.argv[1]):
                 rangefinder.range(wrong)
             with self.assertRaises(TypeError):
                 rangefinder.range(wrong, "category")
+            for call in (rangefinder.mark, rangefinder.start_range, rangefinder.push_range, lambda name: rangefinder.counter(name, 1),
+                         lambda name: rangefinder.Range(name),
+                         lambda name: rangefinder.range("x", category=name) if name is not None else rangefinder.mark(name)):
+                with self.assertRaises(TypeError):
+                    call(wrong)
+            if wrong != 3:
+                with self.assertRaises(TypeError):
+                    rangefinder.end_range(wrong)
         for wrong in ([], object(), b"bytes"):
             with self.assertRaises(TypeError):
                 rangefinder.range("x", value=wrong)
         with self.assertRaises(OverflowError):
             rangefinder.range("x", value=1 << 64)
+
+    def test_push_and_pop_and_what_an_interrupt_left_open(self):
+        def work():
+            rangefinder.push_range("outer")
+            depth = rangefinder.range_depth()
+            self.assertEqual(depth, 1)
+            rangefinder.push_range("left")
+            rangefinder.range("left too").__enter__()
+            rangefinder.pop_ranges_to(depth)
+            rangefinder.push_range("inner")
+            rangefinder.pop_range()
+            rangefinder.pop_range()
+            rangefinder.pop_range()  # one too many does nothing
+            rangefinder.push_range("next")
+            rangefinder.pop_range()
+            with self.assertRaises(OverflowError):
+                rangefinder.pop_ranges_to(-1)
+
+        self.assertEqual(self.record(work), {"outer": 1, "outer/left": 1, "outer/left/left too": 1, "outer/inner": 1,
+                                             "next": 1})
+
+    def test_async_with_reaches_over_an_await(self):
+        shared = rangefinder.range("request", "serving")
+
+        async def request(pause):
+            async with shared:
+                await asyncio.sleep(0)
+                async with rangefinder.range("inside"):
+                    for _ in range(pause):
+                        await asyncio.sleep(0)
+
+        async def both():
+            await asyncio.gather(request(1), request(3))
+            with self.assertRaises(TypeError):
+                async with rangefinder.range("x", value=1):
+                    pass
+
+        with rangefinder.Session(self.capture) as session:
+            asyncio.run(both())
+        self.assertTrue(session.health().complete)
+        seen = [event for event in self.trace() if event["ph"] == "X" and event["name"] in ("request", "inside")]
+        self.assertEqual(sorted(event["name"] for event in seen), ["inside", "inside", "request", "request"])
+        self.assertFalse([event for event in seen if event.get("args", {}).get("finished") == "false"])
 
     def test_marks_counters_and_ranges_that_end_elsewhere(self):
         def work():

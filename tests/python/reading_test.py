@@ -40,6 +40,26 @@ class Reading(support.TestCase):
         rangefinder.export_chrome_trace(self.capture, output, replace=True, compression="plain", attribution="forward")
         self.assertIn("größe", {event["name"] for event in json.loads(output.read_text())["traceEvents"]})
 
+    def test_an_export_may_be_ended(self):
+        def interrupted(done, total):
+            raise KeyboardInterrupt
+
+        output = self.folder / "trace.json"
+        with self.assertRaises(KeyboardInterrupt):
+            rangefinder.export_chrome_trace(self.capture, output, progress=interrupted)
+        with self.assertRaises(Error) as ended:
+            rangefinder.export_chrome_trace(self.capture, output, progress=lambda done, total: False)
+        self.assertEqual(ended.exception.code, Status.INCOMPLETE)
+        self.assertEqual(list(self.folder.glob("trace*")), [])
+
+    def test_views(self):
+        views = {view.name: view for view in rangefinder.report_views()}
+        self.assertTrue(views["nvtx_gpu_proj_sum"].nsight_compatible)
+        self.assertFalse(views["tree"].nsight_compatible)
+        self.assertNotEqual(views["tree"].description, "")
+        for name in ("ranges", "steps"):
+            rangefinder.report(self.capture, name)
+
     def test_key_averages(self):
         with rangefinder.Session(self.capture):
             for _ in range(2):

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: MIT
+import ctypes
 import gc
+import inspect
+import os
+import pathlib
+import re
 import threading
 import unittest
 import warnings
@@ -33,6 +38,7 @@ class Sessions(support.TestCase):
         self.assertEqual((row.name, row.count, row.depth, row.gpu_ops), ("forward", 4, 1, 0))
         self.assertGreater(row.host_ns, 0)
         self.assertIsNone(summary.find("step/backward"))
+        self.assertRegex(str(summary), r"(?m)^step +4 .*\n  forward +4 .*\n4 steps, ")
         health = session.health()
         self.assertTrue(health.complete)
         self.assertEqual(health["dropped_ranges"], 0)
@@ -90,6 +96,21 @@ class Sessions(support.TestCase):
         self.assertEqual({capture.status for capture in ready}, {Status.OK})
         self.assertNotIn(threading.get_ident(), threads)
 
+    def test_a_callback_may_hold_its_session(self):
+        told = []
+
+        class Trainer:
+            def __init__(self, capture):
+                self.session = rangefinder.Session(capture, on_capture_ready=self.ready)
+
+            def ready(self, capture):
+                told.append(capture.path)
+
+        Trainer(self.capture)
+        gc.collect()
+        self.assertEqual(told, [str(self.capture)])
+        rangefinder.Session(self.capture).stop()  # not busy
+
     def test_errors_have_a_code_and_a_message(self):
         with rangefinder.Session(self.capture):
             with self.assertRaises(Error) as busy:
@@ -138,6 +159,12 @@ class Sessions(support.TestCase):
         session.stop()
         session.step()
         self.assertTrue(session.health().complete)
+        self.assertEqual(repr(session), f"<rangefinder.Session {str(self.capture)!r}, stopped>")
+        for wrong in (-1, 1 << 64):
+            with self.assertRaises(OverflowError):
+                session.step(wrong)
+        with self.assertRaises(TypeError):
+            session.step(1.5)
 
     def test_other_threads_run_meanwhile(self):
         with rangefinder.Session(self.capture) as session:
@@ -161,6 +188,35 @@ class Sessions(support.TestCase):
             for thread in threads:
                 thread.join()
         self.assertEqual(self.counts()["step"], 20)
+
+    def test_other_threads_run_inside_of_one_call(self):
+        """While the library holds a call up, until another thread has come to run."""
+        self.assertNotIsInstance(rangefinder._abi.library, ctypes.PyDLL)
+        ran = threading.Event()
+        with rangefinder.Session(self.capture, stop_timeout_ms=10_000, on_capture_ready=lambda _: ran.set()) as session:
+            session.stop()  # waits for the callback
+            self.assertTrue(ran.is_set())
+
+    def test_every_option_has_an_argument(self):
+        page = pathlib.Path(os.environ["RANGEFINDER_TEST_SOURCE"], "docs/reference/configuration.md").read_text()
+        members = re.findall(r"^\| `[\w.]+` \| `([\w.]+)` \|", page, re.M)
+        self.assertGreater(len(members), 30)
+        arguments = inspect.signature(rangefinder.Session.__init__).parameters
+        for member in members:
+            name = member.split(".")[-1]
+            self.assertTrue({name, name + "_ms", name + "_ns"} & set(arguments), member)
+
+    def test_options_of_counters_and_limits_reach_the_library(self):
+        with rangefinder.Session(self.capture, until_step=2, counters="memory", counter_depth=0, samples="") as session:
+            self.assertIn("counters=memory", session.device.reason)
+            for _ in range(4):
+                with rangefinder.range("step"):
+                    pass
+                session.step()
+        self.assertEqual(self.counts(), {"step": 2})
+        with self.assertRaises(Error) as refused:
+            rangefinder.Session(self.capture, delay_ms=-1)
+        self.assertIn("delay_ms: -1", refused.exception.message)
 
     def test_a_range_that_is_left_open_shows(self):
         with rangefinder.Session(self.capture):

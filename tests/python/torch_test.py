@@ -179,6 +179,68 @@ class Modules(support.TestCase):
             self.assertEqual(self.record(run, torch.ones(1, 2)), {"Linear": 1, "after": 1})
             hook.remove()
 
+    def test_a_hook_ahead_of_ours_that_raises_closes_no_range_of_the_program(self):
+        model = torch.nn.Sequential(torch.nn.Linear(2, 2))
+
+        def refuses(module, arguments):
+            if isinstance(module, torch.nn.Linear):
+                raise ValueError
+
+        rangefinder.torch.mark_modules(model)
+
+        def run(x):
+            with rangefinder.range("step"):
+                with self.assertRaises(ValueError):
+                    model(x)
+                with self.assertRaises(ValueError):
+                    model[0](x)
+                with rangefinder.range("after"):
+                    pass
+
+        for register in (torch.nn.modules.module.register_module_forward_pre_hook,
+                         lambda hook: model[0].register_forward_pre_hook(hook, prepend=True)):
+            hook = register(refuses)
+            self.assertEqual(self.record(run, torch.ones(1, 2)), {"step": 1, "step/Sequential": 1, "step/after": 1})
+            hook.remove()
+
+    def test_a_marked_model_inside_of_one_of_its_class(self):
+        class Student(torch.nn.Module):
+            def __init__(self, teacher=None):
+                super().__init__()
+                self.first, self.last, self.hidden = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2), [teacher]
+
+            def forward(self, x):
+                x = self.first(x)
+                if self.hidden[0] is not None:
+                    self.hidden[0](x)
+                return self.last(x)
+
+        teacher = Student()
+        student = Student(teacher)
+        for model in (teacher, student):
+            rangefinder.torch.mark_modules(model)
+
+        def run(x):
+            with rangefinder.range("step"):
+                student(x)
+
+        self.assertEqual(self.record(run, torch.ones(1, 2)), {
+            "step": 1, "step/Student": 1, "step/Student/first": 1, "step/Student/last": 1, "step/Student/Student": 1,
+            "step/Student/Student/first": 1, "step/Student/Student/last": 1})
+
+    def test_marking_twice(self):
+        model = Model()
+        rangefinder.torch.mark_modules(model)
+        with self.assertRaisesRegex(ValueError, "'Model' is marked already"):
+            rangefinder.torch.mark_modules(model)
+        self.assertEqual(self.record(model, torch.ones(2, 8)), WHOLE)
+        with rangefinder.torch.mark_modules(model, prefix="again.", depth=0):
+            counts = self.record(model, torch.ones(2, 8))
+        self.assertEqual(counts, {"again.Model": 1, **{"again.Model/" + path: 1 for path in WHOLE}})
+        rangefinder.torch.unmark_modules(model)
+        self.assertEqual(self.record(model, torch.ones(2, 8)), {})
+        self.assertFalse(model._forward_hooks_always_called)
+
     def test_copies_and_pickles_keep_them(self):
         model = Model()
         rangefinder.torch.mark_modules(model)

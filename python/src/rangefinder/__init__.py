@@ -16,14 +16,18 @@ RANGEFINDER_LIBRARY, then the prefix of this Python, then where the system's loa
 from . import torch
 from ._abi import Error, Status
 from ._version import __version__
-from .ranges import Range, counter, end_range, mark, range, start_range
+from .ranges import (Range, counter, end_range, mark, pop_range, pop_ranges_to, push_range, range, range_depth,
+                     start_range)
 from .reading import (CaptureContent, CaptureFinding, CaptureInfo, ChromeReport, Finding, KeyAverages, OperatorGroup,
-                      doctor, export_chrome_trace, export_memory_snapshot, inspect, key_averages, repair, report)
+                      ReportView, doctor, export_chrome_trace, export_memory_snapshot, inspect, key_averages, repair,
+                      report, report_views)
 from .session import (CaptureReady, DeviceState, Health, HealthEntry, Session, Summary, SummaryRow, prepare)
 
 __all__ = [
     "CaptureContent", "CaptureFinding", "CaptureInfo", "CaptureReady", "ChromeReport", "DeviceState", "Error", "Finding",
-    "Health", "HealthEntry", "KeyAverages", "OperatorGroup", "Range", "Session", "Status", "Summary", "SummaryRow",
+    "Health", "HealthEntry", "KeyAverages", "OperatorGroup", "Range", "ReportView", "Session",
+    "Status", "Summary", "SummaryRow",
     "__version__", "counter", "doctor", "end_range", "export_chrome_trace", "export_memory_snapshot", "inspect",
-    "key_averages", "mark", "prepare", "range", "repair", "report", "start_range", "torch",
+    "key_averages", "mark", "pop_range", "pop_ranges_to", "prepare", "push_range", "range", "range_depth", "repair", "report",
+    "report_views", "start_range", "torch",
 ]

@@ -2,6 +2,7 @@
 """Ranges, marks and counters."""
 from __future__ import annotations
 
+import contextvars
 import ctypes
 import functools
 import inspect
@@ -15,16 +16,36 @@ from . import _abi
 Payload = Union[int, float, str]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+
+_push: Any
+_push_with: Any
+_pop: Any
+_pop_to: Any
+
+
+def _bind(kind: Any) -> None:
+    global _push, _push_with, _pop, _pop_to
+    of = kind(_abi.library._name, handle=_abi.library._handle)
+    _push = _abi.bind("rf_range_push", of)
+    _push_with = _abi.bind("rf_range_push_with", of)
+    _pop = _abi.bind("rf_range_pop", of)
+    _pop_to = _abi.bind("rf_range_pop_to", of)
+    _push.restype = _push_with.restype = None  # a range that could not be opened is popped like others
+    # What is passed has the right type already, and a look at that takes ctypes as long as all the rest of a push.
+    _push.argtypes = _push_with.argtypes = None
+
+
 # These take nanoseconds: letting other threads of Python run meanwhile would cost more.
 _held = ctypes.PyDLL(_abi.library._name, handle=_abi.library._handle)
-_push = _abi.bind("rf_range_push", _held)
-_push_with = _abi.bind("rf_range_push_with", _held)
-_pop = _abi.bind("rf_range_pop", _held)
 _depth = _abi.bind("rf_range_depth", _held)
-_pop_to = _abi.bind("rf_range_pop_to", _held)
-_push.restype = _push_with.restype = None  # a range that could not be opened is popped like others
-# What is passed has the right type already, and a look at that takes ctypes as long as all the rest of a push.
-_push.argtypes = _push_with.argtypes = None
+_listening = _abi.bind("rf_listening", _held)
+_bind(ctypes.PyDLL)
+
+
+def _let_others_run() -> None:
+    """For sessions whose ranges wait for a device: another thread may have to launch what that device waits for."""
+    _bind(ctypes.CDLL)
+
 
 
 def _value_of(value: Optional[Payload]) -> _abi.Value:
@@ -48,6 +69,12 @@ def _value_of(value: Optional[Payload]) -> _abi.Value:
     return made
 
 
+def _text(what: str, text: Any) -> Optional[bytes]:
+    if not isinstance(text, str):
+        raise TypeError(f"{what} is named by a str, not {type(text).__name__}")
+    return _abi.encode(text)
+
+
 _categories: Dict[str, int] = {}
 
 
@@ -56,15 +83,16 @@ def _category_of(category: Optional[str]) -> int:
         return 0
     found = _categories.get(category)
     if found is None:  # there are 65,535 at most
-        found = _categories[category] = _abi.library.rf_category_intern(_abi.encode(category))
+        found = _categories[category] = _abi.library.rf_category_intern(_text("a category", category))
     return found
 
 
 class _ModuleCalls(threading.local):
-    """Calls of marked modules that this thread is inside of: how many ranges were open before, and the module's name."""
+    """Calls of marked modules that this thread is inside of: how many ranges were open before, and which module under
+    which name."""
 
     def __init__(self) -> None:
-        self.open: List[Tuple[int, str]] = []
+        self.open: List[Tuple[int, Tuple[int, str]]] = []
 
 
 _module_calls = _ModuleCalls()
@@ -79,14 +107,18 @@ def _close_interrupted() -> None:
     _pop_to(depth)
 
 
+# Of `async with`, innermost last: a task has a context of its own.
+_awaited: "contextvars.ContextVar[Tuple[int, ...]]" = contextvars.ContextVar("rangefinder", default=())
+
+
 class Range:
-    """Marks what runs inside a `with`, or in the functions that it decorates. Made by range(); may be kept, entered by
+    """Marks what runs inside a `with`, or in the functions that it decorates; `async with` may reach over an await. Made by range(); may be kept, entered by
     several threads at once, and entered again while it is open."""
 
     __slots__ = ("name", "_interned", "_with", "_made_of")
 
     def __init__(self, name: str, category: Optional[str] = None, value: Optional[Payload] = None):
-        text = _abi.encode(name)
+        text = _text("a range", name)
         self.name = name
         self._made_of = (name, category, value)
         if category is None and value is None:
@@ -105,6 +137,18 @@ class Range:
         if kind is not None and not issubclass(kind, Exception):
             _close_interrupted()
         _pop()
+
+    async def __aenter__(self) -> Range:
+        name, category, value = self._made_of
+        if value is not None:
+            raise TypeError("a range of `async with` has no value")
+        _awaited.set((*_awaited.get(), start_range(name, category)))
+        return self
+
+    async def __aexit__(self, kind: Any, error: Any, trace: Any) -> None:
+        *around, handle = _awaited.get()
+        _awaited.set(tuple(around))
+        end_range(handle)
 
     def __call__(self, function: Function) -> Function:
         return cast(Function, _decorated(self, function))
@@ -139,7 +183,8 @@ def range(name: Any, category: Optional[str] = None, value: Optional[Payload] = 
 
     Decorated generators and coroutines have a range for each stretch in which they run, from a resumption to the next
     yield or await that suspends: other code runs in between, and is not theirs. For the same reason no `with` may reach
-    over a yield or await that suspends; start_range() may. Asynchronous generators are refused with TypeError.
+    over a yield or await that suspends; `async with` may, and start_range(): work of the device is given to those as to
+    start_range's. Asynchronous generators are refused with TypeError.
 
     Errors:  TypeError for what is no name or value. Nothing else: what gets lost is counted in the session's health.
     Threads: any; a range belongs to the thread that entered it.
@@ -156,8 +201,6 @@ def range(name: Any, category: Optional[str] = None, value: Optional[Payload] = 
             return made
         if callable(name):
             return Range(getattr(name, "__qualname__", type(name).__qualname__))(name)
-    if not isinstance(name, str):
-        raise TypeError(f"a range is named by a str, not {type(name).__name__}")
     return Range(name, category, value)
 
 
@@ -220,7 +263,7 @@ _names: Dict[str, int] = {}
 def _name_of(name: str) -> int:
     found = _names.get(name)
     if found is None:
-        found = _abi.library.rf_name_intern(_abi.encode(name))
+        found = _abi.library.rf_name_intern(_text("a mark or counter", name))
         if len(_names) < _MOST_KEPT:
             _names[name] = found
     return found
@@ -229,17 +272,54 @@ def _name_of(name: str) -> int:
 def start_range(name: str, category: Optional[str] = None) -> int:
     """Opens a range that end_range closes, from any thread; such ranges overlap freely. Device activity belongs to
     ranges of `with` first, and to these only on the thread that opened them. 0 while no session records."""
-    return int(_abi.library.rf_range_start(_abi.encode(name), _category_of(category)))
+    return int(_abi.library.rf_range_start(_text("a range", name), _category_of(category)))
 
 
 def end_range(handle: int) -> None:
-    """Closes what start_range opened; 0 does nothing."""
+    """Closes what start_range opened; 0 does nothing. Errors: TypeError for what is no number."""
+    if not isinstance(handle, int):
+        raise TypeError(f"a handle of start_range is an int, not {type(handle).__name__}")
     _abi.library.rf_range_end(handle)
+
+
+def push_range(name: str) -> None:
+    """Opens a range that pop_range() closes, for code that is no block: as range_push of nvtx. They nest with range()."""
+    range(name).__enter__()
+
+
+def pop_range() -> None:
+    """Closes the innermost range of the calling thread; does nothing where none is open."""
+    _pop()
+
+
+def range_depth() -> int:
+    """How many ranges the calling thread has open: since something listened, and not closed."""
+    return int(_depth())
+
+
+def pop_ranges_to(depth: int) -> None:
+    """Closes ranges of the calling thread until so many are open; nothing where there are not so many. For code that is
+    left in ways that pass by their ends: an interrupt from the keyboard may come between the opening of a range and the
+    `with`.
+
+        depth = rangefinder.range_depth()
+        try:
+            cell()
+        except KeyboardInterrupt:
+            rangefinder.pop_ranges_to(depth)
+
+    Errors: OverflowError for a number below 0.
+    """
+    if depth < 0:
+        raise OverflowError(f"{depth} is no number of ranges")
+    _pop_to(min(depth, 0xFFFFFFFF))
 
 
 def mark(name: str, value: Optional[Payload] = None) -> None:
     """Records an instant on the calling thread."""
-    _abi.check(_abi.library.rf_mark_named(_name_of(name), _value_of(value)))
+    named, made = _name_of(name), _value_of(value)
+    if _listening():
+        _abi.check(_abi.library.rf_mark_named(named, made))
 
 
 def counter(name: str, value: Union[int, float]) -> None:
@@ -249,4 +329,6 @@ def counter(name: str, value: Union[int, float]) -> None:
     """
     if isinstance(value, str) or value is None:
         raise TypeError(f"a counter takes an int or a float, not {type(value).__name__}")
-    _abi.check(_abi.library.rf_counter_named(_name_of(name), _value_of(value)))
+    named, made = _name_of(name), _value_of(value)
+    if _listening():
+        _abi.check(_abi.library.rf_counter_named(named, made))

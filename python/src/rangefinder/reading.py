@@ -51,7 +51,7 @@ def report(
         print(rangefinder.report("train.rfcap", "tree"))
         rows = json.loads(rangefinder.report("train.rfcap", "kernels", format="json"))
 
-    `view`: as of `rangefinder report --view`; None: "ranges". `format`: "text", "csv" or "json". `attribution`: "auto",
+    `view`: one of report_views(); None: "ranges". `format`: "text", "csv" or "json". `attribution`: "auto",
     "launch", "forward" or "capture". The others are the command's options and ReportOptions of rangefinder/report.hpp.
 
     Errors: Error with NOT_FOUND for a file or view that is not there, with the nearest name; INVALID_ARGUMENT for a
@@ -63,6 +63,25 @@ def report(
     text = ctypes.c_void_p()
     _abi.check(_abi.library.rf_report(_abi.path(input), ctypes.byref(options), ctypes.byref(text)))
     return _abi.take_text(text)
+
+
+@dataclasses.dataclass(frozen=True)
+class ReportView:
+    """What report() can show."""
+
+    name: str
+    description: str
+    nsight_compatible: bool  #: equals Nsight Systems' report of that name
+
+
+def report_views() -> List[ReportView]:
+    """Every view, in the order in which `rangefinder report --view help` lists them."""
+    views = []
+    for index in range(_abi.library.rf_report_view_count()):
+        view = _abi.sized(_abi.ReportView)
+        _abi.check(_abi.library.rf_report_view_at(index, ctypes.byref(view)))
+        views.append(ReportView(**_abi.members(view)))
+    return views
 
 
 def export_chrome_trace(
@@ -82,29 +101,39 @@ def export_chrome_trace(
     flows: Optional[bool] = None,
     exclusive_ranges: Optional[bool] = None,
     inclusive_ranges: Optional[bool] = None,
-    progress: Optional[Callable[[int, int], None]] = None,
+    progress: Optional[Callable[[int, int], Any]] = None,
 ) -> ChromeReport:
     """Writes the Chrome JSON of torch.profiler, for chrome://tracing, Perfetto and TensorBoard.
 
     `output`: gzipped when its name ends in .gz; "-" is standard output. `begin_ns`, `end_ns`: only what lies in between
     or reaches into it. `compression`: "by_suffix", "plain" or "gzip". `attribution`: "auto", "launch" (the default),
-    "forward" or "capture". `replace`: an output file that exists; False. `progress`: called with the work done and in all.
+    "forward" or "capture". `replace`: an output file that exists; False. `progress`: called with the work done and in all;
+    what it raises, an interrupt from the keyboard too, ends the export and is raised here; so does False, as Error with
+    INCOMPLETE.
 
     Errors: Error with NOT_FOUND, UNREADABLE, UNSUPPORTED, EXISTS, IO. An output file appears only when it is whole.
     Cost:   docs/reference/chrome-export.md. Other threads of Python run meanwhile.
     """
     given = {name: value for name, value in locals().items() if name not in ("input", "output")}
+    raised: List[BaseException] = []
     if progress is not None:
         wanted = progress
 
-        def tell(_: Any, done: int, total: int) -> None:
-            wanted(done, total)
+        def tell(_: Any, done: int, total: int) -> bool:
+            try:
+                return wanted(done, total) is not False
+            except BaseException as error:
+                raised.append(error)
+                return False
 
         given["progress"] = _abi.ProgressCallback(tell)
     options = _abi.options("rf_chrome_options", given)
     done = _abi.sized(_abi.ChromeReport)
-    _abi.check(_abi.library.rf_export_chrome_trace(_abi.path(input), _abi.path(output), ctypes.byref(options),
-                                                   ctypes.byref(done)))
+    status = _abi.library.rf_export_chrome_trace(_abi.path(input), _abi.path(output), ctypes.byref(options),
+                                                 ctypes.byref(done))
+    if raised:
+        raise raised[0]
+    _abi.check(status)
     return ChromeReport(**_abi.members(done))
 
 
@@ -163,6 +192,8 @@ def key_averages(input: Path, *, by_shape: bool = False, order: str = "first", r
     """
     library = _abi.library
     number = _abi.choice("order", order)
+    if row_limit < 0:
+        raise OverflowError(f"row_limit={row_limit} does not fit")
     handle = _abi.made_by(library.rf_key_averages_load, _abi.path(input), by_shape)
     try:
         cpu, device = ctypes.c_int64(), ctypes.c_int64()

@@ -2,14 +2,16 @@
 """Recordings, and what they know of themselves."""
 from __future__ import annotations
 
+import atexit
 import ctypes
 import dataclasses
+import operator
 import os
 import warnings
 import weakref
 from typing import Any, Callable, List, Mapping, Optional, Union
 
-from . import _abi
+from . import _abi, ranges
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -64,7 +66,7 @@ def take_health(handle: ctypes.c_void_p) -> Health:
 
 @dataclasses.dataclass(frozen=True)
 class SummaryRow:
-    """Figures of one range path, inclusive. Device times by attribution `forward` have the last four."""
+    """Figures of one range path, inclusive. The device times of the passes, from gpu_forward_ns on, are by attribution `auto`."""
 
     path: str  #: "step/forward/layer0"
     name: str  #: the last part
@@ -106,6 +108,16 @@ class Summary:
         """The row of a path; None when there is none."""
         return next((row for row in self.rows if row.path == path), None)
 
+    def __str__(self) -> str:
+        """The rows as a table, times in milliseconds."""
+        lines = [f"{'range':40} {'count':>8} {'host ms':>12} {'GPU busy ms':>12} {'GPU ops':>10}"]
+        for row in self.rows:
+            name = "  " * row.depth + row.name
+            lines.append(f"{name:40} {row.count:>8} {row.host_ns / 1e6:>12.3f} {row.gpu_busy_ns / 1e6:>12.3f} {row.gpu_ops:>10}")
+        if self.steps:
+            lines.append(f"{self.steps} steps, {self.step_ns / 1e6 / self.steps:.3f} ms each; {self.items_per_second:.6g} items/s")
+        return "\n".join(lines)
+
 
 def _device(ask: Callable[[Any, Any], int]) -> DeviceState:
     full, reason = ctypes.c_bool(), ctypes.c_void_p()
@@ -115,9 +127,42 @@ def _device(ask: Callable[[Any, Any], int]) -> DeviceState:
 
 def prepare() -> DeviceState:
     """Opens CUPTI now and keeps it open, so that what has to be set before CUDA is used is set, and no profiler can take
-    its place. Sessions do it themselves. A CUDA graph that is to be attributed to the ranges that captured it has to be
-    captured while a session runs."""
+    its place. Sessions do it themselves. CUDA graphs that are captured from then on are known to every later session."""
     return _device(_abi.library.rf_prepare)
+
+
+class _Ready:
+    """What a session calls when a capture is whole. The library reaches it by a weak reference, so that a callback may
+    hold its session and both be collected."""
+
+    def __init__(self, function: Callable[[CaptureReady], None]):
+        self.function = function
+        self.last: List[Callable[[CaptureReady], None]] = []  # that, while its session is being freed
+        whose, last = weakref.ref(self), self.last
+
+        def ready(_: Any, capture: Any) -> None:
+            now = whose()
+            called = last[0] if last else now.function if now is not None else None
+            if called is not None:
+                values = _abi.members(capture.contents)
+                called(CaptureReady(**{**values, "status": _abi.Status(values["status"])}))
+
+        self.pointer = _abi.CaptureReadyCallback(ready)
+
+
+_pointers: List[Any] = []  # never freed: one call may outlast its session
+_sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
+_exiting = False
+
+
+@atexit.register
+def _stop_all() -> None:
+    """While threads can still call back. Nothing is freed: other threads and exit functions may come to it yet."""
+    global _exiting
+    _exiting = True
+    for session in list(_sessions):
+        session._left = True
+        _abi.library.rf_session_stop(session._handle)
 
 
 class Session:
@@ -134,8 +179,9 @@ class Session:
     there. RANGEFINDER_CONFIG in the environment overrides them.
 
     `mode`: "mapped", "ring" or "buffered". `overflow`: "drop", "wait" or "grow". `graph_tracing`: "nodes", "whole" or
-    "automatic". `metadata`: facts to store with the
-    capture. `on_capture_ready`: called when a capture is whole, on a thread of its own.
+    "automatic". `metadata`: facts to store with the capture. `on_capture_ready`: called when a capture is whole, on a
+    thread of its own; stop() and the end of the interpreter wait for it within stop_timeout_ms. A call that takes longer
+    goes on while the interpreter lives, and calls that would come after it are left out.
 
     Errors:  Error with BUSY while another session records, INVALID_ARGUMENT, EXISTS, IO. ValueError for a word that is
              none of the above; TypeError, OverflowError for a number that is none or does not fit.
@@ -144,6 +190,10 @@ class Session:
              nothing, and its calls do nothing.
     Cost:    two background threads and memory_bytes; start 5 to 50 ms.
     """
+
+    _handle: Any = None
+    _ready: Optional[_Ready] = None
+    _left = False
 
     def __init__(
         self,
@@ -179,6 +229,19 @@ class Session:
         on_capture_ready: Optional[Callable[[CaptureReady], None]] = None,
         graph_tracing: Optional[str] = None,
         graph_node_replays: Optional[int] = None,
+        delay_ms: Optional[int] = None,
+        duration_ms: Optional[int] = None,
+        nvml_period_ms: Optional[int] = None,
+        sample_interval_ns: Optional[int] = None,
+        samples: Optional[str] = None,
+        counters: Optional[str] = None,
+        counter_ranges: Optional[str] = None,
+        counter_category: Optional[str] = None,
+        counter_depth: Optional[int] = None,
+        until_step: Optional[int] = None,
+        cuda_memory: Optional[bool] = None,
+        cuda_latency: Optional[bool] = None,
+        cpu_counters: Optional[bool] = None,
     ):
         given = {name: value for name, value in locals().items() if name != "self"}
         if metadata is not None:
@@ -186,15 +249,32 @@ class Session:
             given["metadata"] = (_abi.Metadata * len(facts))(*facts)
             given["metadata_count"] = len(facts)
         if on_capture_ready is not None:
-            given["on_capture_ready"] = _callback(on_capture_ready)
+            self._ready = _Ready(on_capture_ready)
+            given["on_capture_ready"] = self._ready.pointer
         if output is not None:
             given["output"] = _abi.path(output)
+        if counters or cpu_counters or "counters" in (config or "") + os.environ.get("RANGEFINDER_CONFIG", ""):
+            ranges._let_others_run()
         options = _abi.options("rf_session_options", given)
         handle = ctypes.c_void_p()
         _abi.check(_abi.library.rf_session_start(ctypes.byref(options), ctypes.byref(handle)))
-        self._handle = handle
-        # At exit too, while threads can still call back; it keeps what the library calls.
-        self._close = weakref.finalize(self, _free, handle, given["on_capture_ready"])
+        self._handle, self._left = handle, _exiting
+        if self._ready is not None:
+            _pointers.append(self._ready.pointer)
+        _sessions.add(self)
+
+    def __del__(self) -> None:
+        if self._left or self._handle is None:
+            return
+        handle, self._handle = self._handle, ctypes.c_void_p()  # others that are collected with this may call it
+        if self._ready is not None:
+            self._ready.last.append(self._ready.function)  # the collector has cleared the weak reference by now
+        _abi.library.rf_session_free(handle)
+        if self._ready is not None:
+            self._ready.last.clear()
+
+    def __repr__(self) -> str:
+        return f"<rangefinder.Session {self.output!r}, {'running' if self.running else 'stopped'}>"
 
     def __enter__(self) -> Session:
         return self
@@ -209,7 +289,10 @@ class Session:
 
     def step(self, items: int = 0) -> None:
         """Ends a step and begins the next; drives the schedule. `items`: what was done in the step that ends (tokens,
-        samples), from which reports give items a second."""
+        samples), from which reports give items a second. Errors: TypeError, OverflowError for what is no such number."""
+        items = operator.index(items)
+        if not 0 <= items < 1 << 64:
+            raise OverflowError(f"items={items} does not fit")
         _abi.check(_abi.library.rf_session_step(self._handle, items))
 
     @property
@@ -245,7 +328,10 @@ class Session:
         return _abi.take_text(written)
 
     def stop(self) -> None:
-        """Ends the recording within stop_timeout_ms. Further calls do nothing."""
+        """Ends the recording within stop_timeout_ms. Further calls do nothing.
+
+        Errors: Error with TIMEOUT, too, where the file is whole and on_capture_ready was not called for every capture.
+        """
         _abi.check(_abi.library.rf_session_stop(self._handle))
 
     def release(self) -> None:
@@ -275,15 +361,3 @@ class Session:
             return Summary(rows, **_abi.members(totals))
         finally:
             _abi.library.rf_summary_free(summary)
-
-
-def _free(handle: ctypes.c_void_p, callback: Any) -> None:
-    _abi.library.rf_session_free(handle)
-
-
-def _callback(function: Callable[[CaptureReady], None]) -> Any:
-    def ready(_: Any, capture: Any) -> None:
-        values = _abi.members(capture.contents)
-        function(CaptureReady(**{**values, "status": _abi.Status(values["status"])}))
-
-    return _abi.CaptureReadyCallback(ready)

@@ -13,11 +13,12 @@ import weakref
 from typing import Any, Dict, List, Optional, Tuple, TypeVar, Union
 
 from . import _abi
-from .ranges import Range, _close_interrupted, _depth, _module_calls, _pop_to
+from . import ranges
+from .ranges import Range, _close_interrupted, _depth, _module_calls
 
 __all__ = [
     "HostMemory", "MarkedModules", "MemoryRecording", "OperatorRecording", "count_device_memory", "enable", "host_memory",
-    "mark_modules", "memory_snapshot", "reset_host_memory_peak",
+    "mark_modules", "memory_snapshot", "reset_host_memory_peak", "unmark_modules",
 ]
 
 _Path = Union[str, "os.PathLike[str]"]
@@ -103,11 +104,11 @@ def _version_built_for(path: str) -> str:
 class _Hook:
     """One end of a module's range. A class, so that a model that is copied or pickled keeps its ranges."""
 
-    __slots__ = ("marked", "enter", "leave", "compiling")
+    __slots__ = ("marked", "enter", "compiling")
 
     def __init__(self, name: str):
         self.marked = Range(name)
-        self.enter, self.leave = self.marked.__enter__, self.marked.__exit__
+        self.enter = self.marked.__enter__
         self.compiling = sys.modules["torch"].compiler.is_dynamo_compiling
 
     def __reduce__(self) -> Tuple[Any, ...]:
@@ -120,12 +121,12 @@ class _Begin(_Hook):
     def __call__(self, module: Any, arguments: Any) -> None:
         if self.compiling():
             return
-        calls, depth, name = _module_calls.open, _depth(), self.marked.name
+        calls, depth, call = _module_calls.open, _depth(), (id(module), self.marked.name)
         while calls and calls[-1][0] >= depth:  # closed with what was around them, or begun while nothing listened
             calls.pop()
-        if calls and calls[0][1] == name:
-            depth = _close_stale(module, name, depth)
-        calls.append((depth, name))
+        if calls and calls[0][1] == call:
+            depth = _close_stale(module, call)
+        calls.append((depth, call))
         self.enter()
 
 
@@ -135,16 +136,15 @@ class _End(_Hook):
     def __call__(self, module: Any, arguments: Any, result: Any) -> None:
         if self.compiling():
             return
-        calls, name = _module_calls.open, self.marked.name
-        while calls and calls[-1][1] != name and any(open_name == name for _, open_name in calls):
+        calls, call = _module_calls.open, (id(module), self.marked.name)
+        if not any(open_call == call for _, open_call in calls):
+            return  # it did not begin: a hook of the program ahead of ours raised
+        while calls[-1][1] != call:
             calls.pop()  # was interrupted, and the interrupt was caught in this forward
-        if calls and calls[-1][1] == name:
-            _pop_to(calls.pop()[0])
-        else:
-            self.leave(None, None, None)
+        ranges._pop_to(calls.pop()[0])
 
 
-def _close_stale(module: Any, name: str, depth: int) -> int:
+def _close_stale(module: Any, call: Tuple[int, str]) -> int:
     """A module begins that is the thread's outermost open one already: it calls itself, or was left by an interrupt that
     no range was around. Gives how many ranges are open then."""
     frame: Any = sys._getframe(2)
@@ -153,10 +153,10 @@ def _close_stale(module: Any, name: str, depth: int) -> int:
         running += frame.f_code.co_name == "_call_impl" and frame.f_locals.get("self") is module
         frame = frame.f_back
     calls = _module_calls.open
-    if running < sum(open_name == name for _, open_name in calls):
+    if running < sum(open_call == call for _, open_call in calls):
         _close_interrupted()
         calls.clear()
-    return _depth()
+    return int(_depth())
 
 
 class MarkedModules:
@@ -189,10 +189,14 @@ def mark_modules(model: Any, *, prefix: str = "", depth: Optional[int] = None) -
 
     `prefix`: in front of all names. `depth`: at most so many levels below the model, 0: the model alone; None: all.
     A module that the model holds twice has the first of its names. What torch.compile has compiled has no ranges of
-    modules inside. A model that is copied or pickled keeps its marks.
+    modules inside; a module of the model that module.compile() has compiled has none itself, so put a range around its
+    call. A model that is copied or pickled keeps its marks: loading it imports this package. torch.jit.script takes no
+    hooks of Python: unmark_modules() first. Work of a backward pass is given to modules where enable() was called.
 
-    Errors:  an exception in forward closes its range. After an interrupt from the keyboard LibTorch calls no hook: the
-             range around the outermost module closes those of the modules, and where there is none, the module's next call.
+    Errors:  ValueError where a module is marked by that name already. An exception in forward closes its range. After an
+             interrupt from the keyboard LibTorch calls no hook: the range around the outermost module closes those of the
+             modules, and where there is none, the module's next call. Where neither comes first, because another range was
+             opened meanwhile, they stay open until pop_ranges_to() closes them.
     Threads: any number may run the model; mark and remove while none does.
     Cost:    two hooks a module: measured in docs/reference/measured.md.
     """
@@ -201,6 +205,9 @@ def mark_modules(model: Any, *, prefix: str = "", depth: Optional[int] = None) -
         levels = name.count(".") + 1 if name else 0
         if depth is None or levels <= depth:
             named[prefix + (name or type(module).__name__)] = module
+    for name, module in named.items():
+        if any(isinstance(hook, _Begin) and hook.marked.name == name for hook in module._forward_pre_hooks.values()):
+            raise ValueError(f"mark_modules: the module {name!r} is marked already; remove() those marks, or give a prefix")
     hooks = []
     for name, module in named.items():
         hooks.append(module.register_forward_pre_hook(_Begin(name), prepend=True))
@@ -208,8 +215,18 @@ def mark_modules(model: Any, *, prefix: str = "", depth: Optional[int] = None) -
     return MarkedModules(hooks, named)
 
 
+def unmark_modules(model: Any) -> None:
+    """Takes all marks from a model, of whatever mark_modules(), copy or pickle they come. Call it while none of its
+    modules runs."""
+    for module in model.modules():
+        for hooks in (module._forward_pre_hooks, module._forward_hooks):
+            for number in [number for number, hook in hooks.items() if isinstance(hook, _Hook)]:
+                del hooks[number]
+                module._forward_hooks_always_called.pop(number, None)
+
+
 class _Recording:
-    """Lives until stop(), the end of its `with`, the end of the interpreter, or until nobody holds it any more."""
+    """Lives until stop(), the end of its `with`, or until nobody holds it any more."""
 
     def __init__(self, kind: str, given: Dict[str, Any]):
         component = _enabled()
@@ -218,6 +235,7 @@ class _Recording:
         start = getattr(component, f"rf_{kind}_recording_start")
         _abi.check(start(ctypes.byref(options), ctypes.byref(self._handle)))
         self._free = weakref.finalize(self, getattr(component, f"rf_{kind}_recording_free"), self._handle)
+        self._free.atexit = False  # operators may run on other threads until the very end
 
     def stop(self) -> None:
         """Further calls do nothing. Call it while no operator runs."""
