@@ -5,6 +5,7 @@ import pathlib
 import subprocess
 import sys
 import unittest
+import zipfile
 
 import support
 
@@ -43,6 +44,8 @@ class Package(support.TestCase):
         self.run_command(sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "--no-index",
                          "--wheel-dir", self.folder, package)
         wheel, = self.folder.glob("rangefinder-*-py3-none-any.whl")
+        with zipfile.ZipFile(wheel) as files:
+            self.assertTrue([name for name in files.namelist() if name.endswith("/LICENSE")])
         prefix = self.folder / "environment"
         self.run_command(sys.executable, "-m", "venv", prefix)
         python = prefix / "bin/python"
