@@ -137,10 +137,11 @@ class _End(_Hook):
         if self.compiling():
             return
         calls, call = _module_calls.open, (id(module), self.marked.name)
-        if not any(open_call == call for _, open_call in calls):
-            return  # it did not begin: a hook of the program ahead of ours raised
-        while calls[-1][1] != call:
-            calls.pop()  # was interrupted, and the interrupt was caught in this forward
+        if not calls or calls[-1][1] != call:
+            if not any(open_call == call for _, open_call in calls):
+                return  # it did not begin: a hook of the program ahead of ours raised
+            while calls[-1][1] != call:
+                calls.pop()  # was interrupted, and the interrupt was caught in this forward
         ranges._pop_to(calls.pop()[0])
 
 
