@@ -353,6 +353,29 @@ TEST_CASE("launches recorded as a whole are divided over the ranges of the captu
   }
 }
 
+TEST_CASE("launches that a pause throws away do not count as recorded node by node", "[session]") {
+  const ScratchFolder folder;
+  Program program;
+  program.tracing = source::CuptiOptions::GraphTracing::kAutomatic;
+  program.idle = source::CuptiOptions::Idle::kGate;
+  FakeGraphExec* exec = program.two_layers();
+  SessionOptions options = program.options(folder.file("a.rfcap"));
+  options.schedule.skip_first = 5;
+  options.schedule.active = 3;
+  {
+    Recording recording(options, program.parts());
+    for (int step = 0; step < 8; ++step) {
+      program.replay(exec);
+      REQUIRE(recording->flush().ok());
+      REQUIRE(recording->flush().ok());  // the switch is asked of a thread of its own
+      recording->step();
+    }
+  }
+  Timeline timeline = load(folder.file("a.rfcap"));
+  CHECK(timeline.activities.size() == 5);  // two launches node by node, one as a whole
+  CHECK(split_graph_launches(timeline) == 1);
+}
+
 // What examples/inference/cuda_graph_decode does on a device.
 TEST_CASE("the report of a decoder shows its layers inside of the replays", "[session]") {
   const ScratchFolder folder;

@@ -3,10 +3,16 @@
 
 #include "base/health_numbers.hpp"
 
+#include <algorithm>
+#include <climits>
 #include <cstring>
+#include <iterator>
 
 namespace rangefinder::source::cupti {
 namespace {
+
+// Device and context of a graph's launch that begins or ends on the host (cupti_activity.h, CUpti_ActivityGraphTrace2).
+constexpr std::uint32_t kOnHost = INT_MAX;
 
 template <typename Number>
 std::uint32_t u32(Number value) noexcept {
@@ -41,6 +47,18 @@ bool DeviceObjects::add(const format::StreamRow& stream) {
   // A program that makes streams without end: later recordings miss the rows of the oldest.
   if (streams_.size() >= kMostStreams && !streams_.contains(key)) streams_.erase(streams_.begin());
   return streams_.insert_or_assign(key, stream).second;
+}
+
+bool DeviceObjects::find_stream(std::uint32_t stream, std::uint32_t& device, std::uint32_t& context) const {
+  const auto of_number = [&](const auto& known) { return known.first.second == stream; };
+  const auto known = std::find_if(streams_.begin(), streams_.end(), of_number);
+  if (known == streams_.end() || std::find_if(std::next(known), streams_.end(), of_number) != streams_.end())
+    return false;
+  const auto of = contexts_.find(known->first.first);
+  if (of == contexts_.end()) return false;
+  device = of->second.device;
+  context = of->second.id;
+  return true;
 }
 
 void EventStreams::add(std::uint64_t number, Place place) {
@@ -196,9 +214,10 @@ bool ActivityDecoder::host_times(std::uint64_t start, std::uint64_t end, Times& 
 template <typename Row, typename Record>
 std::optional<Row> ActivityDecoder::device_row(const Record& r) {
   saw_graphs_ = saw_graphs_ || r.graphNodeId != 0;
-  if (r.graphNodeId != 0) graphs_.saw_operation(r.graphId, r.correlationId);
   Times t;
   if (!device_times(r.start, r.end, r.correlationId, t)) return std::nullopt;
+  // What a gated pause throws away divides no launch.
+  if (r.graphNodeId != 0) graphs_.saw_operation(r.graphId, r.correlationId);
   Row row{};
   row.begin_ns = t.begin_ns;
   row.end_ns = t.end_ns;
@@ -273,12 +292,19 @@ void ActivityDecoder::on_memset(const RawRecord& record) {
 void ActivityDecoder::on_graph_launch(const RawRecord& record) {
   const auto r = record.as<CUpti_ActivityGraphTrace2>();
   saw_graphs_ = true;
-  graphs_.saw_whole(r.graphId);
   Times t;
   if (!device_times(r.start, r.end, r.correlationId, t)) return;
-  graph_launches_.add({t.begin_ns, t.end_ns, r.correlationId, r.deviceId, r.contextId, r.streamId, r.graphId,
-                       r.endDeviceId, r.endContextId},
-                      *sink_);
+  graphs_.saw_whole(r.graphId);
+  format::GraphLaunchRow row{t.begin_ns, t.end_ns,  r.correlationId, r.deviceId,    r.contextId,
+                             r.streamId, r.graphId, r.endDeviceId,   r.endContextId};
+  // A graph that begins with a host node, and one that ends with one.
+  if (row.context == kOnHost) row.device = row.end_device, row.context = row.end_context;
+  if (row.context == kOnHost && !objects_.find_stream(row.stream, row.device, row.context)) {
+    ++tally_.invalid;
+    return;
+  }
+  if (row.end_context == kOnHost) row.end_device = row.device, row.end_context = row.context;
+  graph_launches_.add(row, *sink_);
 }
 
 format::NameId ActivityDecoder::api_name(format::ApiDomain domain, std::uint32_t id) {

@@ -47,6 +47,8 @@ class DeviceObjects {
   bool add(Device device);  // false: known already, nothing new
   bool add(const format::ContextRow& context);
   bool add(const format::StreamRow& stream);
+  /// Where a stream of that number is; false where there is none, or one in each of several contexts.
+  bool find_stream(std::uint32_t stream, std::uint32_t& device, std::uint32_t& context) const;
   void write_all(RowSink& sink) const;
 
  private:

@@ -8,37 +8,41 @@ namespace rangefinder::source::cupti {
 void GraphReplays::begin(std::uint32_t wanted) noexcept {
   wanted_ = wanted;
   flushes_ = 0;
-  graphs_.clear();
+  known_.clear();
+  new_.clear();
 }
 
-GraphReplays::Graph* GraphReplays::graph_of(std::uint32_t graph) {
-  if (wanted_ == 0) return nullptr;
-  const auto known = graphs_.find(graph);
-  if (known == graphs_.end() && graphs_.size() >= kMostGraphs) return nullptr;
-  Graph& found = known != graphs_.end() ? known->second : graphs_[graph];
-  found.seen = flushes_;
-  return &found;
+/// Null where nothing is to be counted of it.
+GraphReplays::Graph* GraphReplays::new_graph(std::uint32_t graph) {
+  if (wanted_ == 0 || known_.contains(graph)) return nullptr;
+  const auto found = new_.find(graph);
+  if (found == new_.end() && new_.size() >= kMostGraphs) return nullptr;
+  Graph& one = found != new_.end() ? found->second : new_[graph];
+  one.seen = flushes_;
+  return &one;
 }
 
 void GraphReplays::saw_operation(std::uint32_t graph, std::uint32_t correlation) {
-  Graph* const found = graph_of(graph);
+  Graph* const found = new_graph(graph);
   if (found == nullptr || found->correlation == correlation) return;
   found->correlation = correlation;
-  ++found->replays;
+  ++found->launches;
+  if (++found->replays < wanted_) return;
+  if (known_.size() >= kMostGraphs) known_.clear();
+  known_.insert(graph);
+  new_.erase(graph);
 }
 
-void GraphReplays::saw_whole(std::uint32_t graph) { (void)graph_of(graph); }
+void GraphReplays::saw_whole(std::uint32_t graph) {
+  if (Graph* const found = new_graph(graph)) ++found->launches;
+}
 
 bool GraphReplays::decide() noexcept {
   if (wanted_ == 0) return false;
-  bool any = false;
-  const bool all = std::all_of(graphs_.begin(), graphs_.end(), [&](const auto& entry) {
-    const Graph& graph = entry.second;
-    any = any || graph.replays >= wanted_;
-    return graph.replays >= wanted_ || flushes_ - graph.seen >= kPatience;
-  });
+  std::erase_if(new_, [this](const auto& entry) { return flushes_ - entry.second.seen >= kPatience; });
   ++flushes_;
-  return all && any;
+  const bool waits = std::any_of(new_.begin(), new_.end(), [](const auto& entry) { return entry.second.launches > 1; });
+  return !waits && !known_.empty();
 }
 
 }  // namespace rangefinder::source::cupti

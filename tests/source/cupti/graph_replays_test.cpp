@@ -3,6 +3,7 @@
 
 #include "cupti_fixture.hpp"
 
+#include <climits>
 #include <vector>
 
 // Whether graphs are recorded node by node or as a whole. docs/reference/cupti.md, "Graphs as a whole".
@@ -67,6 +68,39 @@ TEST_CASE("launches are recorded as a whole where that is asked for", "[source]"
   by_node.stop(soon());
 }
 
+TEST_CASE("a launch as a whole that begins on the host is where its stream is", "[source]") {
+  CuptiProcess process;
+  process.options.graph_tracing = CuptiOptions::GraphTracing::kWhole;
+  fakecupti_set_manual_clock(kNoon);
+  KeepingSink sink;
+  CuptiSource source = process.source();
+  REQUIRE(source.start(sink).working);
+  source.set_active(true);
+  CUpti_ActivityGraphTrace2 record{};
+  record.kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
+  record.start = record.end = kNoon;
+  record.correlationId = 7;
+  record.streamId = 7;
+  record.deviceId = record.contextId = INT_MAX;
+  record.endDeviceId = record.endContextId = INT_MAX;
+  SECTION("and ends on a device") { record.endDeviceId = 0, record.endContextId = 1; }
+  SECTION("and ends there") {}
+  SECTION("and is not known") { record.streamId = 99; }
+  fakecupti_append(&record, sizeof record);
+  flush(source);
+  if (record.streamId == 99) {
+    CHECK(sink.graph_launches.empty());
+    CHECK(sink.counted(health::invalid_activities) == 1);
+    return;
+  }
+  REQUIRE(sink.graph_launches.size() == 1);
+  const format::GraphLaunchRow& row = sink.graph_launches[0];
+  CHECK(row.device == 0);
+  CHECK(row.context == 1);
+  CHECK(row.end_device == 0);
+  CHECK(row.end_context == 1);
+}
+
 TEST_CASE("a graph is recorded node by node so many times, then as a whole", "[source]") {
   CuptiProcess process;
   process.options.graph_tracing = CuptiOptions::GraphTracing::kAutomatic;
@@ -93,8 +127,11 @@ TEST_CASE("a graph is recorded node by node so many times, then as a whole", "[s
     FakeGraphExec* second = graph_of(1);
     launch_graph(second);
     flush(source);
+    CHECK(fakecupti_kind_enabled(kWhole));  // it may be made for this launch alone
+    launch_graph(second);
+    flush(source);
     CHECK_FALSE(fakecupti_kind_enabled(kWhole));
-    CHECK(sink.graph_launches.size() == 6);  // its first launch came as a whole
+    CHECK(sink.graph_launches.size() == 7);  // its first launches came as a whole
     launch_graph(second, 3);
     launch_graph(first);
     flush(source);
@@ -129,18 +166,34 @@ TEST_CASE("a CUPTI that cannot record launches as a whole goes on node by node",
 
 TEST_CASE("a graph that nobody launches any more is not waited for", "[source]") {
   GraphReplays replays;
-  replays.begin(2);
-  replays.saw_operation(1, 10);
-  replays.saw_operation(2, 11);
-  replays.saw_operation(2, 12);
-  CHECK_FALSE(replays.decide());  // graph 1 was seen once
+  replays.begin(3);
+  for (const std::uint32_t launch : {10, 11}) replays.saw_operation(1, launch);
+  for (const std::uint32_t launch : {12, 13, 14}) replays.saw_operation(2, launch);
+  CHECK_FALSE(replays.decide());  // graph 1 was seen twice
   for (std::uint32_t flush = 2; flush < GraphReplays::kPatience; ++flush) {
     replays.saw_operation(2, 20 + flush);
     REQUIRE_FALSE(replays.decide());
   }
   CHECK_FALSE(replays.decide());
   CHECK(replays.decide());
+  replays.saw_whole(1);
+  CHECK(replays.decide());
   replays.saw_whole(1);  // there it is again
+  CHECK_FALSE(replays.decide());
+}
+
+TEST_CASE("graphs that are made for one launch are not waited for", "[source]") {
+  GraphReplays replays;
+  replays.begin(2);
+  for (std::uint32_t launch = 1; launch <= 2; ++launch) replays.saw_operation(1, launch);
+  for (std::uint32_t graph = 2; graph < 1'000; ++graph) {
+    graph % 2 == 0 ? replays.saw_operation(graph, 10 + graph) : replays.saw_whole(graph);
+    REQUIRE(replays.decide());
+    REQUIRE(replays.remembered() <= GraphReplays::kPatience + 2);
+  }
+  // Nor are any where no graph is known: there is nothing to win.
+  replays.begin(2);
+  replays.saw_operation(1, 1);
   CHECK_FALSE(replays.decide());
 }
 
