@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // Ranges in which CUDA graphs are captured while nothing is recorded. docs/reference/cupti.md, "Graphs".
+#include "base/library.hpp"
 #include "buffer/held_records.hpp"
 #include "session/session_fixture.hpp"
+#include "source/cupti/cupti_api.hpp"
 #include "source/cupti/cupti_source.hpp"
 
 #include <rangefinder/projection.hpp>
@@ -12,6 +14,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <string>
 #include <thread>
@@ -29,13 +32,15 @@ constexpr const char* kKernelLaunch = "cudaLaunchKernel_v7000";
 /// A process with a simulated device and a clock that stands still.
 class Program {
  public:
-  Program() {
+  /// `change` is done to the functions of its CUPTI.
+  explicit Program(std::function<void(source::cupti::CuptiApi&)> change = {}) {
     ::setenv("RANGEFINDER_CUPTI_LIBRARY", FAKE_CUPTI_PATH, 1);
     fakecupti_reset();
     fakecupti_set_launch_latency(0);
     fakecupti_set_manual_clock(kStart + static_cast<std::uint64_t>(ManualClock::kRealtimeOffset));
     buffer::HeldRecords::instance().forget(&clock_);
     seams_.realtime_ns = +[]() noexcept { return static_cast<std::int64_t>(fakecupti_now()); };
+    if (change) seams_.load = [change] { return changed_cupti(change); };
     REQUIRE(source::cupti_prepare(seams_).working);
   }
   ~Program() {
@@ -58,6 +63,7 @@ class Program {
     cupti.idle = idle;
     cupti.graph_tracing = tracing;
     cupti.graph_node_replays = 2;
+    cupti.api_records = api_records;
     Parts made;
     made.clock = &clock_;
     made.sources.push_back(std::make_shared<source::CuptiSource>(cupti, seams_));
@@ -65,6 +71,7 @@ class Program {
   }
   source::CuptiOptions::Idle idle = source::CuptiOptions::Idle::kAuto;
   source::CuptiOptions::GraphTracing tracing = source::CuptiOptions::GraphTracing::kNodes;
+  bool api_records = true;
 
   void advance(std::uint64_t ns) {
     clock_.advance(ns);
@@ -102,6 +109,13 @@ class Program {
   }
 
  private:
+  static Result<source::cupti::CuptiApi> changed_cupti(const std::function<void(source::cupti::CuptiApi&)>& change) {
+    Result<base::Library> library = base::Library::open(FAKE_CUPTI_PATH);
+    if (!library) return library.error();
+    Result<source::cupti::CuptiApi> api = source::cupti::bind_cupti(*library);
+    if (api) change(*api);
+    return api;
+  }
   void stream_call(const char* function) {
     advance(10);
     fakecupti_call_on_stream(function, this, 0);
@@ -374,6 +388,48 @@ TEST_CASE("launches that a pause throws away do not count as recorded node by no
   Timeline timeline = load(folder.file("a.rfcap"));
   CHECK(timeline.activities.size() == 5);  // two launches node by node, one as a whole
   CHECK(split_graph_launches(timeline) == 1);
+}
+
+TEST_CASE("a CUPTI that tells nothing of updates tells all else of graphs", "[session][fault]") {
+  const ScratchFolder folder;
+  static decltype(source::cupti::CuptiApi::cuptiEnableCallback) enable;
+  Program program([](source::cupti::CuptiApi& api) {
+    enable = api.cuptiEnableCallback;
+    api.cuptiEnableCallback =
+        +[](std::uint32_t on, CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain domain, CUpti_CallbackId id) {
+          const bool update = domain == CUPTI_CB_DOMAIN_RESOURCE && id == CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED;
+          return update ? CUPTI_ERROR_INVALID_PARAMETER : enable(on, subscriber, domain, id);
+        };
+  });
+  FakeGraphExec* exec = program.two_layers();
+  {
+    Recording recording(program.options(folder.file("a.rfcap")), program.parts());
+    program.replay(exec);
+  }
+  const Timeline timeline = load(folder.file("a.rfcap"));
+  CHECK(owners(timeline) == kLayers);
+  CHECK(timeline.health.complete());
+  const auto notes = std::find_if(timeline.metadata.begin(), timeline.metadata.end(),
+                                  [](const auto& fact) { return fact.first == "cupti_notes"; });
+  REQUIRE(notes != timeline.metadata.end());
+  CHECK(notes->second.find("GRAPH_NODE_UPDATED") != std::string::npos);
+}
+
+TEST_CASE("what makes graphs leaves no records, and is no sign of another profiler", "[session]") {
+  const ScratchFolder folder;
+  Program program;
+  program.api_records = false;
+  const bool by_hand = GENERATE(false, true);
+  Recording recording(program.options(folder.file("a.rfcap")), program.parts());
+  if (!by_hand) program.begin_capture();
+  for (int round = 0; round < 4; ++round) {
+    fakecupti_tell_calls(by_hand ? "cudaGraphAddKernelNode_v10000" : kKernelLaunch, 20'000);
+    REQUIRE(recording->flush().ok());
+  }
+  if (!by_hand) program.end_capture();
+  const DeviceState state = recording->device();
+  INFO(state.reason);
+  CHECK(state.full);
 }
 
 // What examples/inference/cuda_graph_decode does on a device.

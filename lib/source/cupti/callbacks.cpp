@@ -2,6 +2,8 @@
 #include "source/cupti/callbacks.hpp"
 
 #include "buffer/thread_log.hpp"
+#include "source/cupti/graph_nodes.hpp"
+#include "source/cupti/stream_captures.hpp"
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -24,7 +26,7 @@ constinit CallbackState g_state;
 constexpr std::uint64_t kSomeCorrelation = std::uint64_t{1} << 32;
 
 void note_launch(CallbackState& state, ThreadLaunches& thread, std::uint32_t correlation, CUpti_CallbackDomain domain,
-                 CUpti_CallbackId id) noexcept {
+                 CUpti_CallbackId id, bool makes_graph) noexcept {
   const NoteLaunch note = state.note.load(std::memory_order_relaxed);
   if (note != nullptr) {
     const std::uint32_t callback = id & (buffer::kDriverCallback - 1);
@@ -34,7 +36,7 @@ void note_launch(CallbackState& state, ThreadLaunches& thread, std::uint32_t cor
     if (thread.tid == 0) thread.tid = static_cast<std::uint32_t>(::syscall(SYS_gettid));
     threads->note(correlation, thread.tid);
   }
-  state.launches.fetch_add(1, std::memory_order_relaxed);
+  if (!makes_graph) state.launches.fetch_add(1, std::memory_order_relaxed);
 }
 
 void remember_newest(CallbackState& state, std::uint32_t correlation) noexcept {
@@ -45,19 +47,18 @@ void remember_newest(CallbackState& state, std::uint32_t correlation) noexcept {
   }
 }
 
-CaptureCall capture_call(const CallbackState& state, CUpti_CallbackDomain domain, CUpti_CallbackId id) noexcept {
-  if (id >= kMostCallbackIds) return CaptureCall::kNo;
-  return state.capture_calls[domain == CUPTI_CB_DOMAIN_DRIVER_API ? 1 : 0][id].load(std::memory_order_relaxed);
+GraphCall graph_call(const CallbackState& state, CUpti_CallbackDomain domain, CUpti_CallbackId id) noexcept {
+  if (id >= kMostCallbackIds) return GraphCall::kNo;
+  return state.graph_calls[domain == CUPTI_CB_DOMAIN_DRIVER_API ? 1 : 0][id].load(std::memory_order_relaxed);
 }
 
 void on_api(CallbackState& state, CUpti_CallbackDomain domain, CUpti_CallbackId id,
             const CUpti_CallbackData& data) noexcept {
   ThreadLaunches& thread = t_launches;
   if (thread.ours) return;
-  if (const CaptureCall call = capture_call(state, domain, id); call != CaptureCall::kNo) {
-    if (const CaptureHook hook = state.capture.load(std::memory_order_acquire)) hook(call, &data);
-    return;
-  }
+  const GraphCall call = graph_call(state, domain, id);
+  if (call == GraphCall::kBeginsCapture || call == GraphCall::kEndsCapture)
+    return stream_captures().on_call(call, data);
   // acquire: `note` and `threads` were set before; pairs with the release in start_noting.
   const bool noting = state.noting.load(std::memory_order_acquire);
   // In pauses too: the ids say where the next window begins.
@@ -78,7 +79,8 @@ void on_api(CallbackState& state, CUpti_CallbackDomain domain, CUpti_CallbackId 
   } else if (data.correlationId == thread.outermost) {
     return;
   }
-  note_launch(state, thread, data.correlationId, domain, id);
+  const bool makes_graph = call == GraphCall::kAddsNode || state.capturing.load(std::memory_order_relaxed);
+  note_launch(state, thread, data.correlationId, domain, id, makes_graph);
 }
 
 void on_state(CallbackState& state, CUpti_CallbackId id, const CUpti_StateData& data) noexcept {
@@ -87,8 +89,14 @@ void on_state(CallbackState& state, CUpti_CallbackId id, const CUpti_StateData& 
   state.fatal_result.store(static_cast<int>(data.notification.result), std::memory_order_relaxed);
   state.noting.store(false, std::memory_order_relaxed);
   state.fatal.store(true, std::memory_order_release);
-  if (const CaptureHook hook = state.capture.load(std::memory_order_acquire)) hook(CaptureCall::kNo, nullptr);
+  stream_captures().forget();
   ::sem_post(&state.work);
+}
+
+void on_resource(const CallbackState& state, CUpti_CallbackId id, const CUpti_ResourceData& data) noexcept {
+  // After a fatal error nothing of CUPTI may be called. Of this domain callbacks of graphs alone are enabled.
+  if (data.resourceDescriptor == nullptr || state.fatal.load(std::memory_order_acquire)) return;
+  graph_nodes().on_callback(id, *static_cast<const CUpti_GraphData*>(data.resourceDescriptor));
 }
 
 bool is_closed(const CallbackState& state) noexcept {
@@ -135,9 +143,7 @@ void CUPTIAPI on_callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId i
       on_state(state, id, *static_cast<const CUpti_StateData*>(data));
       break;
     case CUPTI_CB_DOMAIN_RESOURCE:
-      if (const ResourceHook hook = state.resource.load(std::memory_order_acquire)) {
-        hook(id, *static_cast<const CUpti_ResourceData*>(data));
-      }
+      on_resource(state, id, *static_cast<const CUpti_ResourceData*>(data));
       break;
     default:
       break;

@@ -13,7 +13,7 @@
 
 // What CUPTI calls in us, and the state that these functions share with the rest of the room. They run on the
 // application's threads and on CUPTI's, sometimes under CUPTI's own locks: they take no lock and call nothing of CUPTI.
-// The hooks of graph_nodes.hpp and stream_captures.hpp do, for a moment, where a graph is made.
+// What they hand on to graph_nodes.hpp and stream_captures.hpp does, for a moment, where a graph is made.
 namespace rangefinder::source::cupti {
 
 /// Which thread made a launch, by correlation id, until its API record comes to be compared. A table of fixed size: a
@@ -41,13 +41,8 @@ class LaunchThreads {
 };
 
 using NoteLaunch = void (*)(std::uint32_t correlation, std::uint32_t callback) noexcept;
-/// A callback of the resource domain: contexts, modules, graphs and their nodes.
-using ResourceHook = void (*)(CUpti_CallbackId id, const CUpti_ResourceData& data) noexcept;
-
-/// A function after which a stream is captured into a graph, or no longer.
-enum class CaptureCall : std::uint8_t { kNo, kBegins, kEnds };
-/// Such a call; without data: none will be heard of any more.
-using CaptureHook = void (*)(CaptureCall call, const CUpti_CallbackData* data) noexcept;
+/// A function that makes graphs: after it a stream is captured into one, or no longer, or it adds a node by hand.
+enum class GraphCall : std::uint8_t { kNo, kBeginsCapture, kEndsCapture, kAddsNode };
 
 /// Why callbacks and calls must do nothing any more.
 enum class Closed : std::uint32_t { kNo, kForked, kExiting };
@@ -57,13 +52,12 @@ struct CallbackState {
   std::atomic<Closed> closed{Closed::kNo};
   std::atomic<NoteLaunch> note{nullptr};
   std::atomic<LaunchThreads*> threads{nullptr};  // null: nothing to cross-check; else never freed
-  std::atomic<ResourceHook> resource{nullptr};
-  std::atomic<CaptureHook> capture{nullptr};
+  std::atomic<bool> capturing{false};            // some stream is captured: launches may be nodes of a graph
   std::atomic<std::uint32_t> epoch{0};  // of `noting`: an API call that began before the last change is not counted on
 
   // Written at every launch, so on a line of their own.
-  alignas(64) std::atomic<std::uint64_t> launches{0};
-  std::atomic<std::uint64_t> newest_correlation{0};  // of a launch, with bit 32 set; 0: none yet
+  alignas(64) std::atomic<std::uint64_t> launches{0};  // that leave records: what makes a graph does not count
+  std::atomic<std::uint64_t> newest_correlation{0};    // of a launch, with bit 32 set; 0: none yet
 
   alignas(64) std::atomic<BufferPool*> pool{nullptr};
   std::atomic<bool> never_refuse{false};          // this CUPTI crashes on a null buffer
@@ -76,7 +70,7 @@ struct CallbackState {
   sem_t work{};  // posted when a buffer came back; the collector waits on it
 
   // By domain (runtime, driver) and callback id.
-  std::array<std::array<std::atomic<CaptureCall>, kMostCallbackIds>, 2> capture_calls{};
+  std::array<std::array<std::atomic<GraphCall>, kMostCallbackIds>, 2> graph_calls{};
 };
 
 /// The one of the process. Initialised before any code runs and never destroyed, so that a callback at any time and a

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "source/cupti/graph_nodes.hpp"
-
 #include "base/never_destroyed.hpp"
 #include "buffer/held_records.hpp"
 #include "source/cupti/callbacks.hpp"
+#include "source/cupti/graph_nodes.hpp"
 
 #include <exception>
 #include <utility>
@@ -13,14 +12,6 @@ namespace {
 
 // CU_GRAPH_NODE_TYPE_CONDITIONAL of CUDA 12.3 and newer.
 constexpr auto kConditional = static_cast<CUgraphNodeType>(13);
-
-void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& data) noexcept {
-  // After a fatal error nothing of CUPTI may be called.
-  if (data.resourceDescriptor == nullptr || callback_state().fatal.load(std::memory_order_acquire)) return;
-  for (const CUpti_CallbackIdResource wanted : kGraphCallbacks)
-    if (id == static_cast<CUpti_CallbackId>(wanted))
-      return graph_nodes().on_callback(id, *static_cast<const CUpti_GraphData*>(data.resourceDescriptor));
-}
 
 }  // namespace
 
@@ -35,7 +26,6 @@ void GraphNodes::watch(const CuptiApi& api, RealtimeClock realtime) noexcept {
     realtime_ = realtime;
   }
   node_id_.store(api.cuptiGetGraphNodeId, std::memory_order_relaxed);
-  callback_state().resource.store(&on_resource, std::memory_order_release);
 }
 
 void GraphNodes::begin() noexcept try {

@@ -15,10 +15,18 @@
 
 namespace rangefinder::source::cupti {
 
-/// The resource callbacks that `GraphNodes` needs; the last is the one that an older CUPTI may lack.
-inline constexpr std::array<CUpti_CallbackIdResource, 4> kGraphCallbacks = {
-    CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
-    CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING, CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED};
+/// A resource callback that `GraphNodes` takes. Without one that is required no node is known; an older CUPTI may lack
+/// the others (CUDA 12.8 has no id for updates).
+struct GraphCallback {
+  CUpti_CallbackIdResource id;
+  const char* name;
+  bool required;
+};
+inline constexpr std::array<GraphCallback, 4> kGraphCallbacks = {
+    {{CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, "GRAPHNODE_CREATED", true},
+     {CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, "GRAPHNODE_CLONED", true},
+     {CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING, "GRAPHNODE_DESTROY_STARTING", false},
+     {CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED, "GRAPH_NODE_UPDATED", false}}};
 
 /// Which noted call made each node of a CUDA graph. A node that is captured or added by hand is announced inside the
 /// call that makes it; where calls are not noted and a graph is being captured, the making is noted as such. Records

@@ -32,17 +32,10 @@ StreamCaptures& stream_captures() noexcept {
   return *captures;
 }
 
-void on_capture_call(CaptureCall call, const CUpti_CallbackData* data) noexcept {
-  if (data != nullptr)
-    stream_captures().on_call(call, *data);
-  else
-    stream_captures().forget();
-}
-
-void StreamCaptures::on_call(CaptureCall call, const CUpti_CallbackData& data) noexcept {
+void StreamCaptures::on_call(GraphCall call, const CUpti_CallbackData& data) noexcept {
   if (data.callbackSite != CUPTI_API_EXIT || data.functionParams == nullptr) return;
   const std::uint32_t result = result_of(data);
-  if (call == CaptureCall::kBegins ? result != 0 : result == kWrongThread) return;
+  if (call == GraphCall::kBeginsCapture ? result != 0 : result == kWrongThread) return;
   // The stream is the first parameter of all of these functions. Null is a thread's own stream here: the other default
   // stream cannot be captured.
   const void* const handle = *static_cast<const void* const*>(data.functionParams);
@@ -54,20 +47,25 @@ void StreamCaptures::on_call(CaptureCall call, const CUpti_CallbackData& data) n
   }
 }
 
-void StreamCaptures::change(CaptureCall call, const Stream& stream) {
+void StreamCaptures::change(GraphCall call, const Stream& stream) {
   const std::lock_guard lock(mutex_);
   const bool before = !streams_.empty();
   // A runtime function calls the driver's, which tells the same once more.
   std::erase(streams_, stream);
-  if (call == CaptureCall::kBegins) streams_.push_back(stream);
-  if (streams_.empty() == before) buffer::HeldRecords::instance().set_capturing(!before);
+  if (call == GraphCall::kBeginsCapture) streams_.push_back(stream);
+  if (streams_.empty() == before) set_capturing(!before);
 }
 
 void StreamCaptures::forget() noexcept {
   const std::lock_guard lock(mutex_);
   if (streams_.empty()) return;
   streams_.clear();
-  buffer::HeldRecords::instance().set_capturing(false);
+  set_capturing(false);
+}
+
+void StreamCaptures::set_capturing(bool on) noexcept {
+  callback_state().capturing.store(on, std::memory_order_relaxed);
+  buffer::HeldRecords::instance().set_capturing(on);
 }
 
 }  // namespace rangefinder::source::cupti

@@ -16,14 +16,15 @@ namespace rangefinder::source::cupti {
 class StreamCaptures {
  public:
   /// A call that begins or ends a capture has returned.
-  void on_call(CaptureCall call, const CUpti_CallbackData& data) noexcept;
+  void on_call(GraphCall call, const CUpti_CallbackData& data) noexcept;
   /// No more is heard of them.
   void forget() noexcept;
 
  private:
   // The handle of a thread's own default stream says nothing without the thread.
   using Stream = std::pair<const void*, std::uint32_t>;
-  void change(CaptureCall call, const Stream& stream);
+  void change(GraphCall call, const Stream& stream);
+  static void set_capturing(bool on) noexcept;
 
   std::mutex mutex_;
   std::vector<Stream> streams_;
@@ -31,8 +32,5 @@ class StreamCaptures {
 
 /// The one of the process; never destroyed.
 StreamCaptures& stream_captures() noexcept;
-
-/// What `CallbackState::capture` is set to.
-void on_capture_call(CaptureCall call, const CUpti_CallbackData* data) noexcept;
 
 }  // namespace rangefinder::source::cupti

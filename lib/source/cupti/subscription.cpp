@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "source/cupti/subscription.hpp"
-
 #include "base/other_tools.hpp"
 #include "base/text.hpp"
 #include "source/cupti/callbacks.hpp"
 #include "source/cupti/cupti_error.hpp"
 #include "source/cupti/graph_nodes.hpp"
 #include "source/cupti/stream_captures.hpp"
+#include "source/cupti/subscription.hpp"
 
 #include <algorithm>
 #include <array>
@@ -97,19 +96,23 @@ Status Subscription::subscribe() {
 void Subscription::watch_graphs() {
   if (api_.cuptiGetGraphNodeId == nullptr) return;
   graph_nodes().watch(api_, realtime_);
-  for (const CUpti_CallbackIdResource id : kGraphCallbacks) {
-    const CUptiResult result = api_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, id);
-    if (result != CUPTI_SUCCESS) return failed("cuptiEnableCallback(RESOURCE)", result);
+  for (const GraphCallback& wanted : kGraphCallbacks) {
+    const CUptiResult result = api_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, wanted.id);
+    if (result == CUPTI_SUCCESS) continue;
+    const std::string call = std::string("cuptiEnableCallback(RESOURCE_") + wanted.name + ")";
+    if (wanted.required) return failed(call, result);
+    note(describe_failure(call, result));  // older than that: what it would tell is not known, and all else is
   }
-  callback_state().capture.store(&on_capture_call, std::memory_order_release);
   watch_captures(CUPTI_CB_DOMAIN_RUNTIME_API, runtime_names_);
   watch_captures(CUPTI_CB_DOMAIN_DRIVER_API, driver_names_);
 }
 
 void Subscription::watch_captures(CUpti_CallbackDomain domain, const CallbackNames& names) {
-  auto& calls = callback_state().capture_calls[domain == CUPTI_CB_DOMAIN_DRIVER_API ? 1 : 0];
-  const std::pair<bool (*)(std::string_view) noexcept, CaptureCall> wanted[] = {{&begins_capture, CaptureCall::kBegins},
-                                                                                {&ends_capture, CaptureCall::kEnds}};
+  auto& calls = callback_state().graph_calls[domain == CUPTI_CB_DOMAIN_DRIVER_API ? 1 : 0];
+  for (const std::uint32_t id : names.ids(&makes_graph_node))
+    calls[id].store(GraphCall::kAddsNode, std::memory_order_relaxed);
+  const std::pair<bool (*)(std::string_view) noexcept, GraphCall> wanted[] = {
+      {&begins_capture, GraphCall::kBeginsCapture}, {&ends_capture, GraphCall::kEndsCapture}};
   for (const auto& [is_wanted, call] : wanted) {
     for (const std::uint32_t id : names.ids(is_wanted)) {
       calls[id].store(call, std::memory_order_relaxed);
