@@ -6,6 +6,7 @@
 #include <rangefinder/types.hpp>
 #include <rangefinder/visibility.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -327,7 +328,7 @@ struct GraphNodeTable {
   std::vector<ProcessIndex> process;
   std::vector<std::uint64_t> node;         ///< as in ActivityTable::graph_node
   std::vector<std::int64_t> time_ns;       ///< from when on
-  std::vector<std::uint64_t> correlation;  ///< of the call that made it, or its first original; 0: not known
+  std::vector<std::uint64_t> correlation;  ///< of the call or note that made it, or its first original; 0: not known
 
   std::size_t size() const noexcept { return node.size(); }
 };
@@ -510,6 +511,8 @@ class RANGEFINDER_EXPORT Timeline {
   StepTable steps;
   NodeTable nodes;
   GraphNodeTable graph_nodes;
+  /// Executable graphs with conditional nodes, by process and ActivityTable::graph, in order; see `is_lower_bound`.
+  std::vector<std::pair<ProcessIndex, std::uint32_t>> conditional_graphs;
   OperatorTable operators;
   MemoryTable memory;
   DeviceSampleTable device_samples;
@@ -520,6 +523,16 @@ class RANGEFINDER_EXPORT Timeline {
   std::vector<Window> windows;          ///< empty: the whole time
   ArgumentStore arguments;
   std::vector<ForeignEvent> foreign;
+
+  /// An operation of a graph with conditional nodes: CUPTI records no iteration of a loop after the first, so that
+  /// counts and times are lower bounds, "n+". The launch of such a graph that was recorded as a whole is not.
+  bool is_lower_bound(ActivityIndex activity) const noexcept {
+    if (conditional_graphs.empty() || activities.graph[activity] == 0) return false;
+    if (activities.kind[activity] == ActivityKind::kGraph) return false;
+    const ProcessIndex process = devices[streams[activities.stream[activity]].device].process;
+    return std::binary_search(conditional_graphs.begin(), conditional_graphs.end(),
+                              std::pair(process, activities.graph[activity]));
+  }
 
   /// Key and value, the value as JSON text: a number, a quoted string, an object.
   std::vector<std::pair<std::string, std::string>> metadata;

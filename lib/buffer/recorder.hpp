@@ -59,6 +59,8 @@ class HostSink {
   /// not be; they are counted then.
   virtual bool on_records(const Thread& thread, const format::HostRun& run,
                           std::span<const detail::Record> records) noexcept = 0;
+  /// Of the run that was given last: what belongs to captures of CUDA graphs, which are replayed when all else is old.
+  virtual void on_captured(const Thread&, const format::HostRun&, std::span<const detail::Record>) noexcept {}
 };
 
 /// Hands blocks to threads, takes them back full, and gives their records to one drain. There is one in a process, and

@@ -18,4 +18,9 @@ constexpr std::uint64_t launch_key(std::uint32_t id, std::uint32_t callback) noe
   return callback == kNodeNote ? node_note_key(id) : id;
 }
 
+/// By what that is joined which made a node: its note, else the call; 0: not known.
+constexpr std::uint64_t maker_key(std::uint32_t correlation, std::uint32_t note) noexcept {
+  return note != 0 ? node_note_key(note) : correlation;
+}
+
 }  // namespace rangefinder::format

@@ -214,9 +214,10 @@ constexpr Field kSyncFields[] = {FIELD(SyncRow, begin_ns, 1, kDelta),      FIELD
 constexpr Field kOverheadFields[] = {FIELD(OverheadRow, begin_ns, 1, kDelta),
                                      FIELD(OverheadRow, end_ns, 2, kSinceBegin), FIELD(OverheadRow, kind, 3, kPlain),
                                      FIELD(OverheadRow, tid, 4, kPlain), FIELD(OverheadRow, correlation, 5, kDelta)};
-constexpr Field kGraphNodeFields[] = {FIELD(GraphNodeRow, time_ns, 1, kDelta), FIELD(GraphNodeRow, node, 2, kDelta),
-                                      FIELD(GraphNodeRow, correlation, 3, kDelta),
-                                      FIELD(GraphNodeRow, is_note, 4, kPlain)};
+constexpr Field kGraphNodeFields[] = {
+    FIELD(GraphNodeRow, time_ns, 1, kDelta),     FIELD(GraphNodeRow, node, 2, kDelta),
+    FIELD(GraphNodeRow, correlation, 3, kDelta), FIELD(GraphNodeRow, note, 4, kDelta),
+    FIELD(GraphNodeRow, graph_id, 5, kDelta),    FIELD(GraphNodeRow, flags, 6, kPlain)};
 constexpr Field kGraphLaunchFields[] = {
     FIELD(GraphLaunchRow, begin_ns, 1, kDelta),    FIELD(GraphLaunchRow, end_ns, 2, kSinceBegin),
     FIELD(GraphLaunchRow, correlation, 3, kDelta), FIELD(GraphLaunchRow, device, 4, kPlain),

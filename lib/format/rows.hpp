@@ -197,13 +197,20 @@ struct JitRow {
   static const std::span<const Field> kFields;
 };
 
-/// A node of a CUDA graph, and the call that made it; of a copy, the call that made the first original. The newest row
-/// of a node before a launch of its graph counts.
+enum GraphNodeFlag : std::uint32_t {
+  kGraphNodeConditional = 1,  ///< an if, a loop or a switch of the graph
+  kGraphNodeGone = 2,         ///< it exists no longer; all else as before
+};
+
+/// A node of a CUDA graph, and what made it; of a copy, what made the first original. The newest row of a node before a
+/// launch of its graph counts.
 struct GraphNodeRow {
   std::int64_t time_ns;  // CLOCK_REALTIME: from now on
   std::uint64_t node;
-  std::uint32_t correlation;  // of a noted launch; 0: not known
-  std::uint32_t is_note;      // 1: `correlation` is the number of a note (node_note.hpp)
+  std::uint32_t correlation;  // of the noted call that made it; 0: none in this recording
+  std::uint32_t note;         // that was made of it (node_note.hpp), which comes before the call; 0: none
+  std::uint32_t graph_id;     // as in KernelRow, of an executable graph; 0: not known
+  std::uint32_t flags;        // GraphNodeFlag
 
   static constexpr ChunkKind kKind = ChunkKind::kGraphNodes;
   static const std::span<const Field> kFields;

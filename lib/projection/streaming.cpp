@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <utility>
 
 namespace rangefinder::projection {
@@ -264,6 +265,13 @@ void StreamingProjector::bound_launches() {
     pending_.pop_front();
     if (is_pending(oldest)) resolve(oldest.row, false);
   }
+}
+
+std::int64_t StreamingProjector::oldest_pending_ns() const noexcept {
+  std::int64_t oldest = std::numeric_limits<std::int64_t>::max();
+  for (const Ticket ticket : pending_)
+    if (is_pending(ticket)) oldest = std::min(oldest, launches_.rows[ticket.row].info.time_ns);
+  return oldest;
 }
 
 void StreamingProjector::settle(std::int64_t time_ns) {

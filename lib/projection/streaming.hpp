@@ -134,6 +134,8 @@ class StreamingProjector {
 
   /// Launches whose activities have not all come.
   std::size_t pending_launches() const noexcept { return pending_count_; }
+  /// When the first of them was made; the end of all time where there is none.
+  std::int64_t oldest_pending_ns() const noexcept;
   /// What is held at the moment.
   struct Held {
     std::size_t ranges;      ///< open, or ended and waiting

@@ -84,14 +84,18 @@ void set_times(format::ChunkHeader& header, const void* rows, std::size_t row_by
 CaptureWriter::CaptureWriter(std::unique_ptr<ChunkOutput> output, clock::Clock& clock)
     : output_(std::move(output)), clock_(clock) {}
 
-bool CaptureWriter::put_chunk(format::ChunkHeader header, format::ColumnWriter& columns) {
+void CaptureWriter::append_chunk(format::ChunkHeader& header, format::ColumnWriter& columns) {
   payload_.clear();
   columns.finish(payload_);
-  if (ended_) return false;
   chunk_.clear();
   header.version = format::kChunkVersion;
   header.sequence = output_->next_sequence();
   format::append_chunk(chunk_, header, payload_);
+}
+
+bool CaptureWriter::put_chunk(format::ChunkHeader header, format::ColumnWriter& columns) {
+  append_chunk(header, columns);
+  if (ended_) return false;
   Status status = output_->put(header, chunk_);
   if (const std::uint64_t overwritten = output_->overwritten(); overwritten != overwritten_) {
     buffer::Recorder::instance().count(health::ring_overwritten, overwritten - overwritten_);
@@ -209,16 +213,21 @@ void CaptureWriter::put_pending_threads() {
 
 // ---- what is written --------------------------------------------------------------------------------------------
 
-bool CaptureWriter::on_records(const Thread& thread, const format::HostRun& run,
-                               std::span<const detail::Record> records) noexcept try {
-  const std::lock_guard lock(mutex_);
+format::ChunkHeader CaptureWriter::pack_events(const format::HostRun& run, std::span<const detail::Record> records) {
   events_.clear();  // of a chunk that there was no memory for
-  columns_.clear();
   format::ChunkHeader header{};
   header.kind = static_cast<std::uint16_t>(ChunkKind::kHostEvents);
   header.rows = static_cast<std::uint32_t>(records.size());
   header.subject = run.thread;
   std::tie(header.first, header.last) = packer_.pack(run, records, events_);
+  return header;
+}
+
+bool CaptureWriter::on_records(const Thread& thread, const format::HostRun& run,
+                               std::span<const detail::Record> records) noexcept try {
+  const std::lock_guard lock(mutex_);
+  columns_.clear();
+  const format::ChunkHeader header = pack_events(run, records);
   note_thread(thread);
   want_words(packer_.words());
   put_pending();
@@ -226,6 +235,17 @@ bool CaptureWriter::on_records(const Thread& thread, const format::HostRun& run,
 } catch (...) {  // no memory: the records are counted by the caller, the program goes on
   buffer::Recorder::instance().count(health::chunks_not_written, 1);
   return false;
+}
+
+/// Refers to nothing that the run does not.
+void CaptureWriter::on_captured(const Thread&, const format::HostRun& run,
+                                std::span<const detail::Record> records) noexcept try {
+  const std::lock_guard lock(mutex_);
+  if (ended_ || !output_->forgets()) return;
+  format::ChunkHeader header = pack_events(run, records);
+  append_chunk(header, events_);
+  output_->leave_behind(header, chunk_);
+} catch (...) {  // no memory: goes with all else
 }
 
 void CaptureWriter::write_rows(ChunkKind kind, const void* rows, std::size_t row_bytes, std::size_t count,

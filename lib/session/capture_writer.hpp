@@ -28,6 +28,8 @@ class CaptureWriter final : public buffer::HostSink, public source::RowSink {
 
   bool on_records(const Thread& thread, const format::HostRun& run,
                   std::span<const detail::Record> records) noexcept override;
+  void on_captured(const Thread& thread, const format::HostRun& run,
+                   std::span<const detail::Record> records) noexcept override;
 
   format::NameId name(std::string_view text) noexcept override;
   void count(std::uint32_t health_number, std::uint64_t n) noexcept override;
@@ -55,6 +57,8 @@ class CaptureWriter final : public buffer::HostSink, public source::RowSink {
                   std::span<const format::Field> fields) noexcept override;
 
  private:
+  format::ChunkHeader pack_events(const format::HostRun& run, std::span<const detail::Record> records);
+  void append_chunk(format::ChunkHeader& header, format::ColumnWriter& columns);
   bool put_chunk(format::ChunkHeader header, format::ColumnWriter& columns);
   bool put_fields(format::ChunkKind kind, const void* rows, std::size_t row_bytes, std::size_t count,
                   std::span<const format::Field> fields, std::uint64_t subject = 0);

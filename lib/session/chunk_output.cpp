@@ -103,9 +103,27 @@ Status RingOutput::put(const format::ChunkHeader& header, base::ByteView chunk) 
 
 bool RingOutput::stays(format::ChunkKind kind, std::size_t bytes) noexcept {
   if (keeping_) return true;
-  if (kind != format::ChunkKind::kGraphNodes || node_bytes_ + bytes > limits_.bytes / 8) return false;
-  node_bytes_ += bytes;
+  if (kind != format::ChunkKind::kGraphNodes || graph_bytes_ + bytes > limits_.bytes / 4) return false;
+  graph_bytes_ += bytes;
   return true;
+}
+
+void RingOutput::leave_behind(const format::ChunkHeader& header, base::ByteView chunk) {
+  // Where the chunk stays, or was larger than the bound, there is none.
+  if (events_.empty() || events_.back().header.sequence + 1 != sequence_) return;
+  Kept& kept = events_.back();
+  kept.left = std::make_shared<const base::Bytes>(chunk.begin(), chunk.end());
+  kept.left_header = header;
+  event_bytes_ += chunk.size();
+  drop_old_events();
+}
+
+/// How many records stay of one that goes.
+std::uint64_t RingOutput::keep_left(Kept& oldest) {
+  if (oldest.left == nullptr || graph_bytes_ + oldest.left->size() > limits_.bytes / 4) return 0;
+  graph_bytes_ += oldest.left->size();
+  keep_context({oldest.left_header, oldest.newest_ticks, oldest.left});
+  return oldest.left_header.rows;
 }
 
 void RingOutput::keep_event(Kept kept) {
@@ -127,8 +145,8 @@ void RingOutput::drop_old_events() {
   };
   const std::size_t before = events_.size();
   while (!events_.empty() && (event_bytes_ > limits_.bytes || too_old(events_.front()))) {
-    const Kept& oldest = events_.front();
-    overwritten_ += oldest.header.rows;
+    Kept& oldest = events_.front();
+    overwritten_ += oldest.header.rows - keep_left(oldest);
     event_bytes_ -= cost(oldest);
     if (oldest.header.kind == static_cast<std::uint16_t>(format::ChunkKind::kHostEvents)) {
       if (const auto thread = threads_.find(oldest.header.subject); thread != threads_.end()) --thread->second.chunks;

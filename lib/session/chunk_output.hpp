@@ -33,6 +33,10 @@ class ChunkOutput {
   using Use = std::function<void(const format::ChunkHeader&, base::ByteView payload)>;
   /// Calls `use` with the chunks put since the cursor was here last, in order, but for those that are gone by now.
   virtual Status read_since(OutputCursor& cursor, const Use& use) const = 0;
+  /// Whether what was put does not stay.
+  virtual bool forgets() const noexcept { return false; }
+  /// What takes the place of the chunk of events that was put last, when that one goes.
+  virtual void leave_behind(const format::ChunkHeader&, base::ByteView) {}
   /// Records given up on purpose to keep a bound.
   virtual std::uint64_t overwritten() const noexcept { return 0; }
 };
@@ -79,8 +83,8 @@ class RingSnapshot {
 };
 
 /// Keeps the newest chunks of events in memory, within bounds, and what of the others they depend on: all names,
-/// devices and facts, and nodes of graphs up to an eighth of the bound; clock points and windows as far back as the
-/// events go; the last health; the threads of the events, and some more.
+/// devices and facts, and nodes of graphs with what was captured for them up to a quarter of the bound; clock points
+/// and windows as far back as the events go; the last health; the threads of the events, and some more.
 class RingOutput final : public ChunkOutput {
  public:
   RingOutput(const format::FileHeader& header, RingLimits limits) : header_(header), limits_(limits) {}
@@ -88,6 +92,8 @@ class RingOutput final : public ChunkOutput {
   Status put(const format::ChunkHeader& header, base::ByteView chunk) override;
   std::uint64_t next_sequence() const noexcept override { return sequence_; }
   Status read_since(OutputCursor& cursor, const Use& use) const override;
+  bool forgets() const noexcept override { return true; }
+  void leave_behind(const format::ChunkHeader& header, base::ByteView chunk) override;
   std::uint64_t overwritten() const noexcept override { return overwritten_; }
   RingSnapshot snapshot() const;
   /// What is put from now on does not get old: graphs are replayed long after they were captured.
@@ -100,6 +106,8 @@ class RingOutput final : public ChunkOutput {
     format::ChunkHeader header;
     std::uint64_t newest_ticks;  // of any host record when the chunk came
     std::shared_ptr<const base::Bytes> bytes;
+    format::ChunkHeader left_header{};
+    std::shared_ptr<const base::Bytes> left;  // what takes its place; null: nothing
   };
   struct Thread {
     Kept kept;
@@ -109,11 +117,14 @@ class RingOutput final : public ChunkOutput {
   void keep_event(Kept kept);
   bool stays(format::ChunkKind kind, std::size_t bytes) noexcept;
   void drop_old_events();
+  std::uint64_t keep_left(Kept& oldest);
   void drop_old_context();
   void drop_old(std::deque<Kept>& chunks);
   template <typename Take>
   void for_each_kept(const Take& take) const;
-  static std::uint64_t cost(const Kept& kept) noexcept { return kept.bytes->size() + sizeof(Kept); }
+  static std::uint64_t cost(const Kept& kept) noexcept {
+    return kept.bytes->size() + (kept.left != nullptr ? kept.left->size() : 0) + sizeof(Kept);
+  }
 
   format::FileHeader header_;
   RingLimits limits_;
@@ -123,7 +134,7 @@ class RingOutput final : public ChunkOutput {
   std::deque<Kept> health_;  // one
   std::map<std::uint64_t, Thread> threads_;
   bool keeping_ = false;
-  std::uint64_t node_bytes_ = 0;  // of graphs, that stay
+  std::uint64_t graph_bytes_ = 0;  // that stay
   std::uint64_t event_bytes_ = 0;
   std::uint64_t context_bytes_ = 0;
   std::uint64_t newest_ticks_ = 0;

@@ -2,6 +2,7 @@
 // What a session does in its own threads, and how it ends.
 #include "base/health_numbers.hpp"
 #include "base/signals_blocked.hpp"
+#include "buffer/held_records.hpp"
 #include "buffer/recorder.hpp"
 #include "session/options.hpp"
 #include "session/session_core.hpp"
@@ -51,14 +52,14 @@ void SessionCore::drain(bool partial, Deadline deadline) noexcept {
     const std::lock_guard lock(state_mutex_);
     if (closed_) return;
   }
-  buffer::Recorder::instance().drain(*writer_, partial);
+  buffer::HeldRecords::instance().drain_recorder(*writer_, partial);
   bool close = false;
   {
     const std::lock_guard lock(state_mutex_);
     close = abandoned_ && !closed_;
     closed_ = closed_ || close;
   }
-  if (close) buffer::Recorder::instance().finish(false);
+  if (close) buffer::HeldRecords::instance().finish_recorder(false);
 }
 
 void SessionCore::drain_loop() noexcept {
@@ -227,7 +228,7 @@ void SessionCore::close_recorder(bool remove_live) noexcept {
     }
     closed_ = true;
   }
-  buffer::Recorder::instance().finish(remove_live);
+  buffer::HeldRecords::instance().finish_recorder(remove_live);
 }
 
 /// True when all that was recorded has been drained. Threads that do not end are left behind: they keep the session

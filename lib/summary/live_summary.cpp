@@ -45,6 +45,7 @@ void LiveSummary::refresh_clock() {
 }
 
 Summary LiveSummary::update() {
+  const std::uint64_t begun = core_.clock().ticks();
   (void)core_.flush();
   refresh_clock();
   (void)core_.writer().with_output([&](session::ChunkOutput& output) {
@@ -53,6 +54,8 @@ Summary LiveSummary::update() {
   });
   place_graphs();
   complete_graphs();
+  // What is launched later begins later, and so does what has been launched and not come.
+  sites_.end_update(std::min(clock_.monotonic_of_ticks(begun), projector_.oldest_pending_ns()));
   const std::int64_t now = clock_.monotonic_of_ticks(core_.clock().ticks());
   projector_.settle(now - kSettleNs);
   passes_.settle(!core_.running());
@@ -79,7 +82,6 @@ void LiveSummary::place_graphs() {
     projector_.activity(activity);
   }
   of_graphs_.clear();
-  sites_.end_update();
 }
 
 void LiveSummary::complete_graphs() {
@@ -127,10 +129,12 @@ void LiveSummary::take_graph_nodes(const format::ChunkHeader& header, base::Byte
       format::unpack_rows<format::GraphNodeRow>(payload, header.rows, columns_);
   if (!rows.ok()) return (void)++unread_;
   for (const format::GraphNodeRow& row : *rows) {
-    const bool is_note = row.is_note != 0;
-    if (row.correlation != 0 && !is_note) captured_.push_back(row.correlation);
-    sites_.add_node(row.node, device_time(row.time_ns),
-                    is_note ? format::node_note_key(row.correlation) : row.correlation);
+    if ((row.flags & format::kGraphNodeGone) != 0) {
+      sites_.remove_node(row.node, device_time(row.time_ns));
+      continue;
+    }
+    if (row.correlation != 0) captured_.push_back(row.correlation);
+    sites_.add_node(row.node, device_time(row.time_ns), format::maker_key(row.correlation, row.note));
   }
 }
 
@@ -210,9 +214,8 @@ void LiveSummary::on_range(const timeline::AssembledRange& range) {
 
 void LiveSummary::on_launch(const timeline::AssembledLaunch& launch) {
   const std::uint64_t tag = passes_.launch(launch.thread, site_of(launch.range, launch.scoped));
-  const bool makes_node = launch.callback == format::kNodeNote;
-  sites_.add_launch(launch.correlation, tag, makes_node);
-  if (makes_node) return;  // causes nothing itself
+  sites_.add_launch(launch.correlation, tag);
+  if (launch.callback == format::kNodeNote) return;  // causes nothing itself
   projection::StreamingLaunch note;
   note.correlation = launch.correlation;
   note.time_ns = host_time(launch.ticks);

@@ -112,10 +112,6 @@ void CaptureLoader::add_health() {
   if (reader_.clock().realtime_steps() != 0)
     out_.notes.push_back(file +
                          "the system's clock was set during the recording; device times near that moment may be off");
-  if (reader_.metadata("conditional_graph_nodes") == "yes")
-    out_.notes.push_back(file +
-                         "some CUDA graphs have conditional nodes: CUPTI does not record a loop's iterations after the "
-                         "first, so counts and times of such graphs are lower bounds (n+)");
   for (const capture::Finding& finding : reader_.findings()) out_.notes.push_back(file + finding.text);
   out_.simulated = out_.simulated || reader_.simulated();
 }

@@ -196,10 +196,13 @@ void CaptureLoader::on_allocations(std::span<const format::AllocationRow> rows) 
 void CaptureLoader::on_graph_nodes(std::span<const format::GraphNodeRow> rows) {
   GraphNodeTable& table = out_.graph_nodes;
   for (const format::GraphNodeRow& row : rows) {
+    if ((row.flags & format::kGraphNodeConditional) != 0 && row.graph_id != 0)
+      out_.conditional_graphs.emplace_back(process_, row.graph_id);
+    if ((row.flags & format::kGraphNodeGone) != 0) continue;  // what comes late finds it all the same
     table.process.push_back(process_);
     table.node.push_back(row.node);
     table.time_ns.push_back(device_time(row.time_ns));
-    table.correlation.push_back(row.is_note != 0 ? format::node_note_key(row.correlation) : row.correlation);
+    table.correlation.push_back(format::maker_key(row.correlation, row.note));
   }
 }
 

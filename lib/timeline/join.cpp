@@ -36,6 +36,19 @@ void sort(std::vector<Entry>& entries) {
   if (!std::is_sorted(entries.begin(), entries.end())) std::sort(entries.begin(), entries.end());
 }
 
+void say_lower_bounds(Timeline& timeline) {
+  auto& graphs = timeline.conditional_graphs;
+  std::sort(graphs.begin(), graphs.end());
+  graphs.erase(std::unique(graphs.begin(), graphs.end()), graphs.end());
+  for (ActivityIndex row = 0; row < timeline.activities.size() && !graphs.empty(); ++row) {
+    if (!timeline.is_lower_bound(row)) continue;
+    timeline.notes.emplace_back(
+        "some CUDA graphs have conditional nodes: CUPTI does not record a loop's iterations after the first, so counts "
+        "and times of such graphs are lower bounds (n+)");
+    return;
+  }
+}
+
 }  // namespace
 
 void join_launches(Timeline& timeline) {
@@ -88,6 +101,7 @@ void join_launches(Timeline& timeline) {
     activities.launch[row] = launch_of(process_of(row), activities.correlation[row], activities.begin_ns[row]);
   }
 
+  say_lower_bounds(timeline);
   const GraphNodeTable& nodes = timeline.graph_nodes;
   if (nodes.size() == 0) return;
   std::vector<Entry> by_node;

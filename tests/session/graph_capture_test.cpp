@@ -6,6 +6,7 @@
 #include "session/session_fixture.hpp"
 #include "source/cupti/cupti_api.hpp"
 #include "source/cupti/cupti_source.hpp"
+#include "source/cupti/graph_nodes.hpp"
 
 #include <rangefinder/projection.hpp>
 #include <rangefinder/report.hpp>
@@ -16,6 +17,7 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -39,6 +41,7 @@ class Program {
     fakecupti_set_launch_latency(0);
     fakecupti_set_manual_clock(kStart + static_cast<std::uint64_t>(ManualClock::kRealtimeOffset));
     buffer::HeldRecords::instance().forget(&clock_);
+    source::cupti::graph_nodes().forget();
     seams_.realtime_ns = +[]() noexcept { return static_cast<std::int64_t>(fakecupti_now()); };
     if (change) seams_.load = [change] { return changed_cupti(change); };
     REQUIRE(source::cupti_prepare(seams_).working);
@@ -96,7 +99,9 @@ class Program {
     layer(graph, "k0", "layer.0");
     layer(graph, "k1", "layer.1");
     end_capture();
-    return fakecupti_graph_instantiate(graph);
+    FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
+    fakecupti_graph_destroy(graph, nullptr);
+    return exec;
   }
   void replay(FakeGraphExec* exec) {
     advance(10);
@@ -267,6 +272,140 @@ TEST_CASE("a session may begin in the middle of a capture", "[session]") {
   CHECK_FALSE(detail::is_recording());
 }
 
+TEST_CASE("a graph that was captured in a session has its ranges in those after it", "[session]") {
+  const ScratchFolder folder;
+  Program program;
+  FakeGraphExec* exec = nullptr;
+  for (const char* name : {"a.rfcap", "b.rfcap", "c.rfcap"}) {
+    {
+      Recording recording(program.options(folder.file(name)), program.parts());
+      const ProfileRange outer{"not of the capture"};
+      if (exec == nullptr) {
+        program.begin_capture();
+        {
+          const ProfileRange layers{"layers"};
+          FakeGraph* graph = fakecupti_graph_create();
+          program.layer(graph, "k0", "layer.0");
+          REQUIRE(recording->flush().ok());  // in the middle
+          program.layer(graph, "k1", "layer.1");
+          exec = fakecupti_graph_instantiate(graph);
+          program.end_capture();
+          program.advance(10);
+        }
+        mark("not of the capture");
+      }
+      program.replay(exec);
+    }
+    const Timeline timeline = load(folder.file(name));
+    CHECK(owners(timeline) == kLayers);
+    CHECK(timeline.health.complete());
+    CHECK(timeline.health.unmatched_ends == 0);
+    CHECK(count_of(timeline, "layers") == 1);
+    CHECK(count_of(timeline, "not of the capture") == 1);
+    CHECK(timeline.marks.size() == (name == std::string("a.rfcap") ? 1 : 0));
+    for (RangeIndex range = 0; range < timeline.ranges.size(); ++range) {
+      if (timeline.text(timeline.ranges.name[range]) == "layers")
+        CHECK(timeline.ranges.end_ns[range] - timeline.ranges.begin_ns[range] == 80);
+    }
+  }
+}
+
+TEST_CASE("graphs of the time before a release keep their ranges, and what is not known of them is said", "[session]") {
+  const ScratchFolder folder;
+  Program program;
+  FakeGraphExec* exec = program.two_layers();
+  const bool released = GENERATE(false, true);
+  if (released) REQUIRE(source::cupti_release(std::chrono::steady_clock::now() + 60s).ok());
+  {
+    Recording recording(program.options(folder.file("a.rfcap")), program.parts());
+    program.replay(exec);
+    REQUIRE(recording->flush().ok());
+  }
+  const Timeline timeline = load(folder.file("a.rfcap"));
+  CHECK(owners(timeline) == kLayers);
+  const bool said = std::any_of(timeline.metadata.begin(), timeline.metadata.end(), [](const auto& fact) {
+    return fact.first == "cupti_notes" && fact.second.find("not watched") != std::string::npos;
+  });
+  CHECK(said == released);
+}
+
+TEST_CASE("a session may stop in the middle of a capture", "[session]") {
+  const ScratchFolder folder;
+  Program program;
+  FakeGraph* graph = fakecupti_graph_create();
+  {
+    Recording recording(program.options(folder.file("a.rfcap")), program.parts());
+    program.begin_capture();
+    program.layer(graph, "k0", "layer.0");
+  }
+  CHECK(detail::is_recording());
+  program.layer(graph, "k1", "layer.1");
+  program.end_capture();
+  CHECK_FALSE(detail::is_recording());
+  FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
+  {
+    Recording recording(program.options(folder.file("b.rfcap")), program.parts());
+    program.replay(exec);
+  }
+  const Timeline timeline = load(folder.file("b.rfcap"));
+  CHECK(owners(timeline) == kLayers);
+  CHECK(timeline.health.complete());
+}
+
+TEST_CASE("a range of a capture that a session's end cuts off ends with the session", "[session]") {
+  const ScratchFolder folder;
+  Program program;
+  FakeGraph* graph = fakecupti_graph_create();
+  {
+    std::optional<Recording> recording;
+    recording.emplace(program.options(folder.file("a.rfcap")), program.parts());
+    program.begin_capture();
+    const ProfileRange open{"open"};
+    program.advance(10);
+    program.layer(graph, "k0", "layer.0");
+    recording.reset();
+    program.advance(1'000'000);
+  }
+  program.end_capture();
+  FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
+  {
+    Recording recording(program.options(folder.file("b.rfcap")), program.parts());
+    program.replay(exec);
+  }
+  const Timeline timeline = load(folder.file("b.rfcap"));
+  CHECK(owners(timeline) == Owners{{"k0", "layer.0"}});
+  CHECK(timeline.health.complete());
+  for (RangeIndex range = 0; range < timeline.ranges.size(); ++range) {
+    if (timeline.text(timeline.ranges.name[range]) == "open")
+      CHECK(timeline.ranges.end_ns[range] - timeline.ranges.begin_ns[range] == 40);
+  }
+}
+
+TEST_CASE("ranges of graphs that are gone are held no longer", "[session]") {
+  const ScratchFolder folder;
+  Program program;
+  const bool in_session = GENERATE(false, true);
+  FakeGraphExec* exec = nullptr;
+  const auto capture = [&] {
+    for (int i = 0; i < 20; ++i) fakecupti_graph_destroy(nullptr, program.two_layers());
+    exec = program.two_layers();
+    fakecupti_graph_destroy(nullptr, program.two_layers());
+  };
+  {
+    std::optional<Recording> recording;
+    if (in_session) recording.emplace(program.options(folder.file("a.rfcap")), program.parts());
+    capture();
+  }
+  {
+    Recording recording(program.options(folder.file("b.rfcap")), program.parts());
+    program.replay(exec);
+  }
+  const Timeline timeline = load(folder.file("b.rfcap"));
+  CHECK(owners(timeline) == kLayers);
+  CHECK(count_of(timeline, "layer.0") == 1);
+  CHECK(timeline.health.complete());
+}
+
 TEST_CASE("graphs replayed by several threads on several streams have their ranges, and both parents", "[session]") {
   const ScratchFolder folder;
   Program program;
@@ -322,7 +461,7 @@ TEST_CASE("a host node of a graph leaves no record, and takes none from the othe
 TEST_CASE("a capture says that loops inside of graphs are not recorded whole", "[session]") {
   const ScratchFolder folder;
   Program program;
-  const bool loop = GENERATE(false, true);  // once seen, a process has them
+  const bool loop = GENERATE(true, false);
   FakeGraph* graph = fakecupti_graph_create();
   FakeGraph* body = fakecupti_graph_create();
   program.begin_capture();
@@ -342,6 +481,26 @@ TEST_CASE("a capture says that loops inside of graphs are not recorded whole", "
   CHECK(owners(timeline) == kLayers);
   const auto says = [](const std::string& note) { return note.find("lower bounds") != std::string::npos; };
   CHECK(std::count_if(timeline.notes.begin(), timeline.notes.end(), says) == (loop ? 1 : 0));
+  for (ActivityIndex row = 0; row < timeline.activities.size(); ++row) CHECK(timeline.is_lower_bound(row) == loop);
+}
+
+TEST_CASE("a graph with a loop that is not replayed makes nothing a lower bound", "[session]") {
+  const ScratchFolder folder;
+  Program program;
+  FakeGraph* graph = fakecupti_graph_create();
+  FakeGraph* body = fakecupti_graph_create();
+  fakecupti_graph_add_conditional("cudaGraphAddNode_v12020", graph, body);
+  FakeGraphExec* loop = fakecupti_graph_instantiate(graph);
+  FakeGraphExec* exec = program.two_layers();
+  {
+    Recording recording(program.options(folder.file("a.rfcap")), program.parts());
+    program.replay(exec);
+  }
+  const Timeline timeline = load(folder.file("a.rfcap"));
+  CHECK(timeline.conditional_graphs.size() == 2);  // and the one that it was made from
+  CHECK(timeline.notes.empty());
+  CHECK_FALSE(timeline.is_lower_bound(0));
+  fakecupti_graph_destroy(graph, loop);
 }
 
 TEST_CASE("launches recorded as a whole are divided over the ranges of the capture", "[session]") {
@@ -472,16 +631,18 @@ TEST_CASE("the report of a decoder shows its layers inside of the replays", "[se
   CHECK(json->find("capture: 18 operations of CUDA graphs where their nodes were made") != std::string::npos);
 }
 
-TEST_CASE("a flight recorder keeps the ranges of graphs that were captured before it", "[session]") {
+TEST_CASE("a flight recorder keeps the ranges of graphs", "[session]") {
   const ScratchFolder folder;
   Program program;
-  FakeGraphExec* exec = program.two_layers();
+  const bool before = GENERATE(true, false);
+  FakeGraphExec* exec = before ? program.two_layers() : nullptr;
   SessionOptions options = program.options(folder.file("a.rfcap"));
   options.mode = CaptureMode::kRing;
   options.ring_bytes = 8'000;
   std::string dump;
   {
     Recording recording(options, program.parts());
+    if (!before) exec = program.two_layers();
     for (int round = 0; round < 100; ++round) {
       program.replay(exec);
       REQUIRE(recording->flush().ok());
@@ -494,15 +655,19 @@ TEST_CASE("a flight recorder keeps the ranges of graphs that were captured befor
   CHECK(timeline.activities.size() < 200);  // the older ones are gone
   CHECK(count_of(timeline, "layer.0") == 1);
   CHECK(owners(timeline) == kLayers);
+  CHECK(timeline.health.unmatched_ends == 0);
 }
 
 TEST_CASE("a capture that makes no end of ranges is bounded, and what is missing is counted", "[session][slow]") {
   const ScratchFolder folder;
   Program program;
+  FakeGraph* graph = fakecupti_graph_create();
   program.begin_capture();
+  program.layer(graph, "k0", "layer.0");
+  program.layer(graph, "k1", "layer.1");
   for (int i = 0; i < 2'300'000; ++i) const ProfileRange range{"r"};
   program.end_capture();
-  FakeGraphExec* exec = program.two_layers();
+  FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
   {
     Recording recording(program.options(folder.file("a.rfcap")), program.parts());
     program.replay(exec);
@@ -511,4 +676,5 @@ TEST_CASE("a capture that makes no end of ranges is bounded, and what is missing
   CHECK(timeline.ranges.size() > 1'000'000);
   CHECK(timeline.ranges.size() < 2'300'000);
   CHECK(timeline.health.dropped_ranges > 0);
+  CHECK(owners(timeline) == kLayers);
 }

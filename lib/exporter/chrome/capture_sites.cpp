@@ -27,7 +27,7 @@ class NodeRows final : public capture::CaptureVisitor {
 
 CaptureSites::CaptureSites(capture::CaptureReader& reader) {
   NodeRows take([&](const format::GraphNodeRow& row) {
-    const std::uint64_t key = row.is_note != 0 ? format::node_note_key(row.correlation) : row.correlation;
+    const std::uint64_t key = format::maker_key(row.correlation, row.note);
     nodes_[row.node].push_back({reader.monotonic_of_realtime(row.time_ns), key});
     if (key != 0) sites_.try_emplace(key, Site{0, kNoTime});
   });

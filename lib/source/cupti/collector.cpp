@@ -279,6 +279,11 @@ void Collector::report_facts() {
         " gives graph launches wrong correlation ids once it was switched off and on again: graphs may belong "
         "to another launch than shown (fixed in CUDA 13.1 update 1)");
   }
+  if (decoder_.saw_graphs() && graph_nodes().missed_updates()) {
+    notes_.insert(
+        "CUDA graphs were not watched while CUPTI was given up: what was updated then counts where it was captured "
+        "before");
+  }
   if (notes_.size() == notes) return;
   std::string text;
   for (const std::string& note : notes_) text.append(text.empty() ? "" : "; ").append(note);
@@ -319,8 +324,6 @@ void Collector::choose_graph_tracing() {
 void Collector::report_graph_nodes() {
   const GraphNodes::News news = graph_nodes().take_news();
   sink_->write(std::span<const format::GraphNodeRow>(news.rows));
-  // The sink passes over what it has been told before.
-  if (news.conditional) sink_->meta("conditional_graph_nodes", "yes");
   if (news.dropped != 0) sink_->count(health::unnoted_graph_nodes, news.dropped);
 }
 

@@ -33,6 +33,8 @@ namespace rangefinder::source::cupti {
 #define RANGEFINDER_CUPTI_OPTIONAL(X)  \
   X(cuptiSubscribe_v2)                 \
   X(cuptiGetGraphNodeId)               \
+  X(cuptiGetGraphId)                   \
+  X(cuptiGetGraphExecId)               \
   X(cuptiSetThreadIdType)              \
   X(cuptiActivitySetAttribute)         \
   X(cuptiActivityEnableAndDump)        \

@@ -22,28 +22,34 @@ struct GraphCallback {
   const char* name;
   bool required;
 };
-inline constexpr std::array<GraphCallback, 4> kGraphCallbacks = {
+inline constexpr std::array<GraphCallback, 6> kGraphCallbacks = {
     {{CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, "GRAPHNODE_CREATED", true},
      {CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, "GRAPHNODE_CLONED", true},
      {CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING, "GRAPHNODE_DESTROY_STARTING", false},
+     {CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING, "GRAPH_DESTROY_STARTING", false},
+     {CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING, "GRAPHEXEC_DESTROY_STARTING", false},
      {CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED, "GRAPH_NODE_UPDATED", false}}};
 
-/// Which noted call made each node of a CUDA graph. A node that is captured or added by hand is announced inside the
-/// call that makes it; where calls are not noted and a graph is being captured, the making is noted as such. Records
-/// name the nodes of the executable graph, which are copies of copies: each has what its original has.
+/// What made each node of a CUDA graph. While a stream is captured the making of a node is noted as such
+/// (held_records.hpp); a node that is added by hand is announced inside the call that adds it, which is noted like a
+/// launch. Records name the nodes of the executable graph, which are copies of copies: each has what its original has.
 ///
-/// Graphs outlive recordings: what was made in none is known in all that follow, what was made in one is forgotten with
-/// it.
+/// Graphs outlive recordings: what was captured is known in all that follow. What was added by hand is forgotten with
+/// the recording that holds the call.
 ///
 /// Threads: any. One mutex, which nobody holds while calling CUPTI; it is taken where graphs are made, never at
 /// launches.
 class GraphNodes {
  public:
-  /// At a time; 1 million are some 50 MB.
+  /// At a time; 1 million are some 80 MB.
   static constexpr std::size_t kMostNodes = std::size_t{1} << 20;
 
   /// Callbacks come here from now on.
   void watch(const CuptiApi& api, RealtimeClock realtime) noexcept;
+  /// None comes until they are watched again.
+  void stop_watching() noexcept;
+  /// There were graphs while nobody watched: updates of them are not known.
+  bool missed_updates() const noexcept { return missed_updates_.load(std::memory_order_relaxed); }
 
   void begin() noexcept;
   void end() noexcept;
@@ -51,7 +57,6 @@ class GraphNodes {
   struct News {
     std::vector<format::GraphNodeRow> rows;
     std::uint64_t dropped = 0;  ///< rows that there was no room for
-    bool conditional = false;   ///< there are conditional nodes
   };
   /// What has changed since the last time.
   News take_news() noexcept;
@@ -59,33 +64,62 @@ class GraphNodes {
   /// A callback of the resource domain.
   void on_callback(CUpti_CallbackId id, const CUpti_GraphData& data) noexcept;
 
+  /// The notes that nodes have, in order.
+  std::vector<std::uint32_t> notes_in_use();
+  /// For tests: as in a process without graphs.
+  void forget() noexcept;
+
  private:
-  /// What makes a node: a noted call by its correlation id, or a note of its own by number.
+  /// What made a node, as far as known: the noted call by its correlation id, which the recording that runs has, and
+  /// the note of the making by its number, which all later ones have too.
   struct Maker {
-    std::uint32_t id = 0;  // 0: not known
-    bool is_note = false;
-    bool is_held = false;  // the note is in all later recordings
+    std::uint32_t call = 0;
+    std::uint32_t note = 0;
     friend bool operator==(const Maker&, const Maker&) = default;
   };
   struct Node {
     Maker maker;
-    std::int64_t time_ns;
+    std::uint32_t graph = 0;  // as CUPTI numbers graphs, executable ones too; 0: not known
+    bool conditional = false;
+    std::int64_t time_ns = 0;
+    bool same_as(const Node& other) const noexcept {
+      return maker == other.maker && graph == other.graph && conditional == other.conditional;
+    }
+    bool says_anything() const noexcept { return maker != Maker() || conditional; }
   };
+  /// The nodes that a graph had, and how many of them are known.
+  struct Graph {
+    std::vector<std::uint64_t> nodes;
+    std::size_t known = 0;
+  };
+  using Nodes = std::unordered_map<std::uint64_t, Node>;
+
   static Maker maker_of_new() noexcept;
+  template <typename Ask, typename Thing, typename Id>
+  static Id ask_id(const std::atomic<Ask>& function, Thing thing, Id none) noexcept;
   std::uint64_t id_of(CUgraphNode node) const noexcept;
-  void note_conditional() noexcept;
-  void set(std::uint64_t node, const Maker& maker) noexcept;
-  void copy(std::uint64_t original, std::uint64_t node) noexcept;
-  void forget(std::uint64_t node) noexcept;
-  void note(std::uint64_t node, const Maker& maker) noexcept;
-  void report(std::uint64_t node, const Node& known);
+  std::uint32_t graph_of(const CUpti_GraphData& data) const noexcept;
+  void on_node(CUpti_CallbackId id, const CUpti_GraphData& data, std::uint64_t node) noexcept;
+  void set(std::uint64_t node, Node made) noexcept;
+  void copy(std::uint64_t original, std::uint64_t node, const Node& made) noexcept;
+  void update(std::uint64_t original, std::uint64_t node) noexcept;
+  void destroy(std::uint64_t node) noexcept;
+  void destroy_graph(std::uint32_t graph) noexcept;
+  void note(std::uint64_t node, Node now) noexcept;
+  void join(std::uint32_t graph, std::uint64_t node);
+  void leave(std::uint32_t graph) noexcept;
+  void go(Nodes::iterator node) noexcept;
+  void report(std::uint64_t node, const Node& known, std::uint32_t flags = 0);
 
   std::atomic<decltype(CuptiApi::cuptiGetGraphNodeId)> node_id_{nullptr};
+  std::atomic<decltype(CuptiApi::cuptiGetGraphId)> graph_id_{nullptr};
+  std::atomic<decltype(CuptiApi::cuptiGetGraphExecId)> exec_id_{nullptr};
+  std::atomic<bool> missed_updates_{false};
   std::mutex mutex_;
   bool recording_ = false;
-  bool conditional_ = false;  // some node ever was
   RealtimeClock realtime_ = nullptr;
-  std::unordered_map<std::uint64_t, Node> nodes_;
+  Nodes nodes_;
+  std::unordered_map<std::uint32_t, Graph> graphs_;
   News news_;
 };
 

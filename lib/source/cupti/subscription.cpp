@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
+#include "source/cupti/subscription.hpp"
+
 #include "base/other_tools.hpp"
 #include "base/text.hpp"
 #include "source/cupti/callbacks.hpp"
 #include "source/cupti/cupti_error.hpp"
 #include "source/cupti/graph_nodes.hpp"
 #include "source/cupti/stream_captures.hpp"
-#include "source/cupti/subscription.hpp"
 
 #include <algorithm>
 #include <array>
@@ -204,8 +205,10 @@ void Subscription::trace_whole_graphs(bool on) {
   if (!on) {
     disable_kind(*known);
     kinds_.erase(known);
+    disabled_once_ = true;
     return;
   }
+  enabled_again_ = enabled_again_ || disabled_once_;
   kinds_.push_back(whole_graphs());
   if (work_enabled_) (void)enable_kind(kinds_.back());
 }
@@ -338,6 +341,7 @@ void Subscription::close() {
   subscriber_ = nullptr;
   registered_ = false;
   stream_captures().forget();
+  graph_nodes().stop_watching();
 }
 
 // ---- facts -----------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 #include "source/cupti/callbacks.hpp"
 #include "source/cupti/cupti_api.hpp"
 #include "source/cupti/cupti_source.hpp"
+#include "source/cupti/graph_nodes.hpp"
 #include "source/source.hpp"
 #include "support/catch.hpp"
 
@@ -192,6 +193,7 @@ class CuptiProcess {
     callback_state().fatal = false;
     callback_state().newest_correlation = 0;
     buffer::HeldRecords::instance().forget();
+    cupti::graph_nodes().forget();
   }
   ~CuptiProcess() {
     fakecupti_release_hangs();

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "cupti_fixture.hpp"
 #include "source/cupti/graph_nodes.hpp"
+
+#include "cupti_fixture.hpp"
 
 #include <rangefinder/detail/hot_path.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <thread>
@@ -188,7 +190,7 @@ std::vector<std::uint32_t> notes_of(Graphs& graphs) {
   for (const format::KernelRow& kernel : graphs.sink.kernels) {
     std::uint32_t note = 0;
     for (const format::GraphNodeRow& row : graphs.sink.graph_nodes)
-      if (row.node == kernel.graph_node && row.is_note != 0) note = row.correlation;
+      if (row.node == kernel.graph_node) note = row.note;
     notes.push_back(note);
   }
   return notes;
@@ -215,13 +217,97 @@ TEST_CASE("a graph that is captured before the recording is known in all that fo
     launch(exec);
     launch(unknown);
     CHECK(notes_of(graphs) == std::vector<std::uint32_t>{1, 2, 0, 0});
-    CHECK(graphs.made_by() == std::vector<std::uint32_t>{1, 2, 0, 0});
+    CHECK(graphs.made_by() == std::vector<std::uint32_t>{0, 0, 0, 0});
   }
   fakecupti_graph_destroy(graph, exec);
   fakecupti_graph_destroy(other, unknown);
   Graphs graphs(process);
   graphs.source().flush(soon());
   CHECK(graphs.sink.graph_nodes.empty());  // what goes between recordings is forgotten
+}
+
+TEST_CASE("with a graph go its nodes, also where they are not announced one by one", "[source]") {
+  CuptiProcess process;
+  fakecupti_tell_destroyed_nodes(GENERATE(true, false));
+  REQUIRE(cupti_prepare(process.seams()).working);
+  const FakeKernel k = kernel("k");
+  std::vector<FakeGraphExec*> alive;
+  for (int i = 0; i < 3; ++i) {
+    FakeGraph* graph = fakecupti_graph_create();
+    fakecupti_call_on_stream("cudaStreamBeginCapture_v10000", kStream, 0);
+    fakecupti_graph_capture(kLaunch, graph, &k);
+    fakecupti_graph_capture(kLaunch, graph, &k);
+    fakecupti_call_on_stream("cudaStreamEndCapture_v10000", kStream, 0);
+    alive.push_back(fakecupti_graph_instantiate(graph));
+    fakecupti_graph_destroy(graph, fakecupti_graph_instantiate(graph));
+  }
+  CHECK(cupti::graph_nodes().notes_in_use() == std::vector<std::uint32_t>{1, 2, 3, 4, 5, 6});
+  fakecupti_graph_destroy(nullptr, alive[0]);
+  CHECK(cupti::graph_nodes().notes_in_use() == std::vector<std::uint32_t>{3, 4, 5, 6});
+  {
+    Graphs graphs(process);
+    launch(alive[1]);
+    launch(alive[2]);
+    CHECK(notes_of(graphs) == std::vector<std::uint32_t>{3, 4, 5, 6});
+    CHECK(graphs.sink.graph_nodes.size() == 4);
+    // The recording hears of it, and its rows stay.
+    fakecupti_graph_destroy(nullptr, alive[1]);
+    graphs.source().flush(soon());
+    REQUIRE(graphs.sink.graph_nodes.size() == 6);
+    for (const std::size_t row : {4, 5}) {
+      CHECK(graphs.sink.graph_nodes[row].flags == format::kGraphNodeGone);
+      CHECK(graphs.sink.graph_nodes[row].note == row - 1);
+      CHECK(graphs.sink.graph_nodes[row].graph_id == graphs.sink.kernels[0].graph_id);
+    }
+  }
+  fakecupti_graph_destroy(nullptr, alive[2]);
+  CHECK(cupti::graph_nodes().notes_in_use().empty());
+}
+
+TEST_CASE("a graph that is instantiated while another is captured keeps what made it", "[source]") {
+  CuptiProcess process;
+  REQUIRE(cupti_prepare(process.seams()).working);
+  const FakeKernel k = kernel("k");
+  FakeGraph* known = fakecupti_graph_create();
+  FakeGraph* unknown = fakecupti_graph_create();
+  fakecupti_graph_capture(kLaunch, unknown, &k);
+  fakecupti_call_on_stream("cudaStreamBeginCapture_v10000", kStream, 0);
+  fakecupti_graph_capture(kLaunch, known, &k);
+  FakeGraphExec* of_known = fakecupti_graph_instantiate(known);
+  FakeGraphExec* of_unknown = fakecupti_graph_instantiate(unknown);
+  fakecupti_call_on_stream("cudaStreamEndCapture_v10000", kStream, 0);
+  Graphs graphs(process);
+  launch(of_known);
+  launch(of_unknown);
+  CHECK(notes_of(graphs) == std::vector<std::uint32_t>{1, 0});
+  fakecupti_graph_destroy(known, of_known);
+  fakecupti_graph_destroy(unknown, of_unknown);
+}
+
+TEST_CASE("an executable graph with a conditional node is told from others", "[source]") {
+  CuptiProcess process;
+  REQUIRE(cupti_prepare(process.seams()).working);
+  const FakeKernel k = kernel("k");
+  FakeGraph* body = fakecupti_graph_create();
+  fakecupti_graph_capture(kLaunch, body, &k);
+  FakeGraph* with = fakecupti_graph_create();
+  fakecupti_graph_add_conditional("cudaGraphAddNode_v12020", with, body);
+  FakeGraphExec* loop = fakecupti_graph_instantiate(with);
+  FakeGraphExec* plain = fakecupti_graph_instantiate(body);
+  for (int recording = 0; recording < 2; ++recording) {
+    Graphs graphs(process);
+    launch(loop);
+    launch(plain);
+    graphs.source().flush(soon());
+    REQUIRE(graphs.sink.kernels.size() == 2);
+    std::vector<std::uint32_t> conditional;
+    for (const format::GraphNodeRow& row : graphs.sink.graph_nodes)
+      if ((row.flags & format::kGraphNodeConditional) != 0) conditional.push_back(row.graph_id);
+    CHECK(std::count(conditional.begin(), conditional.end(), graphs.sink.kernels[0].graph_id) == 1);
+    CHECK(std::count(conditional.begin(), conditional.end(), graphs.sink.kernels[1].graph_id) == 0);
+  }
+  fakecupti_graph_destroy(with, loop);
+  fakecupti_graph_destroy(body, plain);
 }
 
 TEST_CASE("calls that begin and end captures are watched by name, from the opening on", "[source]") {
@@ -371,7 +457,11 @@ TEST_CASE("nodes past the bound are counted and not known", "[source]") {
   data.node = reinterpret_cast<CUgraphNode>(std::uint64_t{1});
   nodes.on_callback(CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING, data);
   create(cupti::GraphNodes::kMostNodes + 3, 1);
-  CHECK(nodes.take_news().rows.size() == 1);
+  const std::vector<format::GraphNodeRow> rows = nodes.take_news().rows;
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].node == 1);
+  CHECK(rows[0].flags == format::kGraphNodeGone);
+  CHECK(rows[1].node == cupti::GraphNodes::kMostNodes + 3);
   call.callbackSite = CUPTI_API_EXIT;
   cupti::on_callback(nullptr, CUPTI_CB_DOMAIN_RUNTIME_API, 211, &call);
   cupti::stop_noting();
@@ -406,7 +496,9 @@ TEST_CASE("graphs made on several threads at once keep their calls", "[source]")
   REQUIRE(replayed == kThreads * kRounds);
   // Each captured node and its copy, with the same call, which no other node has.
   std::map<std::uint32_t, int> uses;
-  for (const format::GraphNodeRow& row : graphs.sink.graph_nodes) ++uses[row.correlation];
+  for (const format::GraphNodeRow& row : graphs.sink.graph_nodes) {
+    if ((row.flags & format::kGraphNodeGone) == 0) ++uses[row.correlation];
+  }
   CHECK(uses.size() == kThreads * kRounds);
   for (const auto& [call, count] : uses) CHECK(count == 2);
 }

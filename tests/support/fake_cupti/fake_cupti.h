@@ -168,6 +168,8 @@ std::uint32_t fakecupti_graph_launch(const char* function, FakeGraphExec* exec, 
 /// The executable graph takes over the kernels of another graph of the same shape; its node ids stay.
 void fakecupti_graph_update(FakeGraphExec* exec, FakeGraph* graph);
 void fakecupti_graph_destroy(FakeGraph* graph, FakeGraphExec* exec);
+/// Whether the nodes of a graph that is destroyed are announced one by one, beside the graph; they are at first.
+void fakecupti_tell_destroyed_nodes(bool tell);
 
 // ---- hardware counters -----------------------------------------------------------------------------------------
 

@@ -468,7 +468,11 @@ void fakecupti_graph_add_conditional(const char* function, FakeGraph* graph, Fak
 }
 
 void fakecupti_graph_add_child(const char* function, FakeGraph* graph, FakeGraph* child) {
-  call(function, next_correlation(), 0, [&] { copy_nodes(*child, *graph); });
+  call(function, next_correlation(), 0, [&] {
+    graph->nodes.push_back({++g_node_ids, {}, "child", CU_GRAPH_NODE_TYPE_GRAPH});
+    fire_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, *graph, graph->nodes.back(), nullptr, nullptr);
+    copy_nodes(*child, *graph);
+  });
 }
 
 FakeGraph* fakecupti_graph_clone(FakeGraph* graph) {
@@ -510,9 +514,22 @@ void fakecupti_graph_update(FakeGraphExec* exec, FakeGraph* graph) {
   }
 }
 
+void fakecupti_tell_destroyed_nodes(bool tell) { state().tells_destroyed_nodes = tell; }
+
 void fakecupti_graph_destroy(FakeGraph* graph, FakeGraphExec* exec) {
   for (FakeGraph* body : {graph, exec != nullptr ? &exec->body : nullptr}) {
     if (body == nullptr) continue;
+    CUpti_GraphData graph_data{};
+    if (body == graph)
+      graph_data.graph = reinterpret_cast<CUgraph>(graph);
+    else
+      graph_data.graphExec = reinterpret_cast<CUgraphExec>(exec);
+    CUpti_ResourceData data{};
+    data.resourceDescriptor = &graph_data;
+    fire(CUPTI_CB_DOMAIN_RESOURCE,
+         body == graph ? CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING : CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING,
+         &data);
+    if (!state().tells_destroyed_nodes) continue;
     for (FakeNode& node : body->nodes)
       fire_node(CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING, *body, node, nullptr, nullptr);
   }

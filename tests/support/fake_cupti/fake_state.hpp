@@ -72,6 +72,7 @@ struct State {
   std::atomic<bool> driver{true};
   std::atomic<std::uint32_t> correlation{1};
   std::atomic<std::uint64_t> launch_latency_ns{3000};
+  std::atomic<bool> tells_destroyed_nodes{true};
   std::array<std::atomic<std::uint32_t>, 1024> record_bytes{};  // by kind; 0: as in the header
 
   // The clock.
