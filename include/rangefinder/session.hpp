@@ -41,6 +41,16 @@ enum class GraphTracing : std::uint8_t {
   kAutomatic,
 };
 
+/// What becomes of CUPTI while nothing is recorded: in pauses of a schedule, and between sessions.
+enum class CudaIdle : std::uint8_t {
+  /// Switched off, so that the program runs at full speed; but before CUDA 13.1 update 1, where switching it on again
+  /// gives launches of CUDA graphs wrong ids, kept on in pauses, and between sessions once there were graphs. The
+  /// default
+  kAutomatic,
+  kGate,     ///< kept on, and what it brings is thrown away: costs as much as recording
+  kDisable,  ///< switched off
+};
+
 /// Which steps are recorded, as in torch.profiler: after `skip_first` steps, cycles of `wait` steps off, `warmup` steps
 /// with the sources running and nothing kept, `active` steps recorded; `repeat` cycles, 0 = for ever.
 /// `active` 0 (the default): every step, and all time outside of steps.
@@ -126,6 +136,7 @@ struct SessionOptions {
   /// When each kernel's launch was queued and handed to the device. Extra work at each launch; has to be asked for
   /// before the program uses CUDA, or nothing comes of it.
   bool cuda_latency = false;
+  CudaIdle cuda_idle = CudaIdle::kAutomatic;
   /// In which range each node of autograd was made, so that backward work can be given to it. Has a meaning in programs
   /// that link rangefinder::torch; there a range asks for a number at both ends, and a node takes two records or three.
   bool autograd = true;

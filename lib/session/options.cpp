@@ -134,6 +134,12 @@ const Key kKeys[] = {
     {"cuda_overhead", [](SessionOptions& o, string_view v) { return set_bool(o.cuda_overhead, v); }},
     {"cuda_memory", [](SessionOptions& o, string_view v) { return set_bool(o.cuda_memory, v); }},
     {"cuda_latency", [](SessionOptions& o, string_view v) { return set_bool(o.cuda_latency, v); }},
+    {"cuda_idle",
+     [](SessionOptions& o, string_view v) {
+       return set_choice(
+           o.cuda_idle, v,
+           {{"automatic", CudaIdle::kAutomatic}, {"gate", CudaIdle::kGate}, {"disable", CudaIdle::kDisable}});
+     }},
     {"counters", [](SessionOptions& o, string_view v) { return o.counters = v, true; }},
     {"counter_ranges", [](SessionOptions& o, string_view v) { return o.counter_ranges = v, true; }},
     {"counter_category", [](SessionOptions& o, string_view v) { return o.counter_category = v, true; }},

@@ -29,10 +29,14 @@ source::CuptiOptions cupti_options(const SessionOptions& options) {
   out.graph_node_replays = options.graph_node_replays;
   out.memory_records = options.cuda_memory;
   out.latency_timestamps = options.cuda_latency;
+  out.idle = static_cast<source::CuptiOptions::Idle>(options.cuda_idle);
   out.memory_bytes = options.memory_bytes / 2;
   out.flush_period = {};  // the session flushes
   return out;
 }
+
+static_assert(static_cast<int>(CudaIdle::kGate) == static_cast<int>(source::CuptiOptions::Idle::kGate) &&
+              static_cast<int>(CudaIdle::kDisable) == static_cast<int>(source::CuptiOptions::Idle::kDisable));
 
 source::CounterOptions counter_options(const SessionOptions& options) {
   source::CounterOptions out;

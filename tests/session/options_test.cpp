@@ -30,7 +30,8 @@ TEST_CASE("a configuration sets every option", "[session]") {
   const Status status = options.apply(
       "output=/tmp/"
       "%p.rfcap,replace=off,mode=ring,memory=32M,overflow=grow,grow_limit=2GiB,skip_first=1,wait=2,warmup=3,active=4,"
-      "repeat=5,cuda=no,cuda_api=0,cuda_sync=false,cuda_overhead=off,graph_tracing=automatic,graph_node_replays=3,"
+      "repeat=5,cuda=no,cuda_api=0,cuda_sync=false,cuda_overhead=off,cuda_idle=gate,graph_tracing=automatic,graph_node_"
+      "replays=3,"
       "autograd=off,nvml=50ms,cpu_counters,nvtx=off,"
       "flush_period=50ms,stop_"
       "timeout=2s,ring_"
@@ -64,6 +65,7 @@ TEST_CASE("a configuration sets every option", "[session]") {
   CHECK(options.max_dumps == 7);
   CHECK(options.graph_tracing == GraphTracing::kAutomatic);
   CHECK(options.graph_node_replays == 3);
+  CHECK(options.cuda_idle == CudaIdle::kGate);
   CHECK(options.metadata == std::vector<std::pair<std::string, std::string>>{{"model", "gpt"}, {"k", "a=b"}});
 }
 

@@ -213,7 +213,7 @@ bool ActivityDecoder::host_times(std::uint64_t start, std::uint64_t end, Times& 
 
 template <typename Row, typename Record>
 std::optional<Row> ActivityDecoder::device_row(const Record& r) {
-  saw_graphs_ = saw_graphs_ || r.graphNodeId != 0;
+  if (r.graphNodeId != 0) saw_graphs_.store(true, std::memory_order_relaxed);
   Times t;
   if (!device_times(r.start, r.end, r.correlationId, t)) return std::nullopt;
   // What a gated pause throws away divides no launch.
@@ -291,7 +291,7 @@ void ActivityDecoder::on_memset(const RawRecord& record) {
 
 void ActivityDecoder::on_graph_launch(const RawRecord& record) {
   const auto r = record.as<CUpti_ActivityGraphTrace2>();
-  saw_graphs_ = true;
+  saw_graphs_.store(true, std::memory_order_relaxed);
   Times t;
   if (!device_times(r.start, r.end, r.correlationId, t)) return;
   graphs_.saw_whole(r.graphId);

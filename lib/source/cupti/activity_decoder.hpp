@@ -10,6 +10,7 @@
 #include "source/cupti/graph_replays.hpp"
 #include "source/source.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -110,7 +111,7 @@ class ActivityDecoder {
   /// Records of any kind decoded in this recording.
   std::uint64_t records() const noexcept { return records_; }
   /// Work of CUDA graphs came in this recording.
-  bool saw_graphs() const noexcept { return saw_graphs_; }
+  bool saw_graphs() const noexcept { return saw_graphs_.load(std::memory_order_relaxed); }
 
  private:
   struct Tally {
@@ -169,7 +170,7 @@ class ActivityDecoder {
   const LaunchThreads* threads_ = nullptr;
   Tally tally_;
   std::uint64_t records_ = 0;
-  bool saw_graphs_ = false;
+  std::atomic<bool> saw_graphs_{false};  // read by who stops the recording
 
   RowBuffer<format::KernelRow> kernels_;
   RowBuffer<format::MemcpyRow> memcpys_;

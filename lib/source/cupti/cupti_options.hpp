@@ -44,8 +44,9 @@ struct CuptiOptions {
 
   /// What becomes of CUPTI while nothing is recorded: between stop and the next start, and in a schedule's pauses.
   enum class Idle : std::uint8_t {
-    /// After stop: disable. In pauses: disable too where CUPTI keeps correlation ids right over it (13.1 update 1 and
-    /// newer), else gate. Before that every enabling after the first gives graph launches wrong correlation ids.
+    /// Disable where CUPTI keeps correlation ids right over it (13.1 update 1 and newer): before that every enabling
+    /// after the first gives graph launches wrong ones. There gate in pauses; and after stop once there was work of
+    /// graphs, else disable.
     kAuto,
     kGate,     ///< kinds and callbacks stay enabled and what they bring is thrown away; costs as much as recording
     kDisable,  ///< kinds and callbacks are disabled: the program runs at full speed

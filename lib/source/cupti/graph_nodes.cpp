@@ -101,6 +101,7 @@ void GraphNodes::on_node(CUpti_CallbackId id, const CUpti_GraphData& data, std::
   const bool conditional = data.nodeType == kConditional;
   switch (id) {
     case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED:
+      any_seen_.store(true, std::memory_order_relaxed);
       return set(node, {maker_of_new(), graph_of(data), conditional});
     // Cloning and instantiating announce each new node as created and then as cloned: the second counts, also where the
     // original is not known. Else the body of a child graph would belong to the call that adds it.
@@ -199,7 +200,7 @@ void GraphNodes::forget() noexcept {
   nodes_.clear();
   graphs_.clear();
   news_ = {};
-  missed_updates_ = false;
+  missed_updates_ = any_seen_ = false;
 }
 
 void GraphNodes::note(std::uint64_t node, Node now) noexcept try {

@@ -48,6 +48,8 @@ class GraphNodes {
   void watch(const CuptiApi& api, RealtimeClock realtime) noexcept;
   /// None comes until they are watched again.
   void stop_watching() noexcept;
+  /// The process has made graphs, as far as that was watched.
+  bool any_seen() const noexcept { return any_seen_.load(std::memory_order_relaxed); }
   /// There were graphs while nobody watched: updates of them are not known.
   bool missed_updates() const noexcept { return missed_updates_.load(std::memory_order_relaxed); }
 
@@ -114,6 +116,7 @@ class GraphNodes {
   std::atomic<decltype(CuptiApi::cuptiGetGraphNodeId)> node_id_{nullptr};
   std::atomic<decltype(CuptiApi::cuptiGetGraphId)> graph_id_{nullptr};
   std::atomic<decltype(CuptiApi::cuptiGetGraphExecId)> exec_id_{nullptr};
+  std::atomic<bool> any_seen_{false};
   std::atomic<bool> missed_updates_{false};
   std::mutex mutex_;
   bool recording_ = false;

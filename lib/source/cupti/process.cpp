@@ -4,6 +4,7 @@
 #include "base/health_numbers.hpp"
 #include "buffer/thread_log.hpp"
 #include "source/cupti/cupti_error.hpp"
+#include "source/cupti/graph_nodes.hpp"
 
 #include <pthread.h>
 #include <time.h>
@@ -57,8 +58,8 @@ void watch_process() {
 
 SourceState host_only(std::string reason) { return {false, std::move(reason)}; }
 
-// docs/reference/cupti.md, "Pauses", weighs the two.
-bool pauses_disable(const CuptiOptions& options, std::uint32_t cupti_version) noexcept {
+// docs/reference/cupti.md, "Pauses", weighs the two. `harmless`: what is switched on again works as before.
+bool disables(const CuptiOptions& options, bool harmless) noexcept {
   switch (options.idle) {
     case CuptiOptions::Idle::kGate:
       return false;
@@ -67,7 +68,11 @@ bool pauses_disable(const CuptiOptions& options, std::uint32_t cupti_version) no
     case CuptiOptions::Idle::kAuto:
       break;
   }
-  return cupti_version >= kCorrelationsSurvive;
+  return harmless;
+}
+
+bool pauses_disable(const CuptiOptions& options, std::uint32_t cupti_version) noexcept {
+  return disables(options, cupti_version >= kCorrelationsSurvive);
 }
 
 }  // namespace
@@ -286,7 +291,10 @@ void Process::stop(const void* owner, Time deadline) {
   }
   const Time now = steady_clock::now();
   const Time patience = std::min<Time>(now + options_.stop_patience, now + (deadline - now) / 2);
-  const bool disable = options_.idle != CuptiOptions::Idle::kGate;
+  // Of a program without graphs no ids go wrong, and it runs on for hours.
+  opened->saw_graphs = opened->saw_graphs || opened->decoder.saw_graphs() || graph_nodes().any_seen();
+  const bool disable =
+      disables(options_, opened->subscription.api().version >= kCorrelationsSurvive || !opened->saw_graphs);
   bool answered = false;
   try {
     answered = calls_.wait(calls_.post([opened, disable, patience] { opened->subscription.finish(disable, patience); }),

@@ -75,6 +75,7 @@ class Process {
     Subscription subscription;
     ActivityDecoder decoder;
     Collector collector;
+    bool saw_graphs = false;  // in any recording
   };
 
   friend class base::NeverDestroyed<Process>;

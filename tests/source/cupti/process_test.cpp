@@ -156,6 +156,7 @@ TEST_CASE("work launched before a pause and done in it is kept", "[source]") {
 TEST_CASE("graphs recorded after CUPTI was switched off and on are doubtful where CUPTI is, and it is said",
           "[source]") {
   CuptiProcess process;
+  process.options.idle = CuptiOptions::Idle::kDisable;
   const bool fixed = GENERATE(false, true);
   fakecupti_set_version(fixed ? 130101 : 130001);
   const FakeKernel k = kernel("k");
@@ -176,6 +177,30 @@ TEST_CASE("graphs recorded after CUPTI was switched off and on are doubtful wher
   fakecupti_graph_destroy(graph, exec);
   CHECK(notes[0].empty());
   CHECK((notes[1].find("CUPTI 13.0.1 gives graph launches wrong correlation ids") == 0) == !fixed);
+}
+
+TEST_CASE("launches of graphs have their ids in every recording", "[source]") {
+  CuptiProcess process;
+  const bool before = GENERATE(true, false);  // made when CUPTI was not open: known by its launches alone
+  const FakeKernel k = kernel("k");
+  FakeGraph* graph = fakecupti_graph_create();
+  fakecupti_graph_add(graph, &k);
+  FakeGraphExec* exec = before ? fakecupti_graph_instantiate(graph) : nullptr;
+  for (int round = 0; round < 3; ++round) {
+    KeepingSink sink;
+    CuptiSource source = process.source();
+    REQUIRE(source.start(sink).working);
+    if (exec == nullptr) exec = fakecupti_graph_instantiate(graph);
+    source.set_active(true);
+    const std::uint32_t launched = fakecupti_graph_launch("cudaGraphLaunch_v10000", exec, 7);
+    source.flush(soon());
+    source.stop(soon());
+    REQUIRE(sink.kernels.size() == 1);
+    CHECK(sink.kernels[0].correlation == launched);
+    CHECK(sink.fact("cupti_notes").empty());
+    CHECK(fakecupti_kind_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+  }
+  fakecupti_graph_destroy(graph, exec);
 }
 
 TEST_CASE("two sources do not record at once", "[source][fault]") {

@@ -26,6 +26,8 @@ CUptiResult enable_kind(CUpti_ActivityKind kind, const char* function) {
   }
   if (static_cast<std::uint32_t>(kind) >= fake::kKinds) return CUPTI_ERROR_INVALID_KIND;
   s.kind_on[kind] = true;
+  if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && s.kernels_disabled && s.version < 130101)
+    s.graph_ids_wrong = true;
   // "Activity kind overrides the settings done by this API if it is called after" (cupti_activity.h).
   if (kind == CUPTI_ACTIVITY_KIND_DRIVER || kind == CUPTI_ACTIVITY_KIND_RUNTIME) {
     for (auto& off : s.api_off[kind == CUPTI_ACTIVITY_KIND_RUNTIME ? 1 : 0]) off = false;
@@ -204,6 +206,7 @@ CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
   const std::lock_guard library(s.library);
   if (const CUptiResult result = enter("cuptiActivityDisable", true); result != CUPTI_SUCCESS) return result;
   if (static_cast<std::uint32_t>(kind) >= fake::kKinds) return CUPTI_ERROR_INVALID_KIND;
+  if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && s.kind_on[kind]) s.kernels_disabled = true;
   s.kind_on[kind] = false;
   return CUPTI_SUCCESS;
 }

@@ -163,7 +163,8 @@ void fakecupti_graph_add_child(const char* function, FakeGraph* graph, FakeGraph
 FakeGraph* fakecupti_graph_clone(FakeGraph* graph);
 FakeGraphExec* fakecupti_graph_instantiate(FakeGraph* graph);
 /// The nodes run one after the other on the stream, all with the launch's correlation id; while GRAPH_TRACE is enabled
-/// one record tells of all of them.
+/// one record tells of all of them. Before CUDA 13.1 update 1, with the id of the launch before once kernels were
+/// switched off and on again.
 std::uint32_t fakecupti_graph_launch(const char* function, FakeGraphExec* exec, std::uint32_t stream);
 /// The executable graph takes over the kernels of another graph of the same shape; its node ids stay.
 void fakecupti_graph_update(FakeGraphExec* exec, FakeGraph* graph);

@@ -493,8 +493,9 @@ FakeGraphExec* fakecupti_graph_instantiate(FakeGraph* graph) {
 }
 
 std::uint32_t fakecupti_graph_launch(const char* function, FakeGraphExec* exec, std::uint32_t stream) {
-  const std::uint32_t correlation = next_correlation();
-  call(function, correlation, 0, [&] {
+  const std::uint32_t launch = next_correlation();
+  call(function, launch, 0, [&] {
+    const std::uint32_t correlation = state().graph_ids_wrong ? launch - 1 : launch;
     if (state().kind_on[CUPTI_ACTIVITY_KIND_GRAPH_TRACE]) return run_graph(*exec, stream, correlation);
     for (FakeNode& node : exec->body.nodes) {
       if (node.type != CU_GRAPH_NODE_TYPE_KERNEL) continue;
@@ -503,7 +504,7 @@ std::uint32_t fakecupti_graph_launch(const char* function, FakeGraphExec* exec, 
       run_kernel(kernel, stream, correlation, node.id, exec->id);
     }
   });
-  return correlation;
+  return launch;
 }
 
 void fakecupti_graph_update(FakeGraphExec* exec, FakeGraph* graph) {

@@ -86,6 +86,8 @@ struct State {
   std::atomic<void*> user{nullptr};
   std::array<std::array<std::atomic<bool>, kCallbackIds>, 8> callback_on{};
   std::array<std::atomic<bool>, kKinds> kind_on{};
+  std::atomic<bool> kernels_disabled{false};  // since they were enabled first
+  std::atomic<bool> graph_ids_wrong{false};   // what CUPTI before 13.1 update 1 does from the second enabling on
   std::array<std::array<std::atomic<bool>, kCallbackIds>, 2> api_off{};  // driver, runtime
   std::atomic<CUpti_BuffersCallbackRequestFunc> request{nullptr};
   std::atomic<CUpti_BuffersCallbackCompleteFunc> complete{nullptr};
