@@ -68,7 +68,7 @@ TEST_CASE("launches are recorded as a whole where that is asked for", "[source]"
   by_node.stop(soon());
 }
 
-TEST_CASE("a launch as a whole that begins on the host is where its stream is", "[source]") {
+TEST_CASE("a launch as a whole that begins on the host is where it ends, or else where its stream is", "[source]") {
   CuptiProcess process;
   process.options.graph_tracing = CuptiOptions::GraphTracing::kWhole;
   fakecupti_set_manual_clock(kNoon);
@@ -83,7 +83,8 @@ TEST_CASE("a launch as a whole that begins on the host is where its stream is", 
   record.streamId = 7;
   record.deviceId = record.contextId = INT_MAX;
   record.endDeviceId = record.endContextId = INT_MAX;
-  SECTION("and ends on a device") { record.endDeviceId = 0, record.endContextId = 1; }
+  std::uint32_t device = 0, context = 1;  // of its stream
+  SECTION("and ends on a device") { record.endDeviceId = device = 3, record.endContextId = context = 9; }
   SECTION("and ends there") {}
   SECTION("and is not known") { record.streamId = 99; }
   fakecupti_append(&record, sizeof record);
@@ -95,10 +96,10 @@ TEST_CASE("a launch as a whole that begins on the host is where its stream is", 
   }
   REQUIRE(sink.graph_launches.size() == 1);
   const format::GraphLaunchRow& row = sink.graph_launches[0];
-  CHECK(row.device == 0);
-  CHECK(row.context == 1);
-  CHECK(row.end_device == 0);
-  CHECK(row.end_context == 1);
+  CHECK(row.device == device);
+  CHECK(row.context == context);
+  CHECK(row.end_device == device);
+  CHECK(row.end_context == context);
 }
 
 TEST_CASE("a graph is recorded node by node so many times, then as a whole", "[source]") {
