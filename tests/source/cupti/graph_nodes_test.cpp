@@ -102,6 +102,27 @@ TEST_CASE("a node that is added by hand has the call that added it", "[source]")
   fakecupti_graph_destroy(graph, exec);
 }
 
+TEST_CASE("a memset of a graph has the call that captured it, also where the driver makes a kernel of it", "[source]") {
+  CuptiProcess process;
+  Graphs graphs(process);
+  FakeGraph* graph = fakecupti_graph_create();
+  const FakeSet set;
+  NotedLaunches::take();
+  fakecupti_graph_capture_set("cudaMemsetAsync_v3020", graph, &set, false);
+  fakecupti_graph_capture_set("cudaMemsetAsync_v3020", graph, &set, true);
+  const std::vector<NotedLaunch> noted = NotedLaunches::take();
+  REQUIRE(noted.size() == 2);
+  FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
+  launch(exec);
+  CHECK(graphs.made_by() == std::vector{noted[1].correlation});
+  REQUIRE(graphs.sink.sets.size() == 1);
+  const auto row = std::find_if(graphs.sink.graph_nodes.begin(), graphs.sink.graph_nodes.end(),
+                                [&](const auto& one) { return one.node == graphs.sink.sets[0].graph_node; });
+  REQUIRE(row != graphs.sink.graph_nodes.end());
+  CHECK(row->correlation == noted[0].correlation);
+  fakecupti_graph_destroy(graph, exec);
+}
+
 TEST_CASE("the body of a child graph has the calls that made it, not the one that added it", "[source]") {
   CuptiProcess process;
   FakeGraph* child = fakecupti_graph_create();

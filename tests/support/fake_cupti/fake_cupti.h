@@ -154,6 +154,8 @@ FakeGraph* fakecupti_graph_create();
 std::uint64_t fakecupti_graph_add(FakeGraph* graph, const FakeKernel* kernel);
 /// The same inside a call that is captured, such as "cudaLaunchKernel_v7000", or that adds the node by hand.
 std::uint64_t fakecupti_graph_capture(const char* function, FakeGraph* graph, const FakeKernel* kernel);
+/// A memset as a node, which leaves a record of a memset, or, as drivers do where it suits them, of a kernel.
+std::uint64_t fakecupti_graph_capture_set(const char* function, FakeGraph* graph, const FakeSet* set, bool as_kernel);
 /// A host function as a node: no record tells of it. Before CUDA 13.1 none ever does.
 void fakecupti_graph_add_host(const char* function, FakeGraph* graph);
 /// A conditional node, whose body runs as often as the device decides; one iteration of it is recorded.

@@ -14,6 +14,8 @@ struct FakeNode {
   FakeKernel kernel;
   std::string name;
   CUgraphNodeType type = CU_GRAPH_NODE_TYPE_KERNEL;
+  FakeSet set{};
+  bool as_kernel = true;  // it leaves a kernel's record
 };
 
 struct FakeGraph {
@@ -89,6 +91,10 @@ void run_kernel(const FakeKernel& kernel, std::uint32_t stream, std::uint32_t co
   append(&r, sizeof r, times.done_at, correlation, times.open);
 }
 
+bool leaves_record(const FakeNode& node) {
+  return node.type == CU_GRAPH_NODE_TYPE_KERNEL || node.type == CU_GRAPH_NODE_TYPE_MEMSET;
+}
+
 // The operations run all the same; one record tells of them.
 void run_graph(const FakeGraphExec& exec, std::uint32_t stream, std::uint32_t correlation) {
   CUpti_ActivityGraphTrace2 r{};
@@ -98,7 +104,7 @@ void run_graph(const FakeGraphExec& exec, std::uint32_t stream, std::uint32_t co
   r.streamId = stream;
   Times whole{0, 0, 0, false};
   for (const FakeNode& node : exec.body.nodes) {
-    if (node.type != CU_GRAPH_NODE_TYPE_KERNEL) continue;
+    if (!leaves_record(node)) continue;
     const Times times = schedule(node.kernel, stream);
     whole.begin = whole.begin == 0 ? times.begin : std::min(whole.begin, times.begin);
     whole.end = std::max(whole.end, times.end);
@@ -148,8 +154,9 @@ void run_copy(const FakeCopy& copy, std::uint32_t correlation) {
   append(&r, sizeof r, times.done_at, correlation, times.open);
 }
 
-void run_set(const FakeSet& set, std::uint32_t correlation) {
-  const Times times = schedule(set, set.stream);
+void run_set(const FakeSet& set, std::uint32_t stream, std::uint32_t correlation, std::uint64_t node,
+             std::uint32_t graph) {
+  const Times times = schedule(set, stream);
   if (!state().kind_on[CUPTI_ACTIVITY_KIND_MEMSET]) return;
   CUpti_ActivityMemset4 r{};
   r.kind = CUPTI_ACTIVITY_KIND_MEMSET;
@@ -159,8 +166,10 @@ void run_set(const FakeSet& set, std::uint32_t correlation) {
   r.end = times.end;
   r.deviceId = set.device;
   r.contextId = set.context;
-  r.streamId = set.stream;
+  r.streamId = stream;
   r.correlationId = correlation;
+  r.graphNodeId = node;
+  r.graphId = graph;
   r.flags = set.async ? CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC : 0;
   r.memoryKind = static_cast<std::uint16_t>(set.memory);
   append(&r, sizeof r, times.done_at, correlation, times.open);
@@ -245,7 +254,8 @@ void fire_node(CUpti_CallbackIdResource id, FakeGraph& graph, FakeNode& node, Fa
 // Clone and instantiate announce each new node as created and then as cloned.
 void copy_nodes(FakeGraph& from, FakeGraph& to) {
   for (FakeNode& original : from.nodes) {
-    to.nodes.push_back({++g_node_ids, original.kernel, original.name, original.type});
+    to.nodes.push_back(original);
+    to.nodes.back().id = ++g_node_ids;
     fire_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, to, to.nodes.back(), nullptr, nullptr);
     fire_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, to, to.nodes.back(), &from, &original);
   }
@@ -292,7 +302,7 @@ std::uint32_t fakecupti_copy(const char* function, const FakeCopy* copy) {
 
 std::uint32_t fakecupti_set(const char* function, const FakeSet* set) {
   const std::uint32_t correlation = next_correlation();
-  call(function, correlation, 0, [&] { run_set(*set, correlation); });
+  call(function, correlation, 0, [&] { run_set(*set, set->stream, correlation, 0, 0); });
   return correlation;
 }
 
@@ -452,6 +462,16 @@ std::uint64_t fakecupti_graph_capture(const char* function, FakeGraph* graph, co
   return node;
 }
 
+std::uint64_t fakecupti_graph_capture_set(const char* function, FakeGraph* graph, const FakeSet* set, bool as_kernel) {
+  call(function, next_correlation(), 0, [&] {
+    FakeNode node{++g_node_ids, {}, "memset as a kernel", CU_GRAPH_NODE_TYPE_MEMSET, *set, as_kernel};
+    node.kernel.duration_ns = set->duration_ns;
+    graph->nodes.push_back(node);
+    fire_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, *graph, graph->nodes.back(), nullptr, nullptr);
+  });
+  return graph->nodes.back().id;
+}
+
 void fakecupti_graph_add_host(const char* function, FakeGraph* graph) {
   call(function, next_correlation(), 0, [&] {
     graph->nodes.push_back({++g_node_ids, {}, "host", CU_GRAPH_NODE_TYPE_HOST});
@@ -498,7 +518,11 @@ std::uint32_t fakecupti_graph_launch(const char* function, FakeGraphExec* exec, 
     const std::uint32_t correlation = state().graph_ids_wrong ? launch - 1 : launch;
     if (state().kind_on[CUPTI_ACTIVITY_KIND_GRAPH_TRACE]) return run_graph(*exec, stream, correlation);
     for (FakeNode& node : exec->body.nodes) {
-      if (node.type != CU_GRAPH_NODE_TYPE_KERNEL) continue;
+      if (!leaves_record(node)) continue;
+      if (!node.as_kernel) {
+        run_set(node.set, stream, correlation, node.id, exec->id);
+        continue;
+      }
       FakeKernel kernel = node.kernel;
       kernel.name = node.name.c_str();
       run_kernel(kernel, stream, correlation, node.id, exec->id);
