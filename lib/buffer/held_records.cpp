@@ -273,6 +273,7 @@ void HeldRecords::unlock_after_fork(bool in_child) noexcept {
   // The child has the parent's graphs no more than its device.
   if (in_child) {
     capturing_ = holding_ = false;
+    notes_in_use_ = nullptr;  // its lock may be held by a thread that is not there
     if (!episodes_.empty()) episodes_.back().span.end_ticks = episodes_.back().span.begin_ticks;
   }
   mutex_.unlock();
