@@ -252,6 +252,11 @@ void StreamingProjector::resolve(std::uint32_t launch_row, bool complete) {
   }
 }
 
+std::int64_t StreamingProjector::launch_time(std::uint64_t correlation) const noexcept {
+  const std::uint32_t row = launch_of_correlation_.find(correlation);
+  return row == FlatMap::kAbsent ? kNoTime : launches_.rows[row].info.time_ns;
+}
+
 void StreamingProjector::forget(std::uint32_t launch_row) {
   const std::uint64_t correlation = launches_.rows[launch_row].info.correlation;
   if (launch_of_correlation_.find(correlation) == launch_row) launch_of_correlation_.erase(correlation);

@@ -132,6 +132,8 @@ class StreamingProjector {
   const Account& account() const noexcept { return account_; }
   const StreamingCounts& counts() const noexcept { return counts_; }
 
+  /// When that launch was; kNoTime where it has not come, or is forgotten.
+  std::int64_t launch_time(std::uint64_t correlation) const noexcept;
   /// Launches whose activities have not all come.
   std::size_t pending_launches() const noexcept { return pending_count_; }
   /// When the first of them was made; the end of all time where there is none.

@@ -27,11 +27,13 @@ void GraphSites::add_node(std::uint64_t node, std::int64_t time_ns, std::uint64_
 
 void GraphSites::remove_node(std::uint64_t node, std::int64_t time_ns) { gone_.emplace_back(time_ns, node); }
 
-std::uint64_t GraphSites::tag_of(std::uint64_t node, std::int64_t time_ns) const noexcept {
+std::uint64_t GraphSites::tag_of(std::uint64_t node, std::int64_t time_ns, std::int64_t clock_error_ns) const noexcept {
   const auto known = nodes_.find(node);
   if (known == nodes_.end()) return 0;
   const std::vector<Made>& made = known->second;
   const auto last = std::find_if(made.rbegin(), made.rend(), [&](const Made& one) { return one.time_ns <= time_ns; });
+  // What it became later it was not yet.
+  if (last == made.rend() && made.front().time_ns - time_ns > clock_error_ns) return 0;
   const auto maker = makers_.find(last != made.rend() ? last->key : made.front().key);
   return maker != makers_.end() ? maker->second.tag : 0;
 }

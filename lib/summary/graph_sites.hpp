@@ -18,7 +18,8 @@ class GraphSites {
   void add_node(std::uint64_t node, std::int64_t time_ns, std::uint64_t key);
   /// The node is gone since then.
   void remove_node(std::uint64_t node, std::int64_t time_ns);
-  std::uint64_t tag_of(std::uint64_t node, std::int64_t time_ns) const noexcept;
+  /// Of a node, as it was at that time, which can be off by `clock_error_ns`.
+  std::uint64_t tag_of(std::uint64_t node, std::int64_t time_ns, std::int64_t clock_error_ns = 0) const noexcept;
   /// Launches of the update before the last have made what they make, and nobody asks for times before `time_ns`.
   void end_update(std::int64_t time_ns);
 

@@ -77,7 +77,9 @@ Summary LiveSummary::update() {
 
 void LiveSummary::place_graphs() {
   for (auto& [node, activity] : of_graphs_) {
-    activity.tag = sites_.tag_of(node, activity.begin_ns);
+    // What the node was when its graph was launched: an update may have come while it ran.
+    const std::int64_t launched = projector_.launch_time(activity.correlation);
+    activity.tag = sites_.tag_of(node, launched != kNoTime ? launched : activity.begin_ns, clock_.error_bound_ns());
     replays_[activity.correlation] = updates_;
     projector_.activity(activity);
   }

@@ -21,15 +21,15 @@ struct Entry {
 };
 
 /// The last entry of that process and correlation at or before `time_ns`; the first one where all are later (a device
-/// time can be off by the clock's error); kNone without any.
+/// time can be off by the clock's error), but by no more than `slack_ns`; kNone without any.
 std::uint32_t find(const std::vector<Entry>& sorted, ProcessIndex process, std::uint64_t correlation,
-                   std::int64_t time_ns) {
+                   std::int64_t time_ns, std::int64_t slack_ns = std::numeric_limits<std::int64_t>::max()) {
   const Entry wanted{correlation, time_ns, process, std::numeric_limits<std::uint32_t>::max()};
   const auto after = std::upper_bound(sorted.begin(), sorted.end(), wanted);
   const auto matches = [&](const Entry& e) { return e.process == process && e.correlation == correlation; };
   if (after != sorted.begin() && matches(*(after - 1))) return (after - 1)->row;
-  if (after != sorted.end() && matches(*after)) return after->row;
-  return kNone;
+  if (after == sorted.end() || !matches(*after)) return kNone;
+  return static_cast<__int128>(after->time_ns) - time_ns <= slack_ns ? after->row : kNone;
 }
 
 void sort(std::vector<Entry>& entries) {
@@ -112,10 +112,12 @@ void join_launches(Timeline& timeline) {
   activities.captured.assign(activities.size(), kNone);
   for (ActivityIndex row = 0; row < activities.size(); ++row) {
     if (activities.graph_node[row] == 0) continue;
-    // What the node was when its graph was launched: an update may have come while it ran.
+    // What the node was when its graph was launched: an update may have come while it ran. One that came later says
+    // nothing of it, though nothing else be known.
     const std::uint32_t launch = activities.launch[row];
     const std::int64_t time = launch != kNone ? launches.time_ns[launch] : activities.begin_ns[row];
-    const std::uint32_t node = find(by_node, process_of(row), activities.graph_node[row], time);
+    const std::uint32_t node =
+        find(by_node, process_of(row), activities.graph_node[row], time, timeline.clock_error_ns);
     if (node == kNone || nodes.correlation[node] == 0) continue;
     activities.captured[row] = launch_of(nodes.process[node], nodes.correlation[node], nodes.time_ns[node]);
   }

@@ -14,7 +14,8 @@ TEST_CASE("a node is what it was when the work was launched", "[summary]") {
   CHECK(sites.tag_of(7, 250) == 0);
   sites.end_update(90);
   sites.add_launch(20, 2);
-  CHECK(sites.tag_of(7, 50) == 1);
+  CHECK(sites.tag_of(7, 50) == 0);  // what it became later
+  CHECK(sites.tag_of(7, 50, 50) == 1);
   CHECK(sites.tag_of(7, 199) == 1);
   CHECK(sites.tag_of(7, 200) == 2);
   sites.end_update(199);

@@ -585,6 +585,46 @@ TEST_CASE("a graph is on its replay in the summary, and on its layers in the cap
   CHECK(projection.account.owned.gpu_ops == projection.account.total.gpu_ops);
 }
 
+TEST_CASE("a graph that is updated while a launch of it is queued counts as it was launched", "[summary]") {
+  const ScratchFolder folder;
+  SimulatedRecording recording(folder.file("a.rfcap"));
+  summary::LiveSummary live(recording.core());
+  const auto capture = [&](const char* layer) {
+    FakeGraph* graph = fakecupti_graph_create();
+    const ProfileRange range{std::string_view(layer)};
+    recording.advance(10);
+    FakeKernel kernel;
+    kernel.duration_ns = 100;
+    fakecupti_graph_capture("cudaLaunchKernel_v7000", graph, &kernel);
+    recording.advance(10);
+    return graph;
+  };
+  const auto replay = [&](FakeGraphExec* exec) {
+    const ProfileRange range{"replay"};
+    recording.advance(10);
+    fakecupti_graph_launch("cudaGraphLaunch_v10000", exec, 7);
+    recording.advance(10);
+  };
+  FakeGraph* graph = capture("old");
+  FakeGraph* other = capture("new");
+  FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
+  fakecupti_set_launch_latency(5'000);
+  replay(exec);
+  recording.advance(100);
+  fakecupti_graph_update(exec, other);  // the launch has not begun
+  recording.advance(10'000);
+  replay(exec);
+  recording.advance(10'000);
+  (void)live.update();
+  const Summary last = live.update();
+  fakecupti_set_launch_latency(0);
+  REQUIRE(recording.core().stop().ok());
+  compare_passes(last, load(folder.file("a.rfcap")));
+  REQUIRE(last.find("old") != nullptr);
+  CHECK(last.find("old")->gpu_forward_ns == 100);
+  CHECK(last.find("new")->gpu_forward_ns == 100);
+}
+
 TEST_CASE("without a device there are the figures of the host", "[summary]") {
   const ScratchFolder folder;
   Session session(host_only(folder.file("a.rfcap")));

@@ -75,7 +75,10 @@ CaptureDevices::Activity CaptureDevices::common(const Row& row, ActivityKind kin
   activity.place = {&devices_[device_of(row.device)], row.context, row.stream, row.correlation, -1, 0, row.graph_id};
   if constexpr (requires { row.graph_node; }) {
     activity.place.graph_node = row.graph_node;
-    if (const CaptureSites::Site* const site = shared_.sites.find(row.graph_node, begin_ns); site != nullptr) {
+    // What the node was when its graph was launched: an update may have come while it ran.
+    const NotedLaunch* const launch = row.graph_node != 0 ? launches_.find(row.correlation) : nullptr;
+    const std::int64_t time = launch != nullptr ? launch->time_ns : begin_ns;
+    if (const CaptureSites::Site* const site = shared_.sites.find(row.graph_node, time); site != nullptr) {
       activity.place.captured_tid = site->tid;
       activity.place.captured_ns = site->time_ns;
     }

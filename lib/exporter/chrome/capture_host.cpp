@@ -215,7 +215,7 @@ void CaptureHost::on_launch(const AssembledLaunch& launch) {
   const std::uint64_t owner = owner_now(thread);
   const std::uint64_t scoped = thread.open.empty() ? 0 : thread.open.back().owner;
   const bool is_graph = timeline::is_graph_launch(launch.callback);
-  NotedLaunch noted{launch.range, owner, is_graph, {}};
+  NotedLaunch noted{launch.range, owner, time, is_graph, {}};
   if (!thread.open.empty()) noted.anchor = {thread.track, time, time + 1};
   launches_->note(static_cast<std::uint32_t>(launch.correlation), noted);
   projector_->launch({launch.correlation, time, launch.thread, owner, scoped, is_graph ? 0u : 1u, true});

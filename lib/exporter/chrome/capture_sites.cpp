@@ -25,7 +25,7 @@ class NodeRows final : public capture::CaptureVisitor {
 
 }  // namespace
 
-CaptureSites::CaptureSites(capture::CaptureReader& reader) {
+CaptureSites::CaptureSites(capture::CaptureReader& reader) : clock_error_ns_(reader.clock().error_bound_ns()) {
   NodeRows take([&](const format::GraphNodeRow& row) {
     const std::uint64_t key = format::maker_key(row.correlation, row.note);
     nodes_[row.node].push_back({reader.monotonic_of_realtime(row.time_ns), key});
@@ -48,6 +48,8 @@ const CaptureSites::Site* CaptureSites::find(std::uint64_t node, std::int64_t ti
   const std::vector<Made>& made = known->second;
   const auto after = std::upper_bound(made.begin(), made.end(), time_ns,
                                       [](std::int64_t time, const Made& one) { return time < one.time_ns; });
+  // What it became later it was not yet.
+  if (after == made.begin() && made.front().time_ns - time_ns > clock_error_ns_) return nullptr;
   const Made& last = after != made.begin() ? *(after - 1) : made.front();
   const auto site = sites_.find(last.key);
   return site != sites_.end() && site->second.time_ns != kNoTime ? &site->second : nullptr;

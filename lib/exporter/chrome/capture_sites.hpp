@@ -21,7 +21,7 @@ class CaptureSites {
 
   /// A launch, by format::launch_key; kept where it made a node.
   void add_launch(std::uint64_t key, const Site& site);
-  /// Of a node, as it was at that time; null: not known.
+  /// Of a node, as it was at that time, when its graph was launched; null: not known.
   const Site* find(std::uint64_t node, std::int64_t time_ns) const noexcept;
 
  private:
@@ -31,6 +31,7 @@ class CaptureSites {
   };
   std::unordered_map<std::uint64_t, std::vector<Made>> nodes_;  // in order of time
   std::unordered_map<std::uint64_t, Site> sites_;               // of all keys of nodes; no time: not yet come by
+  std::int64_t clock_error_ns_;
 };
 
 }  // namespace rangefinder::chrome

@@ -72,6 +72,25 @@ TEST_CASE("an exported trace gives graphs to the ranges that captured them, as t
   CHECK(times(load(again)) == kByLayer);
 }
 
+TEST_CASE("a node that was updated while its graph's launch was queued is exported as the launch had it",
+          "[exporter]") {
+  const TemporaryFolder folder;
+  CaptureBuilder capture;
+  capture.h100().on_thread(10, "main");
+  capture.range("old", 10, 40).launch(20).graph_node(1, 25);
+  capture.range("new", 50, 90).launch(60).graph_node(1, 500).graph_node(2, 500);
+  capture.range("replay", 100, 2'000).launch(400, 311).call("cudaGraphLaunch_v10000", 400, 410);
+  capture.kernel("a", 600, 700).of_graph(1).kernel("b", 700, 800).of_graph(2);  // 2 was not known before
+  capture.write(folder.file("a.rfcap"));
+  const std::map<std::string, std::int64_t> expected = {{"new", 0}, {"old", 100}, {"replay", 100}};
+  CHECK(times(load(folder.file("a.rfcap"))) == expected);
+  ChromeExportOptions options;
+  options.attribution = GENERATE(Attribution::kLaunch, Attribution::kCapture);
+  const std::string trace = folder.file("a.pt.trace.json");
+  REQUIRE(export_chrome_trace(folder.file("a.rfcap"), trace, options).ok());
+  CHECK(times(load(trace)) == expected);
+}
+
 TEST_CASE("the place of a node stands with the work of its replay, and with no other", "[exporter]") {
   const TemporaryFolder folder;
   replayed().launch(5'000).kernel("eager", 5'100, 5'200).write(folder.file("a.rfcap"));
