@@ -47,6 +47,9 @@ enum RangeFlags : std::uint8_t {
   kUnfinished = 1,      ///< still open when the recording stopped; end_ns is the recording's end
   kEndedElsewhere = 2,  ///< ended on another thread
   kOwnerless = 4,       ///< never owns device activity (a framework's bookkeeping, a range without a known thread)
+  /// Over before the recording began, recorded since a CUDA graph was captured in it: it may own work of replays, and
+  /// is no part of the recorded time, nor of counts and times of the host.
+  kBeforeRecording = 8,
 };
 
 struct RangeTable {
@@ -402,6 +405,7 @@ struct ProcessInfo {
   std::string host;
   std::int32_t rank = -1;
   std::int32_t world_size = -1;
+  std::int64_t start_ns = kNoTime;  ///< when its recording began, where the input says
 };
 
 struct ThreadInfo {
@@ -540,7 +544,8 @@ class RANGEFINDER_EXPORT Timeline {
   /// Findings about the input that are no counts: "device records: none (no driver)".
   std::vector<std::string> notes;
 
-  /// First and last time of anything in the tables, samples of devices aside; both 0 when there is nothing.
+  /// First and last time of anything in the tables; both 0 when there is nothing. Samples of devices, and what came
+  /// before the recording (kBeforeRecording), aside.
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
   /// Wall time (CLOCK_REALTIME) of time 0, ns; kNoTime when unknown.

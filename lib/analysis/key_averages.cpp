@@ -59,7 +59,7 @@ std::vector<Event> host_events(const Timeline& timeline) {
     const bool is_counted = ranges.kind[range] == RangeKind::kOperator || ranges.kind[range] == RangeKind::kAnnotation;
     const bool is_scoped =
         ranges.style[range] == RangeStyle::kScoped && ranges.thread[range] == ranges.end_thread[range];
-    if (!is_counted || !is_scoped) continue;
+    if (!is_counted || !is_scoped || (ranges.flags[range] & kBeforeRecording) != 0) continue;
     if (std::find(not_counted.begin(), not_counted.end(), ranges.name[range]) != not_counted.end()) continue;
     add(ranges.name[range], ranges.thread[range], ranges.begin_ns[range], ranges.end_ns[range], range);
   }

@@ -16,7 +16,7 @@ bool chosen(const Timeline& timeline, RangeIndex range, RangeChoice choice) noex
   // Nsight does not tell operators from what the program's author wrote: both are NVTX.
   const bool is_nvtx = ranges.kind[range] == RangeKind::kAnnotation ||
                        (ranges.kind[range] == RangeKind::kOperator && timeline.format == InputFormat::kNsight);
-  if (!is_nvtx) return false;
+  if (!is_nvtx || (ranges.flags[range] & kBeforeRecording) != 0) return false;
   switch (choice) {
     case RangeChoice::kAll:
       return true;

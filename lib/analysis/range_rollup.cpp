@@ -40,13 +40,16 @@ class Rollup {
     const RangeTable& ranges = timeline_.ranges;
     const bool is_deepest = projection_.depth[range] == folding_.most_depth;
     add(total.exclusive, is_deepest ? projection_.inclusive[range] : projection_.exclusive[range]);
-    total.count += 1;
+    const bool ran = (ranges.flags[range] & kBeforeRecording) == 0;
+    total.count += ran ? 1 : 0;
     total.unfinished += (ranges.flags[range] & kUnfinished) != 0 ? 1 : 0;
     if (!by_path_ && inside_its_like(range)) return;
-    const std::int64_t host = ranges.end_ns[range] - ranges.begin_ns[range];
-    total.host_min_ns = total.host_ns == 0 && total.count == 1 ? host : std::min(total.host_min_ns, host);
-    total.host_max_ns = std::max(total.host_max_ns, host);
-    total.host_ns += host;
+    if (ran) {
+      const std::int64_t host = ranges.end_ns[range] - ranges.begin_ns[range];
+      total.host_min_ns = total.host_ns == 0 && total.count == 1 ? host : std::min(total.host_min_ns, host);
+      total.host_max_ns = std::max(total.host_max_ns, host);
+      total.host_ns += host;
+    }
     const DeviceFigures& inclusive = projection_.inclusive[range];
     add(total.inclusive, inclusive);
     for (std::size_t pass = 0; pass < kPasses && !pass_times_.empty(); ++pass)
@@ -134,13 +137,19 @@ std::vector<RangeIndex> outer_first(const Timeline& timeline, const Projection& 
   return order;
 }
 
+bool says_anything(const RangeGroup& group) noexcept {
+  return group.count != 0 || group.inclusive.gpu_ops != 0 || group.exclusive.gpu_ops != 0;
+}
+
 }  // namespace
 
 std::vector<RangeGroup> roll_up_ranges(const Timeline& timeline, const Projection& projection,
                                        const ProjectionOptions& options, GroupBy group_by, const Folding& folding) {
   Rollup rollup(timeline, projection, group_by, folding);
   for (const RangeIndex range : outer_first(timeline, projection, options)) rollup.take(range);
-  return std::move(rollup).groups();
+  std::vector<RangeGroup> groups = std::move(rollup).groups();
+  if (group_by == GroupBy::kName) std::erase_if(groups, [](const RangeGroup& group) { return !says_anything(group); });
+  return groups;
 }
 
 PathTree range_tree(const Timeline& timeline, const Projection& projection, const ProjectionOptions& options,
@@ -151,9 +160,14 @@ PathTree range_tree(const Timeline& timeline, const Projection& projection, cons
   tree.group_of = rollup.group_of_ranges();
   tree.groups = std::move(rollup).groups();
   const std::vector<RangeGroup>& groups = tree.groups;
+  std::vector<bool> shown(groups.size());
+  for (std::size_t group = groups.size(); group-- > 0;) {  // what is inside comes later
+    if (says_anything(groups[group])) shown[group] = true;
+    if (shown[group] && groups[group].parent != kNone) shown[groups[group].parent] = true;
+  }
   std::vector<std::vector<std::uint32_t>> children(groups.size() + 1);  // the last: those at the top
   for (std::uint32_t group = 0; group < groups.size(); ++group)
-    children[groups[group].parent == kNone ? groups.size() : groups[group].parent].push_back(group);
+    if (shown[group]) children[groups[group].parent == kNone ? groups.size() : groups[group].parent].push_back(group);
   std::vector<std::uint32_t> rest(children.back().rbegin(), children.back().rend());
   while (!rest.empty()) {
     const std::uint32_t group = rest.back();

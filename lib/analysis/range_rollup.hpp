@@ -19,7 +19,7 @@ struct RangeGroup {
   std::string folded;                ///< what it is called instead; empty: no name in it was folded
   std::uint32_t parent = kNone;  ///< group of the enclosing ranges; kNone at the top, and always when grouped by name
   std::uint32_t depth = 0;
-  std::uint64_t count = 0;
+  std::uint64_t count = 0;  ///< 0: it is here for what it owns alone (kBeforeRecording)
   std::int64_t host_ns = 0;
   std::int64_t host_min_ns = 0;
   std::int64_t host_max_ns = 0;
@@ -46,14 +46,16 @@ struct Folding {
 /// "layers.*.attention" for "layers.12.attention"; a name without numbers as it is.
 std::string folded_name(std::string_view name);
 
-/// Groups in the order of the first range of each; with kPath, parents before children.
+/// Groups in the order of the first range of each; with kPath, parents before children. Ranges that were over before
+/// the recording count with what they own; by name, those that own nothing have no group.
 ///
 /// Host and device times of instances are added: where instances run at the same time on several threads, the sum can
 /// be more than the time that passed.
 std::vector<RangeGroup> roll_up_ranges(const Timeline& timeline, const Projection& projection,
                                        const ProjectionOptions& options, GroupBy group_by, const Folding& folding = {});
 
-/// Groups by path, in the order of a tree: each before those inside it. `group_of` tells for each range the group that
+/// Groups by path, in the order of a tree: each before those inside it. `order` leaves out what neither ran in the
+/// recording nor owns anything. `group_of` tells for each range the group that
 /// its own figures count in: where folding left none of its own, that of the range in which it was cut; kNone: none.
 struct PathTree {
   std::vector<RangeGroup> groups;

@@ -39,7 +39,7 @@ ByThread counted_operators(const Timeline& timeline, WorkByShapes& out) {
   const RangeTable& ranges = timeline.ranges;
   for (std::size_t row = 0; row < operators.size(); ++row) {
     const RangeIndex range = operators.range[row];
-    if (ranges.thread[range] >= threads.size()) continue;
+    if (ranges.thread[range] >= threads.size() || (ranges.flags[range] & kBeforeRecording) != 0) continue;
     const std::string_view name = timeline.text(ranges.name[range]);
     const std::string_view shapes = timeline.text(operators.shapes[row]);
     const std::string_view values = timeline.text(operators.values[row]);

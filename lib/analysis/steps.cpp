@@ -143,6 +143,7 @@ void StepFinder::read_ranges() {
   for (RangeIndex row = 0; row < ranges.size(); ++row) {
     const bool is_operator = ranges.kind[row] == RangeKind::kOperator;
     if (!is_operator && ranges.kind[row] != RangeKind::kAnnotation) continue;
+    if ((ranges.flags[row] & kBeforeRecording) != 0) continue;
     ProcessSpans* const spans = process_of(ranges.thread[row]);
     if (spans == nullptr || !is_time(ranges.begin_ns[row]) || !is_time(ranges.end_ns[row])) continue;
     operator_ranges_[ranges.thread[row]] += is_operator ? 1 : 0;

@@ -27,6 +27,7 @@ std::vector<Reach> reach_of_ranges(const Timeline& timeline, const ProjectionOpt
   for (ThreadIndex thread = 0; thread < reach.size(); ++thread)
     for (const auto ranges : {order.scoped(thread), order.start_end(thread)})
       for (const RangeIndex range : ranges) {
+        if ((timeline.ranges.flags[range] & kBeforeRecording) != 0) continue;
         reach[thread].any = true;
         reach[thread].first_ns = std::min(reach[thread].first_ns, timeline.ranges.begin_ns[range]);
         reach[thread].last_ns = std::max(reach[thread].last_ns, timeline.ranges.end_ns[range]);

@@ -92,6 +92,10 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   std::int64_t device_end(std::int64_t begin_ns, std::int64_t end_ns) const noexcept {
     return std::max(device_time(begin_ns), device_time(end_ns));
   }
+  /// Recorded because a CUDA graph was captured, and over when the recording began.
+  bool is_before(std::uint64_t begin_ticks, std::uint64_t end_ticks) const noexcept {
+    return begin_ticks < reader_.header().start_ticks && end_ticks <= reader_.header().start_ticks;
+  }
   StringId name(std::uint32_t id);
   StringId find_name(std::uint32_t id);
   ThreadIndex thread_of(std::uint32_t index);

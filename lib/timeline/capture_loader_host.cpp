@@ -37,7 +37,8 @@ void CaptureLoader::on_range(const AssembledRange& range) {
   table.kind[row] = category == "operator" ? RangeKind::kOperator : RangeKind::kAnnotation;
   table.style[row] = range.start_end ? RangeStyle::kStartEnd : RangeStyle::kScoped;
   table.flags[row] =
-      static_cast<std::uint8_t>((range.unfinished ? kUnfinished : 0) | (range.ended_elsewhere ? kEndedElsewhere : 0));
+      static_cast<std::uint8_t>((range.unfinished ? kUnfinished : 0) | (range.ended_elsewhere ? kEndedElsewhere : 0) |
+                                (is_before(range.begin_ticks, range.end_ticks) ? kBeforeRecording : 0));
   table.thread[row] = thread_of(range.thread);
   table.end_thread[row] = thread_of(range.end_thread);
   table.begin_ns[row] = host_time(range.begin_ticks);
@@ -61,6 +62,8 @@ void CaptureLoader::on_launch(const AssembledLaunch& launch) {
 void CaptureLoader::on_mark(std::uint32_t thread, std::uint64_t ticks, std::uint32_t id, std::uint32_t category) {
   const auto row = static_cast<std::uint32_t>(out_.marks.size());
   if (thread >= last_mark_.size()) last_mark_.resize(thread + 1, kNone);
+  last_mark_[thread] = kNone;
+  if (is_before(ticks, ticks)) return;
   last_mark_[thread] = row;
   out_.marks.name.push_back(name(id));
   out_.marks.category.push_back(out_.intern(reader_.category(category)));
@@ -72,6 +75,7 @@ void CaptureLoader::on_mark(std::uint32_t thread, std::uint64_t ticks, std::uint
 
 void CaptureLoader::on_counter(std::uint32_t thread, std::uint64_t ticks, std::uint32_t id,
                                const AssembledValue& value) {
+  if (is_before(ticks, ticks)) return;
   CounterTable& table = out_.counters;
   table.name.push_back(name(id));
   table.thread.push_back(thread_of(thread));
@@ -142,6 +146,7 @@ void CaptureLoader::on_step_items(std::uint32_t thread, std::uint64_t items) {
 }
 
 void CaptureLoader::on_memory(const AssembledMemory& memory) {
+  if (is_before(memory.ticks, memory.ticks)) return;
   MemoryTable& table = out_.memory;
   table.thread.push_back(thread_of(memory.thread));
   table.time_ns.push_back(host_time(memory.ticks));

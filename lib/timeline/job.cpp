@@ -44,7 +44,8 @@ std::vector<std::pair<std::int64_t, std::int64_t>> extents(const Timeline& timel
   };
   const RangeTable& ranges = timeline.ranges;
   for (RangeIndex row = 0; row < ranges.size(); ++row)
-    widen(timeline.threads[ranges.thread[row]].process, ranges.begin_ns[row], ranges.end_ns[row]);
+    if ((ranges.flags[row] & kBeforeRecording) == 0)
+      widen(timeline.threads[ranges.thread[row]].process, ranges.begin_ns[row], ranges.end_ns[row]);
   const ActivityTable& activities = timeline.activities;
   for (ActivityIndex row = 0; row < activities.size(); ++row)
     widen(timeline.devices[timeline.streams[activities.stream[row]].device].process, activities.begin_ns[row],

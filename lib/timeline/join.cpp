@@ -130,7 +130,12 @@ void measure_extent(Timeline& timeline) {
     for (const std::int64_t time : begins) begin = std::min(begin, time);
     for (const std::int64_t time : ends) end = std::max(end, time);
   };
-  take(timeline.ranges.begin_ns, timeline.ranges.end_ns);
+  const RangeTable& ranges = timeline.ranges;
+  for (RangeIndex row = 0; row < ranges.size(); ++row) {
+    if ((ranges.flags[row] & kBeforeRecording) != 0) continue;
+    begin = std::min(begin, ranges.begin_ns[row]);
+    end = std::max(end, ranges.end_ns[row]);
+  }
   take(timeline.calls.begin_ns, timeline.calls.end_ns);
   take(timeline.activities.begin_ns, timeline.activities.end_ns);
   take(timeline.syncs.begin_ns, timeline.syncs.end_ns);

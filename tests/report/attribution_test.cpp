@@ -86,6 +86,32 @@ TEST_CASE("what a graph replays is shown where it was captured, and what is not 
   CHECK_FALSE(has(attribution_report(timeline, "ranges", ReportFormat::kText, Attribution::kLaunch), "capture:"));
 }
 
+TEST_CASE("ranges that were over before the recording count with what they own", "[report]") {
+  TimelineBuilder builder;
+  builder.range("model", 0, 60).flagged(kBeforeRecording).range("layer", 0, 50).flagged(kBeforeRecording).launch(10);
+  const std::uint32_t made = builder.last_launch();
+  builder.range("never replayed", 60, 70).flagged(kBeforeRecording);
+  builder.range("layer", 1'000, 1'100).range("replay", 2'000, 2'100).launch(2'010).kernel(2'020, 2'050).of_graph(made);
+  const Timeline timeline = builder.build();
+  const std::string ranges = attribution_report(timeline, "ranges", ReportFormat::kCsv, Attribution::kAuto);
+  INFO(ranges);
+  CHECK(has(ranges, "\nmodel,0,0,,30,"));
+  CHECK(has(ranges, "\nlayer,1,100,100,30,"));
+  CHECK_FALSE(has(ranges, "never replayed"));
+  const std::string tree = attribution_report(timeline, "tree", ReportFormat::kCsv, Attribution::kAuto);
+  INFO(tree);
+  CHECK(has(tree, "\nmodel,0,0,,30,"));
+  CHECK(has(tree, "\n  layer,0,0,,30,"));
+  CHECK(has(tree, "\nlayer,1,100,100,0,"));
+  CHECK_FALSE(has(tree, "never replayed"));
+  const std::string each = attribution_report(timeline, "ranges", ReportFormat::kCsv, Attribution::kAuto, true);
+  INFO(each);
+  CHECK(has(each, "\nmodel/layer,1,0,,30,"));
+  CHECK_FALSE(has(each, "never replayed"));
+  // Nsight's views give work to those who launched it: there is nothing that these could own.
+  CHECK_FALSE(has(attribution_report(timeline, "nvtx_pushpop_sum", ReportFormat::kCsv, Attribution::kAuto), "model"));
+}
+
 TEST_CASE("graphs recorded as a whole are told apart, and what is estimated is marked", "[report]") {
   TimelineBuilder builder;
   builder.range("layer", 0, 50).launch(10);

@@ -8,6 +8,7 @@
 #include "source/cupti/cupti_source.hpp"
 #include "source/cupti/graph_nodes.hpp"
 
+#include <rangefinder/exporters.hpp>
 #include <rangefinder/projection.hpp>
 #include <rangefinder/report.hpp>
 
@@ -625,10 +626,39 @@ TEST_CASE("the report of a decoder shows its layers inside of the replays", "[se
   CHECK(operations("sequences.8") == "9");
   CHECK(operations("sequences.8/layer.1") == "3");
   CHECK(operations("sequences.4/head") == "2");
-  CHECK(operations("sequences.2") == "0");
+  CHECK(operations("sequences.2") == "no such row");  // captured long ago, and never replayed
   CHECK(operations("sequences.1/layer.0") == "1");
   CHECK(operations("replay") == "0");
   CHECK(json->find("capture: 18 operations of CUDA graphs where their nodes were made") != std::string::npos);
+}
+
+TEST_CASE("a capture of days ago does not make a recording of days", "[session]") {
+  const ScratchFolder folder;
+  Program program;
+  FakeGraphExec* exec = program.two_layers();
+  fakecupti_graph_destroy(nullptr, program.two_layers());
+  program.advance(36ull * 3600 * 1'000'000'000ull);
+  {
+    Recording recording(program.options(folder.file("a.rfcap")), program.parts());
+    program.replay(exec);
+  }
+  const Timeline timeline = load(folder.file("a.rfcap"));
+  CHECK(owners(timeline) == kLayers);
+  CHECK(timeline.end_ns - timeline.begin_ns < 1'000'000);
+  ReportOptions options;
+  options.format = ReportFormat::kCsv;
+  options.view = "ranges";
+  const Result<std::string> csv = render_report(folder.file("a.rfcap"), options);
+  REQUIRE(csv.ok());
+  INFO(*csv);
+  CHECK(csv->find("layer.0,0,0,,100,") != std::string::npos);
+  const std::string trace = folder.file("a.pt.trace.json");
+  ChromeExportOptions exported;
+  exported.attribution = GENERATE(Attribution::kLaunch, Attribution::kAuto);
+  REQUIRE(export_chrome_trace(folder.file("a.rfcap"), trace, exported).ok());
+  const Timeline again = load(trace);
+  CHECK(again.end_ns - again.begin_ns < 1'000'000);
+  CHECK(owners(again) == kLayers);
 }
 
 TEST_CASE("a flight recorder keeps the ranges of graphs", "[session]") {

@@ -10,6 +10,7 @@
 #include <rangefinder/timeline.hpp>
 
 #include <algorithm>
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -279,6 +280,29 @@ TEST_CASE("what a reader should know is noted", "[timeline]") {
   CHECK(has_note(timeline, "device activity was not recorded: host_only: no driver"));
   CHECK(has_note(timeline, "the system's clock was set during the recording"));
   CHECK(timeline.simulated);
+}
+
+TEST_CASE("what came before the recording is no part of its time", "[timeline]") {
+  CaptureBuilder capture;  // a capture of a graph, which ranges are recorded for whenever it is
+  capture.range("captured", -900, -700).payload(std::uint64_t{3}).mark("then", -800).counter("then", -800, 1.5);
+  capture.memory(MemoryAction::kAllocate, -750, 0, {0x1000, 64});
+  capture.range("across", -100, 10).range("at once", 0, 0).range("step", 20, 50).mark("now", 30).payload("text");
+  const Timeline timeline = load(capture);
+  std::map<std::string, bool> before;
+  for (RangeIndex row = 0; row < timeline.ranges.size(); ++row)
+    before[std::string(timeline.text(timeline.ranges.name[row]))] =
+        (timeline.ranges.flags[row] & kBeforeRecording) != 0;
+  CHECK(before ==
+        std::map<std::string, bool>{{"captured", true}, {"across", false}, {"at once", false}, {"step", false}});
+  CHECK(timeline.begin_ns == at(-100));
+  CHECK(timeline.end_ns == at(50));
+  CHECK(timeline.processes[0].start_ns == at(0));
+  REQUIRE(timeline.marks.size() == 1);
+  CHECK(timeline.marks.time_ns[0] == at(30));
+  CHECK(timeline.counters.size() == 0);
+  CHECK(timeline.memory.size() == 0);
+  REQUIRE(timeline.attachments.size() == 2);
+  CHECK(timeline.attachments[1].target == Attachment::Target::kMark);
 }
 
 TEST_CASE("names and threads that a damaged file lost are told by their numbers", "[timeline]") {

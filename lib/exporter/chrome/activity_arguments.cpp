@@ -27,7 +27,8 @@ void write_graph(EventWriter& writer, const ActivityPlace& place) {
   if (place.captured_ns == kNoTime) return;
   // No other tool has these; they are what our importer finds the range by.
   writer.signed_argument("\"Captured tid\":", place.captured_tid);
-  writer.time_argument("\"Captured ts\":", place.captured_ns);
+  writer.any_time_argument("\"Captured ts\":", place.captured_ns);
+  if (!place.captured_in.empty()) writer.raw_argument("\"Captured in\":", place.captured_in);
 }
 
 /// As it is, blanks and all, where it is strict JSON: readers take the text for a name of the shapes.

@@ -26,6 +26,7 @@ struct ActivityPlace {
   // Where the graph's node was made; kNoTime: not known.
   std::int64_t captured_tid = 0;
   std::int64_t captured_ns = kNoTime;
+  std::string_view captured_in = {};  ///< the ranges there, a JSON list, outer ones first, where no slices show them
 };
 
 /// `detail` may be null.

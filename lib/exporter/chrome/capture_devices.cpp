@@ -81,6 +81,7 @@ CaptureDevices::Activity CaptureDevices::common(const Row& row, ActivityKind kin
     if (const CaptureSites::Site* const site = shared_.sites.find(row.graph_node, time); site != nullptr) {
       activity.place.captured_tid = site->tid;
       activity.place.captured_ns = site->time_ns;
+      activity.place.captured_in = site->ranges;
     }
   }
   return activity;

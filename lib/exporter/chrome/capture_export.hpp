@@ -26,6 +26,10 @@ struct CaptureExport {
   bool in_window(std::int64_t begin_ns, std::int64_t end_ns) const noexcept {
     return begin_ns < options.end_ns && (end_ns > options.begin_ns || begin_ns >= options.begin_ns);
   }
+  /// Recorded since a CUDA graph was captured there, and over when the recording began.
+  bool is_before(std::int64_t begin_ns, std::int64_t end_ns) const noexcept {
+    return begin_ns < start_ns && end_ns <= start_ns;
+  }
   /// The first and last time of anything in the capture, so far.
   void extend(std::int64_t begin_ns, std::int64_t end_ns) noexcept {
     first_ns = std::min(first_ns, begin_ns);
@@ -51,6 +55,7 @@ struct CaptureExport {
   GroupId process = 0;
   bool simulated = false;
   std::uint64_t lost_names = 0;
+  std::int64_t start_ns = 0;
   std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
   std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
 };

@@ -2,6 +2,7 @@
 #include "exporter/chrome/capture_host.hpp"
 
 #include "exporter/chrome/activity_arguments.hpp"
+#include "exporter/chrome/clean_json.hpp"
 #include "exporter/chrome/markers.hpp"
 #include "exporter/chrome/memory_events.hpp"
 #include "exporter/chrome/payload.hpp"
@@ -83,6 +84,19 @@ std::uint64_t CaptureHost::owner_now(const Thread& thread) noexcept {
   return std::max(scoped, start_end);  // keys grow with time: the one that began last
 }
 
+std::string CaptureHost::ranges_now(const Thread& thread) {
+  std::string out;
+  const auto add = [&](const Range& range) {
+    if (range.is_operator) return;
+    out += out.empty() ? '[' : ',';
+    append_quoted(out, shared_.text(range.name));
+  };
+  const std::uint64_t owner = owner_now(thread);
+  for (const Range& range : thread.open) add(range);
+  if (!thread.start_end.empty() && thread.start_end.back().owner == owner) add(thread.start_end.back());
+  return out.empty() ? out : out + ']';
+}
+
 CaptureHost::Range CaptureHost::take(std::vector<Range>& ranges, std::uint64_t key) {
   const auto found = std::find_if(ranges.rbegin(), ranges.rend(), [&](const Range& range) { return range.key == key; });
   if (found == ranges.rend()) return {};
@@ -139,6 +153,7 @@ void CaptureHost::on_range(const AssembledRange& range) {
     if (!range.start_end && !range.ended_elsewhere) thread.row.range_ends(done.begin_ns, done.end_ns);
     tell_projector(range, done, true);
   }
+  if (shared_.is_before(done.begin_ns, done.end_ns)) return;  // the work of its graphs names it
   shared_.extend(done.begin_ns, done.end_ns);
   const bool inside = done.launches || done.launches_inside;
   if (inside && !range.start_end && !thread.open.empty()) thread.open.back().launches_inside = true;
@@ -210,7 +225,10 @@ void CaptureHost::on_launch(const AssembledLaunch& launch) {
   for (std::vector<Range>* ranges : {&thread.open, &thread.start_end}) {
     if (!ranges->empty() && ranges->back().key == launch.range) ranges->back().launches = true;
   }
-  shared_.sites.add_launch(launch.correlation, {shared_.table.track(thread.track).tid, time});
+  if (shared_.sites.made_node(launch.correlation)) {
+    const std::string ranges = shared_.is_before(time, time) ? ranges_now(thread) : std::string();
+    shared_.sites.add_launch(launch.correlation, {shared_.table.track(thread.track).tid, time, ranges});
+  }
   if (projector_ == nullptr || launch.callback == format::kNodeNote) return;  // which causes no activity
   const std::uint64_t owner = owner_now(thread);
   const std::uint64_t scoped = thread.open.empty() ? 0 : thread.open.back().owner;
@@ -235,6 +253,7 @@ void CaptureHost::on_value(std::uint32_t index, const AssembledValue& value) {
 void CaptureHost::on_mark(std::uint32_t index, std::uint64_t ticks, std::uint32_t name, std::uint32_t category) {
   Thread& thread = thread_of(index);
   write_mark(thread);
+  if (shared_.is_before(time_of(ticks), time_of(ticks))) return;
   thread.mark = Mark{time_of(ticks), name, category, {}};
 }
 
@@ -258,6 +277,7 @@ void CaptureHost::write_mark(Thread& thread) {
 void CaptureHost::on_counter(std::uint32_t index, std::uint64_t ticks, std::uint32_t name,
                              const AssembledValue& value) {
   const std::int64_t time = time_of(ticks);
+  if (shared_.is_before(time, time)) return;
   shared_.extend(time, time);
   if (!shared_.options.counters || !shared_.in_window(time, time)) return;
   const std::string text = shared_.text(name);
@@ -272,6 +292,7 @@ void CaptureHost::on_counter(std::uint32_t index, std::uint64_t ticks, std::uint
 
 void CaptureHost::on_memory(const timeline::AssembledMemory& memory) {
   const std::int64_t time = time_of(memory.ticks);
+  if (shared_.is_before(time, time)) return;
   shared_.extend(time, time);
   if (!shared_.in_window(time, time)) return;
   write_memory(shared_.writer, shared_.ids(thread_of(memory.thread).track), time,
@@ -335,6 +356,7 @@ void CaptureHost::on_node(const timeline::AssembledNode& node) {
   const std::int64_t begin = time_of(node.begin_ticks);
   const std::int64_t end = std::max(begin, time_of(node.end_ticks));
   if (projector_ != nullptr) thread_of(node.thread).row.range_ends(begin, end);
+  if (begin < shared_.start_ns) return;  // of a captured backward
   shared_.extend(begin, end);
   nodes_.push_back(node);
   write_nodes(kMostWaitingNodes);

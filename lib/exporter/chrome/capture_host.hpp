@@ -118,6 +118,8 @@ class CaptureHost final : public timeline::AssemblySink {
   std::uint32_t index_of_tid(std::uint32_t tid);
   static Range take(std::vector<Range>& ranges, std::uint64_t key);
   static std::uint64_t owner_now(const Thread& thread) noexcept;
+  /// The ranges that are open, as ActivityPlace::captured_in.
+  std::string ranges_now(const Thread& thread);
   void tell_projector(const timeline::AssembledRange& range, const Range& open, bool ended);
   void write_range(const Range& range, TrackId track);
   void write_mark(Thread& thread);

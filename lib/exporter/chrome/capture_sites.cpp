@@ -29,7 +29,7 @@ CaptureSites::CaptureSites(capture::CaptureReader& reader) : clock_error_ns_(rea
   NodeRows take([&](const format::GraphNodeRow& row) {
     const std::uint64_t key = format::maker_key(row.correlation, row.note);
     nodes_[row.node].push_back({reader.monotonic_of_realtime(row.time_ns), key});
-    if (key != 0) sites_.try_emplace(key, Site{0, kNoTime});
+    if (key != 0) sites_.try_emplace(key, Site{0, kNoTime, {}});
   });
   for (const capture::ChunkEntry& entry : reader.chunks())
     if (static_cast<format::ChunkKind>(entry.header.kind) == format::ChunkKind::kGraphNodes)
@@ -38,8 +38,15 @@ CaptureSites::CaptureSites(capture::CaptureReader& reader) : clock_error_ns_(rea
     std::stable_sort(made.begin(), made.end(), [](const Made& a, const Made& b) { return a.time_ns < b.time_ns; });
 }
 
-void CaptureSites::add_launch(std::uint64_t key, const Site& site) {
-  if (const auto found = sites_.find(key); found != sites_.end()) found->second = site;
+void CaptureSites::add_launch(std::uint64_t key, Site site) {
+  const auto found = sites_.find(key);
+  if (found == sites_.end()) return;
+  if (!site.ranges.empty()) {
+    auto kept = ranges_.find(site.ranges);
+    if (kept == ranges_.end()) kept = ranges_.emplace(site.ranges).first;
+    site.ranges = *kept;  // activities that wait to be written point to it
+  }
+  found->second = site;
 }
 
 const CaptureSites::Site* CaptureSites::find(std::uint64_t node, std::int64_t time_ns) const noexcept {

@@ -50,6 +50,13 @@ class EventWriter {
     char* const at = open_argument(key);
     out_.advance(put_micros(at, base_.since(time_ns)));
   }
+  /// The same of a time that may lie before the trace's origin, which no event may.
+  void any_time_argument(std::string_view key, std::int64_t time_ns) noexcept {
+    char* at = open_argument(key);
+    const std::uint64_t before = base_.before(time_ns);
+    if (before != 0) *at++ = '-';
+    out_.advance(put_micros(at, before != 0 ? before : base_.since(time_ns)));
+  }
   void triple_argument(std::string_view key, const std::uint32_t (&values)[3]) noexcept;
   void millionths_argument(std::string_view key, unsigned __int128 value) noexcept {
     char* const at = open_argument(key);

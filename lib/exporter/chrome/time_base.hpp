@@ -24,6 +24,10 @@ class TimeBase {
   std::uint64_t since(std::int64_t time_ns) const noexcept {
     return time_ns <= origin_ns_ ? 0 : static_cast<std::uint64_t>(time_ns) - static_cast<std::uint64_t>(origin_ns_);
   }
+  /// How long before the origin; 0: not at all.
+  std::uint64_t before(std::int64_t time_ns) const noexcept {
+    return time_ns >= origin_ns_ ? 0 : static_cast<std::uint64_t>(origin_ns_) - static_cast<std::uint64_t>(time_ns);
+  }
   std::int64_t origin_ns() const noexcept { return origin_ns_; }
   /// baseTimeNanoseconds.
   std::optional<std::int64_t> wall_ns() const noexcept { return wall_ns_; }

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "exporter/chrome/timeline_export.hpp"
 
+#include "exporter/chrome/clean_json.hpp"
+
+#include <vector>
+
 namespace rangefinder::chrome {
 
 TimelineExport::TimelineExport(const Timeline& timeline_in, const ChromeExportOptions& options_in,
@@ -41,6 +45,25 @@ RangeIndex TimelineExport::launching_range(ActivityIndex activity) const noexcep
   if (timeline.launches.range[launch] != kNone) return timeline.launches.range[launch];
   const std::uint32_t owner = projection.owner[activity];
   return owner < static_cast<std::uint32_t>(Unowned::kOutside) ? owner : kNone;
+}
+
+std::string_view TimelineExport::ranges_not_written(ActivityIndex activity) {
+  const std::uint32_t captured = timeline.activities.captured_by(activity);
+  const RangeIndex range = projection.place_of(timeline, activity) == captured ? projection.owner[activity]
+                                                                               : timeline.launches.range[captured];
+  const RangeTable& ranges = timeline.ranges;
+  if (range >= ranges.size() || (ranges.flags[range] & kBeforeRecording) == 0) return {};
+  const auto [found, added] = not_written_.try_emplace(range);
+  if (added) {
+    std::vector<RangeIndex> path;
+    for (RangeIndex up = range; up != kNone; up = projection.parent[up]) path.push_back(up);
+    for (std::size_t i = path.size(); i-- > 0;) {
+      found->second += found->second.empty() ? '[' : ',';
+      append_quoted(found->second, timeline.text(ranges.name[path[i]]));
+    }
+    found->second += ']';
+  }
+  return found->second;
 }
 
 void TimelineExport::link() {

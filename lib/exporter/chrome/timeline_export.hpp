@@ -11,6 +11,8 @@
 #include <rangefinder/timeline.hpp>
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +34,9 @@ struct TimelineExport {
   ProcessLabel label(ProcessIndex process) const noexcept;
   /// Nothing where the launch is unknown or no range was open.
   RangeIndex launching_range(ActivityIndex activity) const noexcept;
+  /// Of a graph's work: the ranges in which its node was made, as ActivityPlace::captured_in; empty where slices show
+  /// them.
+  std::string_view ranges_not_written(ActivityIndex activity);
 
   const Timeline& timeline;
   const ChromeExportOptions& options;
@@ -52,6 +57,8 @@ struct TimelineExport {
  private:
   void make_rows();
   void link();
+
+  std::map<RangeIndex, std::string> not_written_;
 };
 
 }  // namespace rangefinder::chrome

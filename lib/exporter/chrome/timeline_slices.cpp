@@ -60,6 +60,8 @@ void TimelineSlices::add(TrackId track, Kind kind, std::size_t row, std::int64_t
 void TimelineSlices::collect_ranges() {
   const RangeTable& ranges = shared_.timeline.ranges;
   for (RangeIndex i = 0; i < ranges.size(); ++i) {
+    // Graphs that were captured days ago do not stretch the trace: their operations name the ranges.
+    if ((ranges.flags[i] & kBeforeRecording) != 0) continue;
     TrackId track = shared_.threads[ranges.thread[i]];
     const bool need_not_nest = ranges.style[i] == RangeStyle::kStartEnd || (ranges.flags[i] & kEndedElsewhere) != 0;
     if (need_not_nest) track = flat(shared_.layout.beside(track, Beside::kStartEnd));
@@ -68,6 +70,9 @@ void TimelineSlices::collect_ranges() {
   const NodeTable& nodes = shared_.timeline.nodes;
   for (std::uint32_t i = 0; i < nodes.size(); ++i) {
     if (nodes.range_of(i) != kNone) continue;  // it is written as one
+    const std::int64_t start_ns =
+        shared_.timeline.processes[shared_.timeline.threads[nodes.thread[i]].process].start_ns;
+    if (nodes.begin_ns[i] < start_ns) continue;  // of a captured backward; where no start is known, that is kNoTime
     add(shared_.threads[nodes.thread[i]], Kind::kNode, i, nodes.begin_ns[i], nodes.end_ns[i]);
   }
   const CallTable& calls = shared_.timeline.calls;
@@ -386,6 +391,7 @@ void TimelineSlices::write_activity(ActivityIndex row, TrackId track) {
     if (const std::uint32_t captured = activities.captured_by(row); captured < timeline.launches.size()) {
       place.captured_tid = shared_.layout.table().track(shared_.threads[timeline.launches.thread[captured]]).tid;
       place.captured_ns = timeline.launches.time_ns[captured];
+      place.captured_in = shared_.ranges_not_written(row);
     }
     const RangeIndex range = shared_.launching_range(row);
     if (place.external_id < 0 && range != kNone) place.external_id = shared_.external_ids[range];

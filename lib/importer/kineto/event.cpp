@@ -186,6 +186,7 @@ constexpr ArgumentKey kArgumentKeys[] = {
     {"Forward ts", EventStep::kForwardTime},
     {"Captured tid", EventStep::kCapturedThread},
     {"Captured ts", EventStep::kCapturedTime},
+    {"Captured in", EventStep::kCapturedRanges},
     {"grid", EventStep::kGrid},
     {"block", EventStep::kBlock},
     {"cuda_sync_kind", EventStep::kSyncKind},
@@ -293,6 +294,17 @@ Scan text_argument(Cursor& cursor, const char*& at, EventArguments& out, std::ui
   return read_text(cursor, at, kArgumentDepth, value);
 }
 
+/// Whatever it is, as it stands in the text.
+Scan raw_argument(Cursor& cursor, const char*& at, EventArguments& out, std::uint32_t field,
+                  std::string_view& value) noexcept {
+  const char* const from = at;
+  const Scan scan = skip_value(cursor, at, kArgumentDepth);
+  if (scan != Scan::kOk) return scan;
+  out.present |= field;
+  value = trimmed(from, at);
+  return scan;
+}
+
 Scan input_argument(Cursor& cursor, const char*& at, EventArguments& out,
                     std::string_view EventArguments::*value) noexcept {
   const char* const from = at;
@@ -328,6 +340,8 @@ Scan read_argument(Cursor& cursor, const char*& at, EventStep step, EventArgumen
     case EventStep::kCapturedTime:
       out.present |= F::kCapturedTime;
       return read_time(cursor, at, kArgumentDepth, out.captured_time);
+    case EventStep::kCapturedRanges:
+      return raw_argument(cursor, at, out, F::kCapturedRanges, out.captured_ranges);
     case EventStep::kInputShapes:
       return input_argument(cursor, at, out, &F::input_shapes);
     case EventStep::kInputTypes:

@@ -57,6 +57,7 @@ struct EventArguments {
     kCapturedThread = 1u << 23,
     kCapturedTime = 1u << 24,
     kEventStream = 1u << 25,
+    kCapturedRanges = 1u << 26,
   };
   std::uint32_t present = 0;
   std::int64_t external_id = 0;
@@ -78,6 +79,7 @@ struct EventArguments {
   /// Likewise: where a graph's node was made.
   std::int64_t captured_thread = 0;  ///< a tid
   EventTime captured_time;
+  std::string_view captured_ranges;  ///< a list of names, outer ones first, where no events show these ranges
   std::int64_t from_device = 0;
   std::int64_t to_device = 0;
   std::uint32_t grid[3] = {};

@@ -56,6 +56,7 @@ enum class EventStep : std::uint8_t {
   kInputValues,
   kForwardTime,
   kCapturedTime,
+  kCapturedRanges,
   kOtherArgument,
   kCloseArguments,
 };

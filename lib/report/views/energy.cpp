@@ -159,7 +159,7 @@ Result<Table> make_energy(const Subject& subject, const ViewOptions& options) {
         .optional(any, share(groups[group].total_mj, total_mj))
         .optional(any, rounded(figures.self_mj))
         .optional(any, rounded(figures.running_mj))
-        .optional(any, rounded(groups[group].total_mj / count))
+        .optional(any && count > 0, any && count > 0 ? rounded(groups[group].total_mj / count) : 0)
         // Millijoules over nanoseconds, in tenths of a watt.
         .optional(any, any ? rounded(figures.running_mj * 1e7 / static_cast<double>(figures.known_ns)) : 0);
     add_mean(table, figures.sm_clock_mhz_ns, figures.sm_clock_ns);

@@ -113,11 +113,13 @@ Result<Table> make_instances(const Subject& subject) {
     if (!analysis::takes_part(ranges.kind[range], subject.projection_options())) continue;
     const DeviceFigures& all = projection.inclusive[range];
     const bool busy = all.gpu_ops != 0;
+    const bool ran = (ranges.flags[range] & kBeforeRecording) == 0;  // here and now
+    if (!ran && !busy) continue;
     const ThreadInfo& thread = timeline.threads[ranges.thread[range]];
     table.text(analysis::range_path(timeline, projection, range))
         .text(thread.name.empty() ? std::to_string(thread.tid) : thread.name + " " + std::to_string(thread.tid))
         .number(ranges.begin_ns[range])
-        .number(ranges.end_ns[range] - ranges.begin_ns[range])
+        .optional(ran, ranges.end_ns[range] - ranges.begin_ns[range])
         .number(all.gpu_busy_ns)
         .number(projection.exclusive[range].gpu_busy_ns)
         .number(all.gpu_sum_ns)

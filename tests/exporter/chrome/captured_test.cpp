@@ -91,6 +91,40 @@ TEST_CASE("a node that was updated while its graph's launch was queued is export
   CHECK(times(load(trace)) == expected);
 }
 
+TEST_CASE("a graph that was captured before the recording does not stretch its trace, and keeps its ranges",
+          "[exporter]") {
+  const TemporaryFolder folder;
+  const std::string capture = folder.file("a.rfcap");
+  CaptureBuilder builder;
+  builder.h100().on_thread(10, "gone").range("model", -900'000'000, -899'990'000).mark("warm", -899'999'000);
+  builder.range("layer \"0\"", -899'999'000, -899'998'000).launch(-899'998'500).graph_node(1, -899'998'400);
+  builder.range("layer/1", -899'997'000, -899'996'000).launch(-899'996'500).graph_node(2, -899'996'400);
+  builder.launch(-899'995'000).graph_node(3, -899'994'900);
+  builder.on_thread(11, "server").range("replay", 1'000, 2'000).launch(1'100, 311);
+  builder.kernel("a", 1'200, 1'210).of_graph(1).kernel("b", 1'210, 1'230).of_graph(2);
+  builder.kernel("c", 1'230, 1'270).of_graph(3).write(capture);
+  const std::map<std::string, std::int64_t> expected = {
+      {"model", 70}, {"layer \"0\"", 10}, {"layer/1", 20}, {"replay", 0}};
+  CHECK(times(load(capture)) == expected);
+  ChromeExportOptions options;
+  options.attribution = GENERATE(Attribution::kAuto, Attribution::kCapture, Attribution::kLaunch);
+  const Exported trace = Exported::of_file(capture, options);
+  require_sound(trace);
+  CHECK(trace.all("user_annotation", "model").empty());
+  CHECK(trace.all("user_annotation", "layer/1").empty());
+  CHECK(trace.one("kernel", "b").has("Captured in"));
+  const std::string written = folder.file("a.pt.trace.json");
+  REQUIRE(export_chrome_trace(capture, written, options).ok());
+  const Timeline once = load(written);
+  CHECK(once.end_ns - once.begin_ns < 100'000);
+  CHECK(times(once) == expected);
+  const std::string again = folder.file("b.pt.trace.json");
+  REQUIRE(export_chrome_trace(written, again, options).ok());
+  const Timeline twice = load(again);
+  CHECK(twice.end_ns - twice.begin_ns < 100'000);
+  CHECK(times(twice) == expected);
+}
+
 TEST_CASE("the place of a node stands with the work of its replay, and with no other", "[exporter]") {
   const TemporaryFolder folder;
   replayed().launch(5'000).kernel("eager", 5'100, 5'200).write(folder.file("a.rfcap"));
