@@ -122,4 +122,15 @@ struct Projection {
 
 RANGEFINDER_EXPORT Projection project(const Timeline& timeline, const ProjectionOptions& options);
 
+/// Divides launches of CUDA graphs that were recorded as a whole (ActivityKind::kGraph), so that attribution `capture`
+/// can give their time to the ranges that captured them: a part for each range and pass that has any, one after the
+/// other, as long as its share in the last launch of that graph before that was recorded node by node, or else in the
+/// first one after it. An estimate, which ActivityTable::estimated marks. A launch of a graph that is not known node by
+/// node stays whole. Before `project` by the same options, which say where operations count; rows of activities move,
+/// and with attributions that do not divide nothing is done. Returns how many launches were divided.
+///
+/// Cost:    a projection, and a row a part. Beyond some four million rows the smallest parts stay on the replay, which
+///          Timeline::notes says.
+RANGEFINDER_EXPORT std::size_t split_graph_launches(Timeline& timeline, const ProjectionOptions& options = {});
+
 }  // namespace rangefinder

@@ -585,11 +585,4 @@ struct LoadOptions {
 /// Cost:    memory proportional to the events, about 100 bytes each.
 RANGEFINDER_EXPORT Result<Timeline> load_timeline(const std::string& path, const LoadOptions& options = {});
 
-/// Divides launches of CUDA graphs that were recorded as a whole (ActivityKind::kGraph), so that attribution `capture`
-/// can give their time to the ranges that captured them: a part for each of these, one after the other, as long as its
-/// share in the last launch of that graph before that was recorded node by node, or else in the first one after it. An
-/// estimate, which ActivityTable::estimated marks. A launch of a graph that is not known node by node stays whole.
-/// Before `project`; rows of activities move. Returns how many launches were divided.
-RANGEFINDER_EXPORT std::size_t split_graph_launches(Timeline& timeline);
-
 }  // namespace rangefinder

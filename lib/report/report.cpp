@@ -35,11 +35,9 @@ std::vector<ReportViewInfo> report_views() {
 }
 
 void prepare_for_report(Timeline& timeline, const ReportOptions& options) {
-  const Attribution attribution = options.projection.attribution;
-  if (attribution != Attribution::kAuto && attribution != Attribution::kCapture) return;
   report::ViewOptions wanted;
   const Result<const report::View*> view = report::find_view(options.view, wanted);
-  if (view.ok() && !(*view)->compatible) (void)split_graph_launches(timeline);
+  if (view.ok() && !(*view)->compatible) (void)split_graph_launches(timeline, options.projection);
 }
 
 Status write_report(const Timeline& timeline, const ReportOptions& options,
