@@ -39,7 +39,8 @@ struct ChromeExportOptions {
   /// ... and with all the ranges inside, on a row for each depth of nesting.
   bool inclusive_ranges = true;
   /// Who owns device work. By any but kLaunch the rows of ranges tell forward and backward work apart where nodes of
-  /// autograd are in the input, and a capture is loaded instead of streamed.
+  /// autograd are in the input, and a capture is loaded instead of streamed. By kAuto and kCapture launches of CUDA
+  /// graphs that were recorded as a whole are divided over the ranges that captured them, an estimate that is marked.
   Attribution attribution = Attribution::kLaunch;
 
   /// Only what lies in [begin_ns, end_ns) or reaches into it, uncut; times as Timeline has them. What the device rows
@@ -80,6 +81,7 @@ struct ChromeExportReport {
 RANGEFINDER_EXPORT Status export_chrome_trace(const std::string& input, const std::string& output,
                                               const ChromeExportOptions& options = {},
                                               ChromeExportReport* report = nullptr);
+/// Of a timeline as it is: with attribution kAuto or kCapture, split_graph_launches first, as the above does.
 RANGEFINDER_EXPORT Status export_chrome_trace(const Timeline& timeline, const std::string& output,
                                               const ChromeExportOptions& options = {},
                                               ChromeExportReport* report = nullptr);

@@ -24,8 +24,12 @@ void write_place(EventWriter& writer, const ActivityPlace& place) {
 void write_graph(EventWriter& writer, const ActivityPlace& place) {
   if (place.graph != 0) writer.argument("\"graph id\":", place.graph);
   if (place.graph_node != 0) writer.argument("\"graph node id\":", place.graph_node);
+  // No other tool has these; they are what our importer knows a graph as a whole, and the range of a node, by.
+  using Launch = ActivityPlace::Launch;
+  if (place.graph_launch != Launch::kNo)
+    writer.raw_argument("\"graph launch\":", place.graph_launch == Launch::kWhole ? "\"whole\"" : "\"estimated part\"");
+  if (place.part_bytes != 0) writer.argument("\"bytes\":", place.part_bytes);
   if (place.captured_ns == kNoTime) return;
-  // No other tool has these; they are what our importer finds the range by.
   writer.signed_argument("\"Captured tid\":", place.captured_tid);
   writer.any_time_argument("\"Captured ts\":", place.captured_ns);
   if (!place.captured_in.empty()) writer.raw_argument("\"Captured in\":", place.captured_in);

@@ -23,6 +23,9 @@ struct ActivityPlace {
   std::int64_t external_id = -1;  ///< of the range that launched it; -1: none
   std::uint64_t graph_node = 0;
   std::uint32_t graph = 0;
+  /// Of a graph's launch: recorded as a whole, or a part of one that was.
+  enum class Launch : std::uint8_t { kNo, kWhole, kPart } graph_launch = Launch::kNo;
+  std::uint64_t part_bytes = 0;  ///< that such a part moved
   // Where the graph's node was made; kNoTime: not known.
   std::int64_t captured_tid = 0;
   std::int64_t captured_ns = kNoTime;

@@ -120,6 +120,7 @@ void CaptureDevices::add_sample(const format::DeviceSampleRow& row, std::int64_t
 void CaptureDevices::add_graph_launch(const format::GraphLaunchRow& row, std::int64_t begin_ns, std::int64_t end_ns) {
   Activity activity = common(row, ActivityKind::kGraph, begin_ns, end_ns);
   activity.head = made_head(Category::kKernel, timeline::graph_name(row.graph_id));
+  activity.place.graph_launch = ActivityPlace::Launch::kWhole;
   add(stream_of(row.device, row.context, row.stream), row.correlation, std::move(activity));
 }
 

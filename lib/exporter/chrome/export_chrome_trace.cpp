@@ -102,6 +102,7 @@ Status export_chrome_trace(const std::string& input, const std::string& output, 
   load.keep_arguments = true;
   Result<Timeline> timeline = load_timeline(input, load);
   if (!timeline) return std::move(timeline).error().with_context("export");
+  (void)split_graph_launches(*timeline, {options.attribution, true, false});
   return export_chrome_trace(*timeline, output, options, report);
 }
 

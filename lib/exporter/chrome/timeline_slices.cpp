@@ -388,6 +388,11 @@ void TimelineSlices::write_activity(ActivityIndex row, TrackId track) {
                         activities.external_id[row],
                         activities.graph_node[row],
                         activities.graph[row]};
+    if (activities.kind[row] == ActivityKind::kGraph) {
+      using Launch = ActivityPlace::Launch;
+      place.graph_launch = activities.is_estimated(row) ? Launch::kPart : Launch::kWhole;
+      place.part_bytes = activities.bytes[row];
+    }
     if (const std::uint32_t captured = activities.captured_by(row); captured < timeline.launches.size()) {
       place.captured_tid = shared_.layout.table().track(shared_.threads[timeline.launches.thread[captured]]).tid;
       place.captured_ns = timeline.launches.time_ns[captured];

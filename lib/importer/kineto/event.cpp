@@ -187,6 +187,7 @@ constexpr ArgumentKey kArgumentKeys[] = {
     {"Captured tid", EventStep::kCapturedThread},
     {"Captured ts", EventStep::kCapturedTime},
     {"Captured in", EventStep::kCapturedRanges},
+    {"graph launch", EventStep::kGraphLaunch},
     {"grid", EventStep::kGrid},
     {"block", EventStep::kBlock},
     {"cuda_sync_kind", EventStep::kSyncKind},
@@ -340,6 +341,8 @@ Scan read_argument(Cursor& cursor, const char*& at, EventStep step, EventArgumen
     case EventStep::kCapturedTime:
       out.present |= F::kCapturedTime;
       return read_time(cursor, at, kArgumentDepth, out.captured_time);
+    case EventStep::kGraphLaunch:
+      return text_argument(cursor, at, out, F::kGraphLaunch, out.graph_launch);
     case EventStep::kCapturedRanges:
       return raw_argument(cursor, at, out, F::kCapturedRanges, out.captured_ranges);
     case EventStep::kInputShapes:

@@ -58,6 +58,7 @@ struct EventArguments {
     kCapturedTime = 1u << 24,
     kEventStream = 1u << 25,
     kCapturedRanges = 1u << 26,
+    kGraphLaunch = 1u << 27,
   };
   std::uint32_t present = 0;
   std::int64_t external_id = 0;
@@ -89,6 +90,7 @@ struct EventArguments {
   std::string_view input_types;
   std::string_view input_values;
   RawText sync_kind;
+  RawText graph_launch;  ///< our own exports alone: "whole", "estimated part"
   RawText name;
 
   bool has(Field field) const noexcept { return (present & field) != 0; }

@@ -57,6 +57,7 @@ enum class EventStep : std::uint8_t {
   kForwardTime,
   kCapturedTime,
   kCapturedRanges,
+  kGraphLaunch,
   kOtherArgument,
   kCloseArguments,
 };

@@ -244,6 +244,7 @@ void TableBuilder::add_activity(const Event& event, std::int64_t source_row, Act
     return;
   }
   const EventArguments& arguments = event.arguments;
+  if (kind == ActivityKind::kKernel && arguments.has(F::kGraphLaunch)) kind = ActivityKind::kGraph;
   const StringId name = name_of(event.name);
   ActivityTable& activities = timeline_.activities;
   activities.kind.push_back(kind);
@@ -255,12 +256,17 @@ void TableBuilder::add_activity(const Event& event, std::int64_t source_row, Act
   activities.launch.push_back(kNone);
   activities.bytes.push_back(kind != ActivityKind::kKernel && arguments.has(F::kBytes) ? not_negative(arguments.bytes)
                                                                                        : 0);
-  activities.detail.push_back(kind == ActivityKind::kKernel ? device_tables_.kernel_detail(arguments)
-                                                            : device_tables_.copy_detail(name, arguments));
+  activities.detail.push_back(kind == ActivityKind::kKernel  ? device_tables_.kernel_detail(arguments)
+                              : kind == ActivityKind::kGraph ? kNone
+                                                             : device_tables_.copy_detail(name, arguments));
   activities.graph_node.push_back(arguments.has(F::kGraphNode) ? not_negative(arguments.graph_node) : 0);
   activities.graph.push_back(arguments.has(F::kGraph) ? static_cast<std::uint32_t>(not_negative(arguments.graph)) : 0);
   activities.external_id.push_back(external_id(event));
   activities.source_row.push_back(source_row);
+  if (kind == ActivityKind::kGraph && meaning(arguments.graph_launch, scratch_) == "estimated part") {
+    activities.estimated.resize(activities.size());
+    activities.estimated.back() = 1;
+  }
   captured_nodes_.add(arguments);
   keep_arguments(event, source_row);
 }

@@ -91,6 +91,44 @@ TEST_CASE("a node that was updated while its graph's launch was queued is export
   CHECK(times(load(trace)) == expected);
 }
 
+TEST_CASE("launches recorded as a whole are divided in the trace, and are known again", "[exporter]") {
+  const TemporaryFolder folder;
+  const std::string capture = folder.file("a.rfcap");
+  CaptureBuilder builder = replayed();
+  for (const std::int64_t time : {5'000, 7'000}) {
+    builder.range("whole", time, time + 500).launch(time + 100, 311);
+    builder.call("cudaGraphLaunch_v10000", time + 100, time + 110).graph_launch(time + 200, time + 260);
+  }
+  builder.write(capture);
+  Timeline loaded = load(capture);
+  CHECK(split_graph_launches(loaded) == 2);
+  const std::map<std::string, std::int64_t> divided = times(loaded);
+  CHECK(divided.at("layer.1") == 40 + 40);
+  CHECK(divided.at("whole") == 60);  // of the node that nobody knows
+  ChromeExportOptions options;
+  options.attribution = GENERATE(Attribution::kAuto, Attribution::kCapture, Attribution::kLaunch);
+  const Exported trace = Exported::of_file(capture, options);
+  require_sound(trace);
+  const bool whole = options.attribution == Attribution::kLaunch;
+  const auto graphs = trace.all("kernel", "CUDA graph 1");
+  REQUIRE(graphs.size() == (whole ? 2 : 6));
+  CHECK(graphs.front()["graph launch"].text() == (whole ? "whole" : "estimated part"));
+  CHECK_FALSE(trace.all("kernel", "a").front().has("graph launch"));
+  const std::string written = folder.file("a.pt.trace.json");
+  REQUIRE(export_chrome_trace(capture, written, options).ok());
+  Timeline once = load(written);
+  CHECK(split_graph_launches(once) == (whole ? 2 : 0));
+  CHECK(times(once) == divided);
+  for (ActivityIndex row = 0; row < once.activities.size(); ++row)
+    CHECK((once.activities.kind[row] == ActivityKind::kGraph) == once.activities.is_estimated(row));
+  const std::string again = folder.file("b.pt.trace.json");
+  options.attribution = Attribution::kAuto;
+  REQUIRE(export_chrome_trace(written, again, options).ok());
+  Timeline twice = load(again);
+  CHECK(split_graph_launches(twice) == 0);
+  CHECK(times(twice) == divided);
+}
+
 TEST_CASE("a graph that was captured before the recording does not stretch its trace, and keeps its ranges",
           "[exporter]") {
   const TemporaryFolder folder;
