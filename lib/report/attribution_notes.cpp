@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/attribution_notes.hpp"
 
+#include "analysis/graph_replays.hpp"
 #include "analysis/pass_split.hpp"
 #include "base/text.hpp"
 #include "report/units.hpp"
@@ -25,17 +26,6 @@ void add_forward(const Subject& subject, std::vector<std::string>& notes) {
                   time(Pass::kAccumulation) + ", recomputed " + time(Pass::kRecompute) +
                   ", of nodes whose operator is not in the input " + time(Pass::kUnmatched) +
                   " (--attribute launch: on the ranges that launched it)");
-}
-
-/// Traces of torch.profiler may not number graphs and nodes; the name of the launching call tells then.
-bool is_graph_work(const Timeline& timeline, ActivityIndex activity) {
-  const ActivityTable& activities = timeline.activities;
-  if (activities.graph_node[activity] != 0 || activities.graph[activity] != 0) return true;
-  const std::uint32_t launch = activities.launch[activity];
-  if (launch >= timeline.launches.size()) return false;
-  const CallIndex call = timeline.launches.call[launch];
-  return call < timeline.calls.size() &&
-         timeline.text(timeline.calls.name[call]).find("GraphLaunch") != std::string_view::npos;
 }
 
 std::string operations(std::uint64_t count) {
@@ -67,7 +57,7 @@ void add_capture(const Subject& subject, std::vector<std::string>& notes) {
     if (projection.place_of(timeline, row) != timeline.activities.launch[row])
       ++moved;
     else
-      left += is_graph_work(timeline, row) ? 1 : 0;
+      left += analysis::is_graph_work(timeline, row) ? 1 : 0;
   }
   if (moved + left == 0) {
     if (wanted == Attribution::kCapture && !any_whole)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/allocator_counts.hpp"
+#include "analysis/graph_replays.hpp"
 #include "base/text.hpp"
 #include "report/table_order.hpp"
 #include "report/view.hpp"
@@ -14,6 +15,7 @@
   X(kernels)                 \
   X(memcpy)                  \
   X(launches)                \
+  X(replays)                 \
   X(api)                     \
   X(api_ranges)              \
   X(sync)                    \
@@ -150,6 +152,7 @@ std::string missing_for(const View& view, const Timeline& timeline) {
       {kNeedsOverheads, timeline.overheads.size() == 0, "overhead records (CUPTI's, of a recording on a device)"},
       {kNeedsKernels, timeline.kernel_details.empty(), "kernels with their launch configuration"},
       {kNeedsAllocations, timeline.allocations.size() == 0 && timeline.calls.size() == 0, "allocation calls"},
+      {kNeedsGraphs, (view.needs & kNeedsGraphs) != 0 && !analysis::has_graph_work(timeline), "work of CUDA graphs"},
   };
   std::string missing;
   for (const auto& [need, lacks, words] : needs) {

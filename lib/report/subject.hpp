@@ -19,6 +19,11 @@ class Subject {
     if (!projection_) projection_ = project(timeline_, options_);
     return *projection_;
   }
+  /// The same by another attribution, made anew unless it is this one.
+  Projection projection_by(Attribution attribution) const {
+    if (attribution == options_.attribution) return projection();
+    return project(timeline_, {attribution, options_.annotations, options_.operators});
+  }
 
  private:
   const Timeline& timeline_;

@@ -64,6 +64,7 @@ enum Needs : unsigned {
   kNeedsOverheads = 2048,
   kNeedsKernels = 4096,
   kNeedsAllocations = 8192,
+  kNeedsGraphs = 16384,
 };
 
 struct View {

@@ -7,6 +7,7 @@
 
 #include <rangefinder/report.hpp>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -164,6 +165,61 @@ TEST_CASE("a report divides graphs unless it is by launch or of Nsight's", "[rep
   CHECK(divided());
   options.view = "cuda_gpu_kern_sum";
   CHECK_FALSE(divided());
+}
+
+TEST_CASE("both parents of a graph's work stand in one row", "[report]") {
+  TimelineBuilder builder;
+  builder.launch(5);
+  const std::uint32_t outside = builder.last_launch();
+  builder.range("capture", 8, 60).range("layer.0", 10, 30).launch(20);
+  const std::uint32_t first = builder.last_launch();
+  builder.range("layer.1", 30, 50).launch(40);
+  const std::uint32_t second = builder.last_launch();
+  builder.range("serve", 90, 1'000);
+  for (const std::int64_t time : {100, 300, 500}) {
+    builder.range(time == 500 ? "decode" : "prefill", time, time + 50).launch(time + 10);
+    builder.kernel(time + 20, time + 30)
+        .of_graph(first, 1)
+        .kernel(time + 30, time + (time == 500 ? 40 : 60))
+        .of_graph(second, 2);
+  }
+  builder.kernel(900, 905).of_graph(outside, 3).kernel(905, 912).of_graph(kNone, 4);
+  builder.launch(700).kernel(710, 720);  // of no graph
+  Timeline timeline = builder.build();
+  const Attribution attribution = GENERATE(Attribution::kAuto, Attribution::kLaunch, Attribution::kCapture);
+  const std::string csv = attribution_report(timeline, "replays", ReportFormat::kCsv, attribution);
+  INFO(csv);
+  CHECK(has(csv,
+            "Captured in,Replayed by,Replays,GPU ops,GPU sum (ns),Share (%),GPU sum avg (ns),GPU estimated (ns)\n"
+            "capture/layer.1,serve/prefill,2,2,60,"));
+  CHECK(has(csv, "\ncapture/layer.0,serve/prefill,2,2,20,"));
+  CHECK(has(csv, "\ncapture/layer.0,serve/decode,1,1,10,"));
+  CHECK(has(csv, "\ncapture/layer.1,serve/decode,1,1,10,"));
+  CHECK(has(csv, "\n(outside any range),serve/decode,1,1,5,"));
+  CHECK(has(csv, "\n(not known),serve/decode,1,1,7,"));
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 7);
+  const std::string each = attribution_report(timeline, "kernels", ReportFormat::kCsv, attribution, true);
+  INFO(each);
+  const bool moved = attribution != Attribution::kLaunch;
+  CHECK(has(each, ",capture/layer.0,serve/prefill,") == moved);
+  CHECK(has(each, ",serve/decode,,"));
+  TimelineBuilder without;
+  without.range("step", 0, 100).launch(20).kernel(30, 130);
+  CHECK(has(attribution_report(without.build(), "replays", ReportFormat::kText, attribution), "work of CUDA graphs"));
+}
+
+TEST_CASE("the passes of a captured step stand beside its replays", "[report]") {
+  TimelineBuilder builder;
+  builder.range("layer", 10, 40).launch(20);
+  const std::uint32_t forward = builder.last_launch();
+  builder.on_thread(2).node(60, 90, 1, 1, 30).launch(70);
+  const std::uint32_t backward = builder.last_launch();
+  builder.on_thread(1).range("replay", 300, 400).launch(310);
+  builder.kernel(320, 330).of_graph(forward, 1).kernel(330, 370).of_graph(backward, 2);
+  const Timeline timeline = builder.build();
+  const std::string csv = attribution_report(timeline, "replays", ReportFormat::kCsv, Attribution::kAuto);
+  INFO(csv);
+  CHECK(has(csv, "\nlayer,replay,1,2,50,100.0,50,0,10,40,0,0,0\n"));
 }
 
 TEST_CASE("an input that cannot say where graphs were captured says so once", "[report]") {

@@ -2,8 +2,10 @@
 #include "analysis/range_rollup.hpp"
 #include "report/view.hpp"
 #include "report/views/own_columns.hpp"
+#include "report/views/places.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -22,18 +24,6 @@ struct Group {
 
 std::uint32_t owner_name(const Timeline& timeline, std::uint32_t owner) {
   return owner < timeline.ranges.size() ? static_cast<std::uint32_t>(timeline.ranges.name[owner]) : kNone;
-}
-
-std::string_view unowned_word(std::uint32_t owner) {
-  switch (static_cast<Unowned>(owner)) {
-    case Unowned::kOutside:
-      return "(outside any range)";
-    case Unowned::kBefore:
-      return "(launched before the recording)";
-    case Unowned::kUnknown:
-      return "(launch unknown)";
-  }
-  return {};
 }
 
 bool is_computation(ActivityKind kind) { return !is_copy(kind); }
@@ -91,7 +81,8 @@ Table instances_of(const Subject& subject, bool (*wanted)(ActivityKind), bool ke
                                  own::if_room(2, own::text("Device")),
                                  own::if_room(1, own::count("Stream")),
                                  own::if_room(3, own::time("Launch delay")),
-                                 own::text("Range")};
+                                 own::text("Range"),
+                                 own::if_any(own::text("Replayed by"))};
   if (kernels) {
     for (const char* name : {"Grid X", "Grid Y", "Grid Z", "Block X", "Block Y", "Block Z", "Registers"})
       columns.push_back(own::if_room(4, own::count(name)));
@@ -102,19 +93,26 @@ Table instances_of(const Subject& subject, bool (*wanted)(ActivityKind), bool ke
   }
   Table table(std::move(columns));
   const Projection& projection = subject.projection();
+  // Who launched what counts where it was captured.
+  std::optional<Projection> by_launch;
+  if (!projection.place.empty()) by_launch = subject.projection_by(Attribution::kLaunch);
+  const auto label = [&](std::uint32_t owner) {
+    return owner < timeline.ranges.size() ? analysis::range_path(timeline, projection, owner)
+                                          : std::string(unowned_word(owner));
+  };
   for (ActivityIndex row = 0; row < activities.size(); ++row) {
     if (!wanted(activities.kind[row])) continue;
     const std::uint32_t launch = activities.launch[row];
     const std::int64_t duration = activities.end_ns[row] - activities.begin_ns[row];
-    const std::uint32_t owner = projection.owner[row];
+    const bool replayed = by_launch && projection.place[row] != launch;
     table.text(timeline.text(activities.name[row]))
         .number(activities.begin_ns[row])
         .number(duration)
         .text(device_label(timeline, activities.stream[row]))
         .number(timeline.streams[activities.stream[row]].id)
         .optional(launch != kNone, launch != kNone ? activities.begin_ns[row] - timeline.launches.time_ns[launch] : 0)
-        .text(owner < timeline.ranges.size() ? analysis::range_path(timeline, projection, owner)
-                                             : std::string(unowned_word(owner)));
+        .text(label(projection.owner[row]))
+        .text(replayed ? label(by_launch->owner[row]) : std::string());
     if (kernels) {
       const bool known = activities.detail[row] != kNone;
       const KernelDetail detail = known ? timeline.kernel_details[activities.detail[row]] : KernelDetail{};
@@ -174,12 +172,9 @@ Result<Table> make_memcpy(const Subject& subject, const ViewOptions& options) {
 }  // namespace
 
 namespace views_list {
-extern const View kernels{"kernels",
-                          "Kernels by name, and the ranges that launch them (--instances: each one)",
-                          kNeedsActivities,
-                          {},
-                          false,
-                          make_kernels};
+extern const View kernels{
+    "kernels",   "Kernels by name, and the ranges that own them (--instances: each one)", kNeedsActivities, {}, false,
+    make_kernels};
 extern const View memcpy{"memcpy",
                          "Copies and memsets by direction, with their throughput (--instances: each one)",
                          kNeedsActivities,

@@ -3,6 +3,7 @@
 #include "analysis/range_rollup.hpp"
 #include "report/view.hpp"
 #include "report/views/own_columns.hpp"
+#include "report/views/pass_columns.hpp"
 #include "report/views/path_rows.hpp"
 
 #include <algorithm>
@@ -17,29 +18,12 @@ namespace {
 using analysis::GroupBy;
 using analysis::RangeGroup;
 
-// The passes that have a column, and what it is called. Device time added up, with all that is inside the range.
-constexpr std::pair<Pass, const char*> kPassColumns[] = {{Pass::kForward, "GPU forward"},
-                                                         {Pass::kBackward, "GPU backward"},
-                                                         {Pass::kRecompute, "GPU recompute"},
-                                                         {Pass::kAccumulation, "GPU accumulation"},
-                                                         {Pass::kUnmatched, "GPU unmatched"}};
-
 void add_estimate_column(std::vector<Column>& columns, const Timeline& timeline) {
   if (!timeline.activities.estimated.empty()) columns.push_back(own::if_any(own::time("GPU estimated")));
 }
 
 void add_estimate(Table& table, const Timeline& timeline, std::int64_t ns) {
   if (!timeline.activities.estimated.empty()) table.number(ns);
-}
-
-void add_pass_columns(std::vector<Column>& columns, const Projection& projection) {
-  if (projection.pass.empty()) return;
-  for (const auto& [pass, name] : kPassColumns) columns.push_back(own::if_room(3, own::if_any(own::time(name))));
-}
-
-void add_passes(Table& table, const Projection& projection, const analysis::PassTimes& times) {
-  if (projection.pass.empty()) return;
-  for (const auto& [pass, name] : kPassColumns) table.number(times[static_cast<std::size_t>(pass)]);
 }
 
 std::vector<Column> group_columns(const char* name, const Subject& subject) {
@@ -59,7 +43,7 @@ std::vector<Column> group_columns(const char* name, const Subject& subject) {
                               if_room(6, if_any(own::time("Launch delay avg"))),
                               if_room(5, if_any(own::bytes("Bytes")))};
   add_estimate_column(columns, subject.timeline());
-  add_pass_columns(columns, subject.projection());
+  own::add_pass_columns(columns, !subject.projection().pass.empty());
   return columns;
 }
 
@@ -81,7 +65,7 @@ void add_group(Table& table, std::string_view label, const RangeGroup& group, co
       .optional(all.gpu_ops != 0, all.gpu_ops != 0 ? own::mean(all.launch_delay_ns, all.gpu_ops) : 0)
       .number(static_cast<std::int64_t>(all.bytes));
   add_estimate(table, subject.timeline(), group.estimated_ns);
-  add_passes(table, projection, group.pass_ns);
+  own::add_passes(table, !projection.pass.empty(), group.pass_ns);
 }
 
 Result<Table> make_instances(const Subject& subject) {
@@ -104,7 +88,7 @@ Result<Table> make_instances(const Subject& subject) {
                               if_room(5, if_any(own::bytes("Bytes"))),
                               own::for_programs(own::count("Row"))};
   add_estimate_column(columns, timeline);
-  add_pass_columns(columns, projection);
+  own::add_pass_columns(columns, !projection.pass.empty());
   Table table(std::move(columns));
   const std::vector<std::int64_t> estimated = analysis::estimated_times_of_ranges(timeline, projection);
   const std::vector<analysis::PassTimes> passes = analysis::pass_times_of_ranges(timeline, projection);
@@ -131,7 +115,7 @@ Result<Table> make_instances(const Subject& subject) {
         .number(static_cast<std::int64_t>(all.bytes))
         .optional(ranges.source_row[range] >= 0, ranges.source_row[range]);
     if (!estimated.empty()) table.number(estimated[range]);
-    add_passes(table, projection, passes.empty() ? analysis::PassTimes{} : passes[range]);
+    own::add_passes(table, !projection.pass.empty(), passes.empty() ? analysis::PassTimes{} : passes[range]);
   }
   return table;
 }

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/graph_replays.hpp"
+#include "report/view.hpp"
+#include "report/views/own_columns.hpp"
+#include "report/views/pass_columns.hpp"
+#include "report/views/path_rows.hpp"
+#include "report/views/places.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// `replays`: both parents of the work of CUDA graphs: what was captured where, inside which replays it ran.
+namespace rangefinder::report {
+namespace {
+
+std::string_view word_of(analysis::NotCaptured why) {
+  switch (why) {
+    case analysis::NotCaptured::kWhole:
+      return "(recorded as a whole)";
+    case analysis::NotCaptured::kOutside:
+      return "(outside any range)";
+    case analysis::NotCaptured::kUnknown:
+      return "(not known)";
+  }
+  return {};
+}
+
+Result<Table> make_replays(const Subject& subject, const ViewOptions& options) {
+  const Timeline& timeline = subject.timeline();
+  std::vector<analysis::GraphReplays> rows;
+  analysis::PathTree tree;
+  bool passes = false;
+  if (analysis::has_graph_work(timeline)) {
+    const Projection by_launch = subject.projection_by(Attribution::kLaunch);
+    const bool by_capture_alone = subject.projection_options().attribution == Attribution::kCapture;
+    const Projection by_capture = subject.projection_by(by_capture_alone ? Attribution::kCapture : Attribution::kAuto);
+    tree = analysis::range_tree(timeline, by_launch, subject.projection_options(), own::folding_of(options));
+    rows = analysis::graph_replays(timeline, tree, by_launch, by_capture);
+    passes = !by_capture.pass.empty();
+  }
+  std::vector<Column> columns{own::text("Captured in"),
+                              own::text("Replayed by"),
+                              own::count("Replays"),
+                              own::if_room(2, own::count("GPU ops")),
+                              own::time("GPU sum"),
+                              own::percent("Share"),
+                              own::if_room(1, own::time("GPU sum avg")),
+                              own::if_any(own::time("GPU estimated"))};
+  own::add_pass_columns(columns, passes);
+  Table table(std::move(columns));
+  for (const analysis::GraphReplays& row : rows) {
+    const auto path = [&](std::uint32_t group) { return analysis::group_path(timeline, tree.groups, group); };
+    table
+        .text(row.captured_in < tree.groups.size()
+                  ? path(row.captured_in)
+                  : std::string(word_of(static_cast<analysis::NotCaptured>(row.captured_in))))
+        .text(row.replayed_by < tree.groups.size() ? path(row.replayed_by) : std::string(unowned_word(row.replayed_by)))
+        .number(static_cast<std::int64_t>(row.replays))
+        .number(static_cast<std::int64_t>(row.gpu_ops))
+        .number(row.gpu_sum_ns)
+        .number(own::share(row.gpu_sum_ns, subject.projection().account.total.gpu_sum_ns))
+        .number(own::mean(row.gpu_sum_ns, row.replays))
+        .number(row.estimated_ns);
+    own::add_passes(table, passes, row.pass_ns);
+  }
+  return table;
+}
+
+}  // namespace
+
+namespace views_list {
+extern const View replays{"replays",
+                          "Work of CUDA graphs by the range that captured it and the one that replays it",
+                          kNeedsActivities | kNeedsGraphs,
+                          {},
+                          false,
+                          make_replays};
+}  // namespace views_list
+
+}  // namespace rangefinder::report
