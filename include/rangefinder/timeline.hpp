@@ -406,6 +406,7 @@ struct ProcessInfo {
   std::int32_t rank = -1;
   std::int32_t world_size = -1;
   std::int64_t start_ns = kNoTime;  ///< when its recording began, where the input says
+  bool flight_recorder = false;     ///< a dump of one: what came earlier is missing on purpose
 };
 
 struct ThreadInfo {

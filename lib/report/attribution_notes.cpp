@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "report/units.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace rangefinder::report {
@@ -32,13 +33,14 @@ std::string operations(std::uint64_t count) {
   return base::with_thousands(count) + (count == 1 ? " operation" : " operations") + " of CUDA graphs ";
 }
 
-std::string why_not_captured(const Timeline& timeline) {
-  if (timeline.graph_nodes.size() != 0)
-    return "their nodes were made outside of any range that was opened while ranges were recorded";
-  return timeline.format == InputFormat::kCapture
-             ? "their nodes were made before rangefinder::prepare() or the first session, or by hand while nothing was "
-               "recorded"
-             : "the input does not say where their nodes were made";
+/// Of nodes that were made nobody knows where.
+std::string why_not_known(const Timeline& timeline) {
+  if (timeline.format != InputFormat::kCapture) return "the input does not say where their nodes were made";
+  const bool ring = std::any_of(timeline.processes.begin(), timeline.processes.end(),
+                                [](const ProcessInfo& process) { return process.flight_recorder; });
+  return std::string(
+             "their nodes were made before prepare(), or by hand while nothing or another session was recorded") +
+         (ring ? "; or the flight recorder has overwritten where" : "");
 }
 
 void add_capture(const Subject& subject, std::vector<std::string>& notes) {
@@ -47,7 +49,8 @@ void add_capture(const Subject& subject, std::vector<std::string>& notes) {
   const Timeline& timeline = subject.timeline();
   const Projection& projection = subject.projection();
   std::uint64_t moved = 0;
-  std::uint64_t left = 0;
+  std::uint64_t outside = 0;
+  std::uint64_t unknown = 0;
   bool any_whole = false;
   for (ActivityIndex row = 0; row < timeline.activities.size(); ++row) {
     if (timeline.activities.kind[row] == ActivityKind::kGraph) {  // add_whole_graphs
@@ -56,10 +59,12 @@ void add_capture(const Subject& subject, std::vector<std::string>& notes) {
     }
     if (projection.place_of(timeline, row) != timeline.activities.launch[row])
       ++moved;
+    else if (timeline.activities.captured_by(row) != kNone)
+      ++outside;
     else
-      left += analysis::is_graph_work(timeline, row) ? 1 : 0;
+      unknown += analysis::is_graph_work(timeline, row) ? 1 : 0;
   }
-  if (moved + left == 0) {
+  if (moved + outside + unknown == 0) {
     if (wanted == Attribution::kCapture && !any_whole)
       notes.emplace_back("capture: the input has no work of CUDA graphs");
     return;
@@ -67,8 +72,11 @@ void add_capture(const Subject& subject, std::vector<std::string>& notes) {
   if (moved != 0)
     notes.push_back("capture: " + operations(moved) +
                     "where their nodes were made (--attribute launch: on the ranges that replay them)");
-  if (left != 0)
-    notes.push_back("capture: " + operations(left) + "on the ranges that replay them: " + why_not_captured(timeline));
+  if (outside != 0)
+    notes.push_back("capture: " + operations(outside) +
+                    "on the ranges that replay them: their nodes were made outside of any recorded range");
+  if (unknown != 0)
+    notes.push_back("capture: " + operations(unknown) + "on the ranges that replay them: " + why_not_known(timeline));
 }
 
 void add_whole_graphs(const Subject& subject, std::vector<std::string>& notes) {

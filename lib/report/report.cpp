@@ -56,7 +56,8 @@ Status write_report(const Timeline& timeline, const ReportOptions& options,
 
   report::Footer footer = report::make_footer(timeline, subject.projection().account);
   footer.notes.insert(footer.notes.end(), table->notes().begin(), table->notes().end());
-  for (std::string& note : report::attribution_notes(subject)) footer.notes.push_back(std::move(note));
+  if (!(*view)->compatible)  // those are by launch, whatever was asked for
+    for (std::string& note : report::attribution_notes(subject)) footer.notes.push_back(std::move(note));
   if (std::string cost = report::profiling_note(timeline); !cost.empty()) footer.notes.push_back(std::move(cost));
   if (std::string missing = report::missing_for(**view, timeline); !missing.empty())
     footer.notes.push_back(std::move(missing));

@@ -69,6 +69,7 @@ void CaptureLoader::add_process() {
   process.rank = number_of(reader_.metadata("rank"), -1);
   process.world_size = number_of(reader_.metadata("world_size"), -1);
   process.start_ns = host_time(reader_.header().start_ticks);
+  process.flight_recorder = (reader_.header().flags & format::kFlagRing) != 0;
   out_.processes.push_back(std::move(process));
   for (const format::ThreadRow& row : reader_.threads()) {
     if (row.index >= (1u << 20)) continue;
@@ -113,6 +114,8 @@ void CaptureLoader::add_health() {
   if (reader_.clock().realtime_steps() != 0)
     out_.notes.push_back(file +
                          "the system's clock was set during the recording; device times near that moment may be off");
+  if (const std::string_view notes = reader_.metadata("cupti_notes"); !notes.empty())
+    out_.notes.push_back(file + std::string(notes));
   for (const capture::Finding& finding : reader_.findings()) out_.notes.push_back(file + finding.text);
   out_.simulated = out_.simulated || reader_.simulated();
 }

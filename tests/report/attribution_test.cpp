@@ -167,6 +167,33 @@ TEST_CASE("a report divides graphs unless it is by launch or of Nsight's", "[rep
   CHECK_FALSE(divided());
 }
 
+TEST_CASE("why work of graphs stays on the replay is said of each kind, and of no other", "[report]") {
+  TimelineBuilder builder;
+  builder.launch(5);
+  const std::uint32_t outside = builder.last_launch();
+  builder.range("layer", 10, 50).launch(20);
+  const std::uint32_t made = builder.last_launch();
+  builder.range("replay", 100, 200).launch(110).kernel(120, 130).of_graph(made, 1);
+  builder.kernel(130, 140).of_graph(outside, 2).kernel(140, 150).of_graph(outside, 2);
+  builder.kernel(150, 160).of_graph(kNone, 3);
+  Timeline timeline = builder.build();
+  const bool ring = GENERATE(false, true);
+  timeline.processes[0].flight_recorder = ring;
+  const std::string text = attribution_report(timeline, "ranges", ReportFormat::kText, Attribution::kAuto);
+  INFO(text);
+  CHECK(has(text, "capture: 1 operation of CUDA graphs where their nodes were made"));
+  CHECK(
+      has(text, "capture: 2 operations of CUDA graphs on the ranges that replay them: their nodes were made outside"));
+  CHECK(has(text, "capture: 1 operation of CUDA graphs on the ranges that replay them: their nodes were made before"));
+  CHECK(has(text, "flight recorder") == ring);
+  // Nsight's views give work to those who launched it.
+  CHECK_FALSE(
+      has(attribution_report(timeline, "cuda_gpu_kern_sum", ReportFormat::kText, Attribution::kAuto), "capture:"));
+  timeline.format = InputFormat::kNsight;
+  CHECK(has(attribution_report(timeline, "ranges", ReportFormat::kText, Attribution::kAuto),
+            "1 operation of CUDA graphs on the ranges that replay them: the input does not say"));
+}
+
 TEST_CASE("both parents of a graph's work stand in one row", "[report]") {
   TimelineBuilder builder;
   builder.launch(5);

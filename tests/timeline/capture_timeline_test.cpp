@@ -274,11 +274,13 @@ TEST_CASE("an activity whose launch was not noted is joined to its call", "[time
 TEST_CASE("what a reader should know is noted", "[timeline]") {
   CaptureBuilder capture;
   capture.range("range", 0, 100).meta("device_state", "host_only: no driver").simulated().unfinished();
+  capture.meta("cupti_notes", "graphs may belong to another launch than shown");
   capture.clock_point(1'000'000'000, 5'000'000'000, 10).clock_point(2'000'000'000, 5'000'000'000, 10);
   const Timeline timeline = load(capture);
   CHECK(has_note(timeline, "the program ended without stopping the session"));
   CHECK(has_note(timeline, "device activity was not recorded: host_only: no driver"));
   CHECK(has_note(timeline, "the system's clock was set during the recording"));
+  CHECK(has_note(timeline, "graphs may belong to another launch than shown"));
   CHECK(timeline.simulated);
 }
 

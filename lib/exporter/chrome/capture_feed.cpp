@@ -254,6 +254,7 @@ std::vector<std::string> notes_of(const CaptureReader& reader, const CaptureFeed
     notes.push_back("CPU counters: " + std::string(events));
   if (reader.clock().realtime_steps() != 0)
     notes.emplace_back("the system's clock was set during the recording; device times near that moment may be off");
+  if (const std::string_view cupti = reader.metadata("cupti_notes"); !cupti.empty()) notes.emplace_back(cupti);
   for (const capture::Finding& finding : reader.findings()) notes.push_back(finding.text);
   const projection::StreamingCounts* const counts = feed.counts();
   if (counts == nullptr) return notes;
