@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <tuple>
 #include <unordered_map>
 
@@ -103,6 +102,7 @@ std::vector<SumRow> cuda_sum(const Timeline& timeline, const SumParts& parts, Su
   const std::vector<Label> names =
       parts.kernels || parts.memory ? activity_labels(timeline, naming, labels) : std::vector<Label>();
   for (ActivityIndex i = 0; i < names.size(); ++i) {
+    if (activities.kind[i] == ActivityKind::kGraph) continue;  // in no report of Nsight's
     const bool kernel = !is_copy(activities.kind[i]);
     if (kernel ? !parts.kernels : !parts.memory) continue;
     const std::uint32_t group = groups.of(kernel ? Category::kKernel : Category::kMemory, names[i]);
@@ -121,8 +121,10 @@ std::vector<SumRow> cuda_sum(const Timeline& timeline, const SumParts& parts, Su
 
 std::vector<ActivityIndex> activities_by_begin(const Timeline& timeline) {
   const ActivityTable& activities = timeline.activities;
-  std::vector<ActivityIndex> order(activities.size());
-  std::iota(order.begin(), order.end(), 0u);
+  std::vector<ActivityIndex> order;
+  order.reserve(activities.size());
+  for (ActivityIndex i = 0; i < activities.size(); ++i)
+    if (activities.kind[i] != ActivityKind::kGraph) order.push_back(i);  // those are in no report of Nsight's
   std::sort(order.begin(), order.end(), [&](ActivityIndex a, ActivityIndex b) {
     return std::tuple(activities.begin_ns[a], activities.kind[a], activities.source_row[a], a) <
            std::tuple(activities.begin_ns[b], activities.kind[b], activities.source_row[b], b);

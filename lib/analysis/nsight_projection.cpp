@@ -118,6 +118,7 @@ LaunchWork launch_work(const Timeline& timeline) {
   work.operations.assign(launches, 0);
   const ActivityTable& activities = timeline.activities;
   for (ActivityIndex i = 0; i < activities.size(); ++i) {
+    if (activities.kind[i] == ActivityKind::kGraph) continue;  // in no report of Nsight's
     const std::uint32_t launch = activities.launch[i];
     if (launch >= launches || timeline.launches.source[launch] == LaunchSource::kUnknown) continue;
     const bool first = work.operations[launch]++ == 0;

@@ -5,6 +5,7 @@
 #include "base/checksum.hpp"
 #include "base/text.hpp"
 #include "importer/nsight/table_scan.hpp"
+#include "timeline/activity_names.hpp"
 #include "timeline/nsight_names.hpp"
 
 #include <algorithm>
@@ -55,14 +56,14 @@ class ActivityReader {
     read_kernels();
     read_copies();
     read_memsets();
-    report_whole_graphs();
+    read_whole_graphs();
   }
 
  private:
   void read_kernels();
   void read_copies();
   void read_memsets();
-  void report_whole_graphs();
+  void read_whole_graphs();
   bool add(TableScan& row, ActivityKind kind);
   void note_missing(const TableScan& row, const char* table);
   KernelDetail detail_of(TableScan& row);
@@ -260,16 +261,28 @@ void ActivityReader::read_memsets() {
   }
 }
 
-// With --cuda-graph-trace=graph a replay is one record without its kernels: there is nothing to project.
-void ActivityReader::report_whole_graphs() {
-  static constexpr Wish kWishes[] = {{"start", Wish::How::kRequired}};
-  TableScan row(context_, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", kWishes);
+enum GraphColumn { kGraphExec = kSharedColumns };
+constexpr std::array kGraphWishes = {RANGEFINDER_SHARED_WISHES, Wish{"graphExecId"}};
+
+// With --cuda-graph-trace=graph, which is the default, a replay is one record without its kernels.
+void ActivityReader::read_whole_graphs() {
+  TableScan row(context_, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", kGraphWishes);
+  if (row.usable()) note_missing(row, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE");
   std::uint64_t graphs = 0;
-  while (row.next()) ++graphs;
+  while (row.next()) {
+    if (!add(row, ActivityKind::kGraph)) continue;
+    ActivityTable& activities = timeline_.activities;
+    if (activities.graph.back() == 0) activities.graph.back() = row.u32_or(kGraphExec, 0);
+    activities.name.push_back(timeline_.intern(timeline::graph_name(activities.graph.back())));
+    activities.bytes.push_back(0);
+    activities.detail.push_back(kNone);
+    ++graphs;
+  }
   if (graphs != 0)
-    context_.note(base::with_thousands(graphs) +
-                  " graph launches were recorded as a whole, without their kernels, and are in no figure; record with "
-                  "--cuda-graph-trace=node");
+    context_.note(
+        base::with_thousands(graphs) + (graphs == 1 ? " graph launch was" : " graph launches were") +
+        " recorded as a whole, without kernels, and as in Nsight's own reports in none under its names; record "
+        "with --cuda-graph-trace=node");
 }
 
 }  // namespace

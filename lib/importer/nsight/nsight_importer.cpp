@@ -4,6 +4,7 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "importer/nsight/cuda_tables.hpp"
+#include "importer/nsight/graph_nodes.hpp"
 #include "importer/nsight/name_tables.hpp"
 #include "importer/nsight/nvtx_tables.hpp"
 #include "timeline/call_launches.hpp"
@@ -20,6 +21,8 @@ constexpr const char* kEventTables[] = {"NVTX_EVENTS",
                                         "CUPTI_ACTIVITY_KIND_KERNEL",
                                         "CUPTI_ACTIVITY_KIND_MEMCPY",
                                         "CUPTI_ACTIVITY_KIND_MEMSET",
+                                        "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+                                        "CUDA_GRAPH_NODE_EVENTS",
                                         "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
                                         "CUDA_GPU_MEMORY_USAGE_EVENTS"};
 // A row in memory with what belongs to it.
@@ -58,7 +61,7 @@ Status expect_rows(ImportContext& context) {
 void mark_asynchronous_copies(Timeline& timeline) {
   const ActivityTable& activities = timeline.activities;
   for (ActivityIndex i = 0; i < activities.size(); ++i) {
-    if (activities.kind[i] == ActivityKind::kKernel || activities.launch[i] == kNone) continue;
+    if (!is_copy(activities.kind[i]) || activities.launch[i] == kNone) continue;
     const CallIndex call = timeline.launches.call[activities.launch[i]];
     timeline.copy_details[activities.detail[i]].asynchronous =
         timeline.text(timeline.calls.name[call]).find("Async") != std::string_view::npos;
@@ -80,11 +83,14 @@ Result<Timeline> read(const Database& database, const LoadOptions& options) {
   read_nvtx(context, strings, entities);
   read_calls(context, strings, entities);
   read_activities(context, strings, entities);
+  GraphNodes graph_nodes(timeline);
+  graph_nodes.read(context, entities);
   read_syncs(context, entities);
   read_overheads(context, entities);
   read_allocations(context, entities);
   read_names(context, strings, entities);
   timeline::make_launches_of_calls(timeline, timeline::CorrelationScope::kProcess);
+  graph_nodes.finish();
   mark_asynchronous_copies(timeline);
   timeline::measure_extent(timeline);
   if (context.unspoken_notes() != 0)

@@ -4,6 +4,9 @@
 #include "importer/nsight/nsight_file.hpp"
 #include "support/catch.hpp"
 
+#include <rangefinder/projection.hpp>
+#include <rangefinder/report.hpp>
+
 #include <bit>
 
 using namespace rangefinder;
@@ -365,11 +368,99 @@ TEST_CASE("what Nsight warned of while recording becomes notes", "[importer_nsig
   CHECK_FALSE(has_note(*timeline, "started"));
 }
 
-TEST_CASE("graph launches recorded as a whole are named as missing", "[importer_nsight]") {
+TEST_CASE("graph launches recorded as a whole are activities of the ranges that replay them", "[importer_nsight]") {
   NsightFile file;
-  file.run("CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, end INTEGER, graphId INTEGER)");
-  file.run("INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (1, 2, 3), (4, 5, 3)");
-  CHECK(has_note(*file.import(), "2 graph launches were recorded as a whole"));
+  file.range("replay", 100, 400).launch("kernel", 110, 120, 130, 140, 1).launch("nothing", 200, 210, 5'000, 5'001, 2);
+  file.run("DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE correlationId = 2");
+  const bool all_columns = GENERATE(true, false);
+  if (all_columns) {
+    file.run(
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, end INTEGER, deviceId INTEGER, contextId "
+        "INTEGER, "
+        "greenContextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, graphId INTEGER, "
+        "graphExecId INTEGER)");
+    file.run("INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (220, 300, 0, 1, NULL, 7, 2, " +
+             at(NsightFile::kGlobalPid) + ", 3, 4), (500, 400, 0, 1, NULL, 7, 2, 0, 3, 4)");
+  } else {
+    file.run("CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, end INTEGER)");
+    file.run("INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (220, 300)");
+  }
+  const auto timeline = file.import();
+  REQUIRE(timeline);
+  CHECK(has_note(*timeline, "1 graph launch was recorded as a whole"));
+  REQUIRE(timeline->activities.size() == 2);
+  CHECK(timeline->activities.kind[1] == ActivityKind::kGraph);
+  CHECK(timeline->activities.graph[1] == (all_columns ? 3 : 0));
+  CHECK(timeline->health.invalid_activities == (all_columns ? 1 : 0));
+  const Projection projection = project(*timeline, {});
+  CHECK(projection.inclusive[0].gpu_sum_ns == (all_columns ? 90 : 10));
+  // Nsight's own reports leave them out.
+  const auto report = [&](const char* view) {
+    ReportOptions options;
+    options.format = ReportFormat::kCsv;
+    options.view = view;
+    std::string csv;
+    const auto append = [&](std::string_view text) { return csv += text, true; };
+    REQUIRE(write_report(*timeline, options, append).ok());
+    return csv;
+  };
+  for (const char* view : {"cuda_gpu_kern_sum", "cuda_gpu_trace", "cuda_gpu_sum", "nvtx_kern_sum"}) {
+    const std::string csv = report(view);
+    INFO(csv);
+    CHECK(csv.find("CUDA graph") == std::string::npos);
+    CHECK(csv.find("kernel") != std::string::npos);
+  }
+  CHECK(report("nvtx_gpu_proj_sum").find("replay,PushPop,10,300,1,") != std::string::npos);
+}
+
+TEST_CASE("nodes of graphs are known by the ranges that captured them", "[importer_nsight]") {
+  NsightFile file;
+  file.range("layer.0", 10, 40).range("layer.1", 50, 90).range("instantiate", 100, 200).range("replay", 300, 400);
+  file.launch("none", 12, 30, 9'000, 9'001, 1).launch("none", 52, 70, 9'000, 9'001, 2);
+  file.launch("first", 310, 320, 330, 340, 3);
+  file.run("DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE correlationId < 3");
+  const std::string pid = at(NsightFile::kGlobalPid), tid = at(NsightFile::kGlobalPid | 1000);
+  // Name, node, and what it was captured as.
+  const auto kernel = [&](std::int64_t start, std::int64_t end, int node) {
+    file.run(
+        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, contextId, streamId, correlationId, globalPid, "
+        "demangledName, shortName, graphNodeId) SELECT " +
+        at(start) + ", " + at(end) + ", deviceId, contextId, streamId, 3, " + pid + ", demangledName, shortName, " +
+        at(node) + " FROM CUPTI_ACTIVITY_KIND_KERNEL LIMIT 1");
+  };
+  for (const int node : {11, 12, 1, 77, 21}) kernel(400 + node, 402 + node, node);
+  const char* const table = GENERATE("CUDA_GRAPH_NODE_EVENTS", "CUDA_GRAPH_EVENTS");
+  file.run(std::string("CREATE TABLE ") + table +
+           " (start INTEGER, end INTEGER, eventClass INTEGER, globalTid INTEGER, nameId INTEGER, graphNodeId INTEGER, "
+           "originalGraphNodeId INTEGER)");
+  const auto event = [&](std::int64_t start, int node, const char* original) {
+    file.run(std::string("INSERT INTO ") + table + " VALUES (" + at(start) + ", " + at(start) + ", 0, " + tid +
+             ", 0, " + at(node) + ", " + original + ")");
+  };
+  event(15, 1, "NULL");
+  event(55, 2, "NULL");
+  event(110, 11, "NULL");  // a copy is announced as new before it is said to be one
+  event(111, 11, "1");
+  event(120, 12, "2");
+  event(250, 1, "NULL");  // and a node once more when it goes
+  event(130, 21, "22");   // a circle
+  event(131, 22, "21");
+  const auto timeline = file.import();
+  REQUIRE(timeline);
+  const auto owner = [&](const Projection& projection, std::uint64_t node) {
+    for (ActivityIndex row = 0; row < timeline->activities.size(); ++row)
+      if (timeline->activities.graph_node[row] == node)
+        return std::string(timeline->text(timeline->ranges.name[projection.owner[row]]));
+    return std::string();
+  };
+  const Projection by_capture = project(*timeline, {});
+  CHECK(by_capture.attribution == Attribution::kCapture);
+  CHECK(owner(by_capture, 11) == "layer.0");
+  CHECK(owner(by_capture, 12) == "layer.1");
+  CHECK(owner(by_capture, 1) == "layer.0");
+  CHECK(owner(by_capture, 77) == "replay");
+  CHECK(owner(by_capture, 21) == "replay");
+  CHECK(owner(project(*timeline, {Attribution::kLaunch, true, false}), 11) == "replay");
 }
 
 TEST_CASE("an announced default domain is remembered for the compatible views", "[importer_nsight]") {
