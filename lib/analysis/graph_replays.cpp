@@ -54,7 +54,7 @@ std::vector<GraphReplays> graph_replays(const Timeline& timeline, const PathTree
     const std::uint32_t replayed_by = owner < tree.group_of.size() ? tree.group_of[owner] : owner;
     const std::uint32_t captured_in = place_of_capture(timeline, tree, by_capture, activity);
     const auto [found, added] = row_of.try_emplace({replayed_by, captured_in}, rows.size());
-    if (added) rows.push_back({replayed_by, captured_in, 0, 0, 0, 0, {}});
+    if (added) rows.push_back({replayed_by, captured_in, 0, 0, 0, 0, 0, {}});
     GraphReplays& row = rows[found->second];
     const std::int64_t time = activities.end_ns[activity] - activities.begin_ns[activity];
     const std::uint32_t launch = activities.launch[activity];
@@ -64,6 +64,7 @@ std::vector<GraphReplays> graph_replays(const Timeline& timeline, const PathTree
     row.gpu_sum_ns += time;
     time_of[replayed_by] += time;
     if (activities.is_estimated(activity)) row.estimated_ns += time;
+    row.conditional_ops += timeline.is_lower_bound(activity) ? 1 : 0;
     if (const std::uint32_t place = by_capture.place_of(timeline, activity); place < by_capture.pass.size())
       row.pass_ns[static_cast<std::size_t>(by_capture.pass[place])] += time;
   }

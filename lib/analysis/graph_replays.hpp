@@ -30,8 +30,9 @@ struct GraphReplays {
   std::uint64_t replays = 0;      ///< launches of graphs that had any
   std::uint64_t gpu_ops = 0;
   std::int64_t gpu_sum_ns = 0;
-  std::int64_t estimated_ns = 0;  ///< of gpu_sum_ns
-  PassTimes pass_ns{};            ///< zero unless `by_capture` is by Attribution::kForward
+  std::int64_t estimated_ns = 0;     ///< of gpu_sum_ns
+  std::int64_t conditional_ops = 0;  ///< of gpu_ops, those of graphs with conditional nodes
+  PassTimes pass_ns{};               ///< zero unless `by_capture` is by Attribution::kForward
 };
 
 /// Rows with most time first, those of one replaying path together. `by_launch` and `by_capture` are projections of the

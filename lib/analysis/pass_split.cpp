@@ -50,6 +50,15 @@ std::vector<std::int64_t> estimated_times_of_ranges(const Timeline& timeline, co
   return times;
 }
 
+std::vector<std::int64_t> conditional_ops_of_ranges(const Timeline& timeline, const Projection& projection) {
+  if (timeline.conditional_graphs.empty()) return {};
+  std::vector<std::int64_t> counts(timeline.ranges.size(), 0);
+  for (ActivityIndex row = 0; row < timeline.activities.size(); ++row)
+    if (timeline.is_lower_bound(row) && projection.owner[row] < counts.size()) ++counts[projection.owner[row]];
+  add_to_parents(projection, counts, [](std::int64_t& parent, std::int64_t inner) { parent += inner; });
+  return counts;
+}
+
 std::vector<PassTimes> pass_times_of_ranges(const Timeline& timeline, const Projection& projection) {
   if (projection.pass.empty()) return {};
   const std::size_t count = timeline.ranges.size();

@@ -17,6 +17,10 @@ using PassTimes = std::array<std::int64_t, kPasses>;
 /// is.
 std::vector<std::int64_t> estimated_times_of_ranges(const Timeline& timeline, const Projection& projection);
 
+/// Operations of each range and of what is inside it that are of graphs with conditional nodes, of which there may have
+/// been more (Timeline::is_lower_bound); empty where there are no such graphs.
+std::vector<std::int64_t> conditional_ops_of_ranges(const Timeline& timeline, const Projection& projection);
+
 /// Of each range with all that is inside it; empty unless the projection is by Attribution::kForward.
 std::vector<PassTimes> pass_times_of_ranges(const Timeline& timeline, const Projection& projection);
 /// Of all activities whose launch is known, owned or not; zero likewise.

@@ -29,6 +29,7 @@ class Rollup {
         folding_(folding),
         pass_times_(pass_times_of_ranges(timeline, projection)),
         estimated_(estimated_times_of_ranges(timeline, projection)),
+        conditional_(conditional_ops_of_ranges(timeline, projection)),
         group_of_(timeline.ranges.size(), kNone) {}
 
   void take(RangeIndex range) {
@@ -55,6 +56,7 @@ class Rollup {
     for (std::size_t pass = 0; pass < kPasses && !pass_times_.empty(); ++pass)
       total.pass_ns[pass] += pass_times_[range][pass];
     if (!estimated_.empty()) total.estimated_ns += estimated_[range];
+    if (!conditional_.empty()) total.conditional_ops += conditional_[range];
     if (inclusive.gpu_ops != 0) total.span_ns += inclusive.gpu_span_ns();
   }
 
@@ -107,6 +109,7 @@ class Rollup {
   std::unordered_map<std::string, std::uint32_t> key_of_folded_;
   std::vector<PassTimes> pass_times_;
   std::vector<std::int64_t> estimated_;
+  std::vector<std::int64_t> conditional_;
   std::vector<std::uint32_t> group_of_;
   std::vector<RangeGroup> groups_;
   std::unordered_map<std::uint64_t, std::uint32_t> by_key_;

@@ -25,10 +25,11 @@ struct RangeGroup {
   std::int64_t host_max_ns = 0;
   DeviceFigures inclusive;  ///< first_ns and last_ns: of all instances together
   DeviceFigures exclusive;
-  std::int64_t span_ns = 0;       ///< last end - first begin of each instance, added up
-  PassTimes pass_ns{};            ///< inclusive; zero unless the projection is by Attribution::kForward
-  std::int64_t estimated_ns = 0;  ///< of inclusive.gpu_sum_ns
-  std::uint64_t unfinished = 0;   ///< instances that were open when the recording stopped
+  std::int64_t span_ns = 0;          ///< last end - first begin of each instance, added up
+  PassTimes pass_ns{};               ///< inclusive; zero unless the projection is by Attribution::kForward
+  std::int64_t estimated_ns = 0;     ///< of inclusive.gpu_sum_ns
+  std::int64_t conditional_ops = 0;  ///< of inclusive.gpu_ops: see conditional_ops_of_ranges
+  std::uint64_t unfinished = 0;      ///< instances that were open when the recording stopped
 };
 
 enum class GroupBy : std::uint8_t {

@@ -38,6 +38,8 @@ struct Column {
   InText in_text = InText::kAlways;
   /// On a terminal that is too narrow, text leaves out the columns with the highest numbers first; 0 stays.
   std::uint8_t dispensable = 0;
+  /// Name of another column: where that one is not 0, the number here is a lower bound, which text writes as "12+".
+  std::string bound_by = {};
 
   /// `total_time_ns`: lower case, one underscore for anything else. Name of the member in JSON, and for sorting.
   std::string key() const;

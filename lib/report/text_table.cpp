@@ -189,6 +189,18 @@ std::string shortened(std::string_view text, std::size_t width, bool utf8) {
   return out.append(ellipsis).append(text.substr(starts[tail]));
 }
 
+namespace {
+
+bool is_lower_bound(const Table& table, std::size_t row, const Column& kind) {
+  if (kind.bound_by.empty()) return false;
+  for (std::size_t column = 0; column < table.columns().size(); ++column)
+    if (table.columns()[column].name == kind.bound_by)
+      return !table.is_null(row, column) && table.number_at(row, column) != 0;
+  return false;
+}
+
+}  // namespace
+
 std::string readable_cell(const Table& table, std::size_t row, std::size_t column) {
   const Column& kind = table.columns()[column];
   if (is_text(kind)) return base::printable(table.text_at(row, column));
@@ -202,7 +214,7 @@ std::string readable_cell(const Table& table, std::size_t row, std::size_t colum
     case ColumnType::kBytes:
       return readable_bytes(value);
     default:
-      return plain_number(value, kind.places);
+      return plain_number(value, kind.places) + (is_lower_bound(table, row, kind) ? "+" : "");
   }
 }
 

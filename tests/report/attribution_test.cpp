@@ -235,6 +235,37 @@ TEST_CASE("both parents of a graph's work stand in one row", "[report]") {
   CHECK(has(attribution_report(without.build(), "replays", ReportFormat::kText, attribution), "work of CUDA graphs"));
 }
 
+TEST_CASE("counts of graphs with conditional nodes are lower bounds in their cells", "[report]") {
+  TimelineBuilder builder;
+  builder.range("loop", 10, 30).launch(20);
+  const std::uint32_t made = builder.last_launch();
+  builder.range("straight", 30, 50).launch(40);
+  const std::uint32_t other = builder.last_launch();
+  builder.range("replay", 100, 200).launch(110).kernel(120, 130).of_graph(made, 1).kernel(130, 140).of_graph(made, 2);
+  builder.kernel(140, 150).of_graph(other, 3).kernel(150, 160).of_graph(other, 4).kernel(160, 170).of_graph(other, 5);
+  Timeline timeline = builder.build();
+  timeline.activities.graph = {7, 7, 8, 8, 8};
+  const bool any = GENERATE(true, false);
+  if (any) timeline.conditional_graphs = {{0, 7}};
+  for (const char* view : {"ranges", "tree", "replays"}) {
+    const std::string text = attribution_report(timeline, view, ReportFormat::kText, Attribution::kAuto);
+    INFO(text);
+    CHECK(has(text, " 2+ ") == any);
+    CHECK(has(text, " 3 "));
+    CHECK_FALSE(has(text, "3+"));
+    CHECK_FALSE(has(text, "Of conditional graphs"));
+    const std::string json = attribution_report(timeline, view, ReportFormat::kJson, Attribution::kAuto);
+    INFO(json);
+    CHECK(has(json, "\"gpu_ops\": 2,"));
+    CHECK(has(json, "\"of_conditional_graphs\": 2") == any);
+    CHECK(has(json, "\"of_conditional_graphs\": 0") == any);
+  }
+  CHECK(has(attribution_report(timeline, "ranges", ReportFormat::kText, Attribution::kAuto, true), " 2+") == any);
+  CHECK(has(attribution_report(timeline, "kernels", ReportFormat::kText, Attribution::kAuto), " 5+ ") == any);
+  CHECK(has(attribution_report(timeline, "kernels", ReportFormat::kCsv, Attribution::kAuto), "Of conditional graphs") ==
+        any);
+}
+
 TEST_CASE("the passes of a captured step stand beside its replays", "[report]") {
   TimelineBuilder builder;
   builder.range("layer", 10, 40).launch(20);

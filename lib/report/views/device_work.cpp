@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 // `kernels` and `memcpy`: device activities by name, or each one, with the range that owns them.
@@ -19,6 +20,7 @@ struct Group {
   std::uint64_t count = 0;
   std::int64_t total = 0, min = 0, max = 0;
   std::uint64_t bytes = 0;
+  std::int64_t conditional = 0;                            // of graphs with conditional nodes
   std::unordered_map<std::uint32_t, std::int64_t> owners;  // range name -> time
 };
 
@@ -45,6 +47,7 @@ std::vector<Group> groups_of(const Subject& subject, bool (*wanted)(ActivityKind
     group.max = std::max(group.max, duration);
     group.total += duration;
     group.count += 1;
+    group.conditional += timeline.is_lower_bound(row) ? 1 : 0;
     group.bytes += activities.bytes[row];
     group.owners[owner_name(timeline, projection.owner[row])] += duration;
   }
@@ -133,8 +136,17 @@ Table instances_of(const Subject& subject, bool (*wanted)(ActivityKind), bool ke
 Result<Table> make_kernels(const Subject& subject, const ViewOptions& options) {
   if (options.instances) return instances_of(subject, is_computation, true);
   const Account& account = subject.projection().account;
-  Table table({own::text("Kernel"), own::count("Count"), own::time("Total"), own::percent("Share"), own::time("Avg"),
-               own::if_room(2, own::time("Min")), own::if_room(1, own::time("Max")), own::text("Range")});
+  const bool bounded = !subject.timeline().conditional_graphs.empty();
+  std::vector<Column> columns{own::text("Kernel"),
+                              own::may_be_more(bounded, own::count("Count")),
+                              own::time("Total"),
+                              own::percent("Share"),
+                              own::time("Avg"),
+                              own::if_room(2, own::time("Min")),
+                              own::if_room(1, own::time("Max")),
+                              own::text("Range")};
+  own::add_bound_column(columns, bounded);
+  Table table(std::move(columns));
   for (const Group& group : groups_of(subject, is_computation)) {
     table.text(subject.timeline().text(group.name))
         .number(static_cast<std::int64_t>(group.count))
@@ -144,15 +156,25 @@ Result<Table> make_kernels(const Subject& subject, const ViewOptions& options) {
         .number(group.min)
         .number(group.max)
         .text(main_owner(subject.timeline(), group));
+    own::add_bound(table, bounded, group.conditional);
   }
   return table;
 }
 
 Result<Table> make_memcpy(const Subject& subject, const ViewOptions& options) {
   if (options.instances) return instances_of(subject, is_movement, false);
-  Table table({own::text("Operation"), own::count("Count"), own::bytes("Bytes"), own::time("Total"),
-               own::if_room(1, own::time("Avg")), own::if_room(3, own::time("Min")), own::if_room(2, own::time("Max")),
-               own::decimal("Throughput", "GB/s", 2), own::text("Range")});
+  const bool bounded = !subject.timeline().conditional_graphs.empty();
+  std::vector<Column> columns{own::text("Operation"),
+                              own::may_be_more(bounded, own::count("Count")),
+                              own::bytes("Bytes"),
+                              own::time("Total"),
+                              own::if_room(1, own::time("Avg")),
+                              own::if_room(3, own::time("Min")),
+                              own::if_room(2, own::time("Max")),
+                              own::decimal("Throughput", "GB/s", 2),
+                              own::text("Range")};
+  own::add_bound_column(columns, bounded);
+  Table table(std::move(columns));
   for (const Group& group : groups_of(subject, is_movement)) {
     table.text(subject.timeline().text(group.name))
         .number(static_cast<std::int64_t>(group.count))
@@ -165,6 +187,7 @@ Result<Table> make_memcpy(const Subject& subject, const ViewOptions& options) {
             group.total > 0,
             group.total > 0 ? static_cast<std::int64_t>(static_cast<__int128>(group.bytes) * 100 / group.total) : 0)
         .text(main_owner(subject.timeline(), group));
+    own::add_bound(table, bounded, group.conditional);
   }
   return table;
 }

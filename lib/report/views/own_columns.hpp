@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 // Columns that the views of our own have in common. One word an idea: `GPU busy` is a union, `GPU sum` adds up.
 namespace rangefinder::report::own {
@@ -36,6 +37,19 @@ inline Column if_any(Column column) {
 inline Column if_room(std::uint8_t dispensable, Column column) {
   column.dispensable = dispensable;
   return column;
+}
+
+/// A count of operations, and for programs how many of them are of CUDA graphs with conditional nodes. CUPTI does not
+/// record all that ran of those. `any`: the timeline has such graphs; without, there is no second column.
+inline Column may_be_more(bool any, Column column) {
+  if (any) column.bound_by = "Of conditional graphs";
+  return column;
+}
+inline void add_bound_column(std::vector<Column>& columns, bool any) {
+  if (any) columns.push_back(for_programs(count("Of conditional graphs")));
+}
+inline void add_bound(Table& table, bool any, std::int64_t operations) {
+  if (any) table.number(operations);
 }
 
 /// Tenths of a percent, rounded to nearest; nothing of nothing is nothing.

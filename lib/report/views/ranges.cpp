@@ -29,6 +29,7 @@ void add_estimate(Table& table, const Timeline& timeline, std::int64_t ns) {
 std::vector<Column> group_columns(const char* name, const Subject& subject) {
   using own::if_any;
   using own::if_room;
+  const bool bounded = !subject.timeline().conditional_graphs.empty();
   std::vector<Column> columns{own::text(name),
                               own::count("Count"),
                               own::time("Host"),
@@ -39,9 +40,10 @@ std::vector<Column> group_columns(const char* name, const Subject& subject) {
                               own::for_programs(own::time("GPU sum")),
                               own::for_programs(own::time("GPU span")),
                               if_room(4, if_any(own::time("GPU idle"))),
-                              if_room(2, if_any(own::count("GPU ops"))),
+                              own::may_be_more(bounded, if_room(2, if_any(own::count("GPU ops")))),
                               if_room(6, if_any(own::time("Launch delay avg"))),
                               if_room(5, if_any(own::bytes("Bytes")))};
+  own::add_bound_column(columns, bounded);
   add_estimate_column(columns, subject.timeline());
   own::add_pass_columns(columns, !subject.projection().pass.empty());
   return columns;
@@ -64,6 +66,7 @@ void add_group(Table& table, std::string_view label, const RangeGroup& group, co
       .number(static_cast<std::int64_t>(all.gpu_ops))
       .optional(all.gpu_ops != 0, all.gpu_ops != 0 ? own::mean(all.launch_delay_ns, all.gpu_ops) : 0)
       .number(static_cast<std::int64_t>(all.bytes));
+  own::add_bound(table, !subject.timeline().conditional_graphs.empty(), group.conditional_ops);
   add_estimate(table, subject.timeline(), group.estimated_ns);
   own::add_passes(table, !projection.pass.empty(), group.pass_ns);
 }
@@ -73,6 +76,7 @@ Result<Table> make_instances(const Subject& subject) {
   const Projection& projection = subject.projection();
   using own::if_any;
   using own::if_room;
+  const bool bounded = !timeline.conditional_graphs.empty();
   std::vector<Column> columns{own::text("Range"),
                               own::text("Thread"),
                               own::timestamp("Begin"),
@@ -83,13 +87,15 @@ Result<Table> make_instances(const Subject& subject) {
                               if_room(3, if_any(own::timestamp("GPU begin"))),
                               own::for_programs(own::time("GPU span")),
                               if_room(4, if_any(own::time("GPU idle"))),
-                              if_room(1, if_any(own::count("GPU ops"))),
+                              own::may_be_more(bounded, if_room(1, if_any(own::count("GPU ops")))),
                               if_room(6, if_any(own::time("Launch delay avg"))),
                               if_room(5, if_any(own::bytes("Bytes"))),
                               own::for_programs(own::count("Row"))};
+  own::add_bound_column(columns, bounded);
   add_estimate_column(columns, timeline);
   own::add_pass_columns(columns, !projection.pass.empty());
   Table table(std::move(columns));
+  const std::vector<std::int64_t> conditional = analysis::conditional_ops_of_ranges(timeline, projection);
   const std::vector<std::int64_t> estimated = analysis::estimated_times_of_ranges(timeline, projection);
   const std::vector<analysis::PassTimes> passes = analysis::pass_times_of_ranges(timeline, projection);
   const RangeTable& ranges = timeline.ranges;
@@ -114,6 +120,7 @@ Result<Table> make_instances(const Subject& subject) {
         .optional(busy, busy ? own::mean(all.launch_delay_ns, all.gpu_ops) : 0)
         .number(static_cast<std::int64_t>(all.bytes))
         .optional(ranges.source_row[range] >= 0, ranges.source_row[range]);
+    own::add_bound(table, bounded, bounded ? conditional[range] : 0);
     if (!estimated.empty()) table.number(estimated[range]);
     own::add_passes(table, !projection.pass.empty(), passes.empty() ? analysis::PassTimes{} : passes[range]);
   }

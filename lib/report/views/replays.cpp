@@ -40,14 +40,16 @@ Result<Table> make_replays(const Subject& subject, const ViewOptions& options) {
     rows = analysis::graph_replays(timeline, tree, by_launch, by_capture);
     passes = !by_capture.pass.empty();
   }
+  const bool bounded = !timeline.conditional_graphs.empty();
   std::vector<Column> columns{own::text("Captured in"),
                               own::text("Replayed by"),
                               own::count("Replays"),
-                              own::if_room(2, own::count("GPU ops")),
+                              own::may_be_more(bounded, own::if_room(2, own::count("GPU ops"))),
                               own::time("GPU sum"),
                               own::percent("Share"),
                               own::if_room(1, own::time("GPU sum avg")),
                               own::if_any(own::time("GPU estimated"))};
+  own::add_bound_column(columns, bounded);
   own::add_pass_columns(columns, passes);
   Table table(std::move(columns));
   for (const analysis::GraphReplays& row : rows) {
@@ -63,6 +65,7 @@ Result<Table> make_replays(const Subject& subject, const ViewOptions& options) {
         .number(own::share(row.gpu_sum_ns, subject.projection().account.total.gpu_sum_ns))
         .number(own::mean(row.gpu_sum_ns, row.replays))
         .number(row.estimated_ns);
+    own::add_bound(table, bounded, row.conditional_ops);
     own::add_passes(table, passes, row.pass_ns);
   }
   return table;
