@@ -167,6 +167,8 @@ Result<std::shared_ptr<SessionCore>> SessionCore::start(SessionOptions options, 
   }
   if (!status) {
     (void)core->stop();
+    // Where there was no thread to do it: they know the writer.
+    for (const auto& source : core->parts_.sources) source->stop(std::chrono::steady_clock::now());
     return std::move(status).error().with_context("session");
   }
   {
@@ -437,6 +439,7 @@ bool SessionCore::release(Deadline deadline) noexcept {
     if (!source->uses_cupti()) continue;
     source->set_active(false);
     source->stop(deadline);
+    if (source->at_sink()) return false;
   }
   if (recorded) {
     released_.store(true, std::memory_order_relaxed);

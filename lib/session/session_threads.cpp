@@ -149,6 +149,8 @@ void SessionCore::collect_loop() noexcept {
     for (const auto& source : parts_.sources) {
       source->set_active(false);
       source->stop(deadline);
+      // Who stops the session waits for its own deadline, not for this.
+      while (source->at_sink()) source->stop(Clock::now() + options_.stop_timeout);
     }
   }
   {

@@ -52,13 +52,17 @@ class Source {
  public:
   virtual ~Source() = default;
   virtual std::string_view name() const noexcept = 0;
-  /// Not working is no failure of the recording: the state says why. `sink` stays valid until `stop` has returned.
+  /// Not working is no failure of the recording: the state says why. `sink` stays valid until `stop` has returned and
+  /// `at_sink` is false.
   virtual SourceState start(RowSink& sink) noexcept = 0;
   /// False while the schedule has the recording switched off: deliver nothing.
   virtual void set_active(bool active) noexcept = 0;
   /// Delivers what is complete by now; returns after `deadline` at the latest.
   virtual void flush(std::chrono::steady_clock::time_point deadline) noexcept = 0;
   virtual void stop(std::chrono::steady_clock::time_point deadline) noexcept = 0;
+  /// True while a thread of the source is inside of the sink although `stop` has returned: the disk does not answer.
+  /// Another `stop` waits on.
+  virtual bool at_sink() const noexcept { return false; }
   virtual SourceState state() const noexcept = 0;
   /// Whether it records what devices do: how DeviceState stands is up to those that do.
   virtual bool records_device_work() const noexcept { return true; }

@@ -54,7 +54,7 @@ void Collector::start(RowSink& sink, const CuptiOptions& options) {
     window_changes_.clear();
     window_changes_.reserve(kMostChanges);
     timeouts_ = 0;
-    ending_ = false;
+    ending_ = ended_ = false;
   }
   taken_over_ = false;
   quiet_launches_ = 0;
@@ -78,7 +78,14 @@ void Collector::start(RowSink& sink, const CuptiOptions& options) {
   report_facts();
   sink.meta("cupti_clock", decoder_.clock().description());
   const base::SignalsBlocked blocked;
-  thread_ = std::thread([this] { run(); });
+  thread_ = std::thread([this] {
+    run();
+    {
+      const std::lock_guard lock(mutex_);
+      ended_ = true;
+    }
+    served_changed_.notify_all();
+  });
   ::pthread_setname_np(thread_.native_handle(), "rf-cupti");
 }
 
@@ -118,16 +125,18 @@ bool Collector::drain_now(Time deadline) {
   return served_changed_.wait_until(lock, deadline, [&] { return drains_served_ >= mine || ending_; });
 }
 
-void Collector::stop() {
+bool Collector::stop(Time deadline) {
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     ending_ = true;
+    ::sem_post(&callback_state().work);
+    served_changed_.notify_all();
+    if (!served_changed_.wait_until(lock, deadline, [this] { return ended_; })) return false;
   }
-  ::sem_post(&callback_state().work);
-  served_changed_.notify_all();
   if (thread_.joinable()) thread_.join();
   graph_nodes().end();
   sink_ = nullptr;
+  return true;
 }
 
 // ---- the thread ------------------------------------------------------------------------------------------------

@@ -33,8 +33,9 @@ class Collector {
   bool flush(Time deadline);
   /// A call did not return in time; counts once for each call.
   void note_timeout();
-  /// Decodes what is there and ends the thread. The sink is not used afterwards.
-  void stop();
+  /// Decodes what is there and ends the thread. False where it is inside of the sink until `deadline`: the sink is used
+  /// until another call has answered true.
+  bool stop(Time deadline);
 
   enum class Problem : std::uint8_t { kNone, kFatal, kTakenOver, kStuck };
   Problem problem() const noexcept;
@@ -82,6 +83,7 @@ class Collector {
   std::uint64_t timeouts_ = 0;
   CallThread::Ticket timeout_noted_for_ = 0;
   bool ending_ = false;
+  bool ended_ = true;  // the thread uses nothing any more
   std::atomic<bool> taken_over_{false};
   std::atomic<std::uint64_t> quiet_launches_{0};
 

@@ -30,6 +30,8 @@ struct CuptiOptions {
   /// One buffer. CUPTI before 13.1 update 1 loses records in buffers past 2 GiB; 4 MiB holds about 16,000 launches.
   std::size_t buffer_bytes = std::size_t{4} << 20;
 
+  /// How long `start` waits for CUPTI, which may load and patch modules. Past that it will not come back.
+  std::chrono::milliseconds start_patience{60'000};
   /// How often complete records are fetched, which is what a crash can lose. Zero: only when `flush` is called.
   std::chrono::milliseconds flush_period{250};
   /// A flush that takes longer counts as hanging.

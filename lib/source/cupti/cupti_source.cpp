@@ -83,7 +83,8 @@ void CuptiSource::flush(std::chrono::steady_clock::time_point deadline) noexcept
 }
 
 void CuptiSource::stop(std::chrono::steady_clock::time_point deadline) noexcept {
-  if (!why_closed().empty() || Process::instance().owner() != this) return;
+  // Also while the process exits: the exit handler may have left a thread at the sink.
+  if (!at_sink()) return;
   SourceState last = state();
   try {
     Process::instance().stop(this, deadline);
@@ -92,6 +93,11 @@ void CuptiSource::stop(std::chrono::steady_clock::time_point deadline) noexcept 
   if (last.working) last = {false, "stopped"};
   const std::lock_guard lock(shared_->mutex);
   shared_->last = std::move(last);
+}
+
+bool CuptiSource::at_sink() const noexcept {
+  return cupti::callback_state().closed.load(std::memory_order_relaxed) != Closed::kForked &&
+         Process::instance().owner() == this;
 }
 
 SourceState CuptiSource::state() const noexcept {

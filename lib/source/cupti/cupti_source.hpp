@@ -33,9 +33,8 @@ struct CuptiSeams {
 ///   SourceState state = source.start(sink);   // not working: host only, and why
 ///   source.set_active(true);                  // nothing is noted or delivered before
 ///
-/// Threads: any. CUPTI is called on a thread of its own, so that no call here waits longer than its deadline; the sink
-/// is
-///          used by a second thread, and not after `stop` has returned.
+/// Threads: any. CUPTI is called on a thread of its own, so that no call here waits longer than its deadline (`stop` a
+///          second more); the sink is used by a second thread, and after `stop` has returned only while `at_sink`.
 /// Fork:    in a child everything does nothing.
 class CuptiSource final : public Source {
  public:
@@ -48,6 +47,7 @@ class CuptiSource final : public Source {
   void flush(std::chrono::steady_clock::time_point deadline) noexcept override;
   void stop(std::chrono::steady_clock::time_point deadline) noexcept override;
   SourceState state() const noexcept override;
+  bool at_sink() const noexcept override;
   bool uses_cupti() const noexcept override { return true; }
 
  private:

@@ -18,11 +18,11 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
-// Opening CUPTI may load and patch modules; past a minute it will not come back.
-constexpr auto kStartPatience = 60s;
 // A pause of the schedule ends on the training thread.
 constexpr auto kResumePatience = 2s;
 constexpr auto kExitPatience = 2s;
+// Of the stop of a recording whose deadline CUPTI has used up: for what has come to be decoded and written.
+constexpr auto kLastPatience = 1s;
 constexpr std::size_t kPreparedAtStart = 4;
 constexpr std::size_t kSmallestBuffer = 64 << 10;
 
@@ -119,13 +119,15 @@ SourceState Process::start(const void* owner, RowSink& sink, const CuptiOptions&
                      std::to_string(std::chrono::duration_cast<std::chrono::seconds>(calls_.busy_for()).count()) +
                      " s");
   }
-  SourceState state = on_call_thread([this, options, seams] { return open_and_start(options, seams); });
+  SourceState state =
+      on_call_thread([this, options, seams] { return open_and_start(options, seams); }, options.start_patience);
   if (!state.working) {
     report_failure(sink);
     (void)calls_.end(steady_clock::now() + 1s);
     return state;
   }
   options_ = options;
+  device_ended_ = false;
   note_ = seams.note_launch != nullptr ? seams.note_launch : &buffer::note_launch;
   const std::shared_ptr<Opened> opened = this->opened();
   const CuptiApi& api = opened->subscription.api();
@@ -149,22 +151,30 @@ SourceState Process::prepare(const CuptiOptions& options, const CuptiSeams& seam
   const Turn::Held turn(control_, steady_clock::now() + 10s);
   if (!turn) return host_only("another recording of this process uses CUPTI");
   if (owner() != nullptr) return state();
-  SourceState state = on_call_thread([this, options, seams] { return open_if_needed(options, seams); });
+  SourceState state =
+      on_call_thread([this, options, seams] { return open_if_needed(options, seams); }, options.start_patience);
   (void)calls_.end(steady_clock::now() + 1s);
   return state;
 }
 
-SourceState Process::on_call_thread(std::function<Status()> work) {
+SourceState Process::on_call_thread(std::function<Status()> work, std::chrono::milliseconds patience) {
   // The task may outlive this call: it has its own copies.
   const auto outcome = std::make_shared<Status>(Error(ErrorCode::kTimeout, "no memory"));
-  const CallThread::Ticket ticket = calls_.post([outcome, work = std::move(work)] {
+  enum Stage : int { kWanted, kDone, kGivenUp };
+  const auto stage = std::make_shared<std::atomic<int>>(kWanted);
+  const CallThread::Ticket ticket = calls_.post([this, outcome, stage, work = std::move(work)] {
     try {
       *outcome = work();
     } catch (const std::exception& error) {
       *outcome = Error(ErrorCode::kInternal, std::string("opening CUPTI: ") + error.what());
     }
+    // Nobody waits any more: what was opened and enabled would cost the program for the rest of its life.
+    const std::shared_ptr<Opened> opened = this->opened();
+    if (stage->exchange(kDone) == kGivenUp && opened != nullptr) opened->subscription.close();
   });
-  if (!calls_.wait(ticket, steady_clock::now() + kStartPatience)) return host_only("CUPTI did not answer within 60 s");
+  if (!calls_.wait(ticket, steady_clock::now() + patience) && stage->exchange(kGivenUp) != kDone)
+    return host_only("CUPTI did not answer within " + std::to_string(patience.count()) +
+                     " ms; its place is given up when it does");
   if (!outcome->ok()) return host_only(outcome->error().message());
   return {true, {}};
 }
@@ -279,11 +289,20 @@ void Process::set_active(bool active) {
 void Process::flush(Time deadline) { (void)opened()->collector.flush(deadline); }
 
 void Process::stop(const void* owner, Time deadline) {
-  // While a recording runs, only another stop of it keeps its turn for long, and that one ends by its own deadline. To
-  // leave earlier would leave the sink in use.
-  const Turn::Held turn(control_, steady_clock::now() + 24h);
+  // Another stop has it while the sink does not answer.
+  const Turn::Held turn(control_, deadline);
   if (!turn || this->owner() != owner) return;
   const std::shared_ptr<Opened> opened = this->opened();
+  if (!std::exchange(device_ended_, true)) end_device(opened, deadline);
+  if (!opened->collector.stop(std::max<Time>(deadline, steady_clock::now() + kLastPatience))) return;
+  // A thread that is stuck in CUPTI stays behind and ends when CUPTI lets it go.
+  const bool stuck = calls_.busy_for() > 0ns;
+  if (calls_.end(stuck ? deadline : steady_clock::now() + kLastPatience) && options_.idle != CuptiOptions::Idle::kGate)
+    pools_.back()->release_memory();
+  owner_.store(nullptr, std::memory_order_release);
+}
+
+void Process::end_device(const std::shared_ptr<Opened>& opened, Time deadline) {
   {
     const std::lock_guard active_lock(active_mutex_);
     stop_noting();
@@ -304,20 +323,15 @@ void Process::stop(const void* owner, Time deadline) {
   if (!answered) opened->collector.note_timeout();
   if (answered && opened->collector.problem() == Collector::Problem::kTakenOver)
     opened->subscription.forget_registration();
-  opened->collector.stop();
-  // A thread that is stuck in CUPTI stays behind and ends when CUPTI lets it go.
-  (void)calls_.end(answered ? steady_clock::now() + 1s : deadline);
-  if (answered && disable) pools_.back()->release_memory();
-  owner_.store(nullptr, std::memory_order_release);
 }
 
 Status Process::release(Time deadline) {
   const Turn::Held turn(control_, deadline);
-  if (turn && owner() != nullptr) return Error(ErrorCode::kBusy, "another recording of this process uses CUPTI");
+  if (!turn) return Error(ErrorCode::kBusy, "a recording of this process is starting or ending; CUPTI is still held");
+  if (owner() != nullptr) return Error(ErrorCode::kBusy, "another recording of this process uses CUPTI");
   const std::shared_ptr<Opened> opened = this->opened();
-  if (turn && opened == nullptr) return {};
-  if (turn && calls_.wait(calls_.post([opened] { opened->subscription.close(); }), deadline) && calls_.end(deadline))
-    return {};
+  if (opened == nullptr) return {};
+  if (calls_.wait(calls_.post([opened] { opened->subscription.close(); }), deadline) && calls_.end(deadline)) return {};
   return Error(ErrorCode::kTimeout, "CUPTI does not answer; its place is given up when it does");
 }
 

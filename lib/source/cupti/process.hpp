@@ -57,6 +57,7 @@ class Process {
   SourceState prepare(const CuptiOptions& options, const CuptiSeams& seams);
   void set_active(bool active);
   void flush(Time deadline);
+  /// The owner stays one where a thread is inside of the sink until `deadline`: another call waits on.
   void stop(const void* owner, Time deadline);
   Status release(Time deadline);
   /// Of a recording that runs.
@@ -80,13 +81,14 @@ class Process {
 
   friend class base::NeverDestroyed<Process>;
   Process() = default;
-  SourceState on_call_thread(std::function<Status()> work);
+  SourceState on_call_thread(std::function<Status()> work, std::chrono::milliseconds patience);
   Status open_if_needed(const CuptiOptions& options, const CuptiSeams& seams);
   Status open_and_start(const CuptiOptions& options, const CuptiSeams& seams);
   Status open(const CuptiOptions& options, const CuptiSeams& seams);
   Status or_close(const std::function<Status()>& work);
   Status provide_buffers(const CuptiOptions& options);
   void report_failure(RowSink& sink);
+  void end_device(const std::shared_ptr<Opened>& opened, Time deadline);
   std::shared_ptr<Opened> opened() const;
   void set_opened(std::shared_ptr<Opened> opened);
 
@@ -98,7 +100,8 @@ class Process {
   mutable std::mutex opened_mutex_;  // of the pointer alone
   std::shared_ptr<Opened> opened_;
 
-  CuptiOptions options_;  // of the recording
+  CuptiOptions options_;       // of the recording
+  bool device_ended_ = false;  // of it, by a stop; under control_
   NoteLaunch note_ = nullptr;
   std::mutex active_mutex_;
   bool active_ = false;

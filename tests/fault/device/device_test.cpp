@@ -403,4 +403,27 @@ TEST_CASE("a callback that our own call brings about is answered, and takes noth
   CHECK(timeline.text(timeline.ranges.name[projection.owner[0]]) == "captured");
 }
 
+TEST_CASE("a disk that does not answer holds up the end of a recording of a device no longer than asked for",
+          "[fault]") {
+  CuptiProcess process;
+  auto recording = std::make_unique<DeviceRecording>(process, 200ms);
+  recording->work(20);
+  recording->core().writer().with_output([&](session::ChunkOutput&) {
+    Status status;
+    std::thread([&] {
+      const bool in_time = recording->core().release(std::chrono::steady_clock::now() + 100ms);
+      CHECK_FALSE(in_time);
+      status = recording->core().stop();
+    }).join();
+    REQUIRE_FALSE(status.ok());
+    CHECK(status.error().code() == ErrorCode::kTimeout);
+    CHECK_FALSE(recording->core().running());
+    CHECK(session::testing::count_of(session::testing::load(recording->path()), "work") == 20);
+  });
+  // It answers again: who was left behind is done with the session before that is gone.
+  recording.reset();
+  CHECK(session::testing::eventually([&] { return cupti_release(soon()).ok(); }));
+  CHECK(session::testing::eventually([] { return buffer::Recorder::instance().generation() == 0; }));
+}
+
 }  // namespace rangefinder::source::testing

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -22,6 +23,8 @@ namespace {
 std::atomic<unsigned> g_kernels{0};
 std::atomic<unsigned> g_untimed{0};
 std::atomic<unsigned> g_timeouts{0};
+std::atomic<bool> g_stalled{false};  // the disk does not answer
+std::atomic<bool> g_in_sink{false};
 bool g_print = true;
 
 class CountingSink final : public source::RowSink {
@@ -37,6 +40,11 @@ class CountingSink final : public source::RowSink {
  protected:
   void write_rows(format::ChunkKind kind, const void*, std::size_t, std::size_t count,
                   std::span<const format::Field>) noexcept override {
+    if (g_stalled) {
+      g_in_sink = true;
+      g_in_sink.notify_all();
+      g_stalled.wait(true);
+    }
     if (kind == format::ChunkKind::kKernels) g_kernels += static_cast<unsigned>(count);
   }
 };
@@ -99,6 +107,16 @@ int main(int argc, char** argv) {
     std::exit(7);
   }
   launch(5);
+  ::alarm(60);  // an end that does not come is seen as one
+  if (std::strncmp(how, "stalled", 7) == 0) g_stalled = true;
+  if (std::strcmp(how, "stalled_stop") == 0) {
+    // As a session's own thread does when the program stops it.
+    std::thread([] {
+      do source->stop(std::chrono::steady_clock::now() + std::chrono::hours(1));
+      while (source->at_sink());
+    }).detach();
+    g_in_sink.wait(false);
+  }
   if (std::strcmp(how, "hanging") == 0) fakecupti_hang("cuptiActivityFlushAll");
   if (std::strcmp(how, "static") == 0) g_last_words.armed = true;
   if (std::strcmp(how, "thread") == 0) {

@@ -2,6 +2,7 @@
 #include "source/cupti/process.hpp"
 
 #include "cupti_fixture.hpp"
+#include "session/session_fixture.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -241,6 +242,40 @@ TEST_CASE("release gives CUPTI to another profiler, and the next start takes it 
   CHECK(sink.kernels.size() == 1);
 }
 
+TEST_CASE("a start that waited in vain leaves nothing enabled when CUPTI answers after all", "[source][fault]") {
+  CuptiProcess process;
+  process.options.start_patience = 1ms;
+  KeepingSink sink;
+  CuptiSource source = process.source();
+  fakecupti_hang("cuptiActivityEnableAndDump");
+  const SourceState late = source.start(sink);
+  CHECK_FALSE(late.working);
+  CHECK(late.reason == "CUPTI did not answer within 1 ms; its place is given up when it does");
+  fakecupti_release_hangs();
+  CHECK(session::testing::eventually([] { return !fakecupti_subscribed(); }));
+  CHECK_FALSE(fakecupti_kind_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+  CHECK_FALSE(fakecupti_callback_enabled("cudaLaunchKernel_v7000"));
+  process.options.start_patience = 60s;
+  CuptiSource next = process.source();
+  CHECK(session::testing::eventually([&] { return next.start(sink).working; }));
+}
+
+TEST_CASE("a release that does not get its turn says so", "[source][fault]") {
+  CuptiProcess process;
+  KeepingSink sink;
+  CuptiSource source = process.source();
+  REQUIRE(source.start(sink).working);
+  fakecupti_hang("cuptiActivityFlushAll");
+  std::thread stopping([&] { source.stop(soon()); });
+  fakecupti_wait_hanging();
+  const Status refused = cupti_release(already());
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code() == ErrorCode::kBusy);
+  CHECK(refused.error().message() == "a recording of this process is starting or ending; CUPTI is still held");
+  fakecupti_release_hangs();
+  stopping.join();
+}
+
 TEST_CASE("a source that goes out of scope stops", "[source]") {
   CuptiProcess process;
   KeepingSink sink;
@@ -381,8 +416,8 @@ TEST_CASE("in a child of fork everything does nothing", "[source][fault]") {
 }
 
 TEST_CASE("a program that ends in the middle ends well", "[source][fault]") {
-  const std::string how =
-      GENERATE(as<std::string>{}, "running", "buffers_out", "hanging", "static", "thread", "quick_exit", "fork");
+  const std::string how = GENERATE(as<std::string>{}, "running", "buffers_out", "hanging", "static", "thread",
+                                   "quick_exit", "fork", "stalled", "stalled_stop");
   CAPTURE(how);
   const std::string command = std::string("'") + EXIT_PROGRAM + "' " + how + " 2>&1";
   std::FILE* program = ::popen(command.c_str(), "r");
@@ -395,7 +430,9 @@ TEST_CASE("a program that ends in the middle ends well", "[source][fault]") {
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 7);  // as the program says, not as we or CUPTI would have it
   const bool delivers = how != "quick_exit";
+  const bool stalled = how.starts_with("stalled");  // on the disk
   CHECK(output == (delivers ? (how == "hanging"       ? "0 kernels, 1 timeouts\n"
+                               : stalled              ? "0 kernels\n"
                                : how == "buffers_out" ? "4 kernels, 1 untimed\n"
                                                       : "5 kernels\n")
                             : ""));
