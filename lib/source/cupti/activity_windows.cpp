@@ -7,6 +7,8 @@
 namespace rangefinder::source::cupti {
 namespace {
 
+// What was launched longer ago has come by now.
+constexpr std::int64_t kRemembered = 600'000'000'000;
 constexpr std::int64_t kOpen = std::numeric_limits<std::int64_t>::max();
 
 // Later than the noted id, allowing for the wrap at 2^32; everything is later than none.
@@ -31,6 +33,11 @@ void ActivityWindows::close(std::int64_t realtime_ns, std::uint64_t newest_launc
   windows_.back().end_ns = realtime_ns;
   windows_.back().newest_launch = newest_launch;
   windows_.back().open = false;
+  if (!times_unreliable_) forget_before(realtime_ns - kRemembered);
+}
+
+void ActivityWindows::forget_before(std::int64_t realtime_ns) {
+  while (windows_.front().end_ns < realtime_ns) windows_.pop_front();
 }
 
 bool ActivityWindows::overlaps(std::int64_t begin_ns, std::int64_t end_ns) const noexcept {
@@ -42,12 +49,14 @@ bool ActivityWindows::overlaps(std::int64_t begin_ns, std::int64_t end_ns) const
 
 bool ActivityWindows::keep_device(std::int64_t begin_ns, std::int64_t end_ns,
                                   std::uint32_t correlation) const noexcept {
-  // Late work belongs to the last windows.
+  // The last window that began before the launch: ids rise from window to window, also across their wrap.
+  const auto after = std::partition_point(windows_.begin(), windows_.end(), [correlation](const Window& window) {
+    return is_after(correlation, window.launched_after);
+  });
   const auto launched_in = [correlation](const Window& window) {
-    return is_after(correlation, window.launched_after) &&
-           (window.open || (window.newest_launch != 0 && !is_after(correlation, window.newest_launch)));
+    return window.open || (window.newest_launch != 0 && !is_after(correlation, window.newest_launch));
   };
-  return std::any_of(windows_.rbegin(), windows_.rend(), launched_in) || overlaps(begin_ns, end_ns);
+  return (after != windows_.begin() && launched_in(*(after - 1))) || overlaps(begin_ns, end_ns);
 }
 
 bool ActivityWindows::keep_host(std::int64_t begin_ns, std::int64_t end_ns) const noexcept {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <deque>
 
 namespace rangefinder::source::cupti {
 
@@ -33,7 +33,9 @@ class ActivityWindows {
   };
   bool overlaps(std::int64_t begin_ns, std::int64_t end_ns) const noexcept;
 
-  std::vector<Window> windows_;
+  void forget_before(std::int64_t realtime_ns);
+
+  std::deque<Window> windows_;
   bool times_unreliable_ = false;
 };
 

@@ -89,4 +89,29 @@ TEST_CASE("opening an open window and closing a closed one change nothing", "[so
   CHECK_FALSE(windows.keep_device(8000, 8100, 80));
 }
 
+TEST_CASE("many windows are told apart by their ids, across a wrap too, and old ones are forgotten", "[source]") {
+  ActivityWindows windows;
+  windows.begin();
+  constexpr std::uint32_t kFirst = 0xFFFFFFFFu - 5000;
+  constexpr std::uint32_t kWindows = 1000;
+  const auto id = [](std::uint32_t n) { return kFirst + n; };
+  constexpr std::int64_t kLater = 1'000'000;
+  for (std::uint32_t n = 0; n < kWindows; ++n) {  // ten launches each, ten in the pause after it
+    windows.open(20 * n, noted(id(20 * n)));
+    windows.close(20 * n + 10, noted(id(20 * n + 10)));
+  }
+  for (std::uint32_t n = 0; n < kWindows; ++n) {
+    for (const std::uint32_t inside : {1u, 5u, 10u})
+      REQUIRE(windows.keep_device(kLater, kLater + 1, id(20 * n + inside)));
+    for (const std::uint32_t outside : {11u, 20u})
+      REQUIRE_FALSE(windows.keep_device(kLater, kLater + 1, id(20 * n + outside)));
+  }
+  CHECK(windows.keep_host(5, 6));
+  windows.open(700'000'000'000, noted(id(20 * kWindows)));
+  windows.close(700'000'000'001, noted(id(20 * kWindows + 1)));
+  CHECK_FALSE(windows.keep_host(5, 6));
+  CHECK_FALSE(windows.keep_device(kLater, kLater + 1, id(5)));
+  CHECK(windows.keep_device(kLater, kLater + 1, id(20 * kWindows + 1)));
+}
+
 }  // namespace rangefinder::source::cupti
