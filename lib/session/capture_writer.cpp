@@ -176,10 +176,18 @@ void CaptureWriter::note_given_names() {
 }
 
 void CaptureWriter::put_pending() {
+  {
+    const std::lock_guard lock(queue_mutex_);
+    pending_meta_.insert(pending_meta_.end(), queued_meta_.begin(), queued_meta_.end());
+    queued_meta_.clear();
+    pending_windows_.insert(pending_windows_.end(), queued_windows_.begin(), queued_windows_.end());
+    queued_windows_.clear();
+  }
   note_given_names();
   if (!pending_names_.empty()) put_pending_text(ChunkKind::kNames, pending_names_);
   if (!pending_meta_.empty()) put_pending_text(ChunkKind::kMeta, pending_meta_);
   if (!pending_threads_.empty()) put_pending_threads();
+  if (!pending_windows_.empty()) put_pending_windows();
 }
 
 /// Writes rows off the front; what the output refuses stays.
@@ -209,6 +217,12 @@ void CaptureWriter::put_pending_threads() {
     ++done;
   }
   pending_threads_.erase(pending_threads_.begin(), pending_threads_.begin() + static_cast<std::ptrdiff_t>(done));
+}
+
+void CaptureWriter::put_pending_windows() {
+  if (put_fields(ChunkKind::kWindows, pending_windows_.data(), sizeof pending_windows_.front(), pending_windows_.size(),
+                 format::WindowRow::kFields))
+    pending_windows_.clear();
 }
 
 // ---- what is written --------------------------------------------------------------------------------------------
@@ -284,12 +298,10 @@ void CaptureWriter::count(std::uint32_t health_number, std::uint64_t n) noexcept
 }
 
 void CaptureWriter::meta(std::string_view key, std::string_view value) noexcept try {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(queue_mutex_);
   if (const auto known = meta_.find(key); known != meta_.end() && known->second == value) return;
-  pending_meta_.push_back({0, std::string(key), std::string(value)});
+  queued_meta_.push_back({0, std::string(key), std::string(value)});
   meta_.insert_or_assign(std::string(key), std::string(value));
-  columns_.clear();
-  put_pending();
 } catch (...) {
   buffer::Recorder::instance().count(health::records_not_written, 1);
 }
@@ -301,7 +313,23 @@ void CaptureWriter::write_clock(const clock::ClockPoint& point) noexcept {
   write<format::ClockRow>({&row, 1});
 }
 
-void CaptureWriter::write_window(const format::WindowRow& window) noexcept { write<format::WindowRow>({&window, 1}); }
+void CaptureWriter::write_window(const format::WindowRow& window) noexcept try {
+  const std::lock_guard lock(queue_mutex_);
+  queued_windows_.push_back(window);
+} catch (...) {
+  buffer::Recorder::instance().count(health::records_not_written, 1);
+}
+
+void CaptureWriter::write_queued() noexcept try {
+  {
+    const std::lock_guard lock(queue_mutex_);
+    if (queued_meta_.empty() && queued_windows_.empty()) return;
+  }
+  const std::lock_guard lock(mutex_);
+  columns_.clear();
+  put_pending();
+} catch (...) {  // no memory: it waits for the next chunk
+}
 
 bool CaptureWriter::write_health(const CaptureHealth& health) noexcept try {
   const std::lock_guard lock(mutex_);
@@ -332,6 +360,10 @@ bool CaptureWriter::write_end() noexcept try {
   header.kind = static_cast<std::uint16_t>(ChunkKind::kEnd);
   const bool taken = put_chunk(header, columns_);
   ended_ = true;
+  if (Status status = output_->check(); !status.ok()) {
+    buffer::Recorder::instance().count(health::chunks_not_written, 1);
+    if (status_.ok()) status_ = std::move(status);
+  }
   return taken;
 } catch (...) {  // a capture without its end chunk reads as one whose program died
   return false;

@@ -9,11 +9,13 @@
 #include "session/chunk_output.hpp"
 #include "source/source.hpp"
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace rangefinder::session {
@@ -21,7 +23,7 @@ namespace rangefinder::session {
 /// Packs what threads and sources produce and gives it to an output. Names, threads and categories are written the
 /// first time something refers to them, before it; what the output refuses of them is tried again with the next chunk.
 ///
-/// Threads: any; one mutex, held while a chunk is packed and written.
+/// Threads: any; one mutex, held while a chunk is packed and written, and one for facts and windows, which is not.
 class CaptureWriter final : public buffer::HostSink, public source::RowSink {
  public:
   CaptureWriter(std::unique_ptr<ChunkOutput> output, clock::Clock& clock);
@@ -37,7 +39,9 @@ class CaptureWriter final : public buffer::HostSink, public source::RowSink {
   void sample_clock() noexcept override;
 
   void write_clock(const clock::ClockPoint& point) noexcept;
+  /// Written by whoever writes next, as facts are: who steps does not wait for the disk.
   void write_window(const format::WindowRow& window) noexcept;
+  void write_queued() noexcept;
   /// False when the output did not take it: what it holds of the counters is older then.
   bool write_health(const CaptureHealth& health) noexcept;
   /// The last chunk. What comes after it is refused and counted. False when the output did not take it.
@@ -48,6 +52,17 @@ class CaptureWriter final : public buffer::HostSink, public source::RowSink {
   auto with_output(Function use) {
     const std::lock_guard lock(mutex_);
     return use(*output_);
+  }
+  /// The same, within a limit: false where the disk does not answer until `deadline`.
+  template <typename Function>
+  bool with_output(std::chrono::steady_clock::time_point deadline, Function use) {
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    while (!lock.owns_lock() && !lock.try_lock()) {
+      if (std::chrono::steady_clock::now() >= deadline) return false;
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+    use(*output_);
+    return true;
   }
   /// The first failure of the output; it goes on being tried.
   Status status() const noexcept;
@@ -65,6 +80,7 @@ class CaptureWriter final : public buffer::HostSink, public source::RowSink {
   void put_pending();
   void put_pending_text(format::ChunkKind kind, std::vector<format::TextRow>& rows);
   void put_pending_threads();
+  void put_pending_windows();
   void want_name(std::uint32_t id);
   void want_category(std::uint32_t id);
   void note_category(std::uint32_t id);
@@ -85,11 +101,16 @@ class CaptureWriter final : public buffer::HostSink, public source::RowSink {
   std::uint32_t given_names_ = 0;                               // of which this many have been looked at
   std::vector<format::TextRow> pending_names_, pending_meta_;
   std::vector<format::ThreadRow> pending_threads_;
-  std::map<std::string, std::string, std::less<>> meta_;
+  std::vector<format::WindowRow> pending_windows_;
   CaptureHealth written_health_;
   Status status_;
   std::uint64_t overwritten_ = 0;
   bool ended_ = false;
+
+  std::mutex queue_mutex_;
+  std::vector<format::TextRow> queued_meta_;
+  std::vector<format::WindowRow> queued_windows_;
+  std::map<std::string, std::string, std::less<>> meta_;
 };
 
 }  // namespace rangefinder::session

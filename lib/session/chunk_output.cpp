@@ -81,6 +81,17 @@ Status FileOutput::read_since(OutputCursor& cursor, const Use& use) const {
   return {};
 }
 
+Status FileOutput::check() const {
+  struct stat info {};
+  if (::fstat(fd_.get(), &info) != 0) return base::system_error("look at", path_, errno);
+  if (info.st_nlink == 0) return Error(ErrorCode::kIo, path_ + ": was removed while it was being recorded");
+  if (static_cast<std::uint64_t>(info.st_size) < offset_) {
+    return Error(ErrorCode::kIo, path_ + ": was cut while it was being recorded, from " + std::to_string(offset_) +
+                                     " bytes to " + std::to_string(info.st_size));
+  }
+  return {};
+}
+
 // ---- the flight recorder ----------------------------------------------------------------------------------------
 
 namespace {

@@ -37,6 +37,8 @@ class ChunkOutput {
   virtual bool forgets() const noexcept { return false; }
   /// What takes the place of the chunk of events that was put last, when that one goes.
   virtual void leave_behind(const format::ChunkHeader&, base::ByteView) {}
+  /// At the end: whether what was put is still there.
+  virtual Status check() const { return {}; }
   /// Records given up on purpose to keep a bound.
   virtual std::uint64_t overwritten() const noexcept { return 0; }
 };
@@ -55,6 +57,7 @@ class FileOutput final : public ChunkOutput {
   Status put(const format::ChunkHeader& header, base::ByteView chunk) override;
   std::uint64_t next_sequence() const noexcept override { return sequence_; }
   Status read_since(OutputCursor& cursor, const Use& use) const override;
+  Status check() const override;
   std::uint64_t bytes() const noexcept { return offset_; }
 
  private:

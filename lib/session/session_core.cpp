@@ -177,6 +177,7 @@ Result<std::shared_ptr<SessionCore>> SessionCore::start(SessionOptions options, 
   }
   watch_signal(SignalUse::kDump, core->options_.dump_signal);
   if (!core->parts_.waits && !core->delayed_) core->begin();
+  core->writer_->write_queued();
   if (status = core->start_limits(); !status) {
     (void)core->stop();
     return std::move(status).error().with_context("session");
@@ -419,12 +420,17 @@ void SessionCore::step_to(std::uint64_t number, Phase phase, std::uint64_t items
 }
 
 Status SessionCore::flush() noexcept try {
-  if (in_child() || stopping_.load(std::memory_order_acquire)) return {};
-  writer_->sample_clock();
-  flush_sources();
-  drain(true, std::chrono::steady_clock::now() + options_.stop_timeout);
-  writer_->write_health(buffer::Recorder::instance().health());
-  return writer_->status();
+  if (in_child()) return {};
+  std::unique_lock lock(state_mutex_);
+  if (stopping_.load(std::memory_order_relaxed)) return {};
+  const std::uint64_t mine = ++flushes_asked_;
+  changed_.notify_all();
+  changed_.wait_for(lock, options_.stop_timeout,
+                    [&] { return flushes_done_ >= mine || stopping_.load(std::memory_order_relaxed); });
+  if (flushes_done_ >= mine) return copy_of(flush_status_);
+  if (stopping_.load(std::memory_order_relaxed)) return {};  // which writes it
+  return Error(ErrorCode::kTimeout, "flush: disk or device did not answer within " +
+                                        std::to_string(options_.stop_timeout.count()) + " ms; the live file has it");
 } catch (const std::exception&) {
   return no_memory();
 }
@@ -473,11 +479,15 @@ Result<std::string> SessionCore::dump(const std::string& path) noexcept try {
   if (ring_ == nullptr)
     return Error(ErrorCode::kInvalidArgument, "dump: only a session with mode = kRing keeps a flight recorder");
   if (Status status = flush(); !status.ok()) return std::move(status).error().with_context("dump");
+  return write_dump(path);
+} catch (const std::exception&) {
+  return no_memory();
+}
+
+Result<std::string> SessionCore::write_dump(const std::string& path) {
   const std::string target = path.empty() ? next_dump() : path;
   if (Status status = write_ring(target); !status.ok()) return std::move(status).error().with_context("dump");
   return target;
-} catch (const std::exception&) {
-  return no_memory();
 }
 
 /// Of processes in containers one may have the number that a dump of another has.

@@ -59,6 +59,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   /// Ends a step, in which `items` were done, and begins step `number`, whatever the schedule says.
   void step_to(std::uint64_t number, Phase phase, std::uint64_t items) noexcept;
   std::uint64_t step_number() const noexcept { return step_.load(std::memory_order_relaxed); }
+  /// By the collecting thread. kTimeout where that does not come to it within `stop_timeout`.
   Status flush() noexcept;
   Result<std::string> dump(const std::string& path) noexcept;
   Status stop() noexcept;
@@ -103,7 +104,9 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   void write_last() noexcept;
   void collect_loop() noexcept;
   void keep_limits() noexcept;
-  void flush_sources() noexcept;
+  void flush_sources(Deadline deadline) noexcept;
+  Status write_all() noexcept;
+  Result<std::string> write_dump(const std::string& path);
   void serve_dump_requests() noexcept;
   std::string next_dump();
   Status write_ring(const std::string& path) noexcept;
@@ -141,6 +144,9 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   bool stop_begun_ = false;
   bool stop_ended_ = false;
   Deadline stop_deadline_{};
+  std::uint64_t flushes_asked_ = 0;
+  std::uint64_t flushes_done_ = 0;
+  Status flush_status_;         // of the last one
   Status final_status_;         // once stop_ended_
   CaptureHealth final_health_;  // likewise
   std::atomic<std::uint32_t> dumps_{0};

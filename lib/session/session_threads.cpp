@@ -53,6 +53,7 @@ void SessionCore::drain(bool partial, Deadline deadline) noexcept {
     if (closed_) return;
   }
   buffer::HeldRecords::instance().drain_recorder(*writer_, partial);
+  writer_->write_queued();
   bool close = false;
   {
     const std::lock_guard lock(state_mutex_);
@@ -121,8 +122,17 @@ void SessionCore::write_last() noexcept {
 
 // ---- the sources ------------------------------------------------------------------------------------------------
 
-void SessionCore::flush_sources() noexcept {
-  const Deadline deadline = Clock::now() + options_.stop_timeout;
+/// For who flushes: he waits for as long as a stop may take, and the ranges need some of that.
+Status SessionCore::write_all() noexcept {
+  const Deadline begun = Clock::now();
+  writer_->sample_clock();
+  flush_sources(begun + options_.stop_timeout * 3 / 4);
+  drain(true, begun + options_.stop_timeout);
+  writer_->write_health(buffer::Recorder::instance().health());
+  return writer_->status();
+}
+
+void SessionCore::flush_sources(Deadline deadline) noexcept {
   const Doing collecting(*this, kCollecting, deadline);
   if (!collecting || stopping_.load(std::memory_order_acquire)) return;
   for (const auto& source : parts_.sources) source->flush(deadline);
@@ -130,17 +140,27 @@ void SessionCore::flush_sources() noexcept {
 
 void SessionCore::collect_loop() noexcept {
   for (;;) {
+    std::uint64_t asked = 0;
     {
       std::unique_lock lock(state_mutex_);
       changed_.wait_for(lock, options_.flush_period, [&] {
-        return stopping_.load(std::memory_order_relaxed) ||
+        return stopping_.load(std::memory_order_relaxed) || flushes_asked_ != flushes_done_ ||
                slow_steps_.load(std::memory_order_relaxed) != slow_steps_seen_;
       });
       if (stopping_.load(std::memory_order_relaxed)) break;
+      asked = flushes_asked_;
     }
-    writer_->sample_clock();
-    flush_sources();
-    writer_->write_health(buffer::Recorder::instance().health());
+    if (asked != flushes_done_) {  // which nobody else changes
+      Status status = write_all();
+      const std::lock_guard lock(state_mutex_);
+      flush_status_ = std::move(status);
+      flushes_done_ = asked;
+    } else {
+      writer_->sample_clock();
+      flush_sources(Clock::now() + options_.stop_timeout);
+      writer_->write_health(buffer::Recorder::instance().health());
+    }
+    changed_.notify_all();
     serve_dump_requests();
   }
   {
@@ -171,11 +191,16 @@ void SessionCore::serve_dump_requests() noexcept {
     writer_->meta("dumps_not_made", std::to_string(dumps_asked_for_ - options_.max_dumps));
     return;
   }
-  const Result<std::string> path = dump({});
-  if (path.ok())
-    log(LogLevel::kInfo, {"flight recorder written to ", *path});
-  else
-    log(LogLevel::kError, {path.error().message()});
+  try {
+    const Status status = write_all();
+    const Result<std::string> path = status.ok() ? write_dump({}) : Result<std::string>(status.error());
+    if (path.ok())
+      log(LogLevel::kInfo, {"flight recorder written to ", *path});
+    else
+      log(LogLevel::kError, {path.error().message()});
+  } catch (const std::exception&) {
+    log(LogLevel::kError, {no_memory().message()});
+  }
 }
 
 // ---- limits -----------------------------------------------------------------------------------------------------

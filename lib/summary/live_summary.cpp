@@ -46,11 +46,14 @@ void LiveSummary::refresh_clock() {
 
 Summary LiveSummary::update() {
   const std::uint64_t begun = core_.clock().ticks();
-  (void)core_.flush();
+  const bool flushed = core_.flush().ok();
   refresh_clock();
-  (void)core_.writer().with_output([&](session::ChunkOutput& output) {
-    return output.read_since(cursor_,
-                             [&](const format::ChunkHeader& header, base::ByteView payload) { take(header, payload); });
+  // A disk that does not answer was waited for: the figures are then those of before.
+  const auto deadline =
+      std::chrono::steady_clock::now() + (flushed ? core_.options().stop_timeout : std::chrono::milliseconds(0));
+  (void)core_.writer().with_output(deadline, [&](session::ChunkOutput& output) {
+    (void)output.read_since(cursor_,
+                            [&](const format::ChunkHeader& header, base::ByteView payload) { take(header, payload); });
   });
   place_graphs();
   complete_graphs();

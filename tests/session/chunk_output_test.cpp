@@ -51,6 +51,29 @@ using Sequences = std::vector<std::uint64_t>;
 
 }  // namespace
 
+TEST_CASE("a file that was removed or cut under its output is noticed", "[session][fault]") {
+  const ScratchFolder folder;
+  const std::string path = folder.file("a.rfcap");
+  auto output = FileOutput::create(path, false, {});
+  REQUIRE(output.ok());
+  REQUIRE(put(*output, ChunkKind::kHostEvents).ok());
+  CHECK(output->check().ok());
+  SECTION("moved, which harms nothing") {
+    std::filesystem::rename(path, folder.file("b.rfcap"));
+    CHECK(output->check().ok());
+  }
+  SECTION("removed") {
+    std::filesystem::remove(path);
+    CHECK(output->check().error().message() == path + ": was removed while it was being recorded");
+  }
+  SECTION("cut") {
+    const std::string before = std::to_string(output->bytes());
+    std::filesystem::resize_file(path, 100);
+    CHECK(output->check().error().message() ==
+          path + ": was cut while it was being recorded, from " + before + " bytes to 100");
+  }
+}
+
 TEST_CASE("what was put is read once, by whoever follows", "[session]") {
   const ScratchFolder folder;
   std::unique_ptr<ChunkOutput> output;

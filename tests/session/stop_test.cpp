@@ -4,6 +4,7 @@
 #include "base/health_numbers.hpp"
 #include "buffer/recorder.hpp"
 #include "session/session_fixture.hpp"
+#include "summary/live_summary.hpp"
 
 #include <rangefinder/capture.hpp>
 
@@ -155,6 +156,49 @@ TEST_CASE("stop does not wait for a disk that does not answer, and the live file
   }
   CHECK(count_of(load(folder.file("a.rfcap")), "work") == kRanges);
   { Recording next(host_only(folder.file("next.rfcap"))); }
+}
+
+TEST_CASE("steps, flushes, summaries and a release do not wait for a disk that does not answer", "[session][fault]") {
+  const ScratchFolder folder;
+  SessionOptions options = host_only(folder.file("a.rfcap"));
+  options.schedule.wait = 1;
+  options.schedule.active = 1;
+  options.stop_timeout = 200ms;
+  Recording session(options);
+  summary::LiveSummary summary(*session);
+  session->writer().with_output([&](ChunkOutput&) {
+    std::thread([&] {
+      for (int step = 0; step < 6; ++step) {
+        const ProfileRange range{"work"};
+        session->step();
+      }
+      const Status flushed = session->flush();
+      REQUIRE_FALSE(flushed.ok());
+      CHECK(flushed.error().code() == ErrorCode::kTimeout);
+      CHECK(flushed.error().message().find("did not answer within 200 ms") != std::string::npos);
+      CHECK(summary.update().rows.empty());
+      CHECK(session->release(std::chrono::steady_clock::now() + 100ms));
+    }).join();
+  });
+  // It answers again: nothing is missing.
+  CHECK(eventually([&] { return session->flush().ok(); }));
+  CHECK_FALSE(summary.update().rows.empty());
+  REQUIRE(session->stop().ok());
+  const Timeline timeline = load(folder.file("a.rfcap"));
+  CHECK(timeline.windows.size() == 3);
+  CHECK(count_of(timeline, "work") == 3);
+}
+
+TEST_CASE("a capture that was removed while it was recorded is told of", "[session][fault]") {
+  const ScratchFolder folder;
+  Recording session(host_only(folder.file("a.rfcap")));
+  { const ProfileRange range{"work"}; }
+  REQUIRE(session->flush().ok());
+  std::filesystem::remove(folder.file("a.rfcap"));
+  const Status status = session->stop();
+  REQUIRE_FALSE(status.ok());
+  CHECK(status.error().message().find("a.rfcap: was removed while it was being recorded") != std::string::npos);
+  CHECK(session->health().chunks_not_written == 1);
 }
 
 TEST_CASE("two threads that stop a session get the same answer", "[session]") {
