@@ -2,6 +2,7 @@
 #include "source/cupti/cupti_api.hpp"
 
 #include "base/other_tools.hpp"
+#include "source/cupti/cupti_error.hpp"
 
 #include <cstdlib>
 #include <optional>
@@ -63,7 +64,8 @@ std::string version_text(std::uint32_t version) {
   }
   static constexpr std::string_view kTwelve[] = {"12.0", "12.2", "12.3", "12.4", "12.5",
                                                  "12.6", "12.7", "12.8", "12.9", "12.9.1"};
-  if (version < 19) return "11.8 or older";
+  if (version == 18) return "12.1 or 11.8";
+  if (version < 18) return "older than 11.8";
   if (version < 19 + std::size(kTwelve)) return std::string(kTwelve[version - 19]);
   return "of API version " + std::to_string(version);
 }
@@ -80,7 +82,8 @@ Result<CuptiApi> bind_cupti(const base::Library& library) {
     return Error(ErrorCode::kUnsupported, api.path + ": has no " #name "; CUPTI of CUDA 12.0 or newer is needed");
   RANGEFINDER_CUPTI_REQUIRED(RANGEFINDER_CUPTI_DEMAND)
 #undef RANGEFINDER_CUPTI_DEMAND
-  if (api.cuptiGetVersion(&api.version) != CUPTI_SUCCESS) api.version = 0;
+  if (const CUptiResult result = api.cuptiGetVersion(&api.version); result != CUPTI_SUCCESS)
+    return Error(ErrorCode::kUnsupported, api.path + ": " + describe_failure("cuptiGetVersion", result));
   if (api.version < kOldestCupti) {
     return Error(ErrorCode::kUnsupported,
                  api.path + ": CUPTI " + version_text(api.version) + " is too old; CUDA 12.0 or newer is needed");

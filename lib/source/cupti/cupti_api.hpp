@@ -53,15 +53,17 @@ struct CuptiApi {
 #undef RANGEFINDER_CUPTI_MEMBER
 
   std::string path;                  ///< the file it came from
-  std::uint32_t version = 0;         ///< as cuptiGetVersion says: 18..28 for CUDA 11.8..12.9, then 130001 for 13.0.1
+  std::uint32_t version = 0;         ///< as cuptiGetVersion says: 18..28 for CUDA 11.8..12.9.1, then 130001 for 13.0.1
   std::uint32_t driver_version = 0;  ///< as cuDriverGetVersion says; 0 where no driver was looked for
   bool simulated = false;            ///< a test double, not NVIDIA's
 };
 
 /// CUPTI versions that matter here.
-inline constexpr std::uint32_t kOldestCupti = 19;              // CUDA 12.0
+// CUDA 12.0, and 12.1, which says 18 as 11.8 does (seen on 12.1.105); only libraries of CUDA 12 and 13 are looked for.
+inline constexpr std::uint32_t kOldestCupti = 18;
 inline constexpr std::uint32_t kRefusalIsSafe = 27;            // CUDA 12.9: a null buffer no longer crashes CUPTI
 inline constexpr std::uint32_t kCorrelationsSurvive = 130101;  // CUDA 13.1 update 1: graph launches after re-enabling
+inline constexpr std::uint32_t kNewestMajor = 13;              // that was tried
 
 /// "13.0.1", "12.8", "11.8 or older".
 std::string version_text(std::uint32_t version);

@@ -37,7 +37,7 @@ TEST_CASE("without a CUPTI that can be used, ranges are recorded and the file sa
     says = "has no cupti";
   }
   SECTION("it is of another major version") {
-    fakecupti_set_version(18);
+    fakecupti_set_version(17);
     says = "is too old; CUDA 12.0 or newer is needed";
   }
   SECTION("there is no driver behind it") {

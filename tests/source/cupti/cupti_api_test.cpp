@@ -74,20 +74,23 @@ TEST_CASE("without a driver CUPTI is not looked for", "[source]") {
 
 TEST_CASE("a CUPTI older than CUDA 12.0 is refused", "[source][fault]") {
   fakecupti_reset();
-  fakecupti_set_version(18);
+  fakecupti_set_version(17);
   const auto library = base::Library::open(FAKE_CUPTI_PATH);
   REQUIRE(library.ok());
   const auto api = cupti::bind_cupti(*library);
   REQUIRE_FALSE(api.ok());
-  CHECK(api.error().message().find("CUPTI 11.8 or older is too old") != std::string::npos);
-  fakecupti_set_version(19);
+  CHECK(api.error().message().find("CUPTI older than 11.8 is too old") != std::string::npos);
+  fakecupti_set_version(18);  // as CUDA 12.1 says, and 11.8
   CHECK(cupti::bind_cupti(*library).ok());
   fakecupti_fail("cuptiGetVersion", CUPTI_ERROR_UNKNOWN);
-  CHECK_FALSE(cupti::bind_cupti(*library).ok());
+  const auto unknown = cupti::bind_cupti(*library);
+  REQUIRE_FALSE(unknown.ok());
+  CHECK(unknown.error().message().find(": cuptiGetVersion: CUPTI gives no reason") != std::string::npos);
 }
 
 TEST_CASE("versions are shown as people know them", "[source]") {
-  CHECK(cupti::version_text(17) == "11.8 or older");
+  CHECK(cupti::version_text(17) == "older than 11.8");
+  CHECK(cupti::version_text(18) == "12.1 or 11.8");
   CHECK(cupti::version_text(19) == "12.0");
   CHECK(cupti::version_text(26) == "12.8");
   CHECK(cupti::version_text(28) == "12.9.1");
