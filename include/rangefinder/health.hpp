@@ -36,6 +36,9 @@ namespace rangefinder {
   X(launch_disagreements, 24, kNote, "launches whose callback and API record name different threads")                \
   X(cupti_foreign_clock, 25, kNote, "device times converted: another tool gave CUPTI a clock of its own")            \
   X(unnoted_graph_nodes, 26, kLoss, "nodes of CUDA graphs whose making was not noted: too many, or no memory")       \
+  X(kept_buffers, 27, kLoss, "buffers of device records that CUPTI kept")                                            \
+  X(launches_without_records, 28, kLoss, "launches that left no device record: another profiler has the buffers")    \
+  X(device_outages, 29, kLoss, "times that device records stopped: CUPTI was taken over, or shut itself down")       \
   X(chunks_not_written, 32, kLoss, "pieces of the capture that could not be written")                                \
   X(records_not_written, 33, kLoss, "records in those pieces")                                                       \
   X(ring_overwritten, 34, kNote, "records that the flight recorder overwrote, as it should")                         \

@@ -261,14 +261,16 @@ class RANGEFINDER_EXPORT Session {
   /// Steps begun so far, minus one: 0 during the first.
   std::uint64_t step_number() const noexcept;
 
-  /// Writes everything recorded and complete by now to the capture.
+  /// Writes everything recorded and complete by now to the capture. kTimeout when disk or device do not answer within
+  /// `stop_timeout`.
   Status flush() noexcept;
   /// The flight recorder's content, as a capture of its own. Empty path: the next of `<output>.1.rfcap`, `.2` ...
   /// Returns the path written.
   Result<std::string> dump(const std::string& path = {}) noexcept;
   /// Ends the recording within `stop_timeout`. Further calls do nothing.
   Status stop() noexcept;
-  /// Gives the process's one place in CUPTI to another profiler (torch.profiler, say), before or after `stop`. What the
+  /// Gives the process's one place in CUPTI to another profiler (torch.profiler, say), before or after `stop`; before
+  /// that profiler's first use in the process, since torch.profiler asks for the place only once. What the
   /// device has done so far is in the capture; ranges are recorded on. The place is taken again by the next session,
   /// and by the next capture of a schedule.
   ///

@@ -5,6 +5,7 @@
 #include "base/signals_blocked.hpp"
 #include "base/text.hpp"
 #include "session/options.hpp"
+#include "session/parts.hpp"
 #include "session/signal_watch.hpp"
 
 #include <pthread.h>
@@ -122,7 +123,7 @@ Status CaptureSeries::open() try {
   first_output_ = resolve_output(options_of(1).output);
   std::unique_lock lock(mutex_);
   if (on_demand()) {
-    if (options_.cuda) (void)prepare();  // no other profiler takes its place until the signal comes
+    if (options_.cuda) (void)prepare_device(options_);  // no other profiler takes its place until the signal comes
     deliveries_seen_ = signal_deliveries(options_.record_signal);
     watch_signal(SignalUse::kRecord, options_.record_signal);
   } else {

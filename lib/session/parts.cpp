@@ -93,15 +93,20 @@ Status release_device(std::chrono::steady_clock::time_point deadline) noexcept {
 #endif
 }
 
+DeviceState prepare_device(const SessionOptions& options) {
+#if RANGEFINDER_HAS_CUPTI
+  source::SourceState state = source::cupti_prepare({}, cupti_options(options));
+  return {state.working, std::move(state.reason)};
+#else
+  (void)options;
+  return {false, kNoCupti};
+#endif
+}
+
 }  // namespace session
 
 DeviceState prepare() noexcept try {
-#if RANGEFINDER_HAS_CUPTI
-  source::SourceState state = source::cupti_prepare();
-  return {state.working, std::move(state.reason)};
-#else
-  return {false, session::kNoCupti};
-#endif
+  return session::prepare_device(session::with_environment({}));
 } catch (const std::exception&) {
   return {false, session::no_memory().message()};
 }

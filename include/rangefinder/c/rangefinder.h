@@ -311,7 +311,8 @@ RF_API uint64_t rf_session_step_number(const rf_session* session) RF_NOEXCEPT;
 RF_API bool rf_session_running(const rf_session* session) RF_NOEXCEPT;
 /// The capture's path, until the session is freed; "" for a null session.
 RF_API const char* rf_session_output(const rf_session* session) RF_NOEXCEPT;
-/// Writes everything recorded and complete by now to the capture.
+/// Writes everything recorded and complete by now to the capture. RF_STATUS_TIMEOUT when disk or device do not answer
+/// within stop_timeout_ms.
 RF_API rf_status rf_session_flush(rf_session* session) RF_NOEXCEPT;
 /// The flight recorder's content, as a capture of its own. `path` null: the next of `<output>.1.rfcap`, `.2` ...
 /// `written`, unless null, gets the path, to be freed.
@@ -319,8 +320,9 @@ RF_API rf_status rf_session_dump(rf_session* session, const char* path, rf_text*
 /// Ends the recording within stop_timeout_ms. Further calls do nothing. RF_STATUS_TIMEOUT, too, where the file is whole
 /// and on_capture_ready was not called for every capture.
 RF_API rf_status rf_session_stop(rf_session* session) RF_NOEXCEPT;
-/// Gives the process's one place in CUPTI to another profiler (torch.profiler, say), before or after rf_session_stop.
-/// What the device has done so far is in the capture; ranges are recorded on. The next session takes the place again.
+/// Gives the process's one place in CUPTI to another profiler (torch.profiler, say), before or after rf_session_stop;
+/// before that profiler's first use in the process, since torch.profiler asks for the place only once. What the device
+/// has done so far is in the capture; ranges are recorded on. The next session takes the place again.
 ///
 /// Errors: RF_STATUS_TIMEOUT when CUPTI does not answer within stop_timeout_ms; RF_STATUS_BUSY while another session
 ///         records the device.

@@ -103,7 +103,7 @@ void ActivityDecoder::begin(RowSink& sink, bool noisy_api_filter, bool trust_thr
   threads_ = threads;
   tally_ = {};
   records_ = 0;
-  saw_graphs_ = false;
+  saw_graphs_ = saw_kernels_ = saw_queued_ = false;
   clock_ = DeviceClock();
   windows_.begin();
   sizes_ = RecordSizes(api_.cuptiActivityGetNextRecord);
@@ -255,6 +255,8 @@ void ActivityDecoder::on_kernel(const RawRecord& record) {
   row->dynamic_shared_bytes = u32(r.dynamicSharedMemory);
   row->local_bytes_per_thread = r.localMemoryPerThread;
   row->launch_type = r.launchType;
+  saw_kernels_ = true;
+  saw_queued_ = saw_queued_ || r.queued != 0;
   row->queued_ns = r.queued == 0 ? 0 : static_cast<std::uint64_t>(clock_.realtime(r.queued).value_or(0));
   row->shared_executed_bytes = r.sharedMemoryExecuted;
   row->max_active_clusters = r.maxActiveClusters;

@@ -112,6 +112,8 @@ class ActivityDecoder {
   std::uint64_t records() const noexcept { return records_; }
   /// Work of CUDA graphs came in this recording.
   bool saw_graphs() const noexcept { return saw_graphs_.load(std::memory_order_relaxed); }
+  /// Kernels came, and none said when it was queued.
+  bool never_queued() const noexcept { return saw_kernels_ && !saw_queued_; }
 
  private:
   struct Tally {
@@ -171,6 +173,8 @@ class ActivityDecoder {
   Tally tally_;
   std::uint64_t records_ = 0;
   std::atomic<bool> saw_graphs_{false};  // read by who stops the recording
+  bool saw_kernels_ = false;
+  bool saw_queued_ = false;
 
   RowBuffer<format::KernelRow> kernels_;
   RowBuffer<format::MemcpyRow> memcpys_;

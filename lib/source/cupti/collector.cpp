@@ -2,7 +2,6 @@
 #include "source/cupti/collector.hpp"
 
 #include "base/health_numbers.hpp"
-#include "base/library.hpp"
 #include "base/signals_blocked.hpp"
 #include "source/cupti/cupti_error.hpp"
 #include "source/cupti/graph_nodes.hpp"
@@ -30,12 +29,6 @@ std::int64_t steady_ns() noexcept {
       .count();
 }
 
-/// CUPTI does not tell whose buffers it fills.
-std::string likely_profiler() {
-  const bool torch = base::Library::open("libtorch_cpu.so", true).ok();
-  return torch ? "it may be torch.profiler, since LibTorch is loaded; " : "";
-}
-
 }  // namespace
 
 Collector::Collector(CallThread& calls, Subscription& subscription, ActivityDecoder& decoder, RealtimeClock realtime)
@@ -56,7 +49,7 @@ void Collector::start(RowSink& sink, const CuptiOptions& options) {
     timeouts_ = 0;
     ending_ = ended_ = false;
   }
-  taken_over_ = false;
+  taken_over_ = noticed_late_ = false;
   quiet_launches_ = 0;
   flush_pending_ = false;
   next_flush_ = std::chrono::steady_clock::now() + options.flush_period;
@@ -75,7 +68,7 @@ void Collector::start(RowSink& sink, const CuptiOptions& options) {
   graphs_whole_ = options.graph_tracing == CuptiOptions::GraphTracing::kWhole;
   const bool automatic = options.graph_tracing == CuptiOptions::GraphTracing::kAutomatic;
   decoder_.graphs().begin(automatic ? std::max(1u, options.graph_node_replays) : 0);
-  report_facts();
+  report_facts(false);
   sink.meta("cupti_clock", decoder_.clock().description());
   const base::SignalsBlocked blocked;
   thread_ = std::thread([this] {
@@ -210,14 +203,15 @@ void Collector::drain(bool last) {
       sink_->count(health::cupti_errors, 1);
     }
   };
-  attempt([&] { report_facts(); });
+  attempt([&] { report_facts(last); });
   watch_clock();
   attempt([&] { decode_buffers(last); });
   attempt([&] { decoder_.finish(); });
   attempt([&] { report_graph_nodes(); });
   if (!last) attempt([&] { choose_graph_tracing(); });
+  if (last) attempt([&] { report_latency(); });
   attempt([&] { report_counts(); });
-  attempt([&] { report_problem(); });
+  attempt([&] { report_problem(last); });
 }
 
 void Collector::decode_buffers(bool last) {
@@ -265,13 +259,14 @@ void Collector::watch_clock() {
   realtime_offset_ns_ = offset;
 }
 
-void Collector::report_facts() {
+void Collector::report_facts(bool last) {
   CallFacts facts = subscription_.take_facts();
   if (facts.dropped != 0) sink_->count(health::cupti_dropped, facts.dropped);
   if (facts.errors != 0) sink_->count(health::cupti_errors, facts.errors);
+  if (facts.kept != 0) sink_->count(health::kept_buffers, facts.kept);
   if (facts.flushes != 0) {
     flushed_ = true;
-    watch();
+    watch(last);
   }
   const std::string before = decoder_.clock().description();
   for (const ClockPair& pair : facts.clock_pairs) decoder_.clock().add(pair);
@@ -293,7 +288,16 @@ void Collector::report_facts() {
         "CUDA graphs were not watched while CUPTI was given up: what was updated then counts where it was captured "
         "before");
   }
-  if (notes_.size() == notes) return;
+  if (notes_.size() != notes) write_notes();
+}
+
+void Collector::report_latency() {
+  if (!options_.latency_timestamps || !decoder_.never_queued()) return;
+  notes_.insert("no kernel says when it was queued: cuda_latency has to be asked for before CUDA is initialised");
+  write_notes();
+}
+
+void Collector::write_notes() {
   std::string text;
   for (const std::string& note : notes_) text.append(text.empty() ? "" : "; ").append(note);
   sink_->meta("cupti_notes", text);
@@ -336,21 +340,28 @@ void Collector::report_graph_nodes() {
   if (news.dropped != 0) sink_->count(health::unnoted_graph_nodes, news.dropped);
 }
 
-void Collector::watch() {
+void Collector::watch(bool last) {
   const CallbackState& state = callback_state();
   const std::uint64_t activity =
       state.requests.load(std::memory_order_relaxed) + state.returns.load(std::memory_order_relaxed);
   const std::uint64_t launches = state.launches.load(std::memory_order_relaxed);
   if (activity != activity_seen_) {
+    if (taken_over_.exchange(false)) sink_->count(health::launches_without_records, quiet_launches_);
     activity_seen_ = activity;
     launches_seen_ = launches;
+    quiet_launches_ = 0;
     quiet_flushes_ = 0;
-    taken_over_ = false;
     return;
   }
   // Twice: launches between a flush and this look are not late.
   quiet_launches_ = launches - launches_seen_;
-  if (launches - launches_seen_ >= options_.watchdog_launches && ++quiet_flushes_ >= 2) taken_over_ = true;
+  if (quiet_launches_ >= options_.watchdog_launches && ++quiet_flushes_ >= 2) taken_over_ = true;
+  if (!last) return;
+  // All launches came before this flush and no buffer is out. A call that leaves no device work leaves its own record.
+  const bool all_is_back = state.pool.load()->outstanding() == 0;
+  if (quiet_launches_ != 0 && all_is_back && subscription_.recorded_calls() && !taken_over_)
+    noticed_late_ = taken_over_ = true;
+  if (taken_over_) sink_->count(health::launches_without_records, quiet_launches_);
 }
 
 // ---- state -----------------------------------------------------------------------------------------------------
@@ -362,6 +373,7 @@ Collector::Problem Collector::problem() const noexcept {
 }
 
 std::string Collector::problem_text(Problem problem) const {
+  const std::string who = problem == Problem::kTakenOver ? likely_profiler() : std::string();
   switch (problem) {
     case Problem::kNone:
       break;
@@ -370,8 +382,14 @@ std::string Collector::problem_text(Problem problem) const {
                               static_cast<CUptiResult>(callback_state().fatal_result.load())) +
              "; ranges go on without device activity";
     case Problem::kTakenOver:
+      if (noticed_late_) {
+        return std::to_string(quiet_launches_.load()) +
+               " launches at the end left no record: another profiler in this process may have taken over CUPTI's "
+               "buffers" +
+               (who.empty() ? "" : "; " + who);
+      }
       return "another profiler in this process took over CUPTI's buffers: " + std::to_string(quiet_launches_.load()) +
-             " launches without a record; " + likely_profiler() + "device activity is missing since then";
+             " launches without a record; " + (who.empty() ? "" : who + "; ") + "device activity is missing since then";
     case Problem::kStuck:
       return "CUPTI does not answer: a call has not returned for " +
              std::to_string(std::chrono::duration_cast<std::chrono::seconds>(calls_.busy_for()).count()) +
@@ -380,10 +398,13 @@ std::string Collector::problem_text(Problem problem) const {
   return {};
 }
 
-void Collector::report_problem() {
+void Collector::report_problem(bool last) {
   const Problem now = problem();
-  if (now == problem_reported_) return;
+  const bool new_problem = now != problem_reported_;
+  // At the end once more: launches, or seconds, have been added.
+  if (!new_problem && !(last && now != Problem::kNone)) return;
   problem_reported_ = now;
+  if (new_problem && (now == Problem::kTakenOver || now == Problem::kFatal)) sink_->count(health::device_outages, 1);
   sink_->meta("device_state", now == Problem::kNone ? "full" : "host_only: " + problem_text(now));
 }
 

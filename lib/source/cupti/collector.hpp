@@ -54,15 +54,17 @@ class Collector {
   void drain(bool last);
   void decode_buffers(bool last);
   void apply_windows();
-  void report_facts();
+  void report_facts(bool last);
+  void report_latency();
+  void write_notes();
   void report_counts();
   void report_graph_nodes();
   void choose_graph_tracing();
-  void watch();
+  void watch(bool last);
   void watch_clock();
   bool drain_now(Time deadline);
   void change_window(bool open);
-  void report_problem();
+  void report_problem(bool last);
 
   CallThread& calls_;
   Subscription& subscription_;
@@ -85,6 +87,7 @@ class Collector {
   bool ending_ = false;
   bool ended_ = true;  // the thread uses nothing any more
   std::atomic<bool> taken_over_{false};
+  std::atomic<bool> noticed_late_{false};  // by the end alone
   std::atomic<std::uint64_t> quiet_launches_{0};
 
   // The thread's own.

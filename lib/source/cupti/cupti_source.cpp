@@ -111,10 +111,10 @@ SourceState CuptiSource::state() const noexcept {
   }
 }
 
-SourceState cupti_prepare(const CuptiSeams& seams) noexcept {
+SourceState cupti_prepare(const CuptiSeams& seams, const CuptiOptions& options) noexcept {
   try {
     if (const std::string_view why = why_closed(); !why.empty()) return {false, std::string(why)};
-    return Process::instance().prepare({}, seams);
+    return Process::instance().prepare(options, seams);
   } catch (const std::exception& error) {
     return not_started(error);
   }

@@ -59,7 +59,7 @@ class CuptiSource final : public Source {
 
 /// Takes the process's place in CUPTI before any recording.
 /// Not working: why, as `start` would say.
-SourceState cupti_prepare(const CuptiSeams& seams = {}) noexcept;
+SourceState cupti_prepare(const CuptiSeams& seams = {}, const CuptiOptions& options = {}) noexcept;
 
 /// Gives CUPTI back to other profilers; the next start takes it again. kBusy while a recording runs, kTimeout when
 /// CUPTI does not answer by the deadline. In a child of fork, and at exit, nothing is held.

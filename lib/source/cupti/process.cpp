@@ -37,7 +37,8 @@ void stop_at_exit() noexcept {
   if (callback_state().closed.load() != Closed::kNo) return;
   Process& process = Process::instance();
   // A session that nobody stopped: its records are still wanted. Registered when CUPTI was opened, so this runs before
-  // the handlers of a driver that was initialised earlier.
+  // the handlers of a driver that was initialised earlier; and again by the first flush after a launch. The last one
+  // that was registered does it.
   try {
     if (const void* owner = process.owner()) process.stop(owner, steady_clock::now() + kExitPatience);
   } catch (...) {
@@ -286,7 +287,12 @@ void Process::set_active(bool active) {
   start_noting(note_, options_.api_records ? launch_threads_.get() : nullptr);
 }
 
-void Process::flush(Time deadline) { (void)opened()->collector.flush(deadline); }
+void Process::flush(Time deadline) {
+  // CUDA is in use by now. What it registered for the exit since we were opened would run before our handler.
+  if (!saw_launches_ && callback_state().launches.load(std::memory_order_relaxed) != 0)
+    saw_launches_ = std::atexit(&stop_at_exit) == 0;
+  (void)opened()->collector.flush(deadline);
+}
 
 void Process::stop(const void* owner, Time deadline) {
   // Another stop has it while the sink does not answer.
@@ -297,6 +303,8 @@ void Process::stop(const void* owner, Time deadline) {
   if (!opened->collector.stop(std::max<Time>(deadline, steady_clock::now() + kLastPatience))) return;
   // A thread that is stuck in CUPTI stays behind and ends when CUPTI lets it go.
   const bool stuck = calls_.busy_for() > 0ns;
+  if (!stuck && opened->collector.problem() == Collector::Problem::kTakenOver)
+    opened->subscription.forget_registration();  // also where that was seen at the very end
   if (calls_.end(stuck ? deadline : steady_clock::now() + kLastPatience) && options_.idle != CuptiOptions::Idle::kGate)
     pools_.back()->release_memory();
   owner_.store(nullptr, std::memory_order_release);
@@ -314,15 +322,19 @@ void Process::end_device(const std::shared_ptr<Opened>& opened, Time deadline) {
   opened->saw_graphs = opened->saw_graphs || opened->decoder.saw_graphs() || graph_nodes().any_seen();
   const bool disable =
       disables(options_, opened->subscription.api().version >= kCorrelationsSurvive || !opened->saw_graphs);
+  const bool taken_over = opened->collector.problem() == Collector::Problem::kTakenOver;
   bool answered = false;
   try {
-    answered = calls_.wait(calls_.post([opened, disable, patience] { opened->subscription.finish(disable, patience); }),
+    answered = calls_.wait(calls_.post([opened, disable, patience, taken_over] {
+      if (taken_over)
+        opened->subscription.finish_taken_over();
+      else
+        opened->subscription.finish(disable, patience);
+    }),
                            deadline);
   } catch (const std::exception&) {  // no memory for the task: the recording ends with what it has
   }
   if (!answered) opened->collector.note_timeout();
-  if (answered && opened->collector.problem() == Collector::Problem::kTakenOver)
-    opened->subscription.forget_registration();
 }
 
 Status Process::release(Time deadline) {

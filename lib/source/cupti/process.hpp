@@ -101,6 +101,7 @@ class Process {
   std::shared_ptr<Opened> opened_;
 
   CuptiOptions options_;       // of the recording
+  bool saw_launches_ = false;  // in this process; of who flushes
   bool device_ended_ = false;  // of it, by a stop; under control_
   NoteLaunch note_ = nullptr;
   std::mutex active_mutex_;

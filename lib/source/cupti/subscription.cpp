@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "source/cupti/subscription.hpp"
 
+#include "base/library.hpp"
 #include "base/other_tools.hpp"
 #include "base/text.hpp"
 #include "source/cupti/callbacks.hpp"
@@ -27,11 +28,17 @@ Error somebody_else(const char* holder) {
   std::string who = base::printable(std::string_view(holder, ::strnlen(holder, CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN)));
   if (const std::vector<base::OtherTool> others = base::other_tools(); who.empty() && !others.empty())
     who = others.front().text();
+  if (who.empty()) who = likely_profiler();
   return Error(ErrorCode::kBusy, "another profiler holds CUPTI in this process" +
                                      (who.empty() ? "" : " (" + who + ")") + ": stop it first, or look at its report");
 }
 
 }  // namespace
+
+std::string likely_profiler() {
+  const bool torch = base::Library::open("libtorch_cpu.so", true).ok();
+  return torch ? "it may be torch.profiler, since LibTorch is loaded" : "";
+}
 
 Subscription::Subscription(CuptiApi api, RealtimeClock realtime)
     : api_(std::move(api)),
@@ -58,15 +65,16 @@ Status Subscription::open(const CuptiOptions& options) {
   // clearing each buffer on the application's thread; the second is the default from 12.9 on and keeps threads apart.
   set_flag(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, "ZEROED_OUT_ACTIVITY_BUFFER");
   set_flag(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, "PER_THREAD_ACTIVITY_BUFFER");
-  if (options.latency_timestamps && api_.cuptiActivityEnableLatencyTimestamps != nullptr) {
-    const CUptiResult result = api_.cuptiActivityEnableLatencyTimestamps(1);
-    if (result != CUPTI_SUCCESS) failed("cuptiActivityEnableLatencyTimestamps", result);
-  }
+  latency_asked_ = false;
+  set_latency(options.latency_timestamps);
   if (Status status = register_buffers(); !status.ok()) return close(), status;
   const CUptiResult result =
       api_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
   if (result != CUPTI_SUCCESS) failed("cuptiEnableCallback(STATE_FATAL_ERROR)", result);
   watch_graphs();
+  if (api_.version >= (kNewestMajor + 1) * 10000)
+    note("CUPTI " + version_text(api_.version) +
+         " is of a newer major version than was tried: times and names may be wrong");
   if (runtime_launches_.empty() && driver_launches_.empty())
     note("CUPTI names no launching function: launches come from API records alone");
   return {};
@@ -131,6 +139,15 @@ void Subscription::set_flag(CUpti_ActivityAttribute attribute, const char* name)
   if (result != CUPTI_SUCCESS) failed(std::string("cuptiActivitySetAttribute(") + name + ")", result);
 }
 
+/// CUPTI takes it before CUDA is initialised and does not say when it is too late; the decoder sees what comes of it.
+void Subscription::set_latency(bool wanted) {
+  if (wanted == std::exchange(latency_asked_, wanted)) return;
+  if (api_.cuptiActivityEnableLatencyTimestamps == nullptr)
+    return note("this CUPTI has no cuptiActivityEnableLatencyTimestamps: cuda_latency is off");
+  const CUptiResult result = api_.cuptiActivityEnableLatencyTimestamps(wanted ? 1 : 0);
+  if (result != CUPTI_SUCCESS) failed("cuptiActivityEnableLatencyTimestamps", result);
+}
+
 Status Subscription::register_buffers() {
   const CUptiResult result = api_.cuptiActivityRegisterCallbacks(&on_buffer_requested, &on_buffer_completed);
   if (result != CUPTI_SUCCESS) {
@@ -147,6 +164,7 @@ Status Subscription::start(const CuptiOptions& options) {
   if (!registered_) {
     if (Status status = register_buffers(); !status.ok()) return status;
   }
+  set_latency(options.latency_timestamps);
   std::size_t stale = 0;  // dropped while nobody recorded
   (void)api_.cuptiActivityGetNumDroppedRecords(nullptr, 0, &stale);
   // Not of queries that found work unfinished: a program that polls makes millions.
@@ -262,6 +280,10 @@ Status Subscription::enable_work(bool on) {
     if (Status status = enable_kind(kind); !status.ok()) return (void)enable_work(false), status;
   }
   if (changed) leave_out_noise();
+  const auto is_on = [this](CUpti_ActivityKind kind) {
+    return std::any_of(kinds_.begin(), kinds_.end(), [&](const Kind& k) { return k.kind == kind && k.on; });
+  };
+  recorded_calls_ = is_on(CUPTI_ACTIVITY_KIND_RUNTIME) && is_on(CUPTI_ACTIVITY_KIND_DRIVER);
   return {};
 }
 
@@ -326,8 +348,15 @@ void Subscription::finish(bool disable, std::chrono::steady_clock::time_point pa
   // What still runs comes without times, is counted, and does not come again.
   if (work_is_running()) flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   // Kinds that stay on may have taken new ones by now.
-  if (!disable || !usable()) return;
-  if (const std::size_t kept = callback_state().pool.load()->count_kept(); kept != 0) buffers_kept(kept);
+  if (disable) note_kept_buffers();
+}
+
+void Subscription::finish_taken_over() {
+  flush(0);
+  if (std::exchange(work_enabled_, false)) enable_callbacks(false);
+  for (Kind& kind : kinds_) kind.on = false;  // as far as we are concerned: the next start asks for them anew
+  registered_ = false;
+  note_kept_buffers();
 }
 
 void Subscription::close() {
@@ -379,13 +408,15 @@ void Subscription::failed(std::string_view call, CUptiResult result) noexcept {
   }
 }
 
-void Subscription::buffers_kept(std::uint64_t buffers) {
+void Subscription::note_kept_buffers() {
+  const std::size_t kept = callback_state().pool.load()->count_kept();
+  if (kept == 0) return;
   {
     const std::lock_guard lock(facts_mutex_);
-    facts_.errors += buffers;
+    facts_.kept += kept;
   }
-  note("CUPTI kept " + std::to_string(buffers) +
-       (buffers == 1 ? " activity buffer: its records are missing" : " activity buffers: their records are missing"));
+  note("CUPTI kept " + std::to_string(kept) +
+       (kept == 1 ? " activity buffer: its records are missing" : " activity buffers: their records are missing"));
 }
 
 CallFacts Subscription::take_facts() {

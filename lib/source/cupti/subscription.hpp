@@ -17,10 +17,14 @@
 
 namespace rangefinder::source::cupti {
 
+/// Who may be behind it where CUPTI names nobody; empty where nobody comes to mind.
+std::string likely_profiler();
+
 /// What the calls to CUPTI brought to light, for the collector to report.
 struct CallFacts {
   std::uint64_t dropped = 0;       // records, as CUPTI counts them
-  std::uint64_t errors = 0;        // calls that failed, and buffers that stayed away
+  std::uint64_t errors = 0;        // calls that failed
+  std::uint64_t kept = 0;          // buffers that stayed away
   std::uint64_t flushes = 0;       // that came back
   std::vector<std::string> notes;  // in words; a text once
   std::vector<ClockPair> clock_pairs;
@@ -45,6 +49,9 @@ class Subscription {
   void flush(std::uint32_t flag);
   /// The last flush of a recording: waits for running work until `patience`, then takes what is incomplete.
   void finish(bool disable, std::chrono::steady_clock::time_point patience);
+  /// The same where another profiler has the buffers: kinds stay as they are, since they are his now, and nothing of
+  /// his is fetched before it is complete.
+  void finish_taken_over();
   /// Gives CUPTI back to whoever wants it.
   void close();
   /// Our buffers were taken over; registers them again at the next start.
@@ -58,6 +65,8 @@ class Subscription {
   const CallbackNames& driver_names() const noexcept { return driver_names_; }
   bool system_thread_ids() const noexcept { return system_thread_ids_; }
   bool work_enabled() const noexcept { return work_enabled_; }
+  /// Each API call of the recording leaves a record.
+  bool recorded_calls() const noexcept { return recorded_calls_.load(std::memory_order_relaxed); }
   /// Kinds were enabled, then disabled: this CUPTI may give graph launches wrong correlation ids from now on.
   bool correlations_doubtful() const noexcept { return enabled_again_ && api_.version < kCorrelationsSurvive; }
   /// "CONCURRENT_KERNEL MEMCPY ...": what is on.
@@ -86,7 +95,8 @@ class Subscription {
   void sample_clock();
   void note(std::string text);
   void failed(std::string_view call, CUptiResult result) noexcept;
-  void buffers_kept(std::uint64_t buffers);
+  void set_latency(bool wanted);
+  void note_kept_buffers();
   bool usable() const noexcept;
 
   CuptiApi api_;
@@ -100,9 +110,11 @@ class Subscription {
   bool filter_noise_ = false;
   bool registered_ = false;
   bool system_thread_ids_ = false;
+  bool latency_asked_ = false;
   bool work_enabled_ = false;
   bool disabled_once_ = false;
-  std::atomic<bool> enabled_again_{false};  // read by the collector
+  std::atomic<bool> enabled_again_{false};   // read by the collector
+  std::atomic<bool> recorded_calls_{false};  // likewise
 
   std::mutex facts_mutex_;  // never held while calling CUPTI
   CallFacts facts_;

@@ -316,7 +316,10 @@ class Session:
         return _device(lambda full, reason: _abi.library.rf_session_device(self._handle, full, reason))
 
     def flush(self) -> None:
-        """Writes everything recorded and complete by now to the capture."""
+        """Writes everything recorded and complete by now to the capture.
+
+        Errors: Error with TIMEOUT when disk or device do not answer within stop_timeout_ms.
+        """
         _abi.check(_abi.library.rf_session_flush(self._handle))
 
     def dump(self, path: Optional[Path] = None) -> str:
@@ -335,8 +338,8 @@ class Session:
         _abi.check(_abi.library.rf_session_stop(self._handle))
 
     def release(self) -> None:
-        """Gives the process's one place in CUPTI to another profiler (torch.profiler, say), before or after stop(). What
-        the device has done so far is in the capture; ranges are recorded on. The next session takes the place again.
+        """Gives the process's one place in CUPTI to another profiler (torch.profiler, say), before or after stop();
+        before that profiler's first use in the process, since torch.profiler asks for the place only once. What the device has done so far is in the capture; ranges are recorded on. The next session takes the place again.
 
         Errors: Error with TIMEOUT when CUPTI does not answer; BUSY while another session records the device.
         """

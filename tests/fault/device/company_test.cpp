@@ -103,11 +103,17 @@ TEST_CASE("a profiler that takes over the buffers in the middle is told of in th
   fakecupti_steal_buffers(true);
   recording.work(60);
   for (int i = 0; i < 2; ++i) REQUIRE(recording.core().flush().ok());
-  const std::string said =
-      "host_only: another profiler in this process took over CUPTI's buffers: 60 launches without a record; ";
+  const auto of = [](int launches) {
+    return "host_only: another profiler in this process took over CUPTI's buffers: " + std::to_string(launches) +
+           " launches without a record; ";
+  };
+  CHECK(begins_with("host_only: " + recording.core().device().reason, of(60)));
   SECTION("as it is") {
+    recording.work(5);  // after it was noticed
     CHECK(recording.stop().activities.size() == 10);
-    CHECK(recording.info.device_state == said + "device activity is missing since then");
+    CHECK(recording.counted() == "launches_without_records 65, device_outages 1");
+    CHECK_FALSE(recording.info.health.complete());
+    CHECK(recording.info.device_state == of(65) + "device activity is missing since then");
   }
   SECTION("until it goes") {
     fakecupti_steal_buffers(false);
@@ -116,6 +122,7 @@ TEST_CASE("a profiler that takes over the buffers in the middle is told of in th
     recording.work(5);
     for (int i = 0; i < 2; ++i) REQUIRE(recording.core().flush().ok());
     CHECK(recording.stop().activities.size() == 15);
+    CHECK(recording.counted() == "launches_without_records 60, device_outages 1");
     CHECK(recording.info.device_state == "full");
   }
   fakecupti_steal_buffers(false);
@@ -134,6 +141,20 @@ TEST_CASE("a profiler that takes over may be torch's, where LibTorch is loaded",
   CHECK(contains(recording.info.device_state,
                  "60 launches without a record; it may be torch.profiler, since LibTorch is"));
   fakecupti_steal_buffers(false);
+  ::dlclose(torch);
+}
+
+TEST_CASE("a holder that CUPTI of CUDA 12 does not name may be torch's, where LibTorch is loaded", "[fault]") {
+  void* const torch = ::dlopen(TORCH_STAND_IN, RTLD_NOW);
+  REQUIRE(torch != nullptr);
+  CuptiProcess process;
+  process.change = [](CuptiApi& api) { api.cuptiSubscribe_v2 = nullptr; };
+  fakecupti_set_holder("unnamed");
+  DeviceRecording recording(process);
+  (void)recording.stop();
+  CHECK(recording.info.device_state ==
+        "host_only: another profiler holds CUPTI in this process (it may be torch.profiler, since LibTorch is loaded): "
+        "stop it first, or look at its report");
   ::dlclose(torch);
 }
 

@@ -268,7 +268,10 @@ TEST_CASE("another profiler that takes over the buffers is noticed, and so is it
   source.flush(soon());
   source.flush(soon());
   CHECK(source.state().working);  // not enough to say so
-  launch(100);
+  launch(99);
+  FakeKernel running = kernel("running");
+  running.open = true;
+  fakecupti_launch("cudaLaunchKernel_v7000", &running);
   source.flush(soon());
   source.flush(soon());
   const SourceState taken = source.state();
@@ -277,7 +280,15 @@ TEST_CASE("another profiler that takes over the buffers is noticed, and so is it
             "another profiler in this process took over CUPTI's buffers: 149 launches without a record") == 0);
   CHECK(sink.fact("device_state").find("host_only: another profiler") == 0);
   CHECK(NotedLaunches::take().size() == 159);
+  const std::uint64_t out = fakecupti_buffers_out();
   source.stop(soon());
+  CHECK(sink.counted(health::launches_without_records) == 149);
+  CHECK(sink.counted(health::device_outages) == 1);
+  // What is on is the other's now, and so is what it has not fetched yet.
+  CHECK(fakecupti_calls("cuptiActivityDisable") == 0);
+  CHECK(fakecupti_kind_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+  CHECK_FALSE(fakecupti_callback_enabled("cudaLaunchKernel_v7000"));
+  CHECK(fakecupti_buffers_out() == out);
   // The next recording registers its buffers anew.
   fakecupti_steal_buffers(false);
   KeepingSink again;
@@ -287,6 +298,39 @@ TEST_CASE("another profiler that takes over the buffers is noticed, and so is it
   launch(5);
   next.stop(soon());
   CHECK(again.kernels.size() == 5);
+}
+
+TEST_CASE("launches that leave no record until the end are counted, however few", "[source][fault]") {
+  CuptiProcess process;
+  const std::uint64_t launches = GENERATE(1, 10'000);
+  const bool calls_recorded = GENERATE(true, false);
+  process.options.api_records = calls_recorded;
+  KeepingSink sink;
+  CuptiSource source = process.source();
+  REQUIRE(source.start(sink).working);
+  source.set_active(true);
+  const FakeKernel k = kernel("k");
+  for (int i = 0; i < 100; ++i) fakecupti_launch("cudaLaunchKernel_v7000", &k);
+  source.flush(soon());
+  fakecupti_steal_buffers(true);
+  for (std::uint64_t i = 0; i < launches; ++i) fakecupti_launch("cudaLaunchKernel_v7000", &k);
+  source.flush(soon());
+  source.stop(soon());
+  CHECK(sink.kernels.size() == 100);
+  // Without a record of each call, a call that leaves no work (one that failed, say) cannot be told from a lost one.
+  CHECK(sink.counted(health::launches_without_records) == (calls_recorded ? launches : 0));
+  CHECK(sink.counted(health::device_outages) == (calls_recorded ? 1 : 0));
+  CHECK((sink.fact("device_state") == "host_only: " + std::to_string(launches) +
+                                          " launches at the end left no record: another profiler in this process may "
+                                          "have taken over CUPTI's buffers") == calls_recorded);
+  fakecupti_steal_buffers(false);
+  KeepingSink again;
+  CuptiSource next = process.source();
+  REQUIRE(next.start(again).working);
+  next.set_active(true);
+  fakecupti_launch("cudaLaunchKernel_v7000", &k);
+  next.stop(soon());
+  CHECK(again.kernels.size() == (calls_recorded ? 1 : 0));  // where it was noticed, the buffers are registered anew
 }
 
 TEST_CASE("many launches while a slow kernel keeps its buffer are no takeover", "[source]") {
@@ -329,6 +373,7 @@ TEST_CASE("when CUPTI shuts itself down the recording goes on without it, and no
   source.set_active(false);
   source.stop(soon());
   CHECK(sink.kernels.size() == 1);  // what it still handed out is kept
+  CHECK(sink.counted(health::device_outages) == 1);
   CHECK(sink.fact("device_state").find("host_only: CUPTI has shut itself down") == 0);
   CHECK(source.state().reason == state.reason);
   CuptiSource next = process.source();

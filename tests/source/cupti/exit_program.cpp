@@ -25,6 +25,7 @@ std::atomic<unsigned> g_untimed{0};
 std::atomic<unsigned> g_timeouts{0};
 std::atomic<bool> g_stalled{false};  // the disk does not answer
 std::atomic<bool> g_in_sink{false};
+bool g_driver_gone = false;
 bool g_print = true;
 
 class CountingSink final : public source::RowSink {
@@ -45,6 +46,7 @@ class CountingSink final : public source::RowSink {
       g_in_sink.notify_all();
       g_stalled.wait(true);
     }
+    if (g_driver_gone) return;
     if (kind == format::ChunkKind::kKernels) g_kernels += static_cast<unsigned>(count);
   }
 };
@@ -105,6 +107,14 @@ int main(int argc, char** argv) {
     launch(4);
     launch(1, true);
     std::exit(7);
+  }
+  if (std::strcmp(how, "late_driver") == 0) {
+    // CUDA is initialised after us, and goes before what was registered earlier.
+    std::atexit([] { g_driver_gone = true; });
+    launch(1);
+    source->flush(std::chrono::steady_clock::now() + std::chrono::minutes(1));
+    launch(4);
+    return 7;
   }
   launch(5);
   ::alarm(60);  // an end that does not come is seen as one

@@ -417,7 +417,7 @@ TEST_CASE("in a child of fork everything does nothing", "[source][fault]") {
 
 TEST_CASE("a program that ends in the middle ends well", "[source][fault]") {
   const std::string how = GENERATE(as<std::string>{}, "running", "buffers_out", "hanging", "static", "thread",
-                                   "quick_exit", "fork", "stalled", "stalled_stop");
+                                   "quick_exit", "fork", "stalled", "stalled_stop", "late_driver");
   CAPTURE(how);
   const std::string command = std::string("'") + EXIT_PROGRAM + "' " + how + " 2>&1";
   std::FILE* program = ::popen(command.c_str(), "r");

@@ -229,13 +229,44 @@ TEST_CASE("any other call may fail: it is counted, told, and the recording goes 
     // Two domains on, the state callback, the graphs', and two domains off again.
     CHECK(sink.counted(health::cupti_errors) == 6);
   } else if (no_flush) {
-    // One asked for, and at the end one, and one by force because buffers are still out; and those two, which stay out.
-    CHECK(sink.counted(health::cupti_errors) == 5);
+    // One asked for, and at the end one, and one by force because buffers are still out: two, which stay out.
+    CHECK(sink.counted(health::cupti_errors) == 3);
+    CHECK(sink.counted(health::kept_buffers) == 2);
   } else {
     CHECK(sink.counted(health::cupti_errors) == failing.errors);
   }
   const bool silent = std::string(failing.function) == "cuptiActivityGetNumDroppedRecords";
   CHECK((sink.fact("cupti_notes").find("CUPTI_ERROR_NOT_SUPPORTED, 27") != std::string::npos) == !silent);
+}
+
+TEST_CASE("times of queueing are asked for whenever they are wanted, and it is said where none come", "[source]") {
+  CuptiProcess process;
+  KeepingSink sink;
+  const std::uint64_t queued = GENERATE(0, 1'000);
+  REQUIRE(cupti_prepare(process.seams()).working);
+  CHECK(fakecupti_calls("cuptiActivityEnableLatencyTimestamps") == 0);
+  for (const std::uint64_t wanted : {1, 0}) {
+    process.options.latency_timestamps = wanted != 0;
+    CuptiSource source = process.source();
+    REQUIRE(source.start(sink).working);
+    source.set_active(true);
+    FakeKernel k = kernel("k");
+    k.queued_ns = queued;
+    fakecupti_launch("cudaLaunchKernel_v7000", &k);
+    source.stop(soon());
+    CHECK(fakecupti_calls("cuptiActivityEnableLatencyTimestamps") == 2 - wanted);  // on, and off again
+  }
+  CHECK((sink.fact("cupti_notes").find("no kernel says when it was queued") == 0) == (queued == 0));
+}
+
+TEST_CASE("a CUPTI of a newer major version is used, and it is said", "[source]") {
+  CuptiProcess process;
+  KeepingSink sink;
+  fakecupti_set_version(140000);
+  CuptiSource source = process.source();
+  REQUIRE(source.start(sink).working);
+  source.stop(soon());
+  CHECK(sink.fact("cupti_notes").find("CUPTI 14.0.0 is of a newer major version than was tried") == 0);
 }
 
 TEST_CASE("one kind that fails does not keep the others from being recorded", "[source][fault]") {
