@@ -2,10 +2,12 @@
 //
 // Records in the way that its arguments say, for tests that end it: record_program HOW OUTPUT [SEED FD].
 #include "fault/published.hpp"
+#include "support/fake_cupti/fake_cupti.h"
 
 #include <rangefinder/range.hpp>
 #include <rangefinder/session.hpp>
 
+#include <dlfcn.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -38,12 +40,16 @@ using rangefinder::testing::RangeSequence;
 
 namespace {
 
+decltype(&::fakecupti_launch) g_launch = nullptr;  // where the environment names a double of CUPTI
+
 SessionOptions options_for(const char* output) {
   SessionOptions options;
   options.output = output;
-  options.cuda = false;
+  if (const char* library = std::getenv("RANGEFINDER_CUPTI_LIBRARY"))
+    g_launch = reinterpret_cast<decltype(g_launch)>(::dlsym(::dlopen(library, RTLD_NOW), "fakecupti_launch"));
+  options.cuda = g_launch != nullptr;
   options.nvtx = false;
-  options.memory_bytes = std::uint64_t{8} << 20;
+  options.memory_bytes = std::uint64_t{8} << (options.cuda ? 21 : 20);
   options.overflow = OverflowPolicy::kWait;
   return options;
 }
@@ -113,7 +119,11 @@ void record(std::uint64_t seed, std::atomic<std::uint64_t>& published) {
 }
 
 void work(int ranges) {
-  for (int i = 0; i < ranges; ++i) const ProfileRange range{"work"};
+  for (int i = 0; i < ranges; ++i) {
+    const ProfileRange range{"work"};
+    const FakeKernel kernel;
+    if (g_launch != nullptr) g_launch("cudaLaunchKernel_v7000", &kernel);
+  }
 }
 
 /// Records from a static destructor, which runs after the exit handler that stops the session, or before it.
@@ -285,6 +295,7 @@ constexpr End kEnds[] = {
 /// alarm, and the parent sees it.
 [[noreturn]] void be_a_child(Session& session, unsigned number) {
   ::alarm(10);
+  g_launch = nullptr;  // CUDA is of no use to a child
   const auto memory = std::make_unique<std::byte[]>(std::size_t{1} << 16);
   work(5);
   const ProfileRange named{std::string_view("child " + std::to_string(number))};
@@ -294,6 +305,30 @@ constexpr End kEnds[] = {
   if (number % 4 == 2) ::execl("/bin/true", "true", static_cast<char*>(nullptr));
   if (number % 2 == 0) ::_exit(0);
   std::exit(0);
+}
+
+/// Under a tool that hears NVTX.
+int fork_with_start_ranges() {
+  std::atomic<bool> running{true};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&] {
+      while (running) end_range(start_range("request"));
+    });
+  }
+  int failed = 0;
+  for (int i = 0; i < 300 && failed == 0; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(10);
+      end_range(start_range("in child"));
+      ::_exit(0);
+    }
+    if (!ended_well(child)) ++failed;
+  }
+  running = false;
+  for (std::thread& thread : threads) thread.join();
+  return failed == 0 ? 7 : 5;
 }
 
 /// Many threads fork at once inside of ranges, while others record, intern names, come, go and flush.
@@ -338,6 +373,7 @@ int main(int argc, char** argv) {
     publish(options, std::strtoull(argv[3], nullptr, 10), std::atoi(argv[4]));
   }
   if (how == "off") return record_nothing();
+  if (how == "fork_with_start_ranges") return fork_with_start_ranges();
   if (how == "full_disk") return fill_disk(options);
   if (how == "series") return end_in_a_series(options, false);
   if (how == "series_and_fork") return end_in_a_series(options, true);
@@ -348,6 +384,7 @@ int main(int argc, char** argv) {
   static auto* const session = new Session(options);
   if (!session->status().ok()) return 4;
   work(100);
+  if (g_launch != nullptr) (void)session->flush();  // what a device did since is lost where no handler runs
   static std::optional<ProfileRange> before_handler;
   if (how == "ranges_after_main") {
     g_last_range.emplace("global");

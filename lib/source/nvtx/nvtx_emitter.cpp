@@ -7,6 +7,7 @@
 #include "buffer/name_table.hpp"
 
 #include <nvtx3/nvToolsExt.h>
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include <atomic>
@@ -68,6 +69,16 @@ class Handles {
 Handles& handles() noexcept {
   static base::NeverDestroyed<Handles> instance;
   return *instance;
+}
+
+/// A child finds the mutex free; ranges that are open in the parent are not the child's to end.
+void watch_forks() noexcept {
+  static const int registered = ::pthread_atfork([] { handles().mutex.lock(); }, [] { handles().mutex.unlock(); },
+                                                 [] {
+                                                   handles().open.clear();
+                                                   handles().mutex.unlock();
+                                                 });
+  (void)registered;
 }
 
 nvtxEventAttributes_t attributes(std::uint32_t name, std::uint32_t category, const Extra* extra) noexcept {
@@ -149,6 +160,7 @@ bool emit_nvtx_if_heard() noexcept try {
   if (!tool_is_present()) return false;
   ::nvtxInitialize(nullptr);
   handles();
+  watch_forks();
   buffer::set_listener(&kEmitter);
   return true;
 } catch (const std::exception&) {  // no memory
