@@ -27,6 +27,7 @@ rf_status check_session_options(std::string_view function, const rf_session_opti
   if (given.mode > RF_CAPTURE_BUFFERED) return no_such_value(function, "mode", given.mode);
   if (given.overflow > RF_OVERFLOW_GROW) return no_such_value(function, "overflow", given.overflow);
   if (given.graph_tracing > RF_GRAPHS_AUTOMATIC) return no_such_value(function, "graph_tracing", given.graph_tracing);
+  if (given.cuda_idle > RF_CUDA_IDLE_DISABLE) return no_such_value(function, "cuda_idle", given.cuda_idle);
   if (given.graph_node_replays == 0) return refuse("graph_node_replays", 0, "a number of launches, at least 1");
   for (const auto& [member, ms] : {std::pair{"ring_time_ms", given.ring_time_ms},
                                    {"flush_period_ms", given.flush_period_ms},
@@ -61,6 +62,7 @@ void read_numbers(const rf_session_options& given, SessionOptions& options) {
   options.cuda_overhead = given.cuda_overhead;
   options.graph_tracing = static_cast<GraphTracing>(given.graph_tracing);
   options.graph_node_replays = given.graph_node_replays;
+  options.cuda_idle = static_cast<CudaIdle>(given.cuda_idle);
   options.autograd = given.autograd;
   options.nvtx = given.nvtx;
   options.flush_period = milliseconds(given.flush_period_ms);
@@ -142,6 +144,7 @@ rf_session_options default_session_options() noexcept {
   options.autograd = defaults.autograd;
   options.nvtx = defaults.nvtx;
   options.graph_tracing = static_cast<std::uint32_t>(defaults.graph_tracing);
+  options.cuda_idle = static_cast<std::uint32_t>(defaults.cuda_idle);
   options.graph_node_replays = defaults.graph_node_replays;
   options.cuda_memory = defaults.cuda_memory;
   options.cuda_latency = defaults.cuda_latency;

@@ -298,6 +298,9 @@ static void mistakes_with_options(void) {
   options.graph_tracing = 3;
   FAILS(rf_session_start(&options, &session), RF_STATUS_INVALID_ARGUMENT, "graph_tracing: 3");
   options.graph_tracing = RF_GRAPHS_AUTOMATIC;
+  options.cuda_idle = 3;
+  FAILS(rf_session_start(&options, &session), RF_STATUS_INVALID_ARGUMENT, "cuda_idle: 3");
+  options.cuda_idle = RF_CUDA_IDLE_GATE;
   options.graph_node_replays = 0;
   FAILS(rf_session_start(&options, &session), RF_STATUS_INVALID_ARGUMENT, "graph_node_replays: 0");
   options.graph_node_replays = 1;

@@ -209,6 +209,13 @@ typedef enum rf_graph_tracing {
   RF_GRAPHS_AUTOMATIC = 2  ///< each operation in the first graph_node_replays launches of every graph, then as a whole
 } rf_graph_tracing;
 
+/// What becomes of CUPTI in pauses of a schedule and after a session.
+typedef enum rf_cuda_idle {
+  RF_CUDA_IDLE_AUTOMATIC = 0,  ///< switched off, but where CUPTI would then give graph launches wrong ids. The default
+  RF_CUDA_IDLE_GATE = 1,       ///< stays on, and what comes is thrown away: the program pays as if it were recorded
+  RF_CUDA_IDLE_DISABLE = 2     ///< switched off
+} rf_cuda_idle;
+
 /// A fact to store with the capture: "model" = "resnet50".
 typedef struct rf_metadata {
   const char* key;
@@ -255,6 +262,7 @@ typedef struct rf_session_options {
   uint32_t record_steps;      ///< that it records then; 10; 0: until the next signal
   int32_t dump_signal;        ///< RF_CAPTURE_RING: a signal that makes a dump; 0: none
   uint32_t max_dumps;         ///< by signal and threshold; 16
+  uint32_t cuda_idle;         ///< an rf_cuda_idle
   bool replace;               ///< an earlier file of that name; true. false: starting fails with RF_STATUS_EXISTS
   bool cuda;                  ///< device activity through CUPTI; true
   bool cuda_api;              ///< a record of every CUDA API call, about 1 us each; true
@@ -265,7 +273,7 @@ typedef struct rf_session_options {
   bool cuda_memory;           ///< CUDA's own calls that allocate and free; true
   bool cuda_latency;          ///< when launches were queued and handed to the device; false
   bool cpu_counters;          ///< events of the processor in each range; false
-  bool reserved[2];           ///< false
+  bool reserved[6];           ///< false
   /// Called when a capture is whole and closed, on a thread of its own, one call after the other. Null: not called. A
   /// call that takes longer than stop_timeout_ms outlives rf_session_stop and rf_session_free, and `user` has to
   /// outlive it; calls that would come after it are left out.

@@ -56,6 +56,12 @@ class GraphTracing(enum.IntEnum):
     AUTOMATIC = 2
 
 
+class CudaIdle(enum.IntEnum):
+    AUTOMATIC = 0
+    GATE = 1
+    DISABLE = 2
+
+
 class Attribution(enum.IntEnum):
     AUTO = 0
     LAUNCH = 1
@@ -102,6 +108,7 @@ ENUMERATIONS: Dict[str, Type[enum.IntEnum]] = {
     "rf_capture_mode": CaptureMode,
     "rf_overflow": Overflow,
     "rf_graph_tracing": GraphTracing,
+    "rf_cuda_idle": CudaIdle,
     "rf_attribution": Attribution,
     "rf_compression": Compression,
     "rf_snapshot_moment": SnapshotMoment,
@@ -116,6 +123,7 @@ CHOICES: Dict[str, Type[enum.IntEnum]] = {
     "mode": CaptureMode,
     "overflow": Overflow,
     "graph_tracing": GraphTracing,
+    "cuda_idle": CudaIdle,
     "attribution": Attribution,
     "compression": Compression,
     "format": ReportFormat,
@@ -187,6 +195,7 @@ class SessionOptions(ctypes.Structure):
         ("record_steps", c_uint32),
         ("dump_signal", c_int32),
         ("max_dumps", c_uint32),
+        ("cuda_idle", c_uint32),
         ("replace", c_bool),
         ("cuda", c_bool),
         ("cuda_api", c_bool),
@@ -197,7 +206,7 @@ class SessionOptions(ctypes.Structure):
         ("cuda_memory", c_bool),
         ("cuda_latency", c_bool),
         ("cpu_counters", c_bool),
-        ("reserved", c_bool * 2),
+        ("reserved", c_bool * 6),
         ("on_capture_ready", CaptureReadyCallback),
         ("on_capture_ready_user", c_void_p),
         ("graph_tracing", c_uint32),

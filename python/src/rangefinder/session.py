@@ -179,9 +179,10 @@ class Session:
     there. RANGEFINDER_CONFIG in the environment overrides them.
 
     `mode`: "mapped", "ring" or "buffered". `overflow`: "drop", "wait" or "grow". `graph_tracing`: "nodes", "whole" or
-    "automatic". `metadata`: facts to store with the capture. `on_capture_ready`: called when a capture is whole, on a
-    thread of its own; stop() and the end of the interpreter wait for it within stop_timeout_ms. A call that takes longer
-    goes on while the interpreter lives, and calls that would come after it are left out.
+    "automatic". `cuda_idle`: "automatic", "gate" or "disable". `metadata`: facts to store with the capture.
+    `on_capture_ready`: called when a capture is whole, on a thread of its own; stop() and the end of the interpreter
+    wait for it within stop_timeout_ms. A call that takes longer goes on while the interpreter lives, and calls that
+    would come after it are left out.
 
     Errors:  Error with BUSY while another session records, INVALID_ARGUMENT, EXISTS, IO. ValueError for a word that is
              none of the above; TypeError, OverflowError for a number that is none or does not fit.
@@ -242,6 +243,7 @@ class Session:
         cuda_memory: Optional[bool] = None,
         cuda_latency: Optional[bool] = None,
         cpu_counters: Optional[bool] = None,
+        cuda_idle: Optional[str] = None,
     ):
         given = {name: value for name, value in locals().items() if name != "self"}
         if metadata is not None:
