@@ -133,7 +133,7 @@ class Groups {
     const auto [found, added] = flops_.try_emplace({name, operators.shapes[row], operators.values[row]}, 0);
     if (added)
       found->second = analysis::key_average_flops(timeline_.text(name), timeline_.text(operators.shapes[row]),
-                                               timeline_.text(operators.values[row]));
+                                                  timeline_.text(operators.values[row]));
     return found->second;
   }
 
