@@ -170,6 +170,11 @@ inline CuptiApi fake_api() {
   if (!library) throw std::runtime_error(library.error().message());
   auto api = cupti::bind_cupti(*library);
   if (!api) throw std::runtime_error(api.error().message());
+    // As dlsym would say of the version that the double plays.
+#define FAKE_CUPTI_LACKS(function) \
+  if (!fakecupti_has(#function)) api->function = nullptr;
+  RANGEFINDER_CUPTI_OPTIONAL(FAKE_CUPTI_LACKS)
+#undef FAKE_CUPTI_LACKS
   return *api;
 }
 

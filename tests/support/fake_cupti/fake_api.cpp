@@ -24,7 +24,7 @@ CUptiResult enable_kind(CUpti_ActivityKind kind, const char* function) {
       return static_cast<CUptiResult>(found->second);
     }
   }
-  if (static_cast<std::uint32_t>(kind) >= fake::kKinds) return CUPTI_ERROR_INVALID_KIND;
+  if (static_cast<std::uint32_t>(kind) > s.limits.kind) return CUPTI_ERROR_INVALID_KIND;
   s.kind_on[kind] = true;
   if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && s.kernels_disabled && s.version < 130101)
     s.graph_ids_wrong = true;
@@ -44,6 +44,29 @@ CUptiResult enable_api(unsigned which, CUpti_CallbackId id, std::uint8_t on, con
   return CUPTI_SUCCESS;
 }
 
+CUptiResult subscribe(const char* function, CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback, void* user,
+                      CUpti_SubscriberParams* params) {
+  fake::State& s = state();
+  const std::lock_guard library(s.library);
+  if (const CUptiResult result = enter(function, true); result != CUPTI_SUCCESS) return result;
+  if (params != nullptr && params->structSize != CUpti_SubscriberParams_STRUCT_SIZE)
+    return CUPTI_ERROR_INVALID_PARAMETER;
+  const std::lock_guard lock(s.mutex);
+  if (s.callback.load() != nullptr || !s.holder.empty()) {
+    const std::string holder = s.holder.empty() ? "CUPTI for itself" : s.holder;
+    if (params != nullptr && params->oldSubscriberName != nullptr && params->oldSubscriberSize > 0) {
+      const std::size_t size = std::min(holder.size(), params->oldSubscriberSize - 1);
+      std::memcpy(params->oldSubscriberName, holder.data(), size);
+      params->oldSubscriberName[size] = '\0';
+    }
+    return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+  }
+  s.user = user;
+  s.callback.store(callback, std::memory_order_release);
+  *subscriber = handle_of(s);
+  return CUPTI_SUCCESS;
+}
+
 CUptiResult enable_callbacks(std::uint32_t on, CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain domain,
                              CUpti_CallbackId first, CUpti_CallbackId last, const char* function) {
   fake::State& s = state();
@@ -53,7 +76,7 @@ CUptiResult enable_callbacks(std::uint32_t on, CUpti_SubscriberHandle subscriber
     const std::lock_guard library(s.library);
     result = enter(function, false);
     if (result == CUPTI_SUCCESS &&
-        (subscriber == nullptr || static_cast<unsigned>(domain) >= 8 || last >= fake::kCallbackIds)) {
+        (subscriber == nullptr || static_cast<unsigned>(domain) >= 8 || !fake::has_callback(s, domain, first))) {
       result = CUPTI_ERROR_INVALID_PARAMETER;
     }
     if (result == CUPTI_SUCCESS) {
@@ -90,7 +113,7 @@ CUptiResult cuptiGetResultString(CUptiResult result, const char** text) {
 
 CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, std::uint32_t id, const char** name) {
   if (const CUptiResult result = enter("cuptiGetCallbackName", false); result != CUPTI_SUCCESS) return result;
-  *name = fake::function_name(domain, id);
+  *name = fake::has_callback(state(), domain, id) ? fake::function_name(domain, id) : nullptr;
   return *name != nullptr ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
@@ -103,33 +126,11 @@ CUptiResult cuptiFinalize() {
 
 CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback, void* user,
                               CUpti_SubscriberParams* params) {
-  fake::State& s = state();
-  const std::lock_guard library(s.library);
-  if (const CUptiResult result = enter("cuptiSubscribe_v2", true); result != CUPTI_SUCCESS) return result;
-  if (params != nullptr && params->structSize != CUpti_SubscriberParams_STRUCT_SIZE)
-    return CUPTI_ERROR_INVALID_PARAMETER;
-  const std::lock_guard lock(s.mutex);
-  if (s.callback.load() != nullptr || !s.holder.empty()) {
-    const std::string holder = s.holder.empty() ? "CUPTI for itself" : s.holder;
-    if (params != nullptr && params->oldSubscriberName != nullptr && params->oldSubscriberSize > 0) {
-      const std::size_t size = std::min(holder.size(), params->oldSubscriberSize - 1);
-      std::memcpy(params->oldSubscriberName, holder.data(), size);
-      params->oldSubscriberName[size] = '\0';
-    }
-    return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
-  }
-  s.user = user;
-  s.callback.store(callback, std::memory_order_release);
-  *subscriber = handle_of(s);
-  return CUPTI_SUCCESS;
+  return subscribe("cuptiSubscribe_v2", subscriber, callback, user, params);
 }
 
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback, void* user) {
-  {
-    const std::lock_guard library(state().library);
-    if (const CUptiResult result = enter("cuptiSubscribe", true); result != CUPTI_SUCCESS) return result;
-  }
-  return cuptiSubscribe_v2(subscriber, callback, user, nullptr);
+  return subscribe("cuptiSubscribe", subscriber, callback, user, nullptr);
 }
 
 CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber) {
@@ -161,7 +162,7 @@ CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type) {
 CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, std::size_t* size, void* value) {
   fake::State& s = state();
   if (const CUptiResult result = enter("cuptiActivitySetAttribute", true); result != CUPTI_SUCCESS) return result;
-  if (size == nullptr || value == nullptr || static_cast<std::size_t>(attribute) >= s.attributes.size())
+  if (size == nullptr || value == nullptr || static_cast<std::uint32_t>(attribute) > s.limits.attribute)
     return CUPTI_ERROR_INVALID_PARAMETER;
   const std::uint32_t wanted = *size == 1 ? *static_cast<std::uint8_t*>(value) : 0xFFFE;
   if (attribute == CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER && s.request.load() != nullptr &&

@@ -20,7 +20,9 @@ constexpr std::uint8_t kGrown = 0xEE;
 
 ThreadBuffer& my_buffer() {
   State& s = state();
-  if (s.attributes[CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER] == 0) {
+  const std::uint32_t per_thread = s.attributes[CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER];
+  // Where nobody sets it 0 up to CUDA 12.9 and 1 in 13.0 (cupti_activity.h).
+  if (per_thread == 0 || (per_thread == 0xFFFF && s.version < 130000)) {
     const std::lock_guard lock(s.mutex);
     if (s.threads.empty()) s.threads.push_back(std::make_unique<ThreadBuffer>());
     return *s.threads.front();

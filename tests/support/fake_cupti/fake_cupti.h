@@ -92,6 +92,12 @@ extern "C" {
 /// A fresh process: CUDA 13.0.1, a driver, one device with context 1 and stream 7, nobody subscribed, CLOCK_REALTIME.
 /// Buffers that are out are forgotten.
 void fakecupti_reset();
+/// Before anything is asked of it: the CUPTI of CUDA 12.1 (18), 12.4 (22), 12.6 (24), 12.8 (26), 12.9.1 (28) or 13.0.1
+/// (130001), with their functions, callbacks, attributes, kinds and lengths of records; a newer one has more of each.
+void fakecupti_become(std::uint32_t api_version);
+/// A symbol of that library. All are here for dlsym; to call one that it lacks is a breach of its rules.
+bool fakecupti_has(const char* function);
+/// The number alone.
 void fakecupti_set_version(std::uint32_t api_version);
 void fakecupti_set_driver(bool present);
 /// Records of a kind, as long as another version of CUPTI makes them: cut, or filled with 0xEE. 0: as in our header. A

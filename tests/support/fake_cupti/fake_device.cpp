@@ -577,6 +577,7 @@ CUptiResult cuptiGetGraphId(CUgraph graph, std::uint32_t* id) {
 }
 
 CUptiResult cuptiGetGraphExecId(CUgraphExec exec, std::uint32_t* id) {
+  if (!has(state(), "cuptiGetGraphExecId")) misuse("cuptiGetGraphExecId called, which this version lacks");
   if (exec == nullptr || id == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
   *id = reinterpret_cast<FakeGraphExec*>(exec)->id;
   return CUPTI_SUCCESS;

@@ -33,6 +33,7 @@ Processes& processes() {
 
 std::unique_ptr<State> fresh() {
   auto made = std::make_unique<State>();
+  become(*made, 130001);
   for (auto& attribute : made->attributes) attribute = 0xFFFF;
   made->devices = {{0, "Simulated GPU"}};
   made->contexts = {{1, 0}};
@@ -175,6 +176,7 @@ bool InClient::here() { return t_in_client > 0; }
 CUptiResult enter(const char* function, bool needs_driver) {
   State& s = state();
   const std::string_view name(function);
+  if (!has(s, name)) misuse(std::string(name) + " called, which this version lacks");
   const bool parses_only =
       name == "cuptiActivityGetNextRecord" || name == "cuptiGetVersion" || name == "cuptiGetTimestamp";
   if (InClient::here() && !name.starts_with("cuptiGet")) misuse(std::string(name) + " called from inside a callback");

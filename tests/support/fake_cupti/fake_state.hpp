@@ -66,9 +66,31 @@ struct Stream {
   std::uint64_t free_at = 0;
 };
 
+/// The highest that a version knows.
+struct Limits {
+  CUpti_CallbackDomain domain;
+  std::uint32_t driver_function;
+  std::uint32_t runtime_function;
+  std::uint32_t resource_callback;
+  std::uint32_t attribute;
+  std::uint32_t kind;
+};
+struct RecordBytes {
+  CUpti_ActivityKind kind;
+  std::uint32_t bytes;
+};
+struct Version {
+  std::uint32_t api;
+  Limits limits;
+  std::set<std::string, std::less<>> absent;  // functions
+  std::vector<RecordBytes> records;           // that are shorter than in the newest header
+};
+
 struct State {
   // Set by tests while nothing else runs, read everywhere.
   std::atomic<std::uint32_t> version{CUPTI_API_VERSION};
+  Limits limits{};
+  std::set<std::string, std::less<>> absent;
   std::atomic<bool> driver{true};
   std::atomic<std::uint32_t> correlation{1};
   std::atomic<std::uint64_t> launch_latency_ns{3000};
@@ -145,6 +167,12 @@ void keep(const void* thing);
 void let_go(const void* thing);
 /// Counts processes, so that what a thread remembers of an older one is forgotten.
 std::uint64_t generation();
+
+// ---- versions --------------------------------------------------------------------------------------------------
+
+void become(State& s, std::uint32_t api_version);
+bool has(const State& s, std::string_view function);
+bool has_callback(const State& s, CUpti_CallbackDomain domain, std::uint32_t id);
 
 // ---- functions by name -----------------------------------------------------------------------------------------
 
