@@ -299,6 +299,8 @@ void ActivityDecoder::on_graph_launch(const RawRecord& record) {
   graphs_.saw_whole(r.graphId);
   format::GraphLaunchRow row{t.begin_ns, t.end_ns,  r.correlationId, r.deviceId,    r.contextId,
                              r.streamId, r.graphId, r.endDeviceId,   r.endContextId};
+  // CUDA 12.1 does not say where it ended.
+  if (record.bytes < sizeof r) row.end_device = row.device, row.end_context = row.context;
   // A graph that begins with a host node, and one that ends with one.
   if (row.context == kOnHost) row.device = row.end_device, row.context = row.end_context;
   if (row.context == kOnHost && !objects_.find_stream(row.stream, row.device, row.context)) {

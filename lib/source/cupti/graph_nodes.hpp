@@ -15,20 +15,24 @@
 
 namespace rangefinder::source::cupti {
 
-/// A resource callback that `GraphNodes` takes. Without one that is required no node is known; an older CUPTI may lack
-/// the others (CUDA 12.8 has no id for updates).
+/// A resource callback that `GraphNodes` takes, and what goes on without it in an older CUPTI (CUDA 12 has no id for
+/// updates); null: no node is known then.
 struct GraphCallback {
   CUpti_CallbackIdResource id;
   const char* name;
-  bool required;
+  const char* without;
 };
 inline constexpr std::array<GraphCallback, 6> kGraphCallbacks = {
-    {{CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, "GRAPHNODE_CREATED", true},
-     {CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, "GRAPHNODE_CLONED", true},
-     {CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING, "GRAPHNODE_DESTROY_STARTING", false},
-     {CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING, "GRAPH_DESTROY_STARTING", false},
-     {CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING, "GRAPHEXEC_DESTROY_STARTING", false},
-     {CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED, "GRAPH_NODE_UPDATED", false}}};
+    {{CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, "GRAPHNODE_CREATED", nullptr},
+     {CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, "GRAPHNODE_CLONED", nullptr},
+     {CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING, "GRAPHNODE_DESTROY_STARTING",
+      "nodes are remembered as long as their graphs"},
+     {CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING, "GRAPH_DESTROY_STARTING",
+      "nodes that go with their graph may be remembered"},
+     {CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING, "GRAPHEXEC_DESTROY_STARTING",
+      "nodes that go with their graph may be remembered"},
+     {CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED, "GRAPH_NODE_UPDATED",
+      "nodes of executable graphs keep their ranges when they are updated"}}};
 
 /// What made each node of a CUDA graph. While a stream is captured the making of a node is noted as such
 /// (held_records.hpp); a node that is added by hand is announced inside the call that adds it, which is noted like a

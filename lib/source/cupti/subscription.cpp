@@ -62,15 +62,19 @@ Status Subscription::open(const CuptiOptions& options) {
       failed("cuptiSetThreadIdType(SYSTEM)", result);
   }
   // Before the buffers are registered and before any kind is enabled (cupti_activity.h). The first saves CUPTI from
-  // clearing each buffer on the application's thread; the second is the default from 12.9 on and keeps threads apart.
-  set_flag(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, "ZEROED_OUT_ACTIVITY_BUFFER");
-  set_flag(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, "PER_THREAD_ACTIVITY_BUFFER");
+  // clearing each buffer on the application's thread; the second is the default from 13.0 on and keeps threads apart.
+  set_flag(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, "ZEROED_OUT_ACTIVITY_BUFFER",
+           "CUPTI clears buffers on the program's threads");
+  set_flag(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, "PER_THREAD_ACTIVITY_BUFFER",
+           "threads wait for each other to write records");
   latency_asked_ = false;
   set_latency(options.latency_timestamps);
   if (Status status = register_buffers(); !status.ok()) return close(), status;
   const CUptiResult result =
       api_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
-  if (result != CUPTI_SUCCESS) failed("cuptiEnableCallback(STATE_FATAL_ERROR)", result);
+  if (result != CUPTI_SUCCESS)
+    refused("cuptiEnableCallback(STATE_FATAL_ERROR)", result, "callback STATE_FATAL_ERROR",
+            "a fatal error inside of it is not told");
   watch_graphs();
   if (api_.version >= (kNewestMajor + 1) * 10000)
     note("CUPTI " + version_text(api_.version) +
@@ -108,9 +112,10 @@ void Subscription::watch_graphs() {
   for (const GraphCallback& wanted : kGraphCallbacks) {
     const CUptiResult result = api_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, wanted.id);
     if (result == CUPTI_SUCCESS) continue;
-    const std::string call = std::string("cuptiEnableCallback(RESOURCE_") + wanted.name + ")";
-    if (wanted.required) return failed(call, result);
-    note(describe_failure(call, result));  // older than that: what it would tell is not known, and all else is
+    const std::string callback = std::string("RESOURCE_") + wanted.name;
+    const std::string call = "cuptiEnableCallback(" + callback + ")";
+    if (wanted.without == nullptr) return failed(call, result);
+    refused(call, result, "callback " + callback, wanted.without);
   }
   watch_captures(CUPTI_CB_DOMAIN_RUNTIME_API, runtime_names_);
   watch_captures(CUPTI_CB_DOMAIN_DRIVER_API, driver_names_);
@@ -131,12 +136,13 @@ void Subscription::watch_captures(CUpti_CallbackDomain domain, const CallbackNam
   }
 }
 
-void Subscription::set_flag(CUpti_ActivityAttribute attribute, const char* name) {
+void Subscription::set_flag(CUpti_ActivityAttribute attribute, const char* name, const char* without) {
   if (api_.cuptiActivitySetAttribute == nullptr) return;
   std::uint8_t on = 1;
   std::size_t size = sizeof on;
   const CUptiResult result = api_.cuptiActivitySetAttribute(attribute, &size, &on);
-  if (result != CUPTI_SUCCESS) failed(std::string("cuptiActivitySetAttribute(") + name + ")", result);
+  if (result != CUPTI_SUCCESS)
+    refused(std::string("cuptiActivitySetAttribute(") + name + ")", result, std::string("attribute ") + name, without);
 }
 
 /// CUPTI takes it before CUDA is initialised and does not say when it is too late; the decoder sees what comes of it.
@@ -406,6 +412,12 @@ void Subscription::failed(std::string_view call, CUptiResult result) noexcept {
     note(describe_failure(call, result));
   } catch (const std::exception&) {  // no memory for the words: it is counted
   }
+}
+
+// An older CUPTI says of what it does not know that the parameter is invalid (cupti_activity.h, cupti_callbacks.h).
+void Subscription::refused(std::string_view call, CUptiResult result, std::string_view what, std::string_view without) {
+  if (result != CUPTI_ERROR_INVALID_PARAMETER) return failed(call, result);
+  note(std::string("this CUPTI has no ").append(what).append(": ").append(without));
 }
 
 void Subscription::note_kept_buffers() {

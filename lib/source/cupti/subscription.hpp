@@ -82,7 +82,7 @@ class Subscription {
   /// Replaces the records of a graph's operations by one.
   static Kind whole_graphs() { return {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, "GRAPH_TRACE", false}; }
   Status subscribe();
-  void set_flag(CUpti_ActivityAttribute attribute, const char* name);
+  void set_flag(CUpti_ActivityAttribute attribute, const char* name, const char* without);
   Status register_buffers();
   void choose_kinds(const CuptiOptions& options);
   Status enable_kind(Kind& kind);
@@ -95,6 +95,8 @@ class Subscription {
   void sample_clock();
   void note(std::string text);
   void failed(std::string_view call, CUptiResult result) noexcept;
+  /// Notes what goes on `without` the thing where this CUPTI is too old for it; else the call has failed.
+  void refused(std::string_view call, CUptiResult result, std::string_view what, std::string_view without);
   void set_latency(bool wanted);
   void note_kept_buffers();
   bool usable() const noexcept;
