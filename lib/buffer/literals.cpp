@@ -2,13 +2,18 @@
 #include "buffer/literals.hpp"
 
 #include "base/never_destroyed.hpp"
+#include "base/signals_blocked.hpp"
+#include "buffer/thread_sync.hpp"
 
 #include <link.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <exception>
 #include <new>
 #include <shared_mutex>
+#include <thread>
 
 namespace rangefinder::buffer {
 namespace {
@@ -67,6 +72,22 @@ void allow_libraries(bool in_child) noexcept {
   libraries().unlock();
   // A thread that waited for the fork is counted in the lock, and is not there in the child.
   if (in_child) new (&libraries()) std::shared_mutex;
+}
+
+bool can_read_libraries(std::chrono::milliseconds most) noexcept try {
+  static std::atomic<std::uint32_t> answered;  // the thread may never end
+  answered.store(0);
+  const base::SignalsBlocked blocked;
+  std::thread([] {
+    (void)unloaded_libraries();
+    answered.store(1);
+    futex_wake_all(answered);
+  }).detach();
+  const auto deadline = std::chrono::steady_clock::now() + most;
+  while (answered.load() == 0 && std::chrono::steady_clock::now() < deadline) futex_wait(answered, 0, most);
+  return answered.load() != 0;
+} catch (const std::exception&) {  // no thread: a recording would have none either
+  return false;
 }
 
 void Literals::forget_first() noexcept {

@@ -3,6 +3,7 @@
 
 #include <rangefinder/detail/hot_path.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
@@ -47,5 +48,8 @@ std::uint64_t unloaded_libraries() noexcept;
 /// thread of ours reading that list then, no thread of the child could ever read it again.
 void keep_off_libraries() noexcept;
 void allow_libraries(bool in_child) noexcept;
+
+/// For a child of fork: whether that list answers within the time. A thread of the program itself may have been at it.
+bool can_read_libraries(std::chrono::milliseconds most) noexcept;
 
 }  // namespace rangefinder::buffer

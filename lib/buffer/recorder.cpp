@@ -6,6 +6,7 @@
 #include "buffer/listener.hpp"
 #include "buffer/name_table.hpp"
 #include "buffer/record_writer.hpp"
+#include "buffer/thread_names.hpp"
 
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -451,10 +452,12 @@ void Recorder::register_fork_handlers() noexcept {
         instance().lock_.lock();
         names().lock();
         categories().lock();
+        lock_thread_names();
         keep_off_libraries();
       },
       [] {
         allow_libraries(false);
+        unlock_thread_names();
         categories().unlock();
         names().unlock();
         instance().lock_.unlock();
@@ -462,6 +465,7 @@ void Recorder::register_fork_handlers() noexcept {
       },
       [] {
         allow_libraries(true);
+        unlock_thread_names();
         categories().unlock();
         names().unlock();
         instance().lock_.unlock();

@@ -40,6 +40,9 @@ std::uint32_t given_thread_name(std::uint32_t tid) noexcept {
   return found != nullptr ? found->name : 0;
 }
 
+void lock_thread_names() noexcept { lock.lock(); }
+void unlock_thread_names() noexcept { lock.unlock(); }
+
 }  // namespace rangefinder::buffer
 
 void rangefinder::detail::name_thread(std::uint32_t tid, std::string_view text) noexcept {

@@ -10,4 +10,8 @@ std::uint32_t given_thread_names() noexcept;
 /// The name's id in names(); 0: none was given.
 std::uint32_t given_thread_name(std::uint32_t tid) noexcept;
 
+/// For the handlers of a fork.
+void lock_thread_names() noexcept;
+void unlock_thread_names() noexcept;
+
 }  // namespace rangefinder::buffer

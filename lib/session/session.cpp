@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/never_destroyed.hpp"
+#include "buffer/literals.hpp"
 #include "session/options.hpp"
 #include "session/parts.hpp"
 #include "session/record_output.hpp"
@@ -8,7 +9,9 @@
 #include <rangefinder/detail/nvtx.hpp>
 #include <rangefinder/session.hpp>
 
+#include <chrono>
 #include <exception>
+#include <utility>
 
 namespace rangefinder {
 namespace {
@@ -44,6 +47,13 @@ bool join(Session::Impl& impl, const SessionOptions& options) {
   return true;
 }
 
+SessionOptions options_of_record(SessionOptions options) {
+  options = session::with_environment(std::move(options));
+  options.output = session::environment("RANGEFINDER_RECORD");
+  options.replace = true;
+  return options;
+}
+
 /// Of a session that there is nothing of.
 Status nothing_there() noexcept try {
   return Error(ErrorCode::kInvalidArgument, "session: moved from, or out of memory");
@@ -64,11 +74,7 @@ Session::Session(SessionOptions options) noexcept {
     }
     const bool under_record = session::record_of_environment().has_value();
     if (under_record && join(*impl, options)) return;
-    options = session::with_environment(std::move(options));
-    if (under_record) {
-      options.output = session::environment("RANGEFINDER_RECORD");
-      options.replace = true;
-    }
+    options = under_record ? options_of_record(std::move(options)) : session::with_environment(std::move(options));
     impl->output = session::resolve_output(options.output);
     if (session::CaptureSeries::wanted(options)) {
       keep(*impl, session::CaptureSeries::start(std::move(options), session::make_parts), impl->series);
@@ -180,6 +186,19 @@ namespace detail {
 void cuda_has_come() noexcept {
   if (const std::shared_ptr<session::SessionCore> recording = session::current_session(); recording != nullptr)
     recording->start_device_again();
+}
+
+bool child_can_record() noexcept try {
+  if (buffer::can_read_libraries(std::chrono::seconds(1))) return true;
+  constexpr char kWhy[] = "a thread of its parent was at the loader's list of libraries when it forked";
+  session::log(session::LogLevel::kError, {"a child of fork is not recorded: ", kWhy});
+  session::Parts parts;
+  parts.record = session::record_of_environment();
+  if (!parts.record || session::disabled_by_environment()) return false;
+  session::SessionCore::write_refusal(options_of_record({}), std::move(parts), kWhy);
+  return false;
+} catch (const std::exception&) {  // no memory to say it
+  return false;
 }
 
 }  // namespace detail

@@ -50,11 +50,20 @@ void register_with_process() noexcept {
   static const int at_exit = std::atexit([] {
     if (const std::shared_ptr<SessionCore> session = current_session(); session != nullptr) (void)session->stop();
   });
-  static const int at_fork = ::pthread_atfork([] { current_mutex().lock(); }, [] { current_mutex().unlock(); },
-                                              [] {
-                                                current_mutex().unlock();
-                                                starting.store(false);
-                                              });
+  static const int at_fork = ::pthread_atfork(
+      [] {
+        current_mutex().lock();
+        lock_signals();
+      },
+      [] {
+        unlock_signals();
+        current_mutex().unlock();
+      },
+      [] {
+        unlock_signals();
+        current_mutex().unlock();
+        starting.store(false);
+      });
   (void)at_exit, (void)at_fork;
 }
 
@@ -186,9 +195,19 @@ Result<std::shared_ptr<SessionCore>> SessionCore::start(SessionOptions options, 
   return core;
 }
 
-Status SessionCore::open() {
-  const clock::ClockPoint now = clock_->sample();
+void SessionCore::write_refusal(SessionOptions options, Parts parts, std::string_view why) {
+  options.mode = CaptureMode::kBuffered;
+  SessionCore core(std::move(options), std::move(parts));
   format::FileHeader header{};
+  if (!core.open_file(header)) return;
+  core.write_facts();
+  core.writer_->meta("not_recorded", why);
+  core.writer_->write_queued();
+  core.writer_->write_end();
+}
+
+Status SessionCore::open_file(format::FileHeader& header) {
+  const clock::ClockPoint now = clock_->sample();
   if (::getrandom(header.capture_id.data(), header.capture_id.size(), 0) !=
       static_cast<ssize_t>(header.capture_id.size()))
     return base::system_error("getrandom", "", errno);
@@ -200,7 +219,12 @@ Status SessionCore::open() {
   header.start_realtime_ns = now.realtime_ns;
   if (parts_.simulated) header.flags |= format::kFlagSimulated;
   if (parts_.record) header.record_id = parts_.record->id;
-  Status status = open_output(header);
+  return open_output(header);
+}
+
+Status SessionCore::open() {
+  format::FileHeader header{};
+  Status status = open_file(header);
   if (!status) return status;
   dump_requests_seen_ = signal_deliveries(options_.dump_signal);
   status = open_recorder(header);

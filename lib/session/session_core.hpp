@@ -16,6 +16,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -54,6 +55,8 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
  public:
   static Result<std::shared_ptr<SessionCore>> start(SessionOptions options, Parts parts);
   ~SessionCore();
+  /// Of a process that cannot be recorded: a capture that says so, and holds nothing. Reads no list of libraries.
+  static void write_refusal(SessionOptions options, Parts parts, std::string_view why);
 
   void step(std::uint64_t items = 0) noexcept;
   /// Ends a step, in which `items` were done, and begins step `number`, whatever the schedule says.
@@ -84,6 +87,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
 
   SessionCore(SessionOptions options, Parts parts);
   Status open();
+  Status open_file(format::FileHeader& header);
   Status open_output(format::FileHeader& header);
   Result<std::unique_ptr<ChunkOutput>> make_output(format::FileHeader& header, base::Fd claimed);
   Status open_recorder(const format::FileHeader& header);

@@ -67,4 +67,7 @@ std::uint32_t signal_deliveries(int signal) noexcept {
   return signal > 0 && signal < NSIG ? deliveries[signal].load(std::memory_order_relaxed) : 0;
 }
 
+void lock_signals() noexcept { watch_mutex().lock(); }
+void unlock_signals() noexcept { watch_mutex().unlock(); }
+
 }  // namespace rangefinder::session

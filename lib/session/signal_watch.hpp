@@ -15,4 +15,8 @@ void watch_signal(SignalUse use, int signal) noexcept;
 /// Deliveries of a signal so far, while it was watched.
 std::uint32_t signal_deliveries(int signal) noexcept;
 
+/// For the handlers of a fork.
+void lock_signals() noexcept;
+void unlock_signals() noexcept;
+
 }  // namespace rangefinder::session

@@ -23,6 +23,10 @@ RANGEFINDER_EXPORT std::uint64_t async_begin_extra(std::string_view name, std::u
 /// The process uses CUDA now: a recording that found no CUPTI looks for it again.
 RANGEFINDER_EXPORT void cuda_has_come() noexcept;
 
+/// Whether a session can start in this child of a process that was recording. False where a thread of the parent was
+/// reading the list of libraries when it forked: here nobody can any more.
+RANGEFINDER_EXPORT bool child_can_record() noexcept;
+
 /// What the thread of that number in the system is called in captures, from now on.
 RANGEFINDER_EXPORT void name_thread(std::uint32_t tid, std::string_view name) noexcept;
 

@@ -19,7 +19,7 @@ std::string_view why_closed() noexcept {
     case Closed::kNo:
       break;
     case Closed::kForked:
-      return "a child of fork records nothing; start it with exec, or record in the parent";
+      return "CUPTI cannot be used in a child of fork; start it with exec, or record in the parent";
     case Closed::kExiting:
       return "the process is exiting";
   }

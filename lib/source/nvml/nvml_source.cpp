@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <ctime>
 #include <map>
@@ -23,6 +24,9 @@ namespace {
 constexpr std::size_t kMostWaiting = 1u << 16;
 constexpr char kNoCudaYet[] =
     "the program uses no device so far: CUDA is not initialised, or no device has a primary context";
+
+// NVML's locks may be held by a thread of the parent, for good.
+std::atomic<bool> forked{false};
 
 std::int64_t system_realtime_ns() noexcept {
   timespec now{};
@@ -149,6 +153,9 @@ NvmlSource::NvmlSource(NvmlOptions options) : options_(options) {
 NvmlSource::~NvmlSource() { stop(std::chrono::steady_clock::now()); }
 
 SourceState NvmlSource::start(RowSink& sink) noexcept try {
+  static const int at_fork = ::pthread_atfork(nullptr, nullptr, [] { forked.store(true, std::memory_order_relaxed); });
+  (void)at_fork;
+  if (forked.load(std::memory_order_relaxed)) return {false, "NVML was in use where this process was forked"};
   sink_ = &sink;
   auto sampler = std::make_shared<Sampler>(options_);
   sampler->waiting.reserve(kMostWaiting);

@@ -384,7 +384,7 @@ TEST_CASE("in a child of fork everything does nothing", "[source][fault]") {
   if (child == 0) {
     // Neither the threads nor, perhaps, the locks of the parent work here. An exit status says which step did not hold.
     if (source.state().working) ::_exit(2);
-    if (source.state().reason.find("a child of fork records nothing") != 0) ::_exit(3);
+    if (source.state().reason.find("CUPTI cannot be used in a child of fork") != 0) ::_exit(3);
     CUpti_CallbackData data{};
     data.callbackSite = CUPTI_API_ENTER;
     data.correlationId = 99;
