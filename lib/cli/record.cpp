@@ -220,6 +220,11 @@ std::string unclean_end(const CaptureInfo& info) {
 std::string described(const std::string& path, bool wants_steps) {
   const Result<CaptureInfo> info = inspect_capture(path, true);
   if (!info) return info.error().message();
+  for (const auto& [key, value] : info->metadata) {
+    if (key == "not_recorded")
+      return "process " + std::to_string(info->pid) + " was not recorded: " + printable(value) +
+             "; see: rangefinder info " + printable(path);
+  }
   return "recorded " + counted(info->ranges, "range", "ranges") + device_work(*info) + "; " + losses(info->health) +
          unclean_end(*info) + (wants_steps && info->steps == 0 ? "; no step came" : "") + "; see: rangefinder report " +
          printable(path);

@@ -2,6 +2,7 @@
 // What a program's NVTX calls do while it is recorded. None throws, allocates after a thread's first range, or prints.
 #include "injection/nvtx_functions.hpp"
 
+#include "injection/injection.hpp"
 #include "injection/nvtx_domain.hpp"
 #include "injection/nvtx_stack.hpp"
 #include "injection/payload_text.hpp"
@@ -146,6 +147,12 @@ Domain& domain_of(nvtxDomainHandle_t handle) noexcept {
   return handle != nullptr ? *reinterpret_cast<Domain*>(handle) : Domain::unnamed();
 }
 
+/// Of a call that records.
+Domain& marked(nvtxDomainHandle_t handle = nullptr) noexcept {
+  start_in_child();
+  return domain_of(handle);
+}
+
 // ---- what all spellings of a call come down to -------------------------------------------------------------------
 
 /// A push that there is no place for.
@@ -201,39 +208,37 @@ nvtxDomainHandle_t created(string_view name) noexcept {
 // ---- NVTX's functions, by their names there ----------------------------------------------------------------------
 
 int NVTX_API DomainRangePushEx(nvtxDomainHandle_t handle, const nvtxEventAttributes_t* attributes) noexcept {
-  Domain& domain = domain_of(handle);
+  Domain& domain = marked(handle);
   return push_event(domain, Event(domain, attributes));
 }
 int NVTX_API DomainRangePop(nvtxDomainHandle_t handle) noexcept { return pop(&domain_of(handle)); }
 int NVTX_API RangePushEx(const nvtxEventAttributes_t* attributes) noexcept {
   return DomainRangePushEx(nullptr, attributes);
 }
-int NVTX_API RangePushA(const char* text) noexcept { return push_text(Domain::unnamed(), text_or_empty(text), 0); }
-int NVTX_API RangePushW(const wchar_t* text) noexcept { return push_text(Domain::unnamed(), Narrowed(text).text(), 0); }
+int NVTX_API RangePushA(const char* text) noexcept { return push_text(marked(), text_or_empty(text), 0); }
+int NVTX_API RangePushW(const wchar_t* text) noexcept { return push_text(marked(), Narrowed(text).text(), 0); }
 int NVTX_API RangePop() noexcept { return pop(&Domain::unnamed()); }
 
 void NVTX_API DomainMarkEx(nvtxDomainHandle_t handle, const nvtxEventAttributes_t* attributes) noexcept {
-  Domain& domain = domain_of(handle);
+  Domain& domain = marked(handle);
   const Event event(domain, attributes);
   mark_event(domain, event.text(), event.category(), event.extra());
 }
 void NVTX_API MarkEx(const nvtxEventAttributes_t* attributes) noexcept { DomainMarkEx(nullptr, attributes); }
-void NVTX_API MarkA(const char* text) noexcept { mark_event(Domain::unnamed(), text_or_empty(text), 0, nullptr); }
-void NVTX_API MarkW(const wchar_t* text) noexcept { mark_event(Domain::unnamed(), Narrowed(text).text(), 0, nullptr); }
+void NVTX_API MarkA(const char* text) noexcept { mark_event(marked(), text_or_empty(text), 0, nullptr); }
+void NVTX_API MarkW(const wchar_t* text) noexcept { mark_event(marked(), Narrowed(text).text(), 0, nullptr); }
 
 nvtxRangeId_t NVTX_API DomainRangeStartEx(nvtxDomainHandle_t handle, const nvtxEventAttributes_t* attributes) noexcept {
-  Domain& domain = domain_of(handle);
+  Domain& domain = marked(handle);
   const Event event(domain, attributes);
   return start_range(domain, event.text(), event.category(), event.extra());
 }
 nvtxRangeId_t NVTX_API RangeStartEx(const nvtxEventAttributes_t* attributes) noexcept {
   return DomainRangeStartEx(nullptr, attributes);
 }
-nvtxRangeId_t NVTX_API RangeStartA(const char* text) noexcept {
-  return start_range(Domain::unnamed(), text_or_empty(text), 0);
-}
+nvtxRangeId_t NVTX_API RangeStartA(const char* text) noexcept { return start_range(marked(), text_or_empty(text), 0); }
 nvtxRangeId_t NVTX_API RangeStartW(const wchar_t* text) noexcept {
-  return start_range(Domain::unnamed(), Narrowed(text).text(), 0);
+  return start_range(marked(), Narrowed(text).text(), 0);
 }
 void NVTX_API RangeEnd(nvtxRangeId_t id) noexcept {
   if (id != 0) detail::async_end_slow(id);
@@ -278,13 +283,13 @@ std::uint64_t NVTX_API PayloadEnumRegister(nvtxDomainHandle_t handle, const nvtx
   return given != nullptr ? register_enum(domain_of(handle), *given) : 0;
 }
 void NVTX_API MarkPayload(nvtxDomainHandle_t handle, const nvtxPayloadData_t* payloads, std::size_t count) noexcept {
-  Domain& domain = domain_of(handle);
+  Domain& domain = marked(handle);
   const Event event(domain, payloads, count);
   mark_event(domain, event.text(), event.category(), event.extra());
 }
 int NVTX_API RangePushPayload(nvtxDomainHandle_t handle, const nvtxPayloadData_t* payloads,
                               std::size_t count) noexcept {
-  Domain& domain = domain_of(handle);
+  Domain& domain = marked(handle);
   return push_event(domain, Event(domain, payloads, count));
 }
 int NVTX_API RangePopPayload(nvtxDomainHandle_t handle, const nvtxPayloadData_t*, std::size_t) noexcept {
@@ -292,7 +297,7 @@ int NVTX_API RangePopPayload(nvtxDomainHandle_t handle, const nvtxPayloadData_t*
 }
 nvtxRangeId_t NVTX_API RangeStartPayload(nvtxDomainHandle_t handle, const nvtxPayloadData_t* payloads,
                                          std::size_t count) noexcept {
-  Domain& domain = domain_of(handle);
+  Domain& domain = marked(handle);
   const Event event(domain, payloads, count);
   return start_range(domain, event.text(), event.category(), event.extra());
 }

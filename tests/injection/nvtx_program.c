@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * Marks itself with NVTX in every way that is recorded: nvtx_program HOW [MODULE]. What it says of depths is checked
  * here; what it leaves in a capture by record_test.py beside this. */
+#define _GNU_SOURCE
 #include <dlfcn.h>
+#include <link.h>
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,6 +127,95 @@ static void steps(void) {
   }
 }
 
+static void* mark_on_and_on(void* running) {
+  while (*(atomic_int*)running) {
+    nvtxRangePushA("beside");
+    nvtxNameOsThreadA(1, "somebody");
+    nvtxRangePop();
+    sched_yield();
+  }
+  return NULL;
+}
+
+static int list_library(struct dl_phdr_info* info, size_t size, void* user) {
+  return (void)info, (void)size, (void)user, 0;
+}
+static void* list_on_and_on(void* running) {
+  while (*(atomic_int*)running) dl_iterate_phdr(list_library, NULL);
+  return NULL;
+}
+
+static void* fork_some(void* failed) {
+  for (int i = 0; i < 5; ++i) {
+    nvtxRangePushA("forks");
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(60);
+      nvtxRangePushA("forked");
+      nvtxRangePop();
+      nvtxRangePop(); /* which the parent has pushed */
+      if (i % 2 == 0) exit(0);
+      _exit(0);
+    }
+    nvtxRangePop();
+    int status = 0;
+    if (waitpid(child, &status, 0) != child || status != 0) ++*(atomic_int*)failed;
+  }
+  return NULL;
+}
+
+/* Eight threads fork while others record, and `beside` does what a child may find half done. */
+static void storm(void* (*beside)(void*)) {
+  atomic_int running = 1, failed = 0;
+  pthread_t others[2], forking[8];
+  for (int i = 0; i < 2; ++i) EXPECT(pthread_create(&others[i], NULL, i == 0 ? mark_on_and_on : beside, &running), 0);
+  for (int i = 0; i < 8; ++i) EXPECT(pthread_create(&forking[i], NULL, fork_some, &failed), 0);
+  for (int i = 0; i < 8; ++i) pthread_join(forking[i], NULL);
+  running = 0;
+  for (int i = 0; i < 2; ++i) pthread_join(others[i], NULL);
+  EXPECT(failed, 0);
+}
+
+/* Whatever a child knows of it is its parent's. */
+static void inherit(void) {
+  nvtxDomainHandle_t domain = nvtxDomainCreateA("library");
+  nvtxEventAttributes_t event = event_of("");
+  event.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+  event.message.registered = nvtxDomainRegisterStringA(domain, "registered");
+  event.category = 7;
+  nvtxDomainNameCategoryA(domain, 7, "io");
+  EXPECT(nvtxDomainRangePushEx(domain, &event), 0);
+  EXPECT(nvtxRangePushA("of the parent"), 0);
+  const nvtxRangeId_t started = nvtxRangeStartA("started");
+  const pid_t child = fork();
+  if (child == 0) {
+    EXPECT(nvtxRangePop(), 0); /* begins no capture */
+    const pid_t silent = fork();
+    if (silent == 0) exit(0);
+    waitpid(silent, NULL, 0);
+    EXPECT(nvtxRangePushA("first"), 0);
+    EXPECT(nvtxDomainRangePushEx(domain, &event), 1);
+    const pid_t grandchild = fork();
+    if (grandchild == 0) {
+      nvtxMarkA("of the grandchild");
+      _exit(0);
+    }
+    waitpid(grandchild, NULL, 0);
+    EXPECT(nvtxDomainRangePop(domain), 1);
+    EXPECT(nvtxDomainRangePop(domain), 0);
+    EXPECT(nvtxRangePop(), 0);
+    EXPECT(nvtxRangePop(), -1);
+    nvtxRangeEnd(started);
+    exit(0);
+  }
+  int status = 0;
+  EXPECT(waitpid(child, &status, 0), child);
+  EXPECT(status, 0);
+  nvtxRangeEnd(started);
+  EXPECT(nvtxRangePop(), 0);
+  EXPECT(nvtxDomainRangePop(domain), 0);
+}
+
 int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "everything";
   const char* module = argc > 2 ? argv[2] : NULL;
@@ -130,6 +223,9 @@ int main(int argc, char** argv) {
   if (strcmp(how, "nothing") == 0) return 7;
   if (strcmp(how, "everything") == 0) return everything(module, 1), 0;
   if (strcmp(how, "steps") == 0) return steps(), 0;
+  if (strcmp(how, "storm") == 0) return storm(mark_on_and_on), 0;
+  if (strcmp(how, "storm_in_the_loader") == 0) return storm(list_on_and_on), 0;
+  if (strcmp(how, "inherit") == 0) return inherit(), 0;
   if (strcmp(how, "deep") == 0) {
     const int depth = 65535 + 10;
     for (int i = 0; i < depth; ++i) EXPECT(nvtxRangePushA("deep"), i);

@@ -483,10 +483,72 @@ while number != signal.SIGRTMIN:
         self.assertRegex(child, r"\Aa\.\d+\.rfcap\Z")
         self.assertEqual(self.names(child), ["before"])
 
-    def test_a_child_of_fork_is_not_recorded(self):
+    def by_names(self, result):
+        """What each capture of a record holds, in order of that; its last lines say as much."""
+        lines = result.stderr.splitlines()
+        found = []
+        for capture in self.folder.glob("*.rfcap"):
+            rows = json.loads(self.run_command("report", capture.name, "--json").stdout)["rows"]
+            found.append({row["range"]: row["count"] for row in rows})
+            told = [line for line in lines if line.endswith("/" + capture.name)]
+            self.assertEqual(len(told), 1, (capture, lines))
+            if "forks" not in found[-1]:
+                self.assertIn("nothing lost", told[0])
+        self.assertEqual(len(lines), len(found), lines)
+        return sorted(found, key=str)
+
+    def test_a_child_of_fork_has_a_capture_of_its_own(self):
         self.record(OPTIONS.program, "fork")
-        self.assertEqual(self.captures(), ["a.rfcap"])
-        self.assertEqual(self.names(), ["before", "after the child"])
+        first, child = sorted(self.captures(), key=len)
+        self.assertEqual(self.names(first), ["before", "after the child"])
+        self.assertRegex(child, r"\Aa\.\d+\.rfcap\Z")
+        self.assertEqual(self.names(child), ["in the child"])
+
+    def test_a_child_of_fork_goes_on_with_what_the_parent_made(self):
+        result = self.record(OPTIONS.program, "inherit")
+        self.assertEqual(self.by_names(result), [
+            {"first": 1, "registered": 1}, {"registered": 1, "of the parent": 1, "started": 1}, {}])
+
+    def test_forks_of_many_threads_beside_others_that_record(self):
+        result = self.record(OPTIONS.program, "storm")
+        children = [names for names in self.by_names(result) if "forks" not in names]
+        self.assertEqual(children, [{"forked": 1}] * 40)
+
+    def test_forks_while_a_thread_reads_the_list_of_libraries(self):
+        lines = self.record(OPTIONS.program, "storm_in_the_loader").stderr.splitlines()
+        told = {re.search(r"/(a[.0-9]*\.rfcap)$", line)[1]: line for line in lines}
+        self.assertEqual(sorted(told), sorted(path.name for path in self.folder.glob("*.rfcap")))
+        self.assertEqual(len(told), 41)
+        for name, line in told.items():
+            refused = re.search(r": process (\d+) was not recorded: a thread of its parent was at the loader's list", line)
+            if refused:
+                self.assertEqual(name, f"a.{refused[1]}.rfcap")
+                self.assertIn("not_recorded", self.run_command("info", name).stdout)
+
+    def test_children_of_fork_in_python(self):
+        result = self.record(*self.script("""
+import ctypes, multiprocessing, os, sys
+marks = ctypes.CDLL(sys.argv[1]).mark_from_module
+
+def work(number): marks()
+
+marks()
+for end in (os._exit, exit):
+    child = os.fork()
+    if child == 0:
+        marks()
+        end(0)
+    assert os.waitpid(child, 0)[1] == 0
+with multiprocessing.get_context("fork").Pool(2) as pool:
+    pool.map(work, range(2), chunksize=1)
+worker = multiprocessing.get_context("fork").Process(target=work, args=(0,))
+worker.start()
+worker.join()
+marks()
+"""), OPTIONS.module)
+        found = [names["in the module"] for names in self.by_names(result)]
+        # Either worker of the pool may have done both.
+        self.assertIn(sorted(found), ([1, 1, 1, 1, 1, 2], [1, 1, 1, 2, 2]))
 
     def test_programs_of_a_script_have_a_capture_each(self):
         result = self.record("sh", "-c", f"{OPTIONS.program} seven; cd /; {OPTIONS.program} everything")
@@ -642,6 +704,25 @@ assert library.InitializeInjection() == 1
 """)
         self.assertEqual(self.names(), ["in the module"])
         self.assertEqual(json.loads(self.run_command("info", "a.rfcap", "--json").stdout)["device_state"], "full")
+
+    def test_a_child_of_fork_has_no_device(self):
+        if OPTIONS.cupti is None:
+            self.skipTest("built without CUPTI")
+        self.record(*self.script("""
+import ctypes, os, sys
+os.environ["RANGEFINDER_CUPTI_LIBRARY"] = sys.argv[2]
+library = ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"])
+assert library.InitializeInjection() == 1
+if (child := os.fork()) == 0:
+    ctypes.CDLL(sys.argv[1]).mark_from_module()
+    assert library.InitializeInjection() == 1
+    sys.exit(0)
+assert os.waitpid(child, 0)[1] == 0
+"""), OPTIONS.module, OPTIONS.cupti)
+        states = [json.loads(self.run_command("info", name, "--json").stdout)["device_state"]
+                  for name in sorted(self.captures(), key=len)]
+        self.assertEqual(states[0], "full")
+        self.assertRegex(states[1], r"\Ahost_only: CUPTI cannot be used in a child of fork")
 
     def test_a_session_that_joins(self):
         package = pathlib.Path(__file__).resolve().parents[2] / "python" / "src"
