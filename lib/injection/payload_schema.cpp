@@ -108,6 +108,9 @@ std::uint64_t keep(PayloadSchema schema) noexcept {
   return kept->id;
 }
 
+/// Before anything is copied for one that would not be kept.
+bool is_room() noexcept { return taken.load(std::memory_order_relaxed) < kMostSchemas; }
+
 bool has_all(std::uint64_t mask, std::uint64_t fields) noexcept { return (mask & fields) == fields; }
 
 }  // namespace
@@ -116,7 +119,7 @@ std::uint64_t register_schema(const Domain& domain, const nvtxPayloadSchemaAttr_
   constexpr std::uint64_t kNeeded = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
                                     NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES;
   const auto has = [&](std::uint64_t field) { return has_all(given.fieldMask, field); };
-  if (!has(kNeeded) || given.entries == nullptr || given.numEntries > kMostEntries) return 0;
+  if (!has(kNeeded) || given.entries == nullptr || given.numEntries > kMostEntries || !is_room()) return 0;
   auto* const entries = new (std::nothrow) PayloadEntry[given.numEntries];
   if (entries == nullptr) return 0;
   for (std::size_t i = 0; i < given.numEntries; ++i) {
@@ -138,7 +141,7 @@ std::uint64_t register_schema(const Domain& domain, const nvtxPayloadSchemaAttr_
 std::uint64_t register_enum(const Domain& domain, const nvtxPayloadEnumAttr_t& given) noexcept {
   constexpr std::uint64_t kNeeded = NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES;
   const auto has = [&](std::uint64_t field) { return has_all(given.fieldMask, field); };
-  if (!has(kNeeded) || given.entries == nullptr || given.numEntries > kMostEntries) return 0;
+  if (!has(kNeeded) || given.entries == nullptr || given.numEntries > kMostEntries || !is_room()) return 0;
   auto* const entries = new (std::nothrow) PayloadEntry[given.numEntries];
   if (entries == nullptr) return 0;
   for (std::size_t i = 0; i < given.numEntries; ++i) {
