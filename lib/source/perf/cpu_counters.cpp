@@ -45,6 +45,7 @@ struct Group {
   int fds[kMostEvents] = {-1, -1, -1, -1, -1};
   CpuEvent event[kMostEvents] = {};
   std::size_t events = 0;
+  bool tried = false;  // to open it in this process
 };
 
 // Set before any thread looks at them, by cpu_counters().
@@ -78,26 +79,37 @@ void close_group(const PerfApi& api, Group& group) noexcept {
 
 __thread Group* my_group = nullptr;
 
+/// The events of a child's descriptors are the parent's thread.
+void leave_to_parent() noexcept {
+  if (my_group == nullptr) return;
+  close_group(*the_api.load(std::memory_order_acquire), *my_group);
+  *my_group = {};
+}
+
 const pthread_key_t* exit_key() noexcept {
   static pthread_key_t key;
-  static const bool made = ::pthread_key_create(&key, [](void* group) {
+  static const bool made =
+      ::pthread_key_create(&key,
+                           [](void* group) {
                              close_group(*the_api.load(std::memory_order_acquire), *static_cast<Group*>(group));
                              delete static_cast<Group*>(group);
                              my_group = nullptr;
-                           }) == 0;
+                           }) == 0 &&
+      ::pthread_atfork(nullptr, nullptr, &leave_to_parent) == 0;
   return made ? &key : nullptr;
 }
 
 /// The thread's group, opened now where it is not; without events where it could not be.
 const Group* group_of_thread(const PerfApi& api) noexcept {
-  if (my_group != nullptr) return my_group;
+  if (my_group != nullptr && my_group->tried) return my_group;
   const pthread_key_t* const key = exit_key();
-  auto* const group = key != nullptr ? new (std::nothrow) Group : nullptr;
+  Group* const group = my_group != nullptr ? my_group : key != nullptr ? new (std::nothrow) Group : nullptr;
   if (group == nullptr || ::pthread_setspecific(*key, group) != 0) {
     delete group;
     return nullptr;
   }
   my_group = group;
+  group->tried = true;
   const bool opened = open_group(api, *group) == 0;
   const bool takes_too_many = opened && group->fds[group->events - 1] >= api.limit() / 2;
   if (takes_too_many) close_group(api, *group);

@@ -9,6 +9,9 @@
 #include <rangefinder/session.hpp>
 #include <rangefinder/timeline.hpp>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -195,6 +198,27 @@ TEST_CASE("a thread that would take too many descriptors goes without, and is co
   CHECK(count_of(timeline, "work", CpuEvent::kCpuTime) >= 0);
   CHECK(timeline.health.threads_without_cpu_counters == 1);
   CHECK(kernel.open == 0);
+}
+
+TEST_CASE("a child of fork opens events of its own", "[perf]") {
+  reset_kernel();
+  const source::CpuCounters counters = source::cpu_counters(kPlayed);
+  int status = -1;
+  std::thread([&] {
+    std::int64_t counts[kCpuEvents] = {};
+    counters.hook->read(counts);
+    const int opened = kernel.next_fd;
+    const pid_t child = ::fork();
+    if (child == 0) {
+      if (kernel.open != 0) ::_exit(1);
+      counters.hook->read(counts);
+      ::_exit(kernel.open == 5 && kernel.next_fd == opened + 5 ? 0 : 2);
+    }
+    ::waitpid(child, &status, 0);
+    counters.hook->read(counts);
+    CHECK(kernel.next_fd == opened);
+  }).join();
+  CHECK(status == 0);
 }
 
 TEST_CASE("a recording that counts nothing keeps ranges on the fast path", "[perf]") {
