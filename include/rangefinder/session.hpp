@@ -174,19 +174,22 @@ struct DeviceState {
   std::string reason;  ///< why not, who holds it, and what to do; empty when full
 };
 
-/// Figures of one range path, over all finished steps (or all finished ranges, without steps).
+/// Figures of one range path, over all finished steps (or all finished ranges, without steps). A replay of a CUDA graph
+/// is work of the range that replays it, but for the figures by pass: there it belongs to the ranges that captured it,
+/// as in reports. Those that did so before the recording have a row if they own any, with all else 0.
 struct SummaryRow {
   std::string path;  ///< "step/forward/layer0"
   std::string name;  ///< the last part
   std::uint32_t depth = 0;
-  std::uint64_t count = 0;    ///< instances
+  std::uint64_t count = 0;    ///< instances; 0: it ran before the recording alone
   std::int64_t host_ns = 0;   ///< added up
   std::uint64_t gpu_ops = 0;  ///< inclusive, as all figures here
   std::int64_t gpu_sum_ns = 0;
   std::int64_t gpu_busy_ns = 0;
   std::int64_t gpu_span_ns = 0;  ///< last end - first start of each instance, added up
   /// Device time by attribution `auto` (see Attribution), durations added up. Counted as it arrives, so that a range
-  /// that has not ended may lead a little.
+  /// that has not ended may lead a little. A graph that was recorded as a whole (SessionOptions::graph_tracing) is not
+  /// divided, as reports do: it stays with the range that replays it.
   std::int64_t gpu_forward_ns = 0;  ///< not by nodes: the forward pass, and all other work
   std::int64_t gpu_backward_ns = 0;
   std::int64_t gpu_recompute_ns = 0;     ///< of a forward pass that a node did again

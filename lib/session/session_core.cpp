@@ -214,7 +214,7 @@ Status SessionCore::open_file(format::FileHeader& header) {
   header.pid = static_cast<std::uint32_t>(pid_);
   header.clock_kind = static_cast<std::uint8_t>(clock_->kind());
   header.ticks_per_second = clock_->ticks_per_second();
-  header.start_ticks = now.ticks;
+  header.start_ticks = start_ticks_ = now.ticks;
   header.start_monotonic_ns = now.monotonic_ns;
   header.start_realtime_ns = now.realtime_ns;
   if (parts_.simulated) header.flags |= format::kFlagSimulated;

@@ -78,6 +78,8 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   const SessionOptions& options() const noexcept { return options_; }
   CaptureWriter& writer() noexcept { return *writer_; }
   clock::Clock& clock() noexcept { return *clock_; }
+  /// What was over by then is no part of the recording, though it may stand in the capture.
+  std::uint64_t start_ticks() const noexcept { return start_ticks_; }
 
  private:
   using Deadline = std::chrono::steady_clock::time_point;
@@ -124,6 +126,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   std::string output_;
   int pid_;
   clock::Clock* clock_;
+  std::uint64_t start_ticks_ = 0;
   std::unique_ptr<CaptureWriter> writer_;
   RingOutput* ring_ = nullptr;  // owned by the writer; used under its lock
 

@@ -22,6 +22,9 @@ constexpr std::int64_t kSettleNs = 60'000'000'000;
 constexpr std::size_t kMostClockPoints = 128;
 constexpr std::size_t kNewestPoints = 32;
 
+// Tags of ranges: over when the recording began, here since a CUDA graph was captured in it.
+constexpr std::uint64_t kBefore = 1;
+
 std::vector<clock::ClockPoint> first_point(session::SessionCore& core) { return {core.clock().sample()}; }
 
 }  // namespace
@@ -214,6 +217,8 @@ void LiveSummary::on_range(const timeline::AssembledRange& range) {
   ended.thread = range.thread;
   ended.start_end = range.start_end;
   ended.ended_elsewhere = range.ended_elsewhere;
+  const std::uint64_t start = core_.start_ticks();
+  if (range.begin_ticks < start && range.end_ticks <= start) ended.tag = kBefore;
   projector_.end_range(ended);
 }
 
@@ -287,7 +292,9 @@ void LiveSummary::add_percentiles(Summary& summary) const {
 }
 
 void LiveSummary::on_projected(const projection::ProjectedRange& projected) {
-  if (SummaryRow* row = totals_.row(projected.range.key); row != nullptr && !projected.never_ended) {
+  if (SummaryRow* row = totals_.row(projected.range.key); row != nullptr && projected.range.tag == kBefore) {
+    totals_.note_before(projected.range.key);
+  } else if (row != nullptr && !projected.never_ended) {
     row->count += 1;
     row->host_ns += projected.range.end_ns - projected.range.begin_ns;
     const auto& figures = projected.inclusive.total;

@@ -3,6 +3,7 @@
 
 #include "buffer/name_table.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace rangefinder::summary {
@@ -61,7 +62,8 @@ std::vector<SummaryRow> PathTotals::rows() const {
     const Node& node = nodes_[rest.back()];
     const std::array<std::int64_t, kPasses>& of_pass = inclusive[rest.back()];
     rest.pop_back();
-    if (node.row.count != 0) {
+    const auto owns_any = [&] { return std::any_of(of_pass.begin(), of_pass.end(), [](auto ns) { return ns != 0; }); };
+    if (node.row.count != 0 || (node.was_before && owns_any())) {
       out.push_back(node.row);
       out.back().gpu_forward_ns = of_pass[static_cast<std::size_t>(Pass::kForward)];
       out.back().gpu_backward_ns = of_pass[static_cast<std::size_t>(Pass::kBackward)];

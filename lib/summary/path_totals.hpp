@@ -24,6 +24,8 @@ class PathTotals {
   std::uint32_t path(std::uint64_t key) const noexcept;
   /// kNoTime likewise.
   std::int64_t begin_ns(std::uint64_t key) const noexcept;
+  /// It was over when the recording began: its path has a row if it owns work, whether it runs in the recording or not.
+  void note_before(std::uint64_t key) { nodes_[path(key)].was_before = true; }
   /// Device time on a path, 0: outside of any range. Paths around it count it, too.
   void add_pass(std::uint32_t path, Pass pass, std::int64_t duration_ns);
   /// Nothing more will be asked of this range.
@@ -37,6 +39,7 @@ class PathTotals {
     std::uint32_t parent = 0;
     std::vector<std::uint32_t> children;
     std::array<std::int64_t, kPasses> pass_ns{};  ///< of itself alone
+    bool was_before = false;
   };
   std::uint32_t child(std::uint32_t parent, std::uint32_t name);
 

@@ -2,8 +2,10 @@
 #include "summary/live_summary.hpp"
 
 #include "analysis/pass_split.hpp"
+#include "buffer/held_records.hpp"
 #include "session/session_fixture.hpp"
 #include "source/cupti/cupti_source.hpp"
+#include "source/cupti/graph_nodes.hpp"
 #include "support/resident_memory.hpp"
 #include "support/seed.hpp"
 
@@ -39,26 +41,19 @@ class SimulatedRecording {
     fakecupti_set_launch_latency(0);
     fakecupti_set_manual_clock(kStart + static_cast<std::uint64_t>(ManualClock::kRealtimeOffset));
     fakecupti_add_stream(1, 13, 0);
-    source::CuptiOptions cupti;
-    cupti.flush_period = 0ms;
-    cupti.memory_bytes = 64 << 20;  // for all that a round holds back
-    cupti.buffer_bytes = 64 << 10;
-    source::CuptiSeams seams;
-    seams.realtime_ns = +[]() noexcept { return static_cast<std::int64_t>(fakecupti_now()); };
-    Parts parts;
-    parts.clock = &clock_;
-    parts.sources.push_back(std::make_shared<source::CuptiSource>(cupti, seams));
-    SessionOptions options = host_only(output);
-    options.cuda = true;
-    options.mode = mode;
-    options.memory_bytes = 2 * kLeastMemory;
-    recording_ = std::make_unique<Recording>(options, parts);
-    REQUIRE((*recording_)->device().reason == "");
+    buffer::HeldRecords::instance().forget();
+    source::cupti::graph_nodes().forget();
+    begin(output, mode);
   }
   ~SimulatedRecording() {
     recording_.reset();
     (void)source::cupti_release(std::chrono::steady_clock::now() + 60s);
     ::unsetenv("RANGEFINDER_CUPTI_LIBRARY");
+  }
+  /// Another recording of the same program, after the first.
+  void begin_again(const std::string& output) {
+    recording_.reset();
+    begin(output, CaptureMode::kMapped);
   }
 
   SessionCore& core() { return **recording_; }
@@ -76,6 +71,24 @@ class SimulatedRecording {
   }
 
  private:
+  void begin(const std::string& output, CaptureMode mode) {
+    source::CuptiOptions cupti;
+    cupti.flush_period = 0ms;
+    cupti.memory_bytes = 64 << 20;  // for all that a round holds back
+    cupti.buffer_bytes = 64 << 10;
+    source::CuptiSeams seams;
+    seams.realtime_ns = +[]() noexcept { return static_cast<std::int64_t>(fakecupti_now()); };
+    Parts parts;
+    parts.clock = &clock_;
+    parts.sources.push_back(std::make_shared<source::CuptiSource>(cupti, seams));
+    SessionOptions options = host_only(output);
+    options.cuda = true;
+    options.mode = mode;
+    options.memory_bytes = 2 * kLeastMemory;
+    recording_ = std::make_unique<Recording>(options, parts);
+    REQUIRE((*recording_)->device().reason == "");
+  }
+
   ManualClock clock_{kStart};
   std::unique_ptr<Recording> recording_;
 };
@@ -117,6 +130,7 @@ std::map<std::string, SummaryRow> passes_of(const Timeline& timeline) {
     const RangeIndex parent = projection.parent[row];
     paths[row] = (parent == kNone ? "" : paths[parent] + "/") + std::string(timeline.text(timeline.ranges.name[row]));
     SummaryRow& out = rows[paths[row]];
+    out.count += (timeline.ranges.flags[row] & kBeforeRecording) == 0 ? 1 : 0;
     const auto of = [&](Pass pass) { return times.empty() ? 0 : times[row][static_cast<std::size_t>(pass)]; };
     out.gpu_forward_ns += times.empty() ? projection.inclusive[row].gpu_sum_ns : of(Pass::kForward);
     out.gpu_backward_ns += of(Pass::kBackward);
@@ -130,6 +144,7 @@ SummaryRow compare_passes(const Summary& summary, const Timeline& timeline) {
   SummaryRow seen;
   for (const auto& [path, row] : passes_of(timeline)) {
     INFO(path);
+    if (row.count == 0 && row.gpu_forward_ns + row.gpu_backward_ns == 0) continue;  // captured, and not replayed
     const SummaryRow* const have = summary.find(path);
     REQUIRE(have != nullptr);
     CHECK(have->gpu_forward_ns == row.gpu_forward_ns);
@@ -623,6 +638,61 @@ TEST_CASE("a graph that is updated while a launch of it is queued counts as it w
   REQUIRE(last.find("old") != nullptr);
   CHECK(last.find("old")->gpu_forward_ns == 100);
   CHECK(last.find("new")->gpu_forward_ns == 100);
+}
+
+TEST_CASE("a range of a graph that was captured before the session counts for what it owns alone", "[summary]") {
+  const ScratchFolder folder;
+  SimulatedRecording recording(folder.file("a.rfcap"));
+  FakeGraph* graph = fakecupti_graph_create();
+  fakecupti_call_on_stream("cudaStreamBeginCapture_v10000", nullptr, 0);
+  {
+    const ProfileRange outer{"model"};
+    for (const char* layer : {"replayed", "replayed, and run", "not replayed"}) {
+      recording.advance(10);
+      const ProfileRange range{std::string_view(layer)};
+      recording.advance(10);
+      if (layer == std::string_view("not replayed")) continue;
+      FakeKernel kernel;
+      kernel.duration_ns = 100;
+      fakecupti_graph_capture("cudaLaunchKernel_v7000", graph, &kernel);
+      recording.advance(10);
+    }
+    recording.advance(10);
+  }
+  fakecupti_call_on_stream("cudaStreamEndCapture_v10000", nullptr, 0);
+  FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
+  recording.advance(1'000'000);
+  recording.begin_again(folder.file("b.rfcap"));
+  summary::LiveSummary live(recording.core());
+  CHECK(live.update().rows.empty());
+  recording.advance(10);
+  {
+    const ProfileRange outer{"model"};
+    recording.advance(10);
+    const ProfileRange range{"replayed, and run"};
+    recording.advance(5);
+    fakecupti_graph_launch("cudaGraphLaunch_v10000", exec, 7);
+    recording.advance(1'000);
+  }
+  recording.advance(10'000);
+  (void)live.update();
+  const Summary last = live.update();
+  REQUIRE(recording.core().stop().ok());
+  REQUIRE(last.find("model") != nullptr);
+  CHECK(last.find("model")->count == 1);
+  CHECK(last.find("model")->host_ns == 1'015);
+  CHECK(last.find("model")->gpu_ops == 2);
+  CHECK(last.find("model")->gpu_forward_ns == 200);
+  REQUIRE(last.find("model/replayed") != nullptr);
+  CHECK(last.find("model/replayed")->count == 0);
+  CHECK(last.find("model/replayed")->host_ns == 0);
+  CHECK(last.find("model/replayed")->gpu_ops == 0);
+  CHECK(last.find("model/replayed")->gpu_forward_ns == 100);
+  CHECK(last.find("model/replayed, and run")->count == 1);
+  CHECK(last.find("model/replayed, and run")->host_ns == 1'005);
+  CHECK(last.find("model/replayed, and run")->gpu_forward_ns == 100);
+  CHECK(last.find("model/not replayed") == nullptr);
+  compare_passes(last, load(folder.file("b.rfcap")));
 }
 
 TEST_CASE("without a device there are the figures of the host", "[summary]") {

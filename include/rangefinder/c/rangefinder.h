@@ -388,12 +388,13 @@ typedef struct rf_summary_totals {
   uint64_t pending_launches;  ///< made, but their activities have not arrived: not in the figures yet
 } rf_summary_totals;
 
-/// Figures of one range path, inclusive. Its texts hold until the summary is freed.
+/// Figures of one range path, inclusive. Its texts hold until the summary is freed. A replay of a CUDA graph is work of
+/// the range that replays it, but for the figures by pass: there it belongs to the ranges that captured it.
 typedef struct rf_summary_row {
   size_t struct_size;
   const char* path;  ///< "step/forward/layer0"
   const char* name;  ///< the last part
-  uint64_t count;    ///< instances
+  uint64_t count;    ///< instances; 0: a graph was captured in it before the recording
   int64_t host_ns;   ///< added up
   uint64_t gpu_ops;
   int64_t gpu_sum_ns;

@@ -66,11 +66,12 @@ def take_health(handle: ctypes.c_void_p) -> Health:
 
 @dataclasses.dataclass(frozen=True)
 class SummaryRow:
-    """Figures of one range path, inclusive. The device times of the passes, from gpu_forward_ns on, are by attribution `auto`."""
+    """Figures of one range path, inclusive. The device times of the passes, from gpu_forward_ns on, are by attribution `auto`: there
+    a replay of a CUDA graph belongs to the ranges that captured it, elsewhere to the range that replays it."""
 
     path: str  #: "step/forward/layer0"
     name: str  #: the last part
-    count: int  #: instances
+    count: int  #: instances; 0: a graph was captured in it before the recording
     host_ns: int  #: added up
     gpu_ops: int
     gpu_sum_ns: int
