@@ -47,8 +47,9 @@ enum RangeFlags : std::uint8_t {
   kUnfinished = 1,      ///< still open when the recording stopped; end_ns is the recording's end
   kEndedElsewhere = 2,  ///< ended on another thread
   kOwnerless = 4,       ///< never owns device activity (a framework's bookkeeping, a range without a known thread)
-  /// Over before the recording began, recorded since a CUDA graph was captured in it: it may own work of replays, and
-  /// is no part of the recorded time, nor of counts and times of the host.
+  /// Over before the recording, or what a flight recorder still holds of it, began; here since a CUDA graph was
+  /// captured in it: it may own work of replays, and is no part of the recorded time, nor of counts and times of the
+  /// host.
   kBeforeRecording = 8,
 };
 
@@ -405,8 +406,9 @@ struct ProcessInfo {
   std::string host;
   std::int32_t rank = -1;
   std::int32_t world_size = -1;
-  std::int64_t start_ns = kNoTime;  ///< when its recording began, where the input says
-  bool flight_recorder = false;     ///< a dump of one: what came earlier is missing on purpose
+  /// When its recording, or what a flight recorder still holds of it, began; where the input says.
+  std::int64_t start_ns = kNoTime;
+  bool flight_recorder = false;  ///< a dump of one: what came earlier is missing on purpose
 };
 
 struct ThreadInfo {

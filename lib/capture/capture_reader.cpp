@@ -350,11 +350,16 @@ void CaptureReader::finish_small() {
       threads[known->second] = row;
   }
   threads_ = std::move(threads);
-  // A window is written when it opens and again when it closes: the later row has both ends.
+  // A window is written when it opens and again when it closes: the later row has both ends. Of what a flight recorder
+  // no longer holds there is no window.
   std::map<std::uint32_t, format::WindowRow> windows;
   for (const format::WindowRow& row : windows_) windows[row.number] = row;
   windows_.clear();
-  for (const auto& [number, row] : windows) windows_.push_back(row);
+  for (auto& [number, row] : windows) {
+    if (row.end_ticks != 0 && row.end_ticks <= header_.held_since_ticks) continue;
+    row.begin_ticks = std::max(row.begin_ticks, header_.held_since_ticks);
+    windows_.push_back(row);
+  }
   clock_points_.push_back({header_.start_ticks, header_.start_monotonic_ns, header_.start_realtime_ns, 0});
   clock_ = std::make_unique<clock::ClockTable>(clock_points_, header_.ticks_per_second);
 }

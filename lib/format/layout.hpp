@@ -42,10 +42,17 @@ struct FileHeader {
   std::int64_t start_realtime_ns;
   std::uint64_t flags;
   std::uint64_t record_id;  // of the `rangefinder record` that it is of; 0: none
-  std::uint8_t reserved1[32];
+  // kFlagRing: what was over by then is here only since a CUDA graph was captured in it; 0: by start_ticks.
+  std::uint64_t held_since_ticks;
+  std::uint8_t reserved1[24];
   std::uint64_t checksum;  // XXH3 of everything before it
 };
 static_assert(sizeof(FileHeader) == 128);
+
+/// What was over by then is no part of the recording.
+constexpr std::uint64_t first_ticks(const FileHeader& header) noexcept {
+  return header.held_since_ticks > header.start_ticks ? header.held_since_ticks : header.start_ticks;
+}
 
 /// What a chunk holds. Numbers are never reused.
 enum class ChunkKind : std::uint16_t {

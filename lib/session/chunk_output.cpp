@@ -243,9 +243,19 @@ Status RingOutput::read_since(OutputCursor& cursor, const Use& use) const {
   return {};
 }
 
+/// Of the records that get old.
+std::uint64_t RingOutput::oldest_ticks() const noexcept {
+  std::uint64_t oldest = newest_ticks_;
+  for (const Kept& kept : events_)
+    if (kept.header.kind == static_cast<std::uint16_t>(format::ChunkKind::kHostEvents))
+      oldest = std::min(oldest, kept.header.first);
+  return oldest;
+}
+
 RingSnapshot RingOutput::snapshot() const {
   RingSnapshot taken;
   taken.header_ = header_;
+  taken.header_.held_since_ticks = oldest_ticks();
   for_each_kept([&](const Kept& kept) { taken.chunks_.push_back(kept.bytes); });
   return taken;
 }

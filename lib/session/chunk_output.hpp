@@ -123,6 +123,7 @@ class RingOutput final : public ChunkOutput {
   std::uint64_t keep_left(Kept& oldest);
   void drop_old_context();
   void drop_old(std::deque<Kept>& chunks);
+  std::uint64_t oldest_ticks() const noexcept;
   template <typename Take>
   void for_each_kept(const Take& take) const;
   static std::uint64_t cost(const Kept& kept) noexcept {

@@ -68,7 +68,7 @@ void CaptureLoader::add_process() {
   process.host = reader_.metadata("host");
   process.rank = number_of(reader_.metadata("rank"), -1);
   process.world_size = number_of(reader_.metadata("world_size"), -1);
-  process.start_ns = host_time(reader_.header().start_ticks);
+  process.start_ns = host_time(format::first_ticks(reader_.header()));
   process.flight_recorder = (reader_.header().flags & format::kFlagRing) != 0;
   out_.processes.push_back(std::move(process));
   for (const format::ThreadRow& row : reader_.threads()) {

@@ -94,7 +94,8 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   }
   /// Recorded because a CUDA graph was captured, and over when the recording began.
   bool is_before(std::uint64_t begin_ticks, std::uint64_t end_ticks) const noexcept {
-    return begin_ticks < reader_.header().start_ticks && end_ticks <= reader_.header().start_ticks;
+    const std::uint64_t start = format::first_ticks(reader_.header());
+    return begin_ticks < start && end_ticks <= start;
   }
   StringId name(std::uint32_t id);
   StringId find_name(std::uint32_t id);

@@ -60,6 +60,7 @@ TEST_CASE("the file header, byte by byte", "[format]") {
   header.start_monotonic_ns = 5;
   header.start_realtime_ns = -1;
   header.flags = kFlagSimulated | kFlagRing;
+  header.held_since_ticks = 0x0202030405060708;
   base::Bytes want =
       hex("52 46 43 41 50 0d 0a 1a"                          // "RFCAP\r\n\x1a"
           "01 00  00 00  80 00 00 00"                        // version 1.0, 128 bytes
@@ -70,7 +71,9 @@ TEST_CASE("the file header, byte by byte", "[format]") {
           "05 00 00 00 00 00 00 00"                          // CLOCK_MONOTONIC then
           "ff ff ff ff ff ff ff ff"                          // CLOCK_REALTIME then
           "03 00 00 00 00 00 00 00"                          // flags
-          "00000000000000000000 00000000000000000000 00000000000000000000 00000000000000000000");
+          "00 00 00 00 00 00 00 00"                          // no record id
+          "08 07 06 05 04 03 02 02"                          // held since
+          "0000000000000000 0000000000000000 0000000000000000");
   append_checksum(want);
   CHECK(bytes_of(sealed(header)) == want);
 }

@@ -684,6 +684,46 @@ TEST_CASE("a flight recorder keeps the ranges of graphs", "[session]") {
   CHECK(timeline.health.unmatched_ends == 0);
 }
 
+TEST_CASE("a capture of hours ago does not make a dump of hours", "[session]") {
+  const ScratchFolder folder;
+  Program program;
+  SessionOptions options = program.options(folder.file("a.rfcap"));
+  options.mode = CaptureMode::kRing;
+  options.ring_bytes = 8'000;
+  const bool forgotten = GENERATE(true, false);
+  std::string dump;
+  {
+    Recording recording(options, program.parts());
+    FakeGraphExec* exec = program.two_layers();
+    program.replay(exec);
+    REQUIRE(recording->flush().ok());
+    if (forgotten) program.advance(5ull * 3600 * 1'000'000'000ull);
+    for (int round = 0; round < (forgotten ? 100 : 1); ++round) {
+      program.replay(exec);
+      REQUIRE(recording->flush().ok());
+    }
+    const Result<std::string> written = recording->dump({});
+    REQUIRE(written.ok());
+    dump = *written;
+  }
+  const Timeline timeline = load(dump);
+  CHECK(owners(timeline) == kLayers);
+  CHECK(timeline.end_ns - timeline.begin_ns < 10'000'000);
+  for (RangeIndex row = 0; row < timeline.ranges.size(); ++row) {
+    const bool is_layer = timeline.text(timeline.ranges.name[row]).starts_with("layer.");
+    CHECK(((timeline.ranges.flags[row] & kBeforeRecording) != 0) == (is_layer && forgotten));
+  }
+  REQUIRE(timeline.windows.size() == 1);
+  CHECK(timeline.end_ns - timeline.windows[0].begin_ns < 10'000'000);
+  const std::string trace = folder.file("a.pt.trace.json");
+  ChromeExportOptions exported;
+  exported.attribution = GENERATE(Attribution::kLaunch, Attribution::kAuto);
+  REQUIRE(export_chrome_trace(dump, trace, exported).ok());
+  const Timeline again = load(trace);
+  CHECK(again.end_ns - again.begin_ns < 10'000'000);
+  CHECK(owners(again) == kLayers);
+}
+
 TEST_CASE("a capture that makes no end of ranges is bounded, and what is missing is counted", "[session][slow]") {
   const ScratchFolder folder;
   Program program;

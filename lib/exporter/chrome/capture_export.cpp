@@ -14,7 +14,7 @@ CaptureExport::CaptureExport(capture::CaptureReader& reader_in, const ChromeExpo
       process_label{reader_in.header().pid, reader_in.metadata("program"), reader_in.metadata("host"), -1},
       process(layout.process(process_label)),
       simulated(reader_in.simulated()),
-      start_ns(reader_in.monotonic_of_ticks(reader_in.header().start_ticks)) {}
+      start_ns(reader_in.monotonic_of_ticks(format::first_ticks(reader_in.header()))) {}
 
 std::string CaptureExport::text(format::NameId name) {
   if (name != 0 && !reader.has_name(name)) ++lost_names;
