@@ -17,16 +17,17 @@ namespace {
 constexpr std::size_t kMostRows = std::size_t{1} << 22;
 constexpr std::size_t kFewestParts = 16;
 
-/// What a graph's operations took, by where they count, in the order in which that came.
+/// What a graph's operations took, by where they count, in the order of the first of each.
 struct Share {
   std::uint32_t captured;  // a launch that counts there; kNone: on the replay
   __int128 ns;             // the sum of times from a file
   std::uint64_t bytes;
+  std::int64_t begin_ns;
 };
 struct Replay {
   std::int64_t begin_ns;
   std::vector<Share> shares;
-  std::unordered_map<std::uint64_t, std::size_t> share_of;  // place -> position in shares
+  std::unordered_map<std::uint64_t, std::size_t> share_of;  // place -> position in shares, until those are in order
 };
 using Graph = std::pair<ProcessIndex, std::uint32_t>;
 
@@ -84,13 +85,18 @@ class Splitter {
           static_cast<std::uint64_t>(moved && !projection.pass.empty() ? projection.pass[launch] : Pass{});
       const std::uint64_t place = moved ? pass << 32 | projection.owner[row] : ~std::uint64_t{0};
       const auto [share, is_other] = replay.share_of.try_emplace(place, replay.shares.size());
-      if (is_other) replay.shares.push_back({moved ? launch : kNone, 0, 0});
+      if (is_other) replay.shares.push_back({moved ? launch : kNone, 0, 0, activities.begin_ns[row]});
       replay.shares[share->second].ns += activities.end_ns[row] - activities.begin_ns[row];
       replay.shares[share->second].bytes += activities.bytes[row];
+      replay.shares[share->second].begin_ns = std::min(replay.shares[share->second].begin_ns, activities.begin_ns[row]);
     }
-    for (auto& [graph, replays] : replays_)
+    for (auto& [graph, replays] : replays_) {
+      for (Replay& replay : replays)
+        std::stable_sort(replay.shares.begin(), replay.shares.end(),
+                         [](const Share& a, const Share& b) { return a.begin_ns < b.begin_ns; });
       std::sort(replays.begin(), replays.end(),
                 [](const Replay& a, const Replay& b) { return a.begin_ns < b.begin_ns; });
+    }
   }
 
   /// A graph of two thousand ranges that is launched a million times would be more than anybody's memory.

@@ -107,6 +107,24 @@ TEST_CASE("it is divided by the shares of the last launch node by node", "[proje
   CHECK(timeline.activities.size() == parts);
 }
 
+TEST_CASE("parts follow each other as the operations did, in whatever order the input has those", "[projection]") {
+  CaptureBuilder capture = captured();
+  capture.range("replay", 1'000, 1'050).launch(1'010);
+  capture.kernel("c", 1'200, 1'500).of_graph(3).kernel("b", 1'140, 1'200).of_graph(2);
+  capture.kernel("a", 1'100, 1'140).of_graph(1);
+  whole(capture, 5'000, 800);
+  Timeline timeline = built(capture);
+  CHECK(split_graph_launches(timeline) == 1);
+  const Projection projection = project(timeline, {});
+  std::map<std::int64_t, std::string> parts;
+  for (ActivityIndex row = 0; row < timeline.activities.size(); ++row)
+    if (timeline.activities.is_estimated(row))
+      parts[timeline.activities.begin_ns[row] - timeline.begin_ns] =
+          timeline.text(timeline.ranges.name[projection.owner[row]]);
+  REQUIRE(parts.size() == 2);
+  CHECK(parts.begin()->second == "layer.0");
+}
+
 TEST_CASE("before the first launch node by node the first one counts", "[projection]") {
   CaptureBuilder capture = captured();
   whole(capture, 1'000, 800);
