@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/forced_unwind.hpp"
+
 #include <rangefinder/c/rangefinder.h>
 #include <rangefinder/result.hpp>
 #include <rangefinder/visibility.hpp>
-
-#include <cxxabi.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -35,7 +35,7 @@ inline rf_status finish(std::string_view function, const Status& status) noexcep
 
 /// Runs `work`, which returns an rf_status; what it throws becomes one. A thread that a callback ends unwinds on.
 template <typename Work>
-rf_status guarded(std::string_view function, Work work) {
+RANGEFINDER_THREAD_MAY_END rf_status guarded(std::string_view function, Work work) {
   try {
     return work();
   } catch (const abi::__forced_unwind&) {

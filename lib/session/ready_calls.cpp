@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "session/ready_calls.hpp"
 
+#include "base/forced_unwind.hpp"
 #include "base/signals_blocked.hpp"
 #include "session/options.hpp"
 
-#include <cxxabi.h>
 #include <pthread.h>
 
 #include <exception>
@@ -34,15 +34,14 @@ void ReadyCalls::add(CaptureReady ready) {
   changed_.notify_all();
 }
 
-void ReadyCalls::call(const CaptureReady& ready) {
+RANGEFINDER_THREAD_MAY_END void ReadyCalls::call(const CaptureReady& ready) {
   const auto failed = [&](std::string_view why) {
     failed_.fetch_add(1, std::memory_order_relaxed);
     log(LogLevel::kError, {"on_capture_ready threw for ", ready.path, ": ", why});
   };
   try {
     callback_(ready);
-  } catch (
-      const abi::__forced_unwind&) {  // pthread_exit, by which Python ends threads when it is gone: not to be stopped
+  } catch (const abi::__forced_unwind&) {  // not to be stopped
     throw;
   } catch (const std::exception& error) {
     failed(error.what());
