@@ -2,6 +2,7 @@
 // Ends in the middle of a recording, in the way that its argument says; process_test.cpp runs it. Prints at the very
 // end what the recording got, and exits with 7.
 #include "base/health_numbers.hpp"
+#include "base/never_destroyed.hpp"
 #include "source/cupti/cupti_api.hpp"
 #include "source/cupti/cupti_source.hpp"
 
@@ -98,10 +99,10 @@ int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "";
   std::atexit(&print_at_exit);  // first, so that it runs last
   fakecupti_set_launch_latency(0);
-  static CountingSink sink;
-  // Leaked, as a session that nobody stops is.
+  // Both leaked, as a session that nobody stops is: a thread of ours that got stuck in the sink stays there.
+  static base::NeverDestroyed<CountingSink> sink;
   static source::CuptiSource* const source = make_source();
-  if (!source->start(sink).working) return 1;
+  if (!source->start(*sink).working) return 1;
   source->set_active(true);
   if (std::strcmp(how, "buffers_out") == 0) {
     launch(4);
