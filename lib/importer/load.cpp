@@ -75,7 +75,8 @@ void leave_out_earlier_dumps(std::vector<std::string>& files, std::vector<std::s
   for (const std::string& path : files) {
     if (const auto found = flight_recorder(path)) recordings[*found].push_back(path);
   }
-  for (auto& [id, dumps] : recordings) {
+  for (auto& recording : recordings) {
+    std::vector<std::string>& dumps = recording.second;
     if (dumps.size() == 1) continue;
     const auto newest = std::max_element(dumps.begin(), dumps.end(), [](const std::string& a, const std::string& b) {
       return last_ticks(a) < last_ticks(b);

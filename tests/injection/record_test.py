@@ -406,7 +406,9 @@ while number != signal.SIGRTMIN:
         self.assertEqual(process.wait(60), 0)
 
     def test_a_stop_is_handed_on_too(self):
-        process = self.start("--", *self.script("import os\nprint('ready', os.getpid(), sep='\\n', flush=True)" + self.listening))
+        # In a group of its own: one that nobody could continue, as those of a CI may be, is not stopped by the kernel.
+        process = self.start("--", *self.script("import os\nprint('ready', os.getpid(), sep='\\n', flush=True)" + self.listening),
+                             preexec_fn=os.setpgrp)
         stat = pathlib.Path("/proc", process.stdout.readline().decode().strip(), "stat")
         self.assertEqual(process.stdout.readline(), b"ready\n")
         process.send_signal(signal.SIGTSTP)

@@ -3,6 +3,8 @@
 
 #include "source/cupti/cupti_api.hpp"
 
+#include <cstddef>
+#include <string>
 #include <utility>
 
 namespace rangefinder::source::counters {
@@ -11,6 +13,14 @@ namespace {
 Error lacks(const ProfilerApi& api, const char* function) {
   return Error(ErrorCode::kUnsupported, (api.path.empty() ? std::string("CUPTI") : api.path) + ": has no " + function +
                                             "; hardware counters need CUPTI of CUDA 12.6 or newer and its driver");
+}
+
+/// CUPTI asks the loader for it by its name, which finds that of a toolkit. The wheels have it beside CUPTI, where
+/// nobody looks: without it every call of the host API fails. Once it is loaded, the name is enough.
+void load_companion(const base::Library& cupti) {
+  const std::string path = cupti.path();
+  const std::size_t slash = path.rfind('/');
+  if (slash != std::string::npos) (void)base::Library::open(path.substr(0, slash + 1) + "libnvperf_host.so");
 }
 
 }  // namespace
@@ -45,6 +55,7 @@ ProfilerApi bind_profiler(const base::Library& library, const base::Library* dri
   ProfilerApi api;
   api.path = library.path();
   api.simulated = library.symbol("fakecupti_reset") != nullptr;
+  if (!api.simulated) load_companion(library);
 #define RANGEFINDER_PROFILER_BIND(name) api.name = library.function<decltype(api.name)>(#name);
   RANGEFINDER_PROFILER_HOST(RANGEFINDER_PROFILER_BIND)
   RANGEFINDER_PROFILER_DEVICE(RANGEFINDER_PROFILER_BIND)
