@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a program's NVTX calls do while it is recorded. None throws, allocates after a thread's first range, or prints.
+// What a program's NVTX calls do while it is recorded. None throws or prints; of texts that are known
+// only wide ones of more than a line allocate.
 #include "injection/nvtx_functions.hpp"
 
 #include "injection/injection.hpp"
@@ -16,6 +17,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <cwchar>
+#include <memory>
+#include <new>
 #include <optional>
 #include <string_view>
 
@@ -28,12 +32,20 @@ using std::string_view;
 
 string_view text_or_empty(const char* text) noexcept { return text != nullptr ? string_view(text) : string_view(); }
 
-/// A wide text as UTF-8, as far as it fits.
+/// A wide text as UTF-8. What is longer than names are kept is cut with them, and counted.
 class Narrowed {
  public:
   explicit Narrowed(const wchar_t* wide) noexcept {
-    for (; wide != nullptr && *wide != 0 && size_ + 4 <= sizeof text_; ++wide) put(static_cast<std::uint32_t>(*wide));
+    if (wide == nullptr) return;
+    const std::size_t most = std::wcslen(wide) * kMostBytes;
+    if (most > sizeof short_) long_.reset(new (std::nothrow) char[most]);
+    text_ = long_ != nullptr ? long_.get() : short_;
+    const std::size_t room = long_ != nullptr ? most : sizeof short_;  // not all of it where there is no memory
+    for (; *wide != 0 && size_ + kMostBytes <= room; ++wide) put(static_cast<std::uint32_t>(*wide));
   }
+  Narrowed(const Narrowed&) = delete;
+  Narrowed& operator=(const Narrowed&) = delete;
+
   string_view text() const noexcept { return {text_, size_}; }
 
  private:
@@ -47,7 +59,11 @@ class Narrowed {
   void byte(std::uint32_t value) noexcept { text_[size_++] = static_cast<char>(value); }
   void rest(std::uint32_t point, unsigned shift) noexcept { byte(0x80 | (point >> shift & 0x3F)); }
 
-  char text_[1024];
+  static constexpr std::size_t kMostBytes = 4;  // of a character
+
+  char short_[1024];
+  std::unique_ptr<char[]> long_;
+  char* text_ = short_;
   std::size_t size_ = 0;
 };
 

@@ -56,6 +56,10 @@ static void everything(const char* module, int recorded) {
 
   nvtxRangePushW(L"wide \u00e9 \u20ac");
   nvtxRangePop();
+  wchar_t wide[1501] = {0};
+  for (int i = 0; i < 1500; ++i) wide[i] = L'\u20ac';
+  nvtxRangePushW(wide);
+  nvtxRangePop();
 
   nvtxDomainHandle_t library = nvtxDomainCreateA("library");
   EXPECT(nvtxDomainCreateA("library") == library, 1);

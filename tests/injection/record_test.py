@@ -85,17 +85,19 @@ class RecordTest(unittest.TestCase):
 class Ranges(RecordTest):
     def test_everything_that_nvtx_says(self):
         result = self.record(OPTIONS.program, "everything", OPTIONS.module)
-        self.assertRegex(result.stderr, r"\Arangefinder: recorded 16 ranges(; no device activity: .*|, \d+ launches.*); "
+        self.assertRegex(result.stderr, r"\Arangefinder: recorded 17 ranges(; no device activity: .*|, \d+ launches.*); "
                                         r"nothing lost; see: rangefinder report \S+/a.rfcap\n\Z")
         events = self.events()
         self.assertEqual([event[:4] for event in events], [
             ("step", "", "", None), ("forward", "", "", None), ("tick", "", "", None), ("upload", "", "", None),
-            ("on the second thread", "", "", None), ("wide \u00e9 \u20ac", "", "", None),
+            ("on the second thread", "", "", None), ("wide \u00e9 \u20ac", "", "", None), ("\u20ac" * 1500, "", "", None),
             ("registered", "library", "io", 2.5), ("registered", "library", "8", None), ("counted", "", "", -3),
             ("", "", "", None), ("same", "library", "", None), ("same", "other", "", None), ("same", "", "", None),
             ("", "", "", None), ("", "", "", None), ("around the module", "", "", None), ("in the module", "", "", None)])
         threads = {event[0]: event[4] for event in events}
         self.assertNotEqual(threads["on the second thread"], threads["step"])
+        second = next(event for event in self.trace if event["name"] == "on the second thread")
+        self.assertLessEqual(self.ends_of("upload")[""], second["ts"])  # where another thread ends it
         same = self.ends_of("same")
         self.assertLess(same["library"], same[""])
         self.assertLess(same[""], same["other"])
@@ -244,8 +246,8 @@ class Limits(RecordTest):
         self.assertEqual(self.names(), ["ours 0", "ours 1"])
 
     def test_domains(self):
-        everything = ["step", "forward", "tick", "upload", "on the second thread", "wide \u00e9 \u20ac", "registered",
-                      "registered", "counted", "", "same", "same", "same", "", ""]
+        everything = ["step", "forward", "tick", "upload", "on the second thread", "wide \u00e9 \u20ac", "\u20ac" * 1500,
+                      "registered", "registered", "counted", "", "same", "same", "same", "", ""]
         of_library = ["registered", "registered", "same"]
         without = [name for name in everything if name != "registered"]
         without.remove("same")
@@ -556,7 +558,7 @@ marks()
         result = self.record("sh", "-c", f"{OPTIONS.program} seven; cd /; {OPTIONS.program} everything")
         first, second = sorted(self.captures(), key=len)
         self.assertEqual(self.names(first), ["before"])
-        self.assertEqual(len(self.names(second)), 15)
+        self.assertEqual(len(self.names(second)), 16)
         self.assertEqual(len(result.stderr.splitlines()), 2)
 
 
