@@ -61,6 +61,8 @@ Status write_report(const Timeline& timeline, const ReportOptions& options,
   if (std::string cost = report::profiling_note(timeline); !cost.empty()) footer.notes.push_back(std::move(cost));
   if (std::string missing = report::missing_for(**view, timeline); !missing.empty())
     footer.notes.push_back(std::move(missing));
+  else if (table->row_count() == 0 && table->hidden_rows() == 0 && table->notes().empty())
+    footer.notes.push_back(std::string((*view)->name) + ": this input has nothing of the kind");
   if (options.format == ReportFormat::kJson) return report::write_json(*table, (*view)->name, footer, checked);
   const report::TextOptions text{options.utf8, options.colour, options.width};
   Status status = report::write_text(*table, text, checked);

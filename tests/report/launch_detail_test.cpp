@@ -111,7 +111,17 @@ TEST_CASE("sync without records goes by calls, and says so", "[report]") {
   CHECK(has(launch_report(timeline, "sync"), "\nstep,device,cudaDeviceSynchronize,1,1,50,100.0,50,50,40,kernel\n"));
   CHECK(has(launch_report(timeline, "sync", ReportFormat::kJson), "sync: no synchronisation records in this input"));
   timeline.calls = {};
-  CHECK(has(launch_report(timeline, "sync", ReportFormat::kText), "does not hold: synchronisations or API calls"));
+  const std::string lacking = launch_report(timeline, "sync", ReportFormat::kText);
+  CHECK(has(lacking, "does not hold: synchronisations or API calls"));
+  CHECK_FALSE(has(lacking, "nothing of the kind"));
+}
+
+TEST_CASE("a view of what did not happen says that it is empty", "[report]") {
+  const Timeline timeline =
+      TimelineBuilder().range("step", 0, 100).launch_call("cudaLaunchKernel", 10, 20).kernel(30, 50).build();
+  CHECK(has(launch_report(timeline, "sync", ReportFormat::kText), "sync: this input has nothing of the kind"));
+  CHECK(has(launch_report(timeline, "sync", ReportFormat::kJson), "sync: this input has nothing of the kind"));
+  CHECK_FALSE(has(launch_report(timeline, "ranges", ReportFormat::kText), "nothing of the kind"));
 }
 
 TEST_CASE("api_ranges says how much of a range is spent in which calls", "[report]") {
