@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "base/text.hpp"
+#include "projection/split_graph_launches.hpp"
 
-#include <rangefinder/projection.hpp>
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <map>
@@ -13,7 +13,7 @@
 namespace rangefinder {
 namespace {
 
-// So many rows at most where a graph has many ranges and many launches, but for the fewest parts that are worth it.
+// Where a graph has many ranges and many launches. The fewest parts are worth it at any number of rows.
 constexpr std::size_t kMostRows = std::size_t{1} << 22;
 constexpr std::size_t kFewestParts = 16;
 
@@ -33,7 +33,8 @@ using Graph = std::pair<ProcessIndex, std::uint32_t>;
 
 class Splitter {
  public:
-  Splitter(Timeline& timeline, const ProjectionOptions& options) : timeline_(timeline), options_(options) {}
+  Splitter(Timeline& timeline, const ProjectionOptions& options, std::size_t most_rows)
+      : timeline_(timeline), options_(options), most_rows_(most_rows) {}
 
   std::size_t run() {
     if (options_.attribution != Attribution::kAuto && options_.attribution != Attribution::kCapture) return 0;
@@ -109,8 +110,8 @@ class Splitter {
       launches += launches_[graph];
       rows += launches_[graph] * most;
     }
-    if (rows <= kMostRows) return;
-    const std::size_t most = std::max(kFewestParts, kMostRows / launches);
+    if (rows <= most_rows_) return;
+    const std::size_t most = std::max(kFewestParts, most_rows_ / launches);
     std::size_t left_out = 0;
     for (auto& [graph, replays] : replays_)
       for (Replay& replay : replays) left_out = std::max(left_out, keep_largest(replay, most));
@@ -205,6 +206,7 @@ class Splitter {
 
   Timeline& timeline_;
   ProjectionOptions options_;
+  std::size_t most_rows_;
   std::map<Graph, std::size_t> launches_;  // recorded as a whole
   std::map<Graph, std::vector<Replay>> replays_;
   std::size_t split_ = 0;
@@ -212,8 +214,13 @@ class Splitter {
 
 }  // namespace
 
+std::size_t projection::split_graph_launches(Timeline& timeline, const ProjectionOptions& options,
+                                             std::size_t most_rows) {
+  return Splitter(timeline, options, most_rows).run();
+}
+
 std::size_t split_graph_launches(Timeline& timeline, const ProjectionOptions& options) {
-  return Splitter(timeline, options).run();
+  return projection::split_graph_launches(timeline, options, kMostRows);
 }
 
 }  // namespace rangefinder

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
 // Launches of graphs that were recorded as a whole, divided over the ranges that captured them.
+#include "projection/split_graph_launches.hpp"
+
 #include "support/capture_builder.hpp"
 #include "support/catch.hpp"
 #include "support/scratch_folder.hpp"
 
-#include <rangefinder/projection.hpp>
 #include <rangefinder/timeline.hpp>
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 #include <string>
@@ -84,10 +86,13 @@ TEST_CASE("it is divided by the shares of the last launch node by node", "[proje
   replay(capture, 7'000, 700);
   Timeline timeline = built(capture);
   const std::size_t rows = timeline.activities.size();
+  const std::vector<std::uint64_t> nodes = timeline.activities.graph_node;
   timeline.activities.queued_ns = {1, 2};
   timeline.activities.submitted_ns = {3};
   CHECK(split_graph_launches(timeline) == 1);
   REQUIRE(timeline.activities.size() == rows + 1);
+  REQUIRE(timeline.activities.graph_node.size() == rows + 1);
+  CHECK(std::equal(nodes.begin(), nodes.begin() + 6, timeline.activities.graph_node.begin()));
   CHECK(timeline.activities.queued_at(1) == 2);
   CHECK(timeline.activities.submitted_at(0) == 3);
   CHECK(timeline.activities.queued_at(rows) == kNoTime);
@@ -133,6 +138,55 @@ TEST_CASE("before the first launch node by node the first one counts", "[project
   Timeline timeline = built(capture);
   CHECK(split_graph_launches(timeline) == 1);
   CHECK(owners(timeline) == Times{{"layer.0", 200}, {"layer.1", 600}});
+}
+
+TEST_CASE("past the bound on rows the smallest parts stay where the graph was replayed, and that is said",
+          "[projection]") {
+  constexpr std::int64_t kLayers = 20;
+  CaptureBuilder capture;
+  const auto name = [](std::int64_t layer) { return "layer." + std::to_string(layer); };
+  for (std::int64_t layer = 0; layer < kLayers; ++layer) {
+    const std::int64_t time = 10 + layer * 40;
+    capture.range(name(layer), time, time + 30).launch(time + 10);
+    capture.graph_node(static_cast<std::uint64_t>(layer + 1), time + 15);
+  }
+  capture.range("replay", 1'000, 1'050).launch(1'010);
+  std::int64_t begin = 1'100;
+  for (std::int64_t layer = 0; layer < kLayers; ++layer) {  // 10 ns, 20 ns, ...
+    const std::int64_t end = begin + 10 * (layer + 1);
+    capture.kernel("k", begin, end).of_graph(static_cast<std::uint64_t>(layer + 1));
+    begin = end;
+  }
+  whole(capture, 5'000, 2'100);
+  whole(capture, 9'000, 2'100);
+  Timeline timeline = built(capture);
+  const std::size_t notes = timeline.notes.size();
+  SECTION("which is not reached") {
+    CHECK(projection::split_graph_launches(timeline, {}, 2 * kLayers) == 2);
+    CHECK(timeline.notes.size() == notes);
+    CHECK(owners(timeline)[name(0)] == 20);
+    CHECK(owners(timeline).count("whole") == 0);
+  }
+  SECTION("which is") {
+    CHECK(projection::split_graph_launches(timeline, {}, 2 * kLayers - 1) == 2);
+    REQUIRE(timeline.notes.size() == notes + 1);
+    CHECK(timeline.notes.back().find("the parts of up to 1 ranges each, the smallest") != std::string::npos);
+    const Times times = owners(timeline);
+    CHECK(times.count(name(0)) == 0);
+    CHECK(times.at(name(1)) == 40);
+    CHECK(times.at("whole") == 20);
+  }
+  SECTION("but never those of sixteen ranges") {
+    CHECK(projection::split_graph_launches(timeline, {}, 1) == 2);
+    REQUIRE(timeline.notes.size() == notes + 1);
+    CHECK(timeline.notes.back().find("the parts of up to 4 ranges each, the smallest") != std::string::npos);
+    const Times times = owners(timeline);
+    CHECK(times.size() == 17);
+    CHECK(times.at("whole") == 2 * (10 + 20 + 30 + 40));
+    CHECK(times.at(name(4)) == 100);
+    CHECK(std::accumulate(times.begin(), times.end(), std::int64_t{0},
+                          [](std::int64_t sum, const auto& one) { return sum + one.second; }) == 4'200);
+  }
 }
 
 TEST_CASE("another graph's shares say nothing", "[projection]") {
