@@ -230,15 +230,19 @@ TEST_CASE("a wait for an event knows the stream that the event was recorded on",
   process.parser = GENERATE(from_range(parsers()));
   fakecupti_set_manual_clock(kNoon);
   KeepingSink sink;
-  std::uint32_t waits[3] = {};
+  std::uint32_t waits[4] = {};
   record(process, sink, [&](CuptiSource&) {
     const std::uint64_t first = fakecupti_record_event("cudaEventRecord_v3020", 1, 7);
     const std::uint64_t again = fakecupti_record_event("cudaEventRecord_v3020", 1, 0);
     waits[0] = fakecupti_wait_event("cudaEventSynchronize_v3020", 1, again);
     waits[1] = fakecupti_wait_event("cudaEventSynchronize_v3020", 1, first);
     waits[2] = fakecupti_wait_event("cudaEventSynchronize_v3020", 1, 4711);  // recorded before we listened
+    // Threads have buffers of their own: the wait's may come before the event's.
+    const std::uint64_t late = waits[2] + 2;
+    waits[3] = fakecupti_wait_event("cudaEventSynchronize_v3020", 1, late);
+    CHECK(fakecupti_record_event("cudaEventRecord_v3020", 1, 7) == late);
   });
-  REQUIRE(sink.syncs.size() == 3);
+  REQUIRE(sink.syncs.size() == 4);
   const auto row = [&](std::uint32_t correlation) {
     return *std::find_if(sink.syncs.begin(), sink.syncs.end(),
                          [&](const format::SyncRow& sync) { return sync.correlation == correlation; });
@@ -246,6 +250,7 @@ TEST_CASE("a wait for an event knows the stream that the event was recorded on",
   CHECK((row(waits[0]).event_context == 1 && row(waits[0]).event_stream == 0));
   CHECK((row(waits[1]).event_context == 1 && row(waits[1]).event_stream == 7));
   CHECK(row(waits[2]).event_context == 0);
+  CHECK((row(waits[3]).event_context == 1 && row(waits[3]).event_stream == 7));
   CHECK(sink.counts().empty());
 }
 

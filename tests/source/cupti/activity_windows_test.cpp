@@ -77,6 +77,19 @@ TEST_CASE("after a step of the clock, calls are kept when in doubt", "[source]")
   CHECK_FALSE(windows.keep_host(10, 20));
 }
 
+TEST_CASE("after a step of the clock no window is taken for an old one", "[source]") {
+  for (const bool stepped : {false, true}) {
+    ActivityWindows windows;
+    windows.begin();
+    windows.open(1000, noted(10));
+    windows.close(2000, noted(20));
+    if (stepped) windows.clock_stepped();
+    windows.open(3'600'000'000'000, noted(30));
+    windows.close(3'600'000'001'000, noted(40));
+    CHECK(windows.keep_device(5000, 6000, 15) == stepped);
+  }
+}
+
 TEST_CASE("opening an open window and closing a closed one change nothing", "[source]") {
   ActivityWindows windows;
   windows.begin();

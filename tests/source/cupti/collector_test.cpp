@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 // Buffers and flushes: late, out of order, refused, dropped, hanging, taken over.
 namespace rangefinder::source::testing {
@@ -248,7 +249,34 @@ TEST_CASE("a periodic flush that hangs is noticed without anybody asking", "[sou
   CHECK(sink.counted(health::flush_timeouts) >= 1);
 }
 
+TEST_CASE("a recording that ends fetches its records when nothing new is added to them", "[source]") {
+  static decltype(CuptiApi::cuptiActivityFlushAll) fake_flush;
+  static int flushes_while_enabled;
+  flushes_while_enabled = 0;
+  CuptiProcess process;
+  process.change = [](CuptiApi& api) {
+    fake_flush = std::exchange(
+        api.cuptiActivityFlushAll, +[](std::uint32_t flag) {
+          flushes_while_enabled += fakecupti_kind_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) ? 1 : 0;
+          return fake_flush(flag);
+        });
+  };
+  KeepingSink sink;
+  CuptiSource source = process.source();
+  REQUIRE(source.start(sink).working);
+  source.set_active(true);
+  const FakeKernel k = kernel("k");
+  fakecupti_launch("cudaLaunchKernel_v7000", &k);
+  source.flush(soon());
+  CHECK(flushes_while_enabled == 1);
+  fakecupti_launch("cudaLaunchKernel_v7000", &k);
+  source.stop(soon());
+  CHECK(flushes_while_enabled == 1);
+  CHECK(sink.kernels.size() == 2);
+}
+
 TEST_CASE("another profiler that takes over the buffers is noticed, and so is its going", "[source][fault]") {
+  const bool given_up = GENERATE(false, true);
   CuptiProcess process;
   process.options.watchdog_launches = 50;
   KeepingSink sink;
@@ -273,6 +301,7 @@ TEST_CASE("another profiler that takes over the buffers is noticed, and so is it
   running.open = true;
   fakecupti_launch("cudaLaunchKernel_v7000", &running);
   source.flush(soon());
+  CHECK(source.state().working);  // what is launched between a flush and a look at it is not late
   source.flush(soon());
   const SourceState taken = source.state();
   CHECK_FALSE(taken.working);
@@ -289,8 +318,15 @@ TEST_CASE("another profiler that takes over the buffers is noticed, and so is it
   CHECK(fakecupti_kind_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
   CHECK_FALSE(fakecupti_callback_enabled("cudaLaunchKernel_v7000"));
   CHECK(fakecupti_buffers_out() == out);
-  // The next recording registers its buffers anew.
+  if (given_up) {
+    REQUIRE(cupti_release(soon()).ok());
+    CHECK_FALSE(fakecupti_subscribed());
+    CHECK(fakecupti_buffers_out() == out);
+  }
+  // The other goes, and switches off what it had on. The next recording registers its buffers anew.
   fakecupti_steal_buffers(false);
+  for (const CUpti_ActivityKind kind : {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_RUNTIME})
+    REQUIRE(fake_api().cuptiActivityDisable(kind) == CUPTI_SUCCESS);
   KeepingSink again;
   CuptiSource next = process.source();
   REQUIRE(next.start(again).working);
@@ -333,6 +369,25 @@ TEST_CASE("launches that leave no record until the end are counted, however few"
   CHECK(again.kernels.size() == (calls_recorded ? 1 : 0));  // where it was noticed, the buffers are registered anew
 }
 
+TEST_CASE("launches whose buffer CUPTI keeps to the end are not taken for another profiler's", "[source][fault]") {
+  CuptiProcess process;
+  KeepingSink sink;
+  CuptiSource source = process.source();
+  REQUIRE(source.start(sink).working);
+  source.set_active(true);
+  const FakeKernel k = kernel("k");
+  fakecupti_fail("cuptiActivityFlushAll", CUPTI_ERROR_UNKNOWN);
+  for (int i = 0; i < 3; ++i) {
+    fakecupti_launch("cudaLaunchKernel_v7000", &k);
+    source.flush(soon());
+  }
+  source.stop(soon());
+  CHECK(sink.kernels.empty());
+  CHECK(sink.counted(health::kept_buffers) != 0);
+  CHECK(sink.counted(health::launches_without_records) == 0);
+  CHECK(sink.counted(health::device_outages) == 0);
+}
+
 TEST_CASE("many launches while a slow kernel keeps its buffer are no takeover", "[source]") {
   CuptiProcess process;
   process.options.watchdog_launches = 50;
@@ -361,9 +416,16 @@ TEST_CASE("when CUPTI shuts itself down the recording goes on without it, and no
   REQUIRE(source.start(sink).working);
   source.set_active(true);
   const FakeKernel k = kernel("k");
+  NotedLaunches::take();
   fakecupti_launch("cudaLaunchKernel_v7000", &k);
   fakecupti_fatal_error(CUPTI_ERROR_HARDWARE);
   fakecupti_launch("cudaLaunchKernel_v7000", &k);
+  // Another thread may be in a callback just then.
+  CUpti_CallbackData late{};
+  late.callbackSite = CUPTI_API_ENTER;
+  late.correlationId = 99;
+  cupti::on_callback(nullptr, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, &late);
+  CHECK(NotedLaunches::take().size() == 1);
   const SourceState state = source.state();
   CHECK_FALSE(state.working);
   CHECK(state.reason ==

@@ -50,6 +50,7 @@ TEST_CASE("a clock at an offset is converted", "[source]") {
   CHECK(clock.realtime(1'501'000) == kT + 1'500'000);
   CHECK(clock.realtime(0) == kT - 1'000);
   CHECK(clock.take_converted() == 3);
+  CHECK_FALSE(clock.realtime(100'000'000'000'000).has_value());  // a day and more after the last look
   CHECK(clock.take_converted() == 0);
   CHECK(clock.description() ==
         "another tool's, registered before the recording; converted, offset at first 1759999999999999000 ns");
@@ -99,6 +100,12 @@ TEST_CASE("CUPTI's clock is looked at between two looks at CLOCK_REALTIME", "[so
   REQUIRE(pair.has_value());
   CHECK(pair->before_ns <= static_cast<std::int64_t>(pair->cupti_ns));
   CHECK(static_cast<std::int64_t>(pair->cupti_ns) <= pair->after_ns);
+  static std::int64_t looks;
+  looks = 0;
+  const auto set_back = +[]() noexcept { return looks++ == 1 ? kT - 500 : kT + 10 * looks; };
+  const auto other = cupti::take_clock_pair(fake_api(), set_back, result);
+  REQUIRE(other.has_value());
+  CHECK(other->before_ns > kT + 10);  // not the first look, after which the clock was set back
   fakecupti_fail("cuptiGetTimestamp", CUPTI_ERROR_NOT_READY);
   CHECK_FALSE(cupti::take_clock_pair(fake_api(), &fake_realtime, result).has_value());
   CHECK(result == CUPTI_ERROR_NOT_READY);

@@ -169,6 +169,21 @@ TEST_CASE("an update gives nodes the calls of the other graph, for launches from
   fakecupti_graph_destroy(unknown, nullptr);
 }
 
+TEST_CASE("a node that gets other parameters is still its call's", "[source]") {
+  CuptiProcess process;
+  Graphs graphs(process);
+  FakeGraph* graph = fakecupti_graph_create();
+  const std::uint32_t by_capture = capture(graph);
+  FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
+  launch(exec);
+  const FakeKernel other = kernel("other");
+  fakecupti_graph_set_params(exec, 0, &other);
+  launch(exec);
+  CHECK(graphs.made_by() == std::vector{by_capture, by_capture});
+  CHECK(graphs.sink.text(graphs.sink.kernels[1].name) == "other");
+  fakecupti_graph_destroy(graph, exec);
+}
+
 TEST_CASE("nodes that were made while nothing was recorded are not known", "[source]") {
   CuptiProcess process;
   FakeGraph* graph = fakecupti_graph_create();
@@ -201,6 +216,22 @@ TEST_CASE("nodes that were made while nothing was recorded are not known", "[sou
 }
 
 namespace {
+
+constexpr auto kConditional = static_cast<CUgraphNodeType>(13);
+
+/// A library for which the handles of nodes and graphs are their ids.
+CuptiApi handles_as_ids() {
+  CuptiApi api;
+  api.cuptiGetGraphId = +[](CUgraph graph, std::uint32_t* id) {
+    *id = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(graph));
+    return CUPTI_SUCCESS;
+  };
+  api.cuptiGetGraphNodeId = +[](CUgraphNode node, std::uint64_t* id) {
+    *id = reinterpret_cast<std::uint64_t>(node);
+    return CUPTI_SUCCESS;
+  };
+  return api;
+}
 
 const void* const kStream = &kStream;
 
@@ -444,14 +475,46 @@ TEST_CASE("after a fatal error nothing is asked of CUPTI about graphs", "[source
   CHECK(asked == 1);
 }
 
+TEST_CASE("a copy that does not say what kind of node it is has its original's", "[source]") {
+  cupti::GraphNodes nodes;
+  nodes.watch(handles_as_ids(), &fake_realtime);
+  nodes.begin();
+  CUpti_GraphData data{};
+  data.node = reinterpret_cast<CUgraphNode>(std::uint64_t{1});
+  data.nodeType = kConditional;
+  nodes.on_callback(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, data);
+  data.originalNode = data.node;
+  data.node = reinterpret_cast<CUgraphNode>(std::uint64_t{2});
+  data.nodeType = {};
+  nodes.on_callback(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, data);
+  const std::vector<format::GraphNodeRow> rows = nodes.take_news().rows;
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[1].node == 2);
+  CHECK(rows[1].flags == format::kGraphNodeConditional);
+}
+
+TEST_CASE("a node whose graph is said to be its own original is not taken for that graph's", "[source]") {
+  cupti::GraphNodes nodes;
+  nodes.watch(handles_as_ids(), &fake_realtime);
+  nodes.begin();
+  CUpti_GraphData data{};
+  data.graph = data.originalGraph = reinterpret_cast<CUgraph>(std::uint64_t{5});
+  data.node = reinterpret_cast<CUgraphNode>(std::uint64_t{1});
+  data.nodeType = kConditional;
+  nodes.on_callback(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, data);
+  data.originalGraph = nullptr;
+  data.node = reinterpret_cast<CUgraphNode>(std::uint64_t{2});
+  nodes.on_callback(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, data);
+  nodes.take_news();
+  nodes.on_callback(CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING, data);
+  const std::vector<format::GraphNodeRow> gone = nodes.take_news().rows;
+  REQUIRE(gone.size() == 1);
+  CHECK(gone[0].node == 2);
+}
+
 TEST_CASE("nodes past the bound are counted and not known", "[source]") {
   cupti::GraphNodes nodes;
-  CuptiApi api;
-  api.cuptiGetGraphNodeId = +[](CUgraphNode node, std::uint64_t* id) {
-    *id = reinterpret_cast<std::uint64_t>(node);
-    return CUPTI_SUCCESS;
-  };
-  nodes.watch(api, &fake_realtime);
+  nodes.watch(handles_as_ids(), &fake_realtime);
   nodes.begin();
   cupti::prepare_callback_state();
   cupti::start_noting(&NotedLaunches::note, nullptr);

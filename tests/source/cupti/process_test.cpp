@@ -93,6 +93,14 @@ TEST_CASE("a CUPTI that is kept warm is not switched off and on for the next rec
     CHECK(fakecupti_calls("cuptiActivityDisable") == 0);
     CHECK_FALSE(fakecupti_api_enabled("cudaGetLastError_v3020"));
   }
+  SECTION("until it is given up, with all its buffers back") {
+    const FakeKernel between = kernel("between");
+    fakecupti_launch("cudaLaunchKernel_v7000", &between);
+    CHECK(fakecupti_buffers_out() != 0);
+    REQUIRE(cupti_release(soon()).ok());
+    CHECK(fakecupti_buffers_out() == 0);
+    CHECK_FALSE(fakecupti_kind_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+  }
   SECTION("but for what it asks less and more") {
     process.options.sync_records = false;
     process.options.noisy_api_filter = false;

@@ -239,6 +239,23 @@ TEST_CASE("any other call may fail: it is counted, told, and the recording goes 
   CHECK((sink.fact("cupti_notes").find("CUPTI_ERROR_NOT_SUPPORTED, 27") != std::string::npos) == !silent);
 }
 
+TEST_CASE("queries that find work unfinished are not asked for", "[source]") {
+  static int all_records;
+  all_records = -1;
+  CuptiProcess process;
+  process.change = [](CuptiApi& api) {
+    api.cuptiActivityEnableAllSyncRecords = +[](std::uint8_t on) {
+      all_records = on;
+      return CUPTI_SUCCESS;
+    };
+  };
+  KeepingSink sink;
+  CuptiSource source = process.source();
+  REQUIRE(source.start(sink).working);
+  source.stop(soon());
+  CHECK(all_records == 0);
+}
+
 TEST_CASE("times of queueing are asked for whenever they are wanted, and it is said where none come", "[source]") {
   CuptiProcess process;
   KeepingSink sink;

@@ -176,6 +176,8 @@ FakeGraphExec* fakecupti_graph_instantiate(FakeGraph* graph);
 std::uint32_t fakecupti_graph_launch(const char* function, FakeGraphExec* exec, std::uint32_t stream);
 /// The executable graph takes over the kernels of another graph of the same shape; its node ids stay.
 void fakecupti_graph_update(FakeGraphExec* exec, FakeGraph* graph);
+/// A node of the executable graph gets another kernel, as by cudaGraphExecKernelNodeSetParams; its id stays.
+void fakecupti_graph_set_params(FakeGraphExec* exec, std::size_t node, const FakeKernel* kernel);
 void fakecupti_graph_destroy(FakeGraph* graph, FakeGraphExec* exec);
 /// Whether the nodes of a graph that is destroyed are announced one by one, beside the graph; they are at first.
 void fakecupti_tell_destroyed_nodes(bool tell);

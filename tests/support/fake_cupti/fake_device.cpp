@@ -539,6 +539,15 @@ void fakecupti_graph_update(FakeGraphExec* exec, FakeGraph* graph) {
   }
 }
 
+void fakecupti_graph_set_params(FakeGraphExec* exec, std::size_t node, const FakeKernel* kernel) {
+  FakeNode& changed = exec->body.nodes.at(node);
+  call("cudaGraphExecKernelNodeSetParams_v10010", next_correlation(), 0, [&] {
+    changed.kernel = *kernel;
+    changed.name = kernel->name;
+    fire_node(CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS, exec->body, changed, nullptr, nullptr);
+  });
+}
+
 void fakecupti_tell_destroyed_nodes(bool tell) { state().tells_destroyed_nodes = tell; }
 
 void fakecupti_graph_destroy(FakeGraph* graph, FakeGraphExec* exec) {
