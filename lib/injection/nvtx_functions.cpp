@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a program's NVTX calls do while it is recorded. None throws or prints; of texts that are known
-// only wide ones of more than a line allocate.
+// What a program's NVTX calls do while it is recorded. None throws or prints, nor allocates after a thread's first
+// range, but for wide texts of more than 256 characters.
 #include "injection/nvtx_functions.hpp"
 
 #include "injection/injection.hpp"
@@ -37,10 +37,11 @@ class Narrowed {
  public:
   explicit Narrowed(const wchar_t* wide) noexcept {
     if (wide == nullptr) return;
-    const std::size_t most = std::wcslen(wide) * kMostBytes;
-    if (most > sizeof short_) long_.reset(new (std::nothrow) char[most]);
-    text_ = long_ != nullptr ? long_.get() : short_;
-    const std::size_t room = long_ != nullptr ? most : sizeof short_;  // not all of it where there is no memory
+    std::size_t room = sizeof short_;
+    if (const std::size_t most = std::wcslen(wide) * kMostBytes; most > room) {
+      long_.reset(new (std::nothrow) char[most]);
+      if (long_ != nullptr) text_ = long_.get(), room = most;  // else there is no memory, and it is cut
+    }
     for (; *wide != 0 && size_ + kMostBytes <= room; ++wide) put(static_cast<std::uint32_t>(*wide));
   }
   Narrowed(const Narrowed&) = delete;

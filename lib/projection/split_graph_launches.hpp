@@ -7,8 +7,8 @@
 
 namespace rangefinder::projection {
 
-/// As the public function, which has no other bound: past `most_rows` rows of parts the smallest of each launch stay
-/// together on the range that replays it, but for the sixteen largest.
+/// The public function, with a bound of the caller's on the rows that parts make. Past it the smallest parts of each
+/// launch stay together on the range that replays it; the sixteen largest are parts all the same.
 std::size_t split_graph_launches(Timeline& timeline, const ProjectionOptions& options, std::size_t most_rows);
 
 }  // namespace rangefinder::projection
