@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "support/timeline_columns.hpp"
+
 #include <rangefinder/timeline.hpp>
 
 #include <cstddef>
@@ -19,14 +21,6 @@
   } while (false)
 
 namespace rangefinder::fuzz {
-
-inline void check_range_columns(const RangeTable& ranges) {
-  for (const std::size_t size :
-       {ranges.domain.size(), ranges.category.size(), ranges.kind.size(), ranges.style.size(), ranges.flags.size(),
-        ranges.thread.size(), ranges.end_thread.size(), ranges.begin_ns.size(), ranges.end_ns.size(),
-        ranges.source_row.size(), ranges.external_id.size()})
-    HOLDS(size == ranges.size());
-}
 
 inline void check_memory_columns(const Timeline& timeline) {
   const MemoryTable& memory = timeline.memory;

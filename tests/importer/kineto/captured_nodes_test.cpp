@@ -3,6 +3,7 @@
 // Where the nodes of a CUDA graph were made, as our own export says it of each operation.
 #include "importer/kineto/captured_nodes.hpp"
 
+#include "support/timeline_columns.hpp"
 #include "trace_text.hpp"
 
 #include <rangefinder/projection.hpp>
@@ -44,7 +45,7 @@ class Replay {
       "\"dur\": 5, \"args\": {\"correlation\": 1}}";
 };
 
-/// The paths of the owners of the kernels in order, "-" for none.
+/// The names of the owners of the kernels in order, "-" for none.
 std::vector<std::string> owners(const Timeline& timeline) {
   const Projection projection = project(timeline, {Attribution::kCapture, true, false});
   std::vector<std::string> names;
@@ -66,15 +67,10 @@ TEST_CASE("ranges of captures before the recording are as deep as they are said,
                            .kernel(77, 10, R"(["model", "layer.0"])")  // of the same launch
                            .loaded();
   const RangeTable& ranges = trace.timeline.ranges;
-  const std::size_t size = ranges.size();
-  for (const std::size_t column :
-       {ranges.domain.size(), ranges.category.size(), ranges.kind.size(), ranges.style.size(), ranges.flags.size(),
-        ranges.thread.size(), ranges.end_thread.size(), ranges.begin_ns.size(), ranges.end_ns.size(),
-        ranges.source_row.size(), ranges.external_id.size()})
-    REQUIRE(column == size);
+  REQUIRE(rangefinder::testing::has_whole_rows(ranges));
   using Range = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // thread, begin, end
   std::multimap<std::string, Range> captured;
-  for (RangeIndex row = 0; row < size; ++row) {
+  for (RangeIndex row = 0; row < ranges.size(); ++row) {
     if ((ranges.flags[row] & kBeforeRecording) == 0) continue;
     CHECK(ranges.style[row] == RangeStyle::kScoped);
     captured.emplace(trace.text(ranges.name[row]),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "importer/nsight/nsight_file.hpp"
 #include "support/catch.hpp"
+#include "support/timeline_columns.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -10,6 +11,7 @@ using namespace rangefinder;
 using importer::nsight::import_nsight;
 using importer::nsight::import_nsight_image;
 using rangefinder::testing::has_note;
+using rangefinder::testing::has_whole_rows;
 using rangefinder::testing::NsightFile;
 using rangefinder::testing::TemporaryFile;
 
@@ -28,9 +30,7 @@ void fill(NsightFile& file, int rows = 200) {
 // A reader that believes every column would use these as indices.
 void check_consistent(const Timeline& timeline) {
   const RangeTable& ranges = timeline.ranges;
-  REQUIRE(ranges.domain.size() == ranges.size());
-  REQUIRE(ranges.category.size() == ranges.size());
-  REQUIRE(ranges.external_id.size() == ranges.size());
+  REQUIRE(has_whole_rows(ranges));
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     REQUIRE(ranges.thread[i] < timeline.threads.size());
     REQUIRE(ranges.end_thread[i] < timeline.threads.size());

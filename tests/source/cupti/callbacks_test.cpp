@@ -91,14 +91,11 @@ TEST_CASE("a call that was open when the noting changed does not hide later ones
   KeepingSink sink;
   CuptiSource source = process.source();
   REQUIRE(source.start(sink).working);
-  CUpti_CallbackData data{};
-  data.correlationId = 7;
-  data.callbackSite = CUPTI_API_ENTER;
   source.set_active(true);
-  cupti::on_callback(nullptr, CUPTI_CB_DOMAIN_RUNTIME_API, 211, &data);
+  enter_launch(7);
   source.set_active(false);  // its exit is never seen
   source.set_active(true);
-  cupti::on_callback(nullptr, CUPTI_CB_DOMAIN_RUNTIME_API, 211, &data);
+  enter_launch(7);
   CHECK(correlations(NotedLaunches::take()) == std::vector{7u, 7u});
   source.stop(soon());
 }

@@ -421,10 +421,7 @@ TEST_CASE("when CUPTI shuts itself down the recording goes on without it, and no
   fakecupti_fatal_error(CUPTI_ERROR_HARDWARE);
   fakecupti_launch("cudaLaunchKernel_v7000", &k);
   // Another thread may be in a callback just then.
-  CUpti_CallbackData late{};
-  late.callbackSite = CUPTI_API_ENTER;
-  late.correlationId = 99;
-  cupti::on_callback(nullptr, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, &late);
+  enter_launch(99);
   CHECK(NotedLaunches::take().size() == 1);
   const SourceState state = source.state();
   CHECK_FALSE(state.working);

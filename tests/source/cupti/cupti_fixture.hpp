@@ -245,6 +245,14 @@ inline const format::ApiRow* find_api(const KeepingSink& sink, std::uint32_t cor
   return nullptr;
 }
 
+/// CUPTI's callback at the begin of cudaLaunchKernel, whatever the double has switched on.
+inline void enter_launch(std::uint32_t correlation) {
+  CUpti_CallbackData data{};
+  data.callbackSite = CUPTI_API_ENTER;
+  data.correlationId = correlation;
+  cupti::on_callback(nullptr, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, &data);
+}
+
 inline FakeKernel kernel(const char* name, std::uint64_t duration_ns = 0) {
   FakeKernel made;
   made.name = name;

@@ -217,8 +217,6 @@ TEST_CASE("nodes that were made while nothing was recorded are not known", "[sou
 
 namespace {
 
-constexpr auto kConditional = static_cast<CUgraphNodeType>(13);
-
 /// A library for which the handles of nodes and graphs are their ids.
 CuptiApi handles_as_ids() {
   CuptiApi api;
@@ -481,7 +479,7 @@ TEST_CASE("a copy that does not say what kind of node it is has its original's",
   nodes.begin();
   CUpti_GraphData data{};
   data.node = reinterpret_cast<CUgraphNode>(std::uint64_t{1});
-  data.nodeType = kConditional;
+  data.nodeType = CU_GRAPH_NODE_TYPE_CONDITIONAL;
   nodes.on_callback(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, data);
   data.originalNode = data.node;
   data.node = reinterpret_cast<CUgraphNode>(std::uint64_t{2});
@@ -500,7 +498,7 @@ TEST_CASE("a node whose graph is said to be its own original is not taken for th
   CUpti_GraphData data{};
   data.graph = data.originalGraph = reinterpret_cast<CUgraph>(std::uint64_t{5});
   data.node = reinterpret_cast<CUgraphNode>(std::uint64_t{1});
-  data.nodeType = kConditional;
+  data.nodeType = CU_GRAPH_NODE_TYPE_CONDITIONAL;
   nodes.on_callback(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, data);
   data.originalGraph = nullptr;
   data.node = reinterpret_cast<CUgraphNode>(std::uint64_t{2});

@@ -393,11 +393,8 @@ TEST_CASE("in a child of fork everything does nothing", "[source][fault]") {
     // Neither the threads nor, perhaps, the locks of the parent work here. An exit status says which step did not hold.
     if (source.state().working) ::_exit(2);
     if (source.state().reason.find("CUPTI cannot be used in a child of fork") != 0) ::_exit(3);
-    CUpti_CallbackData data{};
-    data.callbackSite = CUPTI_API_ENTER;
-    data.correlationId = 99;
     NotedLaunches::take();
-    cupti::on_callback(nullptr, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, &data);
+    enter_launch(99);
     if (!NotedLaunches::take().empty()) ::_exit(4);
     std::uint8_t* buffer = nullptr;
     std::size_t size = 1, records = 1;
