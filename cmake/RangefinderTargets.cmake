@@ -16,11 +16,35 @@ if(RANGEFINDER_SANITIZE)
   set(rangefinder_quick_to_compile -O0 -g1)
 endif()
 target_link_options(rangefinder_options INTERFACE -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
+
+# The sanitizers' runtime, for everything that is linked here.
+add_library(rangefinder_sanitizer_runtime INTERFACE)
 if(RANGEFINDER_SANITIZE)
+  string(REPLACE "," ";" sanitizers ${RANGEFINDER_SANITIZE})
   target_compile_options(rangefinder_options INTERFACE
     -fsanitize=${RANGEFINDER_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
-  target_link_options(rangefinder_options INTERFACE -fsanitize=${RANGEFINDER_SANITIZE})
+  target_link_options(rangefinder_sanitizer_runtime INTERFACE -fsanitize=${RANGEFINDER_SANITIZE})
+  target_link_libraries(rangefinder_options INTERFACE rangefinder_sanitizer_runtime)
+  # Compilers do not agree on how to ask.
+  target_compile_definitions(rangefinder_options INTERFACE
+    $<$<IN_LIST:address,${sanitizers}>:RANGEFINDER_ADDRESS_SANITIZER> $<$<IN_LIST:thread,${sanitizers}>:RANGEFINDER_THREAD_SANITIZER>)
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    # Functions of vendors' libraries are called by declarations of our own.
+    target_compile_options(rangefinder_options INTERFACE -fno-sanitize=function)
+    # Shared, as GCC has it: tests have an allocator of their own, and load libraries late. Fuzzers say that they do not.
+    execute_process(COMMAND ${CMAKE_CXX_COMPILER} --print-runtime-dir OUTPUT_VARIABLE runtime OUTPUT_STRIP_TRAILING_WHITESPACE)
+    target_link_options(rangefinder_sanitizer_runtime INTERFACE
+      $<$<NOT:$<BOOL:$<TARGET_PROPERTY:RANGEFINDER_FUZZER>>>:-shared-libsan> -Wl,-rpath,${runtime})
+  endif()
 endif()
+
+# rangefinder_compile_together(TARGET): with RANGEFINDER_UNITY, its files in few translation units. ./dev test --all
+# compiles each file alone.
+function(rangefinder_compile_together target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${RANGEFINDER_UNITY} UNITY_BUILD_BATCH_SIZE 16)
+  # GCC takes each joined file for a header.
+  target_compile_options(${target} PRIVATE $<$<AND:$<BOOL:${RANGEFINDER_UNITY}>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>)
+endfunction()
 
 # rangefinder_room(NAME SOURCES a.cpp ... [USES room ...] [LINKS target ...])
 #
@@ -35,12 +59,11 @@ function(rangefinder_room name)
     ${PROJECT_SOURCE_DIR}/lib ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
   set_target_properties(${target} PROPERTIES
     POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
-  if(RANGEFINDER_SANITIZE)  # where the time to compile is longest; other builds see that each file stands alone
-    set_property(TARGET ${target} PROPERTY UNITY_BUILD ON)
-    # GCC takes each file for a header.
-    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
-  endif()
   target_link_libraries(${target} PRIVATE rangefinder_options)
+  rangefinder_compile_together(${target})
+  if(RANGEFINDER_BUILD_FUZZERS)  # fuzzers follow the branches that are taken
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
   if(ARG_LINKS)
     target_link_libraries(${target} PRIVATE ${ARG_LINKS})
     set_property(GLOBAL APPEND PROPERTY RANGEFINDER_LINKS_${name} ${ARG_LINKS})
@@ -70,25 +93,35 @@ function(rangefinder_shared_library target)
   endif()
 endfunction()
 
-# rangefinder_test(NAME SOURCES a_test.cpp ... [LINKS target ...] [KINDS property fault ...] [ARGS ...])
+# rangefinder_test(NAME SOURCES a_test.cpp ... [LINKS target ...] [KINDS property fault ...] [LIKE target])
+#
+# LIKE target: for tests of code that uses LibTorch, with the compile options and the precompiled header of that target.
 #
 # One executable a room. It is registered once as `unit` for the test cases without a kind tag, and once for each of
 # KINDS for the cases that carry it ([property], [golden], [fault], [data], [slow], [gpu]); each run fails when it matches
 # no test case. A run that prints "SKIPPED:" and then passes counts as skipped.
 function(rangefinder_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "NO_UNIT;AS_USERS_LINK" "" "SOURCES;LINKS;KINDS")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "NO_UNIT;AS_USERS_LINK" "LIKE" "SOURCES;LINKS;KINDS")
   set(target ${name}_test)
   string(REPLACE "/" "_" target ${target})
   add_executable(${target} ${ARG_SOURCES})
-  set_property(TARGET ${target} PROPERTY UNITY_BUILD ${RANGEFINDER_UNITY})
+  rangefinder_compile_together(${target})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(${target} PRIVATE RANGEFINDER_SHARED_DEFAULT="${PROJECT_SOURCE_DIR}/../shared")
-  set(library rangefinder_internal)
+  set(library rangefinder_test_support)
   if(ARG_AS_USERS_LINK)
     set(library rangefinder::rangefinder)
   endif()
-  target_link_libraries(${target} PRIVATE rangefinder_options ${library} rangefinder_test_main ${ARG_LINKS})
-  target_compile_options(${target} PRIVATE ${rangefinder_quick_to_compile})  # what is tested stays optimised
+  target_link_libraries(${target} PRIVATE ${library} rangefinder_test_main ${ARG_LINKS})
+  if(ARG_LIKE)
+    target_precompile_headers(${target} REUSE_FROM ${ARG_LIKE})
+  else()
+    target_link_libraries(${target} PRIVATE rangefinder_options)
+    target_compile_options(${target} PRIVATE ${rangefinder_quick_to_compile})  # what is tested stays optimised
+    if(NOT ARG_AS_USERS_LINK)  # LibTorch has macros of Catch2's names
+      target_precompile_headers(${target} REUSE_FROM rangefinder_test_support)
+    endif()
+  endif()
   set(all_kinds property golden fault data slow gpu)
   string(REPLACE ";" "]~[" without "~[${all_kinds}]")
   set(common $<$<BOOL:${RANGEFINDER_CATCH_NO_TESTS}>:${RANGEFINDER_CATCH_NO_TESTS}>)

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <memory>
 
-namespace {
+namespace workloads::arithmetic_intensity {
 
 using examples::NamedTensor;
 using rangefinder::ProfileRange;
@@ -93,4 +93,4 @@ bench::Pair arithmetic_intensity() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(arithmetic_intensity());
 
-}  // namespace
+}  // namespace workloads::arithmetic_intensity

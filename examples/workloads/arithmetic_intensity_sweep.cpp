@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace workloads::arithmetic_intensity_sweep {
 
 using examples::NamedTensor;
 using rangefinder::ProfileRange;
@@ -103,4 +103,4 @@ bench::Pair arithmetic_intensity_sweep() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(arithmetic_intensity_sweep());
 
-}  // namespace
+}  // namespace workloads::arithmetic_intensity_sweep

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <memory>
 
-namespace {
+namespace workloads::attention_sliding_window {
 
 using examples::NamedTensor;
 using rangefinder::ProfileRange;
@@ -117,4 +117,4 @@ bench::Pair attention_sliding_window() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(attention_sliding_window());
 
-}  // namespace
+}  // namespace workloads::attention_sliding_window

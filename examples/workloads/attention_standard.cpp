@@ -6,7 +6,7 @@
 
 #include <memory>
 
-namespace {
+namespace workloads::attention_standard {
 
 using examples::NamedTensor;
 namespace bench = rangefinder::bench;
@@ -70,4 +70,4 @@ bench::Pair attention_standard() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(attention_standard());
 
-}  // namespace
+}  // namespace workloads::attention_standard

@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-namespace {
+namespace workloads::autograd_standard {
 
 using examples::NamedTensor;
 using rangefinder::ProfileRange;
@@ -195,4 +195,4 @@ bench::Pair autograd_standard(bool wide) {
 [[maybe_unused]] const bool kAdded =
     bench::add_pair(autograd_standard(false)) && bench::add_pair(autograd_standard(true));
 
-}  // namespace
+}  // namespace workloads::autograd_standard

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace workloads::autograd_standard_aot {
 
 namespace bench = rangefinder::bench;
 using torch::Tensor;
@@ -51,4 +51,4 @@ bench::Pair autograd_standard_aot() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(autograd_standard_aot());
 
-}  // namespace
+}  // namespace workloads::autograd_standard_aot

@@ -10,7 +10,7 @@
 
 #include <memory>
 
-namespace {
+namespace workloads::bandwidth_naive {
 
 using examples::NamedTensor;
 using rangefinder::ProfileRange;
@@ -91,4 +91,4 @@ bench::Pair bandwidth_naive() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(bandwidth_naive());
 
-}  // namespace
+}  // namespace workloads::bandwidth_naive

@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-namespace {
+namespace workloads::batch_size {
 
 using examples::NamedTensor;
 using rangefinder::ProfileRange;
@@ -109,4 +109,4 @@ bench::Pair batch_size() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(batch_size());
 
-}  // namespace
+}  // namespace workloads::batch_size

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace workloads::compiled_autograd {
 
 namespace bench = rangefinder::bench;
 using torch::Tensor;
@@ -132,4 +132,4 @@ bench::Pair compiled_autograd_forward() {
 [[maybe_unused]] const bool kForwardAdded = bench::add_pair(compiled_autograd_forward());
 [[maybe_unused]] const bool kAdded = bench::add_pair(compiled_autograd());
 
-}  // namespace
+}  // namespace workloads::compiled_autograd

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-namespace {
+namespace workloads::cuda_graph_replay {
 
 using examples::GraphDecoding;
 using examples::Launching;
@@ -25,4 +25,4 @@ bench::Pair cuda_graph_replay() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(cuda_graph_replay());
 
-}  // namespace
+}  // namespace workloads::cuda_graph_replay

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-namespace {
+namespace workloads::cuda_graph_replay_shared_pool {
 
 using examples::GraphDecoding;
 using examples::Launching;
@@ -25,4 +25,4 @@ bench::Pair cuda_graph_replay_shared_pool() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(cuda_graph_replay_shared_pool());
 
-}  // namespace
+}  // namespace workloads::cuda_graph_replay_shared_pool

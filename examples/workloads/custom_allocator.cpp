@@ -14,7 +14,7 @@
 #include <memory>
 #include <utility>
 
-namespace {
+namespace workloads::custom_allocator {
 
 using examples::NamedTensor;
 using examples::SizeClassPool;
@@ -154,4 +154,4 @@ bench::Pair custom_allocator() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(custom_allocator());
 
-}  // namespace
+}  // namespace workloads::custom_allocator

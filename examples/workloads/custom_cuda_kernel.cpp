@@ -10,7 +10,7 @@
 #include <functional>
 #include <memory>
 
-namespace {
+namespace workloads::custom_cuda_kernel {
 
 using examples::NamedTensor;
 using rangefinder::ProfileRange;
@@ -82,4 +82,4 @@ bench::Pair custom_cuda_kernel() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(custom_cuda_kernel());
 
-}  // namespace
+}  // namespace workloads::custom_cuda_kernel

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace workloads::dataloader_default {
 
 using examples::NamedTensor;
 using rangefinder::ProfileRange;
@@ -124,4 +124,4 @@ bench::Pair dataloader_default() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(dataloader_default());
 
-}  // namespace
+}  // namespace workloads::dataloader_default

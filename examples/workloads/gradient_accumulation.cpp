@@ -9,7 +9,7 @@
 #include <memory>
 #include <optional>
 
-namespace {
+namespace workloads::gradient_accumulation {
 
 using rangefinder::ProfileRange;
 namespace bench = rangefinder::bench;
@@ -86,4 +86,4 @@ bench::Pair gradient_accumulation() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(gradient_accumulation());
 
-}  // namespace
+}  // namespace workloads::gradient_accumulation

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-namespace {
+namespace workloads::kv_cache_flash_blockwise {
 
 using examples::CacheShape;
 using examples::ConcatenatedCache;
@@ -23,4 +23,4 @@ bench::Pair kv_cache_flash_blockwise() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(kv_cache_flash_blockwise());
 
-}  // namespace
+}  // namespace workloads::kv_cache_flash_blockwise

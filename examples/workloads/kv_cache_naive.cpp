@@ -5,7 +5,7 @@
 #include <map>
 #include <memory>
 #include <vector>
-namespace {
+namespace workloads::kv_cache_naive {
 
 using examples::CacheShape;
 using examples::ConcatenatedCache;
@@ -87,4 +87,4 @@ bench::Pair kv_cache_naive() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(kv_cache_naive());
 
-}  // namespace
+}  // namespace workloads::kv_cache_naive

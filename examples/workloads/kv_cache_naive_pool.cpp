@@ -4,7 +4,7 @@
 
 #include <memory>
 
-namespace {
+namespace workloads::kv_cache_naive_pool {
 
 using examples::CacheShape;
 using examples::ConcatenatedCache;
@@ -22,4 +22,4 @@ bench::Pair kv_cache_naive_pool() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(kv_cache_naive_pool());
 
-}  // namespace
+}  // namespace workloads::kv_cache_naive_pool

@@ -5,7 +5,7 @@
 
 #include <memory>
 #include <vector>
-namespace {
+namespace workloads::kv_cache_paged {
 
 using examples::CacheShape;
 using examples::ConcatenatedCache;
@@ -96,4 +96,4 @@ bench::Pair kv_cache_paged() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(kv_cache_paged());
 
-}  // namespace
+}  // namespace workloads::kv_cache_paged

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-namespace {
+namespace workloads::long_context_attention {
 
 using examples::NamedTensor;
 namespace bench = rangefinder::bench;
@@ -74,4 +74,4 @@ bench::Pair long_context_attention() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(long_context_attention());
 
-}  // namespace
+}  // namespace workloads::long_context_attention

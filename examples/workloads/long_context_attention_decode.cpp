@@ -8,7 +8,7 @@
 
 #include <memory>
 
-namespace {
+namespace workloads::long_context_attention_decode {
 
 using examples::NamedTensor;
 using rangefinder::ProfileRange;
@@ -106,4 +106,4 @@ bench::Pair long_context_attention_decode() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(long_context_attention_decode());
 
-}  // namespace
+}  // namespace workloads::long_context_attention_decode

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace {
+namespace workloads::matmul_pytorch {
 
 using examples::NamedTensor;
 using rangefinder::ProfileRange;
@@ -114,4 +114,4 @@ bench::Pair matmul_pytorch_cutlass() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(matmul_pytorch()) && bench::add_pair(matmul_pytorch_cutlass());
 
-}  // namespace
+}  // namespace workloads::matmul_pytorch

@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-namespace {
+namespace workloads::memory_profiling {
 
 using examples::NamedTensor;
 using rangefinder::ProfileRange;
@@ -116,4 +116,4 @@ bench::Pair memory_profiling() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(memory_profiling());
 
-}  // namespace
+}  // namespace workloads::memory_profiling

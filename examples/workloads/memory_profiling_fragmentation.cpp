@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-namespace {
+namespace workloads::memory_profiling_fragmentation {
 
 using examples::NamedTensor;
 using rangefinder::ProfileRange;
@@ -108,4 +108,4 @@ bench::Pair memory_profiling_fragmentation() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(memory_profiling_fragmentation());
 
-}  // namespace
+}  // namespace workloads::memory_profiling_fragmentation

@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-namespace {
+namespace workloads::memory_profiling_leak {
 
 using examples::NamedTensor;
 using rangefinder::ProfileRange;
@@ -96,4 +96,4 @@ bench::Pair memory_profiling_leak() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(memory_profiling_leak());
 
-}  // namespace
+}  // namespace workloads::memory_profiling_leak

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace workloads::optimization_summary {
 
 using examples::NamedTensor;
 using rangefinder::ProfileRange;
@@ -244,4 +244,4 @@ bool add_sums() {
 
 [[maybe_unused]] const bool kAdded = add_changes() && add_sums();
 
-}  // namespace
+}  // namespace workloads::optimization_summary

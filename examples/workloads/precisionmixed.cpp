@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-namespace {
+namespace workloads::precisionmixed {
 
 using examples::NamedTensor;
 using rangefinder::ProfileRange;
@@ -139,4 +139,4 @@ bench::Pair float16() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(bfloat16()) && bench::add_pair(float16());
 
-}  // namespace
+}  // namespace workloads::precisionmixed

@@ -10,7 +10,7 @@
 #include <memory>
 #include <utility>
 
-namespace {
+namespace workloads::quantization {
 
 using rangefinder::ProfileRange;
 namespace bench = rangefinder::bench;
@@ -63,4 +63,4 @@ bench::Pair quantization() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(quantization());
 
-}  // namespace
+}  // namespace workloads::quantization

@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-namespace {
+namespace workloads::quantization_rowwise {
 
 using rangefinder::ProfileRange;
 namespace bench = rangefinder::bench;
@@ -53,4 +53,4 @@ bench::Pair quantization_rowwise() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(quantization_rowwise());
 
-}  // namespace
+}  // namespace workloads::quantization_rowwise

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace workloads::regional_compile {
 
 using examples::NamedTensor;
 using examples::Package;
@@ -227,4 +227,4 @@ bench::Pair regional_compile() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(regional_compile());
 
-}  // namespace
+}  // namespace workloads::regional_compile

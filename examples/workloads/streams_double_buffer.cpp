@@ -15,7 +15,7 @@
 #include <semaphore>
 #include <thread>
 
-namespace {
+namespace workloads::streams_double_buffer {
 
 using examples::NamedTensor;
 using rangefinder::ProfileRange;
@@ -152,4 +152,4 @@ bench::Pair streams_double_buffer() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(streams_double_buffer());
 
-}  // namespace
+}  // namespace workloads::streams_double_buffer

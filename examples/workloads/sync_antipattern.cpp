@@ -7,7 +7,7 @@
 
 #include <memory>
 
-namespace {
+namespace workloads::sync_antipattern {
 
 using examples::NamedTensor;
 using rangefinder::ProfileRange;
@@ -98,4 +98,4 @@ bench::Pair sync_antipattern() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(sync_antipattern());
 
-}  // namespace
+}  // namespace workloads::sync_antipattern

@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-namespace {
+namespace workloads::torchao_quantization {
 
 using rangefinder::ProfileRange;
 namespace bench = rangefinder::bench;
@@ -49,4 +49,4 @@ bench::Pair torchao_quantization() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(torchao_quantization());
 
-}  // namespace
+}  // namespace workloads::torchao_quantization

@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-namespace {
+namespace workloads::torchao_quantization_int4 {
 
 using rangefinder::ProfileRange;
 namespace bench = rangefinder::bench;
@@ -57,4 +57,4 @@ bench::Pair torchao_quantization_int4() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(torchao_quantization_int4());
 
-}  // namespace
+}  // namespace workloads::torchao_quantization_int4

@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-namespace {
+namespace workloads::train {
 
 using examples::NamedTensor;
 using rangefinder::ProfileRange;
@@ -107,4 +107,4 @@ bench::Pair train() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(train());
 
-}  // namespace
+}  // namespace workloads::train

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace workloads::train_deepseek_coder {
 
 using rangefinder::ProfileRange;
 using torch::Tensor;
@@ -167,4 +167,4 @@ bench::Pair train_deepseek_coder() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(train_deepseek_coder());
 
-}  // namespace
+}  // namespace workloads::train_deepseek_coder

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace workloads::train_deepseek_v3 {
 
 using examples::NamedTensor;
 using rangefinder::ProfileRange;
@@ -232,4 +232,4 @@ bench::Pair train_deepseek_v3() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(train_deepseek_v3());
 
-}  // namespace
+}  // namespace workloads::train_deepseek_v3

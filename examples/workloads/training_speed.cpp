@@ -17,7 +17,7 @@
 #include <tuple>
 #include <vector>
 
-namespace {
+namespace workloads::training_speed {
 
 using examples::NamedTensor;
 using rangefinder::ProfileRange;
@@ -251,4 +251,4 @@ bench::Pair training_speed() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(training_speed());
 
-}  // namespace
+}  // namespace workloads::training_speed

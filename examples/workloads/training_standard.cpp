@@ -10,7 +10,7 @@
 #include <memory>
 #include <optional>
 
-namespace {
+namespace workloads::training_standard {
 
 using rangefinder::ProfileRange;
 namespace bench = rangefinder::bench;
@@ -91,4 +91,4 @@ bench::Pair every_eighth_block() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(every_block()) && bench::add_pair(every_eighth_block());
 
-}  // namespace
+}  // namespace workloads::training_standard

@@ -7,7 +7,7 @@
 
 #include <memory>
 
-namespace {
+namespace workloads::transfer_antipattern {
 
 using examples::NamedTensor;
 using rangefinder::ProfileRange;
@@ -75,4 +75,4 @@ bench::Pair transfer_antipattern() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(transfer_antipattern());
 
-}  // namespace
+}  // namespace workloads::transfer_antipattern

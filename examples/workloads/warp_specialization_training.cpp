@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <memory>
 
-namespace {
+namespace workloads::warp_specialization_training {
 
 using examples::NamedTensor;
 using rangefinder::ProfileRange;
@@ -106,4 +106,4 @@ bench::Pair warp_specialization_training() {
 
 [[maybe_unused]] const bool kAdded = bench::add_pair(warp_specialization_training());
 
-}  // namespace
+}  // namespace workloads::warp_specialization_training

@@ -107,7 +107,7 @@ Shape convolved(const std::vector<Shape>& shapes, const std::vector<std::string_
       if (number < 0 || number > kMost) return {};
     if (stride[i] == 0) return {};
     const __int128 room =
-        static_cast<__int128>(in) + 2 * padding[i] - static_cast<__int128>(dilation[i]) * (kernel - 1) - 1;
+        static_cast<__int128>(in) + __int128{2} * padding[i] - static_cast<__int128>(dilation[i]) * (kernel - 1) - 1;
     if (room < 0) return {};
     out.push_back(static_cast<std::int64_t>(room / stride[i]) + 1);
   }

@@ -80,7 +80,7 @@ Status add_device(const CeilingOptions& options, Json& rows, Json& out, std::vec
       {options.worker, log, false, static_cast<std::int64_t>(options.timeout_s * 1e9), options.cancelled});
   Result<Json> answer =
       worker ? worker->ask(Json::object({{"do", "ceilings"}, {"device", "cuda"}, {"seconds", options.seconds}}))
-             : Result<Json>(std::move(worker).error());
+             : Result<Json>(worker.error());
   if (worker) worker->quit();
   ::unlink(log.c_str());
   if (!answer) return std::move(answer).error().with_context(options.worker);
@@ -111,7 +111,7 @@ Result<std::string> measure_ceilings(const CeilingOptions& options) {
   Json rows = Json::array();
   std::vector<std::string> notes;
   try {
-    add_rows(rows, "host", measure_host(threads, options.seconds, options.cancelled));
+    add_rows(rows, "host", measure_host(threads, options.seconds, options.array_bytes, options.cancelled));
   } catch (const std::exception& error) {  // no memory, no threads
     return Error{ErrorCode::kIo, std::string("ceilings of the host: ") + error.what()};
   }

@@ -168,7 +168,7 @@ std::string CodeNames::of(std::uintptr_t address) {
 
 std::string function_name(std::string_view symbol) {
   // "memcpy@GLIBC_2.14"
-  const std::string mangled(symbol.substr(0, symbol.find('@')));
+  std::string mangled(symbol.substr(0, symbol.find('@')));
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(
       abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), &std::free);

@@ -68,7 +68,8 @@ struct Kernel {
 };
 
 constexpr double flops_a_round(std::size_t vector_bytes, std::size_t number_bytes) {
-  return 2.0 * kSums * static_cast<double>(vector_bytes / number_bytes);
+  const std::size_t numbers = vector_bytes / number_bytes;
+  return 2.0 * kSums * static_cast<double>(numbers);
 }
 
 /// All that run here: on some processors the widest vectors are not the fastest.
@@ -155,7 +156,7 @@ CeilingSamples flops_of(bool fp64, unsigned threads, double seconds, const std::
 }
 
 /// Bytes of an array that no cache holds, nor the rest of the memory misses.
-std::size_t array_bytes() {
+std::size_t uncached_bytes() {
   const long cache = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
   const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
   constexpr std::size_t kLeast = std::size_t{64} << 20;
@@ -193,8 +194,10 @@ void triad(const Arrays& arrays) {
   asm volatile("" : : "r"(a) : "memory");
 }
 
-std::vector<CeilingSamples> bandwidths(unsigned threads, double seconds, const std::function<bool()>& cancelled) {
-  const std::size_t part = std::max<std::size_t>(array_bytes() / sizeof(double) / threads, 1);
+std::vector<CeilingSamples> bandwidths(unsigned threads, double seconds, std::size_t array_bytes,
+                                       const std::function<bool()>& cancelled) {
+  if (array_bytes == 0) array_bytes = uncached_bytes();
+  const std::size_t part = std::max<std::size_t>(array_bytes / sizeof(double) / threads, 1);
   std::vector<Arrays> arrays(threads);
   const auto measure = [&](const char* type, int streams, void (*work)(const Arrays&)) {
     std::vector<double> took = time_together(threads, seconds, cancelled, [&](unsigned thread) {
@@ -217,11 +220,12 @@ unsigned usable_processors() noexcept {
   return std::max(1u, static_cast<unsigned>(CPU_COUNT(&allowed)));
 }
 
-std::vector<CeilingSamples> measure_host(unsigned threads, double seconds, const std::function<bool()>& cancelled) {
+std::vector<CeilingSamples> measure_host(unsigned threads, double seconds, std::size_t array_bytes,
+                                         const std::function<bool()>& cancelled) {
   std::vector<CeilingSamples> out;
   out.push_back(flops_of(false, threads, seconds, cancelled));
   out.push_back(flops_of(true, threads, seconds, cancelled));
-  for (CeilingSamples& each : bandwidths(threads, seconds, cancelled)) out.push_back(std::move(each));
+  for (CeilingSamples& each : bandwidths(threads, seconds, array_bytes, cancelled)) out.push_back(std::move(each));
   return out;
 }
 

@@ -107,7 +107,8 @@ std::string Json::pretty() const {
 
 void Json::append(std::string& out, int indent, int depth) const {
   const auto new_line = [&](int level) {
-    if (indent >= 0) out.append(1, '\n').append(static_cast<std::size_t>(indent * level), ' ');
+    if (indent >= 0)
+      out.append(1, '\n').append(static_cast<std::size_t>(indent) * static_cast<std::size_t>(level), ' ');
   };
   if (const auto* flag = std::get_if<bool>(&value_)) {
     out += *flag ? "true" : "false";

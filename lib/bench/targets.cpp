@@ -84,7 +84,7 @@ Result<Description> describe(const std::string& worker, const std::function<bool
   if (!made.valid()) return base::system_error("create", log, errno);
   Result<WorkerProcess> process = WorkerProcess::start({worker, log, false, kDescribe_ns, cancelled});
   const Result<Json> answer =
-      process ? process->ask(Json::object({{"do", "describe"}})) : Result<Json>(std::move(process).error());
+      process ? process->ask(Json::object({{"do", "describe"}})) : Result<Json>(process.error());
   if (process) process->quit();
   ::unlink(log.c_str());
   if (!answer) return answer.error().with_context(worker);

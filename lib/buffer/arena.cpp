@@ -246,7 +246,8 @@ std::uint64_t Arena::bytes() const noexcept {
 void Arena::retire(bool remove_file) noexcept {
   // Atomic under the kernel's lock: at every moment a straggler's store finds either the file or the fresh pages.
   const std::size_t bytes = reservation_bytes_ - static_cast<std::size_t>(mapping_ - reservation_);
-  ::mmap(mapping_, bytes, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  // Where it fails, the file's pages stay, and what stragglers store goes there.
+  (void)::mmap(mapping_, bytes, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (fd_.valid()) {
     if (remove_file) ::unlink(live_path_.c_str());
     base::unlock_file(fd_);  // a child of fork may hold the file open for longer

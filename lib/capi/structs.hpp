@@ -39,10 +39,10 @@ rf_status read_struct(std::string_view function, const Struct* given, std::size_
   if (size > sizeof(Struct)) {
     const auto* const unknown = bytes + sizeof(Struct);
     if (std::any_of(unknown, bytes + size, [](unsigned char byte) { return byte != 0; }))
-      return fail(RF_STATUS_UNSUPPORTED, {function, ": a struct of ", std::to_string(size),
-                                          " bytes has something in those past ", std::to_string(sizeof(Struct)),
-                                          ", which rangefinder " RANGEFINDER_VERSION
-                                          " does not know; leave the newer members zero, or load a newer library"});
+      return fail(RF_STATUS_UNSUPPORTED,
+                  {function, ": a struct of ", std::to_string(size), " bytes has something in those past ",
+                   std::to_string(sizeof(Struct)), ", which rangefinder ", RANGEFINDER_VERSION,
+                   " does not know; leave the newer members zero, or load a newer library"});
   }
   std::memcpy(&known, given, std::min(size, sizeof(Struct)));
   known.struct_size = sizeof(Struct);

@@ -146,9 +146,9 @@ Result<HostEvents> unpack_host_events(base::ByteView payload, const ChunkHeader&
   Status status = in.open(payload);
   if (!status) return std::move(status).error();
   Columns columns;
-  for (std::uint16_t id = kHostHead; id < columns.size(); ++id) {
+  for (std::size_t id = kHostHead; id < columns.size(); ++id) {
     // No column has more than 16 bytes a row, but for the head.
-    Result<base::ByteView> bytes = in.column(id, std::size_t{16} * (header.rows + 4));
+    Result<base::ByteView> bytes = in.column(static_cast<std::uint16_t>(id), std::size_t{16} * (header.rows + 4));
     if (!bytes) return std::move(bytes).error();
     columns[id] = *bytes;
   }

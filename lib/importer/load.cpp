@@ -5,6 +5,7 @@
 #include "format/layout.hpp"
 #include "importer/kineto/kineto_importer.hpp"
 #include "importer/nsight/nsight_importer.hpp"
+#include "importer/nsight/sqlite_database.hpp"
 #include "timeline/capture_timeline.hpp"
 
 #include <rangefinder/timeline.hpp>

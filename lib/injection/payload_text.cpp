@@ -51,7 +51,8 @@ struct PayloadText::Bytes {
   template <typename T>
   T load() const noexcept {
     T value{};
-    if (size >= sizeof value) std::memcpy(&value, at, sizeof value);
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): T may be a pointer
+    if (size >= sizeof(T)) std::memcpy(&value, at, sizeof(T));
     return value;
   }
   std::uint64_t load_unsigned() const noexcept {

@@ -29,7 +29,7 @@ void add_forward(const Subject& subject, std::vector<std::string>& notes) {
                   " (--attribute launch: on the ranges that launched it)");
 }
 
-std::string operations(std::uint64_t count) {
+std::string graph_operations(std::uint64_t count) {
   return base::with_thousands(count) + (count == 1 ? " operation" : " operations") + " of CUDA graphs ";
 }
 
@@ -70,13 +70,14 @@ void add_capture(const Subject& subject, std::vector<std::string>& notes) {
     return;
   }
   if (moved != 0)
-    notes.push_back("capture: " + operations(moved) +
+    notes.push_back("capture: " + graph_operations(moved) +
                     "where their nodes were made (--attribute launch: on the ranges that replay them)");
   if (outside != 0)
-    notes.push_back("capture: " + operations(outside) +
+    notes.push_back("capture: " + graph_operations(outside) +
                     "on the ranges that replay them: their nodes were made outside of any recorded range");
   if (unknown != 0)
-    notes.push_back("capture: " + operations(unknown) + "on the ranges that replay them: " + why_not_known(timeline));
+    notes.push_back("capture: " + graph_operations(unknown) +
+                    "on the ranges that replay them: " + why_not_known(timeline));
 }
 
 void add_whole_graphs(const Subject& subject, std::vector<std::string>& notes) {

@@ -37,7 +37,7 @@ std::string operations(std::uint64_t count) {
   return base::with_thousands(count) + (count == 1 ? " operation" : " operations");
 }
 
-std::string padded(std::string text, std::size_t width, bool right) {
+std::string padded(const std::string& text, std::size_t width, bool right) {
   const std::size_t taken = base::display_width(text);
   const std::string padding(width > taken ? width - taken : 0, ' ');
   return right ? padding + text : text + padding;

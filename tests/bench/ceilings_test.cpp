@@ -23,12 +23,19 @@ std::string file_with(const ScratchFolder& folder, const std::string& text) {
   return path;
 }
 
-}  // namespace
-
-TEST_CASE("ceilings of the host are measured with their spread", "[bench]") {
+/// Of one thread and a cache.
+CeilingOptions quick() {
   CeilingOptions options;
   options.seconds = 0.01;
   options.threads = 1;
+  options.array_bytes = std::size_t{1} << 20;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("ceilings of the host are measured with their spread", "[bench]") {
+  CeilingOptions options = quick();
   const std::string json = measure_ceilings(options).value();
   const Json document = Json::parse(json).value();
   CHECK(document["schema_version"].integer() == 1);
@@ -89,9 +96,7 @@ TEST_CASE("a file that holds no ceilings is named", "[bench]") {
 
 #ifdef PLANTED_WORKER
 TEST_CASE("a worker measures its device", "[bench]") {
-  CeilingOptions options;
-  options.seconds = 0.01;
-  options.threads = 1;
+  CeilingOptions options = quick();
   options.worker = PLANTED_WORKER;
   SECTION("where it has one") {
     ::setenv("PLANTED_CEILINGS", "2", 1);

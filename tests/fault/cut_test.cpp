@@ -145,10 +145,7 @@ bool is_prefix(const Content& cut, const Content& whole) {
   return cut.prefixes.size() <= whole.prefixes.size() && cut.prefixes.back() == whole.prefixes[cut.prefixes.size() - 1];
 }
 
-// Readers start no thread that ThreadSanitizer could watch.
-#if defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t kCutStep = 61;
-#elif defined(__SANITIZE_ADDRESS__)
+#if defined(RANGEFINDER_ADDRESS_SANITIZER)
 constexpr std::uint64_t kCutStep = 7;
 #else
 constexpr std::uint64_t kCutStep = 1;

@@ -237,7 +237,7 @@ TEST_CASE("a program that records nothing starts no thread, opens no file and lo
   const Ended ended = run("off", folder.file("a.rfcap"));
   REQUIRE(WIFEXITED(ended.status));
   CHECK(WEXITSTATUS(ended.status) == 7);
-#if defined(__SANITIZE_THREAD__)
+#if defined(RANGEFINDER_THREAD_SANITIZER)
   const std::string threads = "2 threads";  // one is the sanitizer's
 #else
   const std::string threads = "1 threads";

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Makes the n-th call of the system fail, for every n until a whole session passes without one: failing_program CALL
-// KIND OUTPUT. CALL is a name of kCalls; "CALL..." fails all later ones too. KIND is a name of kKinds, or "first": each
-// session is the first of a process. Prints how many sessions that took; what a session may not do ends it with a line
-// that says so.
+// Makes the n-th call of the system fail, until a whole session passes without one: failing_program CALL KIND OUTPUT
+// FIRST STEP, for n = FIRST, FIRST + STEP, ... CALL is a name of kCalls; "CALL..." fails all later ones too. KIND is a
+// name of kKinds, or "first": each session is the first of a process. Prints how many sessions that took; what a
+// session may not do ends it with a line that says so.
 #include "support/fake_cupti/fake_cupti.h"
 
 #include <rangefinder/range.hpp>
@@ -128,7 +128,7 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t* thread, con
 }
 
 // A sanitizer has its own.
-#if !defined(__SANITIZE_ADDRESS__)
+#if !defined(RANGEFINDER_ADDRESS_SANITIZER)
 void* __libc_malloc(size_t bytes);
 void* __libc_calloc(size_t count, size_t bytes);
 void* __libc_realloc(void* block, size_t bytes);
@@ -163,12 +163,6 @@ constexpr std::uint64_t kRanges = 1000;
 constexpr std::uint64_t kOtherRanges = 200;
 constexpr std::uint64_t kLayers = 10;
 constexpr std::uint64_t kMostSessions = 20'000;
-// Every allocation fails once; under AddressSanitizer, which is many times slower, every fourth.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t kAllocationStep = 4;
-#else
-constexpr std::uint64_t kAllocationStep = 1;
-#endif
 
 [[noreturn]] void wrong(const std::string& what) {
   std::printf("%s\n", what.c_str());
@@ -356,7 +350,7 @@ int find(const char* const (&names)[N], std::string_view name) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) return 2;
+  if (argc != 6) return 2;
   std::string_view name = argv[1];
   const bool and_later = name.size() > 3 && name.substr(name.size() - 3) == "...";
   if (and_later) name.remove_suffix(3);
@@ -370,9 +364,11 @@ int main(int argc, char** argv) {
   };
   if (!first) (void)run(kMostSessions);  // what is done once in a process
   const std::ptrdiff_t files = open_files();
-  std::uint64_t n = 1;
+  const std::uint64_t step = std::strtoull(argv[5], nullptr, 10);
+  std::uint64_t n = std::strtoull(argv[4], nullptr, 10);
+  if (n == 0 || step == 0) return 2;
   while (run(n)) {
-    n += call == kNew ? kAllocationStep : 1;
+    n += step;
     if (n > kMostSessions) wrong("there is no end to it");
   }
   if (open_files() != files) wrong(std::to_string(open_files() - files) + " files were left open");

@@ -13,7 +13,7 @@ namespace rangefinder::testing {
 inline constexpr std::size_t kPublishers = 2;
 
 inline constexpr unsigned kForkingThreads = 8;
-#ifdef __SANITIZE_THREAD__
+#ifdef RANGEFINDER_THREAD_SANITIZER
 inline constexpr unsigned kForksOfEach = 20;  // each copies the sanitizer's memory
 #else
 inline constexpr unsigned kForksOfEach = 125;

@@ -263,7 +263,7 @@ std::optional<ProfileRange> g_last_range;
 struct End {
   std::string_view how;
   int (*run)();
-  friend bool operator==(const End& end, std::string_view how) { return end.how == how; }
+  friend bool operator==(const End& end, std::string_view name) { return end.how == name; }
 };
 
 constexpr End kEnds[] = {

@@ -102,8 +102,8 @@ TEST_CASE("the flat map is a map", "[projection][property]") {
   std::mt19937_64 random(seed);
   FlatMap map;
   std::unordered_map<std::uint64_t, std::uint32_t> expected;
-  constexpr std::uint32_t kSteps = rangefinder::testing::repeats(200'000);
-  for (std::uint32_t step = 0; step < kSteps; ++step) {
+  const auto steps = static_cast<std::uint32_t>(rangefinder::testing::repeats(200'000));
+  for (std::uint32_t step = 0; step < steps; ++step) {
     const std::uint64_t id = random() % 3 == 0 ? random() % 50 : (random() % 5000) << (random() % 2 * 40);
     if (random() % 2 == 0) {
       map.set(id, step);

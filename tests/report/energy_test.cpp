@@ -14,8 +14,6 @@ using namespace rangefinder::testing;
 
 namespace {
 
-constexpr std::int64_t kMs = 1'000'000;
-
 Timeline training() {
   TimelineBuilder builder;
   builder.range("step", 0, 90).range("forward", 10, 30);

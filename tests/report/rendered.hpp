@@ -5,10 +5,13 @@
 
 #include <rangefinder/report.hpp>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace rangefinder::testing {
+
+inline constexpr std::int64_t kMs = 1'000'000;  ///< in nanoseconds
 
 /// A report's whole text; it must succeed.
 inline std::string rendered(const Timeline& timeline, const ReportOptions& options) {

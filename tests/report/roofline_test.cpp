@@ -16,7 +16,6 @@ namespace {
 
 constexpr char kShapes[] = "[[1000, 1000], [1000, 1000]]";  // 2 GFLOP; 12 MB of float
 constexpr char kFloats[] = R"(["float", "float"])";
-constexpr std::int64_t kMs = 1'000'000;
 
 Timeline on_device() {
   TimelineBuilder builder;

@@ -15,8 +15,6 @@ using namespace rangefinder::session::testing;
 
 namespace {
 
-constexpr std::uint64_t kZero = 1'000'000'000;  // where a ManualClock starts
-
 thread_local std::uint64_t next_sequence = 0;
 thread_local std::uint64_t thread_number = 0;
 
@@ -64,8 +62,9 @@ std::vector<std::string> nodes_of(const Timeline& timeline) {
   std::vector<std::string> lines;
   const NodeTable& nodes = timeline.nodes;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    lines.push_back(std::to_string(nodes.sequence[i]) + " [" + std::to_string(nodes.begin_ns[i] - std::int64_t{kZero}) +
-                    ", " + std::to_string(nodes.end_ns[i] - std::int64_t{kZero}) + ") made in " +
+    lines.push_back(std::to_string(nodes.sequence[i]) + " [" +
+                    std::to_string(nodes.begin_ns[i] - std::int64_t{ManualClock::kStart}) + ", " +
+                    std::to_string(nodes.end_ns[i] - std::int64_t{ManualClock::kStart}) + ") made in " +
                     made_in(timeline, i).value_or("?"));
   }
   return lines;
@@ -79,7 +78,7 @@ TEST_CASE("a node is known to be made in the range that was open when it took it
   const ScratchFolder folder;
   const Hooks hooks;
   ManualClock clock;
-  const auto at = [&](std::uint64_t ns) { clock.set(kZero + ns); };
+  const auto at = [&](std::uint64_t ns) { clock.set(ManualClock::kStart + ns); };
   Parts parts;
   parts.clock = &clock;
   (void)make_node();  // 0: before the recording
@@ -135,7 +134,7 @@ TEST_CASE("nodes nest, and those that nothing ended last to the end", "[session]
   Parts parts;
   parts.clock = &clock;
   Recording session(host_only(folder.file("a.rfcap")), parts);
-  const auto at = [&](std::uint64_t ns) { clock.set(kZero + ns); };
+  const auto at = [&](std::uint64_t ns) { clock.set(ManualClock::kStart + ns); };
   at(100);
   const ProfileRange range{"range"};
   (void)make_node();
@@ -151,8 +150,8 @@ TEST_CASE("nodes nest, and those that nothing ended last to the end", "[session]
   const Timeline timeline = load(folder.file("a.rfcap"));
   REQUIRE(timeline.nodes.size() == 2);
   CHECK(nodes_of(timeline)[1] == "-1 [210, 220) made in ?");
-  CHECK(timeline.nodes.begin_ns[0] == std::int64_t{kZero} + 200);
-  CHECK(timeline.nodes.end_ns[0] >= std::int64_t{kZero} + 300);
+  CHECK(timeline.nodes.begin_ns[0] == std::int64_t{ManualClock::kStart} + 200);
+  CHECK(timeline.nodes.end_ns[0] >= std::int64_t{ManualClock::kStart} + 300);
   CHECK(made_in(timeline, 0) == "range");
 }
 
@@ -163,7 +162,7 @@ TEST_CASE("on a thread of the engine's own a node lasts until the next one", "[s
   Parts parts;
   parts.clock = &clock;
   Recording session(host_only(folder.file("a.rfcap")), parts);
-  const auto at = [&](std::uint64_t ns) { clock.set(kZero + ns); };
+  const auto at = [&](std::uint64_t ns) { clock.set(ManualClock::kStart + ns); };
   const auto run = [&] {
     for (const std::uint64_t begin : {100u, 200u}) {
       at(begin);
@@ -185,7 +184,7 @@ TEST_CASE("on a thread of the engine's own a node lasts until the next one", "[s
   REQUIRE(session->stop().ok());
   const Timeline timeline = load(folder.file("a.rfcap"));
   std::vector<std::int64_t> ends;
-  for (const std::int64_t end : timeline.nodes.end_ns) ends.push_back(end - std::int64_t{kZero});
+  for (const std::int64_t end : timeline.nodes.end_ns) ends.push_back(end - std::int64_t{ManualClock::kStart});
   CHECK(ends == std::vector<std::int64_t>{130, 120, 230, 220, 200, 120, 230, 220});
 }
 
@@ -198,7 +197,7 @@ TEST_CASE("numbers that were taken outside of active steps are not known", "[ses
   SessionOptions options = host_only(folder.file("a.rfcap"));
   options.schedule = {0, 1, 0, 2, 1};
   Recording session(options, parts);
-  const auto at = [&](std::uint64_t ns) { clock.set(kZero + ns); };
+  const auto at = [&](std::uint64_t ns) { clock.set(ManualClock::kStart + ns); };
   const auto step = [&](std::uint64_t ns) {
     at(ns);
     {

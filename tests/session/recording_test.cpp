@@ -20,13 +20,11 @@ using namespace rangefinder::session::testing;
 namespace {
 
 // AddressSanitizer's lock on memory may be held by another thread at the fork; ThreadSanitizer allows no thread there.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(RANGEFINDER_ADDRESS_SANITIZER) || defined(RANGEFINDER_THREAD_SANITIZER)
 constexpr bool kThreadsInChild = false;
 #else
 constexpr bool kThreadsInChild = true;
 #endif
-
-constexpr std::uint64_t kZero = 1'000'000'000;  // where a ManualClock starts
 
 std::vector<std::string> without(std::vector<std::string> lines, std::string_view prefix) {
   std::erase_if(lines, [&](const std::string& line) { return line.starts_with(prefix); });
@@ -38,7 +36,7 @@ std::vector<std::string> without(std::vector<std::string> lines, std::string_vie
 TEST_CASE("a session gives back what one thread recorded, to the nanosecond", "[session]") {
   const ScratchFolder folder;
   ManualClock clock;
-  const auto at = [&](std::uint64_t ns) { clock.set(kZero + ns); };
+  const auto at = [&](std::uint64_t ns) { clock.set(ManualClock::kStart + ns); };
   Parts parts;
   parts.clock = &clock;
   Recording session(host_only(folder.file("a.rfcap")), parts);
@@ -79,21 +77,22 @@ TEST_CASE("a session gives back what one thread recorded, to the nanosecond", "[
   REQUIRE(session->stop().ok());
 
   const Timeline timeline = load(folder.file("a.rfcap"));
-  CHECK(lines_of(timeline, static_cast<std::int64_t>(kZero)) == std::vector<std::string>{
-                                                                    "outer [100, 300) category phase",
-                                                                    "inner [150, 170) = 7u",
-                                                                    "named [180, 180) category phase",
-                                                                    "named [180, 180)",
-                                                                    "upload [185, 190) category phase start/end",
-                                                                    "runtime [185, 195) = -1",
-                                                                    " [300, 400) = 2.500000 unfinished",
-                                                                    "mark spot at 160",
-                                                                    "mark spot at 160 = 'text'",
-                                                                    "counter loss at 180 = 1.500000",
-                                                                    "counter queue at 180 = -3",
-                                                                    "step 0 [0, 195)",
-                                                                    "step 1 [195, 300)",
-                                                                });
+  CHECK(lines_of(timeline, static_cast<std::int64_t>(ManualClock::kStart)) ==
+        std::vector<std::string>{
+            "outer [100, 300) category phase",
+            "inner [150, 170) = 7u",
+            "named [180, 180) category phase",
+            "named [180, 180)",
+            "upload [185, 190) category phase start/end",
+            "runtime [185, 195) = -1",
+            " [300, 400) = 2.500000 unfinished",
+            "mark spot at 160",
+            "mark spot at 160 = 'text'",
+            "counter loss at 180 = 1.500000",
+            "counter queue at 180 = -3",
+            "step 0 [0, 195)",
+            "step 1 [195, 300)",
+        });
   CHECK(timeline.health.complete());
   CHECK(timeline.health.unfinished_ranges == 1);
   REQUIRE(timeline.processes.size() == 1);
@@ -207,7 +206,7 @@ TEST_CASE("a range that ends on another thread is closed there and flagged", "[s
   { const ProfileRange after{"after"}; }
   REQUIRE(session->stop().ok());
   const Timeline timeline = load(folder.file("a.rfcap"));
-  const auto lines = without(lines_of(timeline, static_cast<std::int64_t>(kZero)), "step");
+  const auto lines = without(lines_of(timeline, static_cast<std::int64_t>(ManualClock::kStart)), "step");
   CHECK(std::count(lines.begin(), lines.end(), "coroutine [0, 20) ended elsewhere") == 1);
   CHECK(std::count(lines.begin(), lines.end(), "own [10, 30)") == 1);
   CHECK(std::count(lines.begin(), lines.end(), "after [30, 30)") == 1);

@@ -750,7 +750,8 @@ TEST_CASE("a summary may be asked for after each of a thousand steps", "[summary
   REQUIRE(recording->stop().ok());
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // whose own locks a child may find taken
+#if !defined(RANGEFINDER_ADDRESS_SANITIZER) && \
+    !defined(RANGEFINDER_THREAD_SANITIZER)  // whose own locks a child may find taken
 TEST_CASE("a child of fork may ask a session whatever another thread was doing with it", "[summary][fault]") {
   const ScratchFolder folder;
   SessionOptions options = host_only(folder.file("a.rfcap"));

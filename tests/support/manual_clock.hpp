@@ -11,9 +11,10 @@ namespace rangefinder::testing {
 /// Time stands still until a test moves it. A tick is a nanosecond of CLOCK_MONOTONIC; CLOCK_REALTIME is ahead of it.
 class ManualClock final : public clock::Clock {
  public:
+  static constexpr std::uint64_t kStart = 1'000'000'000;
   static constexpr std::int64_t kRealtimeOffset = 1'700'000'000'000'000'000;
 
-  explicit ManualClock(std::uint64_t now = 1'000'000'000) noexcept : now_(now) {}
+  explicit ManualClock(std::uint64_t now = kStart) noexcept : now_(now) {}
   void set(std::uint64_t now) noexcept { now_.store(now, std::memory_order_relaxed); }
   void advance(std::uint64_t ns) noexcept { now_.fetch_add(ns, std::memory_order_relaxed); }
 

@@ -10,7 +10,7 @@ namespace rangefinder::testing {
 
 /// Whether resident memory says anything here: sanitizers keep what was freed.
 constexpr bool resident_memory_counts() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(RANGEFINDER_ADDRESS_SANITIZER) || defined(RANGEFINDER_THREAD_SANITIZER)
   return false;
 #else
   return true;

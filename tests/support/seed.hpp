@@ -24,9 +24,14 @@ inline std::uint64_t any_size(std::mt19937_64& random, unsigned most_bits = 64) 
   return bits == 0 ? 0 : random() >> (64 - bits);
 }
 
-/// How often a test repeats itself: a quarter under a sanitizer, which is many times slower and needs less luck.
-constexpr int repeats(int times) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+/// Whether tests try all that they can: ./dev test --all asks for it.
+inline bool exhaustive() { return std::getenv("RANGEFINDER_EXHAUSTIVE") != nullptr; }
+
+/// How often a test repeats itself: four times as often when exhaustive(); a quarter under a sanitizer, which is many
+/// times slower and needs less luck.
+inline int repeats(int times) {
+  if (exhaustive()) times *= 4;
+#if defined(RANGEFINDER_ADDRESS_SANITIZER) || defined(RANGEFINDER_THREAD_SANITIZER)
   return (times + 3) / 4;
 #else
   return times;

@@ -6,6 +6,7 @@
 #include <rangefinder/result.hpp>
 #include <rangefinder/visibility.hpp>
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
@@ -16,8 +17,11 @@ namespace rangefinder::bench {
 struct CeilingOptions {
   /// A program with a worker's main whose hooks measure devices (WorkerHooks::ceilings); empty: the host alone.
   std::string worker;
-  double seconds = 0.5;    ///< for each figure, roughly
-  unsigned threads = 0;    ///< of the host; 0: as many as the process may use
+  double seconds = 0.5;  ///< for each figure, roughly
+  unsigned threads = 0;  ///< of the host; 0: as many as the process may use
+  /// Of each array that bandwidth is measured with, of all threads together; 0: more than the caches hold. Smaller ones
+  /// give the bandwidth of a cache.
+  std::size_t array_bytes = 0;
   double timeout_s = 600;  ///< for the worker's answer
   std::function<bool()> cancelled{};
 };

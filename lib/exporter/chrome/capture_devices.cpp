@@ -91,7 +91,7 @@ void CaptureDevices::add_kernel(const format::KernelRow& row, std::int64_t begin
   Activity activity = common(row, ActivityKind::kKernel, begin_ns, end_ns);
   activity.head = shared_.head(Category::kKernel, row.name);
   activity.kernel = timeline::kernel_detail(row);
-  add(stream_of(row.device, row.context, row.stream), row.correlation, std::move(activity));
+  add(stream_of(row.device, row.context, row.stream), row.correlation, activity);
 }
 
 void CaptureDevices::add_memcpy(const format::MemcpyRow& row, std::int64_t begin_ns, std::int64_t end_ns) {
@@ -99,7 +99,7 @@ void CaptureDevices::add_memcpy(const format::MemcpyRow& row, std::int64_t begin
   activity.bytes = row.bytes;
   activity.copy = timeline::copy_detail(row);
   activity.head = made_head(Category::kMemcpy, timeline::memcpy_name(activity.copy));
-  add(stream_of(row.device, row.context, row.stream), row.correlation, std::move(activity));
+  add(stream_of(row.device, row.context, row.stream), row.correlation, activity);
 }
 
 void CaptureDevices::add_memset(const format::MemsetRow& row, std::int64_t begin_ns, std::int64_t end_ns) {
@@ -107,7 +107,7 @@ void CaptureDevices::add_memset(const format::MemsetRow& row, std::int64_t begin
   activity.bytes = row.bytes;
   activity.copy = timeline::copy_detail(row);
   activity.head = made_head(Category::kMemset, timeline::memset_name(activity.copy));
-  add(stream_of(row.device, row.context, row.stream), row.correlation, std::move(activity));
+  add(stream_of(row.device, row.context, row.stream), row.correlation, activity);
 }
 
 void CaptureDevices::add_sample(const format::DeviceSampleRow& row, std::int64_t time_ns) {
@@ -121,7 +121,7 @@ void CaptureDevices::add_graph_launch(const format::GraphLaunchRow& row, std::in
   Activity activity = common(row, ActivityKind::kGraph, begin_ns, end_ns);
   activity.head = made_head(Category::kKernel, timeline::graph_name(row.graph_id));
   activity.place.graph_launch = ActivityPlace::Launch::kWhole;
-  add(stream_of(row.device, row.context, row.stream), row.correlation, std::move(activity));
+  add(stream_of(row.device, row.context, row.stream), row.correlation, activity);
 }
 
 void CaptureDevices::add(std::uint32_t index, std::uint32_t correlation, Activity activity) {
@@ -141,7 +141,7 @@ void CaptureDevices::add(std::uint32_t index, std::uint32_t correlation, Activit
   if (wanted) {
     const bool held = level == 0 && stream.row.begins_span() && shared_.options.exclusive_ranges;
     if (held)
-      stream.held.insert_or_assign(owner, std::move(activity));
+      stream.held.insert_or_assign(owner, activity);
     else
       write(activity);
   }

@@ -24,7 +24,7 @@ inline constexpr std::array<char, 200> kDigitPairs = [] {
 }();
 
 inline char* put_pair(char* out, std::uint32_t below_100) noexcept {
-  std::memcpy(out, &kDigitPairs[2 * below_100], 2);
+  std::memcpy(out, &kDigitPairs[std::size_t{2} * below_100], 2);
   return out + 2;
 }
 

@@ -35,7 +35,7 @@ bool equal(const KernelDetail& a, const KernelDetail& b) noexcept {
 
 std::size_t hash_of(const KernelDetail& detail) noexcept {
   std::uint64_t out = detail.registers_per_thread + (std::uint64_t{detail.dynamic_shared_bytes} << 20);
-  for (int i = 0; i < 3; ++i) out = (out + detail.grid[i] * 8u + detail.block[i]) * 0x9E3779B97F4A7C15u;
+  for (int i = 0; i < 3; ++i) out = (out + detail.grid[i] * std::uint64_t{8} + detail.block[i]) * 0x9E3779B97F4A7C15u;
   return out >> 54;
 }
 

@@ -12,7 +12,7 @@ namespace rangefinder::importer::kineto {
 namespace {
 
 // Brackets around a member of the trace, of distributedInfo, and of a device.
-constexpr unsigned kTraceDepth = 1;
+constexpr unsigned kTraceMemberDepth = 1;
 
 // Traces without a base have microseconds since 1970; what lies before 2001 is no such time.
 constexpr std::int64_t kPlausibleWallNs = 1'000'000'000'000'000'000;
@@ -20,7 +20,7 @@ constexpr std::int64_t kPlausibleWallNs = 1'000'000'000'000'000'000;
 /// A whole number at `at`, quoted or not; moves past the value in any case.
 std::optional<std::int64_t> integer_at(Cursor& cursor, const char*& at, Scan& scan) noexcept {
   const char* const begin = at;
-  scan = skip_value(cursor, at, kTraceDepth + 2);
+  scan = skip_value(cursor, at, kTraceMemberDepth + 2);
   if (scan != Scan::kOk) return std::nullopt;
   std::string_view token(begin, static_cast<std::size_t>(at - begin));
   if (token.size() > 1 && token.front() == '"') token = token.substr(1, token.size() - 2);

@@ -29,14 +29,14 @@ std::uint32_t memory_kind(TableScan& row, int column) {
 
 // The columns that kernels, copies and memsets share, in the order of their wishes.
 enum SharedColumn {
-  kStart,
+  kActivityStart,
   kEnd,
   kDevice,
   kContext,
   kGreenContext,
   kStream,
   kCorrelation,
-  kGlobalPid,
+  kActivityPid,
   kGraphNode,
   kGraph,
   kSharedColumns
@@ -80,14 +80,14 @@ class ActivityReader {
 
 // Everything but name, bytes and detail. False when the row is no activity.
 bool ActivityReader::add(TableScan& row, ActivityKind kind) {
-  const auto start = row.integer(kStart);
+  const auto start = row.integer(kActivityStart);
   const auto end = row.integer(kEnd);
   if (!start || !end || !valid_interval(*start, *end)) {
     ++timeline_.health.invalid_activities;
     row.reject(!start || !end ? "no start or end" : *end < *start ? "it ends before it begins" : "no possible time");
     return false;
   }
-  const auto global_pid = row.integer(kGlobalPid);
+  const auto global_pid = row.integer(kActivityPid);
   const ProcessIndex process = global_pid ? entities_.process(*global_pid) : entities_.assumed_process();
   ActivityTable& activities = timeline_.activities;
   activities.kind.push_back(kind);
@@ -109,7 +109,7 @@ void ActivityReader::note_missing(const TableScan& row, const char* table) {
     if (!row.has(column)) context_.note(std::string(table) + text);
   };
   say(kCorrelation, " has no column correlationId: its rows are linked to no launch");
-  say(kGlobalPid, " has no column globalPid: its rows are taken to be of the one process that calls CUDA");
+  say(kActivityPid, " has no column globalPid: its rows are taken to be of the one process that calls CUDA");
   say(kDevice, " has no column deviceId: all rows are on device 0");
   say(kStream, " has no column streamId: all rows are on stream 0");
 }
@@ -242,7 +242,7 @@ void ActivityReader::read_copies() {
   }
 }
 
-enum MemsetColumn { kMemsetBytes = kSharedColumns, kValue, kMemoryKind };
+enum MemsetColumn { kMemsetBytes = kSharedColumns, kMemsetValue, kMemoryKind };
 constexpr std::array kMemsetWishes = {RANGEFINDER_SHARED_WISHES, Wish{"bytes"}, Wish{"value"}, Wish{"memKind"}};
 
 void ActivityReader::read_memsets() {
@@ -252,7 +252,7 @@ void ActivityReader::read_memsets() {
     if (!add(row, ActivityKind::kMemset)) continue;
     CopyDetail detail;
     detail.target_memory = memory_kind(row, kMemoryKind);
-    detail.value = row.u32_or(kValue, 0);
+    detail.value = row.u32_or(kMemsetValue, 0);
     timeline_.activities.name.push_back(timeline_.intern(timeline::nsight::kMemsetOperation));
     timeline_.activities.bytes.push_back(
         static_cast<std::uint64_t>(std::max<std::int64_t>(0, row.integer_or(kMemsetBytes, 0))));

@@ -10,12 +10,9 @@
 #include "timeline/call_launches.hpp"
 #include "timeline/capture_timeline.hpp"
 
-#include <cstring>
-
 namespace rangefinder::importer::nsight {
 namespace {
 
-constexpr std::string_view kMagic{"SQLite format 3\0", 16};
 constexpr const char* kEventTables[] = {"NVTX_EVENTS",
                                         "CUPTI_ACTIVITY_KIND_RUNTIME",
                                         "CUPTI_ACTIVITY_KIND_KERNEL",
@@ -25,6 +22,7 @@ constexpr const char* kEventTables[] = {"NVTX_EVENTS",
                                         "CUDA_GRAPH_NODE_EVENTS",
                                         "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
                                         "CUDA_GPU_MEMORY_USAGE_EVENTS"};
+
 // A row in memory with what belongs to it.
 constexpr std::uint64_t kBytesPerRow = 110;
 
@@ -114,10 +112,6 @@ void note_side_files(const std::string& path, Timeline& timeline) {
 }
 
 }  // namespace
-
-bool looks_like_sqlite(base::ByteView first_bytes) noexcept {
-  return first_bytes.size() >= kMagic.size() && std::memcmp(first_bytes.data(), kMagic.data(), kMagic.size()) == 0;
-}
 
 Result<Timeline> import_nsight(const std::string& path, const LoadOptions& options) {
   Result<Database> database = Database::open(path);

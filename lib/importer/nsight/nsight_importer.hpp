@@ -9,9 +9,6 @@
 
 namespace rangefinder::importer::nsight {
 
-/// True for the first 16 bytes of any SQLite database; whether it is Nsight's, import_nsight tells.
-bool looks_like_sqlite(base::ByteView first_bytes) noexcept;
-
 /// Reads an Nsight Systems SQLite export (`nsys export --type sqlite`), of any schema version: a table or column that
 /// the file lacks means less data and a note. RangeTable::source_row is the rowid in NVTX_EVENTS. A range that was
 /// never closed runs to the last NVTX time and is flagged kUnfinished.

@@ -113,11 +113,15 @@ Result<Database> Database::open_image(base::ByteView image) {
   return database;
 }
 
+bool looks_like_sqlite(base::ByteView first_bytes) noexcept {
+  constexpr std::string_view kMagic{"SQLite format 3\0", 16};
+  return base::as_text(first_bytes).starts_with(kMagic);
+}
+
 // SQLite would say "malformed" of a file that was copied in part.
 Status Database::check_length(base::ByteView header) const {
-  constexpr std::string_view kMagic{"SQLite format 3\0", 16};
   if (header.empty()) return not_readable("the file is empty");
-  if (!base::as_text(header).starts_with(kMagic)) return not_readable("not an SQLite database");
+  if (!looks_like_sqlite(header)) return not_readable("not an SQLite database");
   if (header.size() < kHeaderBytes) return not_readable("cut off within its header");
   const auto big_endian = [&](std::size_t at, std::size_t bytes) {
     std::uint64_t value = 0;

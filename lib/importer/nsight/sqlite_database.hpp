@@ -17,6 +17,9 @@ struct sqlite3_stmt;
 
 namespace rangefinder::importer::nsight {
 
+/// True for the first 16 bytes of any SQLite database; whether it is Nsight's, import_nsight tells.
+bool looks_like_sqlite(base::ByteView first_bytes) noexcept;
+
 struct StatementCloser {
   void operator()(sqlite3_stmt* statement) const noexcept;
 };

@@ -81,7 +81,7 @@ Table instances_of(const Subject& subject, const std::vector<AllocationCall>& ca
   return table;
 }
 
-struct Group {
+struct CallSiteGroup {
   std::uint64_t count = 0;
   bool recorded = false;
   std::int64_t host = 0, allocated = 0, freed = 0, largest = 0, kept = 0;
@@ -90,14 +90,14 @@ using Key = std::tuple<std::string, std::string_view, std::string, ThreadIndex>;
 
 std::int64_t plus(std::int64_t a, std::int64_t b) { return analysis::nsight::saturating_add(a, b); }
 
-std::vector<std::pair<Key, Group>> groups_of(const Subject& subject, const std::vector<AllocationCall>& calls) {
+std::vector<std::pair<Key, CallSiteGroup>> groups_of(const Subject& subject, const std::vector<AllocationCall>& calls) {
   const Timeline& timeline = subject.timeline();
   const std::vector<RangeIndex> ranges = ranges_of(subject, calls);
-  std::map<Key, Group> found;
+  std::map<Key, CallSiteGroup> found;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const AllocationCall& call = calls[i];
-    Group& group = found[{range_label(timeline, ranges[i], call.thread), function_of(timeline, call),
-                          memory_text(timeline, call), call.thread}];
+    CallSiteGroup& group = found[{range_label(timeline, ranges[i], call.thread), function_of(timeline, call),
+                                  memory_text(timeline, call), call.thread}];
     const std::int64_t bytes = bytes_of(timeline, call);
     ++group.count;
     group.recorded = group.recorded || call.row != kNone;
@@ -107,7 +107,7 @@ std::vector<std::pair<Key, Group>> groups_of(const Subject& subject, const std::
     moved = plus(moved, bytes);
     if (call.kept) group.kept = plus(group.kept, bytes);
   }
-  std::vector<std::pair<Key, Group>> groups(found.begin(), found.end());
+  std::vector<std::pair<Key, CallSiteGroup>> groups(found.begin(), found.end());
   std::stable_sort(groups.begin(), groups.end(),
                    [](const auto& a, const auto& b) { return a.second.host > b.second.host; });
   return groups;

@@ -11,7 +11,7 @@
 namespace rangefinder::report {
 namespace {
 
-struct Group {
+struct CallGroup {
   StringId name = StringId::kEmpty;
   CallDomain domain = CallDomain::kRuntime;
   std::uint64_t count = 0;
@@ -51,7 +51,7 @@ Result<Table> make_api(const Subject& subject, const ViewOptions& options) {
   const Timeline& timeline = subject.timeline();
   if (options.instances) return instances_of(timeline);
   const CallTable& calls = timeline.calls;
-  std::vector<Group> groups;
+  std::vector<CallGroup> groups;
   std::unordered_map<std::uint64_t, std::size_t> by_name;
   std::int64_t whole = 0;
   for (CallIndex row = 0; row < calls.size(); ++row) {
@@ -59,7 +59,7 @@ Result<Table> make_api(const Subject& subject, const ViewOptions& options) {
         std::uint64_t{static_cast<std::uint32_t>(calls.name[row])} << 8 | static_cast<std::uint64_t>(calls.domain[row]);
     const auto [found, added] = by_name.try_emplace(key, groups.size());
     if (added) groups.push_back({calls.name[row], calls.domain[row]});
-    Group& group = groups[found->second];
+    CallGroup& group = groups[found->second];
     const std::int64_t duration = calls.end_ns[row] - calls.begin_ns[row];
     group.min = group.count == 0 ? duration : std::min(group.min, duration);
     group.max = std::max(group.max, duration);
@@ -68,11 +68,12 @@ Result<Table> make_api(const Subject& subject, const ViewOptions& options) {
     group.failed += calls.result[row] != 0 ? 1 : 0;
     whole += duration;
   }
-  std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.total > b.total; });
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const CallGroup& a, const CallGroup& b) { return a.total > b.total; });
   Table table({own::text("Call"), own::text("API"), own::count("Count"), own::time("Total"), own::percent("Share"),
                own::time("Avg"), own::if_room(2, own::time("Min")), own::if_room(1, own::time("Max")),
                own::count("Failed")});
-  for (const Group& group : groups) {
+  for (const CallGroup& group : groups) {
     table.text(timeline.text(group.name))
         .text(domain_name(group.domain))
         .number(static_cast<std::int64_t>(group.count))

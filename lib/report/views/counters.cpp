@@ -27,7 +27,7 @@ struct Sum {
   std::uint64_t count = 0;
 };
 
-struct Group {
+struct CounterGroup {
   std::string path;
   MetricSource source = MetricSource::kRangeProfiler;
   std::uint64_t instances = 0;
@@ -57,13 +57,13 @@ std::string heading(std::string_view metric) {
   return text;
 }
 
-std::vector<Group> groups_of(const Subject& subject, const analysis::RangeMetrics& metrics, bool by_instance) {
+std::vector<CounterGroup> groups_of(const Subject& subject, const analysis::RangeMetrics& metrics, bool by_instance) {
   const Timeline& timeline = subject.timeline();
   const auto column_of = [&](StringId metric) {
     const auto all = metrics.metrics();
     return static_cast<std::size_t>(std::find(all.begin(), all.end(), metric) - all.begin());
   };
-  std::vector<Group> groups;
+  std::vector<CounterGroup> groups;
   std::map<std::pair<std::string, MetricSource>, std::size_t> known;
   RangeIndex last = kNone;
   std::string path;
@@ -82,7 +82,7 @@ std::vector<Group> groups_of(const Subject& subject, const analysis::RangeMetric
       const auto [found, added] = known.try_emplace({key, row.source}, groups.size());
       if (added) groups.push_back({path, row.source, 0, 0, 0, std::vector<Sum>(metrics.metrics().size())});
       of_last[source] = found->second;
-      Group& group = groups[found->second];
+      CounterGroup& group = groups[found->second];
       ++group.instances;
       group.device_ns += row.device_ns;
       group.busy_ns += row.busy_ns;
@@ -121,7 +121,7 @@ std::vector<Column> columns_of(const Timeline& timeline, const analysis::RangeMe
   return columns;
 }
 
-std::int64_t rounded(double value) noexcept {
+std::int64_t rounded_or_null(double value) noexcept {
   constexpr double kMost = 9e18;
   if (!(value > -kMost && value < kMost)) return kNull;
   return static_cast<std::int64_t>(std::llround(value));
@@ -131,12 +131,13 @@ void add_metric(Table& table, std::string_view name, const Sum& sum) {
   const bool any = sum.count != 0;
   const double weight = sum.device_ns > 0 ? sum.device_ns : static_cast<double>(sum.count);
   if (analysis::is_average(name)) {
-    table.optional(any, any ? rounded(sum.weighted / weight * (is_ratio(name) ? 1000 : 100)) : 0);
+    table.optional(any, any ? rounded_or_null(sum.weighted / weight * (is_ratio(name) ? 1000 : 100)) : 0);
   } else if (is_bytes(name) || is_operations(name)) {
     // Units a nanosecond are thousand millions a second.
-    table.optional(any, rounded(sum.value)).optional(sum.device_ns > 0, rounded(sum.value / sum.device_ns * 10));
+    table.optional(any, rounded_or_null(sum.value))
+        .optional(sum.device_ns > 0, rounded_or_null(sum.value / sum.device_ns * 10));
   } else {
-    table.optional(any, rounded(sum.value * 100));
+    table.optional(any, rounded_or_null(sum.value * 100));
   }
 }
 
@@ -145,19 +146,19 @@ Result<Table> make_counters(const Subject& subject, const ViewOptions& options) 
   const analysis::RangeMetrics metrics(timeline, subject.projection());
   Table table(columns_of(timeline, metrics));
   bool partly = false;
-  for (const Group& group : groups_of(subject, metrics, options.instances)) {
+  for (const CounterGroup& group : groups_of(subject, metrics, options.instances)) {
     const bool sampled = group.source == MetricSource::kSamples;
     table.text(group.path)
         .text(sampled ? "samples" : "range profiler")
         .number(static_cast<std::int64_t>(group.instances))
-        .optional(group.device_ns > 0, rounded(group.device_ns));
+        .optional(group.device_ns > 0, rounded_or_null(group.device_ns));
     for (std::size_t i = 0; i < metrics.metrics().size(); ++i) {
       const std::string_view name = timeline.text(metrics.metrics()[i]);
       if (name != "gpu_time_ns") add_metric(table, name, group.sums[i]);
     }
     const double covered = group.busy_ns > 0 ? group.device_ns / group.busy_ns : 1;
     partly = partly || (sampled && covered < 0.99);
-    table.optional(sampled, rounded(covered * 1000));
+    table.optional(sampled, rounded_or_null(covered * 1000));
   }
   if (partly) table.note("Sampled: how much of a range's device time there are samples of; its figures lack the rest.");
   return table;

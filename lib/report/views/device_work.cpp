@@ -15,7 +15,7 @@
 namespace rangefinder::report {
 namespace {
 
-struct Group {
+struct OperationGroup {
   StringId name = StringId::kEmpty;
   std::uint64_t count = 0;
   std::int64_t total = 0, min = 0, max = 0;
@@ -31,17 +31,17 @@ std::uint32_t owner_name(const Timeline& timeline, std::uint32_t owner) {
 bool is_computation(ActivityKind kind) { return !is_copy(kind); }
 bool is_movement(ActivityKind kind) { return is_copy(kind); }
 
-std::vector<Group> groups_of(const Subject& subject, bool (*wanted)(ActivityKind)) {
+std::vector<OperationGroup> groups_of(const Subject& subject, bool (*wanted)(ActivityKind)) {
   const Timeline& timeline = subject.timeline();
   const ActivityTable& activities = timeline.activities;
   const Projection& projection = subject.projection();
-  std::vector<Group> groups;
+  std::vector<OperationGroup> groups;
   std::unordered_map<std::uint32_t, std::size_t> by_name;
   for (ActivityIndex row = 0; row < activities.size(); ++row) {
     if (!wanted(activities.kind[row])) continue;
     const auto [found, added] = by_name.try_emplace(static_cast<std::uint32_t>(activities.name[row]), groups.size());
     if (added) groups.push_back({activities.name[row]});
-    Group& group = groups[found->second];
+    OperationGroup& group = groups[found->second];
     const std::int64_t duration = activities.end_ns[row] - activities.begin_ns[row];
     group.min = group.count == 0 ? duration : std::min(group.min, duration);
     group.max = std::max(group.max, duration);
@@ -51,13 +51,14 @@ std::vector<Group> groups_of(const Subject& subject, bool (*wanted)(ActivityKind
     group.bytes += activities.bytes[row];
     group.owners[owner_name(timeline, projection.owner[row])] += duration;
   }
-  std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.total > b.total; });
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const OperationGroup& a, const OperationGroup& b) { return a.total > b.total; });
   return groups;
 }
 
 /// The range name that owns most of the group's time; equal shares by name, so that the answer does not depend on a
 /// hash.
-std::string main_owner(const Timeline& timeline, const Group& group) {
+std::string main_owner(const Timeline& timeline, const OperationGroup& group) {
   std::uint32_t best = kNone;
   std::int64_t most = -1;
   for (const auto& [name, time] : group.owners) {
@@ -147,7 +148,7 @@ Result<Table> make_kernels(const Subject& subject, const ViewOptions& options) {
                               own::text("Range")};
   own::add_bound_column(columns, bounded);
   Table table(std::move(columns));
-  for (const Group& group : groups_of(subject, is_computation)) {
+  for (const OperationGroup& group : groups_of(subject, is_computation)) {
     table.text(subject.timeline().text(group.name))
         .number(static_cast<std::int64_t>(group.count))
         .number(group.total)
@@ -175,7 +176,7 @@ Result<Table> make_memcpy(const Subject& subject, const ViewOptions& options) {
                               own::text("Range")};
   own::add_bound_column(columns, bounded);
   Table table(std::move(columns));
-  for (const Group& group : groups_of(subject, is_movement)) {
+  for (const OperationGroup& group : groups_of(subject, is_movement)) {
     table.text(subject.timeline().text(group.name))
         .number(static_cast<std::int64_t>(group.count))
         .number(static_cast<std::int64_t>(group.bytes))

@@ -77,7 +77,7 @@ Result<Table> make_launches(const Subject& subject, const ViewOptions&) {
                if_room(3, bytes("Shared")),
                if_room(3, if_any(bytes("Local a thread"))),
                if_any(text("Launch")),
-               percent("Occupancy"),
+               own::percent("Occupancy"),
                if_room(4, decimal("Achieved est.", "%", 0)),
                text("Limit"),
                if_room(1, decimal("Waves", "", 2)),

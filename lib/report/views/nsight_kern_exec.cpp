@@ -11,13 +11,13 @@ namespace {
 using namespace report::nsight;
 using analysis::nsight::Labels;
 
-std::string size_text(const std::uint32_t (&size)[3]) {
+std::string padded_size(const std::uint32_t (&size)[3]) {
   char text[48];
   const int length = std::snprintf(text, sizeof text, "%4u %4u %4u", size[0], size[1], size[2]);
   return {text, static_cast<std::size_t>(length)};
 }
 
-Result<Table> make_trace(const Subject& subject, const ViewOptions& options) {
+Result<Table> make_kern_exec_trace(const Subject& subject, const ViewOptions& options) {
   const Timeline& timeline = subject.timeline();
   constexpr std::size_t kKernelName = 13;
   Table table(
@@ -46,14 +46,14 @@ Result<Table> make_trace(const Subject& subject, const ViewOptions& options) {
     add_thread(table, timeline, calls.thread[call])
         .number(timeline.devices[timeline.streams[activities.stream[kernel]].device].id)
         .text(labels.text(labels.call(call)))
-        .text(size_text(detail.grid))
-        .text(size_text(detail.block))
+        .text(padded_size(detail.grid))
+        .text(padded_size(detail.block))
         .text(labels.text(names[kernel]));
   }
   return table;
 }
 
-Result<Table> make_sum(const Subject& subject, const ViewOptions& options) {
+Result<Table> make_kern_exec_sum(const Subject& subject, const ViewOptions& options) {
   const Timeline& timeline = subject.timeline();
   std::vector<Column> columns{count_column("PID"), count_column("TID"), count_column("DevId"), count_column("Count"),
                               count_column("QCount")};
@@ -84,13 +84,10 @@ const View cuda_kern_exec_sum{"cuda_kern_exec_sum",
                               kNeedsActivities | kNeedsCalls,
                               "base mangled nvtx-name",
                               true,
-                              make_sum};
-const View cuda_kern_exec_trace{"cuda_kern_exec_trace",
-                                "the same for every kernel",
-                                kNeedsActivities | kNeedsCalls,
-                                "base mangled nvtx-name",
-                                true,
-                                make_trace};
+                              make_kern_exec_sum};
+const View cuda_kern_exec_trace{
+    "cuda_kern_exec_trace", "the same for every kernel", kNeedsActivities | kNeedsCalls, "base mangled nvtx-name", true,
+    make_kern_exec_trace};
 
 }  // namespace views_list
 }  // namespace rangefinder::report

@@ -12,7 +12,7 @@ using analysis::nsight::Labels;
 using analysis::nsight::range_id;
 using analysis::nsight::RangeChoice;
 
-Result<Table> make_trace(const Subject& subject, const ViewOptions&) {
+Result<Table> make_pushpop_trace(const Subject& subject, const ViewOptions&) {
   const Timeline& timeline = subject.timeline();
   constexpr std::size_t kName = 5;
   Table table({timestamp_column("Start"), timestamp_column("End"), time_column("Duration"), time_column("DurChild"),
@@ -62,7 +62,7 @@ Table range_table(const Timeline& timeline, RangeChoice choice, bool with_style)
   return table;
 }
 
-Result<Table> make_sum(const Subject& subject, const ViewOptions&) {
+Result<Table> make_nvtx_sum(const Subject& subject, const ViewOptions&) {
   return range_table(subject.timeline(), RangeChoice::kAll, true);
 }
 Result<Table> make_pushpop_sum(const Subject& subject, const ViewOptions&) {
@@ -78,8 +78,9 @@ namespace views_list {
 
 extern const View nvtx_pushpop_trace, nvtx_sum, nvtx_pushpop_sum, nvtx_startend_sum;
 const View nvtx_pushpop_trace{
-    "nvtx_pushpop_trace", "every push/pop range on the host, with its children", kNeedsRanges, "", true, make_trace};
-const View nvtx_sum{"nvtx_sum", "host time of ranges by name", kNeedsRanges, "", true, make_sum};
+    "nvtx_pushpop_trace", "every push/pop range on the host, with its children", kNeedsRanges, "", true,
+    make_pushpop_trace};
+const View nvtx_sum{"nvtx_sum", "host time of ranges by name", kNeedsRanges, "", true, make_nvtx_sum};
 const View nvtx_pushpop_sum{"nvtx_pushpop_sum", "the same of push/pop ranges", kNeedsRanges, "", true,
                             make_pushpop_sum};
 const View nvtx_startend_sum{"nvtx_startend_sum", "the same of start/end ranges", kNeedsRanges, "", true,

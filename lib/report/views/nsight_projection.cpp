@@ -13,7 +13,7 @@ using namespace report::nsight;
 using analysis::nsight::Labels;
 using analysis::nsight::range_id;
 
-Result<Table> make_trace(const Subject& subject, const ViewOptions&) {
+Result<Table> make_projection_trace(const Subject& subject, const ViewOptions&) {
   const Timeline& timeline = subject.timeline();
   Table table({text_column("Name"), timestamp_column("Projected Start"), time_column("Projected Duration"),
                timestamp_column("Orig Start"), time_column("Orig Duration"), text_column("Style"), count_column("PID"),
@@ -50,7 +50,7 @@ Result<Table> make_trace(const Subject& subject, const ViewOptions&) {
   return table;
 }
 
-Result<Table> make_sum(const Subject& subject, const ViewOptions&) {
+Result<Table> make_projection_sum(const Subject& subject, const ViewOptions&) {
   const Timeline& timeline = subject.timeline();
   Table table(joined(joined({text_column("Range"), text_column("Style"), time_column("Total Proj Time"),
                              time_column("Total Range Time"), count_column("Range Instances")},
@@ -108,9 +108,9 @@ const View nvtx_gpu_proj_trace{"nvtx_gpu_proj_trace",
                                kNeedsRanges | kNeedsActivities,
                                "",
                                true,
-                               make_trace};
-const View nvtx_gpu_proj_sum{
-    "nvtx_gpu_proj_sum", "the same by name", kNeedsRanges | kNeedsActivities, "", true, make_sum};
+                               make_projection_trace};
+const View nvtx_gpu_proj_sum{"nvtx_gpu_proj_sum", "the same by name", kNeedsRanges | kNeedsActivities, "", true,
+                             make_projection_sum};
 const View nvtx_kern_sum{
     "nvtx_kern_sum", "kernels by the ranges that launched them", kNeedsRanges | kNeedsActivities, "base mangled", true,
     make_kernels};

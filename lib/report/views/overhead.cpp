@@ -48,27 +48,27 @@ Table instances_of(const Subject& subject) {
   return table;
 }
 
-struct Group {
+struct OverheadGroup {
   std::uint64_t count = 0;
   std::int64_t total = 0, longest = 0;
 };
-using Key = std::tuple<StringId, ThreadIndex, std::string>;
+using OverheadKey = std::tuple<StringId, ThreadIndex, std::string>;
 
 Result<Table> make_overhead(const Subject& subject, const ViewOptions& options) {
   if (options.instances) return instances_of(subject);
   const Timeline& timeline = subject.timeline();
   const OverheadTable& overheads = timeline.overheads;
   const std::vector<RangeIndex> ranges = ranges_of(subject);
-  std::map<Key, Group> found;
+  std::map<OverheadKey, OverheadGroup> found;
   for (std::size_t row = 0; row < overheads.size(); ++row) {
     const ThreadIndex thread = overheads.thread[row];
-    Group& group = found[{overheads.name[row], thread, range_label(timeline, ranges[row], thread)}];
+    OverheadGroup& group = found[{overheads.name[row], thread, range_label(timeline, ranges[row], thread)}];
     const std::int64_t length = length_of(overheads, row);
     ++group.count;
     group.total += length;
     group.longest = std::max(group.longest, length);
   }
-  std::vector<std::pair<Key, Group>> groups(found.begin(), found.end());
+  std::vector<std::pair<OverheadKey, OverheadGroup>> groups(found.begin(), found.end());
   std::stable_sort(groups.begin(), groups.end(),
                    [](const auto& a, const auto& b) { return a.second.total > b.second.total; });
   Table table({own::text("Kind"), own::text("Cause"), own::text("Thread"), own::text("Range"), own::count("Count"),

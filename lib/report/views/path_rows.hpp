@@ -21,7 +21,7 @@ inline analysis::Folding folding_of(const ViewOptions& options) {
 }
 
 inline std::string tree_label(const Timeline& timeline, const analysis::RangeGroup& group) {
-  return std::string(2 * group.depth, ' ') + std::string(analysis::group_name(timeline, group));
+  return std::string(std::size_t{2} * group.depth, ' ') + std::string(analysis::group_name(timeline, group));
 }
 
 /// The last two columns of such a view, for programs.

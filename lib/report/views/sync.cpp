@@ -105,7 +105,7 @@ Table instances_of(const Subject& subject, const std::vector<Wait>& waits) {
   return table;
 }
 
-struct Group {
+struct WaitGroup {
   std::string range;
   WaitReason reason = WaitReason::kUnknown;
   StringId call = StringId::kEmpty;
@@ -117,7 +117,7 @@ struct Group {
   std::unordered_map<std::uint32_t, std::int64_t> work;  // name -> time blocked
 };
 
-void take(Group& group, const Timeline& timeline, const Wait& wait) {
+void take(WaitGroup& group, const Timeline& timeline, const Wait& wait) {
   ++group.count;
   if (!wait.blocks_host()) return;
   group.blocks = true;
@@ -128,26 +128,27 @@ void take(Group& group, const Timeline& timeline, const Wait& wait) {
   if (wait.last != kNone) group.work[static_cast<std::uint32_t>(work_name(timeline, wait))] += wait.length_ns();
 }
 
-std::vector<Group> groups_of(const Subject& subject, const std::vector<Wait>& waits) {
+std::vector<WaitGroup> groups_of(const Subject& subject, const std::vector<Wait>& waits) {
   const Timeline& timeline = subject.timeline();
   const std::vector<RangeIndex> ranges = ranges_of(subject, waits);
-  std::map<std::tuple<std::string, WaitReason, StringId, ThreadIndex>, Group> found;
+  std::map<std::tuple<std::string, WaitReason, StringId, ThreadIndex>, WaitGroup> found;
   for (std::size_t i = 0; i < waits.size(); ++i) {
     const Wait& wait = waits[i];
     const std::tuple key{range_label(timeline, ranges[i], wait.thread), wait.reason, call_name(timeline, wait),
                          wait.thread};
-    Group& group = found[key];
+    WaitGroup& group = found[key];
     std::tie(group.range, group.reason, group.call, group.thread) = key;
     take(group, timeline, wait);
   }
-  std::vector<Group> groups;
+  std::vector<WaitGroup> groups;
   for (auto& [key, group] : found) groups.push_back(std::move(group));
-  std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.blocked > b.blocked; });
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const WaitGroup& a, const WaitGroup& b) { return a.blocked > b.blocked; });
   return groups;
 }
 
 /// What ended most of the time waited; of equal shares the first name, so that the answer does not depend on a hash.
-std::string main_work(const Timeline& timeline, const Group& group) {
+std::string main_work(const Timeline& timeline, const WaitGroup& group) {
   std::string_view best;
   std::int64_t most = -1;
   for (const auto& [name, time] : group.work) {
@@ -174,10 +175,10 @@ Result<Table> make_sync(const Subject& subject, const ViewOptions& options) {
                own::if_room(1, own::text("Thread")), own::count("Count"), own::time("Blocked"), own::percent("Share"),
                own::if_room(5, own::time("Avg")), own::if_room(4, own::time("Max")),
                own::if_room(2, own::time("GPU busy")), own::if_any(own::text("Waited for"))});
-  const std::vector<Group> groups = groups_of(subject, waits);
+  const std::vector<WaitGroup> groups = groups_of(subject, waits);
   std::int64_t whole = 0;
-  for (const Group& group : groups) whole += group.blocked;
-  for (const Group& group : groups) {
+  for (const WaitGroup& group : groups) whole += group.blocked;
+  for (const WaitGroup& group : groups) {
     table.text(group.range)
         .text(reason_text(group.reason))
         .text(timeline.text(group.call))

@@ -57,7 +57,7 @@ Wording wording_of(UnattributedReason reason) {
   return {};
 }
 
-struct Group {
+struct UnattributedGroup {
   UnattributedReason reason = UnattributedReason::kOwned;
   StringId name = StringId::kEmpty;
   std::uint64_t count = 0;
@@ -67,17 +67,17 @@ struct Group {
 };
 
 /// By reason and name, or by reason; the reason with the longest time first, and the longest names in it.
-std::vector<Group> groups_of(const Subject& subject, bool by_name) {
+std::vector<UnattributedGroup> groups_of(const Subject& subject, bool by_name) {
   const ActivityTable& activities = subject.timeline().activities;
   const std::vector<UnattributedReason> reasons =
       analysis::unattributed_reasons(subject.timeline(), subject.projection(), subject.projection_options());
-  std::map<std::pair<UnattributedReason, StringId>, Group> found;
+  std::map<std::pair<UnattributedReason, StringId>, UnattributedGroup> found;
   std::array<std::int64_t, analysis::kUnattributedReasons> total{};
   for (ActivityIndex row = 0; row < activities.size(); ++row) {
     const UnattributedReason reason = reasons[row];
     if (reason == UnattributedReason::kOwned) continue;
     const StringId name = by_name ? activities.name[row] : StringId::kEmpty;
-    Group& group = found[{reason, name}];
+    UnattributedGroup& group = found[{reason, name}];
     const std::int64_t length = projection::Interval(activities.begin_ns[row], activities.end_ns[row]).length();
     group.reason = reason;
     group.name = name;
@@ -90,12 +90,13 @@ std::vector<Group> groups_of(const Subject& subject, bool by_name) {
     std::int64_t& of_reason = total[static_cast<std::size_t>(reason)];
     of_reason = projection::plus(of_reason, length);
   }
-  std::vector<Group> groups;
+  std::vector<UnattributedGroup> groups;
   for (const auto& [key, group] : found) groups.push_back(group);
-  const auto rank = [&](const Group& group) {
+  const auto rank = [&](const UnattributedGroup& group) {
     return std::tuple(-total[static_cast<std::size_t>(group.reason)], group.reason, -group.sum_ns);
   };
-  std::stable_sort(groups.begin(), groups.end(), [&](const Group& a, const Group& b) { return rank(a) < rank(b); });
+  std::stable_sort(groups.begin(), groups.end(),
+                   [&](const UnattributedGroup& a, const UnattributedGroup& b) { return rank(a) < rank(b); });
   return groups;
 }
 
@@ -132,10 +133,10 @@ Result<Table> make_unattributed(const Subject& subject, const ViewOptions& optio
                own::if_room(1, own::time("Longest")), own::if_room(3, own::timestamp("Longest begins")),
                own::if_room(2, own::text("Longest launched by")), own::if_any(own::text("Operation")),
                own::for_programs(own::text("Part"))});
-  const std::vector<Group> groups = groups_of(subject, !options.summary);
+  const std::vector<UnattributedGroup> groups = groups_of(subject, !options.summary);
   const std::vector<std::uint32_t> operators = groups.empty() ? std::vector<std::uint32_t>{} : operators_of(timeline);
   const std::int64_t all = subject.projection().account.total.gpu_sum_ns;
-  for (const Group& group : groups) {
+  for (const UnattributedGroup& group : groups) {
     const Wording wording = wording_of(group.reason);
     table.text(wording.text)
         .number(static_cast<std::int64_t>(group.count))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "source/counters/device_sampling.hpp"
 
-#include "source/cupti/cupti_error.hpp"
+#include "source/counters/checked_call.hpp"
 
 #include <utility>
 
@@ -11,14 +11,7 @@ namespace {
 // Other users of CUPTI measured 4 to 7 KiB with up to four metrics; the API does not tell.
 constexpr std::size_t kHardwareBytesPerSample = std::size_t{16} << 10;
 
-Status checked(const char* call, CUptiResult result) {
-  if (result == CUPTI_SUCCESS) return {};
-  return Error(ErrorCode::kUnsupported, cupti::describe_failure(call, result));
-}
-
 }  // namespace
-
-#define RANGEFINDER_CHECKED(call, params) checked(#call, api_.call(&(params)))
 
 Result<std::unique_ptr<DeviceSampling>> DeviceSampling::open(const ProfilerApi& api, std::uint32_t device,
                                                              MetricSet metrics, const SamplingOptions& options) {
@@ -159,7 +152,5 @@ void DeviceSampling::disable() noexcept {
   (void)api_.cuptiPmSamplingDisable(&params);
   object_ = nullptr;
 }
-
-#undef RANGEFINDER_CHECKED
 
 }  // namespace rangefinder::source::counters

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "source/counters/range_profiler.hpp"
 
-#include "source/cupti/cupti_error.hpp"
+#include "source/counters/checked_call.hpp"
 
 #include <string>
 #include <utility>
@@ -12,14 +12,7 @@ namespace {
 // The outermost level is level 1, and the only one: each further level would take a pass of its own.
 constexpr std::uint16_t kOnlyLevel = 1;
 
-Status checked(const char* call, CUptiResult result) {
-  if (result == CUPTI_SUCCESS) return {};
-  return Error(ErrorCode::kUnsupported, cupti::describe_failure(call, result));
-}
-
 }  // namespace
-
-#define RANGEFINDER_CHECKED(call, params) checked(#call, api_.call(&(params)))
 
 Result<std::unique_ptr<RangeProfiler>> RangeProfiler::open(const ProfilerApi& api, CUcontext context,
                                                            const MetricSet& metrics, std::size_t most_ranges) {
@@ -162,7 +155,5 @@ void RangeProfiler::disable() noexcept {
   (void)api_.cuptiRangeProfilerDisable(&params);
   object_ = nullptr;
 }
-
-#undef RANGEFINDER_CHECKED
 
 }  // namespace rangefinder::source::counters

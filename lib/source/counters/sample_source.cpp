@@ -148,14 +148,14 @@ struct SampleSource::Shared {
     static std::weak_ptr<Shared>* const last = &*stored;
     static std::mutex mutex;
     static const int at_exit = std::atexit([] {
-      std::shared_ptr<Shared> running;
+      std::shared_ptr<Shared> last_shared;
       {
         const std::lock_guard lock(mutex);
-        running = last->lock();
+        last_shared = last->lock();
       }
-      if (running == nullptr || ::getpid() != running->pid) return;
+      if (last_shared == nullptr || ::getpid() != last_shared->pid) return;
       const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
-      (void)calls().wait(calls().post([running] { running->collect(true); }), deadline);
+      (void)calls().wait(calls().post([last_shared] { last_shared->collect(true); }), deadline);
     });
     (void)at_exit;
     const std::lock_guard lock(mutex);

@@ -139,10 +139,9 @@ void NvmlSource::Sampler::run() noexcept {
     }
     if (wanted) take();
   }
-  {
-    const std::lock_guard lock(mutex);
-    ended = true;
-  }
+  // Within the lock: who sees that it ended may destroy the rest.
+  const std::lock_guard lock(mutex);
+  ended = true;
   changed.notify_all();
 }
 

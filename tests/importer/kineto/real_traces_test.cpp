@@ -206,7 +206,7 @@ void compare_with_answers(const Timeline& timeline, const SlowJson& answers) {
 }
 
 // A sanitizer is many times slower, and the slow reader with it.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(RANGEFINDER_ADDRESS_SANITIZER) || defined(RANGEFINDER_THREAD_SANITIZER)
 constexpr std::uintmax_t kLargestTrace = 512 << 10;
 #else
 constexpr std::uintmax_t kLargestTrace = std::numeric_limits<std::uintmax_t>::max();

@@ -2,6 +2,7 @@
 #include "importer/nsight/nsight_importer.hpp"
 
 #include "importer/nsight/nsight_file.hpp"
+#include "importer/nsight/sqlite_database.hpp"
 #include "support/catch.hpp"
 
 #include <rangefinder/projection.hpp>

@@ -90,7 +90,7 @@ struct LastWords {
 
 }  // namespace
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(RANGEFINDER_ADDRESS_SANITIZER)
 // The search for leaks at exit finds our threads running, as they are meant to, and says so where the test reads.
 extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
 #endif

@@ -373,7 +373,7 @@ TEST_CASE("a thousand recordings leave no memory behind", "[source]") {
   for (int i = 0; i < 100; ++i) record_once();
   const long before = resident_pages();
   for (int i = 0; i < 1000; ++i) record_once();
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(RANGEFINDER_ADDRESS_SANITIZER) && !defined(RANGEFINDER_THREAD_SANITIZER)
   CHECK(resident_pages() - before < (4 << 20) / 4096);
 #else
   (void)before;  // sanitizers keep freed memory
