@@ -404,8 +404,15 @@ while number != signal.SIGRTMIN:
                              (signal.SIGRTMIN, os.kill)):
             send(process.pid, number)
             self.assertEqual(int(process.stdout.readline()), number)
+            # Two of one number that wait at the same time are one signal.
+            self.wait_until(process, lambda: number == signal.SIGRTMIN or not self.pending(process.pid) >> number - 1 & 1)
         self.assertEqual(process.stdout.read(), b"")
         self.assertEqual(process.wait(60), 0)
+
+    def pending(self, pid):
+        """The signals that wait for a process, as a mask."""
+        status = pathlib.Path("/proc", str(pid), "status").read_text()
+        return int(re.search(r"^ShdPnd:\s*(\w+)", status, re.MULTILINE).group(1), 16)
 
     def test_a_stop_is_handed_on_too(self):
         # In a group of its own: one that nobody could continue, as those of a CI may be, is not stopped by the kernel.

@@ -16,5 +16,4 @@ inline Status checked(const char* call, CUptiResult result) {
 }  // namespace rangefinder::source::counters
 
 /// Calls an entry point of `api_` with the address of its parameters: RANGEFINDER_CHECKED(cuptiPmSamplingStop, params).
-#define RANGEFINDER_CHECKED(call, params) \
-  ::rangefinder::source::counters::checked(#call, api_.call(&(params)))
+#define RANGEFINDER_CHECKED(call, params) ::rangefinder::source::counters::checked(#call, api_.call(&(params)))
