@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Ranges in which CUDA graphs are captured while nothing is recorded. docs/reference/cupti.md, "Graphs".
-#include "buffer/held_records.hpp"
 #include "session/session_fixture.hpp"
-#include "source/cupti/cupti_api.hpp"
-#include "source/cupti/cupti_source.hpp"
-#include "source/cupti/graph_nodes.hpp"
+#include "support/device_process.hpp"
 
 #include <rangefinder/exporters.hpp>
 #include <rangefinder/projection.hpp>
@@ -14,7 +11,6 @@
 #include <fake_cupti.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,59 +23,19 @@ using namespace rangefinder::session::testing;
 
 namespace {
 
-constexpr std::uint64_t kStart = 1'000'000'000;
 constexpr const char* kKernelLaunch = "cudaLaunchKernel_v7000";
 
-/// A process with a simulated device and a clock that stands still.
-class Program {
+/// A process that captures and replays graphs; CUPTI has been opened, and time stands still.
+class Program : public DeviceProcess {
  public:
   /// Its CUPTI is of this API version.
   explicit Program(std::uint32_t cupti_version = 130001) {
-    ::setenv("RANGEFINDER_CUPTI_LIBRARY", FAKE_CUPTI_PATH, 1);
-    fakecupti_reset();
     fakecupti_become(cupti_version);
-    fakecupti_set_launch_latency(0);
-    fakecupti_set_manual_clock(kStart + static_cast<std::uint64_t>(ManualClock::kRealtimeOffset));
-    buffer::HeldRecords::instance().forget(&clock_);
-    source::cupti::graph_nodes().forget();
-    seams_.realtime_ns = +[]() noexcept { return static_cast<std::int64_t>(fakecupti_now()); };
-    seams_.load = &load_cupti;
-    REQUIRE(source::cupti_prepare(seams_).working);
-  }
-  ~Program() {
-    (void)source::cupti_release(std::chrono::steady_clock::now() + 60s);
-    buffer::HeldRecords::instance().forget();
-    ::unsetenv("RANGEFINDER_CUPTI_LIBRARY");
+    stop_clock();
+    options.graph_node_replays = 2;
+    REQUIRE(source::cupti_prepare(seams()).working);
   }
 
-  SessionOptions options(const std::string& output) const {
-    SessionOptions made = host_only(output);
-    made.cuda = true;
-    made.memory_bytes = 2 * kLeastMemory;
-    return made;
-  }
-  Parts parts() {
-    source::CuptiOptions cupti;
-    cupti.flush_period = 0ms;
-    cupti.memory_bytes = 4 << 20;
-    cupti.buffer_bytes = 64 << 10;
-    cupti.idle = idle;
-    cupti.graph_tracing = tracing;
-    cupti.graph_node_replays = 2;
-    cupti.api_records = api_records;
-    Parts made;
-    made.clock = &clock_;
-    made.sources.push_back(std::make_shared<source::CuptiSource>(cupti, seams_));
-    return made;
-  }
-  source::CuptiOptions::Idle idle = source::CuptiOptions::Idle::kAuto;
-  source::CuptiOptions::GraphTracing tracing = source::CuptiOptions::GraphTracing::kNodes;
-  bool api_records = true;
-
-  void advance(std::uint64_t ns) {
-    clock_.advance(ns);
-    fakecupti_advance(ns);
-  }
   void begin_capture() { stream_call("cudaStreamBeginCapture_v10000"); }
   void end_capture() { stream_call("cudaStreamEndCapture_v10000"); }
   /// A kernel of this name, captured in a range of that.
@@ -114,21 +70,10 @@ class Program {
   }
 
  private:
-  /// With the functions that its version has.
-  static Result<source::cupti::CuptiApi> load_cupti() {
-    Result<source::cupti::CuptiApi> api = source::cupti::load_cupti();
-#define FAKE_CUPTI_LACKS(function) \
-  if (api && !fakecupti_has(#function)) api->function = nullptr;
-    RANGEFINDER_CUPTI_OPTIONAL(FAKE_CUPTI_LACKS)
-#undef FAKE_CUPTI_LACKS
-    return api;
-  }
   void stream_call(const char* function) {
     advance(10);
     fakecupti_call_on_stream(function, this, 0);
   }
-  ManualClock clock_{kStart};
-  source::CuptiSeams seams_;
 };
 
 /// The range that owns each kernel, by the kernel's name; "-": none.
@@ -149,7 +94,6 @@ const Owners kLayers = {{"k0", "layer.0"}, {"k1", "layer.1"}};
 }  // namespace
 
 TEST_CASE("a graph that was captured before the session has its ranges in every session", "[session]") {
-  const ScratchFolder folder;
   Program program;
   FakeGraphExec* exec = nullptr;
   SECTION("on this thread") { exec = program.two_layers(); }
@@ -161,14 +105,12 @@ TEST_CASE("a graph that was captured before the session has its ranges in every 
     exec = program.two_layers();
   }
   CHECK_FALSE(detail::is_recording());
-  for (const char* name : {"a.rfcap", "b.rfcap"}) {
+  for (int session = 0; session < 2; ++session) {
     program.advance(1'000'000);
-    {
-      Recording recording(program.options(folder.file(name)), program.parts());
-      program.replay(exec);
-      program.replay(exec);
-    }
-    const Timeline timeline = load(folder.file(name));
+    Recording recording = program.record();
+    program.replay(exec);
+    program.replay(exec);
+    const Timeline timeline = recording.stop();
     CHECK(owners(timeline) == kLayers);
     CHECK(timeline.health.complete());
     REQUIRE(timeline.activities.size() == 4);
@@ -184,29 +126,25 @@ TEST_CASE("a graph that was captured before the session has its ranges in every 
 }
 
 TEST_CASE("a graph that is captured in a pause has its ranges", "[session]") {
-  const ScratchFolder folder;
   Program program;
-  program.idle = GENERATE(source::CuptiOptions::Idle::kGate, source::CuptiOptions::Idle::kDisable);
-  SessionOptions options = program.options(folder.file("a.rfcap"));
-  options.schedule.skip_first = 1;
-  options.schedule.wait = 1;
-  options.schedule.active = 1;
+  program.options.idle = GENERATE(source::CuptiOptions::Idle::kGate, source::CuptiOptions::Idle::kDisable);
+  program.session.schedule.skip_first = 1;
+  program.session.schedule.wait = 1;
+  program.session.schedule.active = 1;
   FakeGraphExec* exec = nullptr;
+  Recording recording = program.record();
   {
-    Recording recording(options, program.parts());
-    {
-      const ProfileRange off{"not recorded"};
-      CHECK_FALSE(detail::is_recording());
-      exec = program.two_layers();
-      CHECK_FALSE(detail::is_recording());
-    }
-    recording->step();
-    recording->step();  // recorded from here
-    program.replay(exec);
-    recording->step();
-    recording->step();
+    const ProfileRange off{"not recorded"};
+    CHECK_FALSE(detail::is_recording());
+    exec = program.two_layers();
+    CHECK_FALSE(detail::is_recording());
   }
-  const Timeline timeline = load(folder.file("a.rfcap"));
+  recording->step();
+  recording->step();  // recorded from here
+  program.replay(exec);
+  recording->step();
+  recording->step();
+  const Timeline timeline = recording.stop();
   CHECK(owners(timeline) == kLayers);
   CHECK(count_of(timeline, "not recorded") == 0);
   CHECK(count_of(timeline, "layer.0") == 1);
@@ -214,29 +152,24 @@ TEST_CASE("a graph that is captured in a pause has its ranges", "[session]") {
 }
 
 TEST_CASE("a capture that a pause begins in is recorded to its end", "[session]") {
-  const ScratchFolder folder;
   Program program;
-  SessionOptions options = program.options(folder.file("a.rfcap"));
-  options.schedule.active = 1;
-  options.schedule.wait = 1;
+  program.session.schedule.active = 1;
+  program.session.schedule.wait = 1;
   FakeGraph* graph = fakecupti_graph_create();
-  {
-    Recording recording(options, program.parts());
-    recording->step();
-    program.begin_capture();
-    program.layer(graph, "k0", "layer.0");
-    recording->step();
-    program.layer(graph, "k1", "layer.1");
-    program.end_capture();
-    FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
-    recording->step();
-    program.replay(exec);
-  }
-  CHECK(owners(load(folder.file("a.rfcap"))) == kLayers);
+  Recording recording = program.record();
+  recording->step();
+  program.begin_capture();
+  program.layer(graph, "k0", "layer.0");
+  recording->step();
+  program.layer(graph, "k1", "layer.1");
+  program.end_capture();
+  FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
+  recording->step();
+  program.replay(exec);
+  CHECK(owners(recording.stop()) == kLayers);
 }
 
 TEST_CASE("what was opened before the capture while nothing was recorded owns nothing", "[session]") {
-  const ScratchFolder folder;
   Program program;
   FakeGraph* graph = fakecupti_graph_create();
   {
@@ -249,38 +182,32 @@ TEST_CASE("what was opened before the capture while nothing was recorded owns no
     program.end_capture();
   }
   FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
-  {
-    Recording recording(program.options(folder.file("a.rfcap")), program.parts());
-    program.replay(exec);
-  }
-  const Timeline timeline = load(folder.file("a.rfcap"));
+  Recording recording = program.record();
+  program.replay(exec);
+  const Timeline timeline = recording.stop();
   CHECK(owners(timeline) == Owners{{"k0", "layer.0"}, {"in no range", "replay"}});
   CHECK(count_of(timeline, "outer") == 0);
 }
 
 TEST_CASE("a session may begin in the middle of a capture", "[session]") {
-  const ScratchFolder folder;
   Program program;
   FakeGraph* graph = fakecupti_graph_create();
   program.begin_capture();
   program.layer(graph, "k0", "layer.0");
-  {
-    Recording recording(program.options(folder.file("a.rfcap")), program.parts());
-    program.layer(graph, "k1", "layer.1");
-    program.end_capture();
-    program.replay(fakecupti_graph_instantiate(graph));
-  }
-  CHECK(owners(load(folder.file("a.rfcap"))) == kLayers);
+  Recording recording = program.record();
+  program.layer(graph, "k1", "layer.1");
+  program.end_capture();
+  program.replay(fakecupti_graph_instantiate(graph));
+  CHECK(owners(recording.stop()) == kLayers);
   CHECK_FALSE(detail::is_recording());
 }
 
 TEST_CASE("a graph that was captured in a session has its ranges in those after it", "[session]") {
-  const ScratchFolder folder;
   Program program;
   FakeGraphExec* exec = nullptr;
-  for (const char* name : {"a.rfcap", "b.rfcap", "c.rfcap"}) {
+  for (int session = 0; session < 3; ++session) {
+    Recording recording = program.record();
     {
-      Recording recording(program.options(folder.file(name)), program.parts());
       const ProfileRange outer{"not of the capture"};
       if (exec == nullptr) {
         program.begin_capture();
@@ -298,13 +225,13 @@ TEST_CASE("a graph that was captured in a session has its ranges in those after 
       }
       program.replay(exec);
     }
-    const Timeline timeline = load(folder.file(name));
+    const Timeline timeline = recording.stop();
     CHECK(owners(timeline) == kLayers);
     CHECK(timeline.health.complete());
     CHECK(timeline.health.unmatched_ends == 0);
     CHECK(count_of(timeline, "layers") == 1);
     CHECK(count_of(timeline, "not of the capture") == 1);
-    CHECK(timeline.marks.size() == (name == std::string("a.rfcap") ? 1 : 0));
+    CHECK(timeline.marks.size() == (session == 0 ? 1 : 0));
     for (RangeIndex range = 0; range < timeline.ranges.size(); ++range) {
       if (timeline.text(timeline.ranges.name[range]) == "layers")
         CHECK(timeline.ranges.end_ns[range] - timeline.ranges.begin_ns[range] == 80);
@@ -313,17 +240,14 @@ TEST_CASE("a graph that was captured in a session has its ranges in those after 
 }
 
 TEST_CASE("graphs of the time before a release keep their ranges, and what is not known of them is said", "[session]") {
-  const ScratchFolder folder;
   Program program;
   FakeGraphExec* exec = program.two_layers();
   const bool released = GENERATE(false, true);
-  if (released) REQUIRE(source::cupti_release(std::chrono::steady_clock::now() + 60s).ok());
-  {
-    Recording recording(program.options(folder.file("a.rfcap")), program.parts());
-    program.replay(exec);
-    REQUIRE(recording->flush().ok());
-  }
-  const Timeline timeline = load(folder.file("a.rfcap"));
+  if (released) REQUIRE(source::cupti_release(soon()).ok());
+  Recording recording = program.record();
+  program.replay(exec);
+  REQUIRE(recording->flush().ok());
+  const Timeline timeline = recording.stop();
   CHECK(owners(timeline) == kLayers);
   const bool said = std::any_of(timeline.metadata.begin(), timeline.metadata.end(), [](const auto& fact) {
     return fact.first == "cupti_notes" && fact.second.find("not watched") != std::string::npos;
@@ -332,11 +256,10 @@ TEST_CASE("graphs of the time before a release keep their ranges, and what is no
 }
 
 TEST_CASE("a session may stop in the middle of a capture", "[session]") {
-  const ScratchFolder folder;
   Program program;
   FakeGraph* graph = fakecupti_graph_create();
   {
-    Recording recording(program.options(folder.file("a.rfcap")), program.parts());
+    Recording recording = program.record();
     program.begin_capture();
     program.layer(graph, "k0", "layer.0");
   }
@@ -345,22 +268,19 @@ TEST_CASE("a session may stop in the middle of a capture", "[session]") {
   program.end_capture();
   CHECK_FALSE(detail::is_recording());
   FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
-  {
-    Recording recording(program.options(folder.file("b.rfcap")), program.parts());
-    program.replay(exec);
-  }
-  const Timeline timeline = load(folder.file("b.rfcap"));
+  Recording recording = program.record();
+  program.replay(exec);
+  const Timeline timeline = recording.stop();
   CHECK(owners(timeline) == kLayers);
   CHECK(timeline.health.complete());
 }
 
 TEST_CASE("a range of a capture that a session's end cuts off ends with the session", "[session]") {
-  const ScratchFolder folder;
   Program program;
   FakeGraph* graph = fakecupti_graph_create();
   {
     std::optional<Recording> recording;
-    recording.emplace(program.options(folder.file("a.rfcap")), program.parts());
+    recording.emplace(program.session, program.parts());
     program.begin_capture();
     const ProfileRange open{"open"};
     program.advance(10);
@@ -370,11 +290,9 @@ TEST_CASE("a range of a capture that a session's end cuts off ends with the sess
   }
   program.end_capture();
   FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
-  {
-    Recording recording(program.options(folder.file("b.rfcap")), program.parts());
-    program.replay(exec);
-  }
-  const Timeline timeline = load(folder.file("b.rfcap"));
+  Recording recording = program.record();
+  program.replay(exec);
+  const Timeline timeline = recording.stop();
   CHECK(owners(timeline) == Owners{{"k0", "layer.0"}});
   CHECK(timeline.health.complete());
   for (RangeIndex range = 0; range < timeline.ranges.size(); ++range) {
@@ -384,7 +302,6 @@ TEST_CASE("a range of a capture that a session's end cuts off ends with the sess
 }
 
 TEST_CASE("ranges of graphs that are gone are held no longer", "[session]") {
-  const ScratchFolder folder;
   Program program;
   const bool in_session = GENERATE(false, true);
   FakeGraphExec* exec = nullptr;
@@ -395,39 +312,34 @@ TEST_CASE("ranges of graphs that are gone are held no longer", "[session]") {
   };
   {
     std::optional<Recording> recording;
-    if (in_session) recording.emplace(program.options(folder.file("a.rfcap")), program.parts());
+    if (in_session) recording.emplace(program.session, program.parts());
     capture();
   }
-  {
-    Recording recording(program.options(folder.file("b.rfcap")), program.parts());
-    program.replay(exec);
-  }
-  const Timeline timeline = load(folder.file("b.rfcap"));
+  Recording recording = program.record();
+  program.replay(exec);
+  const Timeline timeline = recording.stop();
   CHECK(owners(timeline) == kLayers);
   CHECK(count_of(timeline, "layer.0") == 1);
   CHECK(timeline.health.complete());
 }
 
 TEST_CASE("graphs replayed by several threads on several streams have their ranges, and both parents", "[session]") {
-  const ScratchFolder folder;
   Program program;
   FakeGraphExec* first = program.two_layers();
   FakeGraphExec* second = program.two_layers();
   fakecupti_add_stream(1, 13, 0);
-  {
-    Recording recording(program.options(folder.file("a.rfcap")), program.parts());
-    std::vector<std::thread> threads;
-    for (int thread = 0; thread < 4; ++thread) {
-      threads.emplace_back([&, thread] {
-        const ProfileRange open{"replay " + std::to_string(thread)};
-        for (int i = 0; i < 25; ++i)
-          fakecupti_graph_launch("cudaGraphLaunch_v10000", i % 2 == 0 ? first : second, thread % 2 == 0 ? 7 : 13);
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
-    program.advance(1'000'000);
+  Recording recording = program.record();
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&, thread] {
+      const ProfileRange open{"replay " + std::to_string(thread)};
+      for (int i = 0; i < 25; ++i)
+        fakecupti_graph_launch("cudaGraphLaunch_v10000", i % 2 == 0 ? first : second, thread % 2 == 0 ? 7 : 13);
+    });
   }
-  const Timeline timeline = load(folder.file("a.rfcap"));
+  for (std::thread& thread : threads) thread.join();
+  program.advance(1'000'000);
+  const Timeline timeline = recording.stop();
   REQUIRE(timeline.activities.size() == 4 * 25 * 2);
   CHECK(owners(timeline) == kLayers);
   const Projection by_replay = project(timeline, {Attribution::kLaunch, true, false});
@@ -441,7 +353,6 @@ TEST_CASE("graphs replayed by several threads on several streams have their rang
 }
 
 TEST_CASE("a host node of a graph leaves no record, and takes none from the others", "[session]") {
-  const ScratchFolder folder;
   Program program;
   FakeGraph* graph = fakecupti_graph_create();
   program.begin_capture();
@@ -450,18 +361,15 @@ TEST_CASE("a host node of a graph leaves no record, and takes none from the othe
   program.layer(graph, "k1", "layer.1");
   program.end_capture();
   FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
-  {
-    Recording recording(program.options(folder.file("a.rfcap")), program.parts());
-    program.replay(exec);
-  }
-  const Timeline timeline = load(folder.file("a.rfcap"));
+  Recording recording = program.record();
+  program.replay(exec);
+  const Timeline timeline = recording.stop();
   CHECK(owners(timeline) == kLayers);
   CHECK(timeline.activities.size() == 2);
   CHECK(timeline.health.complete());
 }
 
 TEST_CASE("a capture says that loops inside of graphs are not recorded whole", "[session]") {
-  const ScratchFolder folder;
   Program program;
   const bool loop = GENERATE(true, false);
   FakeGraph* graph = fakecupti_graph_create();
@@ -475,11 +383,9 @@ TEST_CASE("a capture says that loops inside of graphs are not recorded whole", "
     fakecupti_graph_add_child("cudaGraphAddChildGraphNode_v10000", graph, body);
   program.end_capture();
   FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
-  {
-    Recording recording(program.options(folder.file("a.rfcap")), program.parts());
-    program.replay(exec);
-  }
-  const Timeline timeline = load(folder.file("a.rfcap"));
+  Recording recording = program.record();
+  program.replay(exec);
+  const Timeline timeline = recording.stop();
   CHECK(owners(timeline) == kLayers);
   const auto says = [](const std::string& note) { return note.find("lower bounds") != std::string::npos; };
   CHECK(std::count_if(timeline.notes.begin(), timeline.notes.end(), says) == (loop ? 1 : 0));
@@ -487,18 +393,15 @@ TEST_CASE("a capture says that loops inside of graphs are not recorded whole", "
 }
 
 TEST_CASE("a graph with a loop that is not replayed makes nothing a lower bound", "[session]") {
-  const ScratchFolder folder;
   Program program;
   FakeGraph* graph = fakecupti_graph_create();
   FakeGraph* body = fakecupti_graph_create();
   fakecupti_graph_add_conditional("cudaGraphAddNode_v12020", graph, body);
   FakeGraphExec* loop = fakecupti_graph_instantiate(graph);
   FakeGraphExec* exec = program.two_layers();
-  {
-    Recording recording(program.options(folder.file("a.rfcap")), program.parts());
-    program.replay(exec);
-  }
-  const Timeline timeline = load(folder.file("a.rfcap"));
+  Recording recording = program.record();
+  program.replay(exec);
+  const Timeline timeline = recording.stop();
   CHECK(timeline.conditional_graphs.size() == 2);  // and the one that it was made from
   CHECK(timeline.notes.empty());
   CHECK_FALSE(timeline.is_lower_bound(0));
@@ -506,20 +409,16 @@ TEST_CASE("a graph with a loop that is not replayed makes nothing a lower bound"
 }
 
 TEST_CASE("launches recorded as a whole are divided over the ranges of the capture", "[session]") {
-  const ScratchFolder folder;
   Program program;
   FakeGraphExec* exec = program.two_layers();
-  SessionOptions options = program.options(folder.file("a.rfcap"));
-  program.tracing = source::CuptiOptions::GraphTracing::kAutomatic;
-  {
-    Recording recording(options, program.parts());
-    for (int round = 0; round < 10; ++round) {
-      program.replay(exec);
-      REQUIRE(recording->flush().ok());
-      REQUIRE(recording->flush().ok());  // the switch is asked of a thread of its own
-    }
+  program.options.graph_tracing = source::CuptiOptions::GraphTracing::kAutomatic;
+  Recording recording = program.record();
+  for (int round = 0; round < 10; ++round) {
+    program.replay(exec);
+    REQUIRE(recording->flush().ok());
+    REQUIRE(recording->flush().ok());  // the switch is asked of a thread of its own
   }
-  Timeline timeline = load(folder.file("a.rfcap"));
+  Timeline timeline = recording.stop();
   CHECK(split_graph_launches(timeline) > 0);
   const Projection projection = project(timeline, {});
   for (RangeIndex range = 0; range < timeline.ranges.size(); ++range) {
@@ -529,24 +428,20 @@ TEST_CASE("launches recorded as a whole are divided over the ranges of the captu
 }
 
 TEST_CASE("launches that a pause throws away do not count as recorded node by node", "[session]") {
-  const ScratchFolder folder;
   Program program;
-  program.tracing = source::CuptiOptions::GraphTracing::kAutomatic;
-  program.idle = source::CuptiOptions::Idle::kGate;
+  program.options.graph_tracing = source::CuptiOptions::GraphTracing::kAutomatic;
+  program.options.idle = source::CuptiOptions::Idle::kGate;
   FakeGraphExec* exec = program.two_layers();
-  SessionOptions options = program.options(folder.file("a.rfcap"));
-  options.schedule.skip_first = 5;
-  options.schedule.active = 3;
-  {
-    Recording recording(options, program.parts());
-    for (int step = 0; step < 8; ++step) {
-      program.replay(exec);
-      REQUIRE(recording->flush().ok());
-      REQUIRE(recording->flush().ok());  // the switch is asked of a thread of its own
-      recording->step();
-    }
+  program.session.schedule.skip_first = 5;
+  program.session.schedule.active = 3;
+  Recording recording = program.record();
+  for (int step = 0; step < 8; ++step) {
+    program.replay(exec);
+    REQUIRE(recording->flush().ok());
+    REQUIRE(recording->flush().ok());  // the switch is asked of a thread of its own
+    recording->step();
   }
-  Timeline timeline = load(folder.file("a.rfcap"));
+  Timeline timeline = recording.stop();
   CHECK(timeline.activities.size() == 5);  // two launches node by node, one as a whole
   CHECK(split_graph_launches(timeline) == 1);
 }
@@ -554,14 +449,11 @@ TEST_CASE("launches that a pause throws away do not count as recorded node by no
 TEST_CASE("graphs have their owners on every CUPTI, and it is said where updates are not told", "[session][fault]") {
   const std::uint32_t version = GENERATE(18, 22, 24, 26, 28, 130001, 130300);
   CAPTURE(version);
-  const ScratchFolder folder;
   Program program(version);
   FakeGraphExec* exec = program.two_layers();
-  {
-    Recording recording(program.options(folder.file("a.rfcap")), program.parts());
-    program.replay(exec);
-  }
-  const Timeline timeline = load(folder.file("a.rfcap"));
+  Recording recording = program.record();
+  program.replay(exec);
+  const Timeline timeline = recording.stop();
   CHECK(owners(timeline) == kLayers);
   CHECK(timeline.health.complete());
   const auto notes = std::find_if(timeline.metadata.begin(), timeline.metadata.end(),
@@ -572,11 +464,10 @@ TEST_CASE("graphs have their owners on every CUPTI, and it is said where updates
 }
 
 TEST_CASE("what makes graphs leaves no records, and is no sign of another profiler", "[session]") {
-  const ScratchFolder folder;
   Program program;
-  program.api_records = false;
+  program.options.api_records = false;
   const bool by_hand = GENERATE(false, true);
-  Recording recording(program.options(folder.file("a.rfcap")), program.parts());
+  Recording recording = program.record();
   if (!by_hand) program.begin_capture();
   for (int round = 0; round < 4; ++round) {
     fakecupti_tell_calls(by_hand ? "cudaGraphAddKernelNode_v10000" : kKernelLaunch, 20'000);
@@ -590,7 +481,6 @@ TEST_CASE("what makes graphs leaves no records, and is no sign of another profil
 
 // What examples/inference/cuda_graph_decode does on a device.
 TEST_CASE("the report of a decoder shows its layers inside of the replays", "[session]") {
-  const ScratchFolder folder;
   Program program;
   std::map<int, FakeGraphExec*> graphs;
   for (const int sequences : {8, 4, 2, 1}) {
@@ -603,14 +493,13 @@ TEST_CASE("the report of a decoder shows its layers inside of the replays", "[se
     program.end_capture();
     graphs[sequences] = fakecupti_graph_instantiate(graph);
   }
-  {
-    Recording recording(program.options(folder.file("a.rfcap")), program.parts());
-    for (const int sequences : {8, 8, 8, 4, 4, 1}) program.replay(graphs[sequences]);
-  }
+  Recording recording = program.record();
+  for (const int sequences : {8, 8, 8, 4, 4, 1}) program.replay(graphs[sequences]);
+  (void)recording.stop();
   ReportOptions options;
   options.view = "tree";
   options.format = ReportFormat::kJson;
-  const Result<std::string> json = render_report(folder.file("a.rfcap"), options);
+  const Result<std::string> json = render_report(recording.path(), options);
   REQUIRE(json.ok());
   INFO(*json);
   const auto operations = [&](const std::string& path) {
@@ -629,55 +518,46 @@ TEST_CASE("the report of a decoder shows its layers inside of the replays", "[se
 }
 
 TEST_CASE("a capture of days ago does not make a recording of days", "[session]") {
-  const ScratchFolder folder;
   Program program;
   FakeGraphExec* exec = program.two_layers();
   fakecupti_graph_destroy(nullptr, program.two_layers());
   program.advance(36ull * 3600 * 1'000'000'000ull);
-  {
-    Recording recording(program.options(folder.file("a.rfcap")), program.parts());
-    program.replay(exec);
-  }
-  const Timeline timeline = load(folder.file("a.rfcap"));
+  Recording recording = program.record();
+  program.replay(exec);
+  const Timeline timeline = recording.stop();
   CHECK(owners(timeline) == kLayers);
   CHECK(timeline.end_ns - timeline.begin_ns < 1'000'000);
   ReportOptions options;
   options.format = ReportFormat::kCsv;
   options.view = "ranges";
-  const Result<std::string> csv = render_report(folder.file("a.rfcap"), options);
+  const Result<std::string> csv = render_report(recording.path(), options);
   REQUIRE(csv.ok());
   INFO(*csv);
   CHECK(csv->find("layer.0,0,0,,100,") != std::string::npos);
-  const std::string trace = folder.file("a.pt.trace.json");
+  const std::string trace = recording.file("a.pt.trace.json");
   ChromeExportOptions exported;
   exported.attribution = GENERATE(Attribution::kLaunch, Attribution::kAuto);
-  REQUIRE(export_chrome_trace(folder.file("a.rfcap"), trace, exported).ok());
+  REQUIRE(export_chrome_trace(recording.path(), trace, exported).ok());
   const Timeline again = load(trace);
   CHECK(again.end_ns - again.begin_ns < 1'000'000);
   CHECK(owners(again) == kLayers);
 }
 
 TEST_CASE("a flight recorder keeps the ranges of graphs", "[session]") {
-  const ScratchFolder folder;
   Program program;
   const bool before = GENERATE(true, false);
   FakeGraphExec* exec = before ? program.two_layers() : nullptr;
-  SessionOptions options = program.options(folder.file("a.rfcap"));
-  options.mode = CaptureMode::kRing;
-  options.ring_bytes = 8'000;
-  std::string dump;
-  {
-    Recording recording(options, program.parts());
-    if (!before) exec = program.two_layers();
-    for (int round = 0; round < 100; ++round) {
-      program.replay(exec);
-      REQUIRE(recording->flush().ok());
-    }
-    const Result<std::string> written = recording->dump({});
-    REQUIRE(written.ok());
-    dump = *written;
+  program.session.mode = CaptureMode::kRing;
+  program.session.ring_bytes = 8'000;
+  Recording recording = program.record();
+  if (!before) exec = program.two_layers();
+  for (int round = 0; round < 100; ++round) {
+    program.replay(exec);
+    REQUIRE(recording->flush().ok());
   }
-  const Timeline timeline = load(dump);
+  const Result<std::string> dump = recording->dump({});
+  REQUIRE(dump.ok());
+  const Timeline timeline = load(*dump);
   CHECK(timeline.activities.size() < 200);  // the older ones are gone
   CHECK(count_of(timeline, "layer.0") == 1);
   CHECK(owners(timeline) == kLayers);
@@ -685,28 +565,22 @@ TEST_CASE("a flight recorder keeps the ranges of graphs", "[session]") {
 }
 
 TEST_CASE("a capture of hours ago does not make a dump of hours", "[session]") {
-  const ScratchFolder folder;
   Program program;
-  SessionOptions options = program.options(folder.file("a.rfcap"));
-  options.mode = CaptureMode::kRing;
-  options.ring_bytes = 8'000;
+  program.session.mode = CaptureMode::kRing;
+  program.session.ring_bytes = 8'000;
   const bool forgotten = GENERATE(true, false);
-  std::string dump;
-  {
-    Recording recording(options, program.parts());
-    FakeGraphExec* exec = program.two_layers();
+  Recording recording = program.record();
+  FakeGraphExec* exec = program.two_layers();
+  program.replay(exec);
+  REQUIRE(recording->flush().ok());
+  if (forgotten) program.advance(5ull * 3600 * 1'000'000'000ull);
+  for (int round = 0; round < (forgotten ? 100 : 1); ++round) {
     program.replay(exec);
     REQUIRE(recording->flush().ok());
-    if (forgotten) program.advance(5ull * 3600 * 1'000'000'000ull);
-    for (int round = 0; round < (forgotten ? 100 : 1); ++round) {
-      program.replay(exec);
-      REQUIRE(recording->flush().ok());
-    }
-    const Result<std::string> written = recording->dump({});
-    REQUIRE(written.ok());
-    dump = *written;
   }
-  const Timeline timeline = load(dump);
+  const Result<std::string> dump = recording->dump({});
+  REQUIRE(dump.ok());
+  const Timeline timeline = load(*dump);
   CHECK(owners(timeline) == kLayers);
   CHECK(timeline.end_ns - timeline.begin_ns < 10'000'000);
   for (RangeIndex row = 0; row < timeline.ranges.size(); ++row) {
@@ -715,17 +589,16 @@ TEST_CASE("a capture of hours ago does not make a dump of hours", "[session]") {
   }
   REQUIRE(timeline.windows.size() == 1);
   CHECK(timeline.end_ns - timeline.windows[0].begin_ns < 10'000'000);
-  const std::string trace = folder.file("a.pt.trace.json");
+  const std::string trace = recording.file("a.pt.trace.json");
   ChromeExportOptions exported;
   exported.attribution = GENERATE(Attribution::kLaunch, Attribution::kAuto);
-  REQUIRE(export_chrome_trace(dump, trace, exported).ok());
+  REQUIRE(export_chrome_trace(*dump, trace, exported).ok());
   const Timeline again = load(trace);
   CHECK(again.end_ns - again.begin_ns < 10'000'000);
   CHECK(owners(again) == kLayers);
 }
 
 TEST_CASE("a capture that makes no end of ranges is bounded, and what is missing is counted", "[session][slow]") {
-  const ScratchFolder folder;
   Program program;
   FakeGraph* graph = fakecupti_graph_create();
   program.begin_capture();
@@ -734,11 +607,9 @@ TEST_CASE("a capture that makes no end of ranges is bounded, and what is missing
   for (int i = 0; i < 2'300'000; ++i) const ProfileRange range{"r"};
   program.end_capture();
   FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
-  {
-    Recording recording(program.options(folder.file("a.rfcap")), program.parts());
-    program.replay(exec);
-  }
-  const Timeline timeline = load(folder.file("a.rfcap"));
+  Recording recording = program.record();
+  program.replay(exec);
+  const Timeline timeline = recording.stop();
   CHECK(timeline.ranges.size() > 1'000'000);
   CHECK(timeline.ranges.size() < 2'300'000);
   CHECK(timeline.health.dropped_ranges > 0);

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "session/session_core.hpp"
 #include "source/source.hpp"
 #include "support/catch.hpp"
+#include "support/deadlines.hpp"
 #include "support/manual_clock.hpp"
+#include "support/recording.hpp"
 #include "support/scratch_folder.hpp"
 
 #include <rangefinder/range.hpp>
 #include <rangefinder/session.hpp>
 #include <rangefinder/timeline.hpp>
-
-#include <sched.h>
 
 #include <algorithm>
 #include <chrono>
@@ -27,55 +26,7 @@
 namespace rangefinder::session::testing {
 
 using namespace std::chrono_literals;
-using rangefinder::testing::ManualClock;
-using rangefinder::testing::ScratchFolder;
-
-inline constexpr std::uint64_t kLeastMemory = std::uint64_t{8} << 20;
-
-/// Options of a recording of ranges alone.
-inline SessionOptions host_only(const std::string& output) {
-  SessionOptions options;
-  options.output = output;
-  options.cuda = false;
-  options.nvtx = false;
-  options.memory_bytes = kLeastMemory;
-  options.stop_timeout = 60s;
-  return options;
-}
-
-/// A started recording; stopped at the end of the test case, whatever happened in it.
-class Recording {
- public:
-  explicit Recording(SessionOptions options, Parts parts = {})
-      : started_(SessionCore::start(std::move(options), std::move(parts))) {
-    if (!started_) throw std::runtime_error(started_.error().message());
-  }
-  ~Recording() { (void)(*started_)->stop(); }
-  Recording(const Recording&) = delete;
-  Recording& operator=(const Recording&) = delete;
-  SessionCore* operator->() { return started_->get(); }
-  SessionCore& operator*() { return **started_; }
-
- private:
-  Result<std::shared_ptr<SessionCore>> started_;
-};
-
-inline Timeline load(const std::string& path) {
-  Result<Timeline> timeline = load_timeline(path);
-  if (!timeline) throw std::runtime_error(timeline.error().message());
-  return std::move(*timeline);
-}
-
-/// Returns once `holds` does; false after a minute, which no machine needs.
-template <typename Condition>
-bool eventually(Condition holds) {
-  const auto latest = std::chrono::steady_clock::now() + 60s;
-  while (!holds()) {
-    if (std::chrono::steady_clock::now() > latest) return false;
-    ::sched_yield();
-  }
-  return true;
-}
+using namespace rangefinder::testing;
 
 /// The value attached to a row, as text; empty when there is none.
 inline std::string value_of(const Timeline& timeline, Attachment::Target target, std::uint32_t row) {
@@ -131,12 +82,6 @@ inline std::vector<std::string> lines_of(const Timeline& timeline, std::int64_t 
                     (timeline.steps.items[i] != 0 ? " items " + std::to_string(timeline.steps.items[i]) : ""));
   }
   return lines;
-}
-
-/// How many ranges of a timeline have that name.
-inline std::uint64_t count_of(const Timeline& timeline, std::string_view name) {
-  return static_cast<std::uint64_t>(std::count_if(timeline.ranges.name.begin(), timeline.ranges.name.end(),
-                                                  [&](StringId id) { return timeline.text(id) == name; }));
 }
 
 /// A source that a test drives: keeps the sink, and stays inside a call for as long as the test wants.

@@ -2,10 +2,8 @@
 #include "summary/live_summary.hpp"
 
 #include "analysis/pass_split.hpp"
-#include "buffer/held_records.hpp"
 #include "session/session_fixture.hpp"
-#include "source/cupti/cupti_source.hpp"
-#include "source/cupti/graph_nodes.hpp"
+#include "support/device_process.hpp"
 #include "support/resident_memory.hpp"
 #include "support/seed.hpp"
 
@@ -20,6 +18,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -30,37 +29,25 @@ using namespace rangefinder::session::testing;
 
 namespace {
 
-constexpr std::uint64_t kStart = 1'000'000'000;
-
-/// A recording with a simulated device; time moves when the test says so.
-class SimulatedRecording {
+/// A process that records its simulated device from the beginning; time moves when the test says so.
+class SimulatedRecording : public DeviceProcess {
  public:
-  explicit SimulatedRecording(const std::string& output, CaptureMode mode = CaptureMode::kMapped) {
-    ::setenv("RANGEFINDER_CUPTI_LIBRARY", FAKE_CUPTI_PATH, 1);
-    fakecupti_reset();
-    fakecupti_set_launch_latency(0);
-    fakecupti_set_manual_clock(kStart + static_cast<std::uint64_t>(ManualClock::kRealtimeOffset));
+  explicit SimulatedRecording(CaptureMode mode = CaptureMode::kMapped) {
+    stop_clock();
     fakecupti_add_stream(1, 13, 0);
-    buffer::HeldRecords::instance().forget();
-    source::cupti::graph_nodes().forget();
-    begin(output, mode);
-  }
-  ~SimulatedRecording() {
-    recording_.reset();
-    (void)source::cupti_release(std::chrono::steady_clock::now() + 60s);
-    ::unsetenv("RANGEFINDER_CUPTI_LIBRARY");
+    options.memory_bytes = 64 << 20;  // for all that a round holds back
+    options.buffer_bytes = 64 << 10;
+    session.mode = mode;
+    begin();
   }
   /// Another recording of the same program, after the first.
-  void begin_again(const std::string& output) {
+  void begin_again() {
     recording_.reset();
-    begin(output, CaptureMode::kMapped);
+    begin();
   }
 
   SessionCore& core() { return **recording_; }
-  void advance(std::uint64_t ns) {
-    clock_.advance(ns);
-    fakecupti_advance(ns);
-  }
+  Timeline stop() { return recording_->stop(); }
   /// A kernel that begins `delay` from now.
   void launch(std::uint32_t stream, std::uint64_t delay, std::uint64_t duration) {
     FakeKernel kernel;
@@ -71,26 +58,12 @@ class SimulatedRecording {
   }
 
  private:
-  void begin(const std::string& output, CaptureMode mode) {
-    source::CuptiOptions cupti;
-    cupti.flush_period = 0ms;
-    cupti.memory_bytes = 64 << 20;  // for all that a round holds back
-    cupti.buffer_bytes = 64 << 10;
-    source::CuptiSeams seams;
-    seams.realtime_ns = +[]() noexcept { return static_cast<std::int64_t>(fakecupti_now()); };
-    Parts parts;
-    parts.clock = &clock_;
-    parts.sources.push_back(std::make_shared<source::CuptiSource>(cupti, seams));
-    SessionOptions options = host_only(output);
-    options.cuda = true;
-    options.mode = mode;
-    options.memory_bytes = 2 * kLeastMemory;
-    recording_ = std::make_unique<Recording>(options, parts);
+  void begin() {
+    recording_.emplace(session, parts());
     REQUIRE((*recording_)->device().reason == "");
   }
 
-  ManualClock clock_{kStart};
-  std::unique_ptr<Recording> recording_;
+  std::optional<Recording> recording_;
 };
 
 /// The same rows, from the capture and the projection of all of it.
@@ -304,8 +277,7 @@ void compare(const Summary& summary, const Timeline& timeline) {
 }  // namespace
 
 TEST_CASE("a program learns its figures while it runs", "[summary]") {
-  const ScratchFolder folder;
-  SimulatedRecording recording(folder.file("a.rfcap"));
+  SimulatedRecording recording;
   summary::LiveSummary live(recording.core());
   CHECK(live.update().rows.empty());
   for (int step = 0; step < 3; ++step) {
@@ -348,13 +320,11 @@ TEST_CASE("a program learns its figures while it runs", "[summary]") {
     CHECK(now.health.complete());
   }
   const Summary last = live.update();
-  REQUIRE(recording.core().stop().ok());
-  compare(last, load(folder.file("a.rfcap")));
+  compare(last, recording.stop());
 }
 
 TEST_CASE("a range counts once everything launched in it has arrived", "[summary]") {
-  const ScratchFolder folder;
-  SimulatedRecording recording(folder.file("a.rfcap"));
+  SimulatedRecording recording;
   summary::LiveSummary live(recording.core());
   std::uint32_t late = 0;
   {
@@ -380,8 +350,7 @@ TEST_CASE("the summary equals the projection of the finished capture", "[summary
   std::mt19937_64 random(rangefinder::testing::property_seed("summary"));
   for (const CaptureMode mode : {CaptureMode::kMapped, CaptureMode::kRing, CaptureMode::kBuffered}) {
     for (int round = 0; round < 8; ++round) {
-      const ScratchFolder folder;
-      SimulatedRecording recording(folder.file("a.rfcap"), mode);
+      SimulatedRecording recording(mode);
       summary::LiveSummary live(recording.core());
       // Time moves between any two events, or what is inside of what could not be told from times.
       const std::function<void(int)> work = [&](int depth) {
@@ -416,16 +385,14 @@ TEST_CASE("the summary equals the projection of the finished capture", "[summary
       }
       recording.advance(1'000'000);
       const Summary last = live.update();
-      REQUIRE(recording.core().stop().ok());
-      compare(last, load(folder.file("a.rfcap")));
+      compare(last, recording.stop());
     }
   }
 }
 
 TEST_CASE("the backward pass is summed up where the forward pass made it", "[summary]") {
-  const ScratchFolder folder;
   const Numbering numbering;
-  SimulatedRecording recording(folder.file("a.rfcap"));
+  SimulatedRecording recording;
   summary::LiveSummary live(recording.core());
   {
     const ProfileRange forward{"forward"};
@@ -472,17 +439,16 @@ TEST_CASE("the backward pass is summed up where the forward pass made it", "[sum
   CHECK(row("forward").gpu_accumulation_ns == 0);
   CHECK(row("backward").count == 1);
   CHECK(row("backward").gpu_backward_ns == 0);
-  REQUIRE(recording.core().stop().ok());
-  compare_passes(live.update(), load(folder.file("a.rfcap")));
+  const Timeline timeline = recording.stop();
+  compare_passes(live.update(), timeline);
 }
 
 TEST_CASE("passes of the summary equal those of the finished capture", "[summary][property]") {
   std::mt19937_64 random(rangefinder::testing::property_seed("passes"));
   SummaryRow seen;
   for (int round = 0; round < 24; ++round) {
-    const ScratchFolder folder;
     const Numbering numbering;
-    SimulatedRecording recording(folder.file("a.rfcap"));
+    SimulatedRecording recording;
     summary::LiveSummary live(recording.core());
     RandomTraining training(recording, random);
     for (int step = 0; step < 6; ++step) {
@@ -507,8 +473,7 @@ TEST_CASE("passes of the summary equal those of the finished capture", "[summary
     }
     recording.advance(1'000'000);
     const Summary last = live.update();
-    REQUIRE(recording.core().stop().ok());
-    const Timeline timeline = load(folder.file("a.rfcap"));
+    const Timeline timeline = recording.stop();
     compare(last, timeline);
     const SummaryRow round_seen = compare_passes(live.update(), timeline);
     seen.gpu_backward_ns += round_seen.gpu_backward_ns;
@@ -521,9 +486,8 @@ TEST_CASE("passes of the summary equal those of the finished capture", "[summary
 }
 
 TEST_CASE("a graph is on its replay in the summary, and on its layers in the capture", "[summary]") {
-  const ScratchFolder folder;
   const Numbering numbering;
-  SimulatedRecording recording(folder.file("a.rfcap"));
+  SimulatedRecording recording;
   summary::LiveSummary live(recording.core());
   FakeGraph* graph = fakecupti_graph_create();
   const auto capture = [&](const char* layer, std::uint64_t duration) {
@@ -577,8 +541,7 @@ TEST_CASE("a graph is on its replay in the summary, and on its layers in the cap
   CHECK(early.find("capture/attention") != nullptr);  // what was captured is not waited for
   CHECK(early.find("first") == nullptr);              // more of the replay may come
   const Summary last = live.update();
-  REQUIRE(recording.core().stop().ok());
-  const Timeline timeline = load(folder.file("a.rfcap"));
+  const Timeline timeline = recording.stop();
   compare(last, timeline);  // by launch
   REQUIRE(last.find("first") != nullptr);
   CHECK(last.find("first")->gpu_ops == 4);
@@ -601,8 +564,7 @@ TEST_CASE("a graph is on its replay in the summary, and on its layers in the cap
 }
 
 TEST_CASE("a graph that is updated while a launch of it is queued counts as it was launched", "[summary]") {
-  const ScratchFolder folder;
-  SimulatedRecording recording(folder.file("a.rfcap"));
+  SimulatedRecording recording;
   summary::LiveSummary live(recording.core());
   const auto capture = [&](const char* layer) {
     FakeGraph* graph = fakecupti_graph_create();
@@ -633,16 +595,14 @@ TEST_CASE("a graph that is updated while a launch of it is queued counts as it w
   (void)live.update();
   const Summary last = live.update();
   fakecupti_set_launch_latency(0);
-  REQUIRE(recording.core().stop().ok());
-  compare_passes(last, load(folder.file("a.rfcap")));
+  compare_passes(last, recording.stop());
   REQUIRE(last.find("old") != nullptr);
   CHECK(last.find("old")->gpu_forward_ns == 100);
   CHECK(last.find("new")->gpu_forward_ns == 100);
 }
 
 TEST_CASE("a range of a graph that was captured before the session counts for what it owns alone", "[summary]") {
-  const ScratchFolder folder;
-  SimulatedRecording recording(folder.file("a.rfcap"));
+  SimulatedRecording recording;
   FakeGraph* graph = fakecupti_graph_create();
   fakecupti_call_on_stream("cudaStreamBeginCapture_v10000", nullptr, 0);
   {
@@ -662,7 +622,7 @@ TEST_CASE("a range of a graph that was captured before the session counts for wh
   fakecupti_call_on_stream("cudaStreamEndCapture_v10000", nullptr, 0);
   FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
   recording.advance(1'000'000);
-  recording.begin_again(folder.file("b.rfcap"));
+  recording.begin_again();
   summary::LiveSummary live(recording.core());
   CHECK(live.update().rows.empty());
   recording.advance(10);
@@ -677,7 +637,6 @@ TEST_CASE("a range of a graph that was captured before the session counts for wh
   recording.advance(10'000);
   (void)live.update();
   const Summary last = live.update();
-  REQUIRE(recording.core().stop().ok());
   REQUIRE(last.find("model") != nullptr);
   CHECK(last.find("model")->count == 1);
   CHECK(last.find("model")->host_ns == 1'015);
@@ -692,7 +651,7 @@ TEST_CASE("a range of a graph that was captured before the session counts for wh
   CHECK(last.find("model/replayed, and run")->host_ns == 1'005);
   CHECK(last.find("model/replayed, and run")->gpu_forward_ns == 100);
   CHECK(last.find("model/not replayed") == nullptr);
-  compare_passes(last, load(folder.file("b.rfcap")));
+  compare_passes(last, recording.stop());
 }
 
 TEST_CASE("without a device there are the figures of the host", "[summary]") {

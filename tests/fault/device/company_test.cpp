@@ -12,8 +12,6 @@
 namespace rangefinder::source::testing {
 namespace {
 
-using rangefinder::testing::Environment;
-
 /// Another profiler that uses CUPTI as it is meant to be used.
 class OtherProfiler {
  public:
@@ -40,13 +38,13 @@ class OtherProfiler {
 }  // namespace
 
 TEST_CASE("a profiler that was first is named in the file, and nothing of its is touched", "[fault]") {
-  CuptiProcess process;
+  DeviceProcess process;
   const std::string holder = GENERATE(as<std::string>{}, "CUPTI for Kineto", "Nsight Systems", "compute-sanitizer");
   fakecupti_set_holder(holder.c_str());
   {
     DeviceRecording recording(process);
     recording.work(3);
-    CHECK(recording.core().device().reason ==
+    CHECK(recording->device().reason ==
           "another profiler holds CUPTI in this process (" + holder + "): stop it first, or look at its report");
     CHECK(recording.stop().activities.size() == 0);
     CHECK(
@@ -63,7 +61,7 @@ TEST_CASE("a profiler that was first is named in the file, and nothing of its is
 
 TEST_CASE("a tool that started the program is named by what it left in the environment, and CUPTI is left to it",
           "[fault]") {
-  CuptiProcess process;
+  DeviceProcess process;
   std::string variable, says;
   SECTION("one that uses CUPTI") {
     variable = "CUDA_INJECTION64_PATH";
@@ -83,7 +81,7 @@ TEST_CASE("a tool that started the program is named by what it left in the envir
 }
 
 TEST_CASE("a profiler that comes second is refused by CUPTI, and the recording loses nothing", "[fault]") {
-  CuptiProcess process;
+  DeviceProcess process;
   DeviceRecording recording(process);
   recording.work(2);
   OtherProfiler other;
@@ -95,19 +93,19 @@ TEST_CASE("a profiler that comes second is refused by CUPTI, and the recording l
 }
 
 TEST_CASE("a profiler that takes over the buffers in the middle is told of in the file", "[fault]") {
-  CuptiProcess process;
+  DeviceProcess process;
   process.options.watchdog_launches = 50;
   DeviceRecording recording(process);
   recording.work(10);
-  REQUIRE(recording.core().flush().ok());
+  REQUIRE(recording->flush().ok());
   fakecupti_steal_buffers(true);
   recording.work(60);
-  for (int i = 0; i < 2; ++i) REQUIRE(recording.core().flush().ok());
+  for (int i = 0; i < 2; ++i) REQUIRE(recording->flush().ok());
   const auto of = [](int launches) {
     return "host_only: another profiler in this process took over CUPTI's buffers: " + std::to_string(launches) +
            " launches without a record; ";
   };
-  CHECK(begins_with("host_only: " + recording.core().device().reason, of(60)));
+  CHECK(begins_with("host_only: " + recording->device().reason, of(60)));
   SECTION("as it is") {
     recording.work(5);  // after it was noticed
     CHECK(recording.stop().activities.size() == 10);
@@ -120,7 +118,7 @@ TEST_CASE("a profiler that takes over the buffers in the middle is told of in th
     REQUIRE(fake_api().cuptiActivityRegisterCallbacks(&cupti::on_buffer_requested, &cupti::on_buffer_completed) ==
             CUPTI_SUCCESS);
     recording.work(5);
-    for (int i = 0; i < 2; ++i) REQUIRE(recording.core().flush().ok());
+    for (int i = 0; i < 2; ++i) REQUIRE(recording->flush().ok());
     CHECK(recording.stop().activities.size() == 15);
     CHECK(recording.counted() == "launches_without_records 60, device_outages 1");
     CHECK(recording.info.device_state == "full");
@@ -131,12 +129,12 @@ TEST_CASE("a profiler that takes over the buffers in the middle is told of in th
 TEST_CASE("a profiler that takes over may be torch's, where LibTorch is loaded", "[fault]") {
   void* const torch = ::dlopen(TORCH_STAND_IN, RTLD_NOW);
   REQUIRE(torch != nullptr);
-  CuptiProcess process;
+  DeviceProcess process;
   process.options.watchdog_launches = 50;
   DeviceRecording recording(process);
   fakecupti_steal_buffers(true);
   recording.work(60);
-  for (int i = 0; i < 2; ++i) REQUIRE(recording.core().flush().ok());
+  for (int i = 0; i < 2; ++i) REQUIRE(recording->flush().ok());
   (void)recording.stop();
   CHECK(contains(recording.info.device_state,
                  "60 launches without a record; it may be torch.profiler, since LibTorch is"));
@@ -147,7 +145,7 @@ TEST_CASE("a profiler that takes over may be torch's, where LibTorch is loaded",
 TEST_CASE("a holder that CUPTI of CUDA 12 does not name may be torch's, where LibTorch is loaded", "[fault]") {
   void* const torch = ::dlopen(TORCH_STAND_IN, RTLD_NOW);
   REQUIRE(torch != nullptr);
-  CuptiProcess process;
+  DeviceProcess process;
   process.change = [](CuptiApi& api) { api.cuptiSubscribe_v2 = nullptr; };
   fakecupti_set_holder("unnamed");
   DeviceRecording recording(process);
@@ -161,19 +159,19 @@ TEST_CASE("a holder that CUPTI of CUDA 12 does not name may be torch's, where Li
 // ---- release -------------------------------------------------------------------------------------------------------
 
 TEST_CASE("a release gives CUPTI to another profiler, in the middle and after the end", "[fault]") {
-  CuptiProcess process;
+  DeviceProcess process;
   OtherProfiler other;
   SECTION("in the middle: ranges go on, and the file says since when the device is missing") {
     DeviceRecording recording(process);
     recording.work(3);
-    CHECK(recording.core().device().full);
-    REQUIRE(recording.core().release(soon()));
+    CHECK(recording->device().full);
+    REQUIRE(recording->release(soon()));
     REQUIRE(cupti_release(soon()).ok());
-    CHECK(recording.core().device().reason == "released to another profiler; device activity is missing since then");
+    CHECK(recording->device().reason == "released to another profiler; device activity is missing since then");
     CHECK(other.subscribe() == CUPTI_SUCCESS);
     recording.work(3);
-    REQUIRE(recording.core().flush().ok());
-    recording.core().step();
+    REQUIRE(recording->flush().ok());
+    recording->step();
     CHECK(recording.stop().activities.size() == 3);
     CHECK(recording.info.device_state ==
           "host_only: released to another profiler; device activity is missing since then");
@@ -186,7 +184,7 @@ TEST_CASE("a release gives CUPTI to another profiler, in the middle and after th
       CHECK(recording.stop().activities.size() == 3);
       CHECK(recording.info.device_state == "full");
       CHECK(other.subscribe() == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
-      REQUIRE(recording.core().release(soon()));
+      REQUIRE(recording->release(soon()));
     }
     REQUIRE(cupti_release(soon()).ok());
     CHECK(other.subscribe() == CUPTI_SUCCESS);
@@ -199,10 +197,9 @@ TEST_CASE("a release gives CUPTI to another profiler, in the middle and after th
 }
 
 TEST_CASE("sessions release and take CUPTI again", "[fault]") {
-  CuptiProcess process;
-  const Environment double_of_cupti("RANGEFINDER_CUPTI_LIBRARY", FAKE_CUPTI_PATH);
-  const rangefinder::testing::ScratchFolder folder;
-  SessionOptions options = session::testing::host_only(folder.file("a.rfcap"));
+  DeviceProcess process;
+  const ScratchFolder folder;
+  SessionOptions options = host_only(folder.file("a.rfcap"));
   options.cuda = true;
   for (int round = 0; round < 2; ++round) {
     Session session(options);

@@ -1,39 +1,26 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "session/session_fixture.hpp"
-#include "source/cupti/cupti_fixture.hpp"
+#include "support/catch.hpp"
+#include "support/device_process.hpp"
 
 #include <rangefinder/capture.hpp>
 #include <rangefinder/projection.hpp>
 #include <rangefinder/range.hpp>
 #include <rangefinder/timeline.hpp>
 
-#include <memory>
 #include <string>
 
 namespace rangefinder::source::testing {
 
-/// A session with the double of CUPTI under it, recorded to a file. The program is the calling thread: each launch in a
-/// range "work" of its own.
-class DeviceRecording {
- public:
-  explicit DeviceRecording(const CuptiProcess& process, std::chrono::milliseconds stop_timeout = 60s)
-      : DeviceRecording(process, process.seams(), stop_timeout) {}
-  DeviceRecording(const CuptiProcess& process, CuptiSeams seams, std::chrono::milliseconds stop_timeout = 60s) {
-    seams.note_launch = nullptr;  // the recorder's own
-    session::Parts parts;
-    parts.sources.push_back(std::make_shared<CuptiSource>(process.options, std::move(seams)));
-    SessionOptions options = session::testing::host_only(path());
-    options.cuda = true;
-    options.memory_bytes = 2 * session::testing::kLeastMemory;
-    options.flush_period = 1h;  // only when the test says so
-    options.stop_timeout = stop_timeout;
-    recording_ = std::make_unique<session::testing::Recording>(options, parts);
-  }
+using namespace std::chrono_literals;
+using namespace rangefinder::testing;
+using cupti::CuptiApi;
 
-  session::SessionCore& core() { return **recording_; }
-  std::string path() const { return folder_.file("a.rfcap"); }
+/// A recording of a simulated device. The program is the calling thread: each launch in a range "work" of its own.
+class DeviceRecording : public Recording {
+ public:
+  explicit DeviceRecording(DeviceProcess& process) : Recording(process.session, process.parts()) {}
 
   /// Answers the correlation id of the last launch.
   std::uint32_t work(int launches = 1, const FakeKernel& what = kernel("k")) {
@@ -48,15 +35,15 @@ class DeviceRecording {
   /// Whatever went wrong, this holds: the recording ends, its file is whole and says what it lost, every range is in
   /// it, and device time is divided without rest.
   Timeline stop() {
-    CHECK(core().stop().ok());
+    CHECK((*this)->stop().ok());
     Result<CaptureInfo> inspected = inspect_capture(path(), true);
     REQUIRE(inspected.ok());
     info = std::move(*inspected);
     CHECK(info.ended_cleanly);
     CHECK(info.findings.empty());
     CHECK(info.health.damaged_chunks == 0);
-    Timeline timeline = session::testing::load(path());
-    CHECK(session::testing::count_of(timeline, "work") == works_);
+    Timeline timeline = load(path());
+    CHECK(count_of(timeline, "work") == works_);
     const Account account = project(timeline, {}).account;
     CHECK(account.total.gpu_ops == timeline.activities.size());
     CHECK(account.total.gpu_ops ==
@@ -83,8 +70,6 @@ class DeviceRecording {
   }
 
  private:
-  rangefinder::testing::ScratchFolder folder_;
-  std::unique_ptr<session::testing::Recording> recording_;
   std::size_t works_ = 0;
 };
 

@@ -23,17 +23,15 @@ std::vector<std::string> kernel_names(const Timeline& timeline) {
 // ---- finding and opening CUPTI -----------------------------------------------------------------------------------
 
 TEST_CASE("without a CUPTI that can be used, ranges are recorded and the file says why", "[fault]") {
-  CuptiProcess process;
-  CuptiSeams seams = process.seams();
+  DeviceProcess process;
+  std::string library = FAKE_CUPTI_PATH;
   std::string says;
   SECTION("it is not there") {
-    ::setenv("RANGEFINDER_CUPTI_LIBRARY", "/nowhere/libcupti.so.13", 1);
-    seams.load = nullptr;
+    library = "/nowhere/libcupti.so.13";
     says = "RANGEFINDER_CUPTI_LIBRARY: ";
   }
   SECTION("a function is missing") {
-    ::setenv("RANGEFINDER_CUPTI_LIBRARY", "libm.so.6", 1);
-    seams.load = nullptr;
+    library = "libm.so.6";
     says = "has no cupti";
   }
   SECTION("it is of another major version") {
@@ -44,8 +42,8 @@ TEST_CASE("without a CUPTI that can be used, ranges are recorded and the file sa
     fakecupti_set_driver(false);
     says = "(CUPTI_ERROR_UNKNOWN, 999)";
   }
-  DeviceRecording recording(process, seams);
-  ::unsetenv("RANGEFINDER_CUPTI_LIBRARY");
+  const Environment chosen("RANGEFINDER_CUPTI_LIBRARY", library.c_str());
+  DeviceRecording recording(process);
   recording.work(3);
   CHECK(recording.stop().activities.size() == 0);
   INFO(recording.info.device_state);
@@ -73,7 +71,7 @@ TEST_CASE("whatever CUPTI refuses a recording with, ranges are recorded, the fil
       Refusal{static_cast<CUptiResult>(777), "this version of rangefinder does not know (777)"});
   const std::string function = GENERATE(as<std::string>{}, "cuptiSubscribe_v2", "cuptiActivityEnable");
   CAPTURE(function, refusal.result);
-  CuptiProcess process;
+  DeviceProcess process;
   fakecupti_fail(function.c_str(), refusal.result);
   DeviceRecording recording(process);
   recording.work(3);
@@ -88,7 +86,7 @@ TEST_CASE("whatever CUPTI refuses a recording with, ranges are recorded, the fil
 }
 
 TEST_CASE("a kind of record that cannot be had is counted and told, and the others are in the file", "[fault]") {
-  CuptiProcess process;
+  DeviceProcess process;
   fakecupti_fail_kind(CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ERROR_NOT_COMPATIBLE);
   DeviceRecording recording(process);
   recording.work(3);
@@ -101,10 +99,10 @@ TEST_CASE("a kind of record that cannot be had is counted and told, and the othe
 // ---- buffers -------------------------------------------------------------------------------------------------------
 
 TEST_CASE("a buffer that CUPTI keeps is counted, and nobody's when it comes back after all", "[fault]") {
-  CuptiProcess process;
+  DeviceProcess process;
   DeviceRecording recording(process);
   recording.work(2);
-  REQUIRE(recording.core().flush().ok());
+  REQUIRE(recording->flush().ok());
   fakecupti_set_delivery(kFakeHeld);
   recording.work(3, kernel("kept"));
   CHECK(recording.stop().activities.size() == 2);
@@ -124,11 +122,11 @@ TEST_CASE("a buffer that CUPTI keeps is counted, and nobody's when it comes back
 }
 
 TEST_CASE("buffers that are empty, come twice or were never ours do no harm", "[fault]") {
-  CuptiProcess process;
+  DeviceProcess process;
   DeviceRecording recording(process);
   fakecupti_return_empty();
   recording.work(1);
-  REQUIRE(recording.core().flush().ok());
+  REQUIRE(recording->flush().ok());
   fakecupti_return_again();
   fakecupti_return_foreign();
   recording.work(1);
@@ -139,7 +137,7 @@ TEST_CASE("buffers that are empty, come twice or were never ours do no harm", "[
 }
 
 TEST_CASE("what cannot be read of a buffer is counted, and what can is in the file", "[fault]") {
-  CuptiProcess process;
+  DeviceProcess process;
   const auto append = [](std::uint32_t kind) {
     std::array<std::uint32_t, 12> record{};
     record[0] = kind;
@@ -176,7 +174,7 @@ TEST_CASE("what cannot be read of a buffer is counted, and what can is in the fi
   process.options.api_records = false;
   DeviceRecording recording(process);
   recording.work(1);
-  REQUIRE(recording.core().flush().ok());
+  REQUIRE(recording->flush().ok());
   recording.work(1);
   damage();
   recording.work(1);
@@ -185,7 +183,7 @@ TEST_CASE("what cannot be read of a buffer is counted, and what can is in the fi
 }
 
 TEST_CASE("records that CUPTI dropped, and buffers that it was refused, are in the file's health", "[fault]") {
-  CuptiProcess process;
+  DeviceProcess process;
   process.options.buffer_bytes = 4096;
   process.options.memory_bytes = 8192;
   DeviceRecording recording(process);
@@ -210,7 +208,7 @@ TEST_CASE("records that CUPTI dropped, and buffers that it was refused, are in t
 // ---- records -------------------------------------------------------------------------------------------------------
 
 TEST_CASE("impossible times are counted and stay out, odd ones are in the file", "[fault]") {
-  CuptiProcess process;
+  DeviceProcess process;
   DeviceRecording recording(process);
   FakeKernel k = kernel("k");
   std::size_t kept = 0;
@@ -245,7 +243,7 @@ TEST_CASE("impossible times are counted and stay out, odd ones are in the file",
 }
 
 TEST_CASE("an activity whose launch cannot be told is in the account, whatever its correlation id says", "[fault]") {
-  CuptiProcess process;
+  DeviceProcess process;
   DeviceRecording recording(process);
   const std::uint32_t first = recording.work(1);
   Account wanted;
@@ -283,7 +281,7 @@ TEST_CASE("an activity whose launch cannot be told is in the account, whatever i
 }
 
 TEST_CASE("a kernel without a name is a kernel", "[fault]") {
-  CuptiProcess process;
+  DeviceProcess process;
   DeviceRecording recording(process);
   recording.work(1, kernel(nullptr));
   CHECK(recording.stop().activities.size() == 1);
@@ -293,7 +291,7 @@ TEST_CASE("a kernel without a name is a kernel", "[fault]") {
 // ---- contexts and devices ------------------------------------------------------------------------------------------
 
 TEST_CASE("work of a context that is destroyed while it runs is counted", "[fault]") {
-  CuptiProcess process;
+  DeviceProcess process;
   DeviceRecording recording(process);
   FakeKernel open = kernel("open");
   open.open = true;
@@ -305,10 +303,10 @@ TEST_CASE("work of a context that is destroyed while it runs is counted", "[faul
 }
 
 TEST_CASE("a device that is lost takes its records with it, and nothing else", "[fault]") {
-  CuptiProcess process;
+  DeviceProcess process;
   DeviceRecording recording(process);
   recording.work(2);
-  REQUIRE(recording.core().flush().ok());
+  REQUIRE(recording->flush().ok());
   // From now on CUDA answers with an error, and CUPTI cannot fetch anything.
   constexpr std::uint32_t kLaunchFailure = 719;
   fakecupti_call("cudaDeviceSynchronize_v3020", kLaunchFailure);
@@ -323,7 +321,7 @@ TEST_CASE("a device that is lost takes its records with it, and nothing else", "
 }
 
 TEST_CASE("after a fatal error of CUPTI the recording ends with what it had, and the file says so", "[fault]") {
-  CuptiProcess process;
+  DeviceProcess process;
   DeviceRecording recording(process);
   recording.work(2);
   fakecupti_fatal_error(CUPTI_ERROR_HARDWARE);
@@ -340,11 +338,12 @@ TEST_CASE("after a fatal error of CUPTI the recording ends with what it had, and
 
 TEST_CASE("a flush that does not come back holds up the end no longer than asked for, and the file is whole",
           "[fault]") {
-  CuptiProcess process;
+  DeviceProcess process;
   process.options.flush_patience = 0ms;
-  DeviceRecording recording(process, 200ms);
+  process.session.stop_timeout = 200ms;
+  DeviceRecording recording(process);
   recording.work(2);
-  REQUIRE(recording.core().flush().ok());
+  REQUIRE(recording->flush().ok());
   fakecupti_hang("cuptiActivityFlushAll");
   recording.work(2);
   CHECK(recording.stop().activities.size() == 2);
@@ -380,7 +379,7 @@ CUptiResult CUPTIAPI node_id(CUgraphNode node, std::uint64_t* id) {
 }  // namespace reentered
 
 TEST_CASE("a callback that our own call brings about is answered, and takes nothing away", "[fault]") {
-  CuptiProcess process;
+  DeviceProcess process;
   process.change = [](CuptiApi& api) {
     reentered::original = api.cuptiGetGraphNodeId;
     api.cuptiGetGraphNodeId = &reentered::node_id;
@@ -410,25 +409,26 @@ TEST_CASE("a callback that our own call brings about is answered, and takes noth
 
 TEST_CASE("a disk that does not answer holds up the end of a recording of a device no longer than asked for",
           "[fault]") {
-  CuptiProcess process;
-  auto recording = std::make_unique<DeviceRecording>(process, 200ms);
+  DeviceProcess process;
+  process.session.stop_timeout = 200ms;
+  auto recording = std::make_unique<DeviceRecording>(process);
   recording->work(20);
-  recording->core().writer().with_output([&](session::ChunkOutput&) {
+  (*recording)->writer().with_output([&](session::ChunkOutput&) {
     Status status;
     std::thread([&] {
-      const bool in_time = recording->core().release(std::chrono::steady_clock::now() + 100ms);
+      const bool in_time = (*recording)->release(std::chrono::steady_clock::now() + 100ms);
       CHECK_FALSE(in_time);
-      status = recording->core().stop();
+      status = (*recording)->stop();
     }).join();
     REQUIRE_FALSE(status.ok());
     CHECK(status.error().code() == ErrorCode::kTimeout);
-    CHECK_FALSE(recording->core().running());
-    CHECK(session::testing::count_of(session::testing::load(recording->path()), "work") == 20);
+    CHECK_FALSE((*recording)->running());
+    CHECK(count_of(load(recording->path()), "work") == 20);
   });
   // It answers again: who was left behind is done with the session before that is gone.
   recording.reset();
-  CHECK(session::testing::eventually([&] { return cupti_release(soon()).ok(); }));
-  CHECK(session::testing::eventually([] { return buffer::Recorder::instance().generation() == 0; }));
+  CHECK(eventually([&] { return cupti_release(soon()).ok(); }));
+  CHECK(eventually([] { return buffer::Recorder::instance().generation() == 0; }));
 }
 
 }  // namespace rangefinder::source::testing

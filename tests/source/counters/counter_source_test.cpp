@@ -25,7 +25,6 @@ using namespace rangefinder;
 using namespace rangefinder::source;
 using namespace rangefinder::source::testing;
 using rangefinder::buffer::testing::BareRecording;
-using rangefinder::testing::Environment;
 
 namespace {
 
@@ -43,9 +42,9 @@ void run(const char* name, std::uint64_t ns) {
 }
 
 /// "layer gpu_time_ns=100".
-std::vector<std::string> rows_of(const CounterSink& sink) {
+std::vector<std::string> rows_of(const KeepingSink& sink) {
   std::vector<std::string> rows;
-  for (const format::RangeMetricRow& row : sink.ranges) {
+  for (const format::RangeMetricRow& row : sink.range_metrics) {
     rows.push_back(std::string(buffer::names().text(row.range)) + " " + sink.text(row.metric) + "=" +
                    std::to_string(static_cast<long long>(format::decoded_number(row.value))));
   }
@@ -55,19 +54,10 @@ std::vector<std::string> rows_of(const CounterSink& sink) {
 using Rows = std::vector<std::string>;
 
 /// A recording that counts.
-struct Counting {
-  explicit Counting(const ProfiledProcess& process, const CounterOptions& options) : source(options, process.load()) {
-    state = source.start(sink);
+struct Counting : BareRecording, SourceRecording<CounterSource> {
+  Counting(const ProfiledProcess& process, const CounterOptions& options) : SourceRecording(options, process.load()) {
     source.set_active(true);
   }
-  ~Counting() { source.stop(soon()); }
-  Counting(const Counting&) = delete;
-  Counting& operator=(const Counting&) = delete;
-
-  CounterSink sink;
-  BareRecording recording;
-  CounterSource source;
-  SourceState state;
 };
 
 }  // namespace
@@ -77,8 +67,8 @@ TEST_CASE("ranges are counted from begin to end", "[counters]") {
   fakecupti_set_metric("dram__bytes_read.sum", 3);
   fakecupti_set_metric("dram__bytes_write.sum", 2);
   Counting counting(process, options_of("gpu_time_ns+dram_read_bytes+dram_write_bytes", "layer*"));
-  REQUIRE(counting.state.working);
-  CHECK(counting.state.reason.empty());
+  REQUIRE(counting.started.working);
+  CHECK(counting.started.reason.empty());
   {
     const ProfileRange step{"step"};
     fakecupti_advance(1000);
@@ -86,18 +76,18 @@ TEST_CASE("ranges are counted from begin to end", "[counters]") {
     run("other", 5000);
     run("layer.1", 200);
   }
-  CHECK(counting.sink.ranges.empty());  // nothing is evaluated on the program's threads
-  counting.source.stop(soon());
-  CHECK(rows_of(counting.sink) == Rows{"layer.0 gpu_time_ns=100", "layer.0 dram_read_bytes=300",
-                                       "layer.0 dram_write_bytes=200", "layer.1 gpu_time_ns=200",
-                                       "layer.1 dram_read_bytes=600", "layer.1 dram_write_bytes=400"});
-  const format::RangeMetricRow& row = counting.sink.ranges.front();
+  CHECK(counting.range_metrics.empty());  // nothing is evaluated on the program's threads
+  counting.stop();
+  CHECK(rows_of(counting) == Rows{"layer.0 gpu_time_ns=100", "layer.0 dram_read_bytes=300",
+                                  "layer.0 dram_write_bytes=200", "layer.1 gpu_time_ns=200",
+                                  "layer.1 dram_read_bytes=600", "layer.1 dram_write_bytes=400"});
+  const format::RangeMetricRow& row = counting.range_metrics.front();
   CHECK(row.device == 0);
   CHECK(row.begin_ticks <= row.end_ticks);
-  CHECK(counting.sink.facts["counter_set"] == "gpu_time_ns+dram_read_bytes+dram_write_bytes");
-  CHECK(counting.sink.facts["counter_chip"] == "GH100");
-  CHECK(counting.sink.facts["counter_metrics"].find("dram_read_bytes = dram__bytes_read.sum") != std::string::npos);
-  CHECK(counting.sink.facts["counter_state"] == "counting");
+  CHECK(counting.facts["counter_set"] == "gpu_time_ns+dram_read_bytes+dram_write_bytes");
+  CHECK(counting.facts["counter_chip"] == "GH100");
+  CHECK(counting.facts["counter_metrics"].find("dram_read_bytes = dram__bytes_read.sum") != std::string::npos);
+  CHECK(counting.facts["counter_state"] == "counting");
   // Enabled, configured and started once; the double sees to the order.
   for (const char* once :
        {"cuptiRangeProfilerEnable", "cuptiRangeProfilerGetCounterDataSize",
@@ -108,8 +98,8 @@ TEST_CASE("ranges are counted from begin to end", "[counters]") {
   }
   CHECK(fakecupti_calls("cuptiRangeProfilerPushRange") == 2);
   CHECK(fakecupti_calls("cuptiRangeProfilerPopRange") == 2);
-  CHECK(counting.sink.counted(health::uncounted_ranges) == 0);
-  CHECK(counting.sink.counted(health::lost_range_counters) == 0);
+  CHECK(counting.counted(health::uncounted_ranges) == 0);
+  CHECK(counting.counted(health::lost_range_counters) == 0);
 }
 
 TEST_CASE("the device is waited for, so that a range has its own work alone", "[counters]") {
@@ -123,9 +113,9 @@ TEST_CASE("the device is waited for, so that a range has its own work alone", "[
     kernel.duration_ns = 300;
     fakecupti_launch("cudaLaunchKernel_v7000", &kernel);
   }
-  counting.source.stop(soon());
-  REQUIRE(counting.sink.ranges.size() == 1);
-  const double ns = format::decoded_number(counting.sink.ranges[0].value);
+  counting.stop();
+  REQUIRE(counting.range_metrics.size() == 1);
+  const double ns = format::decoded_number(counting.range_metrics[0].value);
   CHECK(ns >= 300);
   CHECK(ns < 300 + 4000);  // with the launch latency, but without the 700
   CHECK(ns != 1000);
@@ -139,8 +129,8 @@ TEST_CASE("of ranges inside each other the outermost that is chosen is counted",
       const ProfileRange outer{"outer"};
       run("inner", 10);
     }
-    counting.source.stop(soon());
-    CHECK(rows_of(counting.sink) == Rows{"outer gpu_time_ns=10"});
+    counting.stop();
+    CHECK(rows_of(counting) == Rows{"outer gpu_time_ns=10"});
   }
   SECTION("by depth") {
     CounterOptions options = options_of("gpu_time_ns");
@@ -151,8 +141,8 @@ TEST_CASE("of ranges inside each other the outermost that is chosen is counted",
       const ProfileRange middle{"middle"};
       run("inner", 10);
     }
-    counting.source.stop(soon());
-    CHECK(rows_of(counting.sink) == Rows{"middle gpu_time_ns=10"});
+    counting.stop();
+    CHECK(rows_of(counting) == Rows{"middle gpu_time_ns=10"});
   }
   SECTION("by category") {
     CounterOptions options = options_of("gpu_time_ns");
@@ -171,8 +161,8 @@ TEST_CASE("of ranges inside each other the outermost that is chosen is counted",
         fakecupti_advance(30);
       }
     }
-    counting.source.stop(soon());
-    CHECK(rows_of(counting.sink) == Rows{"named gpu_time_ns=20", "literal gpu_time_ns=30"});
+    counting.stop();
+    CHECK(rows_of(counting) == Rows{"named gpu_time_ns=20", "literal gpu_time_ns=30"});
   }
 }
 
@@ -183,19 +173,19 @@ TEST_CASE("ranges are taken out of CUPTI when there is no more room, and at a fl
   Counting counting(process, options);
   for (int i = 0; i < 10; ++i) run("layer", static_cast<std::uint64_t>(10 + i));
   CHECK(fakecupti_calls("cuptiRangeProfilerDecodeData") == 2);
-  counting.source.flush(soon());
-  CHECK(counting.sink.ranges.size() == 8);
+  counting.flush();
+  CHECK(counting.range_metrics.size() == 8);
   run("layer", 100);  // takes out the two before it, and itself
   CHECK(fakecupti_calls("cuptiRangeProfilerDecodeData") == 3);
-  counting.source.flush(soon());
-  CHECK(counting.sink.ranges.size() == 11);
+  counting.flush();
+  CHECK(counting.range_metrics.size() == 11);
   run("layer", 200);
-  counting.source.stop(soon());
+  counting.stop();
   std::multiset<long long> times;
-  for (const format::RangeMetricRow& row : counting.sink.ranges)
+  for (const format::RangeMetricRow& row : counting.range_metrics)
     times.insert(static_cast<long long>(format::decoded_number(row.value)));
   CHECK(times == std::multiset<long long>{10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 100, 200});
-  CHECK(counting.sink.counted(health::lost_range_counters) == 0);
+  CHECK(counting.counted(health::lost_range_counters) == 0);
   CHECK(fakecupti_calls("cuptiRangeProfilerEnable") == 1);
 }
 
@@ -216,11 +206,11 @@ TEST_CASE("a thread without a context, and a context in use, are left out and co
     fakecupti_set_current_context(2);
     run("elsewhere", 70);
   }).join();
-  counting.source.stop(soon());
-  CHECK(rows_of(counting.sink) == Rows{"outer gpu_time_ns=10", "elsewhere gpu_time_ns=70"});
-  CHECK(counting.sink.ranges.back().device == 1);
-  CHECK(counting.sink.ranges.front().thread != counting.sink.ranges.back().thread);
-  CHECK(counting.sink.counted(health::uncounted_ranges) == 2);
+  counting.stop();
+  CHECK(rows_of(counting) == Rows{"outer gpu_time_ns=10", "elsewhere gpu_time_ns=70"});
+  CHECK(counting.range_metrics.back().device == 1);
+  CHECK(counting.range_metrics.front().thread != counting.range_metrics.back().thread);
+  CHECK(counting.counted(health::uncounted_ranges) == 2);
 }
 
 TEST_CASE("nothing is counted while the schedule has the recording off", "[counters]") {
@@ -233,8 +223,8 @@ TEST_CASE("nothing is counted while the schedule has the recording off", "[count
     counting.source.set_active(true);
     run("on", 20);
   }
-  counting.source.stop(soon());
-  CHECK(rows_of(counting.sink) == Rows{"on gpu_time_ns=20"});
+  counting.stop();
+  CHECK(rows_of(counting) == Rows{"on gpu_time_ns=20"});
 }
 
 TEST_CASE("each refusal is told once, with what to do, and ranges go on", "[counters][fault]") {
@@ -245,7 +235,7 @@ TEST_CASE("each refusal is told once, with what to do, and ranges go on", "[coun
     const std::uint64_t calls = fakecupti_calls(call);
     fakecupti_fail(call, error.code);
     Counting counting(process, options_of("memory"));
-    CHECK(counting.state.working);  // no context yet: nothing is known
+    CHECK(counting.started.working);  // no context yet: nothing is known
     run("first", 10);
     run("second", 10);
     const SourceState state = counting.source.state();
@@ -255,13 +245,13 @@ TEST_CASE("each refusal is told once, with what to do, and ranges go on", "[coun
     CHECK(state.reason.find(std::to_string(error.code) + ")") != std::string::npos);
     CHECK(state.reason.find('\n') == std::string::npos);
     CHECK(fakecupti_calls(call) == calls + 1);  // and not at each range
-    counting.source.stop(soon());
+    counting.stop();
     CHECK(counting.source.state().reason == state.reason);
-    CHECK(counting.sink.facts["counter_state"] == state.reason);
-    CHECK(counting.sink.ranges.empty());
-    CHECK(counting.sink.counted(health::uncounted_ranges) == 2);
+    CHECK(counting.facts["counter_state"] == state.reason);
+    CHECK(counting.range_metrics.empty());
+    CHECK(counting.counted(health::uncounted_ranges) == 2);
     rangefinder::buffer::testing::KeepingSink host;
-    counting.recording->drain(host, true);
+    counting->drain(host, true);
     REQUIRE(host.records.size() == 1);
     CHECK(host.records.begin()->second.size() == 4);
     fakecupti_fail(call, 0);
@@ -283,11 +273,11 @@ TEST_CASE("whatever call fails, the program is unharmed and what was lost is cou
     Counting counting(process, options);
     fakecupti_fail(call, 999);
     for (int i = 0; i < 5; ++i) run("layer", 10);
-    counting.source.flush(soon());
-    counting.source.stop(soon());
-    CHECK(counting.sink.ranges.empty());
+    counting.flush();
+    counting.stop();
+    CHECK(counting.range_metrics.empty());
     // Each range is in one of the two.
-    CHECK(counting.sink.counted(health::uncounted_ranges) + counting.sink.counted(health::lost_range_counters) == 5);
+    CHECK(counting.counted(health::uncounted_ranges) + counting.counted(health::lost_range_counters) == 5);
     fakecupti_fail(call, 0);
   }
 }
@@ -297,9 +287,9 @@ TEST_CASE("ranges that CUPTI had no room for are counted", "[counters][fault]") 
   Counting counting(process, options_of("gpu_time_ns"));
   fakecupti_drop_ranges(2);
   for (int i = 0; i < 5; ++i) run("layer", 10);
-  counting.source.stop(soon());
-  CHECK(counting.sink.ranges.size() == 3);
-  CHECK(counting.sink.counted(health::lost_range_counters) == 2);
+  counting.stop();
+  CHECK(counting.range_metrics.size() == 3);
+  CHECK(counting.counted(health::lost_range_counters) == 2);
 }
 
 TEST_CASE("a second pass is never taken", "[counters]") {
@@ -313,9 +303,9 @@ TEST_CASE("a second pass is never taken", "[counters]") {
   Counting counting(process, options_of("memory"));
   fakecupti_want_another_pass(true);
   run("layer", 10);
-  counting.source.stop(soon());
+  counting.stop();
   CHECK(counting.source.state().reason.find("another pass is wanted") != std::string::npos);
-  CHECK(counting.sink.counted(health::lost_range_counters) == 1);
+  CHECK(counting.counted(health::lost_range_counters) == 1);
 }
 
 TEST_CASE("a range that is open at the end of the recording is lost, and ends in peace", "[counters]") {
@@ -324,11 +314,11 @@ TEST_CASE("a range that is open at the end of the recording is lost, and ends in
   run("whole", 10);
   {
     const ProfileRange open{"open"};
-    counting.source.stop(soon());
+    counting.stop();
     CHECK(fakecupti_profilers_open() == 0);
   }
-  CHECK(rows_of(counting.sink) == Rows{"whole gpu_time_ns=10"});
-  CHECK(counting.sink.counted(health::lost_range_counters) == 1);
+  CHECK(rows_of(counting) == Rows{"whole gpu_time_ns=10"});
+  CHECK(counting.counted(health::lost_range_counters) == 1);
   CHECK(counting.source.state().reason == "stopped");
 }
 
@@ -338,8 +328,8 @@ TEST_CASE("one recording after the other counts", "[counters]") {
     const ProfileRange across{"across"};  // its begin is none of the recording's
     Counting counting(process, options_of("gpu_time_ns"));
     run("layer", 10);
-    counting.source.stop(soon());
-    CHECK(rows_of(counting.sink) == Rows{"layer gpu_time_ns=10"});
+    counting.stop();
+    CHECK(rows_of(counting) == Rows{"layer gpu_time_ns=10"});
   }
   CHECK(fakecupti_calls("cuptiRangeProfilerEnable") == 3);
   CHECK(buffer::listener() == nullptr);
@@ -356,7 +346,7 @@ TEST_CASE("stop does not wait for a call that hangs", "[counters][fault]") {
   });
   fakecupti_wait_hanging();
   counting.source.stop(std::chrono::steady_clock::now());
-  CHECK(counting.sink.counted(health::flush_timeouts) == 1);
+  CHECK(counting.counted(health::flush_timeouts) == 1);
   fakecupti_release_hangs();
   hanging.join();
 }
@@ -365,12 +355,12 @@ TEST_CASE("what cannot count says so at the start", "[counters][fault]") {
   ProfiledProcess process;
   SECTION("a name that is none") {
     const Counting counting(process, options_of("memroy"));
-    CHECK(counting.state.reason == "no set of counters and no metric is called \"memroy\"; did you mean memory?");
+    CHECK(counting.started.reason == "no set of counters and no metric is called \"memroy\"; did you mean memory?");
   }
   SECTION("an old library") {
     process.change = [](ProfilerApi& api) { api.cuptiRangeProfilerDecodeData = nullptr; };
     const Counting counting(process, options_of("memory"));
-    CHECK(counting.state.reason.find(
+    CHECK(counting.started.reason.find(
               "has no cuptiRangeProfilerDecodeData; hardware counters need CUPTI of CUDA 12.6") != std::string::npos);
   }
   SECTION("somebody else hears of ranges") {
@@ -381,7 +371,7 @@ TEST_CASE("what cannot count says so at the start", "[counters][fault]") {
     buffer::set_listener(&kOther);
     {
       const Counting counting(process, options_of("memory"));
-      CHECK(counting.state.reason.find("another tool listens to ranges") != std::string::npos);
+      CHECK(counting.started.reason.find("another tool listens to ranges") != std::string::npos);
     }
     CHECK(buffer::listener() == &kOther);
     buffer::set_listener(nullptr);
@@ -389,7 +379,7 @@ TEST_CASE("what cannot count says so at the start", "[counters][fault]") {
   SECTION("a recording that counts already") {
     const Counting first(process, options_of("memory"));
     CounterSource second(options_of("memory"), process.load());
-    CounterSink sink;
+    KeepingSink sink;
     CHECK(second.start(sink).reason == "another recording of this process counts ranges");
     CHECK(buffer::listener() != nullptr);
   }
@@ -409,16 +399,16 @@ TEST_CASE("in a child of fork nothing is counted", "[counters][fault]") {
   REQUIRE(::waitpid(child, &status, 0) == child);
   CHECK(status == 0);
   run("after", 10);
-  counting.source.stop(soon());
-  CHECK(counting.sink.ranges.size() == 2);
+  counting.stop();
+  CHECK(counting.range_metrics.size() == 2);
 }
 
 TEST_CASE("counters are left to a tool that has started the program", "[counters][fault]") {
   const ProfiledProcess process;
   const Environment tool("NSYS_PROFILING_SESSION_ID", "4711");
   const Counting counting(process, options_of("gpu_time_ns"));
-  CHECK_FALSE(counting.state.working);
-  CHECK(counting.state.reason ==
+  CHECK_FALSE(counting.started.working);
+  CHECK(counting.started.reason ==
         "CUPTI is left to Nsight Systems (NSYS_PROFILING_SESSION_ID): look at its report, or run without it");
   CHECK(fakecupti_calls("cuptiRangeProfilerEnable") == 0);
 }

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
 // Whole recordings with counters: from the options of a session to the tables of its capture.
+#include "support/recording.hpp"
+
 #include "session/parts.hpp"
-#include "session/session_core.hpp"
 #include "source/counters/counter_fixture.hpp"
-#include "support/scratch_folder.hpp"
 
 #include <rangefinder/range.hpp>
 #include <rangefinder/report.hpp>
-#include <rangefinder/timeline.hpp>
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,19 +18,11 @@ using namespace rangefinder;
 using namespace rangefinder::session;
 using namespace rangefinder::source::testing;
 using namespace std::chrono_literals;
-using rangefinder::testing::ScratchFolder;
 
 namespace {
 
-/// The double in CUPTI's place, for what looks it up by itself.
-struct ChosenLibrary {
-  ChosenLibrary() { ::setenv("RANGEFINDER_CUPTI_LIBRARY", FAKE_CUPTI_PATH, 1); }
-  ~ChosenLibrary() { ::unsetenv("RANGEFINDER_CUPTI_LIBRARY"); }
-};
-
-SessionOptions session_options(const std::string& output, const std::string& config) {
+SessionOptions session_options(const std::string& config) {
   SessionOptions options;
-  options.output = output;
   options.nvtx = false;
   options.memory_bytes = std::uint64_t{8} << 20;
   options.stop_timeout = 60s;
@@ -41,12 +30,6 @@ SessionOptions session_options(const std::string& output, const std::string& con
   options.sample_interval = 10min;
   REQUIRE(options.apply(config).ok());
   return options;
-}
-
-Timeline loaded(const std::string& path) {
-  Result<Timeline> timeline = load_timeline(path);
-  REQUIRE(timeline.ok());
-  return std::move(*timeline);
 }
 
 std::vector<std::string> metrics_of(const Timeline& timeline) {
@@ -69,28 +52,21 @@ bool has_note(const Timeline& timeline, const std::string& part) {
 
 TEST_CASE("counters of a session are in its capture, on their ranges", "[counters]") {
   const ProfiledProcess process;
-  const ChosenLibrary library;
-  const ScratchFolder folder;
   fakecupti_set_metric("dram__bytes_read.sum", 3);
-  const std::string path = folder.file("a.rfcap");
-  const SessionOptions options = session_options(path, "counters=gpu_time_ns+dram_read_bytes,counter_ranges=layer*");
+  const SessionOptions options = session_options("counters=gpu_time_ns+dram_read_bytes,counter_ranges=layer*");
   Parts parts = make_parts(options);
   REQUIRE(parts.sources.size() == 1);
   CHECK(parts.sources[0]->name() == "counters");
-  {
-    const auto session = SessionCore::start(options, std::move(parts));
-    REQUIRE(session.ok());
-    CHECK_FALSE((*session)->device().full);
-    CHECK((*session)->device().reason.find("switched off: counters=") == 0);
-    for (int i = 0; i < 2; ++i) {
-      const ProfileRange step{"step"};
-      const ProfileRange layer{"layer.0"};
-      const ProfileRange inner{"layer.inner"};
-      fakecupti_advance(100u * static_cast<unsigned>(i + 1));
-    }
-    CHECK((*session)->stop().ok());
+  Recording recording(options, std::move(parts));
+  CHECK_FALSE(recording->device().full);
+  CHECK(recording->device().reason.find("switched off: counters=") == 0);
+  for (int i = 0; i < 2; ++i) {
+    const ProfileRange step{"step"};
+    const ProfileRange layer{"layer.0"};
+    const ProfileRange inner{"layer.inner"};
+    fakecupti_advance(100u * static_cast<unsigned>(i + 1));
   }
-  const Timeline timeline = loaded(path);
+  const Timeline timeline = recording.stop();
   CHECK(timeline.ranges.size() == 6);
   CHECK(timeline.activities.size() == 0);
   CHECK(metrics_of(timeline) == std::vector<std::string>{"layer.0 gpu_time_ns 100", "layer.0 dram_read_bytes 300",
@@ -108,22 +84,15 @@ TEST_CASE("counters of a session are in its capture, on their ranges", "[counter
 
 TEST_CASE("what was counted is held against ceilings of the device that ran it", "[counters]") {
   const ProfiledProcess process;
-  const ChosenLibrary library;
-  const ScratchFolder folder;
-  const std::string path = folder.file("a.rfcap");
   const SessionOptions options =
-      session_options(path, "counters=gpu_time_ns+dram_read_bytes+flop_tensor_bf16,counter_ranges=layer");
+      session_options("counters=gpu_time_ns+dram_read_bytes+flop_tensor_bf16,counter_ranges=layer");
+  Recording recording(options, make_parts(options));
+  const ProfileRange step{"step"};
   {
-    const auto session = SessionCore::start(options, make_parts(options));
-    REQUIRE(session.ok());
-    const ProfileRange step{"step"};
-    {
-      const ProfileRange layer{"layer"};
-      fakecupti_advance(1'000'000);
-    }
-    CHECK((*session)->stop().ok());
+    const ProfileRange layer{"layer"};
+    fakecupti_advance(1'000'000);
   }
-  const Timeline timeline = loaded(path);
+  const Timeline timeline = recording.stop();
   REQUIRE(timeline.devices.size() == 1);
   CHECK(timeline.devices[0].name == "Simulated GPU");
   CHECK(timeline.devices[0].multiprocessors == 132);
@@ -145,53 +114,33 @@ TEST_CASE("what was counted is held against ceilings of the device that ran it",
 
 TEST_CASE("a session whose counters match no range says so", "[counters]") {
   const ProfiledProcess process;
-  const ChosenLibrary library;
-  const ScratchFolder folder;
-  const std::string path = folder.file("a.rfcap");
-  const SessionOptions options = session_options(path, "counters=memory,counter_ranges=layre*");
-  {
-    const auto session = SessionCore::start(options, make_parts(options));
-    REQUIRE(session.ok());
-    { const ProfileRange layer{"layer"}; }
-    CHECK((*session)->stop().ok());
-  }
-  CHECK(has_note(loaded(path), "hardware counters of ranges were not counted: none of the ranges that counter_ranges"));
+  const SessionOptions options = session_options("counters=memory,counter_ranges=layre*");
+  Recording recording(options, make_parts(options));
+  { const ProfileRange layer{"layer"}; }
+  CHECK(has_note(recording.stop(),
+                 "hardware counters of ranges were not counted: none of the ranges that counter_ranges"));
 }
 
 TEST_CASE("a session that ends before a device was found says that nothing was sampled", "[counters]") {
   const ProfiledProcess process;
-  const ChosenLibrary library;
-  const ScratchFolder folder;
-  const std::string path = folder.file("a.rfcap");
-  SessionOptions options = session_options(path, "samples=l2_bytes,cuda=off");
+  SessionOptions options = session_options("samples=l2_bytes,cuda=off");
   options.sample_interval = 1ms;
   options.flush_period = 1s;
   const bool found = GENERATE(false, true);
-  {
-    const auto session = SessionCore::start(options, make_parts(options));
-    REQUIRE(session.ok());
-    if (found) (void)(*session)->flush();
-    CHECK((*session)->stop().ok());
-  }
-  const Timeline timeline = loaded(path);
+  Recording recording(options, make_parts(options));
+  if (found) (void)recording->flush();
+  const Timeline timeline = recording.stop();
   CHECK(has_note(timeline, "hardware counters were not sampled: no device was in use") == !found);
   CHECK(timeline.devices.size() == (found ? 1 : 0));
 }
 
 TEST_CASE("without rights a session says so in one line, and records ranges", "[counters][fault]") {
   const ProfiledProcess process;
-  const ChosenLibrary library;
-  const ScratchFolder folder;
-  const std::string path = folder.file("a.rfcap");
-  const SessionOptions options = session_options(path, "counters=memory");
+  const SessionOptions options = session_options("counters=memory");
   fakecupti_fail("cuptiRangeProfilerEnable", 35);
-  {
-    const auto session = SessionCore::start(options, make_parts(options));
-    REQUIRE(session.ok());
-    { const ProfileRange step{"step"}; }
-    CHECK((*session)->stop().ok());
-  }
-  const Timeline timeline = loaded(path);
+  Recording recording(options, make_parts(options));
+  { const ProfileRange step{"step"}; }
+  const Timeline timeline = recording.stop();
   CHECK(timeline.ranges.size() == 1);
   CHECK(timeline.range_metrics.size() == 0);
   CHECK(timeline.health.uncounted_ranges == 1);
@@ -203,10 +152,7 @@ TEST_CASE("without rights a session says so in one line, and records ranges", "[
 
 TEST_CASE("samples stand beside device activity", "[counters]") {
   const ProfiledProcess process;
-  const ChosenLibrary library;
-  const ScratchFolder folder;
-  const std::string path = folder.file("a.rfcap");
-  SessionOptions options = session_options(path, "samples=l2_bytes");
+  SessionOptions options = session_options("samples=l2_bytes");
   options.sample_interval = 1ms;
   options.flush_period = 1s;
   Parts parts = make_parts(options);

@@ -19,12 +19,9 @@ std::vector<std::uint32_t> correlations(const std::vector<NotedLaunch>& launches
 /// Runs `program` while launches are noted.
 template <typename Program>
 std::vector<NotedLaunch> noted(CuptiProcess& process, Program program) {
-  KeepingSink sink;
-  CuptiSource source = process.source();
-  REQUIRE(source.start(sink).working);
-  source.set_active(true);
+  CuptiRecording recording(process);
   program();
-  source.stop(soon());
+  recording.stop();
   return NotedLaunches::take();
 }
 
@@ -88,33 +85,28 @@ TEST_CASE("a nested call with the same id is noted once", "[source]") {
 
 TEST_CASE("a call that was open when the noting changed does not hide later ones", "[source][fault]") {
   CuptiProcess process;
-  KeepingSink sink;
-  CuptiSource source = process.source();
-  REQUIRE(source.start(sink).working);
-  source.set_active(true);
+  CuptiRecording recording(process);
   enter_launch(7);
-  source.set_active(false);  // its exit is never seen
-  source.set_active(true);
+  recording.source.set_active(false);  // its exit is never seen
+  recording.source.set_active(true);
   enter_launch(7);
   CHECK(correlations(NotedLaunches::take()) == std::vector{7u, 7u});
-  source.stop(soon());
+  recording.stop();
 }
 
 TEST_CASE("nothing is noted before the recording is active, in a pause, or after it", "[source]") {
   CuptiProcess process;
-  KeepingSink sink;
   const FakeKernel k = kernel("k");
-  CuptiSource source = process.source();
-  REQUIRE(source.start(sink).working);
+  CuptiRecording recording(process, false);
   fakecupti_launch("cudaLaunchKernel_v7000", &k);
   CHECK(NotedLaunches::take().empty());
-  source.set_active(true);
+  recording.source.set_active(true);
   fakecupti_launch("cudaLaunchKernel_v7000", &k);
   CHECK(NotedLaunches::take().size() == 1);
-  source.set_active(false);
+  recording.source.set_active(false);
   fakecupti_launch("cudaLaunchKernel_v7000", &k);
   CHECK(NotedLaunches::take().empty());
-  source.stop(soon());
+  recording.stop();
   fakecupti_launch("cudaLaunchKernel_v7000", &k);
   CHECK(NotedLaunches::take().empty());
 }
@@ -122,29 +114,23 @@ TEST_CASE("nothing is noted before the recording is active, in a pause, or after
 TEST_CASE("correlation ids are noted across their wrap", "[source]") {
   CuptiProcess process;
   fakecupti_set_next_correlation(0xFFFFFFFEu);
-  KeepingSink sink;
-  CuptiSource source = process.source();
-  REQUIRE(source.start(sink).working);
-  source.set_active(true);
+  CuptiRecording recording(process);
   const FakeKernel k = kernel("k");
   for (int i = 0; i < 4; ++i) fakecupti_launch("cudaLaunchKernel_v7000", &k);
   fakecupti_synchronize("cudaStreamSynchronize_v3020", 1, 7);
-  source.stop(soon());
+  recording.stop();
   CHECK(correlations(NotedLaunches::take()) == std::vector{0xFFFFFFFEu, 0xFFFFFFFFu, 0u, 1u});
-  CHECK(sink.kernels.size() == 4);
+  CHECK(recording.kernels.size() == 4);
   CHECK(static_cast<std::uint32_t>(callback_state().newest_correlation) == 1);
 }
 
 TEST_CASE("launches by many threads are all noted, and their API records agree", "[source]") {
   CuptiProcess process;
-  KeepingSink sink;
   process.options.memory_bytes = 16 << 20;
-  CuptiSource source = process.source();
-  REQUIRE(source.start(sink).working);
-  source.set_active(true);
+  CuptiRecording recording(process);
   std::atomic<bool> done{false};
   std::thread flusher([&] {
-    while (!done) source.flush(soon());
+    while (!done) recording.flush();
   });
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t) {
@@ -157,22 +143,19 @@ TEST_CASE("launches by many threads are all noted, and their API records agree",
   done = true;
   flusher.join();
   fakecupti_synchronize("cudaDeviceSynchronize_v3020", 1, 0xFFFFFFFFu);
-  source.stop(soon());
+  recording.stop();
   const auto launches = NotedLaunches::take();
   REQUIRE(launches.size() == 4000);
-  CHECK(sink.kernels.size() == 4000);
+  CHECK(recording.kernels.size() == 4000);
   std::map<std::uint32_t, std::uint32_t> tids;
-  for (const format::ApiRow& row : sink.apis) tids[row.correlation] = row.tid;
+  for (const format::ApiRow& row : recording.apis) tids[row.correlation] = row.tid;
   for (const NotedLaunch& launch : launches) REQUIRE(tids.at(launch.correlation) == launch.tid);
-  CHECK(sink.counts().empty());
+  CHECK(recording.counts().empty());
 }
 
 TEST_CASE("a launch whose API record names another thread is counted", "[source][fault]") {
   CuptiProcess process;
-  KeepingSink sink;
-  CuptiSource source = process.source();
-  REQUIRE(source.start(sink).working);
-  source.set_active(true);
+  CuptiRecording recording(process);
   const FakeKernel k = kernel("k");
   const std::uint32_t correlation = fakecupti_launch("cudaLaunchKernel_v7000", &k);
   CUpti_ActivityAPI wrong{};
@@ -183,8 +166,8 @@ TEST_CASE("a launch whose API record names another thread is counted", "[source]
   wrong.threadId = NotedLaunches::tid_of_caller() + 1;
   fakecupti_append(&wrong, sizeof wrong);
   fakecupti_synchronize("cudaStreamSynchronize_v3020", 1, 7);
-  source.stop(soon());
-  CHECK(sink.counted(health::launch_disagreements) == 1);
+  recording.stop();
+  CHECK(recording.counted(health::launch_disagreements) == 1);
 }
 
 TEST_CASE("without API records nothing is compared and launches are noted all the same", "[source]") {

@@ -3,38 +3,10 @@
 
 #include "cupti_fixture.hpp"
 
-#include <cstdlib>
-
 namespace rangefinder::source::testing {
-namespace {
-
-/// The environment as a test wants it.
-class Variable {
- public:
-  Variable(const char* name, const char* value) : name_(name) {
-    if (const char* before = ::getenv(name)) before_ = before;
-    if (value != nullptr)
-      ::setenv(name, value, 1);
-    else
-      ::unsetenv(name);
-  }
-  ~Variable() {
-    if (before_.empty())
-      ::unsetenv(name_);
-    else
-      ::setenv(name_, before_.c_str(), 1);
-  }
-
- private:
-  const char* name_;
-  std::string before_;
-};
-
-}  // namespace
-
 TEST_CASE("the library that the environment names is opened, and asks for no driver", "[source]") {
   fakecupti_reset();
-  const Variable chosen("RANGEFINDER_CUPTI_LIBRARY", FAKE_CUPTI_PATH);
+  const Environment chosen("RANGEFINDER_CUPTI_LIBRARY", FAKE_CUPTI_PATH);
   const auto api = cupti::load_cupti();
   REQUIRE(api.ok());
   CHECK(api->simulated);
@@ -46,14 +18,14 @@ TEST_CASE("the library that the environment names is opened, and asks for no dri
 
 TEST_CASE("a library that is not there, or is none, is named in the error", "[source][fault]") {
   {
-    const Variable chosen("RANGEFINDER_CUPTI_LIBRARY", "/nowhere/libcupti.so.13");
+    const Environment chosen("RANGEFINDER_CUPTI_LIBRARY", "/nowhere/libcupti.so.13");
     const auto api = cupti::load_cupti();
     REQUIRE_FALSE(api.ok());
     CHECK(api.error().code() == ErrorCode::kNotFound);
     CHECK(api.error().message().find("RANGEFINDER_CUPTI_LIBRARY: /nowhere/libcupti.so.13") == 0);
   }
   {
-    const Variable chosen("RANGEFINDER_CUPTI_LIBRARY", "libm.so.6");
+    const Environment chosen("RANGEFINDER_CUPTI_LIBRARY", "libm.so.6");
     const auto api = cupti::load_cupti();
     REQUIRE_FALSE(api.ok());
     CHECK(api.error().code() == ErrorCode::kUnsupported);
@@ -63,7 +35,7 @@ TEST_CASE("a library that is not there, or is none, is named in the error", "[so
 
 TEST_CASE("without a driver CUPTI is not looked for", "[source]") {
   if (base::Library::open("libcuda.so.1")) RANGEFINDER_SKIP("this machine has an NVIDIA driver");
-  const Variable chosen("RANGEFINDER_CUPTI_LIBRARY", nullptr);
+  const Environment chosen("RANGEFINDER_CUPTI_LIBRARY", nullptr);
   const auto api = cupti::load_cupti();
   REQUIRE_FALSE(api.ok());
   CHECK(api.error().code() == ErrorCode::kNotFound);

@@ -3,22 +3,18 @@
 
 #include "base/health_numbers.hpp"
 #include "base/library.hpp"
-#include "buffer/held_records.hpp"
-#include "format/rows.hpp"
 #include "source/cupti/callbacks.hpp"
 #include "source/cupti/cupti_api.hpp"
 #include "source/cupti/cupti_source.hpp"
-#include "source/cupti/graph_nodes.hpp"
-#include "source/source.hpp"
 #include "support/catch.hpp"
+#include "support/device_process.hpp"
+#include "support/source_recording.hpp"
 
 #include <fake_cupti.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <cstring>
-#include <map>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -27,97 +23,10 @@
 namespace rangefinder::source::testing {
 
 using namespace std::chrono_literals;
+using namespace rangefinder::testing;
 using cupti::callback_state;
 using cupti::CuptiApi;
 namespace health = rangefinder::health;
-
-/// Keeps what a source delivers.
-class KeepingSink final : public RowSink {
- public:
-  std::vector<format::KernelRow> kernels;
-  std::vector<format::MemcpyRow> copies;
-  std::vector<format::MemsetRow> sets;
-  std::vector<format::ApiRow> apis;
-  std::vector<format::SyncRow> syncs;
-  std::vector<format::OverheadRow> overheads;
-  std::vector<format::AllocationRow> allocations;
-  std::vector<format::JitRow> jits;
-  std::vector<format::DeviceRow> devices;
-  std::vector<format::ContextRow> contexts;
-  std::vector<format::StreamRow> streams;
-  std::vector<format::GraphNodeRow> graph_nodes;
-  std::vector<format::GraphLaunchRow> graph_launches;
-  std::map<std::string, std::string> facts;
-  unsigned clock_samples = 0;
-
-  format::NameId name(std::string_view text) noexcept override {
-    const std::lock_guard lock(mutex_);
-    if (text.empty()) return 0;
-    return names_.try_emplace(std::string(text), static_cast<format::NameId>(names_.size() + 1)).first->second;
-  }
-  void count(std::uint32_t number, std::uint64_t n) noexcept override {
-    const std::lock_guard lock(mutex_);
-    counts_[number] += n;
-  }
-  void meta(std::string_view key, std::string_view value) noexcept override {
-    const std::lock_guard lock(mutex_);
-    facts[std::string(key)] = std::string(value);
-  }
-  void sample_clock() noexcept override {
-    const std::lock_guard lock(mutex_);
-    ++clock_samples;
-  }
-
-  std::uint64_t counted(std::uint32_t number) const {
-    const std::lock_guard lock(mutex_);
-    const auto found = counts_.find(number);
-    return found != counts_.end() ? found->second : 0;
-  }
-  /// What was counted at all, by number.
-  std::map<std::uint32_t, std::uint64_t> counts() const {
-    const std::lock_guard lock(mutex_);
-    return counts_;
-  }
-  std::string text(format::NameId id) const {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [text, known] : names_) {
-      if (known == id) return text;
-    }
-    return {};
-  }
-  std::string fact(const std::string& key) const {
-    const std::lock_guard lock(mutex_);
-    const auto found = facts.find(key);
-    return found != facts.end() ? found->second : std::string();
-  }
-
- protected:
-  void write_rows(format::ChunkKind kind, const void* rows, std::size_t row_bytes, std::size_t count,
-                  std::span<const format::Field>) noexcept override {
-    const std::lock_guard lock(mutex_);
-    keep(kind, rows, row_bytes, count, kernels) || keep(kind, rows, row_bytes, count, copies) ||
-        keep(kind, rows, row_bytes, count, sets) || keep(kind, rows, row_bytes, count, apis) ||
-        keep(kind, rows, row_bytes, count, syncs) || keep(kind, rows, row_bytes, count, overheads) ||
-        keep(kind, rows, row_bytes, count, devices) || keep(kind, rows, row_bytes, count, contexts) ||
-        keep(kind, rows, row_bytes, count, streams) || keep(kind, rows, row_bytes, count, graph_nodes) ||
-        keep(kind, rows, row_bytes, count, graph_launches) || keep(kind, rows, row_bytes, count, allocations) ||
-        keep(kind, rows, row_bytes, count, jits);
-  }
-
- private:
-  template <typename Row>
-  static bool keep(format::ChunkKind kind, const void* rows, std::size_t row_bytes, std::size_t count,
-                   std::vector<Row>& to) {
-    if (kind != Row::kKind || row_bytes != sizeof(Row)) return false;
-    const auto* first = static_cast<const Row*>(rows);
-    to.insert(to.end(), first, first + count);
-    return true;
-  }
-
-  mutable std::mutex mutex_;
-  std::map<std::string, format::NameId> names_;
-  std::map<std::uint32_t, std::uint64_t> counts_;
-};
 
 /// Launches as buffer::note_launch would be told of them.
 struct NotedLaunch {
@@ -149,8 +58,6 @@ class NotedLaunches {
   }
 };
 
-inline std::int64_t fake_realtime() noexcept { return static_cast<std::int64_t>(fakecupti_now()); }
-
 /// NVIDIA's library, for its parser; none where it is not installed.
 inline const CuptiApi* real_cupti() {
   static const auto* const found = []() -> const CuptiApi* {
@@ -165,19 +72,6 @@ inline const CuptiApi* real_cupti() {
   return found;
 }
 
-inline CuptiApi fake_api() {
-  auto library = base::Library::open(FAKE_CUPTI_PATH);
-  if (!library) throw std::runtime_error(library.error().message());
-  auto api = cupti::bind_cupti(*library);
-  if (!api) throw std::runtime_error(api.error().message());
-    // As dlsym would say of the version that the double plays.
-#define FAKE_CUPTI_LACKS(function) \
-  if (!fakecupti_has(#function)) api->function = nullptr;
-  RANGEFINDER_CUPTI_OPTIONAL(FAKE_CUPTI_LACKS)
-#undef FAKE_CUPTI_LACKS
-  return *api;
-}
-
 /// The names of the parsers at hand.
 inline std::vector<std::string> parsers() {
   std::vector<std::string> all{"double"};
@@ -185,57 +79,37 @@ inline std::vector<std::string> parsers() {
   return all;
 }
 
-inline std::chrono::steady_clock::time_point soon() { return std::chrono::steady_clock::now() + 60s; }
-inline std::chrono::steady_clock::time_point already() { return std::chrono::steady_clock::now() - 1s; }
-
-/// A fresh process with the double in it.
-class CuptiProcess {
+/// A fresh process with the double in it, whose launches are noted in NotedLaunches.
+class CuptiProcess : public DeviceProcess {
  public:
-  CuptiProcess() {
-    fakecupti_reset();
-    fakecupti_set_launch_latency(0);  // what lasts no time is complete at the next flush
-    NotedLaunches::take();
-    callback_state().fatal = false;
-    callback_state().newest_correlation = 0;
-    buffer::HeldRecords::instance().forget();
-    cupti::graph_nodes().forget();
-  }
-  ~CuptiProcess() {
-    fakecupti_release_hangs();
-    (void)cupti_release(soon());
-    callback_state().fatal = false;
-    // Whatever a test does to CUPTI, its rules are kept.
-    const char* misuse = fakecupti_misuse();
-    if (misuse != nullptr) FAIL_CHECK("CUPTI's rules were broken: " << misuse);
-    // The buffers that a test left out belong to the pool that the next one finds.
-    fakecupti_fail("cuptiActivityFlushAll", CUPTI_SUCCESS);
-    ::cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-  }
+  CuptiProcess() { NotedLaunches::take(); }
 
-  CuptiOptions options = [] {
-    CuptiOptions o;
-    o.flush_period = 0ms;  // only when the test says so
-    o.stop_patience = 0ms;
-    o.memory_bytes = 1 << 20;
-    o.buffer_bytes = 16 << 10;
-    return o;
-  }();
   std::string parser = "double";
-  std::function<void(CuptiApi&)> change;  ///< to the table of functions
 
   CuptiSeams seams() const {
-    CuptiSeams made;
-    made.load = [parser = parser, change = change]() -> Result<CuptiApi> {
-      CuptiApi api = fake_api();
-      if (parser == "real") api.cuptiActivityGetNextRecord = real_cupti()->cuptiActivityGetNextRecord;
-      if (change) change(api);
-      return api;
-    };
+    CuptiSeams made = DeviceProcess::seams();
+    if (parser == "real") {
+      made.load = [load = made.load] {
+        Result<CuptiApi> api = load();
+        if (api) api->cuptiActivityGetNextRecord = real_cupti()->cuptiActivityGetNextRecord;
+        return api;
+      };
+    }
     made.note_launch = &NotedLaunches::note;
-    made.realtime_ns = &fake_realtime;
     return made;
   }
   CuptiSource source() const { return CuptiSource(options, seams()); }
+};
+
+/// A source of the process that records; `active` false: from `source.set_active(true)` on.
+class CuptiRecording : public SourceRecording<CuptiSource> {
+ public:
+  explicit CuptiRecording(const CuptiProcess& process, bool active = true)
+      : SourceRecording(process.options, process.seams()) {
+    INFO(started.reason);
+    REQUIRE(started.working);
+    if (active) source.set_active(true);
+  }
 };
 
 inline const format::ApiRow* find_api(const KeepingSink& sink, std::uint32_t correlation) {
@@ -251,13 +125,6 @@ inline void enter_launch(std::uint32_t correlation) {
   data.callbackSite = CUPTI_API_ENTER;
   data.correlationId = correlation;
   cupti::on_callback(nullptr, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, &data);
-}
-
-inline FakeKernel kernel(const char* name, std::uint64_t duration_ns = 0) {
-  FakeKernel made;
-  made.name = name;
-  made.duration_ns = duration_ns;
-  return made;
 }
 
 inline constexpr std::uint64_t kNoon = 1'760'000'000'000'000'000;  // where a manual clock starts

@@ -14,10 +14,7 @@ TEST_CASE("a training step is recorded as it was played", "[source]") {
   process.options.buffer_bytes = 8192;
   fakecupti_set_manual_clock(kNoon);
   fakecupti_set_launch_latency(4'000);
-  KeepingSink sink;
-  CuptiSource source = process.source();
-  REQUIRE(source.start(sink).working);
-  source.set_active(true);
+  CuptiRecording recording(process);
   constexpr int kLayers = 12;
   for (int step = 0; step < 3; ++step) {
     FakeCopy input;
@@ -42,25 +39,25 @@ TEST_CASE("a training step is recorded as it was played", "[source]") {
     zero.duration_ns = 10'000;
     fakecupti_set("cudaMemsetAsync_v3020", &zero);
     fakecupti_synchronize("cudaDeviceSynchronize_v3020", 1, 0xFFFFFFFFu);
-    source.flush(soon());
+    recording.flush();
   }
-  source.stop(soon());
-  CHECK(sink.kernels.size() == 3 * 3 * kLayers);
-  CHECK(sink.copies.size() == 3);
-  CHECK(sink.sets.size() == 3);
-  CHECK(sink.syncs.size() == 3);
-  CHECK(sink.apis.size() == 3 * (3 * kLayers + 3));
+  recording.stop();
+  CHECK(recording.kernels.size() == 3 * 3 * kLayers);
+  CHECK(recording.copies.size() == 3);
+  CHECK(recording.sets.size() == 3);
+  CHECK(recording.syncs.size() == 3);
+  CHECK(recording.apis.size() == 3 * (3 * kLayers + 3));
   CHECK(NotedLaunches::take().size() == 3 * (3 * kLayers + 2));
-  CHECK(sink.counts().empty());
+  CHECK(recording.counts().empty());
   // One stream: nothing overlaps, and each begins after its call.
   std::vector<std::pair<std::int64_t, std::int64_t>> busy;
-  for (const auto& row : sink.kernels) busy.emplace_back(row.begin_ns, row.end_ns);
-  for (const auto& row : sink.copies) busy.emplace_back(row.begin_ns, row.end_ns);
-  for (const auto& row : sink.sets) busy.emplace_back(row.begin_ns, row.end_ns);
+  for (const auto& row : recording.kernels) busy.emplace_back(row.begin_ns, row.end_ns);
+  for (const auto& row : recording.copies) busy.emplace_back(row.begin_ns, row.end_ns);
+  for (const auto& row : recording.sets) busy.emplace_back(row.begin_ns, row.end_ns);
   std::sort(busy.begin(), busy.end());
   for (std::size_t i = 1; i < busy.size(); ++i) REQUIRE(busy[i - 1].second <= busy[i].first);
-  for (const auto& row : sink.kernels) {
-    const format::ApiRow* call = find_api(sink, row.correlation);
+  for (const auto& row : recording.kernels) {
+    const format::ApiRow* call = find_api(recording, row.correlation);
     REQUIRE(call != nullptr);
     REQUIRE(row.begin_ns >= call->begin_ns + 4'000);
   }
@@ -93,29 +90,26 @@ TEST_CASE("threads that flush, pause and stop at once do not disturb each other"
     CuptiProcess process;
     process.options.flush_period = 1ms;
     process.options.idle = round % 2 == 0 ? CuptiOptions::Idle::kDisable : CuptiOptions::Idle::kGate;
-    KeepingSink sink;
-    CuptiSource source = process.source();
-    REQUIRE(source.start(sink).working);
-    source.set_active(true);
+    CuptiRecording recording(process);
     std::vector<std::thread> threads;
     threads.emplace_back([&] {
       const FakeKernel k = kernel("k");
       for (int i = 0; i < 300; ++i) fakecupti_launch("cudaLaunchKernel_v7000", &k);
     });
     threads.emplace_back([&] {
-      for (int i = 0; i < 20; ++i) source.flush(soon());
+      for (int i = 0; i < 20; ++i) recording.flush();
     });
     threads.emplace_back([&] {
-      for (int i = 0; i < 20; ++i) source.set_active(i % 2 == 0);
+      for (int i = 0; i < 20; ++i) recording.source.set_active(i % 2 == 0);
     });
     threads.emplace_back([&] {
-      for (int i = 0; i < 20; ++i) (void)source.state();
-      source.stop(soon());
+      for (int i = 0; i < 20; ++i) (void)recording.source.state();
+      recording.stop();
     });
-    threads.emplace_back([&] { source.stop(soon()); });
+    threads.emplace_back([&] { recording.stop(); });
     for (std::thread& thread : threads) thread.join();
-    CHECK(sink.kernels.size() <= 300);
-    CHECK(sink.counted(health::cupti_errors) == 0);
+    CHECK(recording.kernels.size() <= 300);
+    CHECK(recording.counted(health::cupti_errors) == 0);
   }
 }
 

@@ -185,24 +185,21 @@ TEST_CASE("records on a clock that another tool registered are converted and cou
 TEST_CASE("a step of CLOCK_REALTIME in the middle loses nothing", "[source][fault]") {
   CuptiProcess process;
   const std::int64_t step = GENERATE(3'600'000'000'000, -3'600'000'000'000);
-  KeepingSink sink;
-  CuptiSource source = process.source();
-  REQUIRE(source.start(sink).working);
-  source.set_active(true);
+  CuptiRecording recording(process);
   FakeKernel k = kernel("k");
   for (int i = 0; i < 10; ++i) {
     if (i == 5) {
-      source.flush(soon());
+      recording.flush();
       fakecupti_step_clock(step);
       k.stream = 8;  // the other is busy until the time it was
     }
     fakecupti_launch("cudaLaunchKernel_v7000", &k);
   }
-  source.stop(soon());
-  CHECK(sink.kernels.size() == 10);
-  CHECK(sink.apis.size() == 10);
-  CHECK(sink.counts().empty());
-  CHECK(sink.clock_samples >= 2);
+  recording.stop();
+  CHECK(recording.kernels.size() == 10);
+  CHECK(recording.apis.size() == 10);
+  CHECK(recording.counts().empty());
+  CHECK(recording.clock_samples >= 2);
 }
 
 }  // namespace rangefinder::source::testing

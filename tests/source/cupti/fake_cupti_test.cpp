@@ -54,10 +54,7 @@ TEST_CASE("kernels of one stream queue up and streams run beside each other", "[
   CuptiProcess process;
   fakecupti_set_manual_clock(kNoon);
   fakecupti_set_launch_latency(2'000);
-  KeepingSink sink;
-  CuptiSource source = process.source();
-  REQUIRE(source.start(sink).working);
-  source.set_active(true);
+  CuptiRecording recording(process);
   FakeKernel k = kernel("k", 10'000);
   fakecupti_launch("cudaLaunchKernel_v7000", &k);
   fakecupti_advance(1'000);
@@ -66,31 +63,28 @@ TEST_CASE("kernels of one stream queue up and streams run beside each other", "[
   fakecupti_launch("cudaLaunchKernel_v7000", &k);
   fakecupti_synchronize("cudaDeviceSynchronize_v3020", 1, 0xFFFFFFFFu);
   CHECK(fakecupti_now() == kNoon + 22'000);
-  source.stop(soon());
-  REQUIRE(sink.kernels.size() == 3);
+  recording.stop();
+  REQUIRE(recording.kernels.size() == 3);
   const auto t = static_cast<std::int64_t>(kNoon);
-  CHECK((sink.kernels[0].begin_ns == t + 2'000 && sink.kernels[0].end_ns == t + 12'000));
-  CHECK((sink.kernels[1].begin_ns == t + 12'000 && sink.kernels[1].end_ns == t + 22'000));
-  CHECK((sink.kernels[2].begin_ns == t + 3'000 && sink.kernels[2].end_ns == t + 13'000));
+  CHECK((recording.kernels[0].begin_ns == t + 2'000 && recording.kernels[0].end_ns == t + 12'000));
+  CHECK((recording.kernels[1].begin_ns == t + 12'000 && recording.kernels[1].end_ns == t + 22'000));
+  CHECK((recording.kernels[2].begin_ns == t + 3'000 && recording.kernels[2].end_ns == t + 13'000));
 }
 
 TEST_CASE("a flush hands out a buffer only when all in it is done", "[source]") {
   CuptiProcess process;
   fakecupti_set_manual_clock(kNoon);
-  KeepingSink sink;
-  CuptiSource source = process.source();
-  REQUIRE(source.start(sink).working);
-  source.set_active(true);
+  CuptiRecording recording(process);
   const FakeKernel k = kernel("k", 10'000);
   fakecupti_launch("cudaLaunchKernel_v7000", &k);
-  source.flush(soon());
-  CHECK(sink.kernels.empty());
+  recording.flush();
+  CHECK(recording.kernels.empty());
   CHECK(fakecupti_buffers_out() == 1);
   fakecupti_advance(10'000);
-  source.flush(soon());
-  CHECK(sink.kernels.size() == 1);
+  recording.flush();
+  CHECK(recording.kernels.size() == 1);
   CHECK(fakecupti_buffers_out() == 0);
-  source.stop(soon());
+  recording.stop();
 }
 
 TEST_CASE("the double notices what CUPTI would not forgive", "[source]") {

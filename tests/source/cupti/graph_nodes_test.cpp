@@ -17,35 +17,24 @@ namespace {
 
 constexpr const char* kLaunch = "cudaLaunchKernel_v7000";
 
-/// A recording that is active, and what it has delivered of graphs.
-class Graphs {
+/// A recording, and what it has delivered of graphs.
+class Graphs : public CuptiRecording {
  public:
-  explicit Graphs(CuptiProcess& process) : source_(process.source()) {
-    const SourceState state = source_.start(sink);
-    INFO(state.reason);
-    REQUIRE(state.working);
-    source_.set_active(true);
-  }
-  ~Graphs() { source_.stop(soon()); }
+  using CuptiRecording::CuptiRecording;
 
-  CuptiSource& source() { return source_; }
   /// The correlation id of the call that made each node of the kernels, in order; 0: not known. The newest row of a
   /// node before its launch counts, as for a reader.
   std::vector<std::uint32_t> made_by() {
-    source_.flush(soon());
+    flush();
     std::vector<std::uint32_t> calls;
-    for (const format::KernelRow& kernel : sink.kernels) {
+    for (const format::KernelRow& kernel : kernels) {
       std::uint32_t call = 0;
-      for (const format::GraphNodeRow& row : sink.graph_nodes)
+      for (const format::GraphNodeRow& row : graph_nodes)
         if (row.node == kernel.graph_node && row.time_ns <= kernel.begin_ns) call = row.correlation;
       calls.push_back(call);
     }
     return calls;
   }
-  KeepingSink sink;
-
- private:
-  CuptiSource source_;
 };
 
 /// Captures a kernel and says by which call.
@@ -76,17 +65,17 @@ TEST_CASE("a node of an executable graph has the call that captured its original
     fakecupti_graph_destroy(clone, nullptr);
     graph = again;
   }
-  SECTION("instantiated in a pause") { graphs.source().set_active(false); }
+  SECTION("instantiated in a pause") { graphs.source.set_active(false); }
   FakeGraphExec* exec = nullptr;
   SECTION("instantiated on another thread") {
     std::thread([&] { exec = fakecupti_graph_instantiate(graph); }).join();
   }
   if (exec == nullptr) exec = fakecupti_graph_instantiate(graph);
-  graphs.source().set_active(true);
+  graphs.source.set_active(true);
   launch(exec);
   launch(exec);
   CHECK(graphs.made_by() == std::vector{first, second, first, second});
-  CHECK(graphs.sink.counts().empty());
+  CHECK(graphs.counts().empty());
   fakecupti_graph_destroy(graph, exec);
 }
 
@@ -115,10 +104,10 @@ TEST_CASE("a memset of a graph has the call that captured it, also where the dri
   FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
   launch(exec);
   CHECK(graphs.made_by() == std::vector{noted[1].correlation});
-  REQUIRE(graphs.sink.sets.size() == 1);
-  const auto row = std::find_if(graphs.sink.graph_nodes.begin(), graphs.sink.graph_nodes.end(),
-                                [&](const auto& one) { return one.node == graphs.sink.sets[0].graph_node; });
-  REQUIRE(row != graphs.sink.graph_nodes.end());
+  REQUIRE(graphs.sets.size() == 1);
+  const auto row = std::find_if(graphs.graph_nodes.begin(), graphs.graph_nodes.end(),
+                                [&](const auto& one) { return one.node == graphs.sets[0].graph_node; });
+  REQUIRE(row != graphs.graph_nodes.end());
   CHECK(row->correlation == noted[0].correlation);
   fakecupti_graph_destroy(graph, exec);
 }
@@ -180,7 +169,7 @@ TEST_CASE("a node that gets other parameters is still its call's", "[source]") {
   fakecupti_graph_set_params(exec, 0, &other);
   launch(exec);
   CHECK(graphs.made_by() == std::vector{by_capture, by_capture});
-  CHECK(graphs.sink.text(graphs.sink.kernels[1].name) == "other");
+  CHECK(graphs.text(graphs.kernels[1].name) == "other");
   fakecupti_graph_destroy(graph, exec);
 }
 
@@ -199,9 +188,9 @@ TEST_CASE("nodes that were made while nothing was recorded are not known", "[sou
   }
   SECTION("in a pause, by hand") {
     Graphs graphs(process);
-    graphs.source().set_active(false);
+    graphs.source.set_active(false);
     fakecupti_graph_capture(kLaunch, graph, &k);
-    graphs.source().set_active(true);
+    graphs.source.set_active(true);
     FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
     launch(exec);
     CHECK(graphs.made_by() == std::vector{0u});
@@ -211,7 +200,7 @@ TEST_CASE("nodes that were made while nothing was recorded are not known", "[sou
   FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
   launch(exec);
   CHECK(graphs.made_by() == std::vector{0u});
-  CHECK(graphs.sink.graph_nodes.empty());
+  CHECK(graphs.graph_nodes.empty());
   fakecupti_graph_destroy(graph, exec);
 }
 
@@ -235,11 +224,11 @@ const void* const kStream = &kStream;
 
 /// The node notes that the graph's kernels name, in order; 0: a call, or not known.
 std::vector<std::uint32_t> notes_of(Graphs& graphs) {
-  graphs.source().flush(soon());
+  graphs.flush();
   std::vector<std::uint32_t> notes;
-  for (const format::KernelRow& kernel : graphs.sink.kernels) {
+  for (const format::KernelRow& kernel : graphs.kernels) {
     std::uint32_t note = 0;
-    for (const format::GraphNodeRow& row : graphs.sink.graph_nodes)
+    for (const format::GraphNodeRow& row : graphs.graph_nodes)
       if (row.node == kernel.graph_node) note = row.note;
     notes.push_back(note);
   }
@@ -272,8 +261,8 @@ TEST_CASE("a graph that is captured before the recording is known in all that fo
   fakecupti_graph_destroy(graph, exec);
   fakecupti_graph_destroy(other, unknown);
   Graphs graphs(process);
-  graphs.source().flush(soon());
-  CHECK(graphs.sink.graph_nodes.empty());  // what goes between recordings is forgotten
+  graphs.flush();
+  CHECK(graphs.graph_nodes.empty());  // what goes between recordings is forgotten
 }
 
 TEST_CASE("with a graph go its nodes, also where they are not announced one by one", "[source]") {
@@ -299,15 +288,15 @@ TEST_CASE("with a graph go its nodes, also where they are not announced one by o
     launch(alive[1]);
     launch(alive[2]);
     CHECK(notes_of(graphs) == std::vector<std::uint32_t>{3, 4, 5, 6});
-    CHECK(graphs.sink.graph_nodes.size() == 4);
+    CHECK(graphs.graph_nodes.size() == 4);
     // The recording hears of it, and its rows stay.
     fakecupti_graph_destroy(nullptr, alive[1]);
-    graphs.source().flush(soon());
-    REQUIRE(graphs.sink.graph_nodes.size() == 6);
+    graphs.flush();
+    REQUIRE(graphs.graph_nodes.size() == 6);
     for (const std::size_t row : {4, 5}) {
-      CHECK(graphs.sink.graph_nodes[row].flags == format::kGraphNodeGone);
-      CHECK(graphs.sink.graph_nodes[row].note == row - 1);
-      CHECK(graphs.sink.graph_nodes[row].graph_id == graphs.sink.kernels[0].graph_id);
+      CHECK(graphs.graph_nodes[row].flags == format::kGraphNodeGone);
+      CHECK(graphs.graph_nodes[row].note == row - 1);
+      CHECK(graphs.graph_nodes[row].graph_id == graphs.kernels[0].graph_id);
     }
   }
   fakecupti_graph_destroy(nullptr, alive[2]);
@@ -348,13 +337,13 @@ TEST_CASE("an executable graph with a conditional node is told from others", "[s
     Graphs graphs(process);
     launch(loop);
     launch(plain);
-    graphs.source().flush(soon());
-    REQUIRE(graphs.sink.kernels.size() == 2);
+    graphs.flush();
+    REQUIRE(graphs.kernels.size() == 2);
     std::vector<std::uint32_t> conditional;
-    for (const format::GraphNodeRow& row : graphs.sink.graph_nodes)
+    for (const format::GraphNodeRow& row : graphs.graph_nodes)
       if ((row.flags & format::kGraphNodeConditional) != 0) conditional.push_back(row.graph_id);
-    CHECK(std::count(conditional.begin(), conditional.end(), graphs.sink.kernels[0].graph_id) == 1);
-    CHECK(std::count(conditional.begin(), conditional.end(), graphs.sink.kernels[1].graph_id) == 0);
+    CHECK(std::count(conditional.begin(), conditional.end(), graphs.kernels[0].graph_id) == 1);
+    CHECK(std::count(conditional.begin(), conditional.end(), graphs.kernels[1].graph_id) == 0);
   }
   fakecupti_graph_destroy(with, loop);
   fakecupti_graph_destroy(body, plain);
@@ -429,8 +418,8 @@ TEST_CASE("records that come after their graph was destroyed find its nodes", "[
   fakecupti_set_delivery(kFakeHeld);
   launch(exec);
   fakecupti_graph_destroy(graph, exec);
-  graphs.source().flush(soon());
-  CHECK(graphs.sink.kernels.empty());
+  graphs.flush();
+  CHECK(graphs.kernels.empty());
   fakecupti_deliver();
   CHECK(graphs.made_by() == std::vector{made});
 }
@@ -448,7 +437,7 @@ TEST_CASE("a library that tells no node ids is asked for no graphs", "[source][f
   process.change = [](CuptiApi& api) { api.cuptiGetGraphNodeId = nullptr; };
   Graphs graphs(process);
   CHECK_FALSE(fakecupti_callback_enabled("cudaStreamBeginCapture_v10000"));
-  CHECK(graphs.sink.counts().empty());
+  CHECK(graphs.counts().empty());
 }
 
 TEST_CASE("after a fatal error nothing is asked of CUPTI about graphs", "[source][fault]") {
@@ -574,11 +563,11 @@ TEST_CASE("graphs made on several threads at once keep their calls", "[source]")
     });
   }
   for (std::thread& thread : threads) thread.join();
-  graphs.source().flush(soon());
+  graphs.flush();
   REQUIRE(replayed == kThreads * kRounds);
   // Each captured node and its copy, with the same call, which no other node has.
   std::map<std::uint32_t, int> uses;
-  for (const format::GraphNodeRow& row : graphs.sink.graph_nodes) {
+  for (const format::GraphNodeRow& row : graphs.graph_nodes) {
     if ((row.flags & format::kGraphNodeGone) == 0) ++uses[row.correlation];
   }
   CHECK(uses.size() == kThreads * kRounds);

@@ -27,9 +27,9 @@ void launch_graph(FakeGraphExec* exec, int times = 1) {
 }
 
 /// A switch is asked of the thread that calls CUPTI; the flush after it has waited for it.
-void flush(CuptiSource& source) {
-  source.flush(soon());
-  source.flush(soon());
+void flush(CuptiRecording& recording) {
+  recording.flush();
+  recording.flush();
 }
 
 }  // namespace
@@ -38,44 +38,37 @@ TEST_CASE("launches are recorded as a whole where that is asked for", "[source]"
   CuptiProcess process;
   process.options.graph_tracing = CuptiOptions::GraphTracing::kWhole;
   fakecupti_set_manual_clock(kNoon);
-  KeepingSink sink;
-  CuptiSource source = process.source();
-  REQUIRE(source.start(sink).working);
-  CHECK(sink.fact("cupti_kinds").find("GRAPH_TRACE") != std::string::npos);
-  source.set_active(true);
+  CuptiRecording recording(process, false);
+  CHECK(recording.fact("cupti_kinds").find("GRAPH_TRACE") != std::string::npos);
+  recording.source.set_active(true);
   FakeGraphExec* exec = graph_of(3);
   const std::uint32_t correlation = fakecupti_graph_launch("cudaGraphLaunch_v10000", exec, 13);
   fakecupti_advance(1000);
-  source.set_active(false);
+  recording.source.set_active(false);
   launch_graph(exec);  // not recorded
-  source.stop(soon());
-  CHECK(sink.kernels.empty());
-  REQUIRE(sink.graph_launches.size() == 1);
-  const format::GraphLaunchRow& row = sink.graph_launches[0];
+  recording.stop();
+  CHECK(recording.kernels.empty());
+  REQUIRE(recording.graph_launches.size() == 1);
+  const format::GraphLaunchRow& row = recording.graph_launches[0];
   CHECK(row.correlation == correlation);
   CHECK(row.begin_ns == static_cast<std::int64_t>(kNoon));
   CHECK(row.end_ns - row.begin_ns == 300);
   CHECK(row.stream == 13);
   CHECK(row.context == 1);
   CHECK(row.graph_id != 0);
-  CHECK(sink.counts().empty());
+  CHECK(recording.counts().empty());
   // The next recording is as it says itself.
   process.options.graph_tracing = CuptiOptions::GraphTracing::kNodes;
-  KeepingSink next;
-  CuptiSource by_node = process.source();
-  REQUIRE(by_node.start(next).working);
+  CuptiRecording by_node(process, false);
   CHECK_FALSE(fakecupti_kind_enabled(kWhole));
-  by_node.stop(soon());
+  by_node.stop();
 }
 
 TEST_CASE("a launch as a whole that begins on the host is where it ends, or else where its stream is", "[source]") {
   CuptiProcess process;
   process.options.graph_tracing = CuptiOptions::GraphTracing::kWhole;
   fakecupti_set_manual_clock(kNoon);
-  KeepingSink sink;
-  CuptiSource source = process.source();
-  REQUIRE(source.start(sink).working);
-  source.set_active(true);
+  CuptiRecording recording(process);
   CUpti_ActivityGraphTrace2 record{};
   record.kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
   record.start = record.end = kNoon;
@@ -88,14 +81,14 @@ TEST_CASE("a launch as a whole that begins on the host is where it ends, or else
   SECTION("and ends there") {}
   SECTION("and is not known") { record.streamId = 99; }
   fakecupti_append(&record, sizeof record);
-  flush(source);
+  flush(recording);
   if (record.streamId == 99) {
-    CHECK(sink.graph_launches.empty());
-    CHECK(sink.counted(health::invalid_activities) == 1);
+    CHECK(recording.graph_launches.empty());
+    CHECK(recording.counted(health::invalid_activities) == 1);
     return;
   }
-  REQUIRE(sink.graph_launches.size() == 1);
-  const format::GraphLaunchRow& row = sink.graph_launches[0];
+  REQUIRE(recording.graph_launches.size() == 1);
+  const format::GraphLaunchRow& row = recording.graph_launches[0];
   CHECK(row.device == device);
   CHECK(row.context == context);
   CHECK(row.end_device == device);
@@ -107,62 +100,56 @@ TEST_CASE("a graph is recorded node by node so many times, then as a whole", "[s
   process.options.graph_tracing = CuptiOptions::GraphTracing::kAutomatic;
   process.options.graph_node_replays = 3;
   fakecupti_set_manual_clock(kNoon);
-  KeepingSink sink;
-  CuptiSource source = process.source();
-  REQUIRE(source.start(sink).working);
-  source.set_active(true);
+  CuptiRecording recording(process);
   FakeGraphExec* first = graph_of(2);
-  flush(source);
+  flush(recording);
   CHECK_FALSE(fakecupti_kind_enabled(kWhole));  // no graph yet
   launch_graph(first, 2);
-  flush(source);
+  flush(recording);
   CHECK_FALSE(fakecupti_kind_enabled(kWhole));
   launch_graph(first);
-  flush(source);
+  flush(recording);
   CHECK(fakecupti_kind_enabled(kWhole));
   launch_graph(first, 5);
-  flush(source);
-  CHECK(sink.kernels.size() == 6);
-  CHECK(sink.graph_launches.size() == 5);
+  flush(recording);
+  CHECK(recording.kernels.size() == 6);
+  CHECK(recording.graph_launches.size() == 5);
   SECTION("a new graph brings nodes back until it is known too") {
     FakeGraphExec* second = graph_of(1);
     launch_graph(second);
-    flush(source);
+    flush(recording);
     CHECK(fakecupti_kind_enabled(kWhole));  // it may be made for this launch alone
     launch_graph(second);
-    flush(source);
+    flush(recording);
     CHECK_FALSE(fakecupti_kind_enabled(kWhole));
-    CHECK(sink.graph_launches.size() == 7);  // its first launches came as a whole
+    CHECK(recording.graph_launches.size() == 7);  // its first launches came as a whole
     launch_graph(second, 3);
     launch_graph(first);
-    flush(source);
+    flush(recording);
     CHECK(fakecupti_kind_enabled(kWhole));
-    CHECK(sink.kernels.size() == 11);
+    CHECK(recording.kernels.size() == 11);
   }
   SECTION("a pause does not forget") {
-    source.set_active(false);
-    source.set_active(true);
+    recording.source.set_active(false);
+    recording.source.set_active(true);
     launch_graph(first);
-    flush(source);
-    CHECK(sink.graph_launches.size() == 6);
+    flush(recording);
+    CHECK(recording.graph_launches.size() == 6);
   }
-  source.stop(soon());
-  CHECK(sink.counts().empty());
+  recording.stop();
+  CHECK(recording.counts().empty());
 }
 
 TEST_CASE("a CUPTI that cannot record launches as a whole goes on node by node", "[source][fault]") {
   CuptiProcess process;
   process.options.graph_tracing = CuptiOptions::GraphTracing::kWhole;
   fakecupti_fail_kind(kWhole, CUPTI_ERROR_NOT_SUPPORTED);
-  KeepingSink sink;
-  CuptiSource source = process.source();
-  REQUIRE(source.start(sink).working);
-  source.set_active(true);
+  CuptiRecording recording(process);
   launch_graph(graph_of(2));
-  source.stop(soon());
-  CHECK(sink.kernels.size() == 2);
-  CHECK(sink.counted(health::cupti_errors) == 1);
-  CHECK(sink.fact("cupti_notes").find("GRAPH_TRACE") != std::string::npos);
+  recording.stop();
+  CHECK(recording.kernels.size() == 2);
+  CHECK(recording.counted(health::cupti_errors) == 1);
+  CHECK(recording.fact("cupti_notes").find("GRAPH_TRACE") != std::string::npos);
 }
 
 TEST_CASE("a graph that nobody launches any more is not waited for", "[source]") {

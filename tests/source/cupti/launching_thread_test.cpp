@@ -3,15 +3,10 @@
 // A CUPTI before 12.9 crashes when it is refused a buffer, and gets one from the heap when all are out. That is not
 // tested here: buffer_pool_test.cpp has it.
 #include "cupti_fixture.hpp"
+#include "session/parts.hpp"
 #include "support/allocation_count.hpp"
-#include "support/scratch_folder.hpp"
 
 #include <rangefinder/range.hpp>
-#include <rangefinder/session.hpp>
-#include <rangefinder/timeline.hpp>
-
-#include <cstdlib>
-#include <utility>
 
 namespace rangefinder::source::testing {
 namespace {
@@ -27,24 +22,18 @@ class Watch {
   ~Watch() { fakecupti_watch_allocations(nullptr); }
 };
 
-/// What `body` does in a session on the double.
+/// What `body` does in a session on the double, with the sources that sessions have.
 template <typename Body>
 Timeline recorded(Body&& body) {
-  const CuptiProcess process;
-  const rangefinder::testing::ScratchFolder folder;
-  ::setenv("RANGEFINDER_CUPTI_LIBRARY", FAKE_CUPTI_PATH, 1);
+  const DeviceProcess process;
   SessionOptions options;
-  options.output = folder.file("launches.rfcap");
   options.memory_bytes = std::uint64_t{16} << 20;  // buffers of 1 MiB, for some 4,000 launches each
-  Session session(options);
-  REQUIRE(session.device().full);
+  Recording recording(options, session::make_parts(options));
+  REQUIRE(recording->device().full);
   body();
-  REQUIRE(session.stop().ok());
-  ::unsetenv("RANGEFINDER_CUPTI_LIBRARY");
-  Result<Timeline> timeline = load_timeline(session.output());
-  REQUIRE(timeline);
-  CHECK(timeline->health.complete());
-  return std::move(*timeline);
+  Timeline timeline = recording.stop();
+  CHECK(timeline.health.complete());
+  return timeline;
 }
 
 void work_of_all_kinds() {

@@ -32,17 +32,14 @@ std::vector<std::string> names(const KeepingSink& sink) {
 TEST_CASE("CUPTI is opened once for all recordings of a process, and each is told of the devices", "[source]") {
   CuptiProcess process;
   for (int round = 0; round < 3; ++round) {
-    KeepingSink sink;
-    CuptiSource source = process.source();
-    REQUIRE(source.start(sink).working);
-    source.set_active(true);
+    CuptiRecording recording(process);
     launch(3);
-    source.stop(soon());
-    CHECK(sink.kernels.size() == 3);
-    CHECK(sink.devices.size() == 1);
-    CHECK(sink.contexts.size() == 1);
-    CHECK(sink.streams.size() == 1);
-    CHECK(sink.text(sink.devices[0].name) == "Simulated GPU");
+    recording.stop();
+    CHECK(recording.kernels.size() == 3);
+    CHECK(recording.devices.size() == 1);
+    CHECK(recording.contexts.size() == 1);
+    CHECK(recording.streams.size() == 1);
+    CHECK(recording.text(recording.devices[0].name) == "Simulated GPU");
   }
   CHECK(fakecupti_calls("cuptiSubscribe_v2") == 1);
   CHECK(fakecupti_calls("cuptiActivityRegisterCallbacks") == 1);
@@ -66,15 +63,13 @@ TEST_CASE("after a stop the program runs undisturbed, unless CUPTI is to be kept
   CHECK(fakecupti_kind_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == kept);
   CHECK(fakecupti_callback_enabled("cudaLaunchKernel_v7000") == kept);
   launch(2, "between");
-  KeepingSink second;
-  CuptiSource source = process.source();
-  REQUIRE(source.start(second).working);
+  CuptiRecording recording(process, false);
   launch(1, "before");
-  source.set_active(true);
+  recording.source.set_active(true);
   launch(2, "second");
-  source.stop(soon());
+  recording.stop();
   CHECK(names(sink) == std::vector<std::string>{"first", "first"});
-  CHECK(names(second) == std::vector<std::string>{"second", "second"});
+  CHECK(names(recording) == std::vector<std::string>{"second", "second"});
 }
 
 TEST_CASE("a CUPTI that is kept warm is not switched off and on for the next recording", "[source]") {
@@ -124,42 +119,37 @@ TEST_CASE("a pause delivers nothing of what is launched in it", "[source]") {
   const bool new_cupti = GENERATE(false, true);
   if (new_cupti) fakecupti_set_version(130101);
   const bool disables = process.options.idle == Idle::kDisable || (process.options.idle == Idle::kAuto && new_cupti);
-  KeepingSink sink;
-  CuptiSource source = process.source();
-  REQUIRE(source.start(sink).working);
+  CuptiRecording recording(process, false);
   launch(5, "before");
   for (int step = 0; step < 3; ++step) {
-    source.set_active(true);
+    recording.source.set_active(true);
     CHECK(fakecupti_kind_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
     launch(4, "active");
-    source.set_active(false);
-    source.flush(soon());  // a flush is made after what the pause asked for
+    recording.source.set_active(false);
+    recording.flush();  // a flush is made after what the pause asked for
     CHECK(fakecupti_kind_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == !disables);
     launch(3, "pause");
     fakecupti_call("cudaMalloc_v3020", 0);
-    source.flush(soon());
+    recording.flush();
   }
-  source.stop(soon());
-  CHECK(names(sink) == std::vector<std::string>(12, "active"));
+  recording.stop();
+  CHECK(names(recording) == std::vector<std::string>(12, "active"));
   CHECK(NotedLaunches::take().size() == 12);
-  CHECK(sink.counts().empty());
+  CHECK(recording.counts().empty());
 }
 
 TEST_CASE("work launched before a pause and done in it is kept", "[source]") {
   CuptiProcess process;
-  KeepingSink sink;
-  CuptiSource source = process.source();
-  REQUIRE(source.start(sink).working);
-  source.set_active(true);
+  CuptiRecording recording(process);
   FakeKernel k = kernel("late");
   k.open = true;
   const std::uint32_t correlation = fakecupti_launch("cudaLaunchKernel_v7000", &k);
-  source.set_active(false);
+  recording.source.set_active(false);
   launch(3, "pause");
   const std::uint64_t now = fakecupti_now();
   fakecupti_complete(correlation, now + 1000, now + 2000);
-  source.stop(soon());
-  CHECK(names(sink) == std::vector<std::string>{"late"});
+  recording.stop();
+  CHECK(names(recording) == std::vector<std::string>{"late"});
 }
 
 TEST_CASE("graphs recorded after CUPTI was switched off and on are doubtful where CUPTI is, and it is said",
@@ -174,14 +164,11 @@ TEST_CASE("graphs recorded after CUPTI was switched off and on are doubtful wher
   FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
   std::vector<std::string> notes;
   for (int round = 0; round < 2; ++round) {
-    KeepingSink sink;
-    CuptiSource source = process.source();
-    REQUIRE(source.start(sink).working);
-    source.set_active(true);
+    CuptiRecording recording(process);
     fakecupti_graph_launch("cudaGraphLaunch_v10000", exec, 7);
-    source.flush(soon());
-    source.stop(soon());
-    notes.push_back(sink.fact("cupti_notes"));
+    recording.flush();
+    recording.stop();
+    notes.push_back(recording.fact("cupti_notes"));
   }
   fakecupti_graph_destroy(graph, exec);
   CHECK(notes[0].empty());
@@ -196,17 +183,15 @@ TEST_CASE("launches of graphs have their ids in every recording", "[source]") {
   fakecupti_graph_add(graph, &k);
   FakeGraphExec* exec = before ? fakecupti_graph_instantiate(graph) : nullptr;
   for (int round = 0; round < 3; ++round) {
-    KeepingSink sink;
-    CuptiSource source = process.source();
-    REQUIRE(source.start(sink).working);
+    CuptiRecording recording(process, false);
     if (exec == nullptr) exec = fakecupti_graph_instantiate(graph);
-    source.set_active(true);
+    recording.source.set_active(true);
     const std::uint32_t launched = fakecupti_graph_launch("cudaGraphLaunch_v10000", exec, 7);
-    source.flush(soon());
-    source.stop(soon());
-    REQUIRE(sink.kernels.size() == 1);
-    CHECK(sink.kernels[0].correlation == launched);
-    CHECK(sink.fact("cupti_notes").empty());
+    recording.flush();
+    recording.stop();
+    REQUIRE(recording.kernels.size() == 1);
+    CHECK(recording.kernels[0].correlation == launched);
+    CHECK(recording.fact("cupti_notes").empty());
     CHECK(fakecupti_kind_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
   }
   fakecupti_graph_destroy(graph, exec);
@@ -270,11 +255,9 @@ TEST_CASE("a start that waited in vain leaves nothing enabled when CUPTI answers
 
 TEST_CASE("a release that does not get its turn says so", "[source][fault]") {
   CuptiProcess process;
-  KeepingSink sink;
-  CuptiSource source = process.source();
-  REQUIRE(source.start(sink).working);
+  CuptiRecording recording(process, false);
   fakecupti_hang("cuptiActivityFlushAll");
-  std::thread stopping([&] { source.stop(soon()); });
+  std::thread stopping([&] { recording.stop(); });
   fakecupti_wait_hanging();
   const Status refused = cupti_release(already());
   REQUIRE_FALSE(refused.ok());
@@ -340,15 +323,13 @@ TEST_CASE("recordings may ask for different buffers", "[source]") {
   for (const std::size_t memory : {std::size_t{64} << 10, std::size_t{8} << 20, std::size_t{1} << 20}) {
     process.options.memory_bytes = memory;
     process.options.buffer_bytes = 4 << 20;
-    KeepingSink sink;
-    CuptiSource source = process.source();
-    REQUIRE(source.start(sink).working);
+    CuptiRecording recording(process, false);
     // No buffer takes more than an eighth of the memory, down to a size that is still worth handing out.
     CHECK(callback_state().pool.load()->buffer_bytes() == std::max<std::size_t>(memory / 8, 64 << 10));
-    source.set_active(true);
+    recording.source.set_active(true);
     launch(10);
-    source.stop(soon());
-    CHECK(sink.kernels.size() == 10);
+    recording.stop();
+    CHECK(recording.kernels.size() == 10);
   }
 }
 
@@ -362,13 +343,10 @@ TEST_CASE("a thousand recordings leave no memory behind", "[source]") {
     return resident;
   };
   const auto record_once = [&] {
-    KeepingSink sink;
-    CuptiSource source = process.source();
-    REQUIRE(source.start(sink).working);
-    source.set_active(true);
+    CuptiRecording recording(process);
     launch(1);
-    source.stop(soon());
-    REQUIRE(sink.kernels.size() == 1);
+    recording.stop();
+    REQUIRE(recording.kernels.size() == 1);
   };
   for (int i = 0; i < 100; ++i) record_once();
   const long before = resident_pages();
@@ -382,17 +360,14 @@ TEST_CASE("a thousand recordings leave no memory behind", "[source]") {
 
 TEST_CASE("in a child of fork everything does nothing", "[source][fault]") {
   CuptiProcess process;
-  KeepingSink sink;
-  CuptiSource source = process.source();
-  REQUIRE(source.start(sink).working);
-  source.set_active(true);
+  CuptiRecording recording(process);
   launch(5);
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
     // Neither the threads nor, perhaps, the locks of the parent work here. An exit status says which step did not hold.
-    if (source.state().working) ::_exit(2);
-    if (source.state().reason.find("CUPTI cannot be used in a child of fork") != 0) ::_exit(3);
+    if (recording.source.state().working) ::_exit(2);
+    if (recording.source.state().reason.find("CUPTI cannot be used in a child of fork") != 0) ::_exit(3);
     NotedLaunches::take();
     enter_launch(99);
     if (!NotedLaunches::take().empty()) ::_exit(4);
@@ -401,9 +376,9 @@ TEST_CASE("in a child of fork everything does nothing", "[source][fault]") {
     cupti::on_buffer_requested(&buffer, &size, &records);
     if (buffer != nullptr || size != 0) ::_exit(5);
     cupti::on_buffer_completed(nullptr, 0, buffer, 0, 0);
-    source.set_active(false);
-    source.flush(soon());
-    source.stop(soon());
+    recording.source.set_active(false);
+    recording.flush();
+    recording.stop();
     if (!cupti_release(soon()).ok()) ::_exit(6);  // nothing is held
     KeepingSink own;
     CuptiSource again = process.source();
@@ -415,9 +390,9 @@ TEST_CASE("in a child of fork everything does nothing", "[source][fault]") {
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
   launch(5);  // and the parent goes on
-  source.stop(soon());
-  CHECK(sink.kernels.size() == 10);
-  CHECK(sink.counts().empty());
+  recording.stop();
+  CHECK(recording.kernels.size() == 10);
+  CHECK(recording.counts().empty());
 }
 
 TEST_CASE("a program that ends in the middle ends well", "[source][fault]") {

@@ -71,15 +71,13 @@ TEST_CASE("a recording asks CUPTI for what the options name", "[source]") {
 
 TEST_CASE("callbacks are enabled for launching functions alone", "[source]") {
   CuptiProcess process;
-  KeepingSink sink;
-  CuptiSource source = process.source();
-  REQUIRE(source.start(sink).working);
+  CuptiRecording recording(process, false);
   CHECK(fakecupti_callback_enabled("cudaLaunchKernel_v7000"));
   CHECK(fakecupti_callback_enabled("cudaGraphLaunch_v10000"));
   CHECK(fakecupti_callback_enabled("cuMemcpyHtoDAsync_v2"));
   CHECK_FALSE(fakecupti_callback_enabled("cudaMalloc_v3020"));
   CHECK_FALSE(fakecupti_callback_enabled("cudaDeviceSynchronize_v3020"));
-  source.stop(soon());
+  recording.stop();
   CHECK_FALSE(fakecupti_callback_enabled("cudaLaunchKernel_v7000"));
 }
 
@@ -135,21 +133,16 @@ TEST_CASE("without an optional function a feature is off and the rest works", "[
     api.cuptiActivityEnableLatencyTimestamps = nullptr;
   };
   process.options.latency_timestamps = true;
-  KeepingSink sink;
-  CuptiSource source = process.source();
-  const SourceState state = source.start(sink);
-  INFO(state.reason);
-  REQUIRE(state.working);
-  source.set_active(true);
+  CuptiRecording recording(process);
   const FakeKernel k = kernel("k");
   fakecupti_launch("cudaLaunchKernel_v7000", &k);
-  source.stop(soon());
-  CHECK(sink.kernels.size() == 1);
-  REQUIRE(sink.apis.size() == 1);
-  CHECK(sink.apis[0].tid == 0);  // CUPTI's own ids name no thread of the system
-  CHECK(sink.devices.empty());
+  recording.stop();
+  CHECK(recording.kernels.size() == 1);
+  REQUIRE(recording.apis.size() == 1);
+  CHECK(recording.apis[0].tid == 0);  // CUPTI's own ids name no thread of the system
+  CHECK(recording.devices.empty());
   CHECK(NotedLaunches::take().size() == 1);
-  CHECK(sink.counts().empty());
+  CHECK(recording.counts().empty());
 }
 
 TEST_CASE("a required call that fails leaves host only, with the reason, and the place free for others",
@@ -213,30 +206,25 @@ TEST_CASE("any other call may fail: it is counted, told, and the recording goes 
   CuptiProcess process;
   process.options.latency_timestamps = true;
   fakecupti_fail(failing.function, CUPTI_ERROR_NOT_SUPPORTED);
-  KeepingSink sink;
-  CuptiSource source = process.source();
-  const SourceState state = source.start(sink);
-  INFO(state.reason);
-  REQUIRE(state.working);
-  source.set_active(true);
+  CuptiRecording recording(process);
   const FakeKernel k = kernel("k");
   fakecupti_launch("cudaLaunchKernel_v7000", &k);
-  source.flush(soon());
-  source.stop(soon());
+  recording.flush();
+  recording.stop();
   const bool no_flush = std::string(failing.function) == "cuptiActivityFlushAll";
-  CHECK(sink.kernels.size() == (no_flush ? 0u : 1u));
+  CHECK(recording.kernels.size() == (no_flush ? 0u : 1u));
   if (std::string(failing.function) == "cuptiEnableCallback") {
     // Two domains on, the state callback, the graphs', and two domains off again.
-    CHECK(sink.counted(health::cupti_errors) == 6);
+    CHECK(recording.counted(health::cupti_errors) == 6);
   } else if (no_flush) {
     // One asked for, and at the end one, and one by force because buffers are still out: two, which stay out.
-    CHECK(sink.counted(health::cupti_errors) == 3);
-    CHECK(sink.counted(health::kept_buffers) == 2);
+    CHECK(recording.counted(health::cupti_errors) == 3);
+    CHECK(recording.counted(health::kept_buffers) == 2);
   } else {
-    CHECK(sink.counted(health::cupti_errors) == failing.errors);
+    CHECK(recording.counted(health::cupti_errors) == failing.errors);
   }
   const bool silent = std::string(failing.function) == "cuptiActivityGetNumDroppedRecords";
-  CHECK((sink.fact("cupti_notes").find("CUPTI_ERROR_NOT_SUPPORTED, 27") != std::string::npos) == !silent);
+  CHECK((recording.fact("cupti_notes").find("CUPTI_ERROR_NOT_SUPPORTED, 27") != std::string::npos) == !silent);
 }
 
 TEST_CASE("queries that find work unfinished are not asked for", "[source]") {
@@ -278,12 +266,10 @@ TEST_CASE("times of queueing are asked for whenever they are wanted, and it is s
 
 TEST_CASE("a CUPTI of a newer major version is used, and it is said", "[source]") {
   CuptiProcess process;
-  KeepingSink sink;
   fakecupti_set_version(140000);
-  CuptiSource source = process.source();
-  REQUIRE(source.start(sink).working);
-  source.stop(soon());
-  CHECK(sink.fact("cupti_notes").find("CUPTI 14.0.0 is of a newer major version than was tried") == 0);
+  CuptiRecording recording(process, false);
+  recording.stop();
+  CHECK(recording.fact("cupti_notes").find("CUPTI 14.0.0 is of a newer major version than was tried") == 0);
 }
 
 TEST_CASE("one kind that fails does not keep the others from being recorded", "[source][fault]") {
@@ -295,17 +281,14 @@ TEST_CASE("one kind that fails does not keep the others from being recorded", "[
       CUPTI_ACTIVITY_KIND_CONTEXT, CUPTI_ACTIVITY_KIND_STREAM}));
   CAPTURE(kind);
   fakecupti_fail_kind(kind, CUPTI_ERROR_NOT_COMPATIBLE);
-  KeepingSink sink;
-  CuptiSource source = process.source();
-  REQUIRE(source.start(sink).working);
-  source.set_active(true);
+  CuptiRecording recording(process);
   const FakeKernel k = kernel("k");
   fakecupti_launch("cudaLaunchKernel_v7000", &k);
-  source.stop(soon());
-  CHECK(sink.kernels.size() == 1);
+  recording.stop();
+  CHECK(recording.kernels.size() == 1);
   CHECK(NotedLaunches::take().size() == 1);
-  CHECK(sink.counted(health::cupti_errors) == 1);
-  CHECK(sink.fact("cupti_notes").find("CUPTI_ERROR_NOT_COMPATIBLE, 14") != std::string::npos);
+  CHECK(recording.counted(health::cupti_errors) == 1);
+  CHECK(recording.fact("cupti_notes").find("CUPTI_ERROR_NOT_COMPATIBLE, 14") != std::string::npos);
 }
 
 TEST_CASE("a holder that has no name is looked for in the environment, and is not ourselves", "[source][fault]") {

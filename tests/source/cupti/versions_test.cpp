@@ -43,12 +43,7 @@ TEST_CASE("every CUPTI records the same, and it is said what it lacks", "[source
   fakecupti_set_manual_clock(kNoon);
   const bool whole = GENERATE(false, true);
   if (whole) process.options.graph_tracing = CuptiOptions::GraphTracing::kWhole;
-  KeepingSink sink;
-  CuptiSource source = process.source();
-  const SourceState state = source.start(sink);
-  INFO(state.reason);
-  REQUIRE(state.working);
-  source.set_active(true);
+  CuptiRecording recording(process);
   CHECK(fakecupti_api_enabled("cudaGetLastError_v3020") != cupti.filters_noise);
 
   FakeKernel k = kernel("k", 100);
@@ -81,45 +76,45 @@ TEST_CASE("every CUPTI records the same, and it is said what it lacks", "[source
   FakeGraphExec* exec = fakecupti_graph_instantiate(graph);
   fakecupti_graph_launch("cudaGraphLaunch_v10000", exec, 7);
   fakecupti_advance(10'000);
-  source.flush(soon());
+  recording.flush();
   fakecupti_graph_destroy(graph, exec);
-  source.stop(soon());
+  recording.stop();
 
-  CHECK(sink.counts().empty());  // no errors, nothing refused, cut or unknown
-  CHECK(sink.fact("cupti_notes") == cupti.notes);
-  CHECK(sink.kernels.size() == (whole ? 1u : 3u));
-  for (const format::KernelRow& row : sink.kernels) {
-    CHECK(sink.text(row.name) == "k");
+  CHECK(recording.counts().empty());  // no errors, nothing refused, cut or unknown
+  CHECK(recording.fact("cupti_notes") == cupti.notes);
+  CHECK(recording.kernels.size() == (whole ? 1u : 3u));
+  for (const format::KernelRow& row : recording.kernels) {
+    CHECK(recording.text(row.name) == "k");
     CHECK(row.end_ns - row.begin_ns == 100);
     CHECK(row.device == 3);
     CHECK(row.block_x == 128);
   }
-  REQUIRE(sink.graph_launches.size() == (whole ? 1u : 0u));
+  REQUIRE(recording.graph_launches.size() == (whole ? 1u : 0u));
   if (whole) {
-    CHECK(sink.graph_launches[0].end_device == 3);
-    CHECK(sink.graph_launches[0].end_context == 9);
+    CHECK(recording.graph_launches[0].end_device == 3);
+    CHECK(recording.graph_launches[0].end_context == 9);
   }
-  CHECK(sink.graph_nodes.size() >= 4);  // two that were captured, two of the executable graph
-  REQUIRE(sink.copies.size() == 2);
-  CHECK(sink.copies[0].bytes == 64);
-  CHECK(sink.copies[1].target_device == 1);
-  REQUIRE(sink.sets.size() == 1);
-  CHECK(sink.sets[0].bytes == 32);
-  CHECK(sink.apis.size() == 11);  // not of the noisy one, whoever leaves it out
-  REQUIRE(sink.syncs.size() == 2);
-  CHECK(sink.syncs[1].event_stream == (cupti.matches_events ? 7u : 0u));
-  REQUIRE(sink.overheads.size() == 1);
-  CHECK(sink.overheads[0].end_ns - sink.overheads[0].begin_ns == 77);
-  REQUIRE(sink.jits.size() == 1);
-  CHECK((sink.jits[0].tid != 0) == cupti.names_jit);
-  CHECK(sink.text(sink.jits[0].cache_path) == "/cache");
-  REQUIRE(sink.allocations.size() == 1);
-  CHECK(sink.allocations[0].pool == 0xABC);
-  REQUIRE(sink.devices.size() == 1);
-  CHECK(sink.text(sink.devices[0].name) == "Simulated GPU");
-  CHECK(sink.contexts.size() == 1);
-  CHECK(sink.contexts[0].null_stream == 7);
-  CHECK(sink.streams.size() == 1);
+  CHECK(recording.graph_nodes.size() >= 4);  // two that were captured, two of the executable graph
+  REQUIRE(recording.copies.size() == 2);
+  CHECK(recording.copies[0].bytes == 64);
+  CHECK(recording.copies[1].target_device == 1);
+  REQUIRE(recording.sets.size() == 1);
+  CHECK(recording.sets[0].bytes == 32);
+  CHECK(recording.apis.size() == 11);  // not of the noisy one, whoever leaves it out
+  REQUIRE(recording.syncs.size() == 2);
+  CHECK(recording.syncs[1].event_stream == (cupti.matches_events ? 7u : 0u));
+  REQUIRE(recording.overheads.size() == 1);
+  CHECK(recording.overheads[0].end_ns - recording.overheads[0].begin_ns == 77);
+  REQUIRE(recording.jits.size() == 1);
+  CHECK((recording.jits[0].tid != 0) == cupti.names_jit);
+  CHECK(recording.text(recording.jits[0].cache_path) == "/cache");
+  REQUIRE(recording.allocations.size() == 1);
+  CHECK(recording.allocations[0].pool == 0xABC);
+  REQUIRE(recording.devices.size() == 1);
+  CHECK(recording.text(recording.devices[0].name) == "Simulated GPU");
+  CHECK(recording.contexts.size() == 1);
+  CHECK(recording.contexts[0].null_stream == 7);
+  CHECK(recording.streams.size() == 1);
 }
 
 // The double knows that it breaks the rules to refuse a buffer to a CUPTI before 12.9.
@@ -130,21 +125,18 @@ TEST_CASE("a CUPTI that would crash is never refused a buffer", "[source][fault]
   fakecupti_become(cupti.version);
   process.options.memory_bytes = 32 << 10;
   process.options.buffer_bytes = 4 << 10;
-  KeepingSink sink;
-  CuptiSource source = process.source();
-  REQUIRE(source.start(sink).working);
-  source.set_active(true);
+  CuptiRecording recording(process);
   fakecupti_set_delivery(kFakeHeld);  // none comes back
   const FakeKernel k = kernel("k");
   for (int i = 0; i < 1000; ++i) fakecupti_launch("cudaLaunchKernel_v7000", &k);
-  source.flush(soon());
+  recording.flush();
   fakecupti_set_delivery(kFakeInOrder);
   fakecupti_deliver();
-  source.stop(soon());
+  recording.stop();
   const bool refuses = cupti.version >= cupti::kRefusalIsSafe;
-  CHECK((sink.counted(health::cupti_refused_buffers) != 0) == refuses);
-  CHECK(sink.fact("cupti_emergency_buffers").empty() == refuses);
-  CHECK((sink.kernels.size() < 1000) == refuses);
+  CHECK((recording.counted(health::cupti_refused_buffers) != 0) == refuses);
+  CHECK(recording.fact("cupti_emergency_buffers").empty() == refuses);
+  CHECK((recording.kernels.size() < 1000) == refuses);
 }
 
 }  // namespace rangefinder::source::testing

@@ -5,6 +5,8 @@
 #include "source/nvml/nvml_api.hpp"
 #include "source/nvml/nvml_device.hpp"
 #include "support/catch.hpp"
+#include "support/deadlines.hpp"
+#include "support/environment.hpp"
 #include "support/scratch_folder.hpp"
 
 #include <rangefinder/session.hpp>
@@ -12,11 +14,9 @@
 #include <rangefinder/types.hpp>
 
 #include <fake_nvml.h>
-#include <sched.h>
 
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <map>
 #include <span>
 #include <stdexcept>
@@ -25,6 +25,7 @@
 
 using namespace rangefinder;
 using namespace rangefinder::source;
+using namespace rangefinder::testing;
 using namespace std::chrono_literals;
 
 namespace {
@@ -58,30 +59,17 @@ class Kept final : public RowSink {
 class Played {
  public:
   Played() {
-    ::setenv("RANGEFINDER_NVML_LIBRARY", FAKE_NVML_PATH, 1);
     fakenvml_reset();
     now_ns = 1'000;
   }
-  ~Played() {
-    fakenvml_reset();
-    ::unsetenv("RANGEFINDER_NVML_LIBRARY");
-  }
+  ~Played() { fakenvml_reset(); }
+
+ private:
+  Environment library_{"RANGEFINDER_NVML_LIBRARY", FAKE_NVML_PATH};
 };
 
 constexpr char kNotInUse[] =
     "the program uses no device so far: CUDA is not initialised, or no device has a primary context";
-
-std::chrono::steady_clock::time_point soon() { return std::chrono::steady_clock::now() + 60s; }
-
-template <typename Condition>
-bool eventually(Condition holds) {
-  const auto latest = soon();
-  while (!holds()) {
-    if (std::chrono::steady_clock::now() > latest) return false;
-    ::sched_yield();
-  }
-  return true;
-}
 
 // Of itself it samples once when it goes on and once when it stops.
 constexpr NvmlOptions kRarely{1h, test_now};
@@ -203,7 +191,7 @@ TEST_CASE("what the library or the driver lacks is said in one line", "[nvml]") 
   Kept kept;
   NvmlSource source(kRarely);
   SECTION("no such file") {
-    ::setenv("RANGEFINDER_NVML_LIBRARY", "/nowhere/libnvidia-ml.so.1", 1);
+    const Environment library("RANGEFINDER_NVML_LIBRARY", "/nowhere/libnvidia-ml.so.1");
     source.start(kept);
     source.stop(soon());
     CHECK(kept.facts["nvml_state"].find("RANGEFINDER_NVML_LIBRARY: /nowhere/libnvidia-ml.so.1") == 0);
@@ -313,7 +301,7 @@ TEST_CASE("a driver that hangs is left behind by stop, and counted", "[nvml][fau
 
 TEST_CASE("a session stores samples on its own clock, and its device state is not theirs", "[nvml]") {
   const Played played;
-  const rangefinder::testing::ScratchFolder folder;
+  const ScratchFolder folder;
   SessionOptions options;
   options.output = folder.file("sensors.rfcap");
   options.cuda = false;
