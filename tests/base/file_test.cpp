@@ -3,6 +3,7 @@
 
 #include "base/library.hpp"
 #include "support/catch.hpp"
+#include "support/files.hpp"
 #include "support/scratch_folder.hpp"
 
 #include <fcntl.h>
@@ -10,22 +11,12 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 using namespace rangefinder;
 using namespace rangefinder::base;
 using namespace rangefinder::testing;
 
 namespace {
-
-void put(const std::string& path, std::string_view text) { std::ofstream(path, std::ios::binary) << text; }
-
-std::string get(const std::string& path) {
-  std::ostringstream out;
-  out << std::ifstream(path, std::ios::binary).rdbuf();
-  return out.str();
-}
 
 std::size_t files_in(const std::string& folder) {
   return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
@@ -50,7 +41,7 @@ TEST_CASE("a file appears under its name only when it is whole", "[base]") {
     CHECK(file->size() == 5);
     REQUIRE(file->commit().ok());
   }
-  CHECK(get(path) == "whole");
+  CHECK(read_file(path) == "whole");
   CHECK(files_in(folder.path()) == 1);
   struct stat info {};
   REQUIRE(::stat(path.c_str(), &info) == 0);
@@ -60,19 +51,19 @@ TEST_CASE("a file appears under its name only when it is whole", "[base]") {
 TEST_CASE("a file that is there is replaced only on request, and never what is no plain file", "[base]") {
   const ScratchFolder folder;
   const std::string path = folder.file("out");
-  put(path, "old");
+  write_file(path, "old");
   CHECK(AtomicFile::create(path, false).error().code() == ErrorCode::kExists);
   Result<AtomicFile> file = AtomicFile::create(path, true);
   REQUIRE(file->write("new").ok());
   REQUIRE(file->commit().ok());
-  CHECK(get(path) == "new");
+  CHECK(read_file(path) == "new");
 
   std::filesystem::create_symlink(path, folder.file("link"));
   std::filesystem::create_directory(folder.file("folder"));
   CHECK(AtomicFile::create(folder.file("link"), true).error().code() == ErrorCode::kExists);
   CHECK(AtomicFile::create(folder.file("folder"), true).error().code() == ErrorCode::kExists);
   CHECK(AtomicFile::create("/dev/null", true).error().code() == ErrorCode::kExists);
-  CHECK(get(path) == "new");
+  CHECK(read_file(path) == "new");
 }
 
 TEST_CASE("a file that appears meanwhile is not replaced", "[base]") {
@@ -80,9 +71,9 @@ TEST_CASE("a file that appears meanwhile is not replaced", "[base]") {
   const std::string path = folder.file("out");
   Result<AtomicFile> file = AtomicFile::create(path, false);
   REQUIRE(file->write("ours").ok());
-  put(path, "theirs");
+  write_file(path, "theirs");
   CHECK(file->commit().error().code() == ErrorCode::kExists);
-  CHECK(get(path) == "theirs");
+  CHECK(read_file(path) == "theirs");
 }
 
 TEST_CASE("a path that cannot be written is an error that names it", "[base]") {
@@ -105,7 +96,7 @@ TEST_CASE("a full device is an error", "[base]") {
 TEST_CASE("files are mapped, and read in pieces and as a whole", "[base]") {
   const ScratchFolder folder;
   const std::string path = folder.file("in");
-  put(path, "0123456789");
+  write_file(path, "0123456789");
   const Result<MappedInput> mapped = MappedInput::open(path);
   REQUIRE(mapped.ok());
   CHECK(as_text(mapped->bytes()) == "0123456789");
@@ -118,7 +109,7 @@ TEST_CASE("files are mapped, and read in pieces and as a whole", "[base]") {
   CHECK(*read_at(*fd, piece, 100, path) == 0);
   CHECK(as_text(*read_whole_file(path, 10)) == "0123456789");
   CHECK(read_whole_file(path, 9).error().message().find("larger than the limit of 9 bytes") != std::string::npos);
-  put(path, "");
+  write_file(path, "");
   CHECK(MappedInput::open(path)->bytes().empty());
   CHECK_FALSE(MappedInput::open("/dev/null").ok());
   CHECK_FALSE(MappedInput::open(folder.path()).ok());
@@ -129,7 +120,7 @@ TEST_CASE("files are mapped, and read in pieces and as a whole", "[base]") {
 TEST_CASE("a lock is seen until it is given up", "[base]") {
   const ScratchFolder folder;
   const std::string path = folder.file("in");
-  put(path, "x");
+  write_file(path, "x");
   CHECK_FALSE(is_locked(path));
   CHECK_FALSE(is_locked(folder.file("none")));
   Fd fd = std::move(*open_for_reading(path));
@@ -144,7 +135,8 @@ TEST_CASE("a lock is seen until it is given up", "[base]") {
 
 TEST_CASE("the plain files of a folder are listed by ending, sorted", "[base]") {
   const ScratchFolder folder;
-  for (const char* name : {"b.rfcap", "a.rfcap", "a.rfcap.live", ".rfcap", "c.json"}) put(folder.file(name), "x");
+  for (const char* name : {"b.rfcap", "a.rfcap", "a.rfcap.live", ".rfcap", "c.json"})
+    write_file(folder.file(name), "x");
   std::filesystem::create_directory(folder.file("d.rfcap"));
   CHECK(*list_files(folder.path(), ".rfcap") ==
         std::vector<std::string>{folder.file("a.rfcap"), folder.file("b.rfcap")});

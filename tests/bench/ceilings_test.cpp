@@ -2,24 +2,26 @@
 #include "bench/host_ceilings.hpp"
 #include "bench/json.hpp"
 #include "support/catch.hpp"
+#include "support/environment.hpp"
+#include "support/files.hpp"
 #include "support/scratch_folder.hpp"
 
 #include <rangefinder/bench/ceilings.hpp>
 
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
 #include <string>
 
 using namespace rangefinder;
 using namespace rangefinder::bench;
+using rangefinder::testing::Environment;
 using rangefinder::testing::ScratchFolder;
+using rangefinder::testing::write_file;
 
 namespace {
 
 std::string file_with(const ScratchFolder& folder, const std::string& text) {
   const std::string path = folder.file("ceilings.json");
-  std::ofstream(path) << text;
+  write_file(path, text);
   return path;
 }
 
@@ -99,9 +101,8 @@ TEST_CASE("a worker measures its device", "[bench]") {
   CeilingOptions options = quick();
   options.worker = PLANTED_WORKER;
   SECTION("where it has one") {
-    ::setenv("PLANTED_CEILINGS", "2", 1);
+    const Environment planted("PLANTED_CEILINGS", "2");
     const std::string json = measure_ceilings(options).value();
-    ::unsetenv("PLANTED_CEILINGS");
     const ScratchFolder folder;
     const Ceilings read = read_ceilings(file_with(folder, json)).value();
     CHECK(read.best("PLANTED 9000", "flops", "bf16") == 9e14);

@@ -3,7 +3,8 @@
 
 #include "base/file.hpp"
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/files.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <fcntl.h>
 
@@ -11,7 +12,7 @@
 
 using namespace rangefinder;
 using namespace rangefinder::bench;
-using rangefinder::testing::TemporaryFolder;
+using rangefinder::testing::ScratchFolder;
 
 namespace {
 
@@ -28,7 +29,7 @@ Measured measured(const std::string& name, double time_ns, double bytes = 1000, 
 }
 
 struct File {
-  TemporaryFolder folder;
+  ScratchFolder folder;
   std::string path = folder.file("expectations_cpu_x_2t.json");
 
   UpdateReport write(const std::vector<Measured>& all, const UpdateOptions& options = {}) const {

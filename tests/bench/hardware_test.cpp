@@ -2,12 +2,13 @@
 #include "bench/hardware.hpp"
 
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/files.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <filesystem>
 
 using namespace rangefinder::bench;
-using rangefinder::testing::TemporaryFolder;
+using rangefinder::testing::ScratchFolder;
 using rangefinder::testing::write_file;
 
 TEST_CASE("a device's key is made of its model", "[bench]") {
@@ -17,7 +18,7 @@ TEST_CASE("a device's key is made of its model", "[bench]") {
 }
 
 TEST_CASE("the commit is found from inside of a repository", "[bench]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const std::string one(40, '1'), two(40, '2');
   CHECK(commit_of(folder.path()) == "");
   std::filesystem::create_directories(folder.file(".git/refs/heads"));

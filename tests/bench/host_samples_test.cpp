@@ -3,20 +3,20 @@
 
 #include "support/capture_builder.hpp"
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <fmt/format.h>
 
 using namespace rangefinder;
 using namespace rangefinder::bench;
 using rangefinder::testing::CaptureBuilder;
-using rangefinder::testing::TemporaryFolder;
+using rangefinder::testing::ScratchFolder;
 
 namespace {
 
 /// "step" from 0 to 9,000 with "a;b" in it from 1,000 to 2,000 and an operator in that from 1,200 to 1,600.
 Timeline timeline() {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   CaptureBuilder capture;
   capture.range("step", 0, 9'000).range("a;b", 1'000, 2'000).range("aten::mm", 1'200, 1'600, "operator");
   capture.write(folder.file("a.rfcap"));

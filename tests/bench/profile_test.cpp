@@ -4,14 +4,15 @@
 #include "bench/results_tables.hpp"
 #include "support/capture_builder.hpp"
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/files.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <filesystem>
 
 using namespace rangefinder;
 using namespace rangefinder::bench;
 using rangefinder::testing::CaptureBuilder;
-using rangefinder::testing::TemporaryFolder;
+using rangefinder::testing::ScratchFolder;
 
 namespace {
 
@@ -36,7 +37,7 @@ Json profiled(const std::string& capture, ProfileLevel level = ProfileLevel::kMi
 }  // namespace
 
 TEST_CASE("a profile has the report's figures, memory and the cost of recording", "[bench]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   step().write(folder.file("side.rfcap"));
   const Json profile = profiled(folder.file("side.rfcap"));
   CHECK(profile["steps"].integer() == 3);
@@ -56,7 +57,7 @@ TEST_CASE("a profile has the report's figures, memory and the cost of recording"
 }
 
 TEST_CASE("copies are hidden where kernels of their device run beside them", "[bench]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   step().write(folder.file("none.rfcap"));
   CHECK(profiled(folder.file("none.rfcap"))["copies"].is_null());
   CaptureBuilder capture = step();  // the kernel: 2,000 to 4,500
@@ -69,7 +70,7 @@ TEST_CASE("copies are hidden where kernels of their device run beside them", "[b
 }
 
 TEST_CASE("a deep profile has a snapshot of memory, where memory was recorded", "[bench]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   step().write(folder.file("side.rfcap"));
   for (int again = 0; again < 2; ++again) {  // an earlier run's is replaced
     const Json profile = profiled(folder.file("side.rfcap"), ProfileLevel::kDeep);
@@ -85,7 +86,7 @@ TEST_CASE("a deep profile has a snapshot of memory, where memory was recorded", 
 }
 
 TEST_CASE("what a device's allocator held is told, where it was asked", "[bench]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   step().write(folder.file("none.rfcap"));
   CHECK(profiled(folder.file("none.rfcap"))["allocator"].is_null());
   CaptureBuilder asked = step();
@@ -103,7 +104,7 @@ TEST_CASE("what a device's allocator held is told, where it was asked", "[bench]
 }
 
 TEST_CASE("sampled stacks are figures, a file and a table; why there are none is told", "[bench]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   step().write(folder.file("side.rfcap"));
   Json answer = Json::parse(R"({"wall_ns":[1,1],"host_samples":{"functions":["f","main"],"stacks":[[0,1]],
     "samples":[[0,1,3000000,0],[0,1,1000000,0]],"lost":0}})")
@@ -123,7 +124,7 @@ TEST_CASE("sampled stacks are figures, a file and a table; why there are none is
 }
 
 TEST_CASE("the table of ranges has both sides beside each other", "[bench]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   step().write(folder.file("a.rfcap"));
   step().range("backward", 4'500, 8'000).write(folder.file("b.rfcap"));
   Json row = Json::object({{"name", "pair"}});
@@ -139,7 +140,7 @@ TEST_CASE("the table of ranges has both sides beside each other", "[bench]") {
 }
 
 TEST_CASE("a capture that cannot be read is an error", "[bench]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   testing::write_file(folder.file("bad.rfcap"), "nothing");
   CHECK_FALSE(profile_of(folder.file("bad.rfcap"), {}, {}, ProfileLevel::kDeep).ok());
 }

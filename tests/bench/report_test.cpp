@@ -3,14 +3,15 @@
 #include "bench/json.hpp"
 #include "bench/results_tables.hpp"
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/files.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <rangefinder/bench/harness.hpp>
 
 #include <fmt/format.h>
 
 using namespace rangefinder::bench;
-using rangefinder::testing::TemporaryFolder;
+using rangefinder::testing::ScratchFolder;
 using rangefinder::testing::write_file;
 
 namespace {
@@ -146,7 +147,7 @@ TEST_CASE("other documents are refused", "[bench]") {
 }
 
 TEST_CASE("a candidate keeps up with 95 % of the baseline's rate", "[bench]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const auto verdict = [&](const std::string& a, const std::string& b) {
     write_file(folder.file("a"), a);
     write_file(folder.file("b"), b);

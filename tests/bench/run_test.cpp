@@ -2,32 +2,24 @@
 #include "base/cpu_key.hpp"
 #include "bench/json.hpp"
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/environment.hpp"
+#include "support/files.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <rangefinder/bench/harness.hpp>
 #include <rangefinder/timeline.hpp>
 
-#include <cstdlib>
 #include <filesystem>
 
 using namespace rangefinder;
 using namespace rangefinder::bench;
-using rangefinder::testing::TemporaryFolder;
+using rangefinder::testing::Environment;
+using rangefinder::testing::ScratchFolder;
 
 namespace {
 
-/// Set for one scope: the worker inherits it.
-class Planted {
- public:
-  Planted(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
-  ~Planted() { ::unsetenv(name_); }
-
- private:
-  const char* name_;
-};
-
 struct Bench {
-  TemporaryFolder folder;
+  ScratchFolder folder;
   RunOptions options;
   RunOutcome outcome;
   Json results;
@@ -88,7 +80,7 @@ TEST_CASE("a device's own time and energy are told where they are measured", "[b
   CHECK(bench.run({"good"}) == kAllMet);
   CHECK(bench.row()["baseline"]["device_ns"].is_null());
   CHECK(bench.row()["baseline"]["energy_j_per_step"].is_null());
-  const Planted device("PLANTED_DEVICE", "2");
+  const Environment device("PLANTED_DEVICE", "2");
   CHECK(bench.run({"good"}) == kAllMet);
   CHECK(bench.row()["baseline"]["device_ns"]["p50"].number() == 2000);
   CHECK(bench.row()["baseline"]["samples"]["device_ns"].items().size() == 7);
@@ -98,7 +90,7 @@ TEST_CASE("a device's own time and energy are told where they are measured", "[b
 
 TEST_CASE("caches are flushed before each step, untimed", "[bench]") {
   Bench bench;
-  const Planted device("PLANTED_DEVICE", "2");
+  const Environment device("PLANTED_DEVICE", "2");
   bench.options.update_expectations = true;
   CHECK(bench.run({"good"}) == kAllMet);
   bench.options.update_expectations = false;
@@ -149,7 +141,8 @@ TEST_CASE("a planted slowdown is caught against what is stored", "[bench][fault]
   CHECK(bench.run({"good"}) == kAllMet);
   CHECK(bench.row()["expectations"]["state"].text() == "met");
   {
-    const Planted slowdown("PLANTED_SLOWDOWN", "1.3");  // still x3.1 of the baseline: the goal alone would not see it
+    const Environment slowdown("PLANTED_SLOWDOWN",
+                               "1.3");  // still x3.1 of the baseline: the goal alone would not see it
     CHECK(bench.run({"good"}) == kRegression);
     CHECK(bench.row()["status"].text() == "regressed");
     CHECK(bench.reason() == "optimized.cpu_ns was 1000 and is 1300");
@@ -161,7 +154,7 @@ TEST_CASE("a planted slowdown is caught against what is stored", "[bench][fault]
   }
   bench.options.update_expectations = bench.options.accept_regressions = false;
   CHECK(bench.run({"good"}) == kAllMet);  // better than what was accepted
-  const Planted slight("PLANTED_SLOWDOWN", "1.25");
+  const Environment slight("PLANTED_SLOWDOWN", "1.25");
   CHECK(bench.run({"good"}) == kAllMet);
 }
 
@@ -171,17 +164,17 @@ TEST_CASE("a planted memory growth is caught against what is stored", "[bench][f
   CHECK(bench.run({"good", "grow"}) == kAllMet);
   bench.options.update_expectations = false;
   SECTION("a higher peak") {
-    const Planted bytes("PLANTED_BYTES", "1.05");
+    const Environment bytes("PLANTED_BYTES", "1.05");
     CHECK(bench.run({"good"}) == kRegression);
     CHECK(bench.says("optimized.peak_bytes was 2024 and is 2075"));
   }
   SECTION("a leak of 16 bytes a step") {
-    const Planted growth("PLANTED_GROWTH", "2");
+    const Environment growth("PLANTED_GROWTH", "2");
     CHECK(bench.run({"grow"}) == kRegression);
     CHECK(bench.row()["optimized"]["growth_bytes"].integer() == 7 * 16);
   }
   SECTION("a launch more") {
-    const Planted launches("PLANTED_LAUNCHES", "1.34");
+    const Environment launches("PLANTED_LAUNCHES", "1.34");
     CHECK(bench.run({"good"}) == kRegression);
     CHECK(bench.says("optimized.launches was 3"));
   }

@@ -3,7 +3,8 @@
 
 #include "bench/comparison.hpp"
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/files.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <cstring>
 
@@ -23,7 +24,7 @@ struct Sample {
 }  // namespace
 
 TEST_CASE("tensors come back from a file as they were", "[bench]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   Sample sample;
   REQUIRE(write_tensors(sample.views(), folder.file("t")).ok());
   const auto file = TensorFile::open(folder.file("t"));
@@ -32,7 +33,7 @@ TEST_CASE("tensors come back from a file as they were", "[bench]") {
 }
 
 TEST_CASE("a file of tensors cut anywhere is an error", "[bench][property]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   Sample sample;
   REQUIRE(write_tensors(sample.views(), folder.file("t")).ok());
   const std::string whole = read_file(folder.file("t"));

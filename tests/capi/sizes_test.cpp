@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <rangefinder/c/rangefinder.h>
 
@@ -80,7 +80,7 @@ void check_result(const Passed& passed) {
 }  // namespace
 
 TEST_CASE("structs of every size are taken by the rules", "[capi]") {
-  const rangefinder::testing::TemporaryFolder folder;
+  const rangefinder::testing::ScratchFolder folder;
   const std::string capture = folder.file("a.rfcap");
   const std::string exported = folder.file("a.json");
 

@@ -2,7 +2,9 @@
 #include "common/package_store.hpp"
 
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/environment.hpp"
+#include "support/files.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <unistd.h>
 
@@ -16,8 +18,9 @@
 
 using examples::PackageStore;
 using examples::PackageStoreOptions;
+using rangefinder::testing::Environment;
 using rangefinder::testing::read_file;
-using rangefinder::testing::TemporaryFolder;
+using rangefinder::testing::ScratchFolder;
 using rangefinder::testing::write_file;
 
 namespace {
@@ -42,16 +45,15 @@ struct Exporter {
     write_file(options.python, kFakeExporter);
     fs::permissions(options.python, fs::perms::owner_all);
     write_file(options.script, "first");
-    ::setenv("CXX", "/bin/sh", 1);  // any program: nothing is compiled
   }
-  ~Exporter() { ::unsetenv("CXX"); }
   std::ptrdiff_t starts() const {
     if (!fs::exists(folder.file("starts"))) return 0;
     const std::string lines = read_file(folder.file("starts"));
     return std::count(lines.begin(), lines.end(), '\n');
   }
 
-  TemporaryFolder folder;
+  ScratchFolder folder;
+  Environment compiler{"CXX", "/bin/sh"};  // any program: nothing is compiled
   PackageStoreOptions options{folder.file("packages"), folder.file("python"), folder.file("script"), "2.11.0"};
 };
 
@@ -123,7 +125,7 @@ TEST_CASE("what keeps packages from being made is said with a way out", "[exampl
     CHECK(contains(PackageStore(exporter.options).obstacle(names), "not at"));
   }
   SECTION("no compiler") {
-    ::setenv("CXX", "no-such-compiler", 1);
+    const Environment compiler("CXX", "no-such-compiler");
     CHECK(contains(PackageStore(exporter.options).obstacle(names), "set CXX"));
   }
   SECTION("no folder") {

@@ -2,24 +2,19 @@
 #include "importer/nsight/nsight_importer.hpp"
 #include "report/view.hpp"
 #include "support/catch.hpp"
+#include "support/files.hpp"
 #include "support/shared_data.hpp"
 #include "support/timeline_builder.hpp"
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <vector>
 
 using namespace rangefinder;
 using namespace rangefinder::report;
+using rangefinder::testing::read_file;
 using rangefinder::testing::TimelineBuilder;
 
 namespace {
-
-std::string contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 // Nsight's files end with an empty line.
 std::string without_last_empty_line(std::string text) {
@@ -69,7 +64,7 @@ TEST_CASE("every report that Nsight printed of a capture is ours byte for byte",
     // The rules of `nsys analyze` and the operating system's calls are no views of ours.
     if (entry.path().extension() != ".csv" || file.starts_with("analyze_") || file == "osrt_sum.csv") continue;
     CAPTURE(capture, file);
-    const std::string expected = without_last_empty_line(contents(entry.path().string()));
+    const std::string expected = without_last_empty_line(read_file(entry.path().string()));
     const std::string ours = csv_of(*timeline, view_of(file));
     if (expected != ours) FAIL_CHECK(first_difference(expected, ours));
     ++compared;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/files.hpp"
 
 #include <algorithm>
 #include <cstdlib>

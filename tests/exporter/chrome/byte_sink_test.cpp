@@ -3,8 +3,10 @@
 
 #include "exporter/chrome/text_output.hpp"
 #include "support/catch.hpp"
+#include "support/environment.hpp"
+#include "support/files.hpp"
 #include "support/json_value.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/scratch_folder.hpp"
 #include "support/timeline_builder.hpp"
 
 #include <rangefinder/exporters.hpp>
@@ -19,9 +21,10 @@
 
 using namespace rangefinder;
 using namespace rangefinder::chrome;
+using rangefinder::testing::Environment;
 using rangefinder::testing::JsonValue;
 using rangefinder::testing::read_file;
-using rangefinder::testing::TemporaryFolder;
+using rangefinder::testing::ScratchFolder;
 using rangefinder::testing::TimelineBuilder;
 using rangefinder::testing::write_file;
 
@@ -61,7 +64,7 @@ std::string unpacked(const std::string& path) {
 }  // namespace
 
 TEST_CASE("an output appears when it is whole and leaves nothing else behind", "[exporter]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   {
     Result<std::unique_ptr<ByteSink>> sink = open_output(folder.file("x.json"), false);
     REQUIRE(sink);
@@ -74,7 +77,7 @@ TEST_CASE("an output appears when it is whole and leaves nothing else behind", "
 }
 
 TEST_CASE("a file that is there is replaced on request only", "[exporter]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   write_file(folder.file("x.json"), "mine");
   const Status refused = export_chrome_trace(small(), folder.file("x.json"));
   REQUIRE_FALSE(refused.ok());
@@ -88,7 +91,7 @@ TEST_CASE("a file that is there is replaced on request only", "[exporter]") {
 }
 
 TEST_CASE("an output that cannot be made says where and why", "[exporter]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const Status missing = export_chrome_trace(small(), folder.file("no/such/x.json"));
   REQUIRE_FALSE(missing.ok());
   CHECK(missing.error().message().find("no/such/x.json: No such file") != std::string::npos);
@@ -99,7 +102,7 @@ TEST_CASE("an output that cannot be made says where and why", "[exporter]") {
 }
 
 TEST_CASE("names that end in .gz are compressed, unless told otherwise", "[exporter]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   ChromeExportReport plain, packed;
   REQUIRE(export_chrome_trace(small(), folder.file("x.json"), {}, &plain).ok());
   REQUIRE(export_chrome_trace(small(), folder.file("x.json.gz"), {}, &packed).ok());
@@ -117,18 +120,19 @@ TEST_CASE("names that end in .gz are compressed, unless told otherwise", "[expor
 }
 
 TEST_CASE("the same input gives the same bytes, compressed too", "[exporter]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   for (const std::string ending : {".json", ".json.gz"}) {
     REQUIRE(export_chrome_trace(small(), folder.file("a" + ending)).ok());
-    ::setenv("TZ", "Asia/Tokyo", 1);
-    REQUIRE(export_chrome_trace(small(), folder.file("b" + ending)).ok());
-    ::unsetenv("TZ");
+    {
+      const Environment zone("TZ", "Asia/Tokyo");
+      REQUIRE(export_chrome_trace(small(), folder.file("b" + ending)).ok());
+    }
     CHECK(read_file(folder.file("a" + ending)) == read_file(folder.file("b" + ending)));
   }
 }
 
 TEST_CASE("an indented export says the same", "[exporter]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   ChromeExportOptions pretty;
   pretty.pretty = true;
   REQUIRE(export_chrome_trace(small(), folder.file("a.json")).ok());
@@ -150,7 +154,7 @@ TEST_CASE("an indented export says the same", "[exporter]") {
 }
 
 TEST_CASE("what cannot be replaced by renaming is written to as it is", "[exporter]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const std::string pipe = folder.file("pipe");
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);

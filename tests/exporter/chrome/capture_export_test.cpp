@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "exporter/chrome/exported.hpp"
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <rangefinder/analysis/key_averages.hpp>
 
@@ -194,7 +194,7 @@ TEST_CASE("a streamed capture gives the export of the loaded one", "[exporter][p
     const std::uint64_t seed = first + static_cast<std::uint64_t>(round);
     INFO("RANGEFINDER_SEED=" << seed);
     std::mt19937_64 random(seed);
-    const TemporaryFolder folder;
+    const ScratchFolder folder;
     RandomProgram(random).run().write(folder.file("x.rfcap"));
     const Exported streamed = Exported::of_file(folder.file("x.rfcap"));
     const Result<Timeline> timeline = load_timeline(folder.file("x.rfcap"));
@@ -216,7 +216,7 @@ TEST_CASE("a streamed capture gives the export of the loaded one", "[exporter][p
 }
 
 TEST_CASE("operators of a capture are those of its export", "[exporter]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   CaptureBuilder capture;
   capture.h100().on_thread(1, "main").range("step", 0, 1'000);
   const std::string inputs = "[[2, 3], [3, 4], []]\n[\"float\", \"float\", \"Scalar\"]\n[\"\", \"\", \"1.5\"]";
@@ -296,7 +296,7 @@ TEST_CASE("ranges that begin together are written outer first, though they end i
 }
 
 TEST_CASE("a folder of captures is one trace with a heading for each process", "[exporter]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   CaptureBuilder()
       .meta("rank", "0")
       .meta("program", "train")
@@ -320,7 +320,7 @@ TEST_CASE("a folder of captures is one trace with a heading for each process", "
 }
 
 TEST_CASE("progress is told up to the end", "[exporter]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   CaptureBuilder().chunk_rows(2).range("r", 0, 100).launch(10).kernel("k", 200, 300).write(folder.file("x.rfcap"));
   struct Seen {
     std::uint64_t done = 0, total = 0;
@@ -340,7 +340,7 @@ TEST_CASE("progress is told up to the end", "[exporter]") {
 }
 
 TEST_CASE("an export that its progress function ends leaves no file", "[exporter]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   CaptureBuilder().chunk_rows(2).range("r", 0, 100).launch(10).kernel("k", 200, 300).write(folder.file("x.rfcap"));
   ChromeExportOptions options;
   options.progress = [](void*, std::uint64_t, std::uint64_t) { return false; };

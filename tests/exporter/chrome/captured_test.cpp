@@ -3,7 +3,7 @@
 // Where nodes of CUDA graphs were captured: written, and read again by our importer.
 #include "exporter/chrome/exported.hpp"
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <rangefinder/exporters.hpp>
 #include <rangefinder/projection.hpp>
@@ -55,7 +55,7 @@ const std::map<std::string, std::int64_t> kByLayer = {
 }  // namespace
 
 TEST_CASE("an exported trace gives graphs to the ranges that captured them, as the capture does", "[exporter]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const std::string capture = folder.file("a.rfcap");
   const std::string trace = folder.file("a.pt.trace.json");
   replayed().write(capture);
@@ -74,7 +74,7 @@ TEST_CASE("an exported trace gives graphs to the ranges that captured them, as t
 
 TEST_CASE("a node that was updated while its graph's launch was queued is exported as the launch had it",
           "[exporter]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   CaptureBuilder capture;
   capture.h100().on_thread(10, "main");
   capture.range("old", 10, 40).launch(20).graph_node(1, 25);
@@ -92,7 +92,7 @@ TEST_CASE("a node that was updated while its graph's launch was queued is export
 }
 
 TEST_CASE("launches recorded as a whole are divided in the trace, and are known again", "[exporter]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const std::string capture = folder.file("a.rfcap");
   CaptureBuilder builder = replayed();
   for (const std::int64_t time : {5'000, 7'000}) {
@@ -131,7 +131,7 @@ TEST_CASE("launches recorded as a whole are divided in the trace, and are known 
 
 TEST_CASE("a graph that was captured before the recording does not stretch its trace, and keeps its ranges",
           "[exporter]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const std::string capture = folder.file("a.rfcap");
   CaptureBuilder builder;
   builder.h100().on_thread(10, "gone").range("model", -900'000'000, -899'990'000).mark("warm", -899'999'000);
@@ -164,7 +164,7 @@ TEST_CASE("a graph that was captured before the recording does not stretch its t
 }
 
 TEST_CASE("the place of a node stands with the work of its replay, and with no other", "[exporter]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   replayed().launch(5'000).kernel("eager", 5'100, 5'200).write(folder.file("a.rfcap"));
   ChromeExportOptions options;
   options.attribution = GENERATE(Attribution::kCapture, Attribution::kLaunch);

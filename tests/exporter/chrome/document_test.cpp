@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "exporter/chrome/exported.hpp"
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/files.hpp"
+#include "support/scratch_folder.hpp"
 #include "support/timeline_builder.hpp"
 
 #include <rangefinder/version.hpp>
@@ -106,7 +107,7 @@ TEST_CASE("the account of all device time is in the document", "[exporter]") {
 }
 
 TEST_CASE("a simulated recording says so wherever somebody may look", "[exporter]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   CaptureBuilder().simulated().range("r", 0, 100).launch(10).kernel("k", 200, 300).write(folder.file("x.rfcap"));
   REQUIRE(export_chrome_trace(folder.file("x.rfcap"), folder.file("first.json")).ok());
   const auto expect = [](const Exported& trace) {
@@ -121,7 +122,7 @@ TEST_CASE("a simulated recording says so wherever somebody may look", "[exporter
 }
 
 TEST_CASE("members of an imported document are kept, each once and strict", "[exporter]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   write_file(folder.file("in.json"),
              "{\"schemaVersion\": 9, \"with_stack\": 1, \"with_stack\": 2, \"note\": \"</script>\", \"odd\": NaN,\n"
              "\"distributedInfo\": {\"backend\":\"nccl\",\"rank\":5,\"world_size\":16},\n"
@@ -140,7 +141,7 @@ TEST_CASE("members of an imported document are kept, each once and strict", "[ex
 }
 
 TEST_CASE("a re-export keeps what the first one said of its input", "[exporter]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   CaptureBuilder().range("r", 0, 10).health(1, 7).write(folder.file("x.rfcap"));
   REQUIRE(export_chrome_trace(folder.file("x.rfcap"), folder.file("1.json")).ok());
   REQUIRE(export_chrome_trace(folder.file("1.json"), folder.file("2.json")).ok());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "exporter/chrome/exported.hpp"
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/scratch_folder.hpp"
 #include "support/timeline_builder.hpp"
 
 #include <algorithm>
@@ -171,7 +171,7 @@ TEST_CASE("the items of steps are on them, and a counter has the rate", "[export
   // Step 2 says nothing, and behind step 3 is a pause.
   capture.step(3, 5'000'000).step(4, 6'000'000, false).payload(std::uint64_t{50});
   capture.step(7, 7'000'000).step(8, 8'000'000).payload(std::uint64_t{1});
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   capture.write(folder.file("x.rfcap"));
   const Result<Timeline> loaded = load_timeline(folder.file("x.rfcap"));
   REQUIRE(loaded);

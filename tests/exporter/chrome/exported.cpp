@@ -4,7 +4,8 @@
 #include "base/intervals.hpp"
 #include "base/text.hpp"
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/files.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <algorithm>
 #include <map>
@@ -157,7 +158,7 @@ Exported taken_apart(Exported out) {
 
 template <typename Input>
 Exported export_of(const Input& input, const ChromeExportOptions& options) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   ChromeExportReport report;
   const Status status = export_chrome_trace(input, folder.file("x.json"), options, &report);
   if (!status.ok()) FAIL(status.error().message());
@@ -175,7 +176,7 @@ Exported Exported::of_file(const std::string& input, const ChromeExportOptions& 
   return export_of(input, options);
 }
 Exported Exported::of(const CaptureBuilder& capture, const ChromeExportOptions& options) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   capture.write(folder.file("x.rfcap"));
   return export_of(folder.file("x.rfcap"), options);
 }

@@ -3,7 +3,8 @@
 
 #include "exporter/chrome/exported.hpp"
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/files.hpp"
+#include "support/scratch_folder.hpp"
 #include "support/timeline_builder.hpp"
 
 #include <rangefinder/version.hpp>
@@ -63,7 +64,7 @@ TEST_CASE("the export of a capture is what it was", "[exporter][golden]") {
 }
 
 TEST_CASE("the export of an imported trace is what it was", "[exporter][golden]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   write_file(folder.file("in.json"), R"({
   "schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA A100", "computeMajor": 8, "computeMinor": 0, "numSms": 108}],
   "distributedInfo": {"backend":"nccl","rank":1,"world_size":2}, "with_stack": 1, "baseTimeNanoseconds": 1700000000000000000,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "exporter/chrome/exported.hpp"
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/files.hpp"
+#include "support/scratch_folder.hpp"
 #include "support/timeline_builder.hpp"
 
 #include <limits>
@@ -97,7 +98,7 @@ TEST_CASE("a streamed capture is as safe from its names", "[exporter]") {
 }
 
 TEST_CASE("an imported trace with hostile arguments goes out strict", "[exporter]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const std::string deep = std::string(200, '[') + std::string(200, ']');
   write_file(
       folder.file("in.json"),
@@ -162,7 +163,7 @@ TEST_CASE("a capture cut anywhere gives a sound export or an error, and never ha
                                 .build();
   std::size_t exported = 0;
   for (std::size_t size = 0; size < whole.size(); size += 7) {
-    const TemporaryFolder folder;
+    const ScratchFolder folder;
     write_file(folder.file("x.rfcap"), {reinterpret_cast<const char*>(whole.data()), size});
     const Status status = export_chrome_trace(folder.file("x.rfcap"), folder.file("x.json"));
     INFO("cut at byte " << size);

@@ -2,7 +2,7 @@
 #include "analysis/pass_split.hpp"
 #include "exporter/chrome/exported.hpp"
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <rangefinder/projection.hpp>
 
@@ -64,7 +64,7 @@ ChromeExportOptions by(Attribution attribution) {
 
 TEST_CASE("nodes of autograd are slices of their thread", "[exporter]") {
   for (const Attribution attribution : {Attribution::kLaunch, Attribution::kForward}) {
-    const TemporaryFolder folder;
+    const ScratchFolder folder;
     training().write(folder.file("a.rfcap"));
     const Exported trace = Exported::of_file(folder.file("a.rfcap"), by(attribution));
     require_sound(trace);
@@ -91,7 +91,7 @@ TEST_CASE("a node that was recorded as an operator too is one slice", "[exporter
   CaptureBuilder capture = training();
   capture.range("LargeBackward0", 602, 655, "operator").facts(7, 1);  // LibTorch tells the operator of its end last
   capture.range("SmallBackward0", 660, 670, "operator");              // before its namesake: another one
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   capture.write(folder.file("a.rfcap"));
   for (const Attribution attribution : {Attribution::kLaunch, Attribution::kForward}) {
     const Exported trace = Exported::of_file(folder.file("a.rfcap"), by(attribution));
@@ -108,7 +108,7 @@ TEST_CASE("a node that was recorded as an operator too is one slice", "[exporter
 }
 
 TEST_CASE("by forward the device rows of a layer tell forward from backward", "[exporter]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   training().write(folder.file("a.rfcap"));
   const Exported trace = Exported::of_file(folder.file("a.rfcap"), by(Attribution::kForward));
   std::size_t rows = 0;
@@ -129,7 +129,7 @@ TEST_CASE("by forward the device rows of a layer tell forward from backward", "[
 }
 
 TEST_CASE("an export that comes back has the same forward attribution", "[exporter]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   training().write(folder.file("a.rfcap"));
   const Result<Timeline> original = load_timeline(folder.file("a.rfcap"));
   REQUIRE(original);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "exporter/chrome/exported.hpp"
 #include "support/catch.hpp"
+#include "support/scratch_folder.hpp"
 #include "support/shared_data.hpp"
-#include "support/temporary_folder.hpp"
 #include "support/timeline_builder.hpp"
 
 #include <rangefinder/projection.hpp>
@@ -128,7 +128,7 @@ TEST_CASE("an export comes back with the figures of the original", "[exporter][p
     INFO("RANGEFINDER_SEED=" << seed);
     std::mt19937_64 random(seed);
     const Timeline timeline = random_run(random);
-    const TemporaryFolder folder;
+    const ScratchFolder folder;
     REQUIRE(export_chrome_trace(timeline, folder.file("1.json")).ok());
     const Result<Timeline> once = load_timeline(folder.file("1.json"));
     REQUIRE(once);
@@ -143,7 +143,7 @@ TEST_CASE("an export comes back with the figures of the original", "[exporter][p
 }
 
 TEST_CASE("steps come back with their items, as often as they go out", "[exporter]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   CaptureBuilder()
       .range("work", 0, 9'000)
       .step(4, 1'000)
@@ -176,7 +176,7 @@ TEST_CASE("real traces come back with the figures of the original", "[exporter][
     if (!entry.is_regular_file() || path.find("/expected/") != std::string::npos || !path.ends_with(".json.gz"))
       continue;
     INFO(path);
-    const TemporaryFolder work;
+    const ScratchFolder work;
     REQUIRE(export_chrome_trace(path, work.file("1.json")).ok());
     const Result<Timeline> original = load_timeline(path);
     const Result<Timeline> returned = load_timeline(work.file("1.json"));

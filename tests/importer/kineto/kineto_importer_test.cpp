@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "importer/kineto/kineto_importer.hpp"
 
+#include "support/files.hpp"
+#include "support/scratch_folder.hpp"
 #include "trace_text.hpp"
-
-#include <unistd.h>
-
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
 
 using namespace rangefinder;
 using rangefinder::testing::gzip;
+using rangefinder::testing::ScratchFolder;
 using rangefinder::testing::trace_of;
+using rangefinder::testing::write_file;
 
 namespace {
 
@@ -20,15 +18,11 @@ bool looks(std::string_view bytes) { return importer::kineto::looks_like_kineto(
 /// A file that is gone when the test is.
 class TemporaryFile {
  public:
-  explicit TemporaryFile(std::string_view bytes)
-      : path_(std::filesystem::temp_directory_path() / ("rangefinder_kineto_" + std::to_string(::getpid()) + ".json")) {
-    std::ofstream(path_, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  }
-  ~TemporaryFile() { std::filesystem::remove(path_); }
-  std::string path() const { return path_.string(); }
+  explicit TemporaryFile(std::string_view bytes) { write_file(path(), bytes); }
+  std::string path() const { return folder_.file("trace.json"); }
 
  private:
-  std::filesystem::path path_;
+  ScratchFolder folder_;
 };
 
 constexpr std::string_view kEvent = R"({"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":1})";

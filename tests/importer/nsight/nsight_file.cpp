@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "importer/nsight/nsight_file.hpp"
 
+#include "support/files.hpp"
+
 #include <sqlite3.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <stdexcept>
 
 namespace rangefinder::testing {
@@ -128,17 +127,8 @@ bool has_note(const Timeline& timeline, std::string_view text) {
                      [&](const std::string& note) { return note.find(text) != std::string::npos; });
 }
 
-TemporaryFile::TemporaryFile(const std::string& name, base::ByteView content) {
-  folder_ = (std::filesystem::temp_directory_path() / "rangefinder-XXXXXX").string();
-  if (mkdtemp(folder_.data()) == nullptr) throw std::runtime_error("no temporary folder");
-  path_ = folder_ + "/" + name;
-  std::ofstream(path_, std::ios::binary)
-      .write(reinterpret_cast<const char*>(content.data()), static_cast<std::streamsize>(content.size()));
-}
-
-TemporaryFile::~TemporaryFile() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
+TemporaryFile::TemporaryFile(const std::string& name, base::ByteView content) : path_(folder_.file(name)) {
+  write_file(path_, {reinterpret_cast<const char*>(content.data()), content.size()});
 }
 
 }  // namespace rangefinder::testing

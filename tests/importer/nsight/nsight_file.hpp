@@ -3,6 +3,7 @@
 
 #include "base/bytes.hpp"
 #include "importer/nsight/nsight_importer.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <cstdint>
 #include <map>
@@ -52,14 +53,11 @@ bool has_note(const Timeline& timeline, std::string_view text);
 class TemporaryFile {
  public:
   TemporaryFile(const std::string& name, base::ByteView content);
-  ~TemporaryFile();
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
   const std::string& path() const noexcept { return path_; }
-  const std::string& folder() const noexcept { return folder_; }
+  const std::string& folder() const noexcept { return folder_.path(); }
 
  private:
-  std::string folder_;
+  ScratchFolder folder_;
   std::string path_;
 };
 

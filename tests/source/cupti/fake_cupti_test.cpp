@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cupti_fixture.hpp"
+#include "support/files.hpp"
 
 #include <elf.h>
 #include <link.h>
@@ -12,8 +13,7 @@
 namespace rangefinder::source::testing {
 
 TEST_CASE("the double has the name, soname and version node of the real library", "[source]") {
-  std::ifstream file(FAKE_CUPTI_PATH, std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  const std::string bytes = read_file(FAKE_CUPTI_PATH);
   REQUIRE(bytes.size() > sizeof(Elf64_Ehdr));
   const auto library = base::Library::open(FAKE_CUPTI_PATH);
   REQUIRE(library.ok());
