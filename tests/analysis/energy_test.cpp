@@ -2,6 +2,7 @@
 #include "analysis/energy.hpp"
 
 #include "support/catch.hpp"
+#include "support/seed.hpp"
 #include "support/timeline_builder.hpp"
 
 #include <random>
@@ -159,9 +160,9 @@ TEST_CASE("work before the first reading is not known", "[analysis]") {
 }
 
 TEST_CASE("owned, unowned and idle energy add up to the device's", "[analysis][property]") {
-  for (unsigned seed = 1; seed <= 50; ++seed) {
-    INFO("seed " << seed);
-    std::mt19937 random(seed);
+  for (const std::uint64_t seed : rangefinder::testing::property_seeds("energy", 50)) {
+    INFO("RANGEFINDER_SEED=" << seed);
+    std::mt19937_64 random(seed);
     const auto pick = [&](std::int64_t low, std::int64_t high) {
       return std::uniform_int_distribution<std::int64_t>(low, high)(random);
     };

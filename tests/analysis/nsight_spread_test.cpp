@@ -2,6 +2,7 @@
 #include "analysis/nsight_spread.hpp"
 
 #include "support/catch.hpp"
+#include "support/seed.hpp"
 
 #include <limits>
 #include <random>
@@ -97,8 +98,8 @@ TEST_CASE("samples are kept by group", "[analysis]") {
 }
 
 TEST_CASE("the median is that of a sorted list", "[analysis][property]") {
-  const std::uint64_t seed = GENERATE(1, 2, 3);
-  CAPTURE(seed);
+  const std::uint64_t seed = GENERATE(from_range(rangefinder::testing::property_seeds("median", 3)));
+  INFO("RANGEFINDER_SEED=" << seed);
   std::mt19937_64 random(seed);
   for (int round = 0; round < 300; ++round) {
     std::vector<std::int64_t> samples(1 + random() % 12);

@@ -125,7 +125,7 @@ TEST_CASE("where every few steps are slow, the first is no warm-up", "[analysis]
 }
 
 TEST_CASE("the end of a long warm-up is found to the step", "[analysis]") {
-  std::mt19937_64 random(5);
+  std::mt19937_64 random(property_seed("long warm-up"));
   Steps steps = noisy(random, 100'000, 0.02);
   for (std::size_t i = 0; i < 7'777; ++i) steps[i] *= 3;
   CHECK(warm_up_steps(steps) == 7'777);

@@ -2,6 +2,7 @@
 #include "common/size_class_pool.hpp"
 
 #include "support/catch.hpp"
+#include "support/seed.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -33,8 +34,8 @@ bool keeps_its_mark(const Block& block) {
 }
 
 /// Allocates and frees at random; false when a block was written over or lies askew.
-bool stress(SizeClassPool& pool, unsigned seed, std::uint64_t stream, int times) {
-  std::mt19937 random(seed);
+bool stress(SizeClassPool& pool, std::uint64_t seed, std::uint64_t stream, int times) {
+  std::mt19937_64 random(seed);
   std::vector<Block> live;
   bool good = true;
   for (int i = 0; i < times; ++i) {
@@ -55,7 +56,7 @@ bool stress(SizeClassPool& pool, unsigned seed, std::uint64_t stream, int times)
 
 TEST_CASE("blocks of a pool are aligned and do not overlap", "[examples]") {
   SizeClassPool pool;
-  CHECK(stress(pool, 42, 0, 5000));
+  CHECK(stress(pool, rangefinder::testing::property_seed("pool"), 0, 5000));
 }
 
 TEST_CASE("a pool serves a freed block again, of its size class alone", "[examples]") {
@@ -123,8 +124,9 @@ TEST_CASE("a pool refuses sizes that no memory has", "[examples]") {
 TEST_CASE("threads share a pool", "[examples]") {
   SizeClassPool pool;
   bool good[4] = {};
+  const std::uint64_t seed = rangefinder::testing::property_seed("threads of a pool");
   std::vector<std::thread> threads;
-  for (unsigned i = 0; i < 4; ++i) threads.emplace_back([&, i] { good[i] = stress(pool, i, i % 2, 3000); });
+  for (unsigned i = 0; i < 4; ++i) threads.emplace_back([&, i] { good[i] = stress(pool, seed + i, i % 2, 3000); });
   for (std::thread& thread : threads) thread.join();
   CHECK(std::all_of(std::begin(good), std::end(good), [](bool each) { return each; }));
   const auto counts = pool.counts();

@@ -2,6 +2,7 @@
 #include "timeline/call_launches.hpp"
 
 #include "support/catch.hpp"
+#include "support/seed.hpp"
 
 #include <algorithm>
 #include <map>
@@ -81,9 +82,7 @@ TEST_CASE("correlation 0 and unknown ones launch nothing", "[importer]") {
 }
 
 TEST_CASE("random joins agree with a map", "[importer][property]") {
-  const auto seed = std::random_device{}();
-  INFO("seed " << seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(rangefinder::testing::property_seed("joins"));
   for (int round = 0; round < 50; ++round) {
     Timeline timeline = with_threads();
     const std::uint64_t ids = 1 + random() % 300;

@@ -15,9 +15,7 @@
 using namespace rangefinder::projection;
 
 TEST_CASE("every instant belongs to the latest interval that covers it", "[projection][property]") {
-  const std::uint64_t seed = std::random_device{}();
-  INFO("seed " << seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(rangefinder::testing::property_seed("coverage"));
   for (int round = 0; round < 400; ++round) {
     const int length = round % 4 == 0 ? 4000 : 200;
     const int count = round % 4 == 0 ? 1500 : 60;
@@ -62,9 +60,7 @@ TEST_CASE("coverage in falling order stays exact over many pieces", "[projection
 }
 
 TEST_CASE("busy blocks are exact in order and never below the union", "[projection][property]") {
-  const std::uint64_t seed = std::random_device{}();
-  INFO("seed " << seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(rangefinder::testing::property_seed("busy blocks"));
   int exact = 0;
   int bounds = 0;
   for (int round = 0; round < 600; ++round) {
@@ -97,9 +93,7 @@ TEST_CASE("busy blocks are exact in order and never below the union", "[projecti
 }
 
 TEST_CASE("the flat map is a map", "[projection][property]") {
-  const std::uint64_t seed = std::random_device{}();
-  INFO("seed " << seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(rangefinder::testing::property_seed("flat map"));
   FlatMap map;
   std::unordered_map<std::uint64_t, std::uint32_t> expected;
   const auto steps = static_cast<std::uint32_t>(rangefinder::testing::repeats(200'000));

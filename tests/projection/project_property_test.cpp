@@ -4,7 +4,6 @@
 #include "support/catch.hpp"
 #include "support/seed.hpp"
 
-#include <cstdlib>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -15,12 +14,8 @@ using namespace rangefinder::testing;
 namespace {
 
 void compare(const RandomShape& shape, const char* name, int rounds) {
-  const char* given = std::getenv("RANGEFINDER_SEED");
-  const std::uint64_t first = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-  rounds = given != nullptr ? 1 : repeats(rounds);
   std::uint64_t owned = 0;
-  for (int round = 0; round < rounds; ++round) {
-    const std::uint64_t seed = first + static_cast<std::uint64_t>(round);
+  for (const std::uint64_t seed : property_seeds(name, repeats(rounds))) {
     std::mt19937_64 random(seed);
     const Timeline timeline = random_timeline(random, shape);
     ProjectionOptions options;
@@ -38,7 +33,7 @@ void compare(const RandomShape& shape, const char* name, int rounds) {
     }
     owned += projection.account.owned.gpu_ops;
   }
-  CHECK((owned > 0 || given != nullptr));
+  CHECK((owned > 0 || given_seed() != nullptr));
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include "support/seed.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <random>
 #include <string>
@@ -135,18 +134,9 @@ void compare_account(const Account& expected, const Account& actual) {
   compare_part(expected.unknown, actual.unknown);
 }
 
-std::uint64_t first_seed(int& rounds) {
-  const char* given = std::getenv("RANGEFINDER_SEED");
-  rounds = given != nullptr ? 1 : repeats(rounds);
-  if (given == nullptr) return std::random_device{}();
-  return std::strtoull(given, nullptr, 10);
-}
-
 Tallied compare_runs(RandomRunShape shape, const Feeding& feeding, int rounds) {
   Tallied tallied;
-  const std::uint64_t first = first_seed(rounds);
-  for (int round = 0; round < rounds; ++round) {
-    const std::uint64_t seed = first + static_cast<std::uint64_t>(round);
+  for (const std::uint64_t seed : property_seeds("streaming", repeats(rounds))) {
     INFO("RANGEFINDER_SEED=" << seed);
     std::mt19937_64 random(seed);
     const RandomRun run = random_run(random, shape);
@@ -222,16 +212,13 @@ TEST_CASE("the streaming projection equals the projection of the whole", "[proje
     shape.events = 3000;
     const Tallied tallied = compare_runs(shape, feeding, 20);
     CHECK(tallied.exact > 0);
-    CHECK((tallied.bounds > 0 || std::getenv("RANGEFINDER_SEED") != nullptr));
+    CHECK((tallied.bounds > 0 || given_seed() != nullptr));
   }
 }
 
 TEST_CASE("bounds are kept, and what they cost is counted", "[projection][property]") {
-  int rounds = 300;
-  const std::uint64_t first = first_seed(rounds);
   StreamingCounts all;
-  for (int round = 0; round < rounds; ++round) {
-    const std::uint64_t seed = first + static_cast<std::uint64_t>(round);
+  for (const std::uint64_t seed : property_seeds("bounds", repeats(300))) {
     INFO("RANGEFINDER_SEED=" << seed);
     std::mt19937_64 random(seed);
     RandomRunShape shape;
@@ -263,7 +250,7 @@ TEST_CASE("bounds are kept, and what they cost is counted", "[projection][proper
     all.evicted_activities += counts.evicted_activities;
     all.late_activities += counts.late_activities;
   }
-  if (rounds == 1) return;  // what one seed holds may need none of it
+  if (given_seed() != nullptr) return;  // what one seed holds may need none of it
   CHECK(all.evicted_ranges > 0);
   CHECK(all.abandoned_launches > 0);
   CHECK(all.evicted_activities > 0);

@@ -2,11 +2,11 @@
 #include "exporter/chrome/exported.hpp"
 #include "support/catch.hpp"
 #include "support/scratch_folder.hpp"
+#include "support/seed.hpp"
 
 #include <rangefinder/analysis/key_averages.hpp>
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -187,11 +187,8 @@ void require_links(const Exported& trace) {
 }  // namespace
 
 TEST_CASE("a streamed capture gives the export of the loaded one", "[exporter][property]") {
-  const char* given = std::getenv("RANGEFINDER_SEED");
-  const std::uint64_t first = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
   std::size_t kernels = 0;
-  for (int round = 0; round < (given != nullptr ? 1 : 300); ++round) {
-    const std::uint64_t seed = first + static_cast<std::uint64_t>(round);
+  for (const std::uint64_t seed : rangefinder::testing::property_seeds("streamed export", 300)) {
     INFO("RANGEFINDER_SEED=" << seed);
     std::mt19937_64 random(seed);
     const ScratchFolder folder;
@@ -212,7 +209,7 @@ TEST_CASE("a streamed capture gives the export of the loaded one", "[exporter][p
     REQUIRE(streamed.document["baseTimeNanoseconds"].text() == loaded.document["baseTimeNanoseconds"].text());
     kernels += streamed.all("kernel").size();
   }
-  CHECK((kernels > 0 || given != nullptr));
+  CHECK((kernels > 0 || rangefinder::testing::given_seed() != nullptr));
 }
 
 TEST_CASE("operators of a capture are those of its export", "[exporter]") {
@@ -281,7 +278,7 @@ TEST_CASE("operators of a capture are those of its export", "[exporter]") {
 }
 
 TEST_CASE("a capture gives the same bytes each time, whatever the order of its chunks says", "[exporter]") {
-  std::mt19937_64 random(7);
+  std::mt19937_64 random(rangefinder::testing::property_seed("the same bytes"));
   CaptureBuilder capture = RandomProgram(random).run();
   CHECK(Exported::of(capture).text == Exported::of(capture).text);
 }

@@ -2,6 +2,7 @@
 #include "exporter/chrome/digits.hpp"
 
 #include "support/catch.hpp"
+#include "support/seed.hpp"
 
 #include <fmt/format.h>
 
@@ -41,9 +42,7 @@ TEST_CASE("numbers are written digit by digit as they are", "[exporter]") {
 }
 
 TEST_CASE("numbers of every size are written as they are", "[exporter][property]") {
-  const std::uint64_t seed = std::random_device{}();
-  INFO("seed " << seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(rangefinder::testing::property_seed("digits"));
   for (int i = 0; i < 200'000; ++i) {
     const std::uint64_t value = random() >> (random() & 63);
     REQUIRE(decimal(value) == std::to_string(value));

@@ -4,6 +4,7 @@
 #include "exporter/chrome/end_to_end.hpp"
 #include "exporter/chrome/thread_row.hpp"
 #include "support/catch.hpp"
+#include "support/seed.hpp"
 
 #include <algorithm>
 #include <map>
@@ -66,9 +67,7 @@ TEST_CASE("slices that touch, and slices without length, cut nothing", "[exporte
 }
 
 TEST_CASE("every row of what was laid out nests, and no slice is lost", "[exporter][property]") {
-  const std::uint64_t seed = std::random_device{}();
-  INFO("seed " << seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(rangefinder::testing::property_seed("nesting"));
   for (int round = 0; round < 3000; ++round) {
     std::vector<Placed> slices;
     const std::size_t count = random() % 40;
@@ -134,9 +133,7 @@ TEST_CASE("a slice that a nested row refuses leaves its mark", "[exporter]") {
 }
 
 TEST_CASE("rows taken one at a time never cut themselves", "[exporter][property]") {
-  const std::uint64_t seed = std::random_device{}();
-  INFO("seed " << seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(rangefinder::testing::property_seed("nested rows"));
   for (int round = 0; round < 500; ++round) {
     Rows<NestedRow> nested;
     EndToEnd flat;

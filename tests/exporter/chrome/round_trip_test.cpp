@@ -2,12 +2,12 @@
 #include "exporter/chrome/exported.hpp"
 #include "support/catch.hpp"
 #include "support/scratch_folder.hpp"
+#include "support/seed.hpp"
 #include "support/shared_data.hpp"
 #include "support/timeline_builder.hpp"
 
 #include <rangefinder/projection.hpp>
 
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <random>
@@ -120,11 +120,8 @@ void require_same(const Timeline& before, const Timeline& after, std::int64_t be
 }  // namespace
 
 TEST_CASE("an export comes back with the figures of the original", "[exporter][property]") {
-  const char* given = std::getenv("RANGEFINDER_SEED");
-  const std::uint64_t first = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
   std::uint64_t owned = 0;
-  for (int round = 0; round < (given != nullptr ? 1 : 300); ++round) {
-    const std::uint64_t seed = first + static_cast<std::uint64_t>(round);
+  for (const std::uint64_t seed : rangefinder::testing::property_seeds("round trip", 300)) {
     INFO("RANGEFINDER_SEED=" << seed);
     std::mt19937_64 random(seed);
     const Timeline timeline = random_run(random);
@@ -139,7 +136,7 @@ TEST_CASE("an export comes back with the figures of the original", "[exporter][p
     require_same(timeline, *twice, 0, 0);
     owned += project(timeline, {}).account.owned.gpu_ops;
   }
-  CHECK((owned > 0 || given != nullptr));
+  CHECK((owned > 0 || rangefinder::testing::given_seed() != nullptr));
 }
 
 TEST_CASE("steps come back with their items, as often as they go out", "[exporter]") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "importer/kineto/decimal.hpp"
 
+#include "support/seed.hpp"
 #include "trace_text.hpp"
 
 #include <optional>
@@ -96,9 +97,7 @@ TEST_CASE("the quick reader of times gives what the exact one gives, or declines
 }
 
 TEST_CASE("random times are read alike by both readers and by arithmetic", "[importer][property]") {
-  const auto seed = std::random_device{}();
-  INFO("seed " << seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(rangefinder::testing::property_seed("times"));
   for (int round = 0; round < 100'000; ++round) {
     const std::int64_t limit = std::int64_t{1} << (1 + random() % 62);
     std::int64_t ns = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(limit));
@@ -119,9 +118,7 @@ TEST_CASE("random times are read alike by both readers and by arithmetic", "[imp
 }
 
 TEST_CASE("digits are read eight at a time and singly", "[importer][property]") {
-  const auto seed = std::random_device{}();
-  INFO("seed " << seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(rangefinder::testing::property_seed("digits of times"));
   for (std::size_t length = 1; length <= 16; ++length) {
     for (int round = 0; round < 200; ++round) {
       std::string text;

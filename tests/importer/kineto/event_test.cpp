@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "importer/kineto/event.hpp"
 
+#include "support/seed.hpp"
 #include "trace_text.hpp"
 
 #include <random>
@@ -191,7 +192,7 @@ TEST_CASE("no byte in an event's place harms the reader", "[importer][fault]") {
 namespace {
 
 /// Events that look alike and do not: members, white space, values and order vary at random.
-std::string random_event(std::mt19937& random) {
+std::string random_event(std::mt19937_64& random) {
   const auto any_of = [&](std::initializer_list<const char*> choices) {
     return std::string(choices.begin()[random() % choices.size()]);
   };
@@ -265,9 +266,7 @@ void check_alike(const Event& a, const Event& b) {
 }  // namespace
 
 TEST_CASE("a reader that has seen many events reads the next as a new one does", "[importer][property]") {
-  const auto seed = std::random_device{}();
-  INFO("seed " << seed);
-  std::mt19937 random(seed);
+  std::mt19937_64 random(rangefinder::testing::property_seed("event reader"));
   for (int round = 0; round < 40; ++round) {
     EventReader experienced;
     std::vector<std::string> seen;

@@ -27,6 +27,7 @@ Unpacked unpack(std::string_view packed, std::size_t step = 1000) {
   return out;
 }
 
+/// Always the same: what varies are the steps and the cuts.
 std::string random_text(std::size_t size) {
   std::mt19937 random(7);
   std::string out(size, ' ');

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "importer/kineto/scan.hpp"
 
+#include "support/seed.hpp"
 #include "trace_text.hpp"
 
 #include <random>
@@ -110,9 +111,7 @@ TEST_CASE("nesting is bounded at 256, counted from the outermost bracket", "[imp
 }
 
 TEST_CASE("skipping agrees with counting brackets one by one", "[importer][property]") {
-  const auto seed = std::random_device{}();
-  INFO("seed " << seed);
-  std::mt19937 random(seed);
+  std::mt19937_64 random(rangefinder::testing::property_seed("skipping"));
   constexpr std::string_view kAlphabet = "[]{}\"\\ ,:a1";
   for (int round = 0; round < 20'000; ++round) {
     std::string text = "[";
@@ -145,9 +144,7 @@ TEST_CASE("skipping agrees with counting brackets one by one", "[importer][prope
 }
 
 TEST_CASE("newlines are counted", "[importer][property]") {
-  const auto seed = std::random_device{}();
-  INFO("seed " << seed);
-  std::mt19937 random(seed);
+  std::mt19937_64 random(rangefinder::testing::property_seed("newlines"));
   for (const std::size_t length : {0u, 1u, 15u, 16u, 17u, 4079u, 4080u, 4081u, 9000u, 100'000u}) {
     std::string text(length, 'x');
     for (char& c : text) c = random() % 3 == 0 ? '\n' : static_cast<char>(random());

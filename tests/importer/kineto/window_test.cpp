@@ -28,6 +28,7 @@ class stingy_source final : public ByteSource {
   std::size_t at_ = 0;
 };
 
+/// Always the same: what varies are the sizes of pieces and of the window.
 std::string random_lines(std::size_t size) {
   std::mt19937 random(11);
   std::string out(size, ' ');

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "importer/nsight/nsight_file.hpp"
 #include "support/catch.hpp"
+#include "support/seed.hpp"
 #include "support/timeline_columns.hpp"
 
 #include <algorithm>
@@ -64,7 +65,7 @@ TEST_CASE("what is no database gets one line with the reason", "[importer_nsight
     CHECK(message_for(base::as_bytes(std::string(5000, 'x'))).find("not an SQLite database") != std::string::npos);
   }
   SECTION("encrypted: the magic with noise behind it") {
-    std::mt19937 random(7);
+    std::mt19937_64 random(rangefinder::testing::property_seed("noise"));
     std::string noise(16384, '\0');
     for (char& c : noise) c = static_cast<char>(random());
     std::memcpy(noise.data(), "SQLite format 3", 16);
@@ -281,8 +282,8 @@ TEST_CASE("any bytes changed give a consistent timeline or an error", "[importer
   NsightFile file;
   fill(file, 60);
   const base::Bytes image = file.image();
-  const std::uint64_t seed = GENERATE(1, 2, 3, 4);
-  CAPTURE(seed);
+  const std::uint64_t seed = GENERATE(from_range(rangefinder::testing::property_seeds("damaged SQLite", 4)));
+  INFO("RANGEFINDER_SEED=" << seed);
   std::mt19937_64 random(seed);
   int readable = 0;
   for (int round = 0; round < 150; ++round) {

@@ -2,6 +2,7 @@
 #include "source/cupti/activity_decoder.hpp"
 
 #include "cupti_fixture.hpp"
+#include "support/seed.hpp"
 
 #include <algorithm>
 #include <random>
@@ -483,11 +484,11 @@ TEST_CASE("a kernel's name is taken at delivery, also when its place in memory i
 }
 
 TEST_CASE("random programs come back whole", "[source][property]") {
-  const auto seed = GENERATE(take(20, random(1, 1'000'000)));
-  CAPTURE(seed);
+  const std::uint64_t seed = GENERATE(from_range(property_seeds("random programs", 20)));
+  INFO("RANGEFINDER_SEED=" << seed);
   CuptiProcess process;
   process.parser = seed % 2 == 0 && real_cupti() != nullptr ? "real" : "double";
-  std::mt19937 random(static_cast<unsigned>(seed));
+  std::mt19937_64 random(seed);
   process.options.buffer_bytes = 4096u << random() % 3;
   process.options.memory_bytes = 64 << 20;
   fakecupti_set_manual_clock(kNoon);

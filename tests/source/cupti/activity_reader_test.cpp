@@ -2,6 +2,7 @@
 #include "source/cupti/activity_reader.hpp"
 
 #include "cupti_fixture.hpp"
+#include "support/seed.hpp"
 
 #include <random>
 
@@ -43,9 +44,10 @@ TEST_CASE("the size of a record is what the library's own parser steps over", "[
 TEST_CASE("reading stops at the end, at damage, and never past the valid bytes", "[source][property]") {
   fakecupti_reset();
   const std::string which = GENERATE(from_range(parsers()));
-  const auto seed = GENERATE(take(50, random(1, 1'000'000)));
-  CAPTURE(which, seed);
-  std::mt19937 random(static_cast<unsigned>(seed));
+  const std::uint64_t seed = GENERATE(from_range(property_seeds("activity reader", 50)));
+  INFO("RANGEFINDER_SEED=" << seed);
+  CAPTURE(which);
+  std::mt19937_64 random(seed);
   RecordSizes sizes(parser(which));
   auto buffer = std::make_unique<Aligned>();
   const std::uint32_t kinds[] = {1, 2, 4, 5, 8, 9, 10, 17, 22, 37, 38};
