@@ -51,6 +51,10 @@ enum RangeFlags : std::uint8_t {
   /// captured in it: it may own work of replays, and is no part of the recorded time, nor of counts and times of the
   /// host.
   kBeforeRecording = 8,
+  /// Its code left the thread at the end (a coroutine) and came back: the range goes on in a later row, which is
+  /// kResumed.
+  kSuspended = 16,
+  kResumed = 32,
 };
 
 struct RangeTable {
@@ -68,8 +72,18 @@ struct RangeTable {
   std::vector<std::int64_t> source_row;
   /// Kineto's External id; -1 where there is none. Links operators, API calls and activities of imported traces.
   std::vector<std::int64_t> external_id;
+  /// Of a kResumed row: when the first row of that range began. May be shorter than the others.
+  std::vector<std::int64_t> opened_ns;
 
   std::size_t size() const noexcept { return name.size(); }
+  /// Whether the row counts as a run of its range: the last one of a range that was suspended, and none from before the
+  /// recording.
+  bool is_run(std::size_t range) const noexcept { return (flags[range] & (kBeforeRecording | kSuspended)) == 0; }
+  /// The host time of that run, with the time in which it was suspended.
+  std::int64_t run_ns(std::size_t range) const noexcept {
+    const bool resumed = (flags[range] & kResumed) != 0 && range < opened_ns.size();
+    return end_ns[range] - (resumed ? opened_ns[range] : begin_ns[range]);
+  }
 };
 
 enum class CallDomain : std::uint8_t { kRuntime, kDriver, kInternal };

@@ -8,6 +8,7 @@
 
 #include <rangefinder/detail/nvtx.hpp>
 #include <rangefinder/detail/operators.hpp>
+#include <rangefinder/detail/suspended_range.hpp>
 #include <rangefinder/range.hpp>
 
 #include <cstring>
@@ -134,15 +135,16 @@ void put_end_of(const OpenRange& open, std::uint32_t thread) noexcept {
 
 enum class Order : std::uint8_t { kInnermost, kAny };
 
-void record_end(const OpenRange& open, std::uint64_t token, Order order) noexcept {
+/// The ticks of the end; 0 where none was written for a range of this thread.
+std::uint64_t record_end(const OpenRange& open, std::uint64_t token, Order order) noexcept {
   HotThread& hot = detail::hot_thread;
   Recorder& recorder = Recorder::instance();
   // A range of an earlier recording was reported unfinished when that one stopped.
-  if (token >> 32 != recorder.generation()) return;
+  if (token >> 32 != recorder.generation()) return 0;
   ThreadState* const state = state_of(hot);
   const bool foreign = state == nullptr || token != state->token;
   if (foreign) recorder.count(health::foreign_ends, 1);
-  if (foreign || order == Order::kAny) return put_end_of(open, static_cast<std::uint32_t>(token));
+  if (foreign || order == Order::kAny) return put_end_of(open, static_cast<std::uint32_t>(token)), 0;
   if (const CpuCounterHook* const counters = recorder.cpu_counters(); counters != nullptr) {
     if (ready(hot, kCpuEvents, kForBegins, false) != nullptr)
       put_cpu_counts(hot, *state, *counters);
@@ -153,18 +155,27 @@ void record_end(const OpenRange& open, std::uint64_t token, Order order) noexcep
   if (ready_to_close(hot, state->lost_ends == 0) == nullptr) {
     ++state->lost_ends;
     recorder.count(health::lost_ends, 1);
-    return;
+    return 0;
   }
-  put(hot, open.word + detail::kToEnd, recorder.ticks());
+  const std::uint64_t ticks = recorder.ticks();
+  put(hot, open.word + detail::kToEnd, ticks);
+  return ticks;
 }
 
-/// Everything that an end can need. Not inlined, as `begin`.
-[[gnu::noinline]] void close_range(OpenRange open, Order order) noexcept {
-  const bool may_be_recorded = (open.token & kSlowToken) == 0 || (open.token & kRecorded) != 0;
-  if (may_be_recorded) guarded([&] { record_end(open, open.token & kTokenBits, order); });
-  if ((open.token & kSlowToken) == 0 || (open.token & kHeard) == 0) return;
-  if (const Listener* heard_by = listener(); heard_by != nullptr) heard_by->end();
+bool may_be_recorded(const OpenRange& open) noexcept {
+  return (open.token & kSlowToken) == 0 || (open.token & kRecorded) != 0;
 }
+
+/// Everything that an end can need. Not inlined, as `begin`. Gives what record_end does.
+[[gnu::noinline]] std::uint64_t close_range(OpenRange open, Order order) noexcept {
+  std::uint64_t ticks = 0;
+  if (may_be_recorded(open)) guarded([&] { ticks = record_end(open, open.token & kTokenBits, order); });
+  if ((open.token & kSlowToken) == 0 || (open.token & kHeard) == 0) return ticks;
+  if (const Listener* heard_by = listener(); heard_by != nullptr) heard_by->end();
+  return ticks;
+}
+
+constexpr std::uint64_t in_aux(std::uint32_t bits) noexcept { return std::uint64_t{bits} << 8; }
 
 std::uint64_t word_of_facts(std::uint64_t made_on, std::uint32_t inputs) noexcept {
   return make_word(RecordKind::kOperator, inputs, static_cast<std::uint32_t>(made_on));
@@ -383,11 +394,11 @@ void end_slow(std::uint64_t token, std::uint64_t word) noexcept {
       return;
     }
   }
-  close_range({token, word}, Order::kInnermost);
+  (void)close_range({token, word}, Order::kInnermost);
 }
 
 void end_out_of_order(std::uint64_t token, std::uint64_t word) noexcept {
-  if (token != 0) close_range({token, word}, Order::kAny);
+  if (token != 0) (void)close_range({token, word}, Order::kAny);
 }
 
 std::uint32_t intern_name(std::string_view name) noexcept { return intern(name); }
@@ -398,6 +409,25 @@ std::uint32_t intern_category(std::string_view name) noexcept {
 }
 
 }  // namespace v1
+
+SuspendedRange suspend_range(const OpenRange& open) noexcept {
+  if (open.token == 0) return {};
+  return {open, close_range({open.token, open.word | in_aux(kSuspended)}, Order::kInnermost)};
+}
+
+OpenRange resume_range(const SuspendedRange& range) noexcept {
+  if (range.open.token == 0 || active.load(std::memory_order_relaxed) == 0) return {};
+  const std::uint64_t recording = (range.open.token & kTokenBits) >> 32;
+  if (may_be_recorded(range.open) && recording != Recorder::instance().generation()) return {};
+  OpenRange resumed = begin(
+      1, nullptr, word_category(range.open.word) | kResumed,
+      [&](ThreadState*) { return range.open.word & ~in_aux(0xFFFFFFu); },
+      [&] {
+        put_extra(hot_thread, {ExtraKind::kUnsigned, range.since_ticks, {}});
+      });
+  resumed.word &= ~in_aux(kResumed);
+  return resumed;
+}
 
 std::uint64_t begin_operator(const char* name, std::int64_t sequence, std::uint64_t& word) noexcept {
   HotThread& hot = hot_thread;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "capi/status.hpp"
 
+#include <rangefinder/detail/suspended_range.hpp>
 #include <rangefinder/range.hpp>
 
 #include <pthread.h>
@@ -121,6 +122,22 @@ RANGEFINDER_INLINE rf_status push(Begin begin) noexcept {
   detail::end(range.token, range.word);
 }
 
+/// What was pushed while nothing was recorded tells no name.
+bool may_have_name(const OpenRange& range, rf_name name) noexcept {
+  return range.word == 0 || detail::word_id(range.word) == name;
+}
+
+/// Ends the innermost range of that name, if there is one, and none inside of it.
+[[gnu::cold]] void take_out(Stack& stack, rf_name name) noexcept {
+  for (std::uint32_t place = stack.depth - 1; place-- > 0;) {
+    const OpenRange range = stack.places[place];
+    if (range.word == 0 || !may_have_name(range, name)) continue;
+    std::memmove(stack.places + place, stack.places + place + 1, (stack.depth - 1 - place) * sizeof(OpenRange));
+    --stack.depth;
+    return detail::end_out_of_order(range.token, range.word);
+  }
+}
+
 std::optional<Payload> payload_of(const rf_value& value) noexcept {
   switch (value.kind) {
     case RF_VALUE_UNSIGNED:
@@ -215,6 +232,33 @@ uint32_t rf_range_depth(void) noexcept { return capi::thread_stack.depth; }
 
 void rf_range_pop_to(uint32_t depth) noexcept {
   while (capi::thread_stack.depth > depth) capi::pop(capi::thread_stack);
+}
+
+bool rf_range_pop_named(rf_name name) noexcept {
+  capi::Stack& stack = capi::thread_stack;
+  if (stack.depth == 0) return true;
+  if (name == 0 || stack.depth > stack.capacity || capi::may_have_name(stack.places[stack.depth - 1], name))
+    return capi::pop(stack), true;
+  capi::take_out(stack, name);
+  return false;
+}
+
+rf_suspended_range rf_range_suspend(void) noexcept {
+  capi::Stack& stack = capi::thread_stack;
+  if (stack.depth == 0) return {};
+  const std::uint32_t last = stack.depth - 1;
+  const bool kept = last < stack.capacity;
+  const detail::SuspendedRange range = kept ? detail::suspend_range(stack.places[last]) : detail::SuspendedRange{};
+  stack.depth = last;
+  return {range.open.token, range.open.word, range.since_ticks};
+}
+
+void rf_range_resume(rf_suspended_range range) noexcept {
+  if (capi::idle()) return;
+  (void)capi::push([&](capi::OpenRange& place) {
+    place = detail::resume_range({{range.token, range.word}, range.since});
+    return RF_STATUS_OK;
+  });
 }
 
 bool rf_listening(void) noexcept { return capi::somebody_listens(); }

@@ -22,8 +22,9 @@ constexpr std::int64_t kSettleNs = 60'000'000'000;
 constexpr std::size_t kMostClockPoints = 128;
 constexpr std::size_t kNewestPoints = 32;
 
-// Tags of ranges: over when the recording began, here since a CUDA graph was captured in it.
+// Tags of ranges: over when the recording began, here since a CUDA graph was captured in it; suspended, and not over.
 constexpr std::uint64_t kBefore = 1;
+constexpr std::uint64_t kSuspended = 2;
 
 std::vector<clock::ClockPoint> first_point(session::SessionCore& core) { return {core.clock().sample()}; }
 
@@ -218,7 +219,9 @@ void LiveSummary::on_range(const timeline::AssembledRange& range) {
   ended.start_end = range.start_end;
   ended.ended_elsewhere = range.ended_elsewhere;
   const std::uint64_t start = core_.start_ticks();
+  if (range.suspended) ended.tag = kSuspended;
   if (range.begin_ticks < start && range.end_ticks <= start) ended.tag = kBefore;
+  if (range.resumed && !range.suspended) waited_ns_[range.key] = ended.begin_ns - host_time(range.instance_begin_ticks);
   projector_.end_range(ended);
 }
 
@@ -295,8 +298,14 @@ void LiveSummary::on_projected(const projection::ProjectedRange& projected) {
   if (SummaryRow* row = totals_.row(projected.range.key); row != nullptr && projected.range.tag == kBefore) {
     totals_.note_before(projected.range.key);
   } else if (row != nullptr && !projected.never_ended) {
-    row->count += 1;
-    row->host_ns += projected.range.end_ns - projected.range.begin_ns;
+    if (projected.range.tag != kSuspended) {
+      row->count += 1;
+      row->host_ns += projected.range.end_ns - projected.range.begin_ns;
+    }
+    if (const auto waited = waited_ns_.find(projected.range.key); waited != waited_ns_.end()) {
+      row->host_ns += waited->second;
+      waited_ns_.erase(waited);
+    }
     const auto& figures = projected.inclusive.total;
     row->gpu_ops += figures.gpu_ops;
     row->gpu_sum_ns += figures.gpu_sum_ns;

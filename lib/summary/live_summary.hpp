@@ -74,6 +74,7 @@ class LiveSummary final : public timeline::AssemblySink, public projection::Proj
   PathTotals totals_;
   PassTotals passes_{totals_};
   std::unordered_map<std::uint64_t, std::uint64_t> operator_owner_;  // open operator -> the annotation around it
+  std::unordered_map<std::uint64_t, std::int64_t> waited_ns_;        // resumed ranges -> host time before they were
   struct Step {
     std::uint32_t number = 0;
     std::uint64_t ticks = 0;

@@ -48,6 +48,7 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   // What is open at the end lasts as long as anything was recorded.
   void on_begin(const AssembledRange& range) override { last_ticks_ = std::max(last_ticks_, range.begin_ticks); }
   void on_range(const AssembledRange& range) override;
+  void on_not_resumed(std::uint64_t range) override;
   void on_launch(const AssembledLaunch& launch) override;
   void on_mark(std::uint32_t thread, std::uint64_t ticks, std::uint32_t name, std::uint32_t category) override;
   void on_counter(std::uint32_t thread, std::uint64_t ticks, std::uint32_t name, const AssembledValue& value) override;

@@ -38,12 +38,22 @@ void CaptureLoader::on_range(const AssembledRange& range) {
   table.style[row] = range.start_end ? RangeStyle::kStartEnd : RangeStyle::kScoped;
   table.flags[row] =
       static_cast<std::uint8_t>((range.unfinished ? kUnfinished : 0) | (range.ended_elsewhere ? kEndedElsewhere : 0) |
+                                (range.suspended ? kSuspended : 0) | (range.resumed ? kResumed : 0) |
                                 (is_before(range.begin_ticks, range.end_ticks) ? kBeforeRecording : 0));
+  if (range.resumed) {
+    if (row >= table.opened_ns.size()) table.opened_ns.resize(row + 1, kNoTime);
+    table.opened_ns[row] = host_time(range.instance_begin_ticks);
+  }
   table.thread[row] = thread_of(range.thread);
   table.end_thread[row] = thread_of(range.end_thread);
   table.begin_ns[row] = host_time(range.begin_ticks);
   table.end_ns[row] = host_time(range.end_ticks);
   last_ticks_ = std::max(last_ticks_, range.end_ticks);
+}
+
+void CaptureLoader::on_not_resumed(std::uint64_t range) {
+  std::uint8_t& flags = out_.ranges.flags[first_range_ + range - 1];
+  flags = static_cast<std::uint8_t>((flags & ~kSuspended) | kUnfinished);
 }
 
 void CaptureLoader::on_launch(const AssembledLaunch& launch) {

@@ -223,6 +223,8 @@ void HostAssembler::open_range(std::uint32_t index, Thread& thread, const Record
   range.category = word_category(record.word);
   range.thread = range.end_thread = index;
   range.depth = static_cast<std::uint32_t>(thread.open.size());
+  range.resumed = (word_aux(record.word) & detail::kResumed) != 0;
+  range.instance_begin_ticks = record.ticks;
   if (thread.open.size() >= kNearby) ++thread.deep[label_of(range)];
   thread.open.push_back(range);
   if (thread.cpu_events.any()) thread.counts_before.emplace_back(range.key, thread.cpu_events);
@@ -236,6 +238,18 @@ void HostAssembler::open_range(std::uint32_t index, Thread& thread, const Record
   sink_.on_begin(range);
   if ((word_aux(record.word) & detail::kHasNotedNumber) != 0 && thread.noted >= 0)
     report_operator(range, thread.noted, 0, 0);
+}
+
+/// What says since when it was suspended. Its begin is not known where that end was lost, or is still to be read.
+void HostAssembler::resume(AssembledRange& range, std::uint64_t since_ticks) {
+  const auto found = suspended_.find({since_ticks, label_of(range)});
+  if (found == suspended_.end()) {
+    if (since_ticks != 0) range.instance_begin_ticks = std::min(since_ticks, range.begin_ticks);
+    return;
+  }
+  range.instance_begin_ticks = std::min(found->second.back().instance_begin_ticks, range.begin_ticks);
+  found->second.pop_back();
+  if (found->second.empty()) suspended_.erase(found);
 }
 
 /// The innermost open range of that label.
@@ -260,9 +274,11 @@ AssembledRange HostAssembler::take_open(Thread& thread, std::size_t position) {
   return range;
 }
 
-void HostAssembler::close_top(Thread& thread, std::uint64_t ticks) {
+void HostAssembler::close_top(Thread& thread, std::uint64_t ticks, bool suspended) {
   AssembledRange range = take_open(thread, thread.open.size() - 1);
   range.end_ticks = std::max(ticks, range.begin_ticks);
+  range.suspended = suspended;
+  if (suspended) suspended_[{ticks, label_of(range)}].push_back({range.key, range.instance_begin_ticks});
   report_cpu_counts(thread, range.key);
   sink_.on_range(range);
 }
@@ -292,7 +308,7 @@ void HostAssembler::close_range(Thread& thread, const Record& record) {
     range.end_ticks = std::max(record.ticks, range.begin_ticks);
     missing_ends_[{range.thread, label_of(range)}].push_back(range);
   }
-  close_top(thread, record.ticks);
+  close_top(thread, record.ticks, (word_aux(record.word) & detail::kSuspended) != 0);
 }
 
 void HostAssembler::report_unfinished(AssembledRange range, std::uint64_t end_ticks) {
@@ -331,6 +347,10 @@ void HostAssembler::on_extra(std::uint32_t index, Thread& thread, const Record& 
   const std::uint64_t number = record.ticks;
   switch (word_kind(base.word)) {
     case RecordKind::kBegin:
+      if ((word_aux(base.word) & detail::kResumed) != 0) {
+        if (!thread.open.empty()) resume(thread.open.back(), number);
+        return;
+      }
       value.of = AssembledValue::Of::kRange;
       value.range = thread.open.empty() ? 0 : thread.open.back().key;
       return sink_.on_value(index, value);
@@ -499,6 +519,11 @@ void HostAssembler::finish(std::uint64_t end_ticks) {
   start_end_.clear();
   std::sort(rest.begin(), rest.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
   for (const AssembledRange& range : rest) report_unfinished(range, range.end_ticks);
+  for (const auto& [when, ranges] : suspended_) {
+    for (const Suspended& range : ranges) sink_.on_not_resumed(range.key);
+    health_.unfinished_ranges += ranges.size();
+  }
+  suspended_.clear();
 }
 
 }  // namespace rangefinder::timeline

@@ -34,6 +34,9 @@ struct AssembledRange {
   bool start_end = false;
   bool unfinished = false;
   bool ended_elsewhere = false;
+  bool suspended = false;  ///< not over at its end: it goes on as another range, which is `resumed`
+  bool resumed = false;
+  std::uint64_t instance_begin_ticks = 0;  ///< with `resumed`: when it was opened first
 };
 
 struct AssembledLaunch {
@@ -133,6 +136,8 @@ class AssemblySink {
   /// A range has begun; its end is not known.
   virtual void on_begin(const AssembledRange&) {}
   virtual void on_range(const AssembledRange&) = 0;
+  /// The range of that key was reported as suspended, and never goes on.
+  virtual void on_not_resumed(std::uint64_t range) { (void)range; }
   virtual void on_launch(const AssembledLaunch&) {}
   virtual void on_mark(std::uint32_t thread, std::uint64_t ticks, std::uint32_t name, std::uint32_t category) {
     (void)thread, (void)ticks, (void)name, (void)category;
@@ -220,8 +225,9 @@ class HostAssembler {
   static void on_host_fact(Thread& thread, const detail::Record& record);
   void on_host_block(std::uint32_t index, Thread& thread, const detail::Record& record);
   void open_range(std::uint32_t index, Thread& thread, const detail::Record& record);
+  void resume(AssembledRange& range, std::uint64_t since_ticks);
   void close_range(Thread& thread, const detail::Record& record);
-  void close_top(Thread& thread, std::uint64_t ticks);
+  void close_top(Thread& thread, std::uint64_t ticks, bool suspended = false);
   void report_cpu_counts(Thread& thread, std::uint64_t range);
   void report_unfinished(AssembledRange range, std::uint64_t end_ticks);
   void begin_start_end(std::uint32_t index, Thread& thread, const detail::Record& record, std::uint64_t handle);
@@ -239,6 +245,12 @@ class HostAssembler {
   // Scoped ranges that are no longer open, though nothing has ended them yet, by thread and label: an end on another
   // thread may stand further on. end_ticks is the latest that it can be otherwise.
   std::map<std::pair<std::uint32_t, Label>, std::vector<AssembledRange>> missing_ends_;
+  struct Suspended {
+    std::uint64_t key;
+    std::uint64_t instance_begin_ticks;
+  };
+  // Ranges that wait to be resumed, by when and what was suspended; where clocks are coarse, several.
+  std::map<std::pair<std::uint64_t, Label>, std::vector<Suspended>> suspended_;
   CaptureHealth health_;
 };
 

@@ -200,6 +200,91 @@ TEST_CASE("a range that ends on another thread is closed by its handle", "[capi]
   CHECK(timeline.health.unfinished_ranges == 0);
 }
 
+TEST_CASE("two coroutines take turns, and each range is one of its own", "[capi]") {
+  Recording recording;
+  rf_range_push_text("loop");
+  rf_range_push_with("first", rf_category_intern("io"), rf_unsigned(7));
+  rf_suspended_range first = rf_range_suspend();
+  CHECK(rf_range_depth() == 1);
+  rf_range_push_text("second");
+  rf_range_push_text("inner");
+  const rf_suspended_range inner = rf_range_suspend();
+  const rf_suspended_range second = rf_range_suspend();
+  rf_range_resume(first);
+  first = rf_range_suspend();
+  rf_range_resume(second);
+  rf_range_resume(inner);
+  CHECK(rf_range_depth() == 3);
+  rf_range_pop();
+  rf_range_pop();
+  rf_range_resume(first);
+  rf_range_pop();
+  rf_range_pop();
+  CHECK(rf_range_depth() == 0);
+  const Timeline timeline = recording.stop();
+  CHECK(tree_of(timeline) == std::vector<std::string>{"loop", ".first of io", ".second", "..inner", ".first of io",
+                                                      ".second", "..inner", ".first of io"});
+  const RangeTable& ranges = timeline.ranges;
+  std::vector<bool> runs;
+  for (RangeIndex i = 0; i < ranges.size(); ++i) runs.push_back(ranges.is_run(i));
+  CHECK(runs == std::vector<bool>{true, false, false, false, false, true, true, true});
+  CHECK(ranges.run_ns(7) == ranges.end_ns[7] - ranges.begin_ns[1]);
+  CHECK(ranges.run_ns(5) == ranges.end_ns[5] - ranges.begin_ns[2]);
+  CHECK(ranges.run_ns(6) == ranges.end_ns[6] - ranges.begin_ns[3]);
+  REQUIRE(timeline.attachments.size() == 1);
+  CHECK((timeline.attachments[0].row == 1 && timeline.attachments[0].bits == 7));
+  CHECK(timeline.health.complete());
+  CHECK(timeline.health.unfinished_ranges == 0);
+}
+
+TEST_CASE("a suspended range is a pop and a push, whatever is recorded", "[capi]") {
+  const rf_suspended_range nothing = rf_range_suspend();
+  CHECK((nothing.token == 0 && rf_range_depth() == 0));
+  rf_range_resume(nothing);
+  CHECK(rf_range_depth() == 0);
+  rf_suspended_range before{};
+  {
+    Recording first;
+    rf_range_push_text("first");
+    before = rf_range_suspend();
+    const Timeline timeline = first.stop();
+    CHECK(timeline.health.unfinished_ranges == 1);
+    CHECK((timeline.ranges.size() == 1 && timeline.ranges.is_run(0)));
+  }
+  Recording second;
+  rf_range_resume(before);
+  CHECK(rf_range_depth() == 1);
+  rf_range_push_text("second");
+  rf_range_pop();
+  const rf_suspended_range again = rf_range_suspend();
+  rf_range_resume(again);
+  rf_range_pop();
+  CHECK(rf_range_depth() == 0);
+  CHECK(tree_of(second.stop()) == std::vector<std::string>{"second"});
+}
+
+TEST_CASE("a pop by name closes the range of that name, and none inside of it", "[capi]") {
+  Recording recording;
+  const rf_name outer = rf_name_intern("outer"), inner = rf_name_intern("inner"), other = rf_name_intern("other");
+  CHECK(rf_range_pop_named(outer));  // none is open
+  rf_range_push(outer);
+  rf_range_push(inner);
+  CHECK_FALSE(rf_range_pop_named(other));
+  CHECK(rf_range_depth() == 2);
+  CHECK_FALSE(rf_range_pop_named(outer));
+  CHECK(rf_range_depth() == 1);
+  rf_range_push(other);
+  CHECK(rf_range_pop_named(other));
+  CHECK(rf_range_pop_named(inner));
+  CHECK(rf_range_depth() == 0);
+  const Timeline timeline = recording.stop();
+  const RangeTable& ranges = timeline.ranges;
+  REQUIRE(ranges.size() == 3);
+  CHECK(timeline.text(ranges.name[2]) == "other");
+  CHECK((ranges.end_ns[0] < ranges.begin_ns[2] && ranges.end_ns[1] > ranges.end_ns[2]));
+  CHECK(timeline.health.unmatched_ends == 0);
+}
+
 TEST_CASE("a name that was never given is recorded as none", "[capi]") {
   Recording recording;
   for (const rf_name name : {rf_name{0}, rf_name{4'000'000}, ~rf_name{0}}) {

@@ -24,7 +24,7 @@ TYPES = {
     "rf_category": ctypes.c_uint32, "rf_range_handle": ctypes.c_uint64, "rf_status": ctypes.c_int,
     "const char*": ctypes.c_char_p, "void*": ctypes.c_void_p, "bool*": ctypes.POINTER(ctypes.c_bool),
     "int64_t*": ctypes.POINTER(ctypes.c_int64), "uint64_t*": ctypes.POINTER(ctypes.c_uint64),
-    "rf_value": _abi.Value,
+    "rf_value": _abi.Value, "rf_suspended_range": _abi.SuspendedRange,
 }
 for name in ("rf_text", "rf_session", "rf_health", "rf_summary", "rf_key_averages", "rf_capture", "rf_examination",
              "rf_operator_recording", "rf_memory_recording"):

@@ -8,6 +8,7 @@
 #include "support/seed.hpp"
 
 #include <rangefinder/detail/autograd.hpp>
+#include <rangefinder/detail/suspended_range.hpp>
 #include <rangefinder/projection.hpp>
 
 #include <fake_cupti.h>
@@ -82,8 +83,8 @@ std::map<std::string, SummaryRow> rows_of(const Timeline& timeline) {
     const DeviceFigures& figures = projection.inclusive[row];
     out.name = name;
     out.depth = projection.depth[row];
-    out.count += 1;
-    out.host_ns += timeline.ranges.end_ns[row] - timeline.ranges.begin_ns[row];
+    out.count += timeline.ranges.is_run(row) ? 1 : 0;
+    out.host_ns += timeline.ranges.is_run(row) ? timeline.ranges.run_ns(row) : 0;
     out.gpu_ops += figures.gpu_ops;
     out.gpu_sum_ns += figures.gpu_sum_ns;
     out.gpu_busy_ns += figures.gpu_busy_ns;
@@ -321,6 +322,43 @@ TEST_CASE("a program learns its figures while it runs", "[summary]") {
   }
   const Summary last = live.update();
   compare(last, recording.stop());
+}
+
+TEST_CASE("a range that was suspended counts once it is over, with the time in which it waited", "[summary]") {
+  const ScratchFolder folder;
+  SimulatedRecording recording(folder.file("a.rfcap"));
+  summary::LiveSummary live(recording.core());
+  const auto begin = [](std::string_view name) {
+    return detail::begin_extra(name, 0, {detail::ExtraKind::kUnsigned, 1, {}});
+  };
+  std::vector<detail::SuspendedRange> waiting;
+  for (int request = 0; request < 3; ++request) {
+    const detail::OpenRange open = begin("request");
+    recording.launch(7, 5, 100);
+    recording.advance(10);
+    waiting.push_back(detail::suspend_range(open));
+    recording.advance(90);
+  }
+  CHECK(live.update().rows.empty());
+  for (const detail::SuspendedRange& range : waiting) {
+    const detail::OpenRange open = detail::resume_range(range);
+    const detail::OpenRange inner = begin("model");
+    recording.launch(7, 200, 7);
+    recording.advance(20);
+    detail::end(inner.token, inner.word);
+    detail::end(open.token, open.word);
+    recording.launch(7, 500, 1'000);  // outside of any range
+    recording.advance(1'000);
+  }
+  const Summary last = live.update();
+  REQUIRE(last.find("request") != nullptr);
+  CHECK(last.find("request")->count == 3);
+  CHECK(last.find("request")->host_ns == 320 + 1240 + 2160);
+  CHECK(last.find("request")->gpu_sum_ns == 3 * 107);
+  REQUIRE(last.find("request/model") != nullptr);
+  CHECK(last.find("request/model")->count == 3);
+  REQUIRE(recording.core().stop().ok());
+  compare(last, load(folder.file("a.rfcap")));
 }
 
 TEST_CASE("a range counts once everything launched in it has arrived", "[summary]") {

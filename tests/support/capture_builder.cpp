@@ -109,6 +109,16 @@ CaptureBuilder& CaptureBuilder::open_range(std::string_view text, std::int64_t b
   add({begin_ns, begin_ns, RecordKind::kBegin, name(text)}).never_ends = true;
   return *this;
 }
+CaptureBuilder& CaptureBuilder::range_in_parts(std::string_view text,
+                                               std::initializer_list<std::pair<std::int64_t, std::int64_t>> parts) {
+  for (const auto* part = parts.begin(); part != parts.end(); ++part) {
+    const bool is_first = part == parts.begin();
+    add({part->first, part->second, RecordKind::kBegin, name(text), is_first ? 0 : detail::kResumed}).suspended =
+        part + 1 != parts.end();
+    if (!is_first) value({ExtraKind::kUnsigned, ticks(part[-1].second)});
+  }
+  return *this;
+}
 CaptureBuilder& CaptureBuilder::start_end(std::string_view text, std::int64_t begin_ns, std::int64_t end_ns) {
   const std::uint64_t handle = next_handle_++;
   add({begin_ns, begin_ns, RecordKind::kAsyncBegin, name(text), 0, handle});
@@ -401,8 +411,12 @@ std::vector<Record> CaptureBuilder::records_of(const Thread& thread) const {
       continue;
     }
     const RecordKind kind = point.is_end ? RecordKind::kEnd : event.kind;
+    if (point.is_end) {
+      const std::uint32_t aux = (event.aux & ~detail::kResumed) | (event.suspended ? detail::kSuspended : 0);
+      records.push_back({ticks(point.time_ns), make_word(kind, event.name, aux)});
+      continue;
+    }
     records.push_back({ticks(point.time_ns), make_word(kind, event.name, event.aux)});
-    if (point.is_end) continue;
     if (event.facts.has_value()) records.push_back(*event.facts);
     const bool numbered =
         kind == RecordKind::kAsyncBegin || kind == RecordKind::kAsyncEnd || kind == RecordKind::kForeignEnd;

@@ -53,6 +53,9 @@ class CaptureBuilder {
                         std::string_view category = {});
   /// Begins and never ends.
   CaptureBuilder& open_range(std::string_view name, std::int64_t begin_ns);
+  /// One range, suspended at the end of each part but the last.
+  CaptureBuilder& range_in_parts(std::string_view name,
+                                 std::initializer_list<std::pair<std::int64_t, std::int64_t>> parts);
   CaptureBuilder& start_end(std::string_view name, std::int64_t begin_ns, std::int64_t end_ns);
   /// A scoped range of this thread that another thread ends.
   CaptureBuilder& range_ended_on(std::uint32_t tid, std::string_view name, std::int64_t begin_ns, std::int64_t end_ns);
@@ -148,6 +151,7 @@ class CaptureBuilder {
     std::uint32_t aux = 0;
     std::uint64_t number = 0;  // handle, thread index
     bool never_ends = false;
+    bool suspended = false;
     std::vector<Value> values;
     std::optional<detail::Record> facts;
   };

@@ -88,6 +88,12 @@ class TimelineBuilder {
     timeline_.ranges.end_thread.back() = find_thread(tid);
     return flagged(kEndedElsewhere);
   }
+  /// It goes on from one that began then.
+  TimelineBuilder& resumed(std::int64_t opened_ns) {
+    timeline_.ranges.opened_ns.resize(timeline_.ranges.size(), kNoTime);
+    timeline_.ranges.opened_ns.back() = opened_ns;
+    return flagged(kResumed);
+  }
   TimelineBuilder& range_source_row(std::int64_t row) { return timeline_.ranges.source_row.back() = row, *this; }
 
   // ---- autograd

@@ -29,9 +29,11 @@ class KeepingSink final : public AssemblySink {
   std::vector<AssembledLaunch> launches;
   std::vector<std::string> events;
   std::vector<AssembledMemory> memories;
+  std::vector<std::uint64_t> not_resumed;
 
   void on_begin(const AssembledRange& range) override { begun.push_back(range.key); }
   void on_range(const AssembledRange& range) override { ranges.push_back(range); }
+  void on_not_resumed(std::uint64_t range) override { not_resumed.push_back(range); }
   void on_launch(const AssembledLaunch& launch) override { launches.push_back(launch); }
   void on_mark(std::uint32_t thread, std::uint64_t ticks, std::uint32_t name, std::uint32_t category) override {
     event("mark", thread, ticks, name, category);
@@ -114,6 +116,8 @@ std::vector<std::string> lines_of(const KeepingSink& sink) {
     if (range.start_end) line += " start/end";
     if (range.unfinished) line += " unfinished";
     if (range.ended_elsewhere) line += " elsewhere";
+    if (range.resumed) line += " since " + std::to_string(range.instance_begin_ticks);
+    if (range.suspended) line += " suspended";
     lines.push_back(line);
   }
   return lines;
@@ -375,6 +379,66 @@ TEST_CASE("ends that were lost close the innermost ranges at the next record", "
         end(70, 1), record(RecordKind::kLostEnds, 80, 1'000'000)});
   assembler.finish(100);
   CHECK(lines_of(sink) == Lines{"1 [10, 70)", "2 [20, 40) in 1", "3 [30, 40) in 2", "4 [50, 60) in 1"});
+}
+
+TEST_CASE("a range that was suspended goes on as another one, which knows when it began", "[timeline]") {
+  constexpr std::uint32_t kSuspended = detail::kSuspended, kResumed = detail::kResumed;
+  KeepingSink sink;
+  HostAssembler assembler(sink);
+  SECTION("in turns, with what is inside") {
+    feed(assembler, 0,
+         {begin(10, 1),
+          extra(7),
+          begin(11, 2),
+          end(12, 2, kSuspended),
+          end(13, 1, kSuspended),
+          begin(14, 1),
+          end(15, 1, kSuspended),
+          begin(20, 1, kResumed),
+          extra(13),
+          launch(21, 9),
+          begin(22, 2, kResumed),
+          extra(12),
+          end(23, 2),
+          end(24, 1, kSuspended),
+          begin(30, 1, kResumed),
+          extra(15),
+          end(31, 1),
+          begin(40, 1, kResumed),
+          extra(24),
+          end(41, 1)});
+    assembler.finish(100);
+    CHECK(lines_of(sink) == Lines{"1 [10, 13) suspended", "2 [11, 12) in 1 suspended", "1 [14, 15) suspended",
+                                  "1 [20, 24) since 10 suspended", "2 [22, 23) in 1 since 11", "1 [30, 31) since 14",
+                                  "1 [40, 41) since 10"});
+    CHECK(sink.launches.at(0).range == 4);
+    CHECK(sink.events == Lines{"value of range 0 7 1 1"});
+    CHECK(sink.not_resumed.empty());
+  }
+  SECTION("at the same time, the one that was suspended last first") {
+    feed(assembler, 0,
+         {begin(10, 1), begin(11, 1), end(12, 1, kSuspended), end(12, 1, kSuspended), begin(20, 1, kResumed), extra(12),
+          end(21, 1), begin(22, 1, kResumed), extra(12), end(23, 1)});
+    assembler.finish(100);
+    CHECK(lines_of(sink) ==
+          Lines{"1 [10, 12) suspended", "1 [11, 12) in 1 suspended", "1 [20, 21) since 10", "1 [22, 23) since 11"});
+  }
+  SECTION("where that is lost, since it was suspended at the earliest") {
+    feed(assembler, 0,
+         {begin(20, 1, kResumed), extra(13), end(21, 1), begin(30, 1, kResumed), extra(0), end(31, 1),
+          begin(40, 1, kResumed), extra(99), end(41, 1), begin(50, 1, kResumed), end(51, 1)});
+    assembler.finish(100);
+    CHECK(lines_of(sink) ==
+          Lines{"1 [20, 21) since 13", "1 [30, 31) since 30", "1 [40, 41) since 40", "1 [50, 51) since 50"});
+    CHECK(sink.events.empty());
+  }
+  SECTION("never") {
+    feed(assembler, 0, {begin(10, 1), end(12, 1, kSuspended), begin(13, 1), end(14, 1)});
+    assembler.finish(100);
+    CHECK(lines_of(sink) == Lines{"1 [10, 12) suspended", "1 [13, 14)"});
+    CHECK(sink.not_resumed == std::vector<std::uint64_t>{1});
+    CHECK(assembler.health().unfinished_ranges == 1);
+  }
 }
 
 TEST_CASE("an end without a begin is counted, a begin without an end is unfinished", "[timeline]") {
@@ -661,7 +725,8 @@ TEST_CASE("any records at all give every range once", "[timeline][property]") {
         const auto kind = static_cast<RecordKind>(random() % 14);
         const auto id = static_cast<std::uint32_t>(random() % 8 == 0 ? any_size(random, 32) : random() % 6);
         r = {random() % 4 == 0 ? any_size(random) : random() % 100,
-             make_word(kind, id, static_cast<std::uint32_t>(random() % 6))};
+             make_word(kind, id,
+                       static_cast<std::uint32_t>(random() % 6 | (random() % 4 == 0 ? detail::kSuspended : 0)))};
         begins += kind == RecordKind::kBegin ? 1 : 0;
       }
       feed(assembler, static_cast<std::uint32_t>(random() % 3), std::move(records));

@@ -166,6 +166,34 @@ RF_API uint32_t rf_range_depth(void) RF_NOEXCEPT;
 ///   rf_range_pop_to(depth);
 RF_API void rf_range_pop_to(uint32_t depth) RF_NOEXCEPT;
 
+/// Pops the innermost range of that name, for blocks that may end in another order than they began: those of
+/// coroutines. True: it was the innermost of all, or the thread has none open. Else the ranges inside of it stay open,
+/// or there is none of that name and nothing is popped.
+RF_API bool rf_range_pop_named(rf_name name) RF_NOEXCEPT;
+
+/// A range that its thread has left; 0 in all members: nothing.
+typedef struct rf_suspended_range {
+  uint64_t token;
+  uint64_t word;
+  uint64_t since;
+} rf_suspended_range;
+
+/// Takes the innermost range off the calling thread until rf_range_resume opens it again, innermost: for coroutines and
+/// fibers, whose ranges must be closed while others run on their thread. One range for reports, which count it once and
+/// whose host time is that from its push to its pop; what is launched while it is suspended does not belong to it.
+///
+///   rf_suspended_range mine = rf_range_suspend();  // this coroutine waits
+///   run_the_others();
+///   rf_range_resume(mine);
+///
+/// For rf_range_depth they are a pop and a push. A range that is never resumed counts as unfinished. One that is
+/// resumed in another recording, or in a pause of the schedule, is not recorded from there on. Threads: resume once, on
+/// the thread that suspended. On another thread the time until then may be missing from the
+///          range's host time.
+/// Cost:    two records and two calls of the slow path, about as two ranges with a value.
+RF_API rf_suspended_range rf_range_suspend(void) RF_NOEXCEPT;
+RF_API void rf_range_resume(rf_suspended_range range) RF_NOEXCEPT;
+
 /// False while ranges, marks and counters go nowhere: what they would say need not be found out then. Cost: a load.
 RF_API bool rf_listening(void) RF_NOEXCEPT;
 

@@ -11,11 +11,11 @@ namespace rangefinder::detail {
 
 /// What a record says; the low 8 bits of Record::word.
 enum class RecordKind : std::uint8_t {
-  kNone = 0,        ///< never written: marks memory that holds no record
-  kBegin = 1,       ///< a range opens; id = name, aux = category, and kHasNotedNumber
-  kEnd = 2,         ///< the innermost range of this name closes; id and aux as of its begin, and kTookOneNumber
-  kMark = 3,        ///< an instant; id = name, aux = category
-  kCounter = 4,     ///< a sample; id = name; one kExtra follows with the value
+  kNone = 0,     ///< never written: marks memory that holds no record
+  kBegin = 1,    ///< a range opens; id = name, aux = category, and kHasNotedNumber or kResumed
+  kEnd = 2,      ///< the innermost range of this name closes; id and aux as of its begin, kTookOneNumber and kSuspended
+  kMark = 3,     ///< an instant; id = name, aux = category
+  kCounter = 4,  ///< a sample; id = name; one kExtra follows with the value
   kAsyncBegin = 5,  ///< a range that may end on another thread opens; id = name; one kExtra follows with its handle
   kAsyncEnd = 6,    ///< such a range closes; one kExtra follows with its handle
   kLaunch = 7,      ///< a CUDA call that may cause device work begins; id = correlation id, aux = callback id
@@ -54,6 +54,11 @@ inline constexpr std::uint32_t kHasNotedNumber = 0x10000;
 /// In the aux of a kEnd, beside what its begin has: the thread has taken one number since it noted the last one. It
 /// stands for a kSequence with the next number before that end.
 inline constexpr std::uint32_t kTookOneNumber = 0x20000;
+/// Likewise in the aux of a kEnd: the range is suspended. It is not over, and goes on with a kBegin that has kResumed.
+inline constexpr std::uint32_t kSuspended = 0x40000;
+/// In the aux of a kBegin, beside the category: a suspended range goes on. A kExtra follows with the ticks of the kEnd
+/// that suspended it.
+inline constexpr std::uint32_t kResumed = 0x40000;
 inline constexpr std::uint32_t kCategoryMask = 0xFFFF;
 
 /// Aux of a kStep.

@@ -149,6 +149,8 @@ void CaptureHost::on_range(const AssembledRange& range) {
   Range done = take(range.start_end ? thread.start_end : thread.open, range.key);
   done.end_ns = std::max(done.begin_ns, time_of(range.end_ticks));
   done.unfinished = range.unfinished;
+  done.suspended = range.suspended;
+  if (range.resumed) done.opened_ns_ago = done.begin_ns - time_of(range.instance_begin_ticks);
   if (projector_ != nullptr) {
     if (!range.start_end && !range.ended_elsewhere) thread.row.range_ends(done.begin_ns, done.end_ns);
     tell_projector(range, done, true);
@@ -185,6 +187,8 @@ void CaptureHost::write_range(const Range& range, TrackId track) {
     if (const std::string_view colour = shared_.reader.colour(range.category); !colour.empty())
       writer.text_argument("\"color\":", colour);
     if (range.unfinished) writer.text_argument("\"finished\":", "false");
+    if (range.suspended) writer.argument("\"suspended\":", 1);
+    if (range.opened_ns_ago >= 0) writer.signed_argument("\"opened ns ago\":", range.opened_ns_ago);
     if (range.value) write_value(*range.value);
     writer.close();
   }

@@ -88,6 +88,8 @@ class CaptureHost final : public timeline::AssemblySink {
     bool launches = false;         ///< itself
     bool launches_inside = false;  ///< a range inside
     bool unfinished = false;
+    bool suspended = false;
+    std::int64_t opened_ns_ago = -1;  ///< of one that was resumed
 
     /// Something on a device refers to it. Operators have no rows there, only what they launched themselves.
     bool is_linked() const noexcept { return launches || (launches_inside && !is_operator); }

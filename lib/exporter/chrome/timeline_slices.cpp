@@ -339,6 +339,9 @@ void TimelineSlices::write_range(RangeIndex row, TrackId track) {
       writer.text_argument("\"category\":", timeline.text(ranges.category[row]));
     if (ranges.domain[row] != StringId::kEmpty) writer.text_argument("\"domain\":", timeline.text(ranges.domain[row]));
     if ((ranges.flags[row] & kUnfinished) != 0) writer.text_argument("\"finished\":", "false");
+    if ((ranges.flags[row] & kSuspended) != 0) writer.argument("\"suspended\":", 1);
+    if ((ranges.flags[row] & kResumed) != 0 && row < ranges.opened_ns.size())
+      writer.signed_argument("\"opened ns ago\":", ranges.begin_ns[row] - ranges.opened_ns[row]);
     if (ranges.kind[row] == RangeKind::kOperator) write_operator(row);
     write_attachments(writer, timeline, Attachment::Target::kRange, row);
   }

@@ -182,6 +182,8 @@ constexpr ArgumentKey kArgumentKeys[] = {
     {"Sequence number", EventStep::kSequence},
     {"Fwd thread id", EventStep::kForwardThread},
     {"items", EventStep::kItems},
+    {"suspended", EventStep::kSuspended},
+    {"opened ns ago", EventStep::kOpenedAgo},
     {"wait_on_stream", EventStep::kEventStream},
     {"Forward ts", EventStep::kForwardTime},
     {"Captured tid", EventStep::kCapturedThread},
@@ -263,6 +265,8 @@ constexpr NumberPlace kNumberPlaces[] = {
     {&EventArguments::sequence, EventArguments::kSequence},
     {&EventArguments::forward_thread, EventArguments::kForwardThread},
     {&EventArguments::items, EventArguments::kItems},
+    {&EventArguments::suspended, EventArguments::kSuspended},
+    {&EventArguments::opened_ago, EventArguments::kOpenedAgo},
     {&EventArguments::captured_thread, EventArguments::kCapturedThread},
     {&EventArguments::event_stream, EventArguments::kEventStream},
 };

@@ -59,6 +59,8 @@ struct EventArguments {
     kEventStream = 1u << 25,
     kCapturedRanges = 1u << 26,
     kGraphLaunch = 1u << 27,
+    kSuspended = 1u << 28,
+    kOpenedAgo = 1u << 29,
   };
   std::uint32_t present = 0;
   std::int64_t external_id = 0;
@@ -74,6 +76,8 @@ struct EventArguments {
   std::int64_t sequence = 0;        ///< autograd's: of the node that runs, or of the next one that the thread makes
   std::int64_t forward_thread = 0;  ///< LibTorch's number of the thread that made the node; 0: no node runs
   std::int64_t items = 0;           ///< our own exports alone: of a step
+  std::int64_t suspended = 0;       ///< likewise: 1: the range goes on in a later slice
+  std::int64_t opened_ago = 0;      ///< there, the nanoseconds since the first slice of the range began
   std::int64_t event_stream = 0;    ///< of a wait: where the event was recorded; -1: not known
   /// Our own exports alone: when the node was made, absent where that is not known. forward_thread is a tid then.
   EventTime forward_time;

@@ -27,7 +27,7 @@ enum class EventStep : std::uint8_t {
   kNoArguments,  ///< args that are no object
   kOpenEvent,
   kCloseEvent,
-  // Inside args; the first sixteen are whole numbers.
+  // Inside args; the first nineteen are whole numbers.
   kExternalId,
   kCorrelation,
   kDevice,
@@ -43,6 +43,8 @@ enum class EventStep : std::uint8_t {
   kSequence,
   kForwardThread,
   kItems,
+  kSuspended,
+  kOpenedAgo,
   kCapturedThread,
   kEventStream,
   kOldExternalId,

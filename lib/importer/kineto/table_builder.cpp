@@ -177,7 +177,17 @@ void TableBuilder::add_range(const Event& event, std::int64_t source_row, RangeK
   ranges.category.push_back(category_name(event, spelling));
   ranges.kind.push_back(kind);
   ranges.style.push_back(RangeStyle::kScoped);
-  ranges.flags.push_back(unfinished ? kUnfinished : 0);
+  const bool suspended = event.arguments.has(EventArguments::kSuspended) && event.arguments.suspended != 0;
+  std::int64_t opened_ns = 0, run_ns = 0;
+  const bool resumed = event.arguments.has(EventArguments::kOpenedAgo) && event.arguments.opened_ago >= 0 &&
+                       !__builtin_sub_overflow(times.begin_ns, event.arguments.opened_ago, &opened_ns) &&
+                       !__builtin_sub_overflow(times.end_ns, opened_ns, &run_ns);
+  ranges.flags.push_back(static_cast<std::uint8_t>((unfinished ? kUnfinished : 0) | (suspended ? kSuspended : 0) |
+                                                   (resumed ? kResumed : 0)));
+  if (resumed) {
+    ranges.opened_ns.resize(ranges.flags.size(), kNoTime);
+    ranges.opened_ns.back() = opened_ns;
+  }
   ranges.thread.push_back(thread);
   ranges.end_thread.push_back(thread);
   ranges.begin_ns.push_back(times.begin_ns);

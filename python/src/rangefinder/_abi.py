@@ -150,6 +150,10 @@ class Value(ctypes.Structure):
     _fields_ = [("kind", c_uint64), ("of", ValueOf)]
 
 
+class SuspendedRange(ctypes.Structure):
+    _fields_ = [("token", c_uint64), ("word", c_uint64), ("since", c_uint64)]
+
+
 class Metadata(ctypes.Structure):
     _fields_ = [("key", c_char_p), ("value", c_char_p)]
 
@@ -433,6 +437,7 @@ class HostMemory(ctypes.Structure):
 
 STRUCTS: Dict[str, Type[ctypes.Structure]] = {
     "rf_value": Value,
+    "rf_suspended_range": SuspendedRange,
     "rf_metadata": Metadata,
     "rf_capture_ready": CaptureReady,
     "rf_session_options": SessionOptions,
@@ -502,6 +507,9 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "rf_range_pop": (None, []),
     "rf_range_depth": (c_uint32, []),
     "rf_range_pop_to": (None, [c_uint32]),
+    "rf_range_pop_named": (c_bool, [c_uint32]),
+    "rf_range_suspend": (SuspendedRange, []),
+    "rf_range_resume": (None, [SuspendedRange]),
     "rf_listening": (c_bool, []),
     "rf_range_start": (c_uint64, [c_char_p, c_uint32]),
     "rf_range_end": (None, [c_uint64]),

@@ -139,6 +139,31 @@ TEST_CASE("an export comes back with the figures of the original", "[exporter][p
   CHECK((owned > 0 || rangefinder::testing::given_seed() != nullptr));
 }
 
+TEST_CASE("a range that was suspended comes back as one, as often as it goes out", "[exporter]") {
+  const TemporaryFolder folder;
+  CaptureBuilder()
+      .range_in_parts("request", {{1'000, 2'000}, {5'000, 6'000}, {8'000, 9'000}})
+      .range_in_parts("request", {{3'000, 4'000}, {7'000, 7'500}})
+      .write(folder.file("0.rfcap"));
+  const Result<Timeline> recorded = load_timeline(folder.file("0.rfcap"));
+  REQUIRE(recorded);
+  REQUIRE(export_chrome_trace(folder.file("0.rfcap"), folder.file("1.json")).ok());
+  REQUIRE(export_chrome_trace(*recorded, folder.file("2.json")).ok());
+  REQUIRE(export_chrome_trace(folder.file("1.json"), folder.file("3.json")).ok());
+  for (const char* name : {"0.rfcap", "1.json", "2.json", "3.json"}) {
+    INFO(name);
+    const Result<Timeline> returned = load_timeline(folder.file(name));
+    REQUIRE(returned);
+    const RangeTable& ranges = returned->ranges;
+    REQUIRE(ranges.size() == 5);
+    std::vector<std::int64_t> runs;
+    for (RangeIndex range = 0; range < ranges.size(); ++range)
+      if (ranges.is_run(range)) runs.push_back(ranges.run_ns(range));
+    std::sort(runs.begin(), runs.end());
+    CHECK(runs == std::vector<std::int64_t>{4'500, 8'000});
+  }
+}
+
 TEST_CASE("steps come back with their items, as often as they go out", "[exporter]") {
   const ScratchFolder folder;
   CaptureBuilder()
