@@ -41,16 +41,18 @@ class Rollup {
     const RangeTable& ranges = timeline_.ranges;
     const bool is_deepest = projection_.depth[range] == folding_.most_depth;
     add(total.exclusive, is_deepest ? projection_.inclusive[range] : projection_.exclusive[range]);
-    const bool ran = (ranges.flags[range] & kBeforeRecording) == 0;
-    total.count += ran ? 1 : 0;
+    const bool is_run = ranges.is_run(range);
+    total.count += is_run ? 1 : 0;
     total.unfinished += (ranges.flags[range] & kUnfinished) != 0 ? 1 : 0;
-    if (!by_path_ && inside_its_like(range)) return;
-    if (ran) {
-      const std::int64_t host = ranges.end_ns[range] - ranges.begin_ns[range];
-      total.host_min_ns = total.host_ns == 0 && total.count == 1 ? host : std::min(total.host_min_ns, host);
+    const bool is_inside_its_like = !by_path_ && inside_its_like(range);
+    if (is_run && (!is_inside_its_like || ranges.style[range] == RangeStyle::kStartEnd)) {
+      const std::int64_t host = ranges.run_ns(range);
+      total.host_min_ns = total.host_count == 0 ? host : std::min(total.host_min_ns, host);
       total.host_max_ns = std::max(total.host_max_ns, host);
       total.host_ns += host;
+      ++total.host_count;
     }
+    if (is_inside_its_like) return;
     const DeviceFigures& inclusive = projection_.inclusive[range];
     add(total.inclusive, inclusive);
     for (std::size_t pass = 0; pass < kPasses && !pass_times_.empty(); ++pass)

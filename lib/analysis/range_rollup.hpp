@@ -19,7 +19,8 @@ struct RangeGroup {
   std::string folded;                ///< what it is called instead; empty: no name in it was folded
   std::uint32_t parent = kNone;  ///< group of the enclosing ranges; kNone at the top, and always when grouped by name
   std::uint32_t depth = 0;
-  std::uint64_t count = 0;  ///< 0: it is here for what it owns alone (kBeforeRecording)
+  std::uint64_t count = 0;       ///< 0: it is here for what it owns alone (kBeforeRecording)
+  std::uint64_t host_count = 0;  ///< of them, those that host_ns adds up; the mean is over these
   std::int64_t host_ns = 0;
   std::int64_t host_min_ns = 0;
   std::int64_t host_max_ns = 0;
@@ -33,7 +34,9 @@ struct RangeGroup {
 };
 
 enum class GroupBy : std::uint8_t {
-  kName,  ///< one group a name. A range inside one of its own name adds nothing to the inclusive figures: it is in them
+  /// One group a name. A range inside one of its own name adds nothing to the inclusive figures: it is in them. But
+  /// start/end ranges overlap by chance: the host time of each is added.
+  kName,
   kPath,  ///< one group a path of names from the outermost range; a tree
 };
 

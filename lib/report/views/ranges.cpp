@@ -55,7 +55,7 @@ void add_group(Table& table, std::string_view label, const RangeGroup& group, co
   table.text(label)
       .number(static_cast<std::int64_t>(group.count))
       .number(group.host_ns)
-      .number(own::mean(group.host_ns, group.count))
+      .number(own::mean(group.host_ns, group.host_count))
       .number(all.gpu_busy_ns)
       .number(own::share(all.gpu_sum_ns, projection.account.total.gpu_sum_ns))
       .number(group.exclusive.gpu_busy_ns)
@@ -103,13 +103,12 @@ Result<Table> make_instances(const Subject& subject) {
     if (!analysis::takes_part(ranges.kind[range], subject.projection_options())) continue;
     const DeviceFigures& all = projection.inclusive[range];
     const bool busy = all.gpu_ops != 0;
-    const bool ran = (ranges.flags[range] & kBeforeRecording) == 0;  // here and now
-    if (!ran && !busy) continue;
+    if ((ranges.flags[range] & kBeforeRecording) != 0 && !busy) continue;
     const ThreadInfo& thread = timeline.threads[ranges.thread[range]];
     table.text(analysis::range_path(timeline, projection, range))
         .text(thread.name.empty() ? std::to_string(thread.tid) : thread.name + " " + std::to_string(thread.tid))
         .number(ranges.begin_ns[range])
-        .optional(ran, ranges.end_ns[range] - ranges.begin_ns[range])
+        .optional(ranges.is_run(range), ranges.run_ns(range))
         .number(all.gpu_busy_ns)
         .number(projection.exclusive[range].gpu_busy_ns)
         .number(all.gpu_sum_ns)
