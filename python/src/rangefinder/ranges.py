@@ -2,16 +2,14 @@
 """Ranges, marks and counters."""
 from __future__ import annotations
 
-import contextvars
 import ctypes
 import functools
 import inspect
 import numbers
 import threading
-import types
 from typing import Any, Callable, Dict, Generator, List, Optional, Tuple, TypeVar, Union, cast, overload
 
-from . import _abi
+from . import _abi, coroutines
 
 Payload = Union[int, float, str]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -20,19 +18,22 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _push: Any
 _push_with: Any
 _pop: Any
+_pop_named: Any
 _pop_to: Any
 
 
 def _bind(kind: Any) -> None:
-    global _push, _push_with, _pop, _pop_to
+    global _push, _push_with, _pop, _pop_named, _pop_to
     of = kind(_abi.library._name, handle=_abi.library._handle)
     _push = _abi.bind("rf_range_push", of)
     _push_with = _abi.bind("rf_range_push_with", of)
     _pop = _abi.bind("rf_range_pop", of)
+    _pop_named = _abi.bind("rf_range_pop_named", of)
     _pop_to = _abi.bind("rf_range_pop_to", of)
     _push.restype = _push_with.restype = None  # a range that could not be opened is popped like others
-    # What is passed has the right type already, and a look at that takes ctypes as long as all the rest of a push.
-    _push.argtypes = _push_with.argtypes = None
+    # What is passed has the right type already, and a look at that takes ctypes as long as all the rest of the call.
+    _push.argtypes = _push_with.argtypes = _pop_named.argtypes = None
+    coroutines.bind(of)
 
 
 # These take nanoseconds: letting other threads of Python run meanwhile would cost more.
@@ -45,7 +46,6 @@ _bind(ctypes.PyDLL)
 def _let_others_run() -> None:
     """For sessions whose ranges wait for a device: another thread may have to launch what that device waits for."""
     _bind(ctypes.CDLL)
-
 
 
 def _value_of(value: Optional[Payload]) -> _abi.Value:
@@ -107,13 +107,9 @@ def _close_interrupted() -> None:
     _pop_to(depth)
 
 
-# Of `async with`, innermost last: a task has a context of its own.
-_awaited: "contextvars.ContextVar[Tuple[int, ...]]" = contextvars.ContextVar("rangefinder", default=())
-
-
 class Range:
-    """Marks what runs inside a `with`, or in the functions that it decorates; `async with` may reach over an await. Made by range(); may be kept, entered by
-    several threads at once, and entered again while it is open."""
+    """Marks what runs inside a `with`, or in the functions that it decorates; `async with` may reach over an await. Made
+    by range(); may be kept, entered by several threads and tasks at once, and entered again while it is open."""
 
     __slots__ = ("name", "_interned", "_with", "_made_of")
 
@@ -136,19 +132,19 @@ class Range:
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if kind is not None and not issubclass(kind, Exception):
             _close_interrupted()
-        _pop()
+        if self._with is not None and not self._interned and _depth():
+            self._interned = _name_of(self.name)  # known by now, or it was not recorded
+        if not _pop_named(self._interned):
+            coroutines.warn_once("crossing", f"range {self.name!r} ends while another one that began later is open: a `with` reaches "
+                                 "over an await, or a range that was pushed inside is not popped. Ranges that reach over "
+                                 "an await are written `async with rangefinder.range(...)`")
 
     async def __aenter__(self) -> Range:
-        name, category, value = self._made_of
-        if value is not None:
-            raise TypeError("a range of `async with` has no value")
-        _awaited.set((*_awaited.get(), start_range(name, category)))
+        await coroutines.enter(self)
         return self
 
     async def __aexit__(self, kind: Any, error: Any, trace: Any) -> None:
-        *around, handle = _awaited.get()
-        _awaited.set(tuple(around))
-        end_range(handle)
+        coroutines.leave(self)
 
     def __call__(self, function: Function) -> Function:
         return cast(Function, _decorated(self, function))
@@ -181,10 +177,14 @@ def range(name: Any, category: Optional[str] = None, value: Optional[Payload] = 
 
     `category`: by which filters and exporters group ranges. `value`: an int, float or str that travels with the range.
 
-    Decorated generators and coroutines have a range for each stretch in which they run, from a resumption to the next
-    yield or await that suspends: other code runs in between, and is not theirs. For the same reason no `with` may reach
-    over a yield or await that suspends; `async with` may, and start_range(): work of the device is given to those as to
-    start_range's. Asynchronous generators are refused with TypeError.
+    A decorated coroutine and `async with` are one range from beginning to end, with the time in which they wait. What
+    other tasks launch meanwhile is not theirs; what tasks do that were started inside is, while the range is open. The
+    first `async with` of a task lets others run once. A plain `with` must not reach over an await: its range ends in
+    another order than others began, and a RuntimeWarning says so once.
+
+    A decorated generator has a range for each stretch in which it runs, from a resumption to the next yield: other code
+    runs in between. For the same reason no `with` may reach over a yield. Asynchronous generators are refused with
+    TypeError.
 
     Errors:  TypeError for what is no name or value. Nothing else: what gets lost is counted in the session's health.
     Threads: any; a range belongs to the thread that entered it.
@@ -205,7 +205,7 @@ def range(name: Any, category: Optional[str] = None, value: Optional[Payload] = 
 
 
 def _stretches(marked: Range, running: Any) -> Generator[Any, Any, Any]:
-    """Drives a generator or coroutine, the range open only while it runs."""
+    """Drives a generator, the range open only while it runs."""
     resume, argument = running.send, None
     while True:
         try:
@@ -224,9 +224,6 @@ def _stretches(marked: Range, running: Any) -> Generator[Any, Any, Any]:
             resume, argument = running.throw, error
 
 
-_awaited_stretches = types.coroutine(_stretches)
-
-
 def _decorated(marked: Range, function: Any) -> Any:
     if isinstance(function, (type, staticmethod, classmethod)) or not callable(function):
         raise TypeError(f"rangefinder.range decorates functions, not {function!r}; put it below @staticmethod and the "
@@ -238,7 +235,7 @@ def _decorated(marked: Range, function: Any) -> Any:
 
         @functools.wraps(function)
         async def coroutine(*arguments: Any, **named: Any) -> Any:
-            return await _awaited_stretches(marked, function(*arguments, **named))
+            return await coroutines.drive(marked, function(*arguments, **named))
 
         return coroutine
     if inspect.isgeneratorfunction(function):
