@@ -170,7 +170,7 @@ void MappedInput::forget_front(std::size_t count) const noexcept {
 
 Result<AtomicFile> AtomicFile::create(const std::string& path, bool replace) {
   if (!replace && exists(path))
-    return Error(ErrorCode::kExists, path + ": exists already; choose another name, or --force to replace it");
+    return Error(ErrorCode::kExists, path + ": exists already; choose another name" + std::string(kOrReplace));
   if (!may_be_replaced(path)) return Error(ErrorCode::kExists, path + ": is there and is no plain file; not replaced");
   AtomicFile file;
   file.path_ = path;

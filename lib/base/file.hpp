@@ -68,6 +68,9 @@ class MappedInput {
   std::size_t size_ = 0;
 };
 
+/// How a message ends that refuses to replace a file, in the words of the library's options.
+inline constexpr std::string_view kOrReplace = ", or set `replace`";
+
 /// Output that appears under its name only when it is whole: written to a temporary file in the same folder, synced and
 /// renamed by `commit()`; removed by the destructor otherwise. Never follows a link, never reuses a predictable name,
 /// and never replaces what is no plain file.

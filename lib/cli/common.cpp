@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/file.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 
@@ -25,8 +26,19 @@ void add_common(CLI::App& verb, Common& common) {
   verb.add_flag("--strict", common.strict, "Treat damaged or incomplete input as an error (exit code 3)");
 }
 
+namespace {
+
+/// Options of the library are options of the command under other names.
+std::string in_words_of_the_command(std::string message) {
+  if (const std::size_t at = message.find(base::kOrReplace); at != std::string::npos)
+    message.replace(at, base::kOrReplace.size(), ", or --force to replace it");
+  return message;
+}
+
+}  // namespace
+
 int fail(const Error& error) {
-  complain(error.message());
+  complain(in_words_of_the_command(error.message()));
   switch (error.code()) {
     case ErrorCode::kIncomplete:
       return kIncomplete;

@@ -501,7 +501,7 @@ void SessionCore::start_device_again() noexcept try {
 
 Result<std::string> SessionCore::dump(const std::string& path) noexcept try {
   if (ring_ == nullptr)
-    return Error(ErrorCode::kInvalidArgument, "dump: only a session with mode = kRing keeps a flight recorder");
+    return Error(ErrorCode::kInvalidArgument, "dump: only a session with mode=ring keeps a flight recorder");
   if (Status status = flush(); !status.ok()) return std::move(status).error().with_context("dump");
   return write_dump(path);
 } catch (const std::exception&) {

@@ -206,7 +206,8 @@ class Verbs(CommandTest):
         self.assertEqual(self.run_command("check", "cut.rfcap", "--repair", "new.rfcap").code, 1)
         self.assertNotIn("no end", self.run_command("check", "new.rfcap").out)
         self.succeeds("report", "new.rfcap")
-        self.assertIn("exists already", self.run_command("check", "cut.rfcap", "--repair", "new.rfcap").err)
+        self.assertIn("exists already; choose another name, or --force to replace it",
+                      self.run_command("check", "cut.rfcap", "--repair", "new.rfcap").err)
         self.assertEqual(self.run_command("check", "cut.rfcap", "--repair", "new.rfcap", "--force").code, 1)
 
     def test_doctor_says_what_a_recording_can_hold(self):

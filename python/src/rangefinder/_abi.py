@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import enum
 import os
+import re
 from ctypes import POINTER, c_bool, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import Any, Dict, List, Mapping, Optional, Tuple, Type, TypeVar, Union
 
@@ -637,11 +638,48 @@ class Error(RuntimeError):
         return Error, (self.code, self.message)
 
 
+# What functions of C are called here, where it is not the same name; "session_" is Session, its "start" the class itself.
+_NAMES = {
+    "capture_inspect": "inspect", "capture_repair": "repair", "chrome_options_init": "export_chrome_trace",
+    "counter_named": "counter", "device_memory_count": "torch.count_device_memory",
+    "device_memory_snapshot": "torch.memory_snapshot", "examine_machine": "doctor", "host_memory_get": "torch.host_memory",
+    "mark_named": "mark", "memory_options_init": "torch.MemoryRecording",
+    "memory_recording_start": "torch.MemoryRecording", "operator_options_init": "torch.OperatorRecording",
+    "operator_recording_start": "torch.OperatorRecording", "range_push": "range", "range_push_text": "range",
+    "range_push_with": "range", "report_options_init": "report", "report_view_at": "report_views",
+    "session_options_init": "Session", "session_start": "Session", "session_free": "Session.stop",
+}
+_PREFIXES = {"session_": "Session.", "health_": "Session.health", "summary_": "Session.summary",
+             "key_averages_": "key_averages", "capture_": "inspect", "examination_": "doctor"}
+
+
+def _name_in_python(function: str) -> str:
+    if function in _NAMES:
+        return _NAMES[function]
+    for prefix, name in _PREFIXES.items():
+        if function.startswith(prefix):
+            return name + function[len(prefix):] if name.endswith(".") else name
+    return function
+
+
+def in_python(message: str) -> str:
+    """What the library says to a caller of C, as said to one of Python."""
+    found = re.match(r"rf_(\w+): (?:(\w+): )?", message)
+    if found is None:
+        return message
+    name, frame = _name_in_python(found[1]), found[2] or ""
+    said = frame.lower() in name.lower().replace(".", "_").split("_")  # "export: " of export_chrome_trace
+    rest = message[found.end():] if said or not frame else f"{frame}: {message[found.end():]}"
+    rest = rest.replace(", or set `replace`", ", or pass replace=True")
+    rest = re.sub(r"\brangefinder::[\w:]+", lambda named: named[0].replace("::", "."), rest)
+    return f"rangefinder.{name}: {rest}"
+
+
 def check(status: int) -> None:
     """Raises what the calling thread's last call failed with."""
     if status != Status.OK:
         code = Status(status) if status in Status._value2member_map_ else Status.INTERNAL
-        raise Error(code, library.rf_last_error().decode(errors="replace"))
+        raise Error(code, in_python(library.rf_last_error().decode(errors="replace")))
 
 
 def made_by(make: Any, *arguments: Any) -> c_void_p:

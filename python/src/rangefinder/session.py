@@ -54,6 +54,12 @@ class Health:
         """The count of an entry. Errors: KeyError for a name that is none."""
         return {entry.name: entry.count for entry in self.entries}[name]
 
+    def __str__(self) -> str:
+        """What is not 0, for people."""
+        lines = [f"{'lost' if entry.loss else 'note'}: {entry.count:,} {entry.text} ({entry.name})"
+                 for entry in sorted(self.entries, key=lambda entry: not entry.loss) if entry.count]
+        return "\n".join((["nothing lost"] if self.complete else []) + lines)
+
 
 def take_health(handle: ctypes.c_void_p) -> Health:
     """What the library made, which is freed."""
