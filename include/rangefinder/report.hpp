@@ -48,6 +48,9 @@ struct ReportOptions {
   /// The view roofline: what the machine reaches at most (bench::read_ceilings); null: figures without shares.
   const Ceilings* ceilings = nullptr;
 
+  /// It goes to a terminal: CSV shows control characters of names as text does. JSON is safe to print anyway.
+  bool terminal = false;
+
   // Text only.
   bool utf8 = true;
   bool colour = false;

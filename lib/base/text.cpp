@@ -25,6 +25,10 @@ void append_hex_byte(std::string& out, unsigned char byte) {
   out += kHex[byte & 15];
 }
 
+void append_four_digits(std::string& out, char32_t c) {
+  for (int shift = 12; shift >= 0; shift -= 4) out += kHex[(c >> shift) & 15];
+}
+
 bool is_combining(char32_t c) noexcept {
   return (c >= 0x0300 && c <= 0x036F) || (c >= 0x200B && c <= 0x200D) || (c >= 0xFE00 && c <= 0xFE0F);
 }
@@ -99,10 +103,9 @@ void append_json_escaped(std::string& out, std::string_view text) {
         out += "\\t";
         break;
       default:
-        if (c < 0x20 || c == 0x7F) {
-          out += "\\u00";
-          out += kHex[c >> 4];
-          out += kHex[c & 15];
+        if (is_line_or_control(c)) {
+          out += "\\u";
+          append_four_digits(out, c);
         } else {
           out.append(text.substr(at, length));
         }
@@ -132,7 +135,7 @@ std::string printable(std::string_view text) {
       append_hex_byte(out, static_cast<unsigned char>(c));
     } else if (is_line_or_control(c)) {
       out += "\\u{";
-      for (int shift = 12; shift >= 0; shift -= 4) out += kHex[(c >> shift) & 15];
+      append_four_digits(out, c);
       out += '}';
     } else {
       out.append(text.substr(0, length));
@@ -144,17 +147,22 @@ std::string printable(std::string_view text) {
 
 void append_csv_field(std::string& out, std::string_view text, bool defuse) {
   const bool formula = defuse && !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos;
-  if (!formula && text.find_first_of(",\"\r\n") == std::string_view::npos) {
-    out.append(text);
-    return;
-  }
-  out += '"';
+  const bool quoted = formula || text.find_first_of(",\"\r\n") != std::string_view::npos;
+  if (quoted) out += '"';
   if (formula) out += '\'';
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
+  while (!text.empty()) {
+    const auto is_plain = [](char c) { return kPlainJson[static_cast<unsigned char>(c)]; };
+    const auto plain = static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_plain) - text.begin());
+    out.append(text.substr(0, plain));
+    text.remove_prefix(plain);
+    if (text.empty()) break;
+    char32_t c = 0;
+    const std::size_t length = decode_utf8(text, c);
+    if (text[0] == '"') out += '"';
+    out += length == 0 ? kReplacement : text.substr(0, length);
+    text.remove_prefix(std::max<std::size_t>(length, 1));
   }
-  out += '"';
+  if (quoted) out += '"';
 }
 
 std::string with_doubled_percents(std::string_view text) {

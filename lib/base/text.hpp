@@ -9,8 +9,8 @@
 // Text that may be hostile: names come out of other people's programs and files.
 namespace rangefinder::base {
 
-/// Appends `text` as the inside of a JSON string: strict UTF-8 (a byte that is not becomes U+FFFD), control characters
-/// escaped, and nothing else changed.
+/// Appends `text` as the inside of a JSON string: strict UTF-8 (a byte that is not becomes U+FFFD), escapes for all
+/// that could steer a terminal, which `printable` lists, and nothing else changed.
 void append_json_escaped(std::string& out, std::string_view text);
 
 /// The same with the quotes.
@@ -19,8 +19,9 @@ void append_json_string(std::string& out, std::string_view text);
 /// For a terminal: C0, C1, DEL and bidirectional controls shown as \xNN or \u{NNNN}, invalid UTF-8 as \xNN.
 std::string printable(std::string_view text);
 
-/// An RFC 4180 field, quoted only where it must be. With `defuse`, a text that a spreadsheet would run as a formula
-/// (leading = + - @ tab or return) gets a leading apostrophe; numbers are never touched.
+/// An RFC 4180 field, quoted only where it must be: strict UTF-8 (a byte that is not becomes U+FFFD), control
+/// characters as they are. With `defuse`, a text that a spreadsheet would run as a formula (leading = + - @ tab or
+/// return) gets a leading apostrophe; numbers are never touched.
 void append_csv_field(std::string& out, std::string_view text, bool defuse);
 
 /// Decodes the UTF-8 sequence at the front of `text`, which is not empty. Returns its length, or 0 when it is not

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/file.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
 
 #include <rangefinder/bench/harness.hpp>
@@ -16,6 +17,8 @@
 
 namespace rangefinder::cli {
 namespace {
+
+using base::printable;
 
 constexpr std::uint64_t kLargestResults = std::uint64_t{256} << 20;
 
@@ -77,9 +80,9 @@ int list_targets(const Common& common, const BenchArguments& arguments) {
     std::string devices;
     for (const std::string& device : pair.devices) devices += (devices.empty() ? "" : ",") + device;
     constexpr std::string_view kGoals[] = {"speed", "throughput", "memory"};
-    write_stdout(fmt::format("{:<28} {:<5} {:<10} {:<8} {} rank{} {}\n", pair.name, pair.chapter,
-                             kGoals[static_cast<std::size_t>(pair.goal)], devices, pair.least_ranks,
-                             pair.least_ranks == 1 ? " " : "s", pair.purpose));
+    write_stdout(fmt::format("{:<28} {:<5} {:<10} {:<8} {} rank{} {}\n", printable(pair.name), printable(pair.chapter),
+                             kGoals[static_cast<std::size_t>(pair.goal)], printable(devices), pair.least_ranks,
+                             pair.least_ranks == 1 ? " " : "s", printable(pair.purpose)));
   }
   return bench::kAllMet;
 }
@@ -135,8 +138,8 @@ int compare_perf(const Common& common, const BenchArguments& arguments) {
   }
   if (!common.quiet) {
     for (const auto& row : comparison->rows) {
-      write_stdout(fmt::format("{:<28} {:.6g} -> {:.6g} {}: {}\n", row.name.empty() ? "-" : row.name, row.baseline,
-                               row.candidate, row.unit, row.kept ? "kept up" : "fell behind"));
+      write_stdout(fmt::format("{:<28} {:.6g} -> {:.6g} {}: {}\n", row.name.empty() ? "-" : printable(row.name),
+                               row.baseline, row.candidate, printable(row.unit), row.kept ? "kept up" : "fell behind"));
     }
   }
   return comparison->kept ? bench::kAllMet : bench::kRegression;

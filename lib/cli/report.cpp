@@ -38,6 +38,7 @@ int run_report(const Common& common, ReportArguments arguments) {
   options.format = common.json ? ReportFormat::kJson : arguments.csv ? ReportFormat::kCsv : ReportFormat::kText;
   options.projection.annotations = arguments.kinds != "operators";
   options.projection.operators = arguments.kinds != "annotations";
+  options.terminal = common.terminal.stdout_is_tty;
   options.utf8 = common.terminal.utf8 && !arguments.ascii;
   options.colour = common.terminal.colour(common.colour);
   options.width = common.terminal.width;

@@ -8,10 +8,16 @@ namespace rangefinder::report {
 Status write_csv(const Table& table, const CsvOptions& options, const Sink& sink) {
   SinkBuffer out(sink);
   const std::vector<Column>& columns = table.columns();
+  const auto append = [&](std::string_view text, bool defuse) {
+    if (options.terminal)
+      base::append_csv_field(out.text(), base::printable(text), defuse);
+    else
+      base::append_csv_field(out.text(), text, defuse);
+  };
   if (options.header) {
     for (std::size_t column = 0; column < columns.size(); ++column) {
       if (column != 0) out.text() += ',';
-      base::append_csv_field(out.text(), columns[column].header(), false);
+      append(columns[column].header(), false);
     }
     out.text() += '\n';
   }
@@ -19,7 +25,7 @@ Status write_csv(const Table& table, const CsvOptions& options, const Sink& sink
     for (std::size_t column = 0; column < columns.size(); ++column) {
       if (column != 0) out.text() += ',';
       if (columns[column].type == ColumnType::kText)
-        base::append_csv_field(out.text(), table.text_at(row, column), options.defuse_formulas);
+        append(table.text_at(row, column), options.defuse_formulas);
       else if (!table.is_null(row, column))
         append_plain_number(out.text(), table.number_at(row, column), columns[column].places);
     }

@@ -95,7 +95,7 @@ bool has_operators(const Timeline& timeline) {
 
 }  // namespace
 
-CsvOptions csv_options_for(const View& view) noexcept { return {!view.compatible, true}; }
+CsvOptions csv_options_for(const View& view) noexcept { return {.defuse_formulas = !view.compatible}; }
 
 std::span<const View* const> views() noexcept { return kViews; }
 

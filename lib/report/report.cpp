@@ -52,7 +52,11 @@ Status write_report(const Timeline& timeline, const ReportOptions& options,
   const report::Subject subject(timeline, options.projection);
   Result<report::Table> table = report::make_table(**view, subject, wanted);
   if (!table) return std::move(table).error();
-  if (options.format == ReportFormat::kCsv) return report::write_csv(*table, report::csv_options_for(**view), checked);
+  if (options.format == ReportFormat::kCsv) {
+    report::CsvOptions csv = report::csv_options_for(**view);
+    csv.terminal = options.terminal;
+    return report::write_csv(*table, csv, checked);
+  }
 
   report::Footer footer = report::make_footer(timeline, subject.projection().account);
   footer.notes.insert(footer.notes.end(), table->notes().begin(), table->notes().end());

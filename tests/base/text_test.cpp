@@ -68,6 +68,13 @@ TEST_CASE("JSON strings hold any text", "[base]") {
   CHECK(json("</script>") == "\"</script>\"");
 }
 
+TEST_CASE("JSON strings cannot steer a terminal that they are printed on", "[base]") {
+  CHECK(json("\xC2\x9B") == "\"\\u009b\"");  // C1: what ESC [ is in 8 bits
+  CHECK(json("\xE2\x80\xAE"
+             "evil") == "\"\\u202eevil\"");  // right-to-left override
+  CHECK(json("\xE2\x80\xA8\xE2\x81\xA6\xEF\xBB\xBF") == "\"\\u2028\\u2066\\ufeff\"");
+}
+
 TEST_CASE("what is printed cannot steer a terminal", "[base][property]") {
   CHECK(printable("plain \xC3\xA9") == "plain \xC3\xA9");
   CHECK(printable("\x1b[31m\n\x7f") == "\\x1b[31m\\x0a\\x7f");
@@ -102,6 +109,25 @@ TEST_CASE("CSV fields are quoted where they must be, and formulas are defused on
   CHECK(csv("@x") == "\"'@x\"");
   CHECK(csv("-5") == "\"'-5\"");
   CHECK(csv("=1+1", false) == "=1+1");
+}
+
+TEST_CASE("CSV fields keep control characters and are valid UTF-8", "[base][property]") {
+  CHECK(csv("a\x1b[2J\xE2\x80\xAE") == "a\x1b[2J\xE2\x80\xAE");
+  CHECK(csv("\xFFx\xC3") == "\xEF\xBF\xBDx\xEF\xBF\xBD");
+  CHECK(csv("\xFF,\"\xE9") == "\"\xEF\xBF\xBD,\"\"\xEF\xBF\xBD\"");
+  std::mt19937_64 random(property_seed("csv is UTF-8"));
+  for (int round = 0; round < 2000; ++round) {
+    std::string text(any_size(random, 6), '\0');
+    for (char& c : text) c = static_cast<char>(random());
+    const std::string field = csv(text);
+    std::string_view rest = field;
+    char32_t c = 0;
+    while (!rest.empty()) {
+      const std::size_t length = decode_utf8(rest, c);
+      REQUIRE(length != 0);
+      rest.remove_prefix(length);
+    }
+  }
 }
 
 TEST_CASE("texts take as many columns as a terminal gives them", "[base]") {

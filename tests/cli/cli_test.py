@@ -407,6 +407,23 @@ class Terminal(CommandTest):
                     longest = max(text.splitlines(), key=len)
                     self.assertLessEqual(len(longest), width, (view, instances, longest))
 
+    def test_no_name_steers_the_terminal(self):
+        self.succeeds("export", "hostile.rfcap", "-o", "hostile.json")
+        for name in ("hostile.rfcap", "hostile.json"):
+            for words in (*(["report", *form, "--view", view] for form in ([], ["--csv"], ["--json"])
+                            for view in ("ranges", "tree", "kernels", "api", "cuda_gpu_kern_sum")),
+                          ["info"], ["info", "--json"], ["check"], ["check", "--json"], ["export", "-o", "-"]):
+                out = self.on_terminal(*words, name, NO_COLOR="1")
+                self.assertTrue(out)
+                self.assertNotRegex(out, "[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]", (words, name))
+
+    def test_pipes_and_files_get_names_as_they_are_in_valid_utf8(self):
+        for form in ("--csv", "--json"):
+            text = self.succeeds("report", "hostile.rfcap", form).bytes.decode("utf-8")
+            names = ([row["range"] for row in json.loads(text)["rows"]] if form == "--json" else
+                     [row["Range"] for row in csv.DictReader(io.StringIO(text, newline=""))])
+            self.assertEqual(names, ["a\0b\x1b[31m\n\r\x7f</script>\x1b]52;c;aGk=\x07\x9b2J\u202e\ufffd"])
+
     def test_ascii_where_the_locale_or_the_option_says_so(self):
         self.assertFalse(self.succeeds("report", "whole.rfcap").out.isascii())
         self.assertTrue(self.succeeds("report", "whole.rfcap", "--ascii").out.isascii())

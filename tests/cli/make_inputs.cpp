@@ -50,7 +50,11 @@ void write_all(const std::string& folder) {
   operators.facts(-1, 0, "[[100, 100], [100, 100]]\n[\"float\", \"float\"]\n[\"\", \"\"]");
   operators.write(file("operators.rfcap"));
   CaptureBuilder hostile;
-  const std::string name = std::string("a\0b\x1b[31m\n\r\x7f</script>\xff", 21);
+  // Control characters of one byte and of two (C1), a clipboard sequence, a right-to-left override, and no UTF-8.
+  constexpr char kSteering[] =
+      "a\0b\x1b[31m\n\r\x7f</script>\x1b]52;c;aGk=\x07\xc2\x9b"
+      "2J\xe2\x80\xae\xff";
+  const std::string name(kSteering, sizeof kSteering - 1);
   hostile.range(name, 0, 100, name)
       .payload(std::string_view(name))
       .launch(10)

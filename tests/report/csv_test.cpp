@@ -26,6 +26,13 @@ TEST_CASE("formulas are defused unless names must stay equal; numbers never are"
   CHECK(to_csv(table, {false, true}) == "Name,Delta\n=1+1,-5\n-x,1\n");
 }
 
+TEST_CASE("on a terminal names are shown as text shows them, and each row is a line", "[report]") {
+  Table table({{"Name"}, {"\x1b[2J"}});
+  table.text("a\x1b]52;c;aGk=\x07,b").text("two\nlines\xFF");
+  CHECK(to_csv(table, {.terminal = true}) == "Name,\\x1b[2J\n\"a\\x1b]52;c;aGk=\\x07,b\",two\\x0alines\\xff\n");
+  CHECK(to_csv(table) == "Name,\x1b[2J\n\"a\x1b]52;c;aGk=\x07,b\",\"two\nlines\xEF\xBF\xBD\"\n");
+}
+
 TEST_CASE("a sink that fails ends the writing", "[report]") {
   Table table({{"Name"}});
   for (int row = 0; row < 100000; ++row) table.text("some name that takes room");
