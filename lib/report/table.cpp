@@ -12,7 +12,10 @@ bool is_alphanumeric(char c) noexcept {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-void append_key(std::string& key, std::string_view text) {
+}  // namespace
+
+std::string key_of(std::string_view text) {
+  std::string key;
   for (const char c : text) {
     if (is_alphanumeric(c)) {
       key += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -20,20 +23,11 @@ void append_key(std::string& key, std::string_view text) {
       key += '_';
     }
   }
-}
-
-}  // namespace
-
-std::string Column::key() const {
-  std::string key;
-  append_key(key, name);
-  if (!unit.empty()) {
-    key += '_';
-    append_key(key, unit == "%" ? "percent" : unit);
-  }
   while (!key.empty() && key.back() == '_') key.pop_back();
   return key;
 }
+
+std::string Column::key() const { return key_of(name + "_" + (unit == "%" ? "percent" : unit)); }
 
 std::string Column::header() const { return unit.empty() ? name : name + " (" + unit + ")"; }
 

@@ -29,6 +29,9 @@ enum class InText : std::uint8_t {
   kNever,
 };
 
+/// Lower case letters and digits, one underscore for anything between them: "GPU busy" is gpu_busy.
+std::string key_of(std::string_view text);
+
 /// A column: what it is called, what its numbers count, and how they are written.
 struct Column {
   std::string name;
@@ -41,7 +44,7 @@ struct Column {
   /// Name of another column: where that one is not 0, the number here is a lower bound, which text writes as "12+".
   std::string bound_by = {};
 
-  /// `total_time_ns`: lower case, one underscore for anything else. Name of the member in JSON, and for sorting.
+  /// `total_time_ns`: of name and unit. The member in JSON; find_column takes it.
   std::string key() const;
   /// `Total Time (ns)`, as CSV has it.
   std::string header() const;

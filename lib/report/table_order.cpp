@@ -2,12 +2,14 @@
 #include "report/table_order.hpp"
 
 #include "base/text.hpp"
+#include "report/find_column.hpp"
 
 #include <regex.h>
 
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace rangefinder::report {
@@ -67,30 +69,11 @@ Status filter(Table& table, const ViewOptions& options) {
   return {};
 }
 
-Result<std::size_t> find_column(const Table& table, std::string_view wanted) {
-  const std::vector<std::string> keys = unique_keys(table.columns());
-  std::vector<std::string_view> candidates;
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    const Column& column = table.columns()[i];
-    if (keys[i] == wanted || column.name == wanted || column.header() == wanted) return i;
-    candidates.push_back(keys[i]);
-  }
-  std::string message = "no column \"" + base::printable(wanted) + "\" to sort by";
-  const std::string_view nearest = base::nearest(wanted, candidates);
-  if (!nearest.empty()) {
-    message += "; did you mean " + std::string(nearest) + "?";
-  } else {
-    message += "; there are";
-    for (std::size_t i = 0; i < keys.size(); ++i) message += (i == 0 ? " " : ", ") + keys[i];
-  }
-  return Error(ErrorCode::kInvalidArgument, message);
-}
-
 Status sort(Table& table, std::string_view by) {
   const char sign = by[0];
   if (sign == '+' || sign == '-') by.remove_prefix(1);
-  const Result<std::size_t> found = find_column(table, by);
-  if (!found) return found.error();
+  Result<std::size_t> found = find_column(table.columns(), by);
+  if (!found) return std::move(found).error().with_context("sort");
   const std::size_t column = *found;
   const bool text = table.columns()[column].type == ColumnType::kText;
   const bool down = sign == '-' || (sign != '+' && !text);

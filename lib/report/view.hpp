@@ -24,8 +24,8 @@ struct ViewOptions {
   std::string filter;
   /// `filter` is an extended regular expression (POSIX) that must occur in the name.
   bool filter_is_regex = false;
-  /// Key or header of the column to sort by; the view's own order when empty. Numbers go down and texts up, unless a
-  /// leading '+' (up) or '-' (down) says otherwise. Rows without a value come last.
+  /// The column to sort by, as find_column takes it; the view's own order when empty. Numbers go down and texts up,
+  /// unless a leading '+' (up) or '-' (down) says otherwise. Rows without a value come last.
   std::string sort;
   /// At most so many rows; 0: all.
   std::size_t top = 0;

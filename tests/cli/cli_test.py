@@ -117,6 +117,10 @@ class Verbs(CommandTest):
         self.assertEqual(names("--filter", "ward", "--sort", "+range"), ["backward", "forward"])
         self.assertEqual(names("--filter", "^f", "--regex"), ["forward"])
         self.assertEqual(names("--sort=-host_ns", "--top", "1"), ["step"])
+        for column in ("host", "Host", "Host (ns)", "HOST_NS"):
+            self.assertEqual(names("--sort", column), names("--sort", "host_ns"), column)
+        self.assertIn('"gpu" may be gpu_busy_ns,', self.fails(2, "report", "whole.rfcap", "--sort", "gpu"))
+        self.assertIn("the columns are range, count, host_ns,", self.fails(2, "report", "whole.rfcap", "--sort", "zzzzzzzz"))
 
     def test_simulated_recordings_say_so(self):
         self.assertIn("simulated: the device records were made up", self.succeeds("report", "simulated.rfcap").out)

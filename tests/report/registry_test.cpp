@@ -110,7 +110,7 @@ TEST_CASE("a view's table obeys the options, and its errors carry its name", "[r
   options.sort = "nonsense";
   const auto failed = make_table(view, subject, options);
   REQUIRE_FALSE(failed);
-  CHECK(failed.error().message().find("nvtx_sum: no column") == 0);
+  CHECK(failed.error().message().find("nvtx_sum: sort: no column") == 0);
 }
 
 TEST_CASE("compatible views leave texts as they are in CSV, others defuse formulas", "[report]") {

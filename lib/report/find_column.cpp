@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#include "report/find_column.hpp"
+
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace rangefinder::report {
+namespace {
+
+/// "a, b or c".
+std::string alternatives(const std::vector<std::size_t>& columns, const std::vector<std::string>& keys) {
+  std::string out;
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    out += (i == 0 ? "" : i + 1 == columns.size() ? " or " : ", ") + keys[columns[i]];
+  return out;
+}
+
+Error no_column(const std::vector<Column>& columns, const std::vector<std::string>& keys, std::string_view wanted) {
+  std::vector<std::string> names(keys);
+  for (const Column& column : columns) names.push_back(key_of(column.name));
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  std::string message = "no column \"" + base::printable(wanted) + "\"; ";
+  const std::string_view nearest = base::nearest(key_of(wanted), candidates);
+  const auto at = static_cast<std::size_t>(std::find(names.begin(), names.end(), nearest) - names.begin());
+  if (!nearest.empty()) message += "did you mean " + keys[at % keys.size()] + "? ";
+  message += "the columns are";
+  for (std::size_t i = 0; i < keys.size(); ++i) message += (i == 0 ? " " : ", ") + keys[i];
+  return Error(ErrorCode::kInvalidArgument, message);
+}
+
+}  // namespace
+
+Result<std::size_t> find_column(const std::vector<Column>& columns, std::string_view wanted) {
+  const std::vector<std::string> keys = unique_keys(columns);
+  const std::string key = key_of(wanted);
+  const auto all_that = [&](auto is_meant) {
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < columns.size() && !key.empty(); ++i)
+      if (is_meant(i)) found.push_back(i);
+    return found;
+  };
+  std::vector<std::size_t> found = all_that([&](std::size_t i) { return keys[i] == key; });
+  if (found.empty()) found = all_that([&](std::size_t i) { return key_of(columns[i].name) == key; });
+  if (found.empty()) found = all_that([&](std::size_t i) { return keys[i].starts_with(key); });
+  if (found.size() == 1) return found.front();
+  if (found.empty()) return no_column(columns, keys, wanted);
+  return Error(ErrorCode::kInvalidArgument,
+               "\"" + base::printable(wanted) + "\" may be " + alternatives(found, keys) + ": say which");
+}
+
+}  // namespace rangefinder::report
