@@ -2,6 +2,7 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/values.hpp"
 
 #include <rangefinder/bench/harness.hpp>
 
@@ -20,6 +21,7 @@ namespace {
 
 using base::printable;
 
+constexpr std::uint64_t kMostSteps = 1'000'000'000;
 constexpr std::uint64_t kLargestResults = std::uint64_t{256} << 20;
 
 std::atomic<bool> interrupted{false};
@@ -169,36 +171,41 @@ void add_worker(CLI::App& verb, const Shared& arguments) {
 
 void add_profile(CLI::App& verb, const Shared& arguments) {
   using bench::ProfileLevel;
-  const std::map<std::string, ProfileLevel> levels{{"none", ProfileLevel::kNone},
-                                                   {"minimal", ProfileLevel::kMinimal},
-                                                   {"deep", ProfileLevel::kDeep},
-                                                   {"roofline", ProfileLevel::kRoofline}};
-  verb.add_option_function<std::string>(
-          "--profile", [arguments, levels](const std::string& level) { arguments->run.profile = levels.at(level); },
-          "What to record in steps of their own: none, minimal, deep or roofline (default none)")
-      ->check(CLI::IsMember(levels).description(""))
+  add_choice<ProfileLevel>(verb, "--profile", arguments->run.profile,
+                           {{"none", ProfileLevel::kNone},
+                            {"minimal", ProfileLevel::kMinimal},
+                            {"deep", ProfileLevel::kDeep},
+                            {"roofline", ProfileLevel::kRoofline}},
+                           "What to record in steps of their own: none, minimal, deep or roofline (default none)")
       ->type_name("LEVEL");
 }
 
 void add_measuring(CLI::App& verb, const Shared& arguments) {
   bench::RunOptions& run = arguments->run;
-  verb.add_option("--device", run.device, "auto, cpu or cuda (default auto)")->type_name("DEVICE");
-  verb.add_option("--size", run.size, "smoke, cpu or gpu (default: the device's own)")->type_name("SIZE");
-  verb.add_option("--iterations", run.iterations, "Timed steps a side (default: each pair's own)")
-      ->check(CLI::PositiveNumber.description(""))
+  takes_one_of(verb.add_option("--device", run.device, "auto, cpu or cuda (default auto)"), {"auto", "cpu", "cuda"})
+      ->type_name("DEVICE");
+  takes_one_of(verb.add_option("--size", run.size, "smoke, cpu or gpu (default: the device's own)"),
+               {"smoke", "cpu", "gpu"})
+      ->type_name("SIZE");
+  takes_whole_number(verb.add_option("--iterations", run.iterations, "Timed steps a side (default: each pair's own)"),
+                     1, kMostSteps)
       ->type_name("N");
-  verb.add_option("--warmup", run.warmup, "Steps before them; 0 counts what is done once (default: each pair's own)")
-      ->check(CLI::NonNegativeNumber.description(""))
+  takes_whole_number(verb.add_option("--warmup", run.warmup,
+                                     "Steps before them; 0 counts what is done once (default: each pair's own)"),
+                     0, kMostSteps)
       ->type_name("N");
   verb.add_flag("--flush-cache", run.flush_cache, "Fill caches with something else before each step, untimed");
-  verb.add_option("--nproc", run.ranks, "Ranks a side (default 1)")->type_name("N");
-  verb.add_option("--seed", run.seed, "Of inputs and weights (default 42)")->type_name("S");
-  verb.add_option("--timeout-s", run.timeout_s, "For each answer of a worker (default 600)")->type_name("T");
+  takes_whole_number<unsigned>(verb.add_option("--nproc", run.ranks, "Ranks a side (default 1)"), 1)->type_name("N");
+  takes_whole_number<std::uint64_t>(verb.add_option("--seed", run.seed, "Of inputs and weights (default 42)"), 0)
+      ->type_name("S");
+  takes_number_above_0(verb.add_option("--timeout-s", run.timeout_s, "For each answer of a worker (default 600)"))
+      ->type_name("T");
   verb.add_option("--out", run.out, "Where results, logs, captures and traces go (default bench-out)")
       ->type_name("FOLDER");
   verb.add_flag("--validate", run.validate, "Judge outputs alone, neither goals nor expectations");
-  verb.add_option("--format", arguments->format, "table, json, markdown, or both: table and Markdown (default table)")
-      ->check(CLI::IsMember({"table", "json", "markdown", "both"}).description(""))
+  takes_one_of(verb.add_option("--format", arguments->format,
+                               "table, json, markdown, or both: table and Markdown (default table)"),
+               {"table", "json", "markdown", "both"})
       ->type_name("FORMAT");
   verb.add_flag("--dry-run", arguments->dry_run, "Say what would run");
 }

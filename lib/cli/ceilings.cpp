@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/file.hpp"
 #include "cli/command.hpp"
+#include "cli/values.hpp"
 
 #include <rangefinder/bench/ceilings.hpp>
 #include <rangefinder/bench/harness.hpp>
@@ -56,20 +57,21 @@ void add_ceilings(CLI::App& app, Common& common, int& result) {
   auto arguments = std::make_shared<CeilingsArguments>();
   CLI::App* verb =
       app.add_subcommand("ceilings", "Measure what this machine reaches at most, for report --view roofline");
-  verb->add_option("-o,--output", arguments->out, "Where the JSON goes; report --ceilings takes it")->type_name("FILE");
-  verb->add_option("--device", arguments->device,
-                   "host, cuda, or auto: the host, and a device where there is a worker for it (default auto)")
-      ->check(CLI::IsMember({"auto", "host", "cuda"}).description(""))
+  takes_file(verb->add_option("-o,--output", arguments->out, "Where the JSON goes; report --ceilings takes it"))
+      ->type_name("FILE");
+  takes_one_of(
+      verb->add_option("--device", arguments->device,
+                       "host, cuda, or auto: the host, and a device where there is a worker for it (default auto)"),
+      {"auto", "host", "cuda"})
       ->type_name("DEVICE");
   verb->add_option("--worker", arguments->options.worker,
                    "The program that measures devices (default: RANGEFINDER_WORKER, else rangefinder-workloads beside "
                    "this one)")
       ->type_name("PATH");
-  verb->add_option("--seconds", arguments->options.seconds, "For each figure (default 0.5)")
-      ->check(CLI::PositiveNumber.description(""))
+  takes_number_above_0(verb->add_option("--seconds", arguments->options.seconds, "For each figure (default 0.5)"))
       ->type_name("S");
-  verb->add_option("--threads", arguments->options.threads, "Of the host (default: all that may be used)")
-      ->check(CLI::PositiveNumber.description(""))
+  takes_whole_number<unsigned>(
+      verb->add_option("--threads", arguments->options.threads, "Of the host (default: all that may be used)"), 1)
       ->type_name("N");
   add_output(*verb, common);
   verb->callback([&common, &result, arguments] { result = run_ceilings(common, *arguments); });

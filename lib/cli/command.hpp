@@ -3,6 +3,7 @@
 
 #include "cli/terminal.hpp"
 
+#include <rangefinder/projection.hpp>
 #include <rangefinder/result.hpp>
 
 #include <CLI/CLI.hpp>
@@ -28,6 +29,9 @@ struct Common {
 void add_output(CLI::App& verb, Common& common);
 /// The same, and --strict.
 void add_common(CLI::App& verb, Common& common);
+
+/// Adds --attribute.
+void add_attribution(CLI::App& verb, Attribution& variable, const std::string& description);
 
 /// Each adds its verb; `result` gets the exit code when the verb is the one that ran.
 /// `program`: its words, once the command line has been read.

@@ -2,21 +2,21 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/values.hpp"
 
 #include <rangefinder/bench/harness.hpp>
 
 #include <cstdio>
-#include <map>
 
 namespace rangefinder::cli {
 
 void add_output(CLI::App& verb, Common& common) {
-  const std::map<std::string, When> when{{"auto", When::kAuto}, {"always", When::kAlways}, {"never", When::kNever}};
   verb.add_flag("--json", common.json, "Print JSON with a schema_version")->group("Output");
   verb.add_flag("-q,--quiet", common.quiet, "Print nothing but the result")->group("Output");
   verb.add_flag("--no-progress", common.no_progress, "Do not show how far a long read has come")->group("Output");
-  verb.add_option("--color", common.colour, "auto, always or never (default auto; NO_COLOR turns auto off)")
-      ->transform(CLI::CheckedTransformer(when).description(""))
+  add_choice<When>(verb, "--color", common.colour,
+                   {{"auto", When::kAuto}, {"always", When::kAlways}, {"never", When::kNever}},
+                   "auto, always or never (default auto; NO_COLOR turns auto off)")
       ->type_name("WHEN")
       ->group("Output");
 }
@@ -24,6 +24,16 @@ void add_output(CLI::App& verb, Common& common) {
 void add_common(CLI::App& verb, Common& common) {
   add_output(verb, common);
   verb.add_flag("--strict", common.strict, "Treat damaged or incomplete input as an error (exit code 3)");
+}
+
+void add_attribution(CLI::App& verb, Attribution& variable, const std::string& description) {
+  add_choice<Attribution>(verb, "--attribute", variable,
+                          {{"auto", Attribution::kAuto},
+                           {"launch", Attribution::kLaunch},
+                           {"forward", Attribution::kForward},
+                           {"capture", Attribution::kCapture}},
+                          description)
+      ->type_name("HOW");
 }
 
 namespace {

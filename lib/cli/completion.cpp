@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
+#include "cli/values.hpp"
 
 #include <rangefinder/report.hpp>
 
@@ -85,18 +86,11 @@ std::string view_names() {
 }
 
 /// Words that an option takes; empty for a free value.
-std::string values_of(const Verb& verb, const CLI::Option& option) {
-  const std::string name = name_of(option);
-  if (name == "view") return view_names();
-  if (name == "color") return "auto always never";
-  if (name == "attribute") return "auto launch forward";
-  if (name == "ranges") return "annotations operators both";
-  if (name == "format") return verb.name == "bench" ? "table json markdown both" : "chrome";
-  if (name == "profile") return "none minimal deep roofline";
-  if (name == "device") return "auto cpu cuda";
-  if (name == "size") return "smoke cpu gpu";
-  if (name == "group-by") return "name shape";
-  return {};
+std::string values_of(const CLI::Option& option) {
+  if (name_of(option) == "view") return view_names();
+  std::string out;
+  for (const std::string& word : words_of(&option)) out += (out.empty() ? "" : " ") + word;
+  return out;
 }
 
 std::string quoted(const std::string& text) {
@@ -115,7 +109,7 @@ std::string bash(const std::vector<Verb>& verbs) {
     std::string options;
     for (const CLI::Option* option : verb.options) {
       for (const std::string& spelling : spellings(*option)) options += (options.empty() ? "" : " ") + spelling;
-      if (const std::string values = values_of(verb, *option); !values.empty())
+      if (const std::string values = values_of(*option); !values.empty())
         cases += fmt::format("    {}:--{}) COMPREPLY=($(compgen -W '{}' -- \"$word\")); return;;\n", verb.name,
                              option->get_lnames().front(), values);
     }
@@ -141,7 +135,7 @@ std::string zsh(const std::vector<Verb>& verbs) {
     names += fmt::format("    '{}:{}'\n", verb.name, quoted(verb.description));
     cases += fmt::format("    {})\n      _arguments", verb.name);
     for (const CLI::Option* option : verb.options) {
-      const std::string values = values_of(verb, *option);
+      const std::string values = values_of(*option);
       const std::string argument = option->get_expected_max() == 0 ? ""
                                    : values.empty()                ? ":value:_files"
                                                                    : fmt::format(":value:({})", values);
@@ -185,8 +179,7 @@ std::string fish(const std::vector<Verb>& verbs) {
       for (const std::string& name : option->get_snames()) line += " -s " + name;
       for (const std::string& name : option->get_lnames()) line += " -l " + name;
       if (option->get_expected_max() != 0) line += " -r";
-      if (const std::string values = values_of(verb, *option); !values.empty())
-        line += fmt::format(" -f -a '{}'", values);
+      if (const std::string values = values_of(*option); !values.empty()) line += fmt::format(" -f -a '{}'", values);
       out += line + fmt::format(" -d '{}'\n", quoted(option->get_description()));
     }
   }
@@ -230,9 +223,8 @@ std::string man_page(const CLI::App& app, const std::vector<Verb>& verbs) {
 void add_completion(CLI::App& app, Common&, int& result) {
   auto shell = std::make_shared<std::string>();
   CLI::App* verb = app.add_subcommand("completion", "Print a completion script for a shell");
-  verb->add_option("SHELL", *shell, "bash, zsh or fish")
+  takes_one_of(verb->add_option("SHELL", *shell, "bash, zsh or fish"), {"bash", "zsh", "fish"})
       ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""))
       ->type_name("");
   verb->callback([&app, &result, shell] {
     const std::vector<Verb> verbs = flattened(verbs_of(app));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/values.hpp"
 
 #include <rangefinder/capture.hpp>
 #include <rangefinder/exporters.hpp>
@@ -10,7 +11,6 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
-#include <map>
 #include <memory>
 
 namespace rangefinder::cli {
@@ -99,33 +99,26 @@ void add_export(CLI::App& app, Common& common, int& result) {
   verb->add_option("FILE", arguments->input, "A capture, a folder of captures, a trace or an export")
       ->required()
       ->type_name("");
-  verb->add_option("-o,--output", arguments->output,
-                   "The file to write; .gz compresses; - is stdout. Viewers expect NAME.pt.trace.json[.gz]")
+  takes_file(verb->add_option("-o,--output", arguments->output,
+                              "The file to write; .gz compresses; - is stdout. Viewers expect NAME.pt.trace.json[.gz]"))
       ->required()
       ->type_name("OUT");
-  verb->add_option("--format", arguments->format,
-                   "chrome: the JSON that chrome://tracing, Perfetto, TensorBoard and HTA read (default); memory_viz: "
-                   "allocations for PyTorch's memory viewer")
-      ->check(CLI::IsMember({"chrome", "memory_viz"}).description(""))
+  takes_one_of(verb->add_option("--format", arguments->format,
+                                "chrome: the JSON that chrome://tracing, Perfetto, TensorBoard and HTA read (default); "
+                                "memory_viz: allocations for PyTorch's memory viewer"),
+               {"chrome", "memory_viz"})
       ->type_name("FORMAT");
-  const std::map<std::string, SnapshotMoment> moments{{"end", SnapshotMoment::kEnd}, {"peak", SnapshotMoment::kPeak}};
-  verb->add_option("--at", arguments->snapshot.at,
-                   "Of memory_viz: blocks at the end (default) or at the peak, of the host and of each device")
-      ->transform(CLI::CheckedTransformer(moments).description(""))
+  add_choice<SnapshotMoment>(
+      *verb, "--at", arguments->snapshot.at, {{"end", SnapshotMoment::kEnd}, {"peak", SnapshotMoment::kPeak}},
+      "Of memory_viz: blocks at the end (default) or at the peak, of the host and of each device")
       ->type_name("MOMENT");
   verb->add_flag("--force", arguments->force, "Replace OUT if it exists");
   verb->add_flag("--pretty", arguments->chrome.pretty, "Indent, for people to read");
   verb->add_flag("--no-api", arguments->no_api, "Leave out CUDA API calls");
   verb->add_flag("--no-counters", arguments->no_counters, "Leave out counters");
   verb->add_flag("--no-projected", arguments->no_projected, "Leave out the ranges' rows on the device");
-  const std::map<std::string, Attribution> attributions{{"auto", Attribution::kAuto},
-                                                        {"launch", Attribution::kLaunch},
-                                                        {"forward", Attribution::kForward},
-                                                        {"capture", Attribution::kCapture}};
-  verb->add_option("--attribute", arguments->chrome.attribution,
-                   "Who owns device work on those rows: launch, forward, capture or auto (default launch)")
-      ->transform(CLI::CheckedTransformer(attributions).description(""))
-      ->type_name("HOW");
+  add_attribution(*verb, arguments->chrome.attribution,
+                  "Who owns device work on those rows: launch, forward, capture or auto (default launch)");
   add_common(*verb, common);
   verb->callback([&common, &result, arguments] { result = run_export(common, *arguments); });
 }

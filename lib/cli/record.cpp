@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/recorded_program.hpp"
+#include "cli/values.hpp"
 
 #include <rangefinder/capture.hpp>
 #include <rangefinder/session.hpp>
@@ -293,16 +294,16 @@ void add_record(CLI::App& app, Common& common, int& result, const std::vector<st
           "The capture (default PROGRAM-%p.rfcap); %p process id, %h host, %r rank. Further processes get their "
           "number before the ending; what an earlier recording left there is replaced")
       ->type_name("FILE");
-  verb->add_option("--delay", arguments->delay_s, "Record nothing in the program's first SECONDS")
-      ->type_name("SECONDS")
-      ->check(CLI::NonNegativeNumber.description(""));
-  verb->add_option("--duration", arguments->duration_s, "Record SECONDS; the program runs on")
-      ->type_name("SECONDS")
-      ->check(CLI::PositiveNumber.description(""));
-  verb->add_option("--until-step", arguments->until_step,
-                   "Record up to step N; see --step-range for programs that tell of no steps")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""));
+  takes_number_of_at_least_0(
+      verb->add_option("--delay", arguments->delay_s, "Record nothing in the program's first SECONDS"))
+      ->type_name("SECONDS");
+  takes_number_above_0(verb->add_option("--duration", arguments->duration_s, "Record SECONDS; the program runs on"))
+      ->type_name("SECONDS");
+  takes_whole_number<std::uint32_t>(
+      verb->add_option("--until-step", arguments->until_step,
+                       "Record up to step N; see --step-range for programs that tell of no steps"),
+      1)
+      ->type_name("N");
   verb->add_option("--step-range", arguments->step_range, "A step ends where this push/pop range of NVTX does")
       ->type_name("NAME");
   verb->add_option("--ring", arguments->ring,

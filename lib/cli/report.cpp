@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
+#include "cli/values.hpp"
 
 #include <rangefinder/bench/ceilings.hpp>
 #include <rangefinder/report.hpp>
 
-#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <utility>
@@ -73,16 +73,15 @@ void add_report(CLI::App& app, Common& common, int& result) {
       ->type_name("");
   verb->add_option("--view", arguments->report.view, "What to show; `--view help` lists all (default ranges)")
       ->type_name("VIEW");
-  verb->add_flag("--instances", arguments->report.instances, "A row an instance instead of one a name");
-  verb->add_option_function<std::string>(
-          "--group-by", [arguments](const std::string& by) { arguments->report.by_shape = by == "shape"; },
-          "The view ops: a row a name, or a name and shapes of inputs: name or shape (default name)")
-      ->check(CLI::IsMember({"name", "shape"}).description(""))
+  verb->add_flag("--instances", arguments->report.instances, "One row per instance instead of one per name");
+  add_choice<bool>(*verb, "--group-by", arguments->report.by_shape, {{"name", false}, {"shape", true}},
+                   "The view ops: one row per name, or per name and shapes of inputs: name or shape (default name)")
       ->type_name("WHAT");
   verb->add_option("--step-names", arguments->report.step_names,
                    "The view steps: names of the parts of a step, as data=my_loader*,fetch*;forward=fwd")
       ->type_name("RULES");
-  verb->add_option("--ceilings", arguments->ceilings, "The view roofline: what `rangefinder ceilings` measured")
+  takes_file(
+      verb->add_option("--ceilings", arguments->ceilings, "The view roofline: what `rangefinder ceilings` measured"))
       ->type_name("FILE");
   verb->add_flag("--fold", arguments->report.fold, "Views by path: layers.0, layers.1, ... are one row, layers.*");
   verb->add_flag("--csv", arguments->csv, "Print CSV with exact numbers")->group("Output");
@@ -91,31 +90,24 @@ void add_report(CLI::App& app, Common& common, int& result) {
   verb->add_flag("--regex", arguments->report.filter_is_regex, "--filter is a regular expression");
   verb->add_option("--sort", arguments->report.sort, "Column to sort by; +COLUMN up, -COLUMN down")
       ->type_name("COLUMN");
-  const auto is_count = [](const std::string& text) {
-    const bool digits =
-        !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-    return digits ? std::string() : "\"" + text + "\" is no number of rows";
-  };
-  verb->add_option("--top", arguments->report.top, "At most N rows")
-      ->type_name("N")
-      ->check(CLI::Validator(is_count, ""));
-  verb->add_option("--depth", arguments->report.depth, "Views by path: at most N ranges deep")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""));
-  const std::map<std::string, Attribution> attributions{{"auto", Attribution::kAuto},
-                                                        {"launch", Attribution::kLaunch},
-                                                        {"forward", Attribution::kForward},
-                                                        {"capture", Attribution::kCapture}};
-  verb->add_option("--attribute", arguments->report.projection.attribution,
-                   "Who owns device work: launch, forward, capture or auto (default auto)")
-      ->transform(CLI::CheckedTransformer(attributions).description(""))
-      ->type_name("HOW");
-  verb->add_option("--ranges", arguments->kinds,
-                   "Which ranges take part: annotations, operators or both (default annotations)")
-      ->check(CLI::IsMember({"annotations", "operators", "both"}).description(""))
+  takes_whole_number<std::size_t>(verb->add_option("--top", arguments->report.top, "At most N rows"), 0)
+      ->type_name("N");
+  takes_whole_number<std::size_t>(
+      verb->add_option("--depth", arguments->report.depth, "Views by path: at most N ranges deep"), 1)
+      ->type_name("N");
+  add_attribution(*verb, arguments->report.projection.attribution,
+                  "Who owns device work: launch, forward, capture or auto (default auto)");
+  takes_one_of(verb->add_option("--ranges", arguments->kinds,
+                                "Which ranges take part: annotations, operators or both (default annotations)"),
+               {"annotations", "operators", "both"})
       ->type_name("KIND");
   add_common(*verb, common);
-  verb->callback([&common, &result, arguments] { result = run_report(common, *arguments); });
+  verb->callback([&common, &result, arguments] {
+    if (common.json && arguments->csv) throw CLI::ValidationError("--json and --csv: choose one of them");
+    if (arguments->report.filter_is_regex && arguments->report.filter.empty())
+      throw CLI::ValidationError("--regex is about --filter, which is not given");
+    result = run_report(common, *arguments);
+  });
 }
 
 }  // namespace rangefinder::cli

@@ -86,6 +86,9 @@ class Table {
 
   /// How many rows a filter or a limit left out, for the reader to know.
   std::size_t hidden_rows() const noexcept { return stored_rows() - row_count(); }
+  /// Of these, the filter's.
+  std::size_t filtered_rows() const noexcept { return filtered_rows_; }
+  void set_filtered_rows(std::size_t rows) noexcept { filtered_rows_ = rows; }
 
  private:
   std::size_t stored_rows() const noexcept { return columns_.empty() ? 0 : cells_.size() / columns_.size(); }
@@ -98,6 +101,7 @@ class Table {
   std::vector<std::int64_t> cells_;  // row by row; texts as their number in the pool
   base::StringPool texts_;
   std::vector<std::string> notes_;
+  std::size_t filtered_rows_ = 0;
   bool ordered_ = false;
   std::vector<std::uint32_t> order_;
 };

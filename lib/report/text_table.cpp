@@ -199,6 +199,19 @@ bool is_lower_bound(const Table& table, std::size_t row, const Column& kind) {
   return false;
 }
 
+std::string count_of_rows(std::size_t count, std::string_view kind) {
+  return base::with_thousands(count) + std::string(kind) + (count == 1 ? " row" : " rows");
+}
+
+/// Of a table that a filter has left nothing of, a note says it.
+std::string hidden_rows_text(const Table& table) {
+  const std::size_t filtered = table.filtered_rows(), more = table.hidden_rows() - filtered;
+  if (table.row_count() == 0 && more == 0) return {};
+  if (more == 0) return filtered == 0 ? std::string() : "the filter left out " + count_of_rows(filtered, "");
+  return count_of_rows(more, " more") +
+         (filtered == 0 ? std::string() : "; the filter left out " + base::with_thousands(filtered));
+}
+
 }  // namespace
 
 std::string readable_cell(const Table& table, std::size_t row, std::size_t column) {
@@ -239,9 +252,7 @@ Status write_text(const Table& table, const TextOptions& options, const Sink& si
     const std::string all = "(no room for " + names + ")";
     out.text() += shortened(all, std::max<std::size_t>(options.width, kNarrowestText), options.utf8) + "\n";
   }
-  if (table.hidden_rows() != 0)
-    out.text() += "(" + base::with_thousands(table.hidden_rows()) +
-                  (table.hidden_rows() == 1 ? " more row" : " more rows") + ")\n";
+  if (const std::string hidden = hidden_rows_text(table); !hidden.empty()) out.text() += "(" + hidden + ")\n";
   return out.finish();
 }
 

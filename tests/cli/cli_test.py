@@ -272,11 +272,68 @@ class Usage(CommandTest):
                             (["report", "whole.rfcap", "--top", "many"], "--top"), (["report", "whole.rfcap", "--top", "-1"], "--top"),
                             (["report", "whole.rfcap", "--color", "blue"], "--color"),
                             (["report", "whole.rfcap", "--filter", "(", "--regex"], "filter"),
-                            (["report", "whole.rfcap", "dropped.rfcap"], "more arguments"),
                             (["export", "whole.rfcap", "-o", "x.json", "--format", "pdf"], "pdf"),
                             (["completion", "csh"], "csh")):
             self.assertIn(hint, self.fails(2, *words), words)
         self.assertNotIn("x.json", self.files())
+
+    def test_a_wrong_value_is_answered_with_what_is_wanted(self):
+        """Each option that takes words or numbers, with values that it does not take."""
+        report, export, record = (["report", "whole.rfcap"], ["export", "whole.rfcap", "-o", "x.json"], ["record"])
+        whole = 'is not a whole number of at least 1'
+        wanted = [
+            (report, "--depth", ("foo", "", "0", "-1", "1.5", "0x10"), whole), (report, "--depth", ("9" * 30,), "is too large"),
+            (report, "--top", ("foo", "", "-1", "1.5"), "is not a whole number of at least 0"), (report, "--top", ("9" * 30,), "is too large"),
+            (report, "--attribute", ("foo", "", "0", "Launch"), "is none of auto, launch, forward or capture"),
+            (report, "--ranges", ("foo",), "is none of annotations, operators or both"),
+            (report, "--group-by", ("foo",), "is none of name"), (report, "--color", ("blue", "1"), "is none of auto, always or never"),
+            (report, "--ceilings", ("",), "a file is wanted"),
+            (export, "--format", ("pdf",), "is none of chrome or memory_viz"), (export, "--at", ("noon",), "is none of end or peak"),
+            (["bench", "run"], "--iterations", ("foo", "0", "-1"), whole), (["bench", "run"], "--nproc", ("foo", "0"), whole),
+            (["bench", "run"], "--iterations", ("9" * 19,), "is too large"), (["bench", "run"], "--nproc", ("4294967296",), "is too large"),
+            (["bench", "run"], "--warmup", ("-1",), "is not a whole number of at least 0"),
+            (["bench", "run"], "--timeout-s", ("foo", "0", "nan", "inf"), "is not a number above 0"),
+            (["bench", "run"], "--seed", ("foo", "-1"), "is not a whole number of at least 0"),
+            (["bench", "run"], "--profile", ("foo",), "is none of none, minimal, deep or roofline"),
+            (["ceilings"], "--seconds", ("foo", "0", "-1", "nan", "1e400"), "is not a number above 0"),
+            (["ceilings"], "--threads", ("foo", "0"), whole), (["ceilings"], "--device", ("tpu",), "is none of auto, host or cuda")]
+        if "record" in VERBS:
+            wanted += [(record, "--duration", ("foo", "0", "-1", "nan", "1e400", ""), "is not a number above 0"),
+                       (record, "--delay", ("foo", "-1", "nan", "1e400"), "is not a number of at least 0"),
+                       (record, "--until-step", ("foo", "0", "-1", "1.5"), whole), (record, "--until-step", ("4294967296",), "is too large")]
+        codes = {"record": 125, "bench": 3}
+        for words, option, values, hint in wanted:
+            for value in values:
+                rest = ["--", "true"] if words == record else []
+                given = [f"{option}={value}"] if value else [option, value]
+                error = self.fails(codes.get(words[0], 2), *words, *given, *rest)
+                self.assertIn(hint, error)
+                self.assertIn(f'{option}: "{value}" ' if hint.startswith("is") else f"{option}: ", error)
+                self.assertLess(len(error), 200)
+
+    def test_options_that_are_used_wrongly_are_named(self):
+        for words, hint in ((["report", "whole.rfcap", "--view"], "--view needs a value: --view VIEW"),
+                            (["report", "whole.rfcap", "--top", "1", "--top", "2"], "--top is given 2 times"),
+                            (["report", "whole.rfcap", "--json=foo"], "--json takes no value"),
+                            (["report", "whole.rfcap", "--json", "--csv"], "--json and --csv"),
+                            (["report", "whole.rfcap", "--regex"], "--regex is about --filter, which is not given"),
+                            (["report", "whole.rfcap", "dropped.rfcap"], "unexpected argument dropped.rfcap"),
+                            (["info", "--json", "whole.rfcap", "a", "b"], "unexpected argument a "),
+                            (["report", "--version"], "--version belongs to no command: rangefinder --version"),
+                            (["report", "-v"], "unknown option -v (see"), (["-x"], "unknown option -x (see")):
+            self.assertIn(hint, self.fails(2, *words), words)
+        self.assertNotIn("did you mean", self.fails(2, "report", "--version"))
+
+    def test_a_filter_that_leaves_nothing_says_so(self):
+        text = self.succeeds("report", "whole.rfcap", "--filter", "nosuch").out
+        self.assertIn('no row has "nosuch" in Range (3 rows without the filter)', text)
+        self.assertNotIn("more row", text)
+        self.assertIn('no row matches "^no" in Range', self.succeeds("report", "whole.rfcap", "--filter", "^no", "--regex").out)
+        some = self.succeeds("report", "whole.rfcap", "--filter", "ward", "--top", "1").out
+        self.assertIn("(1 more row; the filter left out 1)", some)
+        report = json.loads(self.succeeds("report", "whole.rfcap", "--filter", "nosuch", "--json").out)
+        self.assertEqual(report["hidden_rows"], 3)
+        self.assertTrue(any('"nosuch"' in note for note in report["notes"]))
 
     def test_a_name_with_control_bytes_does_not_reach_the_terminal(self):
         self.assertIn("\\x1b[31mno\\x0asuch", self.fails(2, "report", "\x1b[31mno\nsuch"))
@@ -497,7 +554,9 @@ class Completion(CommandTest):
         self.assertEqual(completions("report", "--vi"), ["--view"])
         self.assertIn("nvtx_gpu_proj_trace", completions("report", "--view", "nvtx_gpu"))
         self.assertEqual(completions("report", "whole"), ["whole.rfcap"])
-        self.assertEqual(completions("export", "--format", ""), ["chrome"])
+        self.assertEqual(completions("export", "--format", ""), ["chrome", "memory_viz"])
+        self.assertEqual(completions("report", "--attribute", ""), ["auto", "launch", "forward", "capture"])
+        self.assertEqual(completions("ceilings", "--device", ""), ["auto", "host", "cuda"])
         self.assertEqual(completions("completion", "f"), ["fish"])
         self.assertEqual(completions("bench", "li"), ["list-targets"])
         self.assertEqual(completions("bench", "run", "--acc"), ["--accept-regressions", "--accept-provenance"])

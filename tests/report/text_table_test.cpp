@@ -96,6 +96,10 @@ TEST_CASE("rows that were left out are told", "[report]") {
   table.text("a").text("b").text("c");
   table.select({0});
   CHECK(to_text(table, plain()) == "Name\n----\na\n(2 more rows)\n");
+  table.set_filtered_rows(1);
+  CHECK(to_text(table, plain()) == "Name\n----\na\n(1 more row; the filter left out 1)\n");
+  table.set_filtered_rows(2);
+  CHECK(to_text(table, plain()) == "Name\n----\na\n(the filter left out 2 rows)\n");
 }
 
 TEST_CASE("columns for programs, and those that hold nothing, are not shown to people", "[report]") {

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#include "cli/values.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <string_view>
+
+namespace rangefinder::cli {
+namespace {
+
+std::map<const CLI::Option*, std::vector<std::string>>& all_words() {
+  static std::map<const CLI::Option*, std::vector<std::string>> words;
+  return words;
+}
+
+/// "a, b or c".
+std::string alternatives(const std::vector<std::string>& words) {
+  std::string out;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    out += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
+  return out;
+}
+
+std::string quoted_value(const std::string& text) { return "\"" + text + "\""; }
+
+CLI::Option* check(CLI::Option* option, std::function<std::string(const std::string&)> wrong_with) {
+  // Without a description, which the help would show behind the type's name.
+  return option->check(CLI::Validator([wrong_with](std::string& text) { return wrong_with(text); }, ""));
+}
+
+/// Finite, and the whole text; what is too small to be told from 0 is 0.
+std::optional<double> number_of(const std::string& text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || stop != end || !std::isfinite(number)) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+CLI::Option* takes_one_of(CLI::Option* option, const std::vector<std::string>& words) {
+  all_words()[option] = words;
+  return check(option, [words](const std::string& text) {
+    const bool known = std::find(words.begin(), words.end(), text) != words.end();
+    return known ? std::string() : quoted_value(text) + " is none of " + alternatives(words);
+  });
+}
+
+const std::vector<std::string>& words_of(const CLI::Option* option) {
+  static const std::vector<std::string> none;
+  const auto found = all_words().find(option);
+  return found == all_words().end() ? none : found->second;
+}
+
+CLI::Option* takes_whole_number(CLI::Option* option, std::uint64_t least, std::uint64_t most) {
+  return check(option, [=](const std::string& text) -> std::string {
+    std::uint64_t number = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, number);
+    if (error == std::errc::invalid_argument || stop != end || (error == std::errc() && number < least))
+      return quoted_value(text) + " is not a whole number of at least " + std::to_string(least);
+    if (error != std::errc() || number > most)
+      return quoted_value(text) + " is too large: at most " + std::to_string(most);
+    return {};
+  });
+}
+
+CLI::Option* takes_number_of_at_least_0(CLI::Option* option) {
+  return check(option, [](const std::string& text) {
+    const std::optional<double> number = number_of(text);
+    return number && *number >= 0 ? std::string() : quoted_value(text) + " is not a number of at least 0";
+  });
+}
+
+CLI::Option* takes_number_above_0(CLI::Option* option) {
+  return check(option, [](const std::string& text) {
+    const std::optional<double> number = number_of(text);
+    return number && *number > 0 ? std::string() : quoted_value(text) + " is not a number above 0";
+  });
+}
+
+CLI::Option* takes_file(CLI::Option* option) {
+  return check(option, [](const std::string& text) { return text.empty() ? "a file is wanted" : std::string(); });
+}
+
+}  // namespace rangefinder::cli
