@@ -5,6 +5,7 @@
 #include "base/colour.hpp"
 #include "base/text.hpp"
 #include "report/units.hpp"
+#include "report/wrapped.hpp"
 
 #include <algorithm>
 #include <array>
@@ -81,20 +82,22 @@ std::string profiling_note(const Timeline& timeline) {
 
 std::string to_text(const Footer& footer, const TextOptions& options) {
   std::string out;
-  const auto line = [&](std::string_view colour, const std::string& text) {
+  constexpr std::size_t kNarrowestLine = 20;
+  const auto line = [&](std::string_view colour, const std::string& text, std::size_t indent) {
     if (options.colour) out += colour;
-    out += options.width == 0 ? text : shortened(text, std::max<std::size_t>(options.width, 20), options.utf8);
+    out += wrapped(text, options.width == 0 ? 0 : std::max(options.width, kNarrowestLine), indent);
     if (options.colour) out += base::colour::kPlain;
     out += '\n';
   };
-  if (footer.simulated) line(base::colour::kYellow, "simulated: the device records were made up by a script");
+  if (footer.simulated) line(base::colour::kYellow, "simulated: the device records were made up by a script", 0);
   if (footer.account) append_account(out, *footer.account);
   for (const CaptureHealth::Entry& entry : footer.health) {
     const bool loss = entry.severity == CaptureHealth::Severity::kLoss;
     line(loss ? base::colour::kYellow : base::colour::kDim,
-         std::string(loss ? "lost  " : "note  ") + base::with_thousands(entry.count) + " " + std::string(entry.text));
+         std::string(loss ? "lost  " : "note  ") + base::with_thousands(entry.count) + " " + std::string(entry.text),
+         6);
   }
-  for (const std::string& note : footer.notes) line(base::colour::kDim, "note  " + base::printable(note));
+  for (const std::string& note : footer.notes) line(base::colour::kDim, "note  " + base::printable(note), 6);
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include "base/colour.hpp"
 #include "base/text.hpp"
 #include "report/units.hpp"
+#include "report/wrapped.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -249,8 +250,7 @@ Status write_text(const Table& table, const TextOptions& options, const Sink& si
   if (!layout.left_out().empty()) {
     std::string names;
     for (const std::string& name : layout.left_out()) names += (names.empty() ? "" : ", ") + name;
-    const std::string all = "(no room for " + names + ")";
-    out.text() += shortened(all, std::max<std::size_t>(options.width, kNarrowestText), options.utf8) + "\n";
+    out.text() += wrapped("(no room for " + names + ")", std::max(options.width, kNarrowestText), 0) + "\n";
   }
   if (const std::string hidden = hidden_rows_text(table); !hidden.empty()) out.text() += "(" + hidden + ")\n";
   return out.finish();

@@ -91,6 +91,22 @@ TEST_CASE("a shortened text keeps head and tail, whole characters, and its width
   }
 }
 
+TEST_CASE("columns without room are named in whole, over several lines", "[report]") {
+  std::vector<Column> columns{{"Name"}};
+  for (const char* name : {"Launch delay avg", "GPU accumulation", "Throughput median"}) {
+    columns.push_back({name, "", ColumnType::kInteger});
+    columns.back().dispensable = 1;
+  }
+  Table table(columns);
+  table.text("a").number(1).number(2).number(3);
+  CHECK(to_text(table, plain(26)) ==
+        "Name  Launch delay avg\n"
+        "----  ----------------\n"
+        "a                    1\n"
+        "(no room for Throughput\n"
+        "median, GPU accumulation)\n");
+}
+
 TEST_CASE("rows that were left out are told", "[report]") {
   Table table({{"Name"}});
   table.text("a").text("b").text("c");
