@@ -29,6 +29,9 @@ enum class InText : std::uint8_t {
   kNever,
 };
 
+/// What texts are, which says how they are shortened (short_names.hpp).
+enum class Names : std::uint8_t { kPlain, kKernels, kPaths };
+
 /// Lower case letters and digits, one underscore for anything between them: "GPU busy" is gpu_busy.
 std::string key_of(std::string_view text);
 
@@ -43,6 +46,7 @@ struct Column {
   std::uint8_t dispensable = 0;
   /// Name of another column: where that one is not 0, the number here is a lower bound, which text writes as "12+".
   std::string bound_by = {};
+  Names names = Names::kPlain;
 
   /// `total_time_ns`: of name and unit. The member in JSON; find_column takes it.
   std::string key() const;

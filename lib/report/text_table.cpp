@@ -3,6 +3,7 @@
 
 #include "base/colour.hpp"
 #include "base/text.hpp"
+#include "report/short_names.hpp"
 #include "report/units.hpp"
 #include "report/wrapped.hpp"
 
@@ -14,8 +15,16 @@ namespace {
 
 constexpr std::string_view kGap = "  ";
 constexpr std::size_t kNarrowestText = 12;
+
+// How narrow texts may become.
+struct Least {
+  std::size_t kernel;  // names of kernels, most of which say what they are in 40 columns
+  std::size_t other;
+};
 // Columns are left out before texts become narrower than this.
-constexpr std::size_t kReadableText = 20;
+constexpr Least kReadable{40, 20};
+// What else has to give, in this order, so that the line fits.
+constexpr Least kRounds[] = {kReadable, {40, kNarrowestText}, {24, kNarrowestText}, {kNarrowestText, kNarrowestText}};
 // Every row is padded to the widest cell of a column: one name of a megabyte must not make each line that long. The
 // last column has no padding and keeps its names whole.
 constexpr std::size_t kWidestPadded = 256;
@@ -66,12 +75,16 @@ class Layout {
   const std::vector<std::string>& left_out() const noexcept { return left_out_; }
   const Column& kind(std::size_t column) const noexcept { return table_.columns()[shown_[column]]; }
   std::string cell(std::size_t row, std::size_t column) const { return readable_cell(table_, row, shown_[column]); }
+  /// As wide as the column at most.
+  std::string fitted_cell(std::size_t row, std::size_t column, bool utf8) const;
 
  private:
   void measure();
   std::size_t least_total() const;
   bool leave_out_one();
   void fit(std::size_t width);
+  void fit(std::size_t width, const Least& least);
+  std::size_t total() const;
   bool is_last(std::size_t column) const noexcept { return column + 1 == widths_.size(); }
 
   const Table& table_;
@@ -90,12 +103,22 @@ void Layout::measure() {
     if (!is_last(column)) widths_[column] = std::min(widths_[column], kWidestPadded);
 }
 
+std::size_t least_of(const Column& column, const Least& least) noexcept {
+  return column.names == Names::kKernels ? least.kernel : least.other;
+}
+
+std::size_t Layout::total() const {
+  std::size_t total = kGap.size() * (widths_.empty() ? 0 : widths_.size() - 1);
+  for (const std::size_t width : widths_) total += width;
+  return total;
+}
+
 // With every text as narrow as it can still be read.
 std::size_t Layout::least_total() const {
-  std::size_t total = kGap.size() * (widths_.empty() ? 0 : widths_.size() - 1);
+  std::size_t least = total();
   for (std::size_t column = 0; column < widths_.size(); ++column)
-    total += is_text(kind(column)) ? std::min(widths_[column], kReadableText) : widths_[column];
-  return total;
+    if (is_text(kind(column))) least -= widths_[column] - std::min(widths_[column], least_of(kind(column), kReadable));
+  return least;
 }
 
 bool Layout::leave_out_one() {
@@ -109,14 +132,16 @@ bool Layout::leave_out_one() {
   return true;
 }
 
-// Takes from the widest text column until the line fits or no text can give more.
 void Layout::fit(std::size_t width) {
-  std::size_t total = kGap.size() * (widths_.empty() ? 0 : widths_.size() - 1);
-  for (const std::size_t column : widths_) total += column;
-  while (total > width) {
-    std::size_t widest = widths_.size(), next = kNarrowestText;
+  for (const Least& least : kRounds) fit(width, least);
+}
+
+// Takes from the widest text column until the line fits or no text can give more.
+void Layout::fit(std::size_t width, const Least& least) {
+  for (std::size_t total = this->total(); total > width;) {
+    std::size_t widest = widths_.size(), next = 0;
     for (std::size_t column = 0; column < widths_.size(); ++column) {
-      if (!is_text(kind(column)) || widths_[column] <= kNarrowestText) continue;
+      if (!is_text(kind(column)) || widths_[column] <= least_of(kind(column), least)) continue;
       if (widest == widths_.size() || widths_[column] > widths_[widest]) {
         if (widest != widths_.size()) next = std::max(next, widths_[widest]);
         widest = column;
@@ -125,11 +150,26 @@ void Layout::fit(std::size_t width) {
       }
     }
     if (widest == widths_.size()) return;
-    const std::size_t room = widths_[widest] - next;
+    const std::size_t room = widths_[widest] - std::max(next, least_of(kind(widest), least));
     const std::size_t step = std::min(total - width, std::max<std::size_t>(room, 1));
     widths_[widest] -= step;
     total -= step;
   }
+}
+
+std::string Layout::fitted_cell(std::size_t row, std::size_t column, bool utf8) const {
+  const std::string text = cell(row, column);
+  const auto fitted = [&](std::string_view name, std::size_t width) {
+    const Names names = kind(column).names;
+    return names == Names::kKernels ? short_kernel_name(name, width, utf8)
+           : names == Names::kPaths ? short_path(name, width, utf8)
+                                    : shortened(name, width, utf8);
+  };
+  // "a name and 3 more": the number is worth more than the name's end.
+  const std::size_t more = text.ends_with(" more") ? text.rfind(" and ") : std::string::npos;
+  const std::size_t suffix = more == std::string::npos ? 0 : text.size() - more;
+  if (suffix == 0 || widths_[column] < suffix + kNarrowestText / 2) return fitted(text, widths_[column]);
+  return fitted(std::string_view(text).substr(0, more), widths_[column] - suffix) + text.substr(more);
 }
 
 void append_cell(std::string& line, std::string_view text, std::size_t width, bool right, bool last) {
@@ -157,40 +197,6 @@ void append_header(std::string& out, const Layout& layout, const TextOptions& op
   }
   out += '\n';
 }
-
-// Byte positions at which the characters of a text begin, and its end.
-std::vector<std::size_t> character_starts(std::string_view text) {
-  std::vector<std::size_t> starts;
-  for (std::size_t at = 0; at < text.size();) {
-    starts.push_back(at);
-    char32_t character = 0;
-    at += std::max<std::size_t>(1, base::decode_utf8(text.substr(at), character));
-  }
-  starts.push_back(text.size());
-  return starts;
-}
-
-}  // namespace
-
-std::string shortened(std::string_view text, std::size_t width, bool utf8) {
-  if (base::display_width(text) <= width) return std::string(text);
-  const std::string_view ellipsis = utf8 ? "\u2026" : "...";
-  const std::size_t marks = base::display_width(ellipsis);
-  if (width <= marks) return std::string(width, '.');
-  // Names of kernels differ at their ends as often as at their beginnings.
-  const std::size_t tail_room = (width - marks) / 3, head_room = width - marks - tail_room;
-  const std::vector<std::size_t> starts = character_starts(text);
-  const auto wide = [&](std::size_t from, std::size_t to) {
-    return base::display_width(text.substr(starts[from], starts[to] - starts[from]));
-  };
-  std::size_t head = 0, tail = starts.size() - 1;
-  for (std::size_t taken = 0; head + 1 < starts.size() && (taken += wide(head, head + 1)) <= head_room;) ++head;
-  for (std::size_t taken = 0; tail > head && (taken += wide(tail - 1, tail)) <= tail_room;) --tail;
-  std::string out(text.substr(0, starts[head]));
-  return out.append(ellipsis).append(text.substr(starts[tail]));
-}
-
-namespace {
 
 bool is_lower_bound(const Table& table, std::size_t row, const Column& kind) {
   if (kind.bound_by.empty()) return false;
@@ -240,8 +246,8 @@ Status write_text(const Table& table, const TextOptions& options, const Sink& si
     for (std::size_t column = 0; column < layout.columns(); ++column) {
       const bool last = column + 1 == layout.columns();
       if (column != 0) out.text() += kGap;
-      append_cell(out.text(), shortened(layout.cell(row, column), layout.width(column), options.utf8),
-                  layout.width(column), !is_text(layout.kind(column)), last);
+      append_cell(out.text(), layout.fitted_cell(row, column, options.utf8), layout.width(column),
+                  !is_text(layout.kind(column)), last);
     }
     while (!out.text().empty() && out.text().back() == ' ') out.text().pop_back();
     out.text() += '\n';

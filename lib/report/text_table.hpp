@@ -26,7 +26,4 @@ std::string to_text(const Table& table, const TextOptions& options);
 /// A cell as `write_text` shows it, before it is shortened.
 std::string readable_cell(const Table& table, std::size_t row, std::size_t column);
 
-/// `text` in at most `width` columns: its head, an ellipsis, its tail. Printable text only.
-std::string shortened(std::string_view text, std::size_t width, bool utf8);
-
 }  // namespace rangefinder::report

@@ -75,22 +75,6 @@ TEST_CASE("one long name does not widen every line", "[report]") {
   CHECK(text.size() < (1 << 20) + 10'000);
 }
 
-TEST_CASE("a shortened text keeps head and tail, whole characters, and its width", "[report]") {
-  CHECK(shortened("abcdef", 6, true) == "abcdef");
-  CHECK(shortened("abcdefghij", 7, true) == "abcd…ij");
-  CHECK(shortened("abcdefghij", 7, false) == "abc...j");
-  CHECK(shortened("abcdefghij", 1, true) == ".");
-  CHECK(shortened("abcdefghij", 0, true).empty());
-  const std::string wide = "漢字漢字漢字漢字";
-  for (std::size_t width = 2; width < 16; ++width) {
-    CAPTURE(width);
-    const std::string cut = shortened(wide, width, true);
-    CHECK(base::display_width(cut) <= width);
-    CHECK(base::display_width(cut) + 2 >= width);
-    CHECK(base::printable(cut) == cut);
-  }
-}
-
 TEST_CASE("columns without room are named in whole, over several lines", "[report]") {
   std::vector<Column> columns{{"Name"}};
   for (const char* name : {"Launch delay avg", "GPU accumulation", "Throughput median"}) {
@@ -105,6 +89,29 @@ TEST_CASE("columns without room are named in whole, over several lines", "[repor
         "a                    1\n"
         "(no room for Throughput\n"
         "median, GPU accumulation)\n");
+}
+
+TEST_CASE("names of kernels keep their template, and give way after other texts", "[report]") {
+  Column kernel{"Kernel"};
+  kernel.names = Names::kKernels;
+  Table table({kernel, {"Count", "", ColumnType::kInteger}, {"Range"}});
+  table.text("void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>(int)").number(96);
+  table.text("step/forward/transformer/layer.0 and 12 more");
+  CHECK(to_text(table, plain(71)) ==
+        "Kernel                                    Count  Range\n"
+        "----------------------------------------  -----  ----------------------\n"
+        "vectorized_elementwise_kernel<4, ...>        96  step/....0 and 12 more\n");
+}
+
+TEST_CASE("paths keep their inner ranges", "[report]") {
+  Column path{"Range"};
+  path.names = Names::kPaths;
+  Table table({path, {"Count", "", ColumnType::kInteger}});
+  table.text("step/forward/transformer/layer.0").number(1);
+  CHECK(to_text(table, plain(25)) ==
+        "Range               Count\n"
+        "------------------  -----\n"
+        ".../layer.0             1\n");
 }
 
 TEST_CASE("rows that were left out are told", "[report]") {

@@ -100,7 +100,7 @@ std::vector<CounterGroup> groups_of(const Subject& subject, const analysis::Rang
 std::vector<Column> columns_of(const Timeline& timeline, const analysis::RangeMetrics& metrics) {
   using own::if_any;
   using own::if_room;
-  std::vector<Column> columns{own::text("Range"), own::text("From"), own::count("Count"),
+  std::vector<Column> columns{own::path("Range"), own::text("From"), own::count("Count"),
                               if_any(own::time("GPU time"))};
   for (const StringId metric : metrics.metrics()) {
     const std::string_view name = timeline.text(metric);

@@ -79,14 +79,14 @@ std::string device_label(const Timeline& timeline, StreamIndex stream) {
 Table instances_of(const Subject& subject, bool (*wanted)(ActivityKind), bool kernels) {
   const Timeline& timeline = subject.timeline();
   const ActivityTable& activities = timeline.activities;
-  std::vector<Column> columns = {own::text(kernels ? "Kernel" : "Operation"),
+  std::vector<Column> columns = {kernels ? own::kernel("Kernel") : own::text("Operation"),
                                  own::timestamp("Begin"),
                                  own::time("Duration"),
                                  own::if_room(2, own::text("Device")),
                                  own::if_room(1, own::count("Stream")),
                                  own::if_room(3, own::time("Launch delay")),
-                                 own::text("Range"),
-                                 own::if_any(own::text("Replayed by"))};
+                                 own::path("Range"),
+                                 own::if_any(own::path("Replayed by"))};
   if (kernels) {
     for (const char* name : {"Grid X", "Grid Y", "Grid Z", "Block X", "Block Y", "Block Z", "Registers"})
       columns.push_back(own::if_room(4, own::count(name)));
@@ -138,7 +138,7 @@ Result<Table> make_kernels(const Subject& subject, const ViewOptions& options) {
   if (options.instances) return instances_of(subject, is_computation, true);
   const Account& account = subject.projection().account;
   const bool bounded = !subject.timeline().conditional_graphs.empty();
-  std::vector<Column> columns{own::text("Kernel"),
+  std::vector<Column> columns{own::kernel("Kernel"),
                               own::may_be_more(bounded, own::count("Count")),
                               own::time("Total"),
                               own::percent("Share"),

@@ -66,7 +66,7 @@ void add_row(Table& table, const Timeline& timeline, const LaunchConfiguration& 
 Result<Table> make_launches(const Subject& subject, const ViewOptions&) {
   const Timeline& timeline = subject.timeline();
   using namespace own;
-  Table table({text("Kernel"),
+  Table table({kernel("Kernel"),
                count("Count"),
                time("Total"),
                for_programs(count("Device")),

@@ -7,6 +7,11 @@
 namespace rangefinder::report::nsight {
 
 Column text_column(std::string name) { return {std::move(name), "", ColumnType::kText}; }
+Column kernel_column(std::string name, bool inside_range) {
+  Column column = text_column(std::move(name));
+  if (!inside_range) column.names = Names::kKernels;
+  return column;
+}
 Column count_column(std::string name) { return {std::move(name), "", ColumnType::kInteger}; }
 Column decimal_column(std::string name, std::string unit, int places) {
   return {std::move(name), std::move(unit), ColumnType::kDecimal, places};

@@ -14,6 +14,8 @@
 namespace rangefinder::report::nsight {
 
 Column text_column(std::string name);
+/// Names of kernels; with `inside_range` a range's name stands in front.
+Column kernel_column(std::string name, bool inside_range = false);
 Column count_column(std::string name);
 Column decimal_column(std::string name, std::string unit, int places);
 /// Exact nanoseconds.

@@ -21,7 +21,8 @@ struct Wording {
 Table time_table(const Timeline& timeline, const ViewOptions& options, const SumParts& parts, const Wording& words) {
   std::vector<Column> columns = time_sum_columns(words.count);
   if (words.category) columns.push_back(text_column("Category"));
-  columns.push_back(text_column(words.name));
+  columns.push_back(parts.kernels ? kernel_column(words.name, options.kernel_naming.innermost_range)
+                                  : text_column(words.name));
   const std::size_t name_column = columns.size() - 1;
   Table table(std::move(columns), name_column);
   Labels labels(timeline);

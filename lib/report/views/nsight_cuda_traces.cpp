@@ -63,7 +63,7 @@ Result<Table> make_gpu_trace(const Subject& subject, const ViewOptions& options)
   columns.push_back(decimal_column("Throughput", "MB/s", kMegabytePlaces));
   for (const char* text : {"SrcMemKd", "DstMemKd", "Device"}) columns.push_back(text_column(text));
   for (const char* id : {"Ctx", "GreenCtx", "Strm"}) columns.push_back(count_column(id));
-  columns.push_back(text_column("Name"));
+  columns.push_back(kernel_column("Name", options.kernel_naming.innermost_range));
   const std::size_t name_column = columns.size() - 1;
   Table table(std::move(columns), name_column);
 

@@ -24,7 +24,7 @@ Result<Table> make_kern_exec_trace(const Subject& subject, const ViewOptions& op
       {timestamp_column("API Start"), time_column("API Dur"), timestamp_column("Queue Start"), time_column("Queue Dur"),
        timestamp_column("Kernel Start"), time_column("Kernel Dur"), time_column("Total Dur"), count_column("PID"),
        count_column("TID"), count_column("DevId"), text_column("API Function"), text_column("GridXYZ"),
-       text_column("BlockXYZ"), text_column("Kernel Name")},
+       text_column("BlockXYZ"), kernel_column("Kernel Name", options.kernel_naming.innermost_range)},
       kKernelName);
   Labels labels(timeline);
   const auto names = analysis::nsight::activity_labels(timeline, options.kernel_naming, labels);
@@ -58,7 +58,8 @@ Result<Table> make_kern_exec_sum(const Subject& subject, const ViewOptions& opti
   std::vector<Column> columns{count_column("PID"), count_column("TID"), count_column("DevId"), count_column("Count"),
                               count_column("QCount")};
   for (const char* prefix : {"T", "A", "Q", "K"}) columns = joined(std::move(columns), spread_columns(prefix));
-  columns = joined(std::move(columns), {text_column("API Name"), text_column("Kernel Name")});
+  columns = joined(std::move(columns),
+                   {text_column("API Name"), kernel_column("Kernel Name", options.kernel_naming.innermost_range)});
   const std::size_t name_column = columns.size() - 1;
   Table table(std::move(columns), name_column);
   Labels labels(timeline);

@@ -79,7 +79,7 @@ Result<Table> make_kernels(const Subject& subject, const ViewOptions& options) {
   Table table(joined(joined({text_column("NVTX Range"), text_column("Style"), count_column("PID"), count_column("TID"),
                              count_column("NVTX Inst"), count_column("Kern Inst"), time_column("Total Time")},
                             spread_columns("")),
-                     {text_column("Kernel Name")}));
+                     {kernel_column("Kernel Name")}));
   Labels labels(timeline);
   const auto rows = analysis::nsight::kernels_in_ranges(timeline, options.kernel_naming.form, labels);
   if (!rows) return rows.error();

@@ -14,6 +14,18 @@
 namespace rangefinder::report::own {
 
 inline Column text(std::string name) { return {std::move(name), {}, ColumnType::kText, 0}; }
+/// Names of kernels, or of device operations in general.
+inline Column kernel(std::string name) {
+  Column column = text(std::move(name));
+  column.names = Names::kKernels;
+  return column;
+}
+/// Paths of ranges.
+inline Column path(std::string name) {
+  Column column = text(std::move(name));
+  column.names = Names::kPaths;
+  return column;
+}
 inline Column count(std::string name) { return {std::move(name), {}, ColumnType::kInteger, 0}; }
 inline Column time(std::string name) { return {std::move(name), "ns", ColumnType::kNanoseconds, 0}; }
 inline Column timestamp(std::string name) { return {std::move(name), "ns", ColumnType::kTimestamp, 0}; }

@@ -77,7 +77,7 @@ Result<Table> make_instances(const Subject& subject) {
   using own::if_any;
   using own::if_room;
   const bool bounded = !timeline.conditional_graphs.empty();
-  std::vector<Column> columns{own::text("Range"),
+  std::vector<Column> columns{own::path("Range"),
                               own::text("Thread"),
                               own::timestamp("Begin"),
                               own::time("Host"),

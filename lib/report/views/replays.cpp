@@ -41,8 +41,8 @@ Result<Table> make_replays(const Subject& subject, const ViewOptions& options) {
     passes = !by_capture.pass.empty();
   }
   const bool bounded = !timeline.conditional_graphs.empty();
-  std::vector<Column> columns{own::text("Captured in"),
-                              own::text("Replayed by"),
+  std::vector<Column> columns{own::path("Captured in"),
+                              own::path("Replayed by"),
                               own::count("Replays"),
                               own::may_be_more(bounded, own::if_room(2, own::count("GPU ops"))),
                               own::time("GPU sum"),

@@ -131,7 +131,7 @@ Result<Table> make_unattributed(const Subject& subject, const ViewOptions& optio
   // Names of kernels can be longer than a line: they come last.
   Table table({own::text("Reason"), own::count("Operations"), own::time("Total"), own::percent("Share"),
                own::if_room(1, own::time("Longest")), own::if_room(3, own::timestamp("Longest begins")),
-               own::if_room(2, own::text("Longest launched by")), own::if_any(own::text("Operation")),
+               own::if_room(2, own::text("Longest launched by")), own::if_any(own::kernel("Operation")),
                own::for_programs(own::text("Part"))});
   const std::vector<UnattributedGroup> groups = groups_of(subject, !options.summary);
   const std::vector<std::uint32_t> operators = groups.empty() ? std::vector<std::uint32_t>{} : operators_of(timeline);
