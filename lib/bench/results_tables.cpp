@@ -255,7 +255,7 @@ std::string markdown_of(const report::Table& table) {
   const auto is_number = [](const Column& column) { return column.type != ColumnType::kText; };
   std::string head = "|", line = "|", out;
   for (const Column& column : table.columns()) {
-    head += " " + cell(column.type == ColumnType::kDecimal ? column.header() : column.name) + " |";
+    head += " " + cell(report::heading(column)) + " |";
     line += is_number(column) ? "---:|" : "---|";
   }
   for (std::size_t row = 0; row < table.row_count(); ++row) {

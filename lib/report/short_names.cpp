@@ -94,8 +94,10 @@ std::string without_namespaces(std::string_view text) {
     while (begin > 0 && is_identifier(out[begin - 1])) --begin;
     for (const std::string_view scope : kAnonymous)
       if (out.ends_with(scope)) begin = out.size() - scope.size();
-    if (begin == out.size() && begin != 0) out += "::";  // behind brackets: a part of a function or a class
-    else out.resize(begin);
+    if (begin == out.size() && begin != 0)
+      out += "::";  // behind brackets: a part of a function or a class
+    else
+      out.resize(begin);
   }
   return out;
 }

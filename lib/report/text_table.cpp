@@ -51,12 +51,22 @@ std::vector<std::size_t> shown_columns(const Table& table) {
 
 bool is_text(const Column& column) noexcept { return column.type == ColumnType::kText; }
 
-// Units stand in the cells where these are scaled for reading.
-std::string heading(const Column& column) {
-  const bool scaled = column.type == ColumnType::kNanoseconds || column.type == ColumnType::kBytes;
-  if (column.type == ColumnType::kTimestamp) return base::printable(column.name + " (s)");
-  return base::printable(scaled ? column.name : column.header());
-}
+// A title in one line, or in two.
+struct Title {
+  std::string upper;
+  std::string lower;
+
+  std::size_t width() const { return std::max(base::display_width(upper), base::display_width(lower)); }
+  /// At the space at which it gets narrowest.
+  Title broken() const {
+    Title best = *this;
+    for (std::size_t at = lower.find(' '); upper.empty() && at != std::string::npos; at = lower.find(' ', at + 1)) {
+      Title other{lower.substr(0, at), lower.substr(at + 1)};
+      if (other.width() < best.width()) best = std::move(other);
+    }
+    return best;
+  }
+};
 
 /// The columns that are shown, numbered anew, and how wide they are.
 class Layout {
@@ -65,6 +75,7 @@ class Layout {
   Layout(const Table& table, std::size_t width) : table_(table), shown_(shown_columns(table)) {
     measure();
     if (width == 0) return;
+    if (total() > width) break_titles();
     while (least_total() > width && leave_out_one()) {
     }
     fit(width);
@@ -73,6 +84,7 @@ class Layout {
   std::size_t width(std::size_t column) const noexcept { return widths_[column]; }
   /// Names of columns that there was no room for.
   const std::vector<std::string>& left_out() const noexcept { return left_out_; }
+  const Title& title(std::size_t column) const noexcept { return titles_[column]; }
   const Column& kind(std::size_t column) const noexcept { return table_.columns()[shown_[column]]; }
   std::string cell(std::size_t row, std::size_t column) const { return readable_cell(table_, row, shown_[column]); }
   /// As wide as the column at most.
@@ -80,6 +92,7 @@ class Layout {
 
  private:
   void measure();
+  void break_titles();
   std::size_t least_total() const;
   bool leave_out_one();
   void fit(std::size_t width);
@@ -89,18 +102,31 @@ class Layout {
 
   const Table& table_;
   std::vector<std::size_t> shown_;
+  std::vector<Title> titles_;
+  std::vector<std::size_t> cell_widths_;
   std::vector<std::size_t> widths_;
   std::vector<std::string> left_out_;
 };
 
 void Layout::measure() {
-  for (std::size_t column = 0; column < columns(); ++column)
-    widths_.push_back(base::display_width(heading(kind(column))));
+  widths_.assign(columns(), 0);
   for (std::size_t row = 0; row < table_.row_count(); ++row)
     for (std::size_t column = 0; column < widths_.size(); ++column)
       widths_[column] = std::max(widths_[column], base::display_width(cell(row, column)));
-  for (std::size_t column = 0; column < widths_.size(); ++column)
+  cell_widths_ = widths_;
+  for (std::size_t column = 0; column < widths_.size(); ++column) {
+    titles_.push_back({{}, heading(kind(column))});
+    widths_[column] = std::max(widths_[column], titles_[column].width());
     if (!is_last(column)) widths_[column] = std::min(widths_[column], kWidestPadded);
+  }
+}
+
+void Layout::break_titles() {
+  for (std::size_t column = 0; column < columns(); ++column) {
+    if (titles_[column].width() <= cell_widths_[column]) continue;
+    titles_[column] = titles_[column].broken();
+    widths_[column] = std::max(cell_widths_[column], titles_[column].width());
+  }
 }
 
 std::size_t least_of(const Column& column, const Least& least) noexcept {
@@ -128,6 +154,7 @@ bool Layout::leave_out_one() {
   if (columns() == 0 || kind(least).dispensable == 0) return false;
   left_out_.push_back(heading(kind(least)));
   shown_.erase(shown_.begin() + static_cast<std::ptrdiff_t>(least));
+  titles_.erase(titles_.begin() + static_cast<std::ptrdiff_t>(least));
   widths_.erase(widths_.begin() + static_cast<std::ptrdiff_t>(least));
   return true;
 }
@@ -180,15 +207,22 @@ void append_cell(std::string& line, std::string_view text, std::size_t width, bo
   if (!right && !last) line.append(padding, ' ');
 }
 
-void append_header(std::string& out, const Layout& layout, const TextOptions& options) {
-  if (options.colour) out += base::colour::kBold;
+void append_titles(std::string& out, const Layout& layout, const TextOptions& options, std::string Title::*line) {
+  std::string text;
   for (std::size_t column = 0; column < layout.columns(); ++column) {
-    if (column != 0) out += kGap;
-    append_cell(out, shortened(heading(layout.kind(column)), layout.width(column), options.utf8), layout.width(column),
+    if (column != 0) text += kGap;
+    append_cell(text, shortened(layout.title(column).*line, layout.width(column), options.utf8), layout.width(column),
                 !is_text(layout.kind(column)), column + 1 == layout.columns());
   }
-  if (options.colour) out += base::colour::kPlain;
+  text.erase(text.find_last_not_of(' ') + 1);
+  if (text.empty() && line == &Title::upper) return;
+  out += options.colour ? std::string(base::colour::kBold) + text + std::string(base::colour::kPlain) : text;
   out += '\n';
+}
+
+void append_header(std::string& out, const Layout& layout, const TextOptions& options) {
+  append_titles(out, layout, options, &Title::upper);
+  append_titles(out, layout, options, &Title::lower);
   for (std::size_t column = 0; column < layout.columns(); ++column) {
     if (column != 0) out += kGap;
     // No rule longer than a screen under names without limit.
@@ -221,6 +255,10 @@ std::string hidden_rows_text(const Table& table) {
 
 }  // namespace
 
+std::string heading(const Column& column) {
+  return base::printable(column.type == ColumnType::kTimestamp ? column.name + " (s)" : column.name);
+}
+
 std::string readable_cell(const Table& table, std::size_t row, std::size_t column) {
   const Column& kind = table.columns()[column];
   if (is_text(kind)) return base::printable(table.text_at(row, column));
@@ -234,7 +272,8 @@ std::string readable_cell(const Table& table, std::size_t row, std::size_t colum
     case ColumnType::kBytes:
       return readable_bytes(value);
     default:
-      return plain_number(value, kind.places) + (is_lower_bound(table, row, kind) ? "+" : "");
+      return plain_number(value, kind.places) + (is_lower_bound(table, row, kind) ? "+" : "") +
+             (kind.unit.empty() ? "" : " " + base::printable(kind.unit));
   }
 }
 

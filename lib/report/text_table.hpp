@@ -23,6 +23,9 @@ struct TextOptions {
 Status write_text(const Table& table, const TextOptions& options, const Sink& sink);
 std::string to_text(const Table& table, const TextOptions& options);
 
+/// A column's title as `write_text` shows it: units stand in the cells.
+std::string heading(const Column& column);
+
 /// A cell as `write_text` shows it, before it is shortened.
 std::string readable_cell(const Table& table, std::size_t row, std::size_t column);
 

@@ -100,7 +100,8 @@ TEST_CASE("what a device's allocator held is told, where it was asked", "[bench]
   row.set("baseline", Json::object({{"profile", profiled(folder.file("asked.rfcap"))}}));
   Json results = Json::object({{"rows", Json::array({row})}});
   const std::string table = markdown_of(allocator_table(results));
-  CHECK(table.find("| pair | baseline | cuda:0 | 2.000 MB | 1.000 MB | 900.0 kB | 2.5 | 10.0 |") != std::string::npos);
+  CHECK(table.find("| pair | baseline | cuda:0 | 2.000 MB | 1.000 MB | 900.0 kB | 2.5 % | 10.0 % |") !=
+        std::string::npos);
 }
 
 TEST_CASE("sampled stacks are figures, a file and a table; why there are none is told", "[bench]") {
@@ -115,7 +116,7 @@ TEST_CASE("sampled stacks are figures, a file and a table; why there are none is
   CHECK(testing::read_file(folder.file("side.stacks.folded")) == "main;f 4000000\n");
   Json row = Json::object({{"name", "pair"}, {"optimized", Json::object({{"profile", profile}})}});
   const std::string table = markdown_of(functions_table(Json::object({{"rows", Json::array({row})}})));
-  CHECK(table.find("| pair | optimized | f | 2.000 ms | 2.000 ms | 100.0 |") != std::string::npos);
+  CHECK(table.find("| pair | optimized | f | 2.000 ms | 2.000 ms | 100.0 % |") != std::string::npos);
   CHECK(table.find("main") == std::string::npos);  // nothing of its own
   answer.set("host_samples", Json::object({{"missing", "why"}}));
   CHECK(profile_of(folder.file("side.rfcap"), answer, {}, ProfileLevel::kDeep)

@@ -50,8 +50,9 @@ TEST_CASE("a path keeps its inner ranges", "[report]") {
 
 TEST_CASE("a kernel's name loses what says least first", "[report]") {
   CHECK(ascii(kAdd, 500) == kAdd);
-  CHECK(ascii(kAdd, 120) ==
-        "at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, at::detail::Array<char*, 3> >");
+  CHECK(
+      ascii(kAdd, 120) ==
+      "at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, at::detail::Array<char*, 3> >");
   CHECK(ascii(kAdd, 100) ==
         "vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, at::detail::Array<char*, 3> >");
   CHECK(ascii(kAdd, 80) == "vectorized_elementwise_kernel<4, CUDAFunctor_add<float>, Array<char*, 3>>");
@@ -83,10 +84,11 @@ TEST_CASE("scopes without a name, functions as scopes and return types of templa
         "gemvx::kernel<int, int, float>");
   CHECK(ascii("void cub::DeviceScanKernel<cub::AgentScanPolicy<128, 15, int, (cub::BlockLoadAlgorithm)3>, int*>(int*)",
               70) == "DeviceScanKernel<AgentScanPolicy<128, 15, int, (BlockLoadAlgorithm...>");
-  CHECK(ascii("void at::native::elementwise_kernel<128, 2, at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)::"
-              "{lambda()#2}::operator()() const::{lambda(double)#1}>(int)",
-              100) ==
-        "elementwise_kernel<128, 2, direct_copy_kernel_cuda(TensorIteratorBase&)::{lambda()#2}::operator(...>");
+  CHECK(
+      ascii("void at::native::elementwise_kernel<128, 2, at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)::"
+            "{lambda()#2}::operator()() const::{lambda(double)#1}>(int)",
+            100) ==
+      "elementwise_kernel<128, 2, direct_copy_kernel_cuda(TensorIteratorBase&)::{lambda()#2}::operator(...>");
   CHECK(ascii("void thing::operator()<int>(int) const", 17) == "operator()<int>");
   CHECK(ascii("main::{lambda(int)#1}::operator()(int) const::{lambda()#2}(float)", 64) ==
         "main::{lambda(int)#1}::operator()(int) const::{lambda()#2}");
@@ -94,7 +96,8 @@ TEST_CASE("scopes without a name, functions as scopes and return types of templa
 
 TEST_CASE("a template that says nothing keeps its scope, and a single word inside keeps both ends", "[report]") {
   constexpr std::string_view gemm =
-      "void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_128x256_16x4_nn_align4>(cutlass_80_tensorop_s1688gemm_128x256_"
+      "void "
+      "cutlass::Kernel<cutlass_80_tensorop_s1688gemm_128x256_16x4_nn_align4>(cutlass_80_tensorop_s1688gemm_128x256_"
       "16x4_nn_align4::Params)";
   CHECK(ascii(gemm, 70) == "cutlass::Kernel<cutlass_80_tensorop_s1688gemm_128x256_16x4_nn_align4>");
   CHECK(ascii(gemm, 50) == "cutlass::Kernel<cutlass_80_tensorop_..._nn_align4>");
@@ -116,8 +119,9 @@ TEST_CASE("a name that was cut off still shows its template", "[report]") {
 
 TEST_CASE("any text fits the width and is cut at whole characters", "[report][property]") {
   std::mt19937_64 random(property_seed("kernel names"));
-  constexpr std::string_view kPieces[] = {"void ",  "at::", "<",      ">", "(", ")",           "{", "}", ", ", "::", "kernel",
-                                          "float", "->",   "operator", " ", "&", " const::", "漢", "x", "4",  "[clone .kd]"};
+  constexpr std::string_view kPieces[] = {"void ", "at::", "<",        ">",      "(",     ")",  "{",
+                                          "}",     ", ",   "::",       "kernel", "float", "->", "operator",
+                                          " ",     "&",    " const::", "漢",     "x",     "4",  "[clone .kd]"};
   for (int round = 0; round < 5000; ++round) {
     std::string name;
     for (std::size_t piece = any_size(random, 5); piece > 0; --piece) name += kPieces[random() % std::size(kPieces)];

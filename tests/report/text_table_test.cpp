@@ -29,10 +29,30 @@ TEST_CASE("numbers stand right, texts left, times in readable units", "[report]"
   table.number(694).number(31121662).text("gemm").number(10000);
   table.number(1).null().null().number(1);
   CHECK(to_text(table, plain()) ==
-        "Time (%)     Total  Name    Start (s)\n"
-        "--------  --------  ----  -----------\n"
-        "    69.4  31.12 ms  gemm  0.000010000\n"
-        "     0.1         -        0.000000001\n");
+        "  Time     Total  Name    Start (s)\n"
+        "------  --------  ----  -----------\n"
+        "69.4 %  31.12 ms  gemm  0.000010000\n"
+        " 0.1 %         -        0.000000001\n");
+}
+
+TEST_CASE("titles take two lines where one would be wider than the terminal", "[report]") {
+  Table table({{"Name"},
+               {"Launch delay avg", "ns", ColumnType::kNanoseconds},
+               {"GPU share", "%", ColumnType::kDecimal, 1},
+               {"Operator"},
+               {"Calls", "", ColumnType::kInteger}});
+  table.text("a").number(1234567).number(694).text("mm").number(1);
+  const std::string one_line =
+      "Name  Launch delay avg  GPU share  Operator  Calls\n"
+      "----  ----------------  ---------  --------  -----\n"
+      "a             1.235 ms     69.4 %  mm            1\n";
+  CHECK(to_text(table, plain()) == one_line);
+  CHECK(to_text(table, plain(50)) == one_line);
+  CHECK(to_text(table, plain(49)) ==
+        "         Launch     GPU\n"
+        "Name  delay avg   share  Operator  Calls\n"
+        "----  ---------  ------  --------  -----\n"
+        "a      1.235 ms  69.4 %  mm            1\n");
 }
 
 TEST_CASE("rules are lines where the terminal has them, headers bold where it has colour", "[report]") {
@@ -84,9 +104,10 @@ TEST_CASE("columns without room are named in whole, over several lines", "[repor
   Table table(columns);
   table.text("a").number(1).number(2).number(3);
   CHECK(to_text(table, plain(26)) ==
-        "Name  Launch delay avg\n"
-        "----  ----------------\n"
-        "a                    1\n"
+        "         Launch\n"
+        "Name  delay avg\n"
+        "----  ---------\n"
+        "a             1\n"
         "(no room for Throughput\n"
         "median, GPU accumulation)\n");
 }
