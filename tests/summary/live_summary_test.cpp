@@ -325,8 +325,7 @@ TEST_CASE("a program learns its figures while it runs", "[summary]") {
 }
 
 TEST_CASE("a range that was suspended counts once it is over, with the time in which it waited", "[summary]") {
-  const ScratchFolder folder;
-  SimulatedRecording recording(folder.file("a.rfcap"));
+  SimulatedRecording recording;
   summary::LiveSummary live(recording.core());
   const auto begin = [](std::string_view name) {
     return detail::begin_extra(name, 0, {detail::ExtraKind::kUnsigned, 1, {}});

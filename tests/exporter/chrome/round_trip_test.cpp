@@ -140,7 +140,7 @@ TEST_CASE("an export comes back with the figures of the original", "[exporter][p
 }
 
 TEST_CASE("a range that was suspended comes back as one, as often as it goes out", "[exporter]") {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   CaptureBuilder()
       .range_in_parts("request", {{1'000, 2'000}, {5'000, 6'000}, {8'000, 9'000}})
       .range_in_parts("request", {{3'000, 4'000}, {7'000, 7'500}})
