@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/range_rollup.hpp"
-
 #include "support/catch.hpp"
 #include "support/timeline_builder.hpp"
 
