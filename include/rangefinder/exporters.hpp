@@ -33,11 +33,12 @@ struct ChromeExportOptions {
   bool overheads = true;
   bool counters = true;
   bool flows = true;  ///< arrows from a launch to its activities, from a forward to its backward operator
-  /// Ranges on the device, as gpu_user_annotation: from the first to the last activity whose innermost range it is, on
-  /// the stream's own row, as torch.profiler has them ...
-  bool exclusive_ranges = true;
-  /// ... and with all the ranges inside, on a row for each depth of nesting.
+  /// Ranges on the device, as gpu_user_annotation, above the work on the row of each stream: from the first to the last
+  /// activity that was launched in the range, ranges inside included.
   bool inclusive_ranges = true;
+  /// Where `inclusive_ranges` is false: from the first to the last activity whose innermost range it is, as
+  /// torch.profiler has them.
+  bool exclusive_ranges = true;
   /// Who owns device work. By any but kLaunch the rows of ranges tell forward and backward work apart where nodes of
   /// autograd are in the input, and a capture is loaded instead of streamed. By kAuto and kCapture launches of CUDA
   /// graphs that were recorded as a whole are divided over the ranges that captured them, an estimate that is marked.

@@ -116,7 +116,7 @@ void add_export(CLI::App& app, Common& common, int& result) {
   verb->add_flag("--pretty", arguments->chrome.pretty, "Indent, for people to read");
   verb->add_flag("--no-api", arguments->no_api, "Leave out CUDA API calls");
   verb->add_flag("--no-counters", arguments->no_counters, "Leave out counters");
-  verb->add_flag("--no-projected", arguments->no_projected, "Leave out the ranges' rows on the device");
+  verb->add_flag("--no-projected", arguments->no_projected, "Leave out the ranges on the device");
   add_attribution(*verb, arguments->chrome.attribution,
                   "Who owns device work on those rows: launch, forward, capture or auto (default launch)");
   add_common(*verb, common);

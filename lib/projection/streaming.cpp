@@ -252,6 +252,11 @@ void StreamingProjector::resolve(std::uint32_t launch_row, bool complete) {
   }
 }
 
+std::uint64_t StreamingProjector::parent_of(std::uint64_t key) const noexcept {
+  const std::uint32_t row = range_of_key_.find(key);
+  return row == FlatMap::kAbsent ? 0 : ranges_.rows[row].info.parent;
+}
+
 std::int64_t StreamingProjector::launch_time(std::uint64_t correlation) const noexcept {
   const std::uint32_t row = launch_of_correlation_.find(correlation);
   return row == FlatMap::kAbsent ? kNoTime : launches_.rows[row].info.time_ns;

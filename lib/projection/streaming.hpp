@@ -132,6 +132,8 @@ class StreamingProjector {
   const Account& account() const noexcept { return account_; }
   const StreamingCounts& counts() const noexcept { return counts_; }
 
+  /// The range around one that has not been given out; 0: none, or it is not known.
+  std::uint64_t parent_of(std::uint64_t key) const noexcept;
   /// When that launch was; kNoTime where it has not come, or is forgotten.
   std::int64_t launch_time(std::uint64_t correlation) const noexcept;
   /// Launches whose activities have not all come.

@@ -70,7 +70,7 @@ class RecordTest(unittest.TestCase):
         self.assertEqual(trace.returncode, 0, trace)
         self.trace = json.loads(trace.stdout)["traceEvents"]
         found = [event for event in self.trace if event["ph"] in "Xi" and event.get("cat") != "Trace"]
-        found = [event for event in found if not event["name"].startswith(("Iteration Start", "Record Window End", "rangefinder: ", "ProfilerStep#"))]
+        found = [event for event in found if not event["name"].startswith(("rangefinder: ", "ProfilerStep#"))]
         out = []
         for event in sorted(found, key=lambda event: event["ts"]):
             arguments = event.get("args", {})

@@ -477,8 +477,8 @@ typedef struct rf_chrome_options {
   bool overheads;         ///< true
   bool counters;          ///< true
   bool flows;             ///< true
-  bool exclusive_ranges;  ///< ranges on the device, by the activities whose innermost range they are; true
-  bool inclusive_ranges;  ///< likewise with all the ranges inside; true
+  bool exclusive_ranges;  ///< without inclusive_ranges: the same by activities whose innermost range they are; true
+  bool inclusive_ranges;  ///< ranges on the device, from the first to the last activity launched in them; true
   bool reserved[7];       ///< false
   /// Called now and then with the work done and in all; false ends the export: RF_STATUS_INCOMPLETE, and no file. May
   /// be null.

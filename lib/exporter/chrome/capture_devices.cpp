@@ -12,7 +12,6 @@
 namespace rangefinder::chrome {
 namespace {
 
-constexpr std::uint32_t kMaxDepthRows = 64;
 // Some calls cause several activities (batches of copies, launches on several devices), and nothing says how many. They
 // follow each other at once: after this long a call is taken to have caused what has come.
 constexpr std::int64_t kLingerNs = 250'000'000;
@@ -33,7 +32,7 @@ std::vector<DeviceInfo> devices_of(const capture::CaptureReader& reader) {
 CaptureDevices::CaptureDevices(CaptureExport& shared, LaunchTable& launches) : shared_(shared), launches_(launches) {
   for (DeviceInfo& device : devices_of(shared.reader)) {
     device_index_[device.id] = static_cast<std::uint32_t>(devices_.size());
-    groups_.push_back(shared.layout.device(device.id, shared.process_label));
+    groups_.push_back(shared.layout.device(device.id, device.name, shared.process_label));
     devices_.push_back(std::move(device));
   }
   for (const format::ContextRow& row : shared.reader.contexts()) device_of_context_[row.id] = row.device;
@@ -43,7 +42,7 @@ std::uint32_t CaptureDevices::device_of(std::uint32_t id) {
   const auto [found, added] = device_index_.try_emplace(id, static_cast<std::uint32_t>(devices_.size()));
   if (added) {
     devices_.emplace_back().id = id;
-    groups_.push_back(shared_.layout.device(id, shared_.process_label));
+    groups_.push_back(shared_.layout.device(id, {}, shared_.process_label));
   }
   return found->second;
 }
@@ -130,25 +129,35 @@ void CaptureDevices::add(std::uint32_t index, std::uint32_t correlation, Activit
   const std::int64_t activity_end = activity.end_ns;
   const NotedLaunch* const launch = launches_.find(correlation);
   if (launch != nullptr && launch->range != 0) activity.place.external_id = static_cast<std::int64_t>(launch->range);
-  const std::uint64_t owner = launch == nullptr ? 0 : launch->owner;
-  const std::uint32_t level = stream.row.add_activity(activity.begin_ns, activity.end_ns, owner);
+  const std::uint32_t level = stream.row.add_activity(activity.begin_ns, activity.end_ns);
   if (level != 0) shared_.notes.add(ExportNotes::kOverlapping);
   activity.track = shared_.table.overflow(stream.track, level);
   const bool wanted = shared_.in_window(activity.begin_ns, activity.end_ns);
   const SlicePlace place{wanted ? activity.track : kNoTrack, activity.begin_ns, activity.end_ns};
   const projection::StreamingActivity told{
       correlation, {stream.device, index}, activity.begin_ns, activity.end_ns, activity.bytes};
-  if (wanted) {
-    const bool held = level == 0 && stream.row.begins_span() && shared_.options.exclusive_ranges;
-    if (held)
-      stream.held.insert_or_assign(owner, activity);
-    else
-      write(activity);
-  }
+  begin_ranges(index, launch == nullptr ? 0 : launch->spanning, level, wanted ? &activity : nullptr);
   launches_.arrow_to(correlation, place);
   projector_->activity(told);
   // The nodes of a graph come over any length of time.
   if (launch != nullptr && !launch->is_graph) lingering_.push_back({activity_end, correlation});
+}
+
+void CaptureDevices::begin_ranges(std::uint32_t index, std::uint64_t innermost, std::uint32_t level,
+                                  const Activity* activity) {
+  const bool inclusive = shared_.options.inclusive_ranges;
+  const auto parent_of = [&](std::uint64_t key) { return inclusive ? projector_->parent_of(key) : 0; };
+  const bool any = innermost != 0 && (inclusive || shared_.options.exclusive_ranges);
+  const std::vector<std::uint64_t>* const begun =
+      any ? &streams_[index].row.begin_ranges(innermost, parent_of) : nullptr;
+  const bool waits = begun != nullptr && !begun->empty();
+  if (activity != nullptr && (!waits || level != 0)) write(*activity);
+  if (!waits) return;
+  const std::uint64_t number = next_held_++;
+  Held& held = held_[number];
+  if (activity != nullptr && level == 0) held.activity = *activity;
+  held.missing = begun->size();
+  for (const std::uint64_t key : *begun) begun_[key].push_back({index, number});
 }
 
 void CaptureDevices::on_time(std::int64_t device_ns) {
@@ -215,55 +224,72 @@ void CaptureDevices::add_allocation(const format::AllocationRow& row, std::int64
   write_allocation(shared_.writer, shared_.ids(shared_.layout.allocations(group)), time_ns, point);
 }
 
-void CaptureDevices::write_span(TrackId track, const projection::ProjectedRange& range,
-                                const projection::StreamingStream& figures) {
+void CaptureDevices::on_projected(const projection::ProjectedRange& range) {
+  const bool inclusive = shared_.options.inclusive_ranges;
+  if (!inclusive && !shared_.options.exclusive_ranges) return;
+  const projection::StreamingFigures& figures = inclusive ? range.inclusive : range.exclusive;
+  const RangeTag tag = RangeTag::of(range.range.tag);
+  const bool too_deep = inclusive && tag.depth >= kMostSpanDepth;
+  const bool need_not_nest = range.range.start_end || range.range.ended_elsewhere;
+  const auto node = begun_.extract(range.range.key);
+  const std::vector<Begun> begun = node.empty() ? std::vector<Begun>{} : std::move(node.mapped());
+  for (const projection::StreamingStream& on_stream : figures.streams) {
+    const Span span{range.range.key, tag.name, on_stream};
+    const auto here = std::find_if(begun.begin(), begun.end(),
+                                   [&](const Begun& place) { return place.stream == on_stream.place.stream; });
+    if (too_deep)
+      shared_.notes.add(ExportNotes::kDeepRange);
+    else if (need_not_nest)
+      place_beside(span);
+    else if (here != begun.end())
+      held_.at(here->held).spans.push_back(span);
+    else
+      place_on_row(span);  // its activities came when it had been given up
+  }
+  for (const Begun& place : begun) {
+    if (too_deep || need_not_nest) streams_[place.stream].row.forget_range(range.range.key);
+    const auto held = held_.find(place.held);
+    if (--held->second.missing != 0) continue;
+    write(held->second);
+    held_.erase(held);
+  }
+}
+
+void CaptureDevices::place_on_row(const Span& span) {
+  Stream& stream = streams_[span.figures.place.stream];
+  const std::uint32_t level = stream.row.end_range(span.range, span.figures.first_ns, span.figures.last_ns);
+  if (level == 0) return write(span, stream.track);
+  shared_.notes.add(ExportNotes::kOverlapping);
+  write(span, shared_.table.overflow(shared_.layout.beside(stream.track, Beside::kRanges), level - 1));
+}
+
+void CaptureDevices::place_beside(const Span& span) {
+  Stream& stream = streams_[span.figures.place.stream];
+  const std::uint32_t level = stream.start_end.add(span.figures.first_ns, span.figures.last_ns);
+  if (level != 0) shared_.notes.add(ExportNotes::kOverlapping);
+  write(span, shared_.table.overflow(shared_.layout.beside(stream.track, Beside::kStartEnd), level));
+}
+
+void CaptureDevices::write(Held& held) {
+  for (std::size_t i = held.spans.size(); i-- > 0;) place_on_row(held.spans[i]);
+  if (held.activity) write(*held.activity);
+}
+
+void CaptureDevices::write(const Span& span, TrackId track) {
+  const projection::StreamingStream& figures = span.figures;
   if (!shared_.in_window(figures.first_ns, figures.last_ns)) return;
-  shared_.writer.open_slice(shared_.head(Category::kGpuAnnotation, RangeTag::of(range.range.tag).name),
-                            shared_.ids(track), figures.first_ns, figures.last_ns);
-  write_range_figures(shared_.writer, {static_cast<std::int64_t>(range.range.key), figures.gpu_ops, figures.gpu_sum_ns,
+  shared_.writer.open_slice(shared_.head(Category::kGpuAnnotation, span.name), shared_.ids(track), figures.first_ns,
+                            figures.last_ns);
+  write_range_figures(shared_.writer, {static_cast<std::int64_t>(span.range), figures.gpu_ops, figures.gpu_sum_ns,
                                        figures.gpu_busy_ns, figures.busy_is_exact});
   shared_.writer.close();
 }
 
-void CaptureDevices::on_projected(const projection::ProjectedRange& range) {
-  for (const projection::StreamingStream& figures : range.exclusive.streams) {
-    Stream& stream = streams_[figures.place.stream];
-    const std::uint32_t level = stream.row.end_span(range.range.key, figures.first_ns, figures.last_ns);
-    if (!shared_.options.exclusive_ranges) continue;
-    TrackId track = stream.track;
-    if (level != 0) {
-      shared_.notes.add(ExportNotes::kOverlapping);
-      track = shared_.table.overflow(shared_.layout.beside(stream.track, Beside::kOwnRanges), level - 1);
-    }
-    write_span(track, range, figures);
-    if (auto held = stream.held.extract(range.range.key)) write(held.mapped());
-  }
-  if (!shared_.options.inclusive_ranges) return;
-  const std::uint32_t depth = RangeTag::of(range.range.tag).depth;
-  for (const projection::StreamingStream& figures : range.inclusive.streams) {
-    if (depth >= kMaxDepthRows) {
-      shared_.notes.add(ExportNotes::kDeepRange);
-      continue;
-    }
-    Stream& stream = streams_[figures.place.stream];
-    if (depth >= stream.depths.size()) stream.depths.resize(depth + 1);
-    const std::uint32_t level = stream.depths[depth].add(figures.first_ns, figures.last_ns);
-    if (level != 0) shared_.notes.add(ExportNotes::kOverlapping);
-    write_span(shared_.table.overflow(shared_.layout.beside(stream.track, Beside::kRanges, depth), level), range,
-               figures);
-  }
-}
-
 void CaptureDevices::finish() {
-  for (Stream& stream : streams_) {
-    // Ranges whose activities all came late, after the range had been given up. In order, so that the bytes are the
-    // same each time.
-    std::vector<std::uint64_t> keys;
-    for (const auto& [key, activity] : stream.held) keys.push_back(key);
-    std::sort(keys.begin(), keys.end());
-    for (const std::uint64_t key : keys) write(stream.held.at(key));
-    stream.held.clear();
-  }
+  // Ranges whose activities all came late, after the range had been given up.
+  for (auto& [number, held] : held_) write(held);
+  held_.clear();
+  begun_.clear();
 }
 
 }  // namespace rangefinder::chrome

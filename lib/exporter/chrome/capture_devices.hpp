@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -60,10 +61,23 @@ class CaptureDevices final : public projection::ProjectionSink {
     std::uint32_t device = 0;
     DeviceRow row;
     EndToEnd waits;
-    std::vector<EndToEnd> depths;
-    /// First activities of ranges that are not complete: written behind the range, so that readers take that for the
-    /// outer one, as both begin at the same time.
-    std::unordered_map<std::uint64_t, Activity> held;
+    EndToEnd start_end;
+  };
+  struct Span {
+    std::uint64_t range = 0;
+    std::uint32_t name = 0;
+    projection::StreamingStream figures;
+  };
+  /// What begins together: ranges, and the activity that is their first. Written when all of the ranges are complete,
+  /// outer ones first and the activity last, so that readers take them for inside each other as they are.
+  struct Held {
+    std::optional<Activity> activity;
+    std::vector<Span> spans;  // innermost first
+    std::size_t missing = 0;
+  };
+  struct Begun {
+    std::uint32_t stream;
+    std::uint64_t held;  // number
   };
 
   std::uint32_t device_of(std::uint32_t id);
@@ -72,7 +86,11 @@ class CaptureDevices final : public projection::ProjectionSink {
   Activity common(const Row& row, ActivityKind kind, std::int64_t begin_ns, std::int64_t end_ns);
   void add(std::uint32_t stream, std::uint32_t correlation, Activity activity);
   void write(const Activity& activity);
-  void write_span(TrackId track, const projection::ProjectedRange& range, const projection::StreamingStream& figures);
+  void begin_ranges(std::uint32_t stream, std::uint64_t innermost, std::uint32_t level, const Activity* activity);
+  void place_on_row(const Span& span);
+  void place_beside(const Span& span);
+  void write(Held& held);
+  void write(const Span& span, TrackId track);
   /// Heads of copies and sets, which have no names of their own.
   std::string_view made_head(Category category, const std::string& name);
 
@@ -87,6 +105,9 @@ class CaptureDevices final : public projection::ProjectionSink {
   std::deque<Stream> streams_;
   std::map<std::uint32_t, EndToEnd> group_waits_;
   std::map<std::string, std::string> made_heads_;
+  std::map<std::uint64_t, Held> held_;
+  std::uint64_t next_held_ = 0;
+  std::unordered_map<std::uint64_t, std::vector<Begun>> begun_;  // by range: the streams on which it has
   struct Lingering {
     std::int64_t end_ns;
     std::uint32_t correlation;

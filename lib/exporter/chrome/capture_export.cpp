@@ -9,7 +9,7 @@ CaptureExport::CaptureExport(capture::CaptureReader& reader_in, const ChromeExpo
       options(options_in),
       writer(writer_in),
       notes(notes_in),
-      layout(table, reader_in.simulated(), false),
+      layout(table, {reader_in.simulated(), false, false}),
       sites(reader_in),
       process_label{reader_in.header().pid, reader_in.metadata("program"), reader_in.metadata("host"), -1},
       process(layout.process(process_label)),

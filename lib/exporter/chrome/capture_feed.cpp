@@ -272,13 +272,9 @@ void write_frame(CaptureExport& shared, const CaptureFeed& feed, const CaptureHe
   const bool any = shared.first_ns <= shared.last_ns;
   const std::int64_t first = any ? shared.first_ns : shared.reader.header().start_monotonic_ns;
   const std::int64_t last = any ? shared.last_ns : first;
-  const std::vector<Window> windows = windows_of(shared.reader, last);
-  if (windows.empty()) write_profiler_span(shared.writer, 0, first, last);
-  for (std::size_t i = 0; i < windows.size(); ++i)
-    write_profiler_span(shared.writer, i, windows[i].begin_ns, windows[i].end_ns);
-  write_window_marks(shared.writer, first, last);
-  if (feed.first_track() != kNoTrack)
-    write_health_mark(shared.writer, shared.ids(feed.first_track()), last, health, shared.simulated);
+  write_windows(shared.writer, shared.layout, shared.process, windows_of(shared.reader, last));
+  if (const TrackId track = shared.layout.main_thread(shared.process, feed.first_track()); track != kNoTrack)
+    write_health_mark(shared.writer, shared.ids(track), last, health, shared.simulated);
   shared.layout.describe(shared.writer, first);
 }
 

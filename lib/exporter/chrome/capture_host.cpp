@@ -6,6 +6,7 @@
 #include "exporter/chrome/markers.hpp"
 #include "exporter/chrome/memory_events.hpp"
 #include "exporter/chrome/payload.hpp"
+#include "exporter/chrome/span_nesting.hpp"
 #include "format/node_note.hpp"
 #include "timeline/autograd_names.hpp"
 #include "timeline/graph_launch.hpp"
@@ -118,6 +119,8 @@ void CaptureHost::on_begin(const AssembledRange& range) {
   const bool around_counts = around != nullptr && !around->is_operator;
   open.depth = around == nullptr ? 0 : around->depth + (around_counts ? 1 : 0);
   open.owner = !open.is_operator ? open.key : around == nullptr ? 0 : around->owner;
+  const bool is_deep = open.is_operator || open.depth >= kMostSpanDepth;
+  open.spanning = !is_deep ? open.key : around == nullptr ? 0 : around->spanning;
   if (projector_ != nullptr) {
     tell_projector(range, open, false);
     if (!range.start_end) thread.row.range_begins(open.begin_ns);
@@ -229,6 +232,7 @@ void CaptureHost::on_launch(const AssembledLaunch& launch) {
   for (std::vector<Range>* ranges : {&thread.open, &thread.start_end}) {
     if (!ranges->empty() && ranges->back().key == launch.range) ranges->back().launches = true;
   }
+  for (Range& around : thread.start_end) around.launches_inside = true;
   if (shared_.sites.made_node(launch.correlation)) {
     const std::string ranges = shared_.is_before(time, time) ? ranges_now(thread) : std::string();
     shared_.sites.add_launch(launch.correlation, {shared_.table.track(thread.track).tid, time, ranges});
@@ -237,7 +241,11 @@ void CaptureHost::on_launch(const AssembledLaunch& launch) {
   const std::uint64_t owner = owner_now(thread);
   const std::uint64_t scoped = thread.open.empty() ? 0 : thread.open.back().owner;
   const bool is_graph = timeline::is_graph_launch(launch.callback);
-  NotedLaunch noted{launch.range, owner, time, is_graph, {}};
+  NotedLaunch noted{launch.range, 0, time, is_graph, {}};
+  if (!shared_.options.inclusive_ranges)
+    noted.spanning = owner == scoped ? owner : 0;
+  else if (!thread.open.empty())
+    noted.spanning = thread.open.back().spanning;
   if (!thread.open.empty()) noted.anchor = {thread.track, time, time + 1};
   launches_->note(static_cast<std::uint32_t>(launch.correlation), noted);
   projector_->launch({launch.correlation, time, launch.thread, owner, scoped, is_graph ? 0u : 1u, true});

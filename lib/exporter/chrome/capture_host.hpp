@@ -82,8 +82,9 @@ class CaptureHost final : public timeline::AssemblySink {
     std::int64_t end_ns = 0;
     std::uint32_t name = 0;
     std::uint32_t category = 0;
-    std::uint64_t owner = 0;  ///< key of the innermost annotation: this one, or one around it
-    std::uint32_t depth = 0;  ///< annotations around it
+    std::uint64_t owner = 0;     ///< key of the innermost annotation: this one, or one around it
+    std::uint64_t spanning = 0;  ///< key of the innermost one that is shown on devices
+    std::uint32_t depth = 0;     ///< annotations around it
     bool is_operator = false;
     bool launches = false;         ///< itself
     bool launches_inside = false;  ///< a range inside

@@ -15,7 +15,7 @@ constexpr std::array<Wording, ExportNotes::kCauses> kWordings{{
     {"slices would have cut another on their row and stand on a row beside it", false},
     {"arrows left out: the activity ended before its call began, within the clocks' error", true},
     {"arrows left out: a slice without length, or none written, at one end", true},
-    {"rows of ranges on a stream left out: nested deeper than 64", true},
+    {"ranges on a stream left out: nested deeper than 64", true},
     {"counter samples left out: not finite", true},
     {"flows of the input left out: one end only", true},
     {"events of the input left out: of a kind that viewers do not take from this format", true},

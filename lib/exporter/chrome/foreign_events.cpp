@@ -9,7 +9,6 @@
 namespace rangefinder::chrome {
 namespace {
 
-constexpr std::string_view kProfilerSpan = "PyTorch Profiler (0)";
 // How the ids of a track end.
 constexpr std::string_view kTimeKey = ",\"ts\":";
 
@@ -24,13 +23,6 @@ bool integer(std::string_view raw, std::int64_t& out) {
   const bool valid = decimal.valid && !decimal.rounded;
   if (valid) out = decimal.value;
   return valid;
-}
-
-/// A process or thread id as it stands: a number or a word.
-std::string clean_id(const RawMember* member) {
-  std::string out;
-  const bool usable = member != nullptr && append_clean_value(out, member->value) && out[0] != '{' && out[0] != '[';
-  return usable ? out : "0";
 }
 
 }  // namespace
@@ -69,7 +61,9 @@ void ForeignEvents::look_at(std::uint32_t row) {
   if (event.phase == "X") return take_slice(event);
   if (!shared_.in_window(event.time_ns, event.time_ns)) return;
   if (instant) {
-    wanted_[row] = true;
+    std::int64_t pid = 0;
+    std::int64_t tid = 0;
+    wanted_[row] = event.ids(pid, tid);
   } else if (shared_.options.flows) {
     // What makes two halves one for viewers.
     std::string key;
@@ -104,22 +98,21 @@ std::optional<TrackId> ForeignEvents::known_track(const Event& event) const {
   std::int64_t pid = 0;
   std::int64_t tid = 0;
   if (!event.ids(pid, tid)) return std::nullopt;
-  const auto group = shared_.layout.table().find_group(pid);
-  return group ? shared_.layout.table().find_track(*group, tid) : std::nullopt;
+  return shared_.layout.table().find(pid, tid);
 }
 
-TrackId ForeignEvents::track_of(const Event& event) {
+TrackId ForeignEvents::track_of(std::int64_t pid, std::int64_t tid) {
   TrackTable& table = shared_.layout.table();
-  std::int64_t pid = 0;
-  std::int64_t tid = 0;
-  if (!event.ids(pid, tid)) return table.add_foreign_track(clean_id(event.find("pid")), clean_id(event.find("tid")));
-  if (const auto known = known_track(event)) return *known;
+  if (const auto known = table.find(pid, tid)) return *known;
   const auto known_group = table.find_group(pid);
   const GroupId group = known_group ? *known_group : table.add_group(pid, "", "", pid);
   return table.add_track(group, tid, "", tid);
 }
 
 void ForeignEvents::take_slice(const Event& event) {
+  std::int64_t pid = 0;
+  std::int64_t tid = 0;
+  if (!event.ids(pid, tid)) return;
   ForeignSlice slice;
   const RawMember* const duration = event.find("dur");
   std::int64_t length = 0;
@@ -136,8 +129,7 @@ void ForeignEvents::take_slice(const Event& event) {
     if (!append_clean_members(slice.arguments, arguments->value.substr(1, arguments->value.size() - 2)))
       shared_.notes.add(ExportNotes::kArguments);
   }
-  has_profiler_span_ = has_profiler_span_ || name_text == kProfilerSpan;
-  slice.track = track_of(event);
+  slice.track = track_of(pid, tid);
   slices_.push_back(std::move(slice));
 }
 

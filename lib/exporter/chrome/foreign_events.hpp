@@ -12,15 +12,15 @@
 
 namespace rangefinder::chrome {
 
-/// Events of an imported trace that no table holds: memory instants, links of forward and backward operators, the
-/// profiler's own spans. Written back with times of this trace's base, strict, and without what viewers would warn of.
+/// Events of an imported trace that no table holds: memory instants, links of forward and backward operators, CUDA
+/// events. Written back with times of this trace's base, strict, and without what viewers would warn of. What stands on
+/// rows that are words ("Spans") is left out: Perfetto shows such rows without names, or with numbers of its own for
+/// them.
 class ForeignEvents {
  public:
   explicit ForeignEvents(TimelineExport& shared);
 
   const std::vector<ForeignSlice>& slices() const noexcept { return slices_; }
-  /// Among them, the span from which TensorBoard's plugin takes the length of the recording.
-  bool has_profiler_span() const noexcept { return has_profiler_span_; }
   /// All but the slices.
   void write();
 
@@ -46,7 +46,7 @@ class ForeignEvents {
   void look_at(std::uint32_t row);
   void take_slice(const Event& event);
   std::optional<TrackId> known_track(const Event& event) const;
-  TrackId track_of(const Event& event);
+  TrackId track_of(std::int64_t pid, std::int64_t tid);
   void pair_flows();
   void write_event(const Event& event);
 
@@ -54,7 +54,6 @@ class ForeignEvents {
   std::vector<ForeignSlice> slices_;
   std::vector<FlowHalf> halves_;
   std::vector<bool> wanted_;
-  bool has_profiler_span_ = false;
 };
 
 }  // namespace rangefinder::chrome

@@ -6,18 +6,18 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
+#include <utility>
 
 namespace rangefinder::chrome {
 
 /// Rows that belong to another row and stand beside it.
 enum class Beside : std::uint8_t {
-  kWaits,      ///< of a stream: waits recorded by CUPTI
-  kRanges,     ///< of a stream: ranges with all inside them, one row a nesting depth
-  kOwnRanges,  ///< of a stream: ranges without those inside them, where they cut something on the stream's own row
-  kStartEnd,   ///< of a thread: ranges that need not nest
+  kWaits,     ///< of a stream: waits recorded by CUPTI
+  kRanges,    ///< of a stream: ranges that would cut something on the stream's own row
+  kStartEnd,  ///< of a thread, or of a stream: ranges that need not nest
 };
 
 struct ProcessLabel {
@@ -27,24 +27,33 @@ struct ProcessLabel {
   std::int32_t rank = -1;
 };
 
+/// What headings must tell apart.
+struct HeadingFacts {
+  bool simulated = false;  ///< devices say so
+  bool processes = false;  ///< several: headings begin with the rank, or else the process
+  bool hosts = false;      ///< several
+};
+
 /// Which rows there are, in torch.profiler's arrangement: a heading a process with its threads, a heading a device with
 /// its streams.
 class Layout {
  public:
-  /// `simulated`: devices say so. `many`: several processes, whose headings name rank and host.
-  Layout(TrackTable& table, bool simulated, bool many) noexcept : table_(table), simulated_(simulated), many_(many) {}
+  Layout(TrackTable& table, const HeadingFacts& facts) noexcept : table_(table), facts_(facts) {}
 
   GroupId process(const ProcessLabel& process);
-  /// `join`: a heading that has the device's number already is the device's, too (imports name their rows so).
-  GroupId device(std::uint32_t id, const ProcessLabel& process, bool join = false);
+  GroupId device(std::uint32_t id, std::string_view name, const ProcessLabel& process);
   TrackId thread(GroupId process, std::int64_t tid, std::string_view name);
+  /// The thread that has its process' number; `otherwise` where it has no row.
+  TrackId main_thread(GroupId process, TrackId otherwise) const;
   /// Contexts of one device have streams of equal numbers; the later ones get numbers of their own.
   TrackId stream(GroupId device, std::uint32_t context, std::int64_t id, std::uint32_t green_context,
                  bool join = false);
-  TrackId beside(TrackId track, Beside what, std::uint32_t number = 0);
+  TrackId beside(TrackId track, Beside what);
   /// Waits for a whole device or context, or for what the input does not say.
   TrackId waits(GroupId group);
   TrackId steps(GroupId process);
+  /// When the recording was on, of one with several windows.
+  TrackId windows(GroupId process);
   /// What a device's sensors said.
   TrackId sensors(GroupId device);
   /// Series of a device's counters.
@@ -59,14 +68,13 @@ class Layout {
   void describe(EventWriter& writer, std::int64_t time_ns) const;
 
  private:
-  std::string heading(const ProcessLabel& process) const;
-  TrackId lazily(std::uint32_t owner, int what, std::uint32_t number, GroupId group, std::string_view name,
+  std::string heading(const ProcessLabel& process, const std::string& name) const;
+  TrackId lazily(std::uint32_t owner, int what, GroupId group, std::optional<std::int64_t> tid, std::string_view name,
                  std::int64_t sort_index);
 
   TrackTable& table_;
-  std::map<std::tuple<std::uint32_t, int, std::uint32_t>, TrackId> made_;
-  bool simulated_;
-  bool many_;
+  HeadingFacts facts_;
+  std::map<std::pair<std::uint32_t, int>, TrackId> made_;
 };
 
 }  // namespace rangefinder::chrome

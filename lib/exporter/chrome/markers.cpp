@@ -2,47 +2,26 @@
 #include "exporter/chrome/markers.hpp"
 
 #include "exporter/chrome/document.hpp"
+#include "exporter/chrome/end_to_end.hpp"
 #include "exporter/chrome/head_cache.hpp"
 
 #include <cmath>
-#include <limits>
 #include <string>
 
 namespace rangefinder::chrome {
-namespace {
 
-constexpr std::int64_t kMicro = 1000;
-
-std::int64_t down_to_micro(std::int64_t ns) noexcept {
-  const std::int64_t rest = ((ns % kMicro) + kMicro) % kMicro;
-  return ns < std::numeric_limits<std::int64_t>::min() + rest ? ns : ns - rest;
-}
-
-std::int64_t up_from_micro(std::int64_t ns) noexcept {
-  const std::int64_t floor = down_to_micro(ns);
-  return floor > std::numeric_limits<std::int64_t>::max() - kMicro ? ns : floor + kMicro;
-}
-
-}  // namespace
-
-void write_profiler_span(EventWriter& writer, std::uint64_t number, std::int64_t begin_ns, std::int64_t end_ns) {
-  std::string head;
-  append_head(head, 'X', "Trace", "PyTorch Profiler (" + std::to_string(number) + ")");
-  // The widening is one of the text: the origin of the trace is a whole microsecond, the timeline's need not be.
-  const std::int64_t origin = writer.base().origin_ns();
-  writer.open_slice(head, ",\"pid\":\"Spans\",\"tid\":\"PyTorch Profiler\",\"ts\":",
-                    origin + down_to_micro(begin_ns - origin), origin + up_from_micro(end_ns - origin));
-  writer.argument("\"Op count\":", 0);
-  writer.close();
-}
-
-void write_window_marks(EventWriter& writer, std::int64_t begin_ns, std::int64_t end_ns) {
-  writer.open_point("{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Iteration Start: PyTorch Profiler\"",
-                    ",\"pid\":\"Traces\",\"tid\":\"Trace PyTorch Profiler\",\"ts\":", begin_ns);
-  writer.close();
-  writer.open_point("{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Record Window End\"",
-                    ",\"pid\":\"\",\"tid\":\"\",\"ts\":", end_ns);
-  writer.close();
+void write_windows(EventWriter& writer, Layout& layout, GroupId process, std::span<const Window> windows) {
+  if (windows.size() < 2) return;
+  const TrackId track = layout.windows(process);
+  EndToEnd rows;
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    std::string head;
+    append_head(head, 'X', "Trace", "window " + std::to_string(i + 1));
+    const std::uint32_t level = rows.add(windows[i].begin_ns, windows[i].end_ns);
+    writer.open_slice(head, layout.table().ids(layout.table().overflow(track, level)), windows[i].begin_ns,
+                      windows[i].end_ns);
+    writer.close();
+  }
 }
 
 void write_health_mark(EventWriter& writer, std::string_view ids, std::int64_t time_ns, const CaptureHealth& health,
@@ -51,7 +30,7 @@ void write_health_mark(EventWriter& writer, std::string_view ids, std::int64_t t
   if (simulated) name += "; " + std::string(kSimulatedText);
   std::string head;
   append_head(head, 'i', "rangefinder", name);
-  head += ",\"s\":\"p\"";
+  head += ",\"s\":\"t\"";
   writer.open_point(head, ids, time_ns);
   for (const CaptureHealth::Entry& entry : health.entries()) {
     if (entry.count == 0) continue;

@@ -2,20 +2,19 @@
 #pragma once
 
 #include "exporter/chrome/event_writer.hpp"
+#include "exporter/chrome/layout.hpp"
 
 #include <rangefinder/health.hpp>
+#include <rangefinder/timeline.hpp>
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace rangefinder::chrome {
 
-/// The profiler's own span, which TensorBoard's plugin takes for the length of the recording. Widened to whole
-/// microseconds: the plugin divides by them, and dies of a trace that is shorter than one.
-void write_profiler_span(EventWriter& writer, std::uint64_t number, std::int64_t begin_ns, std::int64_t end_ns);
-
-/// The two instants that torch.profiler ends its traces with.
-void write_window_marks(EventWriter& writer, std::int64_t begin_ns, std::int64_t end_ns);
+/// When a recording with several windows was on, on a row of the process. One window is the trace itself.
+void write_windows(EventWriter& writer, Layout& layout, GroupId process, std::span<const Window> windows);
 
 /// An instant that says what the recording lost and whether its device rows are made up.
 void write_health_mark(EventWriter& writer, std::string_view ids, std::int64_t time_ns, const CaptureHealth& health,

@@ -3,9 +3,23 @@
 
 #include "exporter/chrome/clean_json.hpp"
 
+#include <set>
 #include <vector>
 
 namespace rangefinder::chrome {
+
+namespace {
+
+/// The processes of a torch.profiler trace are one, and what its profiler could not name.
+HeadingFacts headings_of(const Timeline& timeline) {
+  std::set<std::string_view> hosts;
+  for (const ProcessInfo& process : timeline.processes)
+    if (!process.host.empty()) hosts.insert(process.host);
+  return {timeline.simulated, timeline.format != InputFormat::kKineto && timeline.processes.size() > 1,
+          hosts.size() > 1};
+}
+
+}  // namespace
 
 TimelineExport::TimelineExport(const Timeline& timeline_in, const ChromeExportOptions& options_in,
                                EventWriter& writer_in, TrackTable& table, ExportNotes& notes_in)
@@ -13,8 +27,7 @@ TimelineExport::TimelineExport(const Timeline& timeline_in, const ChromeExportOp
       options(options_in),
       writer(writer_in),
       notes(notes_in),
-      layout(table, timeline_in.simulated,
-             timeline_in.format != InputFormat::kKineto && timeline_in.processes.size() > 1) {
+      layout(table, headings_of(timeline_in)) {
   if (timeline.activities.size() != 0) projection = project(timeline, {options.attribution, true, false});
   passes = analysis::pass_times_of_streams(timeline, projection);
   make_rows();
@@ -27,16 +40,21 @@ ProcessLabel TimelineExport::label(ProcessIndex process) const noexcept {
 }
 
 void TimelineExport::make_rows() {
-  // A trace of torch.profiler names rows by the same numbers as we do, so that a slice which no table knows may well
-  // stand on a device's row.
-  const bool join = timeline.format == InputFormat::kKineto;
+  // A trace of torch.profiler has a row for each stream, whatever the context; and its threads of process 0 are those
+  // that the profiler knows no process of: the number is the device's.
+  const bool is_kineto = timeline.format == InputFormat::kKineto;
+  const auto add_devices = [&] {
+    for (const DeviceInfo& device : timeline.devices)
+      devices.push_back(layout.device(device.id, device.name, label(device.process)));
+  };
+  if (is_kineto) add_devices();
   for (ProcessIndex i = 0; i < timeline.processes.size(); ++i) processes.push_back(layout.process(label(i)));
-  for (const DeviceInfo& device : timeline.devices)
-    devices.push_back(layout.device(device.id, label(device.process), join));
+  if (!is_kineto) add_devices();
+  for (const StreamInfo& stream : timeline.streams)
+    streams.push_back(
+        layout.stream(devices[stream.device], stream.context, stream.id, stream.green_context, is_kineto));
   for (const ThreadInfo& thread : timeline.threads)
     threads.push_back(layout.thread(processes[thread.process], thread.tid, thread.name));
-  for (const StreamInfo& stream : timeline.streams)
-    streams.push_back(layout.stream(devices[stream.device], stream.context, stream.id, stream.green_context, join));
 }
 
 RangeIndex TimelineExport::launching_range(ActivityIndex activity) const noexcept {

@@ -143,22 +143,15 @@ void write_allocations(TimelineExport& shared) {
   }
 }
 
-/// What torch.profiler puts around the recording, where the input does not have it.
-void write_frame(TimelineExport& shared, const ForeignEvents& foreign, bool simulated) {
+void write_frame(TimelineExport& shared, bool simulated) {
   const Timeline& timeline = shared.timeline;
-  const bool ours = timeline.format != InputFormat::kKineto;
-  if (!foreign.has_profiler_span()) {
-    // Windows of several processes overlap; one row can show one span of them.
-    const bool several = timeline.processes.size() == 1 && !timeline.windows.empty();
-    if (!several) write_profiler_span(shared.writer, 0, timeline.begin_ns, timeline.end_ns);
-    for (std::size_t i = 0; several && i < timeline.windows.size(); ++i)
-      write_profiler_span(shared.writer, i, timeline.windows[i].begin_ns, timeline.windows[i].end_ns);
-  }
-  if (ours) write_window_marks(shared.writer, timeline.begin_ns, timeline.end_ns);
-  if (!shared.threads.empty()) {
-    write_health_mark(shared.writer, shared.layout.table().ids(shared.threads.front()), timeline.end_ns,
-                      timeline.health, simulated);
-  }
+  // Windows of several processes overlap, and nothing says whose each is.
+  if (timeline.processes.size() == 1)
+    write_windows(shared.writer, shared.layout, shared.processes.front(), timeline.windows);
+  if (shared.threads.empty()) return;
+  const GroupId process = shared.processes[timeline.threads.front().process];
+  const TrackId track = shared.layout.main_thread(process, shared.threads.front());
+  write_health_mark(shared.writer, shared.layout.table().ids(track), timeline.end_ns, timeline.health, simulated);
 }
 
 }  // namespace
@@ -181,7 +174,7 @@ std::uint64_t write_timeline(const Timeline& timeline, const ChromeExportOptions
   write_samples(shared);
   write_allocations(shared);
   foreign.write();
-  write_frame(shared, foreign, facts.simulated);
+  write_frame(shared, facts.simulated);
   shared.layout.describe(writer, timeline.begin_ns);
 
   DocumentEnd end;

@@ -5,15 +5,12 @@
 #include "exporter/chrome/attachments.hpp"
 #include "exporter/chrome/clean_json.hpp"
 #include "exporter/chrome/end_to_end.hpp"
+#include "exporter/chrome/span_nesting.hpp"
 
 #include <algorithm>
 
 namespace rangefinder::chrome {
 namespace {
-
-// Below this depth a row for every level would be more rows than anybody looks at, and a hostile input could have any
-// number of them.
-constexpr std::uint32_t kMaxDepthRows = 64;
 
 constexpr std::uint64_t kProgressStep = 1 << 16;
 
@@ -48,7 +45,16 @@ constexpr std::uint8_t kNodeWeight = 5;
 constexpr std::uint8_t kCallWeight = 4;
 constexpr std::uint8_t kOverheadWeight = 3;
 constexpr std::uint8_t kActivityWeight = 5;
-constexpr std::uint8_t kExclusiveWeight = 4;
+constexpr std::uint8_t kSpanWeight = 4;
+// Of a stream's slices with equal times: ranges by their depth, then what they launched.
+constexpr std::uint8_t kActivityOrder = kMostSpanDepth;
+
+void lay_end_to_end(std::vector<Placed>& slices) {
+  std::stable_sort(slices.begin(), slices.end(),
+                   [](const Placed& a, const Placed& b) { return a.begin_ns < b.begin_ns; });
+  EndToEnd rows;
+  for (Placed& slice : slices) slice.level = rows.add(slice.begin_ns, slice.end_ns);
+}
 
 }  // namespace
 
@@ -109,20 +115,17 @@ TrackId TimelineSlices::flat(TrackId track) {
   return track;
 }
 
-void TimelineSlices::collect_projected(bool inclusive) {
-  const Projection& projection = shared_.projection;
-  const auto& rows = inclusive ? projection.inclusive_streams : projection.exclusive_streams;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    TrackId track = shared_.streams[rows[i].stream];
-    if (inclusive) {
-      const std::uint32_t depth = projection.depth[rows[i].range];
-      if (depth >= kMaxDepthRows) {
-        shared_.notes.add(ExportNotes::kDeepRange);
-        continue;
-      }
-      track = flat(shared_.layout.beside(track, Beside::kRanges, depth));
+void TimelineSlices::collect_spans() {
+  for (std::size_t i = 0; i < spans_.size(); ++i) {
+    const StreamFigures& figures = spans_.figures(i);
+    const TrackId stream = shared_.streams[figures.stream];
+    if (spans_.row(i) == TimelineSpans::Row::kNone) {
+      shared_.notes.add(ExportNotes::kDeepRange);
+      continue;
     }
-    add(track, inclusive ? Kind::kInclusive : Kind::kExclusive, i, rows[i].first_ns, rows[i].last_ns);
+    const bool need_not_nest = spans_.row(i) == TimelineSpans::Row::kStartEnd;
+    add(need_not_nest ? flat(shared_.layout.beside(stream, Beside::kStartEnd)) : stream, Kind::kSpan, i,
+        figures.first_ns, figures.last_ns);
   }
 }
 
@@ -139,8 +142,7 @@ void TimelineSlices::collect_steps() {
 void TimelineSlices::collect(const std::vector<ForeignSlice>& foreign) {
   collect_ranges();
   collect_device_rows();
-  if (shared_.options.exclusive_ranges) collect_projected(false);
-  if (shared_.options.inclusive_ranges) collect_projected(true);
+  collect_spans();
   collect_steps();
   for (std::size_t i = 0; i < foreign.size(); ++i)
     add(foreign[i].track, Kind::kForeign, i, foreign[i].begin_ns, foreign[i].end_ns);
@@ -178,16 +180,12 @@ Placed TimelineSlices::placed(const Entry& entry, const std::vector<ForeignSlice
       take(timeline.overheads.begin_ns[i], timeline.overheads.end_ns[i], 3, kOverheadWeight);
       break;
     case Kind::kActivity:
-      take(timeline.activities.begin_ns[i], timeline.activities.end_ns[i], 2, kActivityWeight);
+      take(timeline.activities.begin_ns[i], timeline.activities.end_ns[i], kActivityOrder, kActivityWeight);
       break;
-    case Kind::kExclusive: {
-      const StreamFigures& figures = shared_.projection.exclusive_streams[i];
-      take(figures.first_ns, figures.last_ns, 0, kExclusiveWeight);
-      break;
-    }
-    case Kind::kInclusive: {
-      const StreamFigures& figures = shared_.projection.inclusive_streams[i];
-      take(figures.first_ns, figures.last_ns, 0, kExclusiveWeight);
+    case Kind::kSpan: {
+      const StreamFigures& figures = spans_.figures(i);
+      const std::uint32_t depth = std::min(shared_.projection.depth[figures.range], kMostSpanDepth - 1);
+      take(figures.first_ns, figures.last_ns, static_cast<std::uint8_t>(depth), kSpanWeight);
       break;
     }
     case Kind::kSync:
@@ -200,40 +198,43 @@ Placed TimelineSlices::placed(const Entry& entry, const std::vector<ForeignSlice
       take(timeline.nodes.begin_ns[i], timeline.nodes.end_ns[i], 0, kNodeWeight);
       break;
     case Kind::kForeign:
-      take(foreign[i].begin_ns, foreign[i].end_ns, 4, 0);
+      take(foreign[i].begin_ns, foreign[i].end_ns, kActivityOrder + 1, 0);
       break;
   }
   return out;
 }
 
 void TimelineSlices::place(const Entry* begin, const Entry* end, const std::vector<ForeignSlice>& foreign) {
+  const TrackId track = begin->track;
+  const bool is_flat = track < flat_tracks_.size() && flat_tracks_[track];
   // The position in the list stands for the row: slices of several kinds share a track.
   std::vector<Placed> slices;
+  std::vector<Placed> cut;  // spans that cannot stay
   slices.reserve(static_cast<std::size_t>(end - begin));
   for (const Entry* entry = begin; entry != end; ++entry) {
-    slices.push_back(placed(*entry, foreign));
-    slices.back().row = static_cast<std::uint32_t>(entry - begin);
+    const bool is_cut = entry->kind == Kind::kSpan && spans_.row(entry->row) == TimelineSpans::Row::kBeside;
+    Placed& slice = (is_cut ? cut : slices).emplace_back(placed(*entry, foreign));
+    slice.row = static_cast<std::uint32_t>(entry - begin);
   }
-  const TrackId track = begin->track;
-  if (track < flat_tracks_.size() && flat_tracks_[track]) {
-    std::stable_sort(slices.begin(), slices.end(),
-                     [](const Placed& a, const Placed& b) { return a.begin_ns < b.begin_ns; });
-    EndToEnd rows;
-    for (Placed& slice : slices) slice.level = rows.add(slice.begin_ns, slice.end_ns);
-  } else {
+  if (is_flat)
+    lay_end_to_end(slices);
+  else
     nest(slices);
-  }
-  EndToEnd spans_beside;
   for (const Placed& slice : slices) {
     const Entry& entry = begin[slice.row];
     if (slice.level != 0) shared_.notes.add(ExportNotes::kOverlapping);
-    TrackId target = track;
-    std::uint32_t level = slice.level;
-    if (entry.kind == Kind::kExclusive && level != 0) {
-      target = shared_.layout.beside(track, Beside::kOwnRanges);
-      level = spans_beside.add(slice.begin_ns, slice.end_ns);
-    }
-    write_slice(entry.kind, entry.row, shared_.layout.table().overflow(target, level), foreign);
+    if (entry.kind == Kind::kSpan && slice.level != 0 && !is_flat)
+      cut.push_back(slice);  // what it would cut is an activity
+    else
+      write_slice(entry.kind, entry.row, shared_.layout.table().overflow(track, slice.level), foreign);
+  }
+  if (cut.empty()) return;
+  lay_end_to_end(cut);
+  const TrackId beside = shared_.layout.beside(track, Beside::kRanges);
+  for (const Placed& slice : cut) {
+    const Entry& entry = begin[slice.row];
+    if (spans_.row(entry.row) == TimelineSpans::Row::kBeside) shared_.notes.add(ExportNotes::kOverlapping);
+    write_slice(entry.kind, entry.row, shared_.layout.table().overflow(beside, slice.level), foreign);
   }
 }
 
@@ -282,12 +283,8 @@ void TimelineSlices::write_slice(Kind kind, std::uint32_t row, TrackId track,
       return write_step(row, track);
     case Kind::kNode:
       return write_node(row, track);
-    case Kind::kExclusive:
-      return write_projected(shared_.projection.exclusive_streams[row],
-                             shared_.passes.exclusive.empty() ? nullptr : &shared_.passes.exclusive[row], track);
-    case Kind::kInclusive:
-      return write_projected(shared_.projection.inclusive_streams[row],
-                             shared_.passes.inclusive.empty() ? nullptr : &shared_.passes.inclusive[row], track);
+    case Kind::kSpan:
+      return write_span(spans_.figures(row), spans_.passes(row), track);
     case Kind::kOverhead:
       writer.open_slice(shared_.head(Category::kOverhead, timeline.overheads.name[row]),
                         shared_.layout.table().ids(track), timeline.overheads.begin_ns[row],
@@ -448,7 +445,7 @@ void TimelineSlices::write_node(std::uint32_t row, TrackId track) {
   shared_.writer.close();
 }
 
-void TimelineSlices::write_projected(const StreamFigures& figures, const analysis::PassTimes* passes, TrackId track) {
+void TimelineSlices::write_span(const StreamFigures& figures, const analysis::PassTimes* passes, TrackId track) {
   shared_.writer.open_slice(shared_.head(Category::kGpuAnnotation, shared_.timeline.ranges.name[figures.range]),
                             shared_.layout.table().ids(track), figures.first_ns, figures.last_ns);
   write_range_figures(shared_.writer, {shared_.external_ids[figures.range], figures.gpu_ops, figures.gpu_sum_ns,

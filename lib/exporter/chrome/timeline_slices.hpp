@@ -4,6 +4,7 @@
 #include "exporter/chrome/nesting.hpp"
 #include "exporter/chrome/step_events.hpp"
 #include "exporter/chrome/timeline_export.hpp"
+#include "exporter/chrome/timeline_spans.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -25,7 +26,7 @@ struct ForeignSlice {
 class TimelineSlices {
  public:
   explicit TimelineSlices(TimelineExport& shared)
-      : shared_(shared), step_events_(shared.writer, shared.layout.table(), shared.options) {}
+      : shared_(shared), spans_(shared), step_events_(shared.writer, shared.layout.table(), shared.options) {}
 
   void write(const std::vector<ForeignSlice>& foreign,
              const std::function<void(std::uint64_t, std::uint64_t)>& progress);
@@ -42,8 +43,7 @@ class TimelineSlices {
     kCall,
     kOverhead,
     kActivity,
-    kExclusive,
-    kInclusive,
+    kSpan,  ///< of a range on a stream's row
     kSync,
     kStep,
     kNode,
@@ -58,7 +58,7 @@ class TimelineSlices {
   void collect(const std::vector<ForeignSlice>& foreign);
   void collect_ranges();
   void collect_device_rows();
-  void collect_projected(bool inclusive);
+  void collect_spans();
   void collect_steps();
   void add(TrackId track, Kind kind, std::size_t row, std::int64_t begin_ns, std::int64_t end_ns);
   TrackId track_of_sync(std::uint32_t row);
@@ -73,12 +73,13 @@ class TimelineSlices {
   void write_call(CallIndex row, TrackId track);
   void write_activity(ActivityIndex row, TrackId track);
   void write_sync(std::uint32_t row, TrackId track);
-  void write_projected(const StreamFigures& figures, const analysis::PassTimes* passes, TrackId track);
+  void write_span(const StreamFigures& figures, const analysis::PassTimes* passes, TrackId track);
   void write_step(std::uint32_t row, TrackId track);
   void write_node(std::uint32_t row, TrackId track);
   bool write_kept_arguments(std::int64_t source_row);
 
   TimelineExport& shared_;
+  TimelineSpans spans_;
   StepEvents step_events_;
   std::vector<Entry> entries_;
   std::vector<bool> flat_tracks_;

@@ -7,7 +7,7 @@ namespace {
 // Linux gives out process and thread ids below 2^22, devices and streams count from 0. Below 2^31, because some viewers
 // keep them in 32 bits.
 constexpr std::int64_t kFirstOwnPid = 5'000'000;
-constexpr std::int64_t kFirstOwnTid = 1'000'000'000;
+constexpr std::int64_t kFirstOwnTid = 6'000'000;
 
 /// Perfetto takes an id that does not fit in 32 bits without a sign for missing, and puts the slice on another row.
 constexpr bool is_usable(std::int64_t id) noexcept { return id >= 0 && id <= 0x7FFFFFFF; }
@@ -17,7 +17,7 @@ constexpr std::int64_t without_sign(std::int64_t id) noexcept { return id < 0 &&
 
 }  // namespace
 
-TrackTable::TrackTable() : next_pid_(kFirstOwnPid), next_tid_(kFirstOwnTid) {}
+TrackTable::TrackTable() : next_pid_(kFirstOwnPid) {}
 
 GroupId TrackTable::add_group(std::int64_t pid, std::string_view name, std::string_view labels,
                               std::int64_t sort_index) {
@@ -26,7 +26,7 @@ GroupId TrackTable::add_group(std::int64_t pid, std::string_view name, std::stri
   while (!is_usable(pid) || groups_by_pid_.contains(pid)) pid = next_pid_++;
   groups_by_pid_.emplace(pid, id);
   groups_by_pid_.emplace(wanted, id);
-  groups_.push_back({pid, std::string(name), std::string(labels), sort_index});
+  groups_.push_back({pid, std::string(name), std::string(labels), sort_index, wanted, kFirstOwnTid});
   return id;
 }
 
@@ -39,12 +39,16 @@ TrackId TrackTable::add_track(GroupId group, std::optional<std::int64_t> tid, st
                               std::int64_t sort_index) {
   const auto id = static_cast<TrackId>(tracks_.size());
   const std::optional<std::int64_t> wanted = tid;
+  TrackGroup& in = groups_[group];
   if (tid) tid = without_sign(*tid);
-  while (!tid || !is_usable(*tid) || tracks_by_tid_.contains({group, *tid})) tid = next_tid_++;
+  while (!tid || !is_usable(*tid) || tracks_by_tid_.contains({group, *tid})) tid = in.next_tid++;
   tracks_by_tid_.emplace(std::pair(group, *tid), id);
-  if (wanted) tracks_by_tid_.emplace(std::pair(group, *wanted), id);
+  if (wanted) {
+    tracks_by_tid_.emplace(std::pair(group, *wanted), id);
+    wanted_.emplace(std::pair(in.wanted_pid, *wanted), id);
+  }
   Track track{group, *tid, std::string(name), sort_index, {}};
-  track.ids = ",\"pid\":" + std::to_string(groups_[group].pid) + ",\"tid\":" + std::to_string(*tid) + ",\"ts\":";
+  track.ids = ",\"pid\":" + std::to_string(in.pid) + ",\"tid\":" + std::to_string(*tid) + ",\"ts\":";
   tracks_.push_back(std::move(track));
   return id;
 }
@@ -54,15 +58,9 @@ std::optional<TrackId> TrackTable::find_track(GroupId group, std::int64_t tid) c
   return found == tracks_by_tid_.end() ? std::nullopt : std::optional(found->second);
 }
 
-TrackId TrackTable::add_foreign_track(std::string_view pid_json, std::string_view tid_json) {
-  const auto [found, added] = foreign_.try_emplace({std::string(pid_json), std::string(tid_json)}, kNoTrack);
-  if (added) {
-    found->second = static_cast<TrackId>(tracks_.size());
-    Track track{kNoGroup, 0, {}, 0, {}};
-    track.ids.append(",\"pid\":").append(pid_json).append(",\"tid\":").append(tid_json).append(",\"ts\":");
-    tracks_.push_back(std::move(track));
-  }
-  return found->second;
+std::optional<TrackId> TrackTable::find(std::int64_t pid, std::int64_t tid) const {
+  const auto found = wanted_.find({pid, tid});
+  return found == wanted_.end() ? std::nullopt : std::optional(found->second);
 }
 
 TrackId TrackTable::overflow(TrackId track, std::uint32_t level) {
@@ -70,11 +68,6 @@ TrackId TrackTable::overflow(TrackId track, std::uint32_t level) {
   const auto [found, added] = overflow_.try_emplace({track, level}, kNoTrack);
   if (added) {
     const Track base = tracks_[track];
-    if (base.group == kNoGroup) {
-      const std::size_t begin = std::string_view(",\"pid\":").size();
-      const std::string pid = base.ids.substr(begin, base.ids.find(",\"tid\":") - begin);
-      return found->second = add_foreign_track(pid, std::to_string(next_tid_++));
-    }
     // Viewers sort rows of equal index by name, and this name begins with the other.
     found->second =
         add_track(base.group, std::nullopt, base.label() + ", overlapping " + std::to_string(level), base.sort_index);

@@ -14,11 +14,10 @@ namespace rangefinder::chrome {
 using GroupId = std::uint32_t;
 using TrackId = std::uint32_t;
 inline constexpr TrackId kNoTrack = 0xFFFFFFFFu;
-inline constexpr GroupId kNoGroup = 0xFFFFFFFFu;
 
 /// A row of the viewer.
 struct Track {
-  GroupId group = 0;  ///< kNoGroup: ids are another tool's words, and nothing describes them
+  GroupId group = 0;
   std::int64_t tid = 0;
   std::string name;
   std::int64_t sort_index = 0;
@@ -34,10 +33,15 @@ struct TrackGroup {
   std::string name;
   std::string labels;
   std::int64_t sort_index = 0;
+  std::int64_t wanted_pid = 0;  ///< the one that was asked for
+  std::int64_t next_tid = 0;    ///< of those that the table gives out itself
 };
 
 /// Gives every row a pair of numbers of its own. Real ids are kept where they are free; the others get numbers that no
 /// system gives out, in the order in which they are asked for.
+///
+/// Perfetto shows the numbers behind the names, and sorts the rows of a process by them (the main thread first),
+/// whatever their sort index says.
 class TrackTable {
  public:
   TrackTable();
@@ -45,13 +49,12 @@ class TrackTable {
   GroupId add_group(std::int64_t pid, std::string_view name, std::string_view labels, std::int64_t sort_index);
   /// The group that has that number, or asked for it first.
   std::optional<GroupId> find_group(std::int64_t pid) const;
+  /// The first row that asked for these numbers: what another tool's event means by them.
+  std::optional<TrackId> find(std::int64_t pid, std::int64_t tid) const;
 
   /// Without a tid, or when it is taken or no viewer could take it: a number of our own.
   TrackId add_track(GroupId group, std::optional<std::int64_t> tid, std::string_view name, std::int64_t sort_index);
   std::optional<TrackId> find_track(GroupId group, std::int64_t tid) const;
-
-  /// A row whose ids are not numbers; given as JSON.
-  TrackId add_foreign_track(std::string_view pid_json, std::string_view tid_json);
 
   /// The row for slices that would cut others on `track`; level 0 is the track itself. Made when it is first asked for.
   TrackId overflow(TrackId track, std::uint32_t level);
@@ -68,9 +71,8 @@ class TrackTable {
   std::map<std::int64_t, GroupId> groups_by_pid_;
   std::map<std::pair<GroupId, std::int64_t>, TrackId> tracks_by_tid_;
   std::map<std::pair<TrackId, std::uint32_t>, TrackId> overflow_;
-  std::map<std::pair<std::string, std::string>, TrackId> foreign_;
+  std::map<std::pair<std::int64_t, std::int64_t>, TrackId> wanted_;
   std::int64_t next_pid_;
-  std::int64_t next_tid_;
 };
 
 }  // namespace rangefinder::chrome

@@ -40,6 +40,7 @@ class RandomProgram {
         range(0);
       }
       if (pick(0, 2) == 0) launch();
+      if (pick(0, 3) == 0) capture_.start_end("request", 3 * thread, now_ + 7);
     }
     if (pick(0, 1) == 0) capture_.chunk_rows(static_cast<std::size_t>(pick(1, 9)));
     if (pick(0, 1) == 0) capture_.shuffle(random_());
@@ -312,8 +313,8 @@ TEST_CASE("a folder of captures is one trace with a heading for each process", "
   require_sound(trace);
   CHECK(trace.all("user_annotation", "r").size() == 2);
   CHECK(trace.all("kernel", "k").size() == 2);
-  CHECK(trace.text.find("train (rank 0, pid 4242)") != std::string::npos);
-  CHECK(trace.text.find("train (rank 1, pid 4242)") != std::string::npos);
+  CHECK(trace.headings() ==
+        std::vector<std::string>{"rank 0: train", "rank 1: train", "rank 0: GPU 0", "rank 1: GPU 0"});
 }
 
 TEST_CASE("progress is told up to the end", "[exporter]") {

@@ -42,23 +42,37 @@ TEST_CASE("the document has torch.profiler's frame", "[exporter]") {
   CHECK(base + trace.one("user_annotation", "r").time_ns == CaptureBuilder::at(0) + CaptureBuilder::kRealtimeOffset);
 }
 
-TEST_CASE("the profiler's own span and marks cover the recording", "[exporter]") {
-  const Exported trace = Exported::of(CaptureBuilder().range("r", 1500, 2500).launch(1600).kernel("k", 2000, 9100));
+TEST_CASE("windows of a schedule are slices on a row of the process", "[exporter]") {
+  const Exported trace =
+      Exported::of(CaptureBuilder().meta("program", "train").range("r", 0, 9000).window(0, 2000).window(5000, 7000));
   require_sound(trace);
-  const TraceEvent span = trace.one("Trace", "PyTorch Profiler (0)");
-  CHECK(span.time_ns % 1000 == 0);
-  CHECK(span.duration_ns % 1000 == 0);
-  const TraceEvent range = trace.one("user_annotation", "r");
-  CHECK(span.time_ns <= range.time_ns);
-  CHECK(span.time_ns + span.duration_ns >= trace.one("kernel", "k").time_ns + 7100);
-  CHECK(trace.one("", "Iteration Start: PyTorch Profiler").time_ns == range.time_ns);
-  CHECK(trace.one("", "Record Window End").time_ns == range.time_ns + 7600);
+  const std::vector<TraceEvent> windows = trace.all("Trace");
+  REQUIRE(windows.size() == 2);
+  CHECK(windows[0].name == "window 1");
+  CHECK(windows[0].row == "CPU / recording windows");
+  CHECK(windows[1].time_ns - windows[0].time_ns == 5000);
+  CHECK(windows[1].duration_ns == 2000);
+  CHECK(trace.headings() == std::vector<std::string>{"train"});
 }
 
-TEST_CASE("windows of a schedule are spans of their own", "[exporter]") {
-  const Exported trace = Exported::of(CaptureBuilder().range("r", 0, 9000).window(0, 2000).window(5000, 7000));
+TEST_CASE("one window is the trace itself and has no slice", "[exporter]") {
+  const Exported trace = Exported::of(CaptureBuilder().range("r", 0, 9000).window(0, 9000));
   require_sound(trace);
-  CHECK(trace.all("Trace").size() == 2);
+  CHECK(trace.all("Trace").empty());
+}
+
+TEST_CASE("what the recording lost is told on the main thread, at the end", "[exporter]") {
+  const ScratchFolder folder;
+  CaptureBuilder capture;
+  capture.range("r", 0, 10).on_thread(4242, "train").range("main", 5, 20);  // 4242: the process
+  capture.write(folder.file("x.rfcap"));
+  const Result<Timeline> timeline = load_timeline(folder.file("x.rfcap"));
+  REQUIRE(timeline);
+  for (const Exported& trace : {Exported::of_file(folder.file("x.rfcap")), Exported::of(*timeline)}) {
+    const TraceEvent mark = trace.one("rangefinder", "rangefinder: recording complete");
+    CHECK(mark.row == "CPU / train");
+    CHECK(mark.time_ns - trace.one("user_annotation", "main").time_ns == 15);
+  }
 }
 
 TEST_CASE("what the recording lost is in the document and on the timeline", "[exporter]") {

@@ -347,7 +347,7 @@ TEST_CASE("options leave out what they name and nothing else", "[exporter]") {
   options.flows = false;
   CHECK(count(options, "arrows") == 0);
   options = {};
-  CHECK(count(options, "gpu_user_annotation") == 2);
+  CHECK(count(options, "gpu_user_annotation") == 1);
   options.inclusive_ranges = false;
   CHECK(count(options, "gpu_user_annotation") == 1);
   options.exclusive_ranges = false;

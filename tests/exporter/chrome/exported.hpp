@@ -44,6 +44,11 @@ struct Exported {
   /// Exactly one; fails the test otherwise.
   TraceEvent one(std::string_view category, std::string_view name) const;
 
+  /// The names of processes and devices.
+  std::vector<std::string> headings() const;
+  /// The rows with slices under a heading, in the order in which Perfetto shows them: by tid.
+  std::vector<std::string> rows_of(std::string_view heading) const;
+
   struct Arrow {
     std::string from_row, to_row;
     std::int64_t from_ns, to_ns;

@@ -2,6 +2,7 @@
 #include "exporter/chrome/nesting.hpp"
 
 #include "exporter/chrome/end_to_end.hpp"
+#include "exporter/chrome/span_nesting.hpp"
 #include "exporter/chrome/thread_row.hpp"
 #include "support/catch.hpp"
 #include "support/seed.hpp"
@@ -13,6 +14,8 @@
 #include <vector>
 
 using namespace rangefinder::chrome;
+using rangefinder::testing::property_seed;
+using rangefinder::testing::repeats;
 
 namespace {
 
@@ -170,4 +173,97 @@ TEST_CASE("a call that cuts a range goes beside the thread's row, others stay", 
   row.range_begins(230);
   row.range_ends(230, 240);
   CHECK(row.place_call(225, 250) == 0);  // around a whole range
+}
+
+namespace {
+
+/// A stream's activities as the ranges in which they were launched, innermost last; keys in the order of their begin.
+using Launches = std::vector<std::vector<SpanNesting::Key>>;
+
+/// Threads that take turns at random, each with ranges that nest.
+Launches random_launches(std::mt19937_64& random) {
+  const auto pick = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  std::vector<std::vector<SpanNesting::Key>> open(static_cast<std::size_t>(pick(1, 3)));
+  SpanNesting::Key next = 1;
+  Launches launches;
+  for (int i = pick(1, 60); i > 0; --i) {
+    std::vector<SpanNesting::Key>& mine = open[static_cast<std::size_t>(pick(0, static_cast<int>(open.size()) - 1))];
+    for (int change = pick(0, 3); change > 0; --change) {
+      if (pick(0, 1) == 0 && !mine.empty())
+        mine.pop_back();
+      else
+        mine.push_back(next++);
+    }
+    launches.push_back(mine);
+  }
+  return launches;
+}
+
+}  // namespace
+
+TEST_CASE("of a stream's ranges those that stay lie inside each other or end to end", "[exporter][property]") {
+  const std::uint64_t first = property_seed("span nesting");
+  std::size_t cut = 0, kept = 0;
+  for (std::uint64_t round = 0; round < static_cast<std::uint64_t>(repeats(2000)); ++round) {
+    INFO("RANGEFINDER_SEED=" << first + round);
+    std::mt19937_64 random(first + round);
+    const Launches launches = random_launches(random);
+    std::map<SpanNesting::Key, SpanNesting::Key> parents;
+    std::map<SpanNesting::Key, std::pair<std::int64_t, std::int64_t>> spans;  // first and last activity
+    std::map<SpanNesting::Key, std::int64_t> begun;
+    SpanNesting row;
+    for (std::size_t i = 0; i < launches.size(); ++i) {
+      const std::vector<SpanNesting::Key>& ranges = launches[i];
+      const auto time = static_cast<std::int64_t>(i);
+      for (std::size_t depth = 0; depth < ranges.size(); ++depth) {
+        parents[ranges[depth]] = depth == 0 ? 0 : ranges[depth - 1];
+        spans.try_emplace(ranges[depth], time, time).first->second.second = time;
+      }
+      if (ranges.empty()) continue;
+      for (const SpanNesting::Key key : row.add(ranges.back(), [&](SpanNesting::Key at) { return parents.at(at); }))
+        REQUIRE(begun.emplace(key, time).second);
+    }
+    std::vector<Placed> staying;
+    for (const auto& [key, span] : spans) {
+      REQUIRE(begun.at(key) == span.first);
+      if (row.end(key))
+        staying.push_back(slice(2 * span.first, 2 * span.second + 1));
+      else
+        ++cut;
+    }
+    kept += staying.size();
+    std::sort(staying.begin(), staying.end(), [](const Placed& a, const Placed& b) {
+      return std::tie(a.begin_ns, b.end_ns) < std::tie(b.begin_ns, a.end_ns);
+    });
+    REQUIRE(nests(staying));
+  }
+  CHECK(cut > 100);
+  CHECK(kept > 1000);
+}
+
+TEST_CASE("ranges of one thread stay, and one that comes back when others were there does not", "[exporter]") {
+  SpanNesting row;
+  const auto parent_of = [](SpanNesting::Key key) { return key == 2 || key == 3 ? SpanNesting::Key{1} : 0; };
+  CHECK(row.add(2, parent_of) == std::vector<SpanNesting::Key>{2, 1});
+  CHECK(row.add(2, parent_of).empty());
+  CHECK(row.add(1, parent_of).empty());
+  CHECK(row.add(3, parent_of) == std::vector<SpanNesting::Key>{3});
+  CHECK(row.add(4, parent_of) == std::vector<SpanNesting::Key>{4});  // of another thread
+  CHECK(row.add(3, parent_of).empty());
+  CHECK(row.add(4, parent_of).empty());
+  for (const SpanNesting::Key key : {1, 2, 3}) CHECK(row.end(key));
+  CHECK_FALSE(row.end(4));
+  CHECK_FALSE(row.end(3));  // nothing more of it comes
+}
+
+TEST_CASE("of more ranges than a row remembers, the forgotten ones cannot stay", "[exporter]") {
+  SpanNesting row(2);
+  const auto no_parent = [](SpanNesting::Key) { return SpanNesting::Key{0}; };
+  CHECK(row.add(1, no_parent).size() == 1);
+  CHECK(row.add(2, no_parent).size() == 1);
+  CHECK(row.add(3, no_parent).size() == 1);
+  CHECK(row.add(1, no_parent).empty());
+  CHECK_FALSE(row.end(1));
+  CHECK_FALSE(row.end(2));
+  CHECK(row.end(3));
 }

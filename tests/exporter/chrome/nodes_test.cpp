@@ -119,7 +119,7 @@ TEST_CASE("by forward the device rows of a layer tell forward from backward", "[
     CHECK(event["gpu_backward_ns"].text() == "140");
     CHECK_FALSE(event.has("gpu_recompute_ns"));
   }
-  CHECK(rows == 2);  // its own, and with what is inside
+  CHECK(rows == 1);
   const Exported launch = Exported::of_file(folder.file("a.rfcap"));
   REQUIRE_FALSE(launch.all("gpu_user_annotation", "large").empty());
   for (const TraceEvent& event : launch.all("gpu_user_annotation", "large")) {

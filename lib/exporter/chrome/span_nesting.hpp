@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <unordered_map>
+#include <vector>
+
+namespace rangefinder::chrome {
+
+/// Ranges around each other on a device's row. Nobody looks at more, and a hostile input could have any number.
+inline constexpr std::uint32_t kMostSpanDepth = 64;
+
+/// Which ranges can lie on a stream's row as slices inside slices, by the order of the stream's activities alone.
+///
+/// A range lasts from the first to the last activity launched in it. Streams work in order, so those spans nest as the
+/// ranges do on their thread; two cut each other only where two threads launch alternately on one stream. Of two that
+/// cut each other, the one that began later cannot stay.
+class SpanNesting {
+ public:
+  using Key = std::uint64_t;  // not 0; greater for ranges that began later
+
+  /// Of more ranges than `most` that have begun and not ended, all are forgotten, and cannot stay.
+  explicit SpanNesting(std::size_t most = std::numeric_limits<std::size_t>::max()) noexcept : most_(most) {}
+
+  /// An activity launched in range `innermost`; `parent_of` gives the range around one, or 0. Returns the ranges that
+  /// begin with this activity, innermost first; valid until the next call.
+  template <typename ParentOf>
+  const std::vector<Key>& add(Key innermost, ParentOf&& parent_of) {
+    begun_.clear();
+    if (!open_.empty() && open_.back() == innermost) return begun_;
+    Key at = innermost;
+    for (; at != 0; at = parent_of(at)) {
+      const auto found = states_.find(at);
+      if (found == states_.end() && at <= forgotten_to_) continue;
+      if (found == states_.end())
+        begun_.push_back(at);
+      else if (found->second == State::kOpen)
+        break;
+      else
+        found->second = State::kCuts;  // others have begun and ended inside and outside of it
+    }
+    if (at != 0) close_inside(at);
+    open_begun();
+    return begun_;
+  }
+
+  /// Whether a range that has begun can lie on the row; nothing more of it comes.
+  bool end(Key key);
+
+ private:
+  enum class State : std::uint8_t { kOpen, kClosed, kCuts };
+
+  void close_inside(Key key);
+  void open_begun();
+
+  std::size_t most_;
+  Key forgotten_to_ = 0;
+  std::unordered_map<Key, State> states_;
+  std::vector<Key> open_;  // innermost last; holds on to some that have ended
+  std::vector<Key> begun_;
+};
+
+}  // namespace rangefinder::chrome
