@@ -113,14 +113,6 @@ void KernelSweep::launch(const base::Interval& cause, std::span<const Launched> 
   for (const Launched& launched : kernels) samples_.push_back({launched.kernel, path, launched.duration});
 }
 
-bool KernelSweep::memberships_within_bounds() const {
-  std::vector<std::uint32_t> depth(paths_.size(), 0);
-  for (std::size_t path = 1; path < paths_.size(); ++path) depth[path] = depth[paths_[path].parent] + 1;
-  std::uint64_t memberships = spent_;
-  for (const Sample& sample : samples_) memberships += depth[sample.path];
-  return memberships <= kMostMemberships;
-}
-
 void KernelSweep::put_in_tree_order() {
   // A path's parent has a smaller number, before and after.
   std::vector<std::uint32_t> size(paths_.size(), 1);
@@ -155,7 +147,7 @@ void KernelSweep::sort_by_kernel() {
 }
 
 bool KernelSweep::finish(std::vector<NvtxKernelRow>& rows) {
-  if (failed_ || !memberships_within_bounds()) return false;
+  if (failed_) return false;
   put_in_tree_order();
   sort_by_kernel();
   seen_by_path_.assign(paths_.size(), kNone);
@@ -181,10 +173,11 @@ void KernelSweep::collect_stretches(std::span<const Sample> samples) {
   for (const Sample& sample : samples)
     for (std::uint32_t path = sample.path; path != kRoot && seen_by_path_[path] != kernel; path = paths_[path].parent) {
       seen_by_path_[path] = kernel;
-      stretches_.push_back({paths_[path].name, place(path), place(end_[path])});
+      stretches_.push_back({paths_[path].name, {place(path), place(end_[path])}});
     }
-  if (const std::size_t outside = place(1); outside != 0) stretches_.push_back({kNone, 0, outside});
-  std::sort(stretches_.begin(), stretches_.end(), [](const Stretch& a, const Stretch& b) { return a.name < b.name; });
+  if (const std::size_t outside = place(1); outside != 0) stretches_.push_back({kNone, {0, outside}});
+  std::sort(stretches_.begin(), stretches_.end(),
+            [](const NamedStretch& a, const NamedStretch& b) { return a.name < b.name; });
 }
 
 void KernelSweep::add_rows_of_kernel(std::span<const Sample> samples, std::vector<NvtxKernelRow>& rows) {
@@ -192,11 +185,14 @@ void KernelSweep::add_rows_of_kernel(std::span<const Sample> samples, std::vecto
   collect_stretches(samples);
   for (; next_instance_ < instances_.size() && instances_[next_instance_].kernel == kernel; ++next_instance_)
     ++instances_by_name_[instances_[next_instance_].name];
+  std::vector<std::int64_t> durations;
+  for (const Sample& sample : samples) durations.push_back(sample.duration);
+  const StretchSpreads spreads(durations);
+  std::vector<Stretch> of_name;
   for (std::size_t at = 0; at < stretches_.size();) {
     const std::uint32_t name = stretches_[at].name;
-    gathered_.clear();
-    for (; at < stretches_.size() && stretches_[at].name == name; ++at)
-      for (std::size_t i = stretches_[at].first; i < stretches_[at].last; ++i) gathered_.push_back(samples[i].duration);
+    of_name.clear();
+    for (; at < stretches_.size() && stretches_[at].name == name; ++at) of_name.push_back(stretches_[at].stretch);
     NvtxKernelRow row;
     row.in_range = name != kNone;
     row.thread = thread_;
@@ -205,7 +201,7 @@ void KernelSweep::add_rows_of_kernel(std::span<const Sample> samples, std::vecto
       std::tie(row.name, row.style) = names_[name];
       row.instances = std::exchange(instances_by_name_[name], 0);
     }
-    row.duration = spread_of(gathered_);
+    row.duration = spreads.of(of_name);
     rows.push_back(row);
   }
 }

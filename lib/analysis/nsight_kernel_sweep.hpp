@@ -3,6 +3,7 @@
 
 #include "analysis/nsight_labels.hpp"
 #include "analysis/nsight_nvtx_kernels.hpp"
+#include "analysis/stretch_spreads.hpp"
 #include "base/intervals.hpp"
 
 #include <rangefinder/timeline.hpp>
@@ -67,10 +68,10 @@ class KernelSweep {
     std::uint32_t kernel;
     std::uint32_t name;
   };
-  // The samples under one path: [first, last) of one kernel's.
-  struct Stretch {
+  // The samples of one kernel under one path.
+  struct NamedStretch {
     std::uint32_t name;
-    std::size_t first, last;
+    Stretch stretch;
   };
 
   void close_before(std::int64_t time);
@@ -80,7 +81,6 @@ class KernelSweep {
   bool is_first(const Open& open, std::uint32_t kernel);
   void sort_by_kernel();
   void put_in_tree_order();
-  bool memberships_within_bounds() const;
   void add_rows_of_kernel(std::span<const Sample> samples, std::vector<NvtxKernelRow>& rows);
   void collect_stretches(std::span<const Sample> samples);
   bool spend(std::uint64_t memberships) noexcept;
@@ -110,8 +110,7 @@ class KernelSweep {
   std::vector<std::uint32_t> seen_by_path_;
   std::vector<std::uint64_t> instances_by_name_;
   std::size_t next_instance_ = 0;
-  std::vector<Stretch> stretches_;
-  std::vector<std::int64_t> gathered_;
+  std::vector<NamedStretch> stretches_;
   std::uint64_t spent_ = 0;
   bool failed_ = false;
 };

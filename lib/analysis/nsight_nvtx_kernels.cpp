@@ -77,7 +77,7 @@ class KernelsInRanges {
       if (!sweep(thread, ranges, ranges_by_thread.of(thread), launches_by_thread.of(thread)))
         return Error(ErrorCode::kUnsupported, "nvtx_kern_sum: the ranges of thread " +
                                                   std::to_string(timeline_.threads[thread].tid) +
-                                                  " lie too deep inside each other to list every kernel under each");
+                                                  " are too many at once to list every kernel under each");
     add_unlaunched();
     sort();
     return std::move(rows_);

@@ -24,9 +24,10 @@ struct NvtxKernelRow {
 
 /// Ordered by range, style, process, thread, total (greatest first), kernel.
 ///
-/// Errors: kUnsupported when ranges lie inside each other so deep that the kernels of all of them together cannot be
-///         listed in reasonable time (past 1e9 memberships).
-/// Cost:   O((ranges + launches) log n + kernels x depth).
+/// Errors: kUnsupported when so many ranges overlap without one being inside the other, or so many kernels have names
+/// of
+///         their own, that the kernels of all ranges cannot be listed in reasonable time and memory.
+/// Cost:   O((ranges + kernels) log n), and a row for each name and kernel.
 Result<std::vector<NvtxKernelRow>> kernels_in_ranges(const Timeline& timeline, KernelName form, Labels& labels);
 
 }  // namespace rangefinder::analysis::nsight
