@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/energy.hpp"
 
+#include "analysis/running_time.hpp"
 #include "analysis/sampled_series.hpp"
 
 #include <algorithm>
@@ -118,34 +119,20 @@ class SharedEnergy {
   double busy_mj_ = 0;
 };
 
-void add_running(RangeEnergy& range, const Sensors& sensors, std::int64_t begin_ns, std::int64_t end_ns) {
-  range.running_mj += sensors.millijoules(begin_ns, end_ns);
-  range.running_ns += end_ns - begin_ns;
-  range.known_ns += sensors.power.covered_ns(begin_ns, end_ns);
-  range.readings += sensors.power.readings(begin_ns, end_ns);
-  range.sm_clock_mhz_ns += sensors.sm_clock.integral(begin_ns, end_ns);
-  range.sm_clock_ns += sensors.sm_clock.covered_ns(begin_ns, end_ns);
-  range.memory_clock_mhz_ns += sensors.memory_clock.integral(begin_ns, end_ns);
-  range.memory_clock_ns += sensors.memory_clock.covered_ns(begin_ns, end_ns);
-  range.throttled_ns += sensors.throttled.integral(begin_ns, end_ns);
-  range.throttle_known_ns += sensors.throttled.covered_ns(begin_ns, end_ns);
-}
-
-/// The union of each range's intervals, in one pass over activities in order of begin.
-void add_unions(const Timeline& timeline, const Projection& projection, const std::vector<ActivityIndex>& on_device,
-                const Sensors& sensors, std::vector<RangeEnergy>& ranges) {
-  const ActivityTable& activities = timeline.activities;
-  std::vector<std::int64_t> until(timeline.ranges.size(), kNoTime);
-  for (const ActivityIndex activity : on_device) {
-    RangeIndex range = projection.owner[activity];
-    for (; range < ranges.size(); range = projection.parent[range]) {
-      const std::int64_t begin = std::max(activities.begin_ns[activity], until[range]);
-      const std::int64_t end = activities.end_ns[activity];
-      if (begin >= end) continue;
-      add_running(ranges[range], sensors, begin, end);
-      until[range] = end;
-    }
-  }
+/// What is known of [begin_ns, end_ns), in which work of a range ran.
+RangeEnergy energy_between(const Sensors& sensors, std::int64_t begin_ns, std::int64_t end_ns) {
+  RangeEnergy out;
+  out.running_mj = sensors.millijoules(begin_ns, end_ns);
+  out.running_ns = end_ns - begin_ns;
+  out.known_ns = sensors.power.covered_ns(begin_ns, end_ns);
+  out.readings = static_cast<std::int64_t>(sensors.power.readings(begin_ns, end_ns));
+  out.sm_clock_mhz_ns = sensors.sm_clock.integral(begin_ns, end_ns);
+  out.sm_clock_ns = sensors.sm_clock.covered_ns(begin_ns, end_ns);
+  out.memory_clock_mhz_ns = sensors.memory_clock.integral(begin_ns, end_ns);
+  out.memory_clock_ns = sensors.memory_clock.covered_ns(begin_ns, end_ns);
+  out.throttled_ns = sensors.throttled.integral(begin_ns, end_ns);
+  out.throttle_known_ns = sensors.throttled.covered_ns(begin_ns, end_ns);
+  return out;
 }
 
 std::optional<DeviceEnergy::Check> check_of(const Sensors& sensors) {
@@ -156,11 +143,28 @@ std::optional<DeviceEnergy::Check> check_of(const Sensors& sensors) {
 
 }  // namespace
 
+RangeEnergy& RangeEnergy::add(const RangeEnergy& other, int sign) noexcept {
+  self_mj += sign * other.self_mj;
+  running_mj += sign * other.running_mj;
+  running_ns += sign * other.running_ns;
+  known_ns += sign * other.known_ns;
+  readings += sign * other.readings;
+  sm_clock_mhz_ns += sign * other.sm_clock_mhz_ns;
+  sm_clock_ns += sign * other.sm_clock_ns;
+  memory_clock_mhz_ns += sign * other.memory_clock_mhz_ns;
+  memory_clock_ns += sign * other.memory_clock_ns;
+  throttled_ns += sign * other.throttled_ns;
+  throttle_known_ns += sign * other.throttle_known_ns;
+  return *this;
+}
+
 Energy energy_of_ranges(const Timeline& timeline, const Projection& projection) {
   Energy out;
   out.ranges.resize(timeline.ranges.size());
   const std::vector<DeviceIndex> boards = boards_of(timeline);
   const std::vector<Sensors> sensors = sensors_of(timeline, boards);
+  const RangeForest forest(projection);
+  const CommonRange common(projection, forest);
   const ActivityTable& activities = timeline.activities;
   std::vector<std::vector<ActivityIndex>> on_device(timeline.devices.size());
   for (ActivityIndex activity = 0; activity < activities.size(); ++activity)
@@ -189,7 +193,12 @@ Energy energy_of_ranges(const Timeline& timeline, const Projection& projection) 
     }
     total.idle_mj = std::max(0.0, total.total_mj - shared.busy_mj());
     out.devices.push_back(total);
-    add_unions(timeline, projection, work, readings, out.ranges);
+    const auto between = [&](std::int64_t begin_ns, std::int64_t end_ns) {
+      return energy_between(readings, begin_ns, end_ns);
+    };
+    RunningIntegrals<RangeEnergy, decltype(between)> running(timeline, projection, forest, common, between);
+    const std::vector<RangeEnergy> of_device = running.of(work);
+    for (RangeIndex range = 0; range < of_device.size(); ++range) out.ranges[range] += of_device[range];
   }
   return out;
 }

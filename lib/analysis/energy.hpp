@@ -23,7 +23,7 @@ struct RangeEnergy {
   double running_mj = 0;
   std::int64_t running_ns = 0;  ///< in which it ran, added up over devices
   std::int64_t known_ns = 0;    ///< of that, with readings of power around it
-  std::size_t readings = 0;     ///< in that time; with few, the energy is a guess between neighbours
+  std::int64_t readings = 0;    ///< in that time; with few, the energy is a guess between neighbours
   // Integrals over that time, and the time in which each is known.
   double sm_clock_mhz_ns = 0;
   std::int64_t sm_clock_ns = 0;
@@ -31,6 +31,12 @@ struct RangeEnergy {
   std::int64_t memory_clock_ns = 0;
   double throttled_ns = 0;  ///< held back by power or heat
   std::int64_t throttle_known_ns = 0;
+
+  RangeEnergy& operator+=(const RangeEnergy& other) noexcept { return add(other, 1); }
+  RangeEnergy& operator-=(const RangeEnergy& other) noexcept { return add(other, -1); }
+
+ private:
+  RangeEnergy& add(const RangeEnergy& other, int sign) noexcept;
 };
 
 /// Of a board, over the time of its readings: total = owned + unowned + idle. Processes of a job that used one board,
@@ -59,7 +65,7 @@ struct Energy {
   std::vector<DeviceEnergy> devices;  ///< those with readings of power
 };
 
-/// O((activities + readings) log readings), times the depth of ranges.
+/// O((activities + readings) log (ranges + readings)), however deep ranges nest.
 Energy energy_of_ranges(const Timeline& timeline, const Projection& projection);
 
 }  // namespace rangefinder::analysis

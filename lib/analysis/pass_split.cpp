@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/pass_split.hpp"
 
+#include "analysis/range_forest.hpp"
 #include "projection/figures.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <cstddef>
 
 namespace rangefinder::analysis {
 namespace {
@@ -21,16 +22,24 @@ void for_each_passed(const Timeline& timeline, const Projection& projection, Use
   }
 }
 
-/// Adds what each range has to the range around it, innermost first.
-template <typename Value, typename Add>
-void add_to_parents(const Projection& projection, std::vector<Value>& values, Add add) {
-  std::vector<RangeIndex> inner_first(values.size());
-  std::iota(inner_first.begin(), inner_first.end(), RangeIndex{0});
-  std::stable_sort(inner_first.begin(), inner_first.end(),
-                   [&](RangeIndex a, RangeIndex b) { return projection.depth[a] > projection.depth[b]; });
-  for (const RangeIndex range : inner_first) {
-    const RangeIndex parent = projection.parent[range];
-    if (parent != kNone) add(values[parent], values[range]);
+void add(PassTimes& to, const PassTimes& more) noexcept {
+  for (std::size_t pass = 0; pass < kPasses; ++pass) to[pass] = projection::plus(to[pass], more[pass]);
+}
+
+/// Adds what each range has on a stream to the same of the range around it. `times` is parallel to inclusive_streams.
+void add_to_outer_streams(const Projection& projection, std::vector<PassTimes>& times) {
+  const std::vector<StreamFigures>& rows = projection.inclusive_streams;
+  const std::vector<std::uint32_t>& offset = projection.inclusive_offset;
+  const RangeForest forest(projection);
+  for (auto range = forest.order().rbegin(); range != forest.order().rend(); ++range) {
+    const RangeIndex parent = projection.parent[*range];
+    if (parent == kNone) continue;
+    std::uint32_t outer = offset[parent];
+    for (std::uint32_t row = offset[*range]; row < offset[*range + 1]; ++row) {  // both in order of stream
+      while (outer < offset[parent + 1] && rows[outer].stream < rows[row].stream) ++outer;
+      if (outer == offset[parent + 1]) break;  // left out: see omitted_stream_rows
+      if (rows[outer].stream == rows[row].stream) add(times[outer], times[row]);
+    }
   }
 }
 
@@ -45,8 +54,9 @@ std::vector<std::int64_t> estimated_times_of_ranges(const Timeline& timeline, co
     std::int64_t& total = times[projection.owner[row]];
     total = projection::plus(total, projection::Interval(activities.begin_ns[row], activities.end_ns[row]).length());
   }
-  add_to_parents(projection, times,
-                 [](std::int64_t& parent, std::int64_t inner) { parent = projection::plus(parent, inner); });
+  RangeForest(projection).add_to_parents(times, [](std::int64_t& parent, std::int64_t inner) {
+    parent = projection::plus(parent, inner);
+  });
   return times;
 }
 
@@ -55,7 +65,7 @@ std::vector<std::int64_t> conditional_ops_of_ranges(const Timeline& timeline, co
   std::vector<std::int64_t> counts(timeline.ranges.size(), 0);
   for (ActivityIndex row = 0; row < timeline.activities.size(); ++row)
     if (timeline.is_lower_bound(row) && projection.owner[row] < counts.size()) ++counts[projection.owner[row]];
-  add_to_parents(projection, counts, [](std::int64_t& parent, std::int64_t inner) { parent += inner; });
+  RangeForest(projection).add_to_parents(counts, [](std::int64_t& parent, std::int64_t inner) { parent += inner; });
   return counts;
 }
 
@@ -68,9 +78,7 @@ std::vector<PassTimes> pass_times_of_ranges(const Timeline& timeline, const Proj
     std::int64_t& total = times[projection.owner[row]][pass];
     total = projection::plus(total, length);
   });
-  add_to_parents(projection, times, [](PassTimes& parent, const PassTimes& inner) {
-    for (std::size_t pass = 0; pass < kPasses; ++pass) parent[pass] = projection::plus(parent[pass], inner[pass]);
-  });
+  RangeForest(projection).add_to_parents(times, [](PassTimes& parent, const PassTimes& inner) { add(parent, inner); });
   return times;
 }
 
@@ -79,9 +87,9 @@ StreamPassTimes pass_times_of_streams(const Timeline& timeline, const Projection
   if (projection.pass.empty()) return times;
   times.exclusive.resize(projection.exclusive_streams.size());
   times.inclusive.resize(projection.inclusive_streams.size());
-  const auto add = [](std::vector<PassTimes>& to, const std::vector<StreamFigures>& rows,
-                      const std::vector<std::uint32_t>& offset, RangeIndex range, StreamIndex stream, std::size_t pass,
-                      std::int64_t length) {
+  const auto add_row = [](std::vector<PassTimes>& to, const std::vector<StreamFigures>& rows,
+                          const std::vector<std::uint32_t>& offset, RangeIndex range, StreamIndex stream,
+                          std::size_t pass, std::int64_t length) {
     const auto end = rows.begin() + offset[range + 1];
     const auto row =
         std::lower_bound(rows.begin() + offset[range], end, stream,
@@ -94,10 +102,10 @@ StreamPassTimes pass_times_of_streams(const Timeline& timeline, const Projection
     const std::uint32_t owner = projection.owner[row];
     if (owner >= timeline.ranges.size()) return;
     const StreamIndex stream = timeline.activities.stream[row];
-    add(times.exclusive, projection.exclusive_streams, projection.exclusive_offset, owner, stream, pass, length);
-    for (RangeIndex range = owner; range != kNone; range = projection.parent[range])
-      add(times.inclusive, projection.inclusive_streams, projection.inclusive_offset, range, stream, pass, length);
+    add_row(times.exclusive, projection.exclusive_streams, projection.exclusive_offset, owner, stream, pass, length);
+    add_row(times.inclusive, projection.inclusive_streams, projection.inclusive_offset, owner, stream, pass, length);
   });
+  add_to_outer_streams(projection, times.inclusive);
   return times;
 }
 

@@ -3,9 +3,10 @@
 
 #include "analysis/calls.hpp"
 #include "analysis/range_at.hpp"
+#include "analysis/range_forest.hpp"
+#include "projection/flat_map.hpp"
 
 #include <algorithm>
-#include <map>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -51,7 +52,7 @@ using Tallies = std::unordered_map<StringId, Tally>;
 class Totals {
  public:
   Totals(const Timeline& timeline, const Projection& projection)
-      : timeline_(timeline), projection_(projection), own_(timeline.ranges.size()) {}
+      : names_(timeline.ranges.name), projection_(projection), tallies_of_(names_.size(), kNone) {}
 
   void take(RangeIndex innermost, StringId function, std::int64_t length_ns) {
     const Tally one{1, length_ns, length_ns};
@@ -60,13 +61,12 @@ class Totals {
     if (innermost == kNone)
       include(total, one);
     else
-      own_[innermost][function].add(one);
+      tallies(innermost)[function].add(one);
   }
 
   std::vector<RangeCalls> rows() && {
-    list_children();
-    for (RangeIndex range = 0; range < own_.size(); ++range)
-      if (projection_.parent[range] == kNone) add_tree(range);
+    RangeForest(projection_)
+        .walk([this](RangeIndex range) { ++open_[names_[range]]; }, [this](RangeIndex range) { leave(range); });
     return std::move(rows_);
   }
 
@@ -77,73 +77,74 @@ class Totals {
     row.longest_ns = std::max(row.longest_ns, tally.longest_ns);
   }
 
-  void list_children() {
-    first_child_.assign(own_.size(), kNone);
-    next_sibling_.assign(own_.size(), kNone);
-    for (RangeIndex range = 0; range < own_.size(); ++range) {
-      const RangeIndex parent = projection_.parent[range];
-      if (parent == kNone) continue;
-      next_sibling_[range] = first_child_[parent];
-      first_child_[parent] = range;
+  Tallies& tallies(RangeIndex range) {
+    std::uint32_t& place = tallies_of_[range];
+    if (place == kNone) {
+      place = static_cast<std::uint32_t>(tallies_.size());
+      tallies_.emplace_back();
     }
+    return tallies_[place];
   }
-
-  void add_tree(RangeIndex root) {
-    RangeIndex range = root;
-    enter(range);
-    for (;;) {
-      if (first_child_[range] != kNone) {
-        range = first_child_[range];
-      } else {
-        leave(range);
-        while (range != root && next_sibling_[range] == kNone) {
-          range = projection_.parent[range];
-          leave(range);
-        }
-        if (range == root) return;
-        range = next_sibling_[range];
-      }
-      enter(range);
-    }
-  }
-
-  void enter(RangeIndex range) { ++open_[timeline_.ranges.name[range]]; }
 
   void leave(RangeIndex range) {
-    Tallies& tallies = own_[range];
-    const bool inside_its_like = --open_[timeline_.ranges.name[range]] != 0;
+    const auto open = open_.find(names_[range]);
+    const bool inside_its_like = --open->second != 0;
+    if (!inside_its_like) open_.erase(open);
+    const std::uint32_t place = tallies_of_[range];
+    if (place == kNone) return;
     if (!inside_its_like)
-      for (const auto& [function, tally] : tallies) include(row(range, function), tally);
+      for (const auto& [function, tally] : tallies_[place]) include(row(range, function), tally);
     const RangeIndex parent = projection_.parent[range];
-    if (parent != kNone) {
-      if (own_[parent].size() < tallies.size()) own_[parent].swap(tallies);
-      for (const auto& [function, tally] : tallies) own_[parent][function].add(tally);
+    if (parent == kNone) {
+      Tallies().swap(tallies_[place]);
+      return;
     }
-    Tallies().swap(tallies);
+    if (tallies_of_[parent] == kNone) {
+      tallies_of_[parent] = place;
+      return;
+    }
+    Tallies& around = tallies_[tallies_of_[parent]];
+    if (around.size() < tallies_[place].size()) around.swap(tallies_[place]);
+    for (const auto& [function, tally] : tallies_[place]) around[function].add(tally);
+    Tallies().swap(tallies_[place]);
   }
 
   RangeCalls& row(RangeIndex range, StringId function) {
     const bool outside = range == kNone;
-    const StringId name = outside ? StringId::kEmpty : timeline_.ranges.name[range];
-    const auto [found, added] = by_key_.try_emplace({outside, name, function}, rows_.size());
-    if (added) {
-      RangeCalls fresh;
-      fresh.range = name;
-      fresh.outside = outside;
-      fresh.call = function;
-      rows_.push_back(fresh);
-    }
-    return rows_[found->second];
+    const StringId name = outside ? StringId::kEmpty : names_[range];
+    const std::uint64_t key =
+        std::uint64_t{outside ? kNone : static_cast<std::uint32_t>(name)} << 32 | static_cast<std::uint32_t>(function);
+    const std::uint32_t known = by_key_.find(key);
+    if (known != projection::FlatMap::kAbsent) return rows_[known];
+    by_key_.set(key, static_cast<std::uint32_t>(rows_.size()));
+    RangeCalls fresh;
+    fresh.range = name;
+    fresh.outside = outside;
+    fresh.call = function;
+    return rows_.emplace_back(fresh);
   }
 
-  const Timeline& timeline_;
+  const std::vector<StringId>& names_;
   const Projection& projection_;
-  std::vector<Tallies> own_;  // by range: its own calls, then also those of the ranges inside it
-  std::vector<RangeIndex> first_child_, next_sibling_;
+  std::vector<std::uint32_t> tallies_of_;  // by range: its own calls, then also those of the ranges inside it
+  std::vector<Tallies> tallies_;
   std::unordered_map<StringId, std::uint32_t> open_;  // by name, around the range at hand and that itself
-  std::map<std::tuple<bool, StringId, StringId>, std::size_t> by_key_;
+  projection::FlatMap by_key_;
   std::vector<RangeCalls> rows_;
 };
+
+/// Ranges by their time in calls, the functions of each likewise.
+void sort_by_time(std::vector<RangeCalls>& rows, std::uint32_t names) {
+  std::vector<std::int64_t> of_range(std::size_t{names} + 1, 0);  // the last one: outside
+  const auto place = [&](const RangeCalls& row) { return row.outside ? names : static_cast<std::uint32_t>(row.range); };
+  for (const RangeCalls& row : rows) of_range[place(row)] += row.inclusive_ns;
+  std::sort(rows.begin(), rows.end(), [&](const RangeCalls& a, const RangeCalls& b) {
+    const auto rank = [&](const RangeCalls& row) {
+      return std::tuple(-of_range[place(row)], place(row), -row.inclusive_ns, row.call);
+    };
+    return rank(a) < rank(b);
+  });
+}
 
 }  // namespace
 
@@ -158,14 +159,7 @@ std::vector<RangeCalls> calls_of_ranges(const Timeline& timeline, const Projecti
     totals.take(ranges[i], by_function ? timeline.calls.name[call] : StringId::kEmpty, length);
   }
   std::vector<RangeCalls> rows = std::move(totals).rows();
-  std::map<std::pair<bool, StringId>, std::int64_t> of_range;
-  for (const RangeCalls& row : rows) of_range[{row.outside, row.range}] += row.inclusive_ns;
-  std::stable_sort(rows.begin(), rows.end(), [&](const RangeCalls& a, const RangeCalls& b) {
-    const auto rank = [&](const RangeCalls& row) {
-      return std::tuple(-of_range[{row.outside, row.range}], row.outside, row.range, -row.inclusive_ns, row.call);
-    };
-    return rank(a) < rank(b);
-  });
+  sort_by_time(rows, timeline.string_count());
   return rows;
 }
 

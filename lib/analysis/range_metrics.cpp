@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/range_metrics.hpp"
 
+#include "analysis/running_time.hpp"
+
 #include <algorithm>
 #include <limits>
 #include <tuple>
@@ -67,20 +69,30 @@ std::vector<Curve> curves_of(const Timeline& timeline) {
   return curves;
 }
 
-/// Activities of a device that have an owner, in order of begin.
-std::vector<ActivityIndex> owned_on(const Timeline& timeline, const Projection& projection, DeviceIndex device) {
-  const ActivityTable& activities = timeline.activities;
-  std::vector<ActivityIndex> owned;
-  for (ActivityIndex activity = 0; activity < activities.size(); ++activity) {
-    if (projection.owner[activity] < timeline.ranges.size() &&
-        timeline.streams[activities.stream[activity]].device == device)
-      owned.push_back(activity);
-  }
-  std::sort(owned.begin(), owned.end(), [&](ActivityIndex a, ActivityIndex b) {
-    return std::pair(activities.begin_ns[a], a) < std::pair(activities.begin_ns[b], b);
-  });
-  return owned;
+std::vector<ActivityIndex> activities_on(const Timeline& timeline, DeviceIndex device) {
+  std::vector<ActivityIndex> found;
+  for (ActivityIndex activity = 0; activity < timeline.activities.size(); ++activity)
+    if (timeline.streams[timeline.activities.stream[activity]].device == device) found.push_back(activity);
+  return found;
 }
+
+/// Of the device time of a range.
+struct SampledTime {
+  double mass = 0;
+  std::int64_t covered_ns = 0;
+  std::int64_t busy_ns = 0;
+
+  SampledTime& operator+=(const SampledTime& other) noexcept { return add(other, 1); }
+  SampledTime& operator-=(const SampledTime& other) noexcept { return add(other, -1); }
+
+ private:
+  SampledTime& add(const SampledTime& other, int sign) noexcept {
+    mass += sign * other.mass;
+    covered_ns += sign * other.covered_ns;
+    busy_ns += sign * other.busy_ns;
+    return *this;
+  }
+};
 
 }  // namespace
 
@@ -138,38 +150,28 @@ void RangeMetrics::add_counted() {
 void RangeMetrics::add_sampled(const Projection& projection) {
   const std::vector<Curve> curves = curves_of(timeline_);
   if (curves.empty()) return;
-  struct Sum {
-    double mass = 0;
-    std::int64_t covered_ns = 0;
-    std::int64_t busy_ns = 0;
-  };
   const std::size_t ranges = timeline_.ranges.size();
+  const RangeForest forest(projection);
+  const CommonRange common(projection, forest);
   std::vector<StringId> sampled;
   for (const Curve& curve : curves) {
     if (std::find(sampled.begin(), sampled.end(), curve.metric()) == sampled.end()) sampled.push_back(curve.metric());
   }
   for (const StringId metric : sampled) {
-    std::vector<Sum> sums(ranges);
+    std::vector<SampledTime> sums(ranges);
     for (const Curve& curve : curves) {
       if (curve.metric() != metric) continue;
-      // Activities come in order of begin: what of one lies behind all before it belongs to the union.
-      std::vector<std::int64_t> reached(ranges, std::numeric_limits<std::int64_t>::min());
-      for (const ActivityIndex activity : owned_on(timeline_, projection, curve.device())) {
-        const std::int64_t end_ns = timeline_.activities.end_ns[activity];
-        for (RangeIndex range = projection.owner[activity]; range != kNone; range = projection.parent[range]) {
-          const std::int64_t begin_ns = std::max(reached[range], timeline_.activities.begin_ns[activity]);
-          if (end_ns <= begin_ns) continue;
-          reached[range] = end_ns;
-          const Curve::Amount amount = curve.between(begin_ns, end_ns);
-          sums[range].mass += amount.mass;
-          sums[range].covered_ns += amount.covered_ns;
-          sums[range].busy_ns += end_ns - begin_ns;
-        }
-      }
+      const auto between = [&](std::int64_t begin_ns, std::int64_t end_ns) {
+        const Curve::Amount amount = curve.between(begin_ns, end_ns);
+        return SampledTime{amount.mass, amount.covered_ns, end_ns - begin_ns};
+      };
+      RunningIntegrals<SampledTime, decltype(between)> running(timeline_, projection, forest, common, between);
+      const std::vector<SampledTime> of_curve = running.of(activities_on(timeline_, curve.device()));
+      for (RangeIndex range = 0; range < ranges; ++range) sums[range] += of_curve[range];
     }
     const bool ratio = is_average(timeline_.text(metric));
     for (RangeIndex range = 0; range < ranges; ++range) {
-      const Sum& sum = sums[range];
+      const SampledTime& sum = sums[range];
       if (sum.busy_ns == 0) continue;
       const auto covered = static_cast<double>(sum.covered_ns), busy = static_cast<double>(sum.busy_ns);
       const double value = ratio && sum.covered_ns != 0 ? sum.mass / covered : sum.mass;
