@@ -41,8 +41,8 @@ bool has_graph_work(const Timeline& timeline) {
   return false;
 }
 
-std::vector<GraphReplays> graph_replays(const Timeline& timeline, const PathTree& tree, const Projection& by_launch,
-                                        const Projection& by_capture) {
+std::vector<GraphReplays> graph_replays(const Timeline& timeline, const PathTree& tree,
+                                        const std::vector<std::uint32_t>& launchers, const Projection& by_capture) {
   const ActivityTable& activities = timeline.activities;
   std::vector<GraphReplays> rows;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> row_of;
@@ -50,7 +50,7 @@ std::vector<GraphReplays> graph_replays(const Timeline& timeline, const PathTree
   std::set<std::pair<std::size_t, std::uint64_t>> launches;
   for (ActivityIndex activity = 0; activity < activities.size(); ++activity) {
     if (!is_graph_work(timeline, activity)) continue;
-    const std::uint32_t owner = by_launch.owner[activity];
+    const std::uint32_t owner = launchers[activity];
     const std::uint32_t replayed_by = owner < tree.group_of.size() ? tree.group_of[owner] : owner;
     const std::uint32_t captured_in = place_of_capture(timeline, tree, by_capture, activity);
     const auto [found, added] = row_of.try_emplace({replayed_by, captured_in}, rows.size());

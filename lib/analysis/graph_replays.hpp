@@ -35,9 +35,9 @@ struct GraphReplays {
   PassTimes pass_ns{};               ///< zero unless `by_capture` is by Attribution::kForward
 };
 
-/// Rows with most time first, those of one replaying path together. `by_launch` and `by_capture` are projections of the
-/// timeline by these attributions, `tree` its paths.
-std::vector<GraphReplays> graph_replays(const Timeline& timeline, const PathTree& tree, const Projection& by_launch,
-                                        const Projection& by_capture);
+/// Rows with most time first, those of one replaying path together. `launchers` are the owners of activities by launch,
+/// `by_capture` is the projection by that attribution, `tree` the paths of ranges.
+std::vector<GraphReplays> graph_replays(const Timeline& timeline, const PathTree& tree,
+                                        const std::vector<std::uint32_t>& launchers, const Projection& by_capture);
 
 }  // namespace rangefinder::analysis

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/range_rollup.hpp"
 
+#include "analysis/range_forest.hpp"
+
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
@@ -20,6 +22,12 @@ void add(DeviceFigures& total, const DeviceFigures& one) noexcept {
   total.launch_delay_ns += one.launch_delay_ns;
 }
 
+void add(OwnFigures& total, const DeviceFigures& one) noexcept {
+  total.gpu_ops += one.gpu_ops;
+  total.gpu_sum_ns += one.gpu_sum_ns;
+  total.gpu_busy_ns += one.gpu_busy_ns;
+}
+
 class Rollup {
  public:
   Rollup(const Timeline& timeline, const Projection& projection, GroupBy group_by, const Folding& folding)
@@ -30,21 +38,23 @@ class Rollup {
         pass_times_(pass_times_of_ranges(timeline, projection)),
         estimated_(estimated_times_of_ranges(timeline, projection)),
         conditional_(conditional_ops_of_ranges(timeline, projection)),
-        group_of_(timeline.ranges.size(), kNone) {}
+        group_of_(timeline.ranges.size(), kNone) {
+    if (!by_path_) inside_its_like_ = inside_their_like(timeline.ranges.name, RangeForest(projection));
+  }
 
   void take(RangeIndex range) {
     const std::uint32_t group = group_of(range);
     const RangeIndex parent = projection_.parent[range];
     group_of_[range] = group != kNone || parent == kNone ? group : group_of_[parent];
     if (group == kNone) return;
-    RangeGroup& total = groups_[group];
+    RangeGroup& total = groups_.rows[group];
     const RangeTable& ranges = timeline_.ranges;
     const bool is_deepest = projection_.depth[range] == folding_.most_depth;
     add(total.exclusive, is_deepest ? projection_.inclusive[range] : projection_.exclusive[range]);
     const bool is_run = ranges.is_run(range);
     total.count += is_run ? 1 : 0;
     total.unfinished += (ranges.flags[range] & kUnfinished) != 0 ? 1 : 0;
-    const bool is_inside_its_like = !by_path_ && inside_its_like(range);
+    const bool is_inside_its_like = !by_path_ && inside_its_like_[range];
     if (is_run && (!is_inside_its_like || ranges.style[range] == RangeStyle::kStartEnd)) {
       const std::int64_t host = ranges.run_ns(range);
       total.host_min_ns = total.host_count == 0 ? host : std::min(total.host_min_ns, host);
@@ -55,15 +65,12 @@ class Rollup {
     if (is_inside_its_like) return;
     const DeviceFigures& inclusive = projection_.inclusive[range];
     add(total.inclusive, inclusive);
-    for (std::size_t pass = 0; pass < kPasses && !pass_times_.empty(); ++pass)
-      total.pass_ns[pass] += pass_times_[range][pass];
-    if (!estimated_.empty()) total.estimated_ns += estimated_[range];
-    if (!conditional_.empty()) total.conditional_ops += conditional_[range];
+    if (!groups_.extras.empty()) add_extra(groups_.extras[group], range);
     if (inclusive.gpu_ops != 0) total.span_ns += inclusive.gpu_span_ns();
   }
 
-  std::vector<RangeGroup> groups() && { return std::move(groups_); }
-  const std::vector<std::uint32_t>& group_of_ranges() const noexcept { return group_of_; }
+  /// Without an order.
+  PathTree result() && { return {std::move(groups_), {}, std::move(group_of_)}; }
 
  private:
   std::uint32_t group_of(RangeIndex range) {
@@ -76,13 +83,27 @@ class Rollup {
     if (added) {
       RangeGroup group;
       group.name = name;
-      if (folding_.numbers) group.folded = folded_name(timeline_.text(name));
-      if (group.folded == timeline_.text(name)) group.folded.clear();
+      if (folding_.numbers) fold(group);
       group.parent = parent_group;
       group.depth = parent_group == kNone ? 0 : groups_[parent_group].depth + 1;
-      groups_.push_back(group);
+      groups_.rows.push_back(group);
+      if (!pass_times_.empty() || !estimated_.empty() || !conditional_.empty()) groups_.extras.emplace_back();
     }
     return found->second;
+  }
+
+  void fold(RangeGroup& group) {
+    std::string folded = folded_name(timeline_.text(group.name));
+    if (folded == timeline_.text(group.name)) return;
+    group.folded = static_cast<std::uint32_t>(groups_.folded_names.size());
+    groups_.folded_names.push_back(std::move(folded));
+  }
+
+  void add_extra(GroupExtra& total, RangeIndex range) const {
+    for (std::size_t pass = 0; pass < kPasses && !pass_times_.empty(); ++pass)
+      total.pass_ns[pass] += pass_times_[range][pass];
+    if (!estimated_.empty()) total.estimated_ns += estimated_[range];
+    if (!conditional_.empty()) total.conditional_ops += conditional_[range];
   }
 
   /// Names that are shown as one have one number.
@@ -95,14 +116,6 @@ class Rollup {
     return found->second;
   }
 
-  bool inside_its_like(RangeIndex range) const noexcept {
-    const StringId name = timeline_.ranges.name[range];
-    for (RangeIndex up = projection_.parent[range]; up != kNone; up = projection_.parent[up]) {
-      if (timeline_.ranges.name[up] == name) return true;
-    }
-    return false;
-  }
-
   const Timeline& timeline_;
   const Projection& projection_;
   bool by_path_;
@@ -112,8 +125,9 @@ class Rollup {
   std::vector<PassTimes> pass_times_;
   std::vector<std::int64_t> estimated_;
   std::vector<std::int64_t> conditional_;
+  std::vector<bool> inside_its_like_;
   std::vector<std::uint32_t> group_of_;
-  std::vector<RangeGroup> groups_;
+  RangeGroups groups_;
   std::unordered_map<std::uint64_t, std::uint32_t> by_key_;
 };
 
@@ -146,14 +160,53 @@ bool says_anything(const RangeGroup& group) noexcept {
   return group.count != 0 || group.inclusive.gpu_ops != 0 || group.exclusive.gpu_ops != 0;
 }
 
+void drop_silent(RangeGroups& groups) {
+  std::size_t kept = 0;
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    if (!says_anything(groups[group])) continue;
+    if (!groups.extras.empty()) groups.extras[kept] = groups.extras[group];
+    groups.rows[kept++] = groups.rows[group];
+  }
+  groups.rows.resize(kept);
+  if (!groups.extras.empty()) groups.extras.resize(kept);
+}
+
+/// Groups that say anything, and those around them, as a tree is read.
+std::vector<std::uint32_t> order_of_shown(const RangeGroups& groups) {
+  const auto count = static_cast<std::uint32_t>(groups.size());
+  std::vector<bool> shown(count);
+  std::vector<std::uint32_t> first_inside(count, kNone), next(count, kNone);
+  std::uint32_t first = kNone;
+  for (std::uint32_t group = count; group-- > 0;) {  // what is inside comes later
+    const std::uint32_t parent = groups[group].parent;
+    if (says_anything(groups[group])) shown[group] = true;
+    if (!shown[group]) continue;
+    if (parent != kNone) shown[parent] = true;
+    std::uint32_t& before = parent == kNone ? first : first_inside[parent];
+    next[group] = before;
+    before = group;
+  }
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t group = first; group != kNone;) {
+    order.push_back(group);
+    if (first_inside[group] != kNone) {
+      group = first_inside[group];
+      continue;
+    }
+    while (group != kNone && next[group] == kNone) group = groups[group].parent;
+    if (group != kNone) group = next[group];
+  }
+  return order;
+}
+
 }  // namespace
 
-std::vector<RangeGroup> roll_up_ranges(const Timeline& timeline, const Projection& projection,
-                                       const ProjectionOptions& options, GroupBy group_by, const Folding& folding) {
+RangeGroups roll_up_ranges(const Timeline& timeline, const Projection& projection, const ProjectionOptions& options,
+                           GroupBy group_by, const Folding& folding) {
   Rollup rollup(timeline, projection, group_by, folding);
   for (const RangeIndex range : outer_first(timeline, projection, options)) rollup.take(range);
-  std::vector<RangeGroup> groups = std::move(rollup).groups();
-  if (group_by == GroupBy::kName) std::erase_if(groups, [](const RangeGroup& group) { return !says_anything(group); });
+  RangeGroups groups = std::move(rollup).result().groups;
+  if (group_by == GroupBy::kName) drop_silent(groups);
   return groups;
 }
 
@@ -161,25 +214,8 @@ PathTree range_tree(const Timeline& timeline, const Projection& projection, cons
                     const Folding& folding) {
   Rollup rollup(timeline, projection, GroupBy::kPath, folding);
   for (const RangeIndex range : outer_first(timeline, projection, options)) rollup.take(range);
-  PathTree tree;
-  tree.group_of = rollup.group_of_ranges();
-  tree.groups = std::move(rollup).groups();
-  const std::vector<RangeGroup>& groups = tree.groups;
-  std::vector<bool> shown(groups.size());
-  for (std::size_t group = groups.size(); group-- > 0;) {  // what is inside comes later
-    if (says_anything(groups[group])) shown[group] = true;
-    if (shown[group] && groups[group].parent != kNone) shown[groups[group].parent] = true;
-  }
-  std::vector<std::vector<std::uint32_t>> children(groups.size() + 1);  // the last: those at the top
-  for (std::uint32_t group = 0; group < groups.size(); ++group)
-    if (shown[group]) children[groups[group].parent == kNone ? groups.size() : groups[group].parent].push_back(group);
-  std::vector<std::uint32_t> rest(children.back().rbegin(), children.back().rend());
-  while (!rest.empty()) {
-    const std::uint32_t group = rest.back();
-    rest.pop_back();
-    tree.order.push_back(group);
-    rest.insert(rest.end(), children[group].rbegin(), children[group].rend());
-  }
+  PathTree tree = std::move(rollup).result();
+  tree.order = order_of_shown(tree.groups);
   return tree;
 }
 
@@ -194,24 +230,6 @@ std::string folded_name(std::string_view name) {
     out += '.';
     at = dot + 1;
   }
-}
-
-std::string_view group_name(const Timeline& timeline, const RangeGroup& group) noexcept {
-  return group.folded.empty() ? timeline.text(group.name) : std::string_view(group.folded);
-}
-
-std::string group_path(const Timeline& timeline, const std::vector<RangeGroup>& groups, std::uint32_t group) {
-  std::string path(group_name(timeline, groups[group]));
-  for (std::uint32_t up = groups[group].parent; up != kNone; up = groups[up].parent)
-    path.insert(0, std::string(group_name(timeline, groups[up])) + "/");
-  return path;
-}
-
-std::string range_path(const Timeline& timeline, const Projection& projection, RangeIndex range) {
-  std::string path(timeline.text(timeline.ranges.name[range]));
-  for (RangeIndex up = projection.parent[range]; up != kNone; up = projection.parent[up])
-    path.insert(0, std::string(timeline.text(timeline.ranges.name[up])) + "/");
-  return path;
 }
 
 }  // namespace rangefinder::analysis

@@ -6,6 +6,7 @@
 #include <rangefinder/projection.hpp>
 #include <rangefinder/timeline.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,24 +14,50 @@
 
 namespace rangefinder::analysis {
 
+/// Device time of activities that ranges own themselves.
+struct OwnFigures {
+  std::uint64_t gpu_ops = 0;
+  std::int64_t gpu_sum_ns = 0;
+  std::int64_t gpu_busy_ns = 0;
+};
+
 /// Ranges with something in common, their figures added up.
 struct RangeGroup {
   StringId name = StringId::kEmpty;  ///< of its first range
-  std::string folded;                ///< what it is called instead; empty: no name in it was folded
+  std::uint32_t folded = kNone;      ///< row of RangeGroups::folded_names; kNone: no name in it was folded
   std::uint32_t parent = kNone;  ///< group of the enclosing ranges; kNone at the top, and always when grouped by name
   std::uint32_t depth = 0;
   std::uint64_t count = 0;       ///< 0: it is here for what it owns alone (kBeforeRecording)
   std::uint64_t host_count = 0;  ///< of them, those that host_ns adds up; the mean is over these
+  std::uint64_t unfinished = 0;  ///< instances that were open when the recording stopped
   std::int64_t host_ns = 0;
   std::int64_t host_min_ns = 0;
   std::int64_t host_max_ns = 0;
-  DeviceFigures inclusive;  ///< first_ns and last_ns: of all instances together
-  DeviceFigures exclusive;
-  std::int64_t span_ns = 0;          ///< last end - first begin of each instance, added up
-  PassTimes pass_ns{};               ///< inclusive; zero unless the projection is by Attribution::kForward
+  std::int64_t span_ns = 0;  ///< last end - first begin of each instance, added up
+  DeviceFigures inclusive;   ///< first_ns and last_ns: of all instances together
+  OwnFigures exclusive;
+};
+
+/// What few inputs have. Inclusive.
+struct GroupExtra {
+  PassTimes pass_ns{};               ///< zero unless the projection is by Attribution::kForward
   std::int64_t estimated_ns = 0;     ///< of inclusive.gpu_sum_ns
   std::int64_t conditional_ops = 0;  ///< of inclusive.gpu_ops: see conditional_ops_of_ranges
-  std::uint64_t unfinished = 0;      ///< instances that were open when the recording stopped
+};
+
+struct RangeGroups {
+  std::vector<RangeGroup> rows;
+  std::vector<GroupExtra> extras;  ///< parallel to `rows`, or empty
+  std::vector<std::string> folded_names;
+
+  std::size_t size() const noexcept { return rows.size(); }
+  const RangeGroup& operator[](std::size_t group) const noexcept { return rows[group]; }
+  GroupExtra extra(std::size_t group) const noexcept { return extras.empty() ? GroupExtra{} : extras[group]; }
+  /// What the group is called.
+  std::string_view name(const Timeline& timeline, std::size_t group) const noexcept {
+    const RangeGroup& row = rows[group];
+    return row.folded == kNone ? timeline.text(row.name) : std::string_view(folded_names[row.folded]);
+  }
 };
 
 enum class GroupBy : std::uint8_t {
@@ -55,26 +82,19 @@ std::string folded_name(std::string_view name);
 ///
 /// Host and device times of instances are added: where instances run at the same time on several threads, the sum can
 /// be more than the time that passed.
-std::vector<RangeGroup> roll_up_ranges(const Timeline& timeline, const Projection& projection,
-                                       const ProjectionOptions& options, GroupBy group_by, const Folding& folding = {});
+RangeGroups roll_up_ranges(const Timeline& timeline, const Projection& projection, const ProjectionOptions& options,
+                           GroupBy group_by, const Folding& folding = {});
 
 /// Groups by path, in the order of a tree: each before those inside it. `order` leaves out what neither ran in the
 /// recording nor owns anything. `group_of` tells for each range the group that
 /// its own figures count in: where folding left none of its own, that of the range in which it was cut; kNone: none.
 struct PathTree {
-  std::vector<RangeGroup> groups;
+  RangeGroups groups;
   std::vector<std::uint32_t> order;
   std::vector<std::uint32_t> group_of;
 };
 PathTree range_tree(const Timeline& timeline, const Projection& projection, const ProjectionOptions& options,
                     const Folding& folding);
-
-/// The name that a group is shown by.
-std::string_view group_name(const Timeline& timeline, const RangeGroup& group) noexcept;
-/// "step/forward/layer.0".
-std::string group_path(const Timeline& timeline, const std::vector<RangeGroup>& groups, std::uint32_t group);
-/// The same of one range.
-std::string range_path(const Timeline& timeline, const Projection& projection, RangeIndex range);
 
 /// Whether ranges of that kind take part in a projection.
 bool takes_part(RangeKind kind, const ProjectionOptions& options) noexcept;

@@ -39,6 +39,13 @@ bool is_wide(char32_t c) noexcept {
          (c >= 0xFFE0 && c <= 0xFFE6) || (c >= 0x1F300 && c <= 0x1FAFF) || (c >= 0x20000 && c <= 0x3FFFD);
 }
 
+/// How many bytes there are before the first that is no plain ASCII: most names have no other.
+std::size_t plain_ascii(std::string_view text) noexcept {
+  std::size_t at = 0;
+  while (at < text.size() && text[at] >= 0x20 && text[at] < 0x7F) ++at;
+  return at;
+}
+
 // Bytes that stand for themselves inside a JSON string.
 constexpr std::array<bool, 256> kPlainJson = [] {
   std::array<bool, 256> plain{};
@@ -123,7 +130,11 @@ void append_json_string(std::string& out, std::string_view text) {
 std::string printable(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  while (!text.empty()) {
+  for (;;) {
+    const std::size_t plain = plain_ascii(text);
+    out.append(text.substr(0, plain));
+    text.remove_prefix(plain);
+    if (text.empty()) return out;
     char32_t c = 0;
     const std::size_t length = decode_utf8(text, c);
     if (length == 0) {
@@ -142,7 +153,6 @@ std::string printable(std::string_view text) {
     }
     text.remove_prefix(length);
   }
-  return out;
 }
 
 void append_csv_field(std::string& out, std::string_view text, bool defuse) {
@@ -173,7 +183,11 @@ std::string with_doubled_percents(std::string_view text) {
 
 std::size_t display_width(std::string_view text) noexcept {
   std::size_t width = 0;
-  while (!text.empty()) {
+  for (;;) {
+    const std::size_t plain = plain_ascii(text);
+    width += plain;
+    text.remove_prefix(plain);
+    if (text.empty()) return width;
     char32_t c = 0;
     const std::size_t length = decode_utf8(text, c);
     if (length == 0) {
@@ -184,7 +198,6 @@ std::size_t display_width(std::string_view text) noexcept {
     width += is_combining(c) ? 0 : is_wide(c) ? 2 : 1;
     text.remove_prefix(length);
   }
-  return width;
 }
 
 std::string_view nearest(std::string_view word, const std::vector<std::string_view>& candidates) {

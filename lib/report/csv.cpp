@@ -14,6 +14,7 @@ Status write_csv(const Table& table, const CsvOptions& options, const Sink& sink
     else
       base::append_csv_field(out.text(), text, defuse);
   };
+  std::string buffer;
   if (options.header) {
     for (std::size_t column = 0; column < columns.size(); ++column) {
       if (column != 0) out.text() += ',';
@@ -24,9 +25,10 @@ Status write_csv(const Table& table, const CsvOptions& options, const Sink& sink
   for (std::size_t row = 0; row < table.row_count(); ++row) {
     for (std::size_t column = 0; column < columns.size(); ++column) {
       if (column != 0) out.text() += ',';
-      if (columns[column].type == ColumnType::kText)
-        append(table.text_at(row, column), options.defuse_formulas);
-      else if (!table.is_null(row, column))
+      if (table.is_null(row, column)) continue;
+      if (is_text(columns[column].type))
+        append(table.text_at(row, column, buffer), options.defuse_formulas);
+      else
         append_plain_number(out.text(), table.number_at(row, column), columns[column].places);
     }
     out.text() += '\n';

@@ -3,7 +3,9 @@
 
 #include "base/text.hpp"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace rangefinder::report {
 namespace {
@@ -22,6 +24,12 @@ std::string_view type_name(ColumnType type) noexcept {
       return "timestamp";
     case ColumnType::kBytes:
       return "bytes";
+    case ColumnType::kPath:
+      return "path";
+    case ColumnType::kPathName:
+    case ColumnType::kNameTree:
+    case ColumnType::kIdStack:
+      return "text";
   }
   return "text";
 }
@@ -54,6 +62,58 @@ void append_columns(std::string& out, const std::vector<Column>& columns) {
   out += "],\n";
 }
 
+void append_cell(std::string& out, const Table& table, std::size_t row, std::size_t column, std::string& buffer) {
+  const Column& kind = table.columns()[column];
+  if (table.is_null(row, column) ||
+      (kind.type == ColumnType::kPath && !table.paths().is_short(table.path_at(row, column))))
+    out += "null";
+  else if (is_text(kind.type))
+    base::append_json_string(out, table.text_at(row, column, buffer));
+  else
+    append_plain_number(out, table.number_at(row, column), kind.places);
+}
+
+bool has_paths(const Table& table) {
+  const std::vector<Column>& columns = table.columns();
+  return std::any_of(columns.begin(), columns.end(), [](const Column& c) { return c.type == ColumnType::kPath; });
+}
+
+/// The paths that rows refer to, and all around them, outer ones first.
+std::vector<bool> paths_of_rows(const Table& table) {
+  const Paths& paths = table.paths();
+  std::vector<bool> wanted(paths.size());
+  for (std::size_t column = 0; column < table.columns().size(); ++column) {
+    if (table.columns()[column].type != ColumnType::kPath) continue;
+    for (std::size_t row = 0; row < table.row_count(); ++row) {
+      if (table.is_null(row, column)) continue;
+      for (Paths::Node node = table.path_at(row, column); node != Paths::kNothing && !wanted[node];
+           node = paths.around(node))
+        wanted[node] = true;
+    }
+  }
+  return wanted;
+}
+
+void write_paths(SinkBuffer& out, const Table& table) {
+  const Paths& paths = table.paths();
+  const std::vector<bool> wanted = paths_of_rows(table);
+  out.text() += "  \"paths\": [";
+  bool first = true;
+  for (Paths::Node node = 0; node < paths.size(); ++node) {
+    if (!wanted[node] || paths.id(node) == 0) continue;
+    out.text() += first ? "\n    {\"id\": " : ",\n    {\"id\": ";
+    first = false;
+    out.text() += std::to_string(paths.id(node)) + ", \"parent_id\": ";
+    const Paths::Node around = paths.around(node);
+    out.text() += around == Paths::kNothing ? "null" : std::to_string(paths.id(around));
+    out.text() += ", \"name\": ";
+    base::append_json_string(out.text(), paths.name(node));
+    out.text() += '}';
+    if (!out.flush_if_full()) break;
+  }
+  out.text() += "],\n";
+}
+
 }  // namespace
 
 Status write_json(const Table& table, std::string_view view, const Footer& footer, const Sink& sink) {
@@ -64,22 +124,20 @@ Status write_json(const Table& table, std::string_view view, const Footer& foote
   append_columns(out.text(), table.columns());
   out.text() += "  \"rows\": [";
   const std::vector<std::string> names = member_names(table.columns());
+  std::string buffer;
   for (std::size_t row = 0; row < table.row_count(); ++row) {
     out.text() += row == 0 ? "\n    {" : ",\n    {";
     for (std::size_t column = 0; column < names.size(); ++column) {
       if (column != 0) out.text() += ", ";
       out.text() += names[column];
-      if (table.is_null(row, column))
-        out.text() += "null";
-      else if (table.columns()[column].type == ColumnType::kText)
-        base::append_json_string(out.text(), table.text_at(row, column));
-      else
-        append_plain_number(out.text(), table.number_at(row, column), table.columns()[column].places);
+      append_cell(out.text(), table, row, column, buffer);
     }
     out.text() += '}';
     if (!out.flush_if_full()) break;
   }
-  out.text() += "],\n  \"hidden_rows\": " + std::to_string(table.hidden_rows()) + ",\n  ";
+  out.text() += "],\n";
+  if (has_paths(table)) write_paths(out, table);
+  out.text() += "  \"hidden_rows\": " + std::to_string(table.hidden_rows()) + ",\n  ";
   append_json_members(out.text(), footer);
   out.text() += "\n}\n";
   return out.finish();

@@ -4,7 +4,9 @@
 #include <rangefinder/projection.hpp>
 #include <rangefinder/timeline.hpp>
 
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace rangefinder::report {
 
@@ -19,9 +21,12 @@ class Subject {
     if (!projection_) projection_ = project(timeline_, options_);
     return *projection_;
   }
-  /// The same by another attribution, made anew unless it is this one.
+  /// Projection::owner by another attribution; the rest of that projection is not kept.
+  std::vector<std::uint32_t> owners_by(Attribution attribution) const {
+    return attribution == options_.attribution ? projection().owner : projection_by(attribution).owner;
+  }
+  /// By another attribution, made anew.
   Projection projection_by(Attribution attribution) const {
-    if (attribution == options_.attribution) return projection();
     return project(timeline_, {attribution, options_.annotations, options_.operators});
   }
 

@@ -44,9 +44,28 @@ Table& Table::number(std::int64_t value) {
   return *this;
 }
 
-std::string_view Table::text_at(std::size_t row, std::size_t column) const noexcept {
-  const std::int64_t value = cell(row, column);
-  return value == kNull ? std::string_view{} : texts_.text(static_cast<std::uint32_t>(value));
+std::string_view Table::text_at(std::size_t row, std::size_t column, std::string& buffer) const {
+  if (columns_[column].type != ColumnType::kPath || is_null(row, column)) return readable_text_at(row, column, buffer);
+  const Paths::Node node = path_at(row, column);
+  buffer = paths_.is_short(node) ? paths_.text(node) : "";
+  return buffer;
+}
+
+std::string_view Table::readable_text_at(std::size_t row, std::size_t column, std::string& buffer) const {
+  if (is_null(row, column)) return {};
+  const Paths::Node node = path_at(row, column);
+  switch (columns_[column].type) {
+    case ColumnType::kPath:
+      return buffer = paths_.readable(node);
+    case ColumnType::kPathName:
+      return paths_.name(node);
+    case ColumnType::kNameTree:
+      return buffer = paths_.name_tree(node);
+    case ColumnType::kIdStack:
+      return buffer = paths_.id_stack(node);
+    default:
+      return texts_.text(static_cast<std::uint32_t>(number_at(row, column)));
+  }
 }
 
 void Table::select(const std::vector<std::uint32_t>& rows) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/string_pool.hpp"
+#include "report/paths.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +21,14 @@ enum class ColumnType : std::uint8_t {
   kNanoseconds,  ///< a duration
   kTimestamp,    ///< a point in time, in nanoseconds
   kBytes,
+  kPath,      ///< names from the outermost range inwards
+  kPathName,  ///< the last name of a path; text for people indents it by its depth
+  kNameTree,  ///< likewise, as Nsight indents it
+  kIdStack,   ///< ids from the outermost range inwards
 };
+
+constexpr bool is_path(ColumnType type) noexcept { return type >= ColumnType::kPath; }
+constexpr bool is_text(ColumnType type) noexcept { return type == ColumnType::kText || is_path(type); }
 
 /// Whether text for people shows a column; CSV and JSON have them all.
 enum class InText : std::uint8_t {
@@ -30,7 +38,7 @@ enum class InText : std::uint8_t {
 };
 
 /// What texts are, which says how they are shortened (short_names.hpp).
-enum class Names : std::uint8_t { kPlain, kKernels, kPaths };
+enum class Names : std::uint8_t { kPlain, kKernels };
 
 /// Lower case letters and digits, one underscore for anything between them: "GPU busy" is gpu_busy.
 std::string key_of(std::string_view text);
@@ -57,8 +65,8 @@ struct Column {
 /// A cell without a value.
 inline constexpr std::int64_t kNull = std::numeric_limits<std::int64_t>::min();
 
-/// Rows under columns. Numbers are integers, scaled where a column has decimals; texts are stored once each. Filled
-/// from left to right, a row after the other.
+/// Rows under columns. Numbers are integers, scaled where a column has decimals; texts are stored once each, paths as
+/// what they add to the path around them. Filled from left to right, a row after the other.
 ///
 ///   Table table{{{"Name"}, {"Total", "ns", ColumnType::kNanoseconds}}};
 ///   table.text("forward").number(1200);
@@ -66,11 +74,19 @@ class Table {
  public:
   explicit Table(std::vector<Column> columns, std::size_t name_column = 0);
 
+  /// Room for so many rows.
+  void reserve(std::size_t rows) { cells_.reserve(rows * columns_.size()); }
+
   Table& text(std::string_view value);
   Table& number(std::int64_t value);
   Table& null() { return number(kNull); }
   /// `value` or, when `present` is false, nothing.
   Table& optional(bool present, std::int64_t value) { return number(present ? value : kNull); }
+
+  /// Cells of columns that are paths, or a part of one, are nodes of `paths()`.
+  Paths& paths() noexcept { return paths_; }
+  const Paths& paths() const noexcept { return paths_; }
+  Table& path(Paths::Node node) { return number(node); }
 
   const std::vector<Column>& columns() const noexcept { return columns_; }
   std::size_t name_column() const noexcept { return name_column_; }
@@ -78,8 +94,19 @@ class Table {
 
   bool is_null(std::size_t row, std::size_t column) const noexcept { return cell(row, column) == kNull; }
   std::int64_t number_at(std::size_t row, std::size_t column) const noexcept { return cell(row, column); }
-  /// Of a text column; empty for nothing.
-  std::string_view text_at(std::size_t row, std::size_t column) const noexcept;
+  /// Of a column of texts; empty for nothing, and for a path that is too long to be written whole. Valid until `buffer`
+  /// or the table changes.
+  std::string_view text_at(std::size_t row, std::size_t column, std::string& buffer) const;
+  std::string text_at(std::size_t row, std::size_t column) const {
+    std::string buffer;
+    return std::string(text_at(row, column, buffer));
+  }
+  /// For people: of a path that is too long the innermost names.
+  std::string_view readable_text_at(std::size_t row, std::size_t column, std::string& buffer) const;
+  /// Of a column of paths that is not null.
+  Paths::Node path_at(std::size_t row, std::size_t column) const noexcept {
+    return static_cast<Paths::Node>(cell(row, column));
+  }
 
   /// Shows these rows (positions among those shown now) in this order.
   void select(const std::vector<std::uint32_t>& rows);
@@ -104,6 +131,7 @@ class Table {
   std::size_t name_column_;
   std::vector<std::int64_t> cells_;  // row by row; texts as their number in the pool
   base::StringPool texts_;
+  Paths paths_;
   std::vector<std::string> notes_;
   std::size_t filtered_rows_ = 0;
   bool ordered_ = false;

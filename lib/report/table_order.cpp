@@ -60,10 +60,10 @@ void note_empty(Table& table, const ViewOptions& options) {
 Status filter(Table& table, const ViewOptions& options) {
   std::vector<std::uint32_t> rows = all_rows(table);
   const std::size_t column = table.name_column();
+  std::string buffer;
   const auto keep = [&](auto matches) {
-    rows.erase(std::remove_if(rows.begin(), rows.end(),
-                              [&](std::uint32_t row) { return !matches(table.text_at(row, column)); }),
-               rows.end());
+    const auto is_out = [&](std::uint32_t row) { return !matches(table.readable_text_at(row, column, buffer)); };
+    rows.erase(std::remove_if(rows.begin(), rows.end(), is_out), rows.end());
   };
   if (options.filter_is_regex) {
     Result<Expression> expression = Expression::compile(options.filter);
@@ -84,15 +84,20 @@ Status sort(Table& table, std::string_view by) {
   Result<std::size_t> found = find_column(table.columns(), by);
   if (!found) return std::move(found).error().with_context("sort");
   const std::size_t column = *found;
-  const bool text = table.columns()[column].type == ColumnType::kText;
-  const bool down = sign == '-' || (sign != '+' && !text);
+  const ColumnType type = table.columns()[column].type;
+  const bool down = sign == '-' || (sign != '+' && !is_text(type));
+  const bool paths = type == ColumnType::kPath || type == ColumnType::kIdStack;
+  std::vector<std::uint32_t> ranks;
+  if (paths) ranks = table.paths().ranks();
+  std::string buffer_a, buffer_b;
   std::vector<std::uint32_t> rows = all_rows(table);
   std::stable_sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
     if (table.is_null(a, column) || table.is_null(b, column))
       return !table.is_null(a, column) && table.is_null(b, column);
     if (down) std::swap(a, b);
-    return text ? table.text_at(a, column) < table.text_at(b, column)
-                : table.number_at(a, column) < table.number_at(b, column);
+    if (paths) return ranks[table.path_at(a, column)] < ranks[table.path_at(b, column)];
+    return is_text(type) ? table.text_at(a, column, buffer_a) < table.text_at(b, column, buffer_b)
+                         : table.number_at(a, column) < table.number_at(b, column);
   });
   table.select(rows);
   return {};

@@ -31,10 +31,9 @@ constexpr std::size_t kWidestPadded = 256;
 
 bool is_empty(const Table& table, std::size_t column) {
   for (std::size_t row = 0; row < table.row_count(); ++row) {
-    if (table.columns()[column].type == ColumnType::kText
-            ? !table.text_at(row, column).empty()
-            : !table.is_null(row, column) && table.number_at(row, column) != 0)
-      return false;
+    if (table.is_null(row, column)) continue;
+    const ColumnType type = table.columns()[column].type;
+    if (is_path(type) || table.number_at(row, column) != 0) return false;  // 0 is the empty text
   }
   return true;
 }
@@ -49,7 +48,7 @@ std::vector<std::size_t> shown_columns(const Table& table) {
   return shown;
 }
 
-bool is_text(const Column& column) noexcept { return column.type == ColumnType::kText; }
+bool is_text(const Column& column) noexcept { return is_text(column.type); }
 
 // A title in one line, or in two.
 struct Title {
@@ -187,10 +186,8 @@ void Layout::fit(std::size_t width, const Least& least) {
 std::string Layout::fitted_cell(std::size_t row, std::size_t column, bool utf8) const {
   const std::string text = cell(row, column);
   const auto fitted = [&](std::string_view name, std::size_t width) {
-    const Names names = kind(column).names;
-    return names == Names::kKernels ? short_kernel_name(name, width, utf8)
-           : names == Names::kPaths ? short_path(name, width, utf8)
-                                    : shortened(name, width, utf8);
+    if (kind(column).names == Names::kKernels) return short_kernel_name(name, width, utf8);
+    return kind(column).type == ColumnType::kPath ? short_path(name, width, utf8) : shortened(name, width, utf8);
   };
   // "a name and 3 more": the number is worth more than the name's end.
   const std::size_t more = text.ends_with(" more") ? text.rfind(" and ") : std::string::npos;
@@ -253,6 +250,15 @@ std::string hidden_rows_text(const Table& table) {
          (filtered == 0 ? std::string() : "; the filter left out " + base::with_thousands(filtered));
 }
 
+/// Indented by depth, as far as there is room for that; further inside the depth is a number.
+std::string indented_name(const Paths& paths, Paths::Node node) {
+  constexpr std::uint32_t kDeepest = 32;
+  const std::uint32_t depth = paths.depth(node);
+  std::string text(std::size_t{2} * std::min(depth, kDeepest), ' ');
+  if (depth > kDeepest) text += "[" + std::to_string(depth) + "] ";
+  return text + base::printable(paths.name(node));
+}
+
 }  // namespace
 
 std::string heading(const Column& column) {
@@ -261,8 +267,10 @@ std::string heading(const Column& column) {
 
 std::string readable_cell(const Table& table, std::size_t row, std::size_t column) {
   const Column& kind = table.columns()[column];
-  if (is_text(kind)) return base::printable(table.text_at(row, column));
-  if (table.is_null(row, column)) return "-";
+  if (table.is_null(row, column)) return is_text(kind) ? "" : "-";
+  if (kind.type == ColumnType::kPathName) return indented_name(table.paths(), table.path_at(row, column));
+  std::string buffer;
+  if (is_text(kind)) return base::printable(table.readable_text_at(row, column, buffer));
   const std::int64_t value = table.number_at(row, column);
   switch (kind.type) {
     case ColumnType::kNanoseconds:

@@ -4,6 +4,9 @@
 #include "report/table.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -12,17 +15,19 @@ namespace {
 
 constexpr int kSignificant = 4;
 
-unsigned __int128 power_of_ten(int exponent) noexcept {
-  unsigned __int128 out = 1;
-  while (exponent-- > 0) out *= 10;
-  return out;
-}
+// All that 64 bits hold: a count of nanoseconds or bytes is below the last one.
+constexpr std::array<std::uint64_t, 20> kPowersOfTen = [] {
+  std::array<std::uint64_t, 20> powers{1};
+  for (std::size_t i = 1; i < powers.size(); ++i) powers[i] = powers[i - 1] * 10;
+  return powers;
+}();
+
+std::uint64_t power_of_ten(int exponent) noexcept { return kPowersOfTen[static_cast<std::size_t>(exponent)]; }
 
 // value / 10^places of the first unit; each further unit is a thousand of the one before.
 std::string readable(std::int64_t value, int places, std::span<const std::string_view> units) {
   const bool negative = value < 0;
-  const auto magnitude = static_cast<unsigned __int128>(negative ? 0 - static_cast<std::uint64_t>(value)
-                                                                 : static_cast<std::uint64_t>(value));
+  const std::uint64_t magnitude = negative ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
   std::size_t unit = 0;
   int digits = 1;  // before the decimal point
   const auto reaches = [&](int power) { return magnitude >= power_of_ten(places + power); };
@@ -31,8 +36,8 @@ std::string readable(std::int64_t value, int places, std::span<const std::string
   for (;;) {
     const int shift = places + 3 * static_cast<int>(unit);
     const int decimals = std::min(std::max(kSignificant - digits, 0), shift);
-    const unsigned __int128 divisor = power_of_ten(shift - decimals);
-    const unsigned __int128 rounded = (magnitude + divisor / 2) / divisor;
+    const std::uint64_t divisor = power_of_ten(shift - decimals);
+    const std::uint64_t rounded = (magnitude + divisor / 2) / divisor;
     // Rounding up may add a digit: 9.9996 us is 10.00 us, 999.96 us is 1.000 ms.
     if (rounded >= power_of_ten(digits + decimals)) {
       if (digits == 3 && unit + 1 < units.size()) {
@@ -43,8 +48,9 @@ std::string readable(std::int64_t value, int places, std::span<const std::string
       }
       continue;
     }
-    const std::string number = plain_number(static_cast<std::int64_t>(rounded), decimals);
-    return (negative ? "-" : "") + number + " " + std::string(units[unit]);
+    std::string text = negative ? "-" : "";
+    append_plain_number(text, static_cast<std::int64_t>(rounded), decimals);
+    return text.append(" ").append(units[unit]);
   }
 }
 

@@ -96,7 +96,7 @@ class Verbs(CommandTest):
 
     def test_report_prints_json_with_a_schema_version(self):
         report = json.loads(self.succeeds("report", "whole.rfcap", "--json").out)
-        self.assertEqual(report["schema_version"], 1)
+        self.assertEqual(report["schema_version"], 2)
         self.assertTrue(report["rows"])
 
     def test_every_view_that_is_listed_can_be_shown(self):

@@ -60,15 +60,15 @@ TEST_CASE("counters are added up by path, ratios by device time", "[report]") {
   INFO(csv);
   CHECK(csv ==
         "Range,From,Count,GPU time (ns),DRAM read (B),DRAM read rate (GB/s),SM active (%),FLOP tensor bf16,"
-        "FLOP tensor bf16 rate (GFLOP/s),lts__t_sector_hit_rate.pct,Sampled (%)\n"
-        "step/layer,range profiler,2,400,8000,20.0,60.0,2000,5.0,62.50,\n");
+        "FLOP tensor bf16 rate (GFLOP/s),lts__t_sector_hit_rate.pct,Sampled (%),Range id\n"
+        "step/layer,range profiler,2,400,8000,20.0,60.0,2000,5.0,62.50,,2\n");
 }
 
 TEST_CASE("each instance has a row of its own", "[report]") {
   const std::string csv = counters_report(counted_layers(), ReportFormat::kCsv, true);
   INFO(csv);
-  CHECK(has(csv, "\nstep/layer,range profiler,1,300,6000,20.0,50.0,1000,3.3,62.50,\n"));
-  CHECK(has(csv, "\nstep/layer,range profiler,1,100,2000,20.0,90.0,1000,10.0,62.50,\n"));
+  CHECK(has(csv, "\nstep/layer,range profiler,1,300,6000,20.0,50.0,1000,3.3,62.50,,2\n"));
+  CHECK(has(csv, "\nstep/layer,range profiler,1,100,2000,20.0,90.0,1000,10.0,62.50,,3\n"));
 }
 
 TEST_CASE("samples are told from what was counted, with what they cover", "[report]") {
@@ -80,9 +80,9 @@ TEST_CASE("samples are told from what was counted, with what they cover", "[repo
   sampled(timeline, "dram_read_bytes", 1'500, 2'500, 4'000);
   const std::string csv = counters_report(timeline, ReportFormat::kCsv);
   INFO(csv);
-  CHECK(has(csv, "\nstep,samples,1,500,2000,4.0,50.0\n"));
-  CHECK(has(csv, "\nstep/layer,range profiler,1,,77,,\n"));  // no time, no rate
-  CHECK(has(csv, "\nstep/layer,samples,1,500,2000,4.0,50.0\n"));
+  CHECK(has(csv, "\nstep,samples,1,500,2000,4.0,50.0,1\n"));
+  CHECK(has(csv, "\nstep/layer,range profiler,1,,77,,,2\n"));  // no time, no rate
+  CHECK(has(csv, "\nstep/layer,samples,1,500,2000,4.0,50.0,2\n"));
   const std::string text = counters_report(timeline, ReportFormat::kText);
   INFO(text);
   CHECK(has(text, "Sampled: how much of a range's device time there are samples of"));
@@ -96,8 +96,8 @@ TEST_CASE("ranges without samples count in what is not sampled", "[report]") {
   sampled(timeline, "dram_read_bytes", 100, 200, 400);
   const std::string csv = counters_report(timeline, ReportFormat::kCsv);
   INFO(csv);
-  CHECK(has(csv, "\nstep,samples,2,100,400,4.0,50.0\n"));
-  CHECK(has(csv, "\nnever,samples,1,,,,0.0\n"));
+  CHECK(has(csv, "\nstep,samples,2,100,400,4.0,50.0,1\n"));
+  CHECK(has(csv, "\nnever,samples,1,,,,0.0,2\n"));
 }
 
 TEST_CASE("where counters were asked for the view does not advise to ask", "[report]") {

@@ -43,9 +43,9 @@ TEST_CASE("counters of the processor by path, with their ratios", "[report]") {
   CHECK(has(csv,
             "Range,Count,Host (ns),CPU time (ns),Instructions,Cycles,Instructions a cycle,Cache references,Cache "
             "misses,Cache miss rate (%),Branch misses,Branch misses in 1000,Page faults,Context switches,Counted "
-            "(%),Path,Depth\n"));
-  CHECK(has(csv, "\nstep,2,180,160,5000,2000,2.50,80,20,25.0,10,2.00,4,2,100.0,step,0\n"));
-  CHECK(has(csv, "\n  inner,2,20,20,,,,,,,,,0,,,step/inner,1\n"));
+            "(%),Path,Depth,Id,Parent id\n"));
+  CHECK(has(csv, "\nstep,2,180,160,5000,2000,2.50,80,20,25.0,10,2.00,4,2,100.0,step,0,1,\n"));
+  CHECK(has(csv, "\ninner,2,20,20,,,,,,,,,0,,,step/inner,1,2,1\n"));
 }
 
 TEST_CASE("counts of a range whose counters were with others are scaled up, and it says so", "[report]") {
@@ -61,7 +61,7 @@ TEST_CASE("counts of a range whose counters were with others are scaled up, and 
   options.format = ReportFormat::kCsv;
   const std::string csv = rendered(timeline, options);
   INFO(csv);
-  CHECK(has(csv, "\nstep,1,90,80,,4000,,,,,,,3,,25.0,step,0\n"));
+  CHECK(has(csv, "\nstep,1,90,80,,4000,,,,,,,3,,25.0,step,0,1,\n"));
   options.format = ReportFormat::kText;
   CHECK(has(rendered(timeline, options), "1 ranges ran while the processor's counters were with others"));
 }

@@ -45,12 +45,13 @@ TEST_CASE("energy by path adds up to what the device took", "[report]") {
   INFO(csv);
   CHECK(has(csv,
             "Range,Count,GPU busy (ns),Energy (J),Energy share (%),Self energy (J),Energy while running (J),Energy avg "
-            "(J),Power (W),SM clock MHz,Memory clock MHz,Throttled (%),Readings,Known (%),Path,Depth\n"));
+            "(J),Power (W),SM clock MHz,Memory clock MHz,Throttled (%),Readings,Known (%),Path,Depth,"
+            "Id,Parent id\n"));
   // 200 W: 16 J in 80 ms, of 20 J in all.
   CHECK(has(csv, "\nstep,1,80000000,16.000,80.0,0.000,16.000,16.000,200.0,"));
-  CHECK(has(csv, "\n  forward,1,20000000,4.000,20.0,4.000,4.000,4.000,200.0,1800,"));
-  CHECK(
-      has(csv, "\n  backward,1,60000000,12.000,60.0,12.000,12.000,12.000,200.0,1500,,100.0,6,100.0,step/backward,1\n"));
+  CHECK(has(csv, "\nforward,1,20000000,4.000,20.0,4.000,4.000,4.000,200.0,1800,"));
+  CHECK(has(csv,
+            "\nbackward,1,60000000,12.000,60.0,12.000,12.000,12.000,200.0,1500,,100.0,6,100.0,step/backward,1,3,1\n"));
   CHECK(has(csv, "\n[outside ranges],,,2.000,10.0,"));
   CHECK(has(csv, "\n[idle],,,2.000,10.0,"));
 }

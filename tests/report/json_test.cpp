@@ -10,7 +10,7 @@ TEST_CASE("JSON holds columns, rows and footer", "[report]") {
   Table table({{"Name"}, {"Total", "ns", ColumnType::kNanoseconds}, {"Avg", "ns", ColumnType::kNanoseconds, 1}});
   table.text("a").number(9007199254740993).number(125).null().null().null();
   CHECK(to_json(table, "ranges", {}) == R"({
-  "schema_version": 1,
+  "schema_version": 2,
   "view": "ranges",
   "columns": [
     {"key": "name", "name": "Name", "unit": "", "type": "text"},

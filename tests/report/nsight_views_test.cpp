@@ -103,11 +103,11 @@ TEST_CASE("throughput is cut as Nsight cuts it, and absent for copies that took 
   CHECK(csv.find(",0.000,,") != std::string::npos);
 }
 
-TEST_CASE("a stack past 256 levels keeps the innermost", "[report]") {
+TEST_CASE("a stack past 256 levels keeps the innermost ones", "[report]") {
   TimelineBuilder builder;
   for (std::int64_t depth = 0; depth < 300; ++depth) builder.range("r", depth, 1000 - depth);
   const std::string csv = csv_of(builder.build(), "nvtx_pushpop_trace");
-  CHECK(csv.find(":...:45:46:") != std::string::npos);
+  CHECK(csv.find(":...:285:286:") != std::string::npos);
   CHECK(csv.find("299,") != std::string::npos);
   CHECK(csv.size() < 700'000);
 }

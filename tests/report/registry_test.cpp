@@ -36,7 +36,7 @@ TEST_CASE("every view answers a timeline that holds nothing", "[report]") {
     CHECK(table->row_count() == 0);
     CHECK_FALSE(table->columns().empty());
     CHECK(table->name_column() < table->columns().size());
-    CHECK(table->columns()[table->name_column()].type == ColumnType::kText);
+    CHECK(is_text(table->columns()[table->name_column()].type));
   }
 }
 

@@ -43,10 +43,10 @@ TEST_CASE("FLOP/s, bytes/s and intensity of ranges, without ceilings", "[report]
   INFO(csv);
   CHECK(has(csv,
             "Range,On,Busy (ns),FLOPs,GFLOP/s,Bytes (B),GB/s,FLOP a byte,Types,Bound by,Of ceiling "
-            "(%),Source,Known (%),Path,Depth\n"));
-  CHECK(has(csv, "\nstep,device,8000000,2000000000,250.000,12000000,1.500,166.67,fp32,,,shapes,25.0,step,0\n"));
-  CHECK(
-      has(csv, "\n  layer,device,4000000,2000000000,500.000,12000000,3.000,166.67,fp32,,,shapes,50.0,step/layer,1\n"));
+            "(%),Source,Known (%),Path,Depth,Id,Parent id\n"));
+  CHECK(has(csv, "\nstep,device,8000000,2000000000,250.000,12000000,1.500,166.67,fp32,,,shapes,25.0,step,0,1,\n"));
+  CHECK(has(csv,
+            "\nlayer,device,4000000,2000000000,500.000,12000000,3.000,166.67,fp32,,,shapes,50.0,step/layer,1,2,1\n"));
   CHECK(has(roofline_report(timeline, ReportFormat::kText, nullptr),
             "measure those with `rangefinder ceilings -o ceilings.json`"));
 }
@@ -84,9 +84,9 @@ TEST_CASE("work of the host alone is held against the host", "[report]") {
   const Ceilings ceilings{"c.json", {{"host", "flops", "fp32", 4e11}, {"host", "bandwidth", "copy", 1e10}}};
   const std::string csv = roofline_report(timeline, ReportFormat::kCsv, &ceilings);
   INFO(csv);
-  CHECK(
-      has(csv, "\nstep,host,10000000,2000000000,200.000,12000000,1.200,166.67,fp32,compute,50.0,shapes,50.0,step,0\n"));
-  CHECK(has(csv, "\nidle,host,1000000,,,,,,,,,none,,idle,0\n"));
+  CHECK(has(csv,
+            "\nstep,host,10000000,2000000000,200.000,12000000,1.200,166.67,fp32,compute,50.0,shapes,50.0,step,0,1,\n"));
+  CHECK(has(csv, "\nidle,host,1000000,,,,,,,,,none,,idle,0,2,\n"));
 }
 
 TEST_CASE("ceilings of another machine's processor are not used for the host", "[report]") {
@@ -122,8 +122,8 @@ TEST_CASE("where ranges were counted, times of launches are no times of the othe
   if (counted) measured("gpu_time_ns", 4e6), measured("flop_fp32", 9e8);
   const std::string csv = roofline_report(timeline, ReportFormat::kCsv, &ceilings);
   INFO(csv);
-  CHECK(has(csv, "\n  head,,,,,,,,,,,none,,step/head,1\n"));
-  CHECK(has(csv, counted ? "\nstep,device,4000000,900000000,225.000," : "\nstep,,,,,,,,,,,none,,step,0\n"));
+  CHECK(has(csv, "\nhead,,,,,,,,,,,none,,step/head,1,2,1\n"));
+  CHECK(has(csv, counted ? "\nstep,device,4000000,900000000,225.000," : "\nstep,,,,,,,,,,,none,,step,0,1,\n"));
   CHECK(has(roofline_report(timeline, ReportFormat::kText, &ceilings),
             "device work is not recorded where ranges are counted"));
 }
@@ -139,8 +139,8 @@ TEST_CASE("bytes of samples stand for the time that these do not cover", "[repor
   const std::string csv = roofline_report(timeline, ReportFormat::kCsv, nullptr);
   INFO(csv);
   CHECK(has(csv,
-            "\n  layer,device,4000000,2000000000,500.000,4000000,1.000,500.00,fp32,,,\"shapes, bytes: "
-            "counters\",50.0,step/layer,1\n"));
+            "\nlayer,device,4000000,2000000000,500.000,4000000,1.000,500.00,fp32,,,\"shapes, bytes: "
+            "counters\",50.0,step/layer,1,2,1\n"));
   CHECK(has(roofline_report(timeline, ReportFormat::kText, nullptr), "samples of a part of the device time"));
 }
 
@@ -169,5 +169,6 @@ TEST_CASE("hardware counters of a range count before shapes, in the time that th
   measured("dram_write_bytes", 4e6);
   const std::string csv = roofline_report(timeline, ReportFormat::kCsv, nullptr);
   INFO(csv);
-  CHECK(has(csv, "\nstep,device,4000000,3000000000,750.000,12000000,3.000,250.00,bf16+fp32,,,counters,100.0,step,0\n"));
+  CHECK(has(csv,
+            "\nstep,device,4000000,3000000000,750.000,12000000,3.000,250.00,bf16+fp32,,,counters,100.0,step,0,1,\n"));
 }

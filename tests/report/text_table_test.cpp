@@ -125,10 +125,11 @@ TEST_CASE("names of kernels keep their template, and give way after other texts"
 }
 
 TEST_CASE("paths keep their inner ranges", "[report]") {
-  Column path{"Range"};
-  path.names = Names::kPaths;
-  Table table({path, {"Count", "", ColumnType::kInteger}});
-  table.text("step/forward/transformer/layer.0").number(1);
+  Table table({{"Range", "", ColumnType::kPath}, {"Count", "", ColumnType::kInteger}});
+  Paths::Node path = Paths::kNothing;
+  std::int64_t id = 0;
+  for (const char* name : {"step", "forward", "transformer", "layer.0"}) path = table.paths().add(path, ++id, name);
+  table.path(path).number(1);
   CHECK(to_text(table, plain(25)) ==
         "Range               Count\n"
         "------------------  -----\n"

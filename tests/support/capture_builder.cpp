@@ -143,6 +143,11 @@ CaptureBuilder& CaptureBuilder::numbers(std::int64_t time_ns, std::uint64_t next
   add({time_ns, time_ns, RecordKind::kSequence, resumed ? 1u : 0u, made_on, next});
   return *this;
 }
+CaptureBuilder& CaptureBuilder::cpu_count(std::int64_t time_ns, CpuEvent event, std::int64_t count) {
+  add({time_ns, time_ns, RecordKind::kThreadEvent, 0, static_cast<std::uint32_t>(event),
+       static_cast<std::uint64_t>(count)});
+  return *this;
+}
 CaptureBuilder& CaptureBuilder::mark(std::string_view text, std::int64_t time_ns, std::string_view group) {
   add({time_ns, time_ns, RecordKind::kMark, name(text), category(group)});
   return *this;
@@ -402,7 +407,7 @@ std::vector<Record> CaptureBuilder::records_of(const Thread& thread) const {
   std::vector<Record> records;
   for (const Point& point : points) {
     const Event& event = thread.events[point.event];
-    if (event.kind == RecordKind::kSequence) {
+    if (event.kind == RecordKind::kSequence || event.kind == RecordKind::kThreadEvent) {
       records.push_back({event.number, make_word(event.kind, event.name, event.aux)});
       continue;
     }
@@ -453,7 +458,12 @@ base::Bytes CaptureBuilder::build() const {
   file.assign(bytes, bytes + sizeof header);
 
   std::vector<format::TextRow> texts;
-  for (const auto& [text, id] : names_) texts.push_back({id, {}, text});
+  for (const auto& [text, id] : names_) {
+    texts.push_back({id, {}, text});
+    if (texts.size() < format::kMaxRows) continue;
+    append(file, chunks.text(ChunkKind::kNames, texts));
+    texts.clear();
+  }
   append(file, chunks.text(ChunkKind::kNames, texts));
   texts.clear();
   for (const auto& [key, text] : meta_) texts.push_back({0, key, text});

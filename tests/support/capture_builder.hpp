@@ -65,6 +65,8 @@ class CaptureBuilder {
   /// The numbers of nodes below `next` were taken by now, behind the last record; `resumed`: while nothing was
   /// recorded.
   CaptureBuilder& numbers(std::int64_t time_ns, std::uint64_t next, std::uint32_t made_on, bool resumed = false);
+  /// How often that has occurred on the thread by then.
+  CaptureBuilder& cpu_count(std::int64_t time_ns, CpuEvent event, std::int64_t count);
   CaptureBuilder& mark(std::string_view name, std::int64_t time_ns, std::string_view category = {});
   CaptureBuilder& counter(std::string_view name, std::int64_t time_ns, double value);
   CaptureBuilder& counter(std::string_view name, std::int64_t time_ns, std::int64_t value);

@@ -4,20 +4,20 @@
 #include "report/view.hpp"
 #include "report/views/own_columns.hpp"
 
-#include <map>
 #include <string_view>
-#include <utility>
+#include <unordered_map>
+#include <vector>
 
 // `api_ranges`: how much of each range's time on the host is spent in CUDA calls, and in which.
 namespace rangefinder::report {
 namespace {
 
 /// Time on the host by name: of the outermost ranges of each name, as in the view ranges.
-std::map<StringId, std::int64_t> host_time_by_name(const Subject& subject) {
-  std::map<StringId, std::int64_t> out;
-  for (const analysis::RangeGroup& group : analysis::roll_up_ranges(
-           subject.timeline(), subject.projection(), subject.projection_options(), analysis::GroupBy::kName))
-    out[group.name] = group.host_ns;
+std::unordered_map<StringId, std::int64_t> host_time_by_name(const Subject& subject) {
+  const analysis::RangeGroups groups = analysis::roll_up_ranges(subject.timeline(), subject.projection(),
+                                                                subject.projection_options(), analysis::GroupBy::kName);
+  std::unordered_map<StringId, std::int64_t> out;
+  for (const analysis::RangeGroup& group : groups.rows) out[group.name] = group.host_ns;
   return out;
 }
 
@@ -26,7 +26,7 @@ Result<Table> make_api_ranges(const Subject& subject, const ViewOptions& options
   Table table({own::text("Range"), own::if_any(own::text("Call")), own::count("Count"), own::time("Time"),
                own::if_any(own::percent("Share of range")), own::time("Self"), own::if_room(1, own::time("Avg")),
                own::if_room(2, own::time("Max"))});
-  const std::map<StringId, std::int64_t> host = host_time_by_name(subject);
+  const std::unordered_map<StringId, std::int64_t> host = host_time_by_name(subject);
   for (const analysis::RangeCalls& row :
        analysis::calls_of_ranges(timeline, subject.projection(), subject.projection_options(), !options.summary)) {
     const auto range = row.outside ? host.end() : host.find(row.range);

@@ -3,12 +3,14 @@
 #include "analysis/range_rollup.hpp"
 #include "report/view.hpp"
 #include "report/views/own_columns.hpp"
+#include "report/views/path_rows.hpp"
+#include "report/views/range_paths.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -28,7 +30,7 @@ struct Sum {
 };
 
 struct CounterGroup {
-  std::string path;
+  Paths::Node path = Paths::kNothing;
   MetricSource source = MetricSource::kRangeProfiler;
   std::uint64_t instances = 0;
   double device_ns = 0;
@@ -57,29 +59,28 @@ std::string heading(std::string_view metric) {
   return text;
 }
 
-std::vector<CounterGroup> groups_of(const Subject& subject, const analysis::RangeMetrics& metrics, bool by_instance) {
-  const Timeline& timeline = subject.timeline();
+/// `path_of` gives the path that a range counts for.
+template <typename PathOf>
+std::vector<CounterGroup> groups_of(const analysis::RangeMetrics& metrics, PathOf path_of) {
   const auto column_of = [&](StringId metric) {
     const auto all = metrics.metrics();
     return static_cast<std::size_t>(std::find(all.begin(), all.end(), metric) - all.begin());
   };
   std::vector<CounterGroup> groups;
-  std::map<std::pair<std::string, MetricSource>, std::size_t> known;
+  std::unordered_map<std::uint64_t, std::size_t> known;  // by path and source
   RangeIndex last = kNone;
-  std::string path;
   std::size_t of_last[2] = {0, 0};  // by source
   bool counted[2] = {false, false};
   for (const RangeMetric& row : metrics.rows()) {
     const auto source = static_cast<std::size_t>(row.source);
     if (row.range != last) {
       last = row.range;
-      path = analysis::range_path(timeline, subject.projection(), row.range);
       counted[0] = counted[1] = false;
     }
     if (!counted[source]) {
       counted[source] = true;
-      const std::string key = by_instance ? std::to_string(row.range) : path;
-      const auto [found, added] = known.try_emplace({key, row.source}, groups.size());
+      const Paths::Node path = path_of(row.range);
+      const auto [found, added] = known.try_emplace(std::uint64_t{path} << 1 | source, groups.size());
       if (added) groups.push_back({path, row.source, 0, 0, 0, std::vector<Sum>(metrics.metrics().size())});
       of_last[source] = found->second;
       CounterGroup& group = groups[found->second];
@@ -118,6 +119,7 @@ std::vector<Column> columns_of(const Timeline& timeline, const analysis::RangeMe
     }
   }
   columns.push_back(if_room(3, own::percent("Sampled")));
+  columns.push_back(own::id_of("Range"));
   return columns;
 }
 
@@ -141,14 +143,32 @@ void add_metric(Table& table, std::string_view name, const Sum& sum) {
   }
 }
 
+/// Groups in order of first appearance, and their paths in the table.
+std::vector<CounterGroup> groups_in(Table& table, const Subject& subject, const analysis::RangeMetrics& metrics,
+                                    bool by_instance) {
+  const Timeline& timeline = subject.timeline();
+  if (by_instance) {
+    RangePaths paths(table, timeline, subject.projection());
+    return groups_of(metrics, [&](RangeIndex range) { return paths.of(range); });
+  }
+  const analysis::PathTree tree =
+      analysis::range_tree(timeline, subject.projection(), subject.projection_options(), {});
+  own::add_paths(table, timeline, tree);
+  PathWords names(table);  // of ranges that take no part in the projection
+  return groups_of(metrics, [&](RangeIndex range) {
+    const std::uint32_t group = tree.group_of[range];
+    return group != kNone ? group : names.of(timeline.text(timeline.ranges.name[range]));
+  });
+}
+
 Result<Table> make_counters(const Subject& subject, const ViewOptions& options) {
   const Timeline& timeline = subject.timeline();
   const analysis::RangeMetrics metrics(timeline, subject.projection());
   Table table(columns_of(timeline, metrics));
   bool partly = false;
-  for (const CounterGroup& group : groups_of(subject, metrics, options.instances)) {
+  for (const CounterGroup& group : groups_in(table, subject, metrics, options.instances)) {
     const bool sampled = group.source == MetricSource::kSamples;
-    table.text(group.path)
+    table.path(group.path)
         .text(sampled ? "samples" : "range profiler")
         .number(static_cast<std::int64_t>(group.instances))
         .optional(group.device_ns > 0, rounded_or_null(group.device_ns));
@@ -159,6 +179,7 @@ Result<Table> make_counters(const Subject& subject, const ViewOptions& options) 
     const double covered = group.busy_ns > 0 ? group.device_ns / group.busy_ns : 1;
     partly = partly || (sampled && covered < 0.99);
     table.optional(sampled, rounded_or_null(covered * 1000));
+    own::add_id(table, group.path);
   }
   if (partly) table.note("Sampled: how much of a range's device time there are samples of; its figures lack the rest.");
   return table;

@@ -82,7 +82,7 @@ Result<Table> make_cpu_counters(const Subject& subject, const ViewOptions& optio
   const analysis::PathTree tree =
       analysis::range_tree(timeline, projection, subject.projection_options(), own::folding_of(options));
   const std::vector<Counts> groups = by_group(timeline, projection, tree);
-  std::vector<Column> columns{own::text("Range"),
+  std::vector<Column> columns{own::path_name("Range"),
                               own::count("Count"),
                               own::time("Host"),
                               own::time("CPU time"),
@@ -99,11 +99,11 @@ Result<Table> make_cpu_counters(const Subject& subject, const ViewOptions& optio
                               if_room(5, if_any(own::percent("Counted")))};
   own::add_path_columns(columns);
   Table table(std::move(columns));
+  table.reserve(tree.order.size());
+  own::add_paths(table, timeline, tree);
   for (const std::uint32_t group : tree.order) {
     const Counts& counts = groups[group];
-    table.text(own::tree_label(timeline, tree.groups[group]))
-        .number(static_cast<std::int64_t>(tree.groups[group].count))
-        .number(tree.groups[group].host_ns);
+    table.path(group).number(static_cast<std::int64_t>(tree.groups[group].count)).number(tree.groups[group].host_ns);
     for (const CpuEvent event : {CpuEvent::kCpuTime, CpuEvent::kInstructions, CpuEvent::kCycles})
       add_count(table, counts, event);
     add_ratio(table, counts, CpuEvent::kInstructions, CpuEvent::kCycles, 100);
@@ -119,7 +119,7 @@ Result<Table> make_cpu_counters(const Subject& subject, const ViewOptions& optio
     table.optional(
         counted,
         counted ? own::rounded((cpu_ns - std::min(cpu_ns, counts.of(CpuEvent::kNotCounted))) / cpu_ns * 1000) : 0);
-    own::add_path(table, timeline, tree, group);
+    own::add_path(table, group);
   }
   note_scaling(table, timeline.cpu_counters);
   return table;

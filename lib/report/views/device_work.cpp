@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "analysis/range_rollup.hpp"
 #include "report/view.hpp"
 #include "report/views/own_columns.hpp"
 #include "report/views/places.hpp"
+#include "report/views/range_paths.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -95,28 +94,32 @@ Table instances_of(const Subject& subject, bool (*wanted)(ActivityKind), bool ke
     columns.push_back(own::bytes("Bytes"));
     columns.push_back(own::if_room(4, own::decimal("Throughput", "GB/s", 2)));
   }
+  columns.push_back(own::id_of("Range"));
+  columns.push_back(own::id_of("Replayed by"));
   Table table(std::move(columns));
+  RangePaths paths(table, timeline, subject.projection());
   const Projection& projection = subject.projection();
   // Who launched what counts where it was captured.
-  std::optional<Projection> by_launch;
-  if (!projection.place.empty()) by_launch = subject.projection_by(Attribution::kLaunch);
-  const auto label = [&](std::uint32_t owner) {
-    return owner < timeline.ranges.size() ? analysis::range_path(timeline, projection, owner)
-                                          : std::string(unowned_word(owner));
+  std::vector<std::uint32_t> launchers;
+  if (!projection.place.empty()) launchers = subject.owners_by(Attribution::kLaunch);
+  const auto path = [&](std::uint32_t owner) {
+    return owner < timeline.ranges.size() ? paths.of(owner) : paths.words(unowned_word(owner));
   };
   for (ActivityIndex row = 0; row < activities.size(); ++row) {
     if (!wanted(activities.kind[row])) continue;
     const std::uint32_t launch = activities.launch[row];
     const std::int64_t duration = activities.end_ns[row] - activities.begin_ns[row];
-    const bool replayed = by_launch && projection.place[row] != launch;
+    const bool replayed = !launchers.empty() && projection.place[row] != launch;
+    const Paths::Node owner = path(projection.owner[row]);
+    const Paths::Node launcher = replayed ? path(launchers[row]) : Paths::kNothing;
     table.text(timeline.text(activities.name[row]))
         .number(activities.begin_ns[row])
         .number(duration)
         .text(device_label(timeline, activities.stream[row]))
         .number(timeline.streams[activities.stream[row]].id)
         .optional(launch != kNone, launch != kNone ? activities.begin_ns[row] - timeline.launches.time_ns[launch] : 0)
-        .text(label(projection.owner[row]))
-        .text(replayed ? label(by_launch->owner[row]) : std::string());
+        .path(owner)
+        .optional(replayed, launcher);
     if (kernels) {
       const bool known = activities.detail[row] != kNone;
       const KernelDetail detail = known ? timeline.kernel_details[activities.detail[row]] : KernelDetail{};
@@ -130,6 +133,8 @@ Table instances_of(const Subject& subject, bool (*wanted)(ActivityKind), bool ke
       table.number(bytes).optional(
           duration > 0, duration > 0 ? static_cast<std::int64_t>(static_cast<__int128>(bytes) * 100 / duration) : 0);
     }
+    own::add_id(table, owner);
+    own::add_id(table, launcher);
   }
   return table;
 }

@@ -19,20 +19,6 @@ using analysis::DeviceEnergy;
 using analysis::RangeEnergy;
 using own::rounded;
 
-void add(RangeEnergy& total, const RangeEnergy& one) {
-  total.self_mj += one.self_mj;
-  total.running_mj += one.running_mj;
-  total.running_ns += one.running_ns;
-  total.known_ns += one.known_ns;
-  total.readings += one.readings;
-  total.sm_clock_mhz_ns += one.sm_clock_mhz_ns;
-  total.sm_clock_ns += one.sm_clock_ns;
-  total.memory_clock_mhz_ns += one.memory_clock_mhz_ns;
-  total.memory_clock_ns += one.memory_clock_ns;
-  total.throttled_ns += one.throttled_ns;
-  total.throttle_known_ns += one.throttle_known_ns;
-}
-
 /// By group: figures of its ranges, and their own energy with that of all groups inside.
 struct GroupEnergy {
   RangeEnergy figures;
@@ -50,7 +36,7 @@ std::vector<GroupEnergy> by_group(const analysis::PathTree& tree, const analysis
     if (cut)
       groups[group].figures.self_mj += energy.ranges[range].self_mj;
     else
-      add(groups[group].figures, energy.ranges[range]);
+      groups[group].figures += energy.ranges[range];
   }
   for (std::uint32_t group = static_cast<std::uint32_t>(groups.size()); group-- > 0;) {  // parents come before children
     groups[group].total_mj += groups[group].figures.self_mj;
@@ -112,9 +98,10 @@ void note_unknown_boards(Table& table, const Timeline& timeline, const analysis:
 }
 
 void add_rest(Table& table, const char* name, double millijoules, double total_mj) {
-  table.text(name).null().null().number(rounded(millijoules)).number(share(millijoules, total_mj));
+  const Paths::Node words = table.paths().add(Paths::kNothing, 0, name);
+  table.path(words).null().null().number(rounded(millijoules)).number(share(millijoules, total_mj));
   for (int i = 0; i < 9; ++i) table.null();
-  table.text(name).number(0);
+  own::add_path(table, words);
 }
 
 Result<Table> make_energy(const Subject& subject, const ViewOptions& options) {
@@ -124,15 +111,16 @@ Result<Table> make_energy(const Subject& subject, const ViewOptions& options) {
   const Projection& projection = subject.projection();
   const analysis::PathTree tree =
       analysis::range_tree(timeline, projection, subject.projection_options(), own::folding_of(options));
-  const analysis::Energy energy = analysis::energy_of_ranges(timeline, projection);
+  analysis::Energy energy = analysis::energy_of_ranges(timeline, projection);
   const std::vector<GroupEnergy> groups = by_group(tree, energy, projection);
+  std::vector<RangeEnergy>().swap(energy.ranges);
   double total_mj = 0, idle_mj = 0, unowned_mj = 0;
   for (const DeviceEnergy& device : energy.devices) {
     total_mj += device.total_mj;
     idle_mj += device.idle_mj;
     unowned_mj += device.unowned_mj;
   }
-  std::vector<Column> columns{own::text("Range"),
+  std::vector<Column> columns{own::path_name("Range"),
                               own::count("Count"),
                               own::time("GPU busy"),
                               own::decimal("Energy", "J", 3),
@@ -148,11 +136,13 @@ Result<Table> make_energy(const Subject& subject, const ViewOptions& options) {
                               if_room(6, own::percent("Known"))};
   own::add_path_columns(columns);
   Table table(std::move(columns));
+  table.reserve(tree.order.size() + 2);
+  own::add_paths(table, timeline, tree);
   for (const std::uint32_t group : tree.order) {
     const RangeEnergy& figures = groups[group].figures;
     const bool any = figures.known_ns > 0;
     const auto count = static_cast<double>(tree.groups[group].count);
-    table.text(own::tree_label(timeline, tree.groups[group]))
+    table.path(group)
         .number(static_cast<std::int64_t>(tree.groups[group].count))
         .number(tree.groups[group].inclusive.gpu_busy_ns)
         .optional(any, rounded(groups[group].total_mj))
@@ -166,9 +156,8 @@ Result<Table> make_energy(const Subject& subject, const ViewOptions& options) {
     add_mean(table, figures.memory_clock_mhz_ns, figures.memory_clock_ns);
     table.optional(figures.throttle_known_ns > 0,
                    share(figures.throttled_ns, static_cast<double>(figures.throttle_known_ns)));
-    table.number(static_cast<std::int64_t>(figures.readings))
-        .optional(figures.running_ns > 0, own::share(figures.known_ns, figures.running_ns));
-    own::add_path(table, timeline, tree, group);
+    table.number(figures.readings).optional(figures.running_ns > 0, own::share(figures.known_ns, figures.running_ns));
+    own::add_path(table, group);
   }
   if (!energy.devices.empty()) {
     add_rest(table, "[outside ranges]", unowned_mj, total_mj);

@@ -12,6 +12,8 @@ Column kernel_column(std::string name, bool inside_range) {
   if (!inside_range) column.names = Names::kKernels;
   return column;
 }
+Column stack_column(std::string name) { return {std::move(name), "", ColumnType::kIdStack}; }
+Column tree_column(std::string name) { return {std::move(name), "", ColumnType::kNameTree}; }
 Column count_column(std::string name) { return {std::move(name), "", ColumnType::kInteger}; }
 Column decimal_column(std::string name, std::string unit, int places) {
   return {std::move(name), std::move(unit), ColumnType::kDecimal, places};

@@ -16,6 +16,10 @@ namespace rangefinder::report::nsight {
 Column text_column(std::string name);
 /// Names of kernels; with `inside_range` a range's name stands in front.
 Column kernel_column(std::string name, bool inside_range = false);
+/// The ids of the ranges around a row and its own.
+Column stack_column(std::string name);
+/// The name, indented.
+Column tree_column(std::string name);
 Column count_column(std::string name);
 Column decimal_column(std::string name, std::string unit, int places);
 /// Exact nanoseconds.

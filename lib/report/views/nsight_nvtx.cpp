@@ -2,7 +2,6 @@
 #include "analysis/nsight_ranges.hpp"
 #include "report/view.hpp"
 #include "report/views/nsight_columns.hpp"
-#include "report/views/range_stack.hpp"
 
 namespace rangefinder::report {
 namespace {
@@ -18,15 +17,16 @@ Result<Table> make_pushpop_trace(const Subject& subject, const ViewOptions&) {
   Table table({timestamp_column("Start"), timestamp_column("End"), time_column("Duration"), time_column("DurChild"),
                time_column("DurNonChild"), text_column("Name"), count_column("PID"), count_column("TID"),
                count_column("Lvl"), count_column("NumChild"), count_column("RangeId"), count_column("ParentId"),
-               text_column("RangeStack"), text_column("NameTree")},
+               stack_column("RangeStack"), tree_column("NameTree")},
               kName);
   Labels labels(timeline);
   const std::vector<analysis::nsight::PushPopRow> rows = analysis::nsight::pushpop_trace(timeline);
-  std::string tree;
+  table.reserve(rows.size());
   for (const analysis::nsight::PushPopRow& row : rows) {
     const base::Interval range = analysis::nsight::interval_of(timeline, row.range);
     const std::string_view name = labels.text(labels.range(row.range));
-    tree.assign(2 * std::min<std::size_t>(row.level, kDeepestStack), '-');
+    // A row for each path, by the same number.
+    const Paths::Node path = table.paths().add(row.parent, range_id(timeline, row.range), name);
     table.number(range.begin)
         .number(range.end)
         .number(range.end - range.begin)
@@ -38,8 +38,8 @@ Result<Table> make_pushpop_trace(const Subject& subject, const ViewOptions&) {
         .number(row.children)
         .number(range_id(timeline, row.range))
         .optional(row.parent != kNone, row.parent != kNone ? range_id(timeline, rows[row.parent].range) : 0)
-        .text(range_stack(timeline, rows, row))
-        .text(tree.append(name));
+        .path(path)
+        .path(path);
   }
   return table;
 }

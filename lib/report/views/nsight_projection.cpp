@@ -4,7 +4,6 @@
 #include "analysis/nsight_nvtx_kernels.hpp"
 #include "report/view.hpp"
 #include "report/views/nsight_columns.hpp"
-#include "report/views/range_stack.hpp"
 
 namespace rangefinder::report {
 namespace {
@@ -18,11 +17,13 @@ Result<Table> make_projection_trace(const Subject& subject, const ViewOptions&) 
   Table table({text_column("Name"), timestamp_column("Projected Start"), time_column("Projected Duration"),
                timestamp_column("Orig Start"), time_column("Orig Duration"), text_column("Style"), count_column("PID"),
                count_column("TID"), count_column("NumGPUOps"), count_column("Lvl"), count_column("NumChild"),
-               count_column("RangeId"), count_column("ParentId"), text_column("RangeStack")});
+               count_column("RangeId"), count_column("ParentId"), stack_column("RangeStack")});
   Labels labels(timeline);
   const std::vector<analysis::nsight::ProjectedRow> rows = analysis::nsight::gpu_projection(timeline);
   for (const analysis::nsight::ProjectedRow& row : rows) {
     const bool owned = row.range != kNone;
+    // A path for each row, by the same number.
+    const Paths::Node path = table.paths().add(row.parent, owned ? range_id(timeline, row.range) : 0, {});
     const base::Interval range = owned ? analysis::nsight::interval_of(timeline, row.range) : base::Interval{};
     if (owned)
       table.text(labels.text(labels.range(row.range)));
@@ -43,7 +44,7 @@ Result<Table> make_projection_trace(const Subject& subject, const ViewOptions&) 
         .optional(owned, owned ? range_id(timeline, row.range) : 0)
         .optional(row.parent != kNone, row.parent != kNone ? range_id(timeline, rows[row.parent].range) : 0);
     if (row.level != kNone)
-      table.text(range_stack(timeline, rows, row));
+      table.path(path);
     else
       table.null();
   }

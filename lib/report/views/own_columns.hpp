@@ -21,11 +21,8 @@ inline Column kernel(std::string name) {
   return column;
 }
 /// Paths of ranges.
-inline Column path(std::string name) {
-  Column column = text(std::move(name));
-  column.names = Names::kPaths;
-  return column;
-}
+inline Column path(std::string name) { return {std::move(name), {}, ColumnType::kPath, 0}; }
+inline Column path_name(std::string name) { return {std::move(name), {}, ColumnType::kPathName, 0}; }
 inline Column count(std::string name) { return {std::move(name), {}, ColumnType::kInteger, 0}; }
 inline Column time(std::string name) { return {std::move(name), "ns", ColumnType::kNanoseconds, 0}; }
 inline Column timestamp(std::string name) { return {std::move(name), "ns", ColumnType::kTimestamp, 0}; }
@@ -49,6 +46,22 @@ inline Column if_any(Column column) {
 inline Column if_room(std::uint8_t dispensable, Column column) {
   column.dispensable = dispensable;
   return column;
+}
+
+/// Numbers of a path, and of the one around it, by which programs find what is inside what.
+inline void add_id_columns(std::vector<Column>& columns) {
+  columns.push_back(for_programs(count("Id")));
+  columns.push_back(for_programs(count("Parent id")));
+}
+/// The same of a path in a column of that name, which is not the row's own.
+inline Column id_of(const std::string& name) { return for_programs(count(name + " id")); }
+inline void add_id(Table& table, Paths::Node node) {
+  const bool any = node != Paths::kNothing && table.paths().id(node) != 0;
+  table.optional(any, any ? table.paths().id(node) : 0);
+}
+inline void add_ids(Table& table, Paths::Node node) {
+  add_id(table, node);
+  add_id(table, table.paths().around(node));
 }
 
 /// A count of operations, and for programs how many of them are of CUDA graphs with conditional nodes. CUPTI does not

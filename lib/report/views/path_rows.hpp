@@ -6,7 +6,7 @@
 #include "report/views/own_columns.hpp"
 
 #include <algorithm>
-#include <string>
+#include <cstdint>
 #include <vector>
 
 // Views with a row a path of ranges, drawn as a tree.
@@ -20,17 +20,22 @@ inline analysis::Folding folding_of(const ViewOptions& options) {
   return folding;
 }
 
-inline std::string tree_label(const Timeline& timeline, const analysis::RangeGroup& group) {
-  return std::string(std::size_t{2} * group.depth, ' ') + std::string(analysis::group_name(timeline, group));
+/// Before any row: groups become paths of the table, by the same numbers.
+inline void add_paths(Table& table, const Timeline& timeline, const analysis::PathTree& tree) {
+  static_assert(kNone == Paths::kNothing);
+  for (std::uint32_t group = 0; group < tree.groups.size(); ++group)
+    table.paths().add(tree.groups[group].parent, group + 1, tree.groups.name(timeline, group));
 }
 
-/// The last two columns of such a view, for programs.
+/// The last columns of such a view, for programs.
 inline void add_path_columns(std::vector<Column>& columns) {
-  columns.push_back(for_programs(text("Path")));
+  columns.push_back(for_programs(path("Path")));
   columns.push_back(for_programs(count("Depth")));
+  add_id_columns(columns);
 }
-inline void add_path(Table& table, const Timeline& timeline, const analysis::PathTree& tree, std::uint32_t group) {
-  table.text(analysis::group_path(timeline, tree.groups, group)).number(tree.groups[group].depth);
+inline void add_path(Table& table, Paths::Node node) {
+  table.path(node).number(table.paths().depth(node));
+  add_ids(table, node);
 }
 
 }  // namespace rangefinder::report::own

@@ -5,9 +5,12 @@
 #include "report/views/own_columns.hpp"
 #include "report/views/pass_columns.hpp"
 #include "report/views/path_rows.hpp"
+#include "report/views/range_paths.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -16,7 +19,6 @@ namespace rangefinder::report {
 namespace {
 
 using analysis::GroupBy;
-using analysis::RangeGroup;
 
 void add_estimate_column(std::vector<Column>& columns, const Timeline& timeline) {
   if (!timeline.activities.estimated.empty()) columns.push_back(own::if_any(own::time("GPU estimated")));
@@ -26,11 +28,11 @@ void add_estimate(Table& table, const Timeline& timeline, std::int64_t ns) {
   if (!timeline.activities.estimated.empty()) table.number(ns);
 }
 
-std::vector<Column> group_columns(const char* name, const Subject& subject) {
+std::vector<Column> group_columns(Column name, const Subject& subject) {
   using own::if_any;
   using own::if_room;
   const bool bounded = !subject.timeline().conditional_graphs.empty();
-  std::vector<Column> columns{own::text(name),
+  std::vector<Column> columns{std::move(name),
                               own::count("Count"),
                               own::time("Host"),
                               if_room(3, own::time("Host avg")),
@@ -49,11 +51,13 @@ std::vector<Column> group_columns(const char* name, const Subject& subject) {
   return columns;
 }
 
-void add_group(Table& table, std::string_view label, const RangeGroup& group, const Subject& subject) {
+/// All but the name.
+void add_group(Table& table, const analysis::RangeGroups& groups, std::uint32_t number, const Subject& subject) {
+  const analysis::RangeGroup& group = groups[number];
+  const analysis::GroupExtra extra = groups.extra(number);
   const Projection& projection = subject.projection();
   const DeviceFigures& all = group.inclusive;
-  table.text(label)
-      .number(static_cast<std::int64_t>(group.count))
+  table.number(static_cast<std::int64_t>(group.count))
       .number(group.host_ns)
       .number(own::mean(group.host_ns, group.host_count))
       .number(all.gpu_busy_ns)
@@ -66,9 +70,9 @@ void add_group(Table& table, std::string_view label, const RangeGroup& group, co
       .number(static_cast<std::int64_t>(all.gpu_ops))
       .optional(all.gpu_ops != 0, all.gpu_ops != 0 ? own::mean(all.launch_delay_ns, all.gpu_ops) : 0)
       .number(static_cast<std::int64_t>(all.bytes));
-  own::add_bound(table, !subject.timeline().conditional_graphs.empty(), group.conditional_ops);
-  add_estimate(table, subject.timeline(), group.estimated_ns);
-  own::add_passes(table, !projection.pass.empty(), group.pass_ns);
+  own::add_bound(table, !subject.timeline().conditional_graphs.empty(), extra.conditional_ops);
+  add_estimate(table, subject.timeline(), extra.estimated_ns);
+  own::add_passes(table, !projection.pass.empty(), extra.pass_ns);
 }
 
 Result<Table> make_instances(const Subject& subject) {
@@ -94,7 +98,10 @@ Result<Table> make_instances(const Subject& subject) {
   own::add_bound_column(columns, bounded);
   add_estimate_column(columns, timeline);
   own::add_pass_columns(columns, !projection.pass.empty());
+  own::add_id_columns(columns);
   Table table(std::move(columns));
+  table.reserve(timeline.ranges.size());
+  RangePaths paths(table, timeline, projection);
   const std::vector<std::int64_t> conditional = analysis::conditional_ops_of_ranges(timeline, projection);
   const std::vector<std::int64_t> estimated = analysis::estimated_times_of_ranges(timeline, projection);
   const std::vector<analysis::PassTimes> passes = analysis::pass_times_of_ranges(timeline, projection);
@@ -105,7 +112,8 @@ Result<Table> make_instances(const Subject& subject) {
     const bool busy = all.gpu_ops != 0;
     if ((ranges.flags[range] & kBeforeRecording) != 0 && !busy) continue;
     const ThreadInfo& thread = timeline.threads[ranges.thread[range]];
-    table.text(analysis::range_path(timeline, projection, range))
+    const Paths::Node path = paths.of(range);
+    table.path(path)
         .text(thread.name.empty() ? std::to_string(thread.tid) : thread.name + " " + std::to_string(thread.tid))
         .number(ranges.begin_ns[range])
         .optional(ranges.is_run(range), ranges.run_ns(range))
@@ -122,6 +130,7 @@ Result<Table> make_instances(const Subject& subject) {
     own::add_bound(table, bounded, bounded ? conditional[range] : 0);
     if (!estimated.empty()) table.number(estimated[range]);
     own::add_passes(table, !projection.pass.empty(), passes.empty() ? analysis::PassTimes{} : passes[range]);
+    own::add_ids(table, path);
   }
   return table;
 }
@@ -129,15 +138,21 @@ Result<Table> make_instances(const Subject& subject) {
 Result<Table> make_ranges(const Subject& subject, const ViewOptions& options) {
   if (options.instances) return make_instances(subject);
   const Projection& projection = subject.projection();
-  std::vector<RangeGroup> groups =
+  const analysis::RangeGroups groups =
       analysis::roll_up_ranges(subject.timeline(), projection, subject.projection_options(), GroupBy::kName);
   // The device's time is the question; where there is none, the host's.
-  std::stable_sort(groups.begin(), groups.end(), [](const RangeGroup& a, const RangeGroup& b) {
-    if (a.inclusive.gpu_busy_ns != b.inclusive.gpu_busy_ns) return a.inclusive.gpu_busy_ns > b.inclusive.gpu_busy_ns;
-    return a.host_ns > b.host_ns;
+  std::vector<std::uint32_t> order(groups.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    const auto rank = [&](std::uint32_t group) {
+      return std::tuple(-groups[group].inclusive.gpu_busy_ns, -groups[group].host_ns, group);
+    };
+    return rank(a) < rank(b);
   });
-  Table table(group_columns("Range", subject));
-  for (const RangeGroup& group : groups) add_group(table, subject.timeline().text(group.name), group, subject);
+  Table table(group_columns(own::text("Range"), subject));
+  table.reserve(groups.size());
+  for (const std::uint32_t group : order)
+    add_group(table.text(subject.timeline().text(groups[group].name)), groups, group, subject);
   return table;
 }
 
@@ -146,12 +161,14 @@ Result<Table> make_tree(const Subject& subject, const ViewOptions& options) {
   const Projection& projection = subject.projection();
   const analysis::PathTree tree =
       analysis::range_tree(timeline, projection, subject.projection_options(), own::folding_of(options));
-  std::vector<Column> columns = group_columns("Range", subject);
+  std::vector<Column> columns = group_columns(own::path_name("Range"), subject);
   own::add_path_columns(columns);
   Table table(std::move(columns));
+  table.reserve(tree.order.size());
+  own::add_paths(table, timeline, tree);
   for (const std::uint32_t group : tree.order) {
-    add_group(table, own::tree_label(timeline, tree.groups[group]), tree.groups[group], subject);
-    own::add_path(table, timeline, tree, group);
+    add_group(table.path(group), tree.groups, group, subject);
+    own::add_path(table, group);
   }
   return table;
 }

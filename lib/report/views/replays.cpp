@@ -5,6 +5,7 @@
 #include "report/views/pass_columns.hpp"
 #include "report/views/path_rows.hpp"
 #include "report/views/places.hpp"
+#include "report/views/range_paths.hpp"
 
 #include <optional>
 #include <string>
@@ -33,11 +34,14 @@ Result<Table> make_replays(const Subject& subject, const ViewOptions& options) {
   analysis::PathTree tree;
   bool passes = false;
   if (analysis::has_graph_work(timeline)) {
-    const Projection by_launch = subject.projection_by(Attribution::kLaunch);
-    const bool by_capture_alone = subject.projection_options().attribution == Attribution::kCapture;
-    const Projection by_capture = subject.projection_by(by_capture_alone ? Attribution::kCapture : Attribution::kAuto);
-    tree = analysis::range_tree(timeline, by_launch, subject.projection_options(), own::folding_of(options));
-    rows = analysis::graph_replays(timeline, tree, by_launch, by_capture);
+    const std::vector<std::uint32_t> launchers = subject.owners_by(Attribution::kLaunch);
+    const Attribution asked = subject.projection_options().attribution;
+    std::optional<Projection> by_auto;
+    if (asked != Attribution::kCapture && asked != Attribution::kAuto)
+      by_auto = subject.projection_by(Attribution::kAuto);
+    const Projection& by_capture = by_auto ? *by_auto : subject.projection();
+    tree = analysis::range_tree(timeline, by_capture, subject.projection_options(), own::folding_of(options));
+    rows = analysis::graph_replays(timeline, tree, launchers, by_capture);
     passes = !by_capture.pass.empty();
   }
   const bool bounded = !timeline.conditional_graphs.empty();
@@ -51,14 +55,19 @@ Result<Table> make_replays(const Subject& subject, const ViewOptions& options) {
                               own::if_any(own::time("GPU estimated"))};
   own::add_bound_column(columns, bounded);
   own::add_pass_columns(columns, passes);
+  columns.push_back(own::id_of("Captured in"));
+  columns.push_back(own::id_of("Replayed by"));
   Table table(std::move(columns));
+  own::add_paths(table, timeline, tree);
+  PathWords words(table);
   for (const analysis::GraphReplays& row : rows) {
-    const auto path = [&](std::uint32_t group) { return analysis::group_path(timeline, tree.groups, group); };
-    table
-        .text(row.captured_in < tree.groups.size()
-                  ? path(row.captured_in)
-                  : std::string(word_of(static_cast<analysis::NotCaptured>(row.captured_in))))
-        .text(row.replayed_by < tree.groups.size() ? path(row.replayed_by) : std::string(unowned_word(row.replayed_by)))
+    const Paths::Node captured = row.captured_in < tree.groups.size()
+                                     ? row.captured_in
+                                     : words.of(word_of(static_cast<analysis::NotCaptured>(row.captured_in)));
+    const Paths::Node replayed =
+        row.replayed_by < tree.groups.size() ? row.replayed_by : words.of(unowned_word(row.replayed_by));
+    table.path(captured)
+        .path(replayed)
         .number(static_cast<std::int64_t>(row.replays))
         .number(static_cast<std::int64_t>(row.gpu_ops))
         .number(row.gpu_sum_ns)
@@ -67,6 +76,8 @@ Result<Table> make_replays(const Subject& subject, const ViewOptions& options) {
         .number(row.estimated_ns);
     own::add_bound(table, bounded, row.conditional_ops);
     own::add_passes(table, passes, row.pass_ns);
+    own::add_id(table, captured);
+    own::add_id(table, replayed);
   }
   return table;
 }

@@ -217,11 +217,17 @@ Result<Table> make_roofline(const Subject& subject, const ViewOptions& options) 
   const Projection& projection = subject.projection();
   const analysis::PathTree tree =
       analysis::range_tree(timeline, projection, subject.projection_options(), own::folding_of(options));
-  const analysis::WorkByShapes work = analysis::work_by_shapes(timeline, projection, subject.projection_options());
+  analysis::WorkByShapes work = analysis::work_by_shapes(timeline, projection, subject.projection_options());
   const std::vector<Work> groups = by_group(tree, work);
-  const std::vector<analysis::MeasuredWork> counted = analysis::work_by_counters(timeline, projection);
-  const std::vector<MeasuredGroup> measured = measured_by_group(tree, projection, counted);
-  std::vector<Column> columns{own::text("Range"),
+  std::vector<Work>().swap(work.ranges);
+  std::vector<MeasuredGroup> measured;
+  bool counted = false;
+  {
+    const std::vector<analysis::MeasuredWork> ranges = analysis::work_by_counters(timeline, projection);
+    measured = measured_by_group(tree, projection, ranges);
+    counted = !ranges.empty();
+  }
+  std::vector<Column> columns{own::path_name("Range"),
                               own::text("On"),
                               own::time("Busy"),
                               if_room(4, own::count("FLOPs")),
@@ -236,18 +242,20 @@ Result<Table> make_roofline(const Subject& subject, const ViewOptions& options) 
                               if_room(1, own::percent("Known"))};
   own::add_path_columns(columns);
   Table table(std::move(columns));
-  const Roof roof = roof_of(timeline, options, !counted.empty(), table);
+  table.reserve(tree.order.size());
+  own::add_paths(table, timeline, tree);
+  const Roof roof = roof_of(timeline, options, counted, table);
   bool scaled = false;
   for (const std::uint32_t group : tree.order) {
     const analysis::RangeGroup& figures = tree.groups[group];
     const bool on_device = roof.on_device || measured[group].with_flops != 0;
-    table.text(own::tree_label(timeline, figures)).text(on_device ? "device" : roof.counted_alone ? "" : "host");
+    table.path(group).text(on_device ? "device" : roof.counted_alone ? "" : "host");
     const Row row = row_of(groups[group], measured[group], figures, roof);
     add_row(table, row, roof);
     scaled = scaled || row.scaled;
-    own::add_path(table, timeline, tree, group);
+    own::add_path(table, group);
   }
-  note_source(table, timeline, work, !counted.empty());
+  note_source(table, timeline, work, counted);
   if (roof.counted_alone)
     table.note(
         "source none: device work is not recorded where ranges are counted (counters=), so ranges without counters "

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/range_at.hpp"
-#include "analysis/range_rollup.hpp"
 #include "analysis/waits.hpp"
 #include "report/view.hpp"
 #include "report/views/own_columns.hpp"
 #include "report/views/places.hpp"
+#include "report/views/range_paths.hpp"
 
 #include <algorithm>
 #include <map>
@@ -84,14 +84,15 @@ Table instances_of(const Subject& subject, const std::vector<Wait>& waits) {
   const Timeline& timeline = subject.timeline();
   Table table({own::path("Range"), own::text("Reason"), own::text("Call"), own::text("Thread"), own::timestamp("Begin"),
                own::time("Duration"), own::if_room(2, own::text("Stream")), own::if_room(1, own::time("GPU busy")),
-               own::if_room(3, own::timestamp("Last work ends")), own::kernel("Last work to end")});
+               own::if_room(3, own::timestamp("Last work ends")), own::kernel("Last work to end"), own::id_of("Range")});
+  RangePaths paths(table, timeline, subject.projection());
   const std::vector<RangeIndex> ranges = ranges_of(subject, waits);
   for (std::size_t i = 0; i < waits.size(); ++i) {
     const Wait& wait = waits[i];
     const bool known = wait.blocks_host() && (wait.stream != kNone || wait.device != kNone);
-    table
-        .text(ranges[i] != kNone ? analysis::range_path(timeline, subject.projection(), ranges[i])
-                                 : range_label(timeline, kNone, wait.thread))
+    const Paths::Node path =
+        ranges[i] != kNone ? paths.of(ranges[i]) : paths.words(range_label(timeline, kNone, wait.thread));
+    table.path(path)
         .text(reason_text(wait.reason))
         .text(timeline.text(call_name(timeline, wait)))
         .text(thread_label(timeline, wait.thread))
@@ -101,6 +102,7 @@ Table instances_of(const Subject& subject, const std::vector<Wait>& waits) {
         .optional(known, wait.busy_ns)
         .optional(wait.last != kNone, wait.last != kNone ? timeline.activities.end_ns[wait.last] : 0)
         .text(timeline.text(work_name(timeline, wait)));
+    own::add_id(table, path);
   }
   return table;
 }

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include "report/paths.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace rangefinder::report {
+
+Paths::Node Paths::add(Node around, std::int64_t id, std::string_view name) {
+  const bool at_top = around == kNothing;
+  const std::size_t bytes = name.size() + (at_top ? 0 : nodes_[around].bytes + std::size_t{1});
+  nodes_.push_back({id, around, names_.intern(name), at_top ? 0 : nodes_[around].depth + 1,
+                    static_cast<std::uint32_t>(std::min(bytes, kLongest + 1))});
+  return static_cast<Node>(nodes_.size() - 1);
+}
+
+std::string Paths::text(Node node) const { return innermost(node, kLongest); }
+
+std::string Paths::readable(Node node) const {
+  constexpr std::size_t kEnoughToTell = 128;
+  return is_short(node) ? text(node) : innermost(node, kEnoughToTell);
+}
+
+/// At least the last name.
+std::string Paths::innermost(Node node, std::size_t most_bytes) const {
+  std::vector<std::string_view> names{name(node)};
+  std::size_t bytes = names.back().size();
+  for (node = around(node); node != kNothing && bytes + 1 + name(node).size() <= most_bytes; node = around(node)) {
+    names.push_back(name(node));
+    bytes += 1 + names.back().size();
+  }
+  std::string out = node == kNothing ? "" : ".../";
+  for (auto name = names.rbegin(); name != names.rend(); ++name) {
+    out += *name;
+    if (name + 1 != names.rend()) out += '/';
+  }
+  return out;
+}
+
+std::string Paths::id_stack(Node node) const {
+  constexpr std::size_t kOfMany = 16;
+  const bool many = depth(node) >= kDeepest;
+  std::vector<std::int64_t> ids;
+  for (; node != kNothing && (!many || ids.size() < kOfMany); node = around(node)) ids.push_back(id(node));
+  std::string out = many ? ":..." : "";
+  for (auto id = ids.rbegin(); id != ids.rend(); ++id) out.append(":").append(std::to_string(*id));
+  return out;
+}
+
+std::string Paths::name_tree(Node node) const {
+  constexpr std::size_t kOfMany = 16;
+  const std::size_t levels = depth(node);
+  std::string out(2 * (levels <= kDeepest ? levels : kOfMany), '-');
+  if (levels > kDeepest) out += "[" + std::to_string(levels) + "]";
+  return out.append(name(node));
+}
+
+std::vector<std::uint32_t> Paths::ranks() const {
+  std::vector<Node> order(nodes_.size());
+  std::iota(order.begin(), order.end(), Node{0});
+  // Those inside one path beside each other, last name first: a stack gives them out first name first.
+  std::sort(order.begin(), order.end(), [&](Node a, Node b) {
+    if (around(a) != around(b)) return around(a) < around(b);
+    return nodes_[a].name != nodes_[b].name ? name(a) > name(b) : a > b;
+  });
+  std::vector<std::size_t> first(nodes_.size() + 1, 0);
+  for (const Node node : order)
+    if (around(node) != kNothing) ++first[around(node) + 1];
+  std::partial_sum(first.begin(), first.end(), first.begin());
+  std::vector<Node> rest(order.begin() + static_cast<std::ptrdiff_t>(first.back()), order.end());  // kNothing is last
+  std::vector<std::uint32_t> ranks(nodes_.size());
+  for (std::uint32_t rank = 0; !rest.empty(); ++rank) {
+    const Node node = rest.back();
+    rest.pop_back();
+    ranks[node] = rank;
+    rest.insert(rest.end(), order.begin() + static_cast<std::ptrdiff_t>(first[node]),
+                order.begin() + static_cast<std::ptrdiff_t>(first[node + 1]));
+  }
+  return ranks;
+}
+
+}  // namespace rangefinder::report
