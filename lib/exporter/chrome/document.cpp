@@ -176,7 +176,7 @@ void write_document_begin(TextOutput& out, const DocumentFacts& facts, const Tim
     if (facts.world_size > 0) info += ", \"world_size\": " + std::to_string(facts.world_size);
     info += '}';
   }
-  document.text("displayTimeUnit", "ms");
+  document.text("displayTimeUnit", "ns");  // by "ms" chrome://tracing compares whole microseconds
   if (base.wall_ns()) document.signed_number("baseTimeNanoseconds", *base.wall_ns());
   document.key("traceEvents") += '[';
   out.text(text);

@@ -10,8 +10,8 @@
 
 namespace rangefinder::chrome {
 
-/// The ranges on the rows of streams, with everything that was launched in them, or, if that is not wanted, with what they
-/// launched themselves.
+/// The ranges on the rows of streams, with everything that was launched in them, or, if that is not wanted, with what
+/// they launched themselves.
 class TimelineSpans {
  public:
   explicit TimelineSpans(const TimelineExport& shared);

@@ -24,7 +24,7 @@ TEST_CASE("the document has torch.profiler's frame", "[exporter]") {
   require_sound(trace);
   const JsonValue& document = trace.document;
   CHECK(document["schemaVersion"].integer() == 1);
-  CHECK(document["displayTimeUnit"].text() == "ms");
+  CHECK(document["displayTimeUnit"].text() == "ns");
   CHECK(document["distributedInfo"]["rank"].integer() == 3);
   CHECK(document["distributedInfo"]["world_size"].integer() == 8);
   CHECK(trace.text.find("\"rank\": 3") != std::string::npos);  // HolisticTraceAnalysis looks for it with the space
