@@ -316,9 +316,10 @@ struct OperatorTable {
   std::vector<std::int64_t> sequence;  ///< the number that the next node of autograd got; -1: it makes none
   /// Not 0: it is a node itself, `sequence` its own number, and this the framework's number of the thread that made it.
   std::vector<std::uint64_t> made_on;
-  std::vector<StringId> shapes;  ///< JSON, a list for each input: [[4, 288], []]
-  std::vector<StringId> types;   ///< JSON: ["float", "Scalar"]
-  std::vector<StringId> values;  ///< JSON, of inputs that are no tensors: ["", "[1, 1]"]
+  // JSON, without white space between tokens, however the input is written.
+  std::vector<StringId> shapes;  ///< a list for each input: [[4,288],[]]
+  std::vector<StringId> types;   ///< ["float","Scalar"]
+  std::vector<StringId> values;  ///< of inputs that are no tensors: ["","[1, 1]"]
 
   std::size_t size() const noexcept { return range.size(); }
 };

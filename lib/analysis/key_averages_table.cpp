@@ -76,22 +76,32 @@ std::string cut(std::string_view name) {
   return std::string(name.substr(0, kMostNameWidth - 3)) + "...";
 }
 
+/// As torch.profiler prints lists: "[[2, 3], []]".
+std::string shapes_text(std::string_view shapes) {
+  if (shapes.empty()) return "[]";
+  std::string text;
+  for (const char c : shapes) {
+    text += c;
+    if (c == ',') text += ' ';
+  }
+  return text;
+}
+
 /// Columns of every table, then those that depend on what there is.
 class Columns {
  public:
   Columns(const Timeline& timeline, const KeyAverages& averages, const std::vector<const OperatorGroup*>& groups) {
     const auto width_of = [&](auto text, std::size_t most) {
       std::size_t longest = 0;
-      for (const OperatorGroup* group : groups) longest = std::max(longest, timeline.text(text(*group)).size());
+      for (const OperatorGroup* group : groups) longest = std::max(longest, text(*group).size());
       return std::min(longest + 4, most);
     };
     const auto any = [&](auto has) {
       return std::any_of(groups.begin(), groups.end(), [&](const OperatorGroup* group) { return has(*group); });
     };
-    const auto name = [](const OperatorGroup& g) { return g.name; };
-    const auto shapes = [](const OperatorGroup& g) { return g.shapes; };
-    list.push_back({"Name", width_of(name, kMostNameWidth),
-                    [&timeline](const OperatorGroup& g) { return cut(timeline.text(g.name)); }});
+    const auto name = [&timeline](const OperatorGroup& g) { return timeline.text(g.name); };
+    const auto shapes = [&timeline](const OperatorGroup& g) { return shapes_text(timeline.text(g.shapes)); };
+    list.push_back({"Name", width_of(name, kMostNameWidth), [name](const OperatorGroup& g) { return cut(name(g)); }});
     add_cpu(averages.cpu_ns);
     has_device = any([](const OperatorGroup& g) { return g.device_self_ns > 0; });
     if (has_device) add_device(averages.device_ns);
@@ -101,10 +111,8 @@ class Columns {
     add("# of Calls", [](const OperatorGroup& g) { return std::to_string(g.calls); });
     if (any([](const OperatorGroup& g) { return g.shapes != StringId::kEmpty; })) {
       const std::size_t width = width_of(shapes, kMostShapesWidth);
-      list.push_back({"Input Shapes", width, [&timeline, width](const OperatorGroup& g) {
-                        const std::string_view text = timeline.text(g.shapes);
-                        return text.empty() ? "[]" : std::string(text.substr(0, width));
-                      }});
+      list.push_back(
+          {"Input Shapes", width, [shapes, width](const OperatorGroup& g) { return shapes(g).substr(0, width); }});
     }
     if (const FlopsUnit unit = unit_of_flops(groups); unit.scale != 0) {
       add("Total " + std::string(unit.name), [unit](const OperatorGroup& g) {

@@ -127,6 +127,21 @@ void append_json_string(std::string& out, std::string_view text) {
   out += '"';
 }
 
+void append_compact_json(std::string& out, std::string_view json) {
+  const std::size_t before = out.size();
+  out.resize(before + json.size());
+  char* to = out.data() + before;
+  bool quoted = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    *to = c;
+    to += quoted || (c != ' ' && c != '\n' && c != '\t' && c != '\r') ? 1 : 0;
+    if (c == '"') quoted = !quoted;
+    if (c == '\\' && quoted && i + 1 < json.size()) *to++ = json[++i];
+  }
+  out.resize(static_cast<std::size_t>(to - out.data()));
+}
+
 std::string printable(std::string_view text) {
   std::string out;
   out.reserve(text.size());

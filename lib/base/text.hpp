@@ -16,6 +16,9 @@ void append_json_escaped(std::string& out, std::string_view text);
 /// The same with the quotes.
 void append_json_string(std::string& out, std::string_view text);
 
+/// Appends JSON without the white space between its tokens; strings stay as they are.
+void append_compact_json(std::string& out, std::string_view json);
+
 /// For a terminal: C0, C1, DEL and bidirectional controls shown as \xNN or \u{NNNN}, invalid UTF-8 as \xNN.
 std::string printable(std::string_view text);
 

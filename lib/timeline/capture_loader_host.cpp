@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/text.hpp"
 #include "timeline/autograd_names.hpp"
 #include "timeline/capture_loader.hpp"
 #include "timeline/operator_texts.hpp"
@@ -233,7 +234,12 @@ CaptureLoader::InputTexts CaptureLoader::input_texts(std::uint32_t id) {
   if (added && id != 0) {
     const OperatorInputs inputs = split_inputs(reader_.name(id));
     if (inputs.shapes.empty()) ++out_.health.lost_names;
-    found->second = {out_.intern(inputs.shapes), out_.intern(inputs.types), out_.intern(inputs.values)};
+    const auto compact = [&](std::string_view list) {
+      std::string text;
+      base::append_compact_json(text, list);
+      return out_.intern(text);
+    };
+    found->second = {compact(inputs.shapes), compact(inputs.types), compact(inputs.values)};
   }
   return found->second;
 }

@@ -137,6 +137,11 @@ std::vector<std::string> cells_of(const std::string& line) {
   return cells;
 }
 
+std::string without_spaces(std::string text) {
+  std::erase(text, ' ');
+  return text;
+}
+
 /// By name and shapes; annotations are left out, and what memory events make.
 std::map<std::pair<std::string, std::string>, Expected> expected_in(const std::string& path, std::int64_t& all) {
   std::map<std::pair<std::string, std::string>, Expected> rows;
@@ -148,8 +153,8 @@ std::map<std::pair<std::string, std::string>, Expected> expected_in(const std::s
     if (cells.size() != 9) throw std::runtime_error(path + ": " + line);
     all += std::stoll(cells[4]);
     if (cells[1] == "0" && cells[0] != "[memory]")
-      rows[{cells[0], cells[8]}] = {std::stoull(cells[2]), std::stoll(cells[3]), std::stoll(cells[4]),
-                                    std::stoull(cells[7]), std::stoll(cells[5]), std::stoll(cells[6])};
+      rows[{cells[0], without_spaces(cells[8])}] = {std::stoull(cells[2]), std::stoll(cells[3]), std::stoll(cells[4]),
+                                                    std::stoull(cells[7]), std::stoll(cells[5]), std::stoll(cells[6])};
   }
   return rows;
 }

@@ -75,6 +75,20 @@ TEST_CASE("JSON strings cannot steer a terminal that they are printed on", "[bas
   CHECK(json("\xE2\x80\xA8\xE2\x81\xA6\xEF\xBB\xBF") == "\"\\u2028\\u2066\\ufeff\"");
 }
 
+TEST_CASE("compact JSON has no white space between tokens, and its strings as they were", "[base]") {
+  const auto compact = [](std::string_view json) {
+    std::string out = "before: ";
+    append_compact_json(out, json);
+    return out.substr(8);
+  };
+  CHECK(compact("[\r\n  [\n\t141,\n\t512\n  ],\n  [ ]\n]") == "[[141,512],[]]");
+  CHECK(compact(R"([ "a b" , "quote \" inside, \\" , {"k" : 1} ])") == R"(["a b","quote \" inside, \\",{"k":1}])");
+  CHECK(compact("").empty());
+  CHECK(compact(" \n").empty());
+  CHECK(compact("[\"never closed, ") == "[\"never closed, ");
+  CHECK(compact("\"ends in a backslash\\") == "\"ends in a backslash\\");
+}
+
 TEST_CASE("what is printed cannot steer a terminal", "[base][property]") {
   CHECK(printable("plain \xC3\xA9") == "plain \xC3\xA9");
   CHECK(printable("\x1b[31m\n\x7f") == "\\x1b[31m\\x0a\\x7f");

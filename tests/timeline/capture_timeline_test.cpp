@@ -171,9 +171,9 @@ TEST_CASE("operators tell their numbers, and their inputs where those are wanted
   CHECK(operators.sequence == std::vector<std::int64_t>{7, -1, 7, 7, 8});
   CHECK(operators.made_on == std::vector<std::uint64_t>{0, 0, 5, 5, 0});
   for (const std::size_t row : {0, 1}) {
-    CHECK(timeline.text(operators.shapes[row]) == (options.operator_inputs ? "[[2, 3], []]" : ""));
-    CHECK(timeline.text(operators.types[row]) == (options.operator_inputs ? R"(["float", "Scalar"])" : ""));
-    CHECK(timeline.text(operators.values[row]) == (options.operator_inputs ? R"(["", "1"])" : ""));
+    CHECK(timeline.text(operators.shapes[row]) == (options.operator_inputs ? "[[2,3],[]]" : ""));
+    CHECK(timeline.text(operators.types[row]) == (options.operator_inputs ? R"(["float","Scalar"])" : ""));
+    CHECK(timeline.text(operators.values[row]) == (options.operator_inputs ? R"(["","1"])" : ""));
   }
   for (const std::size_t row : {2, 3, 4}) CHECK(operators.shapes[row] == StringId::kEmpty);
   CHECK(timeline.health.lost_names == (options.operator_inputs ? 1 : 0));  // that was never written so

@@ -211,7 +211,13 @@ void TableBuilder::add_operator(const EventArguments& arguments) {
   operators.range.push_back(static_cast<RangeIndex>(timeline_.ranges.size() - 1));
   operators.sequence.push_back(arguments.has(F::kSequence) ? std::max<std::int64_t>(arguments.sequence, -1) : -1);
   operators.made_on.push_back(arguments.has(F::kForwardThread) ? not_negative(arguments.forward_thread) : 0);
-  const auto text = [&](std::string_view list) { return wants_texts ? timeline_.intern(list) : StringId::kEmpty; };
+  // Equal shapes are equal texts, however the file is indented.
+  const auto text = [&](std::string_view list) {
+    if (!wants_texts) return StringId::kEmpty;
+    scratch_.clear();
+    base::append_compact_json(scratch_, list);
+    return timeline_.intern(scratch_);
+  };
   operators.shapes.push_back(text(arguments.input_shapes));
   operators.types.push_back(text(arguments.input_types));
   operators.values.push_back(text(arguments.input_values));

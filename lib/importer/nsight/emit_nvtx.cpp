@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "importer/nsight/emit_nvtx.hpp"
 
+#include "base/text.hpp"
 #include "timeline/autograd_names.hpp"
 
 #include <algorithm>
@@ -109,7 +110,9 @@ void EmitNvtx::add_inputs(RangeIndex range, const OperatorText& text) {
   OperatorTable& operators = timeline_.operators;
   operators.range.push_back(range);
   operators.sequence.push_back(text.sequence);
-  operators.shapes.push_back(timeline_.intern(text.shapes));
+  std::string shapes;
+  base::append_compact_json(shapes, text.shapes);
+  operators.shapes.push_back(timeline_.intern(shapes));
   operators.types.push_back(StringId::kEmpty);
   operators.values.push_back(StringId::kEmpty);
 }

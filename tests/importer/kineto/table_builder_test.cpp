@@ -544,13 +544,33 @@ TEST_CASE("what operators were given is kept where that is asked for", "[importe
   const OperatorTable& operators = timeline.operators;
   CHECK(timeline.ranges.size() == 4);
   CHECK(operators.range == std::vector<RangeIndex>{0, 2, 3});
-  CHECK(timeline.text(operators.shapes[0]) == "[[2, 3], [3, 4]]");
-  CHECK(timeline.text(operators.types[0]) == R"(["float", "float"])");
-  CHECK(timeline.text(operators.values[0]) == R"(["", "[1, 1]"])");
-  CHECK(timeline.text(operators.shapes[1]) == R"([[8], "]"])");
+  CHECK(timeline.text(operators.shapes[0]) == "[[2,3],[3,4]]");
+  CHECK(timeline.text(operators.types[0]) == R"(["float","float"])");
+  CHECK(timeline.text(operators.values[0]) == R"(["","[1, 1]"])");
+  CHECK(timeline.text(operators.shapes[1]) == R"([[8],"]"])");
   CHECK(timeline.text(operators.types[1]).empty());
   CHECK(operators.shapes[2] == operators.shapes[0]);
   CHECK(timeline.text(operators.types[2]) == R"("x")");
+}
+
+TEST_CASE("what operators were given is the same however the file is indented", "[importer]") {
+  const std::string event =
+      R"({"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 2, "args": {)";
+  const std::string text =
+      trace_of(event + R"("Input Dims": [[2,3],[]], "Input type": ["a\" b","c"], "Concrete Inputs": ["","[1, 1]"]}},)" +
+               event + "\"Input Dims\": [\r\n  [\n\t2,\n\t3\n  ],\n  [ ]\n]," +
+               R"("Input type": [ "a\" b" , "c" ],"Concrete Inputs": [ "", "[1, 1]" ]}})");
+  LoadOptions options;
+  options.operator_inputs = true;
+  const Timeline timeline = load(text, options).timeline;
+  const OperatorTable& operators = timeline.operators;
+  REQUIRE(operators.size() == 2);
+  CHECK(timeline.text(operators.shapes[0]) == "[[2,3],[]]");
+  CHECK(timeline.text(operators.types[0]) == R"(["a\" b","c"])");
+  CHECK(timeline.text(operators.values[0]) == R"(["","[1, 1]"])");
+  CHECK(operators.shapes[1] == operators.shapes[0]);
+  CHECK(operators.types[1] == operators.types[0]);
+  CHECK(operators.values[1] == operators.values[0]);
 }
 
 TEST_CASE("numbers of autograd are there without being asked for", "[importer]") {

@@ -216,7 +216,7 @@ TEST_CASE("the sizes of emit_nvtx are the operators' shapes, when asked for", "[
   REQUIRE(timeline->operators.size() == 1);
   CHECK(timeline->operators.range[0] == 2);
   CHECK(timeline->operators.sequence[0] == 7);
-  CHECK(timeline->text(timeline->operators.shapes[0]) == "[[8], [4, 8], []]");
+  CHECK(timeline->text(timeline->operators.shapes[0]) == "[[8],[4,8],[]]");
 }
 
 TEST_CASE("start/end ranges and files without emit_nvtx stay as they are", "[importer_nsight]") {

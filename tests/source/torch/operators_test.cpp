@@ -99,9 +99,9 @@ TEST_CASE("inputs are recorded where they are asked for, by anyone", "[torch]") 
   CHECK(count_of(timeline, "aten::add") == 3);  // once each
   REQUIRE(with_texts(timeline).size() == 1);
   const std::size_t row = with_texts(timeline).front();
-  CHECK(timeline.text(timeline.operators.shapes[row]) == "[[2, 3], [2, 3], []]");
-  CHECK(timeline.text(timeline.operators.types[row]) == R"(["float", "float", "Scalar"])");
-  CHECK(timeline.text(timeline.operators.values[row]) == R"(["", "", "2"])");
+  CHECK(timeline.text(timeline.operators.shapes[row]) == "[[2,3],[2,3],[]]");
+  CHECK(timeline.text(timeline.operators.types[row]) == R"(["float","float","Scalar"])");
+  CHECK(timeline.text(timeline.operators.values[row]) == R"(["","","2"])");
 }
 
 TEST_CASE("what is in no session is not looked at, and each session has the texts it needs", "[torch]") {
@@ -116,7 +116,7 @@ TEST_CASE("what is in no session is not looked at, and each session has the text
     const Timeline timeline = load(folder.file(file));
     REQUIRE(count_of(timeline, "aten::add") == 1);
     REQUIRE(with_texts(timeline).size() == 1);
-    CHECK(timeline.text(timeline.operators.shapes[0]) == "[[5, 7], [5, 7], []]");
+    CHECK(timeline.text(timeline.operators.shapes[0]) == "[[5,7],[5,7],[]]");
   }
 }
 
@@ -131,7 +131,7 @@ TEST_CASE("inputs that fit in no text are counted, not cut", "[torch]") {
   });
   CHECK(names_of(timeline, RangeKind::kOperator) == std::vector<std::string>{"few", "many", "very many"});
   REQUIRE(timeline.operators.range == std::vector<RangeIndex>{0});
-  CHECK(timeline.text(timeline.operators.shapes[0]).starts_with("[[1, 1, 1, 1, 1, 1, 1, 1], [1, "));
+  CHECK(timeline.text(timeline.operators.shapes[0]).starts_with("[[1,1,1,1,1,1,1,1],[1,"));
   CHECK(timeline.health.operators_without_inputs == 2);
   CHECK_FALSE(timeline.health.complete());
 }
@@ -231,7 +231,7 @@ TEST_CASE("a program asks for its own key averages while it runs", "[torch]") {
     CHECK(mm->calls == calls);
     CHECK(mm->flops == calls * 2 * 2 * 3 * 4);
     CHECK(mm->cpu_total_ns > 0);
-    CHECK(timeline.text(mm->shapes) == "[[2, 3], [3, 4]]");
+    CHECK(timeline.text(mm->shapes) == "[[2,3],[3,4]]");
     CHECK(key_averages_table(timeline, averages).find("aten::mm") != std::string::npos);
   }
   REQUIRE(session.stop().ok());
