@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,22 +26,6 @@ ErrorCode code_of(int error) noexcept {
     default:
       return ErrorCode::kIo;
   }
-}
-
-std::string random_suffix() {
-  std::uint64_t bits = 0;
-  if (getrandom(&bits, sizeof bits, 0) != static_cast<ssize_t>(sizeof bits))
-    bits = static_cast<std::uint64_t>(getpid());
-  std::string out = ".";
-  for (int i = 0; i < 12; ++i, bits >>= 5) out += "abcdefghijklmnopqrstuvwxyz234567"[bits & 31];
-  return out + ".tmp";
-}
-
-/// A device, a pipe or a link under the name of an output is left alone: as root, renaming a file over /dev/null breaks
-/// the machine.
-bool may_be_replaced(const std::string& path) noexcept {
-  struct stat info {};
-  return ::lstat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode);
 }
 
 }  // namespace
@@ -168,64 +151,6 @@ void MappedInput::forget_front(std::size_t count) const noexcept {
   if (pages != 0) ::madvise(data_, pages, MADV_DONTNEED);
 }
 
-Result<AtomicFile> AtomicFile::create(const std::string& path, bool replace) {
-  if (!replace && exists(path))
-    return Error(ErrorCode::kExists, path + ": exists already; choose another name" + std::string(kOrReplace));
-  if (!may_be_replaced(path)) return Error(ErrorCode::kExists, path + ": is there and is no plain file; not replaced");
-  AtomicFile file;
-  file.path_ = path;
-  file.replace_ = replace;
-  file.temporary_ = path + random_suffix();
-  file.fd_ = Fd(::open(file.temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!file.fd_.valid()) {
-    const int error = errno;
-    file.temporary_.clear();
-    return system_error("create", path, error);
-  }
-  return file;
-}
-
-AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  std::swap(path_, other.path_);
-  std::swap(temporary_, other.temporary_);
-  std::swap(size_, other.size_);
-  std::swap(replace_, other.replace_);
-  return *this;
-}
-
-AtomicFile::~AtomicFile() {
-  if (fd_.valid() && !temporary_.empty()) ::unlink(temporary_.c_str());
-}
-
-Status AtomicFile::write(ByteView bytes) {
-  Status status = write_at(fd_, bytes, size_, path_);
-  if (status.ok()) size_ += bytes.size();
-  return status;
-}
-
-Status AtomicFile::commit() {
-  if (::fsync(fd_.get()) != 0 && errno != EINVAL && errno != EROFS) return system_error("sync", path_, errno);
-  if (replace_) {
-    if (::rename(temporary_.c_str(), path_.c_str()) != 0) return system_error("rename to", path_, errno);
-  } else {
-    // link() fails where the name has appeared meanwhile; rename() would replace it.
-    if (::link(temporary_.c_str(), path_.c_str()) != 0) {
-      const int error = errno;
-      if (error == EEXIST)
-        return Error(ErrorCode::kExists, path_ + ": appeared while it was being written; nothing replaced");
-      // File systems without hard links.
-      if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) != 0)
-        return system_error("rename to", path_, errno);
-      temporary_.clear();
-    }
-    if (!temporary_.empty()) ::unlink(temporary_.c_str());
-  }
-  temporary_.clear();
-  fd_.reset();
-  return {};
-}
-
 Status write_whole_file(const std::string& path, std::string_view text) {
   Result<AtomicFile> file = AtomicFile::create(path, true);
   if (!file) return file.error();
@@ -237,9 +162,38 @@ bool lock_file(const Fd& fd) noexcept { return ::flock(fd.get(), LOCK_EX | LOCK_
 
 void unlock_file(const Fd& fd) noexcept { ::flock(fd.get(), LOCK_UN); }
 
+Fd open_to_lock(const std::string& path) noexcept {
+  // For writing: file systems of a network lock nothing else.
+  constexpr int kFlags = O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW;
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0) return Fd();
+  if (!S_ISREG(info.st_mode)) return errno = EINVAL, Fd();  // a device may do something as it is opened
+  Fd fd(::open(path.c_str(), O_RDWR | kFlags));
+  if (!fd.valid() && (errno == EACCES || errno == EPERM || errno == EROFS))
+    fd = Fd(::open(path.c_str(), O_RDONLY | kFlags));
+  return fd;
+}
+
 bool is_locked(const std::string& path) noexcept {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW));
+  const Fd fd = open_to_lock(path);
   return fd.valid() && !lock_file(fd);
+}
+
+bool has_name(const Fd& fd, const std::string& path) noexcept {
+  struct stat opened {
+  }, named{};
+  return ::fstat(fd.get(), &opened) == 0 && ::lstat(path.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&
+         opened.st_dev == named.st_dev;
+}
+
+bool remove_file(const Fd& fd, const std::string& path) noexcept {
+  return has_name(fd, path) && ::unlink(path.c_str()) == 0;
+}
+
+std::int64_t written_ns(const Fd& fd) noexcept {
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0) return 0;
+  return std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
 }
 
 bool exists(const std::string& path) noexcept {

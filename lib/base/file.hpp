@@ -6,8 +6,10 @@
 #include <rangefinder/result.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace rangefinder::base {
@@ -71,16 +73,58 @@ class MappedInput {
 /// How a message ends that refuses to replace a file, in the words of the library's options.
 inline constexpr std::string_view kOrReplace = ", or set `replace`";
 
-/// Output that appears under its name only when it is whole: written to a temporary file in the same folder, synced and
-/// renamed by `commit()`; removed by the destructor otherwise. Never follows a link, never reuses a predictable name,
-/// and never replaces what is no plain file.
+// These give a file another name on its file system. The first two give 0 or an errno.
+int take_free_name(const std::string& from, const std::string& to) noexcept;  ///< EEXIST where a file has it
+int take_name(const std::string& from, const std::string& to) noexcept;       ///< in the place of whatever has it
+
+/// What becomes of a file that has the name that another is to have.
+enum class Verdict : std::uint8_t {
+  kReplace,  ///< the other takes its place
+  kTaken,    ///< it stays: kBusy
+  kForeign,  ///< it stays: kExists
+};
+using Judge = std::function<Verdict(const Fd& old)>;
+
+/// Gives it a name that is free, or whose file may go, as `judge` says. The lock of that file is held meanwhile, so
+/// that one of many processes replaces it, and none that is being written goes. A process that has the old file open
+/// keeps it whole. Errors: kBusy: a process holds the lock of the old file, or kTaken; kExists: kForeign, no plain
+/// file, or one that cannot be read; kIo.
+Status claim_name(const std::string& from, const std::string& to, const Judge& judge);
+
+/// A new file (0600) under a random name beside the one that it is to have. This process holds its lock: no process
+/// ever sees it under its own name unlocked, or without what was written before it got that. The destructor removes a
+/// file that has not got its name.
+class TemporaryFile {
+ public:
+  /// Beside `path`.
+  static Result<TemporaryFile> create(const std::string& path);
+  TemporaryFile(TemporaryFile&&) noexcept = default;
+  TemporaryFile& operator=(TemporaryFile&& other) noexcept;
+  ~TemporaryFile();
+
+  const Fd& fd() const noexcept { return fd_; }
+  /// The open file, which has its name.
+  Fd release() noexcept { return std::move(fd_); }
+
+  // As the functions below, from its temporary name.
+  int take_free_name(const std::string& path) noexcept;
+  int take_name(const std::string& path) noexcept;
+  Status claim_name(const std::string& path, const Judge& judge);
+
+ private:
+  TemporaryFile() = default;
+
+  Fd fd_;
+  std::string temporary_;  // empty once it has its name
+};
+
+/// Output that appears under its name only when it is whole: synced and renamed by `commit()`; removed by the
+/// destructor otherwise. Never follows a link, never reuses a predictable name, and never replaces what is no plain
+/// file.
 class AtomicFile {
  public:
   /// `replace` false: an existing file is an error (kExists), checked now and again at commit.
   static Result<AtomicFile> create(const std::string& path, bool replace);
-  AtomicFile(AtomicFile&&) noexcept = default;
-  AtomicFile& operator=(AtomicFile&& other) noexcept;
-  ~AtomicFile();
 
   Status write(ByteView bytes);
   Status write(std::string_view text) { return write(as_bytes(text)); }
@@ -88,11 +132,11 @@ class AtomicFile {
   std::uint64_t size() const noexcept { return size_; }
 
  private:
-  AtomicFile() = default;
+  AtomicFile(TemporaryFile file, std::string path, bool replace) noexcept
+      : file_(std::move(file)), path_(std::move(path)), replace_(replace) {}
 
-  Fd fd_;
+  TemporaryFile file_;
   std::string path_;
-  std::string temporary_;
   std::uint64_t size_ = 0;
   bool replace_ = false;
 };
@@ -101,11 +145,20 @@ class AtomicFile {
 Status write_whole_file(const std::string& path, std::string_view text);
 
 /// Marks a file as being written by this process, until `fd` is closed here and in all children of fork, or unlocked.
-/// Best effort: file systems without locks say yes.
+/// False where another process has marked it. Best effort: file systems without locks say yes.
 bool lock_file(const Fd& fd) noexcept;
 void unlock_file(const Fd& fd) noexcept;
-/// Somebody holds the lock of that file.
+/// Opens a plain file for its lock; no link. Not valid where there is none, or it cannot be opened: errno says why.
+Fd open_to_lock(const std::string& path) noexcept;
+/// A process holds the lock of that file.
 bool is_locked(const std::string& path) noexcept;
+/// Whether the open file is the one that has that name.
+bool has_name(const Fd& fd, const std::string& path) noexcept;
+/// Removes the open file if it is the one that has that name.
+bool remove_file(const Fd& fd, const std::string& path) noexcept;
+
+/// When it was last written, CLOCK_REALTIME as the file system counts it; 0: not known.
+std::int64_t written_ns(const Fd& fd) noexcept;
 
 bool exists(const std::string& path) noexcept;
 bool is_directory(const std::string& path) noexcept;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,6 +12,7 @@ namespace rangefinder::base {
 struct RecordId {
   std::uint64_t id = 0;       ///< random; 0: none
   std::int64_t began_ns = 0;  ///< CLOCK_REALTIME, as file systems count it
+  int program = 0;            ///< the process that the command started; 0: not known
 };
 
 /// Processes are told of it by this variable.
@@ -20,11 +20,5 @@ inline constexpr const char* kRecordIdVariable = "RANGEFINDER_RECORD_ID";
 std::string text_of(const RecordId& record);
 /// No id where the text is none.
 RecordId record_id_of_text(std::string_view text) noexcept;
-
-/// Where the id is in the header of a capture, and of a live file.
-inline constexpr std::size_t kRecordIdAt = 80;
-inline constexpr std::size_t kLiveRecordIdAt = 152;
-/// Of a capture or live file; 0 where it has none, or is neither.
-std::uint64_t record_id_of_file(const std::string& path) noexcept;
 
 }  // namespace rangefinder::base

@@ -2,6 +2,7 @@
 #include "buffer/arena.hpp"
 
 #include "base/file.hpp"
+#include "base/file_mark.hpp"
 #include "format/chunk.hpp"
 
 #include <fcntl.h>
@@ -13,6 +14,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <span>
 #include <utility>
 
 #if !defined(MADV_POPULATE_WRITE)
@@ -54,6 +56,21 @@ int allocate(int fd, std::uint64_t offset, std::uint64_t bytes) noexcept {
   return 0;
 }
 
+/// In the place of one that a program has left which died, and of nothing else.
+Result<base::Fd> make_live_file(const std::string& path) {
+  Result<base::TemporaryFile> made = base::TemporaryFile::create(path);
+  if (!made) return std::move(made).error();
+  if (Status status = base::write_at(made->fd(), std::as_bytes(std::span(format::kLiveMagic)), 0, path); !status.ok())
+    return std::move(status).error();
+  Status status = made->claim_name(path, [](const base::Fd& old) {
+    const base::FileKind kind = base::mark_of_file(old).kind;
+    return kind == base::FileKind::kLive || kind == base::FileKind::kEmpty ? base::Verdict::kReplace
+                                                                           : base::Verdict::kForeign;
+  });
+  if (!status.ok()) return std::move(status).error();
+  return made->release();
+}
+
 }  // namespace
 
 Result<Arena*> Arena::create(const ArenaOptions& options) {
@@ -91,11 +108,10 @@ Status Arena::map(const ArenaOptions& options) {
   if (next_ == nullptr) return base::system_error("reserve", "block lists", errno);
 
   if (!options.live_path.empty()) {
-    ::unlink(options.live_path.c_str());  // left by a program that died and was not asked for
-    fd_ = base::Fd(::open(options.live_path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!fd_.valid()) return base::system_error("create", options.live_path, errno);
+    Result<base::Fd> live = make_live_file(options.live_path);
+    if (!live) return std::move(live).error();
+    fd_ = std::move(*live);
     live_path_ = options.live_path;
-    base::lock_file(fd_);
     if (const int error = allocate(fd_.get(), 0, head_bytes); error != 0)
       return base::system_error("reserve space for", live_path_, error);
   }
@@ -125,7 +141,7 @@ Status Arena::map(const ArenaOptions& options) {
 }
 
 Arena::~Arena() {
-  if (fd_.valid() && !retired_) ::unlink(live_path_.c_str());
+  if (fd_.valid() && !retired_) base::remove_file(fd_, live_path_);
   if (reservation_ != nullptr) ::munmap(reservation_, reservation_bytes_);
   if (next_ != nullptr) ::munmap(next_, block_limit_ * sizeof(std::uint32_t));
 }
@@ -249,7 +265,7 @@ void Arena::retire(bool remove_file) noexcept {
   // Where it fails, the file's pages stay, and what stragglers store goes there.
   (void)::mmap(mapping_, bytes, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (fd_.valid()) {
-    if (remove_file) ::unlink(live_path_.c_str());
+    if (remove_file) base::remove_file(fd_, live_path_);
     base::unlock_file(fd_);  // a child of fork may hold the file open for longer
     fd_.reset();
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/file.hpp"
+#include "base/file_mark.hpp"
 #include "base/other_tools.hpp"
 #include "base/record_id.hpp"
 #include "base/text.hpp"
@@ -24,8 +25,10 @@
 #include <exception>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace rangefinder::cli {
@@ -81,6 +84,26 @@ Status not_switched_off(const ProgramToRecord& program) {
   return Error(ErrorCode::kInvalidArgument, "RANGEFINDER_DISABLE=" + printable(value) + " switches recording off");
 }
 
+/// The program would run unrecorded: nothing but a capture is replaced.
+Status no_foreign_file(const ProgramToRecord& program) {
+  const std::optional<std::string> file = file_of(program);
+  if (!file) return {};
+  for (const auto& [path, kind, what] :
+       {std::tuple{*file, base::FileKind::kCapture, "capture"},
+        std::tuple{*file + ".live", base::FileKind::kLive, "live file of a capture"}}) {
+    std::error_code error;
+    const fs::file_status status = fs::symlink_status(path, error);
+    if (!fs::exists(status)) continue;
+    if (!fs::is_regular_file(status))
+      return Error(ErrorCode::kExists, path + ": exists and is not a regular file; choose another output");
+    const base::FileKind found = base::mark_of_file(path).kind;
+    if (found != kind && found != base::FileKind::kEmpty)
+      return Error(ErrorCode::kExists,
+                   path + ": is not a " + what + " and would not be replaced; choose another output, or remove it");
+  }
+  return {};
+}
+
 Status set_output(const RecordArguments& arguments, ProgramToRecord& program) {
   const fs::path given =
       arguments.output.empty() ? fs::path(program.words.front()).filename().string() + "-%p.rfcap" : arguments.output;
@@ -93,7 +116,7 @@ Status set_output(const RecordArguments& arguments, ProgramToRecord& program) {
   if (error || !fs::is_directory(program.folder, error))
     return Error(ErrorCode::kNotFound, program.folder + ": no such folder");
   if (::access(program.folder.c_str(), W_OK | X_OK) != 0) return base::system_error("write to", program.folder, errno);
-  return {};
+  return no_foreign_file(program);
 }
 
 std::string milliseconds(double seconds) { return fmt::format("{:.0f}ms", std::ceil(seconds * 1e3)); }

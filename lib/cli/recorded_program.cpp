@@ -2,6 +2,8 @@
 #include "cli/recorded_program.hpp"
 
 #include "base/file.hpp"
+#include "base/file_mark.hpp"
+#include "base/host_name.hpp"
 #include "cli/handed_signals.hpp"
 
 #include <fcntl.h>
@@ -27,6 +29,8 @@ namespace rangefinder::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::string_view kLive = ".live";
 
 std::vector<std::string> environment_of(const ProgramToRecord& program) {
   std::map<std::string, std::string> variables;
@@ -80,15 +84,26 @@ Result<pid_t> spawn(const ProgramToRecord& program, const HandedSignals& signals
   return Error(error == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo, words.front() + ": " + std::strerror(error));
 }
 
-/// What names of captures begin with, as far as no placeholder comes.
-std::string fixed_part(const std::string& pattern) {
-  std::string out;
+/// A name as far as it is the same in all processes: up to the first placeholder for a process or a rank.
+struct FixedPart {
+  std::string text;
+  bool is_all = true;
+};
+
+FixedPart fixed_part(const std::string& pattern) {
+  FixedPart out;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
-    const char next = i + 1 < pattern.size() ? pattern[i + 1] : '\0';
-    if (pattern[i] == '%' && next != '\0' && std::strchr("phr", next) != nullptr) return out;
-    if (pattern[i] == '%' && next == '%') ++i;
-    out += pattern[i];
+    const char next = pattern[i] == '%' && i + 1 < pattern.size() ? pattern[i + 1] : '\0';
+    if (next == 'p' || next == 'r') return out.is_all = false, out;
+    if (next == '%' || next == 'h') ++i;
+    out.text += next == 'h' ? base::host_name() : std::string(1, pattern[i]);
   }
+  return out;
+}
+
+/// What names of captures begin with.
+std::string beginning(const std::string& pattern) {
+  std::string out = fixed_part(pattern).text;
   constexpr std::string_view ending = ".rfcap";  // numbers stand before it
   if (out.ends_with(ending)) out.resize(out.size() - ending.size());
   return out;
@@ -96,19 +111,17 @@ std::string fixed_part(const std::string& pattern) {
 
 /// Plain files in the folder that this call of the command has made, in whatever process.
 std::vector<std::string> files_of(const ProgramToRecord& program) {
-  const std::string begin = fixed_part(program.name);
+  const std::string begin = beginning(program.name);
   std::vector<std::string> out;
   std::error_code error;
   for (fs::directory_iterator entry(program.folder, error), end; !error && entry != end; entry.increment(error)) {
     const std::string path = entry->path().string();
     if (!entry->path().filename().string().starts_with(begin)) continue;
-    if (base::record_id_of_file(path) == program.record.id) out.push_back(path);
+    if (base::mark_of_file(path).record_id == program.record.id) out.push_back(path);
   }
   std::sort(out.begin(), out.end());
   return out;
 }
-
-constexpr std::string_view kLive = ".live";
 
 /// Of a flight recorder that died there is the live file, and of the capture the name alone.
 std::vector<std::string> captures_of(const ProgramToRecord& program) {
@@ -159,6 +172,12 @@ Result<base::RecordId> new_record() {
       return base::system_error("getrandom", "", errno);
   }
   return record;
+}
+
+std::optional<std::string> file_of(const ProgramToRecord& program) {
+  const FixedPart name = fixed_part(program.name);
+  if (!name.is_all) return std::nullopt;
+  return (fs::path(program.folder) / name.text).string();
 }
 
 Result<Recorded> run_program(const ProgramToRecord& program) {

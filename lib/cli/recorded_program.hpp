@@ -5,6 +5,7 @@
 
 #include <rangefinder/result.hpp>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,7 +16,7 @@ struct ProgramToRecord {
   std::vector<std::string> words;                                ///< the program, looked for in PATH, and its arguments
   std::vector<std::pair<std::string, std::string>> environment;  ///< on top of ours
   std::string folder;                                            ///< where its captures go
-  std::string name;                                              ///< of the first, with placeholders
+  std::string name;                                              ///< of its capture, with placeholders
   base::RecordId record;
   int dump_signal = 0;  ///< goes to who records, and not to a launcher, which it would end; 0: none
 };
@@ -24,6 +25,9 @@ struct Recorded {
   int wait_status = 0;                ///< as waitpid gives it
   std::vector<std::string> captures;  ///< that the program and its children have left
 };
+
+/// The capture of the program, where its name is the same in all processes.
+std::optional<std::string> file_of(const ProgramToRecord& program);
 
 /// For ProgramToRecord::record.
 Result<base::RecordId> new_record();

@@ -373,10 +373,9 @@ void CaptureSeries::finish_capture(Lock& lock) {
 }
 
 Status CaptureSeries::close(SessionCore& core, CaptureReady ready, bool used) noexcept try {
+  if (!used) core.drop_capture();  // no step of it came
   Status status = core.stop();
-  if (!used) {
-    ::unlink(core.output().c_str());  // no step of it came
-  } else if (calls_ != nullptr) {
+  if (used && calls_ != nullptr) {
     ready.path = core.output();
     ready.status = status;
     calls_->add(std::move(ready));

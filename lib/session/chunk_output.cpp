@@ -3,7 +3,6 @@
 
 #include "format/chunk.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,46 +13,11 @@
 
 namespace rangefinder::session {
 
-Result<FileOutput> FileOutput::create(const std::string& path, bool replace, const format::FileHeader& header) {
-  constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-  base::Fd file(::open(path.c_str(), kFlags, 0600));
-  if (!file.valid() && errno == EEXIST && replace) {
-    // A new file under the old name, so that a reader that has the old one open keeps it whole. Only plain files go.
-    struct stat info {};
-    if (::lstat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
-      return Error(ErrorCode::kExists, path + ": is there and is no plain file; not replaced");
-    if (base::is_locked(path)) return Error(ErrorCode::kBusy, path + ": another process records to it");
-    ::unlink(path.c_str());
-    file = base::Fd(::open(path.c_str(), kFlags, 0600));
-  }
-  if (!file.valid()) return base::system_error("create", path, errno);
-  return fill(std::move(file), path, header);
-}
-
-Result<FileOutput> FileOutput::fill(base::Fd file, const std::string& path, const format::FileHeader& header) {
-  FileOutput output;
-  output.path_ = path;
-  output.fd_ = std::move(file);
-  base::lock_file(output.fd_);
-  const format::FileHeader sealed = format::sealed(header);
-  Status status = base::write_at(output.fd_, std::as_bytes(std::span(&sealed, 1)), 0, path);
-  if (!status) {
-    ::unlink(path.c_str());
-    return std::move(status).error();
-  }
-  output.offset_ = sizeof sealed;
-  return output;
-}
-
-FileOutput::~FileOutput() {
-  if (fd_.valid()) base::unlock_file(fd_);  // a child of fork may hold the file open for longer
-}
-
 Status FileOutput::put(const format::ChunkHeader&, base::ByteView chunk) {
-  Status status = base::write_at(fd_, chunk, offset_, path_);
+  Status status = base::write_at(file_->fd(), chunk, offset_, file_->path());
   if (!status) {
     // Where even this fails, the next chunk is written over the piece.
-    [[maybe_unused]] const int cut = ::ftruncate(fd_.get(), static_cast<off_t>(offset_));
+    [[maybe_unused]] const int cut = ::ftruncate(file_->fd().get(), static_cast<off_t>(offset_));
     return status;
   }
   offset_ += chunk.size();
@@ -65,12 +29,13 @@ Status FileOutput::read_since(OutputCursor& cursor, const Use& use) const {
   base::Bytes bytes;
   while (cursor.offset < offset_) {
     format::ChunkHeader header;
-    Result<std::size_t> size = base::read_at(fd_, std::as_writable_bytes(std::span(&header, 1)), cursor.offset, path_);
+    Result<std::size_t> size =
+        base::read_at(file_->fd(), std::as_writable_bytes(std::span(&header, 1)), cursor.offset, file_->path());
     if (!size) return std::move(size).error();
     // What another hand has cut or written over is found out by the checks of read_chunk.
     bytes.resize(
         std::min<std::uint64_t>(offset_ - cursor.offset, sizeof header + format::padded(header.payload_bytes)));
-    size = base::read_at(fd_, bytes, cursor.offset, path_);
+    size = base::read_at(file_->fd(), bytes, cursor.offset, file_->path());
     if (!size) return std::move(size).error();
     const Result<format::ChunkView> chunk = format::read_chunk({bytes.data(), *size}, 0, false);
     if (!chunk) return chunk.error();
@@ -83,10 +48,11 @@ Status FileOutput::read_since(OutputCursor& cursor, const Use& use) const {
 
 Status FileOutput::check() const {
   struct stat info {};
-  if (::fstat(fd_.get(), &info) != 0) return base::system_error("look at", path_, errno);
-  if (info.st_nlink == 0) return Error(ErrorCode::kIo, path_ + ": was removed while it was being recorded");
+  const std::string& path = file_->path();
+  if (::fstat(file_->fd().get(), &info) != 0) return base::system_error("look at", path, errno);
+  if (info.st_nlink == 0) return Error(ErrorCode::kIo, path + ": was removed while it was being recorded");
   if (static_cast<std::uint64_t>(info.st_size) < offset_) {
-    return Error(ErrorCode::kIo, path_ + ": was cut while it was being recorded, from " + std::to_string(offset_) +
+    return Error(ErrorCode::kIo, path + ": was cut while it was being recorded, from " + std::to_string(offset_) +
                                      " bytes to " + std::to_string(info.st_size));
   }
   return {};
@@ -260,23 +226,26 @@ RingSnapshot RingOutput::snapshot() const {
   return taken;
 }
 
-Status RingSnapshot::write(const std::string& path, bool replace) const {
-  Result<base::AtomicFile> file = base::AtomicFile::create(path, replace);
-  if (!file) return std::move(file).error();
+Status RingSnapshot::write(const base::Fd& fd, const std::string& path) const {
+  std::uint64_t at = 0;
+  const auto append = [&](base::ByteView bytes) {
+    Status status = base::write_at(fd, bytes, at, path);
+    at += bytes.size();
+    return status;
+  };
   format::FileHeader header = header_;
   header.flags |= format::kFlagRing;
   header = format::sealed(header);
-  Status status = file->write(std::as_bytes(std::span(&header, 1)));
+  Status status = append(std::as_bytes(std::span(&header, 1)));
   for (const auto& chunk : chunks_) {
-    if (status.ok()) status = file->write(*chunk);
+    if (status.ok()) status = append(*chunk);
   }
   base::Bytes end;
   format::ChunkHeader end_header{};
   end_header.kind = static_cast<std::uint16_t>(format::ChunkKind::kEnd);
   end_header.sequence = chunks_.size();
   format::append_chunk(end, end_header, {});
-  if (status.ok()) status = file->write(end);
-  return status.ok() ? file->commit() : status;
+  return status.ok() ? append(end) : status;
 }
 
 }  // namespace rangefinder::session

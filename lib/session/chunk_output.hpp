@@ -4,6 +4,7 @@
 #include "base/bytes.hpp"
 #include "base/file.hpp"
 #include "format/layout.hpp"
+#include "session/output_name.hpp"
 
 #include <rangefinder/result.hpp>
 
@@ -13,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rangefinder::session {
@@ -44,15 +46,11 @@ class ChunkOutput {
 };
 
 /// Appends to the capture file. What of a chunk was written when the rest could not be is taken back, so that the file
-/// stays readable up to the last good one. The file is locked until it is closed: another process leaves it alone.
+/// stays readable up to the last good one.
 class FileOutput final : public ChunkOutput {
  public:
-  /// kBusy when another process records to a file of that name.
-  static Result<FileOutput> create(const std::string& path, bool replace, const format::FileHeader& header);
-  /// To a file that is there, and empty.
-  static Result<FileOutput> fill(base::Fd file, const std::string& path, const format::FileHeader& header);
-  FileOutput(FileOutput&&) = default;
-  ~FileOutput() override;
+  /// The file holds its header.
+  explicit FileOutput(std::shared_ptr<OutputFile> file) noexcept : file_(std::move(file)) {}
 
   Status put(const format::ChunkHeader& header, base::ByteView chunk) override;
   std::uint64_t next_sequence() const noexcept override { return sequence_; }
@@ -61,10 +59,8 @@ class FileOutput final : public ChunkOutput {
   std::uint64_t bytes() const noexcept { return offset_; }
 
  private:
-  FileOutput() = default;
-  base::Fd fd_;
-  std::string path_;
-  std::uint64_t offset_ = 0;
+  std::shared_ptr<OutputFile> file_;
+  std::uint64_t offset_ = sizeof(format::FileHeader);
   std::uint64_t sequence_ = 0;
 };
 
@@ -76,8 +72,8 @@ struct RingLimits {
 /// What a flight recorder held at one moment. Shares its memory.
 class RingSnapshot {
  public:
-  /// As a capture of its own.
-  Status write(const std::string& path, bool replace) const;
+  /// As a capture of its own, to an empty file; `path` is for what is said of it.
+  Status write(const base::Fd& fd, const std::string& path) const;
 
  private:
   friend class RingOutput;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "session/options.hpp"
 
+#include "base/host_name.hpp"
 #include "base/text.hpp"
 
 #include <errno.h>
@@ -238,12 +239,6 @@ constexpr Launcher kLaunchers[] = {{"RANK", "WORLD_SIZE"},
                                    {"PMIX_RANK", nullptr},
                                    {"SLURM_PROCID", "SLURM_NTASKS"}};
 
-std::string host_name() {
-  char name[256] = {};
-  if (::gethostname(name, sizeof name - 1) != 0) return "localhost";
-  return name;
-}
-
 }  // namespace
 
 const char* environment(const char* name) noexcept { return ::getauxval(AT_SECURE) != 0 ? nullptr : std::getenv(name); }
@@ -276,7 +271,7 @@ std::string resolve_output(const std::string& pattern) {
         out += std::to_string(::getpid());
         break;
       case 'h':
-        out += host_name();
+        out += base::host_name();
         break;
       case 'r':
         out += std::to_string(std::max(0, rank_from_environment()));
@@ -289,6 +284,14 @@ std::string resolve_output(const std::string& pattern) {
     }
   }
   return out;
+}
+
+bool names_process(const std::string& pattern) noexcept {
+  if (pattern.empty()) return true;  // the default
+  for (std::size_t i = 0; i + 1 < pattern.size(); ++i) {
+    if (pattern[i] == '%' && (pattern[++i] == 'p' || pattern[i] == 'r')) return true;
+  }
+  return false;
 }
 
 std::string with_number(const std::string& path, std::uint64_t number) {

@@ -27,6 +27,8 @@ const char* environment(const char* name) noexcept;
 /// Where the capture goes: placeholders filled in, or the default name.
 /// %p process id, %h host name, %r rank (from the launcher's variables; 0 without).
 std::string resolve_output(const std::string& pattern);
+/// Whether processes, or ranks, that are told the same pattern have names of their own: %p or %r.
+bool names_process(const std::string& pattern) noexcept;
 /// "train.rfcap" and 7: "train.7.rfcap".
 std::string with_number(const std::string& path, std::uint64_t number);
 

@@ -2,7 +2,7 @@
 #include "session/parts.hpp"
 
 #include "session/options.hpp"
-#include "session/record_output.hpp"
+#include "session/output_name.hpp"
 #include "source/nvml/nvml_source.hpp"
 #include "source/perf/cpu_counters.hpp"
 

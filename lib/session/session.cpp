@@ -2,8 +2,8 @@
 #include "base/never_destroyed.hpp"
 #include "buffer/literals.hpp"
 #include "session/options.hpp"
+#include "session/output_name.hpp"
 #include "session/parts.hpp"
-#include "session/record_output.hpp"
 #include "session/session_impl.hpp"
 
 #include <rangefinder/detail/nvtx.hpp>

@@ -2,23 +2,21 @@
 #include "session/session_core.hpp"
 
 #include "base/cpu_key.hpp"
+#include "base/host_name.hpp"
 #include "base/never_destroyed.hpp"
 #include "base/signals_blocked.hpp"
 #include "buffer/held_records.hpp"
 #include "buffer/name_table.hpp"
 #include "buffer/recorder.hpp"
 #include "buffer/thread_log.hpp"
-#include "format/chunk.hpp"
 #include "session/options.hpp"
 #include "session/parts.hpp"
-#include "session/record_output.hpp"
 #include "session/signal_watch.hpp"
 
 #include <rangefinder/version.hpp>
 
 #include <errno.h>
 #include <pthread.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -81,18 +79,6 @@ class Starting {
  private:
   bool first_;
 };
-
-buffer::Overflow overflow_of(OverflowPolicy policy) noexcept {
-  switch (policy) {
-    case OverflowPolicy::kDrop:
-      return buffer::Overflow::kDrop;
-    case OverflowPolicy::kWait:
-      return buffer::Overflow::kWait;
-    case OverflowPolicy::kGrow:
-      return buffer::Overflow::kGrow;
-  }
-  return buffer::Overflow::kDrop;
-}
 
 }  // namespace
 
@@ -195,117 +181,11 @@ Result<std::shared_ptr<SessionCore>> SessionCore::start(SessionOptions options, 
   return core;
 }
 
-void SessionCore::write_refusal(SessionOptions options, Parts parts, std::string_view why) {
-  options.mode = CaptureMode::kBuffered;
-  SessionCore core(std::move(options), std::move(parts));
-  format::FileHeader header{};
-  if (!core.open_file(header)) return;
-  core.write_facts();
-  core.writer_->meta("not_recorded", why);
-  core.writer_->write_queued();
-  core.writer_->write_end();
-}
-
-Status SessionCore::open_file(format::FileHeader& header) {
-  const clock::ClockPoint now = clock_->sample();
-  if (::getrandom(header.capture_id.data(), header.capture_id.size(), 0) !=
-      static_cast<ssize_t>(header.capture_id.size()))
-    return base::system_error("getrandom", "", errno);
-  header.pid = static_cast<std::uint32_t>(pid_);
-  header.clock_kind = static_cast<std::uint8_t>(clock_->kind());
-  header.ticks_per_second = clock_->ticks_per_second();
-  header.start_ticks = start_ticks_ = now.ticks;
-  header.start_monotonic_ns = now.monotonic_ns;
-  header.start_realtime_ns = now.realtime_ns;
-  if (parts_.simulated) header.flags |= format::kFlagSimulated;
-  if (parts_.record) header.record_id = parts_.record->id;
-  return open_output(header);
-}
-
-Status SessionCore::open() {
-  format::FileHeader header{};
-  Status status = open_file(header);
-  if (!status) return status;
-  dump_requests_seen_ = signal_deliveries(options_.dump_signal);
-  status = open_recorder(header);
-  if (!status && (ring_ == nullptr || parts_.record)) ::unlink(output_.c_str());  // nothing but a header
-  return status;
-}
-
-Status SessionCore::open_output(format::FileHeader& header) {
-  if (parts_.record) {
-    Result<ClaimedFile> claimed = claim_output(output_, *parts_.record);
-    if (!claimed) return std::move(claimed).error();
-    output_ = claimed->path;
-    Result<std::unique_ptr<ChunkOutput>> output = make_output(header, std::move(claimed->fd));
-    if (!output) return std::move(output).error();
-    writer_ = std::make_unique<CaptureWriter>(std::move(*output), *clock_);
-    return {};
-  }
-  const std::string live = output_ + ".live";
-  // Ranks of a job that were all given one name: none may take another's file away.
-  const bool taken = base::is_locked(output_) || base::is_locked(live);
-  if (taken) {
-    log(LogLevel::kWarn,
-        {output_, " belongs to another process that records; put %p (process id) or %r (rank) into the name"});
-    output_ = with_number(output_, static_cast<std::uint64_t>(pid_));
-  }
-  if (!taken && !options_.replace && options_.mode != CaptureMode::kBuffered && base::exists(live))
-    return Error(ErrorCode::kExists,
-                 live + ": is there; the recording of a program that died. Repair it, or remove it");
-  Result<std::unique_ptr<ChunkOutput>> output = make_output(header, {});
-  if (!output) return std::move(output).error();
-  writer_ = std::make_unique<CaptureWriter>(std::move(*output), *clock_);
-  if (taken) writer_->meta("renamed", "another process recorded to the name that was asked for");
-  return {};
-}
-
-/// A flight recorder writes its file at the end, in the place of the one that was claimed.
-Result<std::unique_ptr<ChunkOutput>> SessionCore::make_output(format::FileHeader& header, base::Fd claimed) {
-  if (options_.mode == CaptureMode::kRing) {
-    header.flags |= format::kFlagRing;
-    RingLimits limits{options_.ring_bytes, 0};
-    limits.ticks = static_cast<std::uint64_t>(static_cast<unsigned __int128>(options_.ring_time.count()) *
-                                              clock_->ticks_per_second() / 1000);
-    auto ring = std::make_unique<RingOutput>(header, limits);
-    ring_ = ring.get();
-    return std::unique_ptr<ChunkOutput>(std::move(ring));
-  }
-  Result<FileOutput> file = claimed.valid() ? FileOutput::fill(std::move(claimed), output_, header)
-                                            : FileOutput::create(output_, options_.replace, header);
-  if (!file) return std::move(file).error();
-  return std::unique_ptr<ChunkOutput>(std::make_unique<FileOutput>(std::move(*file)));
-}
-
-Status SessionCore::open_recorder(const format::FileHeader& header) {
-  buffer::RecorderOptions recorder;
-  recorder.arena.live_path = options_.mode == CaptureMode::kBuffered ? std::string() : output_ + ".live";
-  recorder.arena.memory_bytes = options_.memory_bytes / (has_device_source() ? 2 : 1);
-  recorder.arena.limit_bytes = options_.overflow == OverflowPolicy::kGrow ? options_.grow_limit_bytes : 0;
-  recorder.arena.file_header = format::sealed(header);
-  recorder.overflow = overflow_of(options_.overflow);
-  recorder.autograd = options_.autograd;
-  recorder.cpu_counters = parts_.cpu_counters;
-  recorder.clock = clock_;
-  Status status = buffer::HeldRecords::instance().start_recorder(recorder);
-  if (status.ok() || status.error().code() == ErrorCode::kBusy || recorder.arena.live_path.empty()) return status;
-  // A file system that cannot hold or map the live file: record without it, and say so in the capture.
-  const std::string reason = status.error().message();
-  recorder.arena.live_path.clear();
-  status = buffer::HeldRecords::instance().start_recorder(recorder);
-  if (status.ok()) {
-    writer_->meta("crash_safe", "no: " + reason);
-    log(LogLevel::kWarn, {"no live file, a crash will lose what is not yet written: ", reason});
-  }
-  return status;
-}
-
 void SessionCore::write_facts() {
   const auto fact = [&](const char* key, const std::string& value) { writer_->meta(key, value); };
   fact("rangefinder_version", RANGEFINDER_VERSION);
   fact("program", ::program_invocation_short_name);
-  char host[256] = {};
-  if (::gethostname(host, sizeof host - 1) == 0) fact("host", host);
+  fact("host", base::host_name());
   // Containers of one machine have names of their own and share its clock.
   std::string boot;
   if (std::ifstream("/proc/sys/kernel/random/boot_id") >> boot) fact("boot", boot);
@@ -497,38 +377,6 @@ void SessionCore::start_device_again() noexcept try {
   starting_again_.store(false);
 } catch (const std::exception&) {  // no memory: what is recorded goes on
   starting_again_.store(false);
-}
-
-Result<std::string> SessionCore::dump(const std::string& path) noexcept try {
-  if (ring_ == nullptr)
-    return Error(ErrorCode::kInvalidArgument, "dump: only a session with mode=ring keeps a flight recorder");
-  if (Status status = flush(); !status.ok()) return std::move(status).error().with_context("dump");
-  return write_dump(path);
-} catch (const std::exception&) {
-  return no_memory();
-}
-
-Result<std::string> SessionCore::write_dump(const std::string& path) {
-  const std::string target = path.empty() ? next_dump() : path;
-  if (Status status = write_ring(target); !status.ok()) return std::move(status).error().with_context("dump");
-  return target;
-}
-
-/// Of processes in containers one may have the number that a dump of another has.
-std::string SessionCore::next_dump() {
-  std::string path;
-  do {
-    path = with_number(output_, ++dumps_);
-  } while (parts_.record && !make_room(path, *parts_.record));
-  return path;
-}
-
-Status SessionCore::write_ring(const std::string& path) noexcept try {
-  // The disk may be slow: the recording goes on meanwhile.
-  const RingSnapshot snapshot = writer_->with_output([&](ChunkOutput&) { return ring_->snapshot(); });
-  return snapshot.write(path, options_.replace);
-} catch (const std::exception&) {
-  return no_memory();
 }
 
 CaptureHealth SessionCore::health() const noexcept {

@@ -5,6 +5,7 @@
 #include "buffer/recorder.hpp"
 #include "clock/clock.hpp"
 #include "session/capture_writer.hpp"
+#include "session/output_name.hpp"
 #include "source/source.hpp"
 
 #include <rangefinder/session.hpp>
@@ -66,6 +67,8 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   Status flush() noexcept;
   Result<std::string> dump(const std::string& path) noexcept;
   Status stop() noexcept;
+  /// The capture goes when it is finished.
+  void drop_capture() noexcept { unwanted_.store(true); }
   /// Ends what uses CUPTI; the rest of the recording goes on. False where another thread was at the sources until the
   /// deadline.
   bool release(std::chrono::steady_clock::time_point deadline) noexcept;
@@ -88,11 +91,6 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   class Doing;
 
   SessionCore(SessionOptions options, Parts parts);
-  Status open();
-  Status open_file(format::FileHeader& header);
-  Status open_output(format::FileHeader& header);
-  Result<std::unique_ptr<ChunkOutput>> make_output(format::FileHeader& header, base::Fd claimed);
-  Status open_recorder(const format::FileHeader& header);
   void write_facts();
   void write_held();
   void start_sources();
@@ -104,6 +102,17 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   bool in_child() const noexcept;
   bool has_device_source() const noexcept;
 
+  // session_output.cpp
+  Status open();
+  Status open_file(format::FileHeader& header);
+  Status open_output(format::FileHeader& header);
+  Status open_recorder(const format::FileHeader& header);
+  OutputRules output_rules() const;
+  Result<base::TemporaryFile> write_ring(const std::string& path);
+  Result<std::string> write_dump(const std::string& path);
+  Status write_ring_output() noexcept;
+  void let_go_of_output() noexcept;
+
   // session_threads.cpp
   void drain_loop() noexcept;
   void drain(bool partial, Deadline deadline = Deadline::max()) noexcept;
@@ -112,10 +121,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   void keep_limits() noexcept;
   void flush_sources(Deadline deadline) noexcept;
   Status write_all() noexcept;
-  Result<std::string> write_dump(const std::string& path);
   void serve_dump_requests() noexcept;
-  std::string next_dump();
-  Status write_ring(const std::string& path) noexcept;
   void stop_recording(Deadline deadline) noexcept;
   bool wait_for_threads(Deadline deadline) noexcept;
   Status result_of(bool drained) const noexcept;
@@ -127,6 +133,9 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   int pid_;
   clock::Clock* clock_;
   std::uint64_t start_ticks_ = 0;
+  std::shared_ptr<OutputFile> file_;     // the capture; of a flight recorder empty
+  std::unique_ptr<OutputFile> written_;  // what has taken the place of the empty one
+  std::atomic<bool> unwanted_{false};
   std::unique_ptr<CaptureWriter> writer_;
   RingOutput* ring_ = nullptr;  // owned by the writer; used under its lock
 
@@ -153,11 +162,11 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   Deadline stop_deadline_{};
   std::uint64_t flushes_asked_ = 0;
   std::uint64_t flushes_done_ = 0;
-  Status flush_status_;         // of the last one
-  Status final_status_;         // once stop_ended_
-  CaptureHealth final_health_;  // likewise
-  std::atomic<std::uint32_t> dumps_{0};
-  std::uint32_t dumps_asked_for_ = 0;  // by signals and slow steps; the collecting thread's
+  Status flush_status_;                  // of the last one
+  Status final_status_;                  // once stop_ended_
+  CaptureHealth final_health_;           // likewise
+  std::atomic<std::uint64_t> dumps_{1};  // number of the next
+  std::uint32_t dumps_asked_for_ = 0;    // by signals and slow steps; the collecting thread's
   std::uint32_t dump_requests_seen_ = 0;
   std::atomic<bool> released_{false};
   std::atomic<bool> starting_again_{false};

@@ -111,7 +111,7 @@ void SessionCore::write_last() noexcept {
   Status status = writer_->status();
   if (!ended && status.ok()) status = no_memory();
   if (ring_ != nullptr) {
-    if (Status written = write_ring(output_); status.ok()) status = std::move(written);
+    if (Status written = write_ring_output(); status.ok()) status = std::move(written);
   }
   health = recorder.health();  // with what just failed
   const std::lock_guard lock(state_mutex_);
@@ -306,6 +306,7 @@ Status SessionCore::stop() noexcept {
   const CaptureHealth last_seen = buffer::Recorder::instance().health();
   Status result = result_of(drained);
   close_recorder(drained && (result.ok() || result.error().code() == ErrorCode::kTimeout));
+  if (drained) let_go_of_output();
   forget_session(*this);  // before others are told that it has ended: they may start the next one
   {
     const std::lock_guard lock(state_mutex_);

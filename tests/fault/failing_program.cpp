@@ -35,9 +35,21 @@ using namespace rangefinder;
 
 namespace {
 
-enum Call : int { kOpen, kWrite, kShortWrite, kInterrupt, kAllocate, kMap, kThread, kNew, kMalloc, kCallCount };
-constexpr const char* kCalls[] = {"open", "write",          "short_write", "interrupt", "fallocate",
-                                  "mmap", "pthread_create", "new",         "malloc"};
+enum Call : int {
+  kOpen,
+  kWrite,
+  kShortWrite,
+  kInterrupt,
+  kAllocate,
+  kRename,
+  kMap,
+  kThread,
+  kNew,
+  kMalloc,
+  kCallCount
+};
+constexpr const char* kCalls[] = {"open",   "write", "short_write",    "interrupt", "fallocate",
+                                  "rename", "mmap",  "pthread_create", "new",       "malloc"};
 static_assert(std::size(kCalls) == kCallCount);
 
 struct Failing {
@@ -115,6 +127,19 @@ __attribute__((visibility("default"))) ssize_t pwrite(int fd, const void* bytes,
 __attribute__((visibility("default"))) int fallocate(int fd, int mode, off_t at, off_t size) {
   static const auto next = real<int(int, int, off_t, off_t)>("fallocate");
   return fails(kAllocate) ? (errno = ENOSPC, -1) : next(fd, mode, at, size);
+}
+__attribute__((visibility("default"))) int rename(const char* from, const char* to) noexcept {
+  static const auto next = real<int(const char*, const char*)>("rename");
+  return fails(kRename) ? (errno = EIO, -1) : next(from, to);
+}
+__attribute__((visibility("default"))) int renameat2(int from_folder, const char* from, int to_folder, const char* to,
+                                                     unsigned flags) noexcept {
+  static const auto next = real<int(int, const char*, int, const char*, unsigned)>("renameat2");
+  return fails(kRename) ? (errno = EIO, -1) : next(from_folder, from, to_folder, to, flags);
+}
+__attribute__((visibility("default"))) int link(const char* from, const char* to) noexcept {
+  static const auto next = real<int(const char*, const char*)>("link");
+  return fails(kRename) ? (errno = EIO, -1) : next(from, to);
 }
 __attribute__((visibility("default"))) void* mmap(void* at, size_t size, int rights, int flags, int fd,
                                                   off_t offset) noexcept {

@@ -76,6 +76,8 @@ TEST_CASE("whichever file of a session cannot be made, the program runs on, and 
   check("open", 2);
   check("fallocate", 1);
   check("mmap", 1);
+  check("rename", 2);
+  check("rename", 2, "ring");
 }
 
 TEST_CASE("whichever thread of a session cannot be started, the program runs on", "[fault]") {

@@ -2,6 +2,7 @@
 //
 // kill -9 at any moment: what was published before it is read back.
 #include "fault/published.hpp"
+#include "fault/shared_memory.hpp"
 #include "support/catch.hpp"
 #include "support/scratch_folder.hpp"
 #include "support/seed.hpp"
@@ -9,15 +10,12 @@
 #include <rangefinder/capture.hpp>
 #include <rangefinder/timeline.hpp>
 
-#include <fcntl.h>
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
-#include <new>
 #include <random>
 #include <string>
 #include <vector>
@@ -27,34 +25,11 @@ using namespace rangefinder::testing;
 
 namespace {
 
-/// Memory that a child of exec can map too.
-class SharedCounts {
- public:
-  SharedCounts() : fd_(::memfd_create("published", 0)) {
-    if (fd_ < 0 || ::ftruncate(fd_, sizeof(Published)) != 0) throw std::runtime_error("memfd_create");
-    void* memory = ::mmap(nullptr, sizeof(Published), PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
-    if (memory == MAP_FAILED) throw std::runtime_error("mmap");
-    counts_ = ::new (memory) Published{};
-  }
-  ~SharedCounts() {
-    ::munmap(counts_, sizeof(Published));
-    ::close(fd_);
-  }
-  SharedCounts(const SharedCounts&) = delete;
-  SharedCounts& operator=(const SharedCounts&) = delete;
-  Published* operator->() const noexcept { return counts_; }
-  int fd() const noexcept { return fd_; }
-
- private:
-  int fd_;
-  Published* counts_;
-};
-
 /// Starts the program, kills it when its threads have ended `ranges` ranges together, and gives what each had published
 /// by then.
 std::vector<std::uint64_t> record_and_kill(const char* how, const std::string& output, std::uint64_t seed,
                                            std::uint64_t ranges) {
-  const SharedCounts counts;
+  const SharedMemory<Published> counts;
   const std::string seed_text = std::to_string(seed);
   const std::string fd_text = std::to_string(counts.fd());
   const pid_t child = ::fork();
@@ -208,8 +183,8 @@ TEST_CASE("a flight recorder that is killed leaves its newest records in the liv
     const std::uint64_t seed = (random() >> 3) << 2;  // without flushes
     const std::vector<std::uint64_t> published =
         record_and_kill("publish_ring", output, seed, 100 + any_size(random, 18));
-    CHECK_FALSE(std::filesystem::exists(output));
-    const Result<Timeline> timeline = load_timeline(output + ".live");
+    CHECK(std::filesystem::is_empty(output));
+    const Result<Timeline> timeline = load_timeline(output);
     REQUIRE(timeline.ok());
     CHECK(timeline->health.damaged_chunks == 0);
     CHECK(timeline->health.lost_names == 0);

@@ -138,14 +138,43 @@ class Ranges(RecordTest):
         self.assertEqual([path.name for path in folder.iterdir()], ["a.rfcap"])
 
     def test_an_earlier_capture_is_replaced(self):
-        (self.folder / "a.rfcap").write_text("earlier")
+        self.record(OPTIONS.program, "everything", OPTIONS.module)
+        earlier = (self.folder / "a.rfcap").read_bytes()
         self.record("/nowhere/program", code=127)
         self.record(OPTIONS.program, "nothing", code=7)
-        self.assertEqual((self.folder / "a.rfcap").read_text(), "earlier")
+        self.assertEqual((self.folder / "a.rfcap").read_bytes(), earlier)
         self.record(OPTIONS.program, "seven", code=7)
         self.assertEqual(self.captures(), ["a.rfcap"])
         self.assertEqual(self.names(), ["before"])
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["a.rfcap"])
+
+    def test_a_file_that_is_no_capture_is_left_alone_and_the_program_not_begun(self):
+        host = os.uname().nodename
+        for output, victim, says in (("victim.py", "victim.py", "is not a capture"), ("a.rfcap", "a.rfcap.live", "is not a live file"),
+                                     ("%h%%.py", f"{host}%.py", "is not a capture")):
+            path = self.folder / victim
+            path.write_text("print()\n")
+            result = self.record("sh", "-c", f"touch begun; {OPTIONS.program} seven", code=125, options=["-o", output])
+            self.assertRegex(result.stderr, rf"\Arangefinder: record: {re.escape(str(path))}: {says}[^\n]*\n\Z")
+            self.assertEqual(path.read_text(), "print()\n")
+            self.assertEqual([path.name for path in self.folder.iterdir()], [victim])
+            path.unlink()
+        (self.folder / "link.rfcap").symlink_to("nowhere")
+        result = self.record("true", code=125, options=["-o", "link.rfcap"])
+        self.assertIn("link.rfcap: exists and is not a regular file", result.stderr)
+
+    def test_nor_is_one_whose_name_is_known_only_in_the_program(self):
+        (self.folder / "job-3.py").write_text("print()\n")
+        result = self.record(OPTIONS.program, "seven", code=7, options=["-o", "job-%r.py"], RANK="3", RANGEFINDER_LOG="error")
+        self.assertIn("job-3.py: is not a capture and is not replaced; choose another output, or remove it", result.stderr)
+        self.assertIn("nothing recorded", result.stderr)
+        self.assertEqual((self.folder / "job-3.py").read_text(), "print()\n")
+
+    def test_an_empty_file_is_replaced(self):
+        (self.folder / "a.rfcap").write_text("")
+        os.utime(self.folder / "a.rfcap", (0, 0))
+        self.record(OPTIONS.program, "seven", code=7)
+        self.assertEqual(self.names(), ["before"])
 
     def test_also_where_its_name_has_placeholders(self):
         host = os.uname().nodename

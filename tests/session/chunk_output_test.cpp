@@ -27,6 +27,12 @@ format::ChunkHeader header_of(ChunkKind kind, std::uint64_t sequence, std::uint6
   return header;
 }
 
+std::unique_ptr<FileOutput> output_to(const std::string& path) {
+  Result<std::shared_ptr<OutputFile>> file = claim_output(path, {}, {});
+  REQUIRE(file.ok());
+  return std::make_unique<FileOutput>(*file);
+}
+
 /// Puts a chunk whose payload says which one it is.
 Status put(ChunkOutput& output, ChunkKind kind, std::uint64_t first = 0, std::uint64_t last = 0,
            std::uint64_t subject = 0, std::size_t bytes = 100) {
@@ -54,8 +60,7 @@ using Sequences = std::vector<std::uint64_t>;
 TEST_CASE("a file that was removed or cut under its output is noticed", "[session][fault]") {
   const ScratchFolder folder;
   const std::string path = folder.file("a.rfcap");
-  auto output = FileOutput::create(path, false, {});
-  REQUIRE(output.ok());
+  const auto output = output_to(path);
   REQUIRE(put(*output, ChunkKind::kHostEvents).ok());
   CHECK(output->check().ok());
   SECTION("moved, which harms nothing") {
@@ -77,9 +82,7 @@ TEST_CASE("a file that was removed or cut under its output is noticed", "[sessio
 TEST_CASE("what was put is read once, by whoever follows", "[session]") {
   const ScratchFolder folder;
   std::unique_ptr<ChunkOutput> output;
-  SECTION("from a file") {
-    output = std::make_unique<FileOutput>(std::move(*FileOutput::create(folder.file("a.rfcap"), false, {})));
-  }
+  SECTION("from a file") { output = output_to(folder.file("a.rfcap")); }
   SECTION("from a flight recorder") {
     output = std::make_unique<RingOutput>(format::FileHeader{}, RingLimits{1 << 20, 0});
   }
@@ -97,7 +100,8 @@ TEST_CASE("what was put is read once, by whoever follows", "[session]") {
 
 TEST_CASE("a file that somebody damages is noticed by who follows it", "[session]") {
   const ScratchFolder folder;
-  FileOutput output = std::move(*FileOutput::create(folder.file("a.rfcap"), false, {}));
+  const auto made = output_to(folder.file("a.rfcap"));
+  FileOutput& output = *made;
   REQUIRE(put(output, ChunkKind::kNames).ok());
   REQUIRE(put(output, ChunkKind::kNames).ok());
   SECTION("cut") { std::filesystem::resize_file(folder.file("a.rfcap"), output.bytes() - 50); }
@@ -138,19 +142,7 @@ TEST_CASE("a flight recorder gives up the oldest events and keeps what all event
   CHECK(ring.bytes() < 10'000);
 
   const ScratchFolder folder;
-  REQUIRE(ring.snapshot().write(folder.file("a.rfcap"), false).ok());
-  CHECK(ring.snapshot().write(folder.file("a.rfcap"), false).error().code() == ErrorCode::kExists);
-  CHECK(ring.snapshot().write(folder.file("a.rfcap"), true).ok());
-}
-
-TEST_CASE("two processes that were given one name do not take each other's file", "[session]") {
-  const ScratchFolder folder;
-  Result<FileOutput> first = FileOutput::create(folder.file("a.rfcap"), true, {});
-  REQUIRE(first.ok());
-  const Result<FileOutput> second = FileOutput::create(folder.file("a.rfcap"), true, {});
-  REQUIRE_FALSE(second.ok());
-  CHECK(second.error().code() == ErrorCode::kBusy);
-  // A session takes a name of its own, and says so.
-  Recording session(host_only(folder.file("a.rfcap")));
-  CHECK(session->output() == folder.file("a." + std::to_string(::getpid()) + ".rfcap"));
+  const auto file = claim_output(folder.file("a.rfcap"), {}, {}, FirstBytes::kNone);
+  REQUIRE(ring.snapshot().write((*file)->fd(), folder.file("a.rfcap")).ok());
+  CHECK(load_timeline(folder.file("a.rfcap")).ok());
 }
