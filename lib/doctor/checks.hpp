@@ -13,6 +13,7 @@ using Findings = std::vector<DoctorFinding>;
 using State = DoctorFinding::State;
 
 void check_driver(Findings& findings);
+/// After check_driver: without a driver the advice is to install that.
 void check_cupti(Findings& findings);
 /// Tools that were told to inject themselves: they take the one place that CUPTI has for a profiler.
 void check_holders(Findings& findings);

@@ -10,6 +10,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <string>
 
@@ -20,14 +22,30 @@ std::string cuda_version(int number) {
   return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
 }
 
+constexpr const char* kInstallDriver =
+    "on a machine with a GPU, install the NVIDIA driver; in a container, run with --gpus all. Host ranges are recorded "
+    "without it";
+
+#if RANGEFINDER_HAS_CUPTI
+/// CUPTI is not looked for without a driver, so that installing CUPTI would not help there.
+const char* cupti_fix(const Findings& findings) {
+  if (const char* chosen = std::getenv("RANGEFINDER_CUPTI_LIBRARY"); chosen != nullptr && *chosen != '\0')
+    return "set RANGEFINDER_CUPTI_LIBRARY to the path of libcupti.so, or unset it";
+  const bool driver_missing = std::any_of(findings.begin(), findings.end(), [](const DoctorFinding& finding) {
+    return finding.topic == "driver" && finding.state == State::kMissing;
+  });
+  return driver_missing ? kInstallDriver
+                        : "install the CUDA toolkit or `pip install nvidia-cuda-cupti`, and set CUDA_HOME to it";
+}
+#endif
+
 }  // namespace
 
 void check_driver(Findings& findings) {
   const Result<base::Library> driver = base::Library::open("libcuda.so.1");
   if (!driver) {
     findings.push_back(
-        {"driver", State::kMissing, "no NVIDIA driver on this machine (libcuda.so.1 is not there)",
-         "install the NVIDIA driver; in a container, run with --gpus all. Ranges are recorded without it"});
+        {"driver", State::kMissing, "no NVIDIA driver is loaded here (libcuda.so.1 is not there)", kInstallDriver});
     return;
   }
   int version = 0;
@@ -60,8 +78,7 @@ void check_cupti(Findings& findings) {
 #if RANGEFINDER_HAS_CUPTI
   const Result<source::cupti::CuptiApi> api = source::cupti::load_cupti();
   if (!api) {
-    findings.push_back({"CUPTI", State::kMissing, api.error().message(),
-                        "install the CUDA toolkit or `pip install nvidia-cuda-cupti`, and set CUDA_HOME to it"});
+    findings.push_back({"CUPTI", State::kMissing, api.error().message(), cupti_fix(findings)});
     return;
   }
   const std::string what = source::cupti::version_text(api->version) + " from " + api->path;

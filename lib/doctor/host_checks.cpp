@@ -8,8 +8,6 @@
 #include "source/perf/cpu_counters.hpp"
 #endif
 
-#include <rangefinder/version.hpp>
-
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/auxv.h>
@@ -18,18 +16,22 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace rangefinder::doctor {
 namespace {
 
+/// The folder of librangefinder.so. By the address of a function of this room: of those of base the command has a copy,
+/// which takes precedence.
 std::string own_folder() {
   Dl_info info{};
-  if (::dladdr(reinterpret_cast<const void*>(&rangefinder::version), &info) == 0 || info.dli_fname == nullptr)
-    return ".";
-  const std::string path = info.dli_fname;
-  return path.substr(0, path.rfind('/'));
+  if (::dladdr(reinterpret_cast<const void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr) return ".";
+  std::error_code error;
+  const std::filesystem::path file = std::filesystem::canonical(info.dli_fname, error);
+  return error ? "." : file.parent_path().string();
 }
 
 }  // namespace
@@ -47,17 +49,16 @@ void check_cpu_counters(Findings& findings) {
 }
 
 void check_torch(Findings& findings) {
-  if (const Result<base::Library> loaded = base::Library::open("libtorch_cpu.so", true); loaded.ok()) {
-    findings.push_back({"LibTorch", State::kGood, loaded->path() + " is loaded", {}});
-    return;
-  }
+  const Result<base::Library> loaded_torch = base::Library::open("libtorch_cpu.so", true);
+  const std::string torch = loaded_torch.ok() ? "; LibTorch is loaded from " + loaded_torch->path() : "";
   const std::string component = own_folder() + "/librangefinder_torch.so";
   if (base::exists(component)) {
-    findings.push_back({"LibTorch", State::kGood, "component torch is installed: " + component, {}});
+    findings.push_back({"LibTorch", State::kGood, "component torch is installed: " + component + torch, {}});
   } else {
-    findings.push_back({"LibTorch", State::kNote,
-                        "component torch is not installed: operators and autograd are not recorded",
-                        "build with -DRANGEFINDER_TORCH=ON and -DRANGEFINDER_TORCH_DIR=<site-packages>/torch"});
+    findings.push_back(
+        {"LibTorch", State::kNote,
+         "component torch is not installed (no " + component + "): operators and autograd are not recorded" + torch,
+         "build with -DRANGEFINDER_TORCH=ON and -DRANGEFINDER_TORCH_DIR=<site-packages>/torch"});
   }
 }
 

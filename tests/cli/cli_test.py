@@ -222,6 +222,24 @@ class Verbs(CommandTest):
         self.assertTrue(all(finding["state"] in ("ok", "note", "missing") for finding in findings))
         self.assertEqual(any(finding["state"] == "missing" for finding in findings), result.code == 1)
 
+    def doctor(self, **variables):
+        findings = json.loads(self.run_command("doctor", "--json", env=environment(**variables)).out)["findings"]
+        return {finding["topic"]: finding for finding in findings}
+
+    def test_doctor_advises_what_helps(self):
+        found = self.doctor(RANGEFINDER_CUPTI_LIBRARY="/no/libcupti.so")["CUPTI"]
+        if "this build has no CUPTI source" in found["detail"]:
+            self.skipTest("built without CUPTI")
+        self.assertEqual(found["state"], "missing")
+        self.assertEqual(found["fix"], "set RANGEFINDER_CUPTI_LIBRARY to the path of libcupti.so, or unset it")
+        found = self.doctor()
+        if found["driver"]["state"] != "missing":
+            self.skipTest("there is a driver")
+        self.assertNotIn("CUDA toolkit", found["CUPTI"]["fix"])
+        if "libcuda.so.1 is not there" in found["driver"]["detail"]:
+            self.assertTrue(found["driver"]["detail"].startswith("no NVIDIA driver is loaded here"), found["driver"])
+            self.assertTrue(found["driver"]["fix"].startswith("on a machine with a GPU, install the NVIDIA driver"))
+
     def test_doctor_names_tools_that_have_cupti_or_listen(self):
         def said(**variables):
             findings = json.loads(self.run_command("doctor", "--json", env=environment(**variables)).out)["findings"]

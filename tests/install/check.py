@@ -6,6 +6,7 @@
 writes exported_symbols.txt anew.
 """
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -120,6 +121,34 @@ class Check:
         print(f"{len(texts)} files know neither where they were built nor what the library is built on")
         if len(texts) < 10:
             fail("that is too few to be true")
+
+    def doctor(self):
+        """It looks for the component torch beside the library, and does not take LibTorch itself for it."""
+        if not (self.root / "bin").exists():
+            skip("built without the command")
+        root = self.work / "doctor"  # a copy: other checks look at the installed tree meanwhile
+        shutil.rmtree(root, ignore_errors=True)
+        shutil.copytree(self.root, root, symlinks=True)
+
+        def said(**environment):
+            found = subprocess.run([root / "bin/rangefinder", "doctor", "--json"], stdout=subprocess.PIPE, text=True,
+                                   env={**os.environ, **environment})
+            return next(each["detail"] for each in json.loads(found.stdout)["findings"] if each["topic"] == "LibTorch")
+
+        component = root / self.library.parent.relative_to(self.root) / "librangefinder_torch.so"
+        if self.options.torch != "1":
+            absent = f"component torch is not installed (no {component})"
+            if not said().startswith(absent):
+                fail(said())
+            torch = self.work / "libtorch_cpu.so"
+            run([self.options.compiler, "-shared", "-x", "c", "/dev/null", "-o", torch, "-Wl,-soname,libtorch_cpu.so"])
+            loaded = said(LD_PRELOAD=str(torch))
+            if not loaded.startswith(absent) or f"LibTorch is loaded from {torch}" not in loaded:
+                fail(loaded)
+            component.touch()
+        if not said().startswith(f"component torch is installed: {component}"):
+            fail(said())
+        print("the component torch is found where it is installed")
 
     def components(self):
         built = ["core"] + ["bench", "cli"] * (self.root / "bin").exists() + ["torch"] * (self.options.torch == "1")
