@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "bench/json.hpp"
+#include "bench/statistics.hpp"
 
 #include <rangefinder/bench/harness.hpp>
 
+#include <algorithm>
 #include <array>
 
 namespace rangefinder::bench {
@@ -10,10 +12,21 @@ namespace {
 
 constexpr std::array<const char*, 3> kUnits{"tokens_per_s", "samples_per_s", "steps_per_s"};
 
+using Comparison = PerformanceComparison;
+using Verdict = Comparison::Verdict;
+
 struct Rate {
   std::string name;
   Json rates;
+  std::vector<double> wall_ns{};     ///< that the rates are by; empty: not told
+  std::vector<double> control_ns{};  ///< of the baseline side of the same run
 };
+
+std::vector<double> samples_of(const Json& side) {
+  std::vector<double> out;
+  for (const Json& each : side["samples"]["wall_ns"].items()) out.push_back(each.number());
+  return out;
+}
 
 /// Rates of all examples of a file that were measured; one without a name where it holds a rate alone.
 std::vector<Rate> rates_in(const Json& document) {
@@ -22,7 +35,7 @@ std::vector<Rate> rates_in(const Json& document) {
     const Json& rates = row["optimized"]["rates"];
     const std::string status = row["status"].text();
     if (!rates.members().empty() && status != "failed" && status != "skipped")
-      out.push_back({row["name"].text(), rates});
+      out.push_back({row["name"].text(), rates, samples_of(row["optimized"]), samples_of(row["baseline"])});
   }
   for (const char* unit : kUnits) {
     if (!document[unit].is_number()) continue;
@@ -39,6 +52,39 @@ const Rate* find(const std::vector<Rate>& all, const std::string& name) {
   return nullptr;
 }
 
+/// Noise of the steps is in the interval; what made all steps of one run slower is in the baseline side, too.
+void judge(Comparison::Row& row, const Rate& before, const Rate& after, double share) {
+  row.ratio = row.candidate / row.baseline;
+  const Interval times = ratio_interval(before.wall_ns, after.wall_ns);
+  const double median = ratio_of_medians(before.wall_ns, after.wall_ns);
+  if (times.high > 0 && median > 0) {
+    row.low = row.ratio * times.low / median;  // work of a step may have changed as well
+    row.high = row.ratio * times.high / median;
+  }
+  row.control = ratio_of_medians(before.control_ns, after.control_ns);
+  const double most = row.high > 0 ? row.high : row.ratio;
+  row.verdict = Verdict::kKeptUp;
+  if (most < share) {
+    const bool both = row.control > 0 && row.control < 1 && most >= share * row.control;
+    row.verdict = both ? Verdict::kUnclear : Verdict::kFellBehind;
+  }
+}
+
+Comparison::Row compare(const Rate& before, const Rate* after, double share) {
+  Comparison::Row row;
+  row.name = before.name;
+  for (const char* unit : kUnits) {
+    if (!before.rates[unit].is_number()) continue;
+    row.unit = unit;
+    row.baseline = before.rates[unit].number();
+    row.candidate = after != nullptr ? after->rates[unit].number() : 0;
+    break;
+  }
+  if (row.baseline > 0 && row.candidate > 0) judge(row, before, *after, share);
+  row.kept = row.verdict != Verdict::kFellBehind;
+  return row;
+}
+
 }  // namespace
 
 Result<PerformanceComparison> compare_performance(const std::string& baseline_path, const std::string& candidate_path,
@@ -49,19 +95,9 @@ Result<PerformanceComparison> compare_performance(const std::string& baseline_pa
   const std::vector<Rate> before = rates_in(*baseline), after = rates_in(*candidate);
   if (before.empty()) return Error{ErrorCode::kInvalidArgument, baseline_path + ": no rates to compare with"};
   if (after.empty()) return Error{ErrorCode::kInvalidArgument, candidate_path + ": no rates to compare"};
-  PerformanceComparison out;
+  Comparison out;
   for (const Rate& rate : before) {
-    PerformanceComparison::Row row;
-    row.name = rate.name;
-    const Rate* other = find(after, rate.name);
-    for (const char* unit : kUnits) {
-      if (!rate.rates[unit].is_number()) continue;
-      row.unit = unit;
-      row.baseline = rate.rates[unit].number();
-      row.candidate = other != nullptr ? other->rates[unit].number() : 0;
-      break;
-    }
-    row.kept = row.baseline > 0 && row.candidate >= share * row.baseline;
+    Comparison::Row row = compare(rate, find(after, rate.name), share);
     out.kept = out.kept && row.kept;
     out.rows.push_back(std::move(row));
   }

@@ -118,7 +118,7 @@ std::string before_and_after(const Json& row) {
 std::string section(const Json& row, const std::string& device) {
   std::string out =
       fmt::format("\n## {}\n\n{}\n\n", base::printable(row["name"].text()), base::printable(row["purpose"].text("-")));
-  out += fmt::format("Goal {}, {}{}.\n\n", row["goal"].text(), row["status"].text(),
+  out += fmt::format("Goal {}. Status: {}{}.\n\n", base::printable(goal_text(row)), row["status"].text(),
                      row["reason"].text().empty() ? "" : ": " + base::printable(row["reason"].text()));
   const std::string status = row["status"].text();
   // What is wrong has no speed, and what was skipped was not measured.

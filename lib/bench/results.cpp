@@ -90,6 +90,11 @@ Json ratios_json(const Row& row) {
                        {"least", or_null(row.least_ratio())}});
 }
 
+Json goal_json(const GoalJudgement& goal) {
+  if (goal.state == GoalState::kNotMeasured) return {};
+  return Json::object({{"state", to_string(goal.state)}, {"reason", goal.reason}});
+}
+
 Json judgement_json(const Row& row) {
   if (!row.judged) return {};
   Json metrics = Json::array();
@@ -110,6 +115,7 @@ Json row_json(const Row& row) {
                        {"chapter", row.pair.chapter},
                        {"purpose", row.pair.purpose},
                        {"goal", to_string(row.pair.goal)},
+                       {"goal_judgement", goal_json(row.goal)},
                        {"informational", row.pair.informational},
                        {"status", to_string(row.status)},
                        {"reason", row.reason},

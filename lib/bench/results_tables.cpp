@@ -88,6 +88,12 @@ std::string with_interval(const Json& ratio) {
 
 }  // namespace
 
+std::string goal_text(const Json& row) {
+  const std::string goal = row["goal"].text(), state = row["goal_judgement"]["state"].text();
+  if (state.empty()) return goal;
+  return goal + ": " + (state == "not_judged" ? "not judged " + row["goal_judgement"]["reason"].text() : state);
+}
+
 std::string ratio_text(const Json& ratio) { return ratio.is_number() ? fmt::format("x{:.3g}", ratio.number()) : "-"; }
 
 report::Table pairs_table(const Json& results) {
@@ -106,7 +112,7 @@ report::Table pairs_table(const Json& results) {
   for (const Json& row : results["rows"].items()) {
     const Json& ratios = row["ratios"];
     const std::string basis = ratios["basis"].text();
-    table.text(row["name"].text()).text(row["status"].text()).text(row["goal"].text());
+    table.text(row["name"].text()).text(row["status"].text()).text(base::printable(goal_text(row)));
     table.text(basis == "cpu_ns" ? "CPU time" : "wall time");
     table.number(rounded(row["baseline"][basis]["p50"])).number(rounded(row["optimized"][basis]["p50"]));
     table.text(with_interval(ratios["time"])).text(ratio_text(ratios["wall"]["value"]));

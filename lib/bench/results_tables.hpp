@@ -34,6 +34,9 @@ report::Table overhead_table(const Json& results);
 /// "name: failed: reason (log)" for each row that is not simply passed, then the run's notes.
 std::vector<std::string> remarks(const Json& results);
 
+/// "speed: met", "speed: not judged at smoke", or "speed" where nothing was measured.
+std::string goal_text(const Json& row);
+
 /// "x1.85", or "-" for null.
 std::string ratio_text(const Json& ratio);
 

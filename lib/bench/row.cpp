@@ -12,6 +12,7 @@ namespace rangefinder::bench {
 namespace {
 
 constexpr std::array<std::string_view, 5> kStatuses{"passed", "failed", "below_goal", "regressed", "skipped"};
+constexpr std::array<std::string_view, 4> kGoalStates{"not_measured", "met", "missed", "not_judged"};
 
 double ratio(double above, double below) { return above > 0 && below > 0 ? above / below : 0; }
 
@@ -42,6 +43,14 @@ std::string shortfall(const Row& row) {
   return {};
 }
 
+/// "at smoke", "with --validate", ...; empty: the goal is judged.
+std::string why_not_judged(const Row& row, bool validate) {
+  if (row.setup.size != (row.setup.device == "cpu" ? "cpu" : "gpu")) return "at " + row.setup.size;
+  if (validate) return "with --validate";
+  if (row.pair.informational) return "of an informational pair";
+  return row.least_ratio() > 0 ? "" : "without a least ratio";
+}
+
 /// All metrics that are as bad as the worst.
 std::string worst_metrics(const Judgement& judgement) {
   std::string out;
@@ -58,10 +67,9 @@ std::string worst_metrics(const Judgement& judgement) {
 }  // namespace
 
 std::string_view to_string(RowStatus status) noexcept { return kStatuses[static_cast<std::size_t>(status)]; }
+std::string_view to_string(GoalState state) noexcept { return kGoalStates[static_cast<std::size_t>(state)]; }
 
-double Row::time_ratio(bool cpu) const {
-  return ratio(statistics_of(baseline.samples(cpu)).p50, statistics_of(optimized.samples(cpu)).p50);
-}
+double Row::time_ratio(bool cpu) const { return ratio_of_medians(baseline.samples(cpu), optimized.samples(cpu)); }
 
 std::optional<std::int64_t> Row::goal_bytes(const SideResult& side) const {
   if (!side.peak_bytes || !pair.memory_above_setup || !side.setup_bytes) return side.peak_bytes;
@@ -97,8 +105,14 @@ void decide(Row& row, const Expectations& expectations, const Measured& measured
     return row.fail("its goal is memory, and peak bytes were not measured");
   row.judgement = expectations.judge(measured);
   row.judged = true;
+  std::string why;
+  row.goal = {GoalState::kNotJudged, why_not_judged(row, validate)};
+  if (row.goal.reason.empty()) {
+    why = shortfall(row);
+    row.goal.state = why.empty() ? GoalState::kMet : GoalState::kMissed;
+  }
   if (validate || row.pair.informational) return;
-  if (std::string why = shortfall(row); !why.empty()) {
+  if (!why.empty()) {
     row.status = RowStatus::kBelowGoal;
     row.reason = std::move(why);
   } else if (row.judgement.state == State::kRegressed || row.judgement.state == State::kNotReported) {

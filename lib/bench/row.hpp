@@ -26,6 +26,16 @@ enum class RowStatus : std::uint8_t {
 
 std::string_view to_string(RowStatus status) noexcept;
 
+enum class GoalState : std::uint8_t { kNotMeasured, kMet, kMissed, kNotJudged };
+
+/// What became of a pair's goal.
+struct GoalJudgement {
+  GoalState state = GoalState::kNotMeasured;
+  std::string reason;  ///< of kNotJudged: "at smoke", "with --validate", ...
+};
+
+std::string_view to_string(GoalState state) noexcept;
+
 /// What was measured of one side.
 struct SideResult {
   std::string log;
@@ -57,6 +67,7 @@ struct Row {
   Difference difference;
   SideResult baseline;
   SideResult optimized;
+  GoalJudgement goal;
   Judgement judgement;
   bool judged = false;
 

@@ -138,6 +138,26 @@ Result<bool> store(const Plan& plan, std::vector<Row>& rows, std::vector<std::st
   return report->refused.empty();
 }
 
+/// Results of an earlier run get the next free number: results-1.json and results-1.md. A long run is not lost to the
+/// next one.
+Status keep_earlier(const std::string& folder, std::vector<std::string>& notes) {
+  const auto path = [&](const std::string& number, const char* ending) {
+    return folder + "/results" + number + ending;
+  };
+  if (!base::exists(path("", ".json"))) return {};
+  std::string number;
+  for (int i = 1; number.empty() || base::exists(path(number, ".json")) || base::exists(path(number, ".md")); ++i)
+    number = "-" + std::to_string(i);
+  for (const char* ending : {".json", ".md"}) {
+    std::error_code code;
+    std::filesystem::rename(path("", ending), path(number, ending), code);
+    if (code && code != std::errc::no_such_file_or_directory)
+      return base::system_error("rename", path("", ending), code.value());
+  }
+  notes.push_back("results of an earlier run are kept as " + path(number, ".json"));
+  return {};
+}
+
 }  // namespace
 
 Result<std::string> plan(const RunOptions& options) {
@@ -172,6 +192,7 @@ Result<RunOutcome> run(const RunOptions& options) {
   }
   outcome.exit_code = exit_code_of(rows);
   if (!stored && outcome.exit_code == kAllMet) outcome.exit_code = kFailure;
+  if (Status status = keep_earlier(options.out, outcome.notes); !status.ok()) return status.error();
   outcome.json = results_json(rows, plan->provenance, options.worker, outcome.notes, outcome.exit_code).pretty();
   const Result<std::string> markdown = results_markdown(outcome.json);
   if (!markdown) return markdown.error();

@@ -61,6 +61,11 @@ Statistics statistics_of(std::span<const double> samples) {
   return out;
 }
 
+double ratio_of_medians(std::span<const double> above, std::span<const double> below) {
+  const double a = statistics_of(above).p50, b = statistics_of(below).p50;
+  return a > 0 && b > 0 ? a / b : 0;
+}
+
 Interval ratio_interval(std::span<const double> baseline, std::span<const double> optimized) {
   if (baseline.empty() || optimized.empty()) return {};
   Random random(42);

@@ -27,6 +27,9 @@ Statistics statistics_of(std::span<const double> samples);
 /// empty.
 double quantile(std::span<const double> sorted, double share);
 
+/// median(above) / median(below); 0 where either has no samples or a median of 0.
+double ratio_of_medians(std::span<const double> above, std::span<const double> below);
+
 struct Interval {
   double low = 0;
   double high = 0;

@@ -71,9 +71,10 @@ Result<std::string> find_worker(const std::string& given, const std::string& com
                            : variable != nullptr && variable[0] != '\0' ? std::string(variable)
                                                                         : beside.string();
   if (::access(path.c_str(), X_OK) == 0 && !base::is_directory(path)) return std::filesystem::absolute(path).string();
-  return Error{
-      ErrorCode::kNotFound,
-      fmt::format("no worker at {}: --worker PATH or RANGEFINDER_WORKER names the program with the pairs", path)};
+  return Error{ErrorCode::kNotFound,
+               fmt::format("no worker at {}: build the examples (they make {}) or your own program "
+                           "(docs/how-to/add-a-workload.md), and name it with --worker PATH or RANGEFINDER_WORKER",
+                           path, kWorkerName)};
 }
 
 Result<Description> describe(const std::string& worker, const std::function<bool()>& cancelled) {

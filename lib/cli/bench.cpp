@@ -128,6 +128,43 @@ int run_bench(const Common& common, BenchArguments arguments) {
   return show(common, arguments, *outcome);
 }
 
+using Comparison = bench::PerformanceComparison;
+
+constexpr std::string_view kVerdicts[] = {"kept up", "fell behind", "unclear"};
+
+std::string verdict_of(const Comparison::Row& row) {
+  std::string out(kVerdicts[static_cast<std::size_t>(row.verdict)]);
+  if (row.candidate <= 0) out += ", the candidate has no rate of it";
+  if (row.verdict == Comparison::Verdict::kUnclear)
+    out += fmt::format(", the baseline side is slower too (x{:.3g}): measure again, or look at what both sides share",
+                       row.control);
+  return out;
+}
+
+std::string comparison_text(const Comparison& comparison) {
+  std::string out;
+  for (const Comparison::Row& row : comparison.rows) {
+    const std::string interval = row.high > 0 ? fmt::format(" [{:.3g}, {:.3g}]", row.low, row.high) : "";
+    out += fmt::format("{:<28} {:.6g} -> {:.6g} {}, x{:.3g}{}: {}\n", row.name.empty() ? "-" : row.name, row.baseline,
+                       row.candidate, row.unit, row.ratio, interval, verdict_of(row));
+  }
+  return out;
+}
+
+std::string comparison_json(const Comparison& comparison) {
+  const auto or_null = [](double value) { return value > 0 ? fmt::format("{}", value) : std::string("null"); };
+  std::string rows;
+  for (const Comparison::Row& row : comparison.rows) {
+    rows += fmt::format(
+        "{}{{\"name\":{},\"unit\":\"{}\",\"baseline\":{},\"candidate\":{},\"ratio\":{},\"low\":{},\"high\":{},"
+        "\"control\":{},\"verdict\":\"{}\"}}",
+        rows.empty() ? "" : ",", json_string(row.name), row.unit, or_null(row.baseline), or_null(row.candidate),
+        or_null(row.ratio), or_null(row.low), or_null(row.high), or_null(row.control),
+        kVerdicts[static_cast<std::size_t>(row.verdict)]);
+  }
+  return fmt::format("{{\"schema_version\":1,\"kept\":{},\"rows\":[{}]}}\n", comparison.kept, rows);
+}
+
 int compare_perf(const Common& common, const BenchArguments& arguments) {
   if (arguments.files.size() != 2) {
     complain("bench compare-perf: two files of results, the baseline's first");
@@ -138,12 +175,10 @@ int compare_perf(const Common& common, const BenchArguments& arguments) {
     complain("bench compare-perf: " + comparison.error().message());
     return bench::kFailure;
   }
-  if (!common.quiet) {
-    for (const auto& row : comparison->rows) {
-      write_stdout(fmt::format("{:<28} {:.6g} -> {:.6g} {}: {}\n", row.name.empty() ? "-" : printable(row.name),
-                               row.baseline, row.candidate, printable(row.unit), row.kept ? "kept up" : "fell behind"));
-    }
-  }
+  if (common.json)
+    write_stdout(comparison_json(*comparison));
+  else if (!common.quiet)
+    write_stdout(comparison_text(*comparison));
   return comparison->kept ? bench::kAllMet : bench::kRegression;
 }
 
@@ -255,7 +290,9 @@ void add_bench(CLI::App& app, Common& common, int& result) {
   bench->require_subcommand(1);
   bench->footer(
       "Exit codes: 0 all met; 1 wrong output or failed run; 2 regression or goal not met; 3 wrong use;\n"
-      "4 everything skipped. compare-perf: 0 kept up, 2 fell behind, 1 wrong use.");
+      "4 everything skipped. compare-perf: 0 kept up or unclear, 2 fell behind, 1 wrong use.\n"
+      "Workloads are in a worker, a program that is not installed: build the examples (rangefinder-workloads),\n"
+      "or your own (docs/how-to/add-a-workload.md).");
   auto list = std::make_shared<BenchArguments>();
   CLI::App* targets = add_nested(*bench, "list-targets", "Show the worker's pairs", common);
   list->run.targets.clear();

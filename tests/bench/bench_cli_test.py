@@ -101,6 +101,36 @@ class Bench(unittest.TestCase):
             with self.subTest(targets):
                 self.results(code, targets)
 
+    def test_a_goal_that_is_not_judged_says_so(self):
+        for words, target, state, reason in (
+                (["--size", "smoke"], "below_goal", "not_judged", "at smoke"),
+                (["--validate"], "below_goal", "not_judged", "with --validate"),
+                ([], "informational", "not_judged", "of an informational pair"),
+                ([], "good_throughput", "not_judged", "without a least ratio"),
+                ([], "good", "met", "")):
+            with self.subTest(target + reason):
+                self.assertEqual(self.results(0, target, *words)["rows"][0]["goal_judgement"], {"state": state, "reason": reason})
+        self.assertEqual(self.results(2, "below_goal")["rows"][0]["goal_judgement"], {"state": "missed", "reason": ""})
+        for target, code in (("wrong_output", 1), ("skipped*", 4)):
+            self.assertIsNone(self.results(code, target)["rows"][0]["goal_judgement"])
+        table = self.bench(0, "run", "--targets", "below_goal", "--size", "smoke").stdout
+        self.assertIn("speed: not judged at smoke", table)
+        self.assertIn("Goal speed: not judged at smoke. Status: passed.", self.bench(0, "report", "bench-out/results.json").stdout)
+
+    def test_results_of_an_earlier_run_are_kept(self):
+        out = self.folder / "bench-out"
+        first = self.results(0, "good")
+        self.assertFalse(first["notes"])
+        second = self.results(0, "good_memory")
+        self.assertEqual(second["notes"], ["results of an earlier run are kept as bench-out/results-1.json"])
+        self.results(0, "good_throughput")
+        self.assertEqual(json.loads((out / "results-1.json").read_text()), first)
+        self.assertEqual(json.loads((out / "results-2.json").read_text()), second)
+        self.assertEqual(len(list(out.glob("results*.md"))), 3)
+        self.assertIn("good_memory", (out / "results-2.md").read_text())
+        self.bench(3, "run", "--targets", "god")
+        self.assertEqual(len(list(out.glob("results*.json"))), 3)
+
     def test_a_deep_profile_has_stacks_of_the_host(self):
         row = self.results(0, "busy", "--profile", "deep")["rows"][0]
         for side in ("baseline", "optimized"):
@@ -155,7 +185,9 @@ class Bench(unittest.TestCase):
     def test_no_worker_says_how_to_name_one(self):
         alone = shutil.copy(COMMAND, self.folder)  # a build may have a worker beside the command
         process = self.bench(3, "list-targets", command=alone, RANGEFINDER_WORKER="")
-        self.assertIn("RANGEFINDER_WORKER", process.stderr)
+        self.assertEqual(process.stderr.count("\n"), 1)
+        for hint in ("RANGEFINDER_WORKER", "--worker PATH", "build the examples", "docs/how-to/add-a-workload.md", str(self.folder)):
+            self.assertIn(hint, process.stderr)
 
     def test_targets_are_listed(self):
         lines = self.bench(0, "list-targets").stdout.splitlines()
@@ -179,8 +211,13 @@ class Bench(unittest.TestCase):
         self.assertIn("bound by", self.bench(0, "report", "a/results.json").stdout)
         self.bench(0, "report", "a/results.json", "-o", "r.md")
         self.assertIn("# Recommendations", (self.folder / "r.md").read_text())
-        self.assertIn("kept up", self.bench(0, "compare-perf", "a/results.json", "a/results.json").stdout)
-        self.assertIn("fell behind", self.bench(2, "compare-perf", "a/results.json", "b/results.json").stdout)
+        self.assertIn("x1 [1, 1]: kept up", self.bench(0, "compare-perf", "a/results.json", "a/results.json").stdout)
+        self.assertIn("x0.909 [0.909, 0.909]: fell behind", self.bench(2, "compare-perf", "a/results.json", "b/results.json").stdout)
+        told = json.loads(self.bench(2, "compare-perf", "a/results.json", "b/results.json", "--json").stdout)
+        self.assertFalse(told["kept"])
+        row = told["rows"][0]
+        self.assertEqual((row["name"], row["unit"], row["verdict"], row["control"]), ("good", "tokens_per_s", "fell behind", 1))
+        self.assertAlmostEqual(row["ratio"], 1 / 1.1, places=6)
         for words in ([], ["a/results.json"], ["a/results.json", "absent.json"], ["--no-such-option"]):
             self.bench(1, "compare-perf", *words)
 

@@ -2,6 +2,7 @@
 #include "bench/bottleneck.hpp"
 #include "bench/json.hpp"
 #include "bench/results_tables.hpp"
+#include "bench/statistics.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
 #include "support/scratch_folder.hpp"
@@ -143,6 +144,81 @@ TEST_CASE("other documents are refused", "[bench]") {
     CHECK_FALSE(results_table(text, {}).ok());
     CHECK_FALSE(results_markdown(text).ok());
     CHECK_FALSE(recommendations(text).ok());
+  }
+}
+
+namespace {
+
+/// Rates by wall time of an example, whose steps take these times.
+std::string timed(const std::vector<double>& baseline_ns, const std::vector<double>& optimized_ns, double tokens = 1) {
+  const auto side = [&](const std::vector<double>& samples) {
+    Json list = Json::array();
+    for (const double each : samples) list.push(each);
+    return Json::object({{"samples", Json::object({{"wall_ns", std::move(list)}})},
+                         {"rates", Json::object({{"tokens_per_s", tokens * 1e9 / statistics_of(samples).p50}})}});
+  };
+  return results({Json::object(
+      {{"name", "x"}, {"status", "passed"}, {"baseline", side(baseline_ns)}, {"optimized", side(optimized_ns)}})});
+}
+
+std::vector<double> scaled(std::vector<double> samples, double factor) {
+  for (double& each : samples) each *= factor;
+  return samples;
+}
+
+}  // namespace
+
+TEST_CASE("a candidate falls behind only where noise is excluded", "[bench]") {
+  using Verdict = PerformanceComparison::Verdict;
+  const TemporaryFolder folder;
+  const auto compared = [&](const std::string& a, const std::string& b) {
+    write_file(folder.file("a"), a);
+    write_file(folder.file("b"), b);
+    return compare_performance(folder.file("a"), folder.file("b")).value().rows.at(0);
+  };
+  const std::vector<double> steady{1000, 1001, 999, 1002, 998, 1000, 1001};
+  const std::vector<double> noisy{700, 1400, 900, 1500, 1000, 600, 1300};
+  SECTION("steady steps that are slower") {
+    const auto row = compared(timed(steady, steady), timed(steady, scaled(steady, 1.1)));
+    CHECK(row.verdict == Verdict::kFellBehind);
+    CHECK_FALSE(row.kept);
+    CHECK(row.ratio == Approx(1 / 1.1));
+    CHECK(row.low > 0.9);
+    CHECK(row.high < 0.92);
+    CHECK(row.control == Approx(1));
+  }
+  SECTION("steps whose spread is larger than the difference") {
+    const auto row = compared(timed(steady, noisy), timed(steady, scaled(noisy, 1.1)));
+    CHECK(row.ratio < 0.95);
+    CHECK(row.high > 0.95);
+    CHECK(row.verdict == Verdict::kKeptUp);
+  }
+  SECTION("all of a run slower, the baseline side too") {
+    const auto row = compared(timed(steady, steady), timed(scaled(steady, 1.1), scaled(steady, 1.1)));
+    CHECK(row.verdict == Verdict::kUnclear);
+    CHECK(row.kept);
+    CHECK(row.control == Approx(1 / 1.1));
+  }
+  SECTION("slower than the baseline side became") {
+    const auto row = compared(timed(steady, steady), timed(scaled(steady, 1.1), scaled(steady, 1.3)));
+    CHECK(row.verdict == Verdict::kFellBehind);
+  }
+  SECTION("a faster baseline side excuses nothing, and accuses nobody") {
+    CHECK(compared(timed(steady, steady), timed(scaled(steady, 0.5), scaled(steady, 1.1))).verdict ==
+          Verdict::kFellBehind);
+    CHECK(compared(timed(steady, steady), timed(scaled(steady, 0.5), steady)).verdict == Verdict::kKeptUp);
+  }
+  SECTION("more work in a step counts for the interval, too") {
+    const auto row = compared(timed(steady, steady), timed(steady, scaled(steady, 2), 2));
+    CHECK(row.verdict == Verdict::kKeptUp);
+    CHECK(row.low < 1);
+    CHECK(row.high > 1);
+    CHECK(row.high < 1.1);
+  }
+  SECTION("without samples the ratio decides") {
+    const auto row = compared("{\"tokens_per_s\": 1000}", "{\"tokens_per_s\": 900}");
+    CHECK(row.verdict == Verdict::kFellBehind);
+    CHECK(row.high == 0);
   }
 }
 

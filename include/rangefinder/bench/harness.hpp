@@ -95,20 +95,32 @@ RANGEFINDER_EXPORT Result<std::string> recommendations(const std::string& json);
 
 /// Whether a candidate keeps up.
 struct PerformanceComparison {
+  enum class Verdict {
+    kKeptUp,
+    kFellBehind,
+    kUnclear,  ///< slower, and so is the baseline side of the same run: the machine, or code that both sides share
+  };
   struct Row {
     std::string name;
     double baseline = 0;  ///< tokens a second, else samples, else steps
     double candidate = 0;
     std::string unit;
-    bool kept = false;
+    bool kept = false;  ///< did not fall behind
+    Verdict verdict = Verdict::kFellBehind;
+    double ratio = 0;  ///< candidate / baseline
+    double low = 0;    ///< its 95 % interval; both 0 where the files have no samples
+    double high = 0;
+    double control = 0;  ///< the same ratio of the baseline sides; 0: not measured
   };
   std::vector<Row> rows;
   bool kept = true;  ///< all rows
 };
 
-/// Compares rates of two files of results, optimized side with optimized side; a row keeps up with at least `share` of
-/// the baseline's. Also takes files that hold nothing but {"tokens_per_s": N}. An example that the candidate lacks does
-/// not keep up. kInvalidArgument when there is nothing to compare.
+/// Compares rates of two files of results, optimized side with optimized side. A row falls behind when the whole 95 %
+/// bootstrap interval of the ratio is below `share`, and still is when the ratio is divided by that of the baseline
+/// sides (where those slowed down). Without samples the ratio alone decides: files that hold nothing but
+/// {"tokens_per_s": N} are taken, too. An example that the candidate lacks falls behind. kInvalidArgument when there is
+/// nothing to compare.
 RANGEFINDER_EXPORT Result<PerformanceComparison> compare_performance(const std::string& baseline_path,
                                                                      const std::string& candidate_path,
                                                                      double share = 0.95);
