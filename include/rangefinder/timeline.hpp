@@ -596,11 +596,17 @@ struct LoadOptions {
 
 /// Reads a capture (.rfcap; a folder of them is a job of several processes, see Timeline::hosts), a torch.profiler
 /// trace (.json, .json.gz) or an Nsight Systems SQLite export. What it is is found from its first bytes, not from its
-/// name.
+/// name. A folder without captures that holds one trace is that trace.
 ///
 /// Errors:  kNotFound, kUnreadable with place and reason, kUnsupported for a version or dialect that cannot be read.
 /// Threads: any; distinct calls share nothing.
 /// Cost:    memory proportional to the events, about 100 bytes each.
 RANGEFINDER_EXPORT Result<Timeline> load_timeline(const std::string& path, const LoadOptions& options = {});
+
+/// Reads several captures, or folders of captures, as the processes of one job. One path: as load_timeline.
+///
+/// Errors:  as of load_timeline; kUnsupported for a trace or an export among several paths, kInvalidArgument for a file
+///          that is given twice and for no path.
+RANGEFINDER_EXPORT Result<Timeline> load_job(const std::vector<std::string>& paths, const LoadOptions& options = {});
 
 }  // namespace rangefinder

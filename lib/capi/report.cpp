@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace capi = rangefinder::capi;
 
@@ -62,6 +63,22 @@ rf_status read_report_options(std::string_view function, const rf_report_options
   return RF_STATUS_OK;
 }
 
+rf_status write_text(std::string_view function, const std::vector<std::string>& inputs,
+                     const rf_report_options* options, rf_text** report) {
+  rangefinder::ReportOptions wanted;
+  if (const rf_status status = read_report_options(function, options, wanted); status != RF_STATUS_OK) return status;
+  rangefinder::LoadOptions load;
+  load.operator_inputs = wanted.by_shape || wanted.view == "ops" || wanted.view == "roofline";  // FLOPs
+  rangefinder::Result<rangefinder::Timeline> timeline = rangefinder::load_job(inputs, load);
+  if (!timeline) return capi::fail(function, timeline.error());
+  rangefinder::prepare_for_report(*timeline, wanted);
+  std::string text;
+  const auto sink = [&](std::string_view part) { return text.append(part), true; };
+  const rf_status status = capi::finish(function, rangefinder::write_report(*timeline, wanted, sink));
+  if (status == RF_STATUS_OK) *report = capi::make_text(std::move(text));
+  return status;
+}
+
 }  // namespace
 
 rf_status rf_report_options_init(rf_report_options* options, size_t struct_size) noexcept {
@@ -75,19 +92,18 @@ rf_status rf_report(const char* input, const rf_report_options* options, rf_text
   if (report == nullptr) return capi::null_argument(__func__, "report");
   *report = nullptr;
   if (input == nullptr) return capi::null_argument(__func__, "input");
+  return capi::guarded(__func__, [&, function = __func__] { return write_text(function, {input}, options, report); });
+}
+
+rf_status rf_report_job(const char* const* inputs, size_t count, const rf_report_options* options,
+                        rf_text** report) noexcept {
+  if (report == nullptr) return capi::null_argument(__func__, "report");
+  *report = nullptr;
+  if (inputs == nullptr && count != 0) return capi::null_argument(__func__, "inputs");
+  for (std::size_t i = 0; i < count; ++i)
+    if (inputs[i] == nullptr) return capi::null_argument(__func__, "inputs, one of them");
   return capi::guarded(__func__, [&, function = __func__] {
-    rangefinder::ReportOptions wanted;
-    if (const rf_status status = read_report_options(function, options, wanted); status != RF_STATUS_OK) return status;
-    rangefinder::LoadOptions load;
-    load.operator_inputs = wanted.by_shape || wanted.view == "ops" || wanted.view == "roofline";  // FLOPs
-    rangefinder::Result<rangefinder::Timeline> timeline = rangefinder::load_timeline(input, load);
-    if (!timeline) return capi::fail(function, timeline.error());
-    rangefinder::prepare_for_report(*timeline, wanted);
-    std::string text;
-    const auto sink = [&](std::string_view part) { return text.append(part), true; };
-    const rf_status status = capi::finish(function, rangefinder::write_report(*timeline, wanted, sink));
-    if (status == RF_STATUS_OK) *report = capi::make_text(std::move(text));
-    return status;
+    return write_text(function, std::vector<std::string>(inputs, inputs + count), options, report);
   });
 }
 

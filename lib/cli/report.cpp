@@ -13,7 +13,7 @@ namespace rangefinder::cli {
 namespace {
 
 struct ReportArguments {
-  std::string input;
+  std::vector<std::string> inputs;
   ReportOptions report;
   bool csv = false;
   bool ascii = false;
@@ -30,7 +30,7 @@ int list_views() {
 
 int run_report(const Common& common, ReportArguments arguments) {
   if (arguments.report.view == "help") return list_views();
-  if (arguments.input.empty()) {
+  if (arguments.inputs.empty()) {
     complain("report: which file? A capture, a folder of captures, a torch.profiler trace or an Nsight SQLite export");
     return kUsage;
   }
@@ -42,7 +42,7 @@ int run_report(const Common& common, ReportArguments arguments) {
   options.utf8 = common.terminal.utf8 && !arguments.ascii;
   options.colour = common.terminal.colour(common.colour);
   options.width = common.terminal.width;
-  Progress progress(common.terminal, common.shows_progress(), "reading " + arguments.input);
+  Progress progress(common.terminal, common.shows_progress(), "reading " + arguments.inputs.front());
   LoadOptions load;
   load.strict = common.strict;
   load.operator_inputs = options.view == "ops" || options.view == "roofline";
@@ -55,7 +55,7 @@ int run_report(const Common& common, ReportArguments arguments) {
     ceilings = std::move(*read);
     options.ceilings = &ceilings;
   }
-  Result<Timeline> timeline = load_timeline(arguments.input, load);
+  Result<Timeline> timeline = load_job(arguments.inputs, load);
   if (!timeline) return fail(timeline.error());
   prepare_for_report(*timeline, options);
   if (Status status = write_report(*timeline, options, write_stdout); !status.ok()) return fail(status.error());
@@ -68,8 +68,9 @@ void add_report(CLI::App& app, Common& common, int& result) {
   auto arguments = std::make_shared<ReportArguments>();
   CLI::App* verb = app.add_subcommand("report", "Show where the device's time belongs");
   verb->add_option(
-          "FILE", arguments->input,
-          "A capture, a folder of captures, a torch.profiler trace (.json, .json.gz), or an Nsight SQLite export")
+          "FILE", arguments->inputs,
+          "A capture, several captures or a folder of them (one job), a torch.profiler trace (.json, .json.gz), or an "
+          "Nsight SQLite export")
       ->type_name("");
   verb->add_option("--view", arguments->report.view, "What to show; `--view help` lists all (default ranges)")
       ->type_name("VIEW");

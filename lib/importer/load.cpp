@@ -13,10 +13,13 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rangefinder {
@@ -90,23 +93,9 @@ void leave_out_earlier_dumps(std::vector<std::string>& files, std::vector<std::s
   }
 }
 
-Result<Timeline> load_folder(const std::string& path, const LoadOptions& options) {
-  Result<std::vector<std::string>> files = base::list_files(path, ".rfcap");
-  if (!files) return std::move(files).error();
-  if (files->empty()) return Error(ErrorCode::kNotFound, path + ": a folder without captures (*.rfcap)");
-  std::vector<std::string> notes;
-  leave_out_empty(*files, notes);
-  leave_out_earlier_dumps(*files, notes);
-  if (files->empty()) return Error(ErrorCode::kUnreadable, path + ": all captures in it are empty");
-  Result<Timeline> timeline = timeline::load_captures(*files, options);
-  if (timeline) timeline->notes.insert(timeline->notes.begin(), notes.begin(), notes.end());
-  return timeline;
-}
+enum class Kind : std::uint8_t { kCapture, kNsight, kKineto, kEmpty, kOther };
 
-}  // namespace
-
-Result<Timeline> load_timeline(const std::string& path, const LoadOptions& options) {
-  if (base::is_directory(path)) return load_folder(path, options);
+Result<Kind> kind_of(const std::string& path) {
   if (base::is_special(path))
     return Error(ErrorCode::kUnreadable, path + ": no plain file; write its content to one first");
   Result<base::Fd> fd = base::open_for_reading(path);
@@ -115,14 +104,97 @@ Result<Timeline> load_timeline(const std::string& path, const LoadOptions& optio
   Result<std::size_t> size = base::read_at(*fd, buffer, 0, path);
   if (!size) return std::move(size).error();
   const base::ByteView first(buffer.data(), *size);
-  if (first.empty() && base::exists(path + ".live")) return timeline::load_captures({path}, options);
-  if (first.empty()) return Error(ErrorCode::kUnreadable, path + ": the file is empty");
-  if (looks_like_capture(first)) return timeline::load_captures({path}, options);
-  if (importer::nsight::looks_like_sqlite(first)) return importer::nsight::import_nsight(path, options);
-  if (importer::kineto::looks_like_kineto(first)) return importer::kineto::import_kineto(path, options);
+  if (first.empty()) return base::exists(path + ".live") ? Kind::kCapture : Kind::kEmpty;
+  if (looks_like_capture(first)) return Kind::kCapture;
+  if (importer::nsight::looks_like_sqlite(first)) return Kind::kNsight;
+  return importer::kineto::looks_like_kineto(first) ? Kind::kKineto : Kind::kOther;
+}
+
+Result<Timeline> load_all(std::vector<std::string> files, const std::string& all, const LoadOptions& options) {
+  std::vector<std::string> notes;
+  leave_out_empty(files, notes);
+  leave_out_earlier_dumps(files, notes);
+  if (files.empty()) return Error(ErrorCode::kUnreadable, all + ": all captures in it are empty");
+  Result<Timeline> timeline = timeline::load_captures(files, options);
+  if (timeline) timeline->notes.insert(timeline->notes.begin(), notes.begin(), notes.end());
+  return timeline;
+}
+
+/// Ranks of a job each write a trace of torch.profiler, which have no clock in common.
+Result<Timeline> load_folder_of_traces(const std::string& path, const LoadOptions& options) {
+  std::vector<std::string> traces;
+  for (const char* ending : {".json", ".json.gz", ".sqlite"}) {
+    Result<std::vector<std::string>> files = base::list_files(path, ending);
+    if (!files) return std::move(files).error();
+    traces.insert(traces.end(), files->begin(), files->end());
+  }
+  if (traces.empty()) return Error(ErrorCode::kNotFound, path + ": a folder without captures (*.rfcap) or traces");
+  if (traces.size() == 1) return load_timeline(traces.front(), options);
+  return Error(ErrorCode::kUnsupported,
+               path + ": " + std::to_string(traces.size()) +
+                   " traces and no captures (*.rfcap); traces are read one at a time: " + traces.front());
+}
+
+Result<Timeline> load_folder(const std::string& path, const LoadOptions& options) {
+  Result<std::vector<std::string>> files = base::list_files(path, ".rfcap");
+  if (!files) return std::move(files).error();
+  return files->empty() ? load_folder_of_traces(path, options) : load_all(std::move(*files), path, options);
+}
+
+/// The captures of one of several inputs of a job.
+Result<std::vector<std::string>> captures_of(const std::string& path) {
+  if (base::is_directory(path)) {
+    Result<std::vector<std::string>> files = base::list_files(path, ".rfcap");
+    if (files && files->empty()) return Error(ErrorCode::kNotFound, path + ": a folder without captures (*.rfcap)");
+    return files;
+  }
+  const Result<Kind> kind = kind_of(path);
+  if (!kind) return kind.error();
+  if (*kind != Kind::kCapture && *kind != Kind::kEmpty)
+    return Error(ErrorCode::kUnsupported,
+                 path + ": no capture (.rfcap); only captures are read together, traces and exports one at a time");
+  return std::vector<std::string>{path};
+}
+
+}  // namespace
+
+Result<Timeline> load_timeline(const std::string& path, const LoadOptions& options) {
+  if (base::is_directory(path)) return load_folder(path, options);
+  const Result<Kind> kind = kind_of(path);
+  if (!kind) return kind.error();
+  switch (*kind) {
+    case Kind::kCapture:
+      return timeline::load_captures({path}, options);
+    case Kind::kNsight:
+      return importer::nsight::import_nsight(path, options);
+    case Kind::kKineto:
+      return importer::kineto::import_kineto(path, options);
+    case Kind::kEmpty:
+      return Error(ErrorCode::kUnreadable, path + ": the file is empty");
+    case Kind::kOther:
+      break;
+  }
   return Error(ErrorCode::kUnreadable, path +
                                            ": byte 0: neither a capture (.rfcap), nor a torch.profiler trace (.json, "
                                            ".json.gz), nor an Nsight SQLite export");
+}
+
+Result<Timeline> load_job(const std::vector<std::string>& paths, const LoadOptions& options) {
+  if (paths.empty()) return Error(ErrorCode::kInvalidArgument, "no file to read");
+  if (paths.size() == 1) return load_timeline(paths.front(), options);
+  std::vector<std::string> files;
+  std::set<std::string> known;
+  for (const std::string& path : paths) {
+    Result<std::vector<std::string>> captures = captures_of(path);
+    if (!captures) return std::move(captures).error();
+    for (std::string& file : *captures) {
+      std::error_code ignored;
+      if (!known.insert(std::filesystem::canonical(file, ignored).string()).second)
+        return Error(ErrorCode::kInvalidArgument, file + ": given twice");
+      files.push_back(std::move(file));
+    }
+  }
+  return load_all(std::move(files), paths.front() + " ...", options);
 }
 
 }  // namespace rangefinder

@@ -51,6 +51,11 @@ TEST_CASE("what is thrown becomes a status", "[capi]") {
 
 TEST_CASE("a file that is not there is refused by all that read one", "[capi]") {
   rf_text* report = nullptr;
+  CHECK(rf_report_job(nullptr, 1, nullptr, &report) == RF_STATUS_INVALID_ARGUMENT);
+  CHECK(rf_report_job(nullptr, 0, nullptr, &report) == RF_STATUS_INVALID_ARGUMENT);
+  const char* const inputs[] = {"/nowhere/a.rfcap", nullptr};
+  CHECK(rf_report_job(inputs, 2, nullptr, &report) == RF_STATUS_INVALID_ARGUMENT);
+  CHECK(rf_report_job(inputs, 1, nullptr, &report) == RF_STATUS_NOT_FOUND);
   CHECK(rf_report("/nowhere/a.rfcap", nullptr, &report) == RF_STATUS_NOT_FOUND);
   CHECK(last_error().find("rf_report: ") == 0);
   CHECK(last_error().find("/nowhere/a.rfcap") != std::string::npos);

@@ -110,6 +110,30 @@ class Verbs(CommandTest):
         rows = list(csv.DictReader(io.StringIO(self.succeeds("report", "job", "--csv").out)))
         self.assertEqual(next(row["Count"] for row in rows if row["Range"] == "step"), "2")
 
+    def test_report_takes_several_captures_as_one_job(self):
+        captures = sorted((self.folder / "job").glob("*.rfcap"))
+        self.assertEqual(len(captures), 2)
+        whole = self.succeeds("report", "job", "--csv").out
+        self.assertEqual(self.succeeds("report", *captures, "--csv").out, whole)
+        self.assertEqual(self.succeeds("report", "--csv", "--view", "ranges", *captures).out, whole)
+        (self.folder / "other").mkdir()
+        moved = shutil.move(captures[1], self.folder / "other")
+        self.assertEqual(self.succeeds("report", "job", "other", "--csv").out, whole)
+        self.assertIn("given twice", self.fails(2, "report", "job", captures[0]))
+        trace = self.write("trace.json", '{"traceEvents": []}')
+        self.assertIn(f"{trace}: no capture (.rfcap); only captures are read together", self.fails(2, "report", moved, trace))
+        self.assertIn("nowhere", self.fails(2, "report", moved, "nowhere"))
+
+    def test_a_folder_of_traces_says_what_to_do(self):
+        trace = '{"traceEvents": [{"ph": "X", "cat": "user_annotation", "name": "alone", "pid": 1, "tid": 1, "ts": 1, "dur": 5}]}'
+        (self.folder / "log").mkdir()
+        self.assertIn("without captures (*.rfcap) or traces", self.fails(2, "report", "log"))
+        self.write("log/rank0.json", trace)
+        self.assertIn("alone", self.succeeds("report", "log").out)
+        self.write("log/rank1.json.gz", gzip.compress(trace.encode()))
+        self.assertEqual(self.fails(2, "report", "log"),
+                         "rangefinder: log: 2 traces and no captures (*.rfcap); traces are read one at a time: log/rank0.json\n")
+
     def test_filter_sort_and_top_choose_rows(self):
         def names(*options):
             text = self.succeeds("report", "whole.rfcap", "--csv", *options).out
@@ -290,6 +314,7 @@ class Usage(CommandTest):
                             (["report", "whole.rfcap", "--top", "many"], "--top"), (["report", "whole.rfcap", "--top", "-1"], "--top"),
                             (["report", "whole.rfcap", "--color", "blue"], "--color"),
                             (["report", "whole.rfcap", "--filter", "(", "--regex"], "filter"),
+                            (["info", "whole.rfcap", "dropped.rfcap"], "more arguments"),
                             (["export", "whole.rfcap", "-o", "x.json", "--format", "pdf"], "pdf"),
                             (["completion", "csh"], "csh")):
             self.assertIn(hint, self.fails(2, *words), words)

@@ -22,7 +22,8 @@ TYPES = {
     "void": None, "bool": ctypes.c_bool, "size_t": ctypes.c_size_t, "int32_t": ctypes.c_int32,
     "int64_t": ctypes.c_int64, "uint32_t": ctypes.c_uint32, "uint64_t": ctypes.c_uint64, "rf_name": ctypes.c_uint32,
     "rf_category": ctypes.c_uint32, "rf_range_handle": ctypes.c_uint64, "rf_status": ctypes.c_int,
-    "const char*": ctypes.c_char_p, "void*": ctypes.c_void_p, "bool*": ctypes.POINTER(ctypes.c_bool),
+    "const char*": ctypes.c_char_p, "const char* const*": ctypes.POINTER(ctypes.c_char_p), "void*": ctypes.c_void_p,
+    "bool*": ctypes.POINTER(ctypes.c_bool),
     "int64_t*": ctypes.POINTER(ctypes.c_int64), "uint64_t*": ctypes.POINTER(ctypes.c_uint64),
     "rf_value": _abi.Value, "rf_suspended_range": _abi.SuspendedRange,
 }
@@ -36,7 +37,7 @@ for name, struct in _abi.STRUCTS.items():
 
 def python_type(text):
     text = " ".join(text.split())
-    return TYPES[text if text == "const char*" else text.replace("const ", "")]
+    return TYPES[text if text in TYPES else text.replace("const ", "")]
 
 
 def functions(code):

@@ -26,6 +26,33 @@ class Reading(support.TestCase):
         self.assertIn("größe,2,", rangefinder.report(self.capture, format="csv", filter="gr", top=1))
         self.assertNotIn("step,2", rangefinder.report(self.capture, format="csv", filter="gr"))
 
+    def test_a_report_of_several_captures(self):
+        other = self.folder / "other.rfcap"
+        with rangefinder.Session(other), rangefinder.range("step"):
+            pass
+        rows = json.loads(rangefinder.report([self.capture, str(other)], format="json"))["rows"]
+        self.assertEqual({row["range"]: row["count"] for row in rows}, {"step": 3, "größe": 2})
+        self.assertEqual(rangefinder.report((self.capture,)), rangefinder.report(self.capture))
+        for inputs, code, message in (([self.capture, self.capture], Status.INVALID_ARGUMENT, "given twice"),
+                                      ([], Status.INVALID_ARGUMENT, "no file to read"),
+                                      ([self.capture, __file__], Status.UNSUPPORTED, "only captures are read together")):
+            with self.assertRaises(Error) as raised:
+                rangefinder.report(inputs)
+            self.assertEqual(raised.exception.code, code)
+            self.assertIn(message, raised.exception.message)
+            self.assertTrue(raised.exception.message.startswith("rangefinder.report: "), raised.exception.message)
+
+    def test_a_folder_of_traces(self):
+        traces = self.folder / "traces"
+        traces.mkdir()
+        rangefinder.export_chrome_trace(self.capture, traces / "rank0.json.gz")
+        self.assertIn("größe", rangefinder.report(traces))
+        rangefinder.export_chrome_trace(self.capture, traces / "rank1.json.gz")
+        with self.assertRaises(Error) as raised:
+            rangefinder.report(traces)
+        self.assertEqual(raised.exception.code, Status.UNSUPPORTED)
+        self.assertIn(f"traces are read one at a time: {traces / 'rank0.json.gz'}", raised.exception.message)
+
     def test_chrome_traces(self):
         output, told = self.folder / "trace.json.gz", []
         done = rangefinder.export_chrome_trace(self.capture, output, progress=lambda *now: told.append(now))

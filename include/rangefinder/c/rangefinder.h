@@ -553,6 +553,12 @@ RF_API rf_status rf_report_options_init(rf_report_options* options, size_t struc
 ///         for a broken expression or column; RF_STATUS_UNREADABLE, RF_STATUS_UNSUPPORTED for the input.
 /// Cost:   memory about 100 bytes an event.
 RF_API rf_status rf_report(const char* input, const rf_report_options* options, rf_text** report) RF_NOEXCEPT;
+/// The same of several captures, or folders of captures, as one job.
+///
+/// Errors: as of rf_report; RF_STATUS_UNSUPPORTED for a trace among several inputs, RF_STATUS_INVALID_ARGUMENT for a
+///         file that is given twice and for no input.
+RF_API rf_status rf_report_job(const char* const* inputs, size_t count, const rf_report_options* options,
+                               rf_text** report) RF_NOEXCEPT;
 
 /// A view of rf_report_options. Its texts are never freed. The caller sets struct_size.
 typedef struct rf_report_view {

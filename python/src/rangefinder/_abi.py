@@ -547,6 +547,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "rf_export_memory_snapshot": (c_int, [c_char_p, c_char_p, c_uint32, c_bool]),
     "rf_report_options_init": (c_int, [POINTER(ReportOptions), c_size_t]),
     "rf_report": (c_int, [c_char_p, POINTER(ReportOptions), NEW_HANDLE]),
+    "rf_report_job": (c_int, [POINTER(c_char_p), c_size_t, POINTER(ReportOptions), NEW_HANDLE]),
     "rf_report_view_count": (c_size_t, []),
     "rf_report_view_at": (c_int, [c_size_t, POINTER(ReportView)]),
     "rf_key_averages_load": (c_int, [c_char_p, c_bool, NEW_HANDLE]),
@@ -646,7 +647,7 @@ _NAMES = {
     "mark_named": "mark", "memory_options_init": "torch.MemoryRecording",
     "memory_recording_start": "torch.MemoryRecording", "operator_options_init": "torch.OperatorRecording",
     "operator_recording_start": "torch.OperatorRecording", "range_push": "range", "range_push_text": "range",
-    "range_push_with": "range", "report_options_init": "report", "report_view_at": "report_views",
+    "range_push_with": "range", "report_job": "report", "report_options_init": "report", "report_view_at": "report_views",
     "session_options_init": "Session", "session_start": "Session", "session_free": "Session.stop",
 }
 _PREFIXES = {"session_": "Session.", "health_": "Session.health", "summary_": "Session.summary",

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import os
-from typing import Any, Callable, Dict, List, Optional, Union
+from typing import Any, Callable, Dict, List, Optional, Sequence, Union
 
 from . import _abi
 from .session import Health, take_health
@@ -26,7 +26,7 @@ class ChromeReport:
 
 
 def report(
-    input: Path,
+    input: Union[Path, Sequence[Path]],
     view: Optional[str] = None,
     *,
     format: Optional[str] = None,
@@ -50,18 +50,24 @@ def report(
 
         print(rangefinder.report("train.rfcap", "tree"))
         rows = json.loads(rangefinder.report("train.rfcap", "kernels", format="json"))
+        print(rangefinder.report(["rank0.rfcap", "rank1.rfcap"], "tree"))
 
+    `input`: a file, a folder of captures, or a list of captures and such folders, which are read as one job.
     `view`: one of report_views(); None: "ranges". `format`: "text", "csv" or "json". `attribution`: "auto",
     "launch", "forward" or "capture". The others are the command's options and ReportOptions of rangefinder/report.hpp.
 
     Errors: Error with NOT_FOUND for a file or view that is not there, with the nearest name; INVALID_ARGUMENT for a
-            broken expression or column; UNREADABLE, UNSUPPORTED for the input. ValueError for an unknown word.
+            broken expression or column, and for a file that is given twice; UNREADABLE, UNSUPPORTED for the input, and
+            for traces among several inputs. ValueError for an unknown word.
     Cost:   memory about 100 bytes an event. Other threads of Python run meanwhile.
     """
     given = {name: value for name, value in locals().items() if name != "input"}
     options = _abi.options("rf_report_options", given)
     text = ctypes.c_void_p()
-    _abi.check(_abi.library.rf_report(_abi.path(input), ctypes.byref(options), ctypes.byref(text)))
+    inputs = [input] if isinstance(input, (str, bytes, os.PathLike)) else input
+    paths = [_abi.path(each) for each in inputs]
+    _abi.check(_abi.library.rf_report_job((ctypes.c_char_p * len(paths))(*paths), len(paths), ctypes.byref(options),
+                                          ctypes.byref(text)))
     return _abi.take_text(text)
 
 
