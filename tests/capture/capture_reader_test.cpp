@@ -131,6 +131,29 @@ TEST_CASE("a capture's facts are there as soon as it is open", "[capture]") {
   CHECK(one_by_one.kernels == counter.kernels);
 }
 
+TEST_CASE("only numbers of categories name categories", "[capture]") {
+  const ScratchFolder folder;
+  const char* const others[] = {"category:4294967297", "category:99999999999999999999999",
+                                "category:1x",         "category:",
+                                "category: 1",         "category:-1",
+                                "domain:65536",        "colour:red"};
+  CaptureBuilder capture = everything();
+  capture.meta("category:65535", "io").meta("domain:65535", "net").meta("colour:65535", "#102030");
+  for (const char* key : others) capture.meta(key, key);
+  capture.write(folder.file("a.rfcap"));
+  const CaptureReader reader = open(folder.file("a.rfcap"));
+  CHECK(reader.category(0).empty());
+  CHECK(reader.category(65535) == "io");
+  CHECK(reader.domain(0).empty());
+  CHECK(reader.domain(65535) == "net");
+  CHECK(reader.colour(0).empty());
+  CHECK(reader.colour(65535) == "#102030");
+  for (const char* key : others) {
+    INFO(key);
+    CHECK(reader.metadata(key) == key);
+  }
+}
+
 TEST_CASE("what is no capture is refused with the reason", "[capture]") {
   const ScratchFolder folder;
   const std::string path = folder.file("a.rfcap");

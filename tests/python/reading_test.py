@@ -53,6 +53,13 @@ class Reading(support.TestCase):
         self.assertEqual(raised.exception.code, Status.UNSUPPORTED)
         self.assertIn(f"traces are read one at a time: {traces / 'rank0.json.gz'}", raised.exception.message)
 
+    def test_facts_that_begin_like_those_of_the_recorder(self):
+        facts = {"category:4294967297": "wide", "category:mine": "word"}  # cut to 32 bits, the first is category 1
+        with rangefinder.Session(self.capture, metadata=facts), rangefinder.range("r", category="io"):
+            pass
+        metadata = rangefinder.inspect(self.capture).metadata
+        self.assertEqual({key: metadata.get(key) for key in facts}, facts)
+
     def test_chrome_traces(self):
         output, told = self.folder / "trace.json.gz", []
         done = rangefinder.export_chrome_trace(self.capture, output, progress=lambda *now: told.append(now))
