@@ -1,15 +1,17 @@
 # Finds LibTorch in a Python environment or an unpacked archive, without a CUDA toolkit: TorchConfig.cmake of a CUDA build
-# wants nvcc even for programs that only link. Looks at RANGEFINDER_TORCH_DIR, TORCH_DIR and .venv.
+# wants nvcc even for programs that only link. Looks at LibTorch_ROOT, RANGEFINDER_TORCH_DIR, TORCH_DIR and the project's .venv.
 # Defines the target LibTorch::LibTorch, LibTorch_VERSION and LibTorch_PYTHON, the interpreter of the wheel's environment
 # (empty: LibTorch is of an archive).
 file(GLOB _libtorch_venv LIST_DIRECTORIES true ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/torch)
 find_path(LibTorch_ROOT_DIR include/torch/csrc/api/include/torch/torch.h
-  HINTS ${RANGEFINDER_TORCH_DIR} $ENV{TORCH_DIR} ${_libtorch_venv} NO_DEFAULT_PATH)
+  HINTS ${LibTorch_ROOT} $ENV{LibTorch_ROOT} ${RANGEFINDER_TORCH_DIR} $ENV{TORCH_DIR} ${_libtorch_venv} NO_DEFAULT_PATH)
 mark_as_advanced(LibTorch_ROOT_DIR)
-if(LibTorch_ROOT_DIR AND EXISTS ${LibTorch_ROOT_DIR}/version.py)
-  file(STRINGS ${LibTorch_ROOT_DIR}/version.py _libtorch_version REGEX "^__version__")
-  string(REGEX MATCH "[0-9]+\\.[0-9]+\\.[0-9]+" LibTorch_VERSION "${_libtorch_version}")
-endif()
+foreach(file version.py build-version)  # of a wheel, of an archive
+  if(LibTorch_ROOT_DIR AND NOT LibTorch_VERSION AND EXISTS ${LibTorch_ROOT_DIR}/${file})
+    file(STRINGS ${LibTorch_ROOT_DIR}/${file} _libtorch_version REGEX "^(__version__ = '|)[0-9]+\\.")
+    string(REGEX MATCH "[0-9]+\\.[0-9]+\\.[0-9]+" LibTorch_VERSION "${_libtorch_version}")
+  endif()
+endforeach()
 set(LibTorch_PYTHON "")
 if(LibTorch_ROOT_DIR MATCHES "^(.*)/lib(64)?/python3[^/]*/(site|dist)-packages/torch$")
   if(EXISTS ${CMAKE_MATCH_1}/bin/python3)
@@ -17,7 +19,8 @@ if(LibTorch_ROOT_DIR MATCHES "^(.*)/lib(64)?/python3[^/]*/(site|dist)-packages/t
   endif()
 endif()
 include(FindPackageHandleStandardArgs)
-find_package_handle_standard_args(LibTorch REQUIRED_VARS LibTorch_ROOT_DIR VERSION_VAR LibTorch_VERSION)
+find_package_handle_standard_args(LibTorch REQUIRED_VARS LibTorch_ROOT_DIR VERSION_VAR LibTorch_VERSION
+  REASON_FAILURE_MESSAGE "set LibTorch_ROOT to the folder torch of a wheel, or to an unpacked LibTorch")
 
 if(LibTorch_FOUND AND NOT TARGET LibTorch::LibTorch)
   add_library(LibTorch::LibTorch INTERFACE IMPORTED)

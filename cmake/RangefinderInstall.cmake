@@ -24,6 +24,7 @@ endif()
 if(TARGET rangefinder_torch)
   set_property(TARGET rangefinder_torch PROPERTY INSTALL_RPATH "$ORIGIN")
   rangefinder_install_component(torch rangefinder_torch)
+  install(FILES ${PROJECT_SOURCE_DIR}/cmake/FindLibTorch.cmake DESTINATION ${package_dir})
   list(APPEND components torch)
 endif()
 

@@ -58,6 +58,10 @@ NOT_RUN = {
     'cmake --build build/release && cmake --install build/release --prefix "$VIRTUAL_ENV"': BUILDS,
     "pip install ./python": "tests/python/package_test.py does",
     "c++ -std=c++17 my_program.cpp $(pkg-config --cflags --libs rangefinder)": "install.pkg_config does",
+    "cmake -B build -G Ninja -D CMAKE_PREFIX_PATH=~/rangefinder -D LibTorch_ROOT="
+    "$(python -c 'import os, torch; print(os.path.dirname(torch.__file__))')": "install.libtorch does",
+    "cmake --build build": "follows a command that is listed, or test_cmake_of_the_pages_configures",
+    "cmake -B build -G Ninja -D CMAKE_PREFIX_PATH=~/rangefinder": "test_cmake_of_the_pages_configures does",
     "pip install torch-tb-profiler tensorboard": NETWORK,
     "tensorboard --logdir runs": "is a server, and not installed here",
     "torchrun --nproc-per-node 8 ...": "needs LibTorch and eight devices",
@@ -245,7 +249,7 @@ class CommandsTest(unittest.TestCase):
         self.assertGreater(len(blocks), 3, "too few projects found; has the search gone wrong?")
         for number, block in enumerate(blocks):
             if "LibTorch" in block.text:
-                continue  # tests/install builds it, where LibTorch is
+                continue  # install.libtorch builds it
             folder = self.work / f"project{number}"
             folder.mkdir()
             text = block.text

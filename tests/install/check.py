@@ -233,6 +233,32 @@ class Check:
                 fail(f"the program of {page} left {captures}")
             print(f"the program of {page} runs and leaves {captures[0].name}")
 
+    def libtorch(self):
+        """The project of docs/how-to/install.md that links LibTorch builds without a CUDA toolkit, and records operators."""
+        if self.options.torch != "1":
+            skip("built without the component for LibTorch")
+        page = (self.source / "docs/how-to/install.md").read_text()
+        project = next((text for text in re.findall(r"```cmake\n(.*?)```", page, re.S) if "LibTorch" in text), None)
+        if not project:
+            fail("docs/how-to/install.md shows no project that links LibTorch")
+        folder = self.work / "libtorch"
+        folder.mkdir(exist_ok=True)
+        (folder / "CMakeLists.txt").write_text(project)
+        shutil.copy(self.source / "tests/install/torch_consumer.cpp", folder / "main.cpp")
+        settings = [f"-DCMAKE_PREFIX_PATH={self.root}", "-DCMAKE_CUDA_COMPILER=/none", "-DCUDAToolkit_ROOT=/none"]
+        message = self.configure("libtorch/build", *settings, "-DLibTorch_ROOT=/none", source=folder, expect_failure=True)
+        if "set LibTorch_ROOT to the folder torch" not in " ".join(message.split()):
+            fail(f"where there is no LibTorch, the message does not say what to set:\n{message}")
+        self.configure("libtorch/build", *settings, f"-DLibTorch_ROOT={self.options.torch_root}", source=folder)
+        run([self.options.cmake, "--build", folder / "build"])
+        capture = folder / "train.rfcap"
+        capture.unlink(missing_ok=True)
+        run([folder / "build/my_training", capture])
+        report = run([self.one("bin/rangefinder"), "report", capture, "--view", "ops", "--csv"])
+        if not re.search(r"^aten::mm,", report, re.M):
+            fail(f"the program recorded no aten::mm:\n{report}")
+        print("the project of docs/how-to/install.md records LibTorch's operators")
+
     def symbols(self):
         """What each library exports is a promise: only names of ours, and exactly those on its list."""
         lists = {"exported_symbols.txt": "librangefinder.so", "exported_bench_symbols.txt": "librangefinder_bench.so",
@@ -369,6 +395,7 @@ def main():
     for option in ("source", "build", "work", "cmake", "generator", "compiler", "launcher", "build-type",
                    "recording", "torch"):
         parser.add_argument("--" + option, required=True)
+    parser.add_argument("--torch-root", default="")
     options = parser.parse_args()
     getattr(Check(options), options.check)()
 
