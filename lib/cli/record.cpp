@@ -241,8 +241,7 @@ std::string unclean_end(const CaptureInfo& info) {
 }
 
 /// One line on what a capture holds, and how to look at it.
-std::string described(const std::string& path, bool wants_steps) {
-  const Result<CaptureInfo> info = inspect_capture(path, true);
+std::string described(const std::string& path, const Result<CaptureInfo>& info, bool wants_steps) {
   if (!info) return info.error().message();
   for (const auto& [key, value] : info->metadata) {
     if (key == "not_recorded")
@@ -254,15 +253,37 @@ std::string described(const std::string& path, bool wants_steps) {
          printable(path);
 }
 
+/// Where the captures are, if the program itself recorded nothing and none has the name that was asked for.
+std::string captures_of_children(const ProgramToRecord& program, const std::vector<std::string>& captures) {
+  constexpr std::size_t kMostNamed = 8;
+  const std::string name = printable(base::file_name(program.words.front()));
+  const std::string file = printable(*file_of(program));
+  std::string out =
+      name + " itself recorded nothing, so " +
+      (base::exists(*file_of(program)) ? file + " is still an earlier recording" : file + " was not written") +
+      "; its child processes wrote ";
+  for (std::size_t i = 0; i < std::min(captures.size(), kMostNamed); ++i)
+    out += (i == 0 ? "" : ", ") + printable(captures[i]);
+  if (captures.size() > kMostNamed) out += " and " + with_thousands(captures.size() - kMostNamed) + " more";
+  return out;
+}
+
 /// Nothing of it changes how the command ends.
-void tell(const std::vector<std::string>& captures, bool wants_steps) try {
-  if (captures.empty()) {
+void tell(const ProgramToRecord& program, const Recorded& recorded, bool wants_steps) try {
+  if (recorded.captures.empty()) {
     complain(
         "nothing recorded: no process of the program called NVTX, nor CUDA through its driver; or it is static or "
         "setuid, cleared its environment, or could not record (RANGEFINDER_LOG=error says why)");
     return;
   }
-  for (const std::string& path : captures) complain(described(path, wants_steps));
+  const std::optional<std::string> file = file_of(program);
+  bool is_found = !file;
+  for (const std::string& path : recorded.captures) {
+    const Result<CaptureInfo> info = inspect_capture(path, true);
+    complain(described(path, info, wants_steps));
+    is_found = is_found || path == *file || (info.ok() && info->pid == static_cast<std::uint32_t>(recorded.pid));
+  }
+  if (!is_found) complain(captures_of_children(program, recorded.captures));
 } catch (const std::exception& error) {
   std::fprintf(stderr, "rangefinder: what was recorded cannot be told: %s\n", error.what());
 }
@@ -282,7 +303,7 @@ int run_record(const Common& common, const RecordArguments& arguments, const std
     complain("record: " + recorded.error().message());
     return failed_code(recorded.error().code());
   }
-  if (!common.quiet) tell(recorded->captures, arguments.until_step != 0 || !arguments.step_range.empty());
+  if (!common.quiet) tell(*program, *recorded, arguments.until_step != 0 || !arguments.step_range.empty());
   return end_as(recorded->wait_status);
 }
 

@@ -68,6 +68,9 @@ Result<pid_t> spawn(const ProgramToRecord& program, const HandedSignals& signals
     if (::getppid() != command) ::_exit(127);
     signals.restore();
     environ = environment.data();
+    base::RecordId record = program.record;
+    record.program = ::getpid();  // whatever it executes next
+    ::setenv(base::kRecordIdVariable, base::text_of(record).c_str(), 1);
     ::execvp(arguments.front(), arguments.data());
     const int error = errno;
     (void)!::write(ends[1], &error, sizeof error);
@@ -138,6 +141,22 @@ std::vector<std::string> captures_of(const ProgramToRecord& program) {
   return out;
 }
 
+/// The only capture of a record gets the name that was asked for, whichever process wrote it. A capture that was not
+/// ended stays beside its live file, and what another command wrote meanwhile under that name is left alone.
+void name_only_capture(const ProgramToRecord& program, std::vector<std::string>& captures) {
+  const std::optional<std::string> file = file_of(program);
+  if (!file || captures.size() != 1 || captures.front() == *file || base::exists(captures.front() + kLive.data()))
+    return;
+  const base::Fd capture = base::open_to_lock(captures.front());
+  if (!capture.valid() || !base::lock_file(capture)) return;  // still recorded
+  const Status status = base::claim_name(captures.front(), *file, [&](const base::Fd& old) {
+    const base::FileKind kind = base::mark_of_file(old).kind;
+    if (kind != base::FileKind::kCapture && kind != base::FileKind::kEmpty) return base::Verdict::kForeign;
+    return base::written_ns(old) <= program.record.began_ns ? base::Verdict::kReplace : base::Verdict::kTaken;
+  });
+  if (status.ok()) captures.front() = *file;
+}
+
 /// A number in the file may be one of another container: who has it mapped is the one.
 bool has_mapped(const std::string& process, const std::string& path) {
   std::ifstream maps(process + "/maps");
@@ -190,10 +209,12 @@ Result<Recorded> run_program(const ProgramToRecord& program) {
     if (ours) ask_for_dumps(program);
     return ours;
   };
+  recorded.pid = *pid;
   recorded.wait_status = signals.wait_for(*pid, dumps);
   if (recorded.wait_status == -1)
     return Error(ErrorCode::kInternal, program.words.front() + ": how it ended is not known");
   recorded.captures = captures_of(program);
+  name_only_capture(program, recorded.captures);
   return recorded;
 }
 

@@ -23,6 +23,7 @@ struct ProgramToRecord {
 
 struct Recorded {
   int wait_status = 0;                ///< as waitpid gives it
+  int pid = 0;                        ///< of the program
   std::vector<std::string> captures;  ///< that the program and its children have left
 };
 

@@ -326,12 +326,12 @@ class Limits(RecordTest):
         script = f"{OPTIONS.program} waits; exit 7"
         process = self.start("-o", "a.rfcap", "--ring", "60", "--", "sh", "-c", script)
         process.send_signal(signal.SIGUSR2)
-        self.wait_until(process, (self.folder / "a.1.rfcap").exists)
+        self.wait_until(process, lambda: any(self.folder.glob("a.*.1.rfcap")))
         pid, = re.findall(rb"^Pid:\t(\d+)$", b"\n".join(status for status in self.statuses() if b"injection_nvtx_" in status), re.M)
         os.kill(int(pid), signal.SIGTERM)
         _, errors = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 7, errors)
-        self.assertEqual(self.names("a.1.rfcap"), ["before"])
+        self.assertEqual(self.names(f"a.{int(pid)}.1.rfcap"), ["before"])
 
     def statuses(self):
         """Of processes whose working folder is the test's."""
@@ -512,6 +512,16 @@ while number != signal.SIGRTMIN:
         for capture in self.folder.glob("*.rfcap"):
             self.assertIn("before", self.run_command("report", capture).stdout)
 
+    def test_the_only_capture_does_not_take_the_name_of_another_command_s(self):
+        os.mkfifo(self.folder / "go")
+        second = self.start("-o", "a.rfcap", "--", "sh", "-c", f"{OPTIONS.program} seven; echo ready; read go < go")
+        self.record(OPTIONS.program, "everything", OPTIONS.module)
+        first = (self.folder / "a.rfcap").read_bytes()
+        (self.folder / "go").write_text("go\n")
+        second.communicate(timeout=60)
+        self.assertEqual((self.folder / "a.rfcap").read_bytes(), first)
+        self.assertEqual(len(self.captures()), 2)
+
     def test_a_killed_program_leaves_what_it_recorded(self):
         result = self.record(OPTIONS.program, "terminated", code=-signal.SIGTERM)
         self.assertRegex(result.stderr, "recorded 1 range[;,]")
@@ -591,11 +601,68 @@ marks()
         self.assertIn(sorted(found), ([1, 1, 1, 1, 1, 2], [1, 1, 1, 2, 2]))
 
     def test_programs_of_a_script_have_a_capture_each(self):
+        # The shell itself records nothing, so that the name that was asked for is nobody's.
         result = self.record("sh", "-c", f"{OPTIONS.program} seven; cd /; {OPTIONS.program} everything")
-        first, second = sorted(self.captures(), key=len)
-        self.assertEqual(self.names(first), ["before"])
-        self.assertEqual(len(self.names(second)), 16)
-        self.assertEqual(len(result.stderr.splitlines()), 2)
+        captures = self.captures()
+        self.assertRegex(" ".join(captures), r"\Aa\.\d+\.rfcap a\.\d+\.rfcap\Z")
+        self.assertEqual(sorted(len(self.names(capture)) for capture in captures), [1, 16])
+        lines = result.stderr.splitlines()
+        self.assertEqual(len(lines), 3)
+        files = ", ".join(str(self.folder / capture) for capture in captures)
+        self.assertEqual(lines[2], f"rangefinder: sh itself recorded nothing, so {self.folder}/a.rfcap was not written; its child processes wrote {files}")
+
+    def test_an_earlier_capture_that_stays_is_said(self):
+        self.record(OPTIONS.program, "everything", OPTIONS.module)
+        result = self.record("sh", "-c", f"{OPTIONS.program} seven; {OPTIONS.program} seven; exit 0")
+        self.assertEqual(len(self.captures()), 3)
+        self.assertIn("/a.rfcap is still an earlier recording; its child processes wrote ", result.stderr)
+
+    def test_the_only_capture_has_the_name_whoever_recorded_it(self):
+        self.record(OPTIONS.program, "everything", OPTIONS.module)
+        result = self.record("sh", "-c", f"{OPTIONS.program} seven; exit 0")
+        self.assertRegex(result.stderr, r"\A[^\n]*recorded 1 range[;,].* see: rangefinder report \S+/a\.rfcap\n\Z")
+        self.assertEqual(self.captures(), ["a.rfcap"])
+        self.assertEqual(self.names(), ["before"])
+
+    def test_a_capture_that_its_process_did_not_end_keeps_its_name(self):
+        # The live file belongs with it.
+        result = self.record("sh", "-c", f"{OPTIONS.program} terminated; exit 0")
+        capture, = self.folder.glob("*.rfcap")
+        self.assertRegex(capture.name, r"\Aa\.\d+\.rfcap\Z")
+        self.assertIn(f"/a.rfcap was not written; its child processes wrote {capture}\n", result.stderr)
+
+    early = """
+import ctypes, os, sys
+marks = ctypes.CDLL(sys.argv[1]).mark_from_module
+for _ in range(3):
+    child = os.fork()
+    if child == 0:
+        marks()
+        sys.exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+marks()
+marks()
+"""
+
+    def test_the_program_has_the_file_whichever_process_comes_first(self):
+        program = [*self.script(self.early), OPTIONS.module]
+        by_shell = ["sh", "-c", "true; exec " + " ".join(map(str, program))]
+        for words in (program, by_shell):
+            self.record(*words)
+            self.assertEqual(self.names("a.rfcap"), ["in the module"] * 2)
+            children = [capture for capture in self.captures() if capture != "a.rfcap"]
+            self.assertEqual(len(children), 3)
+            for child in children:
+                self.assertRegex(child, r"\Aa\.\d+\.rfcap\Z")
+                self.assertEqual(self.names(child), ["in the module"])
+                (self.folder / child).unlink()
+
+    def test_a_name_with_the_process_or_rank_is_each_process_s_own(self):
+        self.record("sh", "-c", f"{OPTIONS.program} seven; {OPTIONS.program} seven; exit 0", options=["-o", "b-%p.rfcap"])
+        self.assertRegex(" ".join(self.captures()), r"\Ab-\d+.rfcap b-\d+.rfcap\Z")
+        self.record("sh", "-c", f"RANK=0 {OPTIONS.program} seven; RANK=1 {OPTIONS.program} seven; exit 0", options=["-o", "c-%r.rfcap"])
+        self.assertIn("c-0.rfcap", self.captures())
+        self.assertIn("c-1.rfcap", self.captures())
 
 
 class Linked(RecordTest):
