@@ -9,7 +9,8 @@
 
 namespace rangefinder::analysis {
 
-/// The ranges of a projection as they nest. Each question takes the same time however deep they nest, and none recurses.
+/// The ranges of a projection as they nest. Each question takes the same time however deep they nest, and none
+/// recurses.
 ///
 ///   const RangeForest forest(projection);
 ///   forest.walk([&](RangeIndex range) { ++open[name(range)]; }, [&](RangeIndex range) { --open[name(range)]; });

@@ -40,8 +40,8 @@ RankedNumbers::RankedNumbers(std::vector<std::uint32_t> numbers) {
     for (std::size_t word = 1; word < level.ones.size(); ++word)
       level.ones_to[word] = level.ones_to[word - 1] + static_cast<std::uint32_t>(std::popcount(level.ones[word - 1]));
     const auto has_not = [&](std::uint32_t number) { return (number >> bit & 1) == 0; };
-    level.zeros = static_cast<std::size_t>(std::stable_partition(numbers.begin(), numbers.end(), has_not) -
-                                           numbers.begin());
+    level.zeros =
+        static_cast<std::size_t>(std::stable_partition(numbers.begin(), numbers.end(), has_not) - numbers.begin());
     levels_.push_back(std::move(level));
   }
 }

@@ -83,6 +83,28 @@ Status write_at(const Fd& fd, ByteView bytes, std::uint64_t offset, const std::s
   return {};
 }
 
+namespace {
+
+struct PlainFile {
+  Fd fd;
+  std::uint64_t size = 0;
+};
+
+/// Without O_NONBLOCK a pipe under that name would hold us until somebody writes to it.
+Result<PlainFile> open_plain(const std::string& path) {
+  PlainFile file;
+  file.fd = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (!file.fd.valid()) return system_error("open", path, errno);
+  struct stat info {};
+  if (::fstat(file.fd.get(), &info) != 0) return system_error("open", path, errno);
+  if (S_ISDIR(info.st_mode)) return Error(ErrorCode::kUnreadable, "open " + path + ": is a folder");
+  if (!S_ISREG(info.st_mode)) return Error(ErrorCode::kUnreadable, "open " + path + ": is no plain file");
+  file.size = static_cast<std::uint64_t>(info.st_size);
+  return file;
+}
+
+}  // namespace
+
 Result<std::size_t> read_at(const Fd& fd, std::span<std::byte> out, std::uint64_t offset, const std::string& path) {
   std::size_t done = 0;
   while (done < out.size()) {
@@ -115,18 +137,53 @@ Result<Bytes> read_whole_file(const std::string& path, std::uint64_t limit) {
   }
 }
 
+Error became_shorter(const std::string& path, std::uint64_t from, std::uint64_t to) {
+  return Error(ErrorCode::kUnreadable, path + ": became shorter while it was being read, from " + std::to_string(from) +
+                                           " to " + std::to_string(to) + " bytes; read it again when it is whole");
+}
+
+Result<InputFile> InputFile::open(const std::string& path) {
+  Result<PlainFile> file = open_plain(path);
+  if (!file) return std::move(file).error();
+  InputFile input;
+  input.fd_ = std::move(file->fd);
+  input.path_ = path;
+  input.size_ = file->size;
+  return input;
+}
+
+Result<ByteView> InputFile::read(std::uint64_t offset, std::size_t count) {
+  if (offset >= size_) return ByteView{};
+  count = static_cast<std::size_t>(std::min<std::uint64_t>(count, size_ - offset));
+  const bool held =
+      offset >= buffer_at_ && offset - buffer_at_ <= buffer_.size() && buffer_.size() - (offset - buffer_at_) >= count;
+  if (!held)
+    if (Status filled = fill(offset, count); !filled) return std::move(filled).error();
+  return ByteView(buffer_).subspan(static_cast<std::size_t>(offset - buffer_at_), count);
+}
+
+/// Headers and small chunks stand beside each other: not less than a page at once.
+Status InputFile::fill(std::uint64_t offset, std::size_t count) {
+  constexpr std::uint64_t kLeast = 4096;
+  const std::uint64_t wanted = std::min(std::max<std::uint64_t>(count, kLeast), size_ - offset);
+  buffer_.resize(static_cast<std::size_t>(wanted));
+  buffer_at_ = offset;
+  const Result<std::size_t> got = read_at(fd_, buffer_, offset, path_);
+  if (got && *got == wanted) return {};
+  buffer_.clear();
+  if (!got) return got.error();
+  const Result<std::uint64_t> now = file_size(fd_, path_);
+  // It may have grown again since.
+  return became_shorter(path_, size_, now && *now < size_ ? *now : offset + *got);
+}
+
 Result<MappedInput> MappedInput::open(const std::string& path) {
-  // Without O_NONBLOCK a pipe under that name would hold us until somebody writes to it.
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-  if (!fd.valid()) return system_error("open", path, errno);
-  struct stat info {};
-  if (::fstat(fd.get(), &info) != 0) return system_error("open", path, errno);
-  if (S_ISDIR(info.st_mode)) return Error(ErrorCode::kUnreadable, "open " + path + ": is a folder");
-  if (!S_ISREG(info.st_mode)) return Error(ErrorCode::kUnreadable, "open " + path + ": is no plain file");
+  Result<PlainFile> file = open_plain(path);
+  if (!file) return std::move(file).error();
   MappedInput input;
-  if (info.st_size == 0) return input;
-  const auto size = static_cast<std::size_t>(info.st_size);
-  void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
+  if (file->size == 0) return input;
+  const auto size = static_cast<std::size_t>(file->size);
+  void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file->fd.get(), 0);
   if (data == MAP_FAILED) return system_error("map", path, errno);
   input.data_ = data;
   input.size_ = size;
@@ -144,11 +201,6 @@ MappedInput& MappedInput::operator=(MappedInput&& other) noexcept {
 
 MappedInput::~MappedInput() {
   if (data_ != nullptr) ::munmap(data_, size_);
-}
-
-void MappedInput::forget_front(std::size_t count) const noexcept {
-  const std::size_t pages = std::min(count, size_) & ~std::size_t{4095};
-  if (pages != 0) ::madvise(data_, pages, MADV_DONTNEED);
 }
 
 Status write_whole_file(const std::string& path, std::string_view text) {

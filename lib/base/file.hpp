@@ -50,6 +50,31 @@ Result<std::size_t> read_at(const Fd& fd, std::span<std::byte> out, std::uint64_
 /// The whole file. Refuses directories and anything past `limit` bytes.
 Result<Bytes> read_whole_file(const std::string& path, std::uint64_t limit);
 
+/// A plain file of the size that it had when it was opened, read in pieces. Unlike a mapping, it survives that the file
+/// is cut short meanwhile. Used by one thread at a time.
+class InputFile {
+ public:
+  static Result<InputFile> open(const std::string& path);
+
+  std::uint64_t size() const noexcept { return size_; }
+  const std::string& path() const noexcept { return path_; }
+  /// `count` bytes at `offset`, or those up to size(). Valid until the next call. kUnreadable where the file became
+  /// shorter.
+  Result<ByteView> read(std::uint64_t offset, std::size_t count);
+
+ private:
+  Status fill(std::uint64_t offset, std::size_t count);
+
+  Fd fd_;
+  std::string path_;
+  std::uint64_t size_ = 0;
+  Bytes buffer_;
+  std::uint64_t buffer_at_ = 0;
+};
+
+/// "a.rfcap: became shorter while it was being read, from 4096 to 100 bytes".
+Error became_shorter(const std::string& path, std::uint64_t from, std::uint64_t to);
+
 /// The bytes of a plain file, mapped read-only; empty files map to an empty view. A file that is cut short while it is
 /// mapped ends the program with SIGBUS at the next look at what is gone, as with every reader that maps.
 class MappedInput {
@@ -61,9 +86,6 @@ class MappedInput {
   ~MappedInput();
 
   ByteView bytes() const noexcept { return {static_cast<const std::byte*>(data_), size_}; }
-  /// Tells the kernel that the first `count` bytes will not be read again, so that reading a file larger than memory
-  /// does not fill it.
-  void forget_front(std::size_t count) const noexcept;
 
  private:
   void* data_ = nullptr;

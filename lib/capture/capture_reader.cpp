@@ -21,6 +21,7 @@ using format::ChunkKind;
 constexpr std::uint32_t kMaxCategoryId = 1u << 16;
 constexpr std::uint32_t kMaxHealthNumber = 1u << 10;
 constexpr std::size_t kMostFacts = 4096;
+constexpr std::size_t kFirstOfLiveFile = sizeof(format::LiveHeader);
 // Names and the like: of a real recording some 20 MiB at most. More only in proportion to the file, or a few kilobytes
 // could fill the memory.
 constexpr std::uint64_t kSmallBudget = std::uint64_t{256} << 20;
@@ -62,29 +63,31 @@ std::optional<std::uint32_t> number_in(std::string_view text) {
 }  // namespace
 
 Result<CaptureReader> CaptureReader::open(const std::string& path) {
-  Result<base::MappedInput> file = base::MappedInput::open(path);
+  Result<base::InputFile> file = base::InputFile::open(path);
   if (!file) return std::move(file).error();
   CaptureReader reader;
   reader.path_ = path;
   reader.file_ = std::move(*file);
-  const base::ByteView bytes = reader.file_.bytes();
-  if (bytes.empty()) {
+  if (reader.file_.size() == 0) {
     // A flight recorder that died left its name, and what it held in the live file.
     if (base::exists(path + ".live")) return open(path + ".live");
     return Error(ErrorCode::kUnreadable, path + ": the file is empty");
   }
-  reader.budget_ = kSmallBudget + kSmallBudgetPerByte * bytes.size();
-  if (is_live_file(bytes)) {
+  reader.budget_ = kSmallBudget + kSmallBudgetPerByte * reader.file_.size();
+  const Result<base::ByteView> first = reader.file_.read(0, std::max(sizeof(format::FileHeader), kFirstOfLiveFile));
+  if (!first) return first.error();
+  if (is_live_file(*first)) {
     // The capture itself is gone, or never was: a flight recorder whose program died.
-    Result<LiveContent> live = read_live_file(bytes);
-    if (!live) return std::move(live).error().with_context(path);
+    Result<LiveContent> live = read_live_file(reader.file_);
+    if (!live) return std::move(live).error();
     reader.header_ = live->header;
     reader.take_live(std::move(*live));
   } else {
-    Result<format::FileHeader> header = format::read_file_header(bytes);
+    Result<format::FileHeader> header = format::read_file_header(*first);
     if (!header) return std::move(header).error().with_context(path);
     reader.header_ = *header;
     reader.scan();
+    if (!reader.file_status_) return reader.file_status_.error();
     const bool has_live = !reader.clean_ && reader.find_live();
     if (const auto& tail = reader.cut_tail_) {
       if (has_live)
@@ -94,21 +97,63 @@ Result<CaptureReader> CaptureReader::open(const std::string& path) {
     }
   }
   reader.finish_small();
+  if (!reader.file_status_) return reader.file_status_.error();
   return reader;
 }
 
+/// Keeps what went wrong: of a file that shrinks, what is missing is no damage.
+Result<base::ByteView> CaptureReader::bytes_at(std::uint64_t offset, std::size_t count) {
+  Result<base::ByteView> bytes = file_.read(offset, count);
+  if (!bytes && file_status_.ok()) file_status_ = bytes.error();
+  return bytes;
+}
+
+Result<format::ChunkView> CaptureReader::header_at(std::uint64_t offset) {
+  const Result<base::ByteView> bytes = bytes_at(offset, sizeof(format::ChunkHeader));
+  return bytes ? format::read_chunk_header(*bytes, offset, file_.size()) : Result<format::ChunkView>(bytes.error());
+}
+
+/// Where `payload_bytes` is known the chunk is read at once.
+Result<format::ChunkView> CaptureReader::chunk_at(std::uint64_t offset, std::uint64_t payload_bytes) {
+  const Result<base::ByteView> all = bytes_at(offset, sizeof(format::ChunkHeader) + payload_bytes);
+  if (!all) return all.error();
+  Result<format::ChunkView> chunk = format::read_chunk_header(*all, offset, file_.size());
+  if (!chunk) return chunk;
+  const Result<base::ByteView> payload = bytes_at(offset + sizeof(format::ChunkHeader), chunk->header.payload_bytes);
+  if (!payload) return payload.error();
+  if (Status whole = format::take_payload(*chunk, *payload); !whole) return std::move(whole).error();
+  return chunk;
+}
+
+Result<format::ChunkView> CaptureReader::read(const ChunkEntry& entry) {
+  return chunk_at(entry.offset, entry.header.payload_bytes);
+}
+
+/// The offset of the next whole header at or behind `from`; the file's size when there is none.
+std::uint64_t CaptureReader::next_chunk(std::uint64_t from) {
+  constexpr std::size_t kPiece = std::size_t{1} << 20;
+  std::uint64_t at = format::padded(from);
+  while (at < file_.size() && file_.size() - at >= sizeof(format::ChunkHeader)) {
+    const Result<base::ByteView> piece = bytes_at(at, kPiece);
+    if (!piece) break;
+    const std::uint64_t found = format::find_chunk(*piece, at, file_.size());
+    if (found - at + sizeof(format::ChunkHeader) <= piece->size()) return found;
+    at = found;
+  }
+  return file_.size();
+}
+
 void CaptureReader::scan() {
-  const base::ByteView bytes = file_.bytes();
   std::uint64_t at = header_.header_bytes;
-  while (at < bytes.size()) {
-    Result<format::ChunkView> chunk = format::read_chunk(bytes, at, true);
+  while (at < file_.size() && file_status_.ok()) {
+    Result<format::ChunkView> chunk = header_at(at);
     if (!chunk) {
-      const std::uint64_t next = format::find_chunk(bytes, at + 8);
+      const std::uint64_t next = next_chunk(at + 8);
       skip_to(next, at, chunk.error());
       at = next;
       continue;
     }
-    const std::uint64_t end = format::padded(at + sizeof(format::ChunkHeader) + chunk->header.payload_bytes);
+    const std::uint64_t end = chunk->next_offset;
     const auto kind = static_cast<ChunkKind>(chunk->header.kind);
     if (chunk->header.version > format::kChunkVersion) {
       note(at, end - at, "chunk " + std::to_string(chunk->header.sequence) + ": of a newer version; not read");
@@ -118,7 +163,7 @@ void CaptureReader::scan() {
     chunks_.push_back({at, chunk->header});
     if (kind == ChunkKind::kEnd) clean_ = true;
     if (is_small(kind)) {
-      chunk = format::read_chunk(bytes, at, false);
+      chunk = chunk_at(at);
       if (!chunk)
         damaged(at, end, chunk.error().message());
       else if (within_budget(*chunk))
@@ -137,10 +182,14 @@ void CaptureReader::skip_to(std::uint64_t next, std::uint64_t from, const Error&
   // whole; device records nowhere else.
   std::uint16_t kind = 0;
   constexpr std::size_t kKindAt = offsetof(format::ChunkHeader, kind);
-  if (next - from >= kKindAt + sizeof kind) std::memcpy(&kind, file_.bytes().data() + from + kKindAt, sizeof kind);
+  if (next - from >= kKindAt + sizeof kind) {
+    const Result<base::ByteView> bytes = bytes_at(from + kKindAt, sizeof kind);
+    if (!bytes) return;
+    std::memcpy(&kind, bytes->data(), sizeof kind);
+  }
   const auto chunk_kind = static_cast<ChunkKind>(kind);
   const bool of_device = format::holds_events(chunk_kind) && chunk_kind != ChunkKind::kHostEvents;
-  if (why.code() == ErrorCode::kIncomplete && next == file_.bytes().size() && !of_device) {
+  if (why.code() == ErrorCode::kIncomplete && next == file_.size() && !of_device) {
     cut_tail_ = Finding{from, next - from, why.message()};
   } else {
     damaged(from, next, why.message());
@@ -284,10 +333,10 @@ void CaptureReader::take_fact(std::string& key, std::string& value) {
 bool CaptureReader::find_live() {
   const std::string path = path_ + ".live";
   if (!base::exists(path)) return false;
-  Result<base::MappedInput> file = base::MappedInput::open(path);
-  Result<LiveContent> live = file.ok() ? read_live_file(file->bytes()) : Result<LiveContent>(file.error());
+  Result<base::InputFile> file = base::InputFile::open(path);
+  Result<LiveContent> live = file.ok() ? read_live_file(*file) : Result<LiveContent>(file.error());
   if (!live) {
-    note(0, 0, path + ": " + live.error().message());
+    note(0, 0, live.error().message());
     return false;
   }
   if (live->header.capture_id != header_.capture_id) {
@@ -308,7 +357,7 @@ void CaptureReader::drop_what_the_capture_holds(LiveContent& live) {
   for (auto chunk = chunks_.rbegin(); chunk != chunks_.rend() && seen < kLast; ++chunk) {
     if (static_cast<ChunkKind>(chunk->header.kind) != ChunkKind::kHostEvents) continue;
     ++seen;
-    Result<format::ChunkView> view = format::read_chunk(file_.bytes(), chunk->offset, false);
+    Result<format::ChunkView> view = read(*chunk);
     if (!view) continue;
     Result<format::HostEvents> events = format::unpack_host_events(view->payload, view->header, columns_);
     if (!events) continue;
@@ -443,30 +492,24 @@ void CaptureReader::visit_chunk(const format::ChunkView& chunk, CaptureVisitor& 
 }
 
 void CaptureReader::visit_one(const ChunkEntry& entry, CaptureVisitor& visitor) {
-  Result<format::ChunkView> chunk = format::read_chunk(file_.bytes(), entry.offset, false);
+  if (!file_status_) return;
+  Result<format::ChunkView> chunk = read(entry);
   if (chunk.ok())
     visit_chunk(*chunk, visitor);
-  else
+  else if (file_status_.ok())
     damaged(entry.offset, entry.offset + sizeof entry.header + entry.header.payload_bytes, chunk.error().message());
 }
 
 Status CaptureReader::visit(CaptureVisitor& visitor, void (*progress)(void*, std::uint64_t, std::uint64_t),
                             void* progress_user) {
-  const base::ByteView bytes = file_.bytes();
-  std::uint64_t forgotten = 0;
   for (const ChunkEntry& entry : chunks_) {
     if (is_small(static_cast<ChunkKind>(entry.header.kind))) continue;
     visit_one(entry, visitor);
-    // Pages that were read count as ours until the kernel wants them back; a large capture should not look like a leak.
-    constexpr std::uint64_t kForgetStep = std::uint64_t{32} << 20;
-    if (entry.offset - forgotten > kForgetStep) {
-      file_.forget_front(entry.offset);
-      forgotten = entry.offset;
-    }
-    if (progress != nullptr) progress(progress_user, entry.offset, bytes.size());
+    if (!file_status_) return file_status_;
+    if (progress != nullptr) progress(progress_user, entry.offset, file_.size());
   }
   for (const format::HostEvents& events : live_) visitor.on_host_events(events);
-  if (progress != nullptr) progress(progress_user, bytes.size(), bytes.size());
+  if (progress != nullptr) progress(progress_user, file_.size(), file_.size());
   return {};
 }
 

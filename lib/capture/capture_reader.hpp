@@ -66,6 +66,8 @@ struct Finding {
 /// Damage: a chunk whose checksum fails is skipped and counted (health().damaged_*), and reading goes on at the next
 /// whole one. A capture whose writer died has no end chunk; what its live file holds beyond the capture is read too,
 /// and a last chunk that was cut off counts as damage only where there is no live file that holds it whole.
+///
+/// A file that is cut short while it is read ends the reading with an error: see file_status().
 class CaptureReader {
  public:
   static Result<CaptureReader> open(const std::string& path);
@@ -108,26 +110,26 @@ class CaptureReader {
   /// At most kMostFindings; health() counts all.
   const std::vector<Finding>& findings() const noexcept { return findings_; }
   static constexpr std::size_t kMostFindings = 100;
-  std::uint64_t file_bytes() const noexcept { return file_.bytes().size(); }
+  std::uint64_t file_bytes() const noexcept { return file_.size(); }
   const std::string& path() const noexcept { return path_; }
   /// What all events of the file take when they are unpacked, as its headers say. A small file can claim much.
   std::uint64_t unpacked_bytes() const noexcept;
 
-  /// A chunk with its payload checked.
-  Result<format::ChunkView> read(const ChunkEntry& entry) const {
-    return format::read_chunk(file_.bytes(), entry.offset, false);
-  }
+  /// A chunk with its payload checked; valid until another one is read.
+  Result<format::ChunkView> read(const ChunkEntry& entry);
+  /// What the system said when chunks could not be read, or that the file became shorter. Chunks that fail later are
+  /// not counted as damage.
+  const Status& file_status() const noexcept { return file_status_; }
   /// What only the live file holds, by thread, then block.
   const std::vector<format::HostEvents>& live_events() const noexcept { return live_; }
 
-  /// Streams every event. A chunk that cannot be unpacked is counted like a damaged one. `progress` may be null.
+  /// Streams every event, and answers with file_status(). A chunk that cannot be unpacked is counted like a damaged
+  /// one. `progress` may be null.
   Status visit(CaptureVisitor& visitor, void (*progress)(void*, std::uint64_t, std::uint64_t) = nullptr,
                void* progress_user = nullptr);
 
   /// The same for one of `chunks()`, in whatever order the caller needs them.
   void visit_one(const ChunkEntry& entry, CaptureVisitor& visitor);
-  /// Chunks before `offset` will not be visited soon: their pages need not stay in memory.
-  void forget_before(std::uint64_t offset) const noexcept { file_.forget_front(offset); }
 
   /// Category names: the recorder interns them as `category:<number>` metadata.
   std::string_view category(std::uint32_t id) const noexcept {
@@ -145,6 +147,10 @@ class CaptureReader {
  private:
   CaptureReader() = default;
   void scan();
+  std::uint64_t next_chunk(std::uint64_t from);
+  Result<format::ChunkView> header_at(std::uint64_t offset);
+  Result<format::ChunkView> chunk_at(std::uint64_t offset, std::uint64_t payload_bytes = 0);
+  Result<base::ByteView> bytes_at(std::uint64_t offset, std::size_t count);
   void skip_to(std::uint64_t next, std::uint64_t from, const Error& why);
   void take(const format::ChunkView& chunk);
   void take_fact(std::string& key, std::string& value);
@@ -160,7 +166,8 @@ class CaptureReader {
   void visit_rows(const format::ChunkView& chunk, Use use);
 
   std::string path_;
-  base::MappedInput file_;
+  base::InputFile file_;
+  Status file_status_;
   format::FileHeader header_{};
   std::vector<ChunkEntry> chunks_;
   std::vector<Finding> findings_;

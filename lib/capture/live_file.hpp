@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/bytes.hpp"
+#include "base/file.hpp"
 #include "format/host_events.hpp"
 #include "format/layout.hpp"
 
@@ -30,10 +31,12 @@ struct LiveContent {
   std::vector<std::uint64_t> damaged_blocks;      // offsets
 };
 
-bool is_live_file(base::ByteView bytes) noexcept;
+/// `first`: as many bytes as a LiveHeader has.
+bool is_live_file(base::ByteView first) noexcept;
 
 /// Every length and offset in it is checked: the file may be anything. Of a flight recorder's live file the blocks that
-/// are free again are read too, since nothing else holds what is in them.
-Result<LiveContent> read_live_file(base::ByteView bytes);
+/// are free again are read too, since nothing else holds what is in them. The program may be writing to it: of a block
+/// what was complete when its header was read is taken. Messages begin with the file's name.
+Result<LiveContent> read_live_file(base::InputFile& file);
 
 }  // namespace rangefinder::capture

@@ -135,6 +135,7 @@ Result<std::uint64_t> repair_capture(const std::string& damaged, const std::stri
     Result<format::ChunkView> chunk = reader->read(entry);
     if (status.ok() && chunk.ok()) status = out.copy(*chunk);
   }
+  if (status.ok()) status = reader->file_status();
   if (status.ok()) status = add_live(*reader, out);
   if (status.ok()) status = add_health(*reader, out);
   if (status.ok()) status = out.add(ChunkKind::kEnd, 0);

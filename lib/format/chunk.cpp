@@ -32,34 +32,50 @@ void append_chunk(base::Bytes& out, ChunkHeader header, base::ByteView payload) 
   out.resize(padded(out.size()));
 }
 
-Result<ChunkView> read_chunk(base::ByteView file, std::uint64_t offset, bool trust_payload) {
-  if (offset > file.size() || file.size() - offset < sizeof(ChunkHeader))
+Result<ChunkView> read_chunk_header(base::ByteView bytes, std::uint64_t offset, std::uint64_t file_bytes) {
+  if (bytes.size() < sizeof(ChunkHeader))
     return bad_chunk(offset, "file ends in a chunk header", ErrorCode::kIncomplete);
   ChunkView chunk;
   chunk.offset = offset;
-  std::memcpy(&chunk.header, file.data() + offset, sizeof chunk.header);
+  std::memcpy(&chunk.header, bytes.data(), sizeof chunk.header);
   if (chunk.header.magic != kChunkMagic) return bad_chunk(offset, "no chunk begins here");
   if (chunk.header.header_checksum != checksum_before(chunk.header, chunk.header.header_checksum))
     return bad_chunk(offset, "chunk header is damaged");
   if (chunk.header.payload_bytes > kMaxPayloadBytes) return bad_chunk(offset, "chunk claims too many bytes");
   const std::uint64_t payload_at = offset + sizeof(ChunkHeader);
-  if (file.size() - payload_at < chunk.header.payload_bytes)
+  if (file_bytes - payload_at < chunk.header.payload_bytes)
     return bad_chunk(offset, "file ends in a chunk", ErrorCode::kIncomplete);
-  chunk.payload = file.subspan(payload_at, chunk.header.payload_bytes);
   chunk.next_offset = padded(payload_at + chunk.header.payload_bytes);
-  if (!trust_payload && base::checksum(chunk.payload) != chunk.header.payload_checksum)
-    return bad_chunk(offset, "chunk payload is damaged");
   return chunk;
 }
 
-std::uint64_t find_chunk(base::ByteView file, std::uint64_t from) noexcept {
-  for (std::uint64_t at = padded(from); file.size() >= sizeof(ChunkHeader) && at <= file.size() - sizeof(ChunkHeader);
-       at += 8) {
+Status take_payload(ChunkView& chunk, base::ByteView payload) {
+  if (payload.size() != chunk.header.payload_bytes || base::checksum(payload) != chunk.header.payload_checksum)
+    return bad_chunk(chunk.offset, "chunk payload is damaged");
+  chunk.payload = payload;
+  return {};
+}
+
+Result<ChunkView> read_chunk(base::ByteView file, std::uint64_t offset, bool trust_payload) {
+  const base::ByteView rest = offset <= file.size() ? file.subspan(offset) : base::ByteView{};
+  Result<ChunkView> chunk = read_chunk_header(rest, offset, file.size());
+  if (!chunk) return chunk;
+  const base::ByteView payload = rest.subspan(sizeof(ChunkHeader), chunk->header.payload_bytes);
+  if (trust_payload)
+    chunk->payload = payload;
+  else if (Status whole = take_payload(*chunk, payload); !whole)
+    return std::move(whole).error();
+  return chunk;
+}
+
+std::uint64_t find_chunk(base::ByteView part, std::uint64_t part_offset, std::uint64_t file_bytes) noexcept {
+  std::size_t at = 0;
+  for (; at + sizeof(ChunkHeader) <= part.size(); at += 8) {
     std::uint32_t magic = 0;
-    std::memcpy(&magic, file.data() + at, sizeof magic);
-    if (magic == kChunkMagic && read_chunk(file, at, true).ok()) return at;
+    std::memcpy(&magic, part.data() + at, sizeof magic);
+    if (magic == kChunkMagic && read_chunk_header(part.subspan(at), part_offset + at, file_bytes).ok()) break;
   }
-  return file.size();
+  return part_offset + at;
 }
 
 FileHeader sealed(FileHeader header) noexcept {

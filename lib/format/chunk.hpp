@@ -25,8 +25,15 @@ struct ChunkView {
 /// it is damaged. The payload's checksum is compared too, unless `trust_payload`.
 Result<ChunkView> read_chunk(base::ByteView file, std::uint64_t offset, bool trust_payload);
 
-/// The next offset at or behind `from` where a whole, undamaged header stands; the file's size when there is none.
-std::uint64_t find_chunk(base::ByteView file, std::uint64_t from) noexcept;
+/// The same in pieces: the header that `bytes` begin with, which stand at `offset` of a file of that size. The payload
+/// of the chunk is empty.
+Result<ChunkView> read_chunk_header(base::ByteView bytes, std::uint64_t offset, std::uint64_t file_bytes);
+/// Takes `payload`, which stands behind the header, into `chunk`; kUnreadable where it is damaged.
+Status take_payload(ChunkView& chunk, base::ByteView payload);
+
+/// The first offset of the file where a whole, undamaged header stands, in a part of the file that stands at
+/// `part_offset`, a multiple of 8; where there is none, the first offset whose header is not all in the part.
+std::uint64_t find_chunk(base::ByteView part, std::uint64_t part_offset, std::uint64_t file_bytes) noexcept;
 
 FileHeader sealed(FileHeader header) noexcept;
 Result<FileHeader> read_file_header(base::ByteView file);

@@ -20,8 +20,8 @@ class Paths {
   /// A path of more bytes is never written whole.
   static constexpr std::size_t kLongest = 4096;
 
-  /// `around` has been added before, or is kNothing. `id` is the number that users know the path by; 0: this is no path,
-  /// but words in the place of one.
+  /// `around` has been added before, or is kNothing. `id` is the number that users know the path by; 0: this is no
+  /// path, but words in the place of one.
   Node add(Node around, std::int64_t id, std::string_view name);
 
   std::size_t size() const noexcept { return nodes_.size(); }

@@ -120,11 +120,11 @@ void CaptureLoader::add_health() {
   out_.simulated = out_.simulated || reader_.simulated();
 }
 
-void CaptureLoader::load(const LoadOptions& options) {
+Status CaptureLoader::load(const LoadOptions& options) {
   add_process();
   add_devices();
   first_launch_ = static_cast<std::uint32_t>(out_.launches.size());
-  (void)reader_.visit(*this, options.progress, options.progress_user);
+  if (Status read = reader_.visit(*this, options.progress, options.progress_user); !read) return read;
   std::uint64_t end_ticks = last_ticks_;
   for (const format::WindowRow& row : reader_.windows())
     end_ticks = std::max({end_ticks, row.begin_ticks, row.end_ticks});
@@ -143,6 +143,7 @@ void CaptureLoader::load(const LoadOptions& options) {
     base::append_json_string(quoted, value);
     out_.metadata.emplace_back(key, std::move(quoted));
   }
+  return {};
 }
 
 }  // namespace rangefinder::timeline

@@ -26,7 +26,7 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   CaptureLoader(capture::CaptureReader& reader, Timeline& timeline, const HostShift& shift)
       : reader_(reader), out_(timeline), shift_(shift), first_range_(static_cast<RangeIndex>(timeline.ranges.size())) {}
 
-  void load(const LoadOptions& options);
+  Status load(const LoadOptions& options);
 
   void on_host_events(const format::HostEvents& events) override { assembler_.feed(events); }
   void on_kernels(std::span<const format::KernelRow> rows) override;

@@ -100,8 +100,6 @@ TEST_CASE("files are mapped, and read in pieces and as a whole", "[base]") {
   const Result<MappedInput> mapped = MappedInput::open(path);
   REQUIRE(mapped.ok());
   CHECK(as_text(mapped->bytes()) == "0123456789");
-  mapped->forget_front(5);
-  CHECK(as_text(mapped->bytes()) == "0123456789");
   const Result<Fd> fd = open_for_reading(path);
   CHECK(*file_size(*fd, path) == 10);
   std::byte piece[4];
@@ -115,6 +113,41 @@ TEST_CASE("files are mapped, and read in pieces and as a whole", "[base]") {
   CHECK_FALSE(MappedInput::open(folder.path()).ok());
   REQUIRE(::mkfifo(folder.file("pipe").c_str(), 0600) == 0);
   CHECK_FALSE(MappedInput::open(folder.file("pipe")).ok());  // and does not wait for a writer
+}
+
+TEST_CASE("a file is read in pieces, each valid until the next", "[base]") {
+  const ScratchFolder folder;
+  const std::string path = folder.file("in");
+  std::string text;
+  for (int i = 0; text.size() < 20'000; ++i) text += std::to_string(i) + " ";
+  put(path, text);
+  Result<InputFile> file = InputFile::open(path);
+  REQUIRE(file.ok());
+  CHECK(file->size() == text.size());
+  for (const std::uint64_t offset : {0, 10, 4'000, 4'090, 4'096, 15'000, 1, 19'990, 20'000'000})
+    for (const std::size_t count : {0, 1, 8, 4'096, 12'000}) {
+      const Result<ByteView> bytes = file->read(offset, count);
+      REQUIRE(bytes.ok());
+      CHECK(as_text(*bytes) == (offset < text.size() ? text.substr(offset, count) : ""));
+    }
+  CHECK_FALSE(InputFile::open("/dev/null").ok());
+  CHECK_FALSE(InputFile::open(folder.path()).ok());
+}
+
+TEST_CASE("a file that became shorter says from what to what", "[base]") {
+  const ScratchFolder folder;
+  const std::string path = folder.file("in");
+  put(path, std::string(20'000, 'x'));
+  Result<InputFile> file = InputFile::open(path);
+  REQUIRE(file.ok());
+  CHECK(file->read(0, 100).ok());
+  REQUIRE(::truncate(path.c_str(), 5'000) == 0);
+  CHECK(file->read(4'000, 1'000).ok());
+  const Result<ByteView> cut = file->read(4'500, 1'000);
+  REQUIRE_FALSE(cut.ok());
+  CHECK(cut.error().code() == ErrorCode::kUnreadable);
+  CHECK(cut.error().message().find(path + ": became shorter while it was being read, from 20000 to 5000 bytes") == 0);
+  CHECK_FALSE(file->read(15'000, 1).ok());
 }
 
 TEST_CASE("a lock is seen until it is given up", "[base]") {

@@ -160,8 +160,9 @@ TEST_CASE("names are readable from the live file, until their room is full", "[b
   arena->count(2, 6);
   arena->count(1'000'000, 1);  // of no number
   CHECK(arena->counted(2) == 11);
-  const Result<base::MappedInput> file = base::MappedInput::open(options.live_path);
-  const Result<capture::LiveContent> live = capture::read_live_file(file->bytes());
+  Result<base::InputFile> file = base::InputFile::open(options.live_path);
+  REQUIRE(file.ok());
+  const Result<capture::LiveContent> live = capture::read_live_file(*file);
   REQUIRE(live.ok());
   CHECK(live->header.pid == 77);
   REQUIRE(live->names.size() == published);

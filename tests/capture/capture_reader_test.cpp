@@ -12,6 +12,7 @@
 #include <rangefinder/timeline.hpp>
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -541,4 +542,23 @@ TEST_CASE("chunks whose checksums are right and whose contents are not are an er
     if (!timeline) CHECK(timeline.error().message().find('\n') == std::string::npos);
     if (round % 20 == 0) (void)repair_capture(path, folder.file("b.rfcap"), true);
   }
+}
+
+TEST_CASE("a capture that becomes shorter while it is read says so, and is not called damaged", "[capture]") {
+  const ScratchFolder folder;
+  const std::string path = folder.file("a.rfcap");
+  const base::Bytes whole = everything().build();
+  write(path, whole);
+  Result<CaptureReader> reader = CaptureReader::open(path);
+  REQUIRE(reader.ok());
+  REQUIRE(::truncate(path.c_str(), static_cast<off_t>(whole.size() / 2)) == 0);
+  Counter seen;
+  const Status status = reader->visit(seen);
+  REQUIRE_FALSE(status.ok());
+  CHECK(status.error().code() == ErrorCode::kUnreadable);
+  const std::string expected = path + ": became shorter while it was being read, from " + std::to_string(whole.size()) +
+                               " to " + std::to_string(whole.size() / 2) + " bytes";
+  CHECK(status.error().message().find(expected) == 0);
+  CHECK(reader->health().complete());
+  CHECK_FALSE(reader->file_status().ok());
 }

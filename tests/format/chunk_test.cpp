@@ -100,12 +100,17 @@ TEST_CASE("the next whole chunk is found behind damage", "[format][property]") {
     base::append_bytes(file, chunk_of(1, random() % 50));
     const std::uint64_t second = file.size();
     base::append_bytes(file, chunk_of(2, random() % 50));
-    CHECK(find_chunk(file, 0) == first);
-    CHECK(find_chunk(file, first) == first);
-    CHECK(find_chunk(file, first + 1) == second);
-    CHECK(find_chunk(file, second + 1) == file.size());
-    CHECK(find_chunk(base::ByteView(file).first(first + 63), 0) == first + 63);
-    CHECK(find_chunk(file, file.size() + 100) == file.size());
+    const auto found = [&](std::uint64_t from, std::uint64_t until) {
+      return find_chunk(base::ByteView(file).first(until).subspan(from), from, file.size());
+    };
+    CHECK(found(0, file.size()) == first);
+    CHECK(found(first, file.size()) == first);
+    CHECK(found(first + 8, file.size()) == second);
+    CHECK(found(0, first + sizeof(ChunkHeader)) == first);  // its payload is behind the part
+    CHECK(found(0, first + sizeof(ChunkHeader) - 1) == first);
+    CHECK(found(first + 8, second + 8) >= second - 56);  // what the next part begins with
+    CHECK(found(second + 8, file.size()) > file.size() - sizeof(ChunkHeader));
+    CHECK(found(file.size(), file.size()) == file.size());
   }
 }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "support/deep_capture.hpp"
-
 #include "report/json.hpp"
 #include "report/rendered.hpp"
 #include "report/view.hpp"
 #include "support/catch.hpp"
+#include "support/deep_capture.hpp"
 #include "support/json_value.hpp"
 #include "support/resident_memory.hpp"
 #include "timeline/loaded.hpp"

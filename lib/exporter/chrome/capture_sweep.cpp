@@ -20,7 +20,6 @@ constexpr std::uint32_t kMaxThreads = 1u << 20;
 constexpr std::size_t kMostLoadedRows = std::size_t{1} << 19;
 // How far host events run ahead: more than clocks differ, and enough that a step is worth its cost.
 constexpr std::int64_t kAheadNs = 4'000'000;
-constexpr std::uint64_t kForgetStep = std::uint64_t{32} << 20;
 
 bool is_device_kind(std::uint16_t kind) noexcept {
   switch (static_cast<ChunkKind>(kind)) {
@@ -137,11 +136,6 @@ void CaptureSweep::visit(std::uint32_t chunk, capture::CaptureVisitor& visitor) 
   const ChunkEntry& entry = reader_.chunks()[chunk];
   reader_.visit_one(entry, visitor);
   visited_bytes_ += sizeof entry.header + entry.header.payload_bytes;
-  // Pages that were read count as ours until the kernel wants them back.
-  if (visited_bytes_ - forgotten_ > kForgetStep) {
-    reader_.forget_before(reader_.file_bytes());
-    forgotten_ = visited_bytes_;
-  }
   if (progress_) progress_(std::min(visited_bytes_, reader_.file_bytes()), reader_.file_bytes());
 }
 

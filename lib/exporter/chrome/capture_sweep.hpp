@@ -87,7 +87,6 @@ class CaptureSweep {
   capture::CaptureReader& reader_;
   Progress progress_;
   std::uint64_t visited_bytes_ = 0;
-  std::uint64_t forgotten_ = 0;
 
   std::vector<Pending> pending_;  // by begin
   std::size_t next_pending_ = 0;

@@ -46,7 +46,8 @@ Status export_with(const std::string& output, const ChromeExportOptions& options
   chrome::TextOutput out(**sink);
   chrome::ExportNotes notes;
   try {
-    write(out, notes, said.events);
+    if (Status written = write(out, notes, said.events); !written)
+      return std::move(written).error().with_context("export");
   } catch (const Ended&) {
     return Error(ErrorCode::kIncomplete, "export: ended by the progress function; nothing was written to " + output);
   }
@@ -84,6 +85,7 @@ Status export_chrome_trace(const Timeline& timeline, const std::string& output, 
   return export_with(output, options, report,
                      [&](chrome::TextOutput& out, chrome::ExportNotes& notes, std::uint64_t& events) {
                        events = chrome::write_timeline(timeline, options, out, notes, progress_of(options));
+                       return Status();
                      });
 }
 
@@ -96,6 +98,7 @@ Status export_chrome_trace(const std::string& input, const std::string& output, 
     return export_with(output, options, report,
                        [&](chrome::TextOutput& out, chrome::ExportNotes& notes, std::uint64_t& events) {
                          events = chrome::write_capture(*reader, options, out, notes, progress_of(options));
+                         return reader->file_status();
                        });
   }
   LoadOptions load;

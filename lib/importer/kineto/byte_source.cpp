@@ -20,6 +20,8 @@ std::size_t FileSource::read(std::span<char> out) {
     return 0;
   }
   position_ += static_cast<std::uint64_t>(count);
+  if (count == 0 && position_ < file_bytes_)
+    end_ = {SourceEnd::Kind::kFailed, base::became_shorter(path_, file_bytes_, position_).message(), 0};
   return static_cast<std::size_t>(count);
 }
 

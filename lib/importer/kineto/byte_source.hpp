@@ -43,13 +43,15 @@ class ByteSource {
 /// cannot be mapped at all.
 class FileSource final : public ByteSource {
  public:
-  FileSource(base::Fd fd, std::string path) noexcept : fd_(std::move(fd)), path_(std::move(path)) {}
+  FileSource(base::Fd fd, std::string path, std::uint64_t file_bytes) noexcept
+      : fd_(std::move(fd)), path_(std::move(path)), file_bytes_(file_bytes) {}
   std::size_t read(std::span<char> out) override;
   std::uint64_t file_position() const noexcept override { return position_; }
 
  private:
   base::Fd fd_;
   std::string path_;
+  std::uint64_t file_bytes_;  // when it was opened
   std::uint64_t position_ = 0;
 };
 

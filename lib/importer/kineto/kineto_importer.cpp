@@ -110,7 +110,7 @@ Result<Timeline> import_kineto(const std::string& path, const LoadOptions& optio
   if (!fd) return std::move(fd).error();
   Result<std::uint64_t> size = base::file_size(*fd, path);
   if (!size) return std::move(size).error();
-  FileSource file(std::move(*fd), path);
+  FileSource file(std::move(*fd), path, *size);
   return import_source(file, *size, path, options, details);
 }
 

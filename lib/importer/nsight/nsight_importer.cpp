@@ -97,13 +97,17 @@ Result<Timeline> read(const Database& database, const LoadOptions& options) {
   return timeline;
 }
 
+Result<std::uint64_t> bytes_of(const std::string& path) {
+  Result<base::Fd> fd = base::open_for_reading(path);
+  return fd ? base::file_size(*fd, path) : Result<std::uint64_t>(std::move(fd).error());
+}
+
 // Reading the file alone would miss what a writer has not folded in yet.
 void note_side_files(const std::string& path, Timeline& timeline) {
   for (const char* ending : {"-wal", "-journal"}) {
     const std::string side = path + ending;
     if (!base::exists(side)) continue;
-    Result<base::Fd> fd = base::open_for_reading(side);
-    const Result<std::uint64_t> size = fd ? base::file_size(*fd, side) : Result<std::uint64_t>(std::move(fd).error());
+    const Result<std::uint64_t> size = bytes_of(side);
     if (size && *size != 0)
       timeline.notes.push_back(side +
                                " holds changes that are not in the file and were not read; open it once with "
@@ -117,6 +121,9 @@ Result<Timeline> import_nsight(const std::string& path, const LoadOptions& optio
   Result<Database> database = Database::open(path);
   if (!database) return std::move(database).error();
   Result<Timeline> timeline = read(*database, options);
+  // SQLite takes what is gone for damage.
+  if (const Result<std::uint64_t> now = bytes_of(path); now && *now < database->file_bytes())
+    return base::became_shorter(path, database->file_bytes(), *now);
   if (!timeline) return std::move(timeline).error().with_context(path);
   timeline->sources.push_back(path);
   note_side_files(path, *timeline);

@@ -38,17 +38,24 @@ TEST_CASE("memory is read in order and counted", "[importer]") {
 }
 
 TEST_CASE("a pipe is read like a file", "[importer]") {
-  FileSource source(pipe_with("{\"traceEvents\": []}"), "pipe");
+  FileSource source(pipe_with("{\"traceEvents\": []}"), "pipe", 0);
   CHECK(read_all(source, 7) == "{\"traceEvents\": []}");
   CHECK(source.end().kind == SourceEnd::Kind::kEnd);
 }
 
 TEST_CASE("a file that cannot be read says why", "[importer]") {
-  FileSource source(base::Fd(), "gone");
+  FileSource source(base::Fd(), "gone", 0);
   char buffer[4];
   CHECK(source.read(buffer) == 0);
   CHECK(source.end().kind == SourceEnd::Kind::kFailed);
   CHECK(source.end().reason.find("read gone: ") == 0);
+}
+
+TEST_CASE("a file that ends before its size says that it became shorter", "[importer]") {
+  FileSource source(pipe_with("[1,2"), "a.json", 10);
+  CHECK(read_all(source, 3) == "[1,2");
+  CHECK(source.end().kind == SourceEnd::Kind::kFailed);
+  CHECK(source.end().reason.find("a.json: became shorter while it was being read, from 10 to 4 bytes") == 0);
 }
 
 TEST_CASE("bytes that were looked at are read again", "[importer]") {

@@ -20,7 +20,7 @@ namespace {
 std::string unpack_file(const std::string& path) {
   Result<base::Fd> fd = base::open_for_reading(path);
   REQUIRE(fd);
-  importer::kineto::FileSource file(std::move(*fd), path);
+  importer::kineto::FileSource file(std::move(*fd), path, 0);
   importer::kineto::GzipSource source(file);
   std::string out;
   std::vector<char> buffer(std::size_t{1} << 20);

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: MIT
+#include "base/file.hpp"
 #include "importer/nsight/nsight_file.hpp"
 #include "support/catch.hpp"
+#include "support/scratch_folder.hpp"
 #include "support/seed.hpp"
+#include "support/shrinking_file.hpp"
 #include "support/timeline_columns.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -14,6 +20,8 @@ using importer::nsight::import_nsight_image;
 using rangefinder::testing::has_note;
 using rangefinder::testing::has_whole_rows;
 using rangefinder::testing::NsightFile;
+using rangefinder::testing::read_while_it_shrinks;
+using rangefinder::testing::ScratchFolder;
 using rangefinder::testing::TemporaryFile;
 
 namespace {
@@ -296,4 +304,39 @@ TEST_CASE("any bytes changed give a consistent timeline or an error", "[importer
     ++readable;
   }
   CHECK(readable > 0);
+}
+
+TEST_CASE("an export that shrinks while it is read does not end the reader", "[importer_nsight][fault]") {
+  const ScratchFolder folder(true);
+  const std::string path = folder.file("a.sqlite");
+  NsightFile file;
+  fill(file, 3'000);
+  read_while_it_shrinks(path, file.image(), 50, [&] {
+    const auto timeline = import_nsight(path, {});
+    return timeline.ok() || timeline.error().message().find(path) != std::string::npos;
+  });
+}
+
+TEST_CASE("an export that became shorter says so", "[importer_nsight]") {
+  const ScratchFolder folder(true);
+  NsightFile file;
+  fill(file, 3'000);
+  struct Cut {
+    std::string path;
+    bool done = false;
+  } cut{folder.file("a.sqlite")};
+  const base::Bytes image = file.image();
+  const base::Fd fd(::open(cut.path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  REQUIRE(base::write_at(fd, image, 0, cut.path).ok());
+  LoadOptions options;
+  options.progress = [](void* user, std::uint64_t, std::uint64_t) {
+    static_cast<Cut*>(user)->done = ::truncate(static_cast<Cut*>(user)->path.c_str(), 8'192) == 0;
+  };
+  options.progress_user = &cut;
+  const auto timeline = import_nsight(cut.path, options);
+  REQUIRE(cut.done);
+  REQUIRE_FALSE(timeline);
+  CHECK(timeline.error().message() == cut.path + ": became shorter while it was being read, from " +
+                                          std::to_string(image.size()) +
+                                          " to 8192 bytes; read it again when it is whole");
 }
