@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -105,7 +106,7 @@ void merge(std::vector<Event>& events) {
   }
 }
 
-/// Finds the group of an operator, or begins it; adds the call's FLOPs.
+/// Finds the group of an operator, or begins it; knows the FLOPs of a call.
 class Groups {
  public:
   Groups(const Timeline& timeline, bool by_shape, std::vector<OperatorGroup>& groups)
@@ -125,15 +126,15 @@ class Groups {
     return groups_[found->second];
   }
 
-  std::uint64_t flops_of(RangeIndex range) {
+  std::optional<std::uint64_t> flops_of(RangeIndex range) {
     const std::uint32_t row = inputs_of(range);
-    if (row == kNone) return 0;
     const OperatorTable& operators = timeline_.operators;
     const StringId name = timeline_.ranges.name[range];
-    const auto [found, added] = flops_.try_emplace({name, operators.shapes[row], operators.values[row]}, 0);
+    const StringId shapes = row == kNone ? StringId::kEmpty : operators.shapes[row];
+    const StringId values = row == kNone ? StringId::kEmpty : operators.values[row];
+    const auto [found, added] = flops_.try_emplace({name, shapes, values});
     if (added)
-      found->second = analysis::key_average_flops(timeline_.text(name), timeline_.text(operators.shapes[row]),
-                                                  timeline_.text(operators.values[row]));
+      found->second = analysis::operator_flops(timeline_.text(name), timeline_.text(shapes), timeline_.text(values));
     return found->second;
   }
 
@@ -147,8 +148,9 @@ class Groups {
   const Timeline& timeline_;
   bool by_shape_;
   std::vector<OperatorGroup>& groups_;
-  std::unordered_map<std::uint64_t, std::size_t> index_;                     // by name and shapes
-  std::map<std::tuple<StringId, StringId, StringId>, std::uint64_t> flops_;  // by name, shapes and values: few differ
+  std::unordered_map<std::uint64_t, std::size_t> index_;  // by name and shapes
+  // By name, shapes and values: few differ.
+  std::map<std::tuple<StringId, StringId, StringId>, std::optional<std::uint64_t>> flops_;
 };
 
 }  // namespace
@@ -186,7 +188,9 @@ KeyAverages key_averages(const Timeline& timeline, bool by_shape) {
     const Event& event = events[i];
     OperatorGroup& group = groups.of(event.range);
     ++group.calls;
-    group.flops += groups.flops_of(event.range);  // a program does not reach 2^64
+    const std::optional<std::uint64_t> flops = groups.flops_of(event.range);
+    group.flops += flops.value_or(0);  // a program does not reach 2^64
+    group.calls_without_flops += flops ? 0 : 1;
     group.cpu_total_ns = plus(group.cpu_total_ns, event.length());
     group.cpu_self_ns = plus(group.cpu_self_ns, event.length() - event.inside_ns);
     const AllocatedBytes bytes = memory.between(event.begin_ns, event.end_ns);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "analysis/operator_flops.hpp"
+
 #include <rangefinder/analysis/key_averages.hpp>
 
 #include <algorithm>
@@ -45,11 +47,17 @@ struct FlopsUnit {
   std::string_view name;
 };
 
-FlopsUnit unit_of_flops(const std::vector<const OperatorGroup*>& groups) {
+/// Of operators that torch.profiler counts.
+std::uint64_t flops_of(const Timeline& timeline, const OperatorGroup& group) {
+  return analysis::torch_profiler_counts(timeline.text(group.name)) ? group.flops : 0;
+}
+
+FlopsUnit unit_of_flops(const Timeline& timeline, const std::vector<const OperatorGroup*>& groups) {
   static constexpr std::string_view kNames[] = {"FLOPs", "KFLOPs", "MFLOPs", "GFLOPs", "TFLOPs", "PFLOPs"};
   std::uint64_t least = 0;
   for (const OperatorGroup* group : groups) {
-    if (group->flops != 0 && (least == 0 || group->flops < least)) least = group->flops;
+    const std::uint64_t flops = flops_of(timeline, *group);
+    if (flops != 0 && (least == 0 || flops < least)) least = flops;
   }
   if (least == 0) return {};
   const int unit = std::clamp(static_cast<int>(std::log10(static_cast<double>(least)) / 3), 0, 5);
@@ -114,9 +122,10 @@ class Columns {
       list.push_back(
           {"Input Shapes", width, [shapes, width](const OperatorGroup& g) { return shapes(g).substr(0, width); }});
     }
-    if (const FlopsUnit unit = unit_of_flops(groups); unit.scale != 0) {
-      add("Total " + std::string(unit.name), [unit](const OperatorGroup& g) {
-        return g.flops == 0 ? "--" : printed("%8.3f", static_cast<double>(g.flops) * unit.scale);
+    if (const FlopsUnit unit = unit_of_flops(timeline, groups); unit.scale != 0) {
+      add("Total " + std::string(unit.name), [&timeline, unit](const OperatorGroup& g) {
+        const std::uint64_t flops = flops_of(timeline, g);
+        return flops == 0 ? "--" : printed("%8.3f", static_cast<double>(flops) * unit.scale);
       });
     }
   }
@@ -150,10 +159,11 @@ class Columns {
   }
 };
 
-std::vector<const OperatorGroup*> sorted(const KeyAverages& averages, KeyAveragesOrder order) {
+std::vector<const OperatorGroup*> sorted(const Timeline& timeline, const KeyAverages& averages,
+                                         KeyAveragesOrder order) {
   std::vector<const OperatorGroup*> groups;
   for (const OperatorGroup& group : averages.groups) groups.push_back(&group);
-  const auto key = [order](const OperatorGroup& group) -> std::uint64_t {
+  const auto key = [&](const OperatorGroup& group) -> std::uint64_t {
     const auto time = [](std::int64_t ns) { return static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 0)); };
     switch (order) {
       case KeyAveragesOrder::kFirst:
@@ -169,7 +179,7 @@ std::vector<const OperatorGroup*> sorted(const KeyAverages& averages, KeyAverage
       case KeyAveragesOrder::kCalls:
         return group.calls;
       case KeyAveragesOrder::kFlops:
-        return group.flops;
+        return flops_of(timeline, group);
     }
     return 0;
   };
@@ -193,7 +203,7 @@ void append_line(std::string& text, const std::vector<Column>& columns, Cell cel
 std::string key_averages_table(const Timeline& timeline, const KeyAverages& averages, KeyAveragesOrder order,
                                std::size_t row_limit) {
   if (averages.groups.empty()) return {};
-  const std::vector<const OperatorGroup*> groups = sorted(averages, order);
+  const std::vector<const OperatorGroup*> groups = sorted(timeline, averages, order);
   const Columns columns(timeline, averages, groups);
   const auto rule = [](const Column& column) { return std::string(column.width, '-'); };
   std::string text;

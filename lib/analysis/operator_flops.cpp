@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/operator_flops.hpp"
 
+#include "analysis/operators_without_flops.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <initializer_list>
+#include <iterator>
+#include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -16,8 +21,11 @@ using Shape = std::vector<std::int64_t>;
 // An operator has a handful of inputs of a handful of dimensions; a file may claim more.
 constexpr std::size_t kMostInputs = 64;
 constexpr std::size_t kMostDimensions = 16;
+constexpr std::int64_t kMostSize = std::int64_t{1} << 31;
 
-/// Products of hostile sizes count as nothing.
+using Flops = std::optional<std::uint64_t>;
+
+/// Nothing where sizes make no sense or there are too many.
 class Product {
  public:
   Product& times(std::int64_t factor) noexcept {
@@ -28,7 +36,7 @@ class Product {
     for (const std::int64_t size : shape) times(size);
     return *this;
   }
-  std::uint64_t value() const noexcept { return ok_ ? value_ : 0; }
+  Flops value() const noexcept { return ok_ ? Flops(value_) : std::nullopt; }
 
  private:
   std::uint64_t value_ = 1;
@@ -83,44 +91,88 @@ std::vector<std::string_view> texts_in(std::string_view text) {
 }
 
 /// Of two matrices, or batches of them, that are multiplied.
-std::uint64_t product_of(const Shape& a, const Shape& b, std::size_t dimensions) {
-  if (a.size() != dimensions || b.size() != dimensions || a.back() != b[dimensions - 2]) return 0;
+Flops product_of(const std::vector<Shape>& shapes, std::size_t first, std::size_t dimensions) {
+  if (shapes.size() < first + 2) return std::nullopt;
+  const Shape &a = shapes[first], &b = shapes[first + 1];
+  if (a.size() != dimensions || b.size() != dimensions || a.back() != b[dimensions - 2]) return std::nullopt;
   return Product().times(2).times(a).times(b.back()).value();
 }
 
-/// Height and width of what a convolution gives; nothing where it makes no sense.
-Shape convolved(const std::vector<Shape>& shapes, const std::vector<std::string_view>& values) {
-  if (shapes.size() < 2 || shapes[0].size() != 4 || shapes[1].size() != 4 || values.size() < 7) return {};
+/// Where a convolution has its arguments; input and weights come first.
+struct Convolution {
+  std::string_view name;
+  std::size_t stride, padding, dilation, groups;
+  std::size_t transposed;  ///< 0: it never is; output padding comes behind it
+};
+
+constexpr Convolution kConvolutions[] = {
+    {"conv1d", 3, 4, 5, 6, 0},
+    {"conv2d", 3, 4, 5, 6, 0},
+    {"conv3d", 3, 4, 5, 6, 0},
+    {"convolution", 3, 4, 5, 8, 6},
+    {"_convolution", 3, 4, 5, 8, 6},
+    {"cudnn_convolution", 3, 2, 4, 5, 0},
+    {"mkldnn_convolution", 4, 3, 5, 6, 0},
+    {"miopen_convolution", 4, 3, 5, 6, 0},
+};
+
+const Convolution* find_convolution(std::string_view name) noexcept {
+  const auto* const found = std::find_if(std::begin(kConvolutions), std::end(kConvolutions),
+                                         [&](const Convolution& each) { return each.name == name; });
+  return found == std::end(kConvolutions) ? nullptr : found;
+}
+
+bool is_true(std::string_view value) noexcept { return value.find_first_of("T1") != std::string_view::npos; }
+
+/// One number for every dimension, or a number each; nothing of anything else.
+Shape per_dimension(std::string_view text, std::size_t dimensions) {
+  Shape numbers = numbers_in(text);
+  if (numbers.size() == 1) numbers.resize(dimensions, numbers.front());
+  const bool sensible = std::all_of(numbers.begin(), numbers.end(), [](auto n) { return n >= 0 && n <= kMostSize; });
+  return sensible && numbers.size() == dimensions ? numbers : Shape{};
+}
+
+/// What a convolution gives: batch, channels, and sizes; nothing where it makes no sense.
+Shape convolved(const Convolution& of, const std::vector<Shape>& shapes, const std::vector<std::string_view>& values) {
+  if (shapes.size() < 2 || shapes[0].size() < 3 || shapes[0].size() != shapes[1].size()) return {};
+  if (values.size() <= std::max({of.stride, of.padding, of.dilation, of.groups})) return {};
   const Shape &input = shapes[0], &weight = shapes[1];
-  Shape stride = numbers_in(values[3]), padding = numbers_in(values[4]), dilation = numbers_in(values[5]);
-  const Shape groups = numbers_in(values[6]);
-  for (Shape* each : {&stride, &padding, &dilation}) {
-    if (each->size() == 1) each->push_back(each->front());
-    if (each->size() != 2) return {};
-  }
-  if (groups.size() != 1 || groups[0] <= 0) return {};
-  Shape out;
-  for (std::size_t i = 0; i < 2; ++i) {
-    constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  const std::size_t dimensions = input.size() - 2;
+  const bool transposed = of.transposed != 0 && is_true(values[of.transposed]);
+  const Shape stride = per_dimension(values[of.stride], dimensions);
+  const Shape padding = per_dimension(values[of.padding], dimensions);
+  const Shape dilation = per_dimension(values[of.dilation], dimensions);
+  const Shape more = transposed ? per_dimension(values[of.transposed + 1], dimensions) : Shape(dimensions, 0);
+  const Shape groups = numbers_in(values[of.groups]);
+  if (stride.empty() || padding.empty() || dilation.empty() || more.empty()) return {};
+  if (groups.size() != 1 || groups[0] <= 0 || groups[0] > kMostSize) return {};
+  if (input[1] != (transposed ? weight[0] : weight[1] * groups[0])) return {};
+  Shape out{input[0], transposed ? weight[1] * groups[0] : weight[0]};
+  for (std::size_t i = 0; i < dimensions; ++i) {
     const std::int64_t in = input[2 + i], kernel = weight[2 + i];
-    for (const std::int64_t number : {in, kernel, stride[i], padding[i], dilation[i]})
-      if (number < 0 || number > kMost) return {};
-    if (stride[i] == 0) return {};
-    const __int128 room =
-        static_cast<__int128>(in) + __int128{2} * padding[i] - static_cast<__int128>(dilation[i]) * (kernel - 1) - 1;
-    if (room < 0) return {};
-    out.push_back(static_cast<std::int64_t>(room / stride[i]) + 1);
+    if (in < 0 || in > kMostSize || kernel < 0 || kernel > kMostSize || stride[i] == 0) return {};
+    const __int128 reach = static_cast<__int128>(dilation[i]) * (kernel - 1) + 1;
+    const __int128 size = transposed
+                              ? static_cast<__int128>(in - 1) * stride[i] - __int128{2} * padding[i] + reach + more[i]
+                              : (in + __int128{2} * padding[i] - reach) / stride[i] + 1;
+    const bool fits = transposed || in + __int128{2} * padding[i] >= reach;
+    if (!fits || size < 0 || size > std::numeric_limits<std::int64_t>::max()) return {};
+    out.push_back(static_cast<std::int64_t>(size));
   }
   return out;
 }
 
-std::uint64_t convolution(const std::vector<Shape>& shapes, const std::vector<std::string_view>& values) {
-  const Shape out = convolved(shapes, values);
-  if (out.empty()) return 0;
-  const Shape &input = shapes[0], &weight = shapes[1];
+/// Every output meets all weights of its group; transposed, every input does.
+Flops convolution(const Convolution& of, const std::vector<Shape>& shapes,
+                  const std::vector<std::string_view>& values) {
+  const Shape out = convolved(of, shapes, values);
+  if (out.empty()) return std::nullopt;
+  const bool transposed = of.transposed != 0 && is_true(values[of.transposed]);
+  const Shape& meets = transposed ? shapes[0] : out;
   Product product;
-  product.times(2).times(input[0]).times(input[1]).times(weight[0]).times(weight[2]).times(weight[3]).times(out);
-  return product.value() / static_cast<std::uint64_t>(numbers_in(values[6])[0]);
+  product.times(2).times(meets[0]).times(shapes[1]);
+  for (std::size_t i = 2; i < meets.size(); ++i) product.times(meets[i]);
+  return product.value();
 }
 
 /// Whether the operator gives the gradient of its input, and that of the weights: `[True, True, False]`.
@@ -128,53 +180,91 @@ std::size_t gradients_wanted(std::string_view mask) noexcept {
   std::size_t wanted = 0;
   for (int i = 0; i < 2; ++i) {
     const std::size_t end = std::min(mask.find(','), mask.size());
-    wanted += mask.substr(0, end).find_first_of("T1") != std::string_view::npos ? 1 : 0;
+    wanted += is_true(mask.substr(0, end)) ? 1 : 0;
     mask.remove_prefix(std::min(end + 1, mask.size()));
   }
   return wanted;
 }
 
 /// Each gradient takes as many operations as the convolution itself.
-std::uint64_t convolution_backward(const std::vector<Shape>& shapes, const std::vector<std::string_view>& values) {
-  if (shapes.size() < 3 || values.size() < 11) return 0;
+Flops convolution_backward(const std::vector<Shape>& shapes, const std::vector<std::string_view>& values) {
+  if (shapes.size() < 3 || values.size() < 11) return std::nullopt;
   const Shape &gradient = shapes[0], &input = shapes[1], &weight = shapes[2];
-  if (gradient.size() < 3 || input.size() != gradient.size() || weight.size() != gradient.size()) return 0;
-  // Every output meets all weights of its group; transposed, every input does.
-  const bool transposed = values[7].find_first_of("T1") != std::string_view::npos;
+  if (gradient.size() < 3 || input.size() != gradient.size() || weight.size() != gradient.size()) return std::nullopt;
   Product product;
-  product.times(2).times(transposed ? input : gradient);
+  product.times(2).times(is_true(values[7]) ? input : gradient);
   for (std::size_t i = 1; i < weight.size(); ++i) product.times(weight[i]);
   return product.times(static_cast<std::int64_t>(gradients_wanted(values[10]))).value();
 }
 
-bool are_attention(const std::vector<Shape>& shapes, std::size_t count) noexcept {
-  return shapes.size() >= count && std::all_of(shapes.begin(), shapes.begin() + static_cast<std::ptrdiff_t>(count),
-                                               [](const Shape& shape) { return shape.size() == 4; });
+/// scaled_dot_product_attention, what it calls, and what that calls; a compiled program calls those by themselves. A
+/// backward pass takes the gradient of the output first, then the same.
+struct Attention {
+  std::string_view name;
+  bool backward;
+  bool heads_last;      ///< batch, sequence, heads, length; else batch, heads, sequence, length
+  std::size_t offsets;  ///< where sequences of different lengths begin is this argument; 0: there is none
+};
+
+constexpr Attention kAttention[] = {
+    {"scaled_dot_product_attention", false, false, 0},
+    {"_scaled_dot_product_flash_attention", false, false, 0},
+    {"_scaled_dot_product_efficient_attention", false, false, 0},
+    {"_scaled_dot_product_cudnn_attention", false, false, 0},
+    {"_scaled_dot_product_flash_attention_for_cpu", false, false, 0},
+    {"_scaled_dot_product_fused_attention_overrideable", false, false, 0},
+    {"_scaled_dot_product_attention_math", false, false, 0},
+    {"_scaled_dot_product_attention_math_for_mps", false, false, 0},
+    {"_flash_attention_forward", false, true, 3},
+    {"_efficient_attention_forward", false, true, 4},
+    {"_cudnn_attention_forward", false, false, 4},
+    {"_scaled_dot_product_flash_attention_backward", true, false, 0},
+    {"_scaled_dot_product_efficient_attention_backward", true, false, 0},
+    {"_scaled_dot_product_cudnn_attention_backward", true, false, 0},
+    {"_scaled_dot_product_flash_attention_for_cpu_backward", true, false, 0},
+    {"_scaled_dot_product_fused_attention_overrideable_backward", true, false, 0},
+    {"_flash_attention_backward", true, true, 6},
+    {"_efficient_attention_backward", true, true, 6},
+    {"_cudnn_attention_backward", true, false, 9},
+};
+
+const Attention* find_attention(std::string_view name) noexcept {
+  const auto* const found = std::find_if(std::begin(kAttention), std::end(kAttention),
+                                         [&](const Attention& each) { return each.name == name; });
+  return found == std::end(kAttention) ? nullptr : found;
 }
 
-/// Products of every query with every key, each as long as a query or as a value.
-std::uint64_t products_of_attention(const Shape& query, const Shape& key, const Shape& value, std::int64_t of_queries,
-                                    std::int64_t of_values) {
-  const auto product = [&](std::int64_t length, std::int64_t times) {
-    return Product().times(2).times(query[0]).times(query[1]).times(query[2]).times(key[2]).times(length).times(times);
+/// Products of every query with every key, each as long as a query or as a value: forward one of each (query and key,
+/// then the weights and value). Backward the weights are computed again; then they and value, and query and key, each
+/// have two gradients. Nothing where lengths of sequences differ and so are not in the shapes.
+Flops attention_flops(const Attention& of, const std::vector<Shape>& shapes) {
+  const std::size_t first = of.backward ? 1 : 0;
+  if (shapes.size() < first + 3 || (of.offsets != 0 && shapes.size() > of.offsets && !shapes[of.offsets].empty()))
+    return std::nullopt;
+  const Shape &query = shapes[first], &key = shapes[first + 1], &value = shapes[first + 2];
+  for (const Shape* each : {&query, &key, &value})
+    if (each->size() != 4) return std::nullopt;
+  const std::size_t heads = of.heads_last ? 2 : 1, sequence = of.heads_last ? 1 : 2;
+  if (key[0] != query[0] || value[0] != query[0] || key[3] != query[3]) return std::nullopt;
+  if (value[sequence] != key[sequence] || value[heads] != key[heads]) return std::nullopt;
+  if (key[heads] == 0 || query[heads] % key[heads] != 0) return std::nullopt;  // queries may share keys
+  const auto products = [&](std::int64_t length, std::int64_t times) {
+    return Product()
+        .times(2)
+        .times(query[0])
+        .times(query[1])
+        .times(query[2])
+        .times(key[sequence])
+        .times(length)
+        .times(times);
   };
-  const std::uint64_t a = product(query[3], of_queries).value(), b = product(value[3], of_values).value();
+  const Flops a = products(query[3], of.backward ? 3 : 1).value(), b = products(value[3], of.backward ? 2 : 1).value();
   std::uint64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? 0 : sum;
+  if (!a || !b || __builtin_add_overflow(*a, *b, &sum)) return std::nullopt;
+  return sum;
 }
 
-/// Query and key, then the weights and value.
-std::uint64_t attention(const std::vector<Shape>& shapes) {
-  return are_attention(shapes, 3) ? products_of_attention(shapes[0], shapes[1], shapes[2], 1, 1) : 0;
-}
-
-/// The gradient of the output comes first. The weights are computed again; then they and value, and query and key, each
-/// have two gradients.
-std::uint64_t attention_backward(const std::vector<Shape>& shapes) {
-  return are_attention(shapes, 4) ? products_of_attention(shapes[1], shapes[2], shapes[3], 3, 2) : 0;
-}
-
-std::uint64_t elementwise(const std::vector<Shape>& shapes) {
+Flops elementwise(const std::vector<Shape>& shapes) {
   return shapes.empty() || shapes[0].empty() ? 0 : Product().times(shapes[0]).value();
 }
 
@@ -201,27 +291,19 @@ std::int64_t bytes_of(std::string_view type) noexcept {
 
 constexpr std::string_view kOperators = "aten::";
 
-/// scaled_dot_product_attention, and what it calls; a compiled program calls that by itself.
-bool is_attention(std::string_view name) noexcept {
-  constexpr std::string_view kNames[] = {
-      "scaled_dot_product_attention", "_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention",
-      "_scaled_dot_product_cudnn_attention", "_scaled_dot_product_flash_attention_for_cpu"};
-  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
-}
-
-bool is_attention_backward(std::string_view name) noexcept {
-  constexpr std::string_view kBackward = "_backward";
-  if (!name.ends_with(kBackward) || name == "scaled_dot_product_attention_backward") return false;
-  name.remove_suffix(kBackward.size());
-  return is_attention(name);
-}
-
-bool is_in_key_averages(std::string_view name) noexcept {
-  constexpr std::string_view kNames[] = {"mm",     "addmm", "bmm", "baddbmm",
-                                         "conv2d", "mul",   "add", "scaled_dot_product_attention"};
-  if (!name.starts_with(kOperators)) return false;
-  name.remove_prefix(kOperators.size());
-  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+/// By torch.utils.flop_counter's formulas, or torch.profiler's where that has none.
+Flops flops_by_formula(std::string_view name, std::string_view shapes_text, std::string_view values_text) {
+  const std::vector<Shape> shapes = shapes_in(shapes_text);
+  if (name == "mm" || name == "_scaled_mm") return product_of(shapes, 0, 2);
+  if (name == "addmm") return product_of(shapes, 1, 2);
+  if (name == "bmm") return product_of(shapes, 0, 3);
+  if (name == "baddbmm") return product_of(shapes, 1, 3);
+  if (name == "mul" || name == "add") return elementwise(shapes);
+  if (name == "convolution_backward") return convolution_backward(shapes, texts_in(values_text));
+  if (const Convolution* const found = find_convolution(name))
+    return convolution(*found, shapes, texts_in(values_text));
+  if (const Attention* const found = find_attention(name)) return attention_flops(*found, shapes);
+  return std::nullopt;
 }
 
 /// What the operator gives, from what it takes; it is one that has operations to count.
@@ -234,14 +316,11 @@ std::vector<Shape> outputs_of(std::string_view name, const std::vector<Shape>& s
   };
   if (name == "mm" || name == "bmm" || name == "_scaled_mm") return {product(0)};
   if (name == "addmm" || name == "baddbmm") return {product(1)};
-  if (name == "conv2d") {
-    const Shape out = convolved(shapes, values);
-    return {{shapes[0][0], shapes[1][0], out[0], out[1]}};
-  }
+  if (const Convolution* const found = find_convolution(name)) return {convolved(*found, shapes, values)};
   if (name == "convolution_backward")
     return gradients_wanted(values[10]) == 1 ? std::vector<Shape>{shapes[2]} : std::vector<Shape>{shapes[1], shapes[2]};
-  if (is_attention_backward(name)) return {shapes[1], shapes[2], shapes[3]};
-  if (is_attention(name)) {
+  if (const Attention* const found = find_attention(name)) {
+    if (found->backward) return {shapes[1], shapes[2], shapes[3]};
     Shape out = shapes[0];
     out.back() = shapes[2].back();
     return {out};
@@ -254,35 +333,28 @@ std::vector<Shape> outputs_of(std::string_view name, const std::vector<Shape>& s
 
 }  // namespace
 
-std::uint64_t operator_flops(std::string_view name, std::string_view shapes_text, std::string_view values_text) {
-  if (!name.starts_with(kOperators) || shapes_text.empty()) return 0;
-  name.remove_prefix(kOperators.size());
-  const auto shapes = [&] { return shapes_in(shapes_text); };
-  const auto product = [&](std::size_t first, std::size_t dimensions) -> std::uint64_t {
-    const std::vector<Shape> all = shapes();
-    return all.size() < first + 2 ? 0 : product_of(all[first], all[first + 1], dimensions);
-  };
-  if (name == "mm" || name == "_scaled_mm") return product(0, 2);
-  if (name == "addmm") return product(1, 2);
-  if (name == "bmm") return product(0, 3);
-  if (name == "baddbmm") return product(1, 3);
-  if (name == "conv2d") return convolution(shapes(), texts_in(values_text));
-  if (name == "mul" || name == "add") return elementwise(shapes());
-  if (name == "convolution_backward") return convolution_backward(shapes(), texts_in(values_text));
-  if (is_attention(name)) return attention(shapes());
-  if (is_attention_backward(name)) return attention_backward(shapes());
-  return 0;
+std::optional<std::uint64_t> operator_flops(std::string_view name, std::string_view shapes, std::string_view values) {
+  if (has_operator_flops(name)) {
+    if (shapes.empty()) return std::nullopt;
+    return flops_by_formula(name.substr(kOperators.size()), shapes, values);
+  }
+  return is_operator_without_flops(name) ? std::optional<std::uint64_t>(0) : std::nullopt;
 }
 
-std::uint64_t key_average_flops(std::string_view name, std::string_view shapes, std::string_view values) {
-  return is_in_key_averages(name) ? operator_flops(name, shapes, values) : 0;
+bool torch_profiler_counts(std::string_view name) noexcept {
+  constexpr std::string_view kNames[] = {"mm",     "addmm", "bmm", "baddbmm",
+                                         "conv2d", "mul",   "add", "scaled_dot_product_attention"};
+  if (!name.starts_with(kOperators)) return false;
+  name.remove_prefix(kOperators.size());
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
 bool has_operator_flops(std::string_view name) noexcept {
-  if (is_in_key_averages(name)) return true;
+  if (torch_profiler_counts(name)) return true;
   if (!name.starts_with(kOperators)) return false;
   name.remove_prefix(kOperators.size());
-  return name == "_scaled_mm" || name == "convolution_backward" || is_attention(name) || is_attention_backward(name);
+  return name == "_scaled_mm" || name == "convolution_backward" || find_convolution(name) != nullptr ||
+         find_attention(name) != nullptr;
 }
 
 std::string_view operator_type(std::string_view name, std::string_view types_text) {
@@ -293,12 +365,12 @@ std::string_view operator_type(std::string_view name, std::string_view types_tex
 
 std::uint64_t operator_bytes(std::string_view name, std::string_view shapes_text, std::string_view types_text,
                              std::string_view values_text) {
-  if (operator_flops(name, shapes_text, values_text) == 0) return 0;
+  if (!has_operator_flops(name) || operator_flops(name, shapes_text, values_text).value_or(0) == 0) return 0;
   const std::vector<Shape> shapes = shapes_in(shapes_text);
   const std::vector<std::string_view> types = texts_in(types_text);
   std::uint64_t sum = 0;
   const auto add = [&](const Shape& shape, std::string_view type) {
-    const std::uint64_t bytes = Product().times(shape).times(bytes_of(type)).value();
+    const std::uint64_t bytes = Product().times(shape).times(bytes_of(type)).value().value_or(0);
     if (__builtin_add_overflow(sum, bytes, &sum)) sum = 0;
   };
   for (std::size_t i = 0; i < shapes.size() && i < types.size(); ++i) add(shapes[i], types[i]);

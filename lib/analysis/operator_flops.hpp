@@ -2,21 +2,24 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace rangefinder::analysis {
 
 /// Floating point operations of one call, a multiplication and an addition as two: the operators and formulas of
-/// torch.profiler (with_flops), and those of torch.utils.flop_counter for attention, backward passes and products of
-/// 8-bit numbers; of convolutions in groups the weights' gradient as often as it is computed, which that counts for
-/// all. 0 for other operators, and where shapes or values (OperatorTable) are missing or make no sense.
-std::uint64_t operator_flops(std::string_view name, std::string_view shapes, std::string_view values);
+/// torch.profiler (with_flops), and those of torch.utils.flop_counter for convolutions, attention, backward passes and
+/// products of 8-bit numbers. A causal mask does not halve attention, as there. Otherwise than there:
+/// - of convolutions in groups, the gradient of the weights counts as often as it is computed,
+/// - _flash_attention_forward and _efficient_attention_forward take the sequence before the heads.
+/// 0 for operators that have none by torch's convention (views, copies, elementwise). Nothing where it is not known:
+/// other operators, and where shapes or values (OperatorTable) are missing or make no sense.
+std::optional<std::uint64_t> operator_flops(std::string_view name, std::string_view shapes, std::string_view values);
 
-/// The same of the operators alone that key averages count: those of torch.profiler, and scaled dot product attention.
-/// 0 for what attention calls in turn, and for backward passes.
-std::uint64_t key_average_flops(std::string_view name, std::string_view shapes, std::string_view values);
+/// Whether torch.profiler counts FLOPs of the operator, by itself or, of scaled dot product attention, what it calls.
+bool torch_profiler_counts(std::string_view name) noexcept;
 
-/// Whether it is an operator of operator_flops.
+/// Whether operator_flops has a formula for it.
 bool has_operator_flops(std::string_view name) noexcept;
 
 /// Bytes of the inputs and outputs of one of those operators, each once: the least that it moves. 0 for others.

@@ -43,7 +43,7 @@ ByThread counted_operators(const Timeline& timeline, WorkByShapes& out) {
     const std::string_view name = timeline.text(ranges.name[range]);
     const std::string_view shapes = timeline.text(operators.shapes[row]);
     const std::string_view values = timeline.text(operators.values[row]);
-    const std::uint64_t flops = operator_flops(name, shapes, values);
+    const std::uint64_t flops = operator_flops(name, shapes, values).value_or(0);
     if (flops == 0) {
       out.without_shapes += shapes.empty() && has_operator_flops(name) ? 1 : 0;
       continue;

@@ -29,7 +29,7 @@ Timeline two_products() {
     timeline.operators.range.push_back(range);
     timeline.operators.sequence.push_back(-1);
     timeline.operators.made_on.push_back(0);
-    timeline.operators.shapes.push_back(timeline.intern(range == 1 ? "[[2, 3], [3, 4]]" : "[[1, 3], [3, 4]]"));
+    timeline.operators.shapes.push_back(timeline.intern(range == 1 ? "[[2,3],[3,4]]" : "[[1,3],[3,4]]"));
     timeline.operators.types.push_back(StringId::kEmpty);
     timeline.operators.values.push_back(StringId::kEmpty);
   }
@@ -55,10 +55,10 @@ TEST_CASE("operators by name, with shares of all host and device time", "[report
           "Operator,Self CPU share (%),Self CPU (ns),CPU share (%),CPU total (ns),CPU avg (ns),Self GPU (ns),Self "
           "GPU share "
           "(%),GPU total (ns),GPU avg (ns),CPU memory (B),Self CPU memory (B),GPU memory (B),Self GPU memory (B),Calls,"
-          "FLOPs\n"));
+          "FLOPs,Calls without FLOPs\n"));
   // 200 ns of self time in all (40 of them the step's own), 400 ns of the device.
-  CHECK(has(csv, "\naten::mm,30.0,60,30.0,60,30,200,50.0,200,100,0,0,0,0,2,72\n"));
-  CHECK(has(csv, "\naten::add,50.0,100,50.0,100,100,0,0.0,0,0,0,0,0,0,1,0\n"));
+  CHECK(has(csv, "\naten::mm,30.0,60,30.0,60,30,200,50.0,200,100,0,0,0,0,2,72,0\n"));
+  CHECK(has(csv, "\naten::add,50.0,100,50.0,100,100,0,0.0,0,0,0,0,0,0,1,,1\n"));
   CHECK(csv.find("aten::mm") < csv.find("aten::add"));  // by device time of their own
   CHECK_FALSE(has(csv, "step"));
 }
@@ -71,16 +71,58 @@ TEST_CASE("operators have what was allocated meanwhile, by any thread", "[report
   builder.on_thread(2).memory(MemoryAction::kFree, 50, 0x1, 30);
   const std::string csv = ops_report(builder.build(), ReportFormat::kCsv, false);
   INFO(csv);
-  CHECK(has(csv, "\naten::linear,60.0,60,100.0,100,100,0,0.0,0,0,70,100,64,0,1,0\n"));
-  CHECK(has(csv, "\naten::mm,40.0,40,40.0,40,40,0,0.0,0,0,-30,-30,64,64,1,0\n"));
+  CHECK(has(csv, "\naten::linear,60.0,60,100.0,100,100,0,0.0,0,0,70,100,64,0,1,,1\n"));
+  CHECK(has(csv, "\naten::mm,40.0,40,40.0,40,40,0,0.0,0,0,-30,-30,64,64,1,,1\n"));
 }
 
 TEST_CASE("operators by name and shapes", "[report]") {
   const std::string csv = ops_report(two_products(), ReportFormat::kCsv, true, "-cpu_total_ns");
   INFO(csv);
-  CHECK(has(csv, ",1,48,\"[[2, 3], [3, 4]]\"\n"));
-  CHECK(has(csv, ",1,24,\"[[1, 3], [3, 4]]\"\n"));
+  CHECK(has(csv, ",1,48,0,\"[[2,3],[3,4]]\"\n"));
+  CHECK(has(csv, ",1,24,0,\"[[1,3],[3,4]]\"\n"));
   CHECK(csv.find("aten::add") < csv.find("aten::mm"));
+}
+
+TEST_CASE("operators whose FLOPs are not known have none in the table, and are named below it", "[report]") {
+  TimelineBuilder builder;
+  const auto op = [&](const char* name, std::int64_t begin_ns) {
+    builder.range(name, begin_ns, begin_ns + 20).of_kind(RangeKind::kOperator);
+    builder.launch(begin_ns + 5).kernel(1000 + begin_ns, 1010 + begin_ns);
+  };
+  builder.range("aten::linear", 0, 100).of_kind(RangeKind::kOperator);  // launches nothing itself
+  op("aten::mm", 10);
+  op("aten::mm", 40);
+  op("aten::_softmax", 100);
+  op("aten::m\x1B!", 130);
+  op("aten::relu", 160);
+  Timeline timeline = builder.build();
+  timeline.operators.range.push_back(1);
+  timeline.operators.sequence.push_back(-1);
+  timeline.operators.made_on.push_back(0);
+  timeline.operators.shapes.push_back(timeline.intern("[[2,3],[3,4]]"));
+  timeline.operators.types.push_back(StringId::kEmpty);
+  timeline.operators.values.push_back(StringId::kEmpty);
+  const std::string csv = ops_report(timeline, ReportFormat::kCsv, false);
+  INFO(csv);
+  CHECK(has(csv, ",2,48,1\n"));  // one of the two products has no shapes
+  for (const char* line : {"aten::linear,", "aten::_softmax,"}) {
+    const std::size_t at = csv.find(line);
+    REQUIRE(at != std::string::npos);
+    CHECK(csv.substr(at, csv.find('\n', at) - at).ends_with(",1,,1"));
+  }
+  const std::size_t relu = csv.find("aten::relu,");
+  REQUIRE(relu != std::string::npos);
+  CHECK(csv.substr(relu, csv.find('\n', relu) - relu).ends_with(",1,0,0"));
+  const std::string text = ops_report(timeline, ReportFormat::kText, false);
+  INFO(text);
+  CHECK(has(text, "FLOPs of 2 operators are not counted: aten::_softmax, aten::m\\x1b!\n"));
+  CHECK(has(text, "48+"));
+}
+
+TEST_CASE("without any FLOPs nothing is said of them", "[report]") {
+  TimelineBuilder builder;
+  builder.range("aten::mm", 0, 40).of_kind(RangeKind::kOperator).launch(10).kernel(50, 150);
+  CHECK_FALSE(has(ops_report(builder.build(), ReportFormat::kText, false), "FLOPs"));
 }
 
 TEST_CASE("without operators the view says so", "[report]") {

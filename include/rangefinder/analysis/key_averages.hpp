@@ -23,8 +23,8 @@ struct OperatorGroup {
   StringId name = StringId::kEmpty;
   StringId shapes = StringId::kEmpty;  ///< of the inputs, as in OperatorTable; empty unless grouped by them
   std::uint64_t calls = 0;
-  /// Floating point operations, a multiplication and an addition as two, of the operators that torch.profiler has
-  /// formulas for (with_flops), and of scaled dot product attention.
+  /// Floating point operations, a multiplication and an addition as two, of calls for which they are known. An operator
+  /// that calls others has theirs too where it is counted itself (scaled_dot_product_attention, conv2d).
   std::uint64_t flops = 0;
   std::int64_t cpu_total_ns = 0;
   std::int64_t cpu_self_ns = 0;
@@ -33,6 +33,7 @@ struct OperatorGroup {
   /// While they ran, by any thread: so torch.profiler counts.
   AllocatedBytes memory_total;
   AllocatedBytes memory_self;
+  std::uint64_t calls_without_flops = 0;  ///< whose FLOPs are not known: no formula, or no shapes
 };
 
 struct KeyAverages {
@@ -73,7 +74,8 @@ enum class KeyAveragesOrder : std::uint8_t {
 };
 
 /// As text, in the columns of torch.profiler's `key_averages().table()`, with its headings and units, so that what
-/// reads those tables reads these. Columns of devices, memory, FLOPs and shapes are there where any row has some.
+/// reads those tables reads these. Columns of devices, memory, FLOPs and shapes are there where any row has some. FLOPs
+/// are of the operators that torch.profiler counts, and of scaled dot product attention.
 RANGEFINDER_EXPORT std::string key_averages_table(const Timeline& timeline, const KeyAverages& averages,
                                                   KeyAveragesOrder order = KeyAveragesOrder::kFirst,
                                                   std::size_t row_limit = 100);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/text.hpp"
 #include "report/view.hpp"
 #include "report/views/own_columns.hpp"
 
@@ -7,12 +8,37 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 // `ops`: the operators of a framework by name, in the columns of torch.profiler's key averages.
 namespace rangefinder::report {
 namespace {
+
+/// Names the operators without any known FLOPs, of those that launched device work themselves: what only calls others has
+/// its FLOPs in their rows. Without device work, names all.
+void add_note_on_flops(Table& table, const Timeline& timeline, const std::vector<OperatorGroup>& groups) {
+  const auto any = [&](auto has) { return std::any_of(groups.begin(), groups.end(), has); };
+  if (!any([](const OperatorGroup& group) { return group.flops != 0; })) return;
+  const bool on_device = any([](const OperatorGroup& group) { return group.device_self_ns > 0; });
+  std::vector<std::string_view> names;
+  for (const OperatorGroup& group : groups) {
+    const std::string_view name = timeline.text(group.name);
+    const bool is_work = on_device ? group.device_self_ns > 0 : group.cpu_self_ns > 0;
+    if (!is_work || group.calls_without_flops != group.calls) continue;
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  if (names.empty()) return;
+  constexpr std::size_t kMostNames = 8;
+  std::string text = "FLOPs of " + base::with_thousands(names.size()) +
+                     (names.size() == 1 ? " operator are" : " operators are") + " not counted: ";
+  for (std::size_t i = 0; i < std::min(names.size(), kMostNames); ++i)
+    text.append(i == 0 ? "" : ", ").append(base::printable(names[i]));
+  if (names.size() > kMostNames) text += ", and " + base::with_thousands(names.size() - kMostNames) + " more";
+  table.note(std::move(text));
+}
 
 Result<Table> make_ops(const Subject& subject, const ViewOptions& options) {
   using own::if_any;
@@ -37,7 +63,9 @@ Result<Table> make_ops(const Subject& subject, const ViewOptions& options) {
                               if_any(own::bytes("GPU memory")),
                               if_any(own::bytes("Self GPU memory")),
                               own::count("Calls"),
-                              if_room(5, if_any(own::count("FLOPs")))};
+                              if_room(5, if_any(own::count("FLOPs"))),
+                              own::for_programs(own::count("Calls without FLOPs"))};
+  columns[columns.size() - 2].bound_by = columns.back().name;
   if (options.by_shape) columns.push_back(own::text("Shapes"));
   Table table(std::move(columns));
   for (const OperatorGroup& group : averages.groups) {
@@ -56,10 +84,12 @@ Result<Table> make_ops(const Subject& subject, const ViewOptions& options) {
         .number(group.memory_total.device)
         .number(group.memory_self.device)
         .number(static_cast<std::int64_t>(group.calls))
-        .number(
-            static_cast<std::int64_t>(std::min<std::uint64_t>(group.flops, std::numeric_limits<std::int64_t>::max())));
+        .optional(group.calls_without_flops < group.calls, static_cast<std::int64_t>(std::min<std::uint64_t>(
+                                                               group.flops, std::numeric_limits<std::int64_t>::max())))
+        .number(static_cast<std::int64_t>(group.calls_without_flops));
     if (options.by_shape) table.text(timeline.text(group.shapes));
   }
+  add_note_on_flops(table, timeline, averages.groups);
   return table;
 }
 
