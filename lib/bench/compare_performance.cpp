@@ -22,7 +22,7 @@ struct Rate {
   std::vector<double> control_ns{};  ///< of the baseline side of the same run
 };
 
-std::vector<double> samples_of(const Json& side) {
+std::vector<double> wall_times_of(const Json& side) {
   std::vector<double> out;
   for (const Json& each : side["samples"]["wall_ns"].items()) out.push_back(each.number());
   return out;
@@ -35,7 +35,7 @@ std::vector<Rate> rates_in(const Json& document) {
     const Json& rates = row["optimized"]["rates"];
     const std::string status = row["status"].text();
     if (!rates.members().empty() && status != "failed" && status != "skipped")
-      out.push_back({row["name"].text(), rates, samples_of(row["optimized"]), samples_of(row["baseline"])});
+      out.push_back({row["name"].text(), rates, wall_times_of(row["optimized"]), wall_times_of(row["baseline"])});
   }
   for (const char* unit : kUnits) {
     if (!document[unit].is_number()) continue;

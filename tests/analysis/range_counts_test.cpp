@@ -12,7 +12,7 @@ using analysis::RangeGroup;
 namespace {
 
 RangeGroup only(const Timeline& timeline) {
-  const std::vector<RangeGroup> groups =
+  const analysis::RangeGroups groups =
       analysis::roll_up_ranges(timeline, project(timeline, {}), {}, analysis::GroupBy::kName);
   REQUIRE(groups.size() == 1);
   return groups[0];

@@ -16,14 +16,6 @@ using namespace rangefinder;
 using namespace rangefinder::base;
 using namespace rangefinder::testing;
 
-namespace {
-
-std::size_t files_in(const std::string& folder) {
-  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
-}
-
-}  // namespace
-
 TEST_CASE("a file appears under its name only when it is whole", "[base]") {
   const ScratchFolder folder;
   const std::string path = folder.file("out");
@@ -32,9 +24,9 @@ TEST_CASE("a file appears under its name only when it is whole", "[base]") {
     REQUIRE(file.ok());
     REQUIRE(file->write("half").ok());
     CHECK_FALSE(exists(path));
-    CHECK(files_in(folder.path()) == 1);
+    CHECK(folder.entries() == 1);
   }
-  CHECK(files_in(folder.path()) == 0);  // given up: nothing is left
+  CHECK(folder.entries() == 0);  // given up: nothing is left
   {
     Result<AtomicFile> file = AtomicFile::create(path, false);
     REQUIRE(file->write("whole").ok());
@@ -42,7 +34,7 @@ TEST_CASE("a file appears under its name only when it is whole", "[base]") {
     REQUIRE(file->commit().ok());
   }
   CHECK(read_file(path) == "whole");
-  CHECK(files_in(folder.path()) == 1);
+  CHECK(folder.entries() == 1);
   struct stat info {};
   REQUIRE(::stat(path.c_str(), &info) == 0);
   CHECK((info.st_mode & 0777) == 0600);
@@ -120,7 +112,7 @@ TEST_CASE("a file is read in pieces, each valid until the next", "[base]") {
   const std::string path = folder.file("in");
   std::string text;
   for (int i = 0; text.size() < 20'000; ++i) text += std::to_string(i) + " ";
-  put(path, text);
+  write_file(path, text);
   Result<InputFile> file = InputFile::open(path);
   REQUIRE(file.ok());
   CHECK(file->size() == text.size());
@@ -137,7 +129,7 @@ TEST_CASE("a file is read in pieces, each valid until the next", "[base]") {
 TEST_CASE("a file that became shorter says from what to what", "[base]") {
   const ScratchFolder folder;
   const std::string path = folder.file("in");
-  put(path, std::string(20'000, 'x'));
+  write_file(path, std::string(20'000, 'x'));
   Result<InputFile> file = InputFile::open(path);
   REQUIRE(file.ok());
   CHECK(file->read(0, 100).ok());

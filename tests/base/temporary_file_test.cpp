@@ -2,6 +2,7 @@
 #include "base/file.hpp"
 #include "base/file_mark.hpp"
 #include "support/catch.hpp"
+#include "support/files.hpp"
 #include "support/scratch_folder.hpp"
 
 #include <dlfcn.h>
@@ -12,7 +13,6 @@
 #include <atomic>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <thread>
 #include <vector>
@@ -24,17 +24,6 @@ using namespace rangefinder::testing;
 namespace {
 
 std::atomic<bool> has_renameat2{true}, has_links{true};
-
-void put(const std::string& path, std::string_view text) { std::ofstream(path, std::ios::binary) << text; }
-
-std::string get(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-std::ptrdiff_t files_in(const std::string& folder) {
-  return std::distance(std::filesystem::directory_iterator(folder), {});
-}
 
 TemporaryFile made(const std::string& path, std::string_view text) {
   Result<TemporaryFile> file = TemporaryFile::create(path);
@@ -78,12 +67,12 @@ TEST_CASE("a new file gets its name locked and whole, whatever the file system c
     const TemporaryFile given_up = made(path, "given up");
     CHECK_FALSE(exists(path));
   }
-  CHECK(files_in(folder.path()) == 0);
+  CHECK(folder.entries() == 0);
   TemporaryFile first = made(path, "first");
   CHECK(first.take_free_name(path) == 0);
   CHECK(is_locked(path));
   CHECK(has_name(first.fd(), path));
-  CHECK(get(path) == "first");
+  CHECK(read_file(path) == "first");
   struct stat info {};
   REQUIRE(::stat(path.c_str(), &info) == 0);
   CHECK((info.st_mode & 0777) == 0600);
@@ -92,34 +81,34 @@ TEST_CASE("a new file gets its name locked and whole, whatever the file system c
   TemporaryFile second = made(path, "second");
   CHECK(second.take_free_name(path) == EEXIST);
   CHECK(second.claim_name(path, replace).error().code() == ErrorCode::kBusy);  // the first is being written
-  CHECK(get(path) == "first");
+  CHECK(read_file(path) == "first");
   { const Fd done = first.release(); }
   REQUIRE(second.claim_name(path, replace).ok());
-  CHECK(get(path) == "second");
-  CHECK(files_in(folder.path()) == 1);
+  CHECK(read_file(path) == "second");
+  CHECK(folder.entries() == 1);
   // It may have another name, too.
   TemporaryFile third = made(path, "third");
   REQUIRE(third.claim_name(folder.file("b"), replace).ok());
-  CHECK(get(folder.file("b")) == "third");
-  CHECK(files_in(folder.path()) == 2);
+  CHECK(read_file(folder.file("b")) == "third");
+  CHECK(folder.entries() == 2);
 }
 
 TEST_CASE("a new file takes the place of what it may replace, and of nothing else", "[base]") {
   const ScratchFolder folder;
   const std::string path = folder.file("a");
-  put(path, "old");
+  write_file(path, "old");
   std::ifstream reader(path);
   TemporaryFile file = made(path, "new");
   CHECK(file.claim_name(path, [](const Fd&) { return Verdict::kForeign; }).error().code() == ErrorCode::kExists);
   CHECK(file.claim_name(path, [](const Fd&) { return Verdict::kTaken; }).error().code() == ErrorCode::kBusy);
-  CHECK(get(path) == "old");
+  CHECK(read_file(path) == "old");
   const auto judge = [&](const Fd& old) {
     CHECK(is_locked(path));  // nobody else can be at it
     CHECK(has_name(old, path));
     return Verdict::kReplace;
   };
   REQUIRE(file.claim_name(path, judge).ok());
-  CHECK(get(path) == "new");
+  CHECK(read_file(path) == "new");
   CHECK(std::string(std::istreambuf_iterator<char>(reader), {}) == "old");
 
   std::filesystem::create_directory(folder.file("folder"));
@@ -132,7 +121,7 @@ TEST_CASE("a new file takes the place of what it may replace, and of nothing els
     CHECK(status.error().message().find("is not a regular file") != std::string::npos);
   }
   CHECK(TemporaryFile::create(folder.file("no/such/folder")).error().code() == ErrorCode::kNotFound);
-  CHECK(files_in(folder.path()) == 4);
+  CHECK(folder.entries() == 4);
 }
 
 TEST_CASE("a file whose lock is held is never taken away, however many want its name", "[base]") {
@@ -160,7 +149,7 @@ TEST_CASE("a file whose lock is held is never taken away, however many want its 
   CHECK(claimed == 8 * 25);
   CHECK(taken_away == 0);
   CHECK(failed == 0);
-  CHECK(files_in(folder.path()) <= 1);
+  CHECK(folder.entries() <= 1);
 }
 
 TEST_CASE("a file is removed by its name only while it has that", "[base]") {
@@ -169,9 +158,9 @@ TEST_CASE("a file is removed by its name only while it has that", "[base]") {
   TemporaryFile file = made(path, "a");
   REQUIRE(file.take_free_name(path) == 0);
   std::filesystem::rename(path, folder.file("b"));
-  put(path, "another");
+  write_file(path, "another");
   CHECK_FALSE(remove_file(file.fd(), path));
-  CHECK(get(path) == "another");
+  CHECK(read_file(path) == "another");
   CHECK(remove_file(file.fd(), folder.file("b")));
   CHECK_FALSE(exists(folder.file("b")));
 }
@@ -179,7 +168,7 @@ TEST_CASE("a file is removed by its name only while it has that", "[base]") {
 TEST_CASE("what a file is, its first bytes tell", "[base]") {
   const ScratchFolder folder;
   const auto mark = [&](std::string_view bytes) {
-    put(folder.file("a"), bytes);
+    write_file(folder.file("a"), bytes);
     return mark_of_file(folder.file("a"));
   };
   CHECK(mark("").kind == FileKind::kEmpty);

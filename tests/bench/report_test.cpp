@@ -170,7 +170,7 @@ std::vector<double> scaled(std::vector<double> samples, double factor) {
 
 TEST_CASE("a candidate falls behind only where noise is excluded", "[bench]") {
   using Verdict = PerformanceComparison::Verdict;
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const auto compared = [&](const std::string& a, const std::string& b) {
     write_file(folder.file("a"), a);
     write_file(folder.file("b"), b);

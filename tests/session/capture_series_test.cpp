@@ -100,14 +100,6 @@ std::vector<std::string> names_of(const Timeline& timeline) {
   return names;
 }
 
-std::vector<std::string> files_in(const ScratchFolder& folder) {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder.file("")))
-    names.push_back(entry.path().filename());
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 using Lines = std::vector<std::string>;
 using Numbers = std::vector<std::int64_t>;
 
@@ -128,7 +120,7 @@ TEST_CASE("each cycle of the schedule gets a capture of its own", "[session]") {
     CHECK(told.lines() ==
           Lines{"1: steps 4 to 5, a-1.rfcap", "2: steps 9 to 10, a-2.rfcap", "3: steps 14 to 15, a-3.rfcap"});
     for (const std::thread::id id : told.threads) CHECK(id != std::this_thread::get_id());
-    CHECK(files_in(folder) == Lines{"a-1.rfcap", "a-2.rfcap", "a-3.rfcap"});
+    CHECK(folder.names() == Lines{"a-1.rfcap", "a-2.rfcap", "a-3.rfcap"});
     // Each is whole by itself; the range of the last step ends after the recording went off, and still ends.
     for (int cycle = 1; cycle <= 3; ++cycle) {
       const std::string path = folder.file("a-" + std::to_string(cycle) + ".rfcap");
@@ -178,7 +170,7 @@ TEST_CASE("a capture of which no step came is not left behind", "[session]") {
   steps(series, 2);
   REQUIRE(series->stop().ok());
   CHECK(told.count() == 0);
-  CHECK(files_in(folder).empty());
+  CHECK(folder.names().empty());
 }
 
 TEST_CASE("a callback may throw, and end the session", "[session]") {
@@ -236,7 +228,7 @@ TEST_CASE("a callback that does not end holds up neither the steps nor, for long
     CHECK(stopped.error().code() == ErrorCode::kTimeout);
     CHECK(stopped.error().message().find("not called for 3 captures") != std::string::npos);
   }
-  CHECK(files_in(folder) == Lines{"a-1.rfcap", "a-2.rfcap", "a-3.rfcap", "a-4.rfcap"});
+  CHECK(folder.names() == Lines{"a-1.rfcap", "a-2.rfcap", "a-3.rfcap", "a-4.rfcap"});
   hold.unlock();
   options.on_capture_ready = nullptr;
   CHECK(eventually([&] { return held.use_count() == 1; }));  // the thread is gone
@@ -286,7 +278,7 @@ TEST_CASE("a signal has some steps recorded, and another time some more", "[sess
   CHECK(detail::active.load() == 0);
   CHECK(series->core() == nullptr);
   steps(series, 5);
-  CHECK(files_in(folder).empty());
+  CHECK(folder.names().empty());
   for (std::size_t capture = 1; capture <= 3; ++capture) {
     CAPTURE(capture);
     REQUIRE(::raise(SIGUSR2) == 0);
@@ -306,7 +298,7 @@ TEST_CASE("a signal has some steps recorded, and another time some more", "[sess
     CHECK(timeline.health.complete());
   }
   REQUIRE(series->stop().ok());
-  CHECK(files_in(folder) == Lines{"a.1.rfcap", "a.2.rfcap", "a.3.rfcap"});
+  CHECK(folder.names() == Lines{"a.1.rfcap", "a.2.rfcap", "a.3.rfcap"});
   REQUIRE(::raise(SIGUSR2) == 0);  // a moment too late: it does not end the program
 }
 
@@ -404,7 +396,7 @@ TEST_CASE("names of captures that follow each other have a number", "[session]")
     steps(series, 3);
     CHECK(series->output() == folder.file("%c-1-%-1.rfcap"));
   }
-  CHECK(files_in(folder) == Lines{"%c-1-%-1.rfcap"});
+  CHECK(folder.names() == Lines{"%c-1-%-1.rfcap"});
   CHECK_FALSE(CaptureSeries::wanted(host_only(folder.file("%%c.rfcap"))));
 }
 

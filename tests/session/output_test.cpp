@@ -36,14 +36,6 @@ void write_time(const std::string& path, std::chrono::hours from_now) {
   std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() + from_now);
 }
 
-std::vector<std::string> files_in(const ScratchFolder& folder) {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
-    names.push_back(entry.path().filename().string());
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 /// Holds the lock of a file, as another process that records to it would.
 class OtherProcess {
  public:
@@ -103,7 +95,7 @@ TEST_CASE("a file that is no capture is left alone, and the session says which",
     CHECK(session.status().error().message().find(victim + ": ") != std::string::npos);
     { const ProfileRange range{"nowhere"}; }
     CHECK(get(victim) == kText);
-    CHECK(files_in(folder).size() == 1);
+    CHECK(folder.names().size() == 1);
   }
 }
 
@@ -121,7 +113,7 @@ TEST_CASE("an empty file and an earlier capture make room", "[session]") {
       { const ProfileRange range{"new"}; }
       CHECK((*session)->stop().ok());
     }
-    CHECK(files_in(folder) == std::vector<std::string>{"a.rfcap"});
+    CHECK(folder.names() == std::vector<std::string>{"a.rfcap"});
     CHECK(count_of(load(output), "new") == 1);
     CHECK(count_of(load(output), "earlier") == 0);
     // A reader that had it open keeps it whole.
@@ -138,7 +130,7 @@ TEST_CASE("a session that has stopped leaves its name to the next one", "[sessio
     CHECK(second.output() == folder.file("a.rfcap"));
     { const ProfileRange range{"second"}; }
     REQUIRE(second.stop().ok());
-    CHECK(files_in(folder) == std::vector<std::string>{"a.rfcap"});
+    CHECK(folder.names() == std::vector<std::string>{"a.rfcap"});
     CHECK(count_of(load(folder.file("a.rfcap")), "second") == 1);
   }
 }
@@ -160,7 +152,7 @@ TEST_CASE("an output that another process records to is left to it, and the sess
     { const ProfileRange range{"ours"}; }
     REQUIRE(session.stop().ok());
     CHECK(get(held) == before);
-    CHECK(files_in(folder).size() == 2);
+    CHECK(folder.names().size() == 2);
     CHECK(count_of(load(numbered(folder)), "ours") == 1);
     const auto info = inspect_capture(numbered(folder), true);
     REQUIRE(info.ok());
@@ -241,13 +233,13 @@ TEST_CASE("whatever a recording makes is for its user alone", "[session]") {
   for (const CaptureMode mode : kModes) {
     Recording session(options_of(mode, folder.file(std::to_string(static_cast<int>(mode)) + ".rfcap")));
     if (mode == CaptureMode::kRing) REQUIRE(session->dump({}).ok());
-    for (const std::string& name : files_in(folder)) {
+    for (const std::string& name : folder.names()) {
       struct stat info {};
       REQUIRE(::stat(folder.file(name).c_str(), &info) == 0);
       CHECK((info.st_mode & 0777) == 0600);
     }
     CHECK(session->stop().ok());
   }
-  CHECK(files_in(folder) == std::vector<std::string>{"0.rfcap", "1.1.rfcap", "1.rfcap", "2.rfcap"});
+  CHECK(folder.names() == std::vector<std::string>{"0.rfcap", "1.1.rfcap", "1.rfcap", "2.rfcap"});
   ::umask(before);
 }

@@ -29,13 +29,13 @@ inline void require_golden(const std::string& name, const std::string& text) {
     SUCCEED(name);
     return;
   }
-  const auto at = static_cast<std::size_t>(
+  const auto differs_at = static_cast<std::size_t>(
       std::mismatch(expected.begin(), expected.end(), text.begin(), text.end()).first - expected.begin());
-  const auto line_of = [at](const std::string& all) {
-    const std::size_t begin = at == 0 ? 0 : all.rfind('\n', at - 1) + 1;
+  const auto line_of = [differs_at](const std::string& all) {
+    const std::size_t begin = differs_at == 0 ? 0 : all.rfind('\n', differs_at - 1) + 1;
     return begin >= all.size() ? std::string("(the end)") : all.substr(begin, all.find('\n', begin) - begin);
   };
-  const auto line = 1 + std::count(expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+  const auto line = 1 + std::count(expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(differs_at), '\n');
   FAIL_CHECK(name << ", line " << line << "\n  expected " << line_of(expected) << "\n  got      " << line_of(text)
                   << "\nRANGEFINDER_UPDATE_GOLDEN=1 accepts it");
 }

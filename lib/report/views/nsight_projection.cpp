@@ -75,7 +75,7 @@ Result<Table> make_projection_sum(const Subject& subject, const ViewOptions&) {
   return table;
 }
 
-Result<Table> make_kernels(const Subject& subject, const ViewOptions& options) {
+Result<Table> make_nvtx_kernels(const Subject& subject, const ViewOptions& options) {
   const Timeline& timeline = subject.timeline();
   Table table(joined(joined({text_column("NVTX Range"), text_column("Style"), count_column("PID"), count_column("TID"),
                              count_column("NVTX Inst"), count_column("Kern Inst"), time_column("Total Time")},
@@ -114,7 +114,7 @@ const View nvtx_gpu_proj_sum{"nvtx_gpu_proj_sum", "the same by name", kNeedsRang
                              make_projection_sum};
 const View nvtx_kern_sum{
     "nvtx_kern_sum", "kernels by the ranges that launched them", kNeedsRanges | kNeedsActivities, "base mangled", true,
-    make_kernels};
+    make_nvtx_kernels};
 
 }  // namespace views_list
 }  // namespace rangefinder::report

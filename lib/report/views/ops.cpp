@@ -17,8 +17,8 @@
 namespace rangefinder::report {
 namespace {
 
-/// Names the operators without any known FLOPs, of those that launched device work themselves: what only calls others has
-/// its FLOPs in their rows. Without device work, names all.
+/// Names the operators without any known FLOPs, of those that launched device work themselves: what only calls others
+/// has its FLOPs in their rows. Without device work, names all.
 void add_note_on_flops(Table& table, const Timeline& timeline, const std::vector<OperatorGroup>& groups) {
   const auto any = [&](auto has) { return std::any_of(groups.begin(), groups.end(), has); };
   if (!any([](const OperatorGroup& group) { return group.flops != 0; })) return;
