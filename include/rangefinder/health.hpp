@@ -53,7 +53,8 @@ namespace rangefinder {
   X(lost_names, 50, kLoss, "names that records refer to and the file does not hold")                                 \
   X(unmatched_ends, 51, kNote, "range ends without a begin")                                                         \
   X(unfinished_ranges, 52, kNote, "ranges still open when the recording stopped")                                    \
-  X(recovered_records, 53, kNote, "records recovered from the live file after the program died")
+  X(recovered_records, 53, kNote, "records recovered from the live file after the program died")                     \
+  X(missing_live_files, 54, kLoss, "live files missing, with the newest records of each thread: number not known")
 
 /// What a recording lost, by cause, and what else its reader should know. Printed by every report.
 ///

@@ -95,6 +95,7 @@ Result<CaptureReader> CaptureReader::open(const std::string& path) {
       else
         reader.damaged(tail->offset, tail->offset + tail->bytes, tail->text);
     }
+    if (!reader.clean_ && !has_live) reader.note_missing_live();
   }
   reader.finish_small();
   if (!reader.file_status_) return reader.file_status_.error();
@@ -346,6 +347,29 @@ bool CaptureReader::find_live() {
   drop_what_the_capture_holds(*live);
   take_live(std::move(*live));
   return true;
+}
+
+/// Where the live file could not be made, the fact "crash_safe" says so.
+void CaptureReader::note_missing_live() {
+  if ((header_.flags & format::kFlagLive) == 0 || !metadata("crash_safe").empty()) return;
+  health_.missing_live_files = 1;
+  note(0, 0,
+       path_ +
+           ".live: missing; it held the newest records of each thread, how many is not known. Put it beside the "
+           "capture again");
+}
+
+std::string CaptureReader::end_note() const {
+  if (clean_) return {};
+  const std::string name(base::file_name(path_));
+  const std::string begin = "the program ended without stopping the session; ";
+  if (health_.missing_live_files != 0)
+    return begin + "the live file " + name +
+           ".live is missing, and with it the newest records of each thread, how many is not known";
+  if (!name.ends_with(".live") && base::exists(path_ + ".live"))
+    return begin + "everything recorded until then is here and in " + name +
+           ".live; 'rangefinder check --repair' makes one file of both";
+  return begin + "everything written until then is here";
 }
 
 void CaptureReader::drop_what_the_capture_holds(LiveContent& live) {

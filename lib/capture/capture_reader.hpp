@@ -106,6 +106,8 @@ class CaptureReader {
 
   /// The writer ended the file itself.
   bool ended_cleanly() const noexcept { return clean_; }
+  /// What its reader should know where it did not: what is missing, and how to keep what is there. Else empty.
+  std::string end_note() const;
   const std::vector<ChunkEntry>& chunks() const noexcept { return chunks_; }
   /// At most kMostFindings; health() counts all.
   const std::vector<Finding>& findings() const noexcept { return findings_; }
@@ -158,6 +160,7 @@ class CaptureReader {
   void damaged(std::uint64_t offset, std::uint64_t end, std::string text);
   void note(std::uint64_t offset, std::uint64_t bytes, std::string text);
   bool find_live();
+  void note_missing_live();
   void drop_what_the_capture_holds(LiveContent& live);
   void take_live(LiveContent live);
   void finish_small();

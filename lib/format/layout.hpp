@@ -25,6 +25,7 @@ using CaptureId = std::array<std::uint8_t, 16>;
 enum FileFlags : std::uint64_t {
   kFlagSimulated = 1,  ///< device records come from a scripted simulation, not from a GPU
   kFlagRing = 2,       ///< dumped from a flight recorder: the beginning is missing on purpose
+  kFlagLive = 4,       ///< recorded with a live file, which belongs with it until the capture has its end
 };
 
 struct FileHeader {

@@ -64,6 +64,7 @@ Status SessionCore::open_file(format::FileHeader& header) {
   header.start_monotonic_ns = now.monotonic_ns;
   header.start_realtime_ns = now.realtime_ns;
   if (parts_.simulated) header.flags |= format::kFlagSimulated;
+  if (options_.mode != CaptureMode::kBuffered) header.flags |= format::kFlagLive;
   if (parts_.record) header.record_id = parts_.record->id;
   return open_output(header);
 }

@@ -95,9 +95,7 @@ void CaptureLoader::add_health() {
   out_.clock_error_ns = std::max(out_.clock_error_ns, reader_.clock().error_bound_ns());
   const std::string file =
       out_.sources.size() > 1 ? std::string(base::file_name(reader_.path())) + ": " : std::string();
-  if (!reader_.ended_cleanly())
-    out_.notes.push_back(file +
-                         "the program ended without stopping the session; everything written until then is here");
+  if (const std::string end = reader_.end_note(); !end.empty()) out_.notes.push_back(file + end);
   const std::string_view device = reader_.metadata("device_state");
   if (!device.empty() && device != "full")
     out_.notes.push_back(file + "device activity was not recorded: " + std::string(device));

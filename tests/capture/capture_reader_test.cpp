@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <random>
@@ -315,6 +316,26 @@ TEST_CASE("a capture whose program died is read together with its live file", "[
     CHECK(inspect_capture(folder.file("b.rfcap"), true)->ended_cleanly);
     CHECK(repair_capture(path, folder.file("b.rfcap"), false).error().code() == ErrorCode::kExists);
     CHECK(repair_capture(path, folder.file("b.rfcap"), true).ok());
+  }
+  SECTION("without it, it is missed by name") {
+    format::FileHeader header = header_in(capture);
+    header.flags |= format::kFlagLive;
+    header = format::sealed(header);
+    auto flagged = capture;
+    std::memcpy(flagged.data(), &header, sizeof header);
+    write(path, flagged);
+    REQUIRE(std::filesystem::remove(path + ".live"));
+    const Result<Timeline> cut = load_timeline(path);
+    REQUIRE(cut.ok());
+    CHECK(cut->health.missing_live_files == 1);
+    CHECK_FALSE(cut->health.complete());
+    CHECK(std::count_if(cut->notes.begin(), cut->notes.end(), [](const std::string& note) {
+            return note.find("the live file a.rfcap.live is missing") != std::string::npos;
+          }) == 1);
+    const Result<CaptureInfo> info = inspect_capture(path, true);
+    REQUIRE(info.ok());
+    REQUIRE(info->findings.size() == 1);
+    CHECK(info->findings[0].text.find("a.rfcap.live: missing; ") != std::string::npos);
   }
   SECTION("alone it is read, too") {
     const Result<Timeline> alone = load_timeline(path + ".live");

@@ -244,8 +244,7 @@ class SampleFeed final : public capture::CaptureVisitor {
 
 std::vector<std::string> notes_of(const CaptureReader& reader, const CaptureFeed& feed) {
   std::vector<std::string> notes;
-  if (!reader.ended_cleanly())
-    notes.emplace_back("the program ended without stopping the session; everything written until then is here");
+  if (std::string end = reader.end_note(); !end.empty()) notes.push_back(std::move(end));
   const std::string_view device = reader.metadata("device_state");
   if (!device.empty() && device != "full") notes.push_back("device activity was not recorded: " + std::string(device));
   if (const std::string_view sensors = reader.metadata("nvml_state"); !sensors.empty() && sensors != "full")
