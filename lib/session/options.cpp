@@ -251,10 +251,11 @@ SessionOptions with_environment(SessionOptions options) {
   return options;
 }
 
-bool disabled_by_environment() noexcept {
-  if (::getauxval(AT_SECURE) != 0) return true;
+const char* reason_not_to_record() noexcept {
+  if (::getauxval(AT_SECURE) != 0) return "this process runs setuid, setgid or with file capabilities";
   const char* value = std::getenv("RANGEFINDER_DISABLE");
-  return value != nullptr && value[0] != '\0' && string_view(value) != "0";
+  const bool is_off = value != nullptr && value[0] != '\0' && string_view(value) != "0";
+  return is_off ? "switched off by RANGEFINDER_DISABLE" : nullptr;
 }
 
 std::string resolve_output(const std::string& pattern) {

@@ -18,11 +18,11 @@ inline constexpr std::chrono::nanoseconds kMinSampleInterval{10'000};
 /// The options with RANGEFINDER_CONFIG applied; what it got wrong goes to the log.
 SessionOptions with_environment(SessionOptions options);
 
-/// RANGEFINDER_DISABLE is set to anything but "" or "0".
-bool disabled_by_environment() noexcept;
-
 /// A variable of the environment; null where it is not set, and in a setuid program, where it belongs to somebody else.
 const char* environment(const char* name) noexcept;
+/// Why nothing is recorded in this process: raised rights, or RANGEFINDER_DISABLE is set to anything but "" or "0";
+/// null where recording is on.
+const char* reason_not_to_record() noexcept;
 
 /// Where the capture goes: placeholders filled in, or the default name.
 /// %p process id, %h host name, %r rank (from the launcher's variables; 0 without).

@@ -68,8 +68,8 @@ Session::Session(SessionOptions options) noexcept {
   try {
     auto impl = std::make_shared<Impl>();
     impl_ = impl;
-    if (session::disabled_by_environment()) {
-      impl->status = Error(ErrorCode::kUnsupported, "session: switched off by RANGEFINDER_DISABLE");
+    if (const char* const reason = session::reason_not_to_record(); reason != nullptr) {
+      impl->status = Error(ErrorCode::kUnsupported, std::string("session: nothing is recorded: ") + reason);
       return;
     }
     const bool under_record = session::record_of_environment().has_value();
@@ -194,7 +194,7 @@ bool child_can_record() noexcept try {
   session::log(session::LogLevel::kError, {"a child of fork is not recorded: ", kWhy});
   session::Parts parts;
   parts.record = session::record_of_environment();
-  if (!parts.record || session::disabled_by_environment()) return false;
+  if (!parts.record || session::reason_not_to_record() != nullptr) return false;
   session::SessionCore::write_refusal(options_of_record({}), std::move(parts), kWhy);
   return false;
 } catch (const std::exception&) {  // no memory to say it
