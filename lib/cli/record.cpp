@@ -237,7 +237,11 @@ std::string unclean_end(const CaptureInfo& info) {
   if (info.ended_cleanly || info.path.ends_with(".live")) return {};
   const std::string live = info.path + ".live";
   std::error_code error;
-  return "; the program did not end it" + (fs::exists(live, error) ? ", keep " + printable(live) + " with it" : "");
+  return "; the program did not end it" +
+         (fs::exists(live, error)
+              ? ", keep " + printable(live) + " with it, or make one file of both: rangefinder check " +
+                    printable(info.path) + " --repair NEW.rfcap"
+              : "");
 }
 
 /// One line on what a capture holds, and how to look at it.
@@ -269,11 +273,16 @@ std::string captures_of_children(const ProgramToRecord& program, const std::vect
 }
 
 /// Nothing of it changes how the command ends.
-void tell(const ProgramToRecord& program, const Recorded& recorded, bool wants_steps) try {
+void tell(const ProgramToRecord& program, const Recorded& recorded, const RecordArguments& arguments) try {
+  const bool wants_steps = arguments.until_step != 0 || !arguments.step_range.empty();
+  std::uint64_t ranges = 0;
   if (recorded.captures.empty()) {
     complain(
         "nothing recorded: no process of the program called NVTX, nor CUDA through its driver; or it is static or "
         "setuid, cleared its environment, or could not record (RANGEFINDER_LOG=error says why)");
+    complain(
+        "to get ranges: in Python wrap code in torch.cuda.nvtx.range(\"name\") or run it under "
+        "torch.autograd.profiler.emit_nvtx(); in C and C++ use nvtx3, or link rangefinder and use ProfileRange");
     return;
   }
   const std::optional<std::string> file = file_of(program);
@@ -281,9 +290,14 @@ void tell(const ProgramToRecord& program, const Recorded& recorded, bool wants_s
   for (const std::string& path : recorded.captures) {
     const Result<CaptureInfo> info = inspect_capture(path, true);
     complain(described(path, info, wants_steps));
+    if (info.ok()) ranges += info->ranges;
     is_found = is_found || path == *file || (info.ok() && info->pid == static_cast<std::uint32_t>(recorded.pid));
   }
   if (!is_found) complain(captures_of_children(program, recorded.captures));
+  if (ranges == 0 && !arguments.domains.empty())
+    complain(
+        "no range is in the domains that --domain names; record without it once to see which domains there are: "
+        "rangefinder report --view nvtx_pushpop_trace");
 } catch (const std::exception& error) {
   std::fprintf(stderr, "rangefinder: what was recorded cannot be told: %s\n", error.what());
 }
@@ -303,7 +317,7 @@ int run_record(const Common& common, const RecordArguments& arguments, const std
     complain("record: " + recorded.error().message());
     return failed_code(recorded.error().code());
   }
-  if (!common.quiet) tell(*program, *recorded, arguments.until_step != 0 || !arguments.step_range.empty());
+  if (!common.quiet) tell(*program, *recorded, arguments);
   return end_as(recorded->wait_status);
 }
 

@@ -4,6 +4,7 @@
 #include "base/file.hpp"
 #include "base/file_mark.hpp"
 #include "base/host_name.hpp"
+#include "base/sparse.hpp"
 #include "cli/handed_signals.hpp"
 
 #include <fcntl.h>
@@ -126,6 +127,14 @@ std::vector<std::string> files_of(const ProgramToRecord& program) {
   return out;
 }
 
+/// A process that ends by _exit, as workers of Python's multiprocessing do, leaves a live file of full size, whatever
+/// it recorded.
+void give_back_disk_space(const ProgramToRecord& program) {
+  for (const std::string& path : files_of(program)) {
+    if (path.ends_with(kLive)) base::make_sparse(path);
+  }
+}
+
 /// Of a flight recorder that died there is the live file, and of the capture the name alone.
 std::vector<std::string> captures_of(const ProgramToRecord& program) {
   std::vector<std::string> out;
@@ -213,6 +222,7 @@ Result<Recorded> run_program(const ProgramToRecord& program) {
   recorded.wait_status = signals.wait_for(*pid, dumps);
   if (recorded.wait_status == -1)
     return Error(ErrorCode::kInternal, program.words.front() + ": how it ended is not known");
+  give_back_disk_space(program);
   recorded.captures = captures_of(program);
   name_only_capture(program, recorded.captures);
   return recorded;

@@ -120,6 +120,7 @@ class Ranges(RecordTest):
     def test_a_program_that_says_nothing(self):
         result = self.record(OPTIONS.program, "nothing", code=7)
         self.assertRegex(result.stderr, r"\Arangefinder: nothing recorded: no process of the program called NVTX")
+        self.assertRegex(result.stderr, r"\nrangefinder: to get ranges: .*torch\.cuda\.nvtx.*emit_nvtx.*nvtx3.*ProfileRange\n\Z")
         self.assertEqual(self.captures(), [])
 
     def test_options(self):
@@ -289,6 +290,10 @@ class Limits(RecordTest):
             self.record(OPTIONS.program, "everything", options=["-o", "a.rfcap", *options])
             self.assertEqual(self.names(), names, options)
 
+    def test_a_domain_that_no_range_is_in(self):
+        result = self.record(OPTIONS.program, "everything", options=["-o", "a.rfcap", "--domain", "none of it"])
+        self.assertIn("\nrangefinder: no range is in the domains that --domain names; record without it once", result.stderr)
+
     def test_a_flight_recorder_is_written_at_the_end(self):
         for bound in ("64K", "1MiB", "30", "2.5", "5min"):
             self.record(OPTIONS.program, "seven", code=7, options=["-o", "a.rfcap", "--ring", bound])
@@ -308,7 +313,7 @@ class Limits(RecordTest):
     def test_a_flight_recorder_that_is_killed_leaves_its_live_file(self):
         result = self.record(OPTIONS.program, "terminated", code=-signal.SIGTERM, options=["-o", "a.rfcap", "--ring", "60"])
         self.assertRegex(result.stderr, r"recorded 1 range; no device activity; nothing lost; the program did not end it, "
-                                        r"keep \S+/a.rfcap.live with it; see: rangefinder report \S+/a.rfcap\n")
+                                        r"keep \S+/a.rfcap.live with it, or [^;]* --repair NEW.rfcap; see: rangefinder report \S+/a.rfcap\n")
         for capture in ("a.rfcap", "a.rfcap.live", "."):
             self.assertIn("before", self.run_command("report", capture).stdout)
 
@@ -630,6 +635,18 @@ marks()
         capture, = self.folder.glob("*.rfcap")
         self.assertRegex(capture.name, r"\Aa\.\d+\.rfcap\Z")
         self.assertIn(f"/a.rfcap was not written; its child processes wrote {capture}\n", result.stderr)
+
+    def test_what_a_killed_process_leaves_takes_little_of_the_disk(self):
+        result = self.record(OPTIONS.program, "terminated", code=-signal.SIGTERM)
+        live = self.folder / "a.rfcap.live"
+        self.assertGreater(live.stat().st_size, 16 << 20)
+        self.assertLess(live.stat().st_blocks * 512, 1 << 20)
+        self.assertIn("--repair", result.stderr)
+        self.assertIn("before", self.run_command("report", "a.rfcap").stdout)
+        self.assertIn("check --repair", self.run_command("report", "a.rfcap").stdout)
+        self.run_command("check", "a.rfcap", "--repair", "whole.rfcap")
+        self.assertIn("before", self.run_command("report", "whole.rfcap").stdout)
+        self.assertEqual(self.run_command("check", "whole.rfcap").returncode, 0)
 
     early = """
 import ctypes, os, sys
