@@ -14,7 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <random>
 #include <string>
@@ -24,6 +27,16 @@ using namespace rangefinder;
 using namespace rangefinder::testing;
 
 namespace {
+
+/// What became of all processes that were killed.
+struct KillCounts {
+  std::uint64_t kills = 0, published = 0, missing = 0, hangs = 0;
+  std::string text() const {
+    return "kills " + std::to_string(kills) + ", ranges published " + std::to_string(published) + ", missing " +
+           std::to_string(missing) + ", hangs " + std::to_string(hangs);
+  }
+};
+KillCounts kill_counts;
 
 /// Starts the program, kills it when its threads have ended `ranges` ranges together, and gives what each had published
 /// by then.
@@ -42,9 +55,13 @@ std::vector<std::uint64_t> record_and_kill(const char* how, const std::string& o
   const auto ended = [&] { return counts->ended[0].load() + counts->ended[1].load(); };
   int status = 0;
   bool died = false;
-  while (!died && (counts->started.load() == 0 || ended() < ranges)) {
+  // Not how fast it is, but whether it goes on at all.
+  const auto hung_at = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  bool hung = false;
+  while (!died && !hung && (counts->started.load() == 0 || ended() < ranges)) {
     ::sched_yield();
     died = ::waitpid(child, &status, WNOHANG) == child;
+    hung = std::chrono::steady_clock::now() > hung_at;
   }
   if (!died) {
     ::kill(child, SIGKILL);
@@ -52,6 +69,10 @@ std::vector<std::uint64_t> record_and_kill(const char* how, const std::string& o
   }
   REQUIRE(WIFSIGNALED(status));
   REQUIRE(WTERMSIG(status) == SIGKILL);
+  ++kill_counts.kills;
+  kill_counts.hangs += hung ? 1 : 0;
+  kill_counts.published += ended();
+  CHECK_FALSE(hung);
   return {counts->ended[0].load(), counts->ended[1].load()};
 }
 
@@ -125,6 +146,7 @@ void check_run(const Run& run) {
   }
   CHECK(wrong == 0);
   for (std::size_t t = 0; t < kPublishers; ++t) {
+    kill_counts.missing += published[t] - std::min(published[t], found[t]);
     CHECK(found[t] >= published[t]);
     CHECK(found[t] <= published[t] + 1);  // ended, but not yet published
   }
@@ -138,10 +160,14 @@ void check_run(const Run& run) {
 
 TEST_CASE("every range published before a kill is read back", "[fault]") {
   std::mt19937_64 random(property_seed("kill"));
-  for (int i = 0; i < repeats(200); ++i) {
+  kill_counts = {};
+  const int kills = exhaustive() ? 1000 : repeats(200);
+  for (int i = 0; i < kills; ++i) {
     // From none to some hundred thousand, small numbers as often as large ones.
     check_run({random() >> 1, any_size(random, 18)});
   }
+  std::printf("%s\n", kill_counts.text().c_str());
+  CHECK(kill_counts.published > 0);
 }
 
 TEST_CASE("a repaired capture of a killed program is whole", "[fault]") {
