@@ -49,6 +49,9 @@ struct ChromeExportOptions {
   std::int64_t begin_ns = std::numeric_limits<std::int64_t>::min();
   std::int64_t end_ns = std::numeric_limits<std::int64_t>::max();
 
+  /// LoadOptions::max_memory_bytes, where the input is a file that is loaded; a capture that is streamed needs little.
+  std::uint64_t max_memory_bytes = 0;
+
   /// Called now and then with the work done and in all; false ends the export with kIncomplete and without a file. May
   /// be null.
   bool (*progress)(void* user, std::uint64_t done, std::uint64_t total) = nullptr;
@@ -98,6 +101,7 @@ enum class SnapshotMoment : std::uint8_t {
 struct MemorySnapshotOptions {
   bool replace = false;  ///< an output file that exists
   SnapshotMoment at = SnapshotMoment::kEnd;
+  std::uint64_t max_memory_bytes = 0;  ///< LoadOptions::max_memory_bytes, where the input is a file
 };
 
 /// Writes allocations (Timeline::memory) as the pickle that PyTorch's memory viewer opens, pytorch.org/memory_viz or

@@ -26,6 +26,7 @@ enum class ErrorCode : std::uint8_t {
   kTimeout,          ///< a bounded wait ran out
   kIncomplete,       ///< readable, but data are missing (reported only under strict options)
   kInternal,         ///< our mistake
+  kTooLarge,         ///< needs more memory than it may use; the message says what to do
 };
 
 /// "unreadable", "not found", ...: the word used in messages and JSON.

@@ -479,6 +479,7 @@ class RANGEFINDER_EXPORT ArgumentStore {
   std::string_view find(std::int64_t source_row) const noexcept;
   void sort();
   bool empty() const noexcept { return rows_.empty(); }
+  std::uint64_t bytes() const noexcept { return rows_.size() * sizeof(Row) + text_.size(); }
 
  private:
   struct Row {
@@ -507,6 +508,10 @@ class RANGEFINDER_EXPORT Timeline {
   /// The id of a text that occurs, or nothing.
   bool find(std::string_view text, StringId& id) const noexcept;
   std::uint32_t string_count() const noexcept;
+  /// Memory of all tables and texts as they are filled, without what their columns have in reserve.
+  std::uint64_t table_bytes() const noexcept;
+  /// Of that, texts.
+  std::uint64_t text_bytes() const noexcept;
 
   InputFormat format = InputFormat::kCapture;
   RangeEnd range_end = RangeEnd::kOpen;
@@ -589,16 +594,23 @@ struct LoadOptions {
   bool align_hosts = true;
   /// Refuse input that unpacks to more than this; 0: no limit. Default 16 GiB.
   std::uint64_t max_unpacked_bytes = std::uint64_t{16} << 30;
+  /// Refuse input (kTooLarge) whose timeline, with what a report of it needs on top, would take more memory than this.
+  /// 0: default_max_memory(); UINT64_MAX: no bound.
+  std::uint64_t max_memory_bytes = 0;
   /// Called now and then with bytes done and bytes in all (0: unknown). May be null.
   void (*progress)(void* user, std::uint64_t done, std::uint64_t total) = nullptr;
   void* progress_user = nullptr;
 };
 
+/// Half of the memory that the machine or the control group of the process has, whichever is less; at least 1 GiB.
+RANGEFINDER_EXPORT std::uint64_t default_max_memory() noexcept;
+
 /// Reads a capture (.rfcap; a folder of them is a job of several processes, see Timeline::hosts), a torch.profiler
 /// trace (.json, .json.gz) or an Nsight Systems SQLite export. What it is is found from its first bytes, not from its
 /// name. A folder without captures that holds one trace is that trace.
 ///
-/// Errors:  kNotFound, kUnreadable with place and reason, kUnsupported for a version or dialect that cannot be read.
+/// Errors:  kNotFound, kUnreadable with place and reason, kUnsupported for a version or dialect that cannot be read,
+///          kTooLarge for what needs more memory than LoadOptions::max_memory_bytes.
 /// Threads: any; distinct calls share nothing.
 /// Cost:    memory proportional to the events, about 100 bytes each.
 RANGEFINDER_EXPORT Result<Timeline> load_timeline(const std::string& path, const LoadOptions& options = {});

@@ -25,6 +25,8 @@ std::string_view to_string(ErrorCode code) noexcept {
       return "incomplete";
     case ErrorCode::kInternal:
       return "internal";
+    case ErrorCode::kTooLarge:
+      return "too large";
   }
   return "unknown";
 }

@@ -36,7 +36,7 @@ rf_report_options default_report_options() noexcept {
 }
 
 rf_status read_report_options(std::string_view function, const rf_report_options* given,
-                              rangefinder::ReportOptions& options) {
+                              rangefinder::ReportOptions& options, rangefinder::LoadOptions& load) {
   rf_report_options known = default_report_options();
   const rf_status status = capi::read_struct(function, given, kLeastReportOptions, known);
   if (status != RF_STATUS_OK) return status;
@@ -60,15 +60,17 @@ rf_status read_report_options(std::string_view function, const rf_report_options
   options.filter_is_regex = known.filter_is_regex;
   options.utf8 = known.utf8;
   options.colour = known.colour;
+  load.max_memory_bytes = known.max_memory_bytes;
+  load.operator_inputs = options.by_shape || options.view == "ops" || options.view == "roofline";  // FLOPs
   return RF_STATUS_OK;
 }
 
 rf_status write_text(std::string_view function, const std::vector<std::string>& inputs,
                      const rf_report_options* options, rf_text** report) {
   rangefinder::ReportOptions wanted;
-  if (const rf_status status = read_report_options(function, options, wanted); status != RF_STATUS_OK) return status;
   rangefinder::LoadOptions load;
-  load.operator_inputs = wanted.by_shape || wanted.view == "ops" || wanted.view == "roofline";  // FLOPs
+  if (const rf_status status = read_report_options(function, options, wanted, load); status != RF_STATUS_OK)
+    return status;
   rangefinder::Result<rangefinder::Timeline> timeline = rangefinder::load_job(inputs, load);
   if (!timeline) return capi::fail(function, timeline.error());
   rangefinder::prepare_for_report(*timeline, wanted);

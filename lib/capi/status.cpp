@@ -93,6 +93,7 @@ rf_status status_of(ErrorCode code) noexcept {
   static_assert(RF_STATUS_TIMEOUT == static_cast<int>(ErrorCode::kTimeout) + 1);
   static_assert(RF_STATUS_INCOMPLETE == static_cast<int>(ErrorCode::kIncomplete) + 1);
   static_assert(RF_STATUS_INTERNAL == static_cast<int>(ErrorCode::kInternal) + 1);
+  static_assert(RF_STATUS_TOO_LARGE == static_cast<int>(ErrorCode::kTooLarge) + 1);
   return static_cast<rf_status>(static_cast<int>(code) + 1);
 }
 
@@ -101,7 +102,7 @@ rf_status status_of(ErrorCode code) noexcept {
 const char* rf_status_name(rf_status status) noexcept {
   const auto number = static_cast<unsigned>(status);
   if (number == RF_STATUS_OK) return "ok";
-  if (number > RF_STATUS_INTERNAL) return "unknown status";
+  if (number > RF_STATUS_TOO_LARGE) return "unknown status";
   return rangefinder::to_string(static_cast<rangefinder::ErrorCode>(number - 1)).data();  // of a literal
 }
 

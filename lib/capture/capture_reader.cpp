@@ -530,6 +530,7 @@ Status CaptureReader::visit(CaptureVisitor& visitor, void (*progress)(void*, std
     if (is_small(static_cast<ChunkKind>(entry.header.kind))) continue;
     visit_one(entry, visitor);
     if (!file_status_) return file_status_;
+    if (Status status = visitor.goes_on(); !status) return status;
     if (progress != nullptr) progress(progress_user, entry.offset, file_.size());
   }
   for (const format::HostEvents& events : live_) visitor.on_host_events(events);

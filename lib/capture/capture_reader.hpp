@@ -41,6 +41,8 @@ class CaptureVisitor {
   virtual void on_device_samples(std::span<const format::DeviceSampleRow>) {}
   virtual void on_allocations(std::span<const format::AllocationRow>) {}
   virtual void on_jits(std::span<const format::JitRow>) {}
+  /// Asked behind each chunk; an error ends the visit.
+  virtual Status goes_on() { return {}; }
   virtual void on_graph_nodes(std::span<const format::GraphNodeRow>) {}
   virtual void on_range_metrics(std::span<const format::RangeMetricRow>) {}
   virtual void on_metric_samples(std::span<const format::MetricSampleRow>) {}

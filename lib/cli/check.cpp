@@ -28,7 +28,7 @@ struct Verdict {
   bool whole() const { return findings.empty() && health.complete(); }
 };
 
-Result<Verdict> examine(const std::string& path) {
+Result<Verdict> examine(const Common& common, const std::string& path) {
   Verdict verdict;
   Result<CaptureInfo> info = inspect_capture(path, true);
   if (info.ok()) {
@@ -38,7 +38,9 @@ Result<Verdict> examine(const std::string& path) {
       verdict.findings.push_back({info->file_bytes, 0, "the file has no end: the program died, or still runs"});
     return verdict;
   }
-  const Result<Timeline> timeline = load_timeline(path);
+  LoadOptions load;
+  load.max_memory_bytes = common.max_memory;
+  const Result<Timeline> timeline = load_timeline(path, load);
   if (!timeline) return timeline.error();
   verdict.health = timeline->health;
   // Damage is counted in health by every importer; a note says where it is, or something harmless.
@@ -82,7 +84,8 @@ void print(const Common& common, const std::string& path, const Verdict& verdict
 }
 
 int run_check(const Common& common, const CheckArguments& arguments) {
-  const Result<Verdict> verdict = examine(arguments.input);
+  bound_memory(common);
+  const Result<Verdict> verdict = examine(common, arguments.input);
   if (!verdict) return fail(verdict.error());
   print(common, arguments.input, *verdict);
   if (!arguments.repaired.empty()) {

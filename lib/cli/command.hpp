@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,13 +22,14 @@ struct Common {
   bool quiet = false;
   bool no_progress = false;
   bool strict = false;
+  std::uint64_t max_memory = 0;  ///< bytes; 0: default_max_memory()
 
   bool shows_progress() const noexcept { return !quiet && !no_progress; }
 };
 
 /// Adds --json, -q, --color and --no-progress.
 void add_output(CLI::App& verb, Common& common);
-/// The same, and --strict.
+/// The same, --strict and --max-memory.
 void add_common(CLI::App& verb, Common& common);
 
 /// Adds --attribute.
@@ -54,6 +56,11 @@ inline constexpr int kRecordFailed = 125;
 
 /// What wrong use of these words ends with: bench and record have exit codes of their own.
 int usage_code(int argc, const char* const* argv);
+
+/// From here on the program gets no more memory than --max-memory allows: `new` throws std::bad_alloc, of which main
+/// makes out_of_memory(). The readers refuse most input that needs more before that.
+void bound_memory(const Common& common) noexcept;
+Error out_of_memory(const Common& common);
 
 /// Prints the error and gives the exit code that goes with it.
 int fail(const Error& error);

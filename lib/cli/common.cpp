@@ -5,7 +5,12 @@
 #include "cli/values.hpp"
 
 #include <rangefinder/bench/harness.hpp>
+#include <rangefinder/timeline.hpp>
 
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <cstdio>
 
 namespace rangefinder::cli {
@@ -24,6 +29,38 @@ void add_output(CLI::App& verb, Common& common) {
 void add_common(CLI::App& verb, Common& common) {
   add_output(verb, common);
   verb.add_flag("--strict", common.strict, "Treat damaged or incomplete input as an error (exit code 3)");
+  verb.add_option("--max-memory", common.max_memory,
+                  "Refuse input that needs more memory, 512MiB or 8G (default half of the memory there is)")
+      ->transform(CLI::AsSizeValue(false).description(""))
+      ->type_name("SIZE");
+}
+
+namespace {
+
+std::uint64_t bound_of(const Common& common) noexcept {
+  return common.max_memory != 0 ? common.max_memory : default_max_memory();
+}
+
+}  // namespace
+
+void bound_memory(const Common& common) noexcept {
+#if defined(RANGEFINDER_ADDRESS_SANITIZER) || defined(RANGEFINDER_THREAD_SANITIZER)
+  (void)common;  // their shadow memory counts
+#else
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_DATA, &limit) != 0) return;
+  limit.rlim_cur = std::min<rlim_t>({limit.rlim_cur, limit.rlim_max, bound_of(common)});
+  ::setrlimit(RLIMIT_DATA, &limit);
+#endif
+}
+
+Error out_of_memory(const Common& common) {
+  return Error(
+      ErrorCode::kTooLarge,
+      fmt::format("needs more memory than the bound of {} MiB; allow more with --max-memory, read one capture "
+                  "of a folder at a time, or record less (rangefinder record --duration, --until-step); export "
+                  "of a capture needs little memory",
+                  bound_of(common) >> 20));
 }
 
 void add_attribution(CLI::App& verb, Attribution& variable, const std::string& description) {

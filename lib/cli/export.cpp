@@ -31,6 +31,7 @@ struct ExportArguments {
 int run_memory_viz(const Common& common, const ExportArguments& arguments) {
   MemorySnapshotOptions options = arguments.snapshot;
   options.replace = arguments.force;
+  options.max_memory_bytes = common.max_memory;
   if (Status status = export_memory_snapshot(arguments.input, arguments.output, options); !status.ok())
     return fail(status.error());
   if (arguments.output == "-" || common.quiet) return kSuccess;
@@ -42,7 +43,7 @@ int run_memory_viz(const Common& common, const ExportArguments& arguments) {
 }
 
 /// With --strict: kIncomplete, before anything is written, when a recording lost something or is damaged.
-Status check_complete(const std::string& path) {
+Status check_complete(const Common& common, const std::string& path) {
   const Result<CaptureInfo> info = inspect_capture(path, true);
   if (info.ok()) {
     if (info->health.complete() && info->findings.empty()) return {};
@@ -50,19 +51,22 @@ Status check_complete(const std::string& path) {
   }
   LoadOptions load;
   load.strict = true;
+  load.max_memory_bytes = common.max_memory;
   const Result<Timeline> timeline = load_timeline(path, load);
   return timeline.ok() ? Status() : Status(timeline.error());
 }
 
 int run_export(const Common& common, const ExportArguments& arguments) {
+  bound_memory(common);
   if (common.strict) {
-    if (Status status = check_complete(arguments.input); !status.ok()) return fail(status.error());
+    if (Status status = check_complete(common, arguments.input); !status.ok()) return fail(status.error());
   }
   if (arguments.format == "memory_viz") return run_memory_viz(common, arguments);
   if (arguments.snapshot.at != SnapshotMoment::kEnd)
     return fail(Error(ErrorCode::kInvalidArgument, "--at peak: only --format memory_viz shows one moment"));
   ChromeExportOptions options = arguments.chrome;
   options.replace = arguments.force;
+  options.max_memory_bytes = common.max_memory;
   options.api_calls = !arguments.no_api;
   options.counters = !arguments.no_counters;
   options.exclusive_ranges = options.inclusive_ranges = !arguments.no_projected;

@@ -172,6 +172,7 @@ std::string timeline_json(const std::string& path, const Timeline& timeline) {
 }
 
 int run_info(const Common& common, const std::string& path) {
+  bound_memory(common);
   Result<CaptureInfo> info = inspect_capture(path, false);
   if (info.ok()) {
     write_stdout(common.json ? capture_json(*info) : capture_text(*info));
@@ -180,6 +181,7 @@ int run_info(const Common& common, const std::string& path) {
   Progress progress(common.terminal, common.shows_progress(), "reading " + path);
   LoadOptions load;
   load.strict = common.strict;
+  load.max_memory_bytes = common.max_memory;
   load.progress = Progress::update;
   load.progress_user = &progress;
   const Result<Timeline> timeline = load_timeline(path, load);

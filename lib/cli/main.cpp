@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,8 @@ int main(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     cli::complain(cli::usage_message(app, error, argc, argv));
     return cli::usage_code(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return cli::fail(cli::out_of_memory(common));
   } catch (const std::exception& error) {
     cli::complain(std::string("internal error: ") + error.what());
     return cli::kInternal;

@@ -34,6 +34,7 @@ int run_report(const Common& common, ReportArguments arguments) {
     complain("report: which file? A capture, a folder of captures, a torch.profiler trace or an Nsight SQLite export");
     return kUsage;
   }
+  bound_memory(common);
   ReportOptions& options = arguments.report;
   options.format = common.json ? ReportFormat::kJson : arguments.csv ? ReportFormat::kCsv : ReportFormat::kText;
   options.projection.annotations = arguments.kinds != "operators";
@@ -45,6 +46,7 @@ int run_report(const Common& common, ReportArguments arguments) {
   Progress progress(common.terminal, common.shows_progress(), "reading " + arguments.inputs.front());
   LoadOptions load;
   load.strict = common.strict;
+  load.max_memory_bytes = common.max_memory;
   load.operator_inputs = options.view == "ops" || options.view == "roofline";
   load.progress = Progress::update;
   load.progress_user = &progress;

@@ -118,11 +118,16 @@ void CaptureLoader::add_health() {
   out_.simulated = out_.simulated || reader_.simulated();
 }
 
-Status CaptureLoader::load(const LoadOptions& options) {
+Status CaptureLoader::goes_on() {
+  Status status = bound_.check(out_, range_metrics_.size() * sizeof range_metrics_[0]);
+  return status ? status : std::move(status).error().with_context(reader_.path());
+}
+
+Status CaptureLoader::load() {
   add_process();
   add_devices();
   first_launch_ = static_cast<std::uint32_t>(out_.launches.size());
-  if (Status read = reader_.visit(*this, options.progress, options.progress_user); !read) return read;
+  if (Status read = reader_.visit(*this, options_.progress, options_.progress_user); !read) return read;
   std::uint64_t end_ticks = last_ticks_;
   for (const format::WindowRow& row : reader_.windows())
     end_ticks = std::max({end_ticks, row.begin_ticks, row.end_ticks});
@@ -130,7 +135,7 @@ Status CaptureLoader::load(const LoadOptions& options) {
   add_boards();
   add_launch_ranges();
   add_nodes();
-  add_operators(options.operator_inputs || options.keep_arguments);
+  add_operators(options_.operator_inputs || options_.keep_arguments);
   add_cpu_counters();
   add_range_metrics();
   add_steps();

@@ -5,6 +5,7 @@
 #include "clock/clock_table.hpp"
 #include "timeline/host_assembler.hpp"
 #include "timeline/host_shift.hpp"
+#include "timeline/memory_bound.hpp"
 #include "timeline/node_origins.hpp"
 
 #include <rangefinder/timeline.hpp>
@@ -23,10 +24,15 @@ namespace rangefinder::timeline {
 /// Adds one capture to a timeline.
 class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink {
  public:
-  CaptureLoader(capture::CaptureReader& reader, Timeline& timeline, const HostShift& shift)
-      : reader_(reader), out_(timeline), shift_(shift), first_range_(static_cast<RangeIndex>(timeline.ranges.size())) {}
+  CaptureLoader(capture::CaptureReader& reader, Timeline& timeline, const HostShift& shift, const LoadOptions& options)
+      : reader_(reader),
+        out_(timeline),
+        shift_(shift),
+        options_(options),
+        bound_(options),
+        first_range_(static_cast<RangeIndex>(timeline.ranges.size())) {}
 
-  Status load(const LoadOptions& options);
+  Status load();
 
   void on_host_events(const format::HostEvents& events) override { assembler_.feed(events); }
   void on_kernels(std::span<const format::KernelRow> rows) override;
@@ -44,6 +50,8 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   void on_graph_launches(std::span<const format::GraphLaunchRow> rows) override;
   void on_allocations(std::span<const format::AllocationRow> rows) override;
   void on_jits(std::span<const format::JitRow> rows) override;
+
+  Status goes_on() override;
 
   // What is open at the end lasts as long as anything was recorded.
   void on_begin(const AssembledRange& range) override { last_ticks_ = std::max(last_ticks_, range.begin_ticks); }
@@ -119,6 +127,8 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   capture::CaptureReader& reader_;
   Timeline& out_;
   const HostShift& shift_;
+  const LoadOptions& options_;
+  MemoryBound bound_;
   RangeIndex first_range_;
   HostAssembler assembler_{*this};
   ProcessIndex process_ = 0;

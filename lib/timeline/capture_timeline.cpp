@@ -49,8 +49,8 @@ Result<Timeline> read_captures(const std::vector<std::string>& paths, const Load
     const std::size_t process = timeline.processes.size();
     if (process == hosts.processes()) hosts.add(*reader);
     if (process == 0) timeline.realtime_offset_ns = reader->clock().realtime_offset_ns();
-    CaptureLoader loader(*reader, timeline, hosts.shift_of_process(process));
-    if (Status status = loader.load(options); !status) return std::move(status).error();
+    CaptureLoader loader(*reader, timeline, hosts.shift_of_process(process), options);
+    if (Status status = loader.load(); !status) return std::move(status).error();
   }
   return timeline;
 }

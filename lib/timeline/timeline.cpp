@@ -31,6 +31,11 @@ bool Timeline::find(std::string_view text, StringId& id) const noexcept {
 
 std::uint32_t Timeline::string_count() const noexcept { return strings_->pool.size(); }
 
+std::uint64_t Timeline::text_bytes() const noexcept {
+  constexpr std::uint64_t kPerText = 32;  // its view, hash and place in the table of hashes
+  return strings_->pool.bytes() + strings_->pool.size() * kPerText;
+}
+
 void ArgumentStore::add(std::int64_t source_row, std::string_view members) {
   rows_.push_back({source_row, text_.size(), members.size()});
   text_.append(members);

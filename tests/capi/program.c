@@ -166,6 +166,9 @@ static void reports(void) {
   CHECK(report == NULL);
   options.format = 3;
   FAILS(rf_report(path[0], &options, &report), RF_STATUS_INVALID_ARGUMENT, "format: 3");
+  SUCCEEDS(rf_report_options_init(&options, sizeof options));
+  options.max_memory_bytes = 1;
+  FAILS(rf_report(path[0], &options, &report), RF_STATUS_TOO_LARGE, "max_memory_bytes");
 }
 
 static void views(void) {
@@ -375,7 +378,7 @@ int main(int argc, char** argv) {
   CHECK(rf_last_error()[0] == '\0');
   CHECK(rf_abi_version() == RF_ABI_VERSION && rf_version()[0] != '\0');
   CHECK(strcmp(rf_status_name(RF_STATUS_OK), "ok") == 0 && strcmp(rf_status_name(RF_STATUS_IO), "i/o") == 0);
-  CHECK(strcmp(rf_status_name((rf_status)11), "unknown status") == 0);
+  CHECK(strcmp(rf_status_name((rf_status)12), "unknown status") == 0);
   recording();
   exports();
   reports();

@@ -94,6 +94,18 @@ class Verbs(CommandTest):
         forward = next(row for row in rows if row["Range"] == "forward")
         self.assertEqual((forward["Host (ns)"], forward["GPU busy (ns)"], forward["GPU ops"]), ("3500", "2500", "1"))
 
+    def test_memory_has_a_bound_that_is_kept(self):
+        events = ",".join('{"ph":"X","cat":"user_annotation","name":"r%d","pid":1,"tid":1,"ts":%d,"dur":3}' % (i % 9, 10 * i)
+                          for i in range(300_000))
+        self.write("large.json", '{"traceEvents":[%s]}' % events)
+        for verb in (["report"], ["info"], ["check"], ["export", "-o", "out.json"]):
+            refused = self.fails(2, *verb, "large.json", "--max-memory", "48MiB")
+            self.assertIn("needs more memory than the bound of 48 MiB", refused)
+            self.assertIn("--max-memory", refused)
+        self.succeeds("report", "large.json", "--max-memory", "2G")
+        self.assertFalse((self.folder / "out.json").exists())
+        self.assertIn("--max-memory", self.fails(2, "report", "large.json", "--max-memory", "much"))
+
     def test_report_prints_json_with_a_schema_version(self):
         report = json.loads(self.succeeds("report", "whole.rfcap", "--json").out)
         self.assertEqual(report["schema_version"], 2)

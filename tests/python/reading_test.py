@@ -137,6 +137,7 @@ class Reading(support.TestCase):
         for call, code in (
             (lambda: rangefinder.report(self.folder / "none.rfcap"), Status.NOT_FOUND),
             (lambda: rangefinder.report(self.capture, "trees"), Status.NOT_FOUND),
+            (lambda: rangefinder.report(self.capture, max_memory_bytes=1), Status.TOO_LARGE),
             (lambda: rangefinder.inspect(self.folder / "none.rfcap"), Status.NOT_FOUND),
             (lambda: rangefinder.inspect(pathlib.Path(__file__)), Status.UNREADABLE),
             (lambda: rangefinder.key_averages(self.folder / "none.rfcap"), Status.NOT_FOUND),

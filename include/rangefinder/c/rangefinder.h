@@ -47,7 +47,8 @@ typedef enum rf_status {
   RF_STATUS_BUSY = 7,              ///< somebody else holds it: another session, another profiler
   RF_STATUS_TIMEOUT = 8,           ///< a bounded wait ran out
   RF_STATUS_INCOMPLETE = 9,        ///< data are missing
-  RF_STATUS_INTERNAL = 10          ///< our mistake, or no memory
+  RF_STATUS_INTERNAL = 10,         ///< our mistake, or no memory
+  RF_STATUS_TOO_LARGE = 11         ///< needs more memory than it may use
 } rf_status;
 
 /// "unreadable", "not found", ...; "unknown status" for a number that is none.
@@ -544,13 +545,17 @@ typedef struct rf_report_options {
   bool operators;          ///< operators of a framework take part; false
   bool utf8;               ///< text: true
   bool colour;             ///< text: false
+  /// The input is refused (RF_STATUS_TOO_LARGE) where it would need more memory; 0: half of what the machine or the
+  /// control group has, at least 1 GiB; UINT64_MAX: no bound.
+  uint64_t max_memory_bytes;
 } rf_report_options;
 
 RF_API rf_status rf_report_options_init(rf_report_options* options, size_t struct_size) RF_NOEXCEPT;
 /// The report of a file as a text, to be freed. `options` may be null.
 ///
 /// Errors: RF_STATUS_NOT_FOUND for a file or view that is not there, with the nearest name; RF_STATUS_INVALID_ARGUMENT
-///         for a broken expression or column; RF_STATUS_UNREADABLE, RF_STATUS_UNSUPPORTED for the input.
+///         for a broken expression or column; RF_STATUS_UNREADABLE, RF_STATUS_UNSUPPORTED, RF_STATUS_TOO_LARGE for the
+///         input.
 /// Cost:   memory about 100 bytes an event.
 RF_API rf_status rf_report(const char* input, const rf_report_options* options, rf_text** report) RF_NOEXCEPT;
 /// The same of several captures, or folders of captures, as one job.

@@ -103,6 +103,7 @@ Status export_chrome_trace(const std::string& input, const std::string& output, 
   }
   LoadOptions load;
   load.keep_arguments = true;
+  load.max_memory_bytes = options.max_memory_bytes;
   Result<Timeline> timeline = load_timeline(input, load);
   if (!timeline) return std::move(timeline).error().with_context("export");
   (void)split_graph_launches(*timeline, {options.attribution, true, false});

@@ -240,7 +240,9 @@ Status export_memory_snapshot(const Timeline& timeline, const std::string& outpu
 
 Status export_memory_snapshot(const std::string& input, const std::string& output,
                               const MemorySnapshotOptions& options) {
-  Result<Timeline> timeline = load_timeline(input);
+  LoadOptions load;
+  load.max_memory_bytes = options.max_memory_bytes;
+  Result<Timeline> timeline = load_timeline(input, load);
   if (!timeline) return std::move(timeline).error().with_context("export");
   return export_memory_snapshot(*timeline, output, options);
 }

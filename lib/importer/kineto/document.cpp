@@ -151,7 +151,16 @@ bool Document::read_element() {
     builder_.add_stray();
   }
   ++source_row_;
-  return true;
+  return within_bound();
+}
+
+bool Document::within_bound() {
+  constexpr std::int64_t kEventsPerLook = 4096;
+  if (source_row_ % kEventsPerLook != 0) return true;
+  const Status status = bound_.check(builder_.timeline());
+  if (status) return true;
+  outcome_.code = status.error().code();
+  return fail(Verdict::kRefused, window_.cursor.at, status.error().message());
 }
 
 /// Behind the trace: nothing but white space may follow, and the compressed data must end well.
@@ -160,7 +169,9 @@ bool Document::read_rest() {
   if (skip_space()) return fail(Verdict::kDamaged, cursor.at, "the trace has ended, but more follows");
   const SourceEnd& end = window_.source_end();
   if (end.trailing_bytes != 0) {
-    outcome_ = {Verdict::kDamaged, "the compressed data have ended, but more follows", 0, 0, end.trailing_bytes};
+    outcome_.verdict = Verdict::kDamaged;
+    outcome_.reason = "the compressed data have ended, but more follows";
+    outcome_.lost_bytes = end.trailing_bytes;
     return false;
   }
   return end.kind == SourceEnd::Kind::kEnd || stop_at_end(cursor.at, "the end");

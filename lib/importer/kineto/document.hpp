@@ -4,6 +4,7 @@
 #include "importer/kineto/metadata.hpp"
 #include "importer/kineto/table_builder.hpp"
 #include "importer/kineto/window.hpp"
+#include "timeline/memory_bound.hpp"
 
 #include <rangefinder/result.hpp>
 
@@ -17,7 +18,12 @@ class Document {
  public:
   Document(TextWindow& window, TableBuilder& builder, Metadata& metadata, const LoadOptions& options,
            std::uint64_t file_bytes) noexcept
-      : window_(window), builder_(builder), metadata_(metadata), options_(options), file_bytes_(file_bytes) {}
+      : window_(window),
+        builder_(builder),
+        metadata_(metadata),
+        options_(options),
+        file_bytes_(file_bytes),
+        bound_(options) {}
 
   enum class Verdict : std::uint8_t {
     kWhole,
@@ -28,6 +34,7 @@ class Document {
   struct Outcome {
     Verdict verdict = Verdict::kWhole;
     std::string reason;
+    ErrorCode code = ErrorCode::kUnreadable;
     std::uint64_t offset = 0;  ///< in the text
     std::uint64_t line = 0;    ///< 0: the place is the file, not its text
     std::uint64_t lost_bytes = 0;
@@ -49,6 +56,7 @@ class Document {
   bool skip_space();
   bool stop(Scan scan, const char* what);
   bool stop_at_end(const char* at, const char* what);
+  bool within_bound();
   bool fail(Verdict verdict, const char* at, std::string reason);
   void report_progress();
 
@@ -67,6 +75,7 @@ class Document {
   Metadata& metadata_;
   const LoadOptions& options_;
   std::uint64_t file_bytes_;
+  timeline::MemoryBound bound_;
   EventReader reader_;
   Event event_;
   Outcome outcome_;

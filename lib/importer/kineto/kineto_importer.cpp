@@ -26,7 +26,7 @@ std::string place(const Document::Outcome& outcome) {
 
 Error error_of(const std::string& name, const Document::Outcome& outcome) {
   if (outcome.verdict == Document::Verdict::kFailed) return Error(ErrorCode::kIo, outcome.reason);
-  return Error(ErrorCode::kUnreadable, base::printable(name) + place(outcome) + ": " + outcome.reason);
+  return Error(outcome.code, base::printable(name) + place(outcome) + ": " + outcome.reason);
 }
 
 void note_damage(Timeline& timeline, const Document::Outcome& outcome, std::uint64_t events) {

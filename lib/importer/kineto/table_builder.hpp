@@ -28,6 +28,7 @@ class TableBuilder {
   /// An element of traceEvents that is no object.
   void add_stray() { ++odd_.not_events; }
   Tracks& tracks() noexcept { return tracks_; }
+  const Timeline& timeline() const noexcept { return timeline_; }
 
   /// Pairs, joins, bounds and notes; once, after the last event and all metadata.
   void finish();

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "importer/nsight/sqlite_database.hpp"
+#include "timeline/memory_bound.hpp"
 
+#include <rangefinder/result.hpp>
 #include <rangefinder/timeline.hpp>
 
 #include <algorithm>
@@ -16,7 +18,7 @@ namespace rangefinder::importer::nsight {
 class ImportContext {
  public:
   ImportContext(const Database& from, const LoadOptions& load_options, Timeline& into)
-      : database(from), options(load_options), timeline(into) {}
+      : database(from), options(load_options), timeline(into), bound_(load_options) {}
 
   const Database& database;
   const LoadOptions& options;
@@ -38,6 +40,13 @@ class ImportContext {
   const std::string& first_damage() const noexcept { return first_damage_; }
   std::size_t unspoken_notes() const noexcept { return unspoken_notes_; }
 
+  /// False once the tables have outgrown the bound on memory: reading ends.
+  bool within_bound(std::uint64_t more_bytes = 0) {
+    if (memory_status_.ok()) memory_status_ = bound_.check(timeline, more_bytes);
+    return memory_status_.ok();
+  }
+  const Status& memory_status() const noexcept { return memory_status_; }
+
   void expect_rows(std::uint64_t rows) noexcept { rows_expected_ += rows; }
   void count_rows(std::uint64_t rows) {
     rows_done_ += rows;
@@ -50,6 +59,8 @@ class ImportContext {
  private:
   static constexpr std::size_t kMostNotes = 100;
 
+  rangefinder::timeline::MemoryBound bound_;
+  Status memory_status_;
   std::string first_damage_;
   std::size_t unspoken_notes_ = 0;
   std::uint64_t rows_expected_ = 0;

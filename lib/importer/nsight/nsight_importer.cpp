@@ -87,6 +87,7 @@ Result<Timeline> read(const Database& database, const LoadOptions& options) {
   read_overheads(context, entities);
   read_allocations(context, entities);
   read_names(context, strings, entities);
+  if (!context.memory_status().ok()) return context.memory_status().error();
   timeline::make_launches_of_calls(timeline, timeline::CorrelationScope::kProcess);
   graph_nodes.finish();
   mark_asynchronous_copies(timeline);

@@ -82,7 +82,7 @@ void TableScan::stop(const std::string& why) {
 }
 
 bool TableScan::next() {
-  if (statement_ == nullptr) return false;
+  if (statement_ == nullptr || !context_.memory_status().ok()) return false;
   const int code = sqlite3_step(statement_.get());
   if (code == SQLITE_DONE) {
     statement_.reset();
@@ -98,8 +98,11 @@ bool TableScan::next() {
     stop("it claims more than the file has room for");
     return false;
   }
-  if (rows_ % kRowsPerProgress == 0) context_.count_rows(kRowsPerProgress);
-  return true;
+  if (rows_ % kRowsPerProgress != 0) return true;
+  context_.count_rows(kRowsPerProgress);
+  if (context_.within_bound()) return true;
+  statement_.reset();
+  return false;
 }
 
 std::int64_t TableScan::row_id() const noexcept {

@@ -29,6 +29,7 @@ class Status(enum.IntEnum):
     TIMEOUT = 8  #: a bounded wait ran out
     INCOMPLETE = 9  #: data are missing
     INTERNAL = 10  #: our mistake, or no memory
+    TOO_LARGE = 11  #: needs more memory than it may use
 
 
 class ValueKind(enum.IntEnum):
@@ -328,6 +329,7 @@ class ReportOptions(ctypes.Structure):
         ("operators", c_bool),
         ("utf8", c_bool),
         ("colour", c_bool),
+        ("max_memory_bytes", c_uint64),
     ]
 
 

@@ -45,6 +45,7 @@ def report(
     operators: Optional[bool] = None,
     utf8: Optional[bool] = None,
     colour: Optional[bool] = None,
+    max_memory_bytes: Optional[int] = None,
 ) -> str:
     """A view of the command as a text.
 
@@ -58,7 +59,8 @@ def report(
 
     Errors: Error with NOT_FOUND for a file or view that is not there, with the nearest name; INVALID_ARGUMENT for a
             broken expression or column, and for a file that is given twice; UNREADABLE, UNSUPPORTED for the input, and
-            for traces among several inputs. ValueError for an unknown word.
+            for traces among several inputs; TOO_LARGE where it needs more than `max_memory_bytes` (by default half of
+            the memory there is). ValueError for an unknown word.
     Cost:   memory about 100 bytes an event. Other threads of Python run meanwhile.
     """
     given = {name: value for name, value in locals().items() if name != "input"}

@@ -2,6 +2,8 @@
 #include "base/file.hpp"
 #include "importer/nsight/nsight_file.hpp"
 #include "support/catch.hpp"
+#include "support/child_memory.hpp"
+#include "support/resident_memory.hpp"
 #include "support/scratch_folder.hpp"
 #include "support/seed.hpp"
 #include "support/shrinking_file.hpp"
@@ -212,6 +214,24 @@ TEST_CASE("more rows than the memory limit allows are refused before they are re
   const auto timeline = file.import(options);
   REQUIRE_FALSE(timeline);
   CHECK(timeline.error().code() == ErrorCode::kUnreadable);
+}
+
+TEST_CASE("an export that needs more memory than allowed is refused within that memory", "[importer_nsight]") {
+  constexpr std::int64_t kMiB = 1 << 20;
+  NsightFile file;
+  file.run("BEGIN");
+  for (int i = 0; i < 200'000; ++i) file.range("range", i * 100, i * 100 + 90);
+  file.run("COMMIT");
+  const base::Bytes image = file.image();
+  const auto run = rangefinder::testing::run_in_child([&] {
+    LoadOptions options;
+    options.max_memory_bytes = 16 * kMiB;
+    const auto timeline = import_nsight_image(image, options);
+    return !timeline && timeline.error().code() == ErrorCode::kTooLarge ? 0 : 1;
+  });
+  CHECK(run.code == 0);
+  if (rangefinder::testing::resident_memory_counts()) CHECK(run.growth_bytes < 40 * kMiB);
+  CHECK(import_nsight_image(image, {}));
 }
 
 TEST_CASE("a tree whose pages point at each other ends", "[importer_nsight][fault]") {

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#include "timeline/memory_bound.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <initializer_list>
+#include <limits>
+#include <string>
+
+namespace rangefinder {
+namespace {
+
+constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
+
+/// A file that holds a number of bytes, or "max".
+std::uint64_t limit_in(const std::string& path) {
+  std::ifstream file(path);
+  std::uint64_t bytes = 0;
+  return file >> bytes && bytes != 0 ? bytes : kNoLimit;
+}
+
+/// Of the control group that the process is in, and of those around it: version 2 at its place in the one hierarchy,
+/// version 1 in that of `memory`. In a container only the root of either may be visible.
+std::uint64_t limit_of_control_group() {
+  std::uint64_t least =
+      std::min(limit_in("/sys/fs/cgroup/memory.max"), limit_in("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    const std::size_t path_at = line.find(':', line.find(':') + 1);
+    if (path_at == std::string::npos) continue;
+    const bool second = line.rfind("0::", 0) == 0;
+    if (!second && line.find(":memory:") == std::string::npos) continue;
+    for (std::string path = line.substr(path_at + 1); path.size() > 1; path.resize(path.rfind('/')))
+      least = std::min(least, limit_in(second ? "/sys/fs/cgroup" + path + "/memory.max"
+                                              : "/sys/fs/cgroup/memory" + path + "/memory.limit_in_bytes"));
+  }
+  return least;
+}
+
+template <typename Column>
+std::uint64_t bytes_of(const Column& column) noexcept {
+  return column.size() * sizeof(typename Column::value_type);
+}
+
+template <typename... Columns>
+std::uint64_t sum(const Columns&... columns) noexcept {
+  return (bytes_of(columns) + ...);
+}
+
+// A structured binding does not compile once a table has another column.
+std::uint64_t bytes_in(const RangeTable& table) noexcept {
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l] = table;
+  return sum(a, b, c, d, e, f, g, h, i, j, k, l);
+}
+std::uint64_t bytes_in(const CallTable& table) noexcept {
+  const auto& [a, b, c, d, e, f, g, h, i] = table;
+  return sum(a, b, c, d, e, f, g, h, i);
+}
+std::uint64_t bytes_in(const LaunchTable& table) noexcept {
+  const auto& [a, b, c, d, e, f, g] = table;
+  return sum(a, b, c, d, e, f, g);
+}
+std::uint64_t bytes_in(const ActivityTable& table) noexcept {
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q] = table;
+  return sum(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q);
+}
+std::uint64_t bytes_in(const SyncTable& table) noexcept {
+  const auto& [a, b, c, d, e, f, g, h] = table;
+  return sum(a, b, c, d, e, f, g, h);
+}
+std::uint64_t bytes_in(const OverheadTable& table) noexcept {
+  const auto& [a, b, c, d, e] = table;
+  return sum(a, b, c, d, e);
+}
+std::uint64_t bytes_in(const AllocationTable& table) noexcept {
+  const auto& [a, b, c, d, e, f, g, h, i, j, k] = table;
+  return sum(a, b, c, d, e, f, g, h, i, j, k);
+}
+std::uint64_t bytes_in(const MarkTable& table) noexcept {
+  const auto& [a, b, c, d, e] = table;
+  return sum(a, b, c, d, e);
+}
+std::uint64_t bytes_in(const CounterTable& table) noexcept {
+  const auto& [a, b, c, d, e, is_integer] = table;
+  return sum(a, b, c, d, e) + is_integer.size() / 8;
+}
+std::uint64_t bytes_in(const StepTable& table) noexcept {
+  const auto& [a, b, c, d, e] = table;
+  return sum(a, b, c, d, e);
+}
+std::uint64_t bytes_in(const NodeTable& table) noexcept {
+  const auto& [a, b, c, d, e, f, g, h] = table;
+  return sum(a, b, c, d, e, f, g, h);
+}
+std::uint64_t bytes_in(const GraphNodeTable& table) noexcept {
+  const auto& [a, b, c, d] = table;
+  return sum(a, b, c, d);
+}
+std::uint64_t bytes_in(const OperatorTable& table) noexcept {
+  const auto& [a, b, c, d, e, f] = table;
+  return sum(a, b, c, d, e, f);
+}
+std::uint64_t bytes_in(const MemoryTable& table) noexcept {
+  const auto& [a, b, c, d, e, f, g, h, i, j, k] = table;
+  return sum(a, b, c, d, e, f, g, h, i, j, k);
+}
+std::uint64_t bytes_in(const DeviceSampleTable& table) noexcept {
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l] = table;
+  return sum(a, b, c, d, e, f, g, h, i, j, k, l);
+}
+std::uint64_t bytes_in(const CpuCounterTable& table) noexcept {
+  const auto& [range, values] = table;
+  std::uint64_t bytes = bytes_of(range);
+  for (const auto& column : values) bytes += bytes_of(column);
+  return bytes;
+}
+std::uint64_t bytes_in(const RangeMetricTable& table) noexcept {
+  const auto& [a, b, c, d] = table;
+  return sum(a, b, c, d);
+}
+std::uint64_t bytes_in(const MetricSampleTable& table) noexcept {
+  const auto& [a, b, c, d, e] = table;
+  return sum(a, b, c, d, e);
+}
+
+}  // namespace
+
+std::uint64_t default_max_memory() noexcept {
+  static constexpr std::uint64_t kLeast = std::uint64_t{1} << 30;
+  static const std::uint64_t bound = [] {
+    const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
+    std::uint64_t memory =
+        pages > 0 && page > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) : 2 * kLeast;
+    try {
+      memory = std::min(memory, limit_of_control_group());
+    } catch (...) {  // no memory for a path
+    }
+    return std::max(memory / 2, kLeast);
+  }();
+  return bound;
+}
+
+std::uint64_t Timeline::table_bytes() const noexcept {
+  std::uint64_t bytes = text_bytes();
+  bytes += bytes_in(ranges) + bytes_in(calls) + bytes_in(launches) + bytes_in(activities) + bytes_in(syncs) +
+           bytes_in(overheads) + bytes_in(allocations) + bytes_in(marks) + bytes_in(counters) + bytes_in(steps) +
+           bytes_in(nodes) + bytes_in(graph_nodes) + bytes_in(operators) + bytes_in(memory) + bytes_in(device_samples) +
+           bytes_in(cpu_counters) + bytes_in(range_metrics) + bytes_in(metric_samples);
+  bytes += sum(kernel_details, copy_details, attachments, foreign, threads, streams) + arguments.bytes();
+  return bytes;
+}
+
+namespace timeline {
+
+Status MemoryBound::check(const Timeline& timeline, std::uint64_t more_bytes) const {
+  const std::uint64_t bytes = timeline.table_bytes() + more_bytes;
+  if (bytes <= most_bytes_ / kNeededPerByte) return {};
+  const auto in_mib = [](std::uint64_t count) { return std::to_string(count >> 20) + " MiB"; };
+  return Error(
+      ErrorCode::kTooLarge,
+      "needs more memory than the bound of " + in_mib(most_bytes_) + ": what was read so far takes " + in_mib(bytes) +
+          ", and a report " + std::to_string(kNeededPerByte) +
+          " times that; allow more (--max-memory, max_memory_bytes), read one capture of a folder at a time, or "
+          "record less (rangefinder record --duration, --until-step); export of a capture needs little memory");
+}
+
+}  // namespace timeline
+}  // namespace rangefinder
