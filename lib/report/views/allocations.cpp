@@ -56,9 +56,10 @@ void add_note(const Timeline& timeline, const std::vector<AllocationCall>& calls
 
 Table instances_of(const Subject& subject, const std::vector<AllocationCall>& calls) {
   const Timeline& timeline = subject.timeline();
-  Table table({own::text("Range"), own::text("Call"), own::text("Memory"), own::text("Thread"), own::timestamp("Time"),
-               own::time("Host"), own::bytes("Allocated"), own::bytes("Freed"), own::if_room(2, own::text("Address")),
-               own::if_any(own::count("Stream")), own::if_room(1, own::bytes("Kept"))});
+  Table table({own::text("Range"), own::text("Call"), own::if_room(1, own::text("Memory")),
+               own::if_room(3, own::text("Thread")), own::if_room(2, own::timestamp("Time")), own::time("Host"),
+               own::bytes("Allocated"), own::bytes("Freed"), own::if_room(6, own::text("Address")),
+               own::if_room(5, own::if_any(own::count("Stream"))), own::if_room(4, own::bytes("Kept"))});
   const std::vector<RangeIndex> ranges = ranges_of(subject, calls);
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const AllocationCall& call = calls[i];
@@ -121,10 +122,10 @@ Result<Table> make_allocations(const Subject& subject, const ViewOptions& option
     add_note(timeline, calls, table);
     return table;
   }
-  Table table({own::text("Range"), own::text("Call"), own::if_any(own::text("Memory")),
-               own::if_room(1, own::text("Thread")), own::count("Count"), own::time("Host"),
-               own::if_room(2, own::time("Host avg")), own::bytes("Allocated"), own::bytes("Freed"),
-               own::if_room(3, own::bytes("Largest")), own::bytes("Kept")});
+  Table table({own::text("Range"), own::text("Call"), own::if_room(1, own::if_any(own::text("Memory"))),
+               own::if_room(2, own::text("Thread")), own::count("Count"), own::time("Host"),
+               own::if_room(3, own::time("Host avg")), own::bytes("Allocated"), own::bytes("Freed"),
+               own::if_room(4, own::bytes("Largest")), own::if_room(1, own::bytes("Kept"))});
   for (const auto& [key, group] : groups_of(subject, calls)) {
     const auto& [range, function, memory, thread] = key;
     table.text(range)

@@ -83,20 +83,20 @@ Result<Table> make_cpu_counters(const Subject& subject, const ViewOptions& optio
       analysis::range_tree(timeline, projection, subject.projection_options(), own::folding_of(options));
   const std::vector<Counts> groups = by_group(timeline, projection, tree);
   std::vector<Column> columns{own::path_name("Range"),
-                              own::count("Count"),
+                              if_room(1, own::count("Count")),
                               own::time("Host"),
                               own::time("CPU time"),
                               if_any(own::count("Instructions")),
-                              if_any(own::count("Cycles")),
+                              if_room(2, if_any(own::count("Cycles"))),
                               if_any(own::decimal("Instructions a cycle", "", 2)),
-                              if_room(4, if_any(own::count("Cache references"))),
-                              if_room(2, if_any(own::count("Cache misses"))),
+                              if_room(8, if_any(own::count("Cache references"))),
+                              if_room(4, if_any(own::count("Cache misses"))),
                               if_any(own::percent("Cache miss rate")),
-                              if_room(3, if_any(own::count("Branch misses"))),
-                              if_room(1, if_any(own::decimal("Branch misses in 1000", "", 2))),
-                              own::count("Page faults"),
-                              own::count("Context switches"),
-                              if_room(5, if_any(own::percent("Counted")))};
+                              if_room(7, if_any(own::count("Branch misses"))),
+                              if_room(3, if_any(own::decimal("Branch misses in 1000", "", 2))),
+                              if_room(5, own::count("Page faults")),
+                              if_room(6, own::count("Context switches")),
+                              if_room(9, if_any(own::percent("Counted")))};
   own::add_path_columns(columns);
   Table table(std::move(columns));
   table.reserve(tree.order.size());

@@ -31,16 +31,16 @@ Result<Table> make_memory(const Subject& subject, const ViewOptions& options) {
   const Timeline& timeline = subject.timeline();
   std::vector<Column> columns{own::text("Range"),
                               own::text("Memory"),
-                              own::count("Count"),
+                              if_room(1, own::count("Count")),
                               own::bytes("Allocated"),
                               own::bytes("Freed"),
                               own::bytes("Delta"),
-                              if_room(2, own::bytes("Self allocated")),
-                              if_room(3, own::bytes("Self freed")),
-                              if_room(4, own::bytes("Self delta")),
+                              if_room(4, own::bytes("Self allocated")),
+                              if_room(5, own::bytes("Self freed")),
+                              if_room(6, own::bytes("Self delta")),
                               own::bytes("Peak"),
-                              own::bytes("Peak above begin"),
-                              if_room(1, own::count("Allocations"))};
+                              if_room(2, own::bytes("Peak above begin")),
+                              if_room(3, own::count("Allocations"))};
   if (options.instances) columns.insert(columns.begin() + 2, own::timestamp("Begin"));
   Table table(std::move(columns));
   const RangeKind kind = subject.projection_options().annotations ? RangeKind::kAnnotation : RangeKind::kOperator;
@@ -99,9 +99,10 @@ Result<Table> make_peak(const Subject& subject, const ViewOptions&) {
 Result<Table> make_devices(const Subject& subject, const ViewOptions&) {
   const Timeline& timeline = subject.timeline();
   Table table({own::text("Memory"), own::text("Pool"), own::bytes("Peak"), if_any(own::bytes("Peak reserved")),
-               if_any(own::bytes("Most unused")), if_any(own::percent("Efficiency")), own::bytes("Allocated"),
-               own::bytes("Freed"), own::bytes("At the end"), own::bytes("Growth a step"), own::count("Allocations"),
-               if_any(own::count("Segments")), if_any(own::count("Out of memory"))});
+               if_any(own::bytes("Most unused")), if_room(2, if_any(own::percent("Efficiency"))),
+               if_room(3, own::bytes("Allocated")), if_room(4, own::bytes("Freed")),
+               if_room(1, own::bytes("At the end")), own::bytes("Growth a step"), if_room(6, own::count("Allocations")),
+               if_room(5, if_any(own::count("Segments"))), if_any(own::count("Out of memory"))});
   for (const PlaceMemory& place : memory_of_places(timeline)) {
     const std::string memory = name_of_place(timeline, place.place);
     const analysis::StepMemory steps = memory_of_steps(timeline, place);

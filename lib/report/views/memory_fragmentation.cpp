@@ -38,12 +38,13 @@ void put_figures(Table& table, const AllocatorCount& count) {
 }
 
 Result<Table> make_fragmentation(const Subject& subject, const ViewOptions& options) {
-  Table table({own::text("Memory"), own::text("Count"), own::count("Step"), if_room(5, own::timestamp("Counted at")),
-               own::bytes("Reserved"), own::bytes("Allocated"), if_room(3, own::bytes("Requested")),
-               if_room(4, own::bytes("Active")), if_room(2, own::bytes("Inactive splits")),
-               own::percent("External fragmentation"), own::percent("Internal fragmentation"),
-               own::percent("Efficiency"), if_room(1, own::count("Segments")), own::count("Retries"),
-               own::count("Out of memory")});
+  Table table({own::text("Memory"), own::text("Count"), if_room(3, own::count("Step")),
+               if_room(9, own::timestamp("Counted at")), own::bytes("Reserved"), own::bytes("Allocated"),
+               if_room(7, own::bytes("Requested")), if_room(8, own::bytes("Active")),
+               if_room(6, own::bytes("Inactive splits")), own::percent("External fragmentation"),
+               own::percent("Internal fragmentation"), if_room(4, own::percent("Efficiency")),
+               if_room(5, own::count("Segments")), if_room(2, own::count("Retries")),
+               if_room(1, own::count("Out of memory"))});
   const Timeline& timeline = subject.timeline();
   for (const CountedDevice& device : analysis::counted_devices(timeline)) {
     const auto put = [&](std::string_view which, const AllocatorCount& count) {

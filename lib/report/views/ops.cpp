@@ -48,22 +48,24 @@ Result<Table> make_ops(const Subject& subject, const ViewOptions& options) {
   std::stable_sort(averages.groups.begin(), averages.groups.end(), [](const OperatorGroup& a, const OperatorGroup& b) {
     return std::pair(a.device_self_ns, a.cpu_self_ns) > std::pair(b.device_self_ns, b.cpu_self_ns);
   });
+  // What an operator costs, how often it ran and what it computed stay longest; memory goes before shares, and
+  // averages first.
   std::vector<Column> columns{own::text("Operator"),
                               if_room(2, own::percent("Self CPU share")),
                               own::time("Self CPU"),
-                              if_room(4, own::percent("CPU share")),
-                              own::time("CPU total"),
-                              if_room(3, own::time("CPU avg")),
+                              if_room(8, own::percent("CPU share")),
+                              if_room(1, own::time("CPU total")),
+                              if_room(9, own::time("CPU avg")),
                               if_any(own::time("Self GPU")),
                               if_room(1, if_any(own::percent("Self GPU share"))),
                               if_any(own::time("GPU total")),
-                              if_room(3, if_any(own::time("GPU avg"))),
-                              if_any(own::bytes("CPU memory")),
-                              if_any(own::bytes("Self CPU memory")),
-                              if_any(own::bytes("GPU memory")),
-                              if_any(own::bytes("Self GPU memory")),
+                              if_room(9, if_any(own::time("GPU avg"))),
+                              if_room(7, if_any(own::bytes("CPU memory"))),
+                              if_room(6, if_any(own::bytes("Self CPU memory"))),
+                              if_room(5, if_any(own::bytes("GPU memory"))),
+                              if_room(4, if_any(own::bytes("Self GPU memory"))),
                               own::count("Calls"),
-                              if_room(5, if_any(own::count("FLOPs"))),
+                              if_any(own::count("FLOPs")),
                               own::for_programs(own::count("Calls without FLOPs"))};
   columns[columns.size() - 2].bound_by = columns.back().name;
   if (options.by_shape) columns.push_back(own::text("Shapes"));

@@ -71,9 +71,9 @@ Result<Table> make_overhead(const Subject& subject, const ViewOptions& options) 
   std::vector<std::pair<OverheadKey, OverheadGroup>> groups(found.begin(), found.end());
   std::stable_sort(groups.begin(), groups.end(),
                    [](const auto& a, const auto& b) { return a.second.total > b.second.total; });
-  Table table({own::text("Kind"), own::text("Cause"), own::text("Thread"), own::text("Range"), own::count("Count"),
-               own::time("Total"), own::percent("Share of recording"), own::if_room(2, own::time("Avg")),
-               own::if_room(1, own::time("Max"))});
+  Table table({own::text("Kind"), own::text("Cause"), own::if_room(1, own::text("Thread")), own::text("Range"),
+               own::count("Count"), own::time("Total"), own::percent("Share of recording"),
+               own::if_room(3, own::time("Avg")), own::if_room(2, own::time("Max"))});
   const std::int64_t recorded = analysis::recorded_ns(timeline);
   for (const auto& [key, group] : groups) {
     const auto& [name, thread, range] = key;

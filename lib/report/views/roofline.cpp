@@ -228,18 +228,18 @@ Result<Table> make_roofline(const Subject& subject, const ViewOptions& options) 
     counted = !ranges.empty();
   }
   std::vector<Column> columns{own::path_name("Range"),
-                              own::text("On"),
+                              if_room(2, own::text("On")),
                               own::time("Busy"),
-                              if_room(4, own::count("FLOPs")),
+                              if_room(5, own::count("FLOPs")),
                               own::decimal("GFLOP/s", "", 3),
-                              if_room(3, own::bytes("Bytes")),
+                              if_room(6, own::bytes("Bytes")),
                               own::decimal("GB/s", "", 3),
                               own::decimal("FLOP a byte", "", 2),
-                              if_room(2, own::text("Types")),
+                              if_room(4, own::text("Types")),
                               own::text("Bound by"),
                               own::percent("Of ceiling"),
-                              own::text("Source"),
-                              if_room(1, own::percent("Known"))};
+                              if_room(1, own::text("Source")),
+                              if_room(3, own::percent("Known"))};
   own::add_path_columns(columns);
   Table table(std::move(columns));
   table.reserve(tree.order.size());

@@ -83,7 +83,8 @@ void add_notes(const StepAnalysis& analysis, Table& table) {
     shares += std::string(any ? ", " : " ") + lost.name + " " + percent(goodput.*lost.time, goodput.wall_ns);
     any = true;
   }
-  table.note(shares + (any ? "" : " nothing that ranges and marks tell"));
+  shares += any ? "" : " nothing that ranges and marks tell";
+  table.note(shares + "; goodput: loop time minus the losses listed here; GPU idle time is not one of them");
 }
 
 Table steps_table(const Timeline& timeline, const StepAnalysis& analysis) {
@@ -91,12 +92,12 @@ Table steps_table(const Timeline& timeline, const StepAnalysis& analysis) {
   std::vector<Column> columns{own::count("Step")};
   if (several) columns.push_back(own::text("Process"));
   const std::size_t name_column = columns.size();
-  for (Column column :
-       {if_any(own::text("State")), own::time("Time"), if_any(own::time("Data wait")), if_any(own::time("Forward")),
-        if_any(own::time("Backward")), if_any(own::time("Optimizer")), if_any(own::time("Checkpoint")),
-        if_room(2, if_any(own::time("Recompute"))), if_room(3, own::time("Other")), if_any(own::time("GPU busy")),
-        if_room(1, if_any(own::time("GPU idle"))), if_room(4, if_any(own::count("Items"))),
-        if_any(own::decimal("Items/s", {}, 1)), if_room(1, if_any(own::bytes("Peak memory")))})
+  for (Column column : {if_room(1, if_any(own::text("State"))), own::time("Time"), if_any(own::time("Data wait")),
+                        if_any(own::time("Forward")), if_any(own::time("Backward")), if_any(own::time("Optimizer")),
+                        if_room(4, if_any(own::time("Checkpoint"))), if_room(5, if_any(own::time("Recompute"))),
+                        if_room(6, own::time("Other")), if_any(own::time("GPU busy")), if_any(own::time("GPU idle")),
+                        if_room(7, if_any(own::count("Items"))), if_room(2, if_any(own::decimal("Items/s", {}, 1))),
+                        if_room(3, if_any(own::bytes("Peak memory")))})
     columns.push_back(std::move(column));
   columns.push_back(own::for_programs(own::timestamp("Begin")));
   Table table(std::move(columns), name_column);

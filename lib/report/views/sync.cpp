@@ -82,9 +82,11 @@ void add_notes(const Timeline& timeline, const std::vector<Wait>& waits, Table& 
 
 Table instances_of(const Subject& subject, const std::vector<Wait>& waits) {
   const Timeline& timeline = subject.timeline();
-  Table table({own::path("Range"), own::text("Reason"), own::text("Call"), own::text("Thread"), own::timestamp("Begin"),
-               own::time("Duration"), own::if_room(2, own::text("Stream")), own::if_room(1, own::time("GPU busy")),
-               own::if_room(3, own::timestamp("Last work ends")), own::kernel("Last work to end"), own::id_of("Range")});
+  Table table({own::path("Range"), own::text("Reason"), own::if_room(3, own::text("Call")),
+               own::if_room(4, own::text("Thread")), own::timestamp("Begin"), own::time("Duration"),
+               own::if_room(5, own::text("Stream")), own::if_room(2, own::time("GPU busy")),
+               own::if_room(6, own::timestamp("Last work ends")), own::if_room(1, own::kernel("Last work to end")),
+               own::id_of("Range")});
   RangePaths paths(table, timeline, subject.projection());
   const std::vector<RangeIndex> ranges = ranges_of(subject, waits);
   for (std::size_t i = 0; i < waits.size(); ++i) {
@@ -174,9 +176,9 @@ Result<Table> make_sync(const Subject& subject, const ViewOptions& options) {
   }
   // Names of kernels can be longer than a line: they come last.
   Table table({own::text("Range"), own::text("Reason"), own::if_room(3, own::text("Call")),
-               own::if_room(1, own::text("Thread")), own::count("Count"), own::time("Blocked"), own::percent("Share"),
+               own::if_room(3, own::text("Thread")), own::count("Count"), own::time("Blocked"), own::percent("Share"),
                own::if_room(5, own::time("Avg")), own::if_room(4, own::time("Max")),
-               own::if_room(2, own::time("GPU busy")), own::if_any(own::kernel("Waited for"))});
+               own::if_room(2, own::time("GPU busy")), own::if_room(1, own::if_any(own::kernel("Waited for")))});
   const std::vector<WaitGroup> groups = groups_of(subject, waits);
   std::int64_t whole = 0;
   for (const WaitGroup& group : groups) whole += group.blocked;
