@@ -6,17 +6,11 @@
 #include <algorithm>
 #include <cctype>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rangefinder::analysis {
 namespace {
-
-std::int64_t length_of_union(std::vector<Span>& spans) {
-  make_disjoint(spans);
-  std::int64_t total = 0;
-  for (const Span& span : spans) total += span.end - span.begin;
-  return total;
-}
 
 std::vector<bool> threads_of_program(const Timeline& timeline) {
   std::vector<bool> is_of_program(timeline.threads.size());
@@ -41,7 +35,7 @@ std::int64_t recorded_ns(const Timeline& timeline) {
   if (timeline.windows.empty()) return timeline.end_ns - timeline.begin_ns;
   std::vector<Span> spans;
   for (const Window& window : timeline.windows) spans.push_back({window.begin_ns, window.end_ns});
-  return length_of_union(spans);
+  return length_of_union(std::move(spans));
 }
 
 std::int64_t profiler_ns(const Timeline& timeline) {
@@ -55,7 +49,7 @@ std::int64_t profiler_ns(const Timeline& timeline) {
     if (is_of_profiler(timeline.text(overheads.name[row])))
       spans.push_back({overheads.begin_ns[row], overheads.end_ns[row]});
   }
-  return length_of_union(spans);
+  return length_of_union(std::move(spans));
 }
 
 }  // namespace rangefinder::analysis

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/range_forest.hpp"
 
-#include <unordered_map>
-
 namespace rangefinder::analysis {
 
 RangeForest::RangeForest(const Projection& projection) : projection_(projection) {
@@ -25,17 +23,6 @@ RangeForest::RangeForest(const Projection& projection) : projection_(projection)
     while (range != kNone && next[range] == kNone) range = parent[range];
     if (range != kNone) range = next[range];
   }
-}
-
-std::vector<bool> inside_their_like(std::span<const StringId> names, const RangeForest& forest) {
-  std::vector<bool> inside(names.size());
-  std::unordered_map<StringId, std::uint32_t> open;  // how often each name is, around the range at hand
-  forest.walk([&](RangeIndex range) { inside[range] = open[names[range]]++ != 0; },
-              [&](RangeIndex range) {
-                const auto found = open.find(names[range]);
-                if (--found->second == 0) open.erase(found);
-              });
-  return inside;
 }
 
 }  // namespace rangefinder::analysis

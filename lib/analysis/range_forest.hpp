@@ -3,8 +3,10 @@
 
 #include <rangefinder/projection.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 namespace rangefinder::analysis {
@@ -52,7 +54,17 @@ class RangeForest {
   std::vector<RangeIndex> order_;
 };
 
-/// Whether a range of the same name is around the range.
-std::vector<bool> inside_their_like(std::span<const StringId> names, const RangeForest& forest);
+/// Whether a range of the same key is around the range: `key(range)` gives 64 bits, say of its name.
+template <typename Key>
+std::vector<bool> inside_their_like(std::size_t ranges, const RangeForest& forest, Key key) {
+  std::vector<bool> inside(ranges);
+  std::unordered_map<std::uint64_t, std::uint32_t> open;  // how often each key is, around the range at hand
+  forest.walk([&](RangeIndex range) { inside[range] = open[key(range)]++ != 0; },
+              [&](RangeIndex range) {
+                const auto found = open.find(key(range));
+                if (--found->second == 0) open.erase(found);
+              });
+  return inside;
+}
 
 }  // namespace rangefinder::analysis

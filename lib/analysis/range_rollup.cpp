@@ -2,6 +2,7 @@
 #include "analysis/range_rollup.hpp"
 
 #include "analysis/range_forest.hpp"
+#include "analysis/steps.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -30,22 +31,29 @@ void add(OwnFigures& total, const DeviceFigures& one) noexcept {
 
 class Rollup {
  public:
-  Rollup(const Timeline& timeline, const Projection& projection, GroupBy group_by, const Folding& folding)
+  Rollup(const Timeline& timeline, const Projection& projection, GroupBy group_by, const Folding& folding, Parts parts)
       : timeline_(timeline),
         projection_(projection),
         by_path_(group_by == GroupBy::kPath),
         folding_(folding),
+        parts_(parts),
         pass_times_(pass_times_of_ranges(timeline, projection)),
         estimated_(estimated_times_of_ranges(timeline, projection)),
         conditional_(conditional_ops_of_ranges(timeline, projection)),
-        group_of_(timeline.ranges.size(), kNone) {
-    if (!by_path_) inside_its_like_ = inside_their_like(timeline.ranges.name, RangeForest(projection));
+        group_of_(timeline.ranges.size(), kNone),
+        covered_until_(timeline.ranges.begin_ns) {
+    if (by_path_) return;
+    const auto key = [&](RangeIndex range) {
+      return std::uint64_t{part_of(range)} << 32 | static_cast<std::uint32_t>(timeline_.ranges.name[range]);
+    };
+    inside_its_like_ = inside_their_like(timeline.ranges.size(), RangeForest(projection), key);
   }
 
   void take(RangeIndex range) {
     const std::uint32_t group = group_of(range);
     const RangeIndex parent = projection_.parent[range];
-    group_of_[range] = group != kNone || parent == kNone ? group : group_of_[parent];
+    group_of_[range] = group != kNone || parent == kNone || !by_path_ ? group : group_of_[parent];
+    if (projection_.depth[range] <= folding_.most_depth) take_from_parent(range);
     if (group == kNone) return;
     RangeGroup& total = groups_.rows[group];
     const RangeTable& ranges = timeline_.ranges;
@@ -53,14 +61,16 @@ class Rollup {
     add(total.exclusive, is_deepest ? projection_.inclusive[range] : projection_.exclusive[range]);
     const bool is_run = ranges.is_run(range);
     total.count += is_run ? 1 : 0;
+    if ((ranges.flags[range] & kBeforeRecording) == 0)
+      total.host_self_ns += ranges.end_ns[range] - ranges.begin_ns[range];
     total.unfinished += (ranges.flags[range] & kUnfinished) != 0 ? 1 : 0;
     const bool is_inside_its_like = !by_path_ && inside_its_like_[range];
     if (is_run && (!is_inside_its_like || ranges.style[range] == RangeStyle::kStartEnd)) {
       const std::int64_t host = ranges.run_ns(range);
-      total.host_min_ns = total.host_count == 0 ? host : std::min(total.host_min_ns, host);
-      total.host_max_ns = std::max(total.host_max_ns, host);
       total.host_ns += host;
       ++total.host_count;
+      lengths_.group.push_back(group);
+      lengths_.ns.push_back(host);
     }
     if (is_inside_its_like) return;
     const DeviceFigures& inclusive = projection_.inclusive[range];
@@ -70,21 +80,27 @@ class Rollup {
   }
 
   /// Without an order.
-  PathTree result() && { return {std::move(groups_), {}, std::move(group_of_)}; }
+  PathTree result() && {
+    add_spreads();
+    return {std::move(groups_), {}, std::move(group_of_)};
+  }
 
  private:
   std::uint32_t group_of(RangeIndex range) {
     const RangeIndex parent = projection_.parent[range];
     const std::uint32_t parent_group = by_path_ && parent != kNone ? group_of_[parent] : kNone;
-    if (projection_.depth[range] > folding_.most_depth) return kNone;
+    const std::uint32_t part = part_of(range);
+    if (projection_.depth[range] > folding_.most_depth || part == kNone) return kNone;
     const StringId name = timeline_.ranges.name[range];
-    const std::uint64_t key = std::uint64_t{parent_group} << 32 | key_of(name);
+    // By name there is no parent, and by path there are no parts.
+    const std::uint64_t key = std::uint64_t{by_path_ ? parent_group : part} << 32 | number_of(name);
     const auto [found, added] = by_key_.try_emplace(key, static_cast<std::uint32_t>(groups_.size()));
     if (added) {
       RangeGroup group;
       group.name = name;
       if (folding_.numbers) fold(group);
       group.parent = parent_group;
+      group.part = part;
       group.depth = parent_group == kNone ? 0 : groups_[parent_group].depth + 1;
       groups_.rows.push_back(group);
       if (!pass_times_.empty() || !estimated_.empty() || !conditional_.empty()) groups_.extras.emplace_back();
@@ -106,8 +122,10 @@ class Rollup {
     if (!conditional_.empty()) total.conditional_ops += conditional_[range];
   }
 
+  std::uint32_t part_of(RangeIndex range) const noexcept { return parts_.empty() ? 0 : parts_[range]; }
+
   /// Names that are shown as one have one number.
-  std::uint32_t key_of(StringId name) {
+  std::uint32_t number_of(StringId name) {
     if (!folding_.numbers) return static_cast<std::uint32_t>(name);
     const auto [found, added] = key_of_name_.try_emplace(static_cast<std::uint32_t>(name), 0);
     if (added)
@@ -116,10 +134,45 @@ class Rollup {
     return found->second;
   }
 
+  /// The parent's own time is less by what this range has of it, and no earlier one had.
+  void take_from_parent(RangeIndex range) {
+    const RangeTable& ranges = timeline_.ranges;
+    const RangeIndex parent = projection_.parent[range];
+    if (parent == kNone || ((ranges.flags[range] | ranges.flags[parent]) & kBeforeRecording) != 0) return;
+    const std::int64_t begin = std::max(ranges.begin_ns[range], covered_until_[parent]);
+    const std::int64_t end = std::min(ranges.end_ns[range], ranges.end_ns[parent]);
+    if (end <= begin) return;
+    covered_until_[parent] = end;
+    if (group_of_[parent] != kNone) groups_.rows[group_of_[parent]].host_self_ns -= end - begin;
+  }
+
+  void add_spreads() {
+    std::vector<std::size_t> first(groups_.size() + 1);
+    for (const std::uint32_t group : lengths_.group) ++first[group + 1];
+    std::partial_sum(first.begin(), first.end(), first.begin());
+    std::vector<std::int64_t> sorted(lengths_.ns.size());
+    std::vector<std::size_t> next(first.begin(), first.end() - 1);
+    for (std::size_t i = 0; i < sorted.size(); ++i) sorted[next[lengths_.group[i]]++] = lengths_.ns[i];
+    for (std::size_t group = 0; group < groups_.size(); ++group) {
+      const auto at = [&](std::size_t place) { return sorted.begin() + static_cast<std::ptrdiff_t>(place); };
+      if (first[group] != first[group + 1]) add_spread(groups_.rows[group], {at(first[group]), at(first[group + 1])});
+    }
+  }
+
+  static void add_spread(RangeGroup& group, std::vector<std::int64_t> lengths) {
+    const auto [least, most] = std::minmax_element(lengths.begin(), lengths.end());
+    group.host_min_ns = *least;
+    group.host_max_ns = *most;
+    const Percentiles percentiles = percentiles_of(std::move(lengths));
+    group.host_median_ns = percentiles.p50;
+    group.host_p95_ns = percentiles.p95;
+  }
+
   const Timeline& timeline_;
   const Projection& projection_;
   bool by_path_;
   Folding folding_;
+  Parts parts_;
   std::unordered_map<std::uint32_t, std::uint32_t> key_of_name_;
   std::unordered_map<std::string, std::uint32_t> key_of_folded_;
   std::vector<PassTimes> pass_times_;
@@ -127,7 +180,12 @@ class Rollup {
   std::vector<std::int64_t> conditional_;
   std::vector<bool> inside_its_like_;
   std::vector<std::uint32_t> group_of_;
+  std::vector<std::int64_t> covered_until_;  // per range: where ranges inside, those taken so far, end
   RangeGroups groups_;
+  struct {
+    std::vector<std::uint32_t> group;
+    std::vector<std::int64_t> ns;
+  } lengths_;  // of the instances that count in their group's host time
   std::unordered_map<std::uint64_t, std::uint32_t> by_key_;
 };
 
@@ -202,8 +260,8 @@ std::vector<std::uint32_t> order_of_shown(const RangeGroups& groups) {
 }  // namespace
 
 RangeGroups roll_up_ranges(const Timeline& timeline, const Projection& projection, const ProjectionOptions& options,
-                           GroupBy group_by, const Folding& folding) {
-  Rollup rollup(timeline, projection, group_by, folding);
+                           GroupBy group_by, const Folding& folding, Parts parts) {
+  Rollup rollup(timeline, projection, group_by, folding, parts);
   for (const RangeIndex range : outer_first(timeline, projection, options)) rollup.take(range);
   RangeGroups groups = std::move(rollup).result().groups;
   if (group_by == GroupBy::kName) drop_silent(groups);
@@ -212,7 +270,7 @@ RangeGroups roll_up_ranges(const Timeline& timeline, const Projection& projectio
 
 PathTree range_tree(const Timeline& timeline, const Projection& projection, const ProjectionOptions& options,
                     const Folding& folding) {
-  Rollup rollup(timeline, projection, GroupBy::kPath, folding);
+  Rollup rollup(timeline, projection, GroupBy::kPath, folding, {});
   for (const RangeIndex range : outer_first(timeline, projection, options)) rollup.take(range);
   PathTree tree = std::move(rollup).result();
   tree.order = order_of_shown(tree.groups);

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,11 +28,16 @@ struct RangeGroup {
   std::uint32_t folded = kNone;      ///< row of RangeGroups::folded_names; kNone: no name in it was folded
   std::uint32_t parent = kNone;  ///< group of the enclosing ranges; kNone at the top, and always when grouped by name
   std::uint32_t depth = 0;
+  std::uint32_t part = 0;        ///< see Parts
   std::uint64_t count = 0;       ///< 0: it is here for what it owns alone (kBeforeRecording)
   std::uint64_t host_count = 0;  ///< of them, those that host_ns adds up; the mean is over these
   std::uint64_t unfinished = 0;  ///< instances that were open when the recording stopped
   std::int64_t host_ns = 0;
+  std::int64_t host_self_ns = 0;  ///< without the time of ranges inside
+  /// Of the instances that host_ns is the sum of.
   std::int64_t host_min_ns = 0;
+  std::int64_t host_median_ns = 0;
+  std::int64_t host_p95_ns = 0;
   std::int64_t host_max_ns = 0;
   std::int64_t span_ns = 0;  ///< last end - first begin of each instance, added up
   DeviceFigures inclusive;   ///< first_ns and last_ns: of all instances together
@@ -67,6 +73,10 @@ enum class GroupBy : std::uint8_t {
   kPath,  ///< one group a path of names from the outermost range; a tree
 };
 
+/// Instances of one name in several groups: those of equal numbers are one. Per range; kNone: it is in no group. Empty:
+/// all are in one.
+using Parts = std::span<const std::uint32_t>;
+
 /// How a tree is made smaller. All figures stay sums over the ranges that are shown as one.
 struct Folding {
   /// Parts of a name between dots that are whole numbers count as one: layers.0 and layers.1 are layers.*.
@@ -83,7 +93,7 @@ std::string folded_name(std::string_view name);
 /// Host and device times of instances are added: where instances run at the same time on several threads, the sum can
 /// be more than the time that passed.
 RangeGroups roll_up_ranges(const Timeline& timeline, const Projection& projection, const ProjectionOptions& options,
-                           GroupBy group_by, const Folding& folding = {});
+                           GroupBy group_by, const Folding& folding = {}, Parts parts = {});
 
 /// Groups by path, in the order of a tree: each before those inside it. `order` leaves out what neither ran in the
 /// recording nor owns anything. `group_of` tells for each range the group that

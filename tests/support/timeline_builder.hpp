@@ -4,6 +4,7 @@
 #include <rangefinder/timeline.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <initializer_list>
 #include <stdexcept>
@@ -74,6 +75,17 @@ class TimelineBuilder {
   }
   TimelineBuilder& start_end() { return timeline_.ranges.style.back() = RangeStyle::kStartEnd, *this; }
   TimelineBuilder& of_kind(RangeKind kind) { return timeline_.ranges.kind.back() = kind, *this; }
+  /// A value attached to the last range.
+  TimelineBuilder& payload(std::uint64_t value) { return attach(Attachment::Type::kUnsigned, value); }
+  TimelineBuilder& payload(std::int64_t value) {
+    return attach(Attachment::Type::kSigned, static_cast<std::uint64_t>(value));
+  }
+  TimelineBuilder& payload(double value) {
+    return attach(Attachment::Type::kDouble, std::bit_cast<std::uint64_t>(value));
+  }
+  TimelineBuilder& payload(const char* value) {
+    return attach(Attachment::Type::kText, static_cast<std::uint64_t>(timeline_.intern(value)));
+  }
   TimelineBuilder& in_domain(std::string_view name) {
     return timeline_.ranges.domain.back() = timeline_.intern(name), *this;
   }
@@ -328,6 +340,11 @@ class TimelineBuilder {
     const auto index = static_cast<std::uint32_t>(found - rows.begin());
     if (found == rows.end()) rows.emplace_back();
     return index;
+  }
+  TimelineBuilder& attach(Attachment::Type type, std::uint64_t bits) {
+    const auto row = static_cast<std::uint32_t>(timeline_.ranges.size() - 1);
+    timeline_.attachments.push_back({Attachment::Target::kRange, type, row, bits});
+    return *this;
   }
   ThreadIndex find_thread(std::int64_t tid) {
     const ThreadIndex index = find_or_add(
