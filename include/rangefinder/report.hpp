@@ -30,6 +30,11 @@ struct ReportOptions {
   bool instances = false;
   /// The view ops: a row a name and shapes of inputs instead of one a name; needs LoadOptions::operator_inputs.
   bool by_shape = false;
+  /// The view ranges: a row a name and payload instead of one a name.
+  bool by_payload = false;
+  /// The view ranges: instances whose payload fulfils this alone, and figures of these alone: ">=64", "=json", or for
+  /// ranges of one name "batch>=64"; operators = != < <= > >=.
+  std::string payload;
   /// The view steps: which ranges are which part of a step, where their names are not the usual ones (docs/how-to/
   /// watch-steps.md): "data=my_loader*,fetch*;forward=fwd".
   std::string step_names;
@@ -44,6 +49,12 @@ struct ReportOptions {
   std::string sort;
   /// At most so many rows; 0: all.
   std::size_t top = 0;
+  /// Columns to show instead of the view's own, in this order: titles or keys with commas between,
+  /// "range,count,host_p95_ns". "help": the report is a list of the columns that there are.
+  std::string columns;
+  /// The view ranges begins, in text and JSON, with what the capture is, how busy devices and host were, the largest
+  /// owners, what was lost and what to ask next. Not with instances, a filter or a condition on payloads.
+  bool overview = true;
   ProjectionOptions projection;
   /// The view roofline: what the machine reaches at most (bench::read_ceilings); null: figures without shares.
   const Ceilings* ceilings = nullptr;
@@ -54,6 +65,8 @@ struct ReportOptions {
   // Text only.
   bool utf8 = true;
   bool colour = false;
+  /// Points in time on the timeline's clock, as CSV and JSON have them, instead of since its begin.
+  bool absolute_times = false;
   std::size_t width = 0;  ///< columns of the terminal; 0: no limit
 };
 

@@ -18,6 +18,7 @@ struct ReportArguments {
   bool csv = false;
   bool ascii = false;
   std::string kinds = "annotations";
+  std::string group_by = "name";
   std::string ceilings;
 };
 
@@ -30,15 +31,22 @@ int list_views() {
 
 int run_report(const Common& common, ReportArguments arguments) {
   if (arguments.report.view == "help") return list_views();
+  ReportOptions& options = arguments.report;
+  options.format = common.json ? ReportFormat::kJson : arguments.csv ? ReportFormat::kCsv : ReportFormat::kText;
+  if (arguments.inputs.empty() && options.columns == "help") {
+    if (Status status = write_report(Timeline(), options, write_stdout); !status.ok()) return fail(status.error());
+    return kSuccess;
+  }
   if (arguments.inputs.empty()) {
     complain("report: which file? A capture, a folder of captures, a torch.profiler trace or an Nsight SQLite export");
     return kUsage;
   }
   bound_memory(common);
-  ReportOptions& options = arguments.report;
-  options.format = common.json ? ReportFormat::kJson : arguments.csv ? ReportFormat::kCsv : ReportFormat::kText;
   options.projection.annotations = arguments.kinds != "operators";
   options.projection.operators = arguments.kinds != "annotations";
+  options.by_shape = arguments.group_by == "shape";
+  options.by_payload = arguments.group_by == "payload";
+  options.overview = !common.quiet;
   options.terminal = common.terminal.stdout_is_tty;
   options.utf8 = common.terminal.utf8 && !arguments.ascii;
   options.colour = common.terminal.colour(common.colour);
@@ -77,9 +85,14 @@ void add_report(CLI::App& app, Common& common, int& result) {
   verb->add_option("--view", arguments->report.view, "What to show; `--view help` lists all (default ranges)")
       ->type_name("VIEW");
   verb->add_flag("--instances", arguments->report.instances, "One row per instance instead of one per name");
-  add_choice<bool>(*verb, "--group-by", arguments->report.by_shape, {{"name", false}, {"shape", true}},
-                   "The view ops: one row per name, or per name and shapes of inputs: name or shape (default name)")
+  takes_one_of(verb->add_option("--group-by", arguments->group_by,
+                                "One row per name (default); view ops: per name and shape of inputs (shape); view "
+                                "ranges: per name and payload (payload)"),
+               {"name", "shape", "payload"})
       ->type_name("WHAT");
+  verb->add_option("--payload", arguments->report.payload,
+                   "View ranges: only instances whose payload fulfils CONDITION: '>=64', '=json', 'batch>=64'")
+      ->type_name("CONDITION");
   verb->add_option("--step-names", arguments->report.step_names,
                    "The view steps: names of the parts of a step, as data=my_loader*,fetch*;forward=fwd")
       ->type_name("RULES");
@@ -88,6 +101,13 @@ void add_report(CLI::App& app, Common& common, int& result) {
       ->type_name("FILE");
   verb->add_flag("--fold", arguments->report.fold, "Views by path: layers.0, layers.1, ... are one row, layers.*");
   verb->add_flag("--csv", arguments->csv, "Print CSV with exact numbers")->group("Output");
+  verb->add_option("--columns", arguments->report.columns,
+                   "Columns to show, in this order: range,count,host_p95; `--columns help` lists those of the view")
+      ->type_name("LIST")
+      ->group("Output");
+  verb->add_flag("--absolute-times", arguments->report.absolute_times,
+                 "Points in time on the capture's clock, as in CSV and JSON, not since its start")
+      ->group("Output");
   verb->add_flag("--ascii", arguments->ascii, "Draw with ASCII characters only")->group("Output");
   verb->add_option("--filter", arguments->report.filter, "Only rows whose name contains TEXT")->type_name("TEXT");
   verb->add_flag("--regex", arguments->report.filter_is_regex, "--filter is a regular expression");
@@ -109,6 +129,8 @@ void add_report(CLI::App& app, Common& common, int& result) {
     if (common.json && arguments->csv) throw CLI::ValidationError("--json and --csv: choose one of them");
     if (arguments->report.filter_is_regex && arguments->report.filter.empty())
       throw CLI::ValidationError("--regex is about --filter, which is not given");
+    if (arguments->group_by == "shape" && arguments->report.view != "ops")
+      throw CLI::ValidationError("--group-by shape is about --view ops");
     result = run_report(common, *arguments);
   });
 }

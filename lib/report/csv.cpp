@@ -26,10 +26,12 @@ Status write_csv(const Table& table, const CsvOptions& options, const Sink& sink
     for (std::size_t column = 0; column < columns.size(); ++column) {
       if (column != 0) out.text() += ',';
       if (table.is_null(row, column)) continue;
-      if (is_text(columns[column].type))
-        append(table.text_at(row, column, buffer), options.defuse_formulas);
-      else
-        append_plain_number(out.text(), table.number_at(row, column), columns[column].places);
+      if (is_text(columns[column].type)) {
+        const std::string_view text = table.text_at(row, column, buffer);
+        append(text, options.defuse_formulas && !number_in(text));  // "-3" is no formula
+      } else {
+        append_exact(out.text(), columns[column], table.number_at(row, column));
+      }
     }
     out.text() += '\n';
     if (!out.flush_if_full()) break;

@@ -51,4 +51,32 @@ Result<std::size_t> find_column(const std::vector<Column>& columns, std::string_
                "\"" + base::printable(wanted) + "\" may be " + alternatives(found, keys) + ": say which");
 }
 
+Status choose_columns(Table& table, std::string_view list) {
+  std::vector<std::size_t> chosen;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    Result<std::size_t> found = find_column(table.columns(), list.substr(begin, end - begin));
+    if (!found) return std::move(found).error().with_context("columns");
+    if (std::find(chosen.begin(), chosen.end(), *found) == chosen.end()) chosen.push_back(*found);
+    begin = end + 1;
+  }
+  table.choose(std::move(chosen));
+  return {};
+}
+
+Table columns_of(const Table& table) {
+  Table list({{"Column"}, {"Title"}, {"Unit"}, {"In text"}});
+  const std::vector<std::string> keys = unique_keys(table.columns());
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const Column& column = table.columns()[i];
+    list.text(keys[i])
+        .text(column.name)
+        .text(column.unit)
+        .text(column.in_text == InText::kAlways  ? "always"
+              : column.in_text == InText::kNever ? "if chosen"
+                                                 : "unless empty");
+  }
+  return list;
+}
+
 }  // namespace rangefinder::report

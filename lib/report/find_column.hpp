@@ -17,4 +17,10 @@ namespace rangefinder::report {
 /// Errors: kInvalidArgument with the columns that may be meant, or, where there is none, with the nearest and all.
 Result<std::size_t> find_column(const std::vector<Column>& columns, std::string_view wanted);
 
+/// Shows the columns of a list, "name,host_p95_ns", whatever text would leave out. Errors: as find_column.
+Status choose_columns(Table& table, std::string_view list);
+
+/// What there is to choose: a row for each column.
+Table columns_of(const Table& table);
+
 }  // namespace rangefinder::report

@@ -44,6 +44,16 @@ std::string padded(const std::string& text, std::size_t width, bool right) {
   return right ? padding + text : text + padding;
 }
 
+constexpr std::string_view kNotRecorded = "device activity was not recorded: ";
+
+/// "no NVIDIA driver in this process" of a note that also says which file the loader did not find.
+std::string short_reason(std::string_view note) {
+  constexpr std::string_view kHostOnly = "host_only: ";
+  note.remove_prefix(kNotRecorded.size());
+  if (note.starts_with(kHostOnly)) note.remove_prefix(kHostOnly.size());
+  return base::printable(note.substr(0, note.find(" (")));
+}
+
 void append_account(std::string& out, const Account& account) {
   out += "device time  " + readable_time(account.total.gpu_sum_ns) + " in " + operations(account.total.gpu_ops) + "\n";
   for (const NamedPart& part : parts_of(account))
@@ -90,14 +100,22 @@ std::string to_text(const Footer& footer, const TextOptions& options) {
     out += '\n';
   };
   if (footer.simulated) line(base::colour::kYellow, "simulated: the device records were made up by a script", 0);
-  if (footer.account) append_account(out, *footer.account);
+  const bool device_worked = footer.account && footer.account->total.gpu_ops != 0;
+  const auto why = std::find_if(footer.notes.begin(), footer.notes.end(),
+                                [](const std::string& note) { return note.starts_with(kNotRecorded); });
+  const bool told = footer.account && !device_worked && why != footer.notes.end();
+  if (device_worked)
+    append_account(out, *footer.account);
+  else if (footer.account)
+    line({}, "device time  none" + (told ? ": " + short_reason(*why) : std::string()), 13);
   for (const CaptureHealth::Entry& entry : footer.health) {
     const bool loss = entry.severity == CaptureHealth::Severity::kLoss;
     line(loss ? base::colour::kYellow : base::colour::kDim,
          std::string(loss ? "lost  " : "note  ") + base::with_thousands(entry.count) + " " + std::string(entry.text),
          6);
   }
-  for (const std::string& note : footer.notes) line(base::colour::kDim, "note  " + base::printable(note), 6);
+  for (const std::string& note : footer.notes)
+    if (!told || note != *why) line(base::colour::kDim, "note  " + base::printable(note), 6);
   return out;
 }
 

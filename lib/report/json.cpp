@@ -24,6 +24,10 @@ std::string_view type_name(ColumnType type) noexcept {
       return "timestamp";
     case ColumnType::kBytes:
       return "bytes";
+    case ColumnType::kFlops:
+      return "integer";
+    case ColumnType::kReal:
+      return "decimal";
     case ColumnType::kPath:
       return "path";
     case ColumnType::kPathName:
@@ -70,7 +74,7 @@ void append_cell(std::string& out, const Table& table, std::size_t row, std::siz
   else if (is_text(kind.type))
     base::append_json_string(out, table.text_at(row, column, buffer));
   else
-    append_plain_number(out, table.number_at(row, column), kind.places);
+    append_exact(out, kind, table.number_at(row, column));
 }
 
 bool has_paths(const Table& table) {
@@ -116,11 +120,13 @@ void write_paths(SinkBuffer& out, const Table& table) {
 
 }  // namespace
 
-Status write_json(const Table& table, std::string_view view, const Footer& footer, const Sink& sink) {
+Status write_json(const Table& table, std::string_view view, const Footer& footer, const Sink& sink,
+                  std::string_view members) {
   SinkBuffer out(sink);
   out.text() += "{\n  \"schema_version\": " + std::to_string(kJsonSchemaVersion) + ",\n  \"view\": ";
   base::append_json_string(out.text(), view);
   out.text() += ",\n";
+  if (!members.empty()) out.text().append("  ").append(members).append(",\n");
   append_columns(out.text(), table.columns());
   out.text() += "  \"rows\": [";
   const std::vector<std::string> names = member_names(table.columns());

@@ -162,6 +162,8 @@ std::string missing_for(const View& view, const Timeline& timeline) {
 }
 
 Result<Table> make_table(const View& view, const Subject& subject, const ViewOptions& options) {
+  if (view.name != "ranges" && (options.by_payload || !options.payload.empty()))
+    return Error(ErrorCode::kInvalidArgument, std::string(view.name) + " knows no payloads; the view ranges does");
   Result<Table> table = view.make(subject, options);
   if (!table) return table;
   Status status = arrange(*table, options);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "report/attribution_notes.hpp"
 #include "report/csv.hpp"
+#include "report/find_column.hpp"
 #include "report/footer.hpp"
 #include "report/json.hpp"
+#include "report/overview.hpp"
 #include "report/text_table.hpp"
 #include "report/view.hpp"
 
@@ -10,6 +12,8 @@
 
 namespace rangefinder {
 namespace {
+
+constexpr std::string_view kColumnsHelp = "help";
 
 report::ViewOptions view_options(const ReportOptions& options) {
   report::ViewOptions out;
@@ -19,6 +23,9 @@ report::ViewOptions view_options(const ReportOptions& options) {
   out.top = options.top;
   out.instances = options.instances;
   out.by_shape = options.by_shape;
+  out.by_payload = options.by_payload;
+  out.payload = options.payload;
+  if (options.columns != kColumnsHelp) out.columns = options.columns;
   out.step_names = options.step_names;
   out.fold = options.fold;
   out.depth = options.depth;
@@ -52,23 +59,38 @@ Status write_report(const Timeline& timeline, const ReportOptions& options,
   const report::Subject subject(timeline, options.projection);
   Result<report::Table> table = report::make_table(**view, subject, wanted);
   if (!table) return std::move(table).error();
+  if (options.columns == kColumnsHelp) *table = report::columns_of(*table);
   if (options.format == ReportFormat::kCsv) {
     report::CsvOptions csv = report::csv_options_for(**view);
     csv.terminal = options.terminal;
     return report::write_csv(*table, csv, checked);
   }
 
+  const report::TextOptions text{options.utf8, options.colour, options.width};
+  if (options.columns == kColumnsHelp && options.format == ReportFormat::kText)
+    return report::write_text(*table, text, checked);
+  if (!options.absolute_times) table->set_time_origin(timeline.begin_ns);
   report::Footer footer = report::make_footer(timeline, subject.projection().account);
   footer.notes.insert(footer.notes.end(), table->notes().begin(), table->notes().end());
-  if (!(*view)->compatible)  // those are by launch, whatever was asked for
+  if (!(*view)->compatible && timeline.activities.size() != 0)  // those are by launch, whatever was asked for
     for (std::string& note : report::attribution_notes(subject)) footer.notes.push_back(std::move(note));
   if (std::string cost = report::profiling_note(timeline); !cost.empty()) footer.notes.push_back(std::move(cost));
   if (std::string missing = report::missing_for(**view, timeline); !missing.empty())
     footer.notes.push_back(std::move(missing));
   else if (table->row_count() == 0 && table->hidden_rows() == 0 && table->notes().empty())
     footer.notes.push_back(std::string((*view)->name) + ": this input has nothing of the kind");
-  if (options.format == ReportFormat::kJson) return report::write_json(*table, (*view)->name, footer, checked);
-  const report::TextOptions text{options.utf8, options.colour, options.width};
+  const bool with_overview = options.overview && (*view)->name == "ranges" && !options.instances &&
+                             options.columns != kColumnsHelp && options.filter.empty() && options.payload.empty() &&
+                             timeline.end_ns > timeline.begin_ns;
+  if (options.format == ReportFormat::kJson) {
+    std::string members = "\"begin_ns\": " + std::to_string(timeline.begin_ns);
+    if (with_overview) append_json_member(members += ",\n  ", report::make_overview(subject, footer), timeline);
+    return report::write_json(*table, (*view)->name, footer, checked, members);
+  }
+  if (with_overview) {
+    const std::string overview = to_text(report::make_overview(subject, footer), timeline, text);
+    if (Status status = checked(overview + "\n"); !status.ok()) return status;
+  }
   Status status = report::write_text(*table, text, checked);
   return status.ok() ? checked("\n" + report::to_text(footer, text)) : status;
 }

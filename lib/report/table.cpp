@@ -2,7 +2,9 @@
 #include "report/table.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
+#include <cmath>
 #include <utility>
 
 namespace rangefinder::report {
@@ -68,6 +70,31 @@ std::string_view Table::readable_text_at(std::size_t row, std::size_t column, st
   }
 }
 
+void Table::choose(std::vector<std::size_t> columns) {
+  std::vector<Column> kinds;
+  for (const std::size_t column : columns) {
+    Column kind = this->columns()[column];
+    kind.in_text = InText::kAlways;
+    kind.dispensable = 0;
+    kinds.push_back(std::move(kind));
+  }
+  if (!chosen_.empty())
+    for (std::size_t& column : columns) column = chosen_[column];
+  chosen_ = std::move(columns);
+  chosen_columns_ = std::move(kinds);
+}
+
+bool Table::is_lower_bound(std::size_t row, std::size_t column) const noexcept {
+  const std::string& bound_by = columns()[column].bound_by;
+  if (bound_by.empty()) return false;
+  for (std::size_t stored = 0; stored < columns_.size(); ++stored) {
+    if (columns_[stored].name != bound_by) continue;
+    const std::int64_t count = stored_cell(row, stored);
+    return count != kNull && count != 0;
+  }
+  return false;
+}
+
 void Table::select(const std::vector<std::uint32_t>& rows) {
   std::vector<std::uint32_t> stored;
   stored.reserve(rows.size());
@@ -109,6 +136,26 @@ void append_plain_number(std::string& out, std::int64_t value, int places) {
   out += '.';
   out.append(decimals - text.size(), '0');
   out.append(text);
+}
+
+std::int64_t cell_of_real(double value) noexcept {
+  // The bits of -0.0 are those of kNull.
+  return std::isfinite(value) ? std::bit_cast<std::int64_t>(value == 0 ? 0.0 : value) : kNull;
+}
+
+double real_of_cell(std::int64_t cell) noexcept { return std::bit_cast<double>(cell); }
+
+std::optional<double> number_in(std::string_view text) noexcept {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = error == std::errc() && end == text.data() + text.size() && std::isfinite(number);
+  return is_number ? std::optional(number) : std::nullopt;
+}
+
+void append_exact(std::string& out, const Column& column, std::int64_t cell) {
+  if (column.type != ColumnType::kReal) return append_plain_number(out, cell, column.places);
+  char digits[32];
+  out.append(digits, std::to_chars(std::begin(digits), std::end(digits), real_of_cell(cell)).ptr);
 }
 
 std::string plain_number(std::int64_t value, int places) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,6 +22,8 @@ enum class ColumnType : std::uint8_t {
   kNanoseconds,  ///< a duration
   kTimestamp,    ///< a point in time, in nanoseconds
   kBytes,
+  kFlops,  ///< floating-point operations
+  kReal,   ///< a number of any size; a cell holds the bits of a double (cell_of_real)
   kPath,      ///< names from the outermost range inwards
   kPathName,  ///< the last name of a path; text for people indents it by its depth
   kNameTree,  ///< likewise, as Nsight indents it
@@ -65,6 +68,13 @@ struct Column {
 /// A cell without a value.
 inline constexpr std::int64_t kNull = std::numeric_limits<std::int64_t>::min();
 
+/// A cell of a kReal column; kNull for what is not finite.
+std::int64_t cell_of_real(double value) noexcept;
+double real_of_cell(std::int64_t cell) noexcept;
+
+/// What a text is from its first to its last character; nothing where that is no finite number.
+std::optional<double> number_in(std::string_view text) noexcept;
+
 /// Rows under columns. Numbers are integers, scaled where a column has decimals; texts are stored once each, paths as
 /// what they add to the path around them. Filled from left to right, a row after the other.
 ///
@@ -88,9 +98,12 @@ class Table {
   const Paths& paths() const noexcept { return paths_; }
   Table& path(Paths::Node node) { return number(node); }
 
-  const std::vector<Column>& columns() const noexcept { return columns_; }
+  const std::vector<Column>& columns() const noexcept { return chosen_.empty() ? columns_ : chosen_columns_; }
   std::size_t name_column() const noexcept { return name_column_; }
   std::size_t row_count() const noexcept { return ordered_ ? order_.size() : stored_rows(); }
+
+  /// From here on these columns alone are there, in this order, numbered anew, and text shows them all.
+  void choose(std::vector<std::size_t> columns);
 
   bool is_null(std::size_t row, std::size_t column) const noexcept { return cell(row, column) == kNull; }
   std::int64_t number_at(std::size_t row, std::size_t column) const noexcept { return cell(row, column); }
@@ -108,12 +121,19 @@ class Table {
     return static_cast<Paths::Node>(cell(row, column));
   }
 
+  /// A count that is a lower bound: see Column::bound_by.
+  bool is_lower_bound(std::size_t row, std::size_t column) const noexcept;
+
   /// Shows these rows (positions among those shown now) in this order.
   void select(const std::vector<std::uint32_t>& rows);
 
   /// Says below the table what its rows do not.
   void note(std::string text) { notes_.push_back(std::move(text)); }
   const std::vector<std::string>& notes() const noexcept { return notes_; }
+
+  /// What text shows points in time from.
+  void set_time_origin(std::int64_t ns) noexcept { time_origin_ns_ = ns; }
+  std::int64_t time_origin_ns() const noexcept { return time_origin_ns_; }
 
   /// How many rows a filter or a limit left out, for the reader to know.
   std::size_t hidden_rows() const noexcept { return stored_rows() - row_count(); }
@@ -124,16 +144,22 @@ class Table {
  private:
   std::size_t stored_rows() const noexcept { return columns_.empty() ? 0 : cells_.size() / columns_.size(); }
   std::int64_t cell(std::size_t row, std::size_t column) const noexcept {
+    return stored_cell(row, chosen_.empty() ? column : chosen_[column]);
+  }
+  std::int64_t stored_cell(std::size_t row, std::size_t column) const noexcept {
     return cells_[(ordered_ ? order_[row] : row) * columns_.size() + column];
   }
 
   std::vector<Column> columns_;
+  std::vector<std::size_t> chosen_;  // empty: all
+  std::vector<Column> chosen_columns_;
   std::size_t name_column_;
   std::vector<std::int64_t> cells_;  // row by row; texts as their number in the pool
   base::StringPool texts_;
   Paths paths_;
   std::vector<std::string> notes_;
   std::size_t filtered_rows_ = 0;
+  std::int64_t time_origin_ns_ = 0;
   bool ordered_ = false;
   std::vector<std::uint32_t> order_;
 };
@@ -144,5 +170,7 @@ std::vector<std::string> unique_keys(const std::vector<Column>& columns);
 /// The value with its decimals and nothing else: "12.5", "-3".
 std::string plain_number(std::int64_t value, int places);
 void append_plain_number(std::string& out, std::int64_t value, int places);
+/// A cell of a column of numbers, exactly.
+void append_exact(std::string& out, const Column& column, std::int64_t cell);
 
 }  // namespace rangefinder::report

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -78,6 +79,14 @@ Status filter(Table& table, const ViewOptions& options) {
   return {};
 }
 
+/// Numbers by size before all other texts: payloads 8, 16, 128, json.
+bool text_before(std::string_view a, std::string_view b) {
+  const std::optional<double> left = number_in(a), right = number_in(b);
+  if (left && right && *left != *right) return *left < *right;
+  if (left.has_value() != right.has_value()) return left.has_value();
+  return a < b;
+}
+
 Status sort(Table& table, std::string_view by) {
   const char sign = by[0];
   if (sign == '+' || sign == '-') by.remove_prefix(1);
@@ -96,8 +105,9 @@ Status sort(Table& table, std::string_view by) {
       return !table.is_null(a, column) && table.is_null(b, column);
     if (down) std::swap(a, b);
     if (paths) return ranks[table.path_at(a, column)] < ranks[table.path_at(b, column)];
-    return is_text(type) ? table.text_at(a, column, buffer_a) < table.text_at(b, column, buffer_b)
-                         : table.number_at(a, column) < table.number_at(b, column);
+    if (is_text(type)) return text_before(table.text_at(a, column, buffer_a), table.text_at(b, column, buffer_b));
+    const std::int64_t left = table.number_at(a, column), right = table.number_at(b, column);
+    return type == ColumnType::kReal ? real_of_cell(left) < real_of_cell(right) : left < right;
   });
   table.select(rows);
   return {};
@@ -115,6 +125,7 @@ Status arrange(Table& table, const ViewOptions& options) {
     rows.resize(options.top);
     table.select(rows);
   }
+  if (!options.columns.empty()) return choose_columns(table, options.columns);
   return {};
 }
 

@@ -229,14 +229,6 @@ void append_header(std::string& out, const Layout& layout, const TextOptions& op
   out += '\n';
 }
 
-bool is_lower_bound(const Table& table, std::size_t row, const Column& kind) {
-  if (kind.bound_by.empty()) return false;
-  for (std::size_t column = 0; column < table.columns().size(); ++column)
-    if (table.columns()[column].name == kind.bound_by)
-      return !table.is_null(row, column) && table.number_at(row, column) != 0;
-  return false;
-}
-
 std::string count_of_rows(std::size_t count, std::string_view kind) {
   return base::with_thousands(count) + std::string(kind) + (count == 1 ? " row" : " rows");
 }
@@ -276,11 +268,15 @@ std::string readable_cell(const Table& table, std::size_t row, std::size_t colum
     case ColumnType::kNanoseconds:
       return readable_time(value, kind.places);
     case ColumnType::kTimestamp:
-      return readable_timestamp(value);
+      return readable_timestamp(value - table.time_origin_ns());
     case ColumnType::kBytes:
       return readable_bytes(value);
+    case ColumnType::kFlops:
+      return readable_flops(value);
+    case ColumnType::kReal:
+      return readable_real(real_of_cell(value));
     default:
-      return plain_number(value, kind.places) + (is_lower_bound(table, row, kind) ? "+" : "") +
+      return plain_number(value, kind.places) + (table.is_lower_bound(row, column) ? "+" : "") +
              (kind.unit.empty() ? "" : " " + base::printable(kind.unit));
   }
 }

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -64,6 +66,21 @@ std::string readable_time(std::int64_t value, int places) {
 std::string readable_bytes(std::int64_t value) {
   static constexpr std::string_view kUnits[] = {"B", "kB", "MB", "GB", "TB"};
   return readable(value, 0, kUnits);
+}
+
+std::string readable_flops(std::int64_t value) {
+  static constexpr std::string_view kUnits[] = {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"};
+  return readable(value, 0, kUnits);
+}
+
+std::string readable_real(double value) {
+  constexpr double kWhole = 1e9;  // shown with all digits
+  char text[32];
+  const bool whole = std::trunc(value) == value && std::abs(value) < kWhole;
+  const auto end =
+      whole ? std::to_chars(std::begin(text), std::end(text), value, std::chars_format::fixed).ptr
+            : std::to_chars(std::begin(text), std::end(text), value, std::chars_format::general, kSignificant).ptr;
+  return std::string(text, end);
 }
 
 std::string readable_timestamp(std::int64_t nanoseconds) { return plain_number(nanoseconds, 9); }

@@ -30,10 +30,17 @@ struct ViewOptions {
   /// At most so many rows; 0: all.
   std::size_t top = 0;
 
+  /// The columns to show, as find_column takes them, with commas between; the view's own when empty.
+  std::string columns;
+
   /// One row an instance instead of one a name, in the views that have both.
   bool instances = false;
   /// Operators of one name and other shapes are other rows.
   bool by_shape = false;
+  /// Of the view ranges: instances of one name and other payloads are other rows.
+  bool by_payload = false;
+  /// Of the view ranges: only instances for which this holds; see analysis::PayloadCondition.
+  std::string payload;
   /// Of the view steps: what replaces the rules of analysis/step_rules.hpp.
   std::string step_names;
   /// Set by `:summary` behind a view's name: figures of all rows instead of the rows.

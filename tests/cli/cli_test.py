@@ -158,6 +158,35 @@ class Verbs(CommandTest):
         self.assertIn('"gpu" may be gpu_busy_ns,', self.fails(2, "report", "whole.rfcap", "--sort", "gpu"))
         self.assertIn("the columns are range, count, host_ns,", self.fails(2, "report", "whole.rfcap", "--sort", "zzzzzzzz"))
 
+    def test_payloads_choose_and_divide_instances(self):
+        def rows(*options):
+            text = self.succeeds("report", "payloads.rfcap", "--csv", *options).out
+            return [tuple(row.values()) for row in csv.DictReader(io.StringIO(text))]
+        columns = ("--columns", "range,payload,host")
+        self.assertEqual(rows("--group-by", "payload", "--sort", "+payload", *columns),
+                         [("loss", "0.5", "100"), ("batch", "16", "600"), ("batch", "64", "700"), ("batch", "128", "500")])
+        self.assertEqual(rows("--instances", "--payload", "batch>=64", "--sort", "host", *columns),
+                         [("batch", "64", "700"), ("batch", "128", "500")])
+        self.assertEqual(rows("--payload", "batch>=64", "--columns", "count,host,payload_mean"), [("2", "1200", "96")])
+        self.assertIn("write '>=64'", self.fails(2, "report", "payloads.rfcap", "--payload", "batch"))
+        self.assertIn("the view ranges does", self.fails(2, "report", "payloads.rfcap", "--payload", ">1", "--view", "tree"))
+        self.assertIn("--view ops", self.fails(2, "report", "payloads.rfcap", "--group-by", "shape"))
+
+    def test_columns_are_chosen_and_listed(self):
+        text = self.succeeds("report", "whole.rfcap", "-q", "--columns", "Host p95,range").out
+        self.assertRegex(text.splitlines()[0], r"^Host p95 +Range$")
+        for words in (["report"], ["report", "whole.rfcap"]):
+            listed = self.succeeds(*words, "--view", "ops", "--columns", "help").out
+            self.assertIn("self_cpu_ns", listed)
+            self.assertNotIn("device time", listed)
+        self.assertIn("the columns are range, count,", self.fails(2, "report", "whole.rfcap", "--columns", "range,zzzzzzzz"))
+
+    def test_report_begins_with_an_overview_unless_it_is_to_be_quiet(self):
+        self.assertRegex(self.succeeds("report", "whole.rfcap").out, r"\Acapture +.*\n(.*\n)*next +rangefinder report whole.rfcap --")
+        self.assertNotIn("next  ", self.succeeds("report", "whole.rfcap", "-q").out)
+        self.assertIn("next", json.loads(self.succeeds("report", "whole.rfcap", "--json").out)["overview"])
+        self.assertTrue(self.succeeds("report", "whole.rfcap", "--csv").out.startswith("Range,"))
+
     def test_simulated_recordings_say_so(self):
         self.assertIn("simulated: the device records were made up", self.succeeds("report", "simulated.rfcap").out)
         self.assertIs(json.loads(self.succeeds("report", "simulated.rfcap", "--json").out)["simulated"], True)
@@ -341,7 +370,7 @@ class Usage(CommandTest):
             (report, "--top", ("foo", "", "-1", "1.5"), "is not a whole number of at least 0"), (report, "--top", ("9" * 30,), "is too large"),
             (report, "--attribute", ("foo", "", "0", "Launch"), "is none of auto, launch, forward or capture"),
             (report, "--ranges", ("foo",), "is none of annotations, operators or both"),
-            (report, "--group-by", ("foo",), "is none of name"), (report, "--color", ("blue", "1"), "is none of auto, always or never"),
+            (report, "--group-by", ("foo",), "is none of name, shape or payload"), (report, "--color", ("blue", "1"), "is none of auto, always or never"),
             (report, "--ceilings", ("",), "a file is wanted"),
             (export, "--format", ("pdf",), "is none of chrome or memory_viz"), (export, "--at", ("noon",), "is none of end or peak"),
             (["bench", "run"], "--iterations", ("foo", "0", "-1"), whole), (["bench", "run"], "--nproc", ("foo", "0"), whole),

@@ -49,6 +49,10 @@ void write_all(const std::string& folder) {
   operators.range("step", 0, 9'000'000).range("aten::mm", 1'000, 8'000'000, "operator");
   operators.facts(-1, 0, "[[100, 100], [100, 100]]\n[\"float\", \"float\"]\n[\"\", \"\"]");
   operators.write(file("operators.rfcap"));
+  CaptureBuilder payloads;
+  payloads.range("batch", 0, 500).payload(std::uint64_t{128}).range("batch", 1'000, 1'600).payload(std::uint64_t{16});
+  payloads.range("batch", 2'000, 2'700).payload(std::uint64_t{64}).range("loss", 3'000, 3'100).payload(0.5);
+  payloads.write(file("payloads.rfcap"));
   CaptureBuilder hostile;
   // Control characters of one byte and of two (C1), a clipboard sequence, a right-to-left override, and no UTF-8.
   constexpr char kSteering[] =

@@ -96,18 +96,18 @@ TEST_CASE("ranges that were over before the recording count with what they own",
   const Timeline timeline = builder.build();
   const std::string ranges = attribution_report(timeline, "ranges", ReportFormat::kCsv, Attribution::kAuto);
   INFO(ranges);
-  CHECK(has(ranges, "\nmodel,0,0,,30,"));
-  CHECK(has(ranges, "\nlayer,1,100,100,30,"));
+  CHECK(has(ranges, "\nmodel,0,0,0,0.0,,,,,,30,"));
+  CHECK(has(ranges, "\nlayer,1,100,100,50.0,100,100,100,100,100,30,"));
   CHECK_FALSE(has(ranges, "never replayed"));
   const std::string tree = attribution_report(timeline, "tree", ReportFormat::kCsv, Attribution::kAuto);
   INFO(tree);
-  CHECK(has(tree, "\nmodel,0,0,,30,"));
-  CHECK(has(tree, "\nlayer,0,0,,30,"));
-  CHECK(has(tree, "\nlayer,1,100,100,0,"));
+  CHECK(has(tree, "\nmodel,0,0,0,0.0,,,,,,30,"));
+  CHECK(has(tree, "\nlayer,0,0,0,0.0,,,,,,30,"));
+  CHECK(has(tree, "\nlayer,1,100,100,50.0,100,100,100,100,100,0,"));
   CHECK_FALSE(has(tree, "never replayed"));
   const std::string each = attribution_report(timeline, "ranges", ReportFormat::kCsv, Attribution::kAuto, true);
   INFO(each);
-  CHECK(has(each, "\nmodel/layer,1,0,,30,"));
+  CHECK(has(each, "\nmodel/layer,1,,0,,30,"));
   CHECK_FALSE(has(each, "never replayed"));
   // Nsight's views give work to those who launched it: there is nothing that these could own.
   CHECK_FALSE(has(attribution_report(timeline, "nvtx_pushpop_sum", ReportFormat::kCsv, Attribution::kAuto), "model"));

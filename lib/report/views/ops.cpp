@@ -65,7 +65,7 @@ Result<Table> make_ops(const Subject& subject, const ViewOptions& options) {
                               if_room(5, if_any(own::bytes("GPU memory"))),
                               if_room(4, if_any(own::bytes("Self GPU memory"))),
                               own::count("Calls"),
-                              if_any(own::count("FLOPs")),
+                              if_any(own::flops("FLOPs")),
                               own::for_programs(own::count("Calls without FLOPs"))};
   columns[columns.size() - 2].bound_by = columns.back().name;
   if (options.by_shape) columns.push_back(own::text("Shapes"));

@@ -27,6 +27,8 @@ inline Column count(std::string name) { return {std::move(name), {}, ColumnType:
 inline Column time(std::string name) { return {std::move(name), "ns", ColumnType::kNanoseconds, 0}; }
 inline Column timestamp(std::string name) { return {std::move(name), "ns", ColumnType::kTimestamp, 0}; }
 inline Column bytes(std::string name) { return {std::move(name), "B", ColumnType::kBytes, 0}; }
+inline Column flops(std::string name) { return {std::move(name), {}, ColumnType::kFlops, 0}; }
+inline Column real(std::string name) { return {std::move(name), {}, ColumnType::kReal, 0}; }
 inline Column percent(std::string name) { return {std::move(name), "%", ColumnType::kDecimal, 1}; }
 inline Column decimal(std::string name, std::string unit, int places) {
   return {std::move(name), std::move(unit), ColumnType::kDecimal, places};

@@ -230,7 +230,7 @@ Result<Table> make_roofline(const Subject& subject, const ViewOptions& options) 
   std::vector<Column> columns{own::path_name("Range"),
                               if_room(2, own::text("On")),
                               own::time("Busy"),
-                              if_room(5, own::count("FLOPs")),
+                              if_room(5, own::flops("FLOPs")),
                               own::decimal("GFLOP/s", "", 3),
                               if_room(6, own::bytes("Bytes")),
                               own::decimal("GB/s", "", 3),

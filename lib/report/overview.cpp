@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+#include "report/overview.hpp"
+
+#include "analysis/profiling_cost.hpp"
+#include "analysis/range_rollup.hpp"
+#include "analysis/spans.hpp"
+#include "analysis/waits.hpp"
+#include "base/text.hpp"
+#include "report/short_names.hpp"
+#include "report/units.hpp"
+#include "report/views/own_columns.hpp"
+#include "report/wrapped.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <utility>
+
+namespace rangefinder::report {
+namespace {
+
+using analysis::RangeGroup;
+using analysis::Span;
+
+constexpr std::size_t kLargest = 3;
+
+/// From the first moment that was recorded to the last; device work of before is not part of it.
+Span recorded_span(const Timeline& timeline) {
+  if (timeline.windows.empty()) return {timeline.begin_ns, timeline.end_ns};
+  Span span{timeline.windows.front().begin_ns, timeline.windows.front().end_ns};
+  for (const Window& window : timeline.windows) {
+    span.begin = std::min(span.begin, window.begin_ns);
+    span.end = std::max(span.end, window.end_ns);
+  }
+  return span;
+}
+
+void add_clipped(std::vector<Span>& spans, std::int64_t begin, std::int64_t end, const Span& bounds) {
+  const Span clipped{std::max(begin, bounds.begin), std::min(end, bounds.end)};
+  if (clipped.begin < clipped.end) spans.push_back(clipped);
+}
+
+std::vector<Overview::Device> busy_devices(const Timeline& timeline, std::int64_t recorded_ns) {
+  const Span bounds = recorded_span(timeline);
+  const ActivityTable& activities = timeline.activities;
+  std::vector<std::vector<Span>> spans(timeline.devices.size());
+  for (ActivityIndex row = 0; row < activities.size(); ++row)
+    add_clipped(spans[timeline.streams[activities.stream[row]].device], activities.begin_ns[row],
+                activities.end_ns[row], bounds);
+  std::vector<Overview::Device> busy;
+  for (DeviceIndex device = 0; device < spans.size(); ++device)
+    if (!spans[device].empty())
+      busy.push_back({device, std::min(analysis::length_of_union(spans[device]), recorded_ns)});
+  return busy;
+}
+
+void add_host(Overview& overview, const Subject& subject) {
+  const Timeline& timeline = subject.timeline();
+  const RangeTable& ranges = timeline.ranges;
+  const Span bounds = recorded_span(timeline);
+  std::vector<std::vector<Span>> spans(timeline.threads.size());
+  for (RangeIndex range = 0; range < ranges.size(); ++range) {
+    if (!analysis::takes_part(ranges.kind[range], subject.projection_options())) continue;
+    if ((ranges.flags[range] & kBeforeRecording) != 0 || ranges.thread[range] >= spans.size()) continue;
+    if (subject.projection().parent[range] == kNone)
+      add_clipped(spans[ranges.thread[range]], ranges.begin_ns[range], ranges.end_ns[range], bounds);
+  }
+  for (ThreadIndex thread = 0; thread < spans.size(); ++thread) {
+    const std::int64_t in_ranges = analysis::length_of_union(spans[thread]);
+    if (in_ranges <= overview.in_ranges_ns) continue;
+    overview.thread = thread;
+    overview.in_ranges_ns = std::min(in_ranges, overview.recorded_ns);
+  }
+  std::vector<Span> blocked;
+  for (const analysis::Wait& wait : analysis::waits_of(timeline))
+    if (wait.thread == overview.thread && wait.blocks_host()) add_clipped(blocked, wait.begin_ns, wait.end_ns, bounds);
+  overview.blocked_ns = std::min(analysis::length_of_union(blocked), overview.recorded_ns);
+}
+
+void add_largest(Overview& overview, const Subject& subject) {
+  const Timeline& timeline = subject.timeline();
+  std::vector<RangeGroup> groups =
+      analysis::roll_up_ranges(timeline, subject.projection(), subject.projection_options(), analysis::GroupBy::kName)
+          .rows;
+  const bool device = overview.device_worked;
+  const auto self = [&](const RangeGroup& group) { return device ? group.exclusive.gpu_busy_ns : group.host_self_ns; };
+  std::int64_t all_ns = 0;
+  for (const RangeGroup& group : groups) all_ns += group.host_self_ns;
+  if (device) all_ns = subject.projection().account.total.gpu_sum_ns;
+  std::stable_sort(groups.begin(), groups.end(),
+                   [&](const RangeGroup& a, const RangeGroup& b) { return self(a) > self(b); });
+  for (const RangeGroup& group : groups) {
+    if (overview.largest.size() == kLargest || self(group) <= 0) break;
+    overview.largest.push_back({std::string(timeline.text(group.name)), self(group),
+                                own::share(device ? group.exclusive.gpu_sum_ns : group.host_self_ns, all_ns)});
+  }
+}
+
+bool has_kind(const Timeline& timeline, RangeKind kind) {
+  return std::find(timeline.ranges.kind.begin(), timeline.ranges.kind.end(), kind) != timeline.ranges.kind.end();
+}
+
+std::string percent(std::int64_t part, std::int64_t whole) { return plain_number(own::share(part, whole), 1) + " %"; }
+
+/// The mean over the devices, in nanoseconds.
+std::int64_t busy_of_a_device(const Overview& overview) {
+  std::int64_t sum = 0;
+  for (const Overview::Device& device : overview.devices) sum += device.busy_ns;
+  return overview.devices.empty() ? 0 : sum / static_cast<std::int64_t>(overview.devices.size());
+}
+
+void add_next(Overview& overview, const Subject& subject) {
+  const Timeline& timeline = subject.timeline();
+  const Account& account = subject.projection().account;
+  const std::int64_t total = account.total.gpu_sum_ns;
+  const bool operators = has_kind(timeline, RangeKind::kOperator) && !subject.projection_options().operators;
+  const auto next = [&](const char* options, std::string reason) {
+    overview.next_options = options;
+    overview.next_reason = std::move(reason);
+  };
+  const auto exceeds_half = [&](std::int64_t part) { return part > total / 2; };
+  const bool idle = busy_of_a_device(overview) < overview.recorded_ns * 3 / 5;
+  if (overview.device_worked && exceeds_half(account.outside.gpu_sum_ns)) {
+    const std::string outside = percent(account.outside.gpu_sum_ns, total) + " of device time is outside any range: ";
+    if (operators)
+      next("--ranges both", outside + "operators as ranges; also --view ops");
+    else
+      next("--view unattributed", outside + "what it is");
+  } else if (overview.device_worked && exceeds_half(account.before.gpu_sum_ns + account.unknown.gpu_sum_ns)) {
+    next("--view unattributed", "why most device time belongs to no range");
+  } else if (!overview.device_worked) {
+    if (overview.largest.empty() && operators)
+      next("--ranges operators", "operators as ranges");
+    else
+      next("--view tree", "which range is inside which");
+  } else if (idle && overview.blocked_ns > overview.recorded_ns / 10) {
+    next("--view sync", "where the host waits, and for which work");
+  } else if (idle) {
+    next(operators ? "--view ops" : "--view tree", "what the host does while the device is idle");
+  } else {
+    next("--view kernels", "what the device ran, and for which range");
+  }
+}
+
+// ---- text
+
+std::string wall_time(std::int64_t realtime_ns) {
+  const std::time_t seconds = realtime_ns / 1'000'000'000;
+  std::tm utc{};
+  if (::gmtime_r(&seconds, &utc) == nullptr) return {};
+  char text[64];
+  return std::string(text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &utc));
+}
+
+std::string counted(std::size_t count, std::string_view what) {
+  return base::with_thousands(count) + " " + std::string(what) + (count == 1 ? "" : "s");
+}
+
+std::string joined(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string out;
+  for (const std::string& part : parts)
+    if (!part.empty()) out.append(out.empty() ? "" : separator).append(part);
+  return out;
+}
+
+std::string process_text(const ProcessInfo& process) {
+  std::string out = process.name.empty() ? "process " + std::to_string(process.pid) : base::printable(process.name);
+  if (!process.host.empty()) out += " on " + base::printable(process.host);
+  if (process.rank >= 0) out += ", rank " + std::to_string(process.rank);
+  if (process.rank >= 0 && process.world_size > 0) out += " of " + std::to_string(process.world_size);
+  return out;
+}
+
+std::string capture_text(const Overview& overview, const Timeline& timeline) {
+  const std::size_t processes = timeline.processes.size();
+  const std::int64_t start = recorded_span(timeline).begin;
+  return joined(
+      {processes == 1 ? process_text(timeline.processes.front()) : base::with_thousands(processes) + " processes",
+       timeline.hosts.size() > 1 ? counted(timeline.hosts.size(), "host") : "",
+       timeline.realtime_offset_ns == kNoTime ? "" : wall_time(timeline.realtime_offset_ns + start),
+       readable_time(overview.recorded_ns) + " recorded", counted(timeline.threads.size(), "thread"),
+       timeline.steps.size() == 0 ? "" : counted(timeline.steps.size(), "step")},
+      ", ");
+}
+
+std::string devices_text(const Overview& overview, const Timeline& timeline) {
+  std::vector<std::string> names;
+  std::int64_t least = overview.recorded_ns, most = 0;
+  for (const Overview::Device& busy : overview.devices) {
+    const std::string name = base::printable(timeline.devices[busy.device].name);
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    least = std::min(least, busy.busy_ns);
+    most = std::max(most, busy.busy_ns);
+  }
+  const std::int64_t mean = busy_of_a_device(overview), recorded = overview.recorded_ns;
+  std::string out = "busy " + percent(mean, recorded) + " of the time, idle " + percent(recorded - mean, recorded);
+  if (overview.devices.size() > 1)
+    out += "; " + std::to_string(overview.devices.size()) + " devices, busy " + percent(least, recorded) + " to " +
+           percent(most, recorded);
+  const std::string models = joined(names, ", ");
+  return models.empty() ? out : out + " (" + models + ")";
+}
+
+std::string host_text(const Overview& overview, const Timeline& timeline) {
+  if (overview.thread == kNone) return "no ranges";
+  const ThreadInfo& thread = timeline.threads[overview.thread];
+  std::string name = thread.name.empty() ? std::to_string(thread.tid) : base::printable(thread.name);
+  if (!name.starts_with("thread ")) name.insert(0, "thread ");
+  std::string out = "ranges cover " + percent(overview.in_ranges_ns, overview.recorded_ns) + " of the time of " + name;
+  if (overview.device_worked)
+    out += ", which waits for devices " + percent(overview.blocked_ns, overview.recorded_ns) + " of the time";
+  return out;
+}
+
+std::string largest_text(const Overview& overview, bool utf8) {
+  constexpr std::size_t kLongestName = 60;
+  std::vector<std::string> owners;
+  for (const Overview::Owner& owner : overview.largest)
+    owners.push_back(shortened(base::printable(owner.name), kLongestName, utf8) + " " + readable_time(owner.self_ns) +
+                     " (" + plain_number(owner.share, 1) + " %)");
+  return joined(owners, ", ") + (overview.device_worked ? " of GPU self time" : " of host self time");
+}
+
+/// As a shell reads it.
+std::string file_argument(const Timeline& timeline) {
+  if (timeline.sources.size() != 1) return "FILE";
+  const std::string file = base::printable(timeline.sources.front());
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+,:@%";
+  if (!file.empty() && file.find_first_not_of(kPlain) == std::string::npos) return file;
+  return file.find('\'') == std::string::npos ? "'" + file + "'" : "FILE";
+}
+
+std::string next_command(const Overview& overview, const Timeline& timeline) {
+  return "rangefinder report " + file_argument(timeline) + " " + overview.next_options;
+}
+
+}  // namespace
+
+Overview make_overview(const Subject& subject, const Footer& footer) {
+  const Timeline& timeline = subject.timeline();
+  Overview overview;
+  overview.recorded_ns = analysis::recorded_ns(timeline);
+  overview.device_worked = timeline.activities.size() != 0;
+  overview.devices = busy_devices(timeline, overview.recorded_ns);
+  add_host(overview, subject);
+  add_largest(overview, subject);
+  for (const CaptureHealth::Entry& entry : footer.health)
+    if (entry.severity == CaptureHealth::Severity::kLoss) overview.lost += entry.count;
+  add_next(overview, subject);
+  return overview;
+}
+
+std::string to_text(const Overview& overview, const Timeline& timeline, const TextOptions& options) {
+  constexpr std::size_t kLabel = 9, kNarrowestLine = 30;
+  std::string out;
+  const auto line = [&](std::string label, const std::string& text) {
+    label.resize(kLabel, ' ');
+    out += wrapped(label + text, options.width == 0 ? 0 : std::max(options.width, kNarrowestLine), kLabel) + "\n";
+  };
+  line("capture", capture_text(overview, timeline));
+  if (overview.device_worked) line("GPU", devices_text(overview, timeline));
+  line("host", host_text(overview, timeline));
+  if (!overview.largest.empty()) line("largest", largest_text(overview, options.utf8));
+  line("lost",
+       overview.lost == 0 ? "nothing" : base::with_thousands(overview.lost) + ": the lines at the end say what");
+  line("next", next_command(overview, timeline) + " (" + overview.next_reason + ")");
+  return out;
+}
+
+void append_json_member(std::string& out, const Overview& overview, const Timeline& timeline) {
+  const auto text = [&](const char* key, std::string_view value) {
+    out += key;
+    base::append_json_string(out, value);
+  };
+  const auto number = [&](const char* key, std::int64_t value) { out += key + std::to_string(value); };
+  out += "\"overview\": {\"processes\": [";
+  for (std::size_t i = 0; i < timeline.processes.size(); ++i) {
+    const ProcessInfo& process = timeline.processes[i];
+    text(i == 0 ? "{\"name\": " : ", {\"name\": ", process.name);
+    number(", \"pid\": ", process.pid);
+    text(", \"host\": ", process.host);
+    number(", \"rank\": ", process.rank);
+    out += '}';
+  }
+  out += "], \"start_realtime_ns\": ";
+  out += timeline.realtime_offset_ns == kNoTime
+             ? "null"
+             : std::to_string(timeline.realtime_offset_ns + recorded_span(timeline).begin);
+  number(", \"recorded_ns\": ", overview.recorded_ns);
+  number(", \"threads\": ", static_cast<std::int64_t>(timeline.threads.size()));
+  number(", \"steps\": ", static_cast<std::int64_t>(timeline.steps.size()));
+  out += ", \"devices\": [";
+  for (std::size_t i = 0; i < overview.devices.size(); ++i) {
+    const DeviceInfo& device = timeline.devices[overview.devices[i].device];
+    number(i == 0 ? "{\"id\": " : ", {\"id\": ", device.id);
+    text(", \"name\": ", device.name);
+    number(", \"busy_ns\": ", overview.devices[i].busy_ns);
+    out += '}';
+  }
+  out += "], \"host\": ";
+  if (overview.thread == kNone) {
+    out += "null";
+  } else {
+    number("{\"thread\": ", timeline.threads[overview.thread].tid);
+    number(", \"in_ranges_ns\": ", overview.in_ranges_ns);
+    number(", \"blocked_ns\": ", overview.blocked_ns);
+    out += '}';
+  }
+  out += ", \"largest\": [";
+  for (std::size_t i = 0; i < overview.largest.size(); ++i) {
+    const Overview::Owner& owner = overview.largest[i];
+    text(i == 0 ? "{\"range\": " : ", {\"range\": ", owner.name);
+    number(overview.device_worked ? ", \"gpu_self_ns\": " : ", \"host_self_ns\": ", owner.self_ns);
+    out += ", \"share_percent\": " + plain_number(owner.share, 1) + "}";
+  }
+  number("], \"lost\": ", static_cast<std::int64_t>(overview.lost));
+  text(", \"next\": ", next_command(overview, timeline));
+  out += '}';
+}
+
+}  // namespace rangefinder::report

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "report/footer.hpp"
+#include "report/subject.hpp"
+#include "report/text_table.hpp"
+
+#include <rangefinder/timeline.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rangefinder::report {
+
+/// What a newcomer wants to know before any table.
+struct Overview {
+  struct Device {
+    DeviceIndex device = kNone;
+    std::int64_t busy_ns = 0;  ///< with anything running, of the recorded time
+  };
+  struct Owner {
+    std::string name;
+    std::int64_t self_ns = 0;  ///< of the device; where that did nothing, of the host
+    std::int64_t share = 0;    ///< tenths of a percent of all device time, or of all ranges' own host time
+  };
+
+  std::int64_t recorded_ns = 0;
+  bool device_worked = false;
+  std::vector<Device> devices;  ///< that worked
+  ThreadIndex thread = kNone;   ///< the one with most time in ranges
+  std::int64_t in_ranges_ns = 0;
+  std::int64_t blocked_ns = 0;  ///< what of its time it waited for devices
+  std::vector<Owner> largest;   ///< three at most
+  std::uint64_t lost = 0;       ///< sum of the counters of losses
+  std::string next_options;     ///< what to add to `rangefinder report FILE`
+  std::string next_reason;
+};
+
+Overview make_overview(const Subject& subject, const Footer& footer);
+
+/// Lines of text, each with a word in front that says what it is about.
+std::string to_text(const Overview& overview, const Timeline& timeline, const TextOptions& options);
+
+/// Appends `"overview": {...}`.
+void append_json_member(std::string& out, const Overview& overview, const Timeline& timeline);
+
+}  // namespace rangefinder::report
