@@ -52,8 +52,8 @@ std::uint64_t sum(const Columns&... columns) noexcept {
 
 // A structured binding does not compile once a table has another column.
 std::uint64_t bytes_in(const RangeTable& table) noexcept {
-  const auto& [a, b, c, d, e, f, g, h, i, j, k, l] = table;
-  return sum(a, b, c, d, e, f, g, h, i, j, k, l);
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = table;
+  return sum(a, b, c, d, e, f, g, h, i, j, k, l, m);
 }
 std::uint64_t bytes_in(const CallTable& table) noexcept {
   const auto& [a, b, c, d, e, f, g, h, i] = table;

@@ -19,10 +19,10 @@ RangeGroups groups_of(const Timeline& timeline, GroupBy by, const Folding& foldi
 }
 
 const RangeGroup& named(const Timeline& timeline, const RangeGroups& groups, std::string_view name) {
-  for (const RangeGroup& group : groups)
+  for (const RangeGroup& group : groups.rows)
     if (timeline.text(group.name) == name) return group;
   FAIL("no group " << name);
-  return groups.front();
+  return groups.rows.front();
 }
 
 }  // namespace
