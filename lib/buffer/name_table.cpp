@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "buffer/name_table.hpp"
 
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -24,6 +25,20 @@ NameTable& table() noexcept {
   static NameTable* const instance = new (storage) NameTable;
   return *instance;
 }
+
+void lock_tables() noexcept {
+  table<0>().lock();
+  table<1>().lock();
+}
+void unlock_tables() noexcept {
+  table<1>().unlock();
+  table<0>().unlock();
+}
+
+// As the library is loaded: a range that only a listener hears is named too, long before any recording. A child of fork
+// must not wait for a thread that interned a name in the parent.
+[[maybe_unused]] const int watches_forks =
+    (lock_tables(), unlock_tables(), ::pthread_atfork(lock_tables, unlock_tables, unlock_tables));
 
 }  // namespace
 

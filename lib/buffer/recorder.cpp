@@ -450,24 +450,18 @@ void Recorder::register_fork_handlers() noexcept {
       [] {
         HeldRecords::instance().lock_for_fork();
         instance().lock_.lock();
-        names().lock();
-        categories().lock();
         lock_thread_names();
         keep_off_libraries();
       },
       [] {
         allow_libraries(false);
         unlock_thread_names();
-        categories().unlock();
-        names().unlock();
         instance().lock_.unlock();
         HeldRecords::instance().unlock_after_fork(false);
       },
       [] {
         allow_libraries(true);
         unlock_thread_names();
-        categories().unlock();
-        names().unlock();
         instance().lock_.unlock();
         instance().after_fork_in_child();
         HeldRecords::instance().unlock_after_fork(true);

@@ -145,8 +145,8 @@ std::string comparison_text(const Comparison& comparison) {
   std::string out;
   for (const Comparison::Row& row : comparison.rows) {
     const std::string interval = row.high > 0 ? fmt::format(" [{:.3g}, {:.3g}]", row.low, row.high) : "";
-    out += fmt::format("{:<28} {:.6g} -> {:.6g} {}, x{:.3g}{}: {}\n", row.name.empty() ? "-" : printable(row.name), row.baseline,
-                       row.candidate, printable(row.unit), row.ratio, interval, verdict_of(row));
+    out += fmt::format("{:<28} {:.6g} -> {:.6g} {}, x{:.3g}{}: {}\n", row.name.empty() ? "-" : printable(row.name),
+                       row.baseline, row.candidate, printable(row.unit), row.ratio, interval, verdict_of(row));
   }
   return out;
 }

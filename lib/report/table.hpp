@@ -22,8 +22,8 @@ enum class ColumnType : std::uint8_t {
   kNanoseconds,  ///< a duration
   kTimestamp,    ///< a point in time, in nanoseconds
   kBytes,
-  kFlops,  ///< floating-point operations
-  kReal,   ///< a number of any size; a cell holds the bits of a double (cell_of_real)
+  kFlops,     ///< floating-point operations
+  kReal,      ///< a number of any size; a cell holds the bits of a double (cell_of_real)
   kPath,      ///< names from the outermost range inwards
   kPathName,  ///< the last name of a path; text for people indents it by its depth
   kNameTree,  ///< likewise, as Nsight indents it

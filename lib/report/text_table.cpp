@@ -264,6 +264,7 @@ std::string readable_cell(const Table& table, std::size_t row, std::size_t colum
   std::string buffer;
   if (is_text(kind)) return base::printable(table.readable_text_at(row, column, buffer));
   const std::int64_t value = table.number_at(row, column);
+  const std::string_view bound = table.is_lower_bound(row, column) ? "+" : "";
   switch (kind.type) {
     case ColumnType::kNanoseconds:
       return readable_time(value, kind.places);
@@ -271,12 +272,14 @@ std::string readable_cell(const Table& table, std::size_t row, std::size_t colum
       return readable_timestamp(value - table.time_origin_ns());
     case ColumnType::kBytes:
       return readable_bytes(value);
-    case ColumnType::kFlops:
-      return readable_flops(value);
+    case ColumnType::kFlops: {
+      std::string flops = readable_flops(value);
+      return flops.insert(flops.find(' '), bound);
+    }
     case ColumnType::kReal:
       return readable_real(real_of_cell(value));
     default:
-      return plain_number(value, kind.places) + (table.is_lower_bound(row, column) ? "+" : "") +
+      return plain_number(value, kind.places).append(bound) +
              (kind.unit.empty() ? "" : " " + base::printable(kind.unit));
   }
 }

@@ -156,7 +156,8 @@ Result<base::TemporaryFile> SessionCore::write_ring(const std::string& path) {
   // The disk may be slow: the recording goes on meanwhile.
   const RingSnapshot snapshot = writer_->with_output([&](ChunkOutput&) { return ring_->snapshot(); });
   if (Status status = snapshot.write(made->fd(), path); !status.ok()) return std::move(status).error();
-  if (::fsync(made->fd().get()) != 0 && errno != EINVAL && errno != EROFS) return base::system_error("sync", path, errno);
+  if (::fsync(made->fd().get()) != 0 && errno != EINVAL && errno != EROFS)
+    return base::system_error("sync", path, errno);
   return made;
 }
 

@@ -96,9 +96,9 @@ TEST_CASE("a range is inside its like where one of its name is around it", "[ana
   std::mt19937_64 random(rangefinder::testing::property_seed("inside their like"));
   const Timeline timeline = random_nesting(random);
   const Projection projection = project(timeline, {});
-  const std::vector<bool> inside = inside_their_like(
-      timeline.ranges.size(), RangeForest(projection),
-      [&](RangeIndex range) { return static_cast<std::uint64_t>(timeline.ranges.name[range]); });
+  const std::vector<bool> inside =
+      inside_their_like(timeline.ranges.size(), RangeForest(projection),
+                        [&](RangeIndex range) { return static_cast<std::uint64_t>(timeline.ranges.name[range]); });
   for (RangeIndex range = 0; range < timeline.ranges.size(); ++range) {
     bool expected = false;
     for (RangeIndex up = projection.parent[range]; up != kNone; up = projection.parent[up])

@@ -68,7 +68,6 @@ NOT_RUN = {
     "nsys stats -r NAME": "another tool",
     "nsys export --type sqlite": "another tool",
     "dcgmi profile --pause": "another tool",
-    "rangefinder report first.rfcap --instances --sort host --top 10": "--sort takes no titles of columns yet",
 }
 # Shown like a command, but not one.
 NO_COMMAND = {
@@ -79,6 +78,7 @@ NO_COMMAND = {
 }
 EXIT_STATUS = {
     "rangefinder check job-0.rfcap --repair whole.rfcap": 1,  # it finds that the program died
+    "rangefinder check train.41.rfcap --repair whole.rfcap": 1,
 }
 # Pages that show options alone: the command to which they are added, and its file for views of what train.rfcap does not have.
 OPTIONS_OF = {

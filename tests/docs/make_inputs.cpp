@@ -8,7 +8,8 @@
 #include <string>
 #include <utility>
 
-// Writes the captures that the pages name: what their commands are run on, and what the tables come from that they show.
+// Writes the captures that the pages name: what their commands are run on, and what the tables come from that they
+// show.
 namespace {
 
 using rangefinder::MemoryAction;
@@ -82,7 +83,8 @@ CaptureBuilder training(const char* rank) {
   }
   for (std::uint32_t step = 0; step < 2; ++step) {
     add_step(capture, kMs + step * 20 * kMs);
-    for (const auto& [name, bytes] : {std::pair{"reserved", 256 << 20}, {"allocated", 64 << 20}, {"inactive split", 32 << 20}})
+    for (const auto& [name, bytes] :
+         {std::pair{"reserved", 256 << 20}, {"allocated", 64 << 20}, {"inactive split", 32 << 20}})
       capture.counter("cuda:0 " + std::string(name) + " bytes", kMs + step * 20 * kMs + 17 * kMs, std::int64_t{bytes});
     capture.step(step + 1, kMs + step * 20 * kMs + 18 * kMs).payload(std::uint64_t{4096});
   }
@@ -102,9 +104,14 @@ void capture_graph(CaptureBuilder& capture, std::int64_t t, const std::string& n
   node(80 * kUs);
 }
 
-/// Replays such a graph, in a range of that name; its kernels last as long as `ns`, a layer's first one twice that.
-void replay(CaptureBuilder& capture, std::int64_t t, const char* name, std::uint64_t first, std::int64_t ns) {
-  capture.range(name, t, t + 60 * kUs).launch(t + 10 * kUs).call("cudaGraphLaunch_v10000", t + 9 * kUs, t + 40 * kUs);
+/// Replays such a graph, in a range of that name, of so many tokens; its kernels last as long as `ns`, a layer's first
+/// one twice that.
+void replay(CaptureBuilder& capture, std::int64_t t, const char* name, std::uint64_t first, std::int64_t ns,
+            std::uint64_t tokens) {
+  capture.range(name, t, t + 60 * kUs)
+      .payload(tokens)
+      .launch(t + 10 * kUs)
+      .call("cudaGraphLaunch_v10000", t + 9 * kUs, t + 40 * kUs);
   std::int64_t at = t + 50 * kUs;
   for (std::uint64_t i = 0; i < 5; ++i) {
     const std::int64_t lasts = i % 2 == 0 && i != 4 ? 2 * ns : ns;
@@ -122,8 +129,10 @@ CaptureBuilder serving() {
   capture_graph(capture, 2 * kMs, "graph.1", 11);
   capture.launch(3 * kMs).graph_node(21, 3 * kMs + kUs);  // in no range
   capture.range("serve", 11 * kMs, 39 * kMs);
-  for (std::int64_t i = 0; i < 5; ++i) replay(capture, 12 * kMs + i * kMs, "prefill", 1, 64 * kUs);
-  for (std::int64_t i = 0; i < 35; ++i) replay(capture, 18 * kMs + i * 500 * kUs, "decode", 11, 8 * kUs + i * 10);
+  for (std::int64_t i = 0; i < 5; ++i) {
+    replay(capture, 12 * kMs + i * kMs, "prefill", 1, 64 * kUs, i % 2 == 0 ? 512 : 2048);
+  }
+  for (std::int64_t i = 0; i < 35; ++i) replay(capture, 18 * kMs + i * 500 * kUs, "decode", 11, 8 * kUs + i * 10, 1);
   capture.kernel("copy", 17 * kMs, 17 * kMs + 5 * kUs).of_graph(21, 2);
   capture.kernel("copy", 17 * kMs + 6 * kUs, 17 * kMs + 11 * kUs).of_graph(99, 2);  // nobody saw it made
   const std::int64_t whole = 18 * kMs + 35 * 500 * kUs;
@@ -136,7 +145,7 @@ void write_all(const std::string& folder) {
   const auto file = [&](const char* name) { return folder + "/" + name; };
   training("0").write(file("train.rfcap"));
   training("0").write(file("first.rfcap"));
-  training("0").unfinished().write(file("job-0.rfcap"));
+  for (const char* name : {"job-0.rfcap", "train.41.rfcap"}) training("0").unfinished().write(file(name));
   serving().write(file("server.rfcap"));
   std::filesystem::create_directory(file("run"));
   training("0").write(file("run/node-0-4711.rfcap"));

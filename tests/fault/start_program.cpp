@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Starts sessions at the same moment as other processes do: start_program NUMBER ROUNDS OUTPUT FD. In round r it records
-// one range, "range.NUMBER", into OUTPUT, where a % stands for r; all processes begin each round together. Prints what
-// goes wrong, and exits with 1 then. FD is the memory that the processes share.
+// Starts sessions at the same moment as other processes do: start_program NUMBER ROUNDS OUTPUT FD. In round r it
+// records one range, "range.NUMBER", into OUTPUT, where a % stands for r; all processes begin each round together.
+// Prints what goes wrong, and exits with 1 then. FD is the memory that the processes share.
 #include "fault/starts.hpp"
 
 #include <rangefinder/range.hpp>

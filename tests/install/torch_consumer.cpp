@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The main.cpp of the project in docs/how-to/install.md that links LibTorch.
-#include <ATen/ATen.h>
 #include <rangefinder/range.hpp>
 #include <rangefinder/session.hpp>
 #include <rangefinder/torch/operators.hpp>
+
+#include <ATen/ATen.h>
 
 int main(int, char** argv) {
   rangefinder::Session session{{.output = argv[1]}};

@@ -28,9 +28,12 @@ Table full_row(std::string_view view, const ViewOptions& options = {}) {
   const auto empty = make_table(**found, subject, given);
   REQUIRE(empty.ok());
   Table table(empty->columns(), empty->name_column());
+  const Paths::Node path = table.paths().add(Paths::kNothing, 1, "a_name_of_a_usual_length_for_it");
   for (const Column& column : empty->columns()) {
     if (column.type == ColumnType::kText)
       table.text("a_name_of_a_usual_length_for_it");
+    else if (is_path(column.type))
+      table.path(path);
     else
       table.number(column.type == ColumnType::kInteger   ? 12'345
                    : column.type == ColumnType::kDecimal ? 987

@@ -533,7 +533,7 @@ TEST_CASE("a capture of days ago does not make a recording of days", "[session]"
   const Result<std::string> csv = render_report(recording.path(), options);
   REQUIRE(csv.ok());
   INFO(*csv);
-  CHECK(csv->find("layer.0,0,0,,100,") != std::string::npos);
+  CHECK(csv->find("layer.0,0,0,0,0.0,,,,,,100,") != std::string::npos);
   const std::string trace = recording.file("a.pt.trace.json");
   ChromeExportOptions exported;
   exported.attribution = GENERATE(Attribution::kLaunch, Attribution::kAuto);

@@ -156,9 +156,8 @@ TEST_CASE("an output that another process records to is left to it, and the sess
     CHECK(count_of(load(numbered(folder)), "ours") == 1);
     const auto info = inspect_capture(numbered(folder), true);
     REQUIRE(info.ok());
-    CHECK(std::count_if(info->metadata.begin(), info->metadata.end(), [](const auto& fact) {
-            return fact.first == "renamed";
-          }) == 1);
+    CHECK(std::count_if(info->metadata.begin(), info->metadata.end(),
+                        [](const auto& fact) { return fact.first == "renamed"; }) == 1);
   }
 }
 

@@ -113,7 +113,7 @@ const View nvtx_gpu_proj_trace{"nvtx_gpu_proj_trace",
 const View nvtx_gpu_proj_sum{"nvtx_gpu_proj_sum", "the same by name", kNeedsRanges | kNeedsActivities, "", true,
                              make_projection_sum};
 const View nvtx_kern_sum{
-    "nvtx_kern_sum", "kernels by the ranges that launched them", kNeedsRanges | kNeedsActivities, "base mangled", true,
+    "nvtx_kern_sum",  "kernels by the ranges that launched them", kNeedsRanges | kNeedsActivities, "base mangled", true,
     make_nvtx_kernels};
 
 }  // namespace views_list

@@ -31,8 +31,7 @@ rangefinder::SessionOptions captures_of_a_job() {
 
 void figures_of_ranges(rangefinder::Session& session) {
   if (session.step_number() % 1000 == 0) {
-    for (const rangefinder::SummaryRow& row : session.summary().rows)
-      log(row.path, row.count, row.gpu_busy_ns);
+    for (const rangefinder::SummaryRow& row : session.summary().rows) log(row.path, row.count, row.gpu_busy_ns);
   }
 }
 
@@ -58,6 +57,5 @@ void key_averages_of_itself(rangefinder::Session& session) {
   rangefinder::LoadOptions load;
   load.operator_inputs = true;
   const auto timeline = rangefinder::load_timeline(session.output(), load);
-  if (timeline.ok())
-    std::cout << rangefinder::key_averages_table(*timeline, rangefinder::key_averages(*timeline));
+  if (timeline.ok()) std::cout << rangefinder::key_averages_table(*timeline, rangefinder::key_averages(*timeline));
 }

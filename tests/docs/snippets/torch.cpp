@@ -30,7 +30,8 @@ void figures([[maybe_unused]] std::uint64_t limit, Loss& loss) {
   loss.backward();
   assert(rangefinder::torch::host_memory().peak_bytes < limit);  // exact, with or without a session
 
-  rangefinder::torch::count_device_memory().value();  // allocated, reserved, inactive splits, ... as counters; throws without a device
+  rangefinder::torch::count_device_memory()
+      .value();  // allocated, reserved, inactive splits, ... as counters; throws without a device
 }
 
 void snapshot() {
