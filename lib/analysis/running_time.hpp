@@ -75,7 +75,7 @@ class RunningIntegrals {
     std::int64_t since_ns;
     std::int64_t beside_next_since_ns;
   };
-  using Place = std::map<std::uint32_t, Running>::iterator;
+  using Place = typename std::map<std::uint32_t, Running>::iterator;
 
   std::vector<Change> changes_of(std::span<const ActivityIndex> activities) const {
     std::vector<Change> changes;

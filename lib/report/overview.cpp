@@ -170,11 +170,22 @@ std::string process_text(const ProcessInfo& process) {
   return out;
 }
 
+/// Those that have threads: traces of torch.profiler have a further one for each device.
+std::vector<ProcessIndex> host_processes(const Timeline& timeline) {
+  std::vector<ProcessIndex> processes;
+  for (ProcessIndex process = 0; process < timeline.processes.size(); ++process)
+    if (std::any_of(timeline.threads.begin(), timeline.threads.end(),
+                    [&](const ThreadInfo& thread) { return thread.process == process; }))
+      processes.push_back(process);
+  return processes;
+}
+
 std::string capture_text(const Overview& overview, const Timeline& timeline) {
-  const std::size_t processes = timeline.processes.size();
+  const std::vector<ProcessIndex> processes = host_processes(timeline);
   const std::int64_t start = recorded_span(timeline).begin;
   return joined(
-      {processes == 1 ? process_text(timeline.processes.front()) : base::with_thousands(processes) + " processes",
+      {processes.size() == 1 ? process_text(timeline.processes[processes.front()])
+                             : base::with_thousands(processes.size()) + " processes",
        timeline.hosts.size() > 1 ? counted(timeline.hosts.size(), "host") : "",
        timeline.realtime_offset_ns == kNoTime ? "" : wall_time(timeline.realtime_offset_ns + start),
        readable_time(overview.recorded_ns) + " recorded", counted(timeline.threads.size(), "thread"),
@@ -273,8 +284,9 @@ void append_json_member(std::string& out, const Overview& overview, const Timeli
   };
   const auto number = [&](const char* key, std::int64_t value) { out += key + std::to_string(value); };
   out += "\"overview\": {\"processes\": [";
-  for (std::size_t i = 0; i < timeline.processes.size(); ++i) {
-    const ProcessInfo& process = timeline.processes[i];
+  const std::vector<ProcessIndex> processes = host_processes(timeline);
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    const ProcessInfo& process = timeline.processes[processes[i]];
     text(i == 0 ? "{\"name\": " : ", {\"name\": ", process.name);
     number(", \"pid\": ", process.pid);
     text(", \"host\": ", process.host);

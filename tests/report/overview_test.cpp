@@ -53,6 +53,15 @@ TEST_CASE("the default view begins with what the capture is and what to ask next
         "next     rangefinder report 'a run.rfcap' --view sync (where the host waits, and for which work)");
 }
 
+TEST_CASE("a process without threads, as traces have for a device, is not counted", "[report]") {
+  Timeline timeline = training();
+  timeline.processes.push_back({0, "train", "node7"});
+  CHECK(has(opening(timeline), "capture  train on node7, rank 1 of 2, "));
+  ReportOptions options;
+  options.format = ReportFormat::kJson;
+  CHECK(has(rendered(timeline, options), R"("host": "node7", "rank": 1}], )"));
+}
+
 TEST_CASE("the overview is wrapped at the width of the terminal", "[report]") {
   ReportOptions options;
   options.width = 40;

@@ -17,8 +17,8 @@
 
 namespace rangefinder::testing {
 
-/// Keeps what a source delivers.
-class KeepingSink : public source::RowSink {
+/// What a source has delivered.
+class KeptRows {
  public:
   std::vector<format::KernelRow> kernels;
   std::vector<format::MemcpyRow> copies;
@@ -38,20 +38,20 @@ class KeepingSink : public source::RowSink {
   std::map<std::string, std::string> facts;
   unsigned clock_samples = 0;
 
-  format::NameId name(std::string_view text) noexcept override {
+  format::NameId add_name(std::string_view text) {
     const std::lock_guard lock(mutex_);
     if (text.empty()) return 0;
     return names_.try_emplace(std::string(text), static_cast<format::NameId>(names_.size() + 1)).first->second;
   }
-  void count(std::uint32_t number, std::uint64_t n) noexcept override {
+  void add_count(std::uint32_t number, std::uint64_t n) {
     const std::lock_guard lock(mutex_);
     counts_[number] += n;
   }
-  void meta(std::string_view key, std::string_view value) noexcept override {
+  void set_fact(std::string_view key, std::string_view value) {
     const std::lock_guard lock(mutex_);
     facts[std::string(key)] = std::string(value);
   }
-  void sample_clock() noexcept override {
+  void add_clock_sample() {
     const std::lock_guard lock(mutex_);
     ++clock_samples;
   }
@@ -79,9 +79,7 @@ class KeepingSink : public source::RowSink {
     return found != facts.end() ? found->second : std::string();
   }
 
- protected:
-  void write_rows(format::ChunkKind kind, const void* rows, std::size_t row_bytes, std::size_t count,
-                  std::span<const format::Field>) noexcept override {
+  void add_rows(format::ChunkKind kind, const void* rows, std::size_t row_bytes, std::size_t count) {
     const std::lock_guard lock(mutex_);
     keep(kind, rows, row_bytes, count, kernels) || keep(kind, rows, row_bytes, count, copies) ||
         keep(kind, rows, row_bytes, count, sets) || keep(kind, rows, row_bytes, count, apis) ||
@@ -108,14 +106,43 @@ class KeepingSink : public source::RowSink {
   std::map<std::uint32_t, std::uint64_t> counts_;
 };
 
-/// A source that has been started, and what it has delivered since.
+class RowKeeper : public source::RowSink {
+ public:
+  explicit RowKeeper(KeptRows& rows) : rows_(rows) {}
+
+  format::NameId name(std::string_view text) noexcept override { return rows_.add_name(text); }
+  void count(std::uint32_t number, std::uint64_t n) noexcept override { rows_.add_count(number, n); }
+  void meta(std::string_view key, std::string_view value) noexcept override { rows_.set_fact(key, value); }
+  void sample_clock() noexcept override { rows_.add_clock_sample(); }
+
+ protected:
+  void write_rows(format::ChunkKind kind, const void* rows, std::size_t row_bytes, std::size_t count,
+                  std::span<const format::Field>) noexcept override {
+    rows_.add_rows(kind, rows, row_bytes, count);
+  }
+
+ private:
+  KeptRows& rows_;
+};
+
+/// Keeps what a source delivers.
+class KeepingSink : public KeptRows, public RowKeeper {
+ public:
+  KeepingSink() : RowKeeper(static_cast<KeptRows&>(*this)) {}
+};
+
+/// A source that has been started, and what it has delivered since. Not the sink itself: the source's threads call that
+/// while constructors of derived classes run.
 template <typename SourceOfKind>
-class SourceRecording : public KeepingSink {
+class SourceRecording : public KeptRows {
+ private:
+  RowKeeper keeper_{*this};
+
  public:
   /// From what the source is made of.
   template <typename... Arguments>
   explicit SourceRecording(Arguments&&... arguments)
-      : source(std::forward<Arguments>(arguments)...), started(source.start(*this)) {}
+      : source(std::forward<Arguments>(arguments)...), started(source.start(keeper_)) {}
 
   void flush() { source.flush(soon()); }
   void stop() { source.stop(soon()); }

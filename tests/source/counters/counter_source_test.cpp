@@ -42,7 +42,7 @@ void run(const char* name, std::uint64_t ns) {
 }
 
 /// "layer gpu_time_ns=100".
-std::vector<std::string> rows_of(const KeepingSink& sink) {
+std::vector<std::string> rows_of(const KeptRows& sink) {
   std::vector<std::string> rows;
   for (const format::RangeMetricRow& row : sink.range_metrics) {
     rows.push_back(std::string(buffer::names().text(row.range)) + " " + sink.text(row.metric) + "=" +

@@ -112,7 +112,7 @@ class CuptiRecording : public SourceRecording<CuptiSource> {
   }
 };
 
-inline const format::ApiRow* find_api(const KeepingSink& sink, std::uint32_t correlation) {
+inline const format::ApiRow* find_api(const KeptRows& sink, std::uint32_t correlation) {
   for (const format::ApiRow& row : sink.apis) {
     if (row.correlation == correlation) return &row;
   }

@@ -20,7 +20,7 @@ void launch(int n, const char* name = "k") {
   for (int i = 0; i < n; ++i) fakecupti_launch("cudaLaunchKernel_v7000", &k);
 }
 
-std::vector<std::string> names(const KeepingSink& sink) {
+std::vector<std::string> names(const KeptRows& sink) {
   std::vector<std::string> all;
   for (const format::KernelRow& row : sink.kernels) all.push_back(sink.text(row.name));
   std::sort(all.begin(), all.end());
