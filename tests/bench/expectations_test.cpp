@@ -7,6 +7,7 @@
 #include "support/scratch_folder.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <limits>
 
@@ -39,6 +40,16 @@ struct File {
 };
 
 }  // namespace
+
+TEST_CASE("expectations are for their user alone", "[bench]") {
+  const File file;
+  const ::mode_t before = ::umask(0);
+  (void)file.write({measured("a", 1000)});
+  ::umask(before);
+  struct stat info {};
+  REQUIRE(::stat(file.path.c_str(), &info) == 0);
+  CHECK((info.st_mode & 0777) == 0600);
+}
 
 TEST_CASE("how much worse a metric may be depends on its kind", "[bench]") {
   const auto state = [](MetricKind kind, double stored, double value) { return judge({"m", value, kind}, stored); };

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "source/torch/device_allocator.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 
@@ -93,10 +97,17 @@ Status write_file(const std::string& path, const std::string& bytes) {
   const auto failed = [&](const std::string& what) {
     return Error(ErrorCode::kIo, "memory snapshot " + what + ": " + std::strerror(errno));
   };
-  // Beside it first: a file of that name is whole.
-  const std::string part = path + ".part";
-  std::FILE* const file = std::fopen(part.c_str(), "wbe");
-  if (file == nullptr) return failed(part);
+  // Beside it first: a file of that name is whole. For its user alone, as captures are.
+  std::string part = path + ".XXXXXX";
+  const int fd = ::mkostemp(part.data(), O_CLOEXEC);
+  if (fd < 0) return failed(path);
+  std::FILE* const file = ::fdopen(fd, "wb");
+  if (file == nullptr) {
+    Error error = failed(path);
+    ::close(fd);
+    std::remove(part.c_str());
+    return error;
+  }
   const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
   if (std::fclose(file) != 0 || !written || std::rename(part.c_str(), path.c_str()) != 0) {
     Error error = failed(path);

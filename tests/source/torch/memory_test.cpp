@@ -17,6 +17,8 @@
 #include "support/catch.hpp"
 #include "support/scratch_folder.hpp"
 
+#include <sys/stat.h>
+
 #include <atomic>
 #include <cstdint>
 #include <fstream>
@@ -399,13 +401,19 @@ TEST_CASE("a live block is found wherever it is, by whichever thread frees it", 
   }
 }
 
-TEST_CASE("a snapshot is written, or says why not", "[torch]") {
+TEST_CASE("a snapshot is written, for its user alone, or says why not", "[torch]") {
   const ScratchFolder folder;
   const std::string path = folder.file("snapshot.pickle");
+  const ::mode_t before = ::umask(0);
   const Status status = rangefinder::torch::memory_snapshot(path);
+  ::umask(before);
   if (at::hasCUDA()) {
     REQUIRE(status.ok());
     CHECK(std::ifstream(path).get() == 0x80);  // how a pickle begins
+    struct stat info {};
+    REQUIRE(::stat(path.c_str(), &info) == 0);
+    CHECK((info.st_mode & 0777) == 0600);
+    CHECK(folder.names() == std::vector<std::string>{"snapshot.pickle"});
     return;
   }
   REQUIRE(!status.ok());
