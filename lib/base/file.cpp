@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -168,39 +167,18 @@ Status InputFile::fill(std::uint64_t offset, std::size_t count) {
   const std::uint64_t wanted = std::min(std::max<std::uint64_t>(count, kLeast), size_ - offset);
   buffer_.resize(static_cast<std::size_t>(wanted));
   buffer_at_ = offset;
-  const Result<std::size_t> got = read_at(fd_, buffer_, offset, path_);
-  if (got && *got == wanted) return {};
-  buffer_.clear();
+  Status status = read_into(offset, buffer_);
+  if (!status) buffer_.clear();
+  return status;
+}
+
+Status InputFile::read_into(std::uint64_t offset, std::span<std::byte> out) {
+  const Result<std::size_t> got = read_at(fd_, out, offset, path_);
   if (!got) return got.error();
+  if (*got == out.size()) return {};
   const Result<std::uint64_t> now = file_size(fd_, path_);
   // It may have grown again since.
   return became_shorter(path_, size_, now && *now < size_ ? *now : offset + *got);
-}
-
-Result<MappedInput> MappedInput::open(const std::string& path) {
-  Result<PlainFile> file = open_plain(path);
-  if (!file) return std::move(file).error();
-  MappedInput input;
-  if (file->size == 0) return input;
-  const auto size = static_cast<std::size_t>(file->size);
-  void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file->fd.get(), 0);
-  if (data == MAP_FAILED) return system_error("map", path, errno);
-  input.data_ = data;
-  input.size_ = size;
-  return input;
-}
-
-MappedInput::MappedInput(MappedInput&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-
-MappedInput& MappedInput::operator=(MappedInput&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(size_, other.size_);
-  return *this;
-}
-
-MappedInput::~MappedInput() {
-  if (data_ != nullptr) ::munmap(data_, size_);
 }
 
 Status write_whole_file(const std::string& path, std::string_view text) {

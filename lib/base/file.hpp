@@ -61,6 +61,8 @@ class InputFile {
   /// `count` bytes at `offset`, or those up to size(). Valid until the next call. kUnreadable where the file became
   /// shorter.
   Result<ByteView> read(std::uint64_t offset, std::size_t count);
+  /// Fills `out` with the bytes from `offset` on, without a copy in between. kUnreadable where there are not so many.
+  Status read_into(std::uint64_t offset, std::span<std::byte> out);
 
  private:
   Status fill(std::uint64_t offset, std::size_t count);
@@ -74,23 +76,6 @@ class InputFile {
 
 /// "a.rfcap: became shorter while it was being read, from 4096 to 100 bytes".
 Error became_shorter(const std::string& path, std::uint64_t from, std::uint64_t to);
-
-/// The bytes of a plain file, mapped read-only; empty files map to an empty view. A file that is cut short while it is
-/// mapped ends the program with SIGBUS at the next look at what is gone, as with every reader that maps.
-class MappedInput {
- public:
-  static Result<MappedInput> open(const std::string& path);
-  MappedInput() = default;
-  MappedInput(MappedInput&& other) noexcept;
-  MappedInput& operator=(MappedInput&& other) noexcept;
-  ~MappedInput();
-
-  ByteView bytes() const noexcept { return {static_cast<const std::byte*>(data_), size_}; }
-
- private:
-  void* data_ = nullptr;
-  std::size_t size_ = 0;
-};
 
 /// How a message ends that refuses to replace a file, in the words of the library's options.
 inline constexpr std::string_view kOrReplace = ", or set `replace`";

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <span>
 
 namespace rangefinder::bench {
 namespace {
@@ -23,21 +24,20 @@ struct Symbol {
 };
 
 /// The functions of an ELF file of this machine, in order of address. The file is one that the loader accepted; what
-/// does not lie within it is left out all the same.
+/// does not lie within it is left out all the same. Only the tables are read: libraries have gigabytes.
 class SymbolFile {
  public:
   explicit SymbolFile(const std::string& path) {
-    Result<base::MappedInput> file = base::MappedInput::open(path);
+    Result<base::InputFile> file = base::InputFile::open(path);
     if (!file) return;
-    file_ = std::move(*file);
-    const auto* const header = at<ElfW(Ehdr)>(0, 1);
-    if (header == nullptr || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return;
-    sections_ = at<ElfW(Shdr)>(header->e_shoff, header->e_shnum);
-    if (sections_ == nullptr) return;
+    const std::vector<ElfW(Ehdr)> header = array_of<ElfW(Ehdr)>(*file, 0, 1);
+    if (header.empty() || std::memcmp(header[0].e_ident, ELFMAG, SELFMAG) != 0) return;
+    const std::vector<ElfW(Shdr)> sections = array_of<ElfW(Shdr)>(*file, header[0].e_shoff, header[0].e_shnum);
     // The full table where the file was not stripped of it.
     for (const unsigned type : {SHT_SYMTAB, SHT_DYNSYM}) {
-      for (unsigned i = 0; i < header->e_shnum && symbols_.empty(); ++i) {
-        if (sections_[i].sh_type == type && sections_[i].sh_link < header->e_shnum) read(sections_[i]);
+      for (const ElfW(Shdr) & section : sections) {
+        if (symbols_.empty() && section.sh_type == type && section.sh_link < sections.size())
+          read(*file, section, sections[section.sh_link]);
       }
     }
     std::sort(symbols_.begin(), symbols_.end(), [](const Symbol& a, const Symbol& b) { return a.begin < b.begin; });
@@ -51,35 +51,31 @@ class SymbolFile {
   }
 
  private:
-  /// Null where so many do not lie within the file.
+  /// Empty where so many do not lie within the file.
   template <typename T>
-  const T* at(std::uint64_t offset, std::uint64_t count) const {
-    const std::size_t size = file_.bytes().size();
-    if (offset > size || count > (size - offset) / sizeof(T) || offset % alignof(T) != 0) return nullptr;
-    return reinterpret_cast<const T*>(file_.bytes().data() + offset);
+  static std::vector<T> array_of(base::InputFile& file, std::uint64_t offset, std::uint64_t count) {
+    std::vector<T> out;
+    if (offset > file.size() || count > (file.size() - offset) / sizeof(T)) return out;
+    out.resize(count);
+    if (!file.read_into(offset, std::as_writable_bytes(std::span(out))).ok()) out.clear();
+    return out;
   }
 
-  void read(const ElfW(Shdr) & table) {
-    const std::uint64_t count = table.sh_size / sizeof(ElfW(Sym));
-    const ElfW(Shdr)& texts = sections_[table.sh_link];
-    const auto* const symbols = at<ElfW(Sym)>(table.sh_offset, count);
-    const char* const text = at<char>(texts.sh_offset, texts.sh_size);
-    if (symbols == nullptr || text == nullptr) return;
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const ElfW(Sym)& symbol = symbols[i];
+  void read(base::InputFile& file, const ElfW(Shdr) & table, const ElfW(Shdr) & texts) {
+    texts_ = array_of<char>(file, texts.sh_offset, texts.sh_size);
+    for (const ElfW(Sym) & symbol : array_of<ElfW(Sym)>(file, table.sh_offset, table.sh_size / sizeof(ElfW(Sym)))) {
       const auto type = symbol.st_info & 0xF;
       if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF || symbol.st_size == 0 ||
-          symbol.st_name >= texts.sh_size)
+          symbol.st_name >= texts_.size())
         continue;
-      const char* const name = text + symbol.st_name;
+      const char* const name = texts_.data() + symbol.st_name;
       symbols_.push_back(
-          {symbol.st_value, symbol.st_value + symbol.st_size, {name, ::strnlen(name, texts.sh_size - symbol.st_name)}});
+          {symbol.st_value, symbol.st_value + symbol.st_size, {name, ::strnlen(name, texts_.size() - symbol.st_name)}});
     }
   }
 
-  base::MappedInput file_;
-  const ElfW(Shdr) * sections_ = nullptr;
-  std::vector<Symbol> symbols_;
+  std::vector<char> texts_;
+  std::vector<Symbol> symbols_;  // with names in texts_
 };
 
 bool starts(std::string_view text, std::size_t at, std::string_view what) {

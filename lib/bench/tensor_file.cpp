@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "bench/tensor_file.hpp"
 
+#include "base/file.hpp"
 #include "bench/comparison.hpp"
 #include "bench/json.hpp"
 
 #include <fmt/format.h>
 
 #include <memory>
+#include <new>
+#include <optional>
 
 // Without hints: at -Og GCC cannot inline what xxHash calls through a pointer, and takes the hint for an order.
 #define XXH_INLINE_ALL
@@ -34,6 +37,18 @@ bool type_named(const std::string& name, ElementType& type) {
   return false;
 }
 
+/// The first line without its end; none where the file has none. Gigabytes may follow it.
+Result<std::optional<std::string>> first_line(base::InputFile& file) {
+  for (std::size_t count = std::size_t{1} << 16;; count *= 2) {
+    const Result<base::ByteView> front = file.read(0, count);
+    if (!front) return front.error();
+    const std::string_view text = base::as_text(*front);
+    if (const std::size_t end = text.find('\n'); end != text.npos)
+      return std::optional(std::string(text.substr(0, end)));
+    if (text.size() == file.size()) return std::optional<std::string>();
+  }
+}
+
 }  // namespace
 
 Status write_tensors(const std::vector<TensorView>& tensors, const std::string& path) {
@@ -53,16 +68,18 @@ Status write_tensors(const std::vector<TensorView>& tensors, const std::string& 
 
 Result<TensorFile> TensorFile::open(const std::string& path) {
   TensorFile file;
-  Result<base::MappedInput> input = base::MappedInput::open(path);
+  Result<base::InputFile> input = base::InputFile::open(path);
   if (!input) return input.error();
-  file.input_ = std::move(*input);
-  const std::string_view all = base::as_text(file.input_.bytes());
   const auto wrong = [&](const std::string& what) { return Error{ErrorCode::kUnreadable, path + ": " + what}; };
-  const std::size_t line = all.find('\n');
-  if (line == std::string_view::npos) return wrong("no line of tensors at its front");
-  const Result<Json> list = Json::parse(all.substr(0, line));
+  const Result<std::optional<std::string>> line = first_line(*input);
+  if (!line) return line.error();
+  if (!line->has_value()) return wrong("no line of tensors at its front");
+  const Result<Json> list = Json::parse(**line);
   if (!list) return list.error().with_context(path);
-  std::uint64_t at = line + 1;
+  const std::uint64_t begin = (*line)->size() + 1, size = input->size() - begin;
+  file.bytes_.reset(new (std::nothrow) std::byte[size]);
+  if (file.bytes_ == nullptr) return Error{ErrorCode::kTooLarge, fmt::format("{}: no memory for {} bytes", path, size)};
+  std::uint64_t at = 0;
   for (const Json& item : list->items()) {
     TensorView tensor;
     tensor.name = item["name"].text();
@@ -70,13 +87,14 @@ Result<TensorFile> TensorFile::open(const std::string& path) {
     for (const Json& extent : item["shape"].items()) tensor.shape.push_back(extent.integer(-1));
     const Result<std::uint64_t> count = element_count(tensor);
     if (!count) return count.error().with_context(path);
-    const std::uint64_t size = *count * size_of(tensor.type);
-    if (size > all.size() - at) return wrong(fmt::format("tensor \"{}\" ends behind the file", tensor.name));
-    tensor.data = const_cast<char*>(all.data() + at);  // TensorView serves inputs too; nobody writes here
-    at += size;
+    const std::uint64_t bytes = *count * size_of(tensor.type);
+    if (bytes > size - at) return wrong(fmt::format("tensor \"{}\" ends behind the file", tensor.name));
+    tensor.data = file.bytes_.get() + at;
+    at += bytes;
     file.tensors_.push_back(std::move(tensor));
   }
-  if (at != all.size()) return wrong(fmt::format("{} bytes behind the last tensor", all.size() - at));
+  if (at != size) return wrong(fmt::format("{} bytes behind the last tensor", size - at));
+  if (Status status = input->read_into(begin, {file.bytes_.get(), size}); !status.ok()) return status.error();
   return file;
 }
 

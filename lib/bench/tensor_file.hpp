@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "base/file.hpp"
-
 #include <rangefinder/bench/pair.hpp>
 #include <rangefinder/result.hpp>
 
+#include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,15 +14,15 @@ namespace rangefinder::bench {
 
 Status write_tensors(const std::vector<TensorView>& tensors, const std::string& path);
 
-/// Tensors of a file, which stays mapped as long as this lives.
+/// The tensors of a file, in memory.
 class TensorFile {
  public:
-  /// kUnreadable where shapes and size of the file do not agree.
+  /// kUnreadable where shapes and size of the file do not agree, kTooLarge where there is no memory for them.
   static Result<TensorFile> open(const std::string& path);
   const std::vector<TensorView>& tensors() const noexcept { return tensors_; }
 
  private:
-  base::MappedInput input_;
+  std::unique_ptr<std::byte[]> bytes_;
   std::vector<TensorView> tensors_;
 };
 

@@ -26,12 +26,13 @@ class Verifier {
   Status verify(Row& row) const;
 
  private:
-  /// Outputs of a side made anew; the file is gone as soon as it is mapped.
+  /// Outputs of a side made anew; the file is gone as soon as it is read.
   struct Outputs {
     std::string inputs;
     TensorFile file;
   };
   Result<Outputs> outputs(bool optimized, std::uint64_t seed, std::int64_t steps, std::int64_t perturb_after) const;
+  Status agree(Row& row) const;  ///< all but the perturbation
   Status changes_with_an_input(bool optimized) const;
 
   const Pair& pair_;

@@ -85,13 +85,10 @@ TEST_CASE("a full device is an error", "[base]") {
   CHECK(status.error().code() == ErrorCode::kIo);
 }
 
-TEST_CASE("files are mapped, and read in pieces and as a whole", "[base]") {
+TEST_CASE("files are read in pieces and as a whole", "[base]") {
   const ScratchFolder folder;
   const std::string path = folder.file("in");
   write_file(path, "0123456789");
-  const Result<MappedInput> mapped = MappedInput::open(path);
-  REQUIRE(mapped.ok());
-  CHECK(as_text(mapped->bytes()) == "0123456789");
   const Result<Fd> fd = open_for_reading(path);
   CHECK(*file_size(*fd, path) == 10);
   std::byte piece[4];
@@ -99,12 +96,6 @@ TEST_CASE("files are mapped, and read in pieces and as a whole", "[base]") {
   CHECK(*read_at(*fd, piece, 100, path) == 0);
   CHECK(as_text(*read_whole_file(path, 10)) == "0123456789");
   CHECK(read_whole_file(path, 9).error().message().find("larger than the limit of 9 bytes") != std::string::npos);
-  write_file(path, "");
-  CHECK(MappedInput::open(path)->bytes().empty());
-  CHECK_FALSE(MappedInput::open("/dev/null").ok());
-  CHECK_FALSE(MappedInput::open(folder.path()).ok());
-  REQUIRE(::mkfifo(folder.file("pipe").c_str(), 0600) == 0);
-  CHECK_FALSE(MappedInput::open(folder.file("pipe")).ok());  // and does not wait for a writer
 }
 
 TEST_CASE("a file is read in pieces, each valid until the next", "[base]") {
@@ -122,8 +113,17 @@ TEST_CASE("a file is read in pieces, each valid until the next", "[base]") {
       REQUIRE(bytes.ok());
       CHECK(as_text(*bytes) == (offset < text.size() ? text.substr(offset, count) : ""));
     }
+  std::vector<std::byte> piece(12'000);
+  REQUIRE(file->read_into(7'000, piece).ok());
+  CHECK(as_text(piece) == text.substr(7'000, 12'000));
+  CHECK(file->read_into(text.size(), {}).ok());
+  CHECK_FALSE(file->read_into(text.size() - 11'999, piece).ok());
   CHECK_FALSE(InputFile::open("/dev/null").ok());
   CHECK_FALSE(InputFile::open(folder.path()).ok());
+  REQUIRE(::mkfifo(folder.file("pipe").c_str(), 0600) == 0);
+  CHECK_FALSE(InputFile::open(folder.file("pipe")).ok());  // and does not wait for a writer
+  write_file(path, "");
+  CHECK(InputFile::open(path)->read(0, 1)->empty());
 }
 
 TEST_CASE("a file that became shorter says from what to what", "[base]") {

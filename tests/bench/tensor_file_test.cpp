@@ -6,6 +6,8 @@
 #include "support/files.hpp"
 #include "support/scratch_folder.hpp"
 
+#include <unistd.h>
+
 #include <cstring>
 
 using namespace rangefinder::bench;
@@ -30,6 +32,27 @@ TEST_CASE("tensors come back from a file as they were", "[bench]") {
   const auto file = TensorFile::open(folder.file("t"));
   REQUIRE(file.ok());
   CHECK(identical(file->tensors(), sample.views()));
+}
+
+TEST_CASE("tensors stay whole when their file is cut short afterwards", "[bench]") {
+  const ScratchFolder folder;
+  Sample sample;
+  REQUIRE(write_tensors(sample.views(), folder.file("t")).ok());
+  const auto file = TensorFile::open(folder.file("t"));
+  REQUIRE(file.ok());
+  REQUIRE(::truncate(folder.file("t").c_str(), 0) == 0);
+  CHECK(identical(file->tensors(), sample.views()));
+}
+
+TEST_CASE("a line of tensors that is longer than a piece of the file is read whole", "[bench]") {
+  const ScratchFolder folder;
+  Sample sample;
+  std::vector<TensorView> views = sample.views();
+  views[0].name = std::string(300'000, 'n');
+  REQUIRE(write_tensors(views, folder.file("t")).ok());
+  const auto file = TensorFile::open(folder.file("t"));
+  REQUIRE(file.ok());
+  CHECK(identical(file->tensors(), views));
 }
 
 TEST_CASE("a file of tensors cut anywhere is an error", "[bench][property]") {
