@@ -37,6 +37,7 @@ session.step()
 PYTHON = {
     ("docs/how-to/use-from-python.md", "import rangefinder"): (TORCH, TRAINING),
     ("docs/how-to/use-from-python.md", "@rangefinder.range"): ("", "frames = [1, 2]"),
+    ("docs/how-to/use-from-python.md", "async def handle"): ("", ""),
     ("docs/how-to/use-from-python.md", "with rangefinder.torch.OperatorRecording"): (TORCH, TRAINING),
     ("docs/how-to/use-from-python.md", "if session.step_number"): ("", SESSION),
     ("docs/how-to/use-from-python.md", "async def handle"): ("", ""),
