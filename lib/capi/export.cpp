@@ -10,6 +10,7 @@ namespace capi = rangefinder::capi;
 namespace {
 
 constexpr std::size_t kLeastChromeOptions = RANGEFINDER_SIZE_UP_TO(rf_chrome_options, progress_user);
+constexpr std::size_t kLeastSnapshotOptions = RANGEFINDER_SIZE_UP_TO(rf_snapshot_options, reserved);
 
 rf_chrome_options default_chrome_options() noexcept {
   const rangefinder::ChromeExportOptions from;
@@ -27,6 +28,7 @@ rf_chrome_options default_chrome_options() noexcept {
   options.flows = from.flows;
   options.exclusive_ranges = from.exclusive_ranges;
   options.inclusive_ranges = from.inclusive_ranges;
+  options.max_memory_bytes = from.max_memory_bytes;
   return options;
 }
 
@@ -54,7 +56,29 @@ rf_status read_chrome_options(std::string_view function, const rf_chrome_options
   options.inclusive_ranges = known.inclusive_ranges;
   options.progress = known.progress;
   options.progress_user = known.progress_user;
+  options.max_memory_bytes = known.max_memory_bytes;
   return RF_STATUS_OK;
+}
+
+rf_snapshot_options default_snapshot_options() noexcept {
+  const rangefinder::MemorySnapshotOptions from;
+  rf_snapshot_options options{};
+  options.max_memory_bytes = from.max_memory_bytes;
+  options.moment = static_cast<std::uint32_t>(from.at);
+  options.replace = from.replace;
+  return options;
+}
+
+rf_status export_snapshot(std::string_view function, const char* input, const char* output,
+                          const rf_snapshot_options& options) {
+  if (input == nullptr) return capi::null_argument(function, "input");
+  if (output == nullptr) return capi::null_argument(function, "output");
+  if (options.moment > RF_SNAPSHOT_PEAK) return capi::no_such_value(function, "moment", options.moment);
+  rangefinder::MemorySnapshotOptions wanted;
+  wanted.max_memory_bytes = options.max_memory_bytes;
+  wanted.at = static_cast<rangefinder::SnapshotMoment>(options.moment);
+  wanted.replace = options.replace;
+  return capi::finish(function, rangefinder::export_memory_snapshot(input, output, wanted));
 }
 
 rf_status fill_chrome_report(std::string_view function, const rangefinder::ChromeExportReport& from,
@@ -95,13 +119,28 @@ rf_status rf_export_chrome_trace(const char* input, const char* output, const rf
 }
 
 rf_status rf_export_memory_snapshot(const char* input, const char* output, uint32_t moment, bool replace) noexcept {
-  if (input == nullptr) return capi::null_argument(__func__, "input");
-  if (output == nullptr) return capi::null_argument(__func__, "output");
-  if (moment > RF_SNAPSHOT_PEAK) return capi::no_such_value(__func__, "moment", moment);
   return capi::guarded(__func__, [&, function = __func__] {
-    rangefinder::MemorySnapshotOptions options;
+    rf_snapshot_options options = default_snapshot_options();
+    options.moment = moment;
     options.replace = replace;
-    options.at = static_cast<rangefinder::SnapshotMoment>(moment);
-    return capi::finish(function, rangefinder::export_memory_snapshot(input, output, options));
+    return export_snapshot(function, input, output, options);
+  });
+}
+
+rf_status rf_snapshot_options_init(rf_snapshot_options* options, size_t struct_size) noexcept {
+  if (options == nullptr) return capi::null_argument(__func__, "options");
+  return capi::guarded(__func__, [&, function = __func__] {
+    return capi::write_struct(function, options, struct_size, kLeastSnapshotOptions, default_snapshot_options());
+  });
+}
+
+rf_status rf_export_memory_snapshot_with(const char* input, const char* output,
+                                         const rf_snapshot_options* options) noexcept {
+  return capi::guarded(__func__, [&, function = __func__] {
+    rf_snapshot_options known = default_snapshot_options();
+    const rf_status status = capi::read_struct(function, options, kLeastSnapshotOptions, known);
+    if (status != RF_STATUS_OK) return status;
+    if (capi::check_reserved(function, known.reserved) != RF_STATUS_OK) return RF_STATUS_UNSUPPORTED;
+    return export_snapshot(function, input, output, known);
   });
 }

@@ -68,6 +68,7 @@ rf_status rf_key_averages_at(const rf_key_averages* averages, size_t index, rf_o
     filled.host_self_bytes = found.memory_self.host;
     filled.device_total_bytes = found.memory_total.device;
     filled.device_self_bytes = found.memory_self.device;
+    filled.calls_without_flops = found.calls_without_flops;
     return capi::write_struct(function, group, group->struct_size,
                               RANGEFINDER_SIZE_UP_TO(rf_operator_group, device_self_bytes), filled);
   });

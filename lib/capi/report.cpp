@@ -32,6 +32,10 @@ rf_report_options default_report_options() noexcept {
   options.filter_is_regex = from.filter_is_regex;
   options.utf8 = from.utf8;
   options.colour = from.colour;
+  options.by_payload = from.by_payload;
+  options.overview = from.overview;
+  options.absolute_times = from.absolute_times;
+  options.terminal = from.terminal;
   return options;
 }
 
@@ -43,10 +47,13 @@ rf_status read_report_options(std::string_view function, const rf_report_options
   if (known.format > RF_REPORT_JSON) return capi::no_such_value(function, "format", known.format);
   if (known.attribution > RF_ATTRIBUTION_CAPTURE)
     return capi::no_such_value(function, "attribution", known.attribution);
+  if (capi::check_reserved(function, known.reserved) != RF_STATUS_OK) return RF_STATUS_UNSUPPORTED;
   if (known.view != nullptr) options.view = known.view;
   options.step_names = capi::text_or(known.step_names);
   options.filter = capi::text_or(known.filter);
   options.sort = capi::text_or(known.sort);
+  options.columns = capi::text_or(known.columns);
+  options.payload = capi::text_or(known.payload);
   options.depth = known.depth;
   options.top = known.top;
   options.width = known.width;
@@ -60,6 +67,10 @@ rf_status read_report_options(std::string_view function, const rf_report_options
   options.filter_is_regex = known.filter_is_regex;
   options.utf8 = known.utf8;
   options.colour = known.colour;
+  options.by_payload = known.by_payload;
+  options.overview = known.overview;
+  options.absolute_times = known.absolute_times;
+  options.terminal = known.terminal;
   load.max_memory_bytes = known.max_memory_bytes;
   load.operator_inputs = options.by_shape || options.view == "ops" || options.view == "roofline";  // FLOPs
   return RF_STATUS_OK;

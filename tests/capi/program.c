@@ -130,6 +130,29 @@ static void recording(void) {
   rf_session_free(session);
 }
 
+static void bounded_exports(void) {
+  rf_chrome_options chrome;
+  SUCCEEDS(rf_chrome_options_init(&chrome, sizeof chrome));
+  CHECK(chrome.max_memory_bytes == 0);
+  chrome.replace = true;
+  chrome.max_memory_bytes = 1;
+  SUCCEEDS(rf_export_chrome_trace(path[0], path[1], &chrome, NULL));  // streamed
+  chrome.attribution = RF_ATTRIBUTION_FORWARD;
+  FAILS(rf_export_chrome_trace(path[0], path[1], &chrome, NULL), RF_STATUS_TOO_LARGE, "max_memory_bytes");
+  rf_snapshot_options snapshot;
+  SUCCEEDS(rf_snapshot_options_init(&snapshot, sizeof snapshot));
+  CHECK(snapshot.max_memory_bytes == 0 && snapshot.moment == RF_SNAPSHOT_END && !snapshot.replace);
+  snapshot.max_memory_bytes = 1;
+  FAILS(rf_export_memory_snapshot_with(path[0], path[2], &snapshot), RF_STATUS_TOO_LARGE, "max_memory_bytes");
+  snapshot.max_memory_bytes = UINT64_MAX;
+  FAILS(rf_export_memory_snapshot_with(path[0], path[2], &snapshot), RF_STATUS_NOT_FOUND, "allocations");
+  snapshot.moment = 2;
+  FAILS(rf_export_memory_snapshot_with(path[0], path[2], &snapshot), RF_STATUS_INVALID_ARGUMENT, "moment: 2");
+  snapshot.reserved[0] = true;
+  FAILS(rf_export_memory_snapshot_with(path[0], path[2], &snapshot), RF_STATUS_UNSUPPORTED, "reserved");
+  FAILS(rf_export_memory_snapshot_with(path[0], path[2], NULL), RF_STATUS_NOT_FOUND, "allocations");
+}
+
 static void exports(void) {
   rf_chrome_options options;
   SUCCEEDS(rf_chrome_options_init(&options, sizeof options));
@@ -147,6 +170,8 @@ static void exports(void) {
   FAILS(rf_export_chrome_trace(NULL, path[1], NULL, NULL), RF_STATUS_INVALID_ARGUMENT, "input is null");
   FAILS(rf_export_memory_snapshot(path[0], path[2], RF_SNAPSHOT_PEAK, false), RF_STATUS_NOT_FOUND, "allocations");
   FAILS(rf_export_memory_snapshot(path[0], path[2], 2, false), RF_STATUS_INVALID_ARGUMENT, "moment: 2");
+  FAILS(rf_export_memory_snapshot(path[0], NULL, 0, false), RF_STATUS_INVALID_ARGUMENT, "output is null");
+  bounded_exports();
 }
 
 static void reports(void) {
@@ -169,6 +194,42 @@ static void reports(void) {
   SUCCEEDS(rf_report_options_init(&options, sizeof options));
   options.max_memory_bytes = 1;
   FAILS(rf_report(path[0], &options, &report), RF_STATUS_TOO_LARGE, "max_memory_bytes");
+}
+
+// The report begins with `text`.
+static void shows(const rf_report_options* options, const char* text) {
+  rf_text* report = NULL;
+  SUCCEEDS(rf_report(path[0], options, &report));
+  if (strncmp(rf_text_data(report), text, strlen(text)) != 0) {
+    ++failures;
+    fprintf(stderr, "%s, and not\n%s\n", rf_text_data(report), text);
+  }
+  rf_text_free(report);
+}
+
+static void chosen_reports(void) {
+  rf_report_options options;
+  SUCCEEDS(rf_report_options_init(&options, sizeof options));
+  CHECK(options.columns == NULL && options.payload == NULL && !options.by_payload && !options.absolute_times);
+  CHECK(options.overview && !options.terminal);
+  options.format = RF_REPORT_CSV;
+  options.columns = "count,range";
+  options.payload = "load<0";
+  shows(&options, "Count,Range\n2,load\n");
+  options.payload = NULL;
+  options.filter = "load";
+  options.by_payload = true;
+  options.columns = "range,payload,count";
+  shows(&options, "Range,Payload,Count\nload,-7,2\n");
+  options.columns = "nothing";
+  rf_text* report = NULL;
+  FAILS(rf_report(path[0], &options, &report), RF_STATUS_INVALID_ARGUMENT, "no column \"nothing\"");
+  options.columns = NULL;
+  options.payload = "seven";
+  FAILS(rf_report(path[0], &options, &report), RF_STATUS_INVALID_ARGUMENT, "seven");
+  SUCCEEDS(rf_report_options_init(&options, sizeof options));
+  options.reserved[3] = true;
+  FAILS(rf_report(path[0], &options, &report), RF_STATUS_UNSUPPORTED, "reserved");
 }
 
 static void views(void) {
@@ -248,6 +309,7 @@ static void averages(void) {
     SUCCEEDS(rf_key_averages_at(averages, i, &group));
     CHECK(group.cpu_self_ns <= group.cpu_total_ns && group.shapes[0] == '\0');
     if (strcmp(group.name, "aten::mm") == 0) calls = group.calls;
+    CHECK(group.flops == 0 && group.calls_without_flops == group.calls);  // no shapes
   }
   CHECK(calls == 2);
   FAILS(rf_key_averages_at(averages, 1000, &group), RF_STATUS_NOT_FOUND, "no entry 1000");
@@ -382,6 +444,7 @@ int main(int argc, char** argv) {
   recording();
   exports();
   reports();
+  chosen_reports();
   views();
   captures();
   averages();

@@ -132,6 +132,14 @@ TEST_CASE("structs of every size are taken by the rules", "[capi]") {
         const_cast<rf_chrome_options*>(given)->replace = true;
         return rf_export_chrome_trace(capture.c_str(), exported.c_str(), given, nullptr);
       }));
+  const std::string pickle = folder.file("a.pickle");
+  check_options(options<rf_snapshot_options>(
+      "snapshot", UP_TO(rf_snapshot_options, reserved), rf_snapshot_options_init,
+      [&](const rf_snapshot_options* given) {
+        const rf_status status = rf_export_memory_snapshot_with(capture.c_str(), pickle.c_str(), given);
+        return status == RF_STATUS_NOT_FOUND ? RF_STATUS_OK
+                                             : status;  // options are taken, and there are no allocations
+      }));
   rf_chrome_options replacing;
   REQUIRE(rf_chrome_options_init(&replacing, sizeof replacing) == RF_STATUS_OK);
   replacing.replace = true;

@@ -33,9 +33,14 @@ def log(*values): logged.append(values)
 with rangefinder.range("step"): pass
 session.step()
 """
+REPORTED = """
+import json
+with rangefinder.Session("train.rfcap"), rangefinder.range("batch", value=64): pass
+"""
 # Page and first line of a block: what it needs ("" nothing), and what the page leaves to its readers.
 PYTHON = {
     ("docs/how-to/use-from-python.md", "import rangefinder"): (TORCH, TRAINING),
+    ("docs/how-to/use-from-python.md", "print(rangefinder.report"): ("", REPORTED),
     ("docs/how-to/use-from-python.md", "@rangefinder.range"): ("", "frames = [1, 2]"),
     ("docs/how-to/use-from-python.md", "async def handle"): ("", ""),
     ("docs/how-to/use-from-python.md", "with rangefinder.torch.OperatorRecording"): (TORCH, TRAINING),

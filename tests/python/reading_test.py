@@ -26,6 +26,34 @@ class Reading(support.TestCase):
         self.assertIn("größe,2,", rangefinder.report(self.capture, format="csv", filter="gr", top=1))
         self.assertNotIn("step,2", rangefinder.report(self.capture, format="csv", filter="gr"))
 
+    def test_a_report_of_chosen_columns_and_payloads(self):
+        with rangefinder.Session(self.capture):
+            for value in (32, 64, 64):
+                with rangefinder.range("batch", value=value):
+                    pass
+            with rangefinder.range("\x1b[2J"):
+                pass
+
+        def csv(**options):
+            return rangefinder.report(self.capture, format="csv", **options)
+
+        self.assertEqual(csv(columns="count,range", payload="batch>=64"), "Count,Range\n2,batch\n")
+        self.assertEqual(csv(columns="payload,count", by_payload=True, payload=">0", sort="+payload"),
+                         "Payload,Count\n32,1\n64,2\n")
+        self.assertIn("host_p95_ns", rangefinder.report(self.capture, columns="help"))
+        self.assertIn("\x1b[2J", csv(columns="range"))
+        self.assertIn("\\x1b[2J", csv(columns="range", terminal=True))
+        for overview in (True, False):
+            self.assertEqual("overview" in json.loads(rangefinder.report(self.capture, format="json", overview=overview)),
+                             overview)
+        begins = [rangefinder.report(self.capture, instances=True, columns="begin", absolute_times=absolute)
+                  for absolute in (None, False, True)]
+        self.assertEqual(begins[0], begins[1])
+        self.assertNotEqual(begins[1], begins[2])
+        with self.assertRaises(Error) as raised:
+            csv(columns="hots")
+        self.assertEqual(raised.exception.code, Status.INVALID_ARGUMENT)
+
     def test_a_report_of_several_captures(self):
         other = self.folder / "other.rfcap"
         with rangefinder.Session(other), rangefinder.range("step"):
@@ -103,6 +131,7 @@ class Reading(support.TestCase):
         self.assertEqual([group.name for group in averages.groups], ["aten::linear", "aten::mm"])
         self.assertEqual(averages["aten::linear"].calls, 2)
         self.assertLess(averages["aten::linear"].cpu_self_ns, averages["aten::linear"].cpu_total_ns)
+        self.assertEqual((averages["aten::mm"].flops, averages["aten::mm"].calls_without_flops), (0, 2))
         self.assertGreater(averages.cpu_ns, 0)
         self.assertIn("aten::linear", averages.table)
         self.assertNotIn("aten::mm", averages.table)
@@ -110,6 +139,14 @@ class Reading(support.TestCase):
             averages["nothing"]
         with self.assertRaises(ValueError):
             rangefinder.key_averages(self.capture, order="size")
+
+    def test_flops_of_the_calls_that_have_shapes(self):
+        trace = self.folder / "trace.json"
+        calls = [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": ts, "dur": 2, "args": args}
+                 for ts, args in ((1, {"Input Dims": [[2, 3], [3, 4]]}), (10, {}), (20, {}))]
+        trace.write_text(json.dumps({"schemaVersion": 1, "traceEvents": calls}))
+        group = rangefinder.key_averages(trace)["aten::mm"]
+        self.assertEqual((group.calls, group.flops, group.calls_without_flops), (3, 48, 2))
 
     def test_captures_are_inspected_and_repaired(self):
         info = rangefinder.inspect(self.capture, deep=True)
@@ -138,6 +175,10 @@ class Reading(support.TestCase):
             (lambda: rangefinder.report(self.folder / "none.rfcap"), Status.NOT_FOUND),
             (lambda: rangefinder.report(self.capture, "trees"), Status.NOT_FOUND),
             (lambda: rangefinder.report(self.capture, max_memory_bytes=1), Status.TOO_LARGE),
+            (lambda: rangefinder.export_chrome_trace(self.capture, self.folder / "x.json", attribution="forward",
+                                                     max_memory_bytes=1), Status.TOO_LARGE),
+            (lambda: rangefinder.export_memory_snapshot(self.capture, self.folder / "x.pickle", max_memory_bytes=1),
+             Status.TOO_LARGE),
             (lambda: rangefinder.inspect(self.folder / "none.rfcap"), Status.NOT_FOUND),
             (lambda: rangefinder.inspect(pathlib.Path(__file__)), Status.UNREADABLE),
             (lambda: rangefinder.key_averages(self.folder / "none.rfcap"), Status.NOT_FOUND),

@@ -485,6 +485,7 @@ typedef struct rf_chrome_options {
   /// be null.
   bool (*progress)(void* user, uint64_t done, uint64_t total);
   void* progress_user;
+  uint64_t max_memory_bytes;  ///< as in rf_report_options; a capture that is streamed needs little
 } rf_chrome_options;
 
 /// What an export did. The caller sets struct_size.
@@ -501,8 +502,8 @@ RF_API rf_status rf_chrome_options_init(rf_chrome_options* options, size_t struc
 /// Writes the Chrome JSON dialect of torch.profiler, for chrome://tracing, Perfetto and TensorBoard; as
 /// export_chrome_trace of exporters.hpp. `output` "-" is standard output; `options` and `report` may be null.
 ///
-/// Errors: RF_STATUS_NOT_FOUND, RF_STATUS_UNREADABLE, RF_STATUS_UNSUPPORTED, RF_STATUS_EXISTS, RF_STATUS_IO;
-///         RF_STATUS_INCOMPLETE where `progress` ended it. An output file appears only when it is whole.
+/// Errors: RF_STATUS_NOT_FOUND, RF_STATUS_UNREADABLE, RF_STATUS_UNSUPPORTED, RF_STATUS_TOO_LARGE, RF_STATUS_EXISTS,
+///         RF_STATUS_IO; RF_STATUS_INCOMPLETE where `progress` ended it. An output file appears only when it is whole.
 /// Cost:   docs/reference/chrome-export.md.
 RF_API rf_status rf_export_chrome_trace(const char* input, const char* output, const rf_chrome_options* options,
                                         rf_chrome_report* report) RF_CALLS_BACK;
@@ -517,6 +518,20 @@ typedef enum rf_snapshot_moment {
 /// Errors: as above; RF_STATUS_NOT_FOUND also where the input holds no allocations.
 RF_API rf_status rf_export_memory_snapshot(const char* input, const char* output, uint32_t moment,
                                            bool replace) RF_NOEXCEPT;
+
+/// rf_snapshot_options_init sets the defaults, which stand behind each member.
+typedef struct rf_snapshot_options {
+  size_t struct_size;
+  uint64_t max_memory_bytes;  ///< as in rf_report_options
+  uint32_t moment;            ///< an rf_snapshot_moment; end
+  bool replace;               ///< an output file that exists; false
+  bool reserved[3];           ///< false
+} rf_snapshot_options;
+
+RF_API rf_status rf_snapshot_options_init(rf_snapshot_options* options, size_t struct_size) RF_NOEXCEPT;
+/// The same with options, which may be null.
+RF_API rf_status rf_export_memory_snapshot_with(const char* input, const char* output,
+                                                const rf_snapshot_options* options) RF_NOEXCEPT;
 
 typedef enum rf_report_format {
   RF_REPORT_TEXT = 0,  ///< aligned columns for people
@@ -548,6 +563,13 @@ typedef struct rf_report_options {
   /// The input is refused (RF_STATUS_TOO_LARGE) where it would need more memory; 0: half of what the machine or the
   /// control group has, at least 1 GiB; UINT64_MAX: no bound.
   uint64_t max_memory_bytes;
+  const char* columns;  ///< titles or keys with commas between, "range,count"; null: the view's own; "help": a list
+  const char* payload;  ///< the view ranges: only instances whose payload fulfils this, "batch>=64"; null: all
+  bool by_payload;      ///< the view ranges: a row a name and payload; false
+  bool overview;        ///< the view ranges in text and JSON begins with a summary of the capture; true
+  bool absolute_times;  ///< text: points in time on the timeline's clock instead of since its begin; false
+  bool terminal;        ///< CSV shows control characters of names as text does; false
+  bool reserved[4];     ///< false
 } rf_report_options;
 
 RF_API rf_status rf_report_options_init(rf_report_options* options, size_t struct_size) RF_NOEXCEPT;
@@ -597,7 +619,7 @@ typedef struct rf_operator_group {
   const char* name;
   const char* shapes;  ///< of the inputs; "" unless grouped by them
   uint64_t calls;
-  uint64_t flops;
+  uint64_t flops;  ///< of the calls whose FLOPs are known
   int64_t cpu_total_ns;
   int64_t cpu_self_ns;
   int64_t device_total_ns;
@@ -606,6 +628,7 @@ typedef struct rf_operator_group {
   int64_t host_self_bytes;
   int64_t device_total_bytes;
   int64_t device_self_bytes;
+  uint64_t calls_without_flops;  ///< that `flops` leaves out: no formula for the operator, or no shapes of its inputs
 } rf_operator_group;
 
 /// `by_shape`: operators of one name and different shapes are groups of their own.

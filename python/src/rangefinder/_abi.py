@@ -295,6 +295,17 @@ class ChromeOptions(ctypes.Structure):
         ("reserved", c_bool * 7),
         ("progress", ProgressCallback),
         ("progress_user", c_void_p),
+        ("max_memory_bytes", c_uint64),
+    ]
+
+
+class SnapshotOptions(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("max_memory_bytes", c_uint64),
+        ("moment", c_uint32),
+        ("replace", c_bool),
+        ("reserved", c_bool * 3),
     ]
 
 
@@ -330,6 +341,13 @@ class ReportOptions(ctypes.Structure):
         ("utf8", c_bool),
         ("colour", c_bool),
         ("max_memory_bytes", c_uint64),
+        ("columns", c_char_p),
+        ("payload", c_char_p),
+        ("by_payload", c_bool),
+        ("overview", c_bool),
+        ("absolute_times", c_bool),
+        ("terminal", c_bool),
+        ("reserved", c_bool * 4),
     ]
 
 
@@ -357,6 +375,7 @@ class OperatorGroup(ctypes.Structure):
         ("host_self_bytes", c_int64),
         ("device_total_bytes", c_int64),
         ("device_self_bytes", c_int64),
+        ("calls_without_flops", c_uint64),
     ]
 
 
@@ -448,6 +467,7 @@ STRUCTS: Dict[str, Type[ctypes.Structure]] = {
     "rf_summary_totals": SummaryTotals,
     "rf_summary_row": SummaryRow,
     "rf_chrome_options": ChromeOptions,
+    "rf_snapshot_options": SnapshotOptions,
     "rf_chrome_report": ChromeReport,
     "rf_report_options": ReportOptions,
     "rf_report_view": ReportView,
@@ -547,6 +567,8 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "rf_chrome_options_init": (c_int, [POINTER(ChromeOptions), c_size_t]),
     "rf_export_chrome_trace": (c_int, [c_char_p, c_char_p, POINTER(ChromeOptions), POINTER(ChromeReport)]),
     "rf_export_memory_snapshot": (c_int, [c_char_p, c_char_p, c_uint32, c_bool]),
+    "rf_snapshot_options_init": (c_int, [POINTER(SnapshotOptions), c_size_t]),
+    "rf_export_memory_snapshot_with": (c_int, [c_char_p, c_char_p, POINTER(SnapshotOptions)]),
     "rf_report_options_init": (c_int, [POINTER(ReportOptions), c_size_t]),
     "rf_report": (c_int, [c_char_p, POINTER(ReportOptions), NEW_HANDLE]),
     "rf_report_job": (c_int, [POINTER(c_char_p), c_size_t, POINTER(ReportOptions), NEW_HANDLE]),
@@ -645,12 +667,14 @@ class Error(RuntimeError):
 _NAMES = {
     "capture_inspect": "inspect", "capture_repair": "repair", "chrome_options_init": "export_chrome_trace",
     "counter_named": "counter", "device_memory_count": "torch.count_device_memory",
-    "device_memory_snapshot": "torch.memory_snapshot", "examine_machine": "doctor", "host_memory_get": "torch.host_memory",
+    "device_memory_snapshot": "torch.memory_snapshot", "examine_machine": "doctor",
+    "export_memory_snapshot_with": "export_memory_snapshot", "host_memory_get": "torch.host_memory",
     "mark_named": "mark", "memory_options_init": "torch.MemoryRecording",
     "memory_recording_start": "torch.MemoryRecording", "operator_options_init": "torch.OperatorRecording",
     "operator_recording_start": "torch.OperatorRecording", "range_push": "range", "range_push_text": "range",
     "range_push_with": "range", "report_job": "report", "report_options_init": "report", "report_view_at": "report_views",
     "session_options_init": "Session", "session_start": "Session", "session_free": "Session.stop",
+    "snapshot_options_init": "export_memory_snapshot",
 }
 _PREFIXES = {"session_": "Session.", "health_": "Session.health", "summary_": "Session.summary",
              "key_averages_": "key_averages", "capture_": "inspect", "examination_": "doctor"}

@@ -38,13 +38,19 @@ def report(
     top: Optional[int] = None,
     width: Optional[int] = None,
     step_names: Optional[str] = None,
+    columns: Optional[str] = None,
+    payload: Optional[str] = None,
     instances: Optional[bool] = None,
     by_shape: Optional[bool] = None,
+    by_payload: Optional[bool] = None,
+    overview: Optional[bool] = None,
     fold: Optional[bool] = None,
     annotations: Optional[bool] = None,
     operators: Optional[bool] = None,
     utf8: Optional[bool] = None,
     colour: Optional[bool] = None,
+    absolute_times: Optional[bool] = None,
+    terminal: Optional[bool] = None,
     max_memory_bytes: Optional[int] = None,
 ) -> str:
     """A view of the command as a text.
@@ -52,10 +58,15 @@ def report(
         print(rangefinder.report("train.rfcap", "tree"))
         rows = json.loads(rangefinder.report("train.rfcap", "kernels", format="json"))
         print(rangefinder.report(["rank0.rfcap", "rank1.rfcap"], "tree"))
+        print(rangefinder.report("train.rfcap", columns="range,count,host_p95_ns", payload="batch>=64"))
 
     `input`: a file, a folder of captures, or a list of captures and such folders, which are read as one job.
     `view`: one of report_views(); None: "ranges". `format`: "text", "csv" or "json". `attribution`: "auto",
-    "launch", "forward" or "capture". The others are the command's options and ReportOptions of rangefinder/report.hpp.
+    "launch", "forward" or "capture". `columns`: instead of the view's own, titles or keys with commas between; "help":
+    the report lists them. `payload`: of the view ranges, only instances whose payload fulfils it, ">=64" or "batch>=64";
+    `by_payload`: a row for each name and payload. `overview`: the view ranges begins, in text and JSON, with a summary of
+    the capture; True. `absolute_times`: text has points in time on the capture's clock instead of since its begin.
+    `terminal`: CSV shows control characters of names as text does. The others are the command's options and ReportOptions of rangefinder/report.hpp.
 
     Errors: Error with NOT_FOUND for a file or view that is not there, with the nearest name; INVALID_ARGUMENT for a
             broken expression or column, and for a file that is given twice; UNREADABLE, UNSUPPORTED for the input, and
@@ -110,6 +121,7 @@ def export_chrome_trace(
     exclusive_ranges: Optional[bool] = None,
     inclusive_ranges: Optional[bool] = None,
     progress: Optional[Callable[[int, int], Any]] = None,
+    max_memory_bytes: Optional[int] = None,
 ) -> ChromeReport:
     """Writes the Chrome JSON of torch.profiler, for chrome://tracing, Perfetto and TensorBoard.
 
@@ -119,7 +131,8 @@ def export_chrome_trace(
     what it raises, an interrupt from the keyboard too, ends the export and is raised here; so does False, as Error with
     INCOMPLETE.
 
-    Errors: Error with NOT_FOUND, UNREADABLE, UNSUPPORTED, EXISTS, IO. An output file appears only when it is whole.
+    Errors: Error with NOT_FOUND, UNREADABLE, UNSUPPORTED, EXISTS, IO; TOO_LARGE where the input needs more than
+            `max_memory_bytes`, as in report(). An output file appears only when it is whole.
     Cost:   docs/reference/chrome-export.md. Other threads of Python run meanwhile.
     """
     given = {name: value for name, value in locals().items() if name not in ("input", "output")}
@@ -145,14 +158,22 @@ def export_chrome_trace(
     return ChromeReport(**_abi.members(done))
 
 
-def export_memory_snapshot(input: Path, output: Path, *, moment: str = "end", replace: bool = False) -> None:
+def export_memory_snapshot(
+    input: Path,
+    output: Path,
+    *,
+    moment: str = "end",
+    replace: bool = False,
+    max_memory_bytes: Optional[int] = None,
+) -> None:
     """Writes allocations as the pickle that PyTorch's memory viewer opens. `moment`: "end", or "peak", when the most was
     allocated.
 
     Errors: as export_chrome_trace; NOT_FOUND also where the input holds no allocations.
     """
-    _abi.check(_abi.library.rf_export_memory_snapshot(_abi.path(input), _abi.path(output),
-                                                      _abi.choice("moment", moment), replace))
+    given = {"moment": moment, "replace": replace, "max_memory_bytes": max_memory_bytes}
+    options = _abi.options("rf_snapshot_options", given)
+    _abi.check(_abi.library.rf_export_memory_snapshot_with(_abi.path(input), _abi.path(output), ctypes.byref(options)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -162,7 +183,7 @@ class OperatorGroup:
     name: str
     shapes: str  #: of the inputs; "" unless grouped by them
     calls: int
-    flops: int
+    flops: int  #: of the calls whose FLOPs are known
     cpu_total_ns: int
     cpu_self_ns: int
     device_total_ns: int
@@ -171,6 +192,7 @@ class OperatorGroup:
     host_self_bytes: int
     device_total_bytes: int
     device_self_bytes: int
+    calls_without_flops: int  #: that `flops` leaves out: no formula for the operator, or no shapes of its inputs
 
 
 @dataclasses.dataclass(frozen=True)
