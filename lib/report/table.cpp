@@ -47,7 +47,7 @@ Table& Table::number(std::int64_t value) {
 }
 
 std::string_view Table::text_at(std::size_t row, std::size_t column, std::string& buffer) const {
-  if (columns_[column].type != ColumnType::kPath || is_null(row, column)) return readable_text_at(row, column, buffer);
+  if (columns()[column].type != ColumnType::kPath || is_null(row, column)) return readable_text_at(row, column, buffer);
   const Paths::Node node = path_at(row, column);
   buffer = paths_.is_short(node) ? paths_.text(node) : "";
   return buffer;
@@ -56,7 +56,7 @@ std::string_view Table::text_at(std::size_t row, std::size_t column, std::string
 std::string_view Table::readable_text_at(std::size_t row, std::size_t column, std::string& buffer) const {
   if (is_null(row, column)) return {};
   const Paths::Node node = path_at(row, column);
-  switch (columns_[column].type) {
+  switch (columns()[column].type) {
     case ColumnType::kPath:
       return buffer = paths_.readable(node);
     case ColumnType::kPathName:

@@ -40,6 +40,12 @@ TEST_CASE("chosen columns are shown in the order of the list, in every form", "[
   CHECK(has(json, R"({"count": 1, "range": "step"})"));
 }
 
+TEST_CASE("a path is a path wherever it is chosen", "[report]") {
+  ReportOptions options = with_columns("count,path,range", ReportFormat::kCsv);
+  options.view = "tree";
+  CHECK(rendered(on_host(), options) == "Count,Path,Range\n1,step,step\n1,step/load,load\n");
+}
+
 TEST_CASE("a chosen column stays where there is no room, and where it is empty", "[report]") {
   ReportOptions options = with_columns("range,host_avg,host_min,host_max,launch_delay_avg,bytes");
   options.width = 30;
