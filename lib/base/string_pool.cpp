@@ -5,53 +5,57 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace rangefinder::base {
 namespace {
 constexpr std::size_t kBlockBytes = std::size_t{64} << 10;
 constexpr std::size_t kFirstSlots = 256;
 
-std::uint64_t hash_of(std::string_view text) noexcept { return checksum(as_bytes(text)); }
+std::uint32_t hash_of(std::string_view text) noexcept {
+  const std::uint64_t sum = checksum(as_bytes(text));
+  return static_cast<std::uint32_t>(sum ^ sum >> 32);
+}
 }  // namespace
 
-StringPool::StringPool() : slots_(kFirstSlots, 0) { intern({}); }
+StringPool::StringPool() : slots_(kFirstSlots) { intern({}); }
 
-std::uint32_t* StringPool::slot_of(std::string_view text, std::uint64_t hash) noexcept {
+const StringPool::Slot* StringPool::slot_of(std::string_view text, std::uint32_t hash) const noexcept {
   const std::size_t mask = slots_.size() - 1;
-  const auto tag = static_cast<std::uint32_t>(hash >> 32);
   for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
-    const std::uint32_t entry = slots_[at];
-    if (entry == 0 || (hashes_[entry - 1] == tag && texts_[entry - 1] == text)) return &slots_[at];
+    const Slot& slot = slots_[at];
+    if (slot.entry == 0 || (slot.hash == hash && texts_[slot.entry - 1] == text)) return &slot;
   }
 }
 
 std::uint32_t StringPool::intern(std::string_view text) {
-  const std::uint64_t hash = hash_of(text);
-  std::uint32_t* slot = slot_of(text, hash);
-  if (*slot != 0) return *slot - 1;
-  if ((texts_.size() + 1) * 2 > slots_.size()) {
+  const std::uint32_t hash = hash_of(text);
+  const Slot* slot = slot_of(text, hash);
+  if (slot->entry != 0) return slot->entry - 1;
+  if ((texts_.size() + 1) * 3 > slots_.size() * 2) {
     grow();
     slot = slot_of(text, hash);
   }
   texts_.push_back(store(text));
-  hashes_.push_back(static_cast<std::uint32_t>(hash >> 32));
-  *slot = static_cast<std::uint32_t>(texts_.size());
-  return *slot - 1;
+  slots_[static_cast<std::size_t>(slot - slots_.data())] = {hash, size()};
+  return size() - 1;
 }
 
 std::uint32_t StringPool::find(std::string_view text) const noexcept {
-  const std::uint32_t entry = *const_cast<StringPool*>(this)->slot_of(text, hash_of(text));
+  const std::uint32_t entry = slot_of(text, hash_of(text))->entry;
   return entry == 0 ? kAbsent : entry - 1;
 }
 
 void StringPool::grow() {
-  slots_.assign(slots_.size() * 2, 0);
-  const std::size_t mask = slots_.size() - 1;
-  for (std::uint32_t id = 0; id < texts_.size(); ++id) {
-    std::size_t at = hash_of(texts_[id]) & mask;
-    while (slots_[at] != 0) at = (at + 1) & mask;
-    slots_[at] = id + 1;
+  std::vector<Slot> larger(slots_.size() * 2);
+  const std::size_t mask = larger.size() - 1;
+  for (const Slot& slot : slots_) {
+    if (slot.entry == 0) continue;
+    std::size_t at = slot.hash & mask;
+    while (larger[at].entry != 0) at = (at + 1) & mask;
+    larger[at] = slot;
   }
+  slots_ = std::move(larger);
 }
 
 std::string_view StringPool::store(std::string_view text) {

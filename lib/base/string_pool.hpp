@@ -30,12 +30,15 @@ class StringPool {
 
  private:
   std::string_view store(std::string_view text);
-  std::uint32_t* slot_of(std::string_view text, std::uint64_t hash) noexcept;
+  struct Slot {
+    std::uint32_t hash;
+    std::uint32_t entry;  // id + 1, 0 = free
+  };
+  const Slot* slot_of(std::string_view text, std::uint32_t hash) const noexcept;
   void grow();
 
   std::vector<std::string_view> texts_;
-  std::vector<std::uint32_t> hashes_;  // high half of each text's hash, by id: saves most comparisons
-  std::vector<std::uint32_t> slots_;   // open addressing; id + 1, 0 = free
+  std::vector<Slot> slots_;  // open addressing; the hash saves most comparisons, and reading texts to grow
   std::vector<std::unique_ptr<char[]>> blocks_;
   std::size_t block_left_ = 0;
   char* block_at_ = nullptr;

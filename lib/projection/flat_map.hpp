@@ -51,7 +51,8 @@ class FlatMap {
 
   std::size_t mask() const noexcept { return slots_.size() - 1; }
   std::size_t home(std::uint64_t id) const noexcept {
-    return static_cast<std::size_t>((id * 0x9E3779B97F4A7C15ull) >> 20) & mask();
+    // Ids may differ in their high bits alone, as pairs of numbers do.
+    return static_cast<std::size_t>(((id ^ id >> 29) * 0x9E3779B97F4A7C15ull) >> 32) & mask();
   }
   void grow() {
     std::vector<Slot> old(slots_.size() * 2);
