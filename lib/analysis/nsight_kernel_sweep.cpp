@@ -27,10 +27,13 @@ bool KernelSweep::spend(std::uint64_t memberships) noexcept {
   return !failed_;
 }
 
-std::uint32_t KernelSweep::number(PairMap& numbers, std::uint64_t key) {
-  const auto [at, is_new] = numbers.try_emplace(key, static_cast<std::uint32_t>(numbers.size()));
+std::uint32_t KernelSweep::number(projection::FlatMap& numbers, std::uint64_t key) {
+  const std::uint32_t known = numbers.find(key);
+  if (known != projection::FlatMap::kAbsent) return known;
+  const auto fresh = static_cast<std::uint32_t>(numbers.size());
+  numbers.set(key, fresh);
   failed_ |= numbers.size() > kMostEntries;
-  return at->second;
+  return fresh;
 }
 
 std::uint32_t KernelSweep::name_number(RangeIndex range) {

@@ -5,13 +5,13 @@
 #include "analysis/nsight_nvtx_kernels.hpp"
 #include "analysis/stretch_spreads.hpp"
 #include "base/intervals.hpp"
+#include "projection/flat_map.hpp"
 
 #include <rangefinder/timeline.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -43,10 +43,6 @@ class KernelSweep {
 
  private:
   static constexpr std::uint32_t kRoot = 0;
-  struct PairHash {
-    std::size_t operator()(std::uint64_t key) const noexcept { return (key ^ key >> 29) * 0x9E3779B97F4A7C15u; }
-  };
-  using PairMap = std::unordered_map<std::uint64_t, std::uint32_t, PairHash>;
   struct Open {
     std::int64_t end;
     std::uint32_t name;    // number of (label, style)
@@ -77,7 +73,7 @@ class KernelSweep {
   void close_before(std::int64_t time);
   std::uint32_t child(std::uint32_t path, std::uint32_t name);
   std::uint32_t name_number(RangeIndex range);
-  std::uint32_t number(PairMap& numbers, std::uint64_t key);
+  std::uint32_t number(projection::FlatMap& numbers, std::uint64_t key);
   bool is_first(const Open& open, std::uint32_t kernel);
   void sort_by_kernel();
   void put_in_tree_order();
@@ -96,9 +92,9 @@ class KernelSweep {
   std::uint32_t slots_ = 0;
   std::uint32_t serial_ = 0;
   std::vector<std::pair<Label, RangeStyle>> names_;
-  PairMap name_numbers_;
+  projection::FlatMap name_numbers_;
   std::vector<Path> paths_{{kNone, kNone}};
-  PairMap children_;
+  projection::FlatMap children_;
   // For each slot and kernel, the serial of the range that was there when the kernel was last counted.
   std::vector<std::uint32_t> last_seen_;
   std::vector<Instance> instances_;

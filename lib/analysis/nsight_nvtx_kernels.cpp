@@ -128,13 +128,16 @@ void KernelsInRanges::add_unlaunched() {
 }
 
 void KernelsInRanges::sort() {
-  const auto key = [&](const NvtxKernelRow& row) {
-    const std::string_view name = row.in_range ? labels_.text(row.name) : std::string_view{};
-    return std::tuple(row.in_range, name, row.style, numbers_of(timeline_, row.thread), -row.duration.total,
-                      labels_.text(row.kernel), row.thread);
+  // Names first: where they differ, which is mostly so, nothing else is looked at.
+  const auto rest = [&](const NvtxKernelRow& row) {
+    return std::tuple(row.style, numbers_of(timeline_, row.thread), -row.duration.total, labels_.text(row.kernel),
+                      row.thread);
   };
-  std::sort(rows_.begin(), rows_.end(),
-            [&](const NvtxKernelRow& a, const NvtxKernelRow& b) { return key(a) < key(b); });
+  std::sort(rows_.begin(), rows_.end(), [&](const NvtxKernelRow& a, const NvtxKernelRow& b) {
+    if (a.in_range != b.in_range) return b.in_range;
+    if (a.in_range && a.name != b.name) return labels_.text(a.name) < labels_.text(b.name);
+    return rest(a) < rest(b);
+  });
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include "projection/flat_map.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <limits>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -52,7 +54,10 @@ using Tallies = std::unordered_map<StringId, Tally>;
 class Totals {
  public:
   Totals(const Timeline& timeline, const Projection& projection)
-      : names_(timeline.ranges.name), projection_(projection), tallies_of_(names_.size(), kNone) {}
+      : names_(timeline.ranges.name),
+        string_count_(timeline.string_count()),
+        projection_(projection),
+        tallies_of_(names_.size(), kNone) {}
 
   void take(RangeIndex innermost, StringId function, std::int64_t length_ns) {
     const Tally one{1, length_ns, length_ns};
@@ -64,13 +69,62 @@ class Totals {
       tallies(innermost)[function].add(one);
   }
 
-  std::vector<RangeCalls> rows() && {
-    RangeForest(projection_)
-        .walk([this](RangeIndex range) { ++open_[names_[range]]; }, [this](RangeIndex range) { leave(range); });
+  std::vector<RangeCalls> rows(std::size_t most_rows) && {
+    const RangeForest forest(projection_);
+    inside_its_like_ =
+        inside_their_like(names_.size(), forest, [this](RangeIndex range) { return number_of(names_[range]); });
+    if (count_rows(forest) > most_rows) note_callers();
+    forest.walk([](RangeIndex) {}, [this](RangeIndex range) { leave(range); });
     return std::move(rows_);
   }
 
  private:
+  static constexpr StringId kFurtherInside{kNone};  // in the place of a function
+
+  static std::uint32_t number_of(StringId name) noexcept { return static_cast<std::uint32_t>(name); }
+
+  /// Those that rows() makes with one for each function; of more than 64 functions perhaps less.
+  std::size_t count_rows(const RangeForest& forest) const {
+    projection::FlatMap numbers;
+    std::vector<std::uint64_t> called(names_.size());  // a bit for each function
+    for (RangeIndex range = 0; range < names_.size(); ++range) {
+      if (tallies_of_[range] == kNone) continue;
+      for (const auto& [function, tally] : tallies_[tallies_of_[range]]) {
+        if (numbers.find(number_of(function)) == projection::FlatMap::kAbsent)
+          numbers.set(number_of(function), static_cast<std::uint32_t>(numbers.size()));
+        called[range] |= std::uint64_t{1} << numbers.find(number_of(function)) % 64;
+      }
+    }
+    forest.add_to_parents(called, [](std::uint64_t& around, std::uint64_t inside) { around |= inside; });
+    std::vector<std::uint64_t> by_name(string_count_);
+    for (RangeIndex range = 0; range < names_.size(); ++range) by_name[number_of(names_[range])] |= called[range];
+    std::size_t rows = 0;
+    for (const std::uint64_t functions : by_name) rows += static_cast<std::size_t>(std::popcount(functions));
+    return rows;
+  }
+
+  void note_callers() {
+    callers_.assign(string_count_, false);
+    for (const RangeCalls& row : rows_)
+      if (!row.outside) callers_[number_of(row.range)] = true;
+  }
+
+  void include_all(RangeIndex range, const Tallies& tallies) {
+    if (callers_.empty()) {
+      for (const auto& [function, tally] : tallies) include(row(range, function), tally);
+      return;
+    }
+    const bool is_caller = callers_[number_of(names_[range])];
+    Tally others;
+    for (const auto& [function, tally] : tallies) {
+      if (is_caller && by_key_.find(key_of(range, function)) != projection::FlatMap::kAbsent)
+        include(row(range, function), tally);
+      else
+        others.add(tally);
+    }
+    if (others.count != 0) include(row(range, kFurtherInside), others);
+  }
+
   static void include(RangeCalls& row, const Tally& tally) noexcept {
     row.count += tally.count;
     row.inclusive_ns += tally.total_ns;
@@ -87,13 +141,9 @@ class Totals {
   }
 
   void leave(RangeIndex range) {
-    const auto open = open_.find(names_[range]);
-    const bool inside_its_like = --open->second != 0;
-    if (!inside_its_like) open_.erase(open);
     const std::uint32_t place = tallies_of_[range];
     if (place == kNone) return;
-    if (!inside_its_like)
-      for (const auto& [function, tally] : tallies_[place]) include(row(range, function), tally);
+    if (!inside_its_like_[range]) include_all(range, tallies_[place]);
     const RangeIndex parent = projection_.parent[range];
     if (parent == kNone) {
       Tallies().swap(tallies_[place]);
@@ -109,26 +159,30 @@ class Totals {
     Tallies().swap(tallies_[place]);
   }
 
+  std::uint64_t key_of(RangeIndex range, StringId function) const noexcept {
+    return std::uint64_t{range == kNone ? kNone : number_of(names_[range])} << 32 | number_of(function);
+  }
+
   RangeCalls& row(RangeIndex range, StringId function) {
-    const bool outside = range == kNone;
-    const StringId name = outside ? StringId::kEmpty : names_[range];
-    const std::uint64_t key =
-        std::uint64_t{outside ? kNone : static_cast<std::uint32_t>(name)} << 32 | static_cast<std::uint32_t>(function);
+    const std::uint64_t key = key_of(range, function);
     const std::uint32_t known = by_key_.find(key);
     if (known != projection::FlatMap::kAbsent) return rows_[known];
     by_key_.set(key, static_cast<std::uint32_t>(rows_.size()));
     RangeCalls fresh;
-    fresh.range = name;
-    fresh.outside = outside;
-    fresh.call = function;
+    fresh.outside = range == kNone;
+    fresh.further_inside = function == kFurtherInside;
+    if (!fresh.outside) fresh.range = names_[range];
+    if (!fresh.further_inside) fresh.call = function;
     return rows_.emplace_back(fresh);
   }
 
   const std::vector<StringId>& names_;
+  std::uint32_t string_count_;
   const Projection& projection_;
   std::vector<std::uint32_t> tallies_of_;  // by range: its own calls, then also those of the ranges inside it
   std::vector<Tallies> tallies_;
-  std::unordered_map<StringId, std::uint32_t> open_;  // by name, around the range at hand and that itself
+  std::vector<bool> inside_its_like_;  // by range
+  std::vector<bool> callers_;          // by name: calls something itself; empty: rows are not too many
   projection::FlatMap by_key_;
   std::vector<RangeCalls> rows_;
 };
@@ -149,7 +203,7 @@ void sort_by_time(std::vector<RangeCalls>& rows, std::uint32_t names) {
 }  // namespace
 
 std::vector<RangeCalls> calls_of_ranges(const Timeline& timeline, const Projection& projection,
-                                        const ProjectionOptions& options, bool by_function) {
+                                        const ProjectionOptions& options, bool by_function, std::size_t most_rows) {
   const std::vector<CallIndex> calls = outermost_calls(timeline);
   const std::vector<RangeIndex> ranges = ranges_of(timeline, options, calls);
   Totals totals(timeline, projection);
@@ -158,7 +212,8 @@ std::vector<RangeCalls> calls_of_ranges(const Timeline& timeline, const Projecti
     const std::int64_t length = std::max<std::int64_t>(timeline.calls.end_ns[call] - timeline.calls.begin_ns[call], 0);
     totals.take(ranges[i], by_function ? timeline.calls.name[call] : StringId::kEmpty, length);
   }
-  std::vector<RangeCalls> rows = std::move(totals).rows();
+  std::vector<RangeCalls> rows =
+      std::move(totals).rows(by_function ? most_rows : std::numeric_limits<std::size_t>::max());
   sort_by_time(rows, timeline.string_count());
   return rows;
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "projection/flat_map.hpp"
+
 #include <rangefinder/projection.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 namespace rangefinder::analysis {
@@ -58,12 +59,15 @@ class RangeForest {
 template <typename Key>
 std::vector<bool> inside_their_like(std::size_t ranges, const RangeForest& forest, Key key) {
   std::vector<bool> inside(ranges);
-  std::unordered_map<std::uint64_t, std::uint32_t> open;  // how often each key is, around the range at hand
-  forest.walk([&](RangeIndex range) { inside[range] = open[key(range)]++ != 0; },
-              [&](RangeIndex range) {
-                const auto found = open.find(key(range));
-                if (--found->second == 0) open.erase(found);
-              });
+  projection::FlatMap outermost;  // by key, of the ranges around the one at hand
+  forest.walk(
+      [&](RangeIndex range) {
+        inside[range] = outermost.find(key(range)) != projection::FlatMap::kAbsent;
+        if (!inside[range]) outermost.set(key(range), range);
+      },
+      [&](RangeIndex range) {
+        if (!inside[range]) outermost.erase(key(range));
+      });
   return inside;
 }
 

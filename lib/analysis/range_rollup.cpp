@@ -3,6 +3,7 @@
 
 #include "analysis/range_forest.hpp"
 #include "analysis/steps.hpp"
+#include "projection/flat_map.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -94,18 +95,19 @@ class Rollup {
     const StringId name = timeline_.ranges.name[range];
     // By name there is no parent, and by path there are no parts.
     const std::uint64_t key = std::uint64_t{by_path_ ? parent_group : part} << 32 | number_of(name);
-    const auto [found, added] = by_key_.try_emplace(key, static_cast<std::uint32_t>(groups_.size()));
-    if (added) {
-      RangeGroup group;
-      group.name = name;
-      if (folding_.numbers) fold(group);
-      group.parent = parent_group;
-      group.part = part;
-      group.depth = parent_group == kNone ? 0 : groups_[parent_group].depth + 1;
-      groups_.rows.push_back(group);
-      if (!pass_times_.empty() || !estimated_.empty() || !conditional_.empty()) groups_.extras.emplace_back();
-    }
-    return found->second;
+    const std::uint32_t known = by_key_.find(key);
+    if (known != projection::FlatMap::kAbsent) return known;
+    const auto fresh = static_cast<std::uint32_t>(groups_.size());
+    by_key_.set(key, fresh);
+    RangeGroup group;
+    group.name = name;
+    if (folding_.numbers) fold(group);
+    group.parent = parent_group;
+    group.part = part;
+    group.depth = parent_group == kNone ? 0 : groups_[parent_group].depth + 1;
+    groups_.rows.push_back(group);
+    if (!pass_times_.empty() || !estimated_.empty() || !conditional_.empty()) groups_.extras.emplace_back();
+    return fresh;
   }
 
   void fold(RangeGroup& group) {
@@ -154,16 +156,17 @@ class Rollup {
     std::vector<std::size_t> next(first.begin(), first.end() - 1);
     for (std::size_t i = 0; i < sorted.size(); ++i) sorted[next[lengths_.group[i]]++] = lengths_.ns[i];
     for (std::size_t group = 0; group < groups_.size(); ++group) {
-      const auto at = [&](std::size_t place) { return sorted.begin() + static_cast<std::ptrdiff_t>(place); };
-      if (first[group] != first[group + 1]) add_spread(groups_.rows[group], {at(first[group]), at(first[group + 1])});
+      const auto lengths = std::span(sorted).subspan(first[group], first[group + 1] - first[group]);
+      if (!lengths.empty()) add_spread(groups_.rows[group], lengths);
     }
   }
 
-  static void add_spread(RangeGroup& group, std::vector<std::int64_t> lengths) {
+  static void add_spread(RangeGroup& group, std::span<const std::int64_t> lengths) {
     const auto [least, most] = std::minmax_element(lengths.begin(), lengths.end());
-    group.host_min_ns = *least;
+    group.host_min_ns = group.host_median_ns = group.host_p95_ns = *least;
     group.host_max_ns = *most;
-    const Percentiles percentiles = percentiles_of(std::move(lengths));
+    if (*least == *most) return;
+    const Percentiles percentiles = percentiles_of({lengths.begin(), lengths.end()});
     group.host_median_ns = percentiles.p50;
     group.host_p95_ns = percentiles.p95;
   }
@@ -186,7 +189,7 @@ class Rollup {
     std::vector<std::uint32_t> group;
     std::vector<std::int64_t> ns;
   } lengths_;  // of the instances that count in their group's host time
-  std::unordered_map<std::uint64_t, std::uint32_t> by_key_;
+  projection::FlatMap by_key_;
 };
 
 }  // namespace

@@ -65,7 +65,7 @@ class StretchSpreads {
   static std::vector<Part> parts_of(std::span<Stretch> stretches);
   void set_moments(Spread& spread, std::span<const Part> parts) const;
 
-  static constexpr std::size_t kBlock = 32;
+  static constexpr std::size_t kBlock = 8;
   std::span<const std::int64_t> samples_;
   std::vector<std::int64_t> values_;  // distinct, sorted
   RankedNumbers ranks_;               // of the samples among them

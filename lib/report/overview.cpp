@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <numeric>
 #include <utility>
 
 namespace rangefinder::report {
@@ -78,7 +79,7 @@ void add_host(Overview& overview, const Subject& subject) {
 
 void add_largest(Overview& overview, const Subject& subject) {
   const Timeline& timeline = subject.timeline();
-  std::vector<RangeGroup> groups =
+  const std::vector<RangeGroup> groups =
       analysis::roll_up_ranges(timeline, subject.projection(), subject.projection_options(), analysis::GroupBy::kName)
           .rows;
   const bool device = overview.device_worked;
@@ -86,10 +87,14 @@ void add_largest(Overview& overview, const Subject& subject) {
   std::int64_t all_ns = 0;
   for (const RangeGroup& group : groups) all_ns += group.host_self_ns;
   if (device) all_ns = subject.projection().account.total.gpu_sum_ns;
-  std::stable_sort(groups.begin(), groups.end(),
-                   [&](const RangeGroup& a, const RangeGroup& b) { return self(a) > self(b); });
-  for (const RangeGroup& group : groups) {
-    if (overview.largest.size() == kLargest || self(group) <= 0) break;
+  std::vector<std::uint32_t> order(groups.size());
+  std::iota(order.begin(), order.end(), 0u);
+  const auto shown = order.begin() + static_cast<std::ptrdiff_t>(std::min(kLargest, order.size()));
+  std::partial_sort(order.begin(), shown, order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return std::pair(-self(groups[a]), a) < std::pair(-self(groups[b]), b);
+  });
+  for (auto at = order.begin(); at != shown && self(groups[*at]) > 0; ++at) {
+    const RangeGroup& group = groups[*at];
     overview.largest.push_back({std::string(timeline.text(group.name)), self(group),
                                 own::share(device ? group.exclusive.gpu_sum_ns : group.host_self_ns, all_ns)});
   }

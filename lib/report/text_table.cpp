@@ -184,7 +184,8 @@ void Layout::fit(std::size_t width, const Least& least) {
 }
 
 std::string Layout::fitted_cell(std::size_t row, std::size_t column, bool utf8) const {
-  const std::string text = cell(row, column);
+  std::string text = cell(row, column);
+  if (!is_text(kind(column))) return text;  // a column of numbers is as wide as they are
   const auto fitted = [&](std::string_view name, std::size_t width) {
     if (kind(column).names == Names::kKernels) return short_kernel_name(name, width, utf8);
     return kind(column).type == ColumnType::kPath ? short_path(name, width, utf8) : shortened(name, width, utf8);

@@ -55,6 +55,34 @@ TEST_CASE("time in calls goes to the innermost range, and to all around it", "[a
   CHECK(timeline.text(totals.front().range) == "step");
 }
 
+TEST_CASE("with too many rows, functions that only ranges inside call are one row", "[analysis]") {
+  TimelineBuilder builder;
+  builder.range("step", 0, 100).call("cudaMalloc", 1, 2).range("forward", 10, 50).range("layer", 12, 48);
+  builder.call("cudaLaunchKernel", 20, 25).call("cudaMalloc", 30, 40).call("cudaFree", 41, 44);
+  builder.call("cudaLaunchKernel", 200, 207);
+  const Timeline timeline = builder.build();
+  const ProjectionOptions options;
+  const auto limited = [&](std::size_t most, bool by_function) {
+    return calls_of_ranges(timeline, project(timeline, options), options, by_function, most);
+  };
+  CHECK(limited(9, true).size() == 10);  // 3 ranges times 3 functions, and one outside
+  const auto rows = limited(8, true);
+  CHECK(rows.size() == 7);
+  CHECK(find(timeline, rows, "layer", "cudaLaunchKernel").inclusive_ns == 5);
+  CHECK(find(timeline, rows, "layer", "cudaFree").inclusive_ns == 3);
+  CHECK(find(timeline, rows, "step", "cudaMalloc").inclusive_ns == 11);
+  const RangeCalls& step = find(timeline, rows, "step");
+  CHECK(step.further_inside);
+  CHECK(step.inclusive_ns == 8);
+  CHECK(step.exclusive_ns == 0);
+  CHECK(step.count == 2);
+  CHECK(step.longest_ns == 5);
+  CHECK(find(timeline, rows, "forward").further_inside);
+  CHECK(find(timeline, rows, "forward").inclusive_ns == 18);
+  CHECK(find(timeline, rows, "", "cudaLaunchKernel").outside);
+  for (const RangeCalls& row : limited(1, false)) CHECK_FALSE(row.further_inside);
+}
+
 TEST_CASE("a call inside of a call is that call", "[analysis]") {
   TimelineBuilder builder;
   builder.range("step", 0, 100).call("cudaLaunchKernel", 10, 30).call("cuLaunchKernel", 12, 28, CallDomain::kDriver);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/range_calls.hpp"
 #include "analysis/range_rollup.hpp"
+#include "base/text.hpp"
 #include "report/view.hpp"
 #include "report/views/own_columns.hpp"
 
@@ -27,18 +28,25 @@ Result<Table> make_api_ranges(const Subject& subject, const ViewOptions& options
                own::if_any(own::percent("Share of range")), own::time("Self"), own::if_room(1, own::time("Avg")),
                own::if_room(2, own::time("Max"))});
   const std::unordered_map<StringId, std::int64_t> host = host_time_by_name(subject);
-  for (const analysis::RangeCalls& row :
-       analysis::calls_of_ranges(timeline, subject.projection(), subject.projection_options(), !options.summary)) {
+  const std::vector<analysis::RangeCalls> rows =
+      analysis::calls_of_ranges(timeline, subject.projection(), subject.projection_options(), !options.summary);
+  table.reserve(rows.size());
+  bool any_further_inside = false;
+  for (const analysis::RangeCalls& row : rows) {
     const auto range = row.outside ? host.end() : host.find(row.range);
     table.text(row.outside ? std::string_view("(outside any range)") : timeline.text(row.range))
-        .text(timeline.text(row.call))
+        .text(row.further_inside ? std::string_view("(further inside)") : timeline.text(row.call))
         .number(static_cast<std::int64_t>(row.count))
         .number(row.inclusive_ns)
         .optional(range != host.end(), range != host.end() ? own::share(row.inclusive_ns, range->second) : 0)
         .number(row.exclusive_ns)
         .number(own::mean(row.inclusive_ns, row.count))
         .number(row.longest_ns);
+    any_further_inside = any_further_inside || row.further_inside;
   }
+  if (any_further_inside)
+    table.note("more than " + base::with_thousands(analysis::kMostRowsOfCalls) +
+               " pairs of range and function: functions that only ranges inside call are one row, (further inside)");
   return table;
 }
 

@@ -52,6 +52,7 @@ Table range_table(const Timeline& timeline, RangeChoice choice, bool with_style)
   Table table(std::move(columns), name_column);
   Labels labels(timeline);
   const std::vector<analysis::nsight::RangeSumRow> rows = analysis::nsight::range_sum(timeline, choice, labels);
+  table.reserve(rows.size());
   __int128 total = 0;
   for (const analysis::nsight::RangeSumRow& row : rows) total += row.duration.total;
   for (const analysis::nsight::RangeSumRow& row : rows) {
