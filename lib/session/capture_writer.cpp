@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -190,19 +191,23 @@ void CaptureWriter::put_pending() {
   if (!pending_windows_.empty()) put_pending_windows();
 }
 
-/// Writes rows off the front; what the output refuses stays.
+/// Writes rows off the front; what the output refuses stays. On a full disk each chunk of events tries again, with few
+/// rows: packing all of them each time in vain would hold up the stop for seconds.
 void CaptureWriter::put_pending_text(ChunkKind kind, std::vector<format::TextRow>& rows) {
+  constexpr std::size_t kRowsOnTrial = 64;
   std::size_t done = 0;
   while (done < rows.size()) {
     std::size_t end = done;
-    for (std::size_t bytes = 0;
-         end < rows.size() && end - done < format::kMaxRows && (end == done || bytes < kMostTextBytes); ++end)
+    for (std::size_t bytes = 0; end < rows.size() && end - done < text_rows_ && (end == done || bytes < kMostTextBytes);
+         ++end)
       bytes += rows[end].key.size() + rows[end].text.size();
     format::pack_text(std::span(rows).subspan(done, end - done), columns_);
     format::ChunkHeader header{};
     header.kind = static_cast<std::uint16_t>(kind);
     header.rows = static_cast<std::uint32_t>(end - done);
-    if (!put_chunk(header, columns_)) break;
+    const bool taken = put_chunk(header, columns_);
+    text_rows_ = taken ? std::min<std::size_t>(2 * text_rows_, format::kMaxRows) : kRowsOnTrial;
+    if (!taken) break;
     done = end;
   }
   rows.erase(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(done));
@@ -333,22 +338,44 @@ void CaptureWriter::write_queued() noexcept try {
 
 bool CaptureWriter::write_health(const CaptureHealth& health) noexcept try {
   const std::lock_guard lock(mutex_);
-  std::vector<format::HealthRow> rows;
   const auto before = written_health_.entries();
   const auto now = health.entries();
   bool changed = false;
-  for (std::size_t i = 0; i < now.size(); ++i) {
-    changed = changed || now[i].count != before[i].count;
-    if (now[i].count != 0) rows.push_back({now[i].number, now[i].count});
-  }
+  for (std::size_t i = 0; i < now.size(); ++i) changed = changed || now[i].count != before[i].count;
   if (!changed) return true;
   columns_.clear();
   put_pending();
+  return put_health(health);
+} catch (...) {  // no memory: tried again at the next flush
+  return false;
+}
+
+bool CaptureWriter::put_health(const CaptureHealth& health) {
+  std::vector<format::HealthRow> rows;
+  for (const CaptureHealth::Entry& entry : health.entries()) {
+    if (entry.count != 0) rows.push_back({entry.number, entry.count});
+  }
   if (!put_fields(ChunkKind::kHealth, rows.data(), sizeof rows.front(), rows.size(), format::HealthRow::kFields))
     return false;
   written_health_ = health;
   return true;
-} catch (...) {  // no memory: tried again at the next flush
+}
+
+bool CaptureWriter::write_end_over_events() noexcept try {
+  const std::lock_guard lock(mutex_);
+  const std::optional<std::uint64_t> rows = output_->take_back_events();
+  if (!rows) return false;
+  auto& recorder = buffer::Recorder::instance();
+  recorder.count(health::chunks_not_written, 1);
+  recorder.count(health::records_not_written, *rows);
+  columns_.clear();
+  ended_ = false;
+  format::ChunkHeader header{};
+  header.kind = static_cast<std::uint16_t>(ChunkKind::kEnd);
+  const bool taken = put_health(recorder.health()) && put_chunk(header, columns_);
+  ended_ = true;
+  return taken;
+} catch (...) {  // a capture without its end chunk reads as one whose program died
   return false;
 }
 
@@ -356,6 +383,12 @@ bool CaptureWriter::write_end() noexcept try {
   const std::lock_guard lock(mutex_);
   columns_.clear();
   put_pending();
+  // What has just been refused counts, too.
+  const auto before = written_health_.entries();
+  const auto now = buffer::Recorder::instance().health().entries();
+  const bool changed = !std::equal(now.begin(), now.end(), before.begin(),
+                                   [](const auto& a, const auto& b) { return a.count == b.count; });
+  if (changed && !put_health(buffer::Recorder::instance().health())) return false;
   format::ChunkHeader header{};
   header.kind = static_cast<std::uint16_t>(ChunkKind::kEnd);
   const bool taken = put_chunk(header, columns_);

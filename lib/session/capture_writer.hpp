@@ -46,6 +46,8 @@ class CaptureWriter final : public buffer::HostSink, public source::RowSink {
   bool write_health(const CaptureHealth& health) noexcept;
   /// The last chunk. What comes after it is refused and counted. False when the output did not take it.
   bool write_end() noexcept;
+  /// Ends a file that can grow no more: its last events make room for the counters, which count them, and the end.
+  bool write_end_over_events() noexcept;
 
   /// Calls `use` with the output, while nothing is written.
   template <typename Function>
@@ -78,6 +80,7 @@ class CaptureWriter final : public buffer::HostSink, public source::RowSink {
   bool put_fields(format::ChunkKind kind, const void* rows, std::size_t row_bytes, std::size_t count,
                   std::span<const format::Field> fields, std::uint64_t subject = 0);
   void put_pending();
+  bool put_health(const CaptureHealth& health);
   void put_pending_text(format::ChunkKind kind, std::vector<format::TextRow>& rows);
   void put_pending_threads();
   void put_pending_windows();
@@ -106,6 +109,7 @@ class CaptureWriter final : public buffer::HostSink, public source::RowSink {
   Status status_;
   std::uint64_t overwritten_ = 0;
   bool ended_ = false;
+  std::size_t text_rows_ = format::kMaxRows;  // of the next chunk of names or facts, at most
 
   std::mutex queue_mutex_;
   std::vector<format::TextRow> queued_meta_;

@@ -13,13 +13,15 @@
 
 namespace rangefinder::session {
 
-Status FileOutput::put(const format::ChunkHeader&, base::ByteView chunk) {
+Status FileOutput::put(const format::ChunkHeader& header, base::ByteView chunk) {
   Status status = base::write_at(file_->fd(), chunk, offset_, file_->path());
   if (!status) {
     // Where even this fails, the next chunk is written over the piece.
     [[maybe_unused]] const int cut = ::ftruncate(file_->fd().get(), static_cast<off_t>(offset_));
     return status;
   }
+  if (format::holds_events(static_cast<format::ChunkKind>(header.kind)))
+    events_at_ = offset_, events_bytes_ = chunk.size(), events_rows_ = header.rows;
   offset_ += chunk.size();
   ++sequence_;
   return {};
@@ -44,6 +46,20 @@ Status FileOutput::read_since(OutputCursor& cursor, const Use& use) const {
     cursor.sequence = chunk->header.sequence + 1;
   }
   return {};
+}
+
+/// What stands behind it moves to its place: no byte more is needed.
+std::optional<std::uint64_t> FileOutput::take_back_events() {
+  if (events_bytes_ == 0) return std::nullopt;
+  const std::uint64_t behind = events_at_ + events_bytes_;
+  base::Bytes rest(offset_ - behind);
+  const Result<std::size_t> read = base::read_at(file_->fd(), rest, behind, file_->path());
+  if (!read || *read != rest.size()) return std::nullopt;
+  if (!base::write_at(file_->fd(), rest, events_at_, file_->path()).ok()) return std::nullopt;
+  offset_ = events_at_ + rest.size();
+  [[maybe_unused]] const int cut = ::ftruncate(file_->fd().get(), static_cast<off_t>(offset_));
+  events_bytes_ = 0;
+  return events_rows_;
 }
 
 Status FileOutput::check() const {

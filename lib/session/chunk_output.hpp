@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,6 +42,9 @@ class ChunkOutput {
   virtual void leave_behind(const format::ChunkHeader&, base::ByteView) {}
   /// At the end: whether what was put is still there.
   virtual Status check() const { return {}; }
+  /// Removes the last chunk of events, to make room for the end of a file that can grow no more. Gives its rows; none
+  /// where there is nothing to take back.
+  virtual std::optional<std::uint64_t> take_back_events() { return std::nullopt; }
   /// Records given up on purpose to keep a bound.
   virtual std::uint64_t overwritten() const noexcept { return 0; }
 };
@@ -56,11 +60,13 @@ class FileOutput final : public ChunkOutput {
   std::uint64_t next_sequence() const noexcept override { return sequence_; }
   Status read_since(OutputCursor& cursor, const Use& use) const override;
   Status check() const override;
+  std::optional<std::uint64_t> take_back_events() override;
   std::uint64_t bytes() const noexcept { return offset_; }
 
  private:
   std::shared_ptr<OutputFile> file_;
   std::uint64_t offset_ = sizeof(format::FileHeader);
+  std::uint64_t events_at_ = 0, events_bytes_ = 0, events_rows_ = 0;  // the last chunk of events
   std::uint64_t sequence_ = 0;
 };
 

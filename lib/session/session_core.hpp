@@ -136,6 +136,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   std::shared_ptr<OutputFile> file_;     // the capture; of a flight recorder empty
   std::unique_ptr<OutputFile> written_;  // what has taken the place of the empty one
   std::atomic<bool> unwanted_{false};
+  bool has_live_ = false;
   std::unique_ptr<CaptureWriter> writer_;
   RingOutput* ring_ = nullptr;  // owned by the writer; used under its lock
 

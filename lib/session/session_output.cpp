@@ -117,11 +117,13 @@ Status SessionCore::open_recorder(const format::FileHeader& header) {
   recorder.autograd = options_.autograd;
   recorder.cpu_counters = parts_.cpu_counters;
   recorder.clock = clock_;
+  has_live_ = !recorder.arena.live_path.empty();
   Status status = buffer::HeldRecords::instance().start_recorder(recorder);
   if (status.ok() || status.error().code() == ErrorCode::kBusy || recorder.arena.live_path.empty()) return status;
   // A file system that cannot hold or map the live file: record without it, and say so in the capture.
   const std::string reason = status.error().message();
   recorder.arena.live_path.clear();
+  has_live_ = false;
   status = buffer::HeldRecords::instance().start_recorder(recorder);
   if (status.ok()) {
     writer_->meta("crash_safe", "no: " + reason);

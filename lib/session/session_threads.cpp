@@ -107,7 +107,8 @@ void SessionCore::write_last() noexcept {
   }
   // A capture without its end is read together with the live file, which holds the counters too: a full disk may have
   // had room for the end alone.
-  const bool ended = writer_->write_health(health) && writer_->write_end();
+  bool ended = writer_->write_health(health) && writer_->write_end();
+  if (!ended && !has_live_) ended = writer_->write_end_over_events();
   Status status = writer_->status();
   if (!ended && status.ok()) status = no_memory();
   if (ring_ != nullptr) {
@@ -277,7 +278,9 @@ Status SessionCore::result_of(bool drained) const noexcept try {
   const std::string time = std::to_string(options_.stop_timeout.count()) + " ms";
   if (!drained)
     return Error(ErrorCode::kTimeout,
-                 "stop: the capture was not finished within " + time + "; the live file keeps what was not written");
+                 "stop: the capture was not finished within " + time +
+                     (has_live_ ? "; the live file keeps what was not written"
+                                : "; what was not written by then is lost, since there is no live file"));
   const std::lock_guard lock(state_mutex_);
   if (final_status_.ok() && sources_late_)
     return Error(ErrorCode::kTimeout,

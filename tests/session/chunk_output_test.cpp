@@ -79,6 +79,28 @@ TEST_CASE("a file that was removed or cut under its output is noticed", "[sessio
   }
 }
 
+TEST_CASE("the last events of a file make room for what has to stand at its end", "[session]") {
+  const ScratchFolder folder;
+  const auto output = output_to(folder.file("a.rfcap"));
+  CHECK(output->take_back_events() == std::nullopt);
+  REQUIRE(put(*output, ChunkKind::kHostEvents).ok());
+  REQUIRE(put(*output, ChunkKind::kHostEvents).ok());
+  REQUIRE(put(*output, ChunkKind::kNames).ok());
+  REQUIRE(put(*output, ChunkKind::kClock).ok());
+  const std::uint64_t before = output->bytes();
+  CHECK(output->take_back_events().has_value());
+  CHECK(output->bytes() < before);
+  CHECK(std::filesystem::file_size(folder.file("a.rfcap")) == output->bytes());
+  CHECK(output->take_back_events() == std::nullopt);
+  OutputCursor cursor;
+  std::vector<ChunkKind> kinds;
+  const Status read = output->read_since(cursor, [&](const format::ChunkHeader& header, base::ByteView) {
+    kinds.push_back(static_cast<ChunkKind>(header.kind));
+  });
+  CHECK(read.ok());
+  CHECK(kinds == std::vector{ChunkKind::kHostEvents, ChunkKind::kNames, ChunkKind::kClock});
+}
+
 TEST_CASE("what was put is read once, by whoever follows", "[session]") {
   const ScratchFolder folder;
   std::unique_ptr<ChunkOutput> output;

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -61,18 +60,6 @@ constexpr CaptureMode kModes[] = {CaptureMode::kMapped, CaptureMode::kRing, Capt
 void record_one(const std::string& output, const char* name) {
   Recording session(host_only(output));
   const ProfileRange range{std::string_view(name)};
-}
-
-/// Runs it in a child of fork, which exits with what it gives.
-template <typename Function>
-int in_child(Function function) {
-  const pid_t child = ::fork();
-  REQUIRE(child >= 0);
-  if (child == 0) ::_exit(function());
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  REQUIRE(WIFEXITED(status));
-  return WEXITSTATUS(status);
 }
 
 }  // namespace

@@ -19,13 +19,6 @@ using namespace rangefinder::session::testing;
 
 namespace {
 
-// AddressSanitizer's lock on memory may be held by another thread at the fork; ThreadSanitizer allows no thread there.
-#if defined(RANGEFINDER_ADDRESS_SANITIZER) || defined(RANGEFINDER_THREAD_SANITIZER)
-constexpr bool kThreadsInChild = false;
-#else
-constexpr bool kThreadsInChild = true;
-#endif
-
 std::vector<std::string> without(std::vector<std::string> lines, std::string_view prefix) {
   std::erase_if(lines, [&](const std::string& line) { return line.starts_with(prefix); });
   return lines;

@@ -12,6 +12,9 @@
 #include <rangefinder/session.hpp>
 #include <rangefinder/timeline.hpp>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -27,6 +30,25 @@ namespace rangefinder::session::testing {
 
 using namespace std::chrono_literals;
 using namespace rangefinder::testing;
+
+// AddressSanitizer's lock on memory may be held by another thread at the fork; ThreadSanitizer allows no thread there.
+#if defined(RANGEFINDER_ADDRESS_SANITIZER) || defined(RANGEFINDER_THREAD_SANITIZER)
+inline constexpr bool kThreadsInChild = false;
+#else
+inline constexpr bool kThreadsInChild = true;
+#endif
+
+/// Runs it in a child of fork, which exits with what it gives.
+template <typename Function>
+int in_child(Function function) {
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) ::_exit(function());
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
 
 /// The value attached to a row, as text; empty when there is none.
 inline std::string value_of(const Timeline& timeline, Attachment::Target target, std::uint32_t row) {

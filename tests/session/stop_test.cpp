@@ -8,9 +8,13 @@
 
 #include <rangefinder/capture.hpp>
 
+#include <sys/resource.h>
+
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <future>
+#include <random>
 #include <thread>
 
 using namespace rangefinder;
@@ -28,7 +32,50 @@ format::KernelRow kernel(std::int64_t begin_ns) {
   return row;
 }
 
+/// A name that packing does not shorten.
+std::string long_name(std::mt19937_64& random) {
+  std::string name(64, ' ');
+  for (char& letter : name) letter = static_cast<char>('!' + random() % 90);
+  return name;
+}
+
 }  // namespace
+
+TEST_CASE("of a file that may grow no more, process, capture and report count the same losses", "[session][fault]") {
+  if (!kThreadsInChild) return;
+  const ScratchFolder folder;
+  SessionOptions options = host_only(folder.file("a.rfcap"));
+  options.memory_bytes = std::uint64_t{64} << 20;
+  // In a child: its limit and its 40,000 names are no other test's.
+  CHECK(in_child([&] {
+          const rlimit limit{rlim_t{1} << 20, rlim_t{1} << 20};
+          if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;
+          auto session = SessionCore::start(options, {});
+          if (!session.ok()) return 2;
+          std::mt19937_64 random(1);
+          for (int i = 0; i < 40'000; ++i) {
+            const ProfileRange range{std::string_view(long_name(random))};
+          }
+          const Status status = (*session)->stop();
+          const CaptureHealth health = (*session)->health();
+          std::ofstream(folder.file("told"))
+              << health.chunks_not_written << ' ' << health.records_not_written << ' ' << status.error().message();
+          return status.error().code() == ErrorCode::kIo ? 0 : 3;
+        }) == 0);
+  std::uint64_t chunks = 0, records = 0;
+  std::string message;
+  std::ifstream told(folder.file("told"));
+  REQUIRE(std::getline(told >> chunks >> records, message));
+  CHECK(message.find("live file") == std::string::npos);
+  CHECK(records > 0);
+  const auto info = inspect_capture(folder.file("a.rfcap"), true);
+  REQUIRE(info.ok());
+  CHECK(info->ended_cleanly);
+  const Timeline timeline = load(folder.file("a.rfcap"));
+  CHECK(timeline.health.chunks_not_written == chunks);
+  CHECK(timeline.health.records_not_written == records);
+  CHECK(timeline.health.damaged_chunks == 0);
+}
 
 TEST_CASE("what sources deliver is in the capture, beside the ranges", "[session]") {
   const ScratchFolder folder;
