@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/file.hpp"
 #include "base/file_mark.hpp"
+#include "base/left_out_domains.hpp"
 #include "base/other_tools.hpp"
 #include "base/record_id.hpp"
 #include "base/text.hpp"
@@ -276,6 +277,7 @@ std::string captures_of_children(const ProgramToRecord& program, const std::vect
 void tell(const ProgramToRecord& program, const Recorded& recorded, const RecordArguments& arguments) try {
   const bool wants_steps = arguments.until_step != 0 || !arguments.step_range.empty();
   std::uint64_t ranges = 0;
+  base::LeftOutDomains left_out;
   if (recorded.captures.empty()) {
     complain(
         "nothing recorded: no process of the program called NVTX, nor CUDA through its driver; or it is static or "
@@ -290,14 +292,16 @@ void tell(const ProgramToRecord& program, const Recorded& recorded, const Record
   for (const std::string& path : recorded.captures) {
     const Result<CaptureInfo> info = inspect_capture(path, true);
     complain(described(path, info, wants_steps));
-    if (info.ok()) ranges += info->ranges;
+    if (info.ok()) {
+      ranges += info->ranges;
+      left_out.add(info->metadata);
+    }
     is_found = is_found || path == *file || (info.ok() && info->pid == static_cast<std::uint32_t>(recorded.pid));
   }
   if (!is_found) complain(captures_of_children(program, recorded.captures));
   if (ranges == 0 && !arguments.domains.empty())
-    complain(
-        "no range is in the domains that --domain names; record without it once to see which domains there are: "
-        "rangefinder report --view nvtx_pushpop_trace");
+    complain("no range is in the domains that --domain names" +
+             (left_out.empty() ? std::string() : "; the program used these domains: " + left_out.text()));
 } catch (const std::exception& error) {
   std::fprintf(stderr, "rangefinder: what was recorded cannot be told: %s\n", error.what());
 }

@@ -4,6 +4,7 @@
 #include "injection/settings.hpp"
 
 #include <rangefinder/detail/hot_path.hpp>
+#include <rangefinder/detail/nvtx.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -56,6 +57,10 @@ Domain* Domain::named(std::string_view name) noexcept {
     Domain* expected = first;
     if (domains.compare_exchange_strong(expected, made, std::memory_order_acq_rel)) return made;
   }
+}
+
+void Domain::tell_left_out() noexcept {
+  if (!told_.exchange(true, std::memory_order_relaxed)) detail::domain_left_out(name_.empty() ? "default" : name_);
 }
 
 std::uint32_t Domain::intern(std::string_view category) const noexcept {

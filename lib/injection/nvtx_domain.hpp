@@ -33,7 +33,13 @@ class Domain {
   bool recorded() const noexcept { return recorded_.load(std::memory_order_relaxed); }
   void set_recorded(bool recorded) noexcept { recorded_.store(recorded, std::memory_order_relaxed); }
 
+  /// The program uses it. One that is not recorded is named in the capture.
+  void note_use() noexcept {
+    if (!recorded() && !told_.load(std::memory_order_relaxed)) tell_left_out();
+  }
+
  private:
+  void tell_left_out() noexcept;
   constexpr Domain() noexcept = default;
   std::uint32_t intern(std::string_view category) const noexcept;
   std::atomic<std::uint64_t>* slot(std::uint32_t number) noexcept;
@@ -42,6 +48,7 @@ class Domain {
   std::string_view name_;
   std::uint32_t without_category_ = 0;
   std::atomic<bool> recorded_{true};
+  std::atomic<bool> told_{false};               // that it is left out
   std::atomic<std::uint64_t> slots_[kSlots]{};  // number << 32 | our category
   Domain* next_ = nullptr;
 };

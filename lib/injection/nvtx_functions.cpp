@@ -167,7 +167,9 @@ Domain& domain_of(nvtxDomainHandle_t handle) noexcept {
 /// Of a call that records.
 Domain& marked(nvtxDomainHandle_t handle = nullptr) noexcept {
   start_in_child();
-  return domain_of(handle);
+  Domain& domain = domain_of(handle);
+  domain.note_use();
+  return domain;
 }
 
 // ---- what all spellings of a call come down to -------------------------------------------------------------------
@@ -321,7 +323,11 @@ nvtxRangeId_t NVTX_API RangeStartPayload(nvtxDomainHandle_t handle, const nvtxPa
 void NVTX_API RangeEndPayload(nvtxDomainHandle_t, nvtxRangeId_t id, const nvtxPayloadData_t*, std::size_t) noexcept {
   RangeEnd(id);
 }
-std::uint8_t NVTX_API DomainIsEnabled(nvtxDomainHandle_t handle) noexcept { return domain_of(handle).recorded(); }
+std::uint8_t NVTX_API DomainIsEnabled(nvtxDomainHandle_t handle) noexcept {
+  Domain& domain = domain_of(handle);
+  domain.note_use();  // who is told no does not mark anything
+  return domain.recorded();
+}
 
 /// The functions of one module, as a copy of NVTX lets us set them; a copy may know fewer than we do.
 class Module {

@@ -4,6 +4,7 @@
 #include "base/signals_blocked.hpp"
 #include "buffer/held_records.hpp"
 #include "buffer/recorder.hpp"
+#include "session/left_out_domains.hpp"
 #include "session/options.hpp"
 #include "session/session_core.hpp"
 #include "session/signal_watch.hpp"
@@ -97,6 +98,7 @@ void SessionCore::drain_loop() noexcept {
 void SessionCore::write_last() noexcept {
   auto& recorder = buffer::Recorder::instance();
   if (sources_late_) recorder.count(health::flush_timeouts, 1);
+  write_left_out_domains(*writer_);
   drain(true);
   writer_->sample_clock();
   if (window_begin_ != 0) writer_->write_window({window_begin_, clock_->ticks(), windows_});

@@ -2,6 +2,7 @@
 #include "timeline/capture_loader.hpp"
 
 #include "base/file.hpp"
+#include "base/left_out_domains.hpp"
 #include "base/text.hpp"
 
 #include <charconv>
@@ -109,6 +110,9 @@ void CaptureLoader::add_health() {
   const std::string_view sampling = reader_.metadata("sample_state");
   if (!sampling.empty() && sampling != "sampling")
     out_.notes.push_back(file + "hardware counters were not sampled: " + std::string(sampling));
+  base::LeftOutDomains left_out;
+  left_out.add(reader_.metadata());
+  if (!left_out.empty()) out_.notes.push_back(file + "NVTX domains left out on request: " + left_out.text());
   if (reader_.clock().realtime_steps() != 0)
     out_.notes.push_back(file +
                          "the system's clock was set during the recording; device times near that moment may be off");

@@ -292,7 +292,13 @@ class Limits(RecordTest):
 
     def test_a_domain_that_no_range_is_in(self):
         result = self.record(OPTIONS.program, "everything", options=["-o", "a.rfcap", "--domain", "none of it"])
-        self.assertIn("\nrangefinder: no range is in the domains that --domain names; record without it once", result.stderr)
+        self.assertIn("\nrangefinder: no range is in the domains that --domain names; the program used these domains: "
+                      "default, library, other\n", result.stderr)
+        self.assertIn("NVTX domains left out on request: default, library, other", self.run_command("report", "a.rfcap").stdout)
+        self.record(OPTIONS.program, "everything", options=["-o", "a.rfcap", "--domain=-library"])
+        self.assertIn("NVTX domains left out on request: library\n", self.run_command("report", "a.rfcap").stdout)
+        self.record(OPTIONS.program, "everything", options=["-o", "a.rfcap"])
+        self.assertNotIn("left out on request", self.run_command("report", "a.rfcap").stdout)
 
     def test_a_flight_recorder_is_written_at_the_end(self):
         for bound in ("64K", "1MiB", "30", "2.5", "5min"):
@@ -801,6 +807,22 @@ thread.join()
         self.assertNotEqual(events[-1][4], events[1][4])
         colours = {event["name"]: event["args"].get("color") for event in self.trace if event.get("cat") == "user_annotation"}
         self.assertEqual(colours["async"], "#ff0000")
+
+    def test_of_many_domains_that_are_left_out_sixteen_are_named(self):
+        program = self.script("""
+import importlib.util, sys
+if importlib.util.find_spec("nvtx") is None: sys.exit(77)
+import nvtx
+for i in range(20):
+    for _ in range(2):
+        with nvtx.annotate("range", domain=f"domain {i:02}"): pass
+""")
+        named = ", ".join(f"domain {i:02}" for i in range(16)) + " and 4 more\n"
+        result = self.run_command("record", "-o", "a.rfcap", "--domain", "none", "--", *program)
+        if result.returncode == 77:
+            self.skipTest("no module nvtx")
+        self.assertEqual(result.returncode, 0, result)
+        self.assertIn("the program used these domains: " + named, result.stderr)
 
     def test_nvtx_with_arrays(self):
         self.record_python(sys.executable, "nvtx, numpy", """

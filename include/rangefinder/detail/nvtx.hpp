@@ -30,4 +30,7 @@ RANGEFINDER_EXPORT bool child_can_record() noexcept;
 /// What the thread of that number in the system is called in captures, from now on.
 RANGEFINDER_EXPORT void name_thread(std::uint32_t tid, std::string_view name) noexcept;
 
+/// The program uses a domain that is not to be recorded; to be told once of each. "default": calls without a domain.
+RANGEFINDER_EXPORT void domain_left_out(std::string_view name) noexcept;
+
 }  // namespace rangefinder::detail

@@ -2,6 +2,7 @@
 #include "exporter/chrome/capture_feed.hpp"
 
 #include "base/file.hpp"
+#include "base/left_out_domains.hpp"
 #include "base/text.hpp"
 #include "exporter/chrome/capture_devices.hpp"
 #include "exporter/chrome/capture_facts.hpp"
@@ -251,6 +252,9 @@ std::vector<std::string> notes_of(const CaptureReader& reader, const CaptureFeed
     notes.push_back("sensors of devices were not sampled: " + std::string(sensors));
   if (const std::string_view events = reader.metadata("cpu_counters"); !events.empty() && events != "full")
     notes.push_back("CPU counters: " + std::string(events));
+  base::LeftOutDomains left_out;
+  left_out.add(reader.metadata());
+  if (!left_out.empty()) notes.push_back("NVTX domains left out on request: " + left_out.text());
   if (reader.clock().realtime_steps() != 0)
     notes.emplace_back("the system's clock was set during the recording; device times near that moment may be off");
   if (const std::string_view cupti = reader.metadata("cupti_notes"); !cupti.empty()) notes.emplace_back(cupti);

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#include "session/left_out_domains.hpp"
+
+#include "base/left_out_domains.hpp"
+#include "session/session_core.hpp"
+
+#include <rangefinder/detail/nvtx.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+
+namespace rangefinder::session {
+namespace {
+
+struct Name {
+  char text[256];
+  std::size_t size;
+  std::atomic<bool> ready;  // stored after the text, loaded before it
+};
+
+constexpr std::size_t kMostNamed = 16;
+Name names[kMostNamed];  // without a lock: a child of fork could find it taken
+std::atomic<std::size_t> count{0};
+
+}  // namespace
+
+void write_left_out_domains(CaptureWriter& writer) noexcept {
+  const std::size_t total = count.load(std::memory_order_relaxed);
+  if (total == 0) return;
+  char key[32], number[24];
+  for (std::size_t i = 0; i < std::min(total, kMostNamed); ++i) {
+    if (!names[i].ready.load(std::memory_order_acquire)) continue;
+    std::snprintf(key, sizeof key, "%s%zu", base::kLeftOutDomain.data(), i + 1);
+    writer.meta(key, {names[i].text, names[i].size});
+  }
+  std::snprintf(number, sizeof number, "%zu", total);
+  writer.meta(base::kLeftOutDomains, number);
+}
+
+}  // namespace rangefinder::session
+
+void rangefinder::detail::domain_left_out(std::string_view name) noexcept {
+  using namespace rangefinder::session;
+  const std::size_t at = count.fetch_add(1, std::memory_order_relaxed);
+  if (at < kMostNamed) {
+    names[at].size = std::min(name.size(), sizeof names[at].text);
+    std::memcpy(names[at].text, name.data(), names[at].size);
+    names[at].ready.store(true, std::memory_order_release);
+  }
+  // At once, for a program that is killed.
+  if (const std::shared_ptr<SessionCore> recording = current_session(); recording != nullptr)
+    write_left_out_domains(recording->writer());
+}
