@@ -188,14 +188,13 @@ std::vector<ProcessIndex> host_processes(const Timeline& timeline) {
 std::string capture_text(const Overview& overview, const Timeline& timeline) {
   const std::vector<ProcessIndex> processes = host_processes(timeline);
   const std::int64_t start = recorded_span(timeline).begin;
-  return joined(
-      {processes.size() == 1 ? process_text(timeline.processes[processes.front()])
-                             : base::with_thousands(processes.size()) + " processes",
-       timeline.hosts.size() > 1 ? counted(timeline.hosts.size(), "host") : "",
-       timeline.realtime_offset_ns == kNoTime ? "" : wall_time(timeline.realtime_offset_ns + start),
-       readable_time(overview.recorded_ns) + " recorded", counted(timeline.threads.size(), "thread"),
-       timeline.steps.size() == 0 ? "" : counted(timeline.steps.size(), "step")},
-      ", ");
+  return joined({processes.size() == 1 ? process_text(timeline.processes[processes.front()])
+                                       : base::with_thousands(processes.size()) + " processes",
+                 timeline.hosts.size() > 1 ? counted(timeline.hosts.size(), "host") : "",
+                 timeline.realtime_offset_ns == kNoTime ? "" : wall_time(timeline.realtime_offset_ns + start),
+                 readable_time(overview.recorded_ns) + " recorded", counted(timeline.threads.size(), "thread"),
+                 timeline.steps.size() == 0 ? "" : counted(timeline.steps.size(), "step")},
+                ", ");
 }
 
 std::string devices_text(const Overview& overview, const Timeline& timeline) {

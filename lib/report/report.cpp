@@ -10,6 +10,8 @@
 
 #include <rangefinder/report.hpp>
 
+#include <optional>
+
 namespace rangefinder {
 namespace {
 
@@ -31,6 +33,12 @@ report::ViewOptions view_options(const ReportOptions& options) {
   out.depth = options.depth;
   out.ceilings = options.ceilings;
   return out;
+}
+
+bool wants_overview(const ReportOptions& options, const report::View& view, const Timeline& timeline) {
+  return options.overview && view.name == std::string_view("ranges") && options.format != ReportFormat::kCsv &&
+         !options.instances && options.columns != kColumnsHelp && options.filter.empty() && options.payload.empty() &&
+         timeline.end_ns > timeline.begin_ns;
 }
 
 }  // namespace
@@ -57,6 +65,9 @@ Status write_report(const Timeline& timeline, const ReportOptions& options,
   Result<const report::View*> view = report::find_view(options.view, wanted);
   if (!view) return std::move(view).error();
   const report::Subject subject(timeline, options.projection);
+  report::Footer footer = report::make_footer(timeline, subject.projection().account);
+  std::optional<report::Overview> overview;  // before the table: what it is made of takes as much memory again
+  if (wants_overview(options, **view, timeline)) overview = report::make_overview(subject, footer);
   Result<report::Table> table = report::make_table(**view, subject, wanted);
   if (!table) return std::move(table).error();
   if (options.columns == kColumnsHelp) *table = report::columns_of(*table);
@@ -70,7 +81,6 @@ Status write_report(const Timeline& timeline, const ReportOptions& options,
   if (options.columns == kColumnsHelp && options.format == ReportFormat::kText)
     return report::write_text(*table, text, checked);
   if (!options.absolute_times) table->set_time_origin(timeline.begin_ns);
-  report::Footer footer = report::make_footer(timeline, subject.projection().account);
   footer.notes.insert(footer.notes.end(), table->notes().begin(), table->notes().end());
   if (!(*view)->compatible && timeline.activities.size() != 0)  // those are by launch, whatever was asked for
     for (std::string& note : report::attribution_notes(subject)) footer.notes.push_back(std::move(note));
@@ -79,18 +89,13 @@ Status write_report(const Timeline& timeline, const ReportOptions& options,
     footer.notes.push_back(std::move(missing));
   else if (table->row_count() == 0 && table->hidden_rows() == 0 && table->notes().empty())
     footer.notes.push_back(std::string((*view)->name) + ": this input has nothing of the kind");
-  const bool with_overview = options.overview && (*view)->name == "ranges" && !options.instances &&
-                             options.columns != kColumnsHelp && options.filter.empty() && options.payload.empty() &&
-                             timeline.end_ns > timeline.begin_ns;
   if (options.format == ReportFormat::kJson) {
     std::string members = "\"begin_ns\": " + std::to_string(timeline.begin_ns);
-    if (with_overview) append_json_member(members += ",\n  ", report::make_overview(subject, footer), timeline);
+    if (overview) append_json_member(members += ",\n  ", *overview, timeline);
     return report::write_json(*table, (*view)->name, footer, checked, members);
   }
-  if (with_overview) {
-    const std::string overview = to_text(report::make_overview(subject, footer), timeline, text);
-    if (Status status = checked(overview + "\n"); !status.ok()) return status;
-  }
+  if (overview)
+    if (Status status = checked(to_text(*overview, timeline, text) + "\n"); !status.ok()) return status;
   Status status = report::write_text(*table, text, checked);
   return status.ok() ? checked("\n" + report::to_text(footer, text)) : status;
 }

@@ -45,7 +45,6 @@ PYTHON = {
     ("docs/how-to/use-from-python.md", "async def handle"): ("", ""),
     ("docs/how-to/use-from-python.md", "with rangefinder.torch.OperatorRecording"): (TORCH, TRAINING),
     ("docs/how-to/use-from-python.md", "if session.step_number"): ("", SESSION),
-    ("docs/how-to/use-from-python.md", "async def handle"): ("", ""),
     ("docs/how-to/share-with-torch-profiler.md", "with rangefinder.Session"): (TORCH, TRAINING),
     ("docs/how-to/export-chrome-trace.md", "from hta.trace_analysis"): ("HolisticTraceAnalysis", None),
 }
