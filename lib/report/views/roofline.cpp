@@ -82,7 +82,9 @@ Roof roof_of(const Timeline& timeline, const ViewOptions& options, bool counted,
   return roof;
 }
 
+/// Empty where no operator was counted.
 std::vector<Work> by_group(const analysis::PathTree& tree, const analysis::WorkByShapes& work) {
+  if (work.counted == 0) return {};
   std::vector<Work> groups(tree.groups.size());
   for (RangeIndex range = 0; range < work.ranges.size(); ++range)
     if (tree.group_of[range] != kNone) groups[tree.group_of[range]] += work.ranges[range];
@@ -224,8 +226,8 @@ Result<Table> make_roofline(const Subject& subject, const ViewOptions& options) 
   bool counted = false;
   {
     const std::vector<analysis::MeasuredWork> ranges = analysis::work_by_counters(timeline, projection);
-    measured = measured_by_group(tree, projection, ranges);
     counted = !ranges.empty();
+    if (counted) measured = measured_by_group(tree, projection, ranges);
   }
   std::vector<Column> columns{own::path_name("Range"),
                               if_room(2, own::text("On")),
@@ -246,11 +248,14 @@ Result<Table> make_roofline(const Subject& subject, const ViewOptions& options) 
   own::add_paths(table, timeline, tree);
   const Roof roof = roof_of(timeline, options, counted, table);
   bool scaled = false;
+  const Work no_work;
+  const MeasuredGroup not_measured;
   for (const std::uint32_t group : tree.order) {
     const analysis::RangeGroup& figures = tree.groups[group];
-    const bool on_device = roof.on_device || measured[group].with_flops != 0;
+    const MeasuredGroup& by_counters = counted ? measured[group] : not_measured;
+    const bool on_device = roof.on_device || by_counters.with_flops != 0;
     table.path(group).text(on_device ? "device" : roof.counted_alone ? "" : "host");
-    const Row row = row_of(groups[group], measured[group], figures, roof);
+    const Row row = row_of(groups.empty() ? no_work : groups[group], by_counters, figures, roof);
     add_row(table, row, roof);
     scaled = scaled || row.scaled;
     own::add_path(table, group);
