@@ -289,7 +289,7 @@ std::int64_t bytes_of(std::string_view type) noexcept {
   return type.starts_with("c10::Float8_") ? 1 : 0;
 }
 
-constexpr std::string_view kOperators = "aten::";
+constexpr std::string_view kAten = "aten::";
 
 /// By torch.utils.flop_counter's formulas, or torch.profiler's where that has none.
 Flops flops_by_formula(std::string_view name, std::string_view shapes_text, std::string_view values_text) {
@@ -336,7 +336,7 @@ std::vector<Shape> outputs_of(std::string_view name, const std::vector<Shape>& s
 std::optional<std::uint64_t> operator_flops(std::string_view name, std::string_view shapes, std::string_view values) {
   if (has_operator_flops(name)) {
     if (shapes.empty()) return std::nullopt;
-    return flops_by_formula(name.substr(kOperators.size()), shapes, values);
+    return flops_by_formula(name.substr(kAten.size()), shapes, values);
   }
   return is_operator_without_flops(name) ? std::optional<std::uint64_t>(0) : std::nullopt;
 }
@@ -344,15 +344,15 @@ std::optional<std::uint64_t> operator_flops(std::string_view name, std::string_v
 bool torch_profiler_counts(std::string_view name) noexcept {
   constexpr std::string_view kNames[] = {"mm",     "addmm", "bmm", "baddbmm",
                                          "conv2d", "mul",   "add", "scaled_dot_product_attention"};
-  if (!name.starts_with(kOperators)) return false;
-  name.remove_prefix(kOperators.size());
+  if (!name.starts_with(kAten)) return false;
+  name.remove_prefix(kAten.size());
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
 bool has_operator_flops(std::string_view name) noexcept {
   if (torch_profiler_counts(name)) return true;
-  if (!name.starts_with(kOperators)) return false;
-  name.remove_prefix(kOperators.size());
+  if (!name.starts_with(kAten)) return false;
+  name.remove_prefix(kAten.size());
   return name == "_scaled_mm" || name == "convolution_backward" || find_convolution(name) != nullptr ||
          find_attention(name) != nullptr;
 }
@@ -374,7 +374,7 @@ std::uint64_t operator_bytes(std::string_view name, std::string_view shapes_text
     if (__builtin_add_overflow(sum, bytes, &sum)) sum = 0;
   };
   for (std::size_t i = 0; i < shapes.size() && i < types.size(); ++i) add(shapes[i], types[i]);
-  const std::string_view short_name = name.substr(kOperators.size());
+  const std::string_view short_name = name.substr(kAten.size());
   for (const Shape& output : outputs_of(short_name, shapes, texts_in(values_text)))
     add(output, operator_type(name, types_text));
   return sum;

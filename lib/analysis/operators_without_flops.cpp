@@ -49,8 +49,8 @@ bool has_word(std::string_view words, std::string_view word) noexcept {
 }  // namespace
 
 bool is_operator_without_flops(std::string_view name) noexcept {
-  constexpr std::string_view kOperators = "aten::", kBackward = "_backward", kForeach = "_foreach_";
-  if (name.starts_with(kOperators)) name.remove_prefix(kOperators.size());
+  constexpr std::string_view kPrefix = "aten::", kBackward = "_backward", kForeach = "_foreach_";
+  if (name.starts_with(kPrefix)) name.remove_prefix(kPrefix.size());
   if (name.ends_with(kBackward)) name.remove_suffix(kBackward.size());
   if (name.ends_with('_')) name.remove_suffix(1);
   if (name.starts_with(kForeach) && name != "_foreach_norm") return true;

@@ -103,7 +103,7 @@ PayloadParts parts_by_payload(const Timeline& timeline) {
 }
 
 Result<PayloadCondition> PayloadCondition::parse(std::string_view text) {
-  constexpr std::pair<std::string_view, Comparison> kOperators[] = {
+  constexpr std::pair<std::string_view, Comparison> kWords[] = {
       {"!=", Comparison::kNotEqual}, {"<=", Comparison::kLessOrEqual}, {">=", Comparison::kGreaterOrEqual},
       {"==", Comparison::kEqual},    {"=", Comparison::kEqual},        {"<", Comparison::kLess},
       {">", Comparison::kGreater}};
@@ -116,7 +116,7 @@ Result<PayloadCondition> PayloadCondition::parse(std::string_view text) {
   if (at == std::string_view::npos) return wrong("has no operator");
   PayloadCondition condition;
   condition.name_ = trimmed(text.substr(0, at));
-  for (const auto& [word, comparison] : kOperators) {
+  for (const auto& [word, comparison] : kWords) {
     if (!text.substr(at).starts_with(word)) continue;
     condition.comparison_ = comparison;
     condition.text_ = trimmed(text.substr(at + word.size()));

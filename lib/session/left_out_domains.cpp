@@ -29,7 +29,7 @@ std::atomic<std::size_t> count{0};
 void write_left_out_domains(CaptureWriter& writer) noexcept {
   const std::size_t total = count.load(std::memory_order_relaxed);
   if (total == 0) return;
-  char key[32], number[24];
+  char key[48], number[24];
   for (std::size_t i = 0; i < std::min(total, kMostNamed); ++i) {
     if (!names[i].ready.load(std::memory_order_acquire)) continue;
     std::snprintf(key, sizeof key, "%s%zu", base::kLeftOutDomain.data(), i + 1);
