@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::uint32_t kProcesses = 16;
 
-std::uint32_t starts_wanted() { return exhaustive() ? 10'000 : 320; }
+std::uint32_t starts_wanted() { return exhaustive() ? 10'000 : static_cast<std::uint32_t>(repeats(320)); }
 
 using Variables = std::vector<std::pair<const char*, std::string>>;
 

@@ -6,6 +6,7 @@
 #include "support/deep_capture.hpp"
 #include "support/json_value.hpp"
 #include "support/resident_memory.hpp"
+#include "support/seed.hpp"
 #include "timeline/loaded.hpp"
 
 #include <rangefinder/report.hpp>
@@ -42,9 +43,9 @@ std::size_t bytes_of(const Timeline& timeline, const ReportOptions& options) {
 TEST_CASE("no view writes more for each range where ranges nest deeper", "[report]") {
   const bool own_names = GENERATE(false, true);
   const bool operators = GENERATE(false, true);
-  constexpr std::size_t kDepth = 6'000;
-  const Timeline shallow = nested(kDepth, own_names, operators);
-  const Timeline deep = nested(2 * kDepth, own_names, operators);
+  const auto depth = static_cast<std::size_t>(repeats(6'000));
+  const Timeline shallow = nested(depth, own_names, operators);
+  const Timeline deep = nested(2 * depth, own_names, operators);
   for (const View* view : views())
     for (const ReportFormat format : {ReportFormat::kText, ReportFormat::kCsv, ReportFormat::kJson}) {
       ReportOptions options;
@@ -60,9 +61,9 @@ TEST_CASE("no view writes more for each range where ranges nest deeper", "[repor
 }
 
 TEST_CASE("views that list instances write no more for each where ranges nest deeper", "[report]") {
-  constexpr std::size_t kDepth = 6'000;
-  const Timeline shallow = nested(kDepth, true);
-  const Timeline deep = nested(2 * kDepth, true);
+  const auto depth = static_cast<std::size_t>(repeats(6'000));
+  const Timeline shallow = nested(depth, true);
+  const Timeline deep = nested(2 * depth, true);
   for (const View* view : views()) {
     ReportOptions options;
     options.view = view->name;
