@@ -31,7 +31,7 @@ std::vector<std::uint32_t> ranks_of(std::span<const std::int64_t> samples, const
 RankedNumbers::RankedNumbers(std::vector<std::uint32_t> numbers) {
   std::uint32_t greatest = 0;
   for (const std::uint32_t number : numbers) greatest = std::max(greatest, number);
-  for (int bit = std::bit_width(greatest); bit-- > 0;) {
+  for (int bit = static_cast<int>(std::bit_width(greatest)); bit-- > 0;) {
     Level level;
     level.ones.assign(numbers.size() / 64 + 1, 0);
     level.ones_to.assign(level.ones.size(), 0);

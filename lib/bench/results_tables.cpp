@@ -89,7 +89,8 @@ std::string with_interval(const Json& ratio) {
 }  // namespace
 
 std::string goal_text(const Json& row) {
-  const std::string goal = row["goal"].text(), state = row["goal_judgement"]["state"].text();
+  std::string goal = row["goal"].text();
+  const std::string state = row["goal_judgement"]["state"].text();
   if (state.empty()) return goal;
   return goal + ": " + (state == "not_judged" ? "not judged " + row["goal_judgement"]["reason"].text() : state);
 }

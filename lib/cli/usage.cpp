@@ -73,7 +73,7 @@ std::string unexpected(const CLI::App& app, const CLI::App& verb, int argc, cons
 
 /// The parser's own words are for who wrote the parser. Which option it is about stands in front of them.
 std::string misused(const CLI::App& verb, const CLI::ParseError& error, int argc, const char* const* argv, int first) {
-  const std::string words = error.what();
+  std::string words = error.what();
   const CLI::Option* option = nullptr;
   for (const CLI::Option* each : verb.get_options())
     if (words.find(each->get_name()) != std::string::npos && each->nonpositional() &&

@@ -26,7 +26,7 @@ std::string alternatives(const std::vector<std::string>& words) {
 
 std::string quoted_value(const std::string& text) { return "\"" + text + "\""; }
 
-CLI::Option* check(CLI::Option* option, std::function<std::string(const std::string&)> wrong_with) {
+CLI::Option* check(CLI::Option* option, const std::function<std::string(const std::string&)>& wrong_with) {
   // Without a description, which the help would show behind the type's name.
   return option->check(CLI::Validator([wrong_with](std::string& text) { return wrong_with(text); }, ""));
 }

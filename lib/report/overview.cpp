@@ -238,7 +238,7 @@ std::string largest_text(const Overview& overview, bool utf8) {
 /// As a shell reads it.
 std::string file_argument(const Timeline& timeline) {
   if (timeline.sources.size() != 1) return "FILE";
-  const std::string file = base::printable(timeline.sources.front());
+  std::string file = base::printable(timeline.sources.front());
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+,:@%";
   if (!file.empty() && file.find_first_not_of(kPlain) == std::string::npos) return file;
   return file.find('\'') == std::string::npos ? "'" + file + "'" : "FILE";
