@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/payloads.hpp"
 
+#include "base/number.hpp"
 #include "base/text.hpp"
+#include "timeline/attachments.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -35,13 +37,6 @@ std::optional<long double> exact_number(const Attachment& payload) {
   return std::nullopt;
 }
 
-std::optional<long double> number_in(std::string_view text) {
-  long double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(number)) return std::nullopt;
-  return number;
-}
-
 std::string_view trimmed(std::string_view text) noexcept {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
@@ -51,13 +46,7 @@ std::string_view trimmed(std::string_view text) noexcept {
 }  // namespace
 
 std::span<const Attachment> payloads_of(const Timeline& timeline, RangeIndex range) {
-  const std::pair wanted(Attachment::Target::kRange, range);
-  const auto key = [](const Attachment& payload) { return std::pair(payload.target, payload.row); };
-  const auto begin = std::partition_point(timeline.attachments.begin(), timeline.attachments.end(),
-                                          [&](const Attachment& payload) { return key(payload) < wanted; });
-  const auto end = std::find_if(begin, timeline.attachments.end(),
-                                [&](const Attachment& payload) { return key(payload) != wanted; });
-  return {begin, end};
+  return timeline::attachments_of(timeline, Attachment::Target::kRange, range);
 }
 
 bool has_payloads(const Timeline& timeline) noexcept {
@@ -121,7 +110,7 @@ Result<PayloadCondition> PayloadCondition::parse(std::string_view text) {
     condition.comparison_ = comparison;
     condition.text_ = trimmed(text.substr(at + word.size()));
     if (condition.text_.empty()) return wrong("has no value");
-    condition.number_ = number_in(condition.text_);
+    condition.number_ = base::number_in<long double>(condition.text_);
     const bool of_order = comparison != Comparison::kEqual && comparison != Comparison::kNotEqual;
     if (of_order && !condition.number_) return wrong("compares with what is no number");
     return condition;

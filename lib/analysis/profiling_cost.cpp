@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/profiling_cost.hpp"
 
-#include "analysis/spans.hpp"
+#include "base/intervals.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -33,23 +33,25 @@ bool is_of_profiler(std::string_view overhead) {
 
 std::int64_t recorded_ns(const Timeline& timeline) {
   if (timeline.windows.empty()) return timeline.end_ns - timeline.begin_ns;
-  std::vector<Span> spans;
-  for (const Window& window : timeline.windows) spans.push_back({window.begin_ns, window.end_ns});
-  return length_of_union(std::move(spans));
+  std::vector<base::Interval> windows;
+  for (const Window& window : timeline.windows)
+    if (window.begin_ns < window.end_ns) windows.push_back({window.begin_ns, window.end_ns});
+  return base::sort_and_union_length(windows);
 }
 
 std::int64_t profiler_ns(const Timeline& timeline) {
   const OverheadTable& overheads = timeline.overheads;
   if (overheads.size() == 0) return 0;
   const std::vector<bool> is_of_program = threads_of_program(timeline);
-  std::vector<Span> spans;
+  std::vector<base::Interval> spans;
   for (std::size_t row = 0; row < overheads.size(); ++row) {
     const ThreadIndex thread = overheads.thread[row];
     if (thread < is_of_program.size() && !is_of_program[thread]) continue;
+    if (overheads.begin_ns[row] >= overheads.end_ns[row]) continue;
     if (is_of_profiler(timeline.text(overheads.name[row])))
       spans.push_back({overheads.begin_ns[row], overheads.end_ns[row]});
   }
-  return length_of_union(std::move(spans));
+  return base::sort_and_union_length(spans);
 }
 
 }  // namespace rangefinder::analysis

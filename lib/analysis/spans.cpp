@@ -23,13 +23,6 @@ void make_disjoint(std::vector<Span>& spans) {
   spans.resize(kept);
 }
 
-std::int64_t length_of_union(std::vector<Span> spans) {
-  make_disjoint(spans);
-  std::int64_t total = 0;
-  for (const Span& span : spans) total += span.end - span.begin;
-  return total;
-}
-
 std::vector<Span> without(std::span<const Span> spans, std::span<const Span> taken) {
   std::vector<Span> left;
   std::size_t first = 0;

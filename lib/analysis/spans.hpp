@@ -19,9 +19,6 @@ struct Span {
 /// both hold; neighbours of one kind become one. O(n log n).
 void make_disjoint(std::vector<Span>& spans);
 
-/// Time that any of them holds.
-std::int64_t length_of_union(std::vector<Span> spans);
-
 /// What of `spans` is in none of `taken`; both disjoint and ordered.
 std::vector<Span> without(std::span<const Span> spans, std::span<const Span> taken);
 

@@ -215,6 +215,18 @@ std::size_t display_width(std::string_view text) noexcept {
   }
 }
 
+std::size_t bytes_within(std::string_view text, std::size_t columns) noexcept {
+  std::size_t at = 0;
+  for (std::size_t taken = 0; at < text.size();) {
+    char32_t c = 0;
+    const std::size_t length = std::max<std::size_t>(1, decode_utf8(text.substr(at), c));
+    taken += display_width(text.substr(at, length));
+    if (taken > columns) break;
+    at += length;
+  }
+  return at;
+}
+
 std::string_view nearest(std::string_view word, const std::vector<std::string_view>& candidates) {
   std::string_view best;
   std::size_t best_distance = word.size() / 2 + 1;  // more edits than that is another word

@@ -36,6 +36,8 @@ std::string with_doubled_percents(std::string_view text);
 
 /// Columns a text takes on a terminal; wide East Asian characters count two, combining marks none.
 std::size_t display_width(std::string_view printable_text) noexcept;
+/// How many bytes of a text take at most so many columns: whole characters.
+std::size_t bytes_within(std::string_view printable_text, std::size_t columns) noexcept;
 
 /// The candidate nearest to `word` by edits, for "did you mean"; empty when none is near.
 std::string_view nearest(std::string_view word, const std::vector<std::string_view>& candidates);

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "capture/capture_reader.hpp"
 
+#include "base/number.hpp"
 #include "capture/live_file.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstring>
 #include <map>
-#include <optional>
 #include <set>
-#include <system_error>
 
 namespace rangefinder::capture {
 namespace {
@@ -50,14 +48,6 @@ bool make_room(std::vector<T>& list, std::uint32_t id, std::uint32_t limit) {
   if (id >= limit) return false;
   if (id >= list.size()) list.resize(id + 1);
   return true;
-}
-
-/// Nothing where it is more, or less, than a number of 32 bits.
-std::optional<std::uint32_t> number_in(std::string_view text) {
-  std::uint32_t number = 0;
-  const char* const end = text.data() + text.size();
-  const std::from_chars_result read = std::from_chars(text.data(), end, number);
-  return read.ec == std::errc() && read.ptr == end ? std::optional(number) : std::nullopt;
 }
 
 }  // namespace
@@ -317,7 +307,7 @@ void CaptureReader::take_fact(std::string& key, std::string& value) {
                                       {"domain:", &domains_},
                                       {"colour:", &colours_}}) {
     if (!key.starts_with(prefix)) continue;
-    const std::optional<std::uint32_t> id = number_in(std::string_view(key).substr(prefix.size()));
+    const auto id = base::number_in<std::uint32_t>(std::string_view(key).substr(prefix.size()));
     if (!id || !make_room(*texts, *id, kMaxCategoryId)) break;  // a fact of the program that begins alike
     (*texts)[*id] = std::move(value);
     return;

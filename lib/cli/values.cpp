@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "cli/values.hpp"
 
+#include "base/number.hpp"
+
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <map>
-#include <optional>
 #include <string_view>
 
 namespace rangefinder::cli {
@@ -29,15 +29,6 @@ std::string quoted_value(const std::string& text) { return "\"" + text + "\""; }
 CLI::Option* check(CLI::Option* option, const std::function<std::string(const std::string&)>& wrong_with) {
   // Without a description, which the help would show behind the type's name.
   return option->check(CLI::Validator([wrong_with](std::string& text) { return wrong_with(text); }, ""));
-}
-
-/// Finite, and the whole text; what is too small to be told from 0 is 0.
-std::optional<double> number_of(const std::string& text) {
-  double number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || stop != end || !std::isfinite(number)) return std::nullopt;
-  return number;
 }
 
 }  // namespace
@@ -71,14 +62,14 @@ CLI::Option* takes_whole_number(CLI::Option* option, std::uint64_t least, std::u
 
 CLI::Option* takes_number_of_at_least_0(CLI::Option* option) {
   return check(option, [](const std::string& text) {
-    const std::optional<double> number = number_of(text);
+    const auto number = base::number_in<double>(text);
     return number && *number >= 0 ? std::string() : quoted_value(text) + " is not a number of at least 0";
   });
 }
 
 CLI::Option* takes_number_above_0(CLI::Option* option) {
   return check(option, [](const std::string& text) {
-    const std::optional<double> number = number_of(text);
+    const auto number = base::number_in<double>(text);
     return number && *number > 0 ? std::string() : quoted_value(text) + " is not a number above 0";
   });
 }

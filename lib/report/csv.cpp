@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/csv.hpp"
 
+#include "base/number.hpp"
 #include "base/text.hpp"
 
 namespace rangefinder::report {
@@ -28,7 +29,7 @@ Status write_csv(const Table& table, const CsvOptions& options, const Sink& sink
       if (table.is_null(row, column)) continue;
       if (is_text(columns[column].type)) {
         const std::string_view text = table.text_at(row, column, buffer);
-        append(text, options.defuse_formulas && !number_in(text));  // "-3" is no formula
+        append(text, options.defuse_formulas && !base::number_in<double>(text));  // "-3" is no formula
       } else {
         append_exact(out.text(), columns[column], table.number_at(row, column));
       }

@@ -3,8 +3,8 @@
 
 #include "analysis/profiling_cost.hpp"
 #include "analysis/range_rollup.hpp"
-#include "analysis/spans.hpp"
 #include "analysis/waits.hpp"
+#include "base/intervals.hpp"
 #include "base/text.hpp"
 #include "report/short_names.hpp"
 #include "report/units.hpp"
@@ -20,14 +20,14 @@ namespace rangefinder::report {
 namespace {
 
 using analysis::RangeGroup;
-using analysis::Span;
+using base::Interval;
 
 constexpr std::size_t kLargest = 3;
 
 /// From the first moment that was recorded to the last; device work of before is not part of it.
-Span recorded_span(const Timeline& timeline) {
+Interval recorded_span(const Timeline& timeline) {
   if (timeline.windows.empty()) return {timeline.begin_ns, timeline.end_ns};
-  Span span{timeline.windows.front().begin_ns, timeline.windows.front().end_ns};
+  Interval span{timeline.windows.front().begin_ns, timeline.windows.front().end_ns};
   for (const Window& window : timeline.windows) {
     span.begin = std::min(span.begin, window.begin_ns);
     span.end = std::max(span.end, window.end_ns);
@@ -35,30 +35,30 @@ Span recorded_span(const Timeline& timeline) {
   return span;
 }
 
-void add_clipped(std::vector<Span>& spans, std::int64_t begin, std::int64_t end, const Span& bounds) {
-  const Span clipped{std::max(begin, bounds.begin), std::min(end, bounds.end)};
+void add_clipped(std::vector<Interval>& spans, std::int64_t begin, std::int64_t end, const Interval& bounds) {
+  const Interval clipped{std::max(begin, bounds.begin), std::min(end, bounds.end)};
   if (clipped.begin < clipped.end) spans.push_back(clipped);
 }
 
 std::vector<Overview::Device> busy_devices(const Timeline& timeline, std::int64_t recorded_ns) {
-  const Span bounds = recorded_span(timeline);
+  const Interval bounds = recorded_span(timeline);
   const ActivityTable& activities = timeline.activities;
-  std::vector<std::vector<Span>> spans(timeline.devices.size());
+  std::vector<std::vector<Interval>> spans(timeline.devices.size());
   for (ActivityIndex row = 0; row < activities.size(); ++row)
     add_clipped(spans[timeline.streams[activities.stream[row]].device], activities.begin_ns[row],
                 activities.end_ns[row], bounds);
   std::vector<Overview::Device> busy;
   for (DeviceIndex device = 0; device < spans.size(); ++device)
     if (!spans[device].empty())
-      busy.push_back({device, std::min(analysis::length_of_union(spans[device]), recorded_ns)});
+      busy.push_back({device, std::min(base::sort_and_union_length(spans[device]), recorded_ns)});
   return busy;
 }
 
 void add_host(Overview& overview, const Subject& subject) {
   const Timeline& timeline = subject.timeline();
   const RangeTable& ranges = timeline.ranges;
-  const Span bounds = recorded_span(timeline);
-  std::vector<std::vector<Span>> spans(timeline.threads.size());
+  const Interval bounds = recorded_span(timeline);
+  std::vector<std::vector<Interval>> spans(timeline.threads.size());
   for (RangeIndex range = 0; range < ranges.size(); ++range) {
     if (!analysis::takes_part(ranges.kind[range], subject.projection_options())) continue;
     if ((ranges.flags[range] & kBeforeRecording) != 0 || ranges.thread[range] >= spans.size()) continue;
@@ -66,15 +66,15 @@ void add_host(Overview& overview, const Subject& subject) {
       add_clipped(spans[ranges.thread[range]], ranges.begin_ns[range], ranges.end_ns[range], bounds);
   }
   for (ThreadIndex thread = 0; thread < spans.size(); ++thread) {
-    const std::int64_t in_ranges = analysis::length_of_union(spans[thread]);
+    const std::int64_t in_ranges = base::sort_and_union_length(spans[thread]);
     if (in_ranges <= overview.in_ranges_ns) continue;
     overview.thread = thread;
     overview.in_ranges_ns = std::min(in_ranges, overview.recorded_ns);
   }
-  std::vector<Span> blocked;
+  std::vector<Interval> blocked;
   for (const analysis::Wait& wait : analysis::waits_of(timeline))
     if (wait.thread == overview.thread && wait.blocks_host()) add_clipped(blocked, wait.begin_ns, wait.end_ns, bounds);
-  overview.blocked_ns = std::min(analysis::length_of_union(blocked), overview.recorded_ns);
+  overview.blocked_ns = std::min(base::sort_and_union_length(blocked), overview.recorded_ns);
 }
 
 void add_largest(Overview& overview, const Subject& subject) {
@@ -177,11 +177,12 @@ std::string process_text(const ProcessInfo& process) {
 
 /// Those that have threads: traces of torch.profiler have a further one for each device.
 std::vector<ProcessIndex> host_processes(const Timeline& timeline) {
+  std::vector<bool> has_threads(timeline.processes.size());
+  for (const ThreadInfo& thread : timeline.threads)
+    if (thread.process < has_threads.size()) has_threads[thread.process] = true;
   std::vector<ProcessIndex> processes;
-  for (ProcessIndex process = 0; process < timeline.processes.size(); ++process)
-    if (std::any_of(timeline.threads.begin(), timeline.threads.end(),
-                    [&](const ThreadInfo& thread) { return thread.process == process; }))
-      processes.push_back(process);
+  for (ProcessIndex process = 0; process < has_threads.size(); ++process)
+    if (has_threads[process]) processes.push_back(process);
   return processes;
 }
 

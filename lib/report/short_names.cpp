@@ -108,25 +108,13 @@ bool says_nothing(std::string_view name) noexcept {
   return word.size() <= 7 && (word.starts_with("kernel") || word.starts_with("Kernel"));
 }
 
-/// As many bytes of `text` as take at most `width` columns.
-std::string_view beginning(std::string_view text, std::size_t width) {
-  std::size_t at = 0;
-  for (std::size_t taken = 0; at < text.size();) {
-    char32_t character = 0;
-    const std::size_t length = std::max<std::size_t>(1, base::decode_utf8(text.substr(at), character));
-    taken += base::display_width(text.substr(at, length));
-    if (taken > width) break;
-    at += length;
-  }
-  return text.substr(0, at);
-}
-
 /// "4, CUDAFun..." of arguments, or "4, ..." where little of the next one would be left.
 std::string first_arguments(std::string_view arguments, std::size_t room, bool utf8) {
   // A single word is a name by itself, of which the end says as much as the beginning.
   if (std::all_of(arguments.begin(), arguments.end(), is_identifier) && room >= kLeastOfArgument + kDots.size())
     return shortened(arguments, room, utf8);
-  std::string_view kept = beginning(arguments, room > kDots.size() ? room - kDots.size() : 0);
+  std::string_view kept =
+      arguments.substr(0, base::bytes_within(arguments, room > kDots.size() ? room - kDots.size() : 0));
   std::size_t argument = 0;  // begin of the one that is cut
   int depth = 0;
   for (std::size_t at = 0; at < kept.size(); ++at) {

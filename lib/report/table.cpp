@@ -145,13 +145,6 @@ std::int64_t cell_of_real(double value) noexcept {
 
 double real_of_cell(std::int64_t cell) noexcept { return std::bit_cast<double>(cell); }
 
-std::optional<double> number_in(std::string_view text) noexcept {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_number = error == std::errc() && end == text.data() + text.size() && std::isfinite(number);
-  return is_number ? std::optional(number) : std::nullopt;
-}
-
 void append_exact(std::string& out, const Column& column, std::int64_t cell) {
   if (column.type != ColumnType::kReal) return append_plain_number(out, cell, column.places);
   char digits[32];

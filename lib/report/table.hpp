@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -71,9 +70,6 @@ inline constexpr std::int64_t kNull = std::numeric_limits<std::int64_t>::min();
 /// A cell of a kReal column; kNull for what is not finite.
 std::int64_t cell_of_real(double value) noexcept;
 double real_of_cell(std::int64_t cell) noexcept;
-
-/// What a text is from its first to its last character; nothing where that is no finite number.
-std::optional<double> number_in(std::string_view text) noexcept;
 
 /// Rows under columns. Numbers are integers, scaled where a column has decimals; texts are stored once each, paths as
 /// what they add to the path around them. Filled from left to right, a row after the other.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/table_order.hpp"
 
+#include "base/number.hpp"
 #include "base/text.hpp"
 #include "report/find_column.hpp"
 
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -81,7 +81,7 @@ Status filter(Table& table, const ViewOptions& options) {
 
 /// Numbers by size before all other texts: payloads 8, 16, 128, json.
 bool text_before(std::string_view a, std::string_view b) {
-  const std::optional<double> left = number_in(a), right = number_in(b);
+  const auto left = base::number_in<double>(a), right = base::number_in<double>(b);
   if (left && right && *left != *right) return *left < *right;
   if (left.has_value() != right.has_value()) return left.has_value();
   return a < b;

@@ -10,15 +10,9 @@ namespace {
 
 /// The bytes of `text` that fit into `room` columns; at least one character.
 std::size_t fitting(std::string_view text, std::size_t room) {
-  std::size_t at = 0;
-  for (std::size_t taken = 0; at < text.size();) {
-    char32_t character = 0;
-    const std::size_t length = std::max<std::size_t>(1, base::decode_utf8(text.substr(at), character));
-    taken += base::display_width(text.substr(at, length));
-    if (taken > room && at != 0) break;
-    at += length;
-  }
-  return at;
+  char32_t first = 0;
+  const std::size_t fit = base::bytes_within(text, room);
+  return fit != 0 ? fit : std::max<std::size_t>(1, base::decode_utf8(text, first));
 }
 
 }  // namespace
