@@ -110,7 +110,12 @@ std::vector<bench::Case> cases() {
   recording("rangefinder/C, kept name", "recording",
             BENCH_LOOP(rf_range_push(kept_c_name()); BENCH_BODY; rf_range_pop()));
   recording("rangefinder/C, text", "recording", BENCH_LOOP(rf_range_push_text("static"); BENCH_BODY; rf_range_pop()));
-  recording("rangefinder/payload", "recording", BENCH_LOOP(const ProfileRange r("static", i); BENCH_BODY));
+  recording("rangefinder/literal, payload", "recording", BENCH_LOOP(const ProfileRange r("static", i); BENCH_BODY));
+  recording("rangefinder/RangeName, payload", "recording",
+            BENCH_LOOP(const ProfileRange r(kept_name(), i); BENCH_BODY));
+  recording("rangefinder/run-time name, payload", "recording",
+            BENCH_LOOP(const ProfileRange r(bench::run_time_name(i), i); BENCH_BODY));
+  recording("rangefinder/text as payload", "recording", BENCH_LOOP(const ProfileRange r("static", "text"); BENCH_BODY));
   bench::Case counted;
   counted.name = "rangefinder/literal, CPU counters";
   counted.what = "recording";

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -230,10 +231,10 @@ struct Summary {
 
 /// Records ranges and device activity from construction to `stop` or destruction. One at a time in a process.
 ///
-///   rangefinder::Session session{{.output = "train.rfcap"}};     // C++20 spelling; or fill a SessionOptions
+///   rangefinder::Session session{"train.rfcap"};
 ///   for (auto& batch : loader) {
-///     rangefinder::ProfileRange step{"step"};
-///     ...
+///     { rangefinder::ProfileRange range{"forward"};
+///       ... }
 ///     session.step();
 ///   }
 ///
@@ -245,6 +246,9 @@ struct Summary {
 class RANGEFINDER_EXPORT Session {
  public:
   explicit Session(SessionOptions options = {}) noexcept;
+  /// The defaults, into that file (SessionOptions::output).
+  template <typename Text, std::enable_if_t<std::is_convertible_v<const Text&, std::string_view>, int> = 0>
+  explicit Session(const Text& output) : Session(options_for(output)) {}
   ~Session();
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
@@ -291,6 +295,11 @@ class RANGEFINDER_EXPORT Session {
   struct Impl;
 
  private:
+  static SessionOptions options_for(std::string_view output) {
+    SessionOptions options;
+    options.output = output;
+    return options;
+  }
   std::shared_ptr<Impl> impl_;
 };
 

@@ -115,6 +115,28 @@ OpenRange begin(std::uint32_t category, WordOf word_of) noexcept {
   return begin(0, nullptr, category, word_of, []() {});
 }
 
+template <typename WordOf>
+OpenRange begin_with(const Extra& value, std::uint32_t category, WordOf word_of) noexcept {
+  return begin(1, &value, category, word_of, [&] { put_extra(detail::hot_thread, value); });
+}
+
+/// `find` names the range on a thread that is attached, as inline.
+template <typename Find>
+bool begin_number_without_note(OpenRange& open, const Extra& value, Find find) noexcept {
+  return detail::is_number(value) &&
+         begin_without_note(open, [&](HotThread& hot, std::uint64_t token, std::uint64_t& word) {
+           return find(hot, word) && detail::write_with_number(hot, token, word, value);
+         });
+}
+
+std::uint64_t word_of_literal(ThreadState* state, const char* literal, std::size_t size) noexcept {
+  if (state == nullptr) return make_word(RecordKind::kBegin, intern({literal, size}));
+  if (const std::uint64_t word = literal_word(*state, literal, size); word != 0) return word;
+  // A member or a local array: its text ends at the first NUL, and may differ next time.
+  const std::size_t length = ::strnlen(literal, size);
+  return text_word(*state, {literal, length}, detail::hash_text(literal, length));
+}
+
 std::uint64_t word_of_text(ThreadState* state, std::string_view text) noexcept {
   return state != nullptr ? text_word(*state, text, detail::hash_text(text.data(), text.size()))
                           : make_word(RecordKind::kBegin, intern(text));
@@ -343,13 +365,7 @@ OpenRange begin_literal_slow(const char* literal, std::size_t size, std::uint32_
         return write_literal(hot, token, literal, size, category, word);
       }))
     return open;
-  return begin(category, [&](ThreadState* state) {
-    if (state == nullptr) return make_word(RecordKind::kBegin, intern({literal, size}));
-    if (const std::uint64_t word = literal_word(*state, literal, size); word != 0) return word;
-    // A member or a local array: its text ends at the first NUL, and may differ next time.
-    const std::size_t length = ::strnlen(literal, size);
-    return text_word(*state, {literal, length}, hash_text(literal, length));
-  });
+  return begin(category, [&](ThreadState* state) { return word_of_literal(state, literal, size); });
 }
 
 OpenRange begin_text_slow(const char* text, std::size_t size, std::uint32_t category) noexcept {
@@ -361,11 +377,32 @@ OpenRange begin_text_slow(const char* text, std::size_t size, std::uint32_t cate
   return begin(category, [&](ThreadState* state) { return word_of_text(state, {text, size}); });
 }
 
-OpenRange begin_extra(std::string_view name, std::uint32_t category, const Extra& extra) noexcept {
+OpenRange begin_word_with_slow(std::uint64_t word, const Extra& value) noexcept {
+  OpenRange open{0, word};
+  if (begin_number_without_note(open, value, [](HotThread&, std::uint64_t&) { return true; })) return open;
   if (active.load(std::memory_order_relaxed) == 0) return {};
-  return begin(
-      1, &extra, category, [&](ThreadState* state) { return word_of_text(state, name); },
-      [&] { put_extra(detail::hot_thread, extra); });
+  return begin_with(value, 0, [&](ThreadState*) { return word; });
+}
+
+OpenRange begin_literal_with_slow(const char* literal, std::size_t size, std::uint32_t category,
+                                  const Extra& value) noexcept {
+  OpenRange open;
+  if (begin_number_without_note(open, value, [&](HotThread& hot, std::uint64_t& word) {
+        return find_literal(hot, literal, size, category, word);
+      }))
+    return open;
+  if (active.load(std::memory_order_relaxed) == 0) return {};
+  return begin_with(value, category, [&](ThreadState* state) { return word_of_literal(state, literal, size); });
+}
+
+OpenRange begin_text_with_slow(const char* text, std::size_t size, std::uint32_t category,
+                               const Extra& value) noexcept {
+  OpenRange open;
+  if (begin_number_without_note(
+          open, value, [&](HotThread& hot, std::uint64_t& word) { return find_text(hot, text, size, category, word); }))
+    return open;
+  if (active.load(std::memory_order_relaxed) == 0) return {};
+  return begin_with(value, category, [&](ThreadState* state) { return word_of_text(state, {text, size}); });
 }
 
 std::uint64_t literal_word_slow(const char* literal, std::size_t size) noexcept {

@@ -219,7 +219,9 @@ rf_status rf_range_push_with(const char* name, rf_category category, rf_value va
   if (capi::idle()) return RF_STATUS_OK;
   if (!payload) return capi::push_text(name, category);
   return capi::push([&](detail::OpenRange& place) {
-    place = detail::begin_extra(name, category, payload->extra());
+    std::uint64_t begun = 0;
+    place.token = detail::begin_text_with(name, std::strlen(name), category, payload->extra(), begun);
+    place.word = begun;
     return RF_STATUS_OK;
   });
 }
@@ -290,7 +292,7 @@ rf_status rf_counter(const char* name, rf_value value) noexcept {
   if (name == nullptr) return capi::null_argument(__func__, "name");
   const std::optional<rangefinder::Payload> payload = capi::number_of(value);
   if (!payload) return capi::no_value(__func__);
-  rangefinder::counter(name, *payload);
+  if (capi::somebody_listens()) detail::counter_slow(name, payload->extra());
   return RF_STATUS_OK;
 }
 

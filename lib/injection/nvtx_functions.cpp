@@ -199,7 +199,8 @@ int push_event(Domain& domain, const Event& event) noexcept {
   if (place == nullptr || !domain.recorded() || detail::active.load(std::memory_order_relaxed) == 0)
     return push.depth();
   if (event.extra() != nullptr) {
-    *place = detail::begin_extra(event.text(), event.category(), *event.extra());
+    place->token = detail::begin_text_with(event.text().data(), event.text().size(), event.category(), *event.extra(),
+                                           place->word);
   } else {
     place->word = detail::make_word(detail::RecordKind::kBegin, event.name(), event.category());
     place->token = detail::begin_word(place->word);

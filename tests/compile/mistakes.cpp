@@ -18,6 +18,15 @@ void function(rangefinder::Session& session) {
 #if MISTAKE_HEAP_RANGES
   delete[] new rangefinder::ProfileRange[1]{rangefinder::ProfileRange{"on the heap"}};
 #endif
+#if MISTAKE_TEXT_AS_COUNTER
+  rangefinder::counter("loss", "0.5");
+#else
+  rangefinder::counter("loss", 0.5);
+#endif
+#if MISTAKE_COPY_UNIQUE_RANGE
+  const rangefinder::UniqueRange unique{"unique"};
+  rangefinder::UniqueRange another{unique};
+#endif
 #if MISTAKE_IGNORED_STATUS
   session.stop();
 #endif

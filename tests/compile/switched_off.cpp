@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #if !defined(RANGEFINDER_DISABLE)
 #error "this file is about RANGEFINDER_DISABLE"
@@ -29,4 +30,8 @@ void switched_off() {
   const rangefinder::RangeHandle handle = rangefinder::start_range(text);
   rangefinder::end_range(handle);
   if (handle != rangefinder::RangeHandle::kInvalid) rangefinder::mark("never");
+  rangefinder::UniqueRange unique{text, rangefinder::Category::operators()};
+  rangefinder::UniqueRange moved = std::move(unique);
+  unique = rangefinder::UniqueRange{"another"};
+  moved.end();
 }

@@ -113,7 +113,7 @@ TEST_CASE("marks, samples and start/end ranges are counted when they are dropped
       handles += handle != RangeHandle::kInvalid ? 1 : 0;
     }
   });
-  counter("counter", "a text is no number");
+  detail::counter_slow("counter", Payload("a text is no number").extra());
   REQUIRE(session->stop().ok());
   const Timeline timeline = load(folder.file("a.rfcap"));
   CHECK(timeline.ranges.size() == handles);

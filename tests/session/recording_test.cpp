@@ -208,6 +208,60 @@ TEST_CASE("a range that ends on another thread is closed there and flagged", "[s
   CHECK(timeline.health.unfinished_ranges == 0);
 }
 
+TEST_CASE("a number stays with its range, whichever way that is named and wherever a block ends", "[session]") {
+  const ScratchFolder folder;
+  Recording session(host_only(folder.file("a.rfcap")));
+  static const RangeName named{"named"};
+  static const Category category{"category"};
+  constexpr std::uint64_t kEach = 3000;  // 48 bytes each and 64 KiB a block: an odd number to a block
+  for (std::uint64_t i = 0; i < kEach; ++i) {
+    const std::string text = "text " + std::to_string(i % 7);
+    const ProfileRange of_literal{"literal", i};
+    if (i % 3 == 0) mark("moves what follows by one record");
+    const ProfileRange of_name{named, category, i};
+    const ProfileRange of_text{text, i};
+  }
+  REQUIRE(session->stop().ok());
+  const Timeline timeline = load(folder.file("a.rfcap"));
+  CHECK(timeline.health.complete());
+  REQUIRE(timeline.ranges.size() == 3 * kEach);
+  REQUIRE(timeline.attachments.size() == 3 * kEach);
+  std::map<std::string, std::uint64_t> next;
+  for (std::uint32_t row = 0; row < timeline.attachments.size(); ++row) {
+    const Attachment& value = timeline.attachments[row];
+    REQUIRE(value.target == Attachment::Target::kRange);
+    REQUIRE(value.row == row);
+    const std::string_view name = timeline.text(timeline.ranges.name[row]);
+    const std::string kind(name.substr(0, name.find(' ')));
+    REQUIRE(value.bits == next[kind]++);
+    if (kind == "text") REQUIRE(name == "text " + std::to_string(value.bits % 7));
+    REQUIRE((timeline.text(timeline.ranges.category[row]) == "category") == (kind == "named"));
+  }
+  CHECK(next == std::map<std::string, std::uint64_t>{{"literal", kEach}, {"named", kEach}, {"text", kEach}});
+}
+
+TEST_CASE("a unique range goes where it is moved and ends there, once", "[session]") {
+  const ScratchFolder folder;
+  Recording session(host_only(folder.file("a.rfcap")));
+  UniqueRange request{"request"};
+  std::thread([range = std::move(request)] {}).join();
+  request = UniqueRange{"another"};
+  request.end();
+  mark("after");
+  request.end();
+  { const UniqueRange empty; }
+  REQUIRE(session->stop().ok());
+  const Timeline timeline = load(folder.file("a.rfcap"));
+  REQUIRE(timeline.ranges.size() == 2);
+  CHECK(timeline.text(timeline.ranges.name[0]) == "request");
+  CHECK(timeline.ranges.style[0] == RangeStyle::kStartEnd);
+  CHECK(timeline.ranges.end_thread[0] != timeline.ranges.thread[0]);
+  CHECK(timeline.ranges.end_thread[1] == timeline.ranges.thread[1]);
+  CHECK(timeline.ranges.end_ns[1] <= timeline.marks.time_ns[0]);
+  CHECK(timeline.health.complete());
+  CHECK(timeline.health.unmatched_ends == 0);
+}
+
 TEST_CASE("start/end ranges of many threads end on any", "[session]") {
   const ScratchFolder folder;
   Recording session(host_only(folder.file("a.rfcap")));

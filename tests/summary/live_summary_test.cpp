@@ -328,7 +328,7 @@ TEST_CASE("a range that was suspended counts once it is over, with the time in w
   SimulatedRecording recording;
   summary::LiveSummary live(recording.core());
   const auto begin = [](std::string_view name) {
-    return detail::begin_extra(name, 0, {detail::ExtraKind::kUnsigned, 1, {}});
+    return detail::begin_text_with_slow(name.data(), name.size(), 0, {detail::ExtraKind::kUnsigned, 1, {}});
   };
   std::vector<detail::SuspendedRange> waiting;
   for (int request = 0; request < 3; ++request) {

@@ -91,7 +91,11 @@ struct Extra {
 RANGEFINDER_EXPORT OpenRange begin_literal_slow(const char* literal, std::size_t size, std::uint32_t category) noexcept;
 RANGEFINDER_EXPORT OpenRange begin_text_slow(const char* text, std::size_t size, std::uint32_t category) noexcept;
 RANGEFINDER_EXPORT OpenRange begin_word_slow(std::uint64_t word) noexcept;
-RANGEFINDER_EXPORT OpenRange begin_extra(std::string_view name, std::uint32_t category, const Extra& extra) noexcept;
+RANGEFINDER_EXPORT OpenRange begin_literal_with_slow(const char* literal, std::size_t size, std::uint32_t category,
+                                                     const Extra& value) noexcept;
+RANGEFINDER_EXPORT OpenRange begin_text_with_slow(const char* text, std::size_t size, std::uint32_t category,
+                                                  const Extra& value) noexcept;
+RANGEFINDER_EXPORT OpenRange begin_word_with_slow(std::uint64_t word, const Extra& value) noexcept;
 RANGEFINDER_EXPORT void end_slow(std::uint64_t token, std::uint64_t word) noexcept;
 /// For a range inside which others of its thread are open and stay so.
 RANGEFINDER_EXPORT void end_out_of_order(std::uint64_t token, std::uint64_t word) noexcept;
@@ -168,6 +172,27 @@ RANGEFINDER_INLINE bool write_record(HotThread& hot, std::uint64_t token, std::u
   return room;
 }
 
+/// As write_record, for a begin and the number that belongs to it: both or neither.
+RANGEFINDER_INLINE bool write_with_number(HotThread& hot, std::uint64_t token, std::uint64_t word,
+                                          const Extra& number) noexcept {
+  __atomic_store_n(&hot.token, 0, __ATOMIC_RELAXED);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  char* const block = hot.block;
+  auto* const used = reinterpret_cast<std::uint32_t*>(block);
+  const std::uint32_t offset = __atomic_load_n(used, __ATOMIC_RELAXED);
+  const bool room = offset < kBeginLimit - sizeof(Record);
+  if (RANGEFINDER_LIKELY(room)) {
+    auto* const records = reinterpret_cast<Record*>(block + offset);
+    records[1] = {number.bits, make_word(RecordKind::kExtra, 0, static_cast<std::uint32_t>(number.kind))};
+    records[0].word = word;
+    records[0].ticks = read_ticks();
+    __atomic_store_n(used, offset + static_cast<std::uint32_t>(2 * sizeof(Record)), __ATOMIC_RELEASE);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  __atomic_store_n(&hot.token, token, __ATOMIC_RELAXED);
+  return room;
+}
+
 /// True for the token of a thread that is attached to the recording that is active.
 RANGEFINDER_INLINE bool attached(std::uint64_t token, std::uint32_t now_active) noexcept {
   return RANGEFINDER_LIKELY(static_cast<std::uint32_t>(token >> 32) == now_active);
@@ -194,9 +219,9 @@ RANGEFINDER_INLINE std::uint64_t begin_word(std::uint64_t& word) noexcept {
   return keep(begin_word_slow(word), word);
 }
 
-/// Opens a range on a thread that is attached; false when the slow path must.
-RANGEFINDER_INLINE bool write_literal(HotThread& hot, std::uint64_t token, const char* literal, std::size_t size,
-                                      std::uint32_t category, std::uint64_t& word) noexcept {
+/// The begin word of a literal on a thread that is attached; false when it cannot be named here.
+RANGEFINDER_INLINE bool find_literal(HotThread& hot, const char* literal, std::size_t size, std::uint32_t category,
+                                     std::uint64_t& word) noexcept {
   // lib/buffer empties slots of other threads when a library was unloaded.
   const LiteralSlot& slot = hot.literals[reinterpret_cast<std::uintptr_t>(literal) & (kLiteralSlots - 1)];
   word = slot.word;
@@ -205,7 +230,14 @@ RANGEFINDER_INLINE bool write_literal(HotThread& hot, std::uint64_t token, const
     if (word == 0) return false;
   }
   word |= static_cast<std::uint64_t>(category) << 8;
-  return RANGEFINDER_LIKELY(write_record(hot, token, kBeginLimit, word));
+  return true;
+}
+
+/// Opens a range on a thread that is attached; false when the slow path must.
+RANGEFINDER_INLINE bool write_literal(HotThread& hot, std::uint64_t token, const char* literal, std::size_t size,
+                                      std::uint32_t category, std::uint64_t& word) noexcept {
+  return find_literal(hot, literal, size, category, word) &&
+         RANGEFINDER_LIKELY(write_record(hot, token, kBeginLimit, word));
 }
 
 RANGEFINDER_INLINE std::uint64_t begin_literal(const char* literal, std::size_t size, std::uint32_t category,
@@ -247,6 +279,44 @@ RANGEFINDER_INLINE std::uint64_t begin_text(const char* text, std::size_t size, 
   const std::uint64_t token = hot.token;
   if (attached(token, now_active) && write_text(hot, token, text, size, category, word)) return token;
   return keep(begin_text_slow(text, size, category), word);
+}
+
+// The same three with a value. A text as the value takes the slow path, where it is interned.
+
+RANGEFINDER_INLINE bool is_number(const Extra& value) noexcept { return value.kind != ExtraKind::kText; }
+
+RANGEFINDER_INLINE std::uint64_t begin_word_with(std::uint64_t& word, const Extra& value) noexcept {
+  const std::uint32_t now_active = active.load(std::memory_order_relaxed);
+  if (now_active == 0) return 0;
+  HotThread& hot = hot_thread;
+  const std::uint64_t token = hot.token;
+  if (is_number(value) && attached(token, now_active) && RANGEFINDER_LIKELY(write_with_number(hot, token, word, value)))
+    return token;
+  return keep(begin_word_with_slow(word, value), word);
+}
+
+RANGEFINDER_INLINE std::uint64_t begin_literal_with(const char* literal, std::size_t size, std::uint32_t category,
+                                                    const Extra& value, std::uint64_t& word) noexcept {
+  const std::uint32_t now_active = active.load(std::memory_order_relaxed);
+  if (now_active == 0) return 0;
+  HotThread& hot = hot_thread;
+  const std::uint64_t token = hot.token;
+  if (is_number(value) && attached(token, now_active) && find_literal(hot, literal, size, category, word) &&
+      RANGEFINDER_LIKELY(write_with_number(hot, token, word, value)))
+    return token;
+  return keep(begin_literal_with_slow(literal, size, category, value), word);
+}
+
+RANGEFINDER_INLINE std::uint64_t begin_text_with(const char* text, std::size_t size, std::uint32_t category,
+                                                 const Extra& value, std::uint64_t& word) noexcept {
+  const std::uint32_t now_active = active.load(std::memory_order_relaxed);
+  if (now_active == 0) return 0;
+  HotThread& hot = hot_thread;
+  const std::uint64_t token = hot.token;
+  if (is_number(value) && attached(token, now_active) && find_text(hot, text, size, category, word) &&
+      RANGEFINDER_LIKELY(write_with_number(hot, token, word, value)))
+    return token;
+  return keep(begin_text_with_slow(text, size, category, value), word);
 }
 
 /// From the begin word of a range to its end word.

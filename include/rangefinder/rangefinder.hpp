@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// Everything of the library that needs neither LibTorch nor a compiler newer than C++17. A file that only marks ranges
+// compiles faster with <rangefinder/range.hpp>; operators and memory of LibTorch are in <rangefinder/torch/...>.
+
+#include <rangefinder/analysis/key_averages.hpp>
+#include <rangefinder/capture.hpp>
+#include <rangefinder/doctor.hpp>
+#include <rangefinder/exporters.hpp>
+#include <rangefinder/health.hpp>
+#include <rangefinder/projection.hpp>
+#include <rangefinder/range.hpp>
+#include <rangefinder/report.hpp>
+#include <rangefinder/result.hpp>
+#include <rangefinder/session.hpp>
+#include <rangefinder/timeline.hpp>
+#include <rangefinder/types.hpp>
+#include <rangefinder/version.hpp>
