@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """A table of what CTest wrote: test_summary.py FOLDER PRESET...
 
-FOLDER holds PRESET.xml (ctest --output-junit) and PRESET.seconds, how long the preset took with its build, for each
+FOLDER holds PRESET.xml (ctest --output-junit) and PRESET.seconds, from the begin of its build to the end of its tests, for each
 preset, and CHECK.status for each check that is no test ("tidy.status": "ok", or what is wrong). The exit status is 0 if
 each preset ran tests and none failed, and each check is ok.
 """

@@ -14,15 +14,19 @@ namespace rangefinder::testing {
 /// Whether tests try all that they can: ./dev test --all asks for it.
 inline bool exhaustive() { return std::getenv("RANGEFINDER_EXHAUSTIVE") != nullptr; }
 
-/// How often a test repeats itself: four times as often when exhaustive(); a quarter under a sanitizer, which is many
-/// times slower and needs less luck.
+/// A sanitizer makes what it checks many times slower.
+constexpr bool sanitized() {
+#if defined(RANGEFINDER_ADDRESS_SANITIZER) || defined(RANGEFINDER_THREAD_SANITIZER)
+  return true;
+#else
+  return false;
+#endif
+}
+
+/// How often a test repeats itself: four times as often when exhaustive(), a quarter under a sanitizer.
 inline int repeats(int times) {
   if (exhaustive()) times *= 4;
-#if defined(RANGEFINDER_ADDRESS_SANITIZER) || defined(RANGEFINDER_THREAD_SANITIZER)
-  return (times + 3) / 4;
-#else
-  return times;
-#endif
+  return sanitized() ? (times + 3) / 4 : times;
 }
 
 /// RANGEFINDER_SEED repeats what failed; null: it is not set.
