@@ -3,10 +3,10 @@
 #include "capture/capture_reader.hpp"
 #include "format/chunk.hpp"
 #include "format/layout.hpp"
+#include "importer/capture/load_captures.hpp"
 #include "importer/kineto/kineto_importer.hpp"
 #include "importer/nsight/nsight_importer.hpp"
 #include "importer/nsight/sqlite_database.hpp"
-#include "timeline/capture_timeline.hpp"
 
 #include <rangefinder/timeline.hpp>
 
@@ -115,7 +115,7 @@ Result<Timeline> load_all(std::vector<std::string> files, const std::string& all
   leave_out_empty(files, notes);
   leave_out_earlier_dumps(files, notes);
   if (files.empty()) return Error(ErrorCode::kUnreadable, all + ": all captures in it are empty");
-  Result<Timeline> timeline = timeline::load_captures(files, options);
+  Result<Timeline> timeline = importer::load_captures(files, options);
   if (timeline) timeline->notes.insert(timeline->notes.begin(), notes.begin(), notes.end());
   return timeline;
 }
@@ -164,7 +164,7 @@ Result<Timeline> load_timeline(const std::string& path, const LoadOptions& optio
   if (!kind) return kind.error();
   switch (*kind) {
     case Kind::kCapture:
-      return timeline::load_captures({path}, options);
+      return importer::load_captures({path}, options);
     case Kind::kNsight:
       return importer::nsight::import_nsight(path, options);
     case Kind::kKineto:

@@ -99,7 +99,7 @@ struct StreamingCounts {
 /// Projection, attribution `launch`, of data that come by: captures larger than memory, and recordings still running.
 /// Gives out each range once, when it has ended and everything launched in it has arrived, children before parents.
 ///
-/// Order:   a range ends after the ranges inside it, and after the launches in it were fed; so timeline::HostAssembler
+/// Order:   a range ends after the ranges inside it, and after the launches in it were fed; so importer::HostAssembler
 ///          delivers them. Activities may come before their launch, long after it, and in any order.
 /// Start/end ranges count what their thread launched while they were open only if `begin_range` announced them; else
 /// only

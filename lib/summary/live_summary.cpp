@@ -191,7 +191,7 @@ PassTotals::Site LiveSummary::site_of(std::uint64_t range, std::uint64_t scoped)
   return {totals_.path(innermost), totals_.begin_ns(decides)};
 }
 
-void LiveSummary::on_begin(const timeline::AssembledRange& range) {
+void LiveSummary::on_begin(const importer::AssembledRange& range) {
   constexpr std::uint32_t kOperators = 1;
   if (range.category == kOperators) {
     operator_owner_[range.key] = annotation_of(range.parent);
@@ -208,7 +208,7 @@ void LiveSummary::on_begin(const timeline::AssembledRange& range) {
   projector_.begin_range(begun);
 }
 
-void LiveSummary::on_range(const timeline::AssembledRange& range) {
+void LiveSummary::on_range(const importer::AssembledRange& range) {
   if (operator_owner_.erase(range.key) != 0) return;
   projection::StreamingRange ended;
   ended.key = range.key;
@@ -225,7 +225,7 @@ void LiveSummary::on_range(const timeline::AssembledRange& range) {
   projector_.end_range(ended);
 }
 
-void LiveSummary::on_launch(const timeline::AssembledLaunch& launch) {
+void LiveSummary::on_launch(const importer::AssembledLaunch& launch) {
   const std::uint64_t tag = passes_.launch(launch.thread, site_of(launch.range, launch.scoped));
   sites_.add_launch(launch.correlation, tag);
   if (launch.callback == format::kNodeNote) return;  // causes nothing itself
@@ -240,26 +240,26 @@ void LiveSummary::on_launch(const timeline::AssembledLaunch& launch) {
   projector_.launch(note);
 }
 
-void LiveSummary::on_sequence(const timeline::AssembledSequence& sequence) {
+void LiveSummary::on_sequence(const importer::AssembledSequence& sequence) {
   PassTotals::Site site = site_of(sequence.range, sequence.scoped);
   site.range_began_ns = totals_.begin_ns(annotation_of(sequence.scoped));
   passes_.take_numbers(sequence, site);
 }
 
-void LiveSummary::on_node_begin(const timeline::AssembledNode& node) {
+void LiveSummary::on_node_begin(const importer::AssembledNode& node) {
   passes_.begin_node(node, host_time(node.begin_ticks));
 }
 
 void LiveSummary::on_node_number(std::uint32_t thread, std::int64_t sequence) { passes_.number_node(thread, sequence); }
 
-void LiveSummary::on_node(const timeline::AssembledNode& node) { passes_.end_node(node.thread); }
+void LiveSummary::on_node(const importer::AssembledNode& node) { passes_.end_node(node.thread); }
 
 void LiveSummary::on_joined(const projection::StreamingLaunch& launch, const projection::StreamingActivity& activity) {
   // Where its node was made, by attribution `capture`.
   passes_.activity(activity.tag, launch.tag, projection::Interval(activity.begin_ns, activity.end_ns).length());
 }
 
-void LiveSummary::on_step(const timeline::AssembledStep& step) {
+void LiveSummary::on_step(const importer::AssembledStep& step) {
   if (last_step_.recorded && step.number == last_step_.number + 1) {
     const std::int64_t time = host_time(step.ticks) - host_time(last_step_.ticks);
     step_ns_ += time;

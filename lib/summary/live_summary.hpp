@@ -3,12 +3,12 @@
 
 #include "clock/clock_table.hpp"
 #include "format/columns.hpp"
+#include "importer/capture/host_assembler.hpp"
 #include "projection/streaming.hpp"
 #include "session/chunk_output.hpp"
 #include "summary/graph_sites.hpp"
 #include "summary/pass_totals.hpp"
 #include "summary/path_totals.hpp"
-#include "timeline/host_assembler.hpp"
 
 #include <rangefinder/session.hpp>
 
@@ -24,21 +24,21 @@ class SessionCore;
 namespace rangefinder::summary {
 
 /// Follows one session's output. Memory: open ranges, launches without activities, and a row a path.
-class LiveSummary final : public timeline::AssemblySink, public projection::ProjectionSink {
+class LiveSummary final : public importer::AssemblySink, public projection::ProjectionSink {
  public:
   explicit LiveSummary(session::SessionCore& core);
 
   /// Flushes the session, takes in what came since the last call, and gives the totals.
   Summary update();
 
-  void on_begin(const timeline::AssembledRange& range) override;
-  void on_range(const timeline::AssembledRange& range) override;
-  void on_launch(const timeline::AssembledLaunch& launch) override;
-  void on_sequence(const timeline::AssembledSequence& sequence) override;
-  void on_node_begin(const timeline::AssembledNode& node) override;
+  void on_begin(const importer::AssembledRange& range) override;
+  void on_range(const importer::AssembledRange& range) override;
+  void on_launch(const importer::AssembledLaunch& launch) override;
+  void on_sequence(const importer::AssembledSequence& sequence) override;
+  void on_node_begin(const importer::AssembledNode& node) override;
   void on_node_number(std::uint32_t thread, std::int64_t sequence) override;
-  void on_node(const timeline::AssembledNode& node) override;
-  void on_step(const timeline::AssembledStep& step) override;
+  void on_node(const importer::AssembledNode& node) override;
+  void on_step(const importer::AssembledStep& step) override;
   void on_step_items(std::uint32_t thread, std::uint64_t items) override;
   void on_projected(const projection::ProjectedRange& range) override;
   void on_joined(const projection::StreamingLaunch& launch, const projection::StreamingActivity& activity) override;
@@ -63,7 +63,7 @@ class LiveSummary final : public timeline::AssemblySink, public projection::Proj
   format::ColumnReader columns_;
   std::vector<clock::ClockPoint> clock_points_;
   clock::ClockTable clock_;
-  timeline::HostAssembler assembler_{*this};
+  importer::HostAssembler assembler_{*this};
   projection::StreamingProjector projector_;
   GraphSites sites_;
   std::vector<std::pair<std::uint64_t, projection::StreamingActivity>> of_graphs_;  // by node, of this update

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "summary/pass_totals.hpp"
 
-#include "timeline/node_origins.hpp"
+#include "timeline/engine_threads.hpp"
 
 #include <algorithm>
 
@@ -24,7 +24,7 @@ void PassTotals::name_thread(std::uint32_t thread, std::string_view name) {
 
 // ---- nodes ------------------------------------------------------------------------------------------------------
 
-void PassTotals::begin_node(const timeline::AssembledNode& assembled, std::int64_t time_ns) {
+void PassTotals::begin_node(const importer::AssembledNode& assembled, std::int64_t time_ns) {
   Thread& thread = thread_at(assembled.thread);
   assign_between(thread.levels.back(), thread.levels.back().before);
   Node node;
@@ -49,7 +49,7 @@ void PassTotals::end_node(std::uint32_t index) {
   if (thread.is_engine) thread.levels.back().before = ended;
 }
 
-void PassTotals::take_numbers(const timeline::AssembledSequence& sequence, const Site& site) {
+void PassTotals::take_numbers(const importer::AssembledSequence& sequence, const Site& site) {
   const std::uint64_t inside = thread_at(sequence.thread).levels.back().node;
   const Node* const around = nodes_.find(inside);
   const bool in_own_range = around != nullptr && site.range_began_ns >= around->begin_ns;

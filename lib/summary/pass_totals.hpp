@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "importer/capture/host_assembler.hpp"
 #include "summary/path_totals.hpp"
-#include "timeline/host_assembler.hpp"
 
 #include <rangefinder/projection.hpp>
 
@@ -36,10 +36,10 @@ class PassTotals {
   explicit PassTotals(PathTotals& totals) : totals_(totals) {}
 
   void name_thread(std::uint32_t thread, std::string_view name);
-  void begin_node(const timeline::AssembledNode& node, std::int64_t time_ns);
+  void begin_node(const importer::AssembledNode& node, std::int64_t time_ns);
   void number_node(std::uint32_t thread, std::int64_t sequence);
   void end_node(std::uint32_t thread);
-  void take_numbers(const timeline::AssembledSequence& sequence, const Site& site);
+  void take_numbers(const importer::AssembledSequence& sequence, const Site& site);
   /// Gives what `activity` wants to know of the launch.
   std::uint64_t launch(std::uint32_t thread, const Site& site);
   /// `otherwise`: the tag of another launch, whose it is where the first turns out to be in no range.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "timeline/node_makers.hpp"
 
-#include "timeline/node_origins.hpp"
+#include "timeline/engine_threads.hpp"
 
 #include <algorithm>
 #include <set>

@@ -5,9 +5,9 @@
 #include "support/catch.hpp"
 #include "support/deep_capture.hpp"
 #include "support/json_value.hpp"
+#include "support/loaded_capture.hpp"
 #include "support/resident_memory.hpp"
 #include "support/seed.hpp"
-#include "timeline/loaded.hpp"
 
 #include <rangefinder/report.hpp>
 

@@ -4,8 +4,8 @@
 #include "exporter/chrome/capture_host.hpp"
 #include "exporter/chrome/memory_events.hpp"
 #include "exporter/chrome/sensor_events.hpp"
+#include "importer/capture/capture_rows.hpp"
 #include "timeline/activity_names.hpp"
-#include "timeline/capture_rows.hpp"
 
 #include <algorithm>
 
@@ -24,7 +24,7 @@ std::vector<DeviceInfo> devices_of(const capture::CaptureReader& reader) {
     // Written again by every session of a process: the last one counts.
     auto found = std::find_if(out.begin(), out.end(), [&](const DeviceInfo& device) { return device.id == row.id; });
     DeviceInfo& device = found == out.end() ? out.emplace_back() : *found;
-    timeline::describe_device(row, reader.name(row.name), device);
+    importer::describe_device(row, reader.name(row.name), device);
   }
   return out;
 }
@@ -89,14 +89,14 @@ CaptureDevices::Activity CaptureDevices::common(const Row& row, ActivityKind kin
 void CaptureDevices::add_kernel(const format::KernelRow& row, std::int64_t begin_ns, std::int64_t end_ns) {
   Activity activity = common(row, ActivityKind::kKernel, begin_ns, end_ns);
   activity.head = shared_.head(Category::kKernel, row.name);
-  activity.kernel = timeline::kernel_detail(row);
+  activity.kernel = importer::kernel_detail(row);
   add(stream_of(row.device, row.context, row.stream), row.correlation, activity);
 }
 
 void CaptureDevices::add_memcpy(const format::MemcpyRow& row, std::int64_t begin_ns, std::int64_t end_ns) {
   Activity activity = common(row, ActivityKind::kMemcpy, begin_ns, end_ns);
   activity.bytes = row.bytes;
-  activity.copy = timeline::copy_detail(row);
+  activity.copy = importer::copy_detail(row);
   activity.head = made_head(Category::kMemcpy, timeline::memcpy_name(activity.copy));
   add(stream_of(row.device, row.context, row.stream), row.correlation, activity);
 }
@@ -104,7 +104,7 @@ void CaptureDevices::add_memcpy(const format::MemcpyRow& row, std::int64_t begin
 void CaptureDevices::add_memset(const format::MemsetRow& row, std::int64_t begin_ns, std::int64_t end_ns) {
   Activity activity = common(row, ActivityKind::kMemset, begin_ns, end_ns);
   activity.bytes = row.bytes;
-  activity.copy = timeline::copy_detail(row);
+  activity.copy = importer::copy_detail(row);
   activity.head = made_head(Category::kMemset, timeline::memset_name(activity.copy));
   add(stream_of(row.device, row.context, row.stream), row.correlation, activity);
 }
@@ -187,7 +187,7 @@ void CaptureDevices::add_sync(const format::SyncRow& row, std::int64_t begin_ns,
   std::uint32_t level = 0;
   const auto device = device_of_context_.find(row.context);
   if (device != device_of_context_.end()) facts.device = &devices_[device_of(device->second)];
-  if (row.stream != timeline::kNoStream && facts.device != nullptr) {
+  if (row.stream != importer::kNoStream && facts.device != nullptr) {
     Stream& stream = streams_[stream_of(device->second, row.context, row.stream)];
     facts.stream = row.stream;
     track = shared_.layout.beside(stream.track, Beside::kWaits);
@@ -220,7 +220,7 @@ void CaptureDevices::add_allocation(const format::AllocationRow& row, std::int64
     point.device = static_cast<std::int64_t>(row.device);
     group = groups_[device_of(row.device)];
   }
-  if (row.stream != timeline::kNoStream) point.stream = row.stream;
+  if (row.stream != importer::kNoStream) point.stream = row.stream;
   write_allocation(shared_.writer, shared_.ids(shared_.layout.allocations(group)), time_ns, point);
 }
 

@@ -205,7 +205,7 @@ class CaptureFeed final : public SweepSink {
   std::vector<Window> windows_;
   std::optional<projection::StreamingProjector> projector_;
   std::optional<CaptureHost> host_;
-  std::optional<timeline::HostAssembler> assembler_;
+  std::optional<importer::HostAssembler> assembler_;
   Rows<NestedRow> overheads_;
   std::map<std::string_view, std::string> overhead_heads_;
   std::int64_t settled_ns_ = std::numeric_limits<std::int64_t>::min() / 2;

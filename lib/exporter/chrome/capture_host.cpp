@@ -8,9 +8,9 @@
 #include "exporter/chrome/payload.hpp"
 #include "exporter/chrome/span_nesting.hpp"
 #include "format/node_note.hpp"
+#include "importer/capture/operator_texts.hpp"
 #include "timeline/autograd_names.hpp"
 #include "timeline/graph_launch.hpp"
-#include "timeline/operator_texts.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -18,10 +18,10 @@
 namespace rangefinder::chrome {
 namespace {
 
-using timeline::AssembledLaunch;
-using timeline::AssembledOperator;
-using timeline::AssembledRange;
-using timeline::AssembledValue;
+using importer::AssembledLaunch;
+using importer::AssembledOperator;
+using importer::AssembledRange;
+using importer::AssembledValue;
 
 // More slices of one beginning come only from a clock that stands still; then their order says nothing anyway.
 constexpr std::size_t kMostHeld = 1024;
@@ -200,7 +200,7 @@ void CaptureHost::write_range(const Range& range, TrackId track) {
 
 void CaptureHost::write_facts(const AssembledOperator& facts) {
   const std::string_view text = facts.inputs != 0 ? shared_.reader.name(facts.inputs) : std::string_view{};
-  const timeline::OperatorInputs inputs = timeline::split_inputs(text);
+  const importer::OperatorInputs inputs = importer::split_inputs(text);
   write_operator_arguments(shared_.writer, {facts.sequence, facts.made_on, inputs.shapes, inputs.types, inputs.values});
 }
 
@@ -302,7 +302,7 @@ void CaptureHost::on_counter(std::uint32_t index, std::uint64_t ticks, std::uint
     shared_.notes.add(ExportNotes::kNotFinite);
 }
 
-void CaptureHost::on_memory(const timeline::AssembledMemory& memory) {
+void CaptureHost::on_memory(const importer::AssembledMemory& memory) {
   const std::int64_t time = time_of(memory.ticks);
   if (shared_.is_before(time, time)) return;
   shared_.extend(time, time);
@@ -313,7 +313,7 @@ void CaptureHost::on_memory(const timeline::AssembledMemory& memory) {
                shared_.options.counters);
 }
 
-void CaptureHost::on_step(const timeline::AssembledStep& step) {
+void CaptureHost::on_step(const importer::AssembledStep& step) {
   steps_.note(step.thread, step.number, time_of(step.ticks), step.recorded);
 }
 
@@ -360,11 +360,11 @@ void CaptureHost::write_slice(const ThreadSlice& slice, TrackId track) {
   shared_.writer.close();
 }
 
-void CaptureHost::on_node_begin(const timeline::AssembledNode& node) {
+void CaptureHost::on_node_begin(const importer::AssembledNode& node) {
   if (projector_ != nullptr) thread_of(node.thread).row.range_begins(time_of(node.begin_ticks));
 }
 
-void CaptureHost::on_node(const timeline::AssembledNode& node) {
+void CaptureHost::on_node(const importer::AssembledNode& node) {
   const std::int64_t begin = time_of(node.begin_ticks);
   const std::int64_t end = std::max(begin, time_of(node.end_ticks));
   if (projector_ != nullptr) thread_of(node.thread).row.range_ends(begin, end);
@@ -375,7 +375,7 @@ void CaptureHost::on_node(const timeline::AssembledNode& node) {
 }
 
 void CaptureHost::write_nodes(std::size_t most) {
-  const auto is_ready = [&](const timeline::AssembledNode& node) {
+  const auto is_ready = [&](const importer::AssembledNode& node) {
     return node.sequence < 0 || origins_.find(node) != nullptr;
   };
   while (!nodes_.empty() && (nodes_.size() > most || is_ready(nodes_.front()))) {
@@ -384,12 +384,12 @@ void CaptureHost::write_nodes(std::size_t most) {
   }
 }
 
-void CaptureHost::write_node(const timeline::AssembledNode& node) {
+void CaptureHost::write_node(const importer::AssembledNode& node) {
   const std::int64_t begin = time_of(node.begin_ticks);
   const std::int64_t end = std::max(begin, time_of(node.end_ticks));
   if (!shared_.in_window(begin, end)) return;
   const TrackId track = thread_of(node.thread).track;
-  const timeline::NodeOrigins::Origin* const origin = origins_.find(node);
+  const importer::NodeOrigins::Origin* const origin = origins_.find(node);
   NodeFacts facts{node.sequence, 0, kNoTime};
   std::int64_t told_ns = 0;
   TrackId made_on = kNoTrack;

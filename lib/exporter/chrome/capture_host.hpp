@@ -6,9 +6,9 @@
 #include "exporter/chrome/flow_writer.hpp"
 #include "exporter/chrome/launch_table.hpp"
 #include "exporter/chrome/thread_row.hpp"
+#include "importer/capture/host_assembler.hpp"
+#include "importer/capture/node_origins.hpp"
 #include "projection/streaming.hpp"
-#include "timeline/host_assembler.hpp"
-#include "timeline/node_origins.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -41,25 +41,25 @@ struct RangeTag {
 };
 
 /// Writes what threads did, as it comes by.
-class CaptureHost final : public timeline::AssemblySink {
+class CaptureHost final : public importer::AssemblySink {
  public:
   /// `projector` and `launches` null: there are no device rows, and nothing needs to be told of launches.
   CaptureHost(CaptureExport& shared, projection::StreamingProjector* projector, LaunchTable* launches,
               FlowWriter& flows);
 
-  void on_begin(const timeline::AssembledRange& range) override;
-  void on_range(const timeline::AssembledRange& range) override;
-  void on_operator(const timeline::AssembledOperator& facts) override;
-  void on_launch(const timeline::AssembledLaunch& launch) override;
+  void on_begin(const importer::AssembledRange& range) override;
+  void on_range(const importer::AssembledRange& range) override;
+  void on_operator(const importer::AssembledOperator& facts) override;
+  void on_launch(const importer::AssembledLaunch& launch) override;
   void on_mark(std::uint32_t thread, std::uint64_t ticks, std::uint32_t name, std::uint32_t category) override;
   void on_counter(std::uint32_t thread, std::uint64_t ticks, std::uint32_t name,
-                  const timeline::AssembledValue& value) override;
-  void on_value(std::uint32_t thread, const timeline::AssembledValue& value) override;
-  void on_sequence(const timeline::AssembledSequence& sequence) override { origins_.add(sequence); }
-  void on_node_begin(const timeline::AssembledNode& node) override;
-  void on_node(const timeline::AssembledNode& node) override;
-  void on_memory(const timeline::AssembledMemory& memory) override;
-  void on_step(const timeline::AssembledStep& step) override;
+                  const importer::AssembledValue& value) override;
+  void on_value(std::uint32_t thread, const importer::AssembledValue& value) override;
+  void on_sequence(const importer::AssembledSequence& sequence) override { origins_.add(sequence); }
+  void on_node_begin(const importer::AssembledNode& node) override;
+  void on_node(const importer::AssembledNode& node) override;
+  void on_memory(const importer::AssembledMemory& memory) override;
+  void on_step(const importer::AssembledStep& step) override;
   void on_step_items(std::uint32_t thread, std::uint64_t items) override { steps_.add_items(thread, items); }
 
   void add_slice(std::uint32_t tid, const ThreadSlice& slice);
@@ -94,8 +94,8 @@ class CaptureHost final : public timeline::AssemblySink {
 
     /// Something on a device refers to it. Operators have no rows there, only what they launched themselves.
     bool is_linked() const noexcept { return launches || (launches_inside && !is_operator); }
-    std::optional<timeline::AssembledValue> value;
-    timeline::AssembledOperator facts;
+    std::optional<importer::AssembledValue> value;
+    importer::AssembledOperator facts;
     /// Ranges inside that began at the same time: written behind this one, so that readers take it for the outer one.
     std::vector<Range> held;
   };
@@ -103,7 +103,7 @@ class CaptureHost final : public timeline::AssemblySink {
     std::int64_t time_ns;
     std::uint32_t name;
     std::uint32_t category;
-    std::optional<timeline::AssembledValue> value;
+    std::optional<importer::AssembledValue> value;
   };
   struct Thread {
     TrackId track = kNoTrack;
@@ -123,23 +123,23 @@ class CaptureHost final : public timeline::AssemblySink {
   static std::uint64_t owner_now(const Thread& thread) noexcept;
   /// The ranges that are open, as ActivityPlace::captured_in.
   std::string ranges_now(const Thread& thread);
-  void tell_projector(const timeline::AssembledRange& range, const Range& open, bool ended);
+  void tell_projector(const importer::AssembledRange& range, const Range& open, bool ended);
   void write_range(const Range& range, TrackId track);
   void write_mark(Thread& thread);
-  void write_facts(const timeline::AssembledOperator& facts);
-  void write_value(const timeline::AssembledValue& value);
+  void write_facts(const importer::AssembledOperator& facts);
+  void write_value(const importer::AssembledValue& value);
   void place_slice(Thread& thread, const ThreadSlice& slice);
   void write_slice(const ThreadSlice& slice, TrackId track);
   /// The oldest of those that wait, while it is known where they were made; `most` may go on waiting.
   void write_nodes(std::size_t most);
-  void write_node(const timeline::AssembledNode& node);
+  void write_node(const importer::AssembledNode& node);
 
   CaptureExport& shared_;
   projection::StreamingProjector* projector_;
   LaunchTable* launches_;
   FlowWriter& flows_;
-  timeline::NodeOrigins origins_;
-  std::deque<timeline::AssembledNode> nodes_;  ///< done, and not written
+  importer::NodeOrigins origins_;
+  std::deque<importer::AssembledNode> nodes_;  ///< done, and not written
   std::vector<Thread> threads_;
   std::map<std::uint32_t, std::uint32_t> index_of_tid_;
   std::vector<std::uint32_t> with_slices_;  ///< threads that have had any

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "exporter/chrome/clean_json.hpp"
 
+#include "base/json_unescape.hpp"
 #include "base/text.hpp"
-#include "importer/kineto/json_text.hpp"
 
 #include <algorithm>
 
@@ -130,7 +130,7 @@ class Scanner {
 
 std::string unescaped(std::string_view raw) {
   std::string text;
-  importer::kineto::unescape(raw, text);
+  base::append_json_unescaped(text, raw);
   return text;
 }
 

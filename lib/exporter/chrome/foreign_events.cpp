@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "exporter/chrome/foreign_events.hpp"
 
-#include "importer/kineto/decimal.hpp"
+#include "base/scaled_decimal.hpp"
 
 #include <algorithm>
 #include <tuple>
@@ -13,13 +13,13 @@ namespace {
 constexpr std::string_view kTimeKey = ",\"ts\":";
 
 bool nanoseconds(std::string_view raw, std::int64_t& out) {
-  const importer::kineto::ScaledDecimal decimal = importer::kineto::scaled_decimal(text_of(raw), 3);
+  const base::ScaledDecimal decimal = base::scaled_decimal(text_of(raw), 3);
   if (decimal.valid) out = decimal.value;
   return decimal.valid;
 }
 
 bool integer(std::string_view raw, std::int64_t& out) {
-  const importer::kineto::ScaledDecimal decimal = importer::kineto::scaled_decimal(text_of(raw), 0);
+  const base::ScaledDecimal decimal = base::scaled_decimal(text_of(raw), 0);
   const bool valid = decimal.valid && !decimal.rounded;
   if (valid) out = decimal.value;
   return valid;

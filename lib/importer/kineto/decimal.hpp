@@ -5,20 +5,9 @@
 
 #include <cstdint>
 #include <cstring>
-#include <limits>
-#include <string_view>
 
-// Decimal text to integers without a double in between: the times of a long trace do not fit in one.
+// Quick readers of the decimals that most events have; base::scaled_decimal() reads the others.
 namespace rangefinder::importer::kineto {
-
-struct ScaledDecimal {
-  std::int64_t value = 0;
-  bool valid = false;
-  bool rounded = false;  ///< digits beyond the unit were there; half to even
-};
-
-/// text x 10^scale. Not valid: anything but an optional sign, digits, a point, an exponent; or out of 64 bits.
-ScaledDecimal scaled_decimal(std::string_view text, int scale) noexcept;
 
 /// How many of eight bytes, as loaded from memory, are digits before the first that is none.
 inline unsigned count_digits(std::uint64_t bytes) noexcept {
@@ -54,7 +43,7 @@ inline const char* read_digits(const char* at, std::uint64_t& value) noexcept {
 }
 
 /// Microseconds as Kineto writes them (digits, then a point and up to three more) to nanoseconds. Null: not of that
-/// form, ask scaled_decimal().
+/// form, ask base::scaled_decimal().
 inline const char* read_plain_micros(const char* at, std::int64_t& nanos) noexcept {
   const bool negative = *at == '-';
   at += negative ? 1 : 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "importer/kineto/document.hpp"
 
+#include "base/json_unescape.hpp"
 #include "base/text.hpp"
-#include "importer/kineto/json_text.hpp"
 
 namespace rangefinder::importer::kineto {
 namespace {
@@ -84,7 +84,7 @@ bool Document::read_member(bool& more) {
     if (const Scan step = read_key(cursor, at, name); step != Scan::kOk) return step;
     if (at >= cursor.end) return Scan::kMore;
     key.clear();
-    unescape(name.bytes, key);
+    base::append_json_unescaped(key, name.bytes);
     value = at;
     events = key == "traceEvents";
     if (events) return *at == '[' ? Scan::kOk : unexpected(cursor, at, "an array of events");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "importer/kineto/event.hpp"
 
+#include "base/scaled_decimal.hpp"
 #include "importer/kineto/decimal.hpp"
 
 #include <algorithm>
@@ -51,7 +52,7 @@ Scan read_token(Cursor& cursor, const char*& at, unsigned depth, std::string_vie
   std::string_view token;
   const Scan scan = read_token(cursor, at, depth, token);
   if (scan != Scan::kOk) return scan;
-  const ScaledDecimal decimal = scaled_decimal(token, 3);
+  const base::ScaledDecimal decimal = base::scaled_decimal(token, 3);
   out.ns = decimal.value;
   out.state = token == "null"   ? EventTime::State::kAbsent
               : !decimal.valid  ? EventTime::State::kUnusable
@@ -73,7 +74,7 @@ inline Scan read_time(Cursor& cursor, const char*& at, unsigned depth, EventTime
                                             bool& found) noexcept {
   std::string_view token;
   const Scan scan = read_token(cursor, at, depth, token);
-  const ScaledDecimal decimal = scaled_decimal(token, 0);
+  const base::ScaledDecimal decimal = base::scaled_decimal(token, 0);
   found = decimal.valid && !decimal.rounded;
   if (found) out = decimal.value;
   return scan;
@@ -94,7 +95,7 @@ Scan read_track_id(Cursor& cursor, const char*& at, TrackId& id) noexcept {
   RawText text;
   if (quoted) {
     if (const Scan scan = read_string(cursor, at, text); scan != Scan::kOk) return scan;
-    const ScaledDecimal decimal = scaled_decimal(text.bytes, 0);
+    const base::ScaledDecimal decimal = base::scaled_decimal(text.bytes, 0);
     const bool number = decimal.valid && !decimal.rounded;
     id.form = number ? TrackId::Form::kNumber : TrackId::Form::kText;
     id.number = decimal.value;
@@ -476,7 +477,7 @@ bool trailing_number(std::string_view text, std::int64_t& number) noexcept {
   std::size_t begin = text.size();
   while (begin != 0 && is_digit(text[begin - 1])) --begin;
   if (begin == text.size()) return false;
-  const ScaledDecimal decimal = scaled_decimal(text.substr(begin), 0);
+  const base::ScaledDecimal decimal = base::scaled_decimal(text.substr(begin), 0);
   if (decimal.valid) number = decimal.value;
   return decimal.valid;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/json_unescape.hpp"
 #include "importer/kineto/scan.hpp"
 
 #include <string>
@@ -8,15 +9,11 @@
 
 namespace rangefinder::importer::kineto {
 
-/// What a string with backslashes means. Escapes that mean nothing keep their letter; half a surrogate pair becomes
-/// U+FFFD.
-void unescape(std::string_view raw, std::string& out);
-
 /// The text itself where nothing is escaped, else its meaning, in `scratch`.
 inline std::string_view meaning(const RawText& text, std::string& scratch) {
   if (!text.escaped) return text.bytes;
   scratch.clear();
-  unescape(text.bytes, scratch);
+  base::append_json_unescaped(scratch, text.bytes);
   return scratch;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "importer/kineto/memory_events.hpp"
 
-#include "importer/kineto/decimal.hpp"
+#include "base/scaled_decimal.hpp"
 #include "importer/kineto/json_text.hpp"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ Values values_of(const Event& event) {
     std::string_view token(begin, static_cast<std::size_t>(value - begin));
     if (token.size() > 1 && token.front() == '"') token = token.substr(1, token.size() - 2);
     std::optional<std::int64_t>* const wanted = values.of(meaning(key, scratch));
-    const ScaledDecimal number = scaled_decimal(token, 0);
+    const base::ScaledDecimal number = base::scaled_decimal(token, 0);
     if (wanted != nullptr && number.valid && !number.rounded) *wanted = number.value;
     return scan;
   });

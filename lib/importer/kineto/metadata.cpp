@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "importer/kineto/metadata.hpp"
 
-#include "importer/kineto/decimal.hpp"
+#include "base/scaled_decimal.hpp"
 #include "importer/kineto/json_text.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ std::optional<std::int64_t> integer_at(Cursor& cursor, const char*& at, Scan& sc
   if (scan != Scan::kOk) return std::nullopt;
   std::string_view token(begin, static_cast<std::size_t>(at - begin));
   if (token.size() > 1 && token.front() == '"') token = token.substr(1, token.size() - 2);
-  const ScaledDecimal decimal = scaled_decimal(token, 0);
+  const base::ScaledDecimal decimal = base::scaled_decimal(token, 0);
   return decimal.valid && !decimal.rounded ? std::optional(decimal.value) : std::nullopt;
 }
 
@@ -79,7 +79,7 @@ void Metadata::add(std::string_view key, const Cursor& cursor, const char* value
   if (key == "rangefinder" || key == "rangefinder_input") read_ours(cursor);
   const std::string_view raw(cursor.at, static_cast<std::size_t>(value_end - cursor.at));
   if ((key == "host_name" || key == "hostname") && raw.size() > 1 && raw.front() == '"')
-    unescape(raw.substr(1, raw.size() - 2), host_);
+    base::append_json_unescaped(host_, raw.substr(1, raw.size() - 2));
   timeline_.metadata.emplace_back(key, metadata_value(raw));
 }
 
@@ -114,7 +114,7 @@ void Metadata::read_device(Cursor& cursor, const char*& at, bool& whole) {
       RawText name;
       result = read_string(cursor, value, name);
       info.name.clear();
-      unescape(name.bytes, info.name);
+      base::append_json_unescaped(info.name, name.bytes);
       return result;
     }
     const std::optional<std::int64_t> number = integer_at(cursor, value, result);

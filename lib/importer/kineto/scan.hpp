@@ -40,7 +40,7 @@ struct Cursor {
 /// A string as it stands in the text, without its quotes.
 struct RawText {
   std::string_view bytes;
-  bool escaped = false;  ///< holds backslashes: see unescape()
+  bool escaped = false;  ///< holds backslashes: see meaning()
 };
 
 constexpr bool is_space(char c) noexcept { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "importer/kineto/table_builder.hpp"
 
+#include "base/scaled_decimal.hpp"
 #include "base/text.hpp"
-#include "importer/kineto/decimal.hpp"
 #include "importer/kineto/json_text.hpp"
 #include "importer/kineto/memory_events.hpp"
 #include "timeline/call_launches.hpp"
@@ -372,7 +372,7 @@ void TableBuilder::add_counter(const Event& event) {
     const Scan scan = skip_value(cursor, value, 0);
     std::string_view token(begin, static_cast<std::size_t>(value - begin));
     if (token.size() > 1 && token.front() == '"') token = token.substr(1, token.size() - 2);
-    const ScaledDecimal integer = scaled_decimal(token, 0);
+    const base::ScaledDecimal integer = base::scaled_decimal(token, 0);
     double number = 0;
     const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), number);
     if (error != std::errc() || end != token.data() + token.size() || !std::isfinite(number)) {

@@ -24,7 +24,7 @@ std::int64_t Tracks::id_of(const TrackId& id) {
   if (id.form == TrackId::Form::kAbsent) return 0;
   std::string word;
   if (id.text.escaped) {
-    unescape(id.text.bytes, word);
+    base::append_json_unescaped(word, id.text.bytes);
   } else {
     word = id.text.bytes;
   }

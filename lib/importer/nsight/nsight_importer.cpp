@@ -8,7 +8,7 @@
 #include "importer/nsight/name_tables.hpp"
 #include "importer/nsight/nvtx_tables.hpp"
 #include "timeline/call_launches.hpp"
-#include "timeline/capture_timeline.hpp"
+#include "timeline/finish.hpp"
 
 namespace rangefinder::importer::nsight {
 namespace {

@@ -1,40 +1,20 @@
 // SPDX-License-Identifier: MIT
 #include "importer/kineto/decimal.hpp"
 
+#include "base/scaled_decimal.hpp"
 #include "support/seed.hpp"
 #include "trace_text.hpp"
 
 #include <optional>
 #include <random>
 
+namespace base = rangefinder::base;
 using namespace rangefinder::importer::kineto;
 using rangefinder::testing::PaddedText;
 
 namespace {
 
-std::optional<std::int64_t> exact(std::string_view text, int scale = 3) {
-  const ScaledDecimal decimal = scaled_decimal(text, scale);
-  CHECK_FALSE(decimal.rounded);
-  return decimal.valid ? std::optional(decimal.value) : std::nullopt;
-}
-
-struct Rounded {
-  std::int64_t value;
-  bool rounded;
-  friend bool operator==(const Rounded&, const Rounded&) = default;
-};
-
-std::ostream& operator<<(std::ostream& out, const Rounded& r) {
-  return out << r.value << (r.rounded ? " rounded" : "");
-}
-
-Rounded rounded(std::string_view text) {
-  const ScaledDecimal decimal = scaled_decimal(text, 3);
-  CHECK(decimal.valid);
-  return {decimal.value, decimal.rounded};
-}
-
-/// Both readers of a time; the quick one may decline.
+/// The quick reader of a time, which may decline.
 std::optional<std::int64_t> plain(std::string_view text) {
   const PaddedText padded(text);
   std::int64_t ns = 0;
@@ -45,43 +25,6 @@ std::optional<std::int64_t> plain(std::string_view text) {
 }
 
 }  // namespace
-
-TEST_CASE("microseconds become nanoseconds exactly", "[importer]") {
-  CHECK(exact("0") == 0);
-  CHECK(exact("1212075548353.304") == 1212075548353304);
-  CHECK(exact("1683564901540885") == 1683564901540885000);
-  CHECK(exact("2413669096090.1") == 2413669096090100);
-  CHECK(exact("0.04") == 40);
-  CHECK(exact("-3.5") == -3500);
-  CHECK(exact("1.5e3") == 1'500'000);
-  CHECK(exact("1E-3") == 1);
-  CHECK(exact("+7") == 7000);
-  CHECK(exact("1.250000") == 1250);
-  CHECK(exact("0.000000000000000000000000000000000000000000000000") == 0);
-  CHECK(exact("9223372036854775.807") == std::numeric_limits<std::int64_t>::max());
-  CHECK(exact("-9223372036854775.807") == -std::numeric_limits<std::int64_t>::max());
-}
-
-TEST_CASE("what lies below a nanosecond is rounded, half to even", "[importer]") {
-  CHECK(rounded("0.0005") == Rounded{0, true});
-  CHECK(rounded("0.0015") == Rounded{2, true});
-  CHECK(rounded("0.0025") == Rounded{2, true});
-  CHECK(rounded("0.00250000000000000000000000000000000000000000000001") == Rounded{3, true});
-  CHECK(rounded("0.0004999999999999999999999999999999999999999999999") == Rounded{0, true});
-  CHECK(rounded("-0.0015") == Rounded{-2, true});
-  CHECK(rounded("12.3456") == Rounded{12346, true});
-  CHECK(rounded("1e-30") == Rounded{0, true});
-  CHECK(rounded("1e-99999999999") == Rounded{0, true});
-}
-
-TEST_CASE("what is no number or does not fit is not taken for one", "[importer]") {
-  for (const std::string_view text :
-       {"", "-", ".", "e5", "1e", "1e+", "nan", "NaN", "Infinity", "1.2.3", "12 ", "0x10", "1e5x",
-        "9223372036854775.808", "1e17", "1e99999999999", "--1", "99999999999999999999999999999999999999999999999999"}) {
-    INFO(text);
-    CHECK_FALSE(scaled_decimal(text, 3).valid);
-  }
-}
 
 TEST_CASE("the quick reader of times gives what the exact one gives, or declines", "[importer]") {
   CHECK(plain("1212075548353.304") == 1212075548353304);
@@ -109,7 +52,7 @@ TEST_CASE("random times are read alike by both readers and by arithmetic", "[imp
     while (random() % 2 == 0 && text.back() == '0') text.pop_back();
     if (ns < 0) text.insert(0, "-");
     INFO(text);
-    const ScaledDecimal decimal = scaled_decimal(text, 3);
+    const base::ScaledDecimal decimal = base::scaled_decimal(text, 3);
     REQUIRE(decimal.valid);
     REQUIRE_FALSE(decimal.rounded);
     REQUIRE(decimal.value == ns);

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "capture/capture_reader.hpp"
+#include "clock/clock_table.hpp"
+#include "importer/capture/host_assembler.hpp"
+#include "importer/capture/host_shift.hpp"
+#include "importer/capture/node_origins.hpp"
+#include "timeline/memory_bound.hpp"
+
+#include <rangefinder/timeline.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace rangefinder::importer {
+
+/// Adds one capture to a timeline.
+class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink {
+ public:
+  CaptureLoader(capture::CaptureReader& reader, Timeline& timeline, const HostShift& shift, const LoadOptions& options)
+      : reader_(reader),
+        out_(timeline),
+        shift_(shift),
+        options_(options),
+        bound_(options),
+        first_range_(static_cast<RangeIndex>(timeline.ranges.size())) {}
+
+  Status load();
+
+  void on_host_events(const format::HostEvents& events) override { assembler_.feed(events); }
+  void on_kernels(std::span<const format::KernelRow> rows) override;
+  void on_memcpys(std::span<const format::MemcpyRow> rows) override;
+  void on_memsets(std::span<const format::MemsetRow> rows) override;
+  void on_api_calls(std::span<const format::ApiRow> rows) override;
+  void on_syncs(std::span<const format::SyncRow> rows) override;
+  void on_overheads(std::span<const format::OverheadRow> rows) override;
+  void on_graph_nodes(std::span<const format::GraphNodeRow> rows) override;
+  void on_device_samples(std::span<const format::DeviceSampleRow> rows) override;
+  void on_range_metrics(std::span<const format::RangeMetricRow> rows) override {
+    range_metrics_.insert(range_metrics_.end(), rows.begin(), rows.end());
+  }
+  void on_metric_samples(std::span<const format::MetricSampleRow> rows) override;
+  void on_graph_launches(std::span<const format::GraphLaunchRow> rows) override;
+  void on_allocations(std::span<const format::AllocationRow> rows) override;
+  void on_jits(std::span<const format::JitRow> rows) override;
+
+  Status goes_on() override;
+
+  // What is open at the end lasts as long as anything was recorded.
+  void on_begin(const AssembledRange& range) override { last_ticks_ = std::max(last_ticks_, range.begin_ticks); }
+  void on_range(const AssembledRange& range) override;
+  void on_not_resumed(std::uint64_t range) override;
+  void on_launch(const AssembledLaunch& launch) override;
+  void on_mark(std::uint32_t thread, std::uint64_t ticks, std::uint32_t name, std::uint32_t category) override;
+  void on_counter(std::uint32_t thread, std::uint64_t ticks, std::uint32_t name, const AssembledValue& value) override;
+  void on_value(std::uint32_t thread, const AssembledValue& value) override;
+  void on_operator(const AssembledOperator& facts) override;
+  void on_cpu_counts(std::uint64_t range, const CpuCounts& counts) override;
+  void on_sequence(const AssembledSequence& sequence) override { node_origins_.add(sequence); }
+  void on_node(const AssembledNode& node) override;
+  void on_memory(const AssembledMemory& memory) override;
+  void on_step(const AssembledStep& step) override;
+  void on_step_items(std::uint32_t thread, std::uint64_t items) override;
+
+ private:
+  static constexpr std::int64_t kLatest = clock::ClockTable::kLatestNs;
+
+  void add_process();
+  void add_devices();
+  void add_boards();
+  void add_health();
+  void add_windows();
+  void add_steps();
+  void add_launch_ranges();
+  void add_nodes();
+  void add_operators(bool with_texts);
+  void add_cpu_counters();
+  void add_range_metrics();
+  struct InputTexts {
+    StringId shapes = StringId::kEmpty;
+    StringId types = StringId::kEmpty;
+    StringId values = StringId::kEmpty;
+  };
+  InputTexts input_texts(std::uint32_t id);
+  /// Both sides within the times that a clock table gives.
+  static std::int64_t moved(std::int64_t time_ns, std::int64_t by_ns) noexcept {
+    const __int128 sum = static_cast<__int128>(time_ns) + by_ns;
+    return static_cast<std::int64_t>(std::clamp<__int128>(sum, -kLatest, kLatest));
+  }
+  std::int64_t on_job_clock(std::int64_t time_ns) const noexcept { return moved(time_ns, shift_.at(time_ns)); }
+  std::int64_t host_time(std::uint64_t ticks) const noexcept { return on_job_clock(reader_.monotonic_of_ticks(ticks)); }
+  std::int64_t device_time(std::int64_t ns) const noexcept { return on_job_clock(reader_.monotonic_of_realtime(ns)); }
+  /// The same for the end of what began at `begin_ns`: a step of the clock in between does not turn it round.
+  std::int64_t device_end(std::int64_t begin_ns, std::int64_t end_ns) const noexcept {
+    return std::max(device_time(begin_ns), device_time(end_ns));
+  }
+  /// Recorded because a CUDA graph was captured, and over when the recording began.
+  bool is_before(std::uint64_t begin_ticks, std::uint64_t end_ticks) const noexcept {
+    const std::uint64_t start = format::first_ticks(reader_.header());
+    return begin_ticks < start && end_ticks <= start;
+  }
+  StringId name(std::uint32_t id);
+  StringId find_name(std::uint32_t id);
+  ThreadIndex thread_of(std::uint32_t index);
+  ThreadIndex thread_of_tid(std::uint32_t tid);
+  DeviceIndex device_of(std::uint32_t id);
+  StreamIndex stream_of(std::uint32_t device, std::uint32_t context, std::int64_t id);
+  /// The recorder sets aside what CUPTI gets wrong; here it means a file that was not written by it.
+  template <typename Row>
+  bool believable(const Row& row) noexcept {
+    if (row.begin_ns >= -kLatest && row.begin_ns <= row.end_ns && row.end_ns <= kLatest) return true;
+    ++out_.health.invalid_activities;
+    return false;
+  }
+  template <typename Row>
+  void add_activity(ActivityKind kind, StringId name, const Row& row, std::uint64_t bytes, std::uint32_t detail);
+
+  void add_latency(const format::KernelRow& row);
+
+  capture::CaptureReader& reader_;
+  Timeline& out_;
+  const HostShift& shift_;
+  const LoadOptions& options_;
+  timeline::MemoryBound bound_;
+  RangeIndex first_range_;
+  HostAssembler assembler_{*this};
+  ProcessIndex process_ = 0;
+  std::vector<StringId> names_;
+  std::vector<bool> names_known_;
+  std::unordered_map<std::uint32_t, StringId> far_names_;
+  std::vector<ThreadIndex> threads_;
+  std::map<std::uint32_t, ThreadIndex> threads_by_tid_;
+  std::map<std::uint32_t, DeviceIndex> devices_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::int64_t>, StreamIndex> streams_;
+  std::map<std::uint32_t, std::uint32_t> context_device_;
+  std::vector<std::uint32_t> last_mark_;  // by thread
+  struct StepRecord {
+    std::uint32_t number;
+    ThreadIndex thread;
+    std::int64_t time_ns;
+    std::uint64_t items;  // of the step before
+    bool recorded;
+  };
+  std::vector<StepRecord> steps_;
+  std::vector<std::uint32_t> last_step_;  // by thread
+  std::vector<AssembledNode> nodes_;
+  NodeOrigins node_origins_;
+  std::vector<format::RangeMetricRow> range_metrics_;  // until the ranges are known
+  std::vector<AssembledOperator> operators_;
+  std::vector<std::pair<RangeIndex, CpuCounts>> cpu_counts_;
+  std::unordered_map<std::uint32_t, InputTexts> input_texts_;  // by name
+  std::vector<std::uint64_t> launch_keys_;                     // range keys of the launches added, from first_launch_
+  std::vector<std::uint64_t> under_;  // by range key - 1: the range that launches belonged to when it began
+  std::uint32_t first_launch_ = 0;
+  std::uint64_t last_ticks_ = 0;
+};
+
+}  // namespace rangefinder::importer

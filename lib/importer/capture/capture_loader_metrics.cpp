@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// Hardware counters of ranges, and samples of devices' counters.
+#include "importer/capture/capture_loader.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <vector>
+
+namespace rangefinder::importer {
+void CaptureLoader::on_metric_samples(std::span<const format::MetricSampleRow> rows) {
+  MetricSampleTable& table = out_.metric_samples;
+  for (const format::MetricSampleRow& row : rows) {
+    const double value = format::decoded_number(row.value);
+    if (!std::isfinite(value) || !believable(row)) continue;
+    table.device.push_back(device_of(row.device));
+    table.metric.push_back(name(row.metric));
+    table.begin_ns.push_back(device_time(row.begin_ns));
+    table.end_ns.push_back(device_end(row.begin_ns, row.end_ns));
+    table.value.push_back(value);
+  }
+}
+
+void CaptureLoader::add_range_metrics() {
+  if (range_metrics_.empty()) return;
+  const RangeTable& ranges = out_.ranges;
+  const auto key = [&](RangeIndex range) {
+    return std::tuple(ranges.thread[range], ranges.name[range], ranges.begin_ns[range]);
+  };
+  std::vector<RangeIndex> sorted;
+  for (auto range = first_range_; range < ranges.size(); ++range) {
+    if (ranges.style[range] == RangeStyle::kScoped) sorted.push_back(range);
+  }
+  // Of ranges that began at the same time, the inner one is the later row or the shorter one.
+  std::sort(sorted.begin(), sorted.end(), [&](RangeIndex a, RangeIndex b) {
+    return std::tuple_cat(key(a), std::tuple(-ranges.end_ns[a], a)) <
+           std::tuple_cat(key(b), std::tuple(-ranges.end_ns[b], b));
+  });
+  RangeMetricTable& table = out_.range_metrics;
+  for (const format::RangeMetricRow& row : range_metrics_) {
+    // Of a thread that wrote nothing there is no range.
+    const ThreadIndex thread = row.thread < threads_.size() ? threads_[row.thread] : kNone;
+    const StringId range_name = name(row.range);
+    const auto wanted = std::tuple(thread, range_name, host_time(row.begin_ticks));
+    const auto after =
+        std::partition_point(sorted.begin(), sorted.end(), [&](RangeIndex range) { return !(wanted < key(range)); });
+    const double value = format::decoded_number(row.value);
+    const bool found =
+        after != sorted.begin() && ranges.thread[*(after - 1)] == thread && ranges.name[*(after - 1)] == range_name;
+    if (!found || !std::isfinite(value)) {
+      ++out_.health.lost_range_counters;
+      continue;
+    }
+    table.range.push_back(*(after - 1));
+    table.device.push_back(device_of(row.device));
+    table.metric.push_back(name(row.metric));
+    table.value.push_back(value);
+  }
+  range_metrics_ = {};
+}
+
+}  // namespace rangefinder::importer

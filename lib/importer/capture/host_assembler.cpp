@@ -1,0 +1,529 @@
+// SPDX-License-Identifier: MIT
+#include "importer/capture/host_assembler.hpp"
+
+#include "format/node_note.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace rangefinder::importer {
+namespace {
+
+using detail::ExtraKind;
+using detail::Record;
+using detail::RecordKind;
+using detail::word_aux;
+using detail::word_category;
+using detail::word_id;
+using detail::word_kind;
+
+// A file may name any thread index; beyond this it is damaged, and its records are not worth a table.
+constexpr std::uint32_t kMaxThreads = 1u << 20;
+// Beyond it, the number of a device is damage.
+constexpr std::uint32_t kMaxDevice = 1u << 16;
+// How far down the stack of open ranges is looked for one that is not on top. Deeper ones are found by their count.
+constexpr std::size_t kNearby = 256;
+
+}  // namespace
+
+HostAssembler::Thread& HostAssembler::thread_at(std::uint32_t index) {
+  if (index >= threads_.size()) threads_.resize(index + 1);
+  if (threads_[index] == nullptr) threads_[index] = std::make_unique<Thread>();
+  return *threads_[index];
+}
+
+HostAssembler::Thread* HostAssembler::find_thread(std::uint32_t index) noexcept {
+  return index < threads_.size() ? threads_[index].get() : nullptr;
+}
+
+void HostAssembler::feed(const format::HostEvents& events) {
+  const std::uint32_t index = events.run.thread;
+  if (index >= kMaxThreads) {
+    health_.unmatched_ends += events.records.size();
+    return;
+  }
+  Thread& thread = thread_at(index);
+  note_gap(thread, events.run, events.records.size());
+  for (const Record& record : events.records) on_record(index, thread, record);
+}
+
+/// Records may be missing before a run: then nobody knows what was noted last. Blocks of the host are said by what
+/// their own block of records holds.
+void HostAssembler::note_gap(Thread& thread, const format::HostRun& run, std::size_t records) noexcept {
+  const bool goes_on = run.block_sequence == thread.block && run.first_record == thread.next_record;
+  const bool next_block = run.block_sequence == thread.block + 1 && run.first_record == 0;
+  if (!goes_on && !next_block) thread.noted = -1;
+  if (!goes_on) {
+    thread.host_sizes.clear();
+    thread.host_total = -1;
+  }
+  thread.block = run.block_sequence;
+  thread.next_record = std::uint64_t{run.first_record} + records;
+}
+
+void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record& record) {
+  const RecordKind kind = word_kind(record.word);
+  if (kind == RecordKind::kExtra) return on_extra(index, thread, record);
+  settle_started(thread);
+  end_memory(thread);
+  if (kind == RecordKind::kOperator) return on_facts(thread, record);
+  thread.pending = {};
+  if (kind == RecordKind::kSequence)
+    return note_number(index, thread, record.ticks, word_aux(record.word), word_id(record.word) != 0);
+  if (kind == RecordKind::kHostBlockFact) return on_host_fact(thread, record);
+  if (kind == RecordKind::kThreadEvent) {
+    const auto count = static_cast<std::int64_t>(record.ticks);
+    if (word_aux(record.word) < kCpuEvents && count >= 0) thread.cpu_events.count[word_aux(record.word)] = count;
+    return;
+  }
+  if (kind == RecordKind::kEnd && (word_aux(record.word) & detail::kTookOneNumber) != 0 && thread.noted >= 0)
+    note_number(index, thread, static_cast<std::uint64_t>(thread.noted) + 1, thread.sequence->made_on, false);
+  thread.last_ticks = record.ticks;
+  switch (kind) {
+    case RecordKind::kBegin:
+      open_range(index, thread, record);
+      thread.pending = record;
+      return;
+    case RecordKind::kEnd:
+      return close_range(thread, record);
+    case RecordKind::kLaunch: {
+      AssembledLaunch launch;
+      launch.ticks = record.ticks;
+      launch.range = innermost(thread);
+      launch.scoped = thread.open.empty() ? 0 : thread.open.back().key;
+      launch.correlation = format::launch_key(word_id(record.word), word_aux(record.word));
+      launch.thread = index;
+      launch.callback = word_aux(record.word);
+      return sink_.on_launch(launch);
+    }
+    case RecordKind::kMark:
+      sink_.on_mark(index, record.ticks, word_id(record.word), word_category(record.word));
+      thread.pending = record;
+      return;
+    case RecordKind::kNodeBegin:
+      thread.nodes.push_back({record.ticks, 0, -1, word_id(record.word), index, word_aux(record.word)});
+      sink_.on_node_begin(thread.nodes.back());
+      thread.pending = record;
+      return;
+    case RecordKind::kNodeEnd:
+      for (std::uint32_t i = word_id(record.word); i > 0 && !thread.nodes.empty(); --i) end_node(thread, record.ticks);
+      return;
+    case RecordKind::kMemory:
+      return begin_memory(index, thread, record);
+    case RecordKind::kHostBlock:
+      return on_host_block(index, thread, record);
+    case RecordKind::kStep:
+      sink_.on_step({record.ticks, word_id(record.word), index, word_aux(record.word) != detail::kStepNotRecorded});
+      thread.pending = record;
+      return;
+    case RecordKind::kLostEnds:
+      for (std::uint32_t i = word_id(record.word); i > 0 && !thread.open.empty(); --i) close_top(thread, record.ticks);
+      return;
+    case RecordKind::kCounter:
+    case RecordKind::kAsyncBegin:
+    case RecordKind::kAsyncEnd:
+    case RecordKind::kForeignEnd:
+      thread.pending = record;
+      return;  // the next record holds what is missing
+    default:
+      return;
+  }
+}
+
+void HostAssembler::end_node(Thread& thread, std::uint64_t ticks) {
+  AssembledNode node = thread.nodes.back();
+  thread.nodes.pop_back();
+  node.end_ticks = std::max(ticks, node.begin_ticks);
+  sink_.on_node(node);
+}
+
+void HostAssembler::begin_memory(std::uint32_t index, Thread& thread, const Record& record) {
+  const std::uint32_t action = word_aux(record.word);
+  const std::uint32_t device = word_id(record.word);
+  const bool known_device = device == ~0u || device <= kMaxDevice;
+  if (action > static_cast<std::uint32_t>(MemoryAction::kOutOfMemory) || !known_device) return;
+  thread.memory = {};
+  thread.memory.ticks = record.ticks;
+  thread.memory.thread = index;
+  thread.memory.action = static_cast<MemoryAction>(action);
+  thread.memory.device = static_cast<std::int32_t>(device);
+  thread.pending = record;
+}
+
+/// An event is whole when the next record comes. One of which nothing is known was cut off.
+void HostAssembler::end_memory(Thread& thread) {
+  if (word_kind(thread.pending.word) == RecordKind::kMemory && thread.memory.known != 0) sink_.on_memory(thread.memory);
+}
+
+void HostAssembler::on_host_fact(Thread& thread, const Record& record) {
+  const std::uint32_t what = word_aux(record.word);
+  if (what == detail::kHostSizes) {
+    thread.host_total = std::max<std::int64_t>(static_cast<std::int64_t>(record.ticks), -1);
+  } else if (what < detail::kHostSizes) {
+    thread.host_sizes.resize(detail::kHostSizes);
+    thread.host_sizes[what] = record.ticks;
+  }
+}
+
+void HostAssembler::on_host_block(std::uint32_t index, Thread& thread, const Record& record) {
+  const std::uint64_t size = record.word >> detail::kHostSizeShift & (detail::kHostSizes - 1);
+  const std::uint64_t bytes = size < thread.host_sizes.size() ? thread.host_sizes[size] : 0;
+  if (bytes == 0) {
+    // What said it is lost.
+    ++health_.dropped_memory_events;
+    thread.host_total = -1;
+    return;
+  }
+  AssembledMemory memory;
+  memory.ticks = record.ticks;
+  memory.thread = index;
+  const bool freed = (record.word >> detail::kHostFreedBit & 1) != 0;
+  memory.action = freed ? MemoryAction::kFree : MemoryAction::kAllocate;
+  if (thread.host_total >= 0) {
+    // Of a damaged file: whatever comes out below 0 is not known.
+    const auto before = static_cast<std::uint64_t>(thread.host_total);
+    thread.host_total = std::max<std::int64_t>(static_cast<std::int64_t>(freed ? before - bytes : before + bytes), -1);
+  }
+  memory.values = {record.word >> detail::kHostAddressShift << detail::kHostAlignmentBits, bytes,
+                   static_cast<std::uint64_t>(thread.host_total)};
+  memory.values[3] = ~std::uint64_t{0};
+  memory.known = 3;
+  sink_.on_memory(memory);
+}
+
+std::uint64_t HostAssembler::innermost(const Thread& thread) noexcept {
+  const std::uint64_t scoped = thread.open.empty() ? 0 : thread.open.back().key;
+  const std::uint64_t start_end = thread.open_start_end.empty() ? 0 : *thread.open_start_end.rbegin();
+  return std::max(scoped, start_end);  // keys grow with time: the one that began last
+}
+
+void HostAssembler::note_number(std::uint32_t index, Thread& thread, std::uint64_t next, std::uint32_t made_on,
+                                bool resumed) {
+  if (!resumed && thread.noted == static_cast<std::int64_t>(next)) return;  // each block of records notes it anew
+  thread.sequence = {next,
+                     thread.last_ticks,
+                     index,
+                     made_on,
+                     resumed,
+                     innermost(thread),
+                     thread.open.empty() ? 0 : thread.open.back().key};
+  thread.noted = static_cast<std::int64_t>(next);
+  sink_.on_sequence(*thread.sequence);
+}
+
+// ---- scoped ranges ----------------------------------------------------------------------------------------------
+
+void HostAssembler::open_range(std::uint32_t index, Thread& thread, const Record& record) {
+  AssembledRange range;
+  range.key = ++last_key_;
+  range.parent = thread.open.empty() ? 0 : thread.open.back().key;
+  range.under = innermost(thread);
+  range.begin_ticks = record.ticks;
+  range.name = word_id(record.word);
+  range.category = word_category(record.word);
+  range.thread = range.end_thread = index;
+  range.depth = static_cast<std::uint32_t>(thread.open.size());
+  range.resumed = (word_aux(record.word) & detail::kResumed) != 0;
+  range.instance_begin_ticks = record.ticks;
+  if (thread.open.size() >= kNearby) ++thread.deep[label_of(range)];
+  thread.open.push_back(range);
+  if (thread.cpu_events.any()) thread.counts_before.emplace_back(range.key, thread.cpu_events);
+  if (!thread.nodes.empty()) {
+    AssembledNode& node = thread.nodes.back();
+    if (node.range == 0 && node.name == range.name) {
+      node.range = range.key;
+      node.range_begin_ticks = range.begin_ticks;
+    }
+  }
+  sink_.on_begin(range);
+  if ((word_aux(record.word) & detail::kHasNotedNumber) != 0 && thread.noted >= 0)
+    report_operator(range, thread.noted, 0, 0);
+}
+
+/// What says since when it was suspended. Its begin is not known where that end was lost, or is still to be read.
+void HostAssembler::resume(AssembledRange& range, std::uint64_t since_ticks) {
+  const auto found = suspended_.find({since_ticks, label_of(range)});
+  if (found == suspended_.end()) {
+    if (since_ticks != 0) range.instance_begin_ticks = std::min(since_ticks, range.begin_ticks);
+    return;
+  }
+  range.instance_begin_ticks = std::min(found->second.back().instance_begin_ticks, range.begin_ticks);
+  found->second.pop_back();
+  if (found->second.empty()) suspended_.erase(found);
+}
+
+/// The innermost open range of that label.
+bool HostAssembler::find_open(const Thread& thread, Label label, std::size_t& position) {
+  std::size_t at = thread.open.size();
+  // What is not among the deep ones is not looked for there; what is, is found, and all above it closes.
+  if (at > kNearby && label_of(thread.open.back()) != label && thread.deep.count(label) == 0) at = kNearby;
+  while (at-- > 0) {
+    if (label_of(thread.open[at]) == label) return position = at, true;
+  }
+  return false;
+}
+
+AssembledRange HostAssembler::take_open(Thread& thread, std::size_t position) {
+  const AssembledRange range = thread.open[position];
+  if (thread.open.size() > kNearby) {
+    // The one that leaves the deep ones: itself, or the lowest of them, which moves down.
+    const auto deep = thread.deep.find(label_of(thread.open[std::max(position, kNearby)]));
+    if (--deep->second == 0) thread.deep.erase(deep);
+  }
+  thread.open.erase(thread.open.begin() + static_cast<std::ptrdiff_t>(position));
+  return range;
+}
+
+void HostAssembler::close_top(Thread& thread, std::uint64_t ticks, bool suspended) {
+  AssembledRange range = take_open(thread, thread.open.size() - 1);
+  range.end_ticks = std::max(ticks, range.begin_ticks);
+  range.suspended = suspended;
+  if (suspended) suspended_[{ticks, label_of(range)}].push_back({range.key, range.instance_begin_ticks});
+  report_cpu_counts(thread, range.key);
+  sink_.on_range(range);
+}
+
+void HostAssembler::report_cpu_counts(Thread& thread, std::uint64_t range) {
+  auto& before = thread.counts_before;
+  while (!before.empty() && before.back().first > range) before.pop_back();  // they ended elsewhere, or never
+  if (before.empty() || before.back().first != range) return;
+  CpuCounts counts;
+  for (std::size_t event = 0; event < kCpuEvents; ++event) {
+    const std::int64_t first = before.back().second.count[event], last = thread.cpu_events.count[event];
+    if (first >= 0 && last >= first) counts.count[event] = last - first;
+  }
+  before.pop_back();
+  if (counts.any()) sink_.on_cpu_counts(range, counts);
+}
+
+void HostAssembler::close_range(Thread& thread, const Record& record) {
+  std::size_t position = 0;
+  if (!find_open(thread, label_of(record.word), position)) {
+    ++health_.unmatched_ends;
+    return;
+  }
+  // Ranges inside it whose end is missing ended on another thread, or the end was damaged.
+  while (thread.open.size() > position + 1) {
+    AssembledRange range = take_open(thread, thread.open.size() - 1);
+    range.end_ticks = std::max(record.ticks, range.begin_ticks);
+    missing_ends_[{range.thread, label_of(range)}].push_back(range);
+  }
+  close_top(thread, record.ticks, (word_aux(record.word) & detail::kSuspended) != 0);
+}
+
+void HostAssembler::report_unfinished(AssembledRange range, std::uint64_t end_ticks) {
+  range.end_ticks = std::max(end_ticks, range.begin_ticks);
+  range.unfinished = true;
+  ++health_.unfinished_ranges;
+  sink_.on_range(range);
+}
+
+void HostAssembler::on_facts(Thread& thread, const Record& record) {
+  const bool is_behind_begin = word_kind(thread.pending.word) == RecordKind::kBegin;
+  thread.pending = {};
+  if (!is_behind_begin || thread.open.empty()) return;  // the begin was lost, and is counted
+  const std::int64_t sequence = std::max<std::int64_t>(static_cast<std::int64_t>(record.ticks), -1);
+  report_operator(thread.open.back(), sequence, word_aux(record.word), word_id(record.word));
+}
+
+void HostAssembler::report_operator(const AssembledRange& range, std::int64_t sequence, std::uint32_t made_on,
+                                    std::uint32_t inputs) {
+  AssembledOperator facts;
+  facts.range = range.key;
+  facts.parent = range.parent;
+  facts.thread = range.thread;
+  facts.sequence = sequence;
+  facts.made_on = made_on;
+  facts.inputs = inputs;
+  sink_.on_operator(facts);
+}
+
+void HostAssembler::on_extra(std::uint32_t index, Thread& thread, const Record& record) {
+  const Record base = thread.pending;
+  thread.pending = {};
+  AssembledValue value;
+  value.kind = static_cast<ExtraKind>(word_aux(record.word));
+  value.bits = value.kind == ExtraKind::kText ? word_id(record.word) : record.ticks;
+  const std::uint64_t number = record.ticks;
+  switch (word_kind(base.word)) {
+    case RecordKind::kBegin:
+      if ((word_aux(base.word) & detail::kResumed) != 0) {
+        if (!thread.open.empty()) resume(thread.open.back(), number);
+        return;
+      }
+      value.of = AssembledValue::Of::kRange;
+      value.range = thread.open.empty() ? 0 : thread.open.back().key;
+      return sink_.on_value(index, value);
+    case RecordKind::kNodeBegin:
+      if (thread.nodes.empty()) return;
+      thread.nodes.back().sequence = static_cast<std::int64_t>(number);
+      return sink_.on_node_number(index, thread.nodes.back().sequence);
+    case RecordKind::kMemory:
+      if (thread.memory.known < AssembledMemory::kValues) thread.memory.values[thread.memory.known++] = number;
+      thread.pending = base;  // more may follow
+      return;
+    case RecordKind::kMark:
+      value.of = AssembledValue::Of::kMark;
+      return sink_.on_value(index, value);
+    case RecordKind::kStep:
+      return sink_.on_step_items(index, number);
+    case RecordKind::kCounter:
+      value.of = AssembledValue::Of::kCounter;
+      return sink_.on_counter(index, base.ticks, word_id(base.word), value);
+    case RecordKind::kAsyncBegin:
+      if (thread.started != 0) {
+        value.range = thread.started;
+        sink_.on_value(index, value);
+        return settle_started(thread);
+      }
+      begin_start_end(index, thread, base, number);
+      thread.pending = base;  // a value may follow
+      return;
+    case RecordKind::kAsyncEnd:
+      return end_start_end(number, {base.ticks, index});
+    case RecordKind::kForeignEnd:
+      if (number >= kMaxThreads)
+        ++health_.unmatched_ends;
+      else if (!end_elsewhere(static_cast<std::uint32_t>(number), label_of(base.word), {base.ticks, index}))
+        deferred_ends_.push_back({static_cast<std::uint32_t>(number), label_of(base.word), {base.ticks, index}});
+      return;
+    default:
+      return;
+  }
+}
+
+/// Ends the range of that thread and label that began last before `end`, and none inside it.
+bool HostAssembler::end_elsewhere(std::uint32_t owner, Label label, End end) {
+  Thread* const thread = find_thread(owner);
+  if (thread == nullptr) return false;
+  auto& open = thread->open;
+  std::size_t at = open.size();
+  const std::size_t lowest = at > kNearby ? at - kNearby : 0;
+  while (at > lowest && (label_of(open[at - 1]) != label || open[at - 1].begin_ticks > end.ticks)) --at;
+  const bool found = at > lowest;
+  if (end_elsewhere_of_missing(owner, label, end, found ? open[at - 1].begin_ticks : 0)) return true;
+  if (!found) return false;
+  AssembledRange range = take_open(*thread, at - 1);
+  range.end_ticks = end.ticks;
+  range.end_thread = end.thread;
+  range.ended_elsewhere = end.thread != range.thread;
+  sink_.on_range(range);
+  return true;
+}
+
+bool HostAssembler::end_elsewhere_of_missing(std::uint32_t owner, Label label, End end, std::uint64_t began_after) {
+  const auto found = missing_ends_.find({owner, label});
+  if (found == missing_ends_.end()) return false;
+  auto& missing = found->second;
+  std::size_t at = missing.size();
+  const std::size_t lowest = at > kNearby ? at - kNearby : 0;
+  while (at > lowest && missing[at - 1].begin_ticks > end.ticks) --at;
+  if (at == lowest || missing[at - 1].begin_ticks < began_after) return false;
+  AssembledRange range = missing[at - 1];
+  missing.erase(missing.begin() + static_cast<std::ptrdiff_t>(at - 1));
+  if (missing.empty()) missing_ends_.erase(found);
+  range.end_ticks = end.ticks;
+  range.end_thread = end.thread;
+  range.ended_elsewhere = end.thread != range.thread;
+  sink_.on_range(range);
+  return true;
+}
+
+// ---- start/end ranges -------------------------------------------------------------------------------------------
+
+void HostAssembler::begin_start_end(std::uint32_t index, Thread& thread, const Record& record, std::uint64_t handle) {
+  AssembledRange range;
+  range.key = ++last_key_;
+  range.under = innermost(thread);
+  range.begin_ticks = record.ticks;
+  range.name = word_id(record.word);
+  range.category = word_category(record.word);
+  range.thread = range.end_thread = index;
+  range.start_end = true;
+  // A handle is given out once; where a file says otherwise, the earlier range never ends.
+  if (const auto [earlier, added] = start_end_.try_emplace(handle, range); !added) {
+    if (Thread* owner = find_thread(earlier->second.thread)) owner->open_start_end.erase(earlier->second.key);
+    report_unfinished(earlier->second, record.ticks);
+    earlier->second = range;
+  }
+  thread.open_start_end.insert(range.key);
+  thread.started = range.key;
+  thread.started_handle = handle;
+  sink_.on_begin(range);
+}
+
+/// All is known of the range. Its end may have been read before: another thread's records stand elsewhere in the file.
+void HostAssembler::settle_started(Thread& thread) {
+  if (std::exchange(thread.started, 0) == 0) return;
+  const auto early = early_ends_.find(thread.started_handle);
+  if (early == early_ends_.end()) return;
+  const End end = early->second;
+  early_ends_.erase(early);
+  end_start_end(thread.started_handle, end);
+}
+
+void HostAssembler::end_start_end(std::uint64_t handle, End end) {
+  const auto found = start_end_.find(handle);
+  if (found == start_end_.end()) {
+    if (!early_ends_.try_emplace(handle, end).second) ++health_.unmatched_ends;
+    return;
+  }
+  AssembledRange range = found->second;
+  start_end_.erase(found);
+  if (Thread* owner = find_thread(range.thread)) owner->open_start_end.erase(range.key);
+  range.end_ticks = std::max(end.ticks, range.begin_ticks);
+  range.end_thread = end.thread;
+  range.ended_elsewhere = end.thread != range.thread;
+  sink_.on_range(range);
+}
+
+// ---- the end ----------------------------------------------------------------------------------------------------
+
+void HostAssembler::finish(std::uint64_t end_ticks) {
+  std::stable_sort(deferred_ends_.begin(), deferred_ends_.end(),
+                   [](const auto& a, const auto& b) { return a.end.ticks < b.end.ticks; });
+  for (const DeferredEnd& deferred : deferred_ends_) {
+    if (!end_elsewhere(deferred.owner, deferred.label, deferred.end)) ++health_.unmatched_ends;
+  }
+  deferred_ends_.clear();
+  for (const auto& thread : threads_) {
+    if (thread != nullptr) settle_started(*thread);
+  }
+  health_.unmatched_ends += early_ends_.size();
+  early_ends_.clear();
+  // In the order in which they began, so that the same capture gives the same output.
+  std::vector<AssembledRange> rest;
+  for (auto& [key, ranges] : missing_ends_) rest.insert(rest.end(), ranges.begin(), ranges.end());
+  missing_ends_.clear();
+  const auto still_open = [&](AssembledRange range) {
+    range.end_ticks = end_ticks;
+    rest.push_back(range);
+  };
+  for (const auto& thread : threads_) {
+    if (thread == nullptr) continue;
+    end_memory(*thread);
+    thread->pending = {};
+    if (thread->sequence.has_value()) {
+      AssembledSequence all_to_come{~std::uint64_t{0}, thread->last_ticks, thread->sequence->thread,
+                                    thread->sequence->made_on};
+      sink_.on_sequence(all_to_come);
+      thread->sequence.reset();
+    }
+    while (!thread->nodes.empty()) end_node(*thread, end_ticks);
+    std::for_each(thread->open.begin(), thread->open.end(), still_open);
+    thread->open.clear();
+    thread->deep.clear();
+    thread->open_start_end.clear();
+  }
+  for (const auto& [handle, range] : start_end_) still_open(range);
+  start_end_.clear();
+  std::sort(rest.begin(), rest.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
+  for (const AssembledRange& range : rest) report_unfinished(range, range.end_ticks);
+  for (const auto& [when, ranges] : suspended_) {
+    for (const Suspended& range : ranges) sink_.on_not_resumed(range.key);
+    health_.unfinished_ranges += ranges.size();
+  }
+  suspended_.clear();
+}
+
+}  // namespace rangefinder::importer

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "capture/capture_reader.hpp"
+#include "importer/capture/host_shift.hpp"
+
+#include <rangefinder/timeline.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rangefinder::importer {
+
+/// The hosts of the captures that are read together, and how their times come onto one clock. Processes that share a
+/// running system share its CLOCK_MONOTONIC; where a capture does not tell that, the host's name stands for it.
+class JobHosts {
+ public:
+  /// The next capture's, in the order of processes.
+  void add(const capture::CaptureReader& reader);
+  std::size_t size() const noexcept { return hosts_.size(); }
+  std::size_t processes() const noexcept { return of_process_.size(); }
+  const HostShift& shift_of_process(std::size_t process) const noexcept { return hosts_[of_process_[process]].shift; }
+  /// Compares the clocks by what the devices did; true when times have to be read anew.
+  bool align(const Timeline& timeline);
+  /// Fills Timeline::hosts, and says how each clock is known.
+  void describe(Timeline& timeline) const;
+
+ private:
+  struct Host {
+    std::string boot;
+    std::int64_t realtime_offset_ns;
+    HostShift shift;
+    HostInfo info;
+    bool contradiction = false;
+  };
+  std::vector<Host> hosts_;
+  std::vector<std::uint32_t> of_process_;
+};
+
+/// Ranks that are missing or there more than once, and captures of jobs of different sizes: notes for people.
+void note_ranks(Timeline& timeline);
+
+}  // namespace rangefinder::importer

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rangefinder/timeline.hpp>
+
+#include <string>
+#include <vector>
+
+namespace rangefinder::importer {
+
+/// Reads captures into one timeline: a file, or all captures of a folder as the processes of one job. Captures of one
+/// host share its CLOCK_MONOTONIC; those of other hosts are moved by the difference of their wall clocks, and by what
+/// their collectives say beyond that. Notes say how each clock is known, and which ranks are missing.
+Result<Timeline> load_captures(const std::vector<std::string>& paths, const LoadOptions& options);
+
+}  // namespace rangefinder::importer

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#include "timeline/engine_threads.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace rangefinder::timeline {
+
+bool is_engine_thread(std::string_view name) noexcept { return name.starts_with("pt_autograd"); }
+
+void last_until_the_next(NodeTable& nodes, std::size_t first, const std::function<bool(ThreadIndex)>& is_engine) {
+  std::vector<std::size_t> running;  // innermost last
+  for (std::size_t next = first; next < nodes.size(); ++next) {
+    if (next == first || nodes.thread[next - 1] != nodes.thread[next]) running.clear();
+    std::optional<std::size_t> before;  // that ran in the same node, or in none
+    while (!running.empty() && nodes.end_ns[running.back()] <= nodes.begin_ns[next]) {
+      before = running.back();
+      running.pop_back();
+    }
+    if (before && is_engine(nodes.thread[next])) nodes.end_ns[*before] = nodes.begin_ns[next];
+    running.push_back(next);
+  }
+}
+
+}  // namespace rangefinder::timeline

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+#include "timeline/finish.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <tuple>
+#include <vector>
+
+namespace rangefinder::timeline {
+namespace {
+
+/// Rows by (process, correlation or node, time).
+struct Entry {
+  std::uint64_t correlation;
+  std::int64_t time_ns;
+  ProcessIndex process;
+  std::uint32_t row;
+  friend bool operator<(const Entry& a, const Entry& b) {
+    return std::tie(a.process, a.correlation, a.time_ns, a.row) < std::tie(b.process, b.correlation, b.time_ns, b.row);
+  }
+};
+
+/// The last entry of that process and correlation at or before `time_ns`; the first one where all are later (a device
+/// time can be off by the clock's error), but by no more than `slack_ns`; kNone without any.
+std::uint32_t find(const std::vector<Entry>& sorted, ProcessIndex process, std::uint64_t correlation,
+                   std::int64_t time_ns, std::int64_t slack_ns = std::numeric_limits<std::int64_t>::max()) {
+  const Entry wanted{correlation, time_ns, process, std::numeric_limits<std::uint32_t>::max()};
+  const auto after = std::upper_bound(sorted.begin(), sorted.end(), wanted);
+  const auto matches = [&](const Entry& e) { return e.process == process && e.correlation == correlation; };
+  if (after != sorted.begin() && matches(*(after - 1))) return (after - 1)->row;
+  if (after == sorted.end() || !matches(*after)) return kNone;
+  return static_cast<__int128>(after->time_ns) - time_ns <= slack_ns ? after->row : kNone;
+}
+
+void sort(std::vector<Entry>& entries) {
+  if (!std::is_sorted(entries.begin(), entries.end())) std::sort(entries.begin(), entries.end());
+}
+
+void say_lower_bounds(Timeline& timeline) {
+  auto& graphs = timeline.conditional_graphs;
+  std::sort(graphs.begin(), graphs.end());
+  graphs.erase(std::unique(graphs.begin(), graphs.end()), graphs.end());
+  for (ActivityIndex row = 0; row < timeline.activities.size() && !graphs.empty(); ++row) {
+    if (!timeline.is_lower_bound(row)) continue;
+    timeline.notes.emplace_back(
+        "some CUDA graphs have conditional nodes: CUPTI does not record a loop's iterations after the first, so counts "
+        "and times of such graphs are lower bounds (n+)");
+    return;
+  }
+}
+
+/// The rows of a table in the order of `key`; empty where they are in it already.
+template <typename Key>
+std::vector<std::uint32_t> order_by(std::size_t size, Key key) {
+  std::vector<std::uint32_t> order(size);
+  std::iota(order.begin(), order.end(), 0u);
+  const auto before = [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); };
+  if (std::is_sorted(order.begin(), order.end(), before)) return {};
+  std::stable_sort(order.begin(), order.end(), before);
+  return order;
+}
+
+template <typename T>
+void reorder(std::vector<T>& column, const std::vector<std::uint32_t>& order) {
+  if (order.empty()) return;
+  std::vector<T> sorted;
+  sorted.reserve(column.size());
+  for (const std::uint32_t row : order) sorted.push_back(column[row]);
+  column = std::move(sorted);
+}
+
+}  // namespace
+
+void join_launches(Timeline& timeline) {
+  LaunchTable& launches = timeline.launches;
+  CallTable& calls = timeline.calls;
+  ActivityTable& activities = timeline.activities;
+  const auto process_of_thread = [&](ThreadIndex thread) { return timeline.threads[thread].process; };
+
+  std::vector<Entry> by_call;
+  by_call.reserve(calls.size());
+  for (std::uint32_t row = 0; row < calls.size(); ++row) {
+    if (calls.correlation[row] != 0)
+      by_call.push_back({calls.correlation[row], calls.begin_ns[row], process_of_thread(calls.thread[row]), row});
+  }
+  sort(by_call);
+
+  std::vector<Entry> by_launch;
+  by_launch.reserve(launches.size());
+  for (std::uint32_t row = 0; row < launches.size(); ++row) {
+    by_launch.push_back({launches.correlation[row], launches.time_ns[row], launches.process[row], row});
+    if (launches.call[row] == kNone)
+      launches.call[row] = find(by_call, launches.process[row], launches.correlation[row], launches.time_ns[row]);
+  }
+  sort(by_launch);
+
+  // A launch that only its call tells of, one a call.
+  std::vector<std::uint32_t> launch_of_call(calls.size(), kNone);
+  const auto launch_of = [&](ProcessIndex process, std::uint64_t correlation, std::int64_t time_ns) {
+    const std::uint32_t launch = find(by_launch, process, correlation, time_ns);
+    if (launch != kNone) return launch;
+    const std::uint32_t call = find(by_call, process, correlation, time_ns);
+    if (call == kNone) return kNone;
+    if (launch_of_call[call] == kNone) {
+      launch_of_call[call] = static_cast<std::uint32_t>(launches.size());
+      launches.process.push_back(process);
+      launches.correlation.push_back(calls.correlation[call]);
+      launches.thread.push_back(calls.thread[call]);
+      launches.time_ns.push_back(calls.begin_ns[call]);
+      launches.source.push_back(LaunchSource::kCall);
+      launches.range.push_back(kNone);
+      launches.call.push_back(call);
+    }
+    return launch_of_call[call];
+  };
+  const auto process_of = [&](ActivityIndex row) {
+    return timeline.devices[timeline.streams[activities.stream[row]].device].process;
+  };
+  for (ActivityIndex row = 0; row < activities.size(); ++row) {
+    if (activities.correlation[row] == 0 || activities.launch[row] != kNone) continue;
+    activities.launch[row] = launch_of(process_of(row), activities.correlation[row], activities.begin_ns[row]);
+  }
+
+  say_lower_bounds(timeline);
+  const GraphNodeTable& nodes = timeline.graph_nodes;
+  if (nodes.size() == 0) return;
+  std::vector<Entry> by_node;
+  by_node.reserve(nodes.size());
+  for (std::uint32_t row = 0; row < nodes.size(); ++row)
+    by_node.push_back({nodes.node[row], nodes.time_ns[row], nodes.process[row], row});
+  sort(by_node);
+  activities.captured.assign(activities.size(), kNone);
+  for (ActivityIndex row = 0; row < activities.size(); ++row) {
+    if (activities.graph_node[row] == 0) continue;
+    // What the node was when its graph was launched: an update may have come while it ran. One that came later says
+    // nothing of it, though nothing else be known.
+    const std::uint32_t launch = activities.launch[row];
+    const std::int64_t time = launch != kNone ? launches.time_ns[launch] : activities.begin_ns[row];
+    const std::uint32_t node =
+        find(by_node, process_of(row), activities.graph_node[row], time, timeline.clock_error_ns);
+    if (node == kNone || nodes.correlation[node] == 0) continue;
+    activities.captured[row] = launch_of(nodes.process[node], nodes.correlation[node], nodes.time_ns[node]);
+  }
+}
+
+void measure_extent(Timeline& timeline) {
+  std::int64_t begin = std::numeric_limits<std::int64_t>::max();
+  std::int64_t end = std::numeric_limits<std::int64_t>::min();
+  const auto take = [&](const std::vector<std::int64_t>& begins, const std::vector<std::int64_t>& ends) {
+    for (const std::int64_t time : begins) begin = std::min(begin, time);
+    for (const std::int64_t time : ends) end = std::max(end, time);
+  };
+  const RangeTable& ranges = timeline.ranges;
+  for (RangeIndex row = 0; row < ranges.size(); ++row) {
+    if ((ranges.flags[row] & kBeforeRecording) != 0) continue;
+    begin = std::min(begin, ranges.begin_ns[row]);
+    end = std::max(end, ranges.end_ns[row]);
+  }
+  take(timeline.calls.begin_ns, timeline.calls.end_ns);
+  take(timeline.activities.begin_ns, timeline.activities.end_ns);
+  take(timeline.syncs.begin_ns, timeline.syncs.end_ns);
+  take(timeline.overheads.begin_ns, timeline.overheads.end_ns);
+  take(timeline.allocations.time_ns, timeline.allocations.time_ns);
+  take(timeline.marks.time_ns, timeline.marks.time_ns);
+  take(timeline.counters.time_ns, timeline.counters.time_ns);
+  take(timeline.memory.time_ns, timeline.memory.time_ns);
+  take(timeline.steps.begin_ns, timeline.steps.end_ns);
+  timeline.begin_ns = begin <= end ? begin : 0;
+  timeline.end_ns = begin <= end ? end : 0;
+}
+
+void sort_metrics(Timeline& timeline) {
+  RangeMetricTable& ranges = timeline.range_metrics;
+  const auto by_range = order_by(ranges.size(), [&](std::uint32_t row) { return ranges.range[row]; });
+  reorder(ranges.range, by_range);
+  reorder(ranges.device, by_range);
+  reorder(ranges.metric, by_range);
+  reorder(ranges.value, by_range);
+  MetricSampleTable& samples = timeline.metric_samples;
+  const auto by_time = order_by(samples.size(), [&](std::uint32_t row) {
+    return std::tuple(samples.device[row], samples.metric[row], samples.begin_ns[row]);
+  });
+  reorder(samples.device, by_time);
+  reorder(samples.metric, by_time);
+  reorder(samples.begin_ns, by_time);
+  reorder(samples.end_ns, by_time);
+  reorder(samples.value, by_time);
+}
+
+}  // namespace rangefinder::timeline
