@@ -70,45 +70,27 @@ class Generator {
 
  private:
   void reserve() {
-    RangeTable& r = timeline_.ranges;
-    const std::size_t ranges = wanted_ / 10 + 1000;
-    r.name.reserve(ranges), r.kind.reserve(ranges), r.style.reserve(ranges), r.flags.reserve(ranges);
-    r.thread.reserve(ranges), r.begin_ns.reserve(ranges), r.end_ns.reserve(ranges);
-    LaunchTable& l = timeline_.launches;
-    l.correlation.reserve(wanted_), l.thread.reserve(wanted_), l.time_ns.reserve(wanted_), l.source.reserve(wanted_);
-    l.range.reserve(wanted_);
-    ActivityTable& a = timeline_.activities;
-    a.name.reserve(wanted_), a.stream.reserve(wanted_), a.begin_ns.reserve(wanted_), a.end_ns.reserve(wanted_);
-    a.launch.reserve(wanted_), a.bytes.reserve(wanted_);
+    timeline_.ranges.reserve(wanted_ / 10 + 1000);
+    timeline_.launches.reserve(wanted_);
+    timeline_.activities.reserve(wanted_);
   }
 
-  // Only the columns that a projection reads are filled.
   RangeIndex open() {
-    RangeTable& r = timeline_.ranges;
-    r.name.push_back(StringId::kEmpty);
-    r.kind.push_back(RangeKind::kAnnotation);
-    r.style.push_back(RangeStyle::kScoped);
-    r.flags.push_back(0);
-    r.thread.push_back(thread_);
-    r.begin_ns.push_back(now_ += 120);
-    r.end_ns.push_back(0);
-    open_.push_back(static_cast<RangeIndex>(r.size() - 1));
+    open_.push_back(timeline_.ranges.append({.thread = thread_, .end_thread = thread_, .begin_ns = now_ += 120}));
     return open_.back();
   }
   void close() {
-    timeline_.ranges.end_ns[open_.back()] = now_ += 120;
+    timeline_.ranges.set_end(open_.back(), now_ += 120);
     open_.pop_back();
   }
   void launch(std::uint32_t count) {
     for (; count > 0 && left_ > 0; --count, --left_) {
       now_ += 4000 + static_cast<std::int64_t>(random_() % 2000);
-      LaunchTable& l = timeline_.launches;
-      const auto row = static_cast<std::uint32_t>(l.size());
-      l.correlation.push_back(row + 1);
-      l.thread.push_back(thread_);
-      l.time_ns.push_back(now_);
-      l.source.push_back(LaunchSource::kCallback);
-      l.range.push_back(workload_.noted ? open_.back() : kNone);
+      const LaunchIndex row = timeline_.launches.append({.correlation = timeline_.launches.size() + 1,
+                                                         .thread = thread_,
+                                                         .time_ns = now_,
+                                                         .source = LaunchSource::kCallback,
+                                                         .range = workload_.noted ? open_.back() : kNone});
       const bool one_device_each = workload_.threads == workload_.devices && workload_.devices > 2;
       const DeviceIndex device = one_device_each ? thread_ : static_cast<DeviceIndex>(row / 500 % workload_.devices);
       const std::uint32_t roll = static_cast<std::uint32_t>(random_() % 8);
@@ -120,13 +102,11 @@ class Generator {
     const std::int64_t begin = std::max(now_ + 6000, idle_from_[stream]);
     const std::int64_t end = begin + length + static_cast<std::int64_t>(random_() % 1500);
     idle_from_[stream] = end + 300;
-    ActivityTable& a = timeline_.activities;
-    a.name.push_back(StringId::kEmpty);
-    a.stream.push_back(stream);
-    a.begin_ns.push_back(begin);
-    a.end_ns.push_back(end);
-    a.launch.push_back(launch_row);
-    a.bytes.push_back(random_() % 16 == 0 ? 4096 : 0);
+    timeline_.activities.append({.stream = stream,
+                                 .begin_ns = begin,
+                                 .end_ns = end,
+                                 .launch = launch_row,
+                                 .bytes = random_() % 16 == 0 ? 4096u : 0u});
   }
   void step() {
     open();
@@ -155,12 +135,10 @@ class Generator {
     for (std::uint32_t row = 0; row < order.size(); ++row) order[row] = row;
     std::sort(order.begin(), order.end(),
               [&](std::uint32_t x, std::uint32_t y) { return a.begin_ns[x] < a.begin_ns[y]; });
-    const auto apply = [&](auto& column) {
-      auto sorted = column;
-      for (std::size_t row = 0; row < order.size(); ++row) sorted[row] = column[order[row]];
-      column.swap(sorted);
-    };
-    apply(a.stream), apply(a.begin_ns), apply(a.end_ns), apply(a.launch), apply(a.bytes);
+    ActivityTable sorted;
+    sorted.reserve(a.size());
+    for (const std::uint32_t row : order) sorted.append(a.row(row));
+    a = std::move(sorted);
   }
 
   const Workload& workload_;
@@ -223,7 +201,7 @@ std::uint64_t free_bytes() {
 
 void measure(const Workload& workload, std::uint64_t launches, int repeats, double& before_ns) {
   // Columns, figures, rows of streams twice while they are arranged, links, and the copies made while sorting.
-  const std::uint64_t needed = launches * 150;
+  const std::uint64_t needed = launches * 210;
   if (needed > free_bytes()) {
     std::printf("  %9.0e   left out: needs about %.1f GB, %.1f GB are free\n", static_cast<double>(launches),
                 static_cast<double>(needed) / 1e9, static_cast<double>(free_bytes()) / 1e9);

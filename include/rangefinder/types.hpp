@@ -13,7 +13,9 @@ enum class StringId : std::uint32_t { kEmpty = 0 };
 /// Rows of a timeline's tables. They are positions, valid for that timeline only.
 using RangeIndex = std::uint32_t;
 using CallIndex = std::uint32_t;
+using LaunchIndex = std::uint32_t;
 using ActivityIndex = std::uint32_t;
+using AutogradNodeIndex = std::uint32_t;
 using ThreadIndex = std::uint32_t;
 using StreamIndex = std::uint32_t;
 using DeviceIndex = std::uint32_t;
@@ -30,8 +32,8 @@ enum class MemoryAction : std::uint8_t {
   kOutOfMemory = 6,  ///< a request of `bytes` failed
 };
 
-/// What a device's sensors said: the bits of DeviceSampleTable::present. The numbers are those of capture files.
-enum DeviceSampleField : std::uint32_t {
+/// What a device's sensors said: the bits of SensorSampleRow::present. The numbers are those of capture files.
+enum SensorSampleField : std::uint32_t {
   kHasUtilisation = 1,
   kHasSmClock = 2,
   kHasMemoryClock = 4,

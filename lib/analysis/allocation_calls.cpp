@@ -55,7 +55,7 @@ void take_call(const Timeline& timeline, CallIndex call, AllocationCall& out) {
 }
 
 std::vector<AllocationCall> recorded(const Timeline& timeline) {
-  const AllocationTable& table = timeline.allocations;
+  const CudaAllocationTable& table = timeline.cuda_allocations;
   const CallFinder calls(timeline);
   std::vector<AllocationCall> out;
   out.reserve(table.size());
@@ -90,7 +90,7 @@ void mark_kept(const Timeline& timeline, std::vector<AllocationCall>& calls) {
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const std::uint32_t row = calls[i].row;
     if (row == kNone) continue;
-    const std::pair place{timeline.allocations.process[row], timeline.allocations.address[row]};
+    const std::pair place{timeline.cuda_allocations.process[row], timeline.cuda_allocations.address[row]};
     if (calls[i].freed)
       live.erase(place);
     else
@@ -102,7 +102,7 @@ void mark_kept(const Timeline& timeline, std::vector<AllocationCall>& calls) {
 }  // namespace
 
 std::vector<AllocationCall> allocation_calls(const Timeline& timeline) {
-  std::vector<AllocationCall> calls = timeline.allocations.size() != 0 ? recorded(timeline) : by_name(timeline);
+  std::vector<AllocationCall> calls = timeline.cuda_allocations.size() != 0 ? recorded(timeline) : by_name(timeline);
   std::stable_sort(calls.begin(), calls.end(),
                    [](const AllocationCall& a, const AllocationCall& b) { return a.time_ns < b.time_ns; });
   mark_kept(timeline, calls);

@@ -11,7 +11,7 @@ namespace rangefinder::analysis {
 /// A call of CUDA's own that allocated or freed memory: a record of it or, where the input has none of any, a call of
 /// such a name.
 struct AllocationCall {
-  std::uint32_t row = kNone;   ///< of AllocationTable; kNone: known from the call alone, bytes and address are not
+  std::uint32_t row = kNone;   ///< of CudaAllocationTable; kNone: known from the call alone, bytes and address are not
   CallIndex call = kNone;      ///< kNone: not in the data
   ThreadIndex thread = kNone;  ///< kNone: not known
   std::int64_t time_ns = 0;

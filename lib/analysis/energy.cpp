@@ -45,7 +45,7 @@ std::vector<DeviceIndex> boards_of(const Timeline& timeline) {
 
 std::vector<Sensors> sensors_of(const Timeline& timeline, const std::vector<DeviceIndex>& boards) {
   std::vector<Sensors> out(timeline.devices.size());
-  const DeviceSampleTable& samples = timeline.device_samples;
+  const SensorSampleTable& samples = timeline.sensor_samples;
   // Each device's are in order; those of several processes are not.
   std::vector<std::size_t> order(samples.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -13,9 +13,9 @@ namespace {
 std::uint32_t place_of_capture(const Timeline& timeline, const PathTree& tree, const Projection& by_capture,
                                ActivityIndex activity) {
   const ActivityTable& activities = timeline.activities;
-  const std::uint32_t captured = activities.captured_by(activity);
+  const std::uint32_t captured = activities.captured[activity];
   if (captured == kNone) {
-    const bool whole = activities.kind[activity] == ActivityKind::kGraph && !activities.is_estimated(activity);
+    const bool whole = activities.kind[activity] == ActivityKind::kGraph && !activities.estimated[activity];
     return static_cast<std::uint32_t>(whole ? NotCaptured::kWhole : NotCaptured::kUnknown);
   }
   const std::uint32_t owner = by_capture.owner[activity];
@@ -63,7 +63,7 @@ std::vector<GraphReplays> graph_replays(const Timeline& timeline, const PathTree
     row.gpu_ops += 1;
     row.gpu_sum_ns += time;
     time_of[replayed_by] += time;
-    if (activities.is_estimated(activity)) row.estimated_ns += time;
+    if (activities.estimated[activity]) row.estimated_ns += time;
     row.conditional_ops += timeline.is_lower_bound(activity) ? 1 : 0;
     if (const std::uint32_t place = by_capture.place_of(timeline, activity); place < by_capture.pass.size())
       row.pass_ns[static_cast<std::size_t>(by_capture.pass[place])] += time;

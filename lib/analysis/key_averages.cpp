@@ -140,7 +140,7 @@ class Groups {
 
  private:
   std::uint32_t inputs_of(RangeIndex range) const {
-    const std::vector<RangeIndex>& rows = timeline_.operators.range;
+    const auto& rows = timeline_.operators.range;
     const auto row = std::lower_bound(rows.begin(), rows.end(), range);
     return row != rows.end() && *row == range ? static_cast<std::uint32_t>(row - rows.begin()) : kNone;
   }

@@ -37,9 +37,9 @@ class Waits {
   void add(std::uint32_t configuration, ActivityIndex kernel) {
     const ActivityTable& activities = timeline_.activities;
     const std::int64_t begin = activities.begin_ns[kernel];
-    if (const std::int64_t submitted = activities.submitted_at(kernel); submitted != kNoTime) {
+    if (const std::int64_t submitted = activities.submitted_ns[kernel]; submitted != kNoTime) {
       device_queue_.add(configuration, begin - submitted);
-      if (const std::int64_t queued = activities.queued_at(kernel); queued != kNoTime)
+      if (const std::int64_t queued = activities.queued_ns[kernel]; queued != kNoTime)
         command_buffer_.add(configuration, submitted - queued);
     }
     const std::uint32_t launch = activities.launch[kernel];

@@ -21,13 +21,13 @@ std::int64_t signed_bytes(std::uint64_t bytes) noexcept {
 }
 
 /// What the event adds to the blocks.
-std::int64_t change_of(const MemoryTable& memory, std::size_t row) noexcept {
+std::int64_t change_of(const AllocatorEventTable& memory, std::size_t row) noexcept {
   if (memory.action[row] == MemoryAction::kAllocate) return signed_bytes(memory.bytes[row]);
   if (memory.action[row] == MemoryAction::kFree) return -signed_bytes(memory.bytes[row]);
   return 0;
 }
 
-std::vector<std::uint32_t> rows_by_time(const MemoryTable& memory) {
+std::vector<std::uint32_t> rows_by_time(const AllocatorEventTable& memory) {
   std::vector<std::uint32_t> rows(memory.size());
   std::iota(rows.begin(), rows.end(), 0u);
   std::stable_sort(rows.begin(), rows.end(),
@@ -39,7 +39,7 @@ ProcessIndex process_of(const Timeline& timeline, ThreadIndex thread) noexcept {
   return thread < timeline.threads.size() ? timeline.threads[thread].process : 0;
 }
 
-void count(const MemoryTable& memory, std::uint32_t row, MemoryFigures& figures) noexcept {
+void count(const AllocatorEventTable& memory, std::uint32_t row, MemoryFigures& figures) noexcept {
   if (memory.action[row] == MemoryAction::kAllocate) {
     ++figures.allocations;
     figures.allocated_bytes = plus(figures.allocated_bytes, signed_bytes(memory.bytes[row]));
@@ -50,7 +50,7 @@ void count(const MemoryTable& memory, std::uint32_t row, MemoryFigures& figures)
 }
 
 /// Fills in what follows from the rows.
-void follow(const MemoryTable& memory, PlaceMemory& place) {
+void follow(const AllocatorEventTable& memory, PlaceMemory& place) {
   std::int64_t level = 0;
   std::map<std::uint64_t, std::int64_t> pools;
   for (std::size_t i = 0; i < place.rows.size(); ++i) {
@@ -116,7 +116,7 @@ FiguresOfRanges figures_of(const Timeline& timeline, const PlaceMemory& place, c
   const std::vector<RangeIndex> owners = owners_of(timeline, nested, place.rows);
   FiguresOfRanges figures;
   for (std::size_t i = 0; i < place.rows.size(); ++i) {
-    if (owners[i] != kNone) count(timeline.memory, place.rows[i], figures.exclusive[owners[i]]);
+    if (owners[i] != kNone) count(timeline.allocator_events, place.rows[i], figures.exclusive[owners[i]]);
   }
   figures.inclusive = figures.exclusive;
   // Inner ones first: nested.order has outer ones first.
@@ -154,14 +154,14 @@ std::size_t PlaceMemory::events_to_peak() const noexcept {
 }
 
 std::int64_t PlaceMemory::level_at(const Timeline& timeline, std::int64_t time_ns) const {
-  const std::vector<std::int64_t>& times = timeline.memory.time_ns;
+  const auto& times = timeline.allocator_events.time_ns;
   const auto next = std::lower_bound(rows.begin(), rows.end(), time_ns,
                                      [&](std::uint32_t row, std::int64_t time) { return times[row] < time; });
   return next == rows.begin() ? first_bytes : level[static_cast<std::size_t>(next - rows.begin()) - 1];
 }
 
 std::vector<PlaceMemory> memory_of_places(const Timeline& timeline) {
-  const MemoryTable& memory = timeline.memory;
+  const AllocatorEventTable& memory = timeline.allocator_events;
   std::map<MemoryPlace, PlaceMemory> places;
   for (const std::uint32_t row : rows_by_time(memory)) {
     const MemoryPlace place{process_of(timeline, memory.thread[row]), memory.device[row]};
@@ -179,7 +179,7 @@ std::vector<PlaceMemory> memory_of_places(const Timeline& timeline) {
 
 std::vector<RangeMemory> memory_of_ranges(const Timeline& timeline, const PlaceMemory& place, RangeKind kind,
                                           bool instances) {
-  const MemoryTable& memory = timeline.memory;
+  const AllocatorEventTable& memory = timeline.allocator_events;
   const RangeTable& ranges = timeline.ranges;
   const NestedRanges nested = nest_ranges(timeline, kind, place.place.process);
   const FiguresOfRanges figures = figures_of(timeline, place, nested);
@@ -220,7 +220,7 @@ std::vector<RangeMemory> memory_of_ranges(const Timeline& timeline, const PlaceM
 }
 
 PeakComposition peak_composition(const Timeline& timeline, const PlaceMemory& place) {
-  const MemoryTable& memory = timeline.memory;
+  const AllocatorEventTable& memory = timeline.allocator_events;
   const std::size_t count = place.events_to_peak();
   std::unordered_map<std::uint64_t, std::size_t> live;  // position in rows, by address
   for (std::size_t i = 0; i < count; ++i) {
@@ -284,7 +284,7 @@ void subtract(AllocatedBytes& from, const AllocatedBytes& bytes) noexcept {
 }
 
 MemoryByTime::MemoryByTime(const Timeline& timeline) {
-  const MemoryTable& memory = timeline.memory;
+  const AllocatorEventTable& memory = timeline.allocator_events;
   up_to_.emplace_back();
   for (const std::uint32_t row : rows_by_time(memory)) {
     AllocatedBytes sum = up_to_.back();

@@ -35,7 +35,7 @@ struct MemoryFigures {
 /// One place over time.
 struct PlaceMemory {
   MemoryPlace place;
-  std::vector<std::uint32_t> rows;    ///< of MemoryTable, in order of time
+  std::vector<std::uint32_t> rows;    ///< of AllocatorEventTable, in order of time
   std::vector<std::int64_t> level;    ///< allocated bytes after each of them; from 0 on where the input has no totals
   std::int64_t first_bytes = 0;       ///< before the first row
   std::int64_t peak_bytes = 0;        ///< the most that was allocated at a time

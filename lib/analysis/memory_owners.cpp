@@ -79,7 +79,7 @@ NestedRanges nest_ranges(const Timeline& timeline, RangeKind kind, ProcessIndex 
 std::vector<RangeIndex> owners_of(const Timeline& timeline, const NestedRanges& nested,
                                   const std::vector<std::uint32_t>& rows) {
   const RangeTable& ranges = timeline.ranges;
-  const MemoryTable& memory = timeline.memory;
+  const AllocatorEventTable& memory = timeline.allocator_events;
   std::vector<std::uint32_t> by_thread(rows.size());
   for (std::uint32_t i = 0; i < rows.size(); ++i) by_thread[i] = i;
   std::stable_sort(by_thread.begin(), by_thread.end(),

@@ -17,8 +17,8 @@ struct NestedRanges {
 
 NestedRanges nest_ranges(const Timeline& timeline, RangeKind kind, ProcessIndex process);
 
-/// The innermost of the ranges that was open on the event's thread, for each of these rows of MemoryTable; kNone: none.
-/// The rows are in order of time within each thread.
+/// The innermost of the ranges that was open on the event's thread, for each of these rows of AllocatorEventTable;
+/// kNone: none. The rows are in order of time within each thread.
 std::vector<RangeIndex> owners_of(const Timeline& timeline, const NestedRanges& nested,
                                   const std::vector<std::uint32_t>& rows);
 

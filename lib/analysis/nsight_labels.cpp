@@ -68,7 +68,7 @@ Labels::Labels(const Timeline& timeline)
   // The importer keeps the whole text of a range whose name is only a part of it.
   for (const Attachment& value : timeline.attachments) {
     if (value.target != Attachment::Target::kRange || value.type != Attachment::Type::kText) continue;
-    if (texts_.empty()) texts_ = timeline.ranges.name;
+    if (texts_.empty()) texts_.assign(timeline.ranges.name.begin(), timeline.ranges.name.end());
     texts_[value.row] = static_cast<StringId>(value.bits);
   }
 }

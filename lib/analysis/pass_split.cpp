@@ -50,7 +50,7 @@ std::vector<std::int64_t> estimated_times_of_ranges(const Timeline& timeline, co
   if (activities.estimated.empty()) return {};
   std::vector<std::int64_t> times(timeline.ranges.size(), 0);
   for (ActivityIndex row = 0; row < activities.size(); ++row) {
-    if (!activities.is_estimated(row) || projection.owner[row] >= times.size()) continue;
+    if (!activities.estimated[row] || projection.owner[row] >= times.size()) continue;
     std::int64_t& total = times[projection.owner[row]];
     total = projection::plus(total, projection::Interval(activities.begin_ns[row], activities.end_ns[row]).length());
   }

@@ -14,9 +14,12 @@ namespace {
 
 std::vector<bool> threads_of_program(const Timeline& timeline) {
   std::vector<bool> is_of_program(timeline.threads.size());
-  for (const std::vector<ThreadIndex>* column : {&timeline.ranges.thread, &timeline.calls.thread})
-    for (const ThreadIndex thread : *column)
+  const auto take = [&](const auto& column) {
+    for (const ThreadIndex thread : column)
       if (thread < is_of_program.size()) is_of_program[thread] = true;
+  };
+  take(timeline.ranges.thread);
+  take(timeline.calls.thread);
   return is_of_program;
 }
 

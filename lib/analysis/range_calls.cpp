@@ -176,7 +176,7 @@ class Totals {
     return rows_.emplace_back(fresh);
   }
 
-  const std::vector<StringId>& names_;
+  const TableColumn<&RangeRow::name>& names_;
   std::uint32_t string_count_;
   const Projection& projection_;
   std::vector<std::uint32_t> tallies_of_;  // by range: its own calls, then also those of the ranges inside it

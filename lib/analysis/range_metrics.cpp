@@ -58,7 +58,7 @@ class Curve {
 };
 
 std::vector<Curve> curves_of(const Timeline& timeline) {
-  const MetricSampleTable& samples = timeline.metric_samples;
+  const PmSampleTable& samples = timeline.pm_samples;
   std::vector<Curve> curves;
   for (std::size_t row = 0; row < samples.size(); ++row) {
     if (curves.empty() || curves.back().device() != samples.device[row] ||
@@ -102,13 +102,13 @@ bool is_average(std::string_view metric) noexcept {
 }
 
 RangeMetrics::RangeMetrics(const Timeline& timeline, const Projection& projection) : timeline_(timeline) {
-  const auto note = [&](const std::vector<StringId>& column) {
+  const auto note = [&](const auto& column) {
     for (const StringId metric : column) {
       if (std::find(metrics_.begin(), metrics_.end(), metric) == metrics_.end()) metrics_.push_back(metric);
     }
   };
   note(timeline.range_metrics.metric);
-  note(timeline.metric_samples.metric);
+  note(timeline.pm_samples.metric);
   add_counted();
   add_sampled(projection);
   std::stable_sort(rows_.begin(), rows_.end(), [](const RangeMetric& a, const RangeMetric& b) {

@@ -42,7 +42,7 @@ class Rollup {
         estimated_(estimated_times_of_ranges(timeline, projection)),
         conditional_(conditional_ops_of_ranges(timeline, projection)),
         group_of_(timeline.ranges.size(), kNone),
-        covered_until_(timeline.ranges.begin_ns) {
+        covered_until_(timeline.ranges.begin_ns.begin(), timeline.ranges.begin_ns.end()) {
     if (by_path_) return;
     const auto key = [&](RangeIndex range) {
       return std::uint64_t{part_of(range)} << 32 | static_cast<std::uint32_t>(timeline_.ranges.name[range]);

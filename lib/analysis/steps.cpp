@@ -174,7 +174,7 @@ void StepFinder::read_marks() {
 }
 
 void StepFinder::read_nodes() {
-  const NodeTable& nodes = timeline_.nodes;
+  const AutogradNodeTable& nodes = timeline_.autograd_nodes;
   for (std::size_t row = 0; row < nodes.size(); ++row) {
     ProcessSpans* const spans = process_of(nodes.thread[row]);
     if (spans != nullptr && is_time(nodes.begin_ns[row]) && is_time(nodes.end_ns[row]))
@@ -327,7 +327,7 @@ void StepFinder::account(std::span<const StepFigures> steps) {
 }
 
 void StepFinder::read_memory() {
-  const MemoryTable& memory = timeline_.memory;
+  const AllocatorEventTable& memory = timeline_.allocator_events;
   std::map<std::pair<ProcessIndex, std::int32_t>, std::vector<std::pair<std::int64_t, std::int64_t>>> allocated;
   for (std::size_t row = 0; row < memory.size(); ++row) {
     if (memory.device[row] < 0 || memory.allocated[row] < 0 || memory.thread[row] >= timeline_.threads.size()) continue;

@@ -37,7 +37,7 @@ std::vector<Reach> reach_of_ranges(const Timeline& timeline, const ProjectionOpt
 
 /// The innermost node of autograd that ran at each launch, or kNone.
 std::vector<std::uint32_t> nodes_of_launches(const Timeline& timeline) {
-  const NodeTable& nodes = timeline.nodes;
+  const AutogradNodeTable& nodes = timeline.autograd_nodes;
   const LaunchTable& launches = timeline.launches;
   const std::size_t threads = timeline.threads.size();
   std::vector<std::uint32_t> out(launches.size(), kNone);
@@ -116,8 +116,7 @@ class Reasons {
 
   /// Where the input does not name nodes, those without a number are taken for it: others have one.
   bool adds_gradients(std::uint32_t node) const {
-    if (node >= timeline_.nodes.name.size()) return true;
-    const std::string_view name = timeline_.text(timeline_.nodes.name[node]);
+    const std::string_view name = timeline_.text(timeline_.autograd_nodes.name[node]);
     return name.empty() || timeline::is_gradient_accumulation(name);
   }
 

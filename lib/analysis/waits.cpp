@@ -77,8 +77,7 @@ std::vector<Wait> recorded_waits(const Timeline& timeline) {
                                    has_call ? timeline.text(timeline.calls.name[wait.call]) : std::string_view());
     if (wait.reason == WaitReason::kContext || wait.reason == WaitReason::kDevice) wait.device = device;
     if (wait.reason == WaitReason::kStream) wait.stream = syncs.stream[row];
-    if ((syncs.type[row] == 1 || syncs.type[row] == 2) && row < syncs.event_stream.size())
-      wait.stream = syncs.event_stream[row];
+    if (syncs.type[row] == 1 || syncs.type[row] == 2) wait.stream = syncs.event_stream[row];
     out.push_back(wait);
   }
   return out;

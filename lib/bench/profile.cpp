@@ -59,7 +59,7 @@ double flops_of(const Timeline& timeline) {
 Result<Json> files_of(const Timeline& timeline, const std::string& stem, const Json& answer, ProfileLevel level) {
   Json files = Json::array();
   for (const Json& file : answer["files"].items()) files.push(file);
-  if (level != ProfileLevel::kDeep || timeline.memory.size() == 0) return files;
+  if (level != ProfileLevel::kDeep || timeline.allocator_events.size() == 0) return files;
   const std::string snapshot = stem + ".memory.pickle";
   const MemorySnapshotOptions options{.replace = true, .at = SnapshotMoment::kPeak};
   if (Status status = export_memory_snapshot(timeline, snapshot, options); !status.ok()) return status.error();
@@ -79,7 +79,7 @@ Result<Json> host_samples_of(const Timeline& timeline, const std::string& stem, 
 
 /// What is left out where it was not recorded.
 Status add_memory_and_copies(const Timeline& timeline, Json& out) {
-  if (timeline.memory.size() != 0) {
+  if (timeline.allocator_events.size() != 0) {
     Result<Json> memory = view(timeline, "memory");
     if (!memory) return memory.error();
     out.set("memory", (*memory)["rows"]);

@@ -110,7 +110,7 @@ std::vector<Count> counts(const Timeline& timeline) {
           {"device activities", timeline.activities.size()},
           {"synchronisations", timeline.syncs.size()},
           {"overheads", timeline.overheads.size()},
-          {"allocation calls", timeline.allocations.size()},
+          {"allocation calls", timeline.cuda_allocations.size()},
           {"marks", timeline.marks.size()},
           {"counter samples", timeline.counters.size()},
           {"steps", timeline.steps.size()},

@@ -216,7 +216,7 @@ struct GraphNodeRow {
   static const std::span<const Field> kFields;
 };
 
-/// What a device's sensors said at a time. `present`: DeviceSampleField; what is not present is 0.
+/// What a device's sensors said at a time. `present`: SensorSampleField; what is not present is 0.
 struct DeviceSampleRow {
   std::int64_t time_ns;  // CLOCK_REALTIME
   std::uint32_t device;  // CUDA's number in the process

@@ -6,9 +6,10 @@ namespace rangefinder::projection {
 std::vector<std::uint32_t> places_of_captured(const Timeline& timeline) {
   const ActivityTable& activities = timeline.activities;
   std::vector<std::uint32_t> place;
-  for (ActivityIndex row = 0; row < activities.captured.size() && row < activities.size(); ++row) {
+  if (activities.captured.empty()) return place;
+  for (ActivityIndex row = 0; row < activities.size(); ++row) {
     if (activities.captured[row] >= timeline.launches.size()) continue;
-    if (place.empty()) place = activities.launch;
+    if (place.empty()) place.assign(activities.launch.begin(), activities.launch.end());
     place[row] = activities.captured[row];
   }
   return place;
@@ -16,7 +17,7 @@ std::vector<std::uint32_t> places_of_captured(const Timeline& timeline) {
 
 bool give_back_unowned(const Timeline& timeline, const std::vector<std::uint32_t>& owner,
                        std::vector<std::uint32_t>& place) {
-  const std::vector<std::uint32_t>& launch = timeline.activities.launch;
+  const auto& launch = timeline.activities.launch;
   bool any = false;
   bool left = false;
   for (ActivityIndex row = 0; row < place.size(); ++row) {

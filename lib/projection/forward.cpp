@@ -21,8 +21,9 @@ struct Found {
 };
 
 bool is_matched(const Timeline& timeline, std::uint32_t node) noexcept {
-  const NodeTable& nodes = timeline.nodes;
-  return nodes.sequence[node] >= 0 && nodes.made_on[node] < timeline.threads.size() && nodes.made_ns[node] != kNoTime;
+  const AutogradNodeTable& nodes = timeline.autograd_nodes;
+  return nodes.sequence[node] >= 0 && nodes.forward_thread[node] < timeline.threads.size() &&
+         nodes.forward_ns[node] != kNoTime;
 }
 
 /// The launches of one thread that ran nodes, and the nodes made on it, in order of time, against its nodes and ranges.
@@ -31,7 +32,7 @@ class ThreadSweep {
   ThreadSweep(const Timeline& timeline, const RangeOrder& order, std::span<const std::uint32_t> nodes,
               std::span<const std::uint32_t> made_here, ThreadIndex thread, Found& found)
       : timeline_(timeline),
-        table_(timeline.nodes),
+        table_(timeline.autograd_nodes),
         ranges_(timeline.ranges),
         order_(order),
         nodes_(nodes),
@@ -44,7 +45,8 @@ class ThreadSweep {
     std::size_t made = 0;
     for (const std::uint32_t launch : launches) {
       const std::int64_t time = timeline_.launches.time_ns[launch];
-      for (; made < made_here_.size() && table_.made_ns[made_here_[made]] <= time; ++made) visit_made(made_here_[made]);
+      for (; made < made_here_.size() && table_.forward_ns[made_here_[made]] <= time; ++made)
+        visit_made(made_here_[made]);
       visit_launch(launch, time);
     }
     for (; made < made_here_.size(); ++made) visit_made(made_here_[made]);
@@ -69,7 +71,7 @@ class ThreadSweep {
   }
 
   void visit_made(std::uint32_t node) {
-    const std::int64_t time = table_.made_ns[node];
+    const std::int64_t time = table_.forward_ns[node];
     advance(time);
     if (!running_.empty() && !is_in_own_range(time)) found_.made_in[node] = running_.back().node;
   }
@@ -122,14 +124,14 @@ class ThreadSweep {
 
   bool makes_nodes(std::uint32_t node) const {
     const auto first = std::partition_point(made_here_.begin(), made_here_.end(), [&](std::uint32_t made) {
-      return table_.made_ns[made] < table_.begin_ns[node];
+      return table_.forward_ns[made] < table_.begin_ns[node];
     });
-    return first != made_here_.end() && table_.made_ns[*first] < table_.end_ns[node];
+    return first != made_here_.end() && table_.forward_ns[*first] < table_.end_ns[node];
   }
 
   static constexpr std::int64_t kAfterAll = std::numeric_limits<std::int64_t>::max();
   const Timeline& timeline_;
-  const NodeTable& table_;
+  const AutogradNodeTable& table_;
   const RangeTable& ranges_;
   const RangeOrder& order_;
   std::span<const std::uint32_t> nodes_;
@@ -144,7 +146,7 @@ class ThreadSweep {
 /// The node to whose making the work of each node moves: itself, or, where it was made by a node that ran (the backward
 /// of a backward, a recomputed part without a range of its own), what that one moves to.
 std::vector<std::uint32_t> origins(const Timeline& timeline, std::span<const std::uint32_t> made_in) {
-  const NodeTable& table = timeline.nodes;
+  const AutogradNodeTable& table = timeline.autograd_nodes;
   std::vector<std::uint32_t> in_order(table.size());
   std::iota(in_order.begin(), in_order.end(), 0u);
   std::stable_sort(in_order.begin(), in_order.end(),
@@ -162,7 +164,7 @@ std::vector<std::uint32_t> origins(const Timeline& timeline, std::span<const std
 }  // namespace
 
 ForwardLaunches launches_of_forward(const Timeline& timeline, const RangeOrder& order) {
-  const NodeTable& table = timeline.nodes;
+  const AutogradNodeTable& table = timeline.autograd_nodes;
   const std::size_t threads = timeline.threads.size();
   Found found{std::vector<Pass>(timeline.launches.size(), Pass::kForward),
               std::vector<std::uint32_t>(timeline.launches.size(), kNone),
@@ -171,7 +173,8 @@ ForwardLaunches launches_of_forward(const Timeline& timeline, const RangeOrder& 
   std::vector<std::vector<std::uint32_t>> made(threads);
   for (std::uint32_t node = 0; node < table.size(); ++node) {
     if (table.thread[node] < threads) nodes[table.thread[node]].push_back(node);
-    if (table.made_on[node] < threads && table.made_ns[node] != kNoTime) made[table.made_on[node]].push_back(node);
+    if (table.forward_thread[node] < threads && table.forward_ns[node] != kNoTime)
+      made[table.forward_thread[node]].push_back(node);
   }
   std::vector<std::vector<std::uint32_t>> launches(threads);
   for (std::uint32_t launch = 0; launch < timeline.launches.size(); ++launch) {
@@ -183,7 +186,7 @@ ForwardLaunches launches_of_forward(const Timeline& timeline, const RangeOrder& 
   const auto by_time = [&](std::uint32_t a, std::uint32_t b) {
     return timeline.launches.time_ns[a] < timeline.launches.time_ns[b];
   };
-  const auto by_making = [&](std::uint32_t a, std::uint32_t b) { return table.made_ns[a] < table.made_ns[b]; };
+  const auto by_making = [&](std::uint32_t a, std::uint32_t b) { return table.forward_ns[a] < table.forward_ns[b]; };
   const auto by_begin = [&](std::uint32_t a, std::uint32_t b) {
     if (table.begin_ns[a] != table.begin_ns[b]) return table.begin_ns[a] < table.begin_ns[b];
     return table.end_ns[a] > table.end_ns[b];
@@ -200,9 +203,7 @@ ForwardLaunches launches_of_forward(const Timeline& timeline, const RangeOrder& 
   for (std::uint32_t launch = 0; launch < found.moved_to.size(); ++launch) {
     if (found.moved_to[launch] == kNone) continue;
     const std::uint32_t node = origin[found.moved_to[launch]];
-    out.launches.thread[launch] = table.made_on[node];
-    out.launches.time_ns[launch] = table.made_ns[node];
-    out.launches.range[launch] = kNone;
+    out.launches.move(launch, table.forward_thread[node], table.forward_ns[node]);
   }
   return out;
 }

@@ -12,7 +12,7 @@
 namespace rangefinder::projection {
 
 LaunchOrder::LaunchOrder(const Timeline& timeline, const LaunchTable& launches,
-                         const std::vector<std::uint32_t>& launch_of_activity, const RangeOrder& order)
+                         std::span<const std::uint32_t> launch_of_activity, const RangeOrder& order)
     : launches_(launches),
       timeline_(timeline),
       ranges_(timeline.ranges),

@@ -6,6 +6,7 @@
 #include <rangefinder/timeline.hpp>
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace rangefinder::projection {
@@ -40,8 +41,8 @@ class ActivityOrder {
 /// not see a difference.
 class LaunchOrder {
  public:
-  LaunchOrder(const Timeline& timeline, const LaunchTable& launches,
-              const std::vector<std::uint32_t>& launch_of_activity, const RangeOrder& order);
+  LaunchOrder(const Timeline& timeline, const LaunchTable& launches, std::span<const std::uint32_t> launch_of_activity,
+              const RangeOrder& order);
 
   /// By time of launch, then row of the launch, then row of the activity.
   ActivityOrder of(ThreadIndex thread) const noexcept {
@@ -78,7 +79,7 @@ class LaunchOrder {
   const LaunchTable& launches_;
   const Timeline& timeline_;
   const RangeTable& ranges_;
-  const std::vector<std::uint32_t>& launch_;  // per activity
+  std::span<const std::uint32_t> launch_;  // per activity
   std::size_t thread_count_;
   std::vector<bool> overlaps_;             // per stream
   std::vector<ActivityIndex> activities_;  // empty when the table itself is in order

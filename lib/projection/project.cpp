@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <utility>
 
 namespace rangefinder {
@@ -70,8 +71,9 @@ void find_exclusive_by_owner(const Timeline& timeline, Output& output) {
 }
 
 void project_launches(const Timeline& timeline, const LaunchTable& table, const RangeOrder& order, Output& output) {
-  const std::vector<std::uint32_t>& place = output.projection.place;
-  const LaunchOrder launches(timeline, table, place.empty() ? timeline.activities.launch : place, order);
+  std::span<const std::uint32_t> place = output.projection.place;
+  if (place.empty()) place = timeline.activities.launch;
+  const LaunchOrder launches(timeline, table, place, order);
   Sweep sweep(timeline, order, launches, output);
   std::vector<RangeIndex> scratch;
   for (ThreadIndex thread = 0; thread < timeline.threads.size(); ++thread) {
@@ -114,7 +116,7 @@ Projection project_by(const Timeline& timeline, const LaunchTable& table, const 
 Projection project(const Timeline& timeline, const ProjectionOptions& options) {
   const projection::RangeOrder order(timeline, options);
   const bool is_auto = options.attribution == Attribution::kAuto;
-  const bool forward = (is_auto || options.attribution == Attribution::kForward) && timeline.nodes.size() != 0;
+  const bool forward = (is_auto || options.attribution == Attribution::kForward) && timeline.autograd_nodes.size() != 0;
   projection::ForwardLaunches moved;
   if (forward) moved = projection::launches_of_forward(timeline, order);
   const LaunchTable& launches = forward ? moved.launches : timeline.launches;

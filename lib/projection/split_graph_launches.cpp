@@ -49,7 +49,7 @@ class Splitter {
     for (ActivityIndex row = 0; row < activities.size(); ++row) {
       const Replay* const replay = is_whole(row) ? replay_for(row) : nullptr;
       if (replay == nullptr)
-        copy(row, out);
+        out.append(activities.row(row));
       else
         divide(row, *replay, out);
     }
@@ -59,7 +59,7 @@ class Splitter {
 
  private:
   bool is_whole(ActivityIndex row) const {
-    return timeline_.activities.kind[row] == ActivityKind::kGraph && !timeline_.activities.is_estimated(row);
+    return timeline_.activities.kind[row] == ActivityKind::kGraph && !timeline_.activities.estimated[row];
   }
 
   Graph graph_of(ActivityIndex row) const {
@@ -167,41 +167,22 @@ class Splitter {
     for (const Share& share : replay.shares) total += share.ns;
     __int128 done = 0;
     for (const Share& share : replay.shares) {
-      const auto at = [&](__int128 part) {
+      const auto at = [&](__int128 share_ns) {
         // In units of 2^40 where the product would not fit: a file may say that an operation took 200 years.
-        const __int128 done_ns = total >> 62 != 0 ? (part >> 40) * length / (total >> 40) : part * length / total;
+        const __int128 done_ns =
+            total >> 62 != 0 ? (share_ns >> 40) * length / (total >> 40) : share_ns * length / total;
         return begin + static_cast<std::int64_t>(done_ns);
       };
-      copy(row, out);
-      out.begin_ns.back() = at(done);
+      ActivityRow part = activities.row(row);
+      part.begin_ns = at(done);
       done += share.ns;
-      out.end_ns.back() = at(done);
-      out.bytes.back() = share.bytes;
-      out.captured.back() = share.captured;
-      out.estimated.back() = 1;
-      out.source_row.back() = -1;  // what the input says of the whole is not true of a part
+      part.end_ns = at(done);
+      part.bytes = share.bytes;
+      part.captured = share.captured;
+      part.estimated = true;
+      part.source_row = -1;  // what the input says of the whole is not true of a part
+      out.append(part);
     }
-  }
-
-  void copy(ActivityIndex row, ActivityTable& out) const {
-    const ActivityTable& from = timeline_.activities;
-    out.kind.push_back(from.kind[row]);
-    out.name.push_back(from.name[row]);
-    out.stream.push_back(from.stream[row]);
-    out.begin_ns.push_back(from.begin_ns[row]);
-    out.end_ns.push_back(from.end_ns[row]);
-    out.correlation.push_back(from.correlation[row]);
-    out.launch.push_back(from.launch[row]);
-    out.bytes.push_back(from.bytes[row]);
-    out.detail.push_back(from.detail[row]);
-    out.graph_node.push_back(from.graph_node[row]);
-    out.graph.push_back(from.graph[row]);
-    out.external_id.push_back(from.external_id[row]);
-    out.source_row.push_back(from.source_row[row]);
-    out.captured.push_back(from.captured_by(row));
-    out.estimated.push_back(from.is_estimated(row) ? 1 : 0);
-    if (!from.queued_ns.empty()) out.queued_ns.push_back(from.queued_at(row));
-    if (!from.submitted_ns.empty()) out.submitted_ns.push_back(from.submitted_at(row));
   }
 
   Timeline& timeline_;

@@ -59,7 +59,7 @@ void add_capture(const Subject& subject, std::vector<std::string>& notes) {
     }
     if (projection.place_of(timeline, row) != timeline.activities.launch[row])
       ++moved;
-    else if (timeline.activities.captured_by(row) != kNone)
+    else if (timeline.activities.captured[row] != kNone)
       ++outside;
     else
       unknown += analysis::is_graph_work(timeline, row) ? 1 : 0;
@@ -88,8 +88,8 @@ void add_whole_graphs(const Subject& subject, std::vector<std::string>& notes) {
   for (ActivityIndex row = 0; row < activities.size(); ++row) {
     if (activities.kind[row] != ActivityKind::kGraph) continue;
     const std::int64_t length = activities.end_ns[row] - activities.begin_ns[row];
-    whole += activities.is_estimated(row) ? 0 : 1;
-    std::int64_t& sum = activities.is_estimated(row) ? estimated_ns : whole_ns;
+    whole += activities.estimated[row] ? 0 : 1;
+    std::int64_t& sum = activities.estimated[row] ? estimated_ns : whole_ns;
     if (__builtin_add_overflow(sum, length, &sum)) sum = std::numeric_limits<std::int64_t>::max();
   }
   if (estimated_ns != 0)

@@ -89,7 +89,7 @@ Error unknown_view(std::string_view name) {
 }
 
 bool has_operators(const Timeline& timeline) {
-  const std::vector<RangeKind>& kinds = timeline.ranges.kind;
+  const auto& kinds = timeline.ranges.kind;
   return std::find(kinds.begin(), kinds.end(), RangeKind::kOperator) != kinds.end();
 }
 
@@ -139,19 +139,19 @@ std::string missing_for(const View& view, const Timeline& timeline) {
       {kNeedsCalls, timeline.calls.size() == 0, "API calls"},
       {kNeedsOperators, !has_operators(timeline), "operators"},
       {kNeedsSteps, timeline.steps.size() == 0, "steps (session.step() makes them)"},
-      {kNeedsMemory, timeline.memory.size() == 0, "allocations (MemoryRecording, profile_memory)"},
+      {kNeedsMemory, timeline.allocator_events.size() == 0, "allocations (MemoryRecording, profile_memory)"},
       {kNeedsAllocatorCounts, !analysis::has_allocator_counts(timeline),
        "statistics of a device's allocator (MemoryRecording, count_device_memory)"},
-      {kNeedsDeviceSamples, timeline.device_samples.size() == 0,
+      {kNeedsDeviceSamples, timeline.sensor_samples.size() == 0,
        "readings of a device's sensors (record with nvml=on)"},
       {kNeedsCpuCounters, timeline.cpu_counters.size() == 0, "CPU counters (record with cpu_counters=on)"},
-      {kNeedsCounters, timeline.range_metrics.size() == 0 && timeline.metric_samples.size() == 0,
+      {kNeedsCounters, timeline.range_metrics.size() == 0 && timeline.pm_samples.size() == 0,
        asked_for_counters(timeline) ? "hardware counters: the recording was to have some, and a note says how that went"
                                     : "hardware counters (counters=memory, samples=device)"},
       {kNeedsWaits, timeline.syncs.size() == 0 && timeline.calls.size() == 0, "synchronisations or API calls"},
       {kNeedsOverheads, timeline.overheads.size() == 0, "overhead records (CUPTI's, of a recording on a device)"},
       {kNeedsKernels, timeline.kernel_details.empty(), "kernels with their launch configuration"},
-      {kNeedsAllocations, timeline.allocations.size() == 0 && timeline.calls.size() == 0, "allocation calls"},
+      {kNeedsAllocations, timeline.cuda_allocations.size() == 0 && timeline.calls.size() == 0, "allocation calls"},
       {kNeedsGraphs, (view.needs & kNeedsGraphs) != 0 && !analysis::has_graph_work(timeline), "work of CUDA graphs"},
   };
   std::string missing;

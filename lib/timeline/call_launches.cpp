@@ -52,7 +52,7 @@ class Join {
     find_calls();
     write_launches();
     for (ActivityIndex i = 0; i < activities.size(); ++i) {
-      if (activities.correlation[i] != 0) activities.launch[i] = slot_of_activity(i).launch;
+      if (activities.correlation[i] != 0) activities.set_launch(i, slot_of_activity(i).launch);
     }
   }
 
@@ -94,15 +94,13 @@ class Join {
     });
     LaunchTable& launches = timeline_.launches;
     for (CallsOfCorrelation::Slot* slot : found) {
-      slot->launch = static_cast<std::uint32_t>(launches.size());
       const ThreadIndex thread = calls.thread[slot->call];
-      launches.process.push_back(timeline_.threads[thread].process);
-      launches.correlation.push_back(slot->correlation);
-      launches.thread.push_back(thread);
-      launches.time_ns.push_back(calls.begin_ns[slot->call]);
-      launches.source.push_back(LaunchSource::kCall);
-      launches.range.push_back(kNone);
-      launches.call.push_back(slot->call);
+      slot->launch = launches.append({.process = timeline_.threads[thread].process,
+                                      .correlation = slot->correlation,
+                                      .thread = thread,
+                                      .time_ns = calls.begin_ns[slot->call],
+                                      .source = LaunchSource::kCall,
+                                      .call = slot->call});
     }
   }
 

@@ -8,7 +8,8 @@ namespace rangefinder::timeline {
 
 bool is_engine_thread(std::string_view name) noexcept { return name.starts_with("pt_autograd"); }
 
-void last_until_the_next(NodeTable& nodes, std::size_t first, const std::function<bool(ThreadIndex)>& is_engine) {
+void last_until_the_next(AutogradNodeTable& nodes, std::size_t first,
+                         const std::function<bool(ThreadIndex)>& is_engine) {
   std::vector<std::size_t> running;  // innermost last
   for (std::size_t next = first; next < nodes.size(); ++next) {
     if (next == first || nodes.thread[next - 1] != nodes.thread[next]) running.clear();
@@ -17,7 +18,7 @@ void last_until_the_next(NodeTable& nodes, std::size_t first, const std::functio
       before = running.back();
       running.pop_back();
     }
-    if (before && is_engine(nodes.thread[next])) nodes.end_ns[*before] = nodes.begin_ns[next];
+    if (before && is_engine(nodes.thread[next])) nodes.set_end(*before, nodes.begin_ns[next]);
     running.push_back(next);
   }
 }

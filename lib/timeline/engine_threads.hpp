@@ -14,6 +14,7 @@ bool is_engine_thread(std::string_view name) noexcept;
 
 /// The engine adds up gradients between two nodes, outside of both: on a thread of its own a node lasts until the next
 /// one begins. The rows from `first` on are in order of thread, begin, and end, the last ends first.
-void last_until_the_next(NodeTable& nodes, std::size_t first, const std::function<bool(ThreadIndex)>& is_engine);
+void last_until_the_next(AutogradNodeTable& nodes, std::size_t first,
+                         const std::function<bool(ThreadIndex)>& is_engine);
 
 }  // namespace rangefinder::timeline

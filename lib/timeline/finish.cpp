@@ -61,15 +61,6 @@ std::vector<std::uint32_t> order_by(std::size_t size, Key key) {
   return order;
 }
 
-template <typename T>
-void reorder(std::vector<T>& column, const std::vector<std::uint32_t>& order) {
-  if (order.empty()) return;
-  std::vector<T> sorted;
-  sorted.reserve(column.size());
-  for (const std::uint32_t row : order) sorted.push_back(column[row]);
-  column = std::move(sorted);
-}
-
 }  // namespace
 
 void join_launches(Timeline& timeline) {
@@ -91,7 +82,7 @@ void join_launches(Timeline& timeline) {
   for (std::uint32_t row = 0; row < launches.size(); ++row) {
     by_launch.push_back({launches.correlation[row], launches.time_ns[row], launches.process[row], row});
     if (launches.call[row] == kNone)
-      launches.call[row] = find(by_call, launches.process[row], launches.correlation[row], launches.time_ns[row]);
+      launches.set_call(row, find(by_call, launches.process[row], launches.correlation[row], launches.time_ns[row]));
   }
   sort(by_launch);
 
@@ -103,14 +94,12 @@ void join_launches(Timeline& timeline) {
     const std::uint32_t call = find(by_call, process, correlation, time_ns);
     if (call == kNone) return kNone;
     if (launch_of_call[call] == kNone) {
-      launch_of_call[call] = static_cast<std::uint32_t>(launches.size());
-      launches.process.push_back(process);
-      launches.correlation.push_back(calls.correlation[call]);
-      launches.thread.push_back(calls.thread[call]);
-      launches.time_ns.push_back(calls.begin_ns[call]);
-      launches.source.push_back(LaunchSource::kCall);
-      launches.range.push_back(kNone);
-      launches.call.push_back(call);
+      launch_of_call[call] = launches.append({.process = process,
+                                              .correlation = calls.correlation[call],
+                                              .thread = calls.thread[call],
+                                              .time_ns = calls.begin_ns[call],
+                                              .source = LaunchSource::kCall,
+                                              .call = call});
     }
     return launch_of_call[call];
   };
@@ -119,7 +108,7 @@ void join_launches(Timeline& timeline) {
   };
   for (ActivityIndex row = 0; row < activities.size(); ++row) {
     if (activities.correlation[row] == 0 || activities.launch[row] != kNone) continue;
-    activities.launch[row] = launch_of(process_of(row), activities.correlation[row], activities.begin_ns[row]);
+    activities.set_launch(row, launch_of(process_of(row), activities.correlation[row], activities.begin_ns[row]));
   }
 
   say_lower_bounds(timeline);
@@ -130,7 +119,6 @@ void join_launches(Timeline& timeline) {
   for (std::uint32_t row = 0; row < nodes.size(); ++row)
     by_node.push_back({nodes.node[row], nodes.time_ns[row], nodes.process[row], row});
   sort(by_node);
-  activities.captured.assign(activities.size(), kNone);
   for (ActivityIndex row = 0; row < activities.size(); ++row) {
     if (activities.graph_node[row] == 0) continue;
     // What the node was when its graph was launched: an update may have come while it ran. One that came later says
@@ -140,14 +128,14 @@ void join_launches(Timeline& timeline) {
     const std::uint32_t node =
         find(by_node, process_of(row), activities.graph_node[row], time, timeline.clock_error_ns);
     if (node == kNone || nodes.correlation[node] == 0) continue;
-    activities.captured[row] = launch_of(nodes.process[node], nodes.correlation[node], nodes.time_ns[node]);
+    activities.set_captured(row, launch_of(nodes.process[node], nodes.correlation[node], nodes.time_ns[node]));
   }
 }
 
 void measure_extent(Timeline& timeline) {
   std::int64_t begin = std::numeric_limits<std::int64_t>::max();
   std::int64_t end = std::numeric_limits<std::int64_t>::min();
-  const auto take = [&](const std::vector<std::int64_t>& begins, const std::vector<std::int64_t>& ends) {
+  const auto take = [&](const auto& begins, const auto& ends) {
     for (const std::int64_t time : begins) begin = std::min(begin, time);
     for (const std::int64_t time : ends) end = std::max(end, time);
   };
@@ -161,31 +149,24 @@ void measure_extent(Timeline& timeline) {
   take(timeline.activities.begin_ns, timeline.activities.end_ns);
   take(timeline.syncs.begin_ns, timeline.syncs.end_ns);
   take(timeline.overheads.begin_ns, timeline.overheads.end_ns);
-  take(timeline.allocations.time_ns, timeline.allocations.time_ns);
+  take(timeline.cuda_allocations.time_ns, timeline.cuda_allocations.time_ns);
   take(timeline.marks.time_ns, timeline.marks.time_ns);
   take(timeline.counters.time_ns, timeline.counters.time_ns);
-  take(timeline.memory.time_ns, timeline.memory.time_ns);
+  take(timeline.allocator_events.time_ns, timeline.allocator_events.time_ns);
   take(timeline.steps.begin_ns, timeline.steps.end_ns);
   timeline.begin_ns = begin <= end ? begin : 0;
   timeline.end_ns = begin <= end ? end : 0;
 }
 
 void sort_metrics(Timeline& timeline) {
-  RangeMetricTable& ranges = timeline.range_metrics;
-  const auto by_range = order_by(ranges.size(), [&](std::uint32_t row) { return ranges.range[row]; });
-  reorder(ranges.range, by_range);
-  reorder(ranges.device, by_range);
-  reorder(ranges.metric, by_range);
-  reorder(ranges.value, by_range);
-  MetricSampleTable& samples = timeline.metric_samples;
+  RangeMetricTable& metrics = timeline.range_metrics;
+  const auto by_range = order_by(metrics.size(), [&](std::uint32_t row) { return metrics.range[row]; });
+  if (!by_range.empty()) metrics.reorder(by_range);
+  PmSampleTable& samples = timeline.pm_samples;
   const auto by_time = order_by(samples.size(), [&](std::uint32_t row) {
     return std::tuple(samples.device[row], samples.metric[row], samples.begin_ns[row]);
   });
-  reorder(samples.device, by_time);
-  reorder(samples.metric, by_time);
-  reorder(samples.begin_ns, by_time);
-  reorder(samples.end_ns, by_time);
-  reorder(samples.value, by_time);
+  if (!by_time.empty()) samples.reorder(by_time);
 }
 
 }  // namespace rangefinder::timeline

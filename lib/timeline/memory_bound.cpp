@@ -50,82 +50,6 @@ std::uint64_t sum(const Columns&... columns) noexcept {
   return (bytes_of(columns) + ...);
 }
 
-// A structured binding does not compile once a table has another column.
-std::uint64_t bytes_in(const RangeTable& table) noexcept {
-  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = table;
-  return sum(a, b, c, d, e, f, g, h, i, j, k, l, m);
-}
-std::uint64_t bytes_in(const CallTable& table) noexcept {
-  const auto& [a, b, c, d, e, f, g, h, i] = table;
-  return sum(a, b, c, d, e, f, g, h, i);
-}
-std::uint64_t bytes_in(const LaunchTable& table) noexcept {
-  const auto& [a, b, c, d, e, f, g] = table;
-  return sum(a, b, c, d, e, f, g);
-}
-std::uint64_t bytes_in(const ActivityTable& table) noexcept {
-  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q] = table;
-  return sum(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q);
-}
-std::uint64_t bytes_in(const SyncTable& table) noexcept {
-  const auto& [a, b, c, d, e, f, g, h] = table;
-  return sum(a, b, c, d, e, f, g, h);
-}
-std::uint64_t bytes_in(const OverheadTable& table) noexcept {
-  const auto& [a, b, c, d, e] = table;
-  return sum(a, b, c, d, e);
-}
-std::uint64_t bytes_in(const AllocationTable& table) noexcept {
-  const auto& [a, b, c, d, e, f, g, h, i, j, k] = table;
-  return sum(a, b, c, d, e, f, g, h, i, j, k);
-}
-std::uint64_t bytes_in(const MarkTable& table) noexcept {
-  const auto& [a, b, c, d, e] = table;
-  return sum(a, b, c, d, e);
-}
-std::uint64_t bytes_in(const CounterTable& table) noexcept {
-  const auto& [a, b, c, d, e, is_integer] = table;
-  return sum(a, b, c, d, e) + is_integer.size() / 8;
-}
-std::uint64_t bytes_in(const StepTable& table) noexcept {
-  const auto& [a, b, c, d, e] = table;
-  return sum(a, b, c, d, e);
-}
-std::uint64_t bytes_in(const NodeTable& table) noexcept {
-  const auto& [a, b, c, d, e, f, g, h] = table;
-  return sum(a, b, c, d, e, f, g, h);
-}
-std::uint64_t bytes_in(const GraphNodeTable& table) noexcept {
-  const auto& [a, b, c, d] = table;
-  return sum(a, b, c, d);
-}
-std::uint64_t bytes_in(const OperatorTable& table) noexcept {
-  const auto& [a, b, c, d, e, f] = table;
-  return sum(a, b, c, d, e, f);
-}
-std::uint64_t bytes_in(const MemoryTable& table) noexcept {
-  const auto& [a, b, c, d, e, f, g, h, i, j, k] = table;
-  return sum(a, b, c, d, e, f, g, h, i, j, k);
-}
-std::uint64_t bytes_in(const DeviceSampleTable& table) noexcept {
-  const auto& [a, b, c, d, e, f, g, h, i, j, k, l] = table;
-  return sum(a, b, c, d, e, f, g, h, i, j, k, l);
-}
-std::uint64_t bytes_in(const CpuCounterTable& table) noexcept {
-  const auto& [range, values] = table;
-  std::uint64_t bytes = bytes_of(range);
-  for (const auto& column : values) bytes += bytes_of(column);
-  return bytes;
-}
-std::uint64_t bytes_in(const RangeMetricTable& table) noexcept {
-  const auto& [a, b, c, d] = table;
-  return sum(a, b, c, d);
-}
-std::uint64_t bytes_in(const MetricSampleTable& table) noexcept {
-  const auto& [a, b, c, d, e] = table;
-  return sum(a, b, c, d, e);
-}
-
 }  // namespace
 
 std::uint64_t default_max_memory() noexcept {
@@ -145,10 +69,9 @@ std::uint64_t default_max_memory() noexcept {
 
 std::uint64_t Timeline::table_bytes() const noexcept {
   std::uint64_t bytes = text_bytes();
-  bytes += bytes_in(ranges) + bytes_in(calls) + bytes_in(launches) + bytes_in(activities) + bytes_in(syncs) +
-           bytes_in(overheads) + bytes_in(allocations) + bytes_in(marks) + bytes_in(counters) + bytes_in(steps) +
-           bytes_in(nodes) + bytes_in(graph_nodes) + bytes_in(operators) + bytes_in(memory) + bytes_in(device_samples) +
-           bytes_in(cpu_counters) + bytes_in(range_metrics) + bytes_in(metric_samples);
+  const auto add = [&](const auto&... tables) { bytes += (tables.memory_bytes() + ...); };
+  add(ranges, calls, launches, activities, syncs, overheads, cuda_allocations, marks, counters, steps, autograd_nodes,
+      graph_nodes, operators, allocator_events, sensor_samples, cpu_counters, range_metrics, pm_samples);
   bytes += sum(kernel_details, copy_details, attachments, foreign, threads, streams) + arguments.bytes();
   return bytes;
 }

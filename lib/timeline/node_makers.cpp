@@ -120,7 +120,7 @@ void NodeMakers::add_nodes() {
     return std::tie(ranges.thread[a.range], ranges.begin_ns[a.range], ranges.end_ns[b.range], a.range) <
            std::tie(ranges.thread[b.range], ranges.begin_ns[b.range], ranges.end_ns[a.range], b.range);
   });
-  NodeTable& table = timeline_.nodes;
+  AutogradNodeTable& table = timeline_.autograd_nodes;
   std::set<ThreadIndex> engines;
   for (const Node& node : nodes_) {
     Made made;
@@ -131,14 +131,14 @@ void NodeMakers::add_nodes() {
     } else if (node.sequence >= 0) {
       if (const Operator* maker = maker_of(node, votes.at(group_of(node)))) made = {maker->thread, maker->begin_ns};
     }
-    table.thread.push_back(ranges.thread[node.range]);
-    table.begin_ns.push_back(ranges.begin_ns[node.range]);
-    table.end_ns.push_back(ranges.end_ns[node.range]);
-    table.sequence.push_back(node.sequence);
-    table.made_on.push_back(made.on);
-    table.made_ns.push_back(made.ns);
-    table.name.push_back(ranges.name[node.range]);
-    table.range.push_back(node.range);
+    table.append({.thread = ranges.thread[node.range],
+                  .begin_ns = ranges.begin_ns[node.range],
+                  .end_ns = ranges.end_ns[node.range],
+                  .sequence = node.sequence,
+                  .forward_thread = made.on,
+                  .forward_ns = made.ns,
+                  .name = ranges.name[node.range],
+                  .range = node.range});
   }
   // Other inputs have a range around each node in which the engine adds up gradients.
   last_until_the_next(table, 0, [&](ThreadIndex thread) { return engines.contains(thread); });

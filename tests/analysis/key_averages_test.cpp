@@ -93,12 +93,8 @@ TEST_CASE("operators of other shapes are other groups where that is asked for, a
   op(builder, "aten::mm", 70, 71);  // tells nothing
   Timeline timeline = builder.build();
   for (const RangeIndex range : {0u, 1u, 2u}) {
-    timeline.operators.range.push_back(range);
-    timeline.operators.sequence.push_back(-1);
-    timeline.operators.made_on.push_back(0);
-    timeline.operators.shapes.push_back(timeline.intern(range == 1 ? "[[8, 8], [8, 8]]" : "[[2, 3], [3, 4]]"));
-    timeline.operators.types.push_back(StringId::kEmpty);
-    timeline.operators.values.push_back(StringId::kEmpty);
+    timeline.operators.append(
+        {.range = range, .shapes = timeline.intern(range == 1 ? "[[8, 8], [8, 8]]" : "[[2, 3], [3, 4]]")});
   }
   const KeyAverages by_shape = key_averages(timeline, true);
   REQUIRE(by_shape.groups.size() == 3);

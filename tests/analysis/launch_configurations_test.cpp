@@ -6,6 +6,8 @@
 
 using namespace rangefinder;
 using namespace rangefinder::analysis;
+using rangefinder::testing::change_last;
+using rangefinder::testing::change_row;
 using rangefinder::testing::TimelineBuilder;
 
 TEST_CASE("kernels of one name that are launched otherwise are other rows", "[analysis]") {
@@ -15,7 +17,7 @@ TEST_CASE("kernels of one name that are launched otherwise are other rows", "[an
   Timeline& timeline = builder.timeline();
   for (KernelDetail& detail : timeline.kernel_details) detail.grid[0] = 4;
   timeline.kernel_details[2].dynamic_shared_bytes = 1024;
-  timeline.activities.detail.back() = kNone;
+  change_last(timeline.activities, [&](auto& changed) { changed.detail = kNone; });
   const auto rows = launch_configurations(builder.build());
   REQUIRE(rows.size() == 3);
   CHECK(rows[0].count == 2);
@@ -32,8 +34,7 @@ TEST_CASE("queue time is from the call's return, of kernels that began later", "
   builder.launch_call("cudaLaunchKernel", 11, 15).kernel(45, 50, "k");
   builder.launch_call("cudaLaunchKernel", 16, 20).kernel(60, 70, "k");
   Timeline& timeline = builder.timeline();
-  timeline.activities.queued_ns = {kNoTime, 12};
-  timeline.activities.submitted_ns = {kNoTime, 25};  // shorter than the others
+  change_row(timeline.activities, 1, [](ActivityRow& kernel) { kernel.queued_ns = 12, kernel.submitted_ns = 25; });
   const auto rows = launch_configurations(builder.build());
   REQUIRE(rows.size() == 1);
   CHECK(rows[0].queue.count == 2);

@@ -225,7 +225,7 @@ TEST_CASE("figures of ranges equal those of a slow, obvious count", "[analysis][
                      static_cast<std::uint64_t>(pick(100)));
     const Timeline timeline = builder.build();
     const PlaceMemory place = memory_of_places(timeline)[0];
-    const MemoryTable& memory = timeline.memory;
+    const AllocatorEventTable& memory = timeline.allocator_events;
     const RangeTable& ranges = timeline.ranges;
     auto found = by_name(timeline, memory_of_ranges(timeline, place, RangeKind::kAnnotation));
     std::int64_t exclusive = 0;

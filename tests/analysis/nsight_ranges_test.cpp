@@ -7,6 +7,7 @@
 
 using namespace rangefinder;
 using namespace rangefinder::analysis::nsight;
+using rangefinder::testing::change_last;
 using rangefinder::testing::TimelineBuilder;
 
 namespace {
@@ -32,7 +33,7 @@ TEST_CASE("what may launch is on a known thread and ends there", "[analysis]") {
   builder.range("plain", 0, 1).range("startend", 0, 1).start_end();
   builder.range("elsewhere", 0, 1).start_end().ended_on(2).range("ownerless", 0, 1).flagged(kOwnerless);
   builder.range("operator", 0, 1).of_kind(RangeKind::kOperator);
-  builder.range("threadless", 0, 1).timeline().ranges.thread.back() = kNone;
+  change_last(builder.range("threadless", 0, 1).timeline().ranges, [&](auto& changed) { changed.thread = kNone; });
   const Timeline timeline = builder.build();
   CHECK(choose_ranges(timeline, RangeChoice::kAll).size() == 5);
   CHECK(choose_ranges(timeline, RangeChoice::kPushPop).size() == 3);

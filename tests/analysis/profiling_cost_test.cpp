@@ -22,11 +22,7 @@ TEST_CASE("the profiler's cost is its time on the program's threads, overlaps on
   builder.range("step", 0, 1'000).on_thread(2).call("cudaMalloc", 0, 10).on_thread(9);
   Timeline& timeline = builder.timeline();
   const auto add = [&](const char* name, ThreadIndex thread, std::int64_t begin, std::int64_t end) {
-    timeline.overheads.name.push_back(timeline.intern(name));
-    timeline.overheads.thread.push_back(thread);
-    timeline.overheads.begin_ns.push_back(begin);
-    timeline.overheads.end_ns.push_back(end);
-    timeline.overheads.source_row.push_back(-1);
+    timeline.overheads.append({.name = timeline.intern(name), .thread = thread, .begin_ns = begin, .end_ns = end});
   };
   CHECK(profiler_ns(timeline) == 0);
   add("Buffer Flush", 0, 100, 200);

@@ -14,21 +14,18 @@ namespace {
 
 void sample(TimelineBuilder& builder, std::string_view metric, std::int64_t begin_ns, std::int64_t end_ns, double value,
             DeviceIndex device = 0) {
-  MetricSampleTable& table = builder.timeline().metric_samples;
-  table.device.push_back(device);
-  table.metric.push_back(builder.timeline().intern(metric));
-  table.begin_ns.push_back(begin_ns);
-  table.end_ns.push_back(end_ns);
-  table.value.push_back(value);
+  PmSampleTable& table = builder.timeline().pm_samples;
+  table.append({.device = device,
+                .metric = builder.timeline().intern(metric),
+                .begin_ns = begin_ns,
+                .end_ns = end_ns,
+                .value = value});
 }
 
 void counted(TimelineBuilder& builder, RangeIndex range, std::string_view metric, double value,
              DeviceIndex device = 0) {
   RangeMetricTable& table = builder.timeline().range_metrics;
-  table.range.push_back(range);
-  table.device.push_back(device);
-  table.metric.push_back(builder.timeline().intern(metric));
-  table.value.push_back(value);
+  table.append({.range = range, .device = device, .metric = builder.timeline().intern(metric), .value = value});
 }
 
 }  // namespace
@@ -83,7 +80,7 @@ TEST_CASE("a gap between samples is said, and nothing is made up for it", "[anal
   SECTION("samples that overlap count what is new") { sample(builder, "dram_read_bytes", 120, 160, 10); }
   SECTION("an empty sample is nothing") { sample(builder, "dram_read_bytes", 150, 150, 1e9); }
   const bool overlapping =
-      builder.timeline().metric_samples.size() > 1 && builder.timeline().metric_samples.end_ns.back() == 160;
+      builder.timeline().pm_samples.size() > 1 && builder.timeline().pm_samples.end_ns.back() == 160;
   const Timeline timeline = builder.build();
   const RangeMetrics metrics(timeline, project(timeline, {}));
   const RangeMetric* layer = metrics.find(0, "dram_read_bytes");

@@ -165,18 +165,8 @@ TEST_CASE("the peak of a step is the most that one device held, from before it o
   builder.step(0, 0, 100).step(1, 100, 200).step(2, 200, 300);
   Timeline timeline = builder.build();
   const auto event = [&](std::int64_t time, std::int32_t device, std::int64_t allocated) {
-    MemoryTable& memory = timeline.memory;
-    memory.thread.push_back(0);
-    memory.time_ns.push_back(time);
-    memory.action.push_back(MemoryAction::kAllocate);
-    memory.device.push_back(device);
-    memory.address.push_back(0);
-    memory.bytes.push_back(0);
-    memory.allocated.push_back(allocated);
-    memory.reserved.push_back(-1);
-    memory.stream.push_back(0);
-    memory.pool.push_back(0);
-    memory.source_row.push_back(-1);
+    AllocatorEventTable& memory = timeline.allocator_events;
+    memory.append({.time_ns = time, .device = device, .allocated = allocated});
   };
   event(150, 0, 900);
   event(110, 0, 700);  // in order within a thread, not over all

@@ -110,8 +110,11 @@ TEST_CASE("of nodes without a number, those that add up gradients are told by th
   builder.gradient_accumulation(120, 130).launch(125).kernel(210, 220).launch(130).kernel(220, 230);
   builder.launch(140).kernel(230, 240);
   Timeline timeline = builder.build();
-  timeline.nodes.name = {timeline.intern("AddmmBackward"),
-                         timeline.intern("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad")};
+  const auto name = [&](std::size_t node, std::string_view text) {
+    change_row(timeline.autograd_nodes, node, [&](AutogradNodeRow& row) { row.name = timeline.intern(text); });
+  };
+  name(0, "AddmmBackward");
+  name(1, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad");
   CHECK(reasons_of(timeline, Attribution::kForward) ==
         std::vector<Reason>{Reason::kNoNumber, Reason::kAccumulation, Reason::kNoNumber, Reason::kNoRanges});
 }

@@ -11,6 +11,7 @@
 
 using namespace rangefinder;
 using namespace rangefinder::analysis;
+using rangefinder::testing::change_last;
 using rangefinder::testing::TimelineBuilder;
 
 namespace {
@@ -19,14 +20,13 @@ namespace {
 void record(TimelineBuilder& builder, std::uint32_t type, std::int64_t begin_ns, std::int64_t end_ns,
             StreamIndex stream = kNone, StreamIndex event_stream = kNone) {
   SyncTable& syncs = builder.timeline().syncs;
-  syncs.type.push_back(type);
-  syncs.stream.push_back(stream);
-  syncs.device.push_back(0);
-  syncs.begin_ns.push_back(begin_ns);
-  syncs.end_ns.push_back(end_ns);
-  syncs.correlation.push_back(builder.timeline().calls.correlation.back());
-  syncs.source_row.push_back(-1);
-  syncs.event_stream.push_back(event_stream);
+  syncs.append({.type = type,
+                .stream = stream,
+                .device = 0,
+                .begin_ns = begin_ns,
+                .end_ns = end_ns,
+                .correlation = builder.timeline().calls.correlation.back(),
+                .event_stream = event_stream});
 }
 
 }  // namespace
@@ -175,7 +175,7 @@ TEST_CASE("a record without its call is a wait of an unknown thread", "[analysis
   TimelineBuilder builder;
   builder.call("cudaStreamSynchronize", 10, 40);
   record(builder, 3, 13, 38);
-  builder.timeline().syncs.correlation.back() = 777;
+  change_last(builder.timeline().syncs, [&](auto& changed) { changed.correlation = 777; });
   builder.timeline().calls = {};
   const auto waits = waits_of(builder.build());
   REQUIRE(waits.size() == 1);

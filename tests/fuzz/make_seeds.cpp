@@ -181,10 +181,10 @@ int main(int argc, char** argv) {
   const std::string folder = argv[1];
   const base::Bytes of_operators = operators().build();
   const Timeline first = write_seed(folder, "operators", of_operators, of_operators.size());
-  HOLDS(first.operators.size() == 5 && first.nodes.size() == 3 && first.steps.items.front() == 64);
+  HOLDS(first.operators.size() == 5 && first.autograd_nodes.size() == 3 && first.steps.items.front() == 64);
   const base::Bytes of_memory = memory().build();
   const Timeline second = write_seed(folder, "memory", of_memory, of_memory.size());
-  HOLDS(second.memory.size() == 9 && second.operators.size() == 1);
+  HOLDS(second.allocator_events.size() == 9 && second.operators.size() == 1);
   const base::Bytes of_graphs = graphs().build();
   const Timeline graph = write_seed(folder, "graphs", of_graphs, of_graphs.size());
   HOLDS(graph.graph_nodes.size() == 7 && graph.activities.captured[0] != graph.activities.captured[2] &&
@@ -192,7 +192,7 @@ int main(int argc, char** argv) {
   const base::Bytes of_killed = killed();
   const Timeline third = write_seed(folder, "live_records", of_killed,
                                     format::padded(CaptureBuilder().range("step", 0, 100).unfinished().build().size()));
-  HOLDS(third.memory.size() == 4 && third.memory.allocated.back() == 512 && third.operators.size() == 1 &&
-        third.ranges.size() == 3);
+  HOLDS(third.allocator_events.size() == 4 && third.allocator_events.allocated.back() == 512 &&
+        third.operators.size() == 1 && third.ranges.size() == 3);
   return 0;
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "support/timeline_columns.hpp"
-
 #include <rangefinder/timeline.hpp>
 
 #include <cstddef>
@@ -22,32 +20,22 @@
 
 namespace rangefinder::fuzz {
 
-inline void check_memory_columns(const Timeline& timeline) {
-  const MemoryTable& memory = timeline.memory;
-  for (const std::size_t size :
-       {memory.thread.size(), memory.time_ns.size(), memory.device.size(), memory.address.size(), memory.bytes.size(),
-        memory.allocated.size(), memory.reserved.size(), memory.stream.size(), memory.pool.size(),
-        memory.source_row.size()})
-    HOLDS(size == memory.size());
+inline void check_allocator_events(const Timeline& timeline) {
+  const AllocatorEventTable& memory = timeline.allocator_events;
   for (const ThreadIndex thread : memory.thread) HOLDS(thread < timeline.threads.size());
 }
 
 inline void check_graph_nodes(const Timeline& timeline) {
   const GraphNodeTable& nodes = timeline.graph_nodes;
-  for (const std::size_t size : {nodes.process.size(), nodes.time_ns.size(), nodes.correlation.size()})
-    HOLDS(size == nodes.size());
   for (const ProcessIndex process : nodes.process) HOLDS(process < timeline.processes.size());
-  for (const std::uint32_t launch : timeline.activities.captured)
-    HOLDS(launch == kNone || launch < timeline.launches.size());
+  for (ActivityIndex row{}; row < timeline.activities.size(); ++row) {
+    const LaunchIndex captured = timeline.activities.captured[row];
+    HOLDS(captured == kNone || captured < timeline.launches.size());
+  }
 }
 
 inline void check_allocations(const Timeline& timeline) {
-  const AllocationTable& allocations = timeline.allocations;
-  for (const std::size_t size :
-       {allocations.process.size(), allocations.freed.size(), allocations.memory.size(), allocations.device.size(),
-        allocations.stream.size(), allocations.address.size(), allocations.bytes.size(), allocations.pool.size(),
-        allocations.correlation.size(), allocations.source_row.size()})
-    HOLDS(size == allocations.size());
+  const CudaAllocationTable& allocations = timeline.cuda_allocations;
   for (const ProcessIndex process : allocations.process) HOLDS(process < timeline.processes.size());
   for (const DeviceIndex device : allocations.device) HOLDS(device == kNone || device < timeline.devices.size());
   for (const StreamIndex stream : allocations.stream) HOLDS(stream == kNone || stream < timeline.streams.size());

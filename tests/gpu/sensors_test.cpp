@@ -74,13 +74,13 @@ TEST_CASE("counters are sampled beside activities, on the same clock", "[samples
   CHECK(timeline.health.complete());
   std::size_t samples = 0;
   double most = 0;
-  for (std::size_t row = 0; row < timeline.metric_samples.size(); ++row) {
-    CHECK(timeline.metric_samples.begin_ns[row] < timeline.metric_samples.end_ns[row]);
-    CHECK(timeline.metric_samples.begin_ns[row] >= timeline.begin_ns - 1'000'000);
-    CHECK(timeline.metric_samples.end_ns[row] <= timeline.end_ns + 1'000'000'000);  // also while the session stops
-    if (timeline.text(timeline.metric_samples.metric[row]) != "sm_active_ratio") continue;
+  for (std::size_t row = 0; row < timeline.pm_samples.size(); ++row) {
+    CHECK(timeline.pm_samples.begin_ns[row] < timeline.pm_samples.end_ns[row]);
+    CHECK(timeline.pm_samples.begin_ns[row] >= timeline.begin_ns - 1'000'000);
+    CHECK(timeline.pm_samples.end_ns[row] <= timeline.end_ns + 1'000'000'000);  // also while the session stops
+    if (timeline.text(timeline.pm_samples.metric[row]) != "sm_active_ratio") continue;
     ++samples;
-    most = std::max(most, timeline.metric_samples.value[row]);
+    most = std::max(most, timeline.pm_samples.value[row]);
   }
   std::printf("%zu samples of a millisecond, multiprocessors active %.4f at most\n", samples, most);
   CHECK(samples > 100);
@@ -95,7 +95,7 @@ TEST_CASE("sensors are read while a device works", "[sensors]") {
   const Timeline timeline = recorded(
       "sensors", [&](Session&) { busy_for(program, 500ms); }, options);
   if (const std::string refused = note_with(timeline, "not sampled"); !refused.empty()) RANGEFINDER_SKIP(refused);
-  const DeviceSampleTable& samples = timeline.device_samples;
+  const SensorSampleTable& samples = timeline.sensor_samples;
   std::uint64_t energy = 0, energies = 0;
   std::uint32_t power = 0;
   for (std::size_t row = 0; row < samples.size(); ++row) {

@@ -16,18 +16,11 @@ namespace {
 
 void add_call(Timeline& timeline, std::uint64_t correlation, std::int64_t begin_ns, ThreadIndex thread = 0) {
   CallTable& calls = timeline.calls;
-  calls.name.push_back(StringId::kEmpty);
-  calls.domain.push_back(CallDomain::kRuntime);
-  calls.thread.push_back(thread);
-  calls.begin_ns.push_back(begin_ns);
-  calls.end_ns.push_back(begin_ns + 1);
-  calls.correlation.push_back(correlation);
+  calls.append({.thread = thread, .begin_ns = begin_ns, .end_ns = begin_ns + 1, .correlation = correlation});
 }
 
 void add_activity(Timeline& timeline, std::uint64_t correlation) {
-  timeline.activities.name.push_back(StringId::kEmpty);
-  timeline.activities.correlation.push_back(correlation);
-  timeline.activities.launch.push_back(kNone);
+  timeline.activities.append({.correlation = correlation});
 }
 
 Timeline with_threads() {

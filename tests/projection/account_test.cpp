@@ -139,8 +139,8 @@ TEST_CASE("windows may overlap and come in any order", "[projection]") {
 TEST_CASE("a launch row that says nothing counts as no launch", "[projection]") {
   TimelineBuilder builder;
   builder.range("step", 0, 100).launch(10).kernel(20, 30).launch(30).kernel(40, 50);
-  builder.timeline().launches.source.back() = LaunchSource::kUnknown;
+  change_last(builder.timeline().launches, [&](auto& changed) { changed.source = LaunchSource::kUnknown; });
   builder.without_launch(1000).kernel(60, 70);
-  builder.timeline().activities.launch.back() = 4711;
+  change_last(builder.timeline().activities, [&](auto& changed) { changed.launch = 4711; });
   CHECK(fates(builder) == "ouu");
 }

@@ -79,7 +79,7 @@ class RunGenerator {
     Thread& thread = threads_[thread_];
     projection::StreamingRange range = begun_[key];
     range.end_ns = tick();
-    builder_.timeline().ranges.end_ns[key - 1] = range.end_ns;
+    change_row(builder_.timeline().ranges, key - 1, [&](auto& changed) { changed.end_ns = range.end_ns; });
     std::erase(thread.scoped, key);
     std::erase(thread.start_end, key);
     events().push_back({RandomRun::Event::Kind::kEnd, range, {}});
@@ -105,7 +105,9 @@ class RunGenerator {
     launch.scoped = scoped;
     builder_.on_thread(static_cast<std::int64_t>(thread_) + 1).launch(launch.time_ns);
     launch.correlation = builder_.timeline().launches.correlation.back();
-    builder_.timeline().launches.range.back() = launch.range == 0 ? kNone : static_cast<RangeIndex>(launch.range - 1);
+    change_last(builder_.timeline().launches, [&](auto& changed) {
+      changed.range = launch.range == 0 ? kNone : static_cast<RangeIndex>(launch.range - 1);
+    });
     const int caused = chance(5) ? pick(0, 4) : 1;
     launch.activities = chance(6) ? 0 : static_cast<std::uint32_t>(std::max(caused, 1));
     run_.unmet_launches += caused == 0 && launch.activities != 0 ? 1 : 0;

@@ -50,7 +50,7 @@ class Generator {
     if (chance(4)) builder_.of_kind(RangeKind::kOperator);
     if (chance(12)) builder_.of_kind(RangeKind::kPythonFunction);
     if (chance(12)) builder_.flagged(kOwnerless);
-    if (chance(30)) builder_.timeline().ranges.thread.back() = kNone;
+    if (chance(30)) change_last(builder_.timeline().ranges, [&](auto& changed) { changed.thread = kNone; });
   }
   void range(std::int64_t begin, std::int64_t end) {
     builder_.range("r" + std::to_string(builder_.timeline().ranges.size()), begin, end);
@@ -101,7 +101,8 @@ class Generator {
       builder_.launch(at);
     else
       builder_.launch_call("cudaLaunchKernel", at, at + 1);
-    if (chance(25)) builder_.timeline().launches.source.back() = LaunchSource::kUnknown;
+    if (chance(25))
+      change_last(builder_.timeline().launches, [&](auto& changed) { changed.source = LaunchSource::kUnknown; });
     note(at);
     add_activities(at);
   }
@@ -119,7 +120,9 @@ class Generator {
     const RangeTable& ranges = builder_.timeline().ranges;
     if (shape_.notes == RandomShape::Notes::kNone || ranges.size() == 0 || chance(4)) return;
     if (shape_.notes == RandomShape::Notes::kAny) {
-      launches.range.back() = static_cast<RangeIndex>(pick(0, static_cast<int>(ranges.size())));
+      change_last(launches, [&](auto& changed) {
+        changed.range = static_cast<RangeIndex>(pick(0, static_cast<int>(ranges.size())));
+      });
       return;
     }
     // What a recorder would note: of the ranges that are open or end just now, the one begun last, or one it is nested
@@ -129,8 +132,10 @@ class Generator {
       if (ranges.thread[row] == launches.thread.back() && ranges.begin_ns[row] <= at && at <= ranges.end_ns[row])
         open.push_back(row);
     if (!open.empty())
-      launches.range.back() =
-          open[open.size() - static_cast<std::size_t>(pick(1, std::min<int>(2, static_cast<int>(open.size()))))];
+      change_last(launches, [&](LaunchRow& launch) {
+        launch.range =
+            open[open.size() - static_cast<std::size_t>(pick(1, std::min<int>(2, static_cast<int>(open.size()))))];
+      });
   }
 
   void add_activities(std::int64_t launched) {
@@ -147,7 +152,7 @@ class Generator {
         builder_.memcpy(begin, end, static_cast<std::uint64_t>(pick(0, 1000)));
       else
         builder_.kernel(begin, end);
-      if (chance(40)) builder_.timeline().activities.end_ns.back() = begin - 3;
+      if (chance(40)) change_last(builder_.timeline().activities, [&](auto& changed) { changed.end_ns = begin - 3; });
     }
   }
 
@@ -167,11 +172,10 @@ class Generator {
   void add_graphs() {
     Timeline& timeline = builder_.timeline();
     const int launches = static_cast<int>(timeline.launches.size());
-    timeline.activities.captured.assign(timeline.activities.size(), kNone);
     for (ActivityIndex row = 0; row < timeline.activities.size() && launches != 0; ++row) {
       const auto made = static_cast<std::uint32_t>(pick(0, launches - 1));
       // Nothing launches the node that it makes.
-      if (chance(2) && made != timeline.activities.launch[row]) timeline.activities.captured[row] = made;
+      if (chance(2) && made != timeline.activities.launch[row]) timeline.activities.set_captured(row, made);
     }
   }
 
@@ -188,12 +192,8 @@ class Generator {
     std::vector<std::size_t> order(table.size());
     for (std::size_t row = 0; row < order.size(); ++row) order[row] = row;
     std::shuffle(order.begin(), order.end(), random_);
-    const auto apply = [&](auto& column) {
-      auto copy = column;
-      for (std::size_t row = 0; row < order.size(); ++row) column[row] = copy[order[row]];
-    };
-    apply(table.kind), apply(table.name), apply(table.stream), apply(table.begin_ns), apply(table.end_ns);
-    apply(table.correlation), apply(table.launch), apply(table.bytes), apply(table.detail), apply(table.external_id);
+    const ActivityTable copy = table;
+    for (std::size_t row = 0; row < order.size(); ++row) table.set(row, copy.row(order[row]));
   }
 
   std::mt19937_64& random_;

@@ -89,7 +89,7 @@ class Slow {
 
   bool forward() const {
     const bool wanted = options_.attribution == Attribution::kAuto || options_.attribution == Attribution::kForward;
-    return wanted && t_.nodes.size() != 0;
+    return wanted && t_.autograd_nodes.size() != 0;
   }
   bool capture() const {
     return options_.attribution == Attribution::kAuto || options_.attribution == Attribution::kCapture;
@@ -102,7 +102,7 @@ class Slow {
 
   // The node that ran there and then; of several the one that began last, of two the shorter.
   std::uint32_t node_at(ThreadIndex thread, std::int64_t time) const {
-    const NodeTable& nodes = t_.nodes;
+    const AutogradNodeTable& nodes = t_.autograd_nodes;
     const auto order_of = [&](std::uint32_t n) { return std::tuple(nodes.begin_ns[n], -nodes.end_ns[n], n); };
     std::uint32_t best = kNone;
     for (std::uint32_t n = 0; n < nodes.size(); ++n) {
@@ -117,12 +117,12 @@ class Slow {
   Pass pass(std::uint32_t launch) const {
     const std::uint32_t node = node_of(launch);
     if (node == kNone) return Pass::kForward;
-    const NodeTable& nodes = t_.nodes;
+    const AutogradNodeTable& nodes = t_.autograd_nodes;
     if (nodes.sequence[node] < 0) return Pass::kAccumulation;
     if (opened_inside(launch, node)) {
       for (std::size_t n = 0; n < nodes.size(); ++n)
-        if (nodes.made_on[n] == nodes.thread[node] && nodes.begin_ns[node] <= nodes.made_ns[n] &&
-            nodes.made_ns[n] < nodes.end_ns[node])
+        if (nodes.forward_thread[n] == nodes.thread[node] && nodes.begin_ns[node] <= nodes.forward_ns[n] &&
+            nodes.forward_ns[n] < nodes.end_ns[node])
           return Pass::kRecompute;
       return Pass::kBackward;
     }
@@ -130,18 +130,18 @@ class Slow {
   }
 
   bool matched(std::uint32_t node) const {
-    return t_.nodes.sequence[node] >= 0 && t_.nodes.made_on[node] < t_.threads.size() &&
-           t_.nodes.made_ns[node] != kNoTime;
+    return t_.autograd_nodes.sequence[node] >= 0 && t_.autograd_nodes.forward_thread[node] < t_.threads.size() &&
+           t_.autograd_nodes.forward_ns[node] != kNoTime;
   }
 
   // Where a node counts as made: one that another node made counts as made where that one was.
   std::uint32_t origin(std::uint32_t node) const {
-    const NodeTable& nodes = t_.nodes;
-    const std::uint32_t maker = node_at(nodes.made_on[node], nodes.made_ns[node]);
+    const AutogradNodeTable& nodes = t_.autograd_nodes;
+    const std::uint32_t maker = node_at(nodes.forward_thread[node], nodes.forward_ns[node]);
     if (maker == kNone || nodes.begin_ns[maker] >= nodes.begin_ns[node] || !matched(maker)) return node;
     for (RangeIndex r = 0; r < t_.ranges.size(); ++r)
-      if (takes_part(r) && scoped(r) && t_.ranges.thread[r] == nodes.made_on[node] &&
-          contains(r, nodes.made_ns[node]) && t_.ranges.begin_ns[r] >= nodes.begin_ns[maker])
+      if (takes_part(r) && scoped(r) && t_.ranges.thread[r] == nodes.forward_thread[node] &&
+          contains(r, nodes.forward_ns[node]) && t_.ranges.begin_ns[r] >= nodes.begin_ns[maker])
         return node;
     return origin(maker);
   }
@@ -156,16 +156,16 @@ class Slow {
     const bool by_note = noted < t_.ranges.size() && takes_part(noted);
     for (RangeIndex r = 0; r < t_.ranges.size(); ++r) {
       const bool open = by_note ? r == noted
-                                : takes_part(r) && scoped(r) && t_.ranges.thread[r] == t_.nodes.thread[node] &&
+                                : takes_part(r) && scoped(r) && t_.ranges.thread[r] == t_.autograd_nodes.thread[node] &&
                                       contains(r, t_.launches.time_ns[launch]);
-      if (open && t_.ranges.begin_ns[r] >= t_.nodes.begin_ns[node]) return true;
+      if (open && t_.ranges.begin_ns[r] >= t_.autograd_nodes.begin_ns[node]) return true;
     }
     return false;
   }
 
   std::uint32_t place(ActivityIndex a) {
     Site site;
-    if (capture()) site = find_site(t_.activities.captured_by(a));
+    if (capture()) site = find_site(t_.activities.captured[a]);
     if (site.owner != kNone)
       captured_any_ = true;
     else
@@ -194,8 +194,8 @@ class Slow {
     if (moves(launch)) {
       const std::uint32_t node = origin(node_of(launch));
       noted = kNone;
-      thread = t_.nodes.made_on[node];
-      time = t_.nodes.made_ns[node];
+      thread = t_.autograd_nodes.forward_thread[node];
+      time = t_.autograd_nodes.forward_ns[node];
     }
     if (noted != kNone && t_.ranges.thread[noted] < t_.threads.size())
       thread = t_.ranges.thread[noted];

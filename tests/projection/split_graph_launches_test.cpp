@@ -6,6 +6,7 @@
 #include "support/capture_builder.hpp"
 #include "support/catch.hpp"
 #include "support/scratch_folder.hpp"
+#include "support/timeline_columns.hpp"
 
 #include <rangefinder/timeline.hpp>
 
@@ -74,7 +75,7 @@ TEST_CASE("a launch recorded as a whole is an activity of the range that replays
   REQUIRE(timeline.activities.size() == 1);
   CHECK(timeline.text(timeline.activities.name[0]) == "CUDA graph 1");
   CHECK(timeline.activities.graph[0] == 1);
-  CHECK_FALSE(timeline.activities.is_estimated(0));
+  CHECK_FALSE(timeline.activities.estimated[0]);
   CHECK(owners(timeline) == Times{{"whole", 800}});
 }
 
@@ -86,23 +87,23 @@ TEST_CASE("it is divided by the shares of the last launch node by node", "[proje
   replay(capture, 7'000, 700);
   Timeline timeline = built(capture);
   const std::size_t rows = timeline.activities.size();
-  const std::vector<std::uint64_t> nodes = timeline.activities.graph_node;
-  timeline.activities.queued_ns = {1, 2};
-  timeline.activities.submitted_ns = {3};
+  const std::vector<std::uint64_t> nodes = values_of(timeline.activities.graph_node);
+  change_row(timeline.activities, 0, [](ActivityRow& activity) { activity.queued_ns = 1, activity.submitted_ns = 3; });
+  change_row(timeline.activities, 1, [](ActivityRow& activity) { activity.queued_ns = 2; });
   CHECK(split_graph_launches(timeline) == 1);
   REQUIRE(timeline.activities.size() == rows + 1);
   REQUIRE(timeline.activities.graph_node.size() == rows + 1);
   CHECK(std::equal(nodes.begin(), nodes.begin() + 6, timeline.activities.graph_node.begin()));
-  CHECK(timeline.activities.queued_at(1) == 2);
-  CHECK(timeline.activities.submitted_at(0) == 3);
-  CHECK(timeline.activities.queued_at(rows) == kNoTime);
+  CHECK(timeline.activities.queued_ns[1] == 2);
+  CHECK(timeline.activities.submitted_ns[0] == 3);
+  CHECK(timeline.activities.queued_ns[rows] == kNoTime);
   CHECK(owners(timeline) == Times{{"layer.0", 200}, {"layer.1", 600}});
   CHECK(owners(timeline, Attribution::kLaunch) == Times{{"whole", 800}});
   // Parts follow each other and are marked; nothing else is.
   std::int64_t end = 0;
   for (ActivityIndex row = 0; row < timeline.activities.size(); ++row) {
     const bool part = timeline.activities.kind[row] == ActivityKind::kGraph;
-    CHECK(timeline.activities.is_estimated(row) == part);
+    CHECK(timeline.activities.estimated[row] == part);
     if (!part) continue;
     if (end != 0) CHECK(timeline.activities.begin_ns[row] == end);
     end = timeline.activities.end_ns[row];
@@ -123,7 +124,7 @@ TEST_CASE("parts follow each other as the operations did, in whatever order the 
   const Projection projection = project(timeline, {});
   std::map<std::int64_t, std::string> parts;
   for (ActivityIndex row = 0; row < timeline.activities.size(); ++row)
-    if (timeline.activities.is_estimated(row))
+    if (timeline.activities.estimated[row])
       parts[timeline.activities.begin_ns[row] - timeline.begin_ns] =
           timeline.text(timeline.ranges.name[projection.owner[row]]);
   REQUIRE(parts.size() == 2);
@@ -221,7 +222,7 @@ TEST_CASE("however many operations one range captured, they are one part", "[pro
   for (std::uint64_t node = 1; node <= 201; ++node) capture.kernel("k", 21'000, 21'100).of_graph(node);
   for (std::int64_t time = 30'000; time < 130'000; time += 1'000) whole(capture, time, 201);
   Timeline timeline = built(capture);
-  REQUIRE((timeline.nodes.size() != 0) == nodes);
+  REQUIRE((timeline.autograd_nodes.size() != 0) == nodes);
   const std::size_t rows = timeline.activities.size();
   CHECK(split_graph_launches(timeline) == 100);
   CHECK(timeline.activities.size() == rows + 100);  // two parts each

@@ -121,8 +121,11 @@ TEST_CASE("graphs recorded as a whole are told apart, and what is estimated is m
   builder.range("replay", 300, 400).launch(310).kernel(320, 1'320);
   Timeline timeline = builder.build();
   ActivityTable& activities = timeline.activities;
-  activities.graph[0] = activities.graph[1] = 5;
-  activities.kind[1] = ActivityKind::kGraph;
+  change_row(activities, 0, [](ActivityRow& activity) { activity.graph = 5; });
+  change_row(activities, 1, [](ActivityRow& activity) {
+    activity.graph = 5;
+    activity.kind = ActivityKind::kGraph;
+  });
   const std::string before = attribution_report(timeline, "ranges", ReportFormat::kText, Attribution::kAuto);
   INFO(before);
   CHECK(has(before, "1 launch of CUDA graphs recorded as a whole, 1.000 us: on the ranges that replay them"));
@@ -153,8 +156,11 @@ TEST_CASE("a report divides graphs unless it is by launch or of Nsight's", "[rep
     builder.range("replay", 100, 200).launch(110).kernel(120, 130).of_graph(made);
     builder.range("replay", 300, 400).launch(310).kernel(320, 420);
     Timeline timeline = builder.build();
-    timeline.activities.graph[0] = timeline.activities.graph[1] = 5;
-    timeline.activities.kind[1] = ActivityKind::kGraph;
+    change_row(timeline.activities, 0, [](ActivityRow& activity) { activity.graph = 5; });
+    change_row(timeline.activities, 1, [](ActivityRow& activity) {
+      activity.graph = 5;
+      activity.kind = ActivityKind::kGraph;
+    });
     prepare_for_report(timeline, options);
     return !timeline.activities.estimated.empty();
   };
@@ -245,7 +251,8 @@ TEST_CASE("counts of graphs with conditional nodes are lower bounds in their cel
   builder.range("replay", 100, 200).launch(110).kernel(120, 130).of_graph(made, 1).kernel(130, 140).of_graph(made, 2);
   builder.kernel(140, 150).of_graph(other, 3).kernel(150, 160).of_graph(other, 4).kernel(160, 170).of_graph(other, 5);
   Timeline timeline = builder.build();
-  timeline.activities.graph = {7, 7, 8, 8, 8};
+  for (std::size_t row = 0; row < timeline.activities.size(); ++row)
+    change_row(timeline.activities, row, [&](ActivityRow& activity) { activity.graph = row < 2 ? 7 : 8; });
   const bool any = GENERATE(true, false);
   if (any) timeline.conditional_graphs = {{0, 7}};
   for (const char* view : {"ranges", "tree", "replays"}) {

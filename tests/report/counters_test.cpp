@@ -16,18 +16,12 @@ using namespace rangefinder::testing;
 namespace {
 
 void counted(Timeline& timeline, RangeIndex range, std::string_view metric, double value) {
-  timeline.range_metrics.range.push_back(range);
-  timeline.range_metrics.device.push_back(0);
-  timeline.range_metrics.metric.push_back(timeline.intern(metric));
-  timeline.range_metrics.value.push_back(value);
+  timeline.range_metrics.append({.range = range, .metric = timeline.intern(metric), .value = value});
 }
 
 void sampled(Timeline& timeline, std::string_view metric, std::int64_t begin_ns, std::int64_t end_ns, double value) {
-  timeline.metric_samples.device.push_back(0);
-  timeline.metric_samples.metric.push_back(timeline.intern(metric));
-  timeline.metric_samples.begin_ns.push_back(begin_ns);
-  timeline.metric_samples.end_ns.push_back(end_ns);
-  timeline.metric_samples.value.push_back(value);
+  timeline.pm_samples.append(
+      {.metric = timeline.intern(metric), .begin_ns = begin_ns, .end_ns = end_ns, .value = value});
 }
 
 /// step { layer layer }, both layers counted: 300 ns and 100 ns.

@@ -23,8 +23,10 @@ Timeline training() {
   builder.launch(95).kernel(80 * kMs, 90 * kMs);
   for (std::int64_t ms = 0; ms <= 100; ms += 10)
     builder.power(ms * kMs, 200'000).sensed(ms < 20 ? 1900 : 1500, ms < 20 ? 0 : 4);
-  builder.timeline().device_samples.present.front() |= kHasEnergy;
-  builder.timeline().device_samples.energy_mj.front() = 1'000;
+  change_row(builder.timeline().sensor_samples, 0, [](SensorSampleRow& sample) {
+    sample.present |= kHasEnergy;
+    sample.energy_mj = 1'000;
+  });
   builder.energy_counter(21'500);
   return builder.build();
 }

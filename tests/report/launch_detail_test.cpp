@@ -37,24 +37,19 @@ void describe_h100(DeviceInfo& device) {
 void add_overhead(TimelineBuilder& builder, const char* kind, ThreadIndex thread, std::int64_t begin,
                   std::int64_t end) {
   OverheadTable& overheads = builder.timeline().overheads;
-  overheads.name.push_back(builder.timeline().intern(kind));
-  overheads.thread.push_back(thread);
-  overheads.begin_ns.push_back(begin);
-  overheads.end_ns.push_back(end);
-  overheads.source_row.push_back(-1);
+  overheads.append({.name = builder.timeline().intern(kind), .thread = thread, .begin_ns = begin, .end_ns = end});
 }
 
 void add_sync(TimelineBuilder& builder, std::uint32_t type, std::int64_t begin, std::int64_t end, StreamIndex stream,
               StreamIndex event_stream = kNone) {
   SyncTable& syncs = builder.timeline().syncs;
-  syncs.type.push_back(type);
-  syncs.stream.push_back(stream);
-  syncs.device.push_back(0);
-  syncs.begin_ns.push_back(begin);
-  syncs.end_ns.push_back(end);
-  syncs.correlation.push_back(builder.timeline().calls.correlation.back());
-  syncs.source_row.push_back(-1);
-  syncs.event_stream.push_back(event_stream);
+  syncs.append({.type = type,
+                .stream = stream,
+                .device = 0,
+                .begin_ns = begin,
+                .end_ns = end,
+                .correlation = builder.timeline().calls.correlation.back(),
+                .event_stream = event_stream});
 }
 
 TimelineBuilder waiting_program() {
@@ -176,21 +171,17 @@ TEST_CASE("profiling that costs much is said below every report", "[report]") {
 TEST_CASE("allocations says who allocates past the caching allocator, how much, and what stays", "[report]") {
   TimelineBuilder builder;
   builder.range("step", 0, 1'000);
-  AllocationTable& table = builder.timeline().allocations;
+  CudaAllocationTable& table = builder.timeline().cuda_allocations;
   const auto add = [&](const char* function, std::int64_t time, std::uint64_t address, std::uint64_t bytes,
                        bool freed) {
     builder.call(function, time, time + 20);
-    table.process.push_back(0);
-    table.time_ns.push_back(time + 10);
-    table.freed.push_back(freed ? 1 : 0);
-    table.memory.push_back(3);
-    table.device.push_back(0);
-    table.stream.push_back(kNone);
-    table.address.push_back(address);
-    table.bytes.push_back(bytes);
-    table.pool.push_back(0);
-    table.correlation.push_back(builder.timeline().calls.correlation.back());
-    table.source_row.push_back(-1);
+    table.append({.time_ns = time + 10,
+                  .freed = freed,
+                  .memory = 3,
+                  .device = 0,
+                  .address = address,
+                  .bytes = bytes,
+                  .correlation = builder.timeline().calls.correlation.back()});
   };
   add("cudaMalloc", 100, 4096, 1'000, false);
   add("cudaFree", 200, 4096, 1'000, true);
@@ -231,8 +222,7 @@ TEST_CASE("launches tells what is unusual about a launch", "[report]") {
   Timeline& timeline = builder.timeline();
   timeline.kernel_details.back().launch_type = 1;
   timeline.kernel_details.back().local_bytes_per_thread = 48;
-  timeline.activities.queued_ns = {5};
-  timeline.activities.submitted_ns = {12};
+  change_row(timeline.activities, 0, [](ActivityRow& kernel) { kernel.queued_ns = 5, kernel.submitted_ns = 12; });
   const std::string csv = launch_report(timeline, "launches");
   INFO(csv);
   CHECK(has(csv, ",48,cooperative,"));

@@ -26,12 +26,8 @@ Timeline two_products() {
   builder.launch(190).kernel(250, 450);
   Timeline timeline = builder.build();
   for (const RangeIndex range : {1u, 2u}) {
-    timeline.operators.range.push_back(range);
-    timeline.operators.sequence.push_back(-1);
-    timeline.operators.made_on.push_back(0);
-    timeline.operators.shapes.push_back(timeline.intern(range == 1 ? "[[2,3],[3,4]]" : "[[1,3],[3,4]]"));
-    timeline.operators.types.push_back(StringId::kEmpty);
-    timeline.operators.values.push_back(StringId::kEmpty);
+    timeline.operators.append(
+        {.range = range, .shapes = timeline.intern(range == 1 ? "[[2,3],[3,4]]" : "[[1,3],[3,4]]")});
   }
   return timeline;
 }
@@ -96,12 +92,7 @@ TEST_CASE("operators whose FLOPs are not known have none in the table, and are n
   op("aten::m\x1B!", 130);
   op("aten::relu", 160);
   Timeline timeline = builder.build();
-  timeline.operators.range.push_back(1);
-  timeline.operators.sequence.push_back(-1);
-  timeline.operators.made_on.push_back(0);
-  timeline.operators.shapes.push_back(timeline.intern("[[2,3],[3,4]]"));
-  timeline.operators.types.push_back(StringId::kEmpty);
-  timeline.operators.values.push_back(StringId::kEmpty);
+  timeline.operators.append({.range = 1, .shapes = timeline.intern("[[2,3],[3,4]]")});
   const std::string csv = ops_report(timeline, ReportFormat::kCsv, false);
   INFO(csv);
   CHECK(has(csv, ",2,48,1\n"));  // one of the two products has no shapes

@@ -40,7 +40,7 @@ Timeline two_steps() {
     builder.range("wait", t + 3'100'000, t + 14'000'000).call("cudaStreamSynchronize", t + 3'200'000, t + 13'900'000);
     builder.launch_call("cudaMemsetAsync", t + 16'000'000, t + 16'003'000).memset(t + 16'010'000, t + 16'012'000, 4096);
   }
-  builder.timeline().calls.result[0] = 2;
+  change_row(builder.timeline().calls, 0, [&](auto& changed) { changed.result = 2; });
   builder.on_thread(2).range("loader", 1'000'000'000, 1'005'000'000);
   builder.without_launch(999).kernel(999'000'000, 999'500'000, "early");
   builder.window(999'900'000, 1'040'000'000);

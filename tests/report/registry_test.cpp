@@ -8,6 +8,8 @@
 using namespace rangefinder;
 using namespace rangefinder::report;
 using analysis::nsight::KernelName;
+using rangefinder::testing::change_last;
+using rangefinder::testing::change_row;
 using rangefinder::testing::TimelineBuilder;
 
 TEST_CASE("every view has a name of its own and a description, and is found by it", "[report]") {
@@ -48,8 +50,8 @@ TEST_CASE("every view fills whole rows, also from rows without thread, call or d
       .memcpy(40, 50, 5)
       .memset(50, 60, 5);
   builder.launch(70).kernel(80, 90).without_launch(99).kernel(95, 96);
-  builder.range("nowhere", 5, 6).timeline().ranges.thread.back() = kNone;
-  builder.timeline().activities.detail[0] = kNone;
+  change_last(builder.range("nowhere", 5, 6).timeline().ranges, [&](auto& changed) { changed.thread = kNone; });
+  change_row(builder.timeline().activities, 0, [&](auto& changed) { changed.detail = kNone; });
   const Timeline timeline = builder.build();
   const Subject subject(timeline, {});
   for (const View* view : views()) {

@@ -113,10 +113,7 @@ TEST_CASE("where ranges were counted, times of launches are no times of the othe
   timeline.metadata.emplace_back("counter_state", "\"counting\"");
   const Ceilings ceilings{"c.json", {{"GPU 9000", "flops", "fp32", 9e14}, {"GPU 9000", "bandwidth", "copy", 2e13}}, {}};
   const auto measured = [&](std::string_view metric, double value) {
-    timeline.range_metrics.range.push_back(0);
-    timeline.range_metrics.device.push_back(0);
-    timeline.range_metrics.metric.push_back(timeline.intern(metric));
-    timeline.range_metrics.value.push_back(value);
+    timeline.range_metrics.append({.metric = timeline.intern(metric), .value = value});
   };
   const bool counted = GENERATE(true, false);
   if (counted) measured("gpu_time_ns", 4e6), measured("flop_fp32", 9e8);
@@ -131,11 +128,7 @@ TEST_CASE("where ranges were counted, times of launches are no times of the othe
 TEST_CASE("bytes of samples stand for the time that these do not cover", "[report]") {
   Timeline timeline = on_device();
   // 1 GB/s in a quarter of the 4 ms of `layer`.
-  timeline.metric_samples.device.push_back(0);
-  timeline.metric_samples.metric.push_back(timeline.intern("dram_read_bytes"));
-  timeline.metric_samples.begin_ns.push_back(0);
-  timeline.metric_samples.end_ns.push_back(1 * kMs);
-  timeline.metric_samples.value.push_back(1e6);
+  timeline.pm_samples.append({.metric = timeline.intern("dram_read_bytes"), .end_ns = 1 * kMs, .value = 1e6});
   const std::string csv = roofline_report(timeline, ReportFormat::kCsv, nullptr);
   INFO(csv);
   CHECK(has(csv,
@@ -157,10 +150,7 @@ TEST_CASE("hardware counters of a range count before shapes, in the time that th
   builder.range("step", 0, 10 * kMs).range("aten::mm", 0, 5 * kMs).given(kShapes, kFloats);
   Timeline timeline = builder.build();
   const auto measured = [&](std::string_view metric, double value) {
-    timeline.range_metrics.range.push_back(0);
-    timeline.range_metrics.device.push_back(0);
-    timeline.range_metrics.metric.push_back(timeline.intern(metric));
-    timeline.range_metrics.value.push_back(value);
+    timeline.range_metrics.append({.metric = timeline.intern(metric), .value = value});
   };
   measured("gpu_time_ns", 4e6);
   measured("flop_tensor_bf16", 2e9);

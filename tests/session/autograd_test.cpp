@@ -47,12 +47,13 @@ class Hooks {
 
 /// Name of the innermost range where and when the node was made; nothing where that is not known.
 std::optional<std::string> made_in(const Timeline& timeline, std::size_t node) {
-  if (timeline.nodes.made_on[node] == kNone) return std::nullopt;
+  if (timeline.autograd_nodes.forward_thread[node] == kNone) return std::nullopt;
   const RangeTable& ranges = timeline.ranges;
   std::string name;
   for (RangeIndex range = 0; range < ranges.size(); ++range) {  // in order of begin
-    if (ranges.thread[range] == timeline.nodes.made_on[node] &&
-        ranges.begin_ns[range] <= timeline.nodes.made_ns[node] && timeline.nodes.made_ns[node] < ranges.end_ns[range])
+    if (ranges.thread[range] == timeline.autograd_nodes.forward_thread[node] &&
+        ranges.begin_ns[range] <= timeline.autograd_nodes.forward_ns[node] &&
+        timeline.autograd_nodes.forward_ns[node] < ranges.end_ns[range])
       name = timeline.text(ranges.name[range]);
   }
   return name;
@@ -60,7 +61,7 @@ std::optional<std::string> made_in(const Timeline& timeline, std::size_t node) {
 
 std::vector<std::string> nodes_of(const Timeline& timeline) {
   std::vector<std::string> lines;
-  const NodeTable& nodes = timeline.nodes;
+  const AutogradNodeTable& nodes = timeline.autograd_nodes;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     lines.push_back(std::to_string(nodes.sequence[i]) + " [" +
                     std::to_string(nodes.begin_ns[i] - std::int64_t{ManualClock::kStart}) + ", " +
@@ -148,10 +149,10 @@ TEST_CASE("nodes nest, and those that nothing ended last to the end", "[session]
   mark("last");
   REQUIRE(session->stop().ok());
   const Timeline timeline = load(folder.file("a.rfcap"));
-  REQUIRE(timeline.nodes.size() == 2);
+  REQUIRE(timeline.autograd_nodes.size() == 2);
   CHECK(nodes_of(timeline)[1] == "-1 [210, 220) made in ?");
-  CHECK(timeline.nodes.begin_ns[0] == std::int64_t{ManualClock::kStart} + 200);
-  CHECK(timeline.nodes.end_ns[0] >= std::int64_t{ManualClock::kStart} + 300);
+  CHECK(timeline.autograd_nodes.begin_ns[0] == std::int64_t{ManualClock::kStart} + 200);
+  CHECK(timeline.autograd_nodes.end_ns[0] >= std::int64_t{ManualClock::kStart} + 300);
   CHECK(made_in(timeline, 0) == "range");
 }
 
@@ -184,7 +185,7 @@ TEST_CASE("on a thread of the engine's own a node lasts until the next one", "[s
   REQUIRE(session->stop().ok());
   const Timeline timeline = load(folder.file("a.rfcap"));
   std::vector<std::int64_t> ends;
-  for (const std::int64_t end : timeline.nodes.end_ns) ends.push_back(end - std::int64_t{ManualClock::kStart});
+  for (const std::int64_t end : timeline.autograd_nodes.end_ns) ends.push_back(end - std::int64_t{ManualClock::kStart});
   CHECK(ends == std::vector<std::int64_t>{130, 120, 230, 220, 200, 120, 230, 220});
 }
 
@@ -239,13 +240,13 @@ TEST_CASE("no number is lost where a block of memory ends", "[session]") {
   REQUIRE(session->stop().ok());
   const Timeline timeline = load(folder.file("a.rfcap"));
   REQUIRE(timeline.health.complete());
-  REQUIRE(timeline.nodes.size() == 2 * kRanges);
+  REQUIRE(timeline.autograd_nodes.size() == 2 * kRanges);
   // Ranges and nodes are both in order here.
   std::size_t wrong = 0;
-  for (std::size_t i = 0; i < timeline.nodes.size(); ++i) {
+  for (std::size_t i = 0; i < timeline.autograd_nodes.size(); ++i) {
     const RangeIndex expected = static_cast<RangeIndex>(i + 1);
-    const std::int64_t made = timeline.nodes.made_ns[i];
-    const bool right = timeline.nodes.made_on[i] == timeline.ranges.thread[expected] &&
+    const std::int64_t made = timeline.autograd_nodes.forward_ns[i];
+    const bool right = timeline.autograd_nodes.forward_thread[i] == timeline.ranges.thread[expected] &&
                        timeline.ranges.begin_ns[expected] <= made && made < timeline.ranges.end_ns[expected] &&
                        (i % 2 == 1 || made < timeline.ranges.begin_ns[expected + 1] + 2);
     wrong += right ? 0 : 1;

@@ -48,7 +48,7 @@ TEST_CASE("what operators tell is in the capture, of each recording", "[session]
     CHECK(timeline.ranges.kind == std::vector<RangeKind>(3, RangeKind::kOperator));
     CHECK(operators.range == std::vector<RangeIndex>{0, 2});
     CHECK(operators.sequence == std::vector<std::int64_t>{5, 5});
-    CHECK(operators.made_on == std::vector<std::uint64_t>{0, 3});
+    CHECK(operators.forward_thread_id == std::vector<std::uint64_t>{0, 3});
     REQUIRE(operators.size() == 2);
     CHECK(timeline.text(operators.shapes[0]) == "[[4]]");
     CHECK(timeline.text(operators.types[0]) == "[\"float\"]");

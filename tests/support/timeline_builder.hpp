@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "support/timeline_columns.hpp"
+
 #include <rangefinder/timeline.hpp>
 
 #include <algorithm>
@@ -59,22 +61,19 @@ class TimelineBuilder {
   // ---- ranges
   TimelineBuilder& range(std::string_view name, std::int64_t begin_ns, std::int64_t end_ns) {
     RangeTable& ranges = timeline_.ranges;
-    ranges.name.push_back(timeline_.intern(name));
-    ranges.domain.push_back(StringId::kEmpty);
-    ranges.category.push_back(StringId::kEmpty);
-    ranges.kind.push_back(RangeKind::kAnnotation);
-    ranges.style.push_back(RangeStyle::kScoped);
-    ranges.flags.push_back(0);
-    ranges.thread.push_back(thread_);
-    ranges.end_thread.push_back(thread_);
-    ranges.begin_ns.push_back(begin_ns);
-    ranges.end_ns.push_back(end_ns);
-    ranges.source_row.push_back(-1);
-    ranges.external_id.push_back(-1);
+    ranges.append({.name = timeline_.intern(name),
+                   .thread = thread_,
+                   .end_thread = thread_,
+                   .begin_ns = begin_ns,
+                   .end_ns = end_ns});
     return *this;
   }
-  TimelineBuilder& start_end() { return timeline_.ranges.style.back() = RangeStyle::kStartEnd, *this; }
-  TimelineBuilder& of_kind(RangeKind kind) { return timeline_.ranges.kind.back() = kind, *this; }
+  TimelineBuilder& start_end() {
+    return change_range([](RangeRow& range) { range.style = RangeStyle::kStartEnd; });
+  }
+  TimelineBuilder& of_kind(RangeKind kind) {
+    return change_range([&](RangeRow& range) { range.kind = kind; });
+  }
   /// A value attached to the last range.
   TimelineBuilder& payload(std::uint64_t value) { return attach(Attachment::Type::kUnsigned, value); }
   TimelineBuilder& payload(std::int64_t value) {
@@ -87,51 +86,50 @@ class TimelineBuilder {
     return attach(Attachment::Type::kText, static_cast<std::uint64_t>(timeline_.intern(value)));
   }
   TimelineBuilder& in_domain(std::string_view name) {
-    return timeline_.ranges.domain.back() = timeline_.intern(name), *this;
+    return change_range([&](RangeRow& range) { range.domain = timeline_.intern(name); });
   }
   TimelineBuilder& in_category(std::string_view name) {
-    return timeline_.ranges.category.back() = timeline_.intern(name), *this;
+    return change_range([&](RangeRow& range) { range.category = timeline_.intern(name); });
   }
   TimelineBuilder& flagged(std::uint8_t flags) {
-    timeline_.ranges.flags.back() |= flags;
-    return *this;
+    return change_range([&](RangeRow& range) { range.flags |= flags; });
   }
   TimelineBuilder& ended_on(std::int64_t tid) {
-    timeline_.ranges.end_thread.back() = find_thread(tid);
+    change_range([&](RangeRow& range) { range.end_thread = find_thread(tid); });
     return flagged(kEndedElsewhere);
   }
   /// It goes on from one that began then.
   TimelineBuilder& resumed(std::int64_t opened_ns) {
-    timeline_.ranges.opened_ns.resize(timeline_.ranges.size(), kNoTime);
-    timeline_.ranges.opened_ns.back() = opened_ns;
+    change_range([&](RangeRow& range) { range.opened_ns = opened_ns; });
     return flagged(kResumed);
   }
-  TimelineBuilder& range_source_row(std::int64_t row) { return timeline_.ranges.source_row.back() = row, *this; }
+  TimelineBuilder& range_source_row(std::int64_t row) {
+    return change_range([&](RangeRow& range) { range.source_row = row; });
+  }
 
   // ---- autograd
-  /// A node that ran here, made on thread `made_on` while `made_ns` was there.
-  TimelineBuilder& node(std::int64_t begin_ns, std::int64_t end_ns, std::int64_t sequence, std::int64_t made_on,
-                        std::int64_t made_ns) {
+  /// A node that ran here, made on thread `forward_tid` at `forward_ns`.
+  TimelineBuilder& node(std::int64_t begin_ns, std::int64_t end_ns, std::int64_t sequence, std::int64_t forward_tid,
+                        std::int64_t forward_ns) {
     gradient_accumulation(begin_ns, end_ns);
-    timeline_.nodes.sequence.back() = sequence;
-    timeline_.nodes.made_on.back() = find_thread(made_on);
-    timeline_.nodes.made_ns.back() = made_ns;
+    change_last(timeline_.autograd_nodes, [&](AutogradNodeRow& node) {
+      node.sequence = sequence;
+      node.forward_thread = find_thread(forward_tid);
+      node.forward_ns = forward_ns;
+    });
     return *this;
   }
   TimelineBuilder& gradient_accumulation(std::int64_t begin_ns, std::int64_t end_ns) {
-    NodeTable& nodes = timeline_.nodes;
-    nodes.thread.push_back(thread_);
-    nodes.begin_ns.push_back(begin_ns);
-    nodes.end_ns.push_back(end_ns);
-    nodes.sequence.push_back(-1);
-    nodes.made_on.push_back(kNone);
-    nodes.made_ns.push_back(kNoTime);
+    AutogradNodeTable& nodes = timeline_.autograd_nodes;
+    nodes.append({.thread = thread_, .begin_ns = begin_ns, .end_ns = end_ns});
     return *this;
   }
   /// The last node's forward operator is not in the data.
   TimelineBuilder& made_elsewhere() {
-    timeline_.nodes.made_on.back() = kNone;
-    timeline_.nodes.made_ns.back() = kNoTime;
+    change_last(timeline_.autograd_nodes, [](AutogradNodeRow& node) {
+      node.forward_thread = kNone;
+      node.forward_ns = kNoTime;
+    });
     return *this;
   }
 
@@ -151,15 +149,12 @@ class TimelineBuilder {
   TimelineBuilder& call(std::string_view name, std::int64_t begin_ns, std::int64_t end_ns,
                         CallDomain domain = CallDomain::kRuntime) {
     CallTable& calls = timeline_.calls;
-    calls.name.push_back(timeline_.intern(name));
-    calls.domain.push_back(domain);
-    calls.thread.push_back(thread_);
-    calls.begin_ns.push_back(begin_ns);
-    calls.end_ns.push_back(end_ns);
-    calls.correlation.push_back(take_correlation());
-    calls.result.push_back(0);
-    calls.external_id.push_back(-1);
-    calls.source_row.push_back(-1);
+    calls.append({.name = timeline_.intern(name),
+                  .domain = domain,
+                  .thread = thread_,
+                  .begin_ns = begin_ns,
+                  .end_ns = end_ns,
+                  .correlation = take_correlation()});
     return *this;
   }
   /// The correlation id of the next call or launch; later ones count on from it. The first is 1.
@@ -169,7 +164,7 @@ class TimelineBuilder {
   }
   /// The recorder noted the last launch in the last range of that name.
   TimelineBuilder& noted(std::string_view range_name) {
-    timeline_.launches.range.back() = range_index(range_name);
+    change_last(timeline_.launches, [&](LaunchRow& launch) { launch.range = range_index(range_name); });
     return *this;
   }
 
@@ -188,10 +183,10 @@ class TimelineBuilder {
   }
   /// The last activity is of a graph's node, made by the launch `captured` (of kNone: not in the data).
   TimelineBuilder& of_graph(std::uint32_t captured, std::uint64_t node = 1) {
-    ActivityTable& activities = timeline_.activities;
-    activities.graph_node.back() = node;
-    activities.captured.resize(activities.size(), kNone);
-    activities.captured.back() = captured;
+    change_last(timeline_.activities, [&](ActivityRow& activity) {
+      activity.graph_node = node;
+      activity.captured = captured;
+    });
     return *this;
   }
   std::uint32_t last_launch() const noexcept { return launch_; }
@@ -208,97 +203,79 @@ class TimelineBuilder {
     return *this;
   }
   TimelineBuilder& step(std::int64_t number, std::int64_t begin_ns, std::int64_t end_ns, std::uint64_t items = 0) {
-    timeline_.steps.number.push_back(number);
-    timeline_.steps.thread.push_back(thread_);
-    timeline_.steps.begin_ns.push_back(begin_ns);
-    timeline_.steps.end_ns.push_back(end_ns);
-    timeline_.steps.items.push_back(items);
+    timeline_.steps.append(
+        {.number = number, .thread = thread_, .begin_ns = begin_ns, .end_ns = end_ns, .items = items});
     return *this;
   }
   /// What an allocator did here; device -1: the host. `in_memory` says more of it.
   TimelineBuilder& memory(MemoryAction action, std::int64_t time_ns, std::uint64_t address, std::uint64_t bytes,
                           std::int32_t device = -1) {
-    MemoryTable& memory = timeline_.memory;
-    memory.thread.push_back(thread_);
-    memory.time_ns.push_back(time_ns);
-    memory.action.push_back(action);
-    memory.device.push_back(device);
-    memory.address.push_back(address);
-    memory.bytes.push_back(bytes);
-    memory.allocated.push_back(-1);
-    memory.reserved.push_back(-1);
-    memory.stream.push_back(0);
-    memory.pool.push_back(0);
-    memory.source_row.push_back(-1);
+    AllocatorEventTable& memory = timeline_.allocator_events;
+    memory.append({.thread = thread_,
+                   .time_ns = time_ns,
+                   .action = action,
+                   .device = device,
+                   .address = address,
+                   .bytes = bytes});
     return *this;
   }
   TimelineBuilder& in_memory(std::int64_t allocated, std::int64_t reserved = -1, std::uint64_t pool = 0) {
-    timeline_.memory.allocated.back() = allocated;
-    timeline_.memory.reserved.back() = reserved;
-    timeline_.memory.pool.back() = pool;
+    change_last(timeline_.allocator_events, [&](AllocatorEventRow& event) {
+      event.allocated = allocated;
+      event.reserved = reserved;
+      event.pool = pool;
+    });
     return *this;
   }
   /// What the device's power sensor said; `sensed` says more of it.
   TimelineBuilder& power(std::int64_t time_ns, std::uint32_t milliwatts) {
-    DeviceSampleTable& samples = timeline_.device_samples;
-    samples.device.push_back(device_);
-    samples.time_ns.push_back(time_ns);
-    samples.present.push_back(kHasPower);
-    samples.power_mw.push_back(milliwatts);
-    for (auto* column : {&samples.gpu_utilisation_percent, &samples.memory_utilisation_percent, &samples.sm_clock_mhz,
-                         &samples.memory_clock_mhz, &samples.temperature_c})
-      column->push_back(0);
-    for (auto* column : {&samples.energy_mj, &samples.throttle_reasons, &samples.memory_used_bytes})
-      column->push_back(0);
+    timeline_.sensor_samples.append(
+        {.device = device_, .time_ns = time_ns, .present = kHasPower, .power_mw = milliwatts});
     return *this;
   }
   TimelineBuilder& sensed(std::uint32_t sm_clock_mhz, std::uint64_t throttle_reasons = 0) {
-    DeviceSampleTable& samples = timeline_.device_samples;
-    samples.present.back() |= kHasSmClock | kHasThrottleReasons;
-    samples.sm_clock_mhz.back() = sm_clock_mhz;
-    samples.throttle_reasons.back() = throttle_reasons;
+    change_last(timeline_.sensor_samples, [&](SensorSampleRow& sample) {
+      sample.present |= kHasSmClock | kHasThrottleReasons;
+      sample.sm_clock_mhz = sm_clock_mhz;
+      sample.throttle_reasons = throttle_reasons;
+    });
     return *this;
   }
   TimelineBuilder& energy_counter(std::uint64_t millijoules) {
-    timeline_.device_samples.present.back() |= kHasEnergy;
-    timeline_.device_samples.energy_mj.back() = millijoules;
+    change_last(timeline_.sensor_samples, [&](SensorSampleRow& sample) {
+      sample.present |= kHasEnergy;
+      sample.energy_mj = millijoules;
+    });
     return *this;
   }
   /// What the last range, an operator, was given; as OperatorTable has it.
   TimelineBuilder& given(std::string_view shapes, std::string_view types, std::string_view values = {}) {
     OperatorTable& operators = timeline_.operators;
-    operators.range.push_back(static_cast<RangeIndex>(timeline_.ranges.size() - 1));
-    operators.sequence.push_back(-1);
-    operators.made_on.push_back(0);
-    operators.shapes.push_back(timeline_.intern(shapes));
-    operators.types.push_back(timeline_.intern(types));
-    operators.values.push_back(timeline_.intern(values));
+    operators.append({.range = static_cast<RangeIndex>(timeline_.ranges.size() - 1),
+                      .shapes = timeline_.intern(shapes),
+                      .types = timeline_.intern(types),
+                      .values = timeline_.intern(values)});
     return of_kind(RangeKind::kOperator);
   }
   /// What CPU events the last range had; those that are not given were not counted.
   TimelineBuilder& cpu_counts(std::initializer_list<std::pair<CpuEvent, std::int64_t>> counts) {
-    CpuCounterTable& table = timeline_.cpu_counters;
-    table.range.push_back(static_cast<RangeIndex>(timeline_.ranges.size() - 1));
-    for (auto& column : table.value) column.push_back(-1);
-    for (const auto& [event, count] : counts) table.value[static_cast<std::size_t>(event)].back() = count;
+    CpuCounterRow row{.range = static_cast<RangeIndex>(timeline_.ranges.size() - 1)};
+    for (const auto& [event, count] : counts) row.counts[static_cast<std::size_t>(event)] = count;
+    timeline_.cpu_counters.append(row);
     return *this;
   }
   TimelineBuilder& counter(std::string_view name, std::int64_t time_ns, std::int64_t value) {
     CounterTable& counters = timeline_.counters;
-    counters.name.push_back(timeline_.intern(name));
-    counters.thread.push_back(thread_);
-    counters.time_ns.push_back(time_ns);
-    counters.number.push_back(static_cast<double>(value));
-    counters.integer.push_back(value);
-    counters.is_integer.push_back(true);
+    counters.append({.name = timeline_.intern(name),
+                     .thread = thread_,
+                     .time_ns = time_ns,
+                     .number = static_cast<double>(value),
+                     .integer = value,
+                     .is_integer = true});
     return *this;
   }
   TimelineBuilder& mark(std::string_view name, std::int64_t time_ns) {
-    timeline_.marks.name.push_back(timeline_.intern(name));
-    timeline_.marks.category.push_back(StringId::kEmpty);
-    timeline_.marks.thread.push_back(thread_);
-    timeline_.marks.time_ns.push_back(time_ns);
-    timeline_.marks.source_row.push_back(-1);
+    timeline_.marks.append({.name = timeline_.intern(name), .thread = thread_, .time_ns = time_ns});
     return *this;
   }
   TimelineBuilder& closed_ends() { return timeline_.range_end = RangeEnd::kClosed, *this; }
@@ -310,7 +287,7 @@ class TimelineBuilder {
   /// Leaves the builder empty.
   Timeline build() {
     bool any = false;
-    const auto cover = [&](const std::vector<std::int64_t>& begin, const std::vector<std::int64_t>& end) {
+    const auto cover = [&](const auto& begin, const auto& end) {
       for (std::size_t row = 0; row < begin.size(); ++row) {
         timeline_.begin_ns = any ? std::min(timeline_.begin_ns, begin[row]) : begin[row];
         timeline_.end_ns = any ? std::max(timeline_.end_ns, end[row]) : end[row];
@@ -341,6 +318,11 @@ class TimelineBuilder {
     if (found == rows.end()) rows.emplace_back();
     return index;
   }
+  template <typename Change>
+  TimelineBuilder& change_range(Change change) {
+    change_last(timeline_.ranges, change);
+    return *this;
+  }
   TimelineBuilder& attach(Attachment::Type type, std::uint64_t bits) {
     const auto row = static_cast<std::uint32_t>(timeline_.ranges.size() - 1);
     timeline_.attachments.push_back({Attachment::Target::kRange, type, row, bits});
@@ -357,40 +339,35 @@ class TimelineBuilder {
 
   void add_launch(std::int64_t time_ns, LaunchSource source, CallIndex call) {
     LaunchTable& launches = timeline_.launches;
-    launches.process.push_back(process_);
-    launches.correlation.push_back(call == kNone ? take_correlation() : timeline_.calls.correlation[call]);
-    launches.thread.push_back(thread_);
-    launches.time_ns.push_back(time_ns);
-    launches.source.push_back(source);
-    launches.range.push_back(kNone);
-    launches.call.push_back(call);
-    launch_ = static_cast<std::uint32_t>(launches.size() - 1);
+    launch_ = launches.append({.process = process_,
+                               .correlation = call == kNone ? take_correlation() : timeline_.calls.correlation[call],
+                               .thread = thread_,
+                               .time_ns = time_ns,
+                               .source = source,
+                               .call = call});
   }
 
   TimelineBuilder& activity(ActivityKind kind, std::string_view name, std::int64_t begin_ns, std::int64_t end_ns,
                             std::uint64_t bytes) {
     ActivityTable& activities = timeline_.activities;
-    activities.kind.push_back(kind);
-    activities.name.push_back(timeline_.intern(name));
-    activities.stream.push_back(stream_);
-    activities.begin_ns.push_back(begin_ns);
-    activities.end_ns.push_back(end_ns);
-    activities.correlation.push_back(activity_correlation_);
-    activities.launch.push_back(launch_);
-    activities.bytes.push_back(bytes);
-    activities.detail.push_back(kNone);
-    activities.graph_node.push_back(0);
-    activities.graph.push_back(0);
-    activities.external_id.push_back(-1);
-    activities.source_row.push_back(-1);
+    activities.append({.kind = kind,
+                       .name = timeline_.intern(name),
+                       .stream = stream_,
+                       .begin_ns = begin_ns,
+                       .end_ns = end_ns,
+                       .correlation = activity_correlation_,
+                       .launch = launch_,
+                       .bytes = bytes});
     if (kind == ActivityKind::kKernel) {
-      activities.detail.back() = static_cast<std::uint32_t>(timeline_.kernel_details.size());
+      change_last(activities,
+                  [&](ActivityRow& row) { row.detail = static_cast<std::uint32_t>(timeline_.kernel_details.size()); });
       timeline_.kernel_details.emplace_back();
     }
     return *this;
   }
   TimelineBuilder& detail_of_copy(std::uint32_t copy_kind) {
-    timeline_.activities.detail.back() = static_cast<std::uint32_t>(timeline_.copy_details.size());
+    change_last(timeline_.activities,
+                [&](ActivityRow& row) { row.detail = static_cast<std::uint32_t>(timeline_.copy_details.size()); });
     timeline_.copy_details.emplace_back().copy_kind = copy_kind;
     return *this;
   }

@@ -4,17 +4,26 @@
 #include <rangefinder/timeline.hpp>
 
 #include <cstddef>
+#include <vector>
 
 namespace rangefinder::testing {
 
-/// Whether all columns are of one length.
-inline bool has_whole_rows(const RangeTable& ranges) {
-  for (const std::size_t size :
-       {ranges.domain.size(), ranges.category.size(), ranges.kind.size(), ranges.style.size(), ranges.flags.size(),
-        ranges.thread.size(), ranges.end_thread.size(), ranges.begin_ns.size(), ranges.end_ns.size(),
-        ranges.source_row.size(), ranges.external_id.size()})
-    if (size != ranges.size()) return false;
-  return true;
+/// A column, to be compared with the values that it should have.
+template <auto Member>
+auto values_of(const TableColumn<Member>& column) {
+  return std::vector(column.begin(), column.end());
+}
+
+/// Changes a row of a table by a function of it.
+template <typename Table, typename Change>
+void change_row(Table& table, std::size_t at, Change change) {
+  typename Table::Row row = table.row(at);
+  change(row);
+  table.set(at, row);
+}
+template <typename Table, typename Change>
+void change_last(Table& table, Change change) {
+  change_row(table, table.size() - 1, change);
 }
 
 }  // namespace rangefinder::testing

@@ -55,15 +55,15 @@ class Views {
       // What a node does counts below, where the forward pass had made it.
       if (!is_node(range)) rows_[row].forward_ns += took_ns;
     }
-    const NodeTable& nodes = timeline_.nodes;
+    const AutogradNodeTable& nodes = timeline_.autograd_nodes;
     std::int64_t to = kNoTime;  // nodes are in order of thread and begin: the end of the outermost one that runs
     for (std::size_t node = 0; node < nodes.size(); ++node) {
       const bool is_inside = node > 0 && nodes.thread[node - 1] == nodes.thread[node] && nodes.begin_ns[node] < to;
       if (is_inside) continue;
       to = nodes.end_ns[node];
       // Gradients are added up for no layer: that stays where it ran.
-      const bool is_made = nodes.made_ns[node] != kNoTime;
-      const std::uint32_t row = is_made ? layer_at(nodes.made_on[node], nodes.made_ns[node])
+      const bool is_made = nodes.forward_ns[node] != kNoTime;
+      const std::uint32_t row = is_made ? layer_at(nodes.forward_thread[node], nodes.forward_ns[node])
                                         : layer_at(nodes.thread[node], nodes.begin_ns[node]);
       if (row != kNone) rows_[row].forward_ns += nodes.end_ns[node] - nodes.begin_ns[node];
     }
@@ -74,7 +74,7 @@ class Views {
  private:
   /// An operator that is a node, or runs in one.
   bool is_node(RangeIndex range) const {
-    const NodeTable& nodes = timeline_.nodes;
+    const AutogradNodeTable& nodes = timeline_.autograd_nodes;
     for (std::size_t node = 0; node < nodes.size(); ++node)
       if (nodes.thread[node] == ranges_.thread[range] && nodes.begin_ns[node] < ranges_.end_ns[range] &&
           ranges_.begin_ns[range] < nodes.end_ns[node])

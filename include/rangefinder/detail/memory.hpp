@@ -10,7 +10,7 @@
 // What a component that watches a framework's allocators tells the recorder, which knows none. Not for users.
 namespace rangefinder::detail {
 
-/// One event of an allocator, as MemoryTable has it.
+/// One event of an allocator, as AllocatorEventTable has it.
 struct MemoryEvent {
   MemoryAction action = MemoryAction::kAllocate;
   std::int32_t device = -1;  ///< -1: memory of the host

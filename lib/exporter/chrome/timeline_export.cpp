@@ -66,7 +66,7 @@ RangeIndex TimelineExport::launching_range(ActivityIndex activity) const noexcep
 }
 
 std::string_view TimelineExport::ranges_not_written(ActivityIndex activity) {
-  const std::uint32_t captured = timeline.activities.captured_by(activity);
+  const std::uint32_t captured = timeline.activities.captured[activity];
   const RangeIndex range = projection.place_of(timeline, activity) == captured ? projection.owner[activity]
                                                                                : timeline.launches.range[captured];
   const RangeTable& ranges = timeline.ranges;
@@ -85,7 +85,7 @@ std::string_view TimelineExport::ranges_not_written(ActivityIndex activity) {
 }
 
 void TimelineExport::link() {
-  external_ids = timeline.ranges.external_id;
+  external_ids.assign(timeline.ranges.external_id.begin(), timeline.ranges.external_id.end());
   if (timeline.format == InputFormat::kKineto) return;
   for (RangeIndex range = 0; range < timeline.ranges.size(); ++range) {
     if (timeline.ranges.kind[range] == RangeKind::kOperator) external_ids[range] = std::int64_t{range} + 1;

@@ -77,9 +77,9 @@ void write_points(TimelineExport& shared) {
   }
 }
 
-void write_device_samples(TimelineExport& shared) {
+void write_sensor_samples(TimelineExport& shared) {
   const Timeline& timeline = shared.timeline;
-  const DeviceSampleTable& samples = timeline.device_samples;
+  const SensorSampleTable& samples = timeline.sensor_samples;
   for (std::size_t i = 0; shared.options.counters && i < samples.size(); ++i) {
     const std::int64_t time = samples.time_ns[i];
     if (!shared.in_window(time, time)) continue;
@@ -101,7 +101,7 @@ void write_device_samples(TimelineExport& shared) {
 /// What an imported trace has of them is written back as it was.
 void write_memory_events(TimelineExport& shared) {
   const Timeline& timeline = shared.timeline;
-  const MemoryTable& memory = timeline.memory;
+  const AllocatorEventTable& memory = timeline.allocator_events;
   if (timeline.format == InputFormat::kKineto) return;
   for (std::size_t i = 0; i < memory.size(); ++i) {
     if (!shared.in_window(memory.time_ns[i], memory.time_ns[i])) continue;
@@ -113,7 +113,7 @@ void write_memory_events(TimelineExport& shared) {
 }
 
 void write_samples(TimelineExport& shared) {
-  const MetricSampleTable& samples = shared.timeline.metric_samples;
+  const PmSampleTable& samples = shared.timeline.pm_samples;
   SampleEvents events(shared.writer, shared.layout.table(), shared.options);
   for (std::size_t i = 0; i < samples.size(); ++i) {
     events.write(shared.layout.counters(shared.devices[samples.device[i]]), shared.timeline.text(samples.metric[i]),
@@ -124,7 +124,7 @@ void write_samples(TimelineExport& shared) {
 
 void write_allocations(TimelineExport& shared) {
   const Timeline& timeline = shared.timeline;
-  const AllocationTable& table = timeline.allocations;
+  const CudaAllocationTable& table = timeline.cuda_allocations;
   for (std::size_t i = 0; i < table.size(); ++i) {
     if (!shared.in_window(table.time_ns[i], table.time_ns[i])) continue;
     AllocationPoint point;
@@ -170,7 +170,7 @@ std::uint64_t write_timeline(const Timeline& timeline, const ChromeExportOptions
   if (options.flows) write_flows(shared, slices);
   write_points(shared);
   write_memory_events(shared);
-  write_device_samples(shared);
+  write_sensor_samples(shared);
   write_samples(shared);
   write_allocations(shared);
   foreign.write();

@@ -53,20 +53,21 @@ class Flows {
 
   /// Arrows begin at the record behind which the nodes were made, in the innermost slice there.
   void write_forward_backward() {
-    const NodeTable& nodes = shared_.timeline.nodes;
+    const AutogradNodeTable& nodes = shared_.timeline.autograd_nodes;
     const RangeTable& ranges = shared_.timeline.ranges;
     std::vector<std::uint32_t> made;
     for (std::uint32_t node = 0; node < nodes.size(); ++node)
-      if (nodes.made_ns[node] != kNoTime && end_at_node(node).has_value()) made.push_back(node);
+      if (nodes.forward_ns[node] != kNoTime && end_at_node(node).has_value()) made.push_back(node);
     if (made.empty()) return;
     std::sort(made.begin(), made.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return std::tuple(nodes.made_on[a], nodes.made_ns[a], a) < std::tuple(nodes.made_on[b], nodes.made_ns[b], b);
+      return std::tuple(nodes.forward_thread[a], nodes.forward_ns[a], a) <
+             std::tuple(nodes.forward_thread[b], nodes.forward_ns[b], b);
     });
     const std::vector<RangeIndex> around = nesting_ranges();
     std::vector<RangeIndex> open;  // innermost last
     std::size_t next = 0;
     for (const std::uint32_t node : made) {
-      const std::pair here(nodes.made_on[node], nodes.made_ns[node] - 1);
+      const std::pair here(nodes.forward_thread[node], nodes.forward_ns[node] - 1);
       for (; next < around.size(); ++next) {
         if (std::pair(ranges.thread[around[next]], ranges.begin_ns[around[next]]) > here) break;
         open.push_back(around[next]);
@@ -83,9 +84,9 @@ class Flows {
 
   /// In the slice of the node, or of the operator that is the node.
   std::optional<FlowEnd> end_at_node(std::uint32_t node) {
-    const NodeTable& nodes = shared_.timeline.nodes;
+    const AutogradNodeTable& nodes = shared_.timeline.autograd_nodes;
     const RangeTable& ranges = shared_.timeline.ranges;
-    const RangeIndex range = nodes.range_of(node);
+    const RangeIndex range = nodes.range[node];
     const TrackId track = range != kNone ? slices_.track_of_range(range) : slices_.track_of_node(node);
     if (track == kNoTrack) return std::nullopt;
     if (range != kNone) return FlowEnd{ids(track), ranges.begin_ns[range], ranges.end_ns[range]};

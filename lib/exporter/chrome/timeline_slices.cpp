@@ -73,9 +73,9 @@ void TimelineSlices::collect_ranges() {
     if (need_not_nest) track = flat(shared_.layout.beside(track, Beside::kStartEnd));
     add(track, Kind::kRange, i, ranges.begin_ns[i], ranges.end_ns[i]);
   }
-  const NodeTable& nodes = shared_.timeline.nodes;
+  const AutogradNodeTable& nodes = shared_.timeline.autograd_nodes;
   for (std::uint32_t i = 0; i < nodes.size(); ++i) {
-    if (nodes.range_of(i) != kNone) continue;  // it is written as one
+    if (nodes.range[i] != kNone) continue;  // it is written as one
     const std::int64_t start_ns =
         shared_.timeline.processes[shared_.timeline.threads[nodes.thread[i]].process].start_ns;
     if (nodes.begin_ns[i] < start_ns) continue;  // of a captured backward; where no start is known, that is kNoTime
@@ -195,7 +195,7 @@ Placed TimelineSlices::placed(const Entry& entry, const std::vector<ForeignSlice
       take(timeline.steps.begin_ns[i], timeline.steps.end_ns[i], 0, 0);
       break;
     case Kind::kNode:
-      take(timeline.nodes.begin_ns[i], timeline.nodes.end_ns[i], 0, kNodeWeight);
+      take(timeline.autograd_nodes.begin_ns[i], timeline.autograd_nodes.end_ns[i], 0, kNodeWeight);
       break;
     case Kind::kForeign:
       take(foreign[i].begin_ns, foreign[i].end_ns, kActivityOrder + 1, 0);
@@ -244,7 +244,7 @@ void TimelineSlices::write(const std::vector<ForeignSlice>& foreign,
   call_tracks_.assign(timeline.calls.size(), kNoTrack);
   activity_tracks_.assign(timeline.activities.size(), kNoTrack);
   range_tracks_.assign(timeline.ranges.size(), kNoTrack);
-  node_tracks_.assign(timeline.nodes.size(), kNoTrack);
+  node_tracks_.assign(timeline.autograd_nodes.size(), kNoTrack);
   call_ranges_.assign(timeline.calls.size(), kNone);
   for (ActivityIndex i = 0; i < timeline.activities.size(); ++i) {
     const std::uint32_t launch = timeline.activities.launch[i];
@@ -337,7 +337,7 @@ void TimelineSlices::write_range(RangeIndex row, TrackId track) {
     if (ranges.domain[row] != StringId::kEmpty) writer.text_argument("\"domain\":", timeline.text(ranges.domain[row]));
     if ((ranges.flags[row] & kUnfinished) != 0) writer.text_argument("\"finished\":", "false");
     if ((ranges.flags[row] & kSuspended) != 0) writer.argument("\"suspended\":", 1);
-    if ((ranges.flags[row] & kResumed) != 0 && row < ranges.opened_ns.size())
+    if ((ranges.flags[row] & kResumed) != 0 && ranges.opened_ns[row] != kNoTime)
       writer.signed_argument("\"opened ns ago\":", ranges.begin_ns[row] - ranges.opened_ns[row]);
     if (ranges.kind[row] == RangeKind::kOperator) write_operator(row);
     write_attachments(writer, timeline, Attachment::Target::kRange, row);
@@ -352,7 +352,7 @@ void TimelineSlices::write_operator(RangeIndex range) {
   const auto row = static_cast<std::size_t>(found - operators.range.begin());
   const auto text = [&](StringId id) { return shared_.timeline.text(id); };
   write_operator_arguments(shared_.writer,
-                           {operators.sequence[row], operators.made_on[row], text(operators.shapes[row]),
+                           {operators.sequence[row], operators.forward_thread_id[row], text(operators.shapes[row]),
                             text(operators.types[row]), text(operators.values[row])});
 }
 
@@ -390,10 +390,10 @@ void TimelineSlices::write_activity(ActivityIndex row, TrackId track) {
                         activities.graph[row]};
     if (activities.kind[row] == ActivityKind::kGraph) {
       using Launch = ActivityPlace::Launch;
-      place.graph_launch = activities.is_estimated(row) ? Launch::kPart : Launch::kWhole;
+      place.graph_launch = activities.estimated[row] ? Launch::kPart : Launch::kWhole;
       place.part_bytes = activities.bytes[row];
     }
-    if (const std::uint32_t captured = activities.captured_by(row); captured < timeline.launches.size()) {
+    if (const std::uint32_t captured = activities.captured[row]; captured < timeline.launches.size()) {
       place.captured_tid = shared_.layout.table().track(shared_.threads[timeline.launches.thread[captured]]).tid;
       place.captured_ns = timeline.launches.time_ns[captured];
       place.captured_in = shared_.ranges_not_written(row);
@@ -422,8 +422,7 @@ void TimelineSlices::write_sync(std::uint32_t row, TrackId track) {
     facts.stream = timeline.streams[syncs.stream[row]].id;
     facts.context = timeline.streams[syncs.stream[row]].context;
   }
-  if (const StreamIndex recorded_on = row < syncs.event_stream.size() ? syncs.event_stream[row] : kNone;
-      recorded_on != kNone)
+  if (const StreamIndex recorded_on = syncs.event_stream[row]; recorded_on != kNone)
     facts.event_stream = timeline.streams[recorded_on].id;
   scratch_.clear();
   append_head(scratch_, 'X', to_string(Category::kSync), sync_name(facts.type));
@@ -433,14 +432,13 @@ void TimelineSlices::write_sync(std::uint32_t row, TrackId track) {
 }
 
 void TimelineSlices::write_node(std::uint32_t row, TrackId track) {
-  const NodeTable& nodes = shared_.timeline.nodes;
+  const AutogradNodeTable& nodes = shared_.timeline.autograd_nodes;
   node_tracks_[row] = track;
-  const StringId name = row < nodes.name.size() ? nodes.name[row] : StringId::kEmpty;
-  shared_.writer.open_slice(shared_.head(Category::kOperator, name), shared_.layout.table().ids(track),
+  shared_.writer.open_slice(shared_.head(Category::kOperator, nodes.name[row]), shared_.layout.table().ids(track),
                             nodes.begin_ns[row], nodes.end_ns[row]);
-  NodeFacts facts{nodes.sequence[row], 0, nodes.made_ns[row]};
+  NodeFacts facts{nodes.sequence[row], 0, nodes.forward_ns[row]};
   if (facts.made_ns != kNoTime)
-    facts.made_on_tid = shared_.layout.table().track(shared_.threads[nodes.made_on[row]]).tid;
+    facts.made_on_tid = shared_.layout.table().track(shared_.threads[nodes.forward_thread[row]]).tid;
   write_node_arguments(shared_.writer, facts);
   shared_.writer.close();
 }

@@ -143,7 +143,7 @@ class SnapshotWriter {
   /// input.
   void write_blocks(const PlaceMemory& place, std::size_t device) {
     frames_.enter(place);
-    const MemoryTable& memory = timeline_.memory;
+    const AllocatorEventTable& memory = timeline_.allocator_events;
     std::map<std::uint64_t, std::size_t> live;  // position, by address
     const std::size_t events = events_of(place);
     for (std::size_t i = 0; i < events; ++i) {
@@ -155,7 +155,7 @@ class SnapshotWriter {
   }
 
   void write_block(std::uint32_t row, std::size_t at, std::size_t device) {
-    const MemoryTable& memory = timeline_.memory;
+    const AllocatorEventTable& memory = timeline_.allocator_events;
     const std::uint64_t bytes = memory.bytes[row];
     out_.open_dictionary();
     member("device", device);
@@ -192,14 +192,14 @@ class SnapshotWriter {
     for (std::size_t i = 0; i < events; ++i) {
       const std::uint32_t row = place.rows[i];
       // The viewer wants a free to be asked for before it is completed.
-      if (timeline_.memory.action[row] == MemoryAction::kFree) write_event(place, i, "free_requested");
-      write_event(place, i, word_of(timeline_.memory.action[row]));
+      if (timeline_.allocator_events.action[row] == MemoryAction::kFree) write_event(place, i, "free_requested");
+      write_event(place, i, word_of(timeline_.allocator_events.action[row]));
     }
     out_.close_list();
   }
 
   void write_event(const PlaceMemory& place, std::size_t at, std::string_view action) {
-    const MemoryTable& memory = timeline_.memory;
+    const AllocatorEventTable& memory = timeline_.allocator_events;
     const std::uint32_t row = place.rows[at];
     out_.open_dictionary();
     out_.text("action");
@@ -227,7 +227,7 @@ class SnapshotWriter {
 
 Status export_memory_snapshot(const Timeline& timeline, const std::string& output,
                               const MemorySnapshotOptions& options) {
-  if (timeline.memory.size() == 0) {
+  if (timeline.allocator_events.size() == 0) {
     return Error(ErrorCode::kNotFound,
                  "export: the input holds no allocations (rangefinder::torch::MemoryRecording, profile_memory)");
   }

@@ -106,6 +106,7 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
     const std::uint64_t start = format::first_ticks(reader_.header());
     return begin_ticks < start && end_ticks <= start;
   }
+  std::uint8_t flags_of(const AssembledRange& range) const noexcept;
   StringId name(std::uint32_t id);
   StringId find_name(std::uint32_t id);
   ThreadIndex thread_of(std::uint32_t index);
@@ -121,8 +122,11 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   }
   template <typename Row>
   void add_activity(ActivityKind kind, StringId name, const Row& row, std::uint64_t bytes, std::uint32_t detail);
-
-  void add_latency(const format::KernelRow& row);
+  /// A latency timestamp; kNoTime where CUPTI has none.
+  std::int64_t latency_time(std::uint64_t ns) const noexcept {
+    const auto time_ns = static_cast<std::int64_t>(ns);
+    return time_ns <= 0 || time_ns > kLatest ? kNoTime : device_time(time_ns);
+  }
 
   capture::CaptureReader& reader_;
   Timeline& out_;

@@ -14,59 +14,46 @@ namespace rangefinder::importer {
 void CaptureLoader::on_range(const AssembledRange& range) {
   // Keys count from 1 in the order in which ranges began: the row is known, whenever the range ends.
   RangeTable& table = out_.ranges;
-  const std::size_t row = first_range_ + range.key - 1;
+  const auto row = static_cast<RangeIndex>(first_range_ + range.key - 1);
   if (row >= table.size()) {
-    const std::size_t size = row + 1;
-    table.name.resize(size);
-    table.domain.resize(size);
-    table.category.resize(size);
-    table.kind.resize(size);
-    table.style.resize(size);
-    table.flags.resize(size);
-    table.thread.resize(size);
-    table.end_thread.resize(size);
-    table.begin_ns.resize(size);
-    table.end_ns.resize(size);
-    table.source_row.resize(size, -1);
-    table.external_id.resize(size, -1);
+    table.grow_to(std::size_t{row} + 1);
     under_.resize(range.key);
   }
   under_[range.key - 1] = range.under;
   const std::string_view category = reader_.category(range.category);
-  table.name[row] = name(range.name);
-  table.domain[row] = out_.intern(reader_.domain(range.category));
-  table.category[row] = out_.intern(category);
-  table.kind[row] = category == "operator" ? RangeKind::kOperator : RangeKind::kAnnotation;
-  table.style[row] = range.start_end ? RangeStyle::kStartEnd : RangeStyle::kScoped;
-  table.flags[row] =
-      static_cast<std::uint8_t>((range.unfinished ? kUnfinished : 0) | (range.ended_elsewhere ? kEndedElsewhere : 0) |
-                                (range.suspended ? kSuspended : 0) | (range.resumed ? kResumed : 0) |
-                                (is_before(range.begin_ticks, range.end_ticks) ? kBeforeRecording : 0));
-  if (range.resumed) {
-    if (row >= table.opened_ns.size()) table.opened_ns.resize(row + 1, kNoTime);
-    table.opened_ns[row] = host_time(range.instance_begin_ticks);
-  }
-  table.thread[row] = thread_of(range.thread);
-  table.end_thread[row] = thread_of(range.end_thread);
-  table.begin_ns[row] = host_time(range.begin_ticks);
-  table.end_ns[row] = host_time(range.end_ticks);
+  table.set(row, {.name = name(range.name),
+                  .domain = out_.intern(reader_.domain(range.category)),
+                  .category = out_.intern(category),
+                  .kind = category == "operator" ? RangeKind::kOperator : RangeKind::kAnnotation,
+                  .style = range.start_end ? RangeStyle::kStartEnd : RangeStyle::kScoped,
+                  .flags = flags_of(range),
+                  .thread = thread_of(range.thread),
+                  .end_thread = thread_of(range.end_thread),
+                  .begin_ns = host_time(range.begin_ticks),
+                  .end_ns = host_time(range.end_ticks),
+                  .opened_ns = range.resumed ? host_time(range.instance_begin_ticks) : kNoTime});
   last_ticks_ = std::max(last_ticks_, range.end_ticks);
 }
 
+std::uint8_t CaptureLoader::flags_of(const AssembledRange& range) const noexcept {
+  return static_cast<std::uint8_t>((range.unfinished ? kUnfinished : 0) |
+                                   (range.ended_elsewhere ? kEndedElsewhere : 0) | (range.suspended ? kSuspended : 0) |
+                                   (range.resumed ? kResumed : 0) |
+                                   (is_before(range.begin_ticks, range.end_ticks) ? kBeforeRecording : 0));
+}
+
 void CaptureLoader::on_not_resumed(std::uint64_t range) {
-  std::uint8_t& flags = out_.ranges.flags[first_range_ + range - 1];
-  flags = static_cast<std::uint8_t>((flags & ~kSuspended) | kUnfinished);
+  const auto row = static_cast<RangeIndex>(first_range_ + range - 1);
+  out_.ranges.set_flags(row, static_cast<std::uint8_t>((out_.ranges.flags[row] & ~kSuspended) | kUnfinished));
 }
 
 void CaptureLoader::on_launch(const AssembledLaunch& launch) {
   LaunchTable& table = out_.launches;
-  table.process.push_back(process_);
-  table.correlation.push_back(launch.correlation);
-  table.thread.push_back(thread_of(launch.thread));
-  table.time_ns.push_back(host_time(launch.ticks));
-  table.source.push_back(LaunchSource::kCallback);
-  table.range.push_back(kNone);
-  table.call.push_back(kNone);
+  table.append({.process = process_,
+                .correlation = launch.correlation,
+                .thread = thread_of(launch.thread),
+                .time_ns = host_time(launch.ticks),
+                .source = LaunchSource::kCallback});
   launch_keys_.push_back(launch.range);
   last_ticks_ = std::max(last_ticks_, launch.ticks);
 }
@@ -77,27 +64,25 @@ void CaptureLoader::on_mark(std::uint32_t thread, std::uint64_t ticks, std::uint
   last_mark_[thread] = kNone;
   if (is_before(ticks, ticks)) return;
   last_mark_[thread] = row;
-  out_.marks.name.push_back(name(id));
-  out_.marks.category.push_back(out_.intern(reader_.category(category)));
-  out_.marks.thread.push_back(thread_of(thread));
-  out_.marks.time_ns.push_back(host_time(ticks));
-  out_.marks.source_row.push_back(-1);
+  out_.marks.append({.name = name(id),
+                     .category = out_.intern(reader_.category(category)),
+                     .thread = thread_of(thread),
+                     .time_ns = host_time(ticks)});
   last_ticks_ = std::max(last_ticks_, ticks);
 }
 
 void CaptureLoader::on_counter(std::uint32_t thread, std::uint64_t ticks, std::uint32_t id,
                                const AssembledValue& value) {
   if (is_before(ticks, ticks)) return;
-  CounterTable& table = out_.counters;
-  table.name.push_back(name(id));
-  table.thread.push_back(thread_of(thread));
-  table.time_ns.push_back(host_time(ticks));
   const bool is_double = value.kind == detail::ExtraKind::kDouble;
   double number = 0;
   if (is_double) std::memcpy(&number, &value.bits, sizeof number);
-  table.number.push_back(is_double ? number : static_cast<double>(static_cast<std::int64_t>(value.bits)));
-  table.integer.push_back(static_cast<std::int64_t>(value.bits));
-  table.is_integer.push_back(!is_double);
+  out_.counters.append({.name = name(id),
+                        .thread = thread_of(thread),
+                        .time_ns = host_time(ticks),
+                        .number = is_double ? number : static_cast<double>(static_cast<std::int64_t>(value.bits)),
+                        .integer = static_cast<std::int64_t>(value.bits),
+                        .is_integer = !is_double});
   last_ticks_ = std::max(last_ticks_, ticks);
 }
 
@@ -141,8 +126,7 @@ void CaptureLoader::add_cpu_counters() {
   std::sort(cpu_counts_.begin(), cpu_counts_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   CpuCounterTable& table = out_.cpu_counters;
   for (const auto& [range, counts] : cpu_counts_) {
-    table.range.push_back(range);
-    for (std::size_t event = 0; event < kCpuEvents; ++event) table.value[event].push_back(counts.count[event]);
+    table.append({.range = range, .counts = counts.count});
   }
 }
 
@@ -159,19 +143,18 @@ void CaptureLoader::on_step_items(std::uint32_t thread, std::uint64_t items) {
 
 void CaptureLoader::on_memory(const AssembledMemory& memory) {
   if (is_before(memory.ticks, memory.ticks)) return;
-  MemoryTable& table = out_.memory;
-  table.thread.push_back(thread_of(memory.thread));
-  table.time_ns.push_back(host_time(memory.ticks));
-  table.action.push_back(memory.action);
-  table.device.push_back(memory.device);
-  table.address.push_back(memory.address());
-  table.bytes.push_back(memory.bytes());
+  AllocatorEventTable& table = out_.allocator_events;
   // Less than nothing is no total.
-  table.allocated.push_back(std::max<std::int64_t>(memory.allocated(), -1));
-  table.reserved.push_back(std::max<std::int64_t>(memory.reserved(), -1));
-  table.stream.push_back(memory.stream());
-  table.pool.push_back(memory.pool());
-  table.source_row.push_back(-1);
+  table.append({.thread = thread_of(memory.thread),
+                .time_ns = host_time(memory.ticks),
+                .action = memory.action,
+                .device = memory.device,
+                .address = memory.address(),
+                .bytes = memory.bytes(),
+                .allocated = std::max<std::int64_t>(memory.allocated(), -1),
+                .reserved = std::max<std::int64_t>(memory.reserved(), -1),
+                .stream = memory.stream(),
+                .pool = memory.pool()});
   last_ticks_ = std::max(last_ticks_, memory.ticks);
 }
 
@@ -184,19 +167,19 @@ void CaptureLoader::add_nodes() {
   std::stable_sort(nodes_.begin(), nodes_.end(), [](const AssembledNode& a, const AssembledNode& b) {
     return std::tie(a.thread, a.begin_ticks, b.end_ticks) < std::tie(b.thread, b.begin_ticks, a.end_ticks);
   });
-  NodeTable& table = out_.nodes;
+  AutogradNodeTable& table = out_.autograd_nodes;
   const std::size_t first = table.size();
   for (const AssembledNode& node : nodes_) {
-    table.thread.push_back(thread_of(node.thread));
-    table.begin_ns.push_back(host_time(node.begin_ticks));
-    table.end_ns.push_back(host_time(node.end_ticks));
-    table.sequence.push_back(node.sequence);
     const NodeOrigins::Origin* const origin = node_origins_.find(node);
-    table.made_on.push_back(origin != nullptr ? thread_of(origin->thread) : kNone);
-    // Behind the record at that time: a range that it opened is open, one that it closed is not.
-    table.made_ns.push_back(origin != nullptr ? moved(host_time(origin->ticks), 1) : kNoTime);
-    table.range.push_back(node.range != 0 ? static_cast<RangeIndex>(first_range_ + node.range - 1) : kNone);
-    table.name.push_back(name(node.name));
+    // `forward_ns` is behind the record at that time: a range that it opened is open, one that it closed is not.
+    table.append({.thread = thread_of(node.thread),
+                  .begin_ns = host_time(node.begin_ticks),
+                  .end_ns = host_time(node.end_ticks),
+                  .sequence = node.sequence,
+                  .forward_thread = origin != nullptr ? thread_of(origin->thread) : kNone,
+                  .forward_ns = origin != nullptr ? moved(host_time(origin->ticks), 1) : kNoTime,
+                  .name = name(node.name),
+                  .range = node.range != 0 ? static_cast<RangeIndex>(first_range_ + node.range - 1) : kNone});
   }
   timeline::last_until_the_next(
       table, first, [&](ThreadIndex thread) { return timeline::is_engine_thread(out_.threads[thread].name); });
@@ -222,13 +205,13 @@ void CaptureLoader::add_operators(bool with_texts) {
   operators_.erase(std::unique(operators_.begin(), operators_.end(), same_range), operators_.end());
   OperatorTable& table = out_.operators;
   for (const AssembledOperator& facts : operators_) {
-    table.range.push_back(row_of(facts.range));
-    table.sequence.push_back(facts.sequence);
-    table.made_on.push_back(facts.made_on);
     const InputTexts texts = with_texts ? input_texts(facts.inputs) : InputTexts{};
-    table.shapes.push_back(texts.shapes);
-    table.types.push_back(texts.types);
-    table.values.push_back(texts.values);
+    table.append({.range = row_of(facts.range),
+                  .sequence = facts.sequence,
+                  .forward_thread_id = facts.made_on,
+                  .shapes = texts.shapes,
+                  .types = texts.types,
+                  .values = texts.values});
   }
 }
 
@@ -256,11 +239,11 @@ void CaptureLoader::add_steps() {
     // What was noted last before a pause is the end of a step only. Older captures do not say so, but numbers jump
     // where the schedule left steps out.
     if (!step.recorded || next.number != step.number + 1) continue;
-    out_.steps.number.push_back(step.number);
-    out_.steps.thread.push_back(step.thread);
-    out_.steps.begin_ns.push_back(step.time_ns);
-    out_.steps.end_ns.push_back(next.time_ns);
-    out_.steps.items.push_back(next.items);
+    out_.steps.append({.number = step.number,
+                       .thread = step.thread,
+                       .begin_ns = step.time_ns,
+                       .end_ns = next.time_ns,
+                       .items = next.items});
   }
 }
 
@@ -276,7 +259,9 @@ void CaptureLoader::add_launch_ranges() {
       const bool elsewhere = (ranges.flags[row] & kEndedElsewhere) != 0;
       if (ranges.end_ns[row] > time || (ranges.end_ns[row] == time && !elsewhere)) break;
     }
-    out_.launches.range[first_launch_ + i] = key != 0 ? static_cast<RangeIndex>(first_range_ + key - 1) : kNone;
+    if (key != 0)
+      out_.launches.set_range(static_cast<LaunchIndex>(first_launch_ + i),
+                              static_cast<RangeIndex>(first_range_ + key - 1));
   }
 }
 

@@ -9,15 +9,15 @@
 
 namespace rangefinder::importer {
 void CaptureLoader::on_metric_samples(std::span<const format::MetricSampleRow> rows) {
-  MetricSampleTable& table = out_.metric_samples;
+  PmSampleTable& table = out_.pm_samples;
   for (const format::MetricSampleRow& row : rows) {
     const double value = format::decoded_number(row.value);
     if (!std::isfinite(value) || !believable(row)) continue;
-    table.device.push_back(device_of(row.device));
-    table.metric.push_back(name(row.metric));
-    table.begin_ns.push_back(device_time(row.begin_ns));
-    table.end_ns.push_back(device_end(row.begin_ns, row.end_ns));
-    table.value.push_back(value);
+    table.append({.device = device_of(row.device),
+                  .metric = name(row.metric),
+                  .begin_ns = device_time(row.begin_ns),
+                  .end_ns = device_end(row.begin_ns, row.end_ns),
+                  .value = value});
   }
 }
 
@@ -51,10 +51,7 @@ void CaptureLoader::add_range_metrics() {
       ++out_.health.lost_range_counters;
       continue;
     }
-    table.range.push_back(*(after - 1));
-    table.device.push_back(device_of(row.device));
-    table.metric.push_back(name(row.metric));
-    table.value.push_back(value);
+    table.append({.range = *(after - 1), .device = device_of(row.device), .metric = name(row.metric), .value = value});
   }
   range_metrics_ = {};
 }

@@ -67,20 +67,12 @@ ThreadIndex CapturedNodes::thread_of(const Made& made) {
 }
 
 RangeIndex CapturedNodes::begin_range(StringId name, ThreadIndex thread, std::int64_t time_ns) {
-  RangeTable& ranges = timeline_.ranges;
-  ranges.name.push_back(name);
-  ranges.domain.push_back(StringId::kEmpty);
-  ranges.category.push_back(StringId::kEmpty);
-  ranges.kind.push_back(RangeKind::kAnnotation);
-  ranges.style.push_back(RangeStyle::kScoped);
-  ranges.flags.push_back(kBeforeRecording);
-  ranges.thread.push_back(thread);
-  ranges.end_thread.push_back(thread);
-  ranges.begin_ns.push_back(time_ns);
-  ranges.end_ns.push_back(time_ns);
-  ranges.source_row.push_back(-1);
-  ranges.external_id.push_back(-1);
-  return static_cast<RangeIndex>(ranges.size() - 1);
+  return timeline_.ranges.append({.name = name,
+                                  .flags = kBeforeRecording,
+                                  .thread = thread,
+                                  .end_thread = thread,
+                                  .begin_ns = time_ns,
+                                  .end_ns = time_ns});
 }
 
 /// A range lasts as long as one launch after the other names it: what its real times were is not said.
@@ -98,8 +90,8 @@ void CapturedNodes::add_ranges(
       ++same;
     open.resize(same);
     while (open.size() < names.size()) open.push_back(begin_range(names[open.size()], thread, time_ns));
-    for (const RangeIndex range : open) ranges.end_ns[range] = time_ns;
-    timeline_.launches.range[launch] = open.back();
+    for (const RangeIndex range : open) ranges.set_end(range, time_ns);
+    timeline_.launches.set_range(launch, open.back());
   }
 }
 
@@ -110,7 +102,6 @@ void CapturedNodes::finish() {
     if (!is_new) known->second = kNone;
   }
   ActivityTable& activities = timeline_.activities;
-  activities.captured.assign(activities.size(), kNone);
   timeline::NodeLaunches launches(timeline_);
   std::map<std::pair<ThreadIndex, std::int64_t>, std::pair<std::uint32_t, std::uint32_t>> with_ranges;
   for (const Made& made : made_) {
@@ -119,7 +110,7 @@ void CapturedNodes::finish() {
     const auto [launch, is_new] = launches.at(thread, made.time_ns);
     if (is_new && made.ranges != kNone)
       with_ranges.emplace(std::pair(thread, made.time_ns), std::pair(launch, made.ranges));
-    activities.captured[made.activity] = launch;
+    activities.set_captured(made.activity, launch);
   }
   add_ranges(with_ranges);
 }

@@ -53,27 +53,25 @@ std::uint64_t magnitude(std::int64_t value) noexcept {
 
 }  // namespace
 
-bool add_memory_event(const Event& event, ThreadIndex thread, std::int64_t source_row, MemoryTable& table) {
+bool add_memory_event(const Event& event, ThreadIndex thread, std::int64_t source_row, AllocatorEventTable& table) {
   if (!event.time.usable()) return false;
   const Values values = values_of(event);
   if (!values.bytes) return false;
   // LibTorch's number of the host is type 0 with device -1.
   const std::int64_t device = values.device.value_or(-1);
   const bool on_host = values.device_type.value_or(device < 0 ? 0 : 1) == 0;
-  table.thread.push_back(thread);
-  table.time_ns.push_back(event.time.ns);
-  table.action.push_back(event.name.bytes != "[memory]" ? MemoryAction::kOutOfMemory
-                         : *values.bytes < 0            ? MemoryAction::kFree
-                                                        : MemoryAction::kAllocate);
-  table.device.push_back(on_host ? -1 : static_cast<std::int32_t>(std::clamp<std::int64_t>(device, 0, kMostDevices)));
-  table.address.push_back(static_cast<std::uint64_t>(values.address.value_or(0)));
-  table.bytes.push_back(magnitude(*values.bytes));
-  table.allocated.push_back(std::max<std::int64_t>(values.allocated.value_or(-1), -1));
   // The host's allocator reserves nothing, and torch.profiler writes 0 for that.
-  table.reserved.push_back(on_host ? -1 : std::max<std::int64_t>(values.reserved.value_or(-1), -1));
-  table.stream.push_back(0);
-  table.pool.push_back(0);
-  table.source_row.push_back(source_row);
+  table.append({.thread = thread,
+                .time_ns = event.time.ns,
+                .action = event.name.bytes != "[memory]" ? MemoryAction::kOutOfMemory
+                          : *values.bytes < 0            ? MemoryAction::kFree
+                                                         : MemoryAction::kAllocate,
+                .device = on_host ? -1 : static_cast<std::int32_t>(std::clamp<std::int64_t>(device, 0, kMostDevices)),
+                .address = static_cast<std::uint64_t>(values.address.value_or(0)),
+                .bytes = magnitude(*values.bytes),
+                .allocated = std::max<std::int64_t>(values.allocated.value_or(-1), -1),
+                .reserved = on_host ? -1 : std::max<std::int64_t>(values.reserved.value_or(-1), -1),
+                .source_row = source_row});
   return true;
 }
 

@@ -14,6 +14,6 @@ namespace rangefinder::importer::kineto {
 constexpr bool is_memory_event(std::string_view name) noexcept { return name == "[memory]" || name == "[OutOfMemory]"; }
 
 /// A row for the event. False, and no row, where it says no time or no number of bytes.
-bool add_memory_event(const Event& event, ThreadIndex thread, std::int64_t source_row, MemoryTable& table);
+bool add_memory_event(const Event& event, ThreadIndex thread, std::int64_t source_row, AllocatorEventTable& table);
 
 }  // namespace rangefinder::importer::kineto

@@ -171,29 +171,23 @@ void TableBuilder::add_range(const Event& event, std::int64_t source_row, RangeK
   const bool unfinished = event.arguments.has(EventArguments::kUnfinished);
   const ThreadIndex thread = tracks_.thread(event);
   timeline_.health.unfinished_ranges += unfinished ? 1 : 0;
-  RangeTable& ranges = timeline_.ranges;
-  ranges.name.push_back(name_of(event.name));
-  ranges.domain.push_back(StringId::kEmpty);
-  ranges.category.push_back(category_name(event, spelling));
-  ranges.kind.push_back(kind);
-  ranges.style.push_back(RangeStyle::kScoped);
   const bool suspended = event.arguments.has(EventArguments::kSuspended) && event.arguments.suspended != 0;
   std::int64_t opened_ns = 0, run_ns = 0;
   const bool resumed = event.arguments.has(EventArguments::kOpenedAgo) && event.arguments.opened_ago >= 0 &&
                        !__builtin_sub_overflow(times.begin_ns, event.arguments.opened_ago, &opened_ns) &&
                        !__builtin_sub_overflow(times.end_ns, opened_ns, &run_ns);
-  ranges.flags.push_back(static_cast<std::uint8_t>((unfinished ? kUnfinished : 0) | (suspended ? kSuspended : 0) |
-                                                   (resumed ? kResumed : 0)));
-  if (resumed) {
-    ranges.opened_ns.resize(ranges.flags.size(), kNoTime);
-    ranges.opened_ns.back() = opened_ns;
-  }
-  ranges.thread.push_back(thread);
-  ranges.end_thread.push_back(thread);
-  ranges.begin_ns.push_back(times.begin_ns);
-  ranges.end_ns.push_back(times.end_ns);
-  ranges.source_row.push_back(source_row);
-  ranges.external_id.push_back(external_id(event));
+  timeline_.ranges.append({.name = name_of(event.name),
+                           .category = category_name(event, spelling),
+                           .kind = kind,
+                           .flags = static_cast<std::uint8_t>((unfinished ? kUnfinished : 0) |
+                                                              (suspended ? kSuspended : 0) | (resumed ? kResumed : 0)),
+                           .thread = thread,
+                           .end_thread = thread,
+                           .begin_ns = times.begin_ns,
+                           .end_ns = times.end_ns,
+                           .source_row = source_row,
+                           .external_id = external_id(event),
+                           .opened_ns = resumed ? opened_ns : kNoTime});
   keep_arguments(event, source_row);
   if (kind == RangeKind::kOperator) {
     autograd_.add(event.arguments, event.name.bytes);
@@ -207,10 +201,6 @@ void TableBuilder::add_operator(const EventArguments& arguments) {
   using F = EventArguments;
   const bool wants_texts = options_.operator_inputs && arguments.has(F::kInputs);
   if (!wants_texts && !arguments.has(F::kSequence)) return;
-  OperatorTable& operators = timeline_.operators;
-  operators.range.push_back(static_cast<RangeIndex>(timeline_.ranges.size() - 1));
-  operators.sequence.push_back(arguments.has(F::kSequence) ? std::max<std::int64_t>(arguments.sequence, -1) : -1);
-  operators.made_on.push_back(arguments.has(F::kForwardThread) ? not_negative(arguments.forward_thread) : 0);
   // Equal shapes are equal texts, however the file is indented.
   const auto text = [&](std::string_view list) {
     if (!wants_texts) return StringId::kEmpty;
@@ -218,9 +208,13 @@ void TableBuilder::add_operator(const EventArguments& arguments) {
     base::append_compact_json(scratch_, list);
     return timeline_.intern(scratch_);
   };
-  operators.shapes.push_back(text(arguments.input_shapes));
-  operators.types.push_back(text(arguments.input_types));
-  operators.values.push_back(text(arguments.input_values));
+  timeline_.operators.append(
+      {.range = static_cast<RangeIndex>(timeline_.ranges.size() - 1),
+       .sequence = arguments.has(F::kSequence) ? std::max<std::int64_t>(arguments.sequence, -1) : -1,
+       .forward_thread_id = arguments.has(F::kForwardThread) ? not_negative(arguments.forward_thread) : 0,
+       .shapes = text(arguments.input_shapes),
+       .types = text(arguments.input_types),
+       .values = text(arguments.input_values)});
 }
 
 void TableBuilder::add_step(const Event& event, ThreadIndex thread, const Interval& times) {
@@ -228,27 +222,26 @@ void TableBuilder::add_step(const Event& event, ThreadIndex thread, const Interv
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
   if (error != std::errc() || end != number.data() + number.size()) return;
-  timeline_.steps.number.push_back(value);
-  timeline_.steps.thread.push_back(thread);
-  timeline_.steps.begin_ns.push_back(times.begin_ns);
-  timeline_.steps.end_ns.push_back(times.end_ns);
-  timeline_.steps.items.push_back(event.arguments.has(EventArguments::kItems) ? not_negative(event.arguments.items)
-                                                                              : 0);
+  timeline_.steps.append(
+      {.number = value,
+       .thread = thread,
+       .begin_ns = times.begin_ns,
+       .end_ns = times.end_ns,
+       .items = event.arguments.has(EventArguments::kItems) ? not_negative(event.arguments.items) : 0});
 }
 
 void TableBuilder::add_call(const Event& event, std::int64_t source_row, CallDomain domain) {
   Interval times;
   if (!interval(event, times)) return;
   CallTable& calls = timeline_.calls;
-  calls.name.push_back(name_of(event.name));
-  calls.domain.push_back(domain);
-  calls.thread.push_back(tracks_.thread(event));
-  calls.begin_ns.push_back(times.begin_ns);
-  calls.end_ns.push_back(times.end_ns);
-  calls.correlation.push_back(correlation(event));
-  calls.result.push_back(0);
-  calls.external_id.push_back(external_id(event));
-  calls.source_row.push_back(source_row);
+  calls.append({.name = name_of(event.name),
+                .domain = domain,
+                .thread = tracks_.thread(event),
+                .begin_ns = times.begin_ns,
+                .end_ns = times.end_ns,
+                .correlation = correlation(event),
+                .external_id = external_id(event),
+                .source_row = source_row});
   keep_arguments(event, source_row);
 }
 
@@ -262,27 +255,23 @@ void TableBuilder::add_activity(const Event& event, std::int64_t source_row, Act
   const EventArguments& arguments = event.arguments;
   if (kind == ActivityKind::kKernel && arguments.has(F::kGraphLaunch)) kind = ActivityKind::kGraph;
   const StringId name = name_of(event.name);
-  ActivityTable& activities = timeline_.activities;
-  activities.kind.push_back(kind);
-  activities.name.push_back(name);
-  activities.stream.push_back(tracks_.stream(event));
-  activities.begin_ns.push_back(times.begin_ns);
-  activities.end_ns.push_back(times.end_ns);
-  activities.correlation.push_back(correlation(event));
-  activities.launch.push_back(kNone);
-  activities.bytes.push_back(kind != ActivityKind::kKernel && arguments.has(F::kBytes) ? not_negative(arguments.bytes)
-                                                                                       : 0);
-  activities.detail.push_back(kind == ActivityKind::kKernel  ? device_tables_.kernel_detail(arguments)
-                              : kind == ActivityKind::kGraph ? kNone
-                                                             : device_tables_.copy_detail(name, arguments));
-  activities.graph_node.push_back(arguments.has(F::kGraphNode) ? not_negative(arguments.graph_node) : 0);
-  activities.graph.push_back(arguments.has(F::kGraph) ? static_cast<std::uint32_t>(not_negative(arguments.graph)) : 0);
-  activities.external_id.push_back(external_id(event));
-  activities.source_row.push_back(source_row);
-  if (kind == ActivityKind::kGraph && meaning(arguments.graph_launch, scratch_) == "estimated part") {
-    activities.estimated.resize(activities.size());
-    activities.estimated.back() = 1;
-  }
+  const bool estimated = kind == ActivityKind::kGraph && meaning(arguments.graph_launch, scratch_) == "estimated part";
+  timeline_.activities.append(
+      {.kind = kind,
+       .name = name,
+       .stream = tracks_.stream(event),
+       .begin_ns = times.begin_ns,
+       .end_ns = times.end_ns,
+       .correlation = correlation(event),
+       .bytes = kind != ActivityKind::kKernel && arguments.has(F::kBytes) ? not_negative(arguments.bytes) : 0,
+       .detail = kind == ActivityKind::kKernel  ? device_tables_.kernel_detail(arguments)
+                 : kind == ActivityKind::kGraph ? kNone
+                                                : device_tables_.copy_detail(name, arguments),
+       .graph_node = arguments.has(F::kGraphNode) ? not_negative(arguments.graph_node) : 0,
+       .graph = arguments.has(F::kGraph) ? static_cast<std::uint32_t>(not_negative(arguments.graph)) : 0,
+       .external_id = external_id(event),
+       .source_row = source_row,
+       .estimated = estimated});
   captured_nodes_.add(arguments);
   keep_arguments(event, source_row);
 }
@@ -297,18 +286,18 @@ void TableBuilder::add_sync(const Event& event, std::int64_t source_row) {
   // -1 stands for "none": a wait for an event or a context is on no stream.
   const std::int64_t stream = arguments.has(F::kStream) ? arguments.stream : event.thread.number;
   const bool on_device = arguments.has(F::kDevice) ? arguments.device >= 0 : event.process.number >= 0;
-  SyncTable& syncs = timeline_.syncs;
-  syncs.type.push_back(by_argument != 0 ? by_argument : sync_type_of_name(meaning(event.name, scratch_)));
-  syncs.stream.push_back(on_device && stream >= 0 ? tracks_.stream(event) : kNone);
-  syncs.device.push_back(on_device ? tracks_.device_of(event) : kNone);
-  syncs.begin_ns.push_back(times.begin_ns);
-  syncs.end_ns.push_back(times.end_ns);
-  syncs.correlation.push_back(correlation(event));
-  syncs.source_row.push_back(source_row);
   const bool knows_event = on_device && arguments.has(F::kEventStream) && arguments.event_stream >= 0;
   const auto context = arguments.has(F::kContext) ? static_cast<std::uint32_t>(arguments.context) : 0;
-  syncs.event_stream.push_back(knows_event ? tracks_.stream(tracks_.device_of(event), context, arguments.event_stream)
-                                           : kNone);
+  timeline_.syncs.append(
+      {.type = by_argument != 0 ? by_argument : sync_type_of_name(meaning(event.name, scratch_)),
+       .stream = on_device && stream >= 0 ? tracks_.stream(event) : kNone,
+       .device = on_device ? tracks_.device_of(event) : kNone,
+       .begin_ns = times.begin_ns,
+       .end_ns = times.end_ns,
+       .correlation = correlation(event),
+       .source_row = source_row,
+       .event_stream =
+           knows_event ? tracks_.stream(tracks_.device_of(event), context, arguments.event_stream) : kNone});
   keep_arguments(event, source_row);
 }
 
@@ -316,11 +305,11 @@ void TableBuilder::add_overhead(const Event& event, std::int64_t source_row) {
   Interval times;
   if (!interval(event, times)) return;
   OverheadTable& overheads = timeline_.overheads;
-  overheads.name.push_back(name_of(event.name));
-  overheads.thread.push_back(tracks_.thread_or_none(event));
-  overheads.begin_ns.push_back(times.begin_ns);
-  overheads.end_ns.push_back(times.end_ns);
-  overheads.source_row.push_back(source_row);
+  overheads.append({.name = name_of(event.name),
+                    .thread = tracks_.thread_or_none(event),
+                    .begin_ns = times.begin_ns,
+                    .end_ns = times.end_ns,
+                    .source_row = source_row});
   keep_arguments(event, source_row);
 }
 
@@ -345,17 +334,18 @@ void TableBuilder::add_instant(const Event& event, std::int64_t source_row) {
   std::int64_t time_ns = 0;
   if (!moment(event, time_ns)) return;
   MarkTable& marks = timeline_.marks;
-  marks.name.push_back(name_of(event.name));
-  marks.category.push_back(name_of(event.category));
-  marks.thread.push_back(tracks_.thread(event));
-  marks.time_ns.push_back(time_ns);
-  marks.source_row.push_back(source_row);
+  marks.append({.name = name_of(event.name),
+                .category = name_of(event.category),
+                .thread = tracks_.thread(event),
+                .time_ns = time_ns,
+                .source_row = source_row});
   keep_arguments(event, source_row);
 }
 
 /// A row of a table, and kept as it is for an export, since the table does not have all of it.
 void TableBuilder::add_memory(const Event& event, std::int64_t source_row) {
-  if (!event.process.is_number() || !add_memory_event(event, tracks_.thread(event), source_row, timeline_.memory))
+  if (!event.process.is_number() ||
+      !add_memory_event(event, tracks_.thread(event), source_row, timeline_.allocator_events))
     return leave_out(event, Untabled::kMemory);
   keep_event(event);
 }
@@ -382,12 +372,12 @@ void TableBuilder::add_counter(const Event& event) {
     std::string key_scratch;
     const std::string_view label = meaning(key, key_scratch);
     const bool named_by_event = label == "value" || label == series;
-    timeline_.counters.name.push_back(timeline_.intern(named_by_event ? series : series + ": " + std::string(label)));
-    timeline_.counters.thread.push_back(thread);
-    timeline_.counters.time_ns.push_back(time_ns);
-    timeline_.counters.number.push_back(number);
-    timeline_.counters.integer.push_back(integer.value);
-    timeline_.counters.is_integer.push_back(integer.valid && !integer.rounded);
+    timeline_.counters.append({.name = timeline_.intern(named_by_event ? series : series + ": " + std::string(label)),
+                               .thread = thread,
+                               .time_ns = time_ns,
+                               .number = number,
+                               .integer = integer.value,
+                               .is_integer = integer.valid && !integer.rounded});
     return scan;
   });
 }

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -64,7 +65,7 @@ class ActivityReader {
   void read_copies();
   void read_memsets();
   void read_whole_graphs();
-  bool add(TableScan& row, ActivityKind kind);
+  std::optional<ActivityRow> shared_columns(TableScan& row, ActivityKind kind);
   void note_missing(const TableScan& row, const char* table);
   KernelDetail detail_of(TableScan& row);
   std::uint32_t shared_detail(const KernelDetail& detail);
@@ -78,30 +79,26 @@ class ActivityReader {
   std::unordered_multimap<std::uint64_t, std::uint32_t> known_details_;
 };
 
-// Everything but name, bytes and detail. False when the row is no activity.
-bool ActivityReader::add(TableScan& row, ActivityKind kind) {
+// Everything but name, bytes and detail. Nothing when the row is no activity.
+std::optional<ActivityRow> ActivityReader::shared_columns(TableScan& row, ActivityKind kind) {
   const auto start = row.integer(kActivityStart);
   const auto end = row.integer(kEnd);
   if (!start || !end || !valid_interval(*start, *end)) {
     ++timeline_.health.invalid_activities;
     row.reject(!start || !end ? "no start or end" : *end < *start ? "it ends before it begins" : "no possible time");
-    return false;
+    return std::nullopt;
   }
   const auto global_pid = row.integer(kActivityPid);
   const ProcessIndex process = global_pid ? entities_.process(*global_pid) : entities_.assumed_process();
-  ActivityTable& activities = timeline_.activities;
-  activities.kind.push_back(kind);
-  activities.stream.push_back(entities_.stream(process, row.u32_or(kDevice, 0), row.u32_or(kContext, 0),
-                                               row.u32_or(kGreenContext, 0), row.integer_or(kStream, 0)));
-  activities.begin_ns.push_back(*start);
-  activities.end_ns.push_back(*end);
-  activities.correlation.push_back(static_cast<std::uint64_t>(row.integer_or(kCorrelation, 0)));
-  activities.launch.push_back(kNone);
-  activities.graph_node.push_back(static_cast<std::uint64_t>(row.integer_or(kGraphNode, 0)));
-  activities.graph.push_back(row.u32_or(kGraph, 0));
-  activities.external_id.push_back(-1);
-  activities.source_row.push_back(row.row_id());
-  return true;
+  return ActivityRow{.kind = kind,
+                     .stream = entities_.stream(process, row.u32_or(kDevice, 0), row.u32_or(kContext, 0),
+                                                row.u32_or(kGreenContext, 0), row.integer_or(kStream, 0)),
+                     .begin_ns = *start,
+                     .end_ns = *end,
+                     .correlation = static_cast<std::uint64_t>(row.integer_or(kCorrelation, 0)),
+                     .graph_node = static_cast<std::uint64_t>(row.integer_or(kGraphNode, 0)),
+                     .graph = row.u32_or(kGraph, 0),
+                     .source_row = row.row_id()};
 }
 
 void ActivityReader::note_missing(const TableScan& row, const char* table) {
@@ -207,13 +204,13 @@ void ActivityReader::read_kernels() {
   }
   note_missing(row, "CUPTI_ACTIVITY_KIND_KERNEL");
   while (row.next()) {
-    if (!add(row, ActivityKind::kKernel)) continue;
+    std::optional<ActivityRow> kernel = shared_columns(row, ActivityKind::kKernel);
+    if (!kernel) continue;
     const KernelDetail detail = detail_of(row);
-    StringId name = detail.demangled;
-    if (name == StringId::kEmpty) name = detail.base != StringId::kEmpty ? detail.base : detail.mangled;
-    timeline_.activities.name.push_back(name);
-    timeline_.activities.bytes.push_back(0);
-    timeline_.activities.detail.push_back(shared_detail(detail));
+    kernel->name = detail.demangled;
+    if (kernel->name == StringId::kEmpty) kernel->name = detail.base != StringId::kEmpty ? detail.base : detail.mangled;
+    kernel->detail = shared_detail(detail);
+    timeline_.activities.append(*kernel);
   }
 }
 
@@ -227,17 +224,18 @@ void ActivityReader::read_copies() {
   TableScan row(context_, "CUPTI_ACTIVITY_KIND_MEMCPY", kCopyWishes);
   if (row.usable()) note_missing(row, "CUPTI_ACTIVITY_KIND_MEMCPY");
   while (row.next()) {
-    if (!add(row, ActivityKind::kMemcpy)) continue;
+    std::optional<ActivityRow> copy = shared_columns(row, ActivityKind::kMemcpy);
+    if (!copy) continue;
     CopyDetail detail;
     detail.copy_kind = row.u32_or(kCopyKind, 0);
     detail.source_memory = memory_kind(row, kSourceKind);
     detail.target_memory = memory_kind(row, kTargetKind);
     detail.source_device = row.u32_or(kSourceDevice, kNone);
     detail.target_device = row.u32_or(kTargetDevice, kNone);
-    timeline_.activities.name.push_back(timeline_.intern(timeline::nsight::copy_operation(detail.copy_kind)));
-    timeline_.activities.bytes.push_back(
-        static_cast<std::uint64_t>(std::max<std::int64_t>(0, row.integer_or(kBytes, 0))));
-    timeline_.activities.detail.push_back(static_cast<std::uint32_t>(timeline_.copy_details.size()));
+    copy->name = timeline_.intern(timeline::nsight::copy_operation(detail.copy_kind));
+    copy->bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, row.integer_or(kBytes, 0)));
+    copy->detail = static_cast<std::uint32_t>(timeline_.copy_details.size());
+    timeline_.activities.append(*copy);
     timeline_.copy_details.push_back(detail);
   }
 }
@@ -249,14 +247,15 @@ void ActivityReader::read_memsets() {
   TableScan row(context_, "CUPTI_ACTIVITY_KIND_MEMSET", kMemsetWishes);
   if (row.usable()) note_missing(row, "CUPTI_ACTIVITY_KIND_MEMSET");
   while (row.next()) {
-    if (!add(row, ActivityKind::kMemset)) continue;
+    std::optional<ActivityRow> memset = shared_columns(row, ActivityKind::kMemset);
+    if (!memset) continue;
     CopyDetail detail;
     detail.target_memory = memory_kind(row, kMemoryKind);
     detail.value = row.u32_or(kMemsetValue, 0);
-    timeline_.activities.name.push_back(timeline_.intern(timeline::nsight::kMemsetOperation));
-    timeline_.activities.bytes.push_back(
-        static_cast<std::uint64_t>(std::max<std::int64_t>(0, row.integer_or(kMemsetBytes, 0))));
-    timeline_.activities.detail.push_back(static_cast<std::uint32_t>(timeline_.copy_details.size()));
+    memset->name = timeline_.intern(timeline::nsight::kMemsetOperation);
+    memset->bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, row.integer_or(kMemsetBytes, 0)));
+    memset->detail = static_cast<std::uint32_t>(timeline_.copy_details.size());
+    timeline_.activities.append(*memset);
     timeline_.copy_details.push_back(detail);
   }
 }
@@ -270,12 +269,11 @@ void ActivityReader::read_whole_graphs() {
   if (row.usable()) note_missing(row, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE");
   std::uint64_t graphs = 0;
   while (row.next()) {
-    if (!add(row, ActivityKind::kGraph)) continue;
-    ActivityTable& activities = timeline_.activities;
-    if (activities.graph.back() == 0) activities.graph.back() = row.u32_or(kGraphExec, 0);
-    activities.name.push_back(timeline_.intern(timeline::graph_name(activities.graph.back())));
-    activities.bytes.push_back(0);
-    activities.detail.push_back(kNone);
+    std::optional<ActivityRow> graph = shared_columns(row, ActivityKind::kGraph);
+    if (!graph) continue;
+    if (graph->graph == 0) graph->graph = row.u32_or(kGraphExec, 0);
+    graph->name = timeline_.intern(timeline::graph_name(graph->graph));
+    timeline_.activities.append(*graph);
     ++graphs;
   }
   if (graphs != 0)
@@ -314,15 +312,14 @@ void read_calls(ImportContext& context, StringTable& strings, Entities& entities
     const auto event_class = row.integer(kEventClass);
     const std::string_view text = context.timeline.text(name);
     const bool driver = event_class ? *event_class == 1 : text.starts_with("cu") && !text.starts_with("cuda");
-    calls.name.push_back(name);
-    calls.domain.push_back(driver ? CallDomain::kDriver : CallDomain::kRuntime);
-    calls.thread.push_back(global_tid ? entities.thread(*global_tid) : entities.unknown_thread());
-    calls.begin_ns.push_back(*start);
-    calls.end_ns.push_back(*end);
-    calls.correlation.push_back(static_cast<std::uint64_t>(row.integer_or(kCallCorrelation, 0)));
-    calls.result.push_back(static_cast<std::int32_t>(row.integer_or(kResult, 0)));
-    calls.external_id.push_back(-1);
-    calls.source_row.push_back(row.row_id());
+    calls.append({.name = name,
+                  .domain = driver ? CallDomain::kDriver : CallDomain::kRuntime,
+                  .thread = global_tid ? entities.thread(*global_tid) : entities.unknown_thread(),
+                  .begin_ns = *start,
+                  .end_ns = *end,
+                  .correlation = static_cast<std::uint64_t>(row.integer_or(kCallCorrelation, 0)),
+                  .result = static_cast<std::int32_t>(row.integer_or(kResult, 0)),
+                  .source_row = row.row_id()});
   }
 }
 
@@ -350,15 +347,15 @@ void read_syncs(ImportContext& context, Entities& entities) {
     const std::uint32_t context_id = row.u32_or(kSyncContext, 0);
     const std::uint32_t device = entities.device_of_context(process, context_id, row.u32_or(kSyncDevice, 0));
     const std::int64_t stream = row.integer_or(kSyncStream, kAllStreams);
-    syncs.type.push_back(row.u32_or(kType, 0));
-    syncs.device.push_back(entities.device(process, device));
-    syncs.stream.push_back(stream == kAllStreams
-                               ? kNone
-                               : entities.stream(process, device, context_id, row.u32_or(kSyncGreen, 0), stream));
-    syncs.begin_ns.push_back(*start);
-    syncs.end_ns.push_back(*end);
-    syncs.correlation.push_back(static_cast<std::uint64_t>(row.integer_or(kSyncCorrelation, 0)));
-    syncs.source_row.push_back(row.row_id());
+    syncs.append({.type = row.u32_or(kType, 0),
+                  .stream = stream == kAllStreams
+                                ? kNone
+                                : entities.stream(process, device, context_id, row.u32_or(kSyncGreen, 0), stream),
+                  .device = entities.device(process, device),
+                  .begin_ns = *start,
+                  .end_ns = *end,
+                  .correlation = static_cast<std::uint64_t>(row.integer_or(kSyncCorrelation, 0)),
+                  .source_row = row.row_id()});
   }
 }
 
@@ -388,12 +385,12 @@ void read_overheads(ImportContext& context, Entities& entities) {
       }
       const auto global_tid = row.integer(kOverheadTid);
       const std::uint32_t type = row.u32_or(kOverheadType, 1);
-      overheads.name.push_back(context.timeline.intern(type < std::size(kTypes) ? std::string(kTypes[type])
-                                                                                : "type " + std::to_string(type)));
-      overheads.thread.push_back(global_tid ? entities.thread(*global_tid) : kNone);
-      overheads.begin_ns.push_back(*start);
-      overheads.end_ns.push_back(*end);
-      overheads.source_row.push_back(row.row_id());
+      overheads.append({.name = context.timeline.intern(type < std::size(kTypes) ? std::string(kTypes[type])
+                                                                                 : "type " + std::to_string(type)),
+                        .thread = global_tid ? entities.thread(*global_tid) : kNone,
+                        .begin_ns = *start,
+                        .end_ns = *end,
+                        .source_row = row.row_id()});
     }
   }
 }
@@ -424,7 +421,7 @@ void read_allocations(ImportContext& context, Entities& entities) {
                                      Wish{"streamId"},
                                      Wish{"localMemoryPoolAddress"}};
   TableScan row(context, "CUDA_GPU_MEMORY_USAGE_EVENTS", kWishes);
-  AllocationTable& table = context.timeline.allocations;
+  CudaAllocationTable& table = context.timeline.cuda_allocations;
   while (row.next()) {
     const auto time = row.integer(kAllocationTime);
     if (!time || !valid_interval(*time, *time)) {
@@ -437,19 +434,19 @@ void read_allocations(ImportContext& context, Entities& entities) {
     const std::uint32_t device = entities.device_of_context(process, context_id, row.u32_or(kAllocationDevice, 0));
     // Stream-ordered calls alone have one.
     const auto stream = row.integer(kAllocationStream);
-    table.process.push_back(process);
-    table.time_ns.push_back(*time);
-    table.freed.push_back(row.integer_or(kAllocationOperation, 0) == 1 ? 1 : 0);
-    table.memory.push_back(memory_kind(row, kAllocationKind));
-    table.device.push_back(entities.device(process, device));
-    table.stream.push_back(stream && *stream > 0 && *stream != kAllStreams
-                               ? entities.stream(process, device, context_id, 0, *stream)
-                               : kNone);
-    table.address.push_back(static_cast<std::uint64_t>(row.integer_or(kAllocationAddress, 0)));
-    table.bytes.push_back(static_cast<std::uint64_t>(std::max<std::int64_t>(row.integer_or(kAllocationBytes, 0), 0)));
-    table.pool.push_back(static_cast<std::uint64_t>(row.integer_or(kAllocationPool, 0)));
-    table.correlation.push_back(static_cast<std::uint64_t>(row.integer_or(kAllocationCorrelation, 0)));
-    table.source_row.push_back(row.row_id());
+    table.append({.process = process,
+                  .time_ns = *time,
+                  .freed = row.integer_or(kAllocationOperation, 0) == 1,
+                  .memory = memory_kind(row, kAllocationKind),
+                  .device = entities.device(process, device),
+                  .stream = stream && *stream > 0 && *stream != kAllStreams
+                                ? entities.stream(process, device, context_id, 0, *stream)
+                                : kNone,
+                  .address = static_cast<std::uint64_t>(row.integer_or(kAllocationAddress, 0)),
+                  .bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(row.integer_or(kAllocationBytes, 0), 0)),
+                  .pool = static_cast<std::uint64_t>(row.integer_or(kAllocationPool, 0)),
+                  .correlation = static_cast<std::uint64_t>(row.integer_or(kAllocationCorrelation, 0)),
+                  .source_row = row.row_id()});
   }
 }
 

@@ -96,10 +96,10 @@ void EmitNvtx::add(std::string_view text) {
   whole.row = row;
   whole.bits = static_cast<std::uint64_t>(ranges.name.back());
   timeline_.attachments.push_back(whole);
-  ranges.name.back() = timeline_.intern(parsed->name);
+  ranges.set_name(row, timeline_.intern(parsed->name));
   // Without a number it may be a record_function of the program's author: operators have a namespace.
   if (parsed->sequence < 0 && parsed->name.find("::") == std::string_view::npos) return;
-  ranges.kind.back() = RangeKind::kOperator;
+  ranges.set_kind(row, RangeKind::kOperator);
   const bool is_evaluation = parsed->name.starts_with(timeline::kEvaluateNode);
   told_.push_back({row, parsed->sequence, is_evaluation ? Role::kEvaluation : Role::kOperator});
   if (options_.operator_inputs) add_inputs(row, *parsed);
@@ -107,14 +107,9 @@ void EmitNvtx::add(std::string_view text) {
 
 void EmitNvtx::add_inputs(RangeIndex range, const OperatorText& text) {
   if (text.shapes.empty()) return;
-  OperatorTable& operators = timeline_.operators;
-  operators.range.push_back(range);
-  operators.sequence.push_back(text.sequence);
   std::string shapes;
   base::append_compact_json(shapes, text.shapes);
-  operators.shapes.push_back(timeline_.intern(shapes));
-  operators.types.push_back(StringId::kEmpty);
-  operators.values.push_back(StringId::kEmpty);
+  timeline_.operators.append({.range = range, .sequence = text.sequence, .shapes = timeline_.intern(shapes)});
 }
 
 void EmitNvtx::sort_told() {

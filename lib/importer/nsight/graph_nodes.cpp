@@ -57,14 +57,13 @@ const GraphNodes::Node* GraphNodes::first_of(Key key) const {
 void GraphNodes::finish() {
   if (nodes_.empty()) return;
   ActivityTable& activities = timeline_.activities;
-  activities.captured.assign(activities.size(), kNone);
   timeline::NodeLaunches launches(timeline_);
   for (ActivityIndex row = 0; row < activities.size(); ++row) {
     if (activities.graph_node[row] == 0) continue;
     const ProcessIndex process = timeline_.devices[timeline_.streams[activities.stream[row]].device].process;
     const Node* const node = first_of({process, static_cast<std::int64_t>(activities.graph_node[row])});
     if (node != nullptr && node->thread != kNone)
-      activities.captured[row] = launches.at(node->thread, node->time_ns).first;
+      activities.set_captured(row, launches.at(node->thread, node->time_ns).first);
   }
 }
 

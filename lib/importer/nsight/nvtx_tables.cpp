@@ -196,17 +196,17 @@ void NvtxReader::read_range(TableScan& row, std::int64_t start, std::int64_t typ
   timeline_.health.foreign_ends += end_thread != thread ? 1 : 0;
   if (!end) unfinished_.push_back(static_cast<RangeIndex>(ranges.size()));
   read_value(row, Attachment::Target::kRange, ranges.size());
-  ranges.name.push_back(name_of(row));
-  nameless_ += ranges.name.back() == StringId::kEmpty ? 1 : 0;
-  ranges.kind.push_back(RangeKind::kAnnotation);
-  ranges.style.push_back(type == kPushPop || type == kImportedPushPop ? RangeStyle::kScoped : RangeStyle::kStartEnd);
-  ranges.flags.push_back(flags);
-  ranges.thread.push_back(thread);
-  ranges.end_thread.push_back(end_thread);
-  ranges.begin_ns.push_back(start);
-  ranges.end_ns.push_back(end.value_or(start));
-  ranges.source_row.push_back(row.row_id());
-  ranges.external_id.push_back(-1);
+  const StringId name = name_of(row);
+  nameless_ += name == StringId::kEmpty ? 1 : 0;
+  const bool scoped = type == kPushPop || type == kImportedPushPop;
+  ranges.append({.name = name,
+                 .style = scoped ? RangeStyle::kScoped : RangeStyle::kStartEnd,
+                 .flags = flags,
+                 .thread = thread,
+                 .end_thread = end_thread,
+                 .begin_ns = start,
+                 .end_ns = end.value_or(start),
+                 .source_row = row.row_id()});
   range_labels_.push_back(labels_of(row));
   emit_nvtx_.add(timeline_.text(ranges.name.back()));
 }
@@ -214,10 +214,10 @@ void NvtxReader::read_range(TableScan& row, std::int64_t start, std::int64_t typ
 void NvtxReader::read_mark(TableScan& row, std::int64_t start) {
   MarkTable& marks = timeline_.marks;
   read_value(row, Attachment::Target::kMark, marks.size());
-  marks.name.push_back(name_of(row));
-  marks.thread.push_back(thread_of(row.integer(kGlobalTid)));
-  marks.time_ns.push_back(start);
-  marks.source_row.push_back(row.row_id());
+  marks.append({.name = name_of(row),
+                .thread = thread_of(row.integer(kGlobalTid)),
+                .time_ns = start,
+                .source_row = row.row_id()});
   mark_labels_.push_back(labels_of(row));
 }
 
@@ -270,11 +270,9 @@ StringId NvtxReader::category_name(const Labels& labels) {
 
 void NvtxReader::finish_ranges() {
   RangeTable& ranges = timeline_.ranges;
-  for (const Labels& labels : range_labels_) {
-    ranges.domain.push_back(domain_name(labels));
-    ranges.category.push_back(category_name(labels));
-  }
-  for (const RangeIndex range : unfinished_) ranges.end_ns[range] = std::max(last_ns_, ranges.begin_ns[range]);
+  for (std::size_t i = 0; i < range_labels_.size(); ++i)
+    ranges.set_labels(static_cast<RangeIndex>(i), domain_name(range_labels_[i]), category_name(range_labels_[i]));
+  for (const RangeIndex range : unfinished_) ranges.set_end(range, std::max(last_ns_, ranges.begin_ns[range]));
   timeline_.health.unfinished_ranges += unfinished_.size();
   emit_nvtx_.finish();
 }
@@ -282,13 +280,15 @@ void NvtxReader::finish_ranges() {
 void NvtxReader::finish_marks() {
   MarkTable& marks = timeline_.marks;
   for (std::size_t i = 0; i < mark_labels_.size(); ++i) {
-    marks.category.push_back(category_name(mark_labels_[i]));
-    const StringId domain = domain_name(mark_labels_[i]);
-    if (domain == StringId::kEmpty) continue;
-    // Marks have no column for their domain. A very long one would be repeated in every name.
-    std::string full(timeline_.text(domain).substr(0, kLongestPrefix));
-    full.append(":").append(timeline_.text(marks.name[i]));
-    marks.name[i] = timeline_.intern(full);
+    MarkRow mark = marks.row(i);
+    mark.category = category_name(mark_labels_[i]);
+    if (const StringId domain = domain_name(mark_labels_[i]); domain != StringId::kEmpty) {
+      // Marks have no column for their domain. A very long one would be repeated in every name.
+      std::string full(timeline_.text(domain).substr(0, kLongestPrefix));
+      full.append(":").append(timeline_.text(mark.name));
+      mark.name = timeline_.intern(full);
+    }
+    marks.set(i, mark);
   }
   timeline_.attachments.insert(timeline_.attachments.end(), mark_values_.begin(), mark_values_.end());
 }

@@ -37,7 +37,7 @@ std::string_view function_of(const Timeline& timeline, const AllocationCall& cal
 /// "Device 0", "Pinned".
 std::string memory_text(const Timeline& timeline, const AllocationCall& call) {
   if (call.row == kNone) return {};
-  const AllocationTable& table = timeline.allocations;
+  const CudaAllocationTable& table = timeline.cuda_allocations;
   std::string text(timeline::memory_name(table.memory[call.row]));
   const DeviceIndex device = table.device[call.row];
   const bool of_host = table.memory[call.row] == 1 || table.memory[call.row] == 2;
@@ -46,11 +46,11 @@ std::string memory_text(const Timeline& timeline, const AllocationCall& call) {
 
 std::int64_t bytes_of(const Timeline& timeline, const AllocationCall& call) {
   constexpr std::uint64_t kMost = std::uint64_t{1} << 62;
-  return call.row == kNone ? 0 : static_cast<std::int64_t>(std::min(timeline.allocations.bytes[call.row], kMost));
+  return call.row == kNone ? 0 : static_cast<std::int64_t>(std::min(timeline.cuda_allocations.bytes[call.row], kMost));
 }
 
 void add_note(const Timeline& timeline, const std::vector<AllocationCall>& calls, Table& table) {
-  if (timeline.allocations.size() == 0 && !calls.empty())
+  if (timeline.cuda_allocations.size() == 0 && !calls.empty())
     table.note("allocations: no allocation records in this input; calls are known by name, and not how much they got");
 }
 
@@ -65,8 +65,8 @@ Table instances_of(const Subject& subject, const std::vector<AllocationCall>& ca
     const AllocationCall& call = calls[i];
     const bool recorded = call.row != kNone;
     char address[24] = "";
-    if (recorded) std::snprintf(address, sizeof address, "0x%" PRIx64, timeline.allocations.address[call.row]);
-    const StreamIndex stream = recorded ? timeline.allocations.stream[call.row] : kNone;
+    if (recorded) std::snprintf(address, sizeof address, "0x%" PRIx64, timeline.cuda_allocations.address[call.row]);
+    const StreamIndex stream = recorded ? timeline.cuda_allocations.stream[call.row] : kNone;
     table.text(range_label(timeline, ranges[i], call.thread))
         .text(function_of(timeline, call))
         .text(memory_text(timeline, call))

@@ -30,8 +30,8 @@ bool is_of_hardware(std::size_t event) noexcept {
 
 /// What the counters would have shown, had they counted all the time; 1 where they did.
 double scale_of(const CpuCounterTable& counters, std::size_t row) noexcept {
-  const auto cpu_ns = counters.value[static_cast<std::size_t>(CpuEvent::kCpuTime)][row];
-  const auto lost_ns = counters.value[static_cast<std::size_t>(CpuEvent::kNotCounted)][row];
+  const auto cpu_ns = counters.counts[row][static_cast<std::size_t>(CpuEvent::kCpuTime)];
+  const auto lost_ns = counters.counts[row][static_cast<std::size_t>(CpuEvent::kNotCounted)];
   if (lost_ns <= 0 || cpu_ns <= lost_ns) return 1;
   return static_cast<double>(cpu_ns) / static_cast<double>(cpu_ns - lost_ns);
 }
@@ -46,7 +46,7 @@ std::vector<Counts> by_group(const Timeline& timeline, const Projection& project
     const double scale = scale_of(counters, row);
     ++groups[group].ranges;
     for (std::size_t event = 0; event < kCpuEvents; ++event) {
-      const std::int64_t value = counters.value[event][row];
+      const std::int64_t value = counters.counts[row][event];
       if (value < 0) continue;
       groups[group].any[event] = true;
       groups[group].sum[event] += static_cast<double>(value) * (is_of_hardware(event) ? scale : 1);

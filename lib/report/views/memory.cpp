@@ -77,7 +77,7 @@ Result<Table> make_peak(const Subject& subject, const ViewOptions&) {
   for (const PlaceMemory& place : memory_of_places(timeline)) {
     const analysis::PeakComposition peak = peak_composition(timeline, place);
     const std::string memory = name_of_place(timeline, place.place);
-    const std::int64_t time_ns = timeline.memory.time_ns[place.rows[place.peak]];
+    const std::int64_t time_ns = timeline.allocator_events.time_ns[place.rows[place.peak]];
     const auto add = [&](std::string_view name, std::string_view kind, std::int64_t bytes, std::uint64_t blocks) {
       table.text(name).text(kind).text(memory).number(bytes).number(own::share(bytes, place.peak_bytes));
       table.optional(blocks != 0, number(blocks)).number(time_ns);

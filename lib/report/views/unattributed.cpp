@@ -102,7 +102,7 @@ std::vector<UnattributedGroup> groups_of(const Subject& subject, bool by_name) {
 
 /// What launched each activity, as operators go: an owner by row, which is no range where none was running.
 std::vector<std::uint32_t> operators_of(const Timeline& timeline) {
-  const std::vector<RangeKind>& kinds = timeline.ranges.kind;
+  const auto& kinds = timeline.ranges.kind;
   if (std::find(kinds.begin(), kinds.end(), RangeKind::kOperator) == kinds.end()) return {};
   ProjectionOptions options;
   options.attribution = Attribution::kLaunch;

@@ -36,7 +36,7 @@ class NvmlDevice {
   const NvmlApi& api_;
   Device handle_;
   std::uint32_t cuda_id_;
-  std::uint32_t missing_ = 0;  // DeviceSampleField
+  std::uint32_t missing_ = 0;  // SensorSampleField
   std::uint32_t worked_ = 0;
   bool instant_power_;
   std::int64_t energy_read_ns_ = std::numeric_limits<std::int64_t>::max();  // later than now: due

@@ -238,9 +238,9 @@ TEST_CASE("operators of a capture are those of its export", "[exporter]") {
     const OperatorTable& operators = timeline.operators;
     for (std::size_t i = 0; i < operators.size(); ++i) {
       std::string row(timeline.text(timeline.ranges.name[operators.range[i]]));
-      row += " #" + std::to_string(operators.sequence[i]) + " of " + std::to_string(operators.made_on[i]);
-      for (const auto* list : {&operators.shapes, &operators.types, &operators.values})
-        row += " " + std::string(timeline.text((*list)[i]));
+      row += " #" + std::to_string(operators.sequence[i]) + " of " + std::to_string(operators.forward_thread_id[i]);
+      for (const StringId list : {operators.shapes[i], operators.types[i], operators.values[i]})
+        row += " " + std::string(timeline.text(list));
       rows.push_back(row);
     }
     std::sort(rows.begin(), rows.end());
@@ -264,12 +264,12 @@ TEST_CASE("operators of a capture are those of its export", "[exporter]") {
     REQUIRE(again);
     CHECK(operators_of(*again) == expected);
     // The same nodes, made by the same operators; the engine's part of a node is one of its own there.
-    REQUIRE(again->nodes.size() == 2);
+    REQUIRE(again->autograd_nodes.size() == 2);
     RangeIndex linear = 0;
-    while (again->text(again->ranges.name.at(linear)) != "aten::linear") ++linear;
+    while (again->text(again->ranges.name[linear]) != "aten::linear") ++linear;
     for (std::size_t node_row = 0; node_row < 2; ++node_row) {
-      CHECK(again->nodes.sequence[node_row] == 7);
-      CHECK(again->nodes.made_ns[node_row] == again->ranges.begin_ns[linear]);
+      CHECK(again->autograd_nodes.sequence[node_row] == 7);
+      CHECK(again->autograd_nodes.forward_ns[node_row] == again->ranges.begin_ns[linear]);
     }
     const KeyAverages ours = key_averages(*recorded, true), theirs = key_averages(*again, true);
     REQUIRE(ours.groups.size() > 6);

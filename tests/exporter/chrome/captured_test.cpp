@@ -120,7 +120,7 @@ TEST_CASE("launches recorded as a whole are divided in the trace, and are known 
   CHECK(split_graph_launches(once) == (whole ? 2 : 0));
   CHECK(times(once) == divided);
   for (ActivityIndex row = 0; row < once.activities.size(); ++row)
-    CHECK((once.activities.kind[row] == ActivityKind::kGraph) == once.activities.is_estimated(row));
+    CHECK((once.activities.kind[row] == ActivityKind::kGraph) == once.activities.estimated[row]);
   const std::string again = folder.file("b.pt.trace.json");
   options.attribution = Attribution::kAuto;
   REQUIRE(export_chrome_trace(written, again, options).ok());

@@ -130,8 +130,9 @@ TEST_CASE("extreme numbers go out as the integers they are", "[exporter]") {
   TimelineBuilder builder;
   builder.range("r", 0, 10).correlation(most - 1).launch_call("cudaMemcpyAsync", 1, 2).memcpy(5, 6, most);
   builder.timeline().streams[0].id = std::numeric_limits<std::int64_t>::min();
-  builder.timeline().activities.graph_node[0] = most;
-  builder.timeline().calls.result[0] = std::numeric_limits<std::int32_t>::min();
+  change_row(builder.timeline().activities, 0, [&](auto& changed) { changed.graph_node = most; });
+  change_row(builder.timeline().calls, 0,
+             [&](auto& changed) { changed.result = std::numeric_limits<std::int32_t>::min(); });
   const Exported trace = Exported::of(builder.build());
   require_sound(trace);
   const TraceEvent copy = trace.all("gpu_memcpy").at(0);

@@ -91,12 +91,12 @@ TEST_CASE("allocation calls, compiling and latency timestamps become columns", "
   capture.correlation(78).call("cudaFreeHost", 400, 410).allocation(405, 0x2000, 64, true, 2);
   capture.jit(500, 650);
   const Timeline timeline = load(capture);
-  const AllocationTable& allocations = timeline.allocations;
+  const CudaAllocationTable& allocations = timeline.cuda_allocations;
   REQUIRE(allocations.size() == 2);
   CHECK(allocations.time_ns == std::vector<std::int64_t>{at(310), at(405)});
   CHECK(allocations.address == std::vector<std::uint64_t>{0x1000, 0x2000});
   CHECK(allocations.bytes == std::vector<std::uint64_t>{4096, 64});
-  CHECK(allocations.freed == std::vector<std::uint8_t>{0, 1});
+  CHECK(allocations.freed == std::vector<bool>{false, true});
   CHECK(allocations.memory == std::vector<std::uint32_t>{3, 2});
   CHECK(allocations.device == std::vector<DeviceIndex>{0, 0});
   CHECK(allocations.stream == std::vector<StreamIndex>{kNone, kNone});
@@ -106,8 +106,10 @@ TEST_CASE("allocation calls, compiling and latency timestamps become columns", "
   CHECK(timeline.overheads.begin_ns[0] == at(500));
   CHECK(timeline.overheads.end_ns[0] == at(650));
   CHECK(timeline.threads[timeline.overheads.thread[0]].tid == 42);
-  CHECK(timeline.activities.queued_ns == std::vector<std::int64_t>{kNoTime, at(60)});
-  CHECK(timeline.activities.submitted_ns == std::vector<std::int64_t>{kNoTime, at(65)});
+  CHECK(timeline.activities.queued_ns[0] == kNoTime);
+  CHECK(timeline.activities.queued_ns[1] == at(60));
+  CHECK(timeline.activities.submitted_ns[0] == kNoTime);
+  CHECK(timeline.activities.submitted_ns[1] == at(65));
 }
 
 TEST_CASE("kernels keep how they were launched", "[importer]") {
@@ -132,7 +134,7 @@ TEST_CASE("waits for events have the stream that the event was recorded on", "[i
   capture.call("cudaEventSynchronize", 40, 60).sync(1, 41, 59).recorded_on(9);
   capture.call("cudaEventSynchronize", 70, 90).sync(1, 71, 89);
   const Timeline timeline = load(capture);
-  REQUIRE(timeline.syncs.event_stream.size() == 2);
+  REQUIRE(timeline.syncs.size() == 2);
   REQUIRE(timeline.syncs.event_stream[0] != kNone);
   CHECK(timeline.streams[timeline.syncs.event_stream[0]].id == 9);
   CHECK(timeline.streams[timeline.syncs.event_stream[0]].context == 1);
@@ -168,7 +170,7 @@ TEST_CASE("operators tell their numbers, and their inputs where those are wanted
   // The engine's own range has the number of the node in it, as in Kineto's traces.
   CHECK(operators.range == std::vector<RangeIndex>{0, 2, 3, 4, 5});
   CHECK(operators.sequence == std::vector<std::int64_t>{7, -1, 7, 7, 8});
-  CHECK(operators.made_on == std::vector<std::uint64_t>{0, 0, 5, 5, 0});
+  CHECK(operators.forward_thread_id == std::vector<std::uint64_t>{0, 0, 5, 5, 0});
   for (const std::size_t row : {0, 1}) {
     CHECK(timeline.text(operators.shapes[row]) == (options.operator_inputs ? "[[2,3],[]]" : ""));
     CHECK(timeline.text(operators.types[row]) == (options.operator_inputs ? R"(["float","Scalar"])" : ""));
@@ -222,7 +224,7 @@ TEST_CASE("allocators' events are rows of the memory table", "[importer]") {
   capture.memory(MemoryAction::kFree, 150, 1, {0x2000, 64, 4096, 8192, 7, 3});
   capture.on_thread(2).memory(MemoryAction::kSegmentAllocate, 30, 0, {0x3000, 2 << 20, ~std::uint64_t{0}, 2 << 20});
   const auto check = [](const Timeline& timeline) {
-    const MemoryTable& memory = timeline.memory;
+    const AllocatorEventTable& memory = timeline.allocator_events;
     REQUIRE(memory.size() == 3);
     CHECK(memory.time_ns == std::vector<std::int64_t>{at(10), at(150), at(30)});
     CHECK(memory.device == std::vector<std::int32_t>{-1, 1, 0});
@@ -301,7 +303,7 @@ TEST_CASE("what came before the recording is no part of its time", "[importer]")
   REQUIRE(timeline.marks.size() == 1);
   CHECK(timeline.marks.time_ns[0] == at(30));
   CHECK(timeline.counters.size() == 0);
-  CHECK(timeline.memory.size() == 0);
+  CHECK(timeline.allocator_events.size() == 0);
   REQUIRE(timeline.attachments.size() == 2);
   CHECK(timeline.attachments[1].target == Attachment::Target::kMark);
 }
@@ -461,35 +463,23 @@ TEST_CASE("launches are joined as the slow obvious way does", "[importer][proper
     const auto number = [&](std::uint64_t limit) { return static_cast<std::uint32_t>(random() % limit); };
     for (std::uint32_t n = number(12); n > 0; --n) {  // correlation ids come again
       CallTable& calls = timeline.calls;
-      calls.name.push_back(StringId::kEmpty);
-      calls.domain.push_back(CallDomain::kRuntime);
-      calls.thread.push_back(number(2));
-      calls.begin_ns.push_back(number(100));
-      calls.end_ns.push_back(calls.begin_ns.back() + 5);
-      calls.correlation.push_back(number(5));
-      calls.result.push_back(0);
-      calls.external_id.push_back(-1);
-      calls.source_row.push_back(-1);
+      calls.append({.thread = number(2),
+                    .begin_ns = number(100),
+                    .end_ns = calls.begin_ns.back() + 5,
+                    .correlation = number(5)});
     }
     for (std::uint32_t n = number(8); n > 0; --n) {
       LaunchTable& launches = timeline.launches;
-      launches.process.push_back(number(2));
-      launches.thread.push_back(launches.process.back());
-      launches.correlation.push_back(1 + number(4));
-      launches.time_ns.push_back(number(100));
-      launches.source.push_back(LaunchSource::kCallback);
-      launches.range.push_back(kNone);
-      launches.call.push_back(kNone);
+      launches.append({.process = number(2),
+                       .correlation = 1 + number(4),
+                       .thread = launches.process.back(),
+                       .time_ns = number(100),
+                       .source = LaunchSource::kCallback});
     }
     const std::size_t noted = timeline.launches.size();
     for (std::uint32_t n = number(12); n > 0; --n) {
-      timeline.activities.kind.push_back(ActivityKind::kKernel);
-      timeline.activities.name.push_back(StringId::kEmpty);
-      timeline.activities.stream.push_back(number(2));
-      timeline.activities.begin_ns.push_back(number(120));
-      timeline.activities.end_ns.push_back(200);
-      timeline.activities.correlation.push_back(number(5));
-      timeline.activities.launch.push_back(kNone);
+      timeline.activities.append(
+          {.stream = number(2), .begin_ns = number(120), .end_ns = 200, .correlation = number(5)});
     }
     timeline::join_launches(timeline);
 

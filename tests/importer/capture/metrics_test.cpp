@@ -66,7 +66,7 @@ TEST_CASE("samples are ordered by device, metric and time", "[importer]") {
   capture.metric_sample("sm_active_ratio", 100, 200, 0.75);
   capture.metric_sample("l2_bytes", 300, 200, 1);  // ends before it begins
   const Timeline timeline = load(capture);
-  const MetricSampleTable& samples = timeline.metric_samples;
+  const PmSampleTable& samples = timeline.pm_samples;
   REQUIRE(samples.size() == 5);
   for (std::size_t row = 1; row < samples.size(); ++row) {
     CHECK(std::tuple(samples.device[row - 1], samples.metric[row - 1], samples.begin_ns[row - 1]) <

@@ -55,13 +55,13 @@ TEST_CASE("a node was made by the last operator that told its number", "[kineto]
                            .add("autograd::engine::evaluate_function: AddmmBackward0", 11, 100, 150, 7, 1)
                            .add("AddmmBackward0", 11, 110, 140, 7, 1)
                            .loaded();
-  const NodeTable& nodes = trace.timeline.nodes;
+  const AutogradNodeTable& nodes = trace.timeline.autograd_nodes;
   REQUIRE(nodes.size() == 2);
   for (std::size_t node = 0; node < 2; ++node) {
     CHECK(nodes.sequence[node] == 7);
     CHECK(tid_of(trace.timeline, nodes.thread[node]) == 11);
-    CHECK(tid_of(trace.timeline, nodes.made_on[node]) == 10);
-    CHECK(nodes.made_ns[node] - trace.timeline.begin_ns == 20'000);
+    CHECK(tid_of(trace.timeline, nodes.forward_thread[node]) == 10);
+    CHECK(nodes.forward_ns[node] - trace.timeline.begin_ns == 20'000);
   }
   CHECK(nodes.begin_ns[0] < nodes.begin_ns[1]);
 }
@@ -74,10 +74,10 @@ TEST_CASE("threads that made nodes are told apart by their numbers", "[kineto]")
   for (int i = 0; i < 6; ++i) operators.add("MulBackward0", 30, 500 + 10 * i, 505 + 10 * i, i, 1);
   for (int i = 5; i < 12; ++i) operators.add("MulBackward0", 30, 600 + 10 * i, 605 + 10 * i, i, 2);
   const Loaded trace = operators.loaded();
-  const NodeTable& nodes = trace.timeline.nodes;
+  const AutogradNodeTable& nodes = trace.timeline.autograd_nodes;
   REQUIRE(nodes.size() == 13);
   std::map<std::int64_t, int> made_on;
-  for (const ThreadIndex thread : nodes.made_on) ++made_on[tid_of(trace.timeline, thread)];
+  for (const ThreadIndex thread : nodes.forward_thread) ++made_on[tid_of(trace.timeline, thread)];
   CHECK(made_on == std::map<std::int64_t, int>{{10, 6}, {20, 7}});
 }
 
@@ -90,11 +90,11 @@ TEST_CASE("gradient accumulation has no number, and a node may have been made be
           .without_number("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", 11, 90, 99)
           .without_number("torch::autograd::AccumulateGrad", 11, 92, 98)
           .loaded();
-  const NodeTable& nodes = trace.timeline.nodes;
+  const AutogradNodeTable& nodes = trace.timeline.autograd_nodes;
   REQUIRE(nodes.size() == 4);
-  CHECK(tid_of(trace.timeline, nodes.made_on[0]) == 10);
-  CHECK(nodes.made_on[1] == kNone);
-  CHECK(nodes.made_ns[1] == kNoTime);
+  CHECK(tid_of(trace.timeline, nodes.forward_thread[0]) == 10);
+  CHECK(nodes.forward_thread[1] == kNone);
+  CHECK(nodes.forward_ns[1] == kNoTime);
   CHECK(nodes.sequence[2] == -1);
   CHECK(nodes.sequence[3] == -1);
 }
@@ -105,9 +105,9 @@ TEST_CASE("an operator that ran after the node did not make it", "[kineto]") {
                            .add("MulBackward0", 11, 20, 30, 0, 1)
                            .add("aten::mul", 10, 40, 45, 0, 0)
                            .loaded();
-  const NodeTable& nodes = trace.timeline.nodes;
+  const AutogradNodeTable& nodes = trace.timeline.autograd_nodes;
   REQUIRE(nodes.size() == 1);
-  CHECK(nodes.made_ns[0] - trace.timeline.begin_ns == 0);
+  CHECK(nodes.forward_ns[0] - trace.timeline.begin_ns == 0);
 }
 
 TEST_CASE("two threads that fit equally well are not guessed between", "[kineto]") {
@@ -116,10 +116,10 @@ TEST_CASE("two threads that fit equally well are not guessed between", "[kineto]
                            .add("aten::mul", 20, 0, 5, 0, 0)
                            .add("MulBackward0", 30, 20, 30, 0, 1)
                            .loaded();
-  REQUIRE(trace.timeline.nodes.size() == 1);
-  CHECK(trace.timeline.nodes.made_on[0] == kNone);
+  REQUIRE(trace.timeline.autograd_nodes.size() == 1);
+  CHECK(trace.timeline.autograd_nodes.forward_thread[0] == kNone);
 }
 
 TEST_CASE("a trace without nodes has no nodes", "[kineto]") {
-  CHECK(Operators().add("aten::mul", 10, 0, 5, 0, 0).loaded().timeline.nodes.size() == 0);
+  CHECK(Operators().add("aten::mul", 10, 0, 5, 0, 0).loaded().timeline.autograd_nodes.size() == 0);
 }

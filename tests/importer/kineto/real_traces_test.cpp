@@ -173,7 +173,7 @@ void compare_with_census(const testing::Loaded& loaded, Census census) {
   CHECK(bytes == census.bytes);
   CHECK(correlations == census.correlations);
   if (census.flows != 0) CHECK(loaded.has_note(base::with_thousands(census.flows) + " launch flows"));
-  CHECK(timeline.memory.size() == census.memory_instants);
+  CHECK(timeline.allocator_events.size() == census.memory_instants);
 }
 
 /// The answers that an independent implementation of the projection gives for the file.

@@ -234,7 +234,7 @@ TEST_CASE("memory instants are rows of the memory table, and stay as they are fo
   {"ph": "i", "s": "t", "name": "[memory]", "pid": 1, "tid": 7, "ts": 14, "args": {"Bytes": -9223372036854775807}},
   {"ph": "i", "s": "t", "name": "[memory]", "pid": 1, "tid": 7, "ts": 15, "args": {"Bytes": "many"}})json");
   const Loaded loaded = load(text);
-  const MemoryTable& memory = loaded.timeline.memory;
+  const AllocatorEventTable& memory = loaded.timeline.allocator_events;
   REQUIRE(memory.size() == 4);
   using Actions = std::vector<MemoryAction>;
   CHECK(memory.action ==
@@ -349,10 +349,10 @@ TEST_CASE("torch 1.9's dialect: old categories, streams as words, ids as text", 
   CHECK(timeline.activities.correlation[1] == 0);
   CHECK(timeline.realtime_offset_ns == 0);
   CHECK(loaded.has_note("not kept: 1 launch flows"));
-  REQUIRE(timeline.memory.size() == 1);
-  CHECK(timeline.memory.device[0] == -1);
-  CHECK(timeline.memory.bytes[0] == 4);
-  CHECK(timeline.memory.allocated[0] == -1);
+  REQUIRE(timeline.allocator_events.size() == 1);
+  CHECK(timeline.allocator_events.device[0] == -1);
+  CHECK(timeline.allocator_events.bytes[0] == 4);
+  CHECK(timeline.allocator_events.allocated[0] == -1);
 }
 
 TEST_CASE("torch 1.12 to 2.0 names its flows otherwise", "[importer]") {
@@ -584,6 +584,6 @@ TEST_CASE("numbers of autograd are there without being asked for", "[importer]")
   const OperatorTable& operators = timeline.operators;
   CHECK(operators.range == std::vector<RangeIndex>{0, 1, 2});
   CHECK(operators.sequence == std::vector<std::int64_t>{7, 7, -1});
-  CHECK(operators.made_on == std::vector<std::uint64_t>{0, 3, 0});
+  CHECK(operators.forward_thread_id == std::vector<std::uint64_t>{0, 3, 0});
   CHECK(operators.shapes == std::vector<StringId>(3, StringId::kEmpty));
 }

@@ -20,7 +20,6 @@ using namespace rangefinder;
 using importer::nsight::import_nsight;
 using importer::nsight::import_nsight_image;
 using rangefinder::testing::has_note;
-using rangefinder::testing::has_whole_rows;
 using rangefinder::testing::NsightFile;
 using rangefinder::testing::read_while_it_shrinks;
 using rangefinder::testing::ScratchFolder;
@@ -41,7 +40,6 @@ void fill(NsightFile& file, int rows = 200) {
 // A reader that believes every column would use these as indices.
 void check_consistent(const Timeline& timeline) {
   const RangeTable& ranges = timeline.ranges;
-  REQUIRE(has_whole_rows(ranges));
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     REQUIRE(ranges.thread[i] < timeline.threads.size());
     REQUIRE(ranges.end_thread[i] < timeline.threads.size());

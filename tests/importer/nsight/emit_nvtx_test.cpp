@@ -23,7 +23,7 @@ std::string name_of(const Timeline& timeline, RangeIndex range) {
 }
 
 std::int64_t made_on(const Timeline& timeline, std::size_t node) {
-  const ThreadIndex thread = timeline.nodes.made_on[node];
+  const ThreadIndex thread = timeline.autograd_nodes.forward_thread[node];
   return thread == kNone ? -1 : timeline.threads[thread].tid;
 }
 
@@ -98,13 +98,13 @@ TEST_CASE("ranges of emit_nvtx are operators, and know who made them", "[importe
   CHECK(name_of(*timeline, 4) == "backward");
   CHECK(timeline->ranges.kind[4] == RangeKind::kAnnotation);
 
-  const NodeTable& nodes = timeline->nodes;
+  const AutogradNodeTable& nodes = timeline->autograd_nodes;
   REQUIRE(nodes.size() == 4);
   CHECK(nodes.sequence == std::vector<std::int64_t>{7, 7, -1, -1});
   CHECK(nodes.begin_ns == std::vector<std::int64_t>{210, 215, 300, 310});
   for (const std::size_t node : {0u, 1u}) {
     CHECK(made_on(*timeline, node) == kForward);
-    CHECK(nodes.made_ns[node] == 20);
+    CHECK(nodes.forward_ns[node] == 20);
   }
   CHECK(made_on(*timeline, 2) == -1);
 }
@@ -134,8 +134,8 @@ TEST_CASE("versions without the engine's ranges name their nodes", "[importer_ns
       .range("struct torch::autograd::AccumulateGrad, sizes = [[4]]", 140, 150, kEngine);
   const auto timeline = file.import();
   REQUIRE(timeline);
-  CHECK(timeline->nodes.sequence == std::vector<std::int64_t>{4, 3, -1});
-  CHECK(timeline->nodes.made_ns == std::vector<std::int64_t>{20, 0, kNoTime});
+  CHECK(timeline->autograd_nodes.sequence == std::vector<std::int64_t>{4, 3, -1});
+  CHECK(timeline->autograd_nodes.forward_ns == std::vector<std::int64_t>{20, 0, kNoTime});
 }
 
 TEST_CASE("an operator inside the engine's range is no node because of its name", "[importer_nsight]") {
@@ -146,7 +146,7 @@ TEST_CASE("an operator inside the engine's range is no node because of its name"
       .range("HelperBackward, seq = 0, op_id = 4", 120, 130, kEngine);
   const auto timeline = file.import();
   REQUIRE(timeline);
-  CHECK(timeline->nodes.sequence == std::vector<std::int64_t>{3, 3});
+  CHECK(timeline->autograd_nodes.sequence == std::vector<std::int64_t>{3, 3});
 }
 
 TEST_CASE("a number told twice on the forward thread is the last operator's", "[importer_nsight]") {
@@ -157,8 +157,8 @@ TEST_CASE("a number told twice on the forward thread is the last operator's", "[
       .range("aten::mm, seq = 5, op_id = 4", 200, 210, kForward);
   const auto timeline = file.import();
   REQUIRE(timeline);
-  REQUIRE(timeline->nodes.size() == 1);
-  CHECK(timeline->nodes.made_ns[0] == 20);
+  REQUIRE(timeline->autograd_nodes.size() == 1);
+  CHECK(timeline->autograd_nodes.forward_ns[0] == 20);
   CHECK(made_on(*timeline, 0) == kForward);
 }
 
@@ -174,7 +174,7 @@ TEST_CASE("of several threads that told a number, the one whose nodes an engine'
   const auto timeline = file.import();
   REQUIRE(timeline);
   std::map<std::int64_t, int> makers;
-  for (std::size_t node = 0; node < timeline->nodes.size(); ++node) ++makers[made_on(*timeline, node)];
+  for (std::size_t node = 0; node < timeline->autograd_nodes.size(); ++node) ++makers[made_on(*timeline, node)];
   CHECK(makers == std::map<std::int64_t, int>{{kForward, 6}, {kOtherForward, 8}});
 }
 
@@ -185,7 +185,7 @@ TEST_CASE("two threads that told a number equally often are not guessed between"
       .range("MulBackward0, seq = 0", 20, 30, kEngine);
   const auto timeline = file.import();
   REQUIRE(timeline);
-  REQUIRE(timeline->nodes.size() == 1);
+  REQUIRE(timeline->autograd_nodes.size() == 1);
   CHECK(made_on(*timeline, 0) == -1);
 }
 
@@ -227,6 +227,6 @@ TEST_CASE("start/end ranges and files without emit_nvtx stay as they are", "[imp
   CHECK(name_of(*timeline, 0) == "request, seq = 3");
   CHECK(timeline->ranges.kind == std::vector<RangeKind>{RangeKind::kAnnotation, RangeKind::kAnnotation});
   CHECK(timeline->attachments.empty());
-  CHECK(timeline->nodes.size() == 0);
+  CHECK(timeline->autograd_nodes.size() == 0);
   CHECK(project(*timeline, {}).attribution == Attribution::kLaunch);
 }

@@ -299,11 +299,11 @@ TEST_CASE("allocation calls are read, with CUPTI's kinds of memory", "[importer_
   file.run("INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES (9, " + pid + ", 0, 1, 4096, 512, 1, 1, 4, 7, 99)");
   const auto timeline = file.import();
   REQUIRE(timeline);
-  const AllocationTable& allocations = timeline->allocations;
+  const CudaAllocationTable& allocations = timeline->cuda_allocations;
   REQUIRE(allocations.size() == 2);
   CHECK(allocations.time_ns == std::vector<std::int64_t>{5, 9});
   CHECK(allocations.memory == std::vector<std::uint32_t>{3, 2});
-  CHECK(allocations.freed == std::vector<std::uint8_t>{0, 1});
+  CHECK(allocations.freed == std::vector<bool>{false, true});
   CHECK(allocations.bytes == std::vector<std::uint64_t>{512, 512});
   CHECK(allocations.correlation == std::vector<std::uint64_t>{3, 4});
   CHECK(allocations.stream[0] == kNone);

@@ -316,7 +316,7 @@ TEST_CASE("a session stores samples on its own clock, and its device state is no
   }
   CHECK(device == "switched off (cuda=off)");
   const Timeline timeline = load_timeline(options.output).value();
-  const DeviceSampleTable& samples = timeline.device_samples;
+  const SensorSampleTable& samples = timeline.sensor_samples;
   REQUIRE(samples.size() >= 2);  // one of each device when it stopped, and maybe one when it went on
   CHECK(timeline.devices.size() == 2);
   const std::int64_t now =

@@ -98,7 +98,7 @@ std::int64_t count_of(const Timeline& timeline, std::string_view name, CpuEvent 
   const CpuCounterTable& counters = timeline.cpu_counters;
   for (std::size_t row = 0; row < counters.size(); ++row)
     if (timeline.text(timeline.ranges.name[counters.range[row]]) == name)
-      return counters.value[static_cast<std::size_t>(event)][row];
+      return counters.counts[row][static_cast<std::size_t>(event)];
   return -2;
 }
 
@@ -138,8 +138,10 @@ TEST_CASE("counts hold across blocks of records", "[perf]") {
     for (int i = 0; i < kRanges; ++i) ProfileRange range{"each"};
   });
   REQUIRE(timeline.cpu_counters.size() == kRanges);
-  const auto& cycles = timeline.cpu_counters.value[static_cast<std::size_t>(CpuEvent::kCycles)];
-  CHECK(std::count(cycles.begin(), cycles.end(), 1000) == kRanges);
+  const auto& counts = timeline.cpu_counters.counts;
+  CHECK(std::count_if(counts.begin(), counts.end(), [](const auto& each) {
+          return each[static_cast<std::size_t>(CpuEvent::kCycles)] == 1000;
+        }) == kRanges);
 }
 
 TEST_CASE("without the processor's counters the system's accounts are kept", "[perf]") {

@@ -101,13 +101,13 @@ class Marked {
 
 /// Name of the innermost range that was open where and when the node was made; empty: none; "?": not known.
 std::string made_in(const Timeline& timeline, std::size_t node) {
-  const NodeTable& nodes = timeline.nodes;
+  const AutogradNodeTable& nodes = timeline.autograd_nodes;
   const RangeTable& ranges = timeline.ranges;
-  if (nodes.made_on[node] == kNone) return "?";
+  if (nodes.forward_thread[node] == kNone) return "?";
   RangeIndex innermost = kNone;
   for (RangeIndex range = 0; range < ranges.size(); ++range) {
-    if (ranges.thread[range] != nodes.made_on[node] || ranges.begin_ns[range] > nodes.made_ns[node] ||
-        ranges.end_ns[range] <= nodes.made_ns[node])
+    if (ranges.thread[range] != nodes.forward_thread[node] || ranges.begin_ns[range] > nodes.forward_ns[node] ||
+        ranges.end_ns[range] <= nodes.forward_ns[node])
       continue;
     if (innermost == kNone || ranges.begin_ns[range] >= ranges.begin_ns[innermost]) innermost = range;
   }
@@ -130,8 +130,9 @@ Timeline record(const std::string& path, const std::function<void()>& program) {
 /// By sequence number, of the nodes that have one: each once, though it may have run more often.
 std::map<std::int64_t, std::string> made_in_by_number(const Timeline& timeline) {
   std::map<std::int64_t, std::string> found;
-  for (std::size_t node = 0; node < timeline.nodes.size(); ++node) {
-    if (timeline.nodes.sequence[node] >= 0) found[timeline.nodes.sequence[node]] = made_in(timeline, node);
+  for (std::size_t node = 0; node < timeline.autograd_nodes.size(); ++node) {
+    if (timeline.autograd_nodes.sequence[node] >= 0)
+      found[timeline.autograd_nodes.sequence[node]] = made_in(timeline, node);
   }
   return found;
 }
@@ -186,7 +187,7 @@ TEST_CASE("each node is in the range that made it", "[torch]") {
     });
     CHECK(values_of(made_in_by_number(timeline)) == Names{"outer", "inner", "outer", "", "rest"});
     std::size_t gradients = 0;
-    for (const std::int64_t sequence : timeline.nodes.sequence) gradients += sequence < 0 ? 1 : 0;
+    for (const std::int64_t sequence : timeline.autograd_nodes.sequence) gradients += sequence < 0 ? 1 : 0;
     CHECK(gradients >= 2);
   }
   SECTION("views, and operators in place") {
@@ -239,7 +240,7 @@ TEST_CASE("each node is in the range that made it", "[torch]") {
     });
     CHECK(values_of(made_in_by_number(timeline)) == Names{"forward", "forward"});
     std::size_t numbered = 0;
-    for (const std::int64_t sequence : timeline.nodes.sequence) numbered += sequence >= 0 ? 1 : 0;
+    for (const std::int64_t sequence : timeline.autograd_nodes.sequence) numbered += sequence >= 0 ? 1 : 0;
     CHECK(numbered == 4);
   }
   SECTION("nodes that a backward pass makes") {
@@ -271,7 +272,7 @@ TEST_CASE("each node is in the range that made it", "[torch]") {
       const at::NoGradGuard guard;
       (void)a.mul(b).sum();
     });
-    CHECK(timeline.nodes.size() == 0);
+    CHECK(timeline.autograd_nodes.size() == 0);
   }
   SECTION("what was made before the recording is not known") {
     const at::Tensor before = a.mul(b);
@@ -297,7 +298,7 @@ TEST_CASE("nodes are not recorded unless they are wanted", "[torch]") {
   const Result<Timeline> timeline = load_timeline(options.output);
   REQUIRE(timeline.ok());
   CHECK(timeline->ranges.size() == 1);
-  CHECK(timeline->nodes.size() == 0);
+  CHECK(timeline->autograd_nodes.size() == 0);
 }
 
 TEST_CASE("the owner of every node is that of a reference which watches every operator", "[torch][property]") {
@@ -378,11 +379,11 @@ TEST_CASE("the owner of every node is that of a reference which watches every op
     else
       ++expected[{number.second, reference.made_in.at(number)}];
   }
-  for (std::size_t node = 0; node < timeline.nodes.size(); ++node) {
-    if (timeline.nodes.sequence[node] < 0)
+  for (std::size_t node = 0; node < timeline.autograd_nodes.size(); ++node) {
+    if (timeline.autograd_nodes.sequence[node] < 0)
       --gradients;
     else
-      ++found[{timeline.nodes.sequence[node], made_in(timeline, node)}];
+      ++found[{timeline.autograd_nodes.sequence[node], made_in(timeline, node)}];
   }
   CHECK(gradients == 0);
   CHECK(expected.size() > 100);

@@ -149,7 +149,7 @@ Trees trees_of(const Timeline& timeline, const ThreadNames& names, bool with_tex
     const std::uint32_t row = row_of(timeline, range);
     std::string text(timeline.text(ranges.name[range]));
     if (row != kNone) {
-      text = with_number(text, operators.sequence[row], names.of_torch.at(operators.made_on[row]));
+      text = with_number(text, operators.sequence[row], names.of_torch.at(operators.forward_thread_id[row]));
       if (with_texts)
         for (const auto* list : {&operators.shapes, &operators.types, &operators.values})
           text += " | " + std::string(timeline.text((*list)[row]));

@@ -67,8 +67,9 @@ Timeline record(const std::string& path, Program program, SessionOptions options
 /// Rows of the action with that many bytes.
 std::vector<std::size_t> rows_of(const Timeline& timeline, MemoryAction action, std::uint64_t bytes = kBytes) {
   std::vector<std::size_t> rows;
-  for (std::size_t row = 0; row < timeline.memory.size(); ++row)
-    if (timeline.memory.action[row] == action && timeline.memory.bytes[row] == bytes) rows.push_back(row);
+  for (std::size_t row = 0; row < timeline.allocator_events.size(); ++row)
+    if (timeline.allocator_events.action[row] == action && timeline.allocator_events.bytes[row] == bytes)
+      rows.push_back(row);
   return rows;
 }
 
@@ -80,9 +81,9 @@ RangeIndex range_named(const Timeline& timeline, std::string_view name) {
 }
 
 bool is_in(const Timeline& timeline, std::size_t row, RangeIndex range) {
-  return timeline.memory.thread[row] == timeline.ranges.thread[range] &&
-         timeline.memory.time_ns[row] >= timeline.ranges.begin_ns[range] &&
-         timeline.memory.time_ns[row] < timeline.ranges.end_ns[range];
+  return timeline.allocator_events.thread[row] == timeline.ranges.thread[range] &&
+         timeline.allocator_events.time_ns[row] >= timeline.ranges.begin_ns[range] &&
+         timeline.allocator_events.time_ns[row] < timeline.ranges.end_ns[range];
 }
 
 /// The samples of a counter, in order, less `base`, with the finished step that each is in; -1: in none.
@@ -128,7 +129,7 @@ TEST_CASE("blocks of the host are recorded where they are allocated and freed", 
     const std::vector<std::size_t> freed = rows_of(timeline, MemoryAction::kFree);
     REQUIRE(allocated.size() == 1);
     REQUIRE(freed.size() == 1);
-    const MemoryTable& memory = timeline.memory;
+    const AllocatorEventTable& memory = timeline.allocator_events;
     CHECK(memory.device[allocated[0]] == -1);
     CHECK(memory.address[allocated[0]] != 0);
     CHECK(memory.address[allocated[0]] == memory.address[freed[0]]);
@@ -152,7 +153,7 @@ TEST_CASE("blocks of the host are recorded where they are allocated and freed", 
     REQUIRE(allocated.size() == 1);
     REQUIRE(freed.size() == 1);
     CHECK(is_in(timeline, allocated[0], range_named(timeline, "worker")));
-    CHECK(timeline.memory.thread[freed[0]] != timeline.memory.thread[allocated[0]]);
+    CHECK(timeline.allocator_events.thread[freed[0]] != timeline.allocator_events.thread[allocated[0]]);
   }
   SECTION("what is there before and after is not; raw memory is") {
     at::Tensor before = at::empty({kFloats});

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rangefinder/detail/table.hpp>
+#include <rangefinder/timeline/column.hpp>
+#include <rangefinder/types.hpp>
+
+#include <cstdint>
+#include <tuple>
+
+namespace rangefinder {
+
+/// How an activity's launch site is known.
+enum class LaunchSource : std::uint8_t {
+  kUnknown,   ///< not at all
+  kCallback,  ///< noted by our callback as the launching call began
+  kCall,      ///< the API call with the same correlation id
+};
+
+struct LaunchRow {
+  using Table = class LaunchTable;
+
+  ProcessIndex process{};
+  std::uint64_t correlation = 0;
+  ThreadIndex thread{};
+  std::int64_t time_ns = 0;
+  LaunchSource source = LaunchSource::kUnknown;
+  /// The innermost range open at the launch where the recording noted it (exact whatever the clocks do); kNone where it
+  /// has to be found by time.
+  RangeIndex range = kNone;
+  CallIndex call = kNone;  ///< the API call, where one was recorded
+};
+
+/// Launch sites, one a correlation id. Written in order of time within a thread.
+class LaunchTable : public detail::Table<LaunchTable, LaunchRow> {
+ public:
+  TableColumn<&LaunchRow::process> process;
+  TableColumn<&LaunchRow::correlation> correlation;
+  TableColumn<&LaunchRow::thread> thread;
+  TableColumn<&LaunchRow::time_ns> time_ns;
+  TableColumn<&LaunchRow::source> source;
+  TableColumn<&LaunchRow::range> range;
+  TableColumn<&LaunchRow::call> call;
+
+  void set_range(LaunchIndex launch, RangeIndex value) noexcept { range.values_[launch] = value; }
+  void set_call(LaunchIndex launch, CallIndex value) noexcept { call.values_[launch] = value; }
+  /// Moves a launch to another thread and time. Which range was noted there is not known.
+  void move(LaunchIndex launch, ThreadIndex to_thread, std::int64_t to_ns) noexcept {
+    thread.values_[launch] = to_thread;
+    time_ns.values_[launch] = to_ns;
+    range.values_[launch] = kNone;
+  }
+
+ private:
+  friend detail::Table<LaunchTable, LaunchRow>;
+  auto columns() noexcept { return std::tie(process, correlation, thread, time_ns, source, range, call); }
+  auto columns() const noexcept { return std::tie(process, correlation, thread, time_ns, source, range, call); }
+};
+
+}  // namespace rangefinder
