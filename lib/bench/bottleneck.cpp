@@ -12,17 +12,17 @@ namespace {
 // Where one resource is busy for most of the time, it is the one; below a half, something else is waited for.
 constexpr double kBusy = 0.8, kWaiting = 0.5, kCommunicating = 0.25;
 
-const Json* range_named(const Json& profile, std::string_view name) {
-  for (const Json& range : profile["ranges"].items()) {
-    if (range["range"].text() == name) return &range;
+JsonView range_named(JsonView profile, std::string_view name) {
+  for (const JsonView range : profile["ranges"].items()) {
+    if (range["range"].text() == name) return range;
   }
-  return nullptr;
+  return {};
 }
 
 /// Host time of ranges whose name says that ranks talk, as a share of the steps'.
-std::optional<double> communication_share(const Json& profile, double step_ns) {
+std::optional<double> communication_share(JsonView profile, double step_ns) {
   double sum = 0;
-  for (const Json& range : profile["ranges"].items()) {
+  for (const JsonView range : profile["ranges"].items()) {
     const std::string name = range["range"].text();
     for (const char* word : {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "nccl", "communication"}) {
       if (name.find(word) == std::string::npos) continue;
@@ -34,7 +34,7 @@ std::optional<double> communication_share(const Json& profile, double step_ns) {
   return sum / step_ns;
 }
 
-void judge_device(Bottleneck& out, const Json& side) {
+void judge_device(Bottleneck& out, JsonView side) {
   if (!out.device) {
     out.evidence = "no device time: run with --profile minimal";
     return;
@@ -83,14 +83,14 @@ void judge_processor(Bottleneck& out) {
 
 }  // namespace
 
-Bottleneck bottleneck_of(const Json& side, const std::string& device) {
+Bottleneck bottleneck_of(JsonView side, const std::string& device) {
   Bottleneck out;
-  const Json& profile = side["profile"];
+  const JsonView profile = side["profile"];
   const double wall = side["wall_ns"]["p50"].number(), cpu = side["cpu_ns"]["p50"].number();
   if (wall > 0 && side["cpu_ns"]["p50"].is_number()) out.processor = cpu / wall;
-  const Json* step = range_named(profile, "step");
-  const double step_ns = step != nullptr ? (*step)["host_ns"].number() : 0;
-  if (device == "cuda" && step_ns > 0) out.device = (*step)["gpu_busy_ns"].number() / step_ns;
+  const JsonView step = range_named(profile, "step");
+  const double step_ns = step["host_ns"].number();
+  if (device == "cuda" && step_ns > 0) out.device = step["gpu_busy_ns"].number() / step_ns;
   if (const auto share = communication_share(profile, step_ns); share && *share > kCommunicating) {
     out.resource = "communication";
     out.evidence = fmt::format("ranges that communicate take {:.0f} % of a step", *share * 100);

@@ -19,6 +19,6 @@ struct Bottleneck {
 };
 
 /// `side` is a side of a results document.
-Bottleneck bottleneck_of(const Json& side, const std::string& device);
+Bottleneck bottleneck_of(JsonView side, const std::string& device);
 
 }  // namespace rangefinder::bench

@@ -46,14 +46,14 @@ Json row_of(const std::string& device, const CeilingSamples& measured) {
 
 void add_rows(Json& rows, const std::string& device, const std::vector<CeilingSamples>& measured) {
   for (const CeilingSamples& each : measured)
-    if (!each.samples.empty()) rows.push(row_of(device, each));
+    if (!each.samples.empty()) rows.push_back(row_of(device, each));
 }
 
-std::vector<CeilingSamples> samples_in(const Json& answer) {
+std::vector<CeilingSamples> samples_in(JsonView answer) {
   std::vector<CeilingSamples> out;
-  for (const Json& each : answer["ceilings"].items()) {
+  for (const JsonView each : answer["ceilings"].items()) {
     CeilingSamples samples{each["what"].text(), each["type"].text(), {}};
-    for (const Json& sample : each["samples"].items())
+    for (const JsonView sample : each["samples"].items())
       if (sample.is_number() && sample.number() > 0) samples.samples.push_back(sample.number());
     out.push_back(std::move(samples));
   }
@@ -64,14 +64,14 @@ std::vector<CeilingSamples> samples_in(const Json& answer) {
 Status add_device(const CeilingOptions& options, Json& rows, Json& out, std::vector<std::string>& notes) {
   const Result<Description> description = describe(options.worker, options.cancelled);
   if (!description) return description.error();
-  out.set("torch", description->torch);
-  out.set("cuda", description->cuda);
-  out.set("driver", description->driver);
+  out["torch"] = description->torch;
+  out["cuda"] = description->cuda;
+  out["driver"] = description->driver;
   if (description->gpu.count == 0) {
     notes.emplace_back("no CUDA device: ceilings of the host alone");
     return {};
   }
-  out.set("gpu_key", gpu_key(description->gpu.name, description->gpu.count));
+  out["gpu_key"] = gpu_key(description->gpu.name, description->gpu.count);
   std::error_code code;
   std::string log = (std::filesystem::temp_directory_path(code) / "rangefinder-ceilings-XXXXXX").string();
   const base::Fd made(::mkstemp(log.data()));
@@ -122,39 +122,41 @@ Result<std::string> measure_ceilings(const CeilingOptions& options) {
   }
   if (options.cancelled && options.cancelled()) return Error{ErrorCode::kIo, "interrupted"};
   Json said = Json::array();
-  for (const std::string& note : notes) said.push(note);
-  out.set("ceilings", std::move(rows));
-  out.set("notes", std::move(said));
-  return out.pretty();
+  for (const std::string& note : notes) said.push_back(note);
+  out["ceilings"] = std::move(rows);
+  out["notes"] = std::move(said);
+  return json_text(out);
 }
 
 Result<std::string> ceilings_text(const std::string& json) {
-  const Result<Json> document = Json::parse(json);
-  if (!document) return document.error();
+  const Result<Json> parsed = parse_json(json);
+  if (!parsed) return parsed.error();
+  const JsonView document = *parsed;
   std::string out =
       fmt::format("{:<32} {:<10} {:<18} {:>18} {:>18} {:>8}\n", "DEVICE", "WHAT", "TYPE", "BEST", "MEDIAN", "SAMPLES");
-  for (const Json& row : (*document)["ceilings"].items()) {
+  for (const JsonView row : document["ceilings"].items()) {
     const std::string what = row["what"].text();
     out +=
         fmt::format("{:<32} {:<10} {:<18} {:>18} {:>18} {:>8}\n", row["device"].text(), what, row["type"].text(),
                     shown(row["value"].number(), what), shown(row["median"].number(), what), row["samples"].integer());
   }
-  for (const Json& note : (*document)["notes"].items()) out += note.text() + "\n";
+  for (const JsonView note : document["notes"].items()) out += note.text() + "\n";
   return out;
 }
 
 Result<Ceilings> read_ceilings(const std::string& path) {
-  const Result<Json> document = Json::load(path);
-  if (!document) return document.error();
-  if ((*document)["kind"].text() != "ceilings")
+  const Result<Json> parsed = load_json(path);
+  if (!parsed) return parsed.error();
+  const JsonView document = *parsed;
+  if (document["kind"].text() != "ceilings")
     return Error{ErrorCode::kUnreadable, path + ": not what `rangefinder ceilings -o` writes"};
-  if ((*document)["schema_version"].integer() != kCeilingsVersion)
+  if (document["schema_version"].integer() != kCeilingsVersion)
     return Error{ErrorCode::kUnsupported, fmt::format("{}: schema_version {}; this version reads {}", path,
-                                                      (*document)["schema_version"].integer(), kCeilingsVersion)};
+                                                      document["schema_version"].integer(), kCeilingsVersion)};
   Ceilings out;
   out.source = path;
-  out.cpu_key = (*document)["cpu_key"].text();
-  for (const Json& row : (*document)["ceilings"].items())
+  out.cpu_key = document["cpu_key"].text();
+  for (const JsonView row : document["ceilings"].items())
     out.rows.push_back({row["device"].text(), row["what"].text(), row["type"].text(), row["value"].number()});
   return out;
 }

@@ -20,7 +20,7 @@ constexpr std::size_t kLongestLine = std::size_t{64} << 20;
 }  // namespace
 
 Status Channel::send(const Json& message) {
-  const std::string line = message.dump() + "\n";
+  const std::string line = json_line(message) + "\n";
   for (std::size_t at = 0; at < line.size();) {
     // MSG_NOSIGNAL: a worker that is gone is an answer, no reason to end.
     const ssize_t sent = ::send(fd_.get(), line.data() + at, line.size() - at, MSG_NOSIGNAL);
@@ -47,7 +47,7 @@ Result<Json> Channel::receive(std::int64_t timeout_ns, const std::function<bool(
   for (std::string line;;) {
     const Result<bool> taken = take_line(line);
     if (!taken) return taken.error();
-    if (*taken) return Json::parse(line);
+    if (*taken) return parse_json(line);
     if (cancelled && cancelled()) return Error{ErrorCode::kBusy, "interrupted"};
     const std::int64_t left_ns = timeout_ns < 0 ? kLook_ns : begin_ns + timeout_ns - read_clock(CLOCK_MONOTONIC);
     if (left_ns <= 0) return Error{ErrorCode::kTimeout, "no answer in time"};

@@ -17,29 +17,29 @@ using Verdict = Comparison::Verdict;
 
 struct Rate {
   std::string name;
-  Json rates;
+  JsonView rates;
   std::vector<double> wall_ns{};     ///< that the rates are by; empty: not told
   std::vector<double> control_ns{};  ///< of the baseline side of the same run
 };
 
-std::vector<double> wall_times_of(const Json& side) {
+std::vector<double> wall_times_of(JsonView side) {
   std::vector<double> out;
-  for (const Json& each : side["samples"]["wall_ns"].items()) out.push_back(each.number());
+  for (const JsonView each : side["samples"]["wall_ns"].items()) out.push_back(each.number());
   return out;
 }
 
 /// Rates of all examples of a file that were measured; one without a name where it holds a rate alone.
-std::vector<Rate> rates_in(const Json& document) {
+std::vector<Rate> rates_in(JsonView document) {
   std::vector<Rate> out;
-  for (const Json& row : document["rows"].items()) {
-    const Json& rates = row["optimized"]["rates"];
+  for (const JsonView row : document["rows"].items()) {
+    const JsonView rates = row["optimized"]["rates"];
     const std::string status = row["status"].text();
     if (!rates.members().empty() && status != "failed" && status != "skipped")
       out.push_back({row["name"].text(), rates, wall_times_of(row["optimized"]), wall_times_of(row["baseline"])});
   }
   for (const char* unit : kUnits) {
     if (!document[unit].is_number()) continue;
-    out.push_back({"", Json::object({{unit, document[unit]}})});
+    out.push_back({"", document});
     break;
   }
   return out;
@@ -89,7 +89,7 @@ Comparison::Row compare(const Rate& before, const Rate* after, double share) {
 
 Result<PerformanceComparison> compare_performance(const std::string& baseline_path, const std::string& candidate_path,
                                                   double share) {
-  const Result<Json> baseline = Json::load(baseline_path), candidate = Json::load(candidate_path);
+  const Result<Json> baseline = load_json(baseline_path), candidate = load_json(candidate_path);
   if (!baseline) return baseline.error();
   if (!candidate) return candidate.error();
   const std::vector<Rate> before = rates_in(*baseline), after = rates_in(*candidate);

@@ -30,7 +30,7 @@ int weight(State state) {
 
 Json entry_of(const Measured& measured) {
   Json metrics = Json::object();
-  for (const Metric& metric : measured.metrics) metrics.set(metric.name, metric.value);
+  for (const Metric& metric : measured.metrics) metrics[metric.name] = metric.value;
   return Json::object(
       {{"goal", measured.goal}, {"metrics", std::move(metrics)}, {"provenance", measured.provenance.to_json()}});
 }
@@ -40,12 +40,13 @@ Result<Json> load_document(const std::string& path, const std::string& hardware_
     return Json::object(
         {{"schema_version", kExpectationsVersion}, {"hardware_key", hardware_key}, {"examples", Json::object()}});
   }
-  Result<Json> document = Json::load(path);
+  Result<Json> document = load_json(path);
   if (!document) return document.error();
-  if (!(*document)["examples"].is_object() || (*document)["schema_version"].integer() != kExpectationsVersion)
+  const JsonView stored = *document;
+  if (!stored["examples"].is_object() || stored["schema_version"].integer() != kExpectationsVersion)
     return Error{ErrorCode::kUnreadable,
                  fmt::format("{}: no expectations of schema version {}", path, kExpectationsVersion)};
-  if (const std::string key = (*document)["hardware_key"].text(); key != hardware_key)
+  if (const std::string key = stored["hardware_key"].text(); key != hardware_key)
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("{}: expectations of \"{}\", and this machine is \"{}\"", path, key, hardware_key)};
   return document;
@@ -115,7 +116,7 @@ Json Provenance::to_json() const {
                        {"driver", driver}});
 }
 
-Provenance Provenance::from_json(const Json& json) {
+Provenance Provenance::from_json(JsonView json) {
   return {json["commit"].text(),    json["hardware_key"].text(), json["device"].text(), json["size"].text(),
           json["profile"].text(),   json["caches"].text("warm"), json["time"].text(),   json["iterations"].integer(),
           json["warmup"].integer(), json["torch"].text(),        json["cuda"].text(),   json["driver"].text()};
@@ -147,20 +148,20 @@ Result<Expectations> Expectations::load(const std::string& path, const std::stri
 
 Judgement Expectations::judge(const Measured& measured) const {
   Judgement out;
-  const Json& entry = document_["examples"][measured.name];
+  const JsonView entry = JsonView(document_)["examples"][measured.name];
   if (!entry.is_object()) return out;
   out.conflict = measured.provenance.conflict(Provenance::from_json(entry["provenance"]));
   if (!out.conflict.empty()) return out;
   for (const Metric& metric : measured.metrics) {
     if (!is_judged(metric.name)) continue;
-    const Json& stored = entry["metrics"][metric.name];
+    const JsonView stored = entry["metrics"][metric.name];
     const State state = stored.is_number() ? bench::judge(metric, stored.number()) : State::kNew;
     out.metrics.push_back({metric.name, state, stored.number(), metric.value});
   }
   for (const auto& [name, stored] : entry["metrics"].members()) {
     const bool reported = std::any_of(measured.metrics.begin(), measured.metrics.end(),
                                       [&name = name](const Metric& metric) { return metric.name == name; });
-    if (!reported && is_judged(name)) out.metrics.push_back({name, State::kNotReported, stored.number(), 0});
+    if (!reported && is_judged(name)) out.metrics.push_back({name, State::kNotReported, JsonView(stored).number(), 0});
   }
   for (const MetricState& metric : out.metrics) {
     if (weight(metric.state) > weight(out.state)) out.state = metric.state;
@@ -177,18 +178,17 @@ Result<UpdateReport> update_expectations(const std::string& path, const std::str
   if (!document) return document.error();
   const Result<Expectations> stored = Expectations::load(path, hardware_key);
   if (!stored) return stored.error();
-  Json examples = (*document)["examples"];
+  Json& examples = (*document)["examples"];
   for (const Measured& each : measured) {
     if (const std::string why = refusal(stored->judge(each), options); !why.empty()) {
       report.refused.push_back(each.name + ": " + why);
       continue;
     }
-    examples.set(each.name, entry_of(each));
+    examples[each.name] = entry_of(each);
     report.written.push_back(each.name);
   }
   if (report.written.empty()) return report;
-  document->set("examples", std::move(examples));
-  if (Status status = base::write_whole_file(path, document->pretty()); !status.ok()) return status.error();
+  if (Status status = base::write_whole_file(path, json_text(*document)); !status.ok()) return status.error();
   return report;
 }
 

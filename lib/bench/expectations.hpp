@@ -48,7 +48,7 @@ struct Provenance {
   std::string driver;
 
   Json to_json() const;
-  static Provenance from_json(const Json& json);
+  static Provenance from_json(JsonView json);
   /// The first thing that makes the two incomparable: `torch "2.11.0", stored "2.10.0"`; empty: nothing.
   std::string conflict(const Provenance& stored) const;
 };
@@ -80,7 +80,7 @@ class Expectations {
   static Result<Expectations> load(const std::string& path, const std::string& hardware_key);
 
   Judgement judge(const Measured& measured) const;
-  bool has(const std::string& name) const { return document_["examples"].has(name); }
+  bool has(const std::string& name) const { return JsonView(document_)["examples"].has(name); }
 
  private:
   Json document_;

@@ -18,10 +18,10 @@ struct Sample {
 };
 
 /// In order of time.
-std::vector<Sample> samples_of(const Json& document) {
+std::vector<Sample> samples_of(JsonView document) {
   std::vector<Sample> out;
-  for (const Json& each : document["samples"].items()) {
-    const Json::Array& figures = each.items();
+  for (const JsonView each : document["samples"].items()) {
+    const std::vector<JsonView> figures = each.items();
     if (figures.size() == 4)
       out.push_back({figures[0].integer(), figures[1].integer(), figures[2].integer(), figures[3].integer(-1)});
   }
@@ -30,11 +30,11 @@ std::vector<Sample> samples_of(const Json& document) {
 }
 
 /// Names of a stack's functions, innermost first.
-std::vector<std::string> functions_of(const Json& document, std::int64_t stack) {
-  const Json::Array &stacks = document["stacks"].items(), &functions = document["functions"].items();
+std::vector<std::string> functions_of(const std::vector<JsonView>& stacks, const std::vector<JsonView>& functions,
+                                      std::int64_t stack) {
   std::vector<std::string> out;
   if (stack < 0 || static_cast<std::size_t>(stack) >= stacks.size()) return out;
-  for (const Json& each : stacks[static_cast<std::size_t>(stack)].items()) {
+  for (const JsonView each : stacks[static_cast<std::size_t>(stack)].items()) {
     const std::int64_t function = each.integer(-1);
     if (function >= 0 && static_cast<std::size_t>(function) < functions.size())
       out.push_back(functions[static_cast<std::size_t>(function)].text());
@@ -123,20 +123,21 @@ Json functions_json(const std::map<std::string, Share>& shares) {
   all.resize(std::min(all.size(), kFunctions));
   Json out = Json::array();
   for (const auto& [name, share] : all)
-    out.push(Json::object({{"name", name}, {"self_ns", share.self_ns}, {"total_ns", share.total_ns}}));
+    out.push_back(Json::object({{"name", name}, {"self_ns", share.self_ns}, {"total_ns", share.total_ns}}));
   return out;
 }
 
 }  // namespace
 
-HostSamples host_samples(const Json& samples, const Timeline& timeline) {
+HostSamples host_samples(JsonView samples, const Timeline& timeline) {
   OpenRanges ranges(timeline);
   const std::vector<Sample> all = samples_of(samples);
+  const std::vector<JsonView> stacks = samples["stacks"].items(), names = samples["functions"].items();
   std::map<std::string, Share> shares;
   std::map<std::string, std::int64_t> folded;
   std::int64_t cpu_ns = 0;
   for (const Sample& sample : all) {
-    std::vector<std::string> functions = functions_of(samples, sample.stack);
+    std::vector<std::string> functions = functions_of(stacks, names, sample.stack);
     std::string line;
     for (const std::string& name : whole_stack(timeline, ranges.at(sample.thread, sample.time_ns), functions))
       line += (line.empty() ? "" : ";") + folded_name(name);

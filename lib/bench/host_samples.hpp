@@ -17,6 +17,6 @@ struct HostSamples {
 
 /// `samples` as StackSampler's to_json wrote them; what does not fit together in them is left out. Each sample stands
 /// below the ranges that were open on its thread at its time.
-HostSamples host_samples(const Json& samples, const Timeline& timeline);
+HostSamples host_samples(JsonView samples, const Timeline& timeline);
 
 }  // namespace rangefinder::bench

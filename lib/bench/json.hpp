@@ -3,71 +3,59 @@
 
 #include <rangefinder/result.hpp>
 
+#define JSON_USE_IMPLICIT_CONVERSIONS 0
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <variant>
 #include <vector>
 
+// JSON of the harness: messages between harness and worker, results, expectations.
 namespace rangefinder::bench {
 
-/// A JSON value: messages between harness and worker, results, expectations. Members keep their order, integers are
-/// exact. Looking for what is not there gives null, so that reading a foreign document needs no ladder of tests.
-class Json {
+/// Keys keep their order; integers are exact. To read a document that something else wrote, use JsonView.
+using Json = nlohmann::ordered_json;
+
+/// Reads a value that may be missing or of another type: a missing key gives null, and each getter returns its default
+/// for null and for another type. The document must outlive the view.
+///
+///   const double median = JsonView(results)["baseline"]["wall_ns"]["p50"].number();
+class JsonView {
  public:
-  using Array = std::vector<Json>;
-  using Member = std::pair<std::string, Json>;
-  using Object = std::vector<Member>;
+  JsonView() noexcept;                                      ///< null
+  JsonView(const Json& value) noexcept : value_(&value) {}  // NOLINT(google-explicit-constructor)
+  JsonView(Json&&) = delete;
 
-  Json() = default;
-  Json(std::nullptr_t) {}                                       // NOLINT(google-explicit-constructor)
-  Json(bool value) : value_(value) {}                           // NOLINT(google-explicit-constructor)
-  Json(std::int64_t value) : value_(value) {}                   // NOLINT(google-explicit-constructor)
-  Json(int value) : value_(std::int64_t{value}) {}              // NOLINT(google-explicit-constructor)
-  Json(double value) : value_(value) {}                         // NOLINT(google-explicit-constructor)
-  Json(std::string value) : value_(std::move(value)) {}         // NOLINT(google-explicit-constructor)
-  Json(std::string_view value) : value_(std::string(value)) {}  // NOLINT(google-explicit-constructor)
-  Json(const char* value) : value_(std::string(value)) {}       // NOLINT(google-explicit-constructor)
-  Json(Array value) : value_(std::move(value)) {}               // NOLINT(google-explicit-constructor)
-  static Json object(Object members = {}) { return Json(std::move(members)); }
-  static Json array(Array items = {}) { return Json(std::move(items)); }
-
-  /// Input may be hostile: nesting is bounded, and the error says at which byte.
-  static Result<Json> parse(std::string_view text);
-  /// The whole file, of at most 256 MiB.
-  static Result<Json> load(const std::string& path);
-
-  bool is_null() const noexcept { return std::holds_alternative<std::nullptr_t>(value_); }
-  bool is_number() const noexcept;
-  bool is_text() const noexcept { return std::holds_alternative<std::string>(value_); }
-  bool is_object() const noexcept { return std::holds_alternative<Object>(value_); }
-  bool is_array() const noexcept { return std::holds_alternative<Array>(value_); }
+  bool is_null() const noexcept { return value_->is_null(); }
+  bool is_number() const noexcept { return value_->is_number(); }
+  bool is_object() const noexcept { return value_->is_object(); }
 
   bool boolean(bool otherwise = false) const noexcept;
   std::int64_t integer(std::int64_t otherwise = 0) const noexcept;
   double number(double otherwise = 0) const noexcept;
   std::string text(std::string_view otherwise = {}) const;
-  const Array& items() const noexcept;
-  const Object& members() const noexcept;
+  std::vector<JsonView> items() const;
+  const Json::object_t& members() const noexcept;
+  const Json& json() const noexcept { return *value_; }
 
-  bool has(std::string_view key) const noexcept { return find(key) != nullptr; }
-  const Json& operator[](std::string_view key) const noexcept;
-  /// Adds the member or replaces its value; on a value that is no object, makes it one.
-  Json& set(std::string_view key, Json value);
-  void erase(std::string_view key);
-  Json& push(Json value);
-
-  /// One line, or indented for people. What is no number (NaN, infinity) becomes null.
-  std::string dump() const;
-  std::string pretty() const;
+  bool has(std::string_view key) const { return find(key) != nullptr; }
+  JsonView operator[](std::string_view key) const;
 
  private:
-  explicit Json(Object members) : value_(std::move(members)) {}
-  const Json* find(std::string_view key) const noexcept;
-  void append(std::string& out, int indent, int depth) const;
+  const Json* find(std::string_view key) const;
 
-  std::variant<std::nullptr_t, bool, std::int64_t, double, std::string, Array, Object> value_{nullptr};
+  const Json* value_;
 };
+
+/// kUnreadable, with line and column, for what is no JSON or nests deeper than 64 levels.
+Result<Json> parse_json(std::string_view text);
+/// The whole file, of at most 256 MiB. Errors name the file.
+Result<Json> load_json(const std::string& path);
+
+/// One line, without a line end. Bytes that are not UTF-8 become U+FFFD; NaN and infinity become null.
+std::string json_line(const Json& value);
+/// The same, indented, with a line end.
+std::string json_text(const Json& value);
 
 }  // namespace rangefinder::bench

@@ -16,17 +16,17 @@ namespace {
 
 constexpr std::int64_t kRounds = 5, kProfiledSteps = 3;
 
-Status append_samples(const Json& answer, SideResult& side, std::int64_t expected) {
-  for (const Json& each : answer["wall_ns"].items()) side.wall_ns.push_back(each.number());
-  for (const Json& each : answer["cpu_ns"].items()) side.cpu_ns.push_back(each.number());
-  for (const Json& each : answer["device_ns"].items()) side.device_ns.push_back(each.number());
+Status append_samples(JsonView answer, SideResult& side, std::int64_t expected) {
+  for (const JsonView each : answer["wall_ns"].items()) side.wall_ns.push_back(each.number());
+  for (const JsonView each : answer["cpu_ns"].items()) side.cpu_ns.push_back(each.number());
+  for (const JsonView each : answer["device_ns"].items()) side.device_ns.push_back(each.number());
   if (answer["energy_mj"].is_number()) side.energy_mj = side.energy_mj.value_or(0) + answer["energy_mj"].integer();
   const auto count = static_cast<std::size_t>(expected);
   if (answer["wall_ns"].items().size() == count && answer["cpu_ns"].items().size() == count) return {};
   return Error{ErrorCode::kUnreadable, fmt::format("the worker did not time {} steps", expected)};
 }
 
-void read_memory(const Json& answer, SideResult& side, const Json& before) {
+void read_memory(JsonView answer, SideResult& side, JsonView before) {
   const auto member = [&](const char* name) -> std::optional<std::int64_t> {
     if (!answer[name].is_number()) return std::nullopt;
     return answer[name].integer();
@@ -90,7 +90,7 @@ class Measurement {
       row_.fail(answer.error().message());
       return true;
     }
-    const std::string reason = (*answer)["skip"].text();
+    const std::string reason = JsonView(*answer)["skip"].text();
     return !reason.empty() && skip(reason);
   }
 
@@ -203,8 +203,9 @@ class Measurement {
       }
       const Result<Json> finish = ask(two, Json::object({{"do", "finish"}}));
       if (!finish) return finish.error();
-      two.result->work = work_from_json((*finish)["work"]);
-      for (const Json& metric : (*finish)["metrics"].items()) two.result->metrics.push_back(metric_from_json(metric));
+      two.result->work = work_from_json(JsonView(*finish)["work"]);
+      for (const JsonView metric : JsonView(*finish)["metrics"].items())
+        two.result->metrics.push_back(metric_from_json(metric));
       part_done();
     }
     return {};

@@ -21,13 +21,13 @@ std::size_t position(const std::array<std::string_view, N>& names, const std::st
 
 Json texts(const std::vector<std::string>& all) {
   Json out = Json::array();
-  for (const std::string& each : all) out.push(each);
+  for (const std::string& each : all) out.push_back(each);
   return out;
 }
 
-std::vector<std::string> texts(const Json& json) {
+std::vector<std::string> texts(JsonView json) {
   std::vector<std::string> out;
-  for (const Json& each : json.items()) out.push_back(each.text());
+  for (const JsonView each : json.items()) out.push_back(each.text());
   return out;
 }
 
@@ -36,17 +36,17 @@ Json to_json(const Tolerance& tolerance) {
       {{"relative", tolerance.relative}, {"absolute", tolerance.absolute}, {"frobenius", tolerance.frobenius}});
 }
 
-Tolerance tolerance_from_json(const Json& json) {
+Tolerance tolerance_from_json(JsonView json) {
   return {json["relative"].number(), json["absolute"].number(), json["frobenius"].number()};
 }
 
 Json to_json(const PairSide& side) { return Json::object({{"cpu", to_json(side.cpu)}, {"cuda", to_json(side.cuda)}}); }
 
-PairSide side_from_json(const Json& json) {
+PairSide side_from_json(JsonView json) {
   return {{}, tolerance_from_json(json["cpu"]), tolerance_from_json(json["cuda"])};
 }
 
-std::uint32_t small(const Json& json, std::uint32_t otherwise) {
+std::uint32_t small(JsonView json, std::uint32_t otherwise) {
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(json.integer(otherwise), 0, 1'000'000'000));
 }
 
@@ -90,7 +90,7 @@ Json to_json(const Metric& metric) {
       {{"name", metric.name}, {"value", metric.value}, {"kind", kKinds[static_cast<std::size_t>(metric.kind)]}});
 }
 
-Pair pair_from_json(const Json& json) {
+Pair pair_from_json(JsonView json) {
   Pair pair;
   pair.name = json["name"].text();
   pair.purpose = json["purpose"].text();
@@ -112,12 +112,12 @@ Pair pair_from_json(const Json& json) {
   return pair;
 }
 
-Work work_from_json(const Json& json) {
+Work work_from_json(JsonView json) {
   return {json["tokens"].number(), json["samples"].number(), json["requests"].number(),
           json["bytes"].number(),  json["flops"].number(),   json["useful_share"].number(1)};
 }
 
-Metric metric_from_json(const Json& json) {
+Metric metric_from_json(JsonView json) {
   return {json["name"].text(), json["value"].number(),
           static_cast<MetricKind>(position(kKinds, json["kind"].text(), kKinds.size() - 1))};
 }

@@ -19,8 +19,8 @@ Json to_json(const Work& work);
 Json to_json(const Metric& metric);
 
 /// Without factories and `skip`. What is missing has the default.
-Pair pair_from_json(const Json& json);
-Work work_from_json(const Json& json);
-Metric metric_from_json(const Json& json);
+Pair pair_from_json(JsonView json);
+Work work_from_json(JsonView json);
+Metric metric_from_json(JsonView json);
 
 }  // namespace rangefinder::bench

@@ -29,7 +29,7 @@ Result<Json> view(const Timeline& timeline, const std::string& name) {
     return true;
   });
   if (!status.ok()) return status.error();
-  return Json::parse(text);
+  return parse_json(text);
 }
 
 Json operators(const Timeline& timeline) {
@@ -39,12 +39,12 @@ Json operators(const Timeline& timeline) {
   });
   Json out = Json::array();
   for (const OperatorGroup& group : averages.groups) {
-    if (out.items().size() == kOperators) break;
-    out.push(Json::object({{"name", timeline.text(group.name)},
-                           {"calls", static_cast<std::int64_t>(group.calls)},
-                           {"cpu_self_ns", group.cpu_self_ns},
-                           {"device_self_ns", group.device_self_ns},
-                           {"flops", static_cast<std::int64_t>(group.flops)}}));
+    if (out.size() == kOperators) break;
+    out.push_back(Json::object({{"name", timeline.text(group.name)},
+                                {"calls", static_cast<std::int64_t>(group.calls)},
+                                {"cpu_self_ns", group.cpu_self_ns},
+                                {"device_self_ns", group.device_self_ns},
+                                {"flops", static_cast<std::int64_t>(group.flops)}}));
   }
   return out;
 }
@@ -56,24 +56,24 @@ double flops_of(const Timeline& timeline) {
 }
 
 /// The worker's files, and ours: each tensor that was there when most memory was taken.
-Result<Json> files_of(const Timeline& timeline, const std::string& stem, const Json& answer, ProfileLevel level) {
+Result<Json> files_of(const Timeline& timeline, const std::string& stem, JsonView answer, ProfileLevel level) {
   Json files = Json::array();
-  for (const Json& file : answer["files"].items()) files.push(file);
+  for (const JsonView file : answer["files"].items()) files.push_back(file.json());
   if (level != ProfileLevel::kDeep || timeline.allocator_events.size() == 0) return files;
   const std::string snapshot = stem + ".memory.pickle";
   const MemorySnapshotOptions options{.replace = true, .at = SnapshotMoment::kPeak};
   if (Status status = export_memory_snapshot(timeline, snapshot, options); !status.ok()) return status.error();
-  files.push(snapshot);
+  files.push_back(snapshot);
   return files;
 }
 
 /// Samples of the host's stacks, and the name of a file that has them all; null where the worker took none.
-Result<Json> host_samples_of(const Timeline& timeline, const std::string& stem, const Json& samples, Json& files) {
-  if (!samples.is_object() || samples.has("missing")) return samples;
+Result<Json> host_samples_of(const Timeline& timeline, const std::string& stem, JsonView samples, Json& files) {
+  if (!samples.is_object() || samples.has("missing")) return samples.json();
   const HostSamples found = host_samples(samples, timeline);
   const std::string path = stem + ".stacks.folded";
   if (Status status = base::write_whole_file(path, found.folded); !status.ok()) return status.error();
-  files.push(path);
+  files.push_back(path);
   return found.figures;
 }
 
@@ -82,24 +82,23 @@ Status add_memory_and_copies(const Timeline& timeline, Json& out) {
   if (timeline.allocator_events.size() != 0) {
     Result<Json> memory = view(timeline, "memory");
     if (!memory) return memory.error();
-    out.set("memory", (*memory)["rows"]);
+    out["memory"] = JsonView(*memory)["rows"].json();
   }
   const Result<Json> allocator = view(timeline, "memory_fragmentation");
   if (!allocator) return allocator.error();
-  if (const Json& rows = (*allocator)["rows"]; !rows.items().empty()) out.set("allocator", rows);
+  if (const JsonView rows = JsonView(*allocator)["rows"]; !rows.items().empty()) out["allocator"] = rows.json();
   if (const CopyOverlap copies = copy_overlap(timeline); copies.copy_ns > 0)
-    out.set(
-        "copies",
+    out["copies"] =
         Json::object({{"busy_ns", copies.copy_ns},
                       {"hidden_ns", copies.hidden_ns},
-                      {"hidden_share", static_cast<double>(copies.hidden_ns) / static_cast<double>(copies.copy_ns)}}));
+                      {"hidden_share", static_cast<double>(copies.hidden_ns) / static_cast<double>(copies.copy_ns)}});
   return {};
 }
 
 /// Median of profiled steps over median of timed ones, less 1; null without samples.
-Json overhead(const Json& profiled, const std::vector<double>& timed) {
+Json overhead(JsonView profiled, const std::vector<double>& timed) {
   std::vector<double> samples;
-  for (const Json& each : profiled.items()) samples.push_back(each.number());
+  for (const JsonView each : profiled.items()) samples.push_back(each.number());
   const double median = statistics_of(timed).p50;
   if (samples.empty() || median <= 0) return {};
   return statistics_of(samples).p50 / median - 1;
@@ -107,7 +106,7 @@ Json overhead(const Json& profiled, const std::vector<double>& timed) {
 
 }  // namespace
 
-Result<Json> profile_of(const std::string& capture, const Json& answer, const SideResult& side, ProfileLevel level) {
+Result<Json> profile_of(const std::string& capture, JsonView answer, const SideResult& side, ProfileLevel level) {
   LoadOptions load;
   load.operator_inputs = true;
   const Result<Timeline> timeline = load_timeline(capture, load);
@@ -129,13 +128,13 @@ Result<Json> profile_of(const std::string& capture, const Json& answer, const Si
                            {"files", std::move(*files)},
                            {"wall_overhead", overhead(answer["wall_ns"], side.wall_ns)},
                            {"cpu_overhead", overhead(answer["cpu_ns"], side.cpu_ns)},
-                           {"ranges", (*ranges)["rows"]},
+                           {"ranges", JsonView(*ranges)["rows"].json()},
                            {"operators", operators(*timeline)}});
-  if (!samples->is_null()) out.set("host_samples", std::move(*samples));
+  if (!samples->is_null()) out["host_samples"] = std::move(*samples);
   if (Status status = add_memory_and_copies(*timeline, out); !status.ok()) return status.error();
   // By shapes of operators: nothing that a counter has measured.
   if (const double flops = flops_of(*timeline); flops > 0 && steps > 0)
-    out.set("flops_by_shapes", flops / static_cast<double>(steps));
+    out["flops_by_shapes"] = flops / static_cast<double>(steps);
   return out;
 }
 

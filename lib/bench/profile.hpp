@@ -14,6 +14,6 @@ namespace rangefinder::bench {
 /// recording cost against the timed steps of `side`. Writes the Chrome trace beside the capture, and at level deep a
 /// snapshot of memory for PyTorch's memory viewer, where memory was recorded, and folded stacks of the host, where they
 /// were sampled. `answer` is the worker's.
-Result<Json> profile_of(const std::string& capture, const Json& answer, const SideResult& side, ProfileLevel level);
+Result<Json> profile_of(const std::string& capture, JsonView answer, const SideResult& side, ProfileLevel level);
 
 }  // namespace rangefinder::bench

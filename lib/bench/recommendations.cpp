@@ -21,16 +21,16 @@ using report::ColumnType;
 
 constexpr std::size_t kTop = 5;
 
-std::string time_text(const Json& ns) {
-  return ns.is_number() ? report::readable_time(std::llround(ns.number())) : "-";
-}
+std::string time_text(double ns) { return report::readable_time(std::llround(ns)); }
 
-std::string bytes_text(const Json& bytes) { return bytes.is_number() ? report::readable_bytes(bytes.integer()) : "-"; }
+std::string time_text(JsonView ns) { return ns.is_number() ? time_text(ns.number()) : "-"; }
+
+std::string bytes_text(JsonView bytes) { return bytes.is_number() ? report::readable_bytes(bytes.integer()) : "-"; }
 
 std::string percent(const std::optional<double>& share) { return share ? fmt::format("{:.1f} %", *share * 100) : "-"; }
 
-std::string rate_text(const Json& side) {
-  const Json& rates = side["rates"];
+std::string rate_text(JsonView side) {
+  const JsonView rates = side["rates"];
   for (const char* unit : {"tokens_per_s", "samples_per_s", "requests_per_s", "steps_per_s"}) {
     if (rates[unit].is_number())
       return fmt::format("{:.4g} {}/s", rates[unit].number(),
@@ -40,11 +40,11 @@ std::string rate_text(const Json& side) {
 }
 
 /// The costliest of a profile, a line each: operators where they were recorded, ranges otherwise.
-std::string top_of(const Json& profile) {
+std::string top_of(JsonView profile) {
   const bool operators = !profile["operators"].items().empty();
   const double steps = std::max<double>(1, profile["steps"].number());
   std::vector<std::pair<double, std::string>> all;
-  for (const Json& each : profile[operators ? "operators" : "ranges"].items()) {
+  for (const JsonView each : profile[operators ? "operators" : "ranges"].items()) {
     const double host = operators ? each["cpu_self_ns"].number() : each["host_ns"].number();
     const double device = operators ? each["device_self_ns"].number() : each["gpu_busy_ns"].number();
     const std::string name = each[operators ? "name" : "range"].text();
@@ -59,7 +59,7 @@ std::string top_of(const Json& profile) {
   return out;
 }
 
-std::string metric_text(const Json& metric) {
+std::string metric_text(JsonView metric) {
   const std::string kind = metric["kind"].text();
   if (kind == "time") return time_text(metric["value"]);
   if (!metric["value"].is_number()) return "-";
@@ -67,16 +67,15 @@ std::string metric_text(const Json& metric) {
   return kind == "bytes" ? report::readable_bytes(std::llround(value)) : fmt::format("{:.4g}", value);
 }
 
-const Json& metric_named(const Json& side, const std::string& name) {
-  static const Json kNone;
-  for (const Json& metric : side["metrics"].items()) {
+JsonView metric_named(JsonView side, const std::string& name) {
+  for (const JsonView metric : side["metrics"].items()) {
     if (metric["name"].text() == name) return metric;
   }
-  return kNone;
+  return {};
 }
 
 /// More is better of rates, less of all else that can be better; whether a fact is, nobody says.
-std::string metric_ratio(const Json& before, const Json& after) {
+std::string metric_ratio(JsonView before, JsonView after) {
   const std::string kind = before["kind"].text();
   const double a = before["value"].number(), b = after["value"].number();
   if (kind.empty() || kind == "fact" || !(a > 0 && b > 0)) return "-";
@@ -85,20 +84,20 @@ std::string metric_ratio(const Json& before, const Json& after) {
 
 /// What the pair itself tells of its sides: accuracy, launches, bytes of a pool.
 template <typename Line>
-void append_metrics(const Json& row, Line line) {
-  const Json &before = row["baseline"], &after = row["optimized"];
+void append_metrics(JsonView row, Line line) {
+  const JsonView before = row["baseline"], after = row["optimized"];
   const auto both = [&](const std::string& name) {
-    const Json &a = metric_named(before, name), &b = metric_named(after, name);
+    const JsonView a = metric_named(before, name), b = metric_named(after, name);
     line(base::printable(name), metric_text(a), metric_text(b), metric_ratio(a, b));
   };
-  for (const Json& metric : before["metrics"].items()) both(metric["name"].text());
-  for (const Json& metric : after["metrics"].items()) {
+  for (const JsonView metric : before["metrics"].items()) both(metric["name"].text());
+  for (const JsonView metric : after["metrics"].items()) {
     if (metric_named(before, metric["name"].text()).is_null()) both(metric["name"].text());
   }
 }
 
-std::string before_and_after(const Json& row) {
-  const Json &before = row["baseline"], &after = row["optimized"], &ratios = row["ratios"];
+std::string before_and_after(JsonView row) {
+  const JsonView before = row["baseline"], after = row["optimized"], ratios = row["ratios"];
   const std::string basis = ratios["basis"].text("wall_ns");
   std::string out = "| | baseline | optimized | ratio |\n|---|---:|---:|---:|\n";
   const auto line = [&](const std::string& what, const std::string& a, const std::string& b, const std::string& ratio) {
@@ -115,7 +114,7 @@ std::string before_and_after(const Json& row) {
   return out;
 }
 
-std::string section(const Json& row, const std::string& device) {
+std::string section(JsonView row, const std::string& device) {
   std::string out =
       fmt::format("\n## {}\n\n{}\n\n", base::printable(row["name"].text()), base::printable(row["purpose"].text("-")));
   out += fmt::format("Goal {}. Status: {}{}.\n\n", base::printable(goal_text(row)), row["status"].text(),
@@ -140,11 +139,11 @@ std::string section(const Json& row, const std::string& device) {
 Result<std::string> recommendations(const std::string& json) {
   const Result<Json> results = results_from(json);
   if (!results) return results.error();
-  const Json& where = (*results)["provenance"];
+  const JsonView where = JsonView(*results)["provenance"];
   std::string out = fmt::format(
       "# Recommendations\n\nFrom measured rows only; \"-\" where something was not measured. {}, {}, profile {}.\n",
       base::printable(where["hardware_key"].text()), base::printable(where["time"].text()), where["profile"].text());
-  for (const Json& row : (*results)["rows"].items()) out += section(row, where["device"].text());
+  for (const JsonView row : JsonView(*results)["rows"].items()) out += section(row, where["device"].text());
   return out;
 }
 

@@ -33,7 +33,7 @@ Json statistics_json(const std::vector<double>& samples) {
 
 Json numbers(const std::vector<double>& values) {
   Json out = Json::array();
-  for (const double value : values) out.push(static_cast<std::int64_t>(value));
+  for (const double value : values) out.push_back(static_cast<std::int64_t>(value));
   return out;
 }
 
@@ -44,7 +44,7 @@ Json energy_of_a_step(const SideResult& side) {
 
 Json side_json(const SideResult& side) {
   Json metrics = Json::array();
-  for (const Metric& metric : side.metrics) metrics.push(to_json(metric));
+  for (const Metric& metric : side.metrics) metrics.push_back(to_json(metric));
   return Json::object({{"log", side.log},
                        {"wall_ns", statistics_json(side.wall_ns)},
                        {"cpu_ns", statistics_json(side.cpu_ns)},
@@ -100,10 +100,10 @@ Json judgement_json(const Row& row) {
   Json metrics = Json::array();
   for (const MetricState& metric : row.judgement.metrics) {
     const bool stored = metric.state != State::kNew, reported = metric.state != State::kNotReported;
-    metrics.push(Json::object({{"name", metric.name},
-                               {"state", to_string(metric.state)},
-                               {"stored", stored ? Json(metric.stored) : Json()},
-                               {"measured", reported ? Json(metric.measured) : Json()}}));
+    metrics.push_back(Json::object({{"name", metric.name},
+                                    {"state", to_string(metric.state)},
+                                    {"stored", stored ? Json(metric.stored) : Json()},
+                                    {"measured", reported ? Json(metric.measured) : Json()}}));
   }
   return Json::object({{"state", to_string(row.judgement.state)},
                        {"conflict", row.judgement.conflict},
@@ -134,7 +134,7 @@ Json rates_of(const Work& work, double median_wall_ns) {
   Json out = Json::object();
   if (median_wall_ns <= 0) return out;
   const auto add = [&](const char* name, double amount) {
-    if (amount > 0) out.set(name, amount * 1e9 / median_wall_ns);
+    if (amount > 0) out[name] = amount * 1e9 / median_wall_ns;
   };
   add("steps_per_s", 1);
   add("tokens_per_s", work.tokens);
@@ -149,8 +149,8 @@ Json rates_of(const Work& work, double median_wall_ns) {
 Json results_json(const std::vector<Row>& rows, const Provenance& provenance, const std::string& worker,
                   const std::vector<std::string>& notes, int exit_code) {
   Json list = Json::array(), said = Json::array();
-  for (const Row& row : rows) list.push(row_json(row));
-  for (const std::string& note : notes) said.push(note);
+  for (const Row& row : rows) list.push_back(row_json(row));
+  for (const std::string& note : notes) said.push_back(note);
   return Json::object({{"schema_version", kResultsSchemaVersion},
                        {"kind", "rangefinder.bench"},
                        {"rangefinder", version()},
@@ -163,11 +163,11 @@ Json results_json(const std::vector<Row>& rows, const Provenance& provenance, co
 }
 
 Result<Json> results_from(const std::string& json) {
-  Result<Json> document = Json::parse(json);
+  Result<Json> document = parse_json(json);
   if (!document) return document.error();
-  if ((*document)["kind"].text() != "rangefinder.bench")
+  if (JsonView(*document)["kind"].text() != "rangefinder.bench")
     return Error{ErrorCode::kUnreadable, "no results of rangefinder bench"};
-  if (const std::int64_t version = (*document)["schema_version"].integer(); version != kResultsSchemaVersion)
+  if (const std::int64_t version = JsonView(*document)["schema_version"].integer(); version != kResultsSchemaVersion)
     return Error{ErrorCode::kUnsupported,
                  fmt::format("results of schema version {}, and this build reads {}", version, kResultsSchemaVersion)};
   return document;

@@ -35,34 +35,33 @@ Column decimal_column(const char* name, const char* unit = "", InText when = InT
 
 /// each(row, side, profile of that side).
 template <typename Each>
-void each_side(const Json& results, Each each) {
-  for (const Json& row : results["rows"].items()) {
+void each_side(JsonView results, Each each) {
+  for (const JsonView row : results["rows"].items()) {
     for (const char* side : kSides) each(row, side, row[side]["profile"]);
   }
 }
 
-std::int64_t rounded(const Json& value, double scale = 1) {
+std::int64_t rounded(JsonView value, double scale = 1) {
   return value.is_number() ? std::llround(value.number() * scale) : report::kNull;
 }
 
 /// A figure of the profiled steps, of one step; counts with a decimal, since not every step need launch the same.
-std::int64_t per_step(const Json& figures, std::string_view key, std::int64_t steps) {
+std::int64_t per_step(JsonView figures, std::string_view key, std::int64_t steps) {
   const double scale = key == "gpu_ops" || key == "calls" ? 10 : 1;
   return steps > 0 ? rounded(figures[key], scale / static_cast<double>(steps)) : report::kNull;
 }
 
-const Json& range_named(const Json& profile, const std::string& name) {
-  static const Json kNone;
-  for (const Json& range : profile["ranges"].items()) {
+JsonView range_named(JsonView profile, const std::string& name) {
+  for (const JsonView range : profile["ranges"].items()) {
     if (range["range"].text() == name) return range;
   }
-  return kNone;
+  return {};
 }
 
 /// The allocator's peak inside of a range, on the device that was measured.
-std::int64_t peak_in(const Json& profile, const std::string& range, bool cuda) {
+std::int64_t peak_in(JsonView profile, const std::string& range, bool cuda) {
   std::int64_t peak = report::kNull;
-  for (const Json& row : profile["memory"].items()) {
+  for (const JsonView row : profile["memory"].items()) {
     if (row["range"].text() != range || (row["memory"].text() == "host") == cuda) continue;
     if (row["peak_b"].is_number()) peak = std::max(peak, row["peak_b"].integer());
   }
@@ -70,10 +69,10 @@ std::int64_t peak_in(const Json& profile, const std::string& range, bool cuda) {
 }
 
 /// Names of ranges of both sides, the baseline's first.
-std::vector<std::string> range_names(const Json& row) {
+std::vector<std::string> range_names(JsonView row) {
   std::vector<std::string> names;
   for (const char* side : kSides) {
-    for (const Json& range : row[side]["profile"]["ranges"].items()) {
+    for (const JsonView range : row[side]["profile"]["ranges"].items()) {
       std::string name = range["range"].text();
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
     }
@@ -81,23 +80,25 @@ std::vector<std::string> range_names(const Json& row) {
   return names;
 }
 
-std::string with_interval(const Json& ratio) {
+std::string with_interval(JsonView ratio) {
   if (ratio.is_null()) return "-";
   return fmt::format("{} [{:.3g}, {:.3g}]", ratio_text(ratio["value"]), ratio["low"].number(), ratio["high"].number());
 }
 
 }  // namespace
 
-std::string goal_text(const Json& row) {
+std::string goal_text(JsonView row) {
   std::string goal = row["goal"].text();
   const std::string state = row["goal_judgement"]["state"].text();
   if (state.empty()) return goal;
   return goal + ": " + (state == "not_judged" ? "not judged " + row["goal_judgement"]["reason"].text() : state);
 }
 
-std::string ratio_text(const Json& ratio) { return ratio.is_number() ? fmt::format("x{:.3g}", ratio.number()) : "-"; }
+std::string ratio_text(double ratio) { return fmt::format("x{:.3g}", ratio); }
 
-report::Table pairs_table(const Json& results) {
+std::string ratio_text(JsonView ratio) { return ratio.is_number() ? ratio_text(ratio.number()) : "-"; }
+
+report::Table pairs_table(JsonView results) {
   Table table({{"Pair"},
                {"Status"},
                {"Goal"},
@@ -110,8 +111,8 @@ report::Table pairs_table(const Json& results) {
                bytes_column("Peak optimized", InText::kUnlessEmpty),
                {"Bytes ratio", {}, ColumnType::kText, 0, InText::kAlways, 1},
                {"Expectation", {}, ColumnType::kText, 0, InText::kAlways, 2}});
-  for (const Json& row : results["rows"].items()) {
-    const Json& ratios = row["ratios"];
+  for (const JsonView row : results["rows"].items()) {
+    const JsonView ratios = row["ratios"];
     const std::string basis = ratios["basis"].text();
     table.text(row["name"].text()).text(row["status"].text()).text(base::printable(goal_text(row)));
     table.text(basis == "cpu_ns" ? "CPU time" : "wall time");
@@ -123,7 +124,7 @@ report::Table pairs_table(const Json& results) {
   return table;
 }
 
-report::Table ranges_table(const Json& results) {
+report::Table ranges_table(JsonView results) {
   constexpr InText kSome = InText::kUnlessEmpty;
   Table table({{"Pair"},
                {"Range"},
@@ -139,12 +140,12 @@ report::Table ranges_table(const Json& results) {
                bytes_column("Peak optimized", kSome)},
               1);
   const bool cuda = results["provenance"]["device"].text() == "cuda";
-  for (const Json& row : results["rows"].items()) {
+  for (const JsonView row : results["rows"].items()) {
     for (const std::string& name : range_names(row)) {
       table.text(row["name"].text()).text(name);
       for (const char* key : {"host_ns", "gpu_busy_ns", "gpu_ops", "gpu_idle_ns"}) {
         for (const char* side : kSides) {
-          const Json& profile = row[side]["profile"];
+          const JsonView profile = row[side]["profile"];
           table.number(per_step(range_named(profile, name), key, profile["steps"].integer()));
         }
       }
@@ -154,7 +155,7 @@ report::Table ranges_table(const Json& results) {
   return table;
 }
 
-report::Table operators_table(const Json& results) {
+report::Table operators_table(JsonView results) {
   Table table({{"Pair"},
                {"Side"},
                {"Operator"},
@@ -163,24 +164,24 @@ report::Table operators_table(const Json& results) {
                time_column("Self device", InText::kUnlessEmpty)},
               2);
   const char* const key = results["provenance"]["device"].text() == "cuda" ? "device_self_ns" : "cpu_self_ns";
-  each_side(results, [&](const Json& row, const char* side, const Json& profile) {
-    std::vector<const Json*> operators;
-    for (const Json& each : profile["operators"].items()) operators.push_back(&each);
+  each_side(results, [&](JsonView row, const char* side, JsonView profile) {
+    std::vector<JsonView> operators;
+    for (const JsonView each : profile["operators"].items()) operators.push_back(each);
     std::stable_sort(operators.begin(), operators.end(),
-                     [&](const Json* a, const Json* b) { return (*a)[key].number() > (*b)[key].number(); });
+                     [&](JsonView a, JsonView b) { return a[key].number() > b[key].number(); });
     operators.resize(std::min(operators.size(), kMostRows));
     const std::int64_t steps = profile["steps"].integer();
-    for (const Json* each : operators) {
-      table.text(row["name"].text()).text(side).text((*each)["name"].text());
-      const std::int64_t device = per_step(*each, "device_self_ns", steps);
-      table.number(per_step(*each, "calls", steps)).number(per_step(*each, "cpu_self_ns", steps));
+    for (const JsonView each : operators) {
+      table.text(row["name"].text()).text(side).text(each["name"].text());
+      const std::int64_t device = per_step(each, "device_self_ns", steps);
+      table.number(per_step(each, "calls", steps)).number(per_step(each, "cpu_self_ns", steps));
       table.number(device != 0 ? device : report::kNull);
     }
   });
   return table;
 }
 
-report::Table functions_table(const Json& results) {
+report::Table functions_table(JsonView results) {
   Table table({{"Pair"},
                {"Side"},
                {"Function"},
@@ -188,13 +189,13 @@ report::Table functions_table(const Json& results) {
                time_column("Total CPU"),
                decimal_column("Share of samples", "%")},
               2);
-  each_side(results, [&](const Json& row, const char* side, const Json& profile) {
-    const Json& samples = profile["host_samples"];
+  each_side(results, [&](JsonView row, const char* side, JsonView profile) {
+    const JsonView samples = profile["host_samples"];
     const std::int64_t steps = profile["steps"].integer();
     const double all_ns = samples["cpu_ns"].number();
-    const Json::Array& functions = samples["functions"].items();
+    const std::vector<JsonView> functions = samples["functions"].items();
     for (std::size_t i = 0; i < std::min(functions.size(), kMostRows); ++i) {
-      const Json& each = functions[i];
+      const JsonView each = functions[i];
       if (each["self_ns"].integer() == 0) break;
       table.text(row["name"].text()).text(side).text(each["name"].text());
       table.number(per_step(each, "self_ns", steps)).number(per_step(each, "total_ns", steps));
@@ -204,7 +205,7 @@ report::Table functions_table(const Json& results) {
   return table;
 }
 
-report::Table allocator_table(const Json& results) {
+report::Table allocator_table(JsonView results) {
   Table table({{"Pair"},
                {"Side"},
                {"Memory"},
@@ -213,8 +214,8 @@ report::Table allocator_table(const Json& results) {
                bytes_column("Requested"),
                decimal_column("External fragmentation", "%"),
                decimal_column("Internal fragmentation", "%")});
-  each_side(results, [&](const Json& row, const char* side, const Json& profile) {
-    for (const Json& count : profile["allocator"].items()) {
+  each_side(results, [&](JsonView row, const char* side, JsonView profile) {
+    for (const JsonView count : profile["allocator"].items()) {
       if (count["count"].text() != "last") continue;
       table.text(row["name"].text()).text(side).text(count["memory"].text());
       for (const char* key : {"reserved_b", "allocated_b", "requested_b"}) table.number(rounded(count[key]));
@@ -225,9 +226,9 @@ report::Table allocator_table(const Json& results) {
   return table;
 }
 
-report::Table overhead_table(const Json& results) {
+report::Table overhead_table(JsonView results) {
   Table table({{"Pair"}, {"Side"}, {"Profile"}, decimal_column("CPU added", "%"), decimal_column("Wall added", "%")});
-  each_side(results, [&](const Json& row, const char* side, const Json& profile) {
+  each_side(results, [&](JsonView row, const char* side, JsonView profile) {
     if (profile.is_null()) return;
     table.text(row["name"].text()).text(side).text(results["provenance"]["profile"].text());
     for (const char* key : {"cpu_overhead", "wall_overhead"}) table.number(rounded(profile[key], 1000));
@@ -235,9 +236,9 @@ report::Table overhead_table(const Json& results) {
   return table;
 }
 
-std::vector<std::string> remarks(const Json& results) {
+std::vector<std::string> remarks(JsonView results) {
   std::vector<std::string> out;
-  for (const Json& row : results["rows"].items()) {
+  for (const JsonView row : results["rows"].items()) {
     const std::string name = row["name"].text(), status = row["status"].text(), reason = row["reason"].text();
     if (status == "failed") {
       out.push_back(fmt::format("{}: failed: {} (logs: {}, {})", name, reason, row["baseline"]["log"].text("-"),
@@ -250,7 +251,7 @@ std::vector<std::string> remarks(const Json& results) {
     if (row["expectations"]["state"].text() == "missing")
       out.push_back(name + ": expectations are stored, and there is no result of it");
   }
-  for (const Json& note : results["notes"].items()) out.push_back(note.text());
+  for (const JsonView note : results["notes"].items()) out.push_back(note.text());
   return out;
 }
 

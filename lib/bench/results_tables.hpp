@@ -11,34 +11,35 @@
 namespace rangefinder::bench {
 
 /// A row a pair: what became of it, time and bytes of both sides.
-report::Table pairs_table(const Json& results);
+report::Table pairs_table(JsonView results);
 
 /// A row a pair and range of the profiled steps, a step's share of each figure, both sides beside each other. No rows
 /// where nothing was profiled.
-report::Table ranges_table(const Json& results);
+report::Table ranges_table(JsonView results);
 
 /// The ten costliest operators of each side, by their own time on the device (on the host, where there is none), a
 /// step's share of each figure. No rows where none were recorded.
-report::Table operators_table(const Json& results);
+report::Table operators_table(JsonView results);
 
 /// The ten functions of the host in which each side's sampled CPU time was, a step's share. No rows where nothing was
 /// sampled.
-report::Table functions_table(const Json& results);
+report::Table functions_table(JsonView results);
 
 /// A row a pair, side and device: what its allocator held after the profiled steps. No rows where none was asked.
-report::Table allocator_table(const Json& results);
+report::Table allocator_table(JsonView results);
 
 /// A row a pair and side: what recording added to a step.
-report::Table overhead_table(const Json& results);
+report::Table overhead_table(JsonView results);
 
 /// "name: failed: reason (log)" for each row that is not simply passed, then the run's notes.
-std::vector<std::string> remarks(const Json& results);
+std::vector<std::string> remarks(JsonView results);
 
 /// "speed: met", "speed: not judged at smoke", or "speed" where nothing was measured.
-std::string goal_text(const Json& row);
+std::string goal_text(JsonView row);
 
 /// "x1.85", or "-" for null.
-std::string ratio_text(const Json& ratio);
+std::string ratio_text(double ratio);
+std::string ratio_text(JsonView ratio);
 
 /// The table in Markdown, with a heading row.
 std::string markdown_of(const report::Table& table);

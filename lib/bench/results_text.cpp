@@ -12,8 +12,8 @@ namespace rangefinder::bench {
 namespace {
 
 /// Where and how, one line.
-std::string conditions(const Json& results) {
-  const Json& p = results["provenance"];
+std::string conditions(JsonView results) {
+  const JsonView p = results["provenance"];
   std::string out = fmt::format("{}, device {}, size {}, profile {}, seed {}", p["hardware_key"].text(),
                                 p["device"].text(), p["size"].text(), p["profile"].text(), results["seed"].integer());
   for (const char* key : {"torch", "cuda", "driver"}) {
@@ -27,7 +27,7 @@ std::string conditions(const Json& results) {
 struct Part {
   const char* caption;
   const char* heading;
-  report::Table (*table)(const Json& results);
+  report::Table (*table)(JsonView results);
 };
 
 constexpr Part kParts[] = {

@@ -193,7 +193,7 @@ Result<RunOutcome> run(const RunOptions& options) {
   outcome.exit_code = exit_code_of(rows);
   if (!stored && outcome.exit_code == kAllMet) outcome.exit_code = kFailure;
   if (Status status = keep_earlier(options.out, outcome.notes); !status.ok()) return status.error();
-  outcome.json = results_json(rows, plan->provenance, options.worker, outcome.notes, outcome.exit_code).pretty();
+  outcome.json = json_text(results_json(rows, plan->provenance, options.worker, outcome.notes, outcome.exit_code));
   const Result<std::string> markdown = results_markdown(outcome.json);
   if (!markdown) return markdown.error();
   if (Status status = base::write_whole_file(options.out + "/results.json", outcome.json); !status.ok())

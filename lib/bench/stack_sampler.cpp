@@ -215,7 +215,7 @@ class Numbers {
   template <typename Describe>
   std::int64_t of(const Key& key, Describe describe) {
     const auto [at, is_new] = numbers_.emplace(key, static_cast<std::int64_t>(numbers_.size()));
-    if (is_new) all_.push(describe());
+    if (is_new) all_.push_back(describe());
     return at->second;
   }
   Json take() { return std::move(all_); }
@@ -244,8 +244,8 @@ Json to_json(const StackSamples& samples) {
   for (const StackSample& sample : samples.samples) {
     std::vector<std::int64_t> stack;
     for (const std::uintptr_t address : sample.frames) stack.push_back(function(address));
-    const std::int64_t number = stacks.of(stack, [&] { return Json(Json::Array(stack.begin(), stack.end())); });
-    list.push(Json::array({sample.time_ns, std::int64_t{sample.thread}, sample.cpu_ns, number}));
+    const std::int64_t number = stacks.of(stack, [&] { return Json(stack); });
+    list.push_back(Json::array({sample.time_ns, std::int64_t{sample.thread}, sample.cpu_ns, number}));
   }
   return Json::object({{"functions", functions.take()},
                        {"stacks", stacks.take()},

@@ -89,17 +89,18 @@ Result<Description> describe(const std::string& worker, const std::function<bool
   if (process) process->quit();
   ::unlink(log.c_str());
   if (!answer) return answer.error().with_context(worker);
+  const JsonView facts = *answer;
   Description out;
-  for (const Json& each : (*answer)["pairs"].items()) {
+  for (const JsonView each : facts["pairs"].items()) {
     out.pairs.push_back(pair_from_json(each));
     if (!is_name(out.pairs.back().name))
       return Error{ErrorCode::kUnreadable, worker + ": a pair cannot be called \"" + out.pairs.back().name + "\""};
   }
-  out.torch = (*answer)["torch"].text();
-  out.cuda = (*answer)["cuda"].text();
-  out.driver = (*answer)["driver"].text();
-  out.gpu.name = (*answer)["gpu"]["name"].text();
-  out.gpu.count = static_cast<unsigned>(std::clamp<std::int64_t>((*answer)["gpu"]["count"].integer(), 0, 1024));
+  out.torch = facts["torch"].text();
+  out.cuda = facts["cuda"].text();
+  out.driver = facts["driver"].text();
+  out.gpu.name = facts["gpu"]["name"].text();
+  out.gpu.count = static_cast<unsigned>(std::clamp<std::int64_t>(facts["gpu"]["count"].integer(), 0, 1024));
   return out;
 }
 
@@ -128,10 +129,10 @@ std::string targets_json(const std::vector<Pair>& pairs) {
   Json targets = Json::array();
   for (const Pair& pair : pairs) {
     Json target = to_json(pair);
-    target.set("variants", Json::array({"baseline", "optimized"}));
-    targets.push(std::move(target));
+    target["variants"] = Json::array({"baseline", "optimized"});
+    targets.push_back(std::move(target));
   }
-  return Json::object({{"schema_version", 1}, {"targets", std::move(targets)}}).pretty();
+  return json_text(Json::object({{"schema_version", 1}, {"targets", std::move(targets)}}));
 }
 
 }  // namespace rangefinder::bench

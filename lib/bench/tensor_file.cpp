@@ -25,7 +25,7 @@ base::ByteView bytes_of(const TensorView& tensor, std::uint64_t count) {
 
 Json description(const TensorView& tensor) {
   Json shape = Json::array();
-  for (const std::int64_t extent : tensor.shape) shape.push(extent);
+  for (const std::int64_t extent : tensor.shape) shape.push_back(extent);
   return Json::object({{"name", tensor.name}, {"type", to_string(tensor.type)}, {"shape", std::move(shape)}});
 }
 
@@ -55,8 +55,8 @@ Status write_tensors(const std::vector<TensorView>& tensors, const std::string& 
   Result<base::AtomicFile> file = base::AtomicFile::create(path, true);
   if (!file) return file.error();
   Json list = Json::array();
-  for (const TensorView& tensor : tensors) list.push(description(tensor));
-  if (Status status = file->write(list.dump() + "\n"); !status.ok()) return status;
+  for (const TensorView& tensor : tensors) list.push_back(description(tensor));
+  if (Status status = file->write(json_line(list) + "\n"); !status.ok()) return status;
   for (const TensorView& tensor : tensors) {
     const Result<std::uint64_t> count = element_count(tensor);
     if (!count) return count.error();
@@ -74,17 +74,17 @@ Result<TensorFile> TensorFile::open(const std::string& path) {
   const Result<std::optional<std::string>> line = first_line(*input);
   if (!line) return line.error();
   if (!line->has_value()) return wrong("no line of tensors at its front");
-  const Result<Json> list = Json::parse(**line);
+  const Result<Json> list = parse_json(**line);
   if (!list) return list.error().with_context(path);
   const std::uint64_t begin = (*line)->size() + 1, size = input->size() - begin;
   file.bytes_.reset(new (std::nothrow) std::byte[size]);
   if (file.bytes_ == nullptr) return Error{ErrorCode::kTooLarge, fmt::format("{}: no memory for {} bytes", path, size)};
   std::uint64_t at = 0;
-  for (const Json& item : list->items()) {
+  for (const JsonView item : JsonView(*list).items()) {
     TensorView tensor;
     tensor.name = item["name"].text();
     if (!type_named(item["type"].text(), tensor.type)) return wrong("unknown type " + item["type"].text());
-    for (const Json& extent : item["shape"].items()) tensor.shape.push_back(extent.integer(-1));
+    for (const JsonView extent : item["shape"].items()) tensor.shape.push_back(extent.integer(-1));
     const Result<std::uint64_t> count = element_count(tensor);
     if (!count) return count.error().with_context(path);
     const std::uint64_t bytes = *count * size_of(tensor.type);
@@ -103,7 +103,7 @@ std::string fingerprint(const std::vector<TensorView>& tensors) {
   XXH3_INITSTATE(state.get());
   XXH3_128bits_reset(state.get());
   for (const TensorView& tensor : tensors) {
-    const std::string header = description(tensor).dump();
+    const std::string header = json_line(description(tensor));
     XXH3_128bits_update(state.get(), header.data(), header.size());
     const Result<std::uint64_t> count = element_count(tensor);
     if (count && *count != 0) XXH3_128bits_update(state.get(), tensor.data, *count * size_of(tensor.type));

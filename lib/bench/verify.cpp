@@ -29,7 +29,7 @@ Result<Verifier::Outputs> Verifier::outputs(bool optimized, std::uint64_t seed, 
   Result<TensorFile> file = TensorFile::open(path);
   ::unlink(path.c_str());
   if (!file) return std::move(file).error().with_context(side_name(optimized));
-  return Outputs{(*answer)["inputs"].text(), std::move(*file)};
+  return Outputs{JsonView(*answer)["inputs"].text(), std::move(*file)};
 }
 
 Status Verifier::changes_with_an_input(bool optimized) const {

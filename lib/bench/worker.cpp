@@ -31,7 +31,7 @@ int serve(int fd) {
       return kBroken;
     }
     if (!channel.send(server.answer(*request)).ok()) return 0;
-    if ((*request)["do"].text() == "quit") return 0;
+    if (JsonView(*request)["do"].text() == "quit") return 0;
   }
 }
 

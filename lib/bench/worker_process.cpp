@@ -105,11 +105,12 @@ Result<Json> WorkerProcess::ask(const Json& request) {
   Result<Json> answer = sent.ok() ? channel_.receive(options_.timeout_ns, options_.cancelled)
                                   : Result<Json>(Error{ErrorCode::kIncomplete, sent.error().message()});
   if (answer.ok()) {
-    if (!(*answer)["error"].is_null()) return Error{ErrorCode::kInvalidArgument, (*answer)["error"].text("unnamed")};
+    const JsonView error = JsonView(*answer)["error"];
+    if (!error.is_null()) return Error{ErrorCode::kInvalidArgument, error.text("unnamed")};
     return answer;
   }
   const ErrorCode code = answer.error().code();
-  const std::string what = request["do"].text();
+  const std::string what = JsonView(request)["do"].text();
   const std::string ended = end(code == ErrorCode::kIncomplete);
   switch (code) {
     case ErrorCode::kTimeout:

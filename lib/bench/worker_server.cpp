@@ -26,7 +26,7 @@ const Pair& pair_named(std::string_view name) {
   throw std::runtime_error("no pair \"" + std::string(name) + "\"");
 }
 
-Setup setup_of(const Json& request) {
+Setup setup_of(JsonView request) {
   return {request["device"].text("cpu"), request["size"].text("cpu"),
           static_cast<std::uint64_t>(request["seed"].integer(42))};
 }
@@ -50,7 +50,7 @@ struct WorkerServer::Times {
   }
 };
 
-Json WorkerServer::answer(const Json& request) {
+Json WorkerServer::answer(JsonView request) {
   try {
     return dispatch(request);
   } catch (const std::exception& error) {
@@ -63,7 +63,7 @@ Json WorkerServer::answer(const Json& request) {
   }
 }
 
-Json WorkerServer::dispatch(const Json& request) {
+Json WorkerServer::dispatch(JsonView request) {
   const std::string what = request["do"].text();
   if (what == "describe") return describe();
   if (what == "skip") return skip(request);
@@ -84,7 +84,7 @@ Json WorkerServer::dispatch(const Json& request) {
 
 Json WorkerServer::describe() const {
   Json all = Json::array();
-  for (const Pair& pair : pairs()) all.push(to_json(pair));
+  for (const Pair& pair : pairs()) all.push_back(to_json(pair));
   const DeviceFacts cuda = hooks_.cuda ? hooks_.cuda() : DeviceFacts{};
   return Json::object(
       {{"pairs", std::move(all)},
@@ -95,7 +95,7 @@ Json WorkerServer::describe() const {
         Json::object({{"name", cuda.name}, {"count", std::int64_t{cuda.count}}, {"capability", cuda.capability}})}});
 }
 
-Json WorkerServer::skip(const Json& request) const {
+Json WorkerServer::skip(JsonView request) const {
   const Pair& pair = pair_named(request["pair"].text());
   const Setup setup = setup_of(request);
   std::string reason;
@@ -108,7 +108,7 @@ Json WorkerServer::skip(const Json& request) const {
   return Json::object({{"skip", reason}});
 }
 
-std::unique_ptr<Side> WorkerServer::make(const Json& request, const Setup& setup) {
+std::unique_ptr<Side> WorkerServer::make(JsonView request, const Setup& setup) {
   const Pair& pair = pair_named(request["pair"].text());
   const PairSide& description = request["side"].text() == "optimized" ? pair.optimized : pair.baseline;
   if (!description.make) throw std::runtime_error("pair \"" + pair.name + "\" has no such side");
@@ -120,7 +120,7 @@ std::unique_ptr<Side> WorkerServer::make(const Json& request, const Setup& setup
   return side;
 }
 
-Json WorkerServer::verify(const Json& request) {
+Json WorkerServer::verify(JsonView request) {
   const std::unique_ptr<Side> side = make(request, setup_of(request));
   const std::string inputs = fingerprint(side->inputs());
   const std::int64_t perturb_after = request["perturb_after"].integer(-1);
@@ -133,7 +133,7 @@ Json WorkerServer::verify(const Json& request) {
   return Json::object({{"inputs", inputs}});
 }
 
-Json WorkerServer::open(const Json& request) {
+Json WorkerServer::open(JsonView request) {
   side_.reset();
   setup_ = setup_of(request);
   side_ = make(request, setup_);
@@ -153,10 +153,10 @@ void WorkerServer::timed_step(Side& side, Times& times) const {
   side.step();
   if (spans) hooks_.end_device_span(setup_.device);
   side.synchronize();
-  times.wall_ns.push(wall_ns() - wall);
-  times.cpu_ns.push(cpu_ns() - cpu);
+  times.wall_ns.push_back(wall_ns() - wall);
+  times.cpu_ns.push_back(cpu_ns() - cpu);
   if (!spans) return;
-  if (const std::int64_t device = hooks_.device_span_ns(setup_.device); device >= 0) times.device_ns.push(device);
+  if (const std::int64_t device = hooks_.device_span_ns(setup_.device); device >= 0) times.device_ns.push_back(device);
 }
 
 void WorkerServer::flush_cache(Side& side) const {
@@ -167,7 +167,7 @@ void WorkerServer::flush_cache(Side& side) const {
 
 std::int64_t WorkerServer::energy_mj() const { return hooks_.energy_mj ? hooks_.energy_mj(setup_.device) : -1; }
 
-Json WorkerServer::run(const Json& request) {
+Json WorkerServer::run(JsonView request) {
   Side& side = timed();
   side.synchronize();
   const bool flush = request["flush"].boolean();
@@ -179,21 +179,21 @@ Json WorkerServer::run(const Json& request) {
   }
   Json out = times.answer();
   // What flushing took is not the step's.
-  if (energy >= 0 && !flush) out.set("energy_mj", energy_mj() - energy);
+  if (energy >= 0 && !flush) out["energy_mj"] = energy_mj() - energy;
   return out;
 }
 
 Json WorkerServer::memory() const {
   Json out = Json::object();
-  if (hooks_.peak_bytes) out.set("peak_bytes", hooks_.peak_bytes(setup_.device));
+  if (hooks_.peak_bytes) out["peak_bytes"] = hooks_.peak_bytes(setup_.device);
   if (hooks_.live_bytes) {
-    out.set("live_bytes", hooks_.live_bytes(setup_.device));
-    out.set("setup_bytes", setup_bytes_);
+    out["live_bytes"] = hooks_.live_bytes(setup_.device);
+    out["setup_bytes"] = setup_bytes_;
   }
   return out;
 }
 
-Json WorkerServer::profile(const Json& request) {
+Json WorkerServer::profile(JsonView request) {
   Side& side = timed();
   const ProfileLevel level = level_named(request["level"].text());
   SessionOptions options;
@@ -220,20 +220,20 @@ Json WorkerServer::profile(const Json& request) {
   session.stop().value();
   Json files = Json::array();
   if (hooks_.end_profile)
-    for (const std::string& file : hooks_.end_profile(level, request["folder"].text())) files.push(file);
+    for (const std::string& file : hooks_.end_profile(level, request["folder"].text())) files.push_back(file);
   Json out = times.answer();
-  out.set("files", std::move(files));
-  out.set("host_samples", std::move(samples));
+  out["files"] = std::move(files);
+  out["host_samples"] = std::move(samples);
   return out;
 }
 
-Json WorkerServer::ceilings(const Json& request) const {
+Json WorkerServer::ceilings(JsonView request) const {
   if (!hooks_.ceilings) throw std::runtime_error("this worker has no hook that measures ceilings");
   Json all = Json::array();
   for (const CeilingSamples& each : hooks_.ceilings(request["device"].text("cuda"), request["seconds"].number(0.5))) {
     Json samples = Json::array();
-    for (const double sample : each.samples) samples.push(sample);
-    all.push(Json::object({{"what", each.what}, {"type", each.type}, {"samples", std::move(samples)}}));
+    for (const double sample : each.samples) samples.push_back(sample);
+    all.push_back(Json::object({{"what", each.what}, {"type", each.type}, {"samples", std::move(samples)}}));
   }
   return Json::object({{"ceilings", std::move(all)}});
 }
@@ -241,7 +241,7 @@ Json WorkerServer::ceilings(const Json& request) const {
 Json WorkerServer::finish() {
   Side& side = timed();
   Json metrics = Json::array();
-  for (const Metric& metric : side.metrics()) metrics.push(to_json(metric));
+  for (const Metric& metric : side.metrics()) metrics.push_back(to_json(metric));
   Json out = Json::object({{"work", to_json(side.work())}, {"metrics", std::move(metrics)}});
   side_.reset();
   return out;

@@ -27,23 +27,23 @@ class WorkerServer {
   explicit WorkerServer(const WorkerHooks& hooks) : hooks_(hooks) {}
 
   /// Whatever a pair throws becomes {"error": ...}.
-  Json answer(const Json& request);
+  Json answer(JsonView request);
 
  private:
   struct Times;
 
-  Json dispatch(const Json& request);
+  Json dispatch(JsonView request);
   Json describe() const;
-  Json skip(const Json& request) const;
-  Json verify(const Json& request);
-  Json open(const Json& request);
-  Json run(const Json& request);
+  Json skip(JsonView request) const;
+  Json verify(JsonView request);
+  Json open(JsonView request);
+  Json run(JsonView request);
   Json memory() const;
-  Json profile(const Json& request);
+  Json profile(JsonView request);
   Json finish();
-  Json ceilings(const Json& request) const;
+  Json ceilings(JsonView request) const;
 
-  std::unique_ptr<Side> make(const Json& request, const Setup& setup);
+  std::unique_ptr<Side> make(JsonView request, const Setup& setup);
   Side& timed();
   void timed_step(Side& side, Times& times) const;
   void flush_cache(Side& side) const;

@@ -39,13 +39,14 @@ CeilingOptions quick() {
 TEST_CASE("ceilings of the host are measured with their spread", "[bench]") {
   CeilingOptions options = quick();
   const std::string json = measure_ceilings(options).value();
-  const Json document = Json::parse(json).value();
+  const Json parsed = parse_json(json).value();
+  const JsonView document = parsed;
   CHECK(document["schema_version"].integer() == 1);
   CHECK(document["host_threads"].integer() == 1);
   CHECK(document["cpu_key"].text().rfind("cpu_", 0) == 0);
   REQUIRE(document["ceilings"].items().size() == 4);
-  for (const Json& row : document["ceilings"].items()) {
-    INFO(row.dump());
+  for (const JsonView row : document["ceilings"].items()) {
+    INFO(json_line(row.json()));
     CHECK(row["device"].text() == "host");
     CHECK(row["least"].number() > 1e6);
     CHECK(row["least"].number() <= row["median"].number());
@@ -109,13 +110,15 @@ TEST_CASE("a worker measures its device", "[bench]") {
     CHECK(read.best("PLANTED 9000", "bandwidth") == 3e12);
     CHECK(read.best("PLANTED 9000", "latency") == 2e-6);  // the shortest
     CHECK(read.rows.size() == 4 + 3);                     // none without samples
-    const Json document = Json::parse(json).value();
+    const Json parsed = parse_json(json).value();
+    const JsonView document = parsed;
     CHECK(document["gpu_key"].text() == "planted_9000");
     CHECK(document["torch"].text() == "none");
     CHECK(document["notes"].items().empty());
   }
   SECTION("where it has none") {
-    const Json document = Json::parse(measure_ceilings(options).value()).value();
+    const Json parsed = parse_json(measure_ceilings(options).value()).value();
+    const JsonView document = parsed;
     CHECK(document["ceilings"].items().size() == 4);
     CHECK(document["notes"].items().at(0).text() == "no CUDA device: ceilings of the host alone");
   }

@@ -28,7 +28,7 @@ CaptureBuilder step() {
 }
 
 Json profiled(const std::string& capture, ProfileLevel level = ProfileLevel::kMinimal) {
-  Json answer = Json::parse(R"({"wall_ns":[1100,1300,1200],"cpu_ns":[],"files":["snapshot.pickle"]})").value();
+  const Json answer = parse_json(R"({"wall_ns":[1100,1300,1200],"cpu_ns":[],"files":["snapshot.pickle"]})").value();
   SideResult side;
   side.wall_ns = {1000, 1000};
   return profile_of(capture, answer, side, level).value();
@@ -39,14 +39,15 @@ Json profiled(const std::string& capture, ProfileLevel level = ProfileLevel::kMi
 TEST_CASE("a profile has the report's figures, memory and the cost of recording", "[bench]") {
   const ScratchFolder folder;
   step().write(folder.file("side.rfcap"));
-  const Json profile = profiled(folder.file("side.rfcap"));
+  const Json document = profiled(folder.file("side.rfcap"));
+  const JsonView profile = document;
   CHECK(profile["steps"].integer() == 3);
   CHECK(profile["wall_overhead"].number() == Approx(0.2));
   CHECK(profile["cpu_overhead"].is_null());  // no samples: not measured, not 0
   CHECK(profile["files"].items().size() == 1);
   REQUIRE(profile["ranges"].items().size() == 2);
-  const Json& forward = profile["ranges"].items()[1]["range"].text() == "forward" ? profile["ranges"].items()[1]
-                                                                                  : profile["ranges"].items()[0];
+  const std::vector<JsonView> ranges = profile["ranges"].items();
+  const JsonView forward = ranges[ranges[1]["range"].text() == "forward" ? 1 : 0];
   CHECK(forward["host_ns"].integer() == 3'500);
   CHECK(forward["gpu_busy_ns"].integer() == 2'500);
   CHECK(forward["gpu_ops"].integer() == 1);
@@ -59,11 +60,12 @@ TEST_CASE("a profile has the report's figures, memory and the cost of recording"
 TEST_CASE("copies are hidden where kernels of their device run beside them", "[bench]") {
   const ScratchFolder folder;
   step().write(folder.file("none.rfcap"));
-  CHECK(profiled(folder.file("none.rfcap"))["copies"].is_null());
+  CHECK_FALSE(profiled(folder.file("none.rfcap")).contains("copies"));
   CaptureBuilder capture = step();  // the kernel: 2,000 to 4,500
   capture.memcpy(1'000, 1'500, 64).memcpy(1'800, 2'100, 64).memcpy(2'050, 2'300, 64).memcpy(4'400, 4'600, 64);
   capture.write(folder.file("copies.rfcap"));
-  const Json copies = profiled(folder.file("copies.rfcap"))["copies"];
+  const Json profile = profiled(folder.file("copies.rfcap"));
+  const JsonView copies = JsonView(profile)["copies"];
   CHECK(copies["busy_ns"].integer() == 500 + 500 + 200);
   CHECK(copies["hidden_ns"].integer() == 300 + 100);
   CHECK(copies["hidden_share"].number() == Approx(1.0 / 3));
@@ -73,7 +75,8 @@ TEST_CASE("a deep profile has a snapshot of memory, where memory was recorded", 
   const ScratchFolder folder;
   step().write(folder.file("side.rfcap"));
   for (int again = 0; again < 2; ++again) {  // an earlier run's is replaced
-    const Json profile = profiled(folder.file("side.rfcap"), ProfileLevel::kDeep);
+    const Json document = profiled(folder.file("side.rfcap"), ProfileLevel::kDeep);
+    const JsonView profile = document;
     REQUIRE(profile["files"].items().size() == 2);
     CHECK(profile["files"].items()[0].text() == "snapshot.pickle");
     CHECK(profile["files"].items()[1].text() == folder.file("side.memory.pickle"));
@@ -81,14 +84,14 @@ TEST_CASE("a deep profile has a snapshot of memory, where memory was recorded", 
   }
   CaptureBuilder without;
   without.step(0, 0).step(1, 9'000).range("step", 0, 9'000).write(folder.file("none.rfcap"));
-  CHECK(profiled(folder.file("none.rfcap"), ProfileLevel::kDeep)["files"].items().size() == 1);
+  CHECK(profiled(folder.file("none.rfcap"), ProfileLevel::kDeep)["files"].size() == 1);
   CHECK_FALSE(std::filesystem::exists(folder.file("none.memory.pickle")));
 }
 
 TEST_CASE("what a device's allocator held is told, where it was asked", "[bench]") {
   const ScratchFolder folder;
   step().write(folder.file("none.rfcap"));
-  CHECK(profiled(folder.file("none.rfcap"))["allocator"].is_null());
+  CHECK_FALSE(profiled(folder.file("none.rfcap")).contains("allocator"));
   CaptureBuilder asked = step();
   const auto count = [&](const char* what, std::int64_t bytes) {
     asked.counter(std::string("cuda:0 ") + what + " bytes", 8'000, bytes);
@@ -97,7 +100,7 @@ TEST_CASE("what a device's allocator held is told, where it was asked", "[bench]
       count("inactive split", 50'000);
   asked.write(folder.file("asked.rfcap"));
   Json row = Json::object({{"name", "pair"}});
-  row.set("baseline", Json::object({{"profile", profiled(folder.file("asked.rfcap"))}}));
+  row["baseline"] = Json::object({{"profile", profiled(folder.file("asked.rfcap"))}});
   Json results = Json::object({{"rows", Json::array({row})}});
   const std::string table = markdown_of(allocator_table(results));
   CHECK(table.find("| pair | baseline | cuda:0 | 2.000 MB | 1.000 MB | 900.0 kB | 2.5 % | 10.0 % |") !=
@@ -107,21 +110,22 @@ TEST_CASE("what a device's allocator held is told, where it was asked", "[bench]
 TEST_CASE("sampled stacks are figures, a file and a table; why there are none is told", "[bench]") {
   const ScratchFolder folder;
   step().write(folder.file("side.rfcap"));
-  Json answer = Json::parse(R"({"wall_ns":[1,1],"host_samples":{"functions":["f","main"],"stacks":[[0,1]],
+  Json answer = parse_json(R"({"wall_ns":[1,1],"host_samples":{"functions":["f","main"],"stacks":[[0,1]],
     "samples":[[0,1,3000000,0],[0,1,1000000,0]],"lost":0}})")
                     .value();
-  const Json profile = profile_of(folder.file("side.rfcap"), answer, {}, ProfileLevel::kDeep).value();
+  const Json document = profile_of(folder.file("side.rfcap"), answer, {}, ProfileLevel::kDeep).value();
+  const JsonView profile = document;
   CHECK(profile["host_samples"]["cpu_ns"].integer() == 4'000'000);
   CHECK(profile["files"].items().back().text() == folder.file("side.stacks.folded"));
   CHECK(testing::read_file(folder.file("side.stacks.folded")) == "main;f 4000000\n");
-  Json row = Json::object({{"name", "pair"}, {"optimized", Json::object({{"profile", profile}})}});
-  const std::string table = markdown_of(functions_table(Json::object({{"rows", Json::array({row})}})));
+  Json row = Json::object({{"name", "pair"}, {"optimized", Json::object({{"profile", document}})}});
+  const Json results = Json::object({{"rows", Json::array({row})}});
+  const std::string table = markdown_of(functions_table(results));
   CHECK(table.find("| pair | optimized | f | 2.000 ms | 2.000 ms | 100.0 % |") != std::string::npos);
   CHECK(table.find("main") == std::string::npos);  // nothing of its own
-  answer.set("host_samples", Json::object({{"missing", "why"}}));
-  CHECK(profile_of(folder.file("side.rfcap"), answer, {}, ProfileLevel::kDeep)
-            .value()["host_samples"]["missing"]
-            .text() == "why");
+  answer["host_samples"] = Json::object({{"missing", "why"}});
+  CHECK(profile_of(folder.file("side.rfcap"), answer, {}, ProfileLevel::kDeep).value()["host_samples"]["missing"] ==
+        "why");
 }
 
 TEST_CASE("the table of ranges has both sides beside each other", "[bench]") {
@@ -129,10 +133,10 @@ TEST_CASE("the table of ranges has both sides beside each other", "[bench]") {
   step().write(folder.file("a.rfcap"));
   step().range("backward", 4'500, 8'000).write(folder.file("b.rfcap"));
   Json row = Json::object({{"name", "pair"}});
-  row.set("baseline", Json::object({{"profile", profiled(folder.file("a.rfcap"))}}));
-  row.set("optimized", Json::object({{"profile", profiled(folder.file("b.rfcap"))}}));
+  row["baseline"] = Json::object({{"profile", profiled(folder.file("a.rfcap"))}});
+  row["optimized"] = Json::object({{"profile", profiled(folder.file("b.rfcap"))}});
   Json results = Json::object({{"provenance", Json::object({{"device", "cpu"}})}});
-  results.set("rows", Json::array({row}));
+  results["rows"] = Json::array({row});
   const std::string table = markdown_of(ranges_table(results));
   CHECK(
       table.find("| pair | step | 3.000 us | 3.000 us | 833 ns | 833 ns | 0.3 | 0.3 | 0 ns | 0 ns | 612 B | 612 B |") !=

@@ -20,8 +20,8 @@ namespace {
 Json side(double wall_ns, double cpu_ns, double busy_ns = 0) {
   const auto median = [](double value) { return Json::object({{"p50", value}}); };
   Json ranges = Json::array();
-  ranges.push(Json::object({{"range", "step"}, {"count", 2}, {"host_ns", 2000}, {"gpu_busy_ns", busy_ns}}));
-  ranges.push(Json::object({{"range", "forward"}, {"count", 2}, {"host_ns", 1500}, {"gpu_busy_ns", 0}}));
+  ranges.push_back(Json::object({{"range", "step"}, {"count", 2}, {"host_ns", 2000}, {"gpu_busy_ns", busy_ns}}));
+  ranges.push_back(Json::object({{"range", "forward"}, {"count", 2}, {"host_ns", 1500}, {"gpu_busy_ns", 0}}));
   return Json::object(
       {{"wall_ns", median(wall_ns)},
        {"cpu_ns", median(cpu_ns)},
@@ -48,41 +48,40 @@ Json row(const char* name, const char* status) {
                        {"expectations", Json::object({{"state", "met"}})}});
 }
 
-std::string results(Json::Array rows) {
-  return Json::object({{"kind", "rangefinder.bench"},
-                       {"schema_version", 1},
-                       {"provenance", Json::object({{"hardware_key", "cpu_x_2t"}, {"device", "cpu"}})},
-                       {"rows", Json(std::move(rows))}})
-      .dump();
+std::string results(Json::array_t rows) {
+  return json_line(Json::object({{"kind", "rangefinder.bench"},
+                                 {"schema_version", 1},
+                                 {"provenance", Json::object({{"hardware_key", "cpu_x_2t"}, {"device", "cpu"}})},
+                                 {"rows", std::move(rows)}}));
 }
+
+Bottleneck bottleneck_in(const Json& side, const std::string& device) { return bottleneck_of(side, device); }
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
 TEST_CASE("what bounds a side needs a measured trigger", "[bench]") {
-  CHECK(bottleneck_of(side(1000, 950), "cpu").resource == "CPU");
-  CHECK(bottleneck_of(side(1000, 200), "cpu").resource == "I/O");
-  CHECK(bottleneck_of(side(1000, 650), "cpu").resource == "-");
-  CHECK(bottleneck_of(side(1000, 950, 1900), "cuda").resource == "GPU");
-  CHECK(*bottleneck_of(side(1000, 950, 1900), "cuda").device == Approx(0.95));
-  CHECK(bottleneck_of(side(1000, 950, 500), "cuda").resource == "CPU");
-  CHECK(bottleneck_of(side(1000, 950, 1300), "cuda").resource == "-");
+  CHECK(bottleneck_in(side(1000, 950), "cpu").resource == "CPU");
+  CHECK(bottleneck_in(side(1000, 200), "cpu").resource == "I/O");
+  CHECK(bottleneck_in(side(1000, 650), "cpu").resource == "-");
+  CHECK(bottleneck_in(side(1000, 950, 1900), "cuda").resource == "GPU");
+  CHECK(*bottleneck_in(side(1000, 950, 1900), "cuda").device == Approx(0.95));
+  CHECK(bottleneck_in(side(1000, 950, 500), "cuda").resource == "CPU");
+  CHECK(bottleneck_in(side(1000, 950, 1300), "cuda").resource == "-");
   Json unprofiled = side(1000, 950);
   unprofiled.erase("profile");
   CHECK(bottleneck_of(unprofiled, "cuda").resource == "-");
   CHECK(bottleneck_of(unprofiled, "cuda").evidence == "no device time: run with --profile minimal");
   Json talking = side(1000, 950);
-  Json profile = talking["profile"], ranges = profile["ranges"];
-  ranges.push(Json::object({{"range", "all_reduce"}, {"host_ns", 800}}));
-  profile.set("ranges", ranges);
-  talking.set("profile", profile);
+  talking["profile"]["ranges"].push_back({{"range", "all_reduce"}, {"host_ns", 800}});
   CHECK(bottleneck_of(talking, "cpu").resource == "communication");
 }
 
 TEST_CASE("recommendations are of measured rows", "[bench]") {
   Json failed = row("broken", "failed");
-  failed.set("reason", "wrong output").set("verification", Json::object({{"verified", false}}));
+  failed["reason"] = "wrong output";
+  failed["verification"]["verified"] = false;
   const std::string text = recommendations(results({row("fine", "passed"), failed})).value();
   CHECK(has(text, "## fine"));
   CHECK(has(text, "| CPU time a step | 3.900 us | 300 ns | x2 |"));
@@ -101,8 +100,8 @@ TEST_CASE("recommendations are of measured rows", "[bench]") {
 
 TEST_CASE("results become a table and Markdown", "[bench]") {
   Json skipped = row("late", "skipped");
-  skipped.set("reason", "no_cuda_device");
-  skipped.set("ratios", Json()).set("baseline", Json()).set("optimized", Json()).set("expectations", Json());
+  skipped["reason"] = "no_cuda_device";
+  for (const char* part : {"ratios", "baseline", "optimized", "expectations"}) skipped[part] = nullptr;
   const std::string json = results({row("fine", "passed"), skipped});
   const std::string table = results_table(json, {}).value();
   CHECK(has(table, "x2 [1.9, 2.1]"));
@@ -116,17 +115,15 @@ TEST_CASE("results become a table and Markdown", "[bench]") {
 TEST_CASE("the ten costliest operators of each side are shown, a step's share", "[bench]") {
   Json operators = Json::array();
   for (int i = 0; i < 12; ++i)
-    operators.push(Json::object({{"name", fmt::format("aten::op{}", i)},
-                                 {"calls", 3},
-                                 {"cpu_self_ns", 100 * i},
-                                 {"device_self_ns", 2400 - 200 * i}}));
-  Json shown = row("pair", "passed"), baseline = shown["baseline"], profile = baseline["profile"];
-  profile.set("operators", operators);
-  baseline.set("profile", profile);
-  shown.set("baseline", baseline);
+    operators.push_back(Json::object({{"name", fmt::format("aten::op{}", i)},
+                                      {"calls", 3},
+                                      {"cpu_self_ns", 100 * i},
+                                      {"device_self_ns", 2400 - 200 * i}}));
+  Json shown = row("pair", "passed");
+  shown["baseline"]["profile"]["operators"] = operators;
   const auto rows_on = [&](const char* device) {
-    Json document = Json::parse(results({shown})).value();
-    document.set("provenance", Json::object({{"hardware_key", "x"}, {"device", device}}));
+    Json document = parse_json(results({shown})).value();
+    document["provenance"] = Json::object({{"hardware_key", "x"}, {"device", device}});
     return operators_table(document);
   };
   const std::string on_device = markdown_of(rows_on("cuda")), on_host = markdown_of(rows_on("cpu"));
@@ -153,7 +150,7 @@ namespace {
 std::string timed(const std::vector<double>& baseline_ns, const std::vector<double>& optimized_ns, double tokens = 1) {
   const auto side = [&](const std::vector<double>& samples) {
     Json list = Json::array();
-    for (const double each : samples) list.push(each);
+    for (const double each : samples) list.push_back(each);
     return Json::object({{"samples", Json::object({{"wall_ns", std::move(list)}})},
                          {"rates", Json::object({{"tokens_per_s", tokens * 1e9 / statistics_of(samples).p50}})}});
   };
@@ -236,7 +233,7 @@ TEST_CASE("a candidate keeps up with 95 % of the baseline's rate", "[bench]") {
   CHECK_FALSE(verdict("{\"tokens_per_s\": 1}", "{}").ok());
   CHECK_FALSE(verdict("{", "{}").ok());
   Json slower = row("fine", "passed");
-  slower.set("optimized", side(2200, 300));
+  slower["optimized"] = side(2200, 300);
   CHECK(verdict(results({row("fine", "passed")}), results({row("fine", "passed")})).value().kept);
   const auto slow = verdict(results({row("fine", "passed")}), results({slower})).value();
   CHECK_FALSE(slow.kept);

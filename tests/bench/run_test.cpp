@@ -34,10 +34,10 @@ struct Bench {
   int run(std::vector<std::string> targets) {
     options.targets = std::move(targets);
     outcome = bench::run(options).value();
-    results = Json::parse(outcome.json).value();
+    results = parse_json(outcome.json).value();
     return outcome.exit_code;
   }
-  const Json& row(std::size_t index = 0) const { return results["rows"].items().at(index); }
+  JsonView row(std::size_t index = 0) const { return JsonView(results)["rows"].items().at(index); }
   std::string reason() const { return row()["reason"].text(); }
   bool says(const std::string& text) const { return reason().find(text) != std::string::npos; }
 };
@@ -47,7 +47,7 @@ struct Bench {
 TEST_CASE("a good pair is verified, timed in turns and passes", "[bench]") {
   Bench bench;
   CHECK(bench.run({"good"}) == kAllMet);
-  const Json& row = bench.row();
+  const JsonView row = bench.row();
   CHECK(row["status"].text() == "passed");
   CHECK(row["verification"]["verified"].boolean());
   CHECK(row["verification"]["elements"].integer() == 64);
@@ -96,12 +96,12 @@ TEST_CASE("caches are flushed before each step, untimed", "[bench]") {
   bench.options.update_expectations = false;
   bench.options.flush_cache = true;
   CHECK(bench.run({"good"}) == kAllMet);
-  const Json& row = bench.row();
+  const JsonView row = bench.row();
   CHECK(row["baseline"]["cpu_ns"]["p50"].number() == 4000);
   CHECK(row["baseline"]["device_ns"]["p50"].number() == 2000);
   CHECK(row["baseline"]["energy_j_per_step"].is_null());                   // that of flushing is in it
   CHECK(row["baseline"]["metrics"].items().at(2)["value"].number() == 9);  // two to warm up, seven timed
-  CHECK(bench.results["provenance"]["caches"].text() == "flushed");
+  CHECK(JsonView(bench.results)["provenance"]["caches"].text() == "flushed");
   CHECK(row["expectations"]["conflict"].text() == "caches \"flushed\", stored \"warm\"");
 }
 
@@ -230,7 +230,7 @@ TEST_CASE("a worker that crashes, ends, throws or hangs is a failed row", "[benc
 TEST_CASE("what is skipped says why, and is no success", "[bench]") {
   Bench bench;
   CHECK(bench.run({"skipped*"}) == kAllSkipped);
-  REQUIRE(bench.results["rows"].items().size() == 3);
+  REQUIRE(JsonView(bench.results)["rows"].items().size() == 3);
   CHECK(bench.row(0)["reason"].text() == "feature_not_built");
   CHECK(bench.row(1)["reason"].text() == "no_cuda_device");
   CHECK(bench.row(2)["reason"].text() == "needs_world_size_2");
@@ -244,7 +244,7 @@ TEST_CASE("an example that is stored and fails is missing", "[bench]") {
   Json document = Json::object({{"schema_version", 1},
                                 {"hardware_key", rangefinder::base::cpu_key()},
                                 {"examples", Json::object({{"crash", Json::object()}})}});
-  rangefinder::testing::write_file(bench.options.expectations, document.dump());
+  rangefinder::testing::write_file(bench.options.expectations, json_line(document));
   CHECK(bench.run({"crash"}) == kFailure);
   CHECK(bench.row()["expectations"]["state"].text() == "missing");
 }
@@ -254,7 +254,7 @@ TEST_CASE("a profiled step leaves a capture, a trace and a table a side", "[benc
   bench.options.profile = ProfileLevel::kMinimal;
   CHECK(bench.run({"good"}) == kAllMet);
   for (const char* side : {"baseline", "optimized"}) {
-    const Json& profile = bench.row()[side]["profile"];
+    const JsonView profile = bench.row()[side]["profile"];
     CHECK(profile["steps"].integer() == 3);
     const auto timeline = load_timeline(profile["capture"].text());
     REQUIRE(timeline.ok());
@@ -275,9 +275,11 @@ TEST_CASE("an interrupt ends the workers and fails what is left", "[bench]") {
   bench.options.targets = {"hang", "good"};
   const RunOutcome outcome = bench::run(bench.options).value();
   CHECK(outcome.exit_code == kFailure);
-  const Json results = Json::parse(outcome.json).value();
+  const Json document = parse_json(outcome.json).value();
+  const JsonView results = document;
   REQUIRE(results["rows"].items().size() == 2);
-  for (const Json& row : results["rows"].items()) CHECK(row["reason"].text().find("interrupted") != std::string::npos);
+  for (const JsonView row : results["rows"].items())
+    CHECK(row["reason"].text().find("interrupted") != std::string::npos);
 }
 
 TEST_CASE("without a warm-up the timed steps are the first of their process", "[bench]") {
@@ -338,7 +340,7 @@ TEST_CASE("targets are chosen by name, chapter and pattern", "[bench]") {
   const auto pairs = list_targets(PLANTED_WORKER, {"good_memory"}).value();
   CHECK(pairs[0].goal == Goal::kMemory);
   CHECK(pairs[0].optimized.cpu.relative == 1e-5);
-  CHECK(Json::parse(targets_json(pairs)).value()["targets"].items()[0]["variants"].items().size() == 2);
+  CHECK(parse_json(targets_json(pairs)).value()["targets"][0]["variants"].size() == 2);
 }
 
 TEST_CASE("what would run is told without running it", "[bench]") {

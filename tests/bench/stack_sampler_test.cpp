@@ -36,9 +36,9 @@ bool ends_with(const std::string& text, const std::string& end) {
 }
 
 /// Whether the stack has the work, called by its caller.
-bool is_of_work(const Json& document, const Json& sample) {
+bool is_of_work(JsonView document, JsonView sample) {
   bool work = false;
-  for (const Json& function :
+  for (const JsonView function :
        document["stacks"].items().at(static_cast<std::size_t>(sample.items()[3].integer())).items()) {
     const std::string name = document["functions"].items().at(static_cast<std::size_t>(function.integer())).text();
     if (work && ends_with(name, "planted_caller")) return true;
@@ -58,12 +58,13 @@ TEST_CASE("samples are of the threads that work, with their callers and CPU time
   planted_caller(kWork_ns);
   other.join();
   const std::int64_t main_ns = thread_cpu_ns() - begin_ns;
-  const Json document = to_json(sampler->stop());
+  const Json samples = to_json(sampler->stop());
+  const JsonView document = samples;
   CHECK(document["lost"].integer(-1) == 0);
   std::int64_t cpu_ns = 0, work_ns = 0, last_ns = 0;
   std::set<std::int64_t> threads;
   REQUIRE(document["samples"].items().size() >= 20);
-  for (const Json& sample : document["samples"].items()) {
+  for (const JsonView sample : document["samples"].items()) {
     REQUIRE(sample.items().size() == 4);
     CHECK(sample.items()[0].integer() > 0);
     CHECK(sample.items()[2].integer() >= 0);
