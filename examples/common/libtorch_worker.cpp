@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "common/libtorch_worker.hpp"
 
-#include "common/device_ceilings.hpp"
+#include "common/device_peaks.hpp"
 
 #include <rangefinder/torch/memory.hpp>
 #include <rangefinder/torch/operators.hpp>
@@ -235,7 +235,7 @@ bench::WorkerHooks libtorch_hooks() {
     static CacheFlush flush(driver().library());
     flush.run(device);
   };
-  hooks.ceilings = [](const std::string& device, double seconds) {
+  hooks.measure_peaks = [](const std::string& device, double seconds) {
     return measure_device(c10::Device(device), seconds);
   };
   hooks.cuda = [] { return driver().device(); };

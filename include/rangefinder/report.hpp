@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <rangefinder/analysis/ceilings.hpp>
+#include <rangefinder/analysis/machine_peaks.hpp>
 #include <rangefinder/projection.hpp>
 #include <rangefinder/result.hpp>
 #include <rangefinder/timeline.hpp>
@@ -56,8 +56,8 @@ struct ReportOptions {
   /// owners, what was lost and what to ask next. Not with instances, a filter or a condition on payloads.
   bool overview = true;
   ProjectionOptions projection;
-  /// The view roofline: what the machine reaches at most (bench::read_ceilings); null: figures without shares.
-  const Ceilings* ceilings = nullptr;
+  /// For the view roofline: the peaks of the machine (bench::read_peaks); null: figures without shares of a peak.
+  const MachinePeaks* peaks = nullptr;
 
   /// It goes to a terminal: CSV shows control characters of names as text does. JSON is safe to print anyway.
   bool terminal = false;

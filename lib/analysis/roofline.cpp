@@ -189,18 +189,18 @@ WorkByShapes work_by_shapes(const Timeline& timeline, const Projection& projecti
   return out;
 }
 
-LeastTime least_time(const Work& work, const Ceilings& ceilings, std::string_view device) {
+LeastTime least_time(const Work& work, const MachinePeaks& peaks, std::string_view device) {
   LeastTime out;
   out.complete = work.all_flops() > 0 || work.bytes > 0;
   for (std::size_t i = 0; i < kPrecisions; ++i) {
     if (work.flops[i] == 0) continue;
-    const double most = ceilings.best(device, "flops", name_of(static_cast<Precision>(i)));
+    const double most = peaks.best(device, "flops", name_of(static_cast<Precision>(i)));
     if (most > 0)
       out.compute_s += work.flops[i] / most;
     else
       out.complete = false;
   }
-  const double most_bytes = ceilings.best(device, "bandwidth");
+  const double most_bytes = peaks.best(device, "bandwidth");
   if (most_bytes > 0)
     out.memory_s = work.bytes / most_bytes;
   else

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <rangefinder/analysis/ceilings.hpp>
+#include <rangefinder/analysis/machine_peaks.hpp>
 #include <rangefinder/projection.hpp>
 #include <rangefinder/timeline.hpp>
 
@@ -16,7 +16,7 @@ namespace rangefinder::analysis {
 
 enum class Precision : std::uint8_t { kFp64, kFp32, kTf32, kBf16, kFp16, kFp8, kOther };
 inline constexpr std::size_t kPrecisions = 7;
-/// As Ceiling::type has it.
+/// As MachinePeak::type has it.
 std::string_view name_of(Precision precision) noexcept;
 
 /// Floating point operations, and bytes of memory.
@@ -53,15 +53,15 @@ struct MeasuredWork {
 /// Parallel to Timeline::ranges; empty where no counters were recorded.
 std::vector<MeasuredWork> work_by_counters(const Timeline& timeline, const Projection& projection);
 
-/// The least time in which a machine does some work: the longer of computing, each type at its own ceiling, and of
+/// The least time in which a machine does some work: the longer of computing, each type at its own peak, and of
 /// moving the bytes.
 struct LeastTime {
-  double compute_s = 0;   ///< 0: no ceiling for one of its types
-  double memory_s = 0;    ///< 0: no ceiling, or no bytes
-  bool complete = false;  ///< there is a ceiling for everything that was counted
+  double compute_s = 0;   ///< 0: no peak for one of its types
+  double memory_s = 0;    ///< 0: no peak, or no bytes
+  bool complete = false;  ///< there is a peak for everything that was counted
 
   double seconds() const noexcept { return compute_s > memory_s ? compute_s : memory_s; }
 };
-LeastTime least_time(const Work& work, const Ceilings& ceilings, std::string_view device);
+LeastTime least_time(const Work& work, const MachinePeaks& peaks, std::string_view device);
 
 }  // namespace rangefinder::analysis

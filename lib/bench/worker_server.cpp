@@ -73,7 +73,7 @@ Json WorkerServer::dispatch(JsonView request) {
   if (what == "memory") return memory();
   if (what == "profile") return profile(request);
   if (what == "finish") return finish();
-  if (what == "ceilings") return ceilings(request);
+  if (what == "measure_peaks") return measure_peaks(request);
   if (what == "reset_peak") {
     if (hooks_.reset_peak) hooks_.reset_peak(setup_.device);
   } else if (what != "quit") {
@@ -227,15 +227,16 @@ Json WorkerServer::profile(JsonView request) {
   return out;
 }
 
-Json WorkerServer::ceilings(JsonView request) const {
-  if (!hooks_.ceilings) throw std::runtime_error("this worker has no hook that measures ceilings");
+Json WorkerServer::measure_peaks(JsonView request) const {
+  if (!hooks_.measure_peaks)
+    throw std::runtime_error("this worker cannot measure peaks: set WorkerHooks::measure_peaks");
   Json all = Json::array();
-  for (const CeilingSamples& each : hooks_.ceilings(request["device"].text("cuda"), request["seconds"].number(0.5))) {
+  for (const PeakSamples& each : hooks_.measure_peaks(request["device"].text("cuda"), request["seconds"].number(0.5))) {
     Json samples = Json::array();
     for (const double sample : each.samples) samples.push_back(sample);
     all.push_back(Json::object({{"what", each.what}, {"type", each.type}, {"samples", std::move(samples)}}));
   }
-  return Json::object({{"ceilings", std::move(all)}});
+  return Json::object({{"peaks", std::move(all)}});
 }
 
 Json WorkerServer::finish() {

@@ -19,7 +19,7 @@ namespace rangefinder::bench {
 ///   run      steps flush                       wall, CPU and device nanoseconds of each; energy of all
 ///   reset_peak, memory                         bytes of the allocator
 ///   profile  level steps capture folder        untimed, recorded
-///   ceilings device seconds                    samples of what the device reaches at most
+///   measure_peaks device seconds               samples of the peaks of the device
 ///   finish                                     work and metrics
 ///   quit
 class WorkerServer {
@@ -41,7 +41,7 @@ class WorkerServer {
   Json memory() const;
   Json profile(JsonView request);
   Json finish();
-  Json ceilings(JsonView request) const;
+  Json measure_peaks(JsonView request) const;
 
   std::unique_ptr<Side> make(JsonView request, const Setup& setup);
   Side& timed();

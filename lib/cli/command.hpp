@@ -44,7 +44,7 @@ void add_info(CLI::App& app, Common& common, int& result);
 void add_check(CLI::App& app, Common& common, int& result);
 void add_doctor(CLI::App& app, Common& common, int& result);
 void add_bench(CLI::App& app, Common& common, int& result);
-void add_ceilings(CLI::App& app, Common& common, int& result);
+void add_measure_peaks(CLI::App& app, Common& common, int& result);
 void add_completion(CLI::App& app, Common& common, int& result);
 
 /// Of `record`, what stands behind its options is another program's, and no word of it is looked at: it goes to

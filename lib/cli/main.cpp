@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
   cli::add_check(app, common, result);
   cli::add_doctor(app, common, result);
   cli::add_bench(app, common, result);
-  cli::add_ceilings(app, common, result);
+  cli::add_measure_peaks(app, common, result);
   cli::add_completion(app, common, result);
 #if RANGEFINDER_RECORDING
   argc = cli::cut_program(app, argc, argv, program);

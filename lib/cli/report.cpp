@@ -2,7 +2,7 @@
 #include "cli/command.hpp"
 #include "cli/values.hpp"
 
-#include <rangefinder/bench/ceilings.hpp>
+#include <rangefinder/bench/measure_peaks.hpp>
 #include <rangefinder/report.hpp>
 
 #include <cstdio>
@@ -19,7 +19,7 @@ struct ReportArguments {
   bool ascii = false;
   std::string kinds = "annotations";
   std::string group_by = "name";
-  std::string ceilings;
+  std::string peaks;
 };
 
 int list_views() {
@@ -58,12 +58,12 @@ int run_report(const Common& common, ReportArguments arguments) {
   load.operator_inputs = options.view == "ops" || options.view == "roofline";
   load.progress = Progress::update;
   load.progress_user = &progress;
-  Ceilings ceilings;
-  if (!arguments.ceilings.empty()) {
-    Result<Ceilings> read = bench::read_ceilings(arguments.ceilings);
+  MachinePeaks peaks;
+  if (!arguments.peaks.empty()) {
+    Result<MachinePeaks> read = bench::read_peaks(arguments.peaks);
     if (!read) return fail(read.error());
-    ceilings = std::move(*read);
-    options.ceilings = &ceilings;
+    peaks = std::move(*read);
+    options.peaks = &peaks;
   }
   Result<Timeline> timeline = load_job(arguments.inputs, load);
   if (!timeline) return fail(timeline.error());
@@ -96,8 +96,8 @@ void add_report(CLI::App& app, Common& common, int& result) {
   verb->add_option("--step-names", arguments->report.step_names,
                    "The view steps: names of the parts of a step, as data=my_loader*,fetch*;forward=fwd")
       ->type_name("RULES");
-  takes_file(
-      verb->add_option("--ceilings", arguments->ceilings, "The view roofline: what `rangefinder ceilings` measured"))
+  takes_file(verb->add_option("--peaks", arguments->peaks,
+                              "For the view roofline: the file that `rangefinder measure-peaks` wrote"))
       ->type_name("FILE");
   verb->add_flag("--fold", arguments->report.fold, "Views by path: layers.0, layers.1, ... are one row, layers.*");
   verb->add_flag("--csv", arguments->csv, "Print CSV with exact numbers")->group("Output");

@@ -31,7 +31,7 @@ report::ViewOptions view_options(const ReportOptions& options) {
   out.step_names = options.step_names;
   out.fold = options.fold;
   out.depth = options.depth;
-  out.ceilings = options.ceilings;
+  out.peaks = options.peaks;
   return out;
 }
 

@@ -6,7 +6,7 @@
 #include "report/subject.hpp"
 #include "report/table.hpp"
 
-#include <rangefinder/analysis/ceilings.hpp>
+#include <rangefinder/analysis/machine_peaks.hpp>
 #include <rangefinder/result.hpp>
 #include <rangefinder/timeline.hpp>
 
@@ -48,8 +48,8 @@ struct ViewOptions {
   /// The tree: numbers in names count as one (layers.*), and what is deeper than so many ranges has no row; 0: all.
   bool fold = false;
   std::size_t depth = 0;
-  /// Of the view roofline: what the machine reaches; may be null.
-  const Ceilings* ceilings = nullptr;
+  /// Of the view roofline: the peaks of the machine; may be null.
+  const MachinePeaks* peaks = nullptr;
   /// How kernels are named; set by `:base`, `:mangled` and `:nvtx-name` behind a view's name.
   analysis::nsight::KernelNaming kernel_naming;
 };

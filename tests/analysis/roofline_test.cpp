@@ -92,28 +92,28 @@ TEST_CASE("operators that would count but have no shapes are told", "[analysis]"
 }
 
 TEST_CASE("the least time is the longer one of computing and of moving", "[analysis]") {
-  const Ceilings ceilings{"",
-                          {{"host", "flops", "fp32", 100},
-                           {"host", "flops", "fp64", 50},
-                           {"host", "bandwidth", "copy", 8},
-                           {"host", "bandwidth", "triad", 10},
-                           {"gpu", "flops", "bf16", 1000}}};
+  const MachinePeaks peaks{"",
+                           {{"host", "flops", "fp32", 100},
+                            {"host", "flops", "fp64", 50},
+                            {"host", "bandwidth", "copy", 8},
+                            {"host", "bandwidth", "triad", 10},
+                            {"gpu", "flops", "bf16", 1000}}};
   Work work;
   work.flops[static_cast<std::size_t>(Precision::kFp32)] = 200;
   work.flops[static_cast<std::size_t>(Precision::kFp64)] = 50;
   work.bytes = 20;
-  const LeastTime least = least_time(work, ceilings, "host");
+  const LeastTime least = least_time(work, peaks, "host");
   CHECK(least.compute_s == Approx(3));
   CHECK(least.memory_s == Approx(2));
   CHECK(least.seconds() == Approx(3));
   CHECK(least.complete);
-  SECTION("a type without a ceiling leaves it open") {
+  SECTION("a type without a peak leaves it open") {
     work.flops[static_cast<std::size_t>(Precision::kBf16)] = 1;
-    CHECK_FALSE(least_time(work, ceilings, "host").complete);
+    CHECK_FALSE(least_time(work, peaks, "host").complete);
   }
   SECTION("so does a device without one") {
-    CHECK_FALSE(least_time(work, ceilings, "gpu").complete);
-    CHECK_FALSE(least_time(work, ceilings, "nobody").complete);
+    CHECK_FALSE(least_time(work, peaks, "gpu").complete);
+    CHECK_FALSE(least_time(work, peaks, "nobody").complete);
   }
-  SECTION("and work of which nothing is known") { CHECK_FALSE(least_time(Work{}, ceilings, "host").complete); }
+  SECTION("and work of which nothing is known") { CHECK_FALSE(least_time(Work{}, peaks, "host").complete); }
 }

@@ -210,13 +210,13 @@ int main(int argc, char** argv) {
     ++flushes;
     clock_ns += 5'000'000;
   };
-  if (planted("PLANTED_CEILINGS") > 1) {
+  if (planted("PLANTED_PEAKS") > 1) {
     hooks.cuda = [] { return DeviceFacts{"PLANTED 9000", 1, 90}; };
-    hooks.ceilings = [](const std::string& device, double) {
-      return std::vector<CeilingSamples>{{"flops", "bf16", {8e14, 9e14, 7e14}},
-                                         {"bandwidth", device == "cuda" ? "triad" : "wrong", {3e12}},
-                                         {"latency", "launch", {2e-6, 4e-6, 3e-6}},
-                                         {"flops", "fp8", {}}};
+    hooks.measure_peaks = [](const std::string& device, double) {
+      return std::vector<PeakSamples>{{"flops", "bf16", {8e14, 9e14, 7e14}},
+                                      {"bandwidth", device == "cuda" ? "triad" : "wrong", {3e12}},
+                                      {"latency", "launch", {2e-6, 4e-6, 3e-6}},
+                                      {"flops", "fp8", {}}};
     };
   }
   hooks.torch_version = "none";

@@ -22,7 +22,7 @@ import unittest
 COMMAND = ""
 INPUTS = ""
 BYTES_APART = 0
-VERBS = ["record", "report", "export", "info", "check", "doctor", "bench", "ceilings", "completion"]
+VERBS = ["record", "report", "export", "info", "check", "doctor", "bench", "measure-peaks", "completion"]
 
 
 def environment(**more):
@@ -371,7 +371,7 @@ class Usage(CommandTest):
             (report, "--attribute", ("foo", "", "0", "Launch"), "is none of auto, launch, forward or capture"),
             (report, "--ranges", ("foo",), "is none of annotations, operators or both"),
             (report, "--group-by", ("foo",), "is none of name, shape or payload"), (report, "--color", ("blue", "1"), "is none of auto, always or never"),
-            (report, "--ceilings", ("",), "a file is wanted"),
+            (report, "--peaks", ("",), "a file is wanted"),
             (export, "--format", ("pdf",), "is none of chrome or memory_viz"), (export, "--at", ("noon",), "is none of end or peak"),
             (["bench", "run"], "--iterations", ("foo", "0", "-1"), whole), (["bench", "run"], "--nproc", ("foo", "0"), whole),
             (["bench", "run"], "--iterations", ("9" * 19,), "is too large"), (["bench", "run"], "--nproc", ("4294967296",), "is too large"),
@@ -379,8 +379,8 @@ class Usage(CommandTest):
             (["bench", "run"], "--timeout-s", ("foo", "0", "nan", "inf"), "is not a number above 0"),
             (["bench", "run"], "--seed", ("foo", "-1"), "is not a whole number of at least 0"),
             (["bench", "run"], "--profile", ("foo",), "is none of none, minimal, deep or roofline"),
-            (["ceilings"], "--seconds", ("foo", "0", "-1", "nan", "1e400"), "is not a number above 0"),
-            (["ceilings"], "--threads", ("foo", "0"), whole), (["ceilings"], "--device", ("tpu",), "is none of auto, host or cuda")]
+            (["measure-peaks"], "--seconds", ("foo", "0", "-1", "nan", "1e400"), "is not a number above 0"),
+            (["measure-peaks"], "--threads", ("foo", "0"), whole), (["measure-peaks"], "--device", ("tpu",), "is none of auto, host or cuda")]
         if "record" in VERBS:
             wanted += [(record, "--duration", ("foo", "0", "-1", "nan", "1e400", ""), "is not a number above 0"),
                        (record, "--delay", ("foo", "-1", "nan", "1e400"), "is not a number of at least 0"),
@@ -574,36 +574,36 @@ class Terminal(CommandTest):
         self.assertTrue(self.succeeds("report", "whole.rfcap", env=environment(LC_ALL="C")).out.isascii())
 
 
-class CeilingsTest(CommandTest):
-    def test_ceilings_of_the_host_hold_a_recording(self):
-        shown = self.succeeds("ceilings", "--device", "host", "--seconds", "0.01", "--threads", "1", "-o", "c.json").out
+class MeasurePeaksTest(CommandTest):
+    def test_a_recording_is_compared_with_peaks_of_the_host(self):
+        shown = self.succeeds("measure-peaks", "--device", "host", "--seconds", "0.01", "--threads", "1", "-o", "c.json").out
         self.assertIn("GFLOP/s", shown)
         document = json.loads((self.folder / "c.json").read_text())
-        self.assertEqual({(row["what"], row["type"]) for row in document["ceilings"]},
+        self.assertEqual({(row["what"], row["type"]) for row in document["peaks"]},
                          {("flops", "fp32"), ("flops", "fp64"), ("bandwidth", "copy"), ("bandwidth", "triad")})
-        rows = json.loads(self.succeeds("report", "operators.rfcap", "--view", "roofline", "--ceilings", "c.json",
+        rows = json.loads(self.succeeds("report", "operators.rfcap", "--view", "roofline", "--peaks", "c.json",
                                         "--json").out)["rows"]
         self.assertEqual([row["source"] for row in rows], ["shapes"])
-        self.assertGreater(rows[0]["of_ceiling_percent"], 0)
+        self.assertGreater(rows[0]["of_peak_percent"], 0)
         self.assertIn(rows[0]["bound_by"], ("compute", "memory"))
         without = json.loads(self.succeeds("report", "operators.rfcap", "--view", "roofline", "--json").out)
-        self.assertIsNone(without["rows"][0]["of_ceiling_percent"])
-        self.assertTrue(any("rangefinder ceilings -o" in note for note in without["notes"]))
+        self.assertIsNone(without["rows"][0]["of_peak_percent"])
+        self.assertTrue(any("rangefinder measure-peaks -o" in note for note in without["notes"]))
 
     def test_json_is_what_the_file_holds(self):
-        out = self.succeeds("ceilings", "--device", "host", "--seconds", "0.01", "--threads", "1", "-o", "c.json",
+        out = self.succeeds("measure-peaks", "--device", "host", "--seconds", "0.01", "--threads", "1", "-o", "c.json",
                             "--json").out
         self.assertEqual(out, (self.folder / "c.json").read_text())
 
     def test_a_worker_that_is_not_there(self):
-        self.assertIn("no worker at", self.fails(2, "ceilings", "--device", "cuda", "--seconds", "0.01"))
-        self.fails(2, "ceilings", "--worker", "/nowhere", "--seconds", "0.01")
+        self.assertIn("no worker at", self.fails(2, "measure-peaks", "--device", "cuda", "--seconds", "0.01"))
+        self.fails(2, "measure-peaks", "--worker", "/nowhere", "--seconds", "0.01")
 
-    def test_files_that_hold_no_ceilings(self):
+    def test_files_without_peaks(self):
         self.write("c.json", "{}")
-        self.assertIn("not what `rangefinder ceilings -o` writes",
-                      self.fails(2, "report", "operators.rfcap", "--view", "roofline", "--ceilings", "c.json"))
-        self.fails(2, "report", "operators.rfcap", "--view", "roofline", "--ceilings", "nowhere.json")
+        self.assertIn("not a file that `rangefinder measure-peaks -o` wrote",
+                      self.fails(2, "report", "operators.rfcap", "--view", "roofline", "--peaks", "c.json"))
+        self.fails(2, "report", "operators.rfcap", "--view", "roofline", "--peaks", "nowhere.json")
 
 
 class Completion(CommandTest):
@@ -639,7 +639,7 @@ class Completion(CommandTest):
         self.assertEqual(completions("report", "whole"), ["whole.rfcap"])
         self.assertEqual(completions("export", "--format", ""), ["chrome", "memory_viz"])
         self.assertEqual(completions("report", "--attribute", ""), ["auto", "launch", "forward", "capture"])
-        self.assertEqual(completions("ceilings", "--device", ""), ["auto", "host", "cuda"])
+        self.assertEqual(completions("measure-peaks", "--device", ""), ["auto", "host", "cuda"])
         self.assertEqual(completions("completion", "f"), ["fish"])
         self.assertEqual(completions("bench", "li"), ["list-targets"])
         self.assertEqual(completions("bench", "run", "--acc"), ["--accept-regressions", "--accept-provenance"])

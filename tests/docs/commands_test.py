@@ -89,7 +89,7 @@ INPUT_OF_VIEW = {"replays": "server.rfcap"}
 # A page may use a file that another page makes.
 FILES_OF_PAGE = {
     "docs/how-to/look-at-operators.md": "rangefinder export train.rfcap -o train.pt.trace.json.gz",
-    "docs/how-to/read-a-report.md": "rangefinder ceilings --device host --seconds 0.05 -o FILE",
+    "docs/how-to/read-a-report.md": "rangefinder measure-peaks --device host --seconds 0.05 -o FILE",
 }
 
 

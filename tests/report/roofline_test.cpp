@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The view roofline: what ranges computed and moved against what the machine reaches.
+// The view roofline: FLOP/s and bytes/s of ranges as shares of the peaks of the machine.
 #include "report/rendered.hpp"
 #include "support/catch.hpp"
 #include "support/timeline_builder.hpp"
@@ -27,52 +27,51 @@ Timeline on_device() {
   return builder.build();
 }
 
-std::string roofline_report(const Timeline& timeline, ReportFormat format, const Ceilings* ceilings) {
+std::string roofline_report(const Timeline& timeline, ReportFormat format, const MachinePeaks* peaks) {
   ReportOptions options;
   options.view = "roofline";
   options.format = format;
-  options.ceilings = ceilings;
+  options.peaks = peaks;
   return rendered(timeline, options);
 }
 
 }  // namespace
 
-TEST_CASE("FLOP/s, bytes/s and intensity of ranges, without ceilings", "[report]") {
+TEST_CASE("FLOP/s, bytes/s and intensity of ranges, without peaks", "[report]") {
   const Timeline timeline = on_device();
   const std::string csv = roofline_report(timeline, ReportFormat::kCsv, nullptr);
   INFO(csv);
   CHECK(has(csv,
-            "Range,On,Busy (ns),FLOPs,GFLOP/s,Bytes (B),GB/s,FLOP a byte,Types,Bound by,Of ceiling "
+            "Range,On,Busy (ns),FLOPs,GFLOP/s,Bytes (B),GB/s,FLOP a byte,Types,Bound by,Of peak "
             "(%),Source,Known (%),Path,Depth,Id,Parent id\n"));
   CHECK(has(csv, "\nstep,device,8000000,2000000000,250.000,12000000,1.500,166.67,fp32,,,shapes,25.0,step,0,1,\n"));
   CHECK(has(csv,
             "\nlayer,device,4000000,2000000000,500.000,12000000,3.000,166.67,fp32,,,shapes,50.0,step/layer,1,2,1\n"));
-  CHECK(has(roofline_report(timeline, ReportFormat::kText, nullptr),
-            "measure those with `rangefinder ceilings -o ceilings.json`"));
+  CHECK(has(roofline_report(timeline, ReportFormat::kText, nullptr), "run `rangefinder measure-peaks -o peaks.json`"));
 }
 
-TEST_CASE("ranges against the ceilings of the device that ran them", "[report]") {
+TEST_CASE("ranges against the peaks of the device that ran them", "[report]") {
   const Timeline timeline = on_device();
-  Ceilings ceilings{
+  MachinePeaks peaks{
       "c.json",
       {{"GPU 9000", "flops", "fp32", 1e12}, {"GPU 9000", "bandwidth", "triad", 1e11}, {"host", "flops", "fp32", 1}}};
   SECTION("computing is the longer part") {
     // 2 ms at 10^12 a second, of 4 ms; 0.12 ms for the bytes.
-    CHECK(has(roofline_report(timeline, ReportFormat::kCsv, &ceilings), "fp32,compute,50.0,shapes,50.0,step/layer"));
+    CHECK(has(roofline_report(timeline, ReportFormat::kCsv, &peaks), "fp32,compute,50.0,shapes,50.0,step/layer"));
   }
   SECTION("moving is") {
-    ceilings.rows[1].value = 4e9;  // 3 ms
-    CHECK(has(roofline_report(timeline, ReportFormat::kCsv, &ceilings), "fp32,memory,75.0,shapes,50.0,step/layer"));
+    peaks.rows[1].value = 4e9;  // 3 ms
+    CHECK(has(roofline_report(timeline, ReportFormat::kCsv, &peaks), "fp32,memory,75.0,shapes,50.0,step/layer"));
   }
   SECTION("a type that was not measured has no share") {
-    ceilings.rows[0].type = "fp64";
-    CHECK(has(roofline_report(timeline, ReportFormat::kCsv, &ceilings), "fp32,,,shapes,50.0,step/layer"));
+    peaks.rows[0].type = "fp64";
+    CHECK(has(roofline_report(timeline, ReportFormat::kCsv, &peaks), "fp32,,,shapes,50.0,step/layer"));
   }
   SECTION("another machine's say nothing") {
-    ceilings.rows[0].device = ceilings.rows[1].device = "GPU 8000";
-    CHECK(has(roofline_report(timeline, ReportFormat::kCsv, &ceilings), "fp32,,,shapes,50.0,step/layer"));
-    CHECK(has(roofline_report(timeline, ReportFormat::kText, &ceilings),
-              "c.json has no ceilings of GPU 9000, which ran this, but of GPU 8000, host: no shares"));
+    peaks.rows[0].device = peaks.rows[1].device = "GPU 8000";
+    CHECK(has(roofline_report(timeline, ReportFormat::kCsv, &peaks), "fp32,,,shapes,50.0,step/layer"));
+    CHECK(has(roofline_report(timeline, ReportFormat::kText, &peaks),
+              "c.json has no peaks of GPU 9000, which ran this: no shares (it has GPU 8000, host)"));
   }
 }
 
@@ -81,28 +80,28 @@ TEST_CASE("work of the host alone is held against the host", "[report]") {
   builder.range("step", 0, 10 * kMs).range("aten::mm", 0, 5 * kMs).given(kShapes, kFloats);
   builder.range("idle", 20 * kMs, 21 * kMs);
   const Timeline timeline = builder.build();
-  const Ceilings ceilings{"c.json", {{"host", "flops", "fp32", 4e11}, {"host", "bandwidth", "copy", 1e10}}};
-  const std::string csv = roofline_report(timeline, ReportFormat::kCsv, &ceilings);
+  const MachinePeaks peaks{"c.json", {{"host", "flops", "fp32", 4e11}, {"host", "bandwidth", "copy", 1e10}}};
+  const std::string csv = roofline_report(timeline, ReportFormat::kCsv, &peaks);
   INFO(csv);
   CHECK(has(csv,
             "\nstep,host,10000000,2000000000,200.000,12000000,1.200,166.67,fp32,compute,50.0,shapes,50.0,step,0,1,\n"));
   CHECK(has(csv, "\nidle,host,1000000,,,,,,,,,none,,idle,0,2,\n"));
 }
 
-TEST_CASE("ceilings of another machine's processor are not used for the host", "[report]") {
+TEST_CASE("peaks of another machine's processor are not used for the host", "[report]") {
   TimelineBuilder builder;
   builder.range("step", 0, 10 * kMs).range("aten::mm", 0, 5 * kMs).given(kShapes, kFloats);
   Timeline timeline = builder.build();
   timeline.metadata.emplace_back("cpu_key", "\"cpu_amd_epyc_9654_192t\"");
-  Ceilings ceilings{
+  MachinePeaks peaks{
       "c.json", {{"host", "flops", "fp32", 4e11}, {"host", "bandwidth", "copy", 1e10}}, "cpu_amd_epyc_9654_8t"};
-  CHECK(has(roofline_report(timeline, ReportFormat::kCsv, &ceilings), "fp32,compute,50.0,shapes"));
-  ceilings.cpu_key = "cpu_intel_xeon_192t";
-  CHECK(has(roofline_report(timeline, ReportFormat::kCsv, &ceilings), "fp32,,,shapes"));
-  CHECK(has(roofline_report(timeline, ReportFormat::kText, &ceilings),
+  CHECK(has(roofline_report(timeline, ReportFormat::kCsv, &peaks), "fp32,compute,50.0,shapes"));
+  peaks.cpu_key = "cpu_intel_xeon_192t";
+  CHECK(has(roofline_report(timeline, ReportFormat::kCsv, &peaks), "fp32,,,shapes"));
+  CHECK(has(roofline_report(timeline, ReportFormat::kText, &peaks),
             "c.json was measured on cpu_intel_xeon_192t, and this ran on cpu_amd_epyc_9654_192t: no shares"));
   timeline.metadata.clear();  // an older capture does not say
-  CHECK(has(roofline_report(timeline, ReportFormat::kCsv, &ceilings), "fp32,compute,50.0,shapes"));
+  CHECK(has(roofline_report(timeline, ReportFormat::kCsv, &peaks), "fp32,compute,50.0,shapes"));
 }
 
 TEST_CASE("where ranges were counted, times of launches are no times of the others", "[report]") {
@@ -111,17 +110,18 @@ TEST_CASE("where ranges were counted, times of launches are no times of the othe
   Timeline timeline = builder.build();
   timeline.devices[0].name = "GPU 9000";
   timeline.metadata.emplace_back("counter_state", "\"counting\"");
-  const Ceilings ceilings{"c.json", {{"GPU 9000", "flops", "fp32", 9e14}, {"GPU 9000", "bandwidth", "copy", 2e13}}, {}};
+  const MachinePeaks peaks{
+      "c.json", {{"GPU 9000", "flops", "fp32", 9e14}, {"GPU 9000", "bandwidth", "copy", 2e13}}, {}};
   const auto measured = [&](std::string_view metric, double value) {
     timeline.range_metrics.append({.metric = timeline.intern(metric), .value = value});
   };
   const bool counted = GENERATE(true, false);
   if (counted) measured("gpu_time_ns", 4e6), measured("flop_fp32", 9e8);
-  const std::string csv = roofline_report(timeline, ReportFormat::kCsv, &ceilings);
+  const std::string csv = roofline_report(timeline, ReportFormat::kCsv, &peaks);
   INFO(csv);
   CHECK(has(csv, "\nhead,,,,,,,,,,,none,,step/head,1,2,1\n"));
   CHECK(has(csv, counted ? "\nstep,device,4000000,900000000,225.000," : "\nstep,,,,,,,,,,,none,,step,0,1,\n"));
-  CHECK(has(roofline_report(timeline, ReportFormat::kText, &ceilings),
+  CHECK(has(roofline_report(timeline, ReportFormat::kText, &peaks),
             "device work is not recorded where ranges are counted"));
 }
 

@@ -29,9 +29,9 @@ struct DeviceFacts {
   int capability = 0;  ///< 90: sm_90
 };
 
-/// What was measured of a ceiling, a sample a repetition: floating point operations or bytes a second, or seconds of a
-/// latency. `what` and `type` are those of Ceiling.
-struct CeilingSamples {
+/// Samples of one peak, one per repetition: floating point operations or bytes per second, or seconds for a latency.
+/// `what` and `type` are those of MachinePeak.
+struct PeakSamples {
   std::string what;
   std::string type;
   std::vector<double> samples;
@@ -60,7 +60,7 @@ struct WorkerHooks {
   std::function<void(ProfileLevel)> begin_profile{};
   std::function<std::vector<std::string>(ProfileLevel, const std::string& folder)> end_profile{};
   /// What the device reaches at most, by some `seconds` of work for each figure. Types that it lacks have no row.
-  std::function<std::vector<CeilingSamples>(const std::string& device, double seconds)> ceilings{};
+  std::function<std::vector<PeakSamples>(const std::string& device, double seconds)> measure_peaks{};
   /// What CUDA device there is; count 0, or empty: none.
   std::function<DeviceFacts()> cuda{};
   /// Called before each set-up: seeds generators, sets the number of threads.

@@ -539,7 +539,7 @@ typedef enum rf_report_format {
   RF_REPORT_JSON = 2   ///< one object with schema_version
 } rf_report_format;
 
-/// What to show, and how; rf_report_options_init sets the defaults. As ReportOptions of report.hpp, but for `ceilings`,
+/// What to show, and how; rf_report_options_init sets the defaults. As ReportOptions of report.hpp, but for `peaks`,
 /// which the component `bench` reads.
 typedef struct rf_report_options {
   size_t struct_size;

@@ -23,8 +23,8 @@ struct Roof {
   bool on_device = false;
   /// Devices worked, and only counters of ranges say how: the host's times are of launches.
   bool counted_alone = false;
-  std::string device;                  ///< as ceilings name it
-  const Ceilings* ceilings = nullptr;  ///< null: none, or of another device
+  std::string device;                   ///< as peaks name it
+  const MachinePeaks* peaks = nullptr;  ///< null: none, or of another device
 };
 
 /// Of the first device that worked; several of a machine are mostly alike, and busy time is added up over them.
@@ -45,12 +45,12 @@ std::vector<std::string_view> facts_of(const Timeline& timeline, std::string_vie
 /// "cpu_amd_epyc_9654_96_core" of "cpu_amd_epyc_9654_96_core_192t": a process may use fewer processors than there are.
 std::string_view model_of(std::string_view cpu_key) noexcept { return cpu_key.substr(0, cpu_key.rfind('_')); }
 
-/// Ceilings of the host go by its processor.
-bool of_another_host(const Timeline& timeline, const Ceilings& ceilings, Table& table) {
-  if (ceilings.cpu_key.empty()) return false;
+/// Peaks of the host go by its processor.
+bool of_another_host(const Timeline& timeline, const MachinePeaks& peaks, Table& table) {
+  if (peaks.cpu_key.empty()) return false;
   for (const std::string_view key : facts_of(timeline, "cpu_key")) {
-    if (model_of(key) == model_of(ceilings.cpu_key)) continue;
-    table.note(base::printable(ceilings.source) + " was measured on " + base::printable(ceilings.cpu_key) +
+    if (model_of(key) == model_of(peaks.cpu_key)) continue;
+    table.note(base::printable(peaks.source) + " was measured on " + base::printable(peaks.cpu_key) +
                ", and this ran on " + base::printable(key) + ": no shares");
     return true;
   }
@@ -61,24 +61,24 @@ Roof roof_of(const Timeline& timeline, const ViewOptions& options, bool counted,
   const bool on_device = timeline.activities.size() != 0;
   const bool counted_alone = !on_device && (counted || !facts_of(timeline, "counter_state").empty());
   Roof roof{on_device, counted_alone, device_of(timeline, counted), nullptr};
-  if (options.ceilings == nullptr) {
+  if (options.peaks == nullptr) {
     table.note(
-        "shares of ceilings: measure those with `rangefinder ceilings -o ceilings.json` on the machine that "
-        "ran this, and add --ceilings ceilings.json");
+        "no shares of a peak without measured peaks: run `rangefinder measure-peaks -o peaks.json` on the machine "
+        "that ran this, and add --peaks peaks.json");
     return roof;
   }
-  if (roof.device == "host" && of_another_host(timeline, *options.ceilings, table)) return roof;
-  if (options.ceilings->best(roof.device, "flops") > 0 || options.ceilings->best(roof.device, "bandwidth") > 0) {
-    roof.ceilings = options.ceilings;
+  if (roof.device == "host" && of_another_host(timeline, *options.peaks, table)) return roof;
+  if (options.peaks->best(roof.device, "flops") > 0 || options.peaks->best(roof.device, "bandwidth") > 0) {
+    roof.peaks = options.peaks;
     return roof;
   }
   std::string known;
-  for (const Ceiling& row : options.ceilings->rows) {
+  for (const MachinePeak& row : options.peaks->rows) {
     if (known.find(row.device) == std::string::npos) known += (known.empty() ? "" : ", ") + row.device;
   }
-  table.note(base::printable(options.ceilings->source) + " has no ceilings of " +
-             (roof.device.empty() ? "an unnamed device" : base::printable(roof.device)) + ", which ran this, but of " +
-             (known.empty() ? "none" : base::printable(known)) + ": no shares");
+  table.note(base::printable(options.peaks->source) + " has no peaks of " +
+             (roof.device.empty() ? "an unnamed device" : base::printable(roof.device)) +
+             ", which ran this: no shares (it has " + (known.empty() ? "none" : base::printable(known)) + ")");
   return roof;
 }
 
@@ -180,7 +180,7 @@ void add_row(Table& table, const Row& row, const Roof& roof) {
       .optional(bytes > 0, bytes > 0 ? rounded(flops / bytes * 100) : 0)
       .text(types_of(row.work));
   const LeastTime least =
-      roof.ceilings != nullptr ? analysis::least_time(row.work, *roof.ceilings, roof.device) : LeastTime{};
+      roof.peaks != nullptr ? analysis::least_time(row.work, *roof.peaks, roof.device) : LeastTime{};
   const bool bounded = timed && least.complete && least.seconds() > 0;
   table.text(!bounded                            ? ""
              : least.compute_s >= least.memory_s ? "compute"
@@ -239,7 +239,7 @@ Result<Table> make_roofline(const Subject& subject, const ViewOptions& options) 
                               own::decimal("FLOP a byte", "", 2),
                               if_room(4, own::text("Types")),
                               own::text("Bound by"),
-                              own::percent("Of ceiling"),
+                              own::percent("Of peak"),
                               if_room(1, own::text("Source")),
                               if_room(3, own::percent("Known"))};
   own::add_path_columns(columns);
@@ -276,9 +276,10 @@ Result<Table> make_roofline(const Subject& subject, const ViewOptions& options) 
 }  // namespace
 
 namespace views_list {
-extern const View roofline{"roofline",   "FLOP/s and bytes/s of ranges against what the machine reaches (--ceilings)",
-                           kNeedsRanges, {},
-                           false,        make_roofline};
+extern const View roofline{
+    "roofline",   "FLOP/s and bytes/s of ranges, as shares of the peaks of the machine (--peaks)",
+    kNeedsRanges, {},
+    false,        make_roofline};
 }  // namespace views_list
 
 }  // namespace rangefinder::report

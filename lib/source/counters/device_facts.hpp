@@ -10,7 +10,7 @@
 
 namespace rangefinder::source::counters {
 
-/// What the driver tells of a device, where no activities bring it: its name, above all, by which ceilings go.
+/// What the driver tells of a device, where no activities bring it: its name, above all, by which peaks go.
 struct DeviceFacts {
   format::DeviceRow row{};
   std::string name;

@@ -82,7 +82,7 @@ TEST_CASE("counters of a session are in its capture, on their ranges", "[counter
   CHECK(text.find("\nstep/layer.0,range profiler,2,300,900,3.0,,") != std::string::npos);
 }
 
-TEST_CASE("what was counted is held against ceilings of the device that ran it", "[counters]") {
+TEST_CASE("what was counted is held against peaks of the device that ran it", "[counters]") {
   const ProfiledProcess process;
   const SessionOptions options =
       session_options("counters=gpu_time_ns+dram_read_bytes+flop_tensor_bf16,counter_ranges=layer");
@@ -98,12 +98,12 @@ TEST_CASE("what was counted is held against ceilings of the device that ran it",
   CHECK(timeline.devices[0].multiprocessors == 132);
   CHECK(timeline.devices[0].max_threads_per_multiprocessor == 2048);
   CHECK(timeline.devices[0].memory_bytes == std::uint64_t{141} << 30);
-  const Ceilings ceilings{
+  const MachinePeaks peaks{
       "c.json", {{"Simulated GPU", "flops", "bf16", 4e12}, {"Simulated GPU", "bandwidth", "copy", 4e9}}, {}};
   ReportOptions report;
   report.view = "roofline";
   report.format = ReportFormat::kCsv;
-  report.ceilings = &ceilings;
+  report.peaks = &peaks;
   std::string text;
   REQUIRE(write_report(timeline, report, [&](std::string_view piece) { return text.append(piece), true; }).ok());
   INFO(text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "common/device_ceilings.hpp"
+#include "common/device_peaks.hpp"
 
 #include <ATen/Context.h>
 
@@ -11,7 +11,7 @@
 namespace examples {
 namespace {
 
-using rangefinder::bench::CeilingSamples;
+using rangefinder::bench::PeakSamples;
 
 /// Float32 products in TF32, or not, as long as it lives.
 class Tf32 {
@@ -32,20 +32,20 @@ class Meter {
 
   /// `amount` a second, of work that is done again and again, at least three times, after once that does not count.
   void rate(const char* what, const std::string& type, double amount, const std::function<void()>& work) {
-    CeilingSamples out{what, type, {}};
+    PeakSamples out{what, type, {}};
     for (const double each : times(work)) out.samples.push_back(amount / each);
     all_.push_back(std::move(out));
   }
   /// Seconds for one of the `count` things that work consists of.
   void latency(const std::string& type, double count, const std::function<void()>& work) {
-    CeilingSamples out{"latency", type, {}};
+    PeakSamples out{"latency", type, {}};
     for (const double each : times(work)) out.samples.push_back(each / count);
     all_.push_back(std::move(out));
   }
   void wait() const {
     if (device_.is_cuda()) torch::cuda::synchronize();
   }
-  std::vector<CeilingSamples> all() && { return std::move(all_); }
+  std::vector<PeakSamples> all() && { return std::move(all_); }
 
  private:
   std::vector<double> times(const std::function<void()>& work) const {
@@ -66,7 +66,7 @@ class Meter {
 
   torch::Device device_;
   double seconds_;
-  std::vector<CeilingSamples> all_;
+  std::vector<PeakSamples> all_;
 };
 
 void measure_products(Meter& meter, torch::Device device) {
@@ -150,7 +150,7 @@ void measure_launches(Meter& meter, torch::Device device) {
 
 }  // namespace
 
-std::vector<CeilingSamples> measure_device(torch::Device device, double seconds) {
+std::vector<PeakSamples> measure_device(torch::Device device, double seconds) {
   const torch::NoGradGuard no_grad;
   Meter meter(device, seconds);
   measure_products(meter, device);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "bench/host_ceilings.hpp"
+#include "bench/host_peaks.hpp"
 
 #include "bench/read_clock.hpp"
 
@@ -138,8 +138,8 @@ std::vector<double> rates(const std::vector<double>& seconds, double work) {
   return out;
 }
 
-CeilingSamples flops_of(bool fp64, unsigned threads, double seconds, const std::function<bool()>& cancelled) {
-  CeilingSamples best{"flops", fp64 ? "fp64" : "fp32", {}};
+PeakSamples flops_of(bool fp64, unsigned threads, double seconds, const std::function<bool()>& cancelled) {
+  PeakSamples best{"flops", fp64 ? "fp64" : "fp32", {}};
   double most = 0;
   const std::vector<Kernel> all = kernels(fp64);
   for (const Kernel& kernel : all) {
@@ -194,8 +194,8 @@ void triad(const Arrays& arrays) {
   asm volatile("" : : "r"(a) : "memory");
 }
 
-std::vector<CeilingSamples> bandwidths(unsigned threads, double seconds, std::size_t array_bytes,
-                                       const std::function<bool()>& cancelled) {
+std::vector<PeakSamples> bandwidths(unsigned threads, double seconds, std::size_t array_bytes,
+                                    const std::function<bool()>& cancelled) {
   if (array_bytes == 0) array_bytes = uncached_bytes();
   const std::size_t part = std::max<std::size_t>(array_bytes / sizeof(double) / threads, 1);
   std::vector<Arrays> arrays(threads);
@@ -205,8 +205,7 @@ std::vector<CeilingSamples> bandwidths(unsigned threads, double seconds, std::si
       work(arrays[thread]);
     });
     if (took.size() > 1) took.erase(took.begin());  // pages were made
-    return CeilingSamples{"bandwidth", type,
-                          rates(took, static_cast<double>(part * sizeof(double) * threads) * streams)};
+    return PeakSamples{"bandwidth", type, rates(took, static_cast<double>(part * sizeof(double) * threads) * streams)};
   };
   return {measure("copy", 2, copy), measure("triad", 3, triad)};
 }
@@ -220,12 +219,12 @@ unsigned usable_processors() noexcept {
   return std::max(1u, static_cast<unsigned>(CPU_COUNT(&allowed)));
 }
 
-std::vector<CeilingSamples> measure_host(unsigned threads, double seconds, std::size_t array_bytes,
-                                         const std::function<bool()>& cancelled) {
-  std::vector<CeilingSamples> out;
+std::vector<PeakSamples> measure_host(unsigned threads, double seconds, std::size_t array_bytes,
+                                      const std::function<bool()>& cancelled) {
+  std::vector<PeakSamples> out;
   out.push_back(flops_of(false, threads, seconds, cancelled));
   out.push_back(flops_of(true, threads, seconds, cancelled));
-  for (CeilingSamples& each : bandwidths(threads, seconds, array_bytes, cancelled)) out.push_back(std::move(each));
+  for (PeakSamples& each : bandwidths(threads, seconds, array_bytes, cancelled)) out.push_back(std::move(each));
   return out;
 }
 

@@ -3,8 +3,8 @@
 #include "cli/command.hpp"
 #include "cli/values.hpp"
 
-#include <rangefinder/bench/ceilings.hpp>
 #include <rangefinder/bench/harness.hpp>
+#include <rangefinder/bench/measure_peaks.hpp>
 
 #include <cstdio>
 #include <filesystem>
@@ -14,14 +14,14 @@
 namespace rangefinder::cli {
 namespace {
 
-struct CeilingsArguments {
-  bench::CeilingOptions options;
+struct PeakArguments {
+  bench::PeakOptions options;
   std::string device = "auto";
   std::string out;
 };
 
 /// The worker that was named, or the one that is there; none for the host alone.
-Result<std::string> worker_or_none(const CeilingsArguments& arguments) {
+Result<std::string> worker_or_none(const PeakArguments& arguments) {
   if (arguments.device == "host") return std::string();
   std::error_code ignored;
   Result<std::string> found =
@@ -30,21 +30,21 @@ Result<std::string> worker_or_none(const CeilingsArguments& arguments) {
   return found;
 }
 
-int run_ceilings(const Common& common, CeilingsArguments arguments) {
+int run_measure_peaks(const Common& common, PeakArguments arguments) {
   Result<std::string> worker = worker_or_none(arguments);
-  if (!worker) return fail(worker.error().with_context("ceilings"));
+  if (!worker) return fail(worker.error().with_context("measure-peaks"));
   arguments.options.worker = std::move(*worker);
   if (common.shows_progress() && common.terminal.stderr_is_tty)
-    complain("ceilings: measuring, which takes some seconds");
-  const Result<std::string> json = bench::measure_ceilings(arguments.options);
-  if (!json) return fail(json.error().with_context("ceilings"));
+    complain("measure-peaks: measuring, which takes some seconds");
+  const Result<std::string> json = bench::measure_peaks(arguments.options);
+  if (!json) return fail(json.error().with_context("measure-peaks"));
   if (!arguments.out.empty()) {
     if (Status status = base::write_whole_file(arguments.out, *json); !status.ok()) return fail(status.error());
   }
   if (common.json) {
     write_stdout(*json);
   } else if (!common.quiet) {
-    const Result<std::string> text = bench::ceilings_text(*json);
+    const Result<std::string> text = bench::peaks_text(*json);
     if (!text) return fail(text.error());
     write_stdout(*text);
   }
@@ -53,11 +53,11 @@ int run_ceilings(const Common& common, CeilingsArguments arguments) {
 
 }  // namespace
 
-void add_ceilings(CLI::App& app, Common& common, int& result) {
-  auto arguments = std::make_shared<CeilingsArguments>();
-  CLI::App* verb =
-      app.add_subcommand("ceilings", "Measure what this machine reaches at most, for report --view roofline");
-  takes_file(verb->add_option("-o,--output", arguments->out, "Where the JSON goes; report --ceilings takes it"))
+void add_measure_peaks(CLI::App& app, Common& common, int& result) {
+  auto arguments = std::make_shared<PeakArguments>();
+  CLI::App* verb = app.add_subcommand(
+      "measure-peaks", "Measure peak throughput and bandwidth of this machine, for report --view roofline");
+  takes_file(verb->add_option("-o,--output", arguments->out, "Where the JSON goes; report --peaks takes it"))
       ->type_name("FILE");
   takes_one_of(
       verb->add_option("--device", arguments->device,
@@ -74,7 +74,7 @@ void add_ceilings(CLI::App& app, Common& common, int& result) {
       verb->add_option("--threads", arguments->options.threads, "Of the host (default: all that may be used)"), 1)
       ->type_name("N");
   add_output(*verb, common);
-  verb->callback([&common, &result, arguments] { result = run_ceilings(common, *arguments); });
+  verb->callback([&common, &result, arguments] { result = run_measure_peaks(common, *arguments); });
 }
 
 }  // namespace rangefinder::cli

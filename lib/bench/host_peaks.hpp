@@ -13,8 +13,8 @@ namespace rangefinder::bench {
 /// multiply-add in registers; "bandwidth" of "copy" and "triad" (a = b + s c), of arrays that no cache holds, counting
 /// what is read and what is written once each. `threads` of them at once, some `seconds` for each figure.
 /// Arrays have `array_bytes`; 0: more than caches hold.
-std::vector<CeilingSamples> measure_host(unsigned threads, double seconds, std::size_t array_bytes,
-                                         const std::function<bool()>& cancelled);
+std::vector<PeakSamples> measure_host(unsigned threads, double seconds, std::size_t array_bytes,
+                                      const std::function<bool()>& cancelled);
 
 /// How many processors this process may use.
 unsigned usable_processors() noexcept;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <rangefinder/analysis/ceilings.hpp>
+#include <rangefinder/analysis/machine_peaks.hpp>
 #include <rangefinder/bench/worker.hpp>
 #include <rangefinder/result.hpp>
 #include <rangefinder/visibility.hpp>
@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-// What a machine reaches at most; docs/how-to/draw-a-roofline.md.
+// Peak throughput and bandwidth of a machine; docs/how-to/draw-a-roofline.md.
 namespace rangefinder::bench {
 
-struct CeilingOptions {
-  /// A program with a worker's main whose hooks measure devices (WorkerHooks::ceilings); empty: the host alone.
+struct PeakOptions {
+  /// A program with a worker's main whose hooks measure devices (WorkerHooks::measure_peaks); empty: the host alone.
   std::string worker;
   double seconds = 0.5;  ///< for each figure, roughly
   unsigned threads = 0;  ///< of the host; 0: as many as the process may use
@@ -27,15 +27,15 @@ struct CeilingOptions {
 };
 
 /// Measures the host here, and devices in the worker. The result is JSON: `schema_version`, machine, versions, and for
-/// each ceiling the best of its samples with their median and spread.
+/// each peak the best of its samples with their median and spread.
 ///
 /// Errors: kIo where a worker was given and fails; a device that is not there is a note in the JSON.
-RANGEFINDER_EXPORT Result<std::string> measure_ceilings(const CeilingOptions& options);
+RANGEFINDER_EXPORT Result<std::string> measure_peaks(const PeakOptions& options);
 
-/// A table for people of what measure_ceilings gave.
-RANGEFINDER_EXPORT Result<std::string> ceilings_text(const std::string& json);
+/// A table for people of what measure_peaks gave.
+RANGEFINDER_EXPORT Result<std::string> peaks_text(const std::string& json);
 
-/// Reads a file that holds what measure_ceilings gave.
-RANGEFINDER_EXPORT Result<Ceilings> read_ceilings(const std::string& path);
+/// Reads a file that holds what measure_peaks gave.
+RANGEFINDER_EXPORT Result<MachinePeaks> read_peaks(const std::string& path);
 
 }  // namespace rangefinder::bench
