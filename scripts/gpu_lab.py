@@ -72,7 +72,7 @@ def parts_of(build, results):
             Step("energy by range", "energy", [cli, "report", with_samples / "train.rfcap", "--view", "energy"]),
         ]),
         Part("workloads", ["rangefinder_cli", "rangefinder-workloads"], [
-            Step("pairs of workloads at the size of a GPU", "workloads",
+            Step("benchmarks of workloads at the size of a GPU", "workloads",
                  [cli, "bench", "run", "--device", "cuda", "--size", "gpu", "--profile", "minimal", "--update-expectations",
                   "--expectations", results / "expectations.json", "--out", results / "workloads"]),
         ]),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One pair, one file: sums of the rows of a matrix, walked down its columns and along its rows.
-#include <rangefinder/bench/pair.hpp>
+// One benchmark, one file: sums of the rows of a matrix, walked down its columns and along its rows.
+#include <rangefinder/bench/benchmark.hpp>
 #include <rangefinder/range.hpp>
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 
 namespace bench = rangefinder::bench;
 
-class MatrixWalk : public bench::Side {
+class MatrixWalk : public bench::Variant {
  public:
   explicit MatrixWalk(bool along_rows) : along_rows_(along_rows) {}
 
@@ -18,7 +18,7 @@ class MatrixWalk : public bench::Side {
     extent_ = setup.size == "smoke" ? 128 : 2048;
     matrix_.resize(extent_ * extent_);
     sums_.resize(extent_);
-    std::uint64_t state = setup.seed;  // the same numbers for both sides, others for another seed
+    std::uint64_t state = setup.seed;  // the same numbers for both variants, others for another seed
     for (float& value : matrix_) {
       state = state * 6364136223846793005u + 1442695040888963407u;
       value = static_cast<float>(state >> 40) / 16777216.0F;
@@ -60,17 +60,17 @@ class MatrixWalk : public bench::Side {
   std::vector<float> sums_;
 };
 
-bench::Pair matrix_walk() {
-  bench::Pair pair;
-  pair.name = "matrix_walk";
-  pair.purpose = "sums of rows: down the columns, along the rows";
-  pair.chapter = "example";
-  pair.sizes = {"smoke", "cpu"};
-  pair.baseline.make = [] { return std::make_unique<MatrixWalk>(false); };
-  pair.optimized.make = [] { return std::make_unique<MatrixWalk>(true); };
-  return pair;  // no tolerance: equal to the last bit
+bench::Benchmark matrix_walk() {
+  bench::Benchmark benchmark;
+  benchmark.name = "matrix_walk";
+  benchmark.purpose = "sums of rows: down the columns, along the rows";
+  benchmark.chapter = "example";
+  benchmark.sizes = {"smoke", "cpu"};
+  benchmark.baseline.make = [] { return std::make_unique<MatrixWalk>(false); };
+  benchmark.optimized.make = [] { return std::make_unique<MatrixWalk>(true); };
+  return benchmark;  // no tolerance: equal to the last bit
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(matrix_walk());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(matrix_walk());
 
 }  // namespace

@@ -139,20 +139,21 @@ std::vector<NamedTensor> CachedDecoder::given() {
   return all;
 }
 
-bench::Pair cache_pair(const DecoderOptions& baseline, const DecoderOptions& optimized) {
-  bench::Pair pair;
-  pair.goal = bench::Goal::kMemory;
-  pair.memory_above_setup = true;
-  pair.time_bound = 1.1;
-  pair.devices = {"cpu", "cuda"};
-  pair.iterations = 8;
-  pair.warmup = 2;
-  const auto side = [](const DecoderOptions& options) {
-    return bench::PairSide{[options] { return std::make_unique<CachedDecoder>(options); }, {1e-5, 1e-5}, {2e-3, 2e-3}};
+bench::Benchmark cache_benchmark(const DecoderOptions& baseline, const DecoderOptions& optimized) {
+  bench::Benchmark benchmark;
+  benchmark.goal = bench::Goal::kMemory;
+  benchmark.memory_above_setup = true;
+  benchmark.time_bound = 1.1;
+  benchmark.devices = {"cpu", "cuda"};
+  benchmark.iterations = 8;
+  benchmark.warmup = 2;
+  const auto variant = [](const DecoderOptions& options) {
+    return bench::VariantSpec{
+        [options] { return std::make_unique<CachedDecoder>(options); }, {1e-5, 1e-5}, {2e-3, 2e-3}};
   };
-  pair.baseline = side(baseline);
-  pair.optimized = side(optimized);
-  return pair;
+  benchmark.baseline = variant(baseline);
+  benchmark.optimized = variant(optimized);
+  return benchmark;
 }
 
 }  // namespace examples

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/kv_cache.hpp"
-#include "common/tensor_side.hpp"
+#include "common/tensor_variant.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -20,7 +20,7 @@ struct DecoderOptions {
 };
 
 /// Sequences of known tokens through two layers of causal attention that keep their keys and values.
-class CachedDecoder : public TensorSide {
+class CachedDecoder : public TensorVariant {
  public:
   explicit CachedDecoder(DecoderOptions options) : options_(std::move(options)) {}
   void step() override;
@@ -59,7 +59,7 @@ std::unique_ptr<KvCache> make_cache(const CacheShape& shape) {
   return std::make_unique<Cache>(shape);
 }
 
-/// A pair of two caches, still without a name. The goal is memory: bytes that steps add to what set-up made.
-bench::Pair cache_pair(const DecoderOptions& baseline, const DecoderOptions& optimized);
+/// A benchmark of two caches, still without a name. The goal is memory: bytes that steps add to what set-up made.
+bench::Benchmark cache_benchmark(const DecoderOptions& baseline, const DecoderOptions& optimized);
 
 }  // namespace examples

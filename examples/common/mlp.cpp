@@ -102,16 +102,16 @@ std::vector<NamedTensor> Mlp::given() {
   return all;
 }
 
-bench::Pair mlp_pair(const MakeLayer& optimized, bool decode, double frobenius) {
+bench::Benchmark mlp_benchmark(const MakeLayer& optimized, bool decode, double frobenius) {
   const bench::Tolerance tolerance{.frobenius = frobenius};
-  const auto side = [&](const MakeLayer& layer) {
-    return bench::PairSide{[options = MlpOptions{layer, decode}] { return std::make_unique<Mlp>(options); }, tolerance,
-                           tolerance};
+  const auto variant = [&](const MakeLayer& layer) {
+    return bench::VariantSpec{[options = MlpOptions{layer, decode}] { return std::make_unique<Mlp>(options); },
+                              tolerance, tolerance};
   };
-  bench::Pair pair;
-  pair.baseline = side(float_layer);
-  pair.optimized = side(optimized);
-  return pair;
+  bench::Benchmark benchmark;
+  benchmark.baseline = variant(float_layer);
+  benchmark.optimized = variant(optimized);
+  return benchmark;
 }
 
 }  // namespace examples

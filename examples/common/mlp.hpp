@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "common/tensor_side.hpp"
+#include "common/tensor_variant.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -40,7 +40,7 @@ struct MlpOptions {
 };
 
 /// Two square linear layers with ReLU between, without gradients.
-class Mlp : public TensorSide {
+class Mlp : public TensorVariant {
  public:
   explicit Mlp(MlpOptions options) : options_(std::move(options)) {}
   void step() override;
@@ -60,7 +60,7 @@ class Mlp : public TensorSide {
   torch::Tensor in_, out_;
 };
 
-/// A pair of float layers and others; `frobenius` is how far outputs may be from each other, |a - b| / |b|.
-bench::Pair mlp_pair(const MakeLayer& optimized, bool decode, double frobenius);
+/// A benchmark of float layers and others; `frobenius` is how far outputs may be from each other, |a - b| / |b|.
+bench::Benchmark mlp_benchmark(const MakeLayer& optimized, bool decode, double frobenius);
 
 }  // namespace examples

@@ -124,20 +124,20 @@ std::vector<bench::Metric> PackagedTraining::metrics() {
   return all;
 }
 
-bench::Pair packaged_training_pair(const DescribeFunction& describe, const std::string& kind,
-                                   std::function<std::unique_ptr<bench::Side>()> optimized) {
+bench::Benchmark packaged_training_benchmark(const DescribeFunction& describe, const std::string& kind,
+                                             std::function<std::unique_ptr<bench::Variant>()> optimized) {
   add_smoke_packages([describe, kind](torch::DeviceType device) {
     return std::vector<std::string>{package_of(describe("smoke"), kind, device)};
   });
-  bench::Pair pair;
-  pair.devices = {"cpu", "cuda"};
-  pair.baseline = {[describe] { return std::make_unique<EagerTraining>(describe); }, {1e-5, 1e-6}, {2e-3, 2e-3}};
-  pair.optimized = {std::move(optimized), {1e-5, 1e-6}, {2e-3, 2e-3}};
-  pair.skip = [describe, kind](const bench::Setup& setup) {
+  bench::Benchmark benchmark;
+  benchmark.devices = {"cpu", "cuda"};
+  benchmark.baseline = {[describe] { return std::make_unique<EagerTraining>(describe); }, {1e-5, 1e-6}, {2e-3, 2e-3}};
+  benchmark.optimized = {std::move(optimized), {1e-5, 1e-6}, {2e-3, 2e-3}};
+  benchmark.skip = [describe, kind](const bench::Setup& setup) {
     const torch::DeviceType device = setup.device == "cuda" ? torch::kCUDA : torch::kCPU;
     return skip_without_packages(device, {package_of(describe(setup.size), kind, device)});
   };
-  return pair;
+  return benchmark;
 }
 
 }  // namespace examples

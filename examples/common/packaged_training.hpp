@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/packages.hpp"
-#include "common/tensor_side.hpp"
+#include "common/tensor_variant.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -34,7 +34,7 @@ struct TrainedFunction {
 using DescribeFunction = std::function<TrainedFunction(const std::string& size)>;
 
 /// Trains a function by autograd and SGD, operator after operator: mean squared error, one batch after another.
-class EagerTraining : public TensorSide {
+class EagerTraining : public TensorVariant {
  public:
   explicit EagerTraining(DescribeFunction describe) : describe_(std::move(describe)) {}
   void step() override;
@@ -81,8 +81,8 @@ class PackagedTraining : public EagerTraining {
 /// The name of the package of `kind` with a function's sizes.
 std::string package_of(const TrainedFunction& function, const std::string& kind, torch::DeviceType device);
 
-/// Eager training against a side that needs the package of `kind`.
-bench::Pair packaged_training_pair(const DescribeFunction& describe, const std::string& kind,
-                                   std::function<std::unique_ptr<bench::Side>()> optimized);
+/// Eager training against a variant that needs the package of `kind`.
+bench::Benchmark packaged_training_benchmark(const DescribeFunction& describe, const std::string& kind,
+                                             std::function<std::unique_ptr<bench::Variant>()> optimized);
 
 }  // namespace examples

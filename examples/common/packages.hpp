@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/package_store.hpp"
-#include "common/tensor_side.hpp"
+#include "common/tensor_variant.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -27,16 +27,16 @@ std::string package_name(const std::string& kind, torch::DeviceType device, torc
 /// The store of packages for this process and a device.
 PackageStore package_store(torch::DeviceType device);
 
-/// Packages that a pair wants at size smoke. The first pair that lacks one has those of all pairs made, with one start
-/// of the exporter, which costs more than such a package does. Called while pairs are registered.
+/// Packages that a benchmark wants at size smoke. The first benchmark that lacks one has those of all benchmarks made,
+/// with one start of the exporter, which costs more than such a package does. Called while benchmarks are registered.
 void add_smoke_packages(std::function<std::vector<std::string>(torch::DeviceType device)> names);
 
 /// The packages `names`, made where they are missing; `again` as in PackageStore.
 std::vector<StoredPackage> get_packages(const std::string& size, torch::DeviceType device,
                                         const std::vector<std::string>& names, bool again = false);
 
-/// What a pair's `skip` answers when its packages are neither there nor can be made: "feature_not_built: " and what to
-/// do about it; else empty. `again` as in PackageStore.
+/// What a benchmark's `skip` answers when its packages are neither there nor can be made: "feature_not_built: " and
+/// what to do about it; else empty. `again` as in PackageStore.
 std::string skip_without_packages(torch::DeviceType device, const std::vector<std::string>& names, bool again = false);
 
 /// A compiled function, loaded: runs without Python.

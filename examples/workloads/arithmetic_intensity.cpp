@@ -2,7 +2,7 @@
 // One product of matrices: as a sum of thin updates, each of which reads and writes the whole result for a few FLOPs an
 // element; and at once, where the result stays in the caches until it is done.
 #include "common/machine_peaks.hpp"
-#include "common/tensor_side.hpp"
+#include "common/tensor_variant.hpp"
 
 #include <rangefinder/range.hpp>
 
@@ -19,7 +19,7 @@ struct Sizes {
   std::int64_t side, chunk;
 };
 
-class Product : public examples::TensorSide {
+class Product : public examples::TensorVariant {
  public:
   explicit Product(bool whole) : whole_(whole) {}
 
@@ -79,18 +79,18 @@ class Product : public examples::TensorSide {
   torch::Tensor left_, right_, product_;
 };
 
-bench::Pair arithmetic_intensity() {
-  bench::Pair pair;
-  pair.name = "arithmetic_intensity";
-  pair.purpose = "a matrix product as thin updates of the whole result, one product";
-  pair.devices = {"cpu", "cuda"};
+bench::Benchmark arithmetic_intensity() {
+  bench::Benchmark benchmark;
+  benchmark.name = "arithmetic_intensity";
+  benchmark.purpose = "a matrix product as thin updates of the whole result, one product";
+  benchmark.devices = {"cpu", "cuda"};
   // LibTorch computes float products without TF32 unless it is told otherwise.
-  pair.baseline = {[] { return std::make_unique<Product>(false); }, {1e-4, 1e-3}, {1e-4, 1e-3}};
-  pair.optimized = {[] { return std::make_unique<Product>(true); }, {1e-4, 1e-3}, {1e-4, 1e-3}};
-  pair.least_ratio_cpu = 1.2;
-  return pair;
+  benchmark.baseline = {[] { return std::make_unique<Product>(false); }, {1e-4, 1e-3}, {1e-4, 1e-3}};
+  benchmark.optimized = {[] { return std::make_unique<Product>(true); }, {1e-4, 1e-3}, {1e-4, 1e-3}};
+  benchmark.least_ratio_cpu = 1.2;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(arithmetic_intensity());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(arithmetic_intensity());
 
 }  // namespace workloads::arithmetic_intensity

@@ -2,7 +2,7 @@
 // Polynomials of growing degree over a large array: with a pass over memory for each coefficient, which costs the same
 // bytes for each FLOP whatever the degree; and in one pass, where FLOPs for a byte grow until arithmetic is the limit.
 #include "common/machine_peaks.hpp"
-#include "common/tensor_side.hpp"
+#include "common/tensor_variant.hpp"
 #include "workloads/kernels/polynomial.hpp"
 
 #include <rangefinder/range.hpp>
@@ -21,7 +21,7 @@ namespace bench = rangefinder::bench;
 
 constexpr std::array<std::int64_t, 8> kDegrees{1, 2, 4, 8, 16, 32, 64, 128};
 
-class Polynomials : public examples::TensorSide {
+class Polynomials : public examples::TensorVariant {
  public:
   explicit Polynomials(bool one_pass) : one_pass_(one_pass) {}
 
@@ -89,18 +89,18 @@ class Polynomials : public examples::TensorSide {
   std::int64_t steps_ = 0;
 };
 
-bench::Pair arithmetic_intensity_sweep() {
-  bench::Pair pair;
-  pair.name = "arithmetic_intensity_sweep";
-  pair.purpose = "polynomials by passes over memory, in one pass: points of a roofline";
-  pair.baseline = {[] { return std::make_unique<Polynomials>(false); }, {1e-4, 1e-4}};
-  pair.optimized = {[] { return std::make_unique<Polynomials>(true); }, {1e-4, 1e-4}};
-  pair.informational = true;
-  pair.iterations = 5;
-  pair.warmup = 1;
-  return pair;
+bench::Benchmark arithmetic_intensity_sweep() {
+  bench::Benchmark benchmark;
+  benchmark.name = "arithmetic_intensity_sweep";
+  benchmark.purpose = "polynomials by passes over memory, in one pass: points of a roofline";
+  benchmark.baseline = {[] { return std::make_unique<Polynomials>(false); }, {1e-4, 1e-4}};
+  benchmark.optimized = {[] { return std::make_unique<Polynomials>(true); }, {1e-4, 1e-4}};
+  benchmark.informational = true;
+  benchmark.iterations = 5;
+  benchmark.warmup = 1;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(arithmetic_intensity_sweep());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(arithmetic_intensity_sweep());
 
 }  // namespace workloads::arithmetic_intensity_sweep

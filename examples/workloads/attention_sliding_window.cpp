@@ -2,7 +2,7 @@
 // Each query sees the last keys alone. A dense mask has all S x S scores computed and most of them thrown away; blocks
 // of queries, each with the keys that one of them can see, compute little more than the band.
 #include "common/attention.hpp"
-#include "common/tensor_side.hpp"
+#include "common/tensor_variant.hpp"
 
 #include <rangefinder/range.hpp>
 
@@ -19,7 +19,7 @@ struct Sizes {
   std::int64_t heads, sequence, width, window, block;
 };
 
-class SlidingWindow : public examples::TensorSide {
+class SlidingWindow : public examples::TensorVariant {
  public:
   explicit SlidingWindow(bool sparse) : sparse_(sparse) {}
 
@@ -49,7 +49,7 @@ class SlidingWindow : public examples::TensorSide {
   std::vector<bench::Metric> metrics() override {
     const auto all = static_cast<double>(sizes_.sequence * sizes_.sequence);
     std::vector<bench::Metric> metrics{{"scores_visited_share", sparse_ ? static_cast<double>(visited()) / all : 1.0}};
-    // On a device the optimized side names its kernel; nothing is chosen.
+    // On a device the optimized variant names its kernel; nothing is chosen.
     if (!sparse_ || device().is_cpu()) metrics.push_back({"sdp_backend", static_cast<double>(backend_)});
     return metrics;
   }
@@ -104,17 +104,17 @@ class SlidingWindow : public examples::TensorSide {
   torch::Tensor query_, key_, value_, mask_, out_;
 };
 
-bench::Pair attention_sliding_window() {
-  bench::Pair pair;
-  pair.name = "attention_sliding_window";
-  pair.purpose = "a window of keys as a dense mask, as blocks";
-  pair.devices = {"cpu", "cuda"};
-  pair.baseline = {[] { return std::make_unique<SlidingWindow>(false); }, {1e-5, 1e-5}, {1e-2, 1e-2}};
-  pair.optimized = {[] { return std::make_unique<SlidingWindow>(true); }, {1e-5, 1e-5}, {1e-2, 1e-2}};
-  pair.least_ratio_cpu = 1.8;
-  return pair;
+bench::Benchmark attention_sliding_window() {
+  bench::Benchmark benchmark;
+  benchmark.name = "attention_sliding_window";
+  benchmark.purpose = "a window of keys as a dense mask, as blocks";
+  benchmark.devices = {"cpu", "cuda"};
+  benchmark.baseline = {[] { return std::make_unique<SlidingWindow>(false); }, {1e-5, 1e-5}, {1e-2, 1e-2}};
+  benchmark.optimized = {[] { return std::make_unique<SlidingWindow>(true); }, {1e-5, 1e-5}, {1e-2, 1e-2}};
+  benchmark.least_ratio_cpu = 1.8;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(attention_sliding_window());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(attention_sliding_window());
 
 }  // namespace workloads::attention_sliding_window

@@ -2,7 +2,7 @@
 // Attention that writes its scores, S x S, to memory and reads them twice again; and the fused kernel, which never
 // does.
 #include "common/attention.hpp"
-#include "common/tensor_side.hpp"
+#include "common/tensor_variant.hpp"
 
 #include <memory>
 
@@ -15,7 +15,7 @@ struct Sizes {
   std::int64_t batch, heads, sequence, width;
 };
 
-class Attention : public examples::TensorSide {
+class Attention : public examples::TensorVariant {
  public:
   explicit Attention(bool fused) : fused_(fused) {}
 
@@ -57,17 +57,17 @@ class Attention : public examples::TensorSide {
   torch::Tensor query_, key_, value_, out_;
 };
 
-bench::Pair attention_standard() {
-  bench::Pair pair;
-  pair.name = "attention_standard";
-  pair.purpose = "explicit softmax attention, the fused kernel";
-  pair.devices = {"cpu", "cuda"};
-  pair.baseline = {[] { return std::make_unique<Attention>(false); }, {1e-5, 1e-5}, {2e-3, 2e-3}};
-  pair.optimized = {[] { return std::make_unique<Attention>(true); }, {1e-5, 1e-5}, {2e-3, 2e-3}};
-  pair.least_ratio_cpu = 2;
-  return pair;
+bench::Benchmark attention_standard() {
+  bench::Benchmark benchmark;
+  benchmark.name = "attention_standard";
+  benchmark.purpose = "explicit softmax attention, the fused kernel";
+  benchmark.devices = {"cpu", "cuda"};
+  benchmark.baseline = {[] { return std::make_unique<Attention>(false); }, {1e-5, 1e-5}, {2e-3, 2e-3}};
+  benchmark.optimized = {[] { return std::make_unique<Attention>(true); }, {1e-5, 1e-5}, {2e-3, 2e-3}};
+  benchmark.least_ratio_cpu = 2;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(attention_standard());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(attention_standard());
 
 }  // namespace workloads::attention_standard

@@ -4,7 +4,7 @@
 // weight. On a CUDA device a graph of the whole update is replayed.
 #include "common/by_device.hpp"
 #include "common/operator_count.hpp"
-#include "common/tensor_side.hpp"
+#include "common/tensor_variant.hpp"
 #include "workloads/graphs/captured_work.hpp"
 
 #include <rangefinder/range.hpp>
@@ -25,8 +25,8 @@ struct Sizes {
   std::int64_t updates, batch, width, inner;
 };
 
-/// Both sides: weights, data, and as many updates a step as make it long enough to time.
-class Updates : public examples::TensorSide {
+/// Both variants: weights, data, and as many updates a step as make it long enough to time.
+class Updates : public examples::TensorVariant {
  public:
   explicit Updates(bool wide) : wide_(wide) {}
   void step() override {
@@ -176,23 +176,23 @@ class WrittenOut : public Updates {
   torch::Tensor hidden_, hidden_gradient_, difference_, ones_;
 };
 
-bench::Pair autograd_standard(bool wide) {
+bench::Benchmark autograd_standard(bool wide) {
   const auto written_out = [wide] { return std::make_unique<WrittenOut>(wide); };
   const auto replayed = [wide] { return std::make_unique<Replayed>(wide); };
-  bench::Pair pair;
-  pair.name = wide ? "autograd_standard_wide" : "autograd_standard";
-  pair.purpose = wide ? "as autograd_standard, layers four times as wide"
-                      : "autograd and SGD; on a CPU a step written out into buffers, on a GPU a graph of the step";
-  if (!wide) pair.devices = {"cpu", "cuda"};
-  pair.baseline = {[wide] { return std::make_unique<Eager>(wide); }, {1e-5, 1e-6}, {2e-3, 2e-3}};
-  pair.optimized = {
+  bench::Benchmark benchmark;
+  benchmark.name = wide ? "autograd_standard_wide" : "autograd_standard";
+  benchmark.purpose = wide ? "as autograd_standard, layers four times as wide"
+                           : "autograd and SGD; on a CPU a step written out into buffers, on a GPU a graph of the step";
+  if (!wide) benchmark.devices = {"cpu", "cuda"};
+  benchmark.baseline = {[wide] { return std::make_unique<Eager>(wide); }, {1e-5, 1e-6}, {2e-3, 2e-3}};
+  benchmark.optimized = {
       [=] { return std::make_unique<examples::ByDevice>(written_out, replayed); }, {1e-5, 1e-6}, {2e-3, 2e-3}};
-  pair.least_ratio_cpu = wide ? 1.3 : 2;
-  pair.skip = examples::skip_without_graphs;
-  return pair;
+  benchmark.least_ratio_cpu = wide ? 1.3 : 2;
+  benchmark.skip = examples::skip_without_graphs;
+  return benchmark;
 }
 
 [[maybe_unused]] const bool kAdded =
-    bench::add_pair(autograd_standard(false)) && bench::add_pair(autograd_standard(true));
+    bench::add_benchmark(autograd_standard(false)) && bench::add_benchmark(autograd_standard(true));
 
 }  // namespace workloads::autograd_standard

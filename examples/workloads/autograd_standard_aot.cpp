@@ -40,15 +40,15 @@ examples::TrainedFunction two_layers(const std::string& size) {
   return function;
 }
 
-bench::Pair autograd_standard_aot() {
-  bench::Pair pair = examples::packaged_training_pair(
+bench::Benchmark autograd_standard_aot() {
+  bench::Benchmark benchmark = examples::packaged_training_benchmark(
       two_layers, "mlp_step", [] { return std::make_unique<examples::PackagedTraining>(two_layers); });
-  pair.name = "autograd_standard_aot";
-  pair.purpose = "autograd and SGD; forward, backward and update as one compiled package";
-  pair.informational = true;
-  return pair;
+  benchmark.name = "autograd_standard_aot";
+  benchmark.purpose = "autograd and SGD; forward, backward and update as one compiled package";
+  benchmark.informational = true;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(autograd_standard_aot());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(autograd_standard_aot());
 
 }  // namespace workloads::autograd_standard_aot

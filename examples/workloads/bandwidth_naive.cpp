@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The mean of two arrays, element by element: in an order in which each element lies in another cache line than the one
 // before, and in the order of memory.
-#include "common/tensor_side.hpp"
+#include "common/tensor_variant.hpp"
 #include "workloads/kernels/on_device.hpp"
 
 #include <rangefinder/range.hpp>
@@ -21,7 +21,7 @@ constexpr std::int64_t kStride = 8191;  // odd: with a power of two of elements 
 constexpr std::int64_t kGrain = 1 << 15;
 constexpr std::int64_t kPassesOnDevice = 16;  // one takes a device less time than its launch
 
-class Mean : public examples::TensorSide {
+class Mean : public examples::TensorVariant {
  public:
   explicit Mean(bool in_order) : in_order_(in_order) {}
 
@@ -75,20 +75,20 @@ class Mean : public examples::TensorSide {
   torch::Tensor a_, b_, mean_;
 };
 
-bench::Pair bandwidth_naive() {
-  bench::Pair pair;
-  pair.name = "bandwidth_naive";
-  pair.purpose = "the mean of two arrays with a stride through memory, in its order";
-  pair.devices = {"cpu", "cuda"};
-  pair.baseline = {[] { return std::make_unique<Mean>(false); }, {}};
-  pair.optimized = {[] { return std::make_unique<Mean>(true); }, {}};
-  pair.least_ratio_cpu = 4;
-  pair.skip = [](const bench::Setup& setup) -> std::string {
+bench::Benchmark bandwidth_naive() {
+  bench::Benchmark benchmark;
+  benchmark.name = "bandwidth_naive";
+  benchmark.purpose = "the mean of two arrays with a stride through memory, in its order";
+  benchmark.devices = {"cpu", "cuda"};
+  benchmark.baseline = {[] { return std::make_unique<Mean>(false); }, {}};
+  benchmark.optimized = {[] { return std::make_unique<Mean>(true); }, {}};
+  benchmark.least_ratio_cpu = 4;
+  benchmark.skip = [](const bench::Setup& setup) -> std::string {
     return setup.device == "cuda" && !kernels::device_kernels_built() ? "feature_not_built" : "";
   };
-  return pair;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(bandwidth_naive());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(bandwidth_naive());
 
 }  // namespace workloads::bandwidth_naive

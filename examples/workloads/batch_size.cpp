@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Gradients of the same samples: one at a time, where each pays for all operators and reads all weights; and 128 at a
-// time. The optimized side also says how many samples a second there are at each power of two between.
-#include "common/tensor_side.hpp"
+// time. The optimized variant also says how many samples a second there are at each power of two between.
+#include "common/tensor_variant.hpp"
 
 #include <rangefinder/range.hpp>
 
@@ -21,7 +21,7 @@ struct Sizes {
   std::int64_t samples, width, hidden;
 };
 
-class Batches : public examples::TensorSide {
+class Batches : public examples::TensorVariant {
  public:
   explicit Batches(std::int64_t batch) : batch_(batch) {}
 
@@ -95,18 +95,18 @@ class Batches : public examples::TensorSide {
   torch::nn::Sequential net_;
 };
 
-bench::Pair batch_size() {
-  bench::Pair pair;
-  pair.name = "batch_size";
-  pair.purpose = "samples one at a time, 128 at a time";
-  pair.goal = bench::Goal::kThroughput;
-  pair.devices = {"cpu", "cuda"};
-  pair.baseline = {[] { return std::make_unique<Batches>(1); }, {1e-4, 1e-5}, {1e-4, 1e-5}};
-  pair.optimized = {[] { return std::make_unique<Batches>(128); }, {1e-4, 1e-5}, {1e-4, 1e-5}};
-  pair.least_ratio_cpu = 3;
-  return pair;
+bench::Benchmark batch_size() {
+  bench::Benchmark benchmark;
+  benchmark.name = "batch_size";
+  benchmark.purpose = "samples one at a time, 128 at a time";
+  benchmark.goal = bench::Goal::kThroughput;
+  benchmark.devices = {"cpu", "cuda"};
+  benchmark.baseline = {[] { return std::make_unique<Batches>(1); }, {1e-4, 1e-5}, {1e-4, 1e-5}};
+  benchmark.optimized = {[] { return std::make_unique<Batches>(128); }, {1e-4, 1e-5}, {1e-4, 1e-5}};
+  benchmark.least_ratio_cpu = 3;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(batch_size());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(batch_size());
 
 }  // namespace workloads::batch_size

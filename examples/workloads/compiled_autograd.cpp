@@ -108,28 +108,30 @@ class ForwardCaptured : public examples::EagerTraining {
 
 /// Eight layers, each of which divides by a deviation, and several updates: orders of sums show more than in two
 /// layers.
-bench::Pair stack_pair(const std::string& package, std::function<std::unique_ptr<bench::Side>()> optimized) {
-  bench::Pair pair = examples::packaged_training_pair(stack, package, std::move(optimized));
-  pair.baseline.cpu = pair.optimized.cpu = {1e-4, 1e-5};
-  pair.informational = true;
-  return pair;
+bench::Benchmark stack_benchmark(const std::string& package,
+                                 std::function<std::unique_ptr<bench::Variant>()> optimized) {
+  bench::Benchmark benchmark = examples::packaged_training_benchmark(stack, package, std::move(optimized));
+  benchmark.baseline.cpu = benchmark.optimized.cpu = {1e-4, 1e-5};
+  benchmark.informational = true;
+  return benchmark;
 }
 
-bench::Pair compiled_autograd() {
-  bench::Pair pair = stack_pair("stack_step", [] { return std::make_unique<examples::PackagedTraining>(stack); });
-  pair.name = "compiled_autograd";
-  pair.purpose = "autograd and SGD; whole updates compiled, batches of other sizes fall back";
-  return pair;
+bench::Benchmark compiled_autograd() {
+  bench::Benchmark benchmark =
+      stack_benchmark("stack_step", [] { return std::make_unique<examples::PackagedTraining>(stack); });
+  benchmark.name = "compiled_autograd";
+  benchmark.purpose = "autograd and SGD; whole updates compiled, batches of other sizes fall back";
+  return benchmark;
 }
 
-bench::Pair compiled_autograd_forward() {
-  bench::Pair pair = stack_pair("stack_forward", [] { return std::make_unique<ForwardCaptured>(); });
-  pair.name = "compiled_autograd_forward";
-  pair.purpose = "autograd and SGD; the forward pass compiled, the backward pass by operators";
-  return pair;
+bench::Benchmark compiled_autograd_forward() {
+  bench::Benchmark benchmark = stack_benchmark("stack_forward", [] { return std::make_unique<ForwardCaptured>(); });
+  benchmark.name = "compiled_autograd_forward";
+  benchmark.purpose = "autograd and SGD; the forward pass compiled, the backward pass by operators";
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kForwardAdded = bench::add_pair(compiled_autograd_forward());
-[[maybe_unused]] const bool kAdded = bench::add_pair(compiled_autograd());
+[[maybe_unused]] const bool kForwardAdded = bench::add_benchmark(compiled_autograd_forward());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(compiled_autograd());
 
 }  // namespace workloads::compiled_autograd

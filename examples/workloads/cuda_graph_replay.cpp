@@ -11,18 +11,18 @@ using examples::GraphDecoding;
 using examples::Launching;
 namespace bench = rangefinder::bench;
 
-bench::Pair cuda_graph_replay() {
-  bench::Pair pair;
-  pair.name = "cuda_graph_replay";
-  pair.purpose = "tokens decoded operator by operator, a graph for each batch size replayed";
-  pair.devices = {"cuda"};
-  pair.baseline = {[] { return std::make_unique<GraphDecoding>(Launching::kEager); }, {}, {1e-5, 1e-6}};
-  pair.optimized = {[] { return std::make_unique<GraphDecoding>(Launching::kSharedPool); }, {}, {1e-5, 1e-6}};
-  pair.verify_steps = 2;
-  pair.skip = examples::skip_without_graphs;
-  return pair;
+bench::Benchmark cuda_graph_replay() {
+  bench::Benchmark benchmark;
+  benchmark.name = "cuda_graph_replay";
+  benchmark.purpose = "tokens decoded operator by operator, a graph for each batch size replayed";
+  benchmark.devices = {"cuda"};
+  benchmark.baseline = {[] { return std::make_unique<GraphDecoding>(Launching::kEager); }, {}, {1e-5, 1e-6}};
+  benchmark.optimized = {[] { return std::make_unique<GraphDecoding>(Launching::kSharedPool); }, {}, {1e-5, 1e-6}};
+  benchmark.check_steps = 2;
+  benchmark.skip = examples::skip_without_graphs;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(cuda_graph_replay());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(cuda_graph_replay());
 
 }  // namespace workloads::cuda_graph_replay

@@ -2,7 +2,7 @@
 // Memory by request: from the system each time, or from a pool of size classes behind the same interface of LibTorch.
 // Requests of one size one after the other, then a trace of many sizes with some blocks alive.
 #include "common/size_class_pool.hpp"
-#include "common/tensor_side.hpp"
+#include "common/tensor_variant.hpp"
 
 #include <rangefinder/range.hpp>
 
@@ -41,7 +41,7 @@ struct Sizes {
   std::int64_t requests, bytes, alive;
 };
 
-class Requests : public examples::TensorSide {
+class Requests : public examples::TensorVariant {
  public:
   explicit Requests(bool pooled) : pool_(pooled ? std::make_unique<PoolAllocator>() : nullptr) {}
 
@@ -142,16 +142,16 @@ class Requests : public examples::TensorSide {
   torch::Tensor bytes_, values_, read_;
 };
 
-bench::Pair custom_allocator() {
-  bench::Pair pair;
-  pair.name = "custom_allocator";
-  pair.purpose = "the system's memory for each request, a pool of size classes";
-  pair.baseline = {[] { return std::make_unique<Requests>(false); }, {}};
-  pair.optimized = {[] { return std::make_unique<Requests>(true); }, {}};
-  pair.least_ratio_cpu = 2;
-  return pair;
+bench::Benchmark custom_allocator() {
+  bench::Benchmark benchmark;
+  benchmark.name = "custom_allocator";
+  benchmark.purpose = "the system's memory for each request, a pool of size classes";
+  benchmark.baseline = {[] { return std::make_unique<Requests>(false); }, {}};
+  benchmark.optimized = {[] { return std::make_unique<Requests>(true); }, {}};
+  benchmark.least_ratio_cpu = 2;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(custom_allocator());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(custom_allocator());
 
 }  // namespace workloads::custom_allocator

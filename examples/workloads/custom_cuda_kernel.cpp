@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // gelu(x + bias) + residual, forward and backward: three operators of LibTorch with a result each; and one of our own,
 // registered with LibTorch, that reads and writes everything once each way.
-#include "common/tensor_side.hpp"
+#include "common/tensor_variant.hpp"
 #include "workloads/kernels/bias_gelu_residual_operator.hpp"
 #include "workloads/kernels/device_kernels.hpp"
 
@@ -22,7 +22,7 @@ struct Sizes {
   std::int64_t rows, width;
 };
 
-class Activation : public examples::TensorSide {
+class Activation : public examples::TensorVariant {
  public:
   explicit Activation(bool fused) : fused_(fused) {}
 
@@ -66,20 +66,20 @@ class Activation : public examples::TensorSide {
   Tensor x_, bias_, residual_, gradient_, out_;
 };
 
-bench::Pair custom_cuda_kernel() {
-  bench::Pair pair;
-  pair.name = "custom_cuda_kernel";
-  pair.purpose = "bias, GELU and residual as three operators, as one of our own with its gradient";
-  pair.devices = {"cpu", "cuda"};
-  pair.baseline = {[] { return std::make_unique<Activation>(false); }, {1e-5, 1e-4}, {1e-5, 1e-4}};
-  pair.optimized = {[] { return std::make_unique<Activation>(true); }, {1e-5, 1e-4}, {1e-5, 1e-4}};
-  pair.least_ratio_cpu = 1.2;
-  pair.skip = [](const bench::Setup& setup) -> std::string {
+bench::Benchmark custom_cuda_kernel() {
+  bench::Benchmark benchmark;
+  benchmark.name = "custom_cuda_kernel";
+  benchmark.purpose = "bias, GELU and residual as three operators, as one of our own with its gradient";
+  benchmark.devices = {"cpu", "cuda"};
+  benchmark.baseline = {[] { return std::make_unique<Activation>(false); }, {1e-5, 1e-4}, {1e-5, 1e-4}};
+  benchmark.optimized = {[] { return std::make_unique<Activation>(true); }, {1e-5, 1e-4}, {1e-5, 1e-4}};
+  benchmark.least_ratio_cpu = 1.2;
+  benchmark.skip = [](const bench::Setup& setup) -> std::string {
     return setup.device == "cuda" && !kernels::device_kernels_built() ? "feature_not_built" : "";
   };
-  return pair;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(custom_cuda_kernel());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(custom_cuda_kernel());
 
 }  // namespace workloads::custom_cuda_kernel

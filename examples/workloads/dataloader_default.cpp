@@ -2,7 +2,7 @@
 // An epoch of training on records that take a while to arrive: each read when it is needed, and read ahead by four
 // threads, at most two batches a thread. The order of the records is the same.
 #include "common/slow_records.hpp"
-#include "common/tensor_side.hpp"
+#include "common/tensor_variant.hpp"
 
 #include <rangefinder/range.hpp>
 
@@ -27,7 +27,7 @@ struct Sizes {
   std::int64_t records, width, hidden, batch;
 };
 
-class Epoch : public examples::TensorSide {
+class Epoch : public examples::TensorVariant {
  public:
   explicit Epoch(bool ahead) : ahead_(ahead) {}
 
@@ -108,20 +108,20 @@ class Epoch : public examples::TensorSide {
   Clock::duration waited_{}, spent_{};
 };
 
-bench::Pair dataloader_default() {
-  bench::Pair pair;
-  pair.name = "dataloader_default";
-  pair.purpose = "records read when they are needed, ahead by four threads";
-  pair.goal = bench::Goal::kThroughput;
-  pair.devices = {"cpu", "cuda"};
-  pair.baseline = {[] { return std::make_unique<Epoch>(false); }, {}, {1e-4, 1e-5}};
-  pair.optimized = {[] { return std::make_unique<Epoch>(true); }, {}, {1e-4, 1e-5}};
-  pair.least_ratio_cpu = 2;
-  pair.iterations = 5;  // epochs
-  pair.warmup = 1;
-  return pair;
+bench::Benchmark dataloader_default() {
+  bench::Benchmark benchmark;
+  benchmark.name = "dataloader_default";
+  benchmark.purpose = "records read when they are needed, ahead by four threads";
+  benchmark.goal = bench::Goal::kThroughput;
+  benchmark.devices = {"cpu", "cuda"};
+  benchmark.baseline = {[] { return std::make_unique<Epoch>(false); }, {}, {1e-4, 1e-5}};
+  benchmark.optimized = {[] { return std::make_unique<Epoch>(true); }, {}, {1e-4, 1e-5}};
+  benchmark.least_ratio_cpu = 2;
+  benchmark.iterations = 5;  // epochs
+  benchmark.warmup = 1;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(dataloader_default());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(dataloader_default());
 
 }  // namespace workloads::dataloader_default

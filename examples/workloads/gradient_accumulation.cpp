@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One update from one large batch; and the same update from parts of it, whose gradients add up: only the activations
 // of one part are there at a time.
-#include "common/language_side.hpp"
+#include "common/language_variant.hpp"
 #include "common/transformer.hpp"
 
 #include <rangefinder/range.hpp>
@@ -19,7 +19,7 @@ struct Sizes {
   examples::TransformerOptions model;
 };
 
-class Training : public examples::LanguageSide {
+class Training : public examples::LanguageVariant {
  public:
   explicit Training(std::int64_t parts) : parts_(parts) {}
 
@@ -70,20 +70,20 @@ class Training : public examples::LanguageSide {
 
 constexpr std::int64_t kParts = 8;
 
-bench::Pair gradient_accumulation() {
-  bench::Pair pair;
-  pair.name = "gradient_accumulation";
-  pair.purpose = "a batch at once; in eight parts whose gradients add up";
-  pair.goal = bench::Goal::kMemory;
-  pair.memory_above_setup = true;
-  pair.devices = {"cpu", "cuda"};
-  pair.baseline = {[] { return std::make_unique<Training>(1); }, {1e-4, 1e-6}, {1e-3, 1e-5}};
-  pair.optimized = {[] { return std::make_unique<Training>(kParts); }, {1e-4, 1e-6}, {1e-3, 1e-5}};
-  pair.least_ratio_cpu = 3;
-  pair.verify_steps = 2;
-  return pair;
+bench::Benchmark gradient_accumulation() {
+  bench::Benchmark benchmark;
+  benchmark.name = "gradient_accumulation";
+  benchmark.purpose = "a batch at once; in eight parts whose gradients add up";
+  benchmark.goal = bench::Goal::kMemory;
+  benchmark.memory_above_setup = true;
+  benchmark.devices = {"cpu", "cuda"};
+  benchmark.baseline = {[] { return std::make_unique<Training>(1); }, {1e-4, 1e-6}, {1e-3, 1e-5}};
+  benchmark.optimized = {[] { return std::make_unique<Training>(kParts); }, {1e-4, 1e-6}, {1e-3, 1e-5}};
+  benchmark.least_ratio_cpu = 3;
+  benchmark.check_steps = 2;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(gradient_accumulation());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(gradient_accumulation());
 
 }  // namespace workloads::gradient_accumulation

@@ -11,16 +11,16 @@ using examples::ConcatenatedCache;
 using examples::make_cache;
 namespace bench = rangefinder::bench;
 
-bench::Pair kv_cache_flash_blockwise() {
-  bench::Pair pair = examples::cache_pair({.cache = make_cache<ConcatenatedCache>},
-                                          {.cache = make_cache<examples::PooledCache>, .block_wise = true});
-  pair.name = "kv_cache_flash_blockwise";
-  pair.purpose = "a prompt token by token, in blocks into a pool";
+bench::Benchmark kv_cache_flash_blockwise() {
+  bench::Benchmark benchmark = examples::cache_benchmark(
+      {.cache = make_cache<ConcatenatedCache>}, {.cache = make_cache<examples::PooledCache>, .block_wise = true});
+  benchmark.name = "kv_cache_flash_blockwise";
+  benchmark.purpose = "a prompt token by token, in blocks into a pool";
   // Activations of a block eat what the pool saves: shown, no promise.
-  pair.informational = true;
-  return pair;
+  benchmark.informational = true;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(kv_cache_flash_blockwise());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(kv_cache_flash_blockwise());
 
 }  // namespace workloads::kv_cache_flash_blockwise

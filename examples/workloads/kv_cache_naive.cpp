@@ -76,15 +76,15 @@ class DoublingCache : public examples::KvCache {
   std::map<std::int64_t, std::vector<torch::Tensor>> free_;  // by tokens
 };
 
-bench::Pair kv_cache_naive() {
-  bench::Pair pair =
-      examples::cache_pair({.cache = make_cache<ConcatenatedCache>}, {.cache = make_cache<DoublingCache>});
-  pair.name = "kv_cache_naive";
-  pair.purpose = "a cache concatenated for each token, buffers of pages that double";
-  pair.least_ratio_cpu = 1.1;
-  return pair;
+bench::Benchmark kv_cache_naive() {
+  bench::Benchmark benchmark =
+      examples::cache_benchmark({.cache = make_cache<ConcatenatedCache>}, {.cache = make_cache<DoublingCache>});
+  benchmark.name = "kv_cache_naive";
+  benchmark.purpose = "a cache concatenated for each token, buffers of pages that double";
+  benchmark.least_ratio_cpu = 1.1;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(kv_cache_naive());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(kv_cache_naive());
 
 }  // namespace workloads::kv_cache_naive

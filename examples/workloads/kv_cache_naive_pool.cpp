@@ -11,15 +11,15 @@ using examples::ConcatenatedCache;
 using examples::make_cache;
 namespace bench = rangefinder::bench;
 
-bench::Pair kv_cache_naive_pool() {
-  bench::Pair pair =
-      examples::cache_pair({.cache = make_cache<ConcatenatedCache>}, {.cache = make_cache<examples::PooledCache>});
-  pair.name = "kv_cache_naive_pool";
-  pair.purpose = "a cache concatenated for each token, a pool of full length";
-  pair.least_ratio_cpu = 1.5;
-  return pair;
+bench::Benchmark kv_cache_naive_pool() {
+  bench::Benchmark benchmark =
+      examples::cache_benchmark({.cache = make_cache<ConcatenatedCache>}, {.cache = make_cache<examples::PooledCache>});
+  benchmark.name = "kv_cache_naive_pool";
+  benchmark.purpose = "a cache concatenated for each token, a pool of full length";
+  benchmark.least_ratio_cpu = 1.5;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(kv_cache_naive_pool());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(kv_cache_naive_pool());
 
 }  // namespace workloads::kv_cache_naive_pool

@@ -85,15 +85,15 @@ class PagedCache : public examples::KvCache {
   torch::Tensor index_;                            // all tables, one after the other
 };
 
-bench::Pair kv_cache_paged() {
-  bench::Pair pair = examples::cache_pair({.cache = make_cache<ConcatenatedCache>, .batched = true},
-                                          {.cache = make_cache<PagedCache>, .batched = true});
-  pair.name = "kv_cache_paged";
-  pair.purpose = "a padded batch concatenated for each token, tables of pages";
-  pair.least_ratio_cpu = 1.8;
-  return pair;
+bench::Benchmark kv_cache_paged() {
+  bench::Benchmark benchmark = examples::cache_benchmark({.cache = make_cache<ConcatenatedCache>, .batched = true},
+                                                         {.cache = make_cache<PagedCache>, .batched = true});
+  benchmark.name = "kv_cache_paged";
+  benchmark.purpose = "a padded batch concatenated for each token, tables of pages";
+  benchmark.least_ratio_cpu = 1.8;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(kv_cache_paged());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(kv_cache_paged());
 
 }  // namespace workloads::kv_cache_paged

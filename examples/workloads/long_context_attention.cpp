@@ -2,7 +2,7 @@
 // Causal attention over a long sequence: a mask and scores of S x S elements, half of them computed to be hidden; and
 // the fused kernel, which knows which blocks a query cannot see.
 #include "common/attention.hpp"
-#include "common/tensor_side.hpp"
+#include "common/tensor_variant.hpp"
 
 #include <memory>
 
@@ -15,7 +15,7 @@ struct Sizes {
   std::int64_t heads, sequence, width;
 };
 
-class LongContext : public examples::TensorSide {
+class LongContext : public examples::TensorVariant {
  public:
   explicit LongContext(bool fused) : fused_(fused) {}
 
@@ -61,17 +61,17 @@ class LongContext : public examples::TensorSide {
   torch::Tensor query_, key_, value_, hidden_, out_;
 };
 
-bench::Pair long_context_attention() {
-  bench::Pair pair;
-  pair.name = "long_context_attention";
-  pair.purpose = "causal attention with a mask tensor, the fused kernel";
-  pair.devices = {"cpu", "cuda"};
-  pair.baseline = {[] { return std::make_unique<LongContext>(false); }, {1e-5, 1e-5}, {1e-2, 1e-2}};
-  pair.optimized = {[] { return std::make_unique<LongContext>(true); }, {1e-5, 1e-5}, {1e-2, 1e-2}};
-  pair.least_ratio_cpu = 2.5;
-  return pair;
+bench::Benchmark long_context_attention() {
+  bench::Benchmark benchmark;
+  benchmark.name = "long_context_attention";
+  benchmark.purpose = "causal attention with a mask tensor, the fused kernel";
+  benchmark.devices = {"cpu", "cuda"};
+  benchmark.baseline = {[] { return std::make_unique<LongContext>(false); }, {1e-5, 1e-5}, {1e-2, 1e-2}};
+  benchmark.optimized = {[] { return std::make_unique<LongContext>(true); }, {1e-5, 1e-5}, {1e-2, 1e-2}};
+  benchmark.least_ratio_cpu = 2.5;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(long_context_attention());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(long_context_attention());
 
 }  // namespace workloads::long_context_attention

@@ -2,7 +2,7 @@
 // Tokens decoded one by one over a long cache, in which groups of heads share keys: repeated for each head, or read in
 // place by a kernel that knows of groups.
 #include "common/attention.hpp"
-#include "common/tensor_side.hpp"
+#include "common/tensor_variant.hpp"
 
 #include <rangefinder/range.hpp>
 
@@ -18,7 +18,7 @@ struct Sizes {
   std::int64_t heads, key_heads, context, tokens, width;
 };
 
-class Decode : public examples::TensorSide {
+class Decode : public examples::TensorVariant {
  public:
   explicit Decode(bool grouped) : grouped_(grouped) {}
 
@@ -93,17 +93,17 @@ class Decode : public examples::TensorSide {
   torch::Tensor query_, new_keys_, new_values_, keys_, values_, out_;
 };
 
-bench::Pair long_context_attention_decode() {
-  bench::Pair pair;
-  pair.name = "long_context_attention_decode";
-  pair.purpose = "decoding with heads that share keys: repeated keys, keys in place";
-  pair.devices = {"cpu", "cuda"};
-  pair.baseline = {[] { return std::make_unique<Decode>(false); }, {1e-5, 1e-5}, {1e-2, 1e-2}};
-  pair.optimized = {[] { return std::make_unique<Decode>(true); }, {1e-5, 1e-5}, {1e-2, 1e-2}};
-  pair.least_ratio_cpu = 2;
-  return pair;
+bench::Benchmark long_context_attention_decode() {
+  bench::Benchmark benchmark;
+  benchmark.name = "long_context_attention_decode";
+  benchmark.purpose = "decoding with heads that share keys: repeated keys, keys in place";
+  benchmark.devices = {"cpu", "cuda"};
+  benchmark.baseline = {[] { return std::make_unique<Decode>(false); }, {1e-5, 1e-5}, {1e-2, 1e-2}};
+  benchmark.optimized = {[] { return std::make_unique<Decode>(true); }, {1e-5, 1e-5}, {1e-2, 1e-2}};
+  benchmark.least_ratio_cpu = 2;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(long_context_attention_decode());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(long_context_attention_decode());
 
 }  // namespace workloads::long_context_attention_decode

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The worker of all workloads: `rangefinder bench run --worker` starts it, a process for each side of a pair.
+// The worker of all workloads: `rangefinder bench run --worker` starts it, a process for each variant of a benchmark.
 #include "common/libtorch_worker.hpp"
 
 int main(int argc, char** argv) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // relu(A B + bias) + residual, scaled: five operators, each with a new result; the product with its bias into memory
 // that is there already, finished in place; and, on a device, one kernel of CUTLASS that does it all.
-#include "common/tensor_side.hpp"
+#include "common/tensor_variant.hpp"
 #include "workloads/kernels/on_device.hpp"
 
 #include <rangefinder/range.hpp>
@@ -23,7 +23,7 @@ constexpr double kScale = kernels::kEpilogueScale;
 
 enum class Way { kOperators, kInPlace, kOneKernel };
 
-class Epilogue : public examples::TensorSide {
+class Epilogue : public examples::TensorVariant {
  public:
   explicit Epilogue(Way way) : way_(way) {}
 
@@ -88,30 +88,31 @@ class Epilogue : public examples::TensorSide {
   torch::Tensor left_, right_, bias_, residual_, kept_, out_;
 };
 
-bench::Pair matmul_pytorch() {
-  bench::Pair pair;
-  pair.name = "matmul_pytorch";
-  pair.purpose = "a product and its epilogue in five operators, in place";
-  pair.devices = {"cpu", "cuda"};
-  pair.baseline = {[] { return std::make_unique<Epilogue>(Way::kOperators); }, {1e-5, 1e-5}, {2e-3, 1e-2}};
-  pair.optimized = {[] { return std::make_unique<Epilogue>(Way::kInPlace); }, {1e-5, 1e-5}, {2e-3, 1e-2}};
+bench::Benchmark matmul_pytorch() {
+  bench::Benchmark benchmark;
+  benchmark.name = "matmul_pytorch";
+  benchmark.purpose = "a product and its epilogue in five operators, in place";
+  benchmark.devices = {"cpu", "cuda"};
+  benchmark.baseline = {[] { return std::make_unique<Epilogue>(Way::kOperators); }, {1e-5, 1e-5}, {2e-3, 1e-2}};
+  benchmark.optimized = {[] { return std::make_unique<Epilogue>(Way::kInPlace); }, {1e-5, 1e-5}, {2e-3, 1e-2}};
   // No promise of time on a CPU: the product outweighs what is saved. What is promised there is the count of
   // allocations.
-  return pair;
+  return benchmark;
 }
 
-bench::Pair matmul_pytorch_cutlass() {
-  bench::Pair pair = matmul_pytorch();
-  pair.name = "matmul_pytorch_cutlass";
-  pair.purpose = "a product and its epilogue in five operators, in one kernel of CUTLASS";
-  pair.devices = {"cuda"};
-  pair.optimized.make = [] { return std::make_unique<Epilogue>(Way::kOneKernel); };
-  pair.skip = [](const bench::Setup&) -> std::string {
+bench::Benchmark matmul_pytorch_cutlass() {
+  bench::Benchmark benchmark = matmul_pytorch();
+  benchmark.name = "matmul_pytorch_cutlass";
+  benchmark.purpose = "a product and its epilogue in five operators, in one kernel of CUTLASS";
+  benchmark.devices = {"cuda"};
+  benchmark.optimized.make = [] { return std::make_unique<Epilogue>(Way::kOneKernel); };
+  benchmark.skip = [](const bench::Setup&) -> std::string {
     return kernels::fused_product_built() ? "" : "feature_not_built: no headers of CUTLASS were found";
   };
-  return pair;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(matmul_pytorch()) && bench::add_pair(matmul_pytorch_cutlass());
+[[maybe_unused]] const bool kAdded =
+    bench::add_benchmark(matmul_pytorch()) && bench::add_benchmark(matmul_pytorch_cutlass());
 
 }  // namespace workloads::matmul_pytorch

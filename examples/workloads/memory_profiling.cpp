@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Where the bytes of a step are: weights and gradients, which both sides hold from the start, and activations, which
+// Where the bytes of a step are: weights and gradients, which both variants hold from the start, and activations, which
 // checkpointed blocks do not keep. The batch is large beside the weights: elsewhere there would be nothing to gain.
 #include "common/checkpoint.hpp"
 #include "common/libtorch_worker.hpp"
-#include "common/tensor_side.hpp"
+#include "common/tensor_variant.hpp"
 
 #include <rangefinder/range.hpp>
 
@@ -32,7 +32,7 @@ class ResidualBlockImpl : public torch::nn::Module {
 };
 TORCH_MODULE(ResidualBlock);
 
-class Step : public examples::TensorSide {
+class Step : public examples::TensorVariant {
  public:
   explicit Step(bool checkpointed) : checkpointed_(checkpointed) {}
 
@@ -98,22 +98,22 @@ class Step : public examples::TensorSide {
   std::int64_t activation_bytes_ = 0;
 };
 
-bench::Pair memory_profiling() {
-  bench::Pair pair;
-  pair.name = "memory_profiling";
-  pair.purpose = "bytes of weights, gradients, activations; blocks checkpointed";
-  pair.goal = bench::Goal::kMemory;
-  pair.memory_above_setup = true;
-  pair.devices = {"cpu", "cuda"};
-  pair.baseline = {[] { return std::make_unique<Step>(false); }, {0, 0}, {1e-5, 1e-6}};
-  pair.optimized = {[] { return std::make_unique<Step>(true); }, {0, 0}, {1e-5, 1e-6}};
-  pair.least_ratio_cpu = 2;
-  pair.time_bound = 1.6;  // each block runs forward twice: a third more, and operators on small tensors
-  pair.iterations = 10;
-  pair.warmup = 2;
-  return pair;
+bench::Benchmark memory_profiling() {
+  bench::Benchmark benchmark;
+  benchmark.name = "memory_profiling";
+  benchmark.purpose = "bytes of weights, gradients, activations; blocks checkpointed";
+  benchmark.goal = bench::Goal::kMemory;
+  benchmark.memory_above_setup = true;
+  benchmark.devices = {"cpu", "cuda"};
+  benchmark.baseline = {[] { return std::make_unique<Step>(false); }, {0, 0}, {1e-5, 1e-6}};
+  benchmark.optimized = {[] { return std::make_unique<Step>(true); }, {0, 0}, {1e-5, 1e-6}};
+  benchmark.least_ratio_cpu = 2;
+  benchmark.time_bound = 1.6;  // each block runs forward twice: a third more, and operators on small tensors
+  benchmark.iterations = 10;
+  benchmark.warmup = 2;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(memory_profiling());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(memory_profiling());
 
 }  // namespace workloads::memory_profiling

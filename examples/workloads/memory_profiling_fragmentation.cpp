@@ -2,7 +2,7 @@
 // Memory that is free and of no use: large blocks that come and go, each larger than the one before, as sequences grow;
 // and tensors that stay, which settle in what a large block has left. Segments of a fixed size cannot serve the next
 // block, and with a tensor in them cannot be given back; segments that grow at their end can.
-#include "common/tensor_side.hpp"
+#include "common/tensor_variant.hpp"
 
 #include <rangefinder/range.hpp>
 
@@ -24,7 +24,7 @@ constexpr std::int64_t kGoes = 200 * kMiB, kGrowth = 20 * kMiB, kStays[] = {4 * 
 constexpr std::int64_t kBlocksOfRound = 3;
 constexpr auto kAll = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
 
-class Sequence : public examples::TensorSide {
+class Sequence : public examples::TensorVariant {
  public:
   explicit Sequence(bool expandable) : expandable_(expandable) {}
 
@@ -68,7 +68,7 @@ class Sequence : public examples::TensorSide {
 
  private:
   void make() override {
-    // Each side is a process of its own. Set in both, whatever the environment says.
+    // Each variant is a process of its own. Set in both, whatever the environment says.
     c10::CachingAllocator::setAllocatorSettings(expandable_ ? "expandable_segments:True" : "expandable_segments:False");
     rounds_ = of_size<std::int64_t>(2, 4, 8);
     values_ = torch::randn({rounds_ * kBlocksOfRound + 1}).to(device());
@@ -93,19 +93,20 @@ class Sequence : public examples::TensorSide {
   c10::CachingDeviceAllocator::DeviceStats after_{};
 };
 
-bench::Pair memory_profiling_fragmentation() {
-  bench::Pair pair;
-  pair.name = "memory_profiling_fragmentation";
-  pair.purpose = "blocks that go between tensors that stay: segments of fixed size, expandable ones: reserved_bytes";
-  pair.devices = {"cuda"};
-  pair.baseline = {[] { return std::make_unique<Sequence>(false); }};
-  pair.optimized = {[] { return std::make_unique<Sequence>(true); }};
-  pair.iterations = 10;
-  pair.warmup = 2;
-  pair.informational = true;  // bytes of tensors are the same in both sides, and its time is the driver's
-  return pair;
+bench::Benchmark memory_profiling_fragmentation() {
+  bench::Benchmark benchmark;
+  benchmark.name = "memory_profiling_fragmentation";
+  benchmark.purpose =
+      "blocks that go between tensors that stay: segments of fixed size, expandable ones: reserved_bytes";
+  benchmark.devices = {"cuda"};
+  benchmark.baseline = {[] { return std::make_unique<Sequence>(false); }};
+  benchmark.optimized = {[] { return std::make_unique<Sequence>(true); }};
+  benchmark.iterations = 10;
+  benchmark.warmup = 2;
+  benchmark.informational = true;  // bytes of tensors are the same in both variants, and its time is the driver's
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(memory_profiling_fragmentation());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(memory_profiling_fragmentation());
 
 }  // namespace workloads::memory_profiling_fragmentation

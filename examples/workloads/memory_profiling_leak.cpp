@@ -2,7 +2,7 @@
 // A history of losses that holds tensors holds the graph, and all activations, of every loss in it; one that holds
 // numbers does not.
 #include "common/libtorch_worker.hpp"
-#include "common/tensor_side.hpp"
+#include "common/tensor_variant.hpp"
 
 #include <rangefinder/range.hpp>
 
@@ -21,7 +21,7 @@ struct Sizes {
 };
 
 /// Losses on some batches that nobody trains on: without a backward pass nothing frees what the graphs hold.
-class Evaluation : public examples::TensorSide {
+class Evaluation : public examples::TensorVariant {
  public:
   explicit Evaluation(bool numbers) : numbers_(numbers) {}
 
@@ -80,20 +80,20 @@ class Evaluation : public examples::TensorSide {
   std::int64_t growth_bytes_ = 0;
 };
 
-bench::Pair memory_profiling_leak() {
-  bench::Pair pair;
-  pair.name = "memory_profiling_leak";
-  pair.purpose = "a history of losses with their graphs; of numbers";
-  pair.goal = bench::Goal::kMemory;
-  pair.memory_above_setup = true;
-  pair.devices = {"cpu", "cuda"};
-  pair.baseline = {[] { return std::make_unique<Evaluation>(false); }, {0, 0}, {1e-5, 1e-6}};
-  pair.optimized = {[] { return std::make_unique<Evaluation>(true); }, {0, 0}, {1e-5, 1e-6}};
-  pair.least_ratio_cpu = 4;
-  pair.verify_steps = 2;
-  return pair;
+bench::Benchmark memory_profiling_leak() {
+  bench::Benchmark benchmark;
+  benchmark.name = "memory_profiling_leak";
+  benchmark.purpose = "a history of losses with their graphs; of numbers";
+  benchmark.goal = bench::Goal::kMemory;
+  benchmark.memory_above_setup = true;
+  benchmark.devices = {"cpu", "cuda"};
+  benchmark.baseline = {[] { return std::make_unique<Evaluation>(false); }, {0, 0}, {1e-5, 1e-6}};
+  benchmark.optimized = {[] { return std::make_unique<Evaluation>(true); }, {0, 0}, {1e-5, 1e-6}};
+  benchmark.least_ratio_cpu = 4;
+  benchmark.check_steps = 2;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(memory_profiling_leak());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(memory_profiling_leak());
 
 }  // namespace workloads::memory_profiling_leak

@@ -6,7 +6,7 @@
 #include "common/mixed_precision.hpp"
 #include "common/resnet.hpp"
 #include "common/slow_records.hpp"
-#include "common/tensor_side.hpp"
+#include "common/tensor_variant.hpp"
 #include "workloads/graphs/captured_work.hpp"
 
 #include <rangefinder/range.hpp>
@@ -40,8 +40,8 @@ constexpr examples::SlowRecords::Cost kCost{.read = std::chrono::microseconds(50
 constexpr std::size_t kWorkers = 2, kBatchesAhead = 4;
 constexpr std::int64_t kUnseen = 128;
 
-/// A step is an epoch: threads that read ahead would otherwise do so while the other side is timed.
-class Training : public examples::TensorSide {
+/// A step is an epoch: threads that read ahead would otherwise do so while the other variant is timed.
+class Training : public examples::TensorVariant {
  public:
   explicit Training(const Changes& changes) : changes_(changes) {}
 
@@ -196,24 +196,24 @@ constexpr bench::Tolerance kFloat{.frobenius = 1e-2}, kBFloat16{.frobenius = 2e-
 
 /// A row of the table: what it brings is shown, and differs from machine to machine; nothing is promised.
 bool add_row(const std::string& name, const std::string& purpose, const Changes& changes) {
-  bench::Pair pair;
-  pair.name = "optimization_summary" + name;
-  pair.purpose = "residual net: float32, NCHW, AdamW of LibTorch; " + purpose;
-  pair.devices = changes.graph ? std::vector<std::string>{"cuda"} : std::vector<std::string>{"cpu", "cuda"};
-  if (changes.graph) pair.skip = examples::skip_without_graphs;
+  bench::Benchmark benchmark;
+  benchmark.name = "optimization_summary" + name;
+  benchmark.purpose = "residual net: float32, NCHW, AdamW of LibTorch; " + purpose;
+  benchmark.devices = changes.graph ? std::vector<std::string>{"cuda"} : std::vector<std::string>{"cpu", "cuda"};
+  if (changes.graph) benchmark.skip = examples::skip_without_graphs;
   const bench::Tolerance tolerance = changes.bfloat16 ? kBFloat16 : kFloat;
-  pair.baseline = {[] { return std::make_unique<Training>(Changes{}); }, tolerance, tolerance};
-  pair.optimized = {[changes] { return std::make_unique<Training>(changes); }, tolerance, tolerance};
-  pair.iterations = 10;
-  pair.warmup = 2;
-  pair.informational = true;
+  benchmark.baseline = {[] { return std::make_unique<Training>(Changes{}); }, tolerance, tolerance};
+  benchmark.optimized = {[changes] { return std::make_unique<Training>(changes); }, tolerance, tolerance};
+  benchmark.iterations = 10;
+  benchmark.warmup = 2;
+  benchmark.informational = true;
   if (changes.workers) {
-    pair.goal = bench::Goal::kThroughput;  // what is gained is waiting, which is no CPU time
+    benchmark.goal = bench::Goal::kThroughput;  // what is gained is waiting, which is no CPU time
   } else if (changes.checkpointed || changes.parts > 1) {
-    pair.goal = bench::Goal::kMemory;
-    pair.memory_above_setup = true;
+    benchmark.goal = bench::Goal::kMemory;
+    benchmark.memory_above_setup = true;
   }
-  return bench::add_pair(pair);
+  return bench::add_benchmark(benchmark);
 }
 
 /// One change at a time.

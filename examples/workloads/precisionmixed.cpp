@@ -2,7 +2,7 @@
 // The same updates in float32 and in mixed precision: autocast computes products in bfloat16, or in float16 with a loss
 // that is scaled so that small gradients do not vanish. Weights stay float32.
 #include "common/mixed_precision.hpp"
-#include "common/tensor_side.hpp"
+#include "common/tensor_variant.hpp"
 
 #include <rangefinder/range.hpp>
 
@@ -32,7 +32,7 @@ bool has_bfloat16_tiles() {
   return found != capabilities.end() && found->second.isBool() && found->second.toBool();
 }
 
-class Training : public examples::TensorSide {
+class Training : public examples::TensorVariant {
  public:
   explicit Training(torch::ScalarType type) : type_(type) {}
 
@@ -109,34 +109,34 @@ class Training : public examples::TensorSide {
   torch::Tensor data_, target_, out_, loss_;
 };
 
-bench::Pair precisionmixed(torch::ScalarType type) {
-  bench::Pair pair;
-  pair.devices = {"cpu", "cuda"};
+bench::Benchmark precisionmixed(torch::ScalarType type) {
+  bench::Benchmark benchmark;
+  benchmark.devices = {"cpu", "cuda"};
   // Two percent of the loss, and as much of every other whole tensor: single elements of a gradient may be all noise.
   // The net for a GPU is deeper.
   constexpr bench::Tolerance kCpu{.frobenius = 2e-2}, kCuda{.frobenius = 4e-2};
-  pair.baseline = {[] { return std::make_unique<Training>(torch::kFloat); }, kCpu, kCuda};
-  pair.optimized = {[type] { return std::make_unique<Training>(type); }, kCpu, kCuda};
-  pair.verify_steps = 3;
-  return pair;
+  benchmark.baseline = {[] { return std::make_unique<Training>(torch::kFloat); }, kCpu, kCuda};
+  benchmark.optimized = {[type] { return std::make_unique<Training>(type); }, kCpu, kCuda};
+  benchmark.check_steps = 3;
+  return benchmark;
 }
 
-bench::Pair bfloat16() {
-  bench::Pair pair = precisionmixed(torch::kBFloat16);
-  pair.name = "precisionmixed";
-  pair.purpose = "float32; autocast to bfloat16";
-  pair.least_ratio_cpu = has_bfloat16_tiles() ? 1.3 : 0;
-  return pair;
+bench::Benchmark bfloat16() {
+  bench::Benchmark benchmark = precisionmixed(torch::kBFloat16);
+  benchmark.name = "precisionmixed";
+  benchmark.purpose = "float32; autocast to bfloat16";
+  benchmark.least_ratio_cpu = has_bfloat16_tiles() ? 1.3 : 0;
+  return benchmark;
 }
 
-bench::Pair float16() {
-  bench::Pair pair = precisionmixed(torch::kHalf);
-  pair.name = "precisionmixed_fp16";
-  pair.purpose = "float32; autocast to float16 with a scaled loss";
-  pair.informational = true;
-  return pair;
+bench::Benchmark float16() {
+  bench::Benchmark benchmark = precisionmixed(torch::kHalf);
+  benchmark.name = "precisionmixed_fp16";
+  benchmark.purpose = "float32; autocast to float16 with a scaled loss";
+  benchmark.informational = true;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(bfloat16()) && bench::add_pair(float16());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(bfloat16()) && bench::add_benchmark(float16());
 
 }  // namespace workloads::precisionmixed

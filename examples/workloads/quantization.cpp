@@ -46,21 +46,21 @@ class PackedLayer : public examples::LinearLayer {
   std::int64_t weight_bytes_;
 };
 
-bench::Pair quantization() {
-  bench::Pair pair =
-      examples::mlp_pair([](const torch::Tensor& weight,
-                            const torch::Tensor& bias) { return std::make_unique<PackedLayer>(weight, bias); },
-                         /*decode=*/false, 3e-2);
-  pair.name = "quantization";
-  pair.purpose = "float layers, int8 by the CPU's quantized engine";
-  pair.least_ratio_cpu = 1.5;
+bench::Benchmark quantization() {
+  bench::Benchmark benchmark =
+      examples::mlp_benchmark([](const torch::Tensor& weight,
+                                 const torch::Tensor& bias) { return std::make_unique<PackedLayer>(weight, bias); },
+                              /*decode=*/false, 3e-2);
+  benchmark.name = "quantization";
+  benchmark.purpose = "float layers, int8 by the CPU's quantized engine";
+  benchmark.least_ratio_cpu = 1.5;
   // A build without an engine has the operators, and they throw.
-  pair.skip = [](const bench::Setup&) {
+  benchmark.skip = [](const bench::Setup&) {
     return std::string(at::globalContext().supportedQEngines().size() > 1 ? "" : "feature_not_built");
   };
-  return pair;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(quantization());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(quantization());
 
 }  // namespace workloads::quantization

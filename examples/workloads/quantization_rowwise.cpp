@@ -39,18 +39,18 @@ class RowwiseLayer : public examples::LinearLayer {
   torch::Tensor bias_;
 };
 
-bench::Pair quantization_rowwise() {
-  bench::Pair pair =
-      examples::mlp_pair([](const torch::Tensor& weight,
-                            const torch::Tensor& bias) { return std::make_unique<RowwiseLayer>(weight, bias); },
-                         /*decode=*/false, 3e-2);
-  pair.name = "quantization_rowwise";
-  pair.purpose = "float layers, products of int8 rows";
-  pair.devices = {"cpu", "cuda"};
-  pair.least_ratio_cpu = 1.5;
-  return pair;
+bench::Benchmark quantization_rowwise() {
+  bench::Benchmark benchmark =
+      examples::mlp_benchmark([](const torch::Tensor& weight,
+                                 const torch::Tensor& bias) { return std::make_unique<RowwiseLayer>(weight, bias); },
+                              /*decode=*/false, 3e-2);
+  benchmark.name = "quantization_rowwise";
+  benchmark.purpose = "float layers, products of int8 rows";
+  benchmark.devices = {"cpu", "cuda"};
+  benchmark.least_ratio_cpu = 1.5;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(quantization_rowwise());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(quantization_rowwise());
 
 }  // namespace workloads::quantization_rowwise

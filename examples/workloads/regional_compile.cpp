@@ -3,7 +3,7 @@
 // length; and one region of it, the feed-forward net, compiled once for any length, the rest as it is. The first step
 // counts.
 #include "common/packages.hpp"
-#include "common/tensor_side.hpp"
+#include "common/tensor_variant.hpp"
 
 #include <rangefinder/range.hpp>
 
@@ -70,9 +70,9 @@ constexpr const char* kNames[] = {"norm1.weight", "norm1.bias", "qkv.weight", "q
 constexpr std::size_t kOfAttention = 6;
 using Weights = std::vector<Tensor>;
 
-/// Both sides. The first step of a process compiles what it needs; sides that are made later in a process, as
-/// verification makes them, find the packages of the first.
-class Service : public examples::TensorSide {
+/// Both variants. The first step of a process compiles what it needs; variants that are made later in a process, as
+/// the correctness check makes them, find the packages of the first.
+class Service : public examples::TensorVariant {
  public:
   void step() override {
     const torch::NoGradGuard no_grad;
@@ -200,31 +200,31 @@ class OneRegion : public Service {
   }
 };
 
-/// Of both sides.
+/// Of both variants.
 std::vector<std::string> all_packages(const std::string& size, torch::DeviceType device) {
   std::vector<std::string> names = whole_blocks(sizes_of(size), device);
   names.push_back(region(sizes_of(size), device).front());
   return names;
 }
 
-bench::Pair regional_compile() {
+bench::Benchmark regional_compile() {
   examples::add_smoke_packages([](torch::DeviceType device) { return all_packages("smoke", device); });
-  bench::Pair pair;
-  pair.name = "regional_compile";
-  pair.purpose = "blocks compiled whole for each length; one region compiled for all, compilation counted";
-  pair.goal = bench::Goal::kThroughput;  // by wall time: compilers are other processes
-  pair.devices = {"cpu", "cuda"};
-  pair.baseline = {[] { return std::make_unique<WholeBlocks>(); }, {1e-5, 1e-5}, {2e-2, 2e-2}};
-  pair.optimized = {[] { return std::make_unique<OneRegion>(); }, {1e-5, 1e-5}, {2e-2, 2e-2}};
-  pair.iterations = 1;
-  pair.warmup = 0;
-  pair.skip = [](const bench::Setup& setup) {
+  bench::Benchmark benchmark;
+  benchmark.name = "regional_compile";
+  benchmark.purpose = "blocks compiled whole for each length; one region compiled for all, compilation counted";
+  benchmark.goal = bench::Goal::kThroughput;  // by wall time: compilers are other processes
+  benchmark.devices = {"cpu", "cuda"};
+  benchmark.baseline = {[] { return std::make_unique<WholeBlocks>(); }, {1e-5, 1e-5}, {2e-2, 2e-2}};
+  benchmark.optimized = {[] { return std::make_unique<OneRegion>(); }, {1e-5, 1e-5}, {2e-2, 2e-2}};
+  benchmark.iterations = 1;
+  benchmark.warmup = 0;
+  benchmark.skip = [](const bench::Setup& setup) {
     const torch::DeviceType device = setup.device == "cuda" ? torch::kCUDA : torch::kCPU;
     return examples::skip_without_packages(device, all_packages(setup.size, device), compiles(setup.size));
   };
-  return pair;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(regional_compile());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(regional_compile());
 
 }  // namespace workloads::regional_compile

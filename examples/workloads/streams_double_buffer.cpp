@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Batches that are copied and computed with: in turns, and with the next batch's copy beside this one's computation,
 // through two buffers. On a device a stream of its own copies, on a CPU a thread: the same two states of a buffer.
-#include "common/tensor_side.hpp"
+#include "common/tensor_variant.hpp"
 
 #include <rangefinder/range.hpp>
 
@@ -27,7 +27,7 @@ struct Sizes {
   std::int64_t batches, batch, width;
 };
 
-class Pipeline : public examples::TensorSide {
+class Pipeline : public examples::TensorVariant {
  public:
   explicit Pipeline(bool overlapped) : overlapped_(overlapped) {}
 
@@ -138,18 +138,18 @@ class Pipeline : public examples::TensorSide {
   std::array<torch::Tensor, kBuffers> buffers_;
 };
 
-bench::Pair streams_double_buffer() {
-  bench::Pair pair;
-  pair.name = "streams_double_buffer";
-  pair.purpose = "copy and compute in turns, the next copy beside the computation";
-  pair.goal = bench::Goal::kThroughput;
-  pair.devices = {"cpu", "cuda"};
-  pair.baseline = {[] { return std::make_unique<Pipeline>(false); }, {}, {1e-5, 1e-6}};
-  pair.optimized = {[] { return std::make_unique<Pipeline>(true); }, {}, {1e-5, 1e-6}};
-  pair.informational = true;  // a CPU gains what its second core is worth at that moment
-  return pair;
+bench::Benchmark streams_double_buffer() {
+  bench::Benchmark benchmark;
+  benchmark.name = "streams_double_buffer";
+  benchmark.purpose = "copy and compute in turns, the next copy beside the computation";
+  benchmark.goal = bench::Goal::kThroughput;
+  benchmark.devices = {"cpu", "cuda"};
+  benchmark.baseline = {[] { return std::make_unique<Pipeline>(false); }, {}, {1e-5, 1e-6}};
+  benchmark.optimized = {[] { return std::make_unique<Pipeline>(true); }, {}, {1e-5, 1e-6}};
+  benchmark.informational = true;  // a CPU gains what its second core is worth at that moment
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(streams_double_buffer());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(streams_double_buffer());
 
 }  // namespace workloads::streams_double_buffer

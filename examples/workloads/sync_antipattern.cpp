@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Small steps of training that add up the loss: by .item(), for which the host waits until the device has done all that
 // it was given; and on the device, read once at the end.
-#include "common/tensor_side.hpp"
+#include "common/tensor_variant.hpp"
 
 #include <rangefinder/range.hpp>
 
@@ -17,7 +17,7 @@ struct Sizes {
   std::int64_t batches, batch, width;
 };
 
-class Loop : public examples::TensorSide {
+class Loop : public examples::TensorVariant {
  public:
   explicit Loop(bool on_device) : on_device_(on_device) {}
 
@@ -85,17 +85,17 @@ class Loop : public examples::TensorSide {
   std::unique_ptr<torch::optim::SGD> optimizer_;
 };
 
-bench::Pair sync_antipattern() {
-  bench::Pair pair;
-  pair.name = "sync_antipattern";
-  pair.purpose = "the loss read at every step, once at the end";
-  // A CPU has nothing to wait for: there the pair shows that both count alike, and promises nothing.
-  pair.devices = {"cpu", "cuda"};
-  pair.baseline = {[] { return std::make_unique<Loop>(false); }, {}, {1e-5, 1e-6}};
-  pair.optimized = {[] { return std::make_unique<Loop>(true); }, {}, {1e-5, 1e-6}};
-  return pair;
+bench::Benchmark sync_antipattern() {
+  bench::Benchmark benchmark;
+  benchmark.name = "sync_antipattern";
+  benchmark.purpose = "the loss read at every step, once at the end";
+  // A CPU has nothing to wait for: there the benchmark shows that both count alike, and promises nothing.
+  benchmark.devices = {"cpu", "cuda"};
+  benchmark.baseline = {[] { return std::make_unique<Loop>(false); }, {}, {1e-5, 1e-6}};
+  benchmark.optimized = {[] { return std::make_unique<Loop>(true); }, {}, {1e-5, 1e-6}};
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(sync_antipattern());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(sync_antipattern());
 
 }  // namespace workloads::sync_antipattern

@@ -33,20 +33,20 @@ class Int8Weights : public examples::LinearLayer {
   torch::Tensor values_, scales_, bias_;
 };
 
-bench::Pair torchao_quantization() {
-  bench::Pair pair =
-      examples::mlp_pair([](const torch::Tensor& weight,
-                            const torch::Tensor& bias) { return std::make_unique<Int8Weights>(weight, bias); },
-                         /*decode=*/true, 3e-2);
-  pair.name = "torchao_quantization";
-  pair.purpose = "weights of a decoded row in float, in int8";
-  pair.goal = bench::Goal::kMemory;
-  pair.devices = {"cpu", "cuda"};
-  pair.least_ratio_cpu = 3.5;
-  pair.least_ratio_cuda = 3.5;
-  return pair;
+bench::Benchmark torchao_quantization() {
+  bench::Benchmark benchmark =
+      examples::mlp_benchmark([](const torch::Tensor& weight,
+                                 const torch::Tensor& bias) { return std::make_unique<Int8Weights>(weight, bias); },
+                              /*decode=*/true, 3e-2);
+  benchmark.name = "torchao_quantization";
+  benchmark.purpose = "weights of a decoded row in float, in int8";
+  benchmark.goal = bench::Goal::kMemory;
+  benchmark.devices = {"cpu", "cuda"};
+  benchmark.least_ratio_cpu = 3.5;
+  benchmark.least_ratio_cuda = 3.5;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(torchao_quantization());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(torchao_quantization());
 
 }  // namespace workloads::torchao_quantization

@@ -43,18 +43,18 @@ class Int4Weights : public examples::LinearLayer {
   torch::Tensor values_, scale_and_zero_, bias_;
 };
 
-bench::Pair torchao_quantization_int4() {
-  bench::Pair pair =
-      examples::mlp_pair([](const torch::Tensor& weight,
-                            const torch::Tensor& bias) { return std::make_unique<Int4Weights>(weight, bias); },
-                         /*decode=*/true, 1e-1);
-  pair.name = "torchao_quantization_int4";
-  pair.purpose = "weights of a decoded row in float, in int4";
-  pair.goal = bench::Goal::kMemory;
-  pair.least_ratio_cpu = 5;
-  return pair;
+bench::Benchmark torchao_quantization_int4() {
+  bench::Benchmark benchmark =
+      examples::mlp_benchmark([](const torch::Tensor& weight,
+                                 const torch::Tensor& bias) { return std::make_unique<Int4Weights>(weight, bias); },
+                              /*decode=*/true, 1e-1);
+  benchmark.name = "torchao_quantization_int4";
+  benchmark.purpose = "weights of a decoded row in float, in int4";
+  benchmark.goal = bench::Goal::kMemory;
+  benchmark.least_ratio_cpu = 5;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(torchao_quantization_int4());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(torchao_quantization_int4());
 
 }  // namespace workloads::torchao_quantization_int4

@@ -3,7 +3,7 @@
 // parameter; the fused one calls one for all.
 #include "common/fused_adamw.hpp"
 #include "common/operator_count.hpp"
-#include "common/tensor_side.hpp"
+#include "common/tensor_variant.hpp"
 
 #include <rangefinder/range.hpp>
 
@@ -21,7 +21,7 @@ struct Sizes {
   std::int64_t updates, batch, width, inner;
 };
 
-class Training : public examples::TensorSide {
+class Training : public examples::TensorVariant {
  public:
   explicit Training(bool fused) : fused_(fused) {}
 
@@ -94,17 +94,17 @@ class Training : public examples::TensorSide {
   torch::Tensor data_, target_, losses_;
 };
 
-bench::Pair train() {
-  bench::Pair pair;
-  pair.name = "train";
-  pair.purpose = "reference loop with LibTorch's AdamW; with a fused one";
-  pair.devices = {"cpu", "cuda"};
-  pair.baseline = {[] { return std::make_unique<Training>(false); }, {1e-4, 1e-6}, {1e-3, 1e-5}};
-  pair.optimized = {[] { return std::make_unique<Training>(true); }, {1e-4, 1e-6}, {1e-3, 1e-5}};
-  pair.informational = true;
-  return pair;
+bench::Benchmark train() {
+  bench::Benchmark benchmark;
+  benchmark.name = "train";
+  benchmark.purpose = "reference loop with LibTorch's AdamW; with a fused one";
+  benchmark.devices = {"cpu", "cuda"};
+  benchmark.baseline = {[] { return std::make_unique<Training>(false); }, {1e-4, 1e-6}, {1e-3, 1e-5}};
+  benchmark.optimized = {[] { return std::make_unique<Training>(true); }, {1e-4, 1e-6}, {1e-3, 1e-5}};
+  benchmark.informational = true;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(train());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(train());
 
 }  // namespace workloads::train

@@ -3,7 +3,7 @@
 // keys. Written down operator by operator; and with the fused norm, attention and optimizer.
 #include "common/decoder_parts.hpp"
 #include "common/fused_adamw.hpp"
-#include "common/language_side.hpp"
+#include "common/language_variant.hpp"
 #include "common/mixed_precision.hpp"
 
 #include <rangefinder/range.hpp>
@@ -106,7 +106,7 @@ class DecoderImpl : public torch::nn::Module {
 };
 TORCH_MODULE(Decoder);
 
-class Training : public examples::LanguageSide {
+class Training : public examples::LanguageVariant {
  public:
   explicit Training(bool fused) : fused_(fused) {}
 
@@ -115,7 +115,7 @@ class Training : public examples::LanguageSide {
     Tensor loss;
     {
       const ProfileRange range("forward");
-      // On a GPU in mixed precision, both sides.
+      // On a GPU in mixed precision, both variants.
       const examples::Autocast precision(device().type(), torch::kBFloat16, device().is_cuda());
       loss = cross_entropy(model_->forward(tokens()), targets());
     }
@@ -150,21 +150,21 @@ class Training : public examples::LanguageSide {
   std::optional<examples::FusedAdamW> fused_optimizer_;
 };
 
-bench::Pair train_deepseek_coder() {
-  bench::Pair pair;
-  pair.name = "train_deepseek_coder";
-  pair.purpose = "dense decoder operator by operator; fused norm, attention, AdamW";
-  pair.devices = {"cpu", "cuda"};
+bench::Benchmark train_deepseek_coder() {
+  bench::Benchmark benchmark;
+  benchmark.name = "train_deepseek_coder";
+  benchmark.purpose = "dense decoder operator by operator; fused norm, attention, AdamW";
+  benchmark.devices = {"cpu", "cuda"};
   // Whole tensors: where a gradient is nearly nothing, its rounding decides AdamW's first update.
   constexpr bench::Tolerance kCpu{.frobenius = 1e-3}, kCuda{.frobenius = 5e-2};
-  pair.baseline = {[] { return std::make_unique<Training>(false); }, kCpu, kCuda};
-  pair.optimized = {[] { return std::make_unique<Training>(true); }, kCpu, kCuda};
-  pair.iterations = 10;
-  pair.warmup = 2;
-  pair.informational = true;
-  return pair;
+  benchmark.baseline = {[] { return std::make_unique<Training>(false); }, kCpu, kCuda};
+  benchmark.optimized = {[] { return std::make_unique<Training>(true); }, kCpu, kCuda};
+  benchmark.iterations = 10;
+  benchmark.warmup = 2;
+  benchmark.informational = true;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(train_deepseek_coder());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(train_deepseek_coder());
 
 }  // namespace workloads::train_deepseek_coder

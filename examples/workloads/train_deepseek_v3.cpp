@@ -4,7 +4,7 @@
 // be multiplied by nothing; and each expert works on the tokens that chose it.
 #include "common/decoder_parts.hpp"
 #include "common/fused_adamw.hpp"
-#include "common/language_side.hpp"
+#include "common/language_variant.hpp"
 
 #include <rangefinder/range.hpp>
 
@@ -174,7 +174,7 @@ class ModelImpl : public torch::nn::Module {
 };
 TORCH_MODULE(Model);
 
-class Training : public examples::LanguageSide {
+class Training : public examples::LanguageVariant {
  public:
   explicit Training(bool dispatched) : dispatched_(dispatched) {}
 
@@ -205,7 +205,7 @@ class Training : public examples::LanguageSide {
     optimizer_.emplace(model_->parameters());
   }
   std::vector<NamedTensor> results() override {
-    std::vector<NamedTensor> all = LanguageSide::results();
+    std::vector<NamedTensor> all = LanguageVariant::results();
     for (const auto& buffer : model_->named_buffers()) all.push_back({buffer.key(), buffer.value()});
     return all;
   }
@@ -215,21 +215,21 @@ class Training : public examples::LanguageSide {
   std::optional<examples::FusedAdamW> optimizer_;
 };
 
-bench::Pair train_deepseek_v3() {
-  bench::Pair pair;
-  pair.name = "train_deepseek_v3";
-  pair.purpose = "mixture of experts: all tokens to all experts; to those they chose";
-  pair.devices = {"cpu", "cuda"};
+bench::Benchmark train_deepseek_v3() {
+  bench::Benchmark benchmark;
+  benchmark.name = "train_deepseek_v3";
+  benchmark.purpose = "mixture of experts: all tokens to all experts; to those they chose";
+  benchmark.devices = {"cpu", "cuda"};
   // Whole tensors: where a gradient is nearly nothing, its rounding decides AdamW's first update.
   constexpr bench::Tolerance kWhole{.frobenius = 1e-3};
-  pair.baseline = {[] { return std::make_unique<Training>(false); }, kWhole, kWhole};
-  pair.optimized = {[] { return std::make_unique<Training>(true); }, kWhole, kWhole};
-  pair.least_ratio_cpu = 1.2;
-  pair.iterations = 10;
-  pair.warmup = 2;
-  return pair;
+  benchmark.baseline = {[] { return std::make_unique<Training>(false); }, kWhole, kWhole};
+  benchmark.optimized = {[] { return std::make_unique<Training>(true); }, kWhole, kWhole};
+  benchmark.least_ratio_cpu = 1.2;
+  benchmark.iterations = 10;
+  benchmark.warmup = 2;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(train_deepseek_v3());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(train_deepseek_v3());
 
 }  // namespace workloads::train_deepseek_v3

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // A small language model's step by autograd and an optimizer; and, on a CPU, the same step written out: no graph, no
 // gradients of weights in memory, each update folded into the product that gives the gradient. On a CUDA device, where
-// both sides compute in bfloat16, a graph of the whole step is replayed.
+// both variants compute in bfloat16, a graph of the whole step is replayed.
 #include "common/by_device.hpp"
-#include "common/language_side.hpp"
+#include "common/language_variant.hpp"
 #include "common/mixed_precision.hpp"
 #include "common/operator_count.hpp"
 #include "common/transformer.hpp"
@@ -26,8 +26,8 @@ namespace bench = rangefinder::bench;
 
 constexpr double kRate = 0.1;
 
-/// Both sides: the model, and what it came to. Gradients are no result: the written-out side never has them.
-class Training : public examples::LanguageSide {
+/// Both variants: the model, and what it came to. Gradients are no result: the written-out variant never has them.
+class Training : public examples::LanguageVariant {
  public:
   std::vector<bench::Metric> metrics() override {
     const std::int64_t operators = examples::operators_of([this] { step(); });
@@ -231,24 +231,25 @@ class WrittenOut : public Training {
   Affine head_;
 };
 
-bench::Pair training_speed() {
-  bench::Pair pair;
-  pair.name = "training_speed";
-  pair.purpose = "a step by autograd and SGD; on a CPU written out, updates folded in, on a GPU a graph of the step";
-  pair.devices = {"cpu", "cuda"};
-  pair.baseline = {[] { return std::make_unique<Eager>(); }, {1e-5, 1e-6}, {2e-2, 2e-2}};
-  pair.optimized = {[] {
-                      return std::make_unique<examples::ByDevice>([] { return std::make_unique<WrittenOut>(); },
-                                                                  [] { return std::make_unique<Replayed>(); });
-                    },
-                    {1e-5, 1e-6},
-                    {2e-2, 2e-2}};
-  pair.skip = examples::skip_without_graphs;
-  pair.verify_steps = 3;
-  pair.informational = true;
-  return pair;
+bench::Benchmark training_speed() {
+  bench::Benchmark benchmark;
+  benchmark.name = "training_speed";
+  benchmark.purpose =
+      "a step by autograd and SGD; on a CPU written out, updates folded in, on a GPU a graph of the step";
+  benchmark.devices = {"cpu", "cuda"};
+  benchmark.baseline = {[] { return std::make_unique<Eager>(); }, {1e-5, 1e-6}, {2e-2, 2e-2}};
+  benchmark.optimized = {[] {
+                           return std::make_unique<examples::ByDevice>([] { return std::make_unique<WrittenOut>(); },
+                                                                       [] { return std::make_unique<Replayed>(); });
+                         },
+                         {1e-5, 1e-6},
+                         {2e-2, 2e-2}};
+  benchmark.skip = examples::skip_without_graphs;
+  benchmark.check_steps = 3;
+  benchmark.informational = true;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(training_speed());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(training_speed());
 
 }  // namespace workloads::training_speed

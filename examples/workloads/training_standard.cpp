@@ -2,7 +2,7 @@
 // A training step that keeps all activations for its backward pass; and one whose blocks keep only their inputs and run
 // again. There is dropout: only a second run that draws the same numbers comes to the same gradients.
 #include "common/fused_adamw.hpp"
-#include "common/language_side.hpp"
+#include "common/language_variant.hpp"
 #include "common/transformer.hpp"
 
 #include <rangefinder/range.hpp>
@@ -20,7 +20,7 @@ struct Sizes {
   examples::TransformerOptions model;
 };
 
-class Training : public examples::LanguageSide {
+class Training : public examples::LanguageVariant {
  public:
   explicit Training(std::int64_t checkpoint_interval) : interval_(checkpoint_interval) {}
 
@@ -58,37 +58,37 @@ class Training : public examples::LanguageSide {
   std::optional<examples::FusedAdamW> optimizer_;
 };
 
-bench::Pair training_standard(std::int64_t interval) {
-  bench::Pair pair;
-  pair.goal = bench::Goal::kMemory;
-  pair.memory_above_setup = true;
-  pair.devices = {"cpu", "cuda"};
+bench::Benchmark training_standard(std::int64_t interval) {
+  bench::Benchmark benchmark;
+  benchmark.goal = bench::Goal::kMemory;
+  benchmark.memory_above_setup = true;
+  benchmark.devices = {"cpu", "cuda"};
   // The same operators on the same numbers, some twice: on a CPU the same bits.
-  pair.baseline = {[] { return std::make_unique<Training>(0); }, {0, 0}, {1e-5, 1e-6}};
-  pair.optimized = {[interval] { return std::make_unique<Training>(interval); }, {0, 0}, {1e-5, 1e-6}};
-  pair.verify_steps = 3;
-  pair.iterations = 10;
-  pair.warmup = 2;
-  return pair;
+  benchmark.baseline = {[] { return std::make_unique<Training>(0); }, {0, 0}, {1e-5, 1e-6}};
+  benchmark.optimized = {[interval] { return std::make_unique<Training>(interval); }, {0, 0}, {1e-5, 1e-6}};
+  benchmark.check_steps = 3;
+  benchmark.iterations = 10;
+  benchmark.warmup = 2;
+  return benchmark;
 }
 
-bench::Pair every_block() {
-  bench::Pair pair = training_standard(1);
-  pair.name = "training_standard";
-  pair.purpose = "activations kept; every block checkpointed";
-  pair.least_ratio_cpu = 3;
-  pair.time_bound = 1.6;  // the blocks run forward twice: a third more than forward and backward
-  return pair;
+bench::Benchmark every_block() {
+  bench::Benchmark benchmark = training_standard(1);
+  benchmark.name = "training_standard";
+  benchmark.purpose = "activations kept; every block checkpointed";
+  benchmark.least_ratio_cpu = 3;
+  benchmark.time_bound = 1.6;  // the blocks run forward twice: a third more than forward and backward
+  return benchmark;
 }
 
-bench::Pair every_eighth_block() {
-  bench::Pair pair = training_standard(8);
-  pair.name = "training_standard_interval8";
-  pair.purpose = "activations kept; every eighth block checkpointed";
-  pair.informational = true;
-  return pair;
+bench::Benchmark every_eighth_block() {
+  bench::Benchmark benchmark = training_standard(8);
+  benchmark.name = "training_standard_interval8";
+  benchmark.purpose = "activations kept; every eighth block checkpointed";
+  benchmark.informational = true;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(every_block()) && bench::add_pair(every_eighth_block());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(every_block()) && bench::add_benchmark(every_eighth_block());
 
 }  // namespace workloads::training_standard

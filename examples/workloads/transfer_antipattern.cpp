@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A layer whose weights come from pageable memory of the host at every step, though nobody has changed them; and one
 // whose weights were brought once, so that a step moves its batch alone. On a CPU the transfer is a copy.
-#include "common/tensor_side.hpp"
+#include "common/tensor_variant.hpp"
 
 #include <rangefinder/range.hpp>
 
@@ -17,7 +17,7 @@ struct Sizes {
   std::int64_t batch, width;
 };
 
-class Layer : public examples::TensorSide {
+class Layer : public examples::TensorVariant {
  public:
   explicit Layer(bool once) : once_(once) {}
 
@@ -62,17 +62,17 @@ class Layer : public examples::TensorSide {
   torch::Tensor host_x_, host_weights_, weights_, out_;
 };
 
-bench::Pair transfer_antipattern() {
-  bench::Pair pair;
-  pair.name = "transfer_antipattern";
-  pair.purpose = "weights transferred at every step, once";
-  pair.devices = {"cpu", "cuda"};
-  pair.baseline = {[] { return std::make_unique<Layer>(false); }, {}, {1e-5, 1e-6}};
-  pair.optimized = {[] { return std::make_unique<Layer>(true); }, {}, {1e-5, 1e-6}};
-  pair.least_ratio_cpu = 1.3;
-  return pair;
+bench::Benchmark transfer_antipattern() {
+  bench::Benchmark benchmark;
+  benchmark.name = "transfer_antipattern";
+  benchmark.purpose = "weights transferred at every step, once";
+  benchmark.devices = {"cpu", "cuda"};
+  benchmark.baseline = {[] { return std::make_unique<Layer>(false); }, {}, {1e-5, 1e-6}};
+  benchmark.optimized = {[] { return std::make_unique<Layer>(true); }, {}, {1e-5, 1e-6}};
+  benchmark.least_ratio_cpu = 1.3;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(transfer_antipattern());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(transfer_antipattern());
 
 }  // namespace workloads::transfer_antipattern

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Thirteen elementwise operators after a layer: each over the whole array and into a new one, thirteen round trips
 // through memory; and all of them over rows that fit into a core's cache before the next rows, one round trip.
-#include "common/tensor_side.hpp"
+#include "common/tensor_variant.hpp"
 #include "workloads/kernels/on_device.hpp"
 
 #include <rangefinder/range.hpp>
@@ -22,7 +22,7 @@ struct Sizes {
   std::int64_t rows, width;
 };
 
-class Chain : public examples::TensorSide {
+class Chain : public examples::TensorVariant {
  public:
   explicit Chain(bool by_rows) : by_rows_(by_rows) {}
 
@@ -93,17 +93,17 @@ class Chain : public examples::TensorSide {
   torch::Tensor x_, residual_, scale_, shift_, gate_, kept_, out_;
 };
 
-bench::Pair warp_specialization_training() {
-  bench::Pair pair;
-  pair.name = "warp_specialization_training";
-  pair.purpose = "an epilogue of 13 operators over whole arrays, over rows in place";
-  pair.devices = {"cpu", "cuda"};
-  pair.baseline = {[] { return std::make_unique<Chain>(false); }, {1e-5, 1e-5}, {2e-3, 2e-3}};
-  pair.optimized = {[] { return std::make_unique<Chain>(true); }, {1e-5, 1e-5}, {2e-3, 2e-3}};
-  pair.least_ratio_cpu = 1.5;
-  return pair;
+bench::Benchmark warp_specialization_training() {
+  bench::Benchmark benchmark;
+  benchmark.name = "warp_specialization_training";
+  benchmark.purpose = "an epilogue of 13 operators over whole arrays, over rows in place";
+  benchmark.devices = {"cpu", "cuda"};
+  benchmark.baseline = {[] { return std::make_unique<Chain>(false); }, {1e-5, 1e-5}, {2e-3, 2e-3}};
+  benchmark.optimized = {[] { return std::make_unique<Chain>(true); }, {1e-5, 1e-5}, {2e-3, 2e-3}};
+  benchmark.least_ratio_cpu = 1.5;
+  return benchmark;
 }
 
-[[maybe_unused]] const bool kAdded = bench::add_pair(warp_specialization_training());
+[[maybe_unused]] const bool kAdded = bench::add_benchmark(warp_specialization_training());
 
 }  // namespace workloads::warp_specialization_training

@@ -34,7 +34,7 @@ std::optional<double> communication_share(JsonView profile, double step_ns) {
   return sum / step_ns;
 }
 
-void judge_device(Bottleneck& out, JsonView side) {
+void device_bottleneck(Bottleneck& out, JsonView variant) {
   if (!out.device) {
     out.evidence = "no device time: run with --profile minimal";
     return;
@@ -53,13 +53,13 @@ void judge_device(Bottleneck& out, JsonView side) {
   }
   out.resource = "GPU";
   out.evidence = fmt::format("the device works {:.0f} % of a step", busy * 100);
-  const double flops = side["work"]["flops"].number(), bytes = side["work"]["bytes"].number();
+  const double flops = variant["work"]["flops"].number(), bytes = variant["work"]["bytes"].number();
   if (flops > 0 && bytes > 0)
-    out.evidence += fmt::format("; {:.3g} FLOP a byte by the pair's own account", flops / bytes);
+    out.evidence += fmt::format("; {:.3g} FLOP a byte by the benchmark's own account", flops / bytes);
   out.next = "reduced precision or fused kernels, by whether arithmetic or memory is the limit: counters tell which";
 }
 
-void judge_processor(Bottleneck& out) {
+void processor_bottleneck(Bottleneck& out) {
   if (!out.processor) {
     out.evidence = "no times";
     return;
@@ -83,11 +83,11 @@ void judge_processor(Bottleneck& out) {
 
 }  // namespace
 
-Bottleneck bottleneck_of(JsonView side, const std::string& device) {
+Bottleneck bottleneck_of(JsonView variant, const std::string& device) {
   Bottleneck out;
-  const JsonView profile = side["profile"];
-  const double wall = side["wall_ns"]["p50"].number(), cpu = side["cpu_ns"]["p50"].number();
-  if (wall > 0 && side["cpu_ns"]["p50"].is_number()) out.processor = cpu / wall;
+  const JsonView profile = variant["profile"];
+  const double wall = variant["wall_ns"]["p50"].number(), cpu = variant["cpu_ns"]["p50"].number();
+  if (wall > 0 && variant["cpu_ns"]["p50"].is_number()) out.processor = cpu / wall;
   const JsonView step = range_named(profile, "step");
   const double step_ns = step["host_ns"].number();
   if (device == "cuda" && step_ns > 0) out.device = step["gpu_busy_ns"].number() / step_ns;
@@ -98,9 +98,9 @@ Bottleneck bottleneck_of(JsonView side, const std::string& device) {
     return out;
   }
   if (device == "cuda")
-    judge_device(out, side);
+    device_bottleneck(out, variant);
   else
-    judge_processor(out);
+    processor_bottleneck(out);
   return out;
 }
 

@@ -8,7 +8,7 @@
 
 namespace rangefinder::bench {
 
-/// What bounds a side, by rules with a measured trigger each. Without the figures that a rule needs, the resource is
+/// What bounds a variant, by rules with a measured trigger each. Without the figures that a rule needs, the resource is
 /// "-" and the evidence says what is missing.
 struct Bottleneck {
   std::string resource = "-";  ///< "CPU", "GPU", "GPU compute", "GPU memory", "I/O", "communication"
@@ -18,7 +18,7 @@ struct Bottleneck {
   std::optional<double> device;     ///< time with device work / wall time, in the profiled steps
 };
 
-/// `side` is a side of a results document.
-Bottleneck bottleneck_of(JsonView side, const std::string& device);
+/// `variant` is a variant of a results document.
+Bottleneck bottleneck_of(JsonView variant, const std::string& device);
 
 }  // namespace rangefinder::bench

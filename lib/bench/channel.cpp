@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kLook_ns = 100'000'000;
 /// A worker that floods us is as broken as one that says nothing.
-constexpr std::size_t kLongestLine = std::size_t{64} << 20;
+constexpr std::size_t kMaxLineBytes = std::size_t{64} << 20;
 
 }  // namespace
 
@@ -34,7 +34,7 @@ Status Channel::send(const Json& message) {
 Result<bool> Channel::take_line(std::string& line) {
   const std::size_t end = waiting_.find('\n');
   if (end == std::string::npos) {
-    if (waiting_.size() > kLongestLine) return Error{ErrorCode::kUnreadable, "a message without end"};
+    if (waiting_.size() > kMaxLineBytes) return Error{ErrorCode::kUnreadable, "a message without end"};
     return false;
   }
   line = waiting_.substr(0, end);

@@ -19,12 +19,12 @@ struct Rate {
   std::string name;
   JsonView rates;
   std::vector<double> wall_ns{};     ///< that the rates are by; empty: not told
-  std::vector<double> control_ns{};  ///< of the baseline side of the same run
+  std::vector<double> control_ns{};  ///< of the baseline variant of the same run
 };
 
-std::vector<double> wall_times_of(JsonView side) {
+std::vector<double> wall_times_of(JsonView variant) {
   std::vector<double> out;
-  for (const JsonView each : side["samples"]["wall_ns"].items()) out.push_back(each.number());
+  for (const JsonView each : variant["samples"]["wall_ns"].items()) out.push_back(each.number());
   return out;
 }
 
@@ -52,8 +52,8 @@ const Rate* find(const std::vector<Rate>& all, const std::string& name) {
   return nullptr;
 }
 
-/// Noise of the steps is in the interval; what made all steps of one run slower is in the baseline side, too.
-void judge(Comparison::Row& row, const Rate& before, const Rate& after, double share) {
+/// Noise of the steps is in the interval; what made all steps of one run slower is in the baseline variant, too.
+void set_verdict(Comparison::Row& row, const Rate& before, const Rate& after, double share) {
   row.ratio = row.candidate / row.baseline;
   const Interval times = ratio_interval(before.wall_ns, after.wall_ns);
   const double median = ratio_of_medians(before.wall_ns, after.wall_ns);
@@ -80,7 +80,7 @@ Comparison::Row compare(const Rate& before, const Rate* after, double share) {
     row.candidate = after != nullptr ? after->rates[unit].number() : 0;
     break;
   }
-  if (row.baseline > 0 && row.candidate > 0) judge(row, before, *after, share);
+  if (row.baseline > 0 && row.candidate > 0) set_verdict(row, before, *after, share);
   row.kept = row.verdict != Verdict::kFellBehind;
   return row;
 }

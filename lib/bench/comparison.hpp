@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <rangefinder/bench/pair.hpp>
+#include <rangefinder/bench/benchmark.hpp>
 #include <rangefinder/result.hpp>
 
 #include <cstdint>

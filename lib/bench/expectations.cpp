@@ -16,11 +16,11 @@ namespace rangefinder::bench {
 namespace {
 
 constexpr int kExpectationsVersion = 1;
-constexpr double kTimeShare = 0.25, kBytesShare = 0.02, kLeastTime_ns = 10;
+constexpr double kTimeShare = 0.25, kBytesShare = 0.02, kMinAllowance_ns = 10;
 
 constexpr std::array<std::string_view, 6> kStates{"new", "met", "improved", "regressed", "missing", "not_reported"};
 
-bool is_judged(std::string_view name) { return name.rfind("baseline.", 0) != 0; }
+bool is_gated(std::string_view name) { return name.rfind("baseline.", 0) != 0; }
 
 /// Regressed, then not reported, then improved, met, new.
 int weight(State state) {
@@ -62,11 +62,11 @@ Result<base::Fd> lock(const std::string& path) {
 }
 
 /// Why an entry stays as it is; empty: it may be written.
-std::string refusal(const Judgement& judgement, const UpdateOptions& options) {
-  if (!judgement.conflict.empty() && !options.accept_provenance)
-    return "measured under other conditions: " + judgement.conflict + " (--accept-provenance replaces it)";
+std::string refusal(const RegressionCheck& regression, const UpdateOptions& options) {
+  if (!regression.conflict.empty() && !options.accept_provenance)
+    return "measured under other conditions: " + regression.conflict + " (--accept-provenance replaces it)";
   if (options.accept_regressions) return {};
-  for (const MetricState& metric : judgement.metrics) {
+  for (const MetricState& metric : regression.metrics) {
     if (metric.state == State::kRegressed)
       return fmt::format("{} regressed from {} to {} (--accept-regressions replaces it)", metric.name, metric.stored,
                          metric.measured);
@@ -83,7 +83,7 @@ std::string_view to_string(State state) noexcept { return kStates[static_cast<st
 double allowance(MetricKind kind, double stored) noexcept {
   switch (kind) {
     case MetricKind::kTime:
-      return std::max(kTimeShare * stored, kLeastTime_ns);
+      return std::max(kTimeShare * stored, kMinAllowance_ns);
     case MetricKind::kRate:
       return kTimeShare * stored;
     case MetricKind::kBytes:
@@ -93,7 +93,7 @@ double allowance(MetricKind kind, double stored) noexcept {
   }
 }
 
-State judge(const Metric& metric, double stored) noexcept {
+State state_of(const Metric& metric, double stored) noexcept {
   if (metric.kind == MetricKind::kFact) return State::kMet;
   const double worse = metric.kind == MetricKind::kRate ? stored - metric.value : metric.value - stored;
   const double allowed = allowance(metric.kind, stored);
@@ -146,22 +146,22 @@ Result<Expectations> Expectations::load(const std::string& path, const std::stri
   return out;
 }
 
-Judgement Expectations::judge(const Measured& measured) const {
-  Judgement out;
+RegressionCheck Expectations::check(const Measured& measured) const {
+  RegressionCheck out;
   const JsonView entry = JsonView(document_)["examples"][measured.name];
   if (!entry.is_object()) return out;
   out.conflict = measured.provenance.conflict(Provenance::from_json(entry["provenance"]));
   if (!out.conflict.empty()) return out;
   for (const Metric& metric : measured.metrics) {
-    if (!is_judged(metric.name)) continue;
+    if (!is_gated(metric.name)) continue;
     const JsonView stored = entry["metrics"][metric.name];
-    const State state = stored.is_number() ? bench::judge(metric, stored.number()) : State::kNew;
+    const State state = stored.is_number() ? bench::state_of(metric, stored.number()) : State::kNew;
     out.metrics.push_back({metric.name, state, stored.number(), metric.value});
   }
   for (const auto& [name, stored] : entry["metrics"].members()) {
     const bool reported = std::any_of(measured.metrics.begin(), measured.metrics.end(),
                                       [&name = name](const Metric& metric) { return metric.name == name; });
-    if (!reported && is_judged(name)) out.metrics.push_back({name, State::kNotReported, JsonView(stored).number(), 0});
+    if (!reported && is_gated(name)) out.metrics.push_back({name, State::kNotReported, JsonView(stored).number(), 0});
   }
   for (const MetricState& metric : out.metrics) {
     if (weight(metric.state) > weight(out.state)) out.state = metric.state;
@@ -180,7 +180,7 @@ Result<UpdateReport> update_expectations(const std::string& path, const std::str
   if (!stored) return stored.error();
   Json& examples = (*document)["examples"];
   for (const Measured& each : measured) {
-    if (const std::string why = refusal(stored->judge(each), options); !why.empty()) {
+    if (const std::string why = refusal(stored->check(each), options); !why.empty()) {
       report.refused.push_back(each.name + ": " + why);
       continue;
     }

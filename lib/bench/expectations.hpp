@@ -3,7 +3,7 @@
 
 #include "bench/json.hpp"
 
-#include <rangefinder/bench/pair.hpp>
+#include <rangefinder/bench/benchmark.hpp>
 #include <rangefinder/result.hpp>
 
 #include <cstdint>
@@ -29,7 +29,7 @@ std::string_view to_string(State state) noexcept;
 /// How far a value may be worse than the stored one: 25 % of a time (10 ns at least) or rate, 2 % of bytes, nothing of
 /// a count.
 double allowance(MetricKind kind, double stored) noexcept;
-State judge(const Metric& metric, double stored) noexcept;
+State state_of(const Metric& metric, double stored) noexcept;
 
 /// Where and how an entry was measured. Entries are compared and replaced only where all but commit, time, iterations
 /// and warm-up agree.
@@ -57,7 +57,7 @@ struct Provenance {
 struct Measured {
   std::string name;
   std::string goal;
-  std::vector<Metric> metrics;  ///< those named "baseline.*" are stored and never judged
+  std::vector<Metric> metrics;  ///< those named "baseline.*" are stored and never compared
   Provenance provenance;
 };
 
@@ -68,10 +68,10 @@ struct MetricState {
   double measured = 0;
 };
 
-struct Judgement {
+struct RegressionCheck {
   State state = State::kNew;  ///< the worst of all metrics
   std::vector<MetricState> metrics;
-  std::string conflict;  ///< not empty: stored under other conditions, so nothing was judged
+  std::string conflict;  ///< not empty: stored under other conditions, so nothing was compared
 };
 
 class Expectations {
@@ -79,7 +79,7 @@ class Expectations {
   /// A file that is not there holds nothing. kUnreadable: not such a file; kInvalidArgument: of another machine.
   static Result<Expectations> load(const std::string& path, const std::string& hardware_key);
 
-  Judgement judge(const Measured& measured) const;
+  RegressionCheck check(const Measured& measured) const;
   bool has(const std::string& name) const { return JsonView(document_)["examples"].has(name); }
 
  private:

@@ -101,8 +101,8 @@ std::vector<double> time_together(unsigned threads, double seconds, const std::f
       all_begin = now;
     else
       took.push_back(now - begin);
-    constexpr std::size_t kLeast = 3, kMost = 1000;
-    more = (took.size() < kLeast || now - all_begin < seconds) && took.size() < kMost && !failed &&
+    constexpr std::size_t kMin = 3, kMax = 1000;
+    more = (took.size() < kMin || now - all_begin < seconds) && took.size() < kMax && !failed &&
            !(cancelled && cancelled());
     begin = seconds_now();
   };
@@ -159,11 +159,11 @@ PeakSamples flops_of(bool fp64, unsigned threads, double seconds, const std::fun
 std::size_t uncached_bytes() {
   const long cache = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
   const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
-  constexpr std::size_t kLeast = std::size_t{64} << 20;
-  const std::size_t wanted = std::max(kLeast, cache > 0 ? 4 * static_cast<std::size_t>(cache) : 0);
+  constexpr std::size_t kMin = std::size_t{64} << 20;
+  const std::size_t wanted = std::max(kMin, cache > 0 ? 4 * static_cast<std::size_t>(cache) : 0);
   const std::size_t memory =
       pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) : 0;
-  return memory > 0 ? std::min(wanted, std::max(kLeast, memory / 16)) : wanted;
+  return memory > 0 ? std::min(wanted, std::max(kMin, memory / 16)) : wanted;
 }
 
 /// A thread's part of three arrays, first touched by itself so that it lies in the memory that is near.

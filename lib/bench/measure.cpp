@@ -2,9 +2,9 @@
 #include "bench/measure.hpp"
 
 #include "base/file.hpp"
-#include "bench/pair_json.hpp"
+#include "bench/benchmark_json.hpp"
+#include "bench/correctness_check.hpp"
 #include "bench/profile.hpp"
-#include "bench/verify.hpp"
 
 #include <fmt/format.h>
 
@@ -16,42 +16,43 @@ namespace {
 
 constexpr std::int64_t kRounds = 5, kProfiledSteps = 3;
 
-Status append_samples(JsonView answer, SideResult& side, std::int64_t expected) {
-  for (const JsonView each : answer["wall_ns"].items()) side.wall_ns.push_back(each.number());
-  for (const JsonView each : answer["cpu_ns"].items()) side.cpu_ns.push_back(each.number());
-  for (const JsonView each : answer["device_ns"].items()) side.device_ns.push_back(each.number());
-  if (answer["energy_mj"].is_number()) side.energy_mj = side.energy_mj.value_or(0) + answer["energy_mj"].integer();
+Status append_samples(JsonView answer, VariantResult& variant, std::int64_t expected) {
+  for (const JsonView each : answer["wall_ns"].items()) variant.wall_ns.push_back(each.number());
+  for (const JsonView each : answer["cpu_ns"].items()) variant.cpu_ns.push_back(each.number());
+  for (const JsonView each : answer["device_ns"].items()) variant.device_ns.push_back(each.number());
+  if (answer["energy_mj"].is_number())
+    variant.energy_mj = variant.energy_mj.value_or(0) + answer["energy_mj"].integer();
   const auto count = static_cast<std::size_t>(expected);
   if (answer["wall_ns"].items().size() == count && answer["cpu_ns"].items().size() == count) return {};
   return Error{ErrorCode::kUnreadable, fmt::format("the worker did not time {} steps", expected)};
 }
 
-void read_memory(JsonView answer, SideResult& side, JsonView before) {
+void read_memory(JsonView answer, VariantResult& variant, JsonView before) {
   const auto member = [&](const char* name) -> std::optional<std::int64_t> {
     if (!answer[name].is_number()) return std::nullopt;
     return answer[name].integer();
   };
-  side.peak_bytes = member("peak_bytes");
-  side.setup_bytes = member("setup_bytes");
+  variant.peak_bytes = member("peak_bytes");
+  variant.setup_bytes = member("setup_bytes");
   if (member("live_bytes") && before["live_bytes"].is_number())
-    side.growth_bytes = *member("live_bytes") - before["live_bytes"].integer();
+    variant.growth_bytes = *member("live_bytes") - before["live_bytes"].integer();
 }
 
-/// A pair while it is measured: both workers and the row.
+/// A benchmark while it is measured: both workers and the row.
 class Measurement {
  public:
-  Measurement(const Pair& pair, const MeasureOptions& options) : options_(options) {
-    row_.pair = pair;
+  Measurement(const Benchmark& benchmark, const MeasureOptions& options) : options_(options) {
+    row_.benchmark = benchmark;
     row_.setup = options.setup;
-    row_.iterations = options.run.iterations > 0 ? options.run.iterations : pair.iterations;
-    row_.warmup = options.run.warmup >= 0 ? options.run.warmup : pair.warmup;
-    row_.tolerance = options.setup.device == "cuda" ? pair.optimized.cuda : pair.optimized.cpu;
+    row_.iterations = options.run.iterations > 0 ? options.run.iterations : benchmark.iterations;
+    row_.warmup = options.run.warmup >= 0 ? options.run.warmup : benchmark.warmup;
+    row_.tolerance = options.setup.device == "cuda" ? benchmark.optimized.cuda : benchmark.optimized.cpu;
   }
 
   Row run() {
     if (refused() || skipped()) return std::move(row_);
     if (Status status = all(); !status.ok()) row_.fail(status.error().message());
-    for (Two& two : sides_) {
+    for (Two& two : variants_) {
       if (two.process) two.process->quit();
     }
     return std::move(row_);
@@ -60,16 +61,16 @@ class Measurement {
  private:
   struct Two {
     const char* name;
-    SideResult* result;
+    VariantResult* result;
     std::optional<WorkerProcess> process{};
     Json live{};  // before the timed steps
   };
 
   bool refused() {
-    const Pair& pair = row_.pair;
+    const Benchmark& benchmark = row_.benchmark;
     const bool cuda = row_.setup.device == "cuda";
-    if (!looser(row_.tolerance, cuda ? pair.baseline.cuda : pair.baseline.cpu)) return false;
-    row_.fail("refused: the optimized side declares a looser tolerance than the baseline");
+    if (!looser(row_.tolerance, cuda ? benchmark.baseline.cuda : benchmark.baseline.cpu)) return false;
+    row_.fail("refused: the optimized variant declares a looser tolerance than the baseline");
     return true;
   }
 
@@ -80,12 +81,13 @@ class Measurement {
   }
 
   bool skipped() {
-    const Pair& pair = row_.pair;
-    if (pair.least_ranks > options_.run.ranks) return skip(fmt::format("needs_world_size_{}", pair.least_ranks));
-    if (std::find(pair.sizes.begin(), pair.sizes.end(), row_.setup.size) == pair.sizes.end())
+    const Benchmark& benchmark = row_.benchmark;
+    if (benchmark.least_ranks > options_.run.ranks)
+      return skip(fmt::format("needs_world_size_{}", benchmark.least_ranks));
+    if (std::find(benchmark.sizes.begin(), benchmark.sizes.end(), row_.setup.size) == benchmark.sizes.end())
       return skip("size_not_offered");
-    if (!start(sides_[0])) return true;
-    const Result<Json> answer = sides_[0].process->ask(request("skip", "baseline"));
+    if (!start(variants_[0])) return true;
+    const Result<Json> answer = variants_[0].process->ask(request("skip", "baseline"));
     if (!answer) {
       row_.fail(answer.error().message());
       return true;
@@ -107,10 +109,10 @@ class Measurement {
     return true;
   }
 
-  Json request(const char* what, const char* side) const {
+  Json request(const char* what, const char* variant) const {
     return Json::object({{"do", what},
-                         {"pair", row_.pair.name},
-                         {"side", side},
+                         {"benchmark", row_.benchmark.name},
+                         {"variant", variant},
                          {"device", row_.setup.device},
                          {"size", row_.setup.size},
                          {"seed", static_cast<std::int64_t>(row_.setup.seed)}});
@@ -126,16 +128,16 @@ class Measurement {
     return answer;
   }
 
-  void part_done() { options_.progress(std::min(++part_, kPairParts)); }
+  void part_done() { options_.progress(std::min(++part_, kBenchmarkParts)); }
 
   Status all() {
-    if (!start(sides_[1])) return Error{ErrorCode::kIo, row_.reason};
-    const Verifier verifier(row_.pair, row_.setup, options_.folder, [&](bool optimized, const Json& what) {
+    if (!start(variants_[1])) return Error{ErrorCode::kIo, row_.reason};
+    const CorrectnessCheck check(row_.benchmark, row_.setup, options_.folder, [&](bool optimized, const Json& what) {
       part_done();
-      return ask(sides_[optimized ? 1 : 0], what);
+      return ask(variants_[optimized ? 1 : 0], what);
     });
-    if (Status status = verifier.verify(row_); !status.ok()) return status;
-    row_.verified = true;
+    if (Status status = check.run(row_); !status.ok()) return status;
+    row_.correct = true;
     for (const auto& step : {&Measurement::prepare, &Measurement::time, &Measurement::collect, &Measurement::profile}) {
       if (Status status = (this->*step)(); !status.ok()) return status;
     }
@@ -143,8 +145,9 @@ class Measurement {
   }
 
   Status prepare() {
-    for (Two& two : sides_) {
-      // Without a warm-up the first step's cost is the point (compilation, say): verification must not have paid it.
+    for (Two& two : variants_) {
+      // Without a warm-up the first step's cost is the point (compilation, say): the correctness check must not have
+      // paid it.
       if (row_.warmup == 0) {
         two.process->quit();
         if (!start(two, true)) return Error{ErrorCode::kIo, row_.reason};
@@ -159,12 +162,12 @@ class Measurement {
     return {};
   }
 
-  /// A B A B: what drifts meets both sides alike.
+  /// A B A B: what drifts meets both variants alike.
   Status time() {
     const std::int64_t rounds = std::min(kRounds, row_.iterations);
     for (std::int64_t round = 0; round < rounds; ++round) {
       const std::int64_t steps = row_.iterations / rounds + (round < row_.iterations % rounds ? 1 : 0);
-      for (Two& two : sides_) {
+      for (Two& two : variants_) {
         const Result<Json> answer = ask(two, run_request(steps));
         if (!answer) return answer.error();
         if (Status status = append_samples(*answer, *two.result, steps); !status.ok()) return status;
@@ -175,7 +178,7 @@ class Measurement {
   }
 
   Status collect() {
-    for (Two& two : sides_) {
+    for (Two& two : variants_) {
       const Result<Json> memory = ask(two, Json::object({{"do", "memory"}}));
       if (!memory) return memory.error();
       read_memory(*memory, *two.result, two.live);
@@ -184,10 +187,10 @@ class Measurement {
   }
 
   Status profile() {
-    for (Two& two : sides_) {
+    for (Two& two : variants_) {
       if (options_.run.profile != ProfileLevel::kNone) {
         const std::string stem = options_.folder + "/" + two.name, capture = stem + ".rfcap";
-        // Files of a worker's hooks: both sides give theirs the same names.
+        // Files of a worker's hooks: both variants give theirs the same names.
         std::error_code code;
         std::filesystem::create_directories(stem, code);
         if (code) return base::system_error("create", stem, code.value());
@@ -214,11 +217,11 @@ class Measurement {
   const MeasureOptions& options_;
   Row row_;
   std::uint64_t part_ = 0;
-  Two sides_[2] = {{"baseline", &row_.baseline}, {"optimized", &row_.optimized}};
+  Two variants_[2] = {{"baseline", &row_.baseline}, {"optimized", &row_.optimized}};
 };
 
 }  // namespace
 
-Row measure(const Pair& pair, const MeasureOptions& options) { return Measurement(pair, options).run(); }
+Row measure(const Benchmark& benchmark, const MeasureOptions& options) { return Measurement(benchmark, options).run(); }
 
 }  // namespace rangefinder::bench

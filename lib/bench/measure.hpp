@@ -11,18 +11,18 @@
 
 namespace rangefinder::bench {
 
-/// How far a pair has come, from 0 to kPairParts.
-inline constexpr std::uint64_t kPairParts = 20;
+/// How far a benchmark has come, from 0 to kBenchmarkParts.
+inline constexpr std::uint64_t kBenchmarkParts = 20;
 
 struct MeasureOptions {
   const RunOptions& run;
   Setup setup;
-  std::string folder;  ///< of this pair, exists
+  std::string folder;  ///< of this benchmark, exists
   std::function<void(std::uint64_t part)> progress;
 };
 
-/// Verifies a pair, times its sides in turns, profiles them. What goes wrong is told by the row, with everything that
-/// was measured before.
-Row measure(const Pair& pair, const MeasureOptions& options);
+/// Checks the outputs of a benchmark, times its variants in turns, profiles them. What goes wrong is told by the row,
+/// with everything that was measured before.
+Row measure(const Benchmark& benchmark, const MeasureOptions& options);
 
 }  // namespace rangefinder::bench

@@ -106,7 +106,7 @@ Json overhead(JsonView profiled, const std::vector<double>& timed) {
 
 }  // namespace
 
-Result<Json> profile_of(const std::string& capture, JsonView answer, const SideResult& side, ProfileLevel level) {
+Result<Json> profile_of(const std::string& capture, JsonView answer, const VariantResult& variant, ProfileLevel level) {
   LoadOptions load;
   load.operator_inputs = true;
   const Result<Timeline> timeline = load_timeline(capture, load);
@@ -126,8 +126,8 @@ Result<Json> profile_of(const std::string& capture, JsonView answer, const SideR
                            {"capture", capture},
                            {"trace", trace},
                            {"files", std::move(*files)},
-                           {"wall_overhead", overhead(answer["wall_ns"], side.wall_ns)},
-                           {"cpu_overhead", overhead(answer["cpu_ns"], side.cpu_ns)},
+                           {"wall_overhead", overhead(answer["wall_ns"], variant.wall_ns)},
+                           {"cpu_overhead", overhead(answer["cpu_ns"], variant.cpu_ns)},
                            {"ranges", JsonView(*ranges)["rows"].json()},
                            {"operators", operators(*timeline)}});
   if (!samples->is_null()) out["host_samples"] = std::move(*samples);

@@ -10,10 +10,10 @@
 
 namespace rangefinder::bench {
 
-/// Tables of a profiled side: ranges with host and device time, operators and memory where they were recorded, what
-/// recording cost against the timed steps of `side`. Writes the Chrome trace beside the capture, and at level deep a
+/// Tables of a profiled variant: ranges with host and device time, operators and memory where they were recorded, what
+/// recording cost against the timed steps of `variant`. Writes the Chrome trace beside the capture, and at level deep a
 /// snapshot of memory for PyTorch's memory viewer, where memory was recorded, and folded stacks of the host, where they
 /// were sampled. `answer` is the worker's.
-Result<Json> profile_of(const std::string& capture, JsonView answer, const SideResult& side, ProfileLevel level);
+Result<Json> profile_of(const std::string& capture, JsonView answer, const VariantResult& variant, ProfileLevel level);
 
 }  // namespace rangefinder::bench

@@ -29,8 +29,8 @@ std::string bytes_text(JsonView bytes) { return bytes.is_number() ? report::read
 
 std::string percent(const std::optional<double>& share) { return share ? fmt::format("{:.1f} %", *share * 100) : "-"; }
 
-std::string rate_text(JsonView side) {
-  const JsonView rates = side["rates"];
+std::string rate_text(JsonView variant) {
+  const JsonView rates = variant["rates"];
   for (const char* unit : {"tokens_per_s", "samples_per_s", "requests_per_s", "steps_per_s"}) {
     if (rates[unit].is_number())
       return fmt::format("{:.4g} {}/s", rates[unit].number(),
@@ -67,8 +67,8 @@ std::string metric_text(JsonView metric) {
   return kind == "bytes" ? report::readable_bytes(std::llround(value)) : fmt::format("{:.4g}", value);
 }
 
-JsonView metric_named(JsonView side, const std::string& name) {
-  for (const JsonView metric : side["metrics"].items()) {
+JsonView metric_named(JsonView variant, const std::string& name) {
+  for (const JsonView metric : variant["metrics"].items()) {
     if (metric["name"].text() == name) return metric;
   }
   return {};
@@ -82,7 +82,7 @@ std::string metric_ratio(JsonView before, JsonView after) {
   return ratio_text(kind == "rate" ? b / a : a / b);
 }
 
-/// What the pair itself tells of its sides: accuracy, launches, bytes of a pool.
+/// What the benchmark itself tells of its variants: accuracy, launches, bytes of a pool.
 template <typename Line>
 void append_metrics(JsonView row, Line line) {
   const JsonView before = row["baseline"], after = row["optimized"];
@@ -121,15 +121,15 @@ std::string section(JsonView row, const std::string& device) {
                      row["reason"].text().empty() ? "" : ": " + base::printable(row["reason"].text()));
   const std::string status = row["status"].text();
   // What is wrong has no speed, and what was skipped was not measured.
-  if (!row["verification"]["verified"].boolean() || status == "skipped") return out + "Not measured.\n";
+  if (!row["correctness"]["passed"].boolean() || status == "skipped") return out + "Not measured.\n";
   out += before_and_after(row);
-  for (const char* side : {"baseline", "optimized"}) {
-    const Bottleneck bottleneck = bottleneck_of(row[side], device);
-    out += fmt::format("\n**{}**: bound by {} ({}).\n", side, bottleneck.resource, bottleneck.evidence);
+  for (const char* variant : {"baseline", "optimized"}) {
+    const Bottleneck bottleneck = bottleneck_of(row[variant], device);
+    out += fmt::format("\n**{}**: bound by {} ({}).\n", variant, bottleneck.resource, bottleneck.evidence);
     out += fmt::format("- Utilisation: processor {}, device {}\n", percent(bottleneck.processor),
                        percent(bottleneck.device));
-    out += "- Top " + top_of(row[side]["profile"]);
-    if (std::string_view(side) == "optimized") out += "- Next: " + bottleneck.next + "\n";
+    out += "- Top " + top_of(row[variant]["profile"]);
+    if (std::string_view(variant) == "optimized") out += "- Next: " + bottleneck.next + "\n";
   }
   return out;
 }

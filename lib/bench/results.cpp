@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "bench/results.hpp"
 
-#include "bench/pair_json.hpp"
+#include "bench/benchmark_json.hpp"
 
 #include <rangefinder/version.hpp>
 
@@ -37,34 +37,34 @@ Json numbers(const std::vector<double>& values) {
   return out;
 }
 
-Json energy_of_a_step(const SideResult& side) {
-  if (!side.energy_mj || side.wall_ns.empty()) return {};
-  return static_cast<double>(*side.energy_mj) / 1000 / static_cast<double>(side.wall_ns.size());
+Json energy_of_a_step(const VariantResult& variant) {
+  if (!variant.energy_mj || variant.wall_ns.empty()) return {};
+  return static_cast<double>(*variant.energy_mj) / 1000 / static_cast<double>(variant.wall_ns.size());
 }
 
-Json side_json(const SideResult& side) {
+Json variant_json(const VariantResult& variant) {
   Json metrics = Json::array();
-  for (const Metric& metric : side.metrics) metrics.push_back(to_json(metric));
-  return Json::object({{"log", side.log},
-                       {"wall_ns", statistics_json(side.wall_ns)},
-                       {"cpu_ns", statistics_json(side.cpu_ns)},
-                       {"device_ns", statistics_json(side.device_ns)},
-                       {"samples", Json::object({{"wall_ns", numbers(side.wall_ns)},
-                                                 {"cpu_ns", numbers(side.cpu_ns)},
-                                                 {"device_ns", numbers(side.device_ns)}})},
-                       {"energy_j_per_step", energy_of_a_step(side)},
-                       {"peak_bytes", or_null(side.peak_bytes)},
-                       {"setup_bytes", or_null(side.setup_bytes)},
-                       {"growth_bytes", or_null(side.growth_bytes)},
-                       {"rates", rates_of(side.work, statistics_of(side.wall_ns).p50)},
-                       {"work", to_json(side.work)},
+  for (const Metric& metric : variant.metrics) metrics.push_back(to_json(metric));
+  return Json::object({{"log", variant.log},
+                       {"wall_ns", statistics_json(variant.wall_ns)},
+                       {"cpu_ns", statistics_json(variant.cpu_ns)},
+                       {"device_ns", statistics_json(variant.device_ns)},
+                       {"samples", Json::object({{"wall_ns", numbers(variant.wall_ns)},
+                                                 {"cpu_ns", numbers(variant.cpu_ns)},
+                                                 {"device_ns", numbers(variant.device_ns)}})},
+                       {"energy_j_per_step", energy_of_a_step(variant)},
+                       {"peak_bytes", or_null(variant.peak_bytes)},
+                       {"setup_bytes", or_null(variant.setup_bytes)},
+                       {"growth_bytes", or_null(variant.growth_bytes)},
+                       {"rates", rates_of(variant.work, statistics_of(variant.wall_ns).p50)},
+                       {"work", to_json(variant.work)},
                        {"metrics", std::move(metrics)},
-                       {"profile", side.profile}});
+                       {"profile", variant.profile}});
 }
 
-Json verification_json(const Row& row) {
+Json correctness_json(const Row& row) {
   const Difference& d = row.difference;
-  return Json::object({{"verified", row.verified},
+  return Json::object({{"passed", row.correct},
                        {"inputs", row.inputs},
                        {"elements", static_cast<std::int64_t>(d.elements)},
                        {"outside", static_cast<std::int64_t>(d.outside)},
@@ -90,42 +90,42 @@ Json ratios_json(const Row& row) {
                        {"least", or_null(row.least_ratio())}});
 }
 
-Json goal_json(const GoalJudgement& goal) {
+Json goal_json(const GoalResult& goal) {
   if (goal.state == GoalState::kNotMeasured) return {};
   return Json::object({{"state", to_string(goal.state)}, {"reason", goal.reason}});
 }
 
-Json judgement_json(const Row& row) {
-  if (!row.judged) return {};
+Json regression_json(const Row& row) {
+  if (!row.regression_checked) return {};
   Json metrics = Json::array();
-  for (const MetricState& metric : row.judgement.metrics) {
+  for (const MetricState& metric : row.regression.metrics) {
     const bool stored = metric.state != State::kNew, reported = metric.state != State::kNotReported;
     metrics.push_back(Json::object({{"name", metric.name},
                                     {"state", to_string(metric.state)},
                                     {"stored", stored ? Json(metric.stored) : Json()},
                                     {"measured", reported ? Json(metric.measured) : Json()}}));
   }
-  return Json::object({{"state", to_string(row.judgement.state)},
-                       {"conflict", row.judgement.conflict},
+  return Json::object({{"state", to_string(row.regression.state)},
+                       {"conflict", row.regression.conflict},
                        {"metrics", std::move(metrics)}});
 }
 
 Json row_json(const Row& row) {
-  return Json::object({{"name", row.pair.name},
-                       {"chapter", row.pair.chapter},
-                       {"purpose", row.pair.purpose},
-                       {"goal", to_string(row.pair.goal)},
-                       {"goal_judgement", goal_json(row.goal)},
-                       {"informational", row.pair.informational},
+  return Json::object({{"name", row.benchmark.name},
+                       {"chapter", row.benchmark.chapter},
+                       {"purpose", row.benchmark.purpose},
+                       {"goal", to_string(row.benchmark.goal)},
+                       {"goal_result", goal_json(row.goal)},
+                       {"informational", row.benchmark.informational},
                        {"status", to_string(row.status)},
                        {"reason", row.reason},
                        {"iterations", row.iterations},
                        {"warmup", row.warmup},
                        {"ratios", ratios_json(row)},
-                       {"verification", verification_json(row)},
-                       {"baseline", side_json(row.baseline)},
-                       {"optimized", side_json(row.optimized)},
-                       {"expectations", judgement_json(row)}});
+                       {"correctness", correctness_json(row)},
+                       {"baseline", variant_json(row.baseline)},
+                       {"optimized", variant_json(row.optimized)},
+                       {"expectations", regression_json(row)}});
 }
 
 }  // namespace

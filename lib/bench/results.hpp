@@ -10,7 +10,7 @@
 
 namespace rangefinder::bench {
 
-inline constexpr int kResultsSchemaVersion = 1;
+inline constexpr int kResultsSchemaVersion = 2;
 
 /// Results as docs/reference/bench-schema.json has them: what was asked for, where, and the rows.
 Json results_json(const std::vector<Row>& rows, const Provenance& provenance, const std::string& worker,
@@ -19,8 +19,8 @@ Json results_json(const std::vector<Row>& rows, const Provenance& provenance, co
 /// A document that says it is that. kUnreadable otherwise.
 Result<Json> results_from(const std::string& json);
 
-/// Work a second of a side of a results document, by median wall time: {"tokens_per_s": ...}; what the pair does not
-/// tell is not there.
+/// Work a second of a variant of a results document, by median wall time: {"tokens_per_s": ...}; what the benchmark
+/// does not tell is not there.
 Json rates_of(const Work& work, double median_wall_ns);
 
 }  // namespace rangefinder::bench

@@ -18,8 +18,8 @@ using report::ColumnType;
 using report::InText;
 using report::Table;
 
-constexpr std::array<const char*, 2> kSides{"baseline", "optimized"};
-constexpr std::size_t kMostRows = 10;  // of one side
+constexpr std::array<const char*, 2> kVariants{"baseline", "optimized"};
+constexpr std::size_t kMaxRows = 10;  // of one variant
 
 Column time_column(const char* name, InText when = InText::kAlways) {
   return {name, "ns", ColumnType::kNanoseconds, 0, when};
@@ -33,11 +33,11 @@ Column decimal_column(const char* name, const char* unit = "", InText when = InT
   return {name, unit, ColumnType::kDecimal, 1, when};
 }
 
-/// each(row, side, profile of that side).
+/// each(row, variant, profile of that variant).
 template <typename Each>
-void each_side(JsonView results, Each each) {
+void each_variant(JsonView results, Each each) {
   for (const JsonView row : results["rows"].items()) {
-    for (const char* side : kSides) each(row, side, row[side]["profile"]);
+    for (const char* variant : kVariants) each(row, variant, row[variant]["profile"]);
   }
 }
 
@@ -68,11 +68,11 @@ std::int64_t peak_in(JsonView profile, const std::string& range, bool cuda) {
   return peak;
 }
 
-/// Names of ranges of both sides, the baseline's first.
+/// Names of ranges of both variants, the baseline's first.
 std::vector<std::string> range_names(JsonView row) {
   std::vector<std::string> names;
-  for (const char* side : kSides) {
-    for (const JsonView range : row[side]["profile"]["ranges"].items()) {
+  for (const char* variant : kVariants) {
+    for (const JsonView range : row[variant]["profile"]["ranges"].items()) {
       std::string name = range["range"].text();
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
     }
@@ -89,17 +89,17 @@ std::string with_interval(JsonView ratio) {
 
 std::string goal_text(JsonView row) {
   std::string goal = row["goal"].text();
-  const std::string state = row["goal_judgement"]["state"].text();
+  const std::string state = row["goal_result"]["state"].text();
   if (state.empty()) return goal;
-  return goal + ": " + (state == "not_judged" ? "not judged " + row["goal_judgement"]["reason"].text() : state);
+  return goal + ": " + (state == "not_checked" ? "not checked " + row["goal_result"]["reason"].text() : state);
 }
 
 std::string ratio_text(double ratio) { return fmt::format("x{:.3g}", ratio); }
 
 std::string ratio_text(JsonView ratio) { return ratio.is_number() ? ratio_text(ratio.number()) : "-"; }
 
-report::Table pairs_table(JsonView results) {
-  Table table({{"Pair"},
+report::Table benchmarks_table(JsonView results) {
+  Table table({{"Benchmark"},
                {"Status"},
                {"Goal"},
                {"Measure", {}, ColumnType::kText, 0, InText::kAlways, 4},
@@ -126,7 +126,7 @@ report::Table pairs_table(JsonView results) {
 
 report::Table ranges_table(JsonView results) {
   constexpr InText kSome = InText::kUnlessEmpty;
-  Table table({{"Pair"},
+  Table table({{"Benchmark"},
                {"Range"},
                time_column("Host baseline"),
                time_column("Host optimized"),
@@ -144,35 +144,35 @@ report::Table ranges_table(JsonView results) {
     for (const std::string& name : range_names(row)) {
       table.text(row["name"].text()).text(name);
       for (const char* key : {"host_ns", "gpu_busy_ns", "gpu_ops", "gpu_idle_ns"}) {
-        for (const char* side : kSides) {
-          const JsonView profile = row[side]["profile"];
+        for (const char* variant : kVariants) {
+          const JsonView profile = row[variant]["profile"];
           table.number(per_step(range_named(profile, name), key, profile["steps"].integer()));
         }
       }
-      for (const char* side : kSides) table.number(peak_in(row[side]["profile"], name, cuda));
+      for (const char* variant : kVariants) table.number(peak_in(row[variant]["profile"], name, cuda));
     }
   }
   return table;
 }
 
 report::Table operators_table(JsonView results) {
-  Table table({{"Pair"},
-               {"Side"},
+  Table table({{"Benchmark"},
+               {"Variant"},
                {"Operator"},
                decimal_column("Calls"),
                time_column("Self CPU"),
                time_column("Self device", InText::kUnlessEmpty)},
               2);
   const char* const key = results["provenance"]["device"].text() == "cuda" ? "device_self_ns" : "cpu_self_ns";
-  each_side(results, [&](JsonView row, const char* side, JsonView profile) {
+  each_variant(results, [&](JsonView row, const char* variant, JsonView profile) {
     std::vector<JsonView> operators;
     for (const JsonView each : profile["operators"].items()) operators.push_back(each);
     std::stable_sort(operators.begin(), operators.end(),
                      [&](JsonView a, JsonView b) { return a[key].number() > b[key].number(); });
-    operators.resize(std::min(operators.size(), kMostRows));
+    operators.resize(std::min(operators.size(), kMaxRows));
     const std::int64_t steps = profile["steps"].integer();
     for (const JsonView each : operators) {
-      table.text(row["name"].text()).text(side).text(each["name"].text());
+      table.text(row["name"].text()).text(variant).text(each["name"].text());
       const std::int64_t device = per_step(each, "device_self_ns", steps);
       table.number(per_step(each, "calls", steps)).number(per_step(each, "cpu_self_ns", steps));
       table.number(device != 0 ? device : report::kNull);
@@ -182,22 +182,22 @@ report::Table operators_table(JsonView results) {
 }
 
 report::Table functions_table(JsonView results) {
-  Table table({{"Pair"},
-               {"Side"},
+  Table table({{"Benchmark"},
+               {"Variant"},
                {"Function"},
                time_column("Self CPU"),
                time_column("Total CPU"),
                decimal_column("Share of samples", "%")},
               2);
-  each_side(results, [&](JsonView row, const char* side, JsonView profile) {
+  each_variant(results, [&](JsonView row, const char* variant, JsonView profile) {
     const JsonView samples = profile["host_samples"];
     const std::int64_t steps = profile["steps"].integer();
     const double all_ns = samples["cpu_ns"].number();
     const std::vector<JsonView> functions = samples["functions"].items();
-    for (std::size_t i = 0; i < std::min(functions.size(), kMostRows); ++i) {
+    for (std::size_t i = 0; i < std::min(functions.size(), kMaxRows); ++i) {
       const JsonView each = functions[i];
       if (each["self_ns"].integer() == 0) break;
-      table.text(row["name"].text()).text(side).text(each["name"].text());
+      table.text(row["name"].text()).text(variant).text(each["name"].text());
       table.number(per_step(each, "self_ns", steps)).number(per_step(each, "total_ns", steps));
       table.number(all_ns > 0 ? rounded(each["self_ns"], 1000 / all_ns) : report::kNull);
     }
@@ -206,18 +206,18 @@ report::Table functions_table(JsonView results) {
 }
 
 report::Table allocator_table(JsonView results) {
-  Table table({{"Pair"},
-               {"Side"},
+  Table table({{"Benchmark"},
+               {"Variant"},
                {"Memory"},
                bytes_column("Reserved"),
                bytes_column("Allocated"),
                bytes_column("Requested"),
                decimal_column("External fragmentation", "%"),
                decimal_column("Internal fragmentation", "%")});
-  each_side(results, [&](JsonView row, const char* side, JsonView profile) {
+  each_variant(results, [&](JsonView row, const char* variant, JsonView profile) {
     for (const JsonView count : profile["allocator"].items()) {
       if (count["count"].text() != "last") continue;
-      table.text(row["name"].text()).text(side).text(count["memory"].text());
+      table.text(row["name"].text()).text(variant).text(count["memory"].text());
       for (const char* key : {"reserved_b", "allocated_b", "requested_b"}) table.number(rounded(count[key]));
       for (const char* key : {"external_fragmentation_percent", "internal_fragmentation_percent"})
         table.number(rounded(count[key], 10));
@@ -227,10 +227,11 @@ report::Table allocator_table(JsonView results) {
 }
 
 report::Table overhead_table(JsonView results) {
-  Table table({{"Pair"}, {"Side"}, {"Profile"}, decimal_column("CPU added", "%"), decimal_column("Wall added", "%")});
-  each_side(results, [&](JsonView row, const char* side, JsonView profile) {
+  Table table(
+      {{"Benchmark"}, {"Variant"}, {"Profile"}, decimal_column("CPU added", "%"), decimal_column("Wall added", "%")});
+  each_variant(results, [&](JsonView row, const char* variant, JsonView profile) {
     if (profile.is_null()) return;
-    table.text(row["name"].text()).text(side).text(results["provenance"]["profile"].text());
+    table.text(row["name"].text()).text(variant).text(results["provenance"]["profile"].text());
     for (const char* key : {"cpu_overhead", "wall_overhead"}) table.number(rounded(profile[key], 1000));
   });
   return table;

@@ -10,31 +10,32 @@
 // What a results document says, as tables; text and Markdown are made of the same ones.
 namespace rangefinder::bench {
 
-/// A row a pair: what became of it, time and bytes of both sides.
-report::Table pairs_table(JsonView results);
+/// One row per benchmark: what became of it, time and bytes of both variants.
+report::Table benchmarks_table(JsonView results);
 
-/// A row a pair and range of the profiled steps, a step's share of each figure, both sides beside each other. No rows
-/// where nothing was profiled.
+/// One row per benchmark and range of the profiled steps, a step's share of each figure, both variants beside each
+/// other. No rows where nothing was profiled.
 report::Table ranges_table(JsonView results);
 
-/// The ten costliest operators of each side, by their own time on the device (on the host, where there is none), a
+/// The ten costliest operators of each variant, by their own time on the device (on the host, where there is none), a
 /// step's share of each figure. No rows where none were recorded.
 report::Table operators_table(JsonView results);
 
-/// The ten functions of the host in which each side's sampled CPU time was, a step's share. No rows where nothing was
-/// sampled.
+/// The ten functions of the host in which each variant's sampled CPU time was, a step's share. No rows where nothing
+/// was sampled.
 report::Table functions_table(JsonView results);
 
-/// A row a pair, side and device: what its allocator held after the profiled steps. No rows where none was asked.
+/// One row per benchmark, variant and device: what its allocator held after the profiled steps. No rows where none was
+/// asked.
 report::Table allocator_table(JsonView results);
 
-/// A row a pair and side: what recording added to a step.
+/// One row per benchmark and variant: what recording added to a step.
 report::Table overhead_table(JsonView results);
 
 /// "name: failed: reason (log)" for each row that is not simply passed, then the run's notes.
 std::vector<std::string> remarks(JsonView results);
 
-/// "speed: met", "speed: not judged at smoke", or "speed" where nothing was measured.
+/// "speed: met", "speed: not checked at smoke", or "speed" where nothing was measured.
 std::string goal_text(JsonView row);
 
 /// "x1.85", or "-" for null.

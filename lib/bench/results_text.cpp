@@ -23,7 +23,7 @@ std::string conditions(JsonView results) {
   return out;
 }
 
-/// What follows the pairs; left out where it has no rows.
+/// What follows the benchmarks; left out where it has no rows.
 struct Part {
   const char* caption;
   const char* heading;
@@ -44,7 +44,7 @@ Result<std::string> results_table(const std::string& json, const TextStyle& styl
   const Result<Json> results = results_from(json);
   if (!results) return results.error();
   const report::TextOptions options{style.utf8, style.colour, style.width};
-  std::string out = report::to_text(pairs_table(*results), options);
+  std::string out = report::to_text(benchmarks_table(*results), options);
   for (const Part& part : kParts) {
     if (const report::Table table = part.table(*results); table.row_count() != 0)
       out += fmt::format("\n{}:\n{}", part.caption, report::to_text(table, options));
@@ -58,7 +58,7 @@ Result<std::string> results_markdown(const std::string& json) {
   const Result<Json> results = results_from(json);
   if (!results) return results.error();
   std::string out = "# Baseline and optimized\n\n" + base::printable(conditions(*results)) + ".\n\n";
-  out += markdown_of(pairs_table(*results));
+  out += markdown_of(benchmarks_table(*results));
   for (const Part& part : kParts) {
     if (const report::Table table = part.table(*results); table.row_count() != 0)
       out += fmt::format("\n## {}\n\n{}", part.heading, markdown_of(table));

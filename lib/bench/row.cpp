@@ -12,20 +12,20 @@ namespace rangefinder::bench {
 namespace {
 
 constexpr std::array<std::string_view, 5> kStatuses{"passed", "failed", "below_goal", "regressed", "skipped"};
-constexpr std::array<std::string_view, 4> kGoalStates{"not_measured", "met", "missed", "not_judged"};
+constexpr std::array<std::string_view, 4> kGoalStates{"not_measured", "met", "missed", "not_checked"};
 
 double ratio(double above, double below) { return above > 0 && below > 0 ? above / below : 0; }
 
-void append_metrics(std::vector<Metric>& out, const std::string& prefix, const Row& row, const SideResult& side) {
-  const std::vector<double>& samples = side.samples(row.by_cpu());
+void append_metrics(std::vector<Metric>& out, const std::string& prefix, const Row& row, const VariantResult& variant) {
+  const std::vector<double>& samples = variant.samples(row.by_cpu());
   if (!samples.empty())
     out.push_back({prefix + (row.by_cpu() ? "cpu_ns" : "wall_ns"), statistics_of(samples).p50, MetricKind::kTime});
-  if (side.peak_bytes)
-    out.push_back({prefix + "peak_bytes", static_cast<double>(*side.peak_bytes), MetricKind::kBytes});
+  if (variant.peak_bytes)
+    out.push_back({prefix + "peak_bytes", static_cast<double>(*variant.peak_bytes), MetricKind::kBytes});
   // Without a warm-up whatever is made once counts as growth.
-  if (side.growth_bytes && row.warmup > 0)
-    out.push_back({prefix + "growth_bytes", static_cast<double>(*side.growth_bytes), MetricKind::kBytes});
-  for (const Metric& metric : side.metrics) {
+  if (variant.growth_bytes && row.warmup > 0)
+    out.push_back({prefix + "growth_bytes", static_cast<double>(*variant.growth_bytes), MetricKind::kBytes});
+  for (const Metric& metric : variant.metrics) {
     if (metric.kind != MetricKind::kFact) out.push_back({prefix + metric.name, metric.value, metric.kind});
   }
 }
@@ -34,30 +34,31 @@ void append_metrics(std::vector<Metric>& out, const std::string& prefix, const R
 std::string shortfall(const Row& row) {
   const double least = row.least_ratio();
   if (least <= 0) return {};
-  const bool memory = row.pair.goal == Goal::kMemory;
+  const bool memory = row.benchmark.goal == Goal::kMemory;
   const double found = memory ? row.bytes_ratio() : row.time_ratio();
   if (found < least) return fmt::format("{} x{:.3g}, and the goal is x{:.3g}", memory ? "bytes" : "time", found, least);
   const double slower = ratio(1, row.time_ratio());
-  if (memory && slower > row.pair.time_bound)
-    return fmt::format("takes x{:.3g} of the baseline's time, and x{:.3g} is allowed", slower, row.pair.time_bound);
+  if (memory && slower > row.benchmark.time_bound)
+    return fmt::format("takes x{:.3g} of the baseline's time, and x{:.3g} is allowed", slower,
+                       row.benchmark.time_bound);
   return {};
 }
 
-/// "at smoke", "with --validate", ...; empty: the goal is judged.
-std::string why_not_judged(const Row& row, bool validate) {
+/// "at smoke", "with --validate", ...; empty: the goal is checked.
+std::string why_goal_not_checked(const Row& row, bool validate) {
   if (row.setup.size != (row.setup.device == "cpu" ? "cpu" : "gpu")) return "at " + row.setup.size;
   if (validate) return "with --validate";
-  if (row.pair.informational) return "of an informational pair";
+  if (row.benchmark.informational) return "of an informational benchmark";
   return row.least_ratio() > 0 ? "" : "without a least ratio";
 }
 
 /// All metrics that are as bad as the worst.
-std::string worst_metrics(const Judgement& judgement) {
+std::string worst_metrics(const RegressionCheck& regression) {
   std::string out;
-  for (const MetricState& metric : judgement.metrics) {
-    if (metric.state != judgement.state) continue;
+  for (const MetricState& metric : regression.metrics) {
+    if (metric.state != regression.state) continue;
     if (!out.empty()) out += "; ";
-    out += judgement.state == State::kNotReported
+    out += regression.state == State::kNotReported
                ? fmt::format("{} is stored and was not reported", metric.name)
                : fmt::format("{} was {:.6g} and is {:.6g}", metric.name, metric.stored, metric.measured);
   }
@@ -71,9 +72,9 @@ std::string_view to_string(GoalState state) noexcept { return kGoalStates[static
 
 double Row::time_ratio(bool cpu) const { return ratio_of_medians(baseline.samples(cpu), optimized.samples(cpu)); }
 
-std::optional<std::int64_t> Row::goal_bytes(const SideResult& side) const {
-  if (!side.peak_bytes || !pair.memory_above_setup || !side.setup_bytes) return side.peak_bytes;
-  return *side.peak_bytes - *side.setup_bytes;
+std::optional<std::int64_t> Row::goal_bytes(const VariantResult& variant) const {
+  if (!variant.peak_bytes || !benchmark.memory_above_setup || !variant.setup_bytes) return variant.peak_bytes;
+  return *variant.peak_bytes - *variant.setup_bytes;
 }
 
 double Row::bytes_ratio() const {
@@ -82,8 +83,8 @@ double Row::bytes_ratio() const {
 }
 
 double Row::least_ratio() const {
-  if (setup.device == "cpu") return setup.size == "cpu" ? pair.least_ratio_cpu : 0;
-  return setup.size == "gpu" ? pair.least_ratio_cuda : 0;
+  if (setup.device == "cpu") return setup.size == "cpu" ? benchmark.least_ratio_cpu : 0;
+  return setup.size == "gpu" ? benchmark.least_ratio_cuda : 0;
 }
 
 std::vector<Metric> metrics_of(const Row& row) {
@@ -96,28 +97,28 @@ std::vector<Metric> metrics_of(const Row& row) {
 void decide(Row& row, const Expectations& expectations, const Measured& measured, bool validate) {
   if (row.status == RowStatus::kSkipped || row.status == RowStatus::kFailed) {
     if (expectations.has(measured.name)) {
-      row.judged = true;
-      row.judgement.state = State::kMissing;
+      row.regression_checked = true;
+      row.regression.state = State::kMissing;
     }
     return;
   }
-  if (row.pair.goal == Goal::kMemory && row.bytes_ratio() == 0)
+  if (row.benchmark.goal == Goal::kMemory && row.bytes_ratio() == 0)
     return row.fail("its goal is memory, and peak bytes were not measured");
-  row.judgement = expectations.judge(measured);
-  row.judged = true;
+  row.regression = expectations.check(measured);
+  row.regression_checked = true;
   std::string why;
-  row.goal = {GoalState::kNotJudged, why_not_judged(row, validate)};
+  row.goal = {GoalState::kNotChecked, why_goal_not_checked(row, validate)};
   if (row.goal.reason.empty()) {
     why = shortfall(row);
     row.goal.state = why.empty() ? GoalState::kMet : GoalState::kMissed;
   }
-  if (validate || row.pair.informational) return;
+  if (validate || row.benchmark.informational) return;
   if (!why.empty()) {
     row.status = RowStatus::kBelowGoal;
     row.reason = std::move(why);
-  } else if (row.judgement.state == State::kRegressed || row.judgement.state == State::kNotReported) {
+  } else if (row.regression.state == State::kRegressed || row.regression.state == State::kNotReported) {
     row.status = RowStatus::kRegressed;
-    row.reason = worst_metrics(row.judgement);
+    row.reason = worst_metrics(row.regression);
   }
 }
 

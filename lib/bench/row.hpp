@@ -6,7 +6,7 @@
 #include "bench/json.hpp"
 #include "bench/statistics.hpp"
 
-#include <rangefinder/bench/pair.hpp>
+#include <rangefinder/bench/benchmark.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -18,26 +18,26 @@ namespace rangefinder::bench {
 
 enum class RowStatus : std::uint8_t {
   kPassed,
-  kFailed,     ///< not verified, or did not run to its end
-  kBelowGoal,  ///< verified, and the ratio is less than the pair promises
-  kRegressed,  ///< verified, and worse than stored
+  kFailed,     ///< wrong outputs, or did not run to its end
+  kBelowGoal,  ///< correct, and the ratio is less than the benchmark promises
+  kRegressed,  ///< correct, and worse than stored
   kSkipped,    ///< cannot run here; never counts as passed
 };
 
 std::string_view to_string(RowStatus status) noexcept;
 
-enum class GoalState : std::uint8_t { kNotMeasured, kMet, kMissed, kNotJudged };
+enum class GoalState : std::uint8_t { kNotMeasured, kMet, kMissed, kNotChecked };
 
-/// What became of a pair's goal.
-struct GoalJudgement {
+/// What became of a benchmark's goal.
+struct GoalResult {
   GoalState state = GoalState::kNotMeasured;
-  std::string reason;  ///< of kNotJudged: "at smoke", "with --validate", ...
+  std::string reason;  ///< of kNotChecked: "at smoke", "with --validate", ...
 };
 
 std::string_view to_string(GoalState state) noexcept;
 
-/// What was measured of one side.
-struct SideResult {
+/// What was measured of one variant.
+struct VariantResult {
   std::string log;
   std::vector<double> wall_ns;
   std::vector<double> cpu_ns;
@@ -53,34 +53,34 @@ struct SideResult {
   const std::vector<double>& samples(bool by_cpu) const noexcept { return by_cpu ? cpu_ns : wall_ns; }
 };
 
-/// A pair and what became of it.
+/// A benchmark and what became of it.
 struct Row {
-  Pair pair;
+  Benchmark benchmark;
   Setup setup;
   std::int64_t iterations = 0;
   std::int64_t warmup = 0;
   RowStatus status = RowStatus::kPassed;
   std::string reason;  ///< of everything but kPassed
-  bool verified = false;
-  std::string inputs;  ///< fingerprint of both sides' inputs
+  bool correct = false;
+  std::string inputs;  ///< fingerprint of both variants' inputs
   Tolerance tolerance;
   Difference difference;
-  SideResult baseline;
-  SideResult optimized;
-  GoalJudgement goal;
-  Judgement judgement;
-  bool judged = false;
+  VariantResult baseline;
+  VariantResult optimized;
+  GoalResult goal;
+  RegressionCheck regression;
+  bool regression_checked = false;
 
   /// Process CPU time is the measure on a CPU, where wall time is at the mercy of whatever else runs; wall time where
   /// a device works, or where waiting is the point.
-  bool by_cpu() const noexcept { return setup.device == "cpu" && pair.goal != Goal::kThroughput; }
+  bool by_cpu() const noexcept { return setup.device == "cpu" && benchmark.goal != Goal::kThroughput; }
   /// Of medians; 0: not measured.
   double time_ratio(bool cpu) const;
   double time_ratio() const { return time_ratio(by_cpu()); }
   /// Of peak bytes; 0: not measured.
   double bytes_ratio() const;
   /// Bytes that the goal is about.
-  std::optional<std::int64_t> goal_bytes(const SideResult& side) const;
+  std::optional<std::int64_t> goal_bytes(const VariantResult& variant) const;
   double least_ratio() const;
 
   void fail(std::string why) {
@@ -92,7 +92,8 @@ struct Row {
 /// Metrics as they are stored: "optimized.cpu_ns", "baseline.peak_bytes", ...
 std::vector<Metric> metrics_of(const Row& row);
 
-/// Decides a verified row: time and bytes against the goal, then stored expectations. `validate`: neither.
+/// The regression gate of a correct row: time and bytes against the goal, then stored expectations. `validate`:
+/// neither.
 void decide(Row& row, const Expectations& expectations, const Measured& measured, bool validate);
 
 /// 1, 2, 4 or 0, by the gravest row.

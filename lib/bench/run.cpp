@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "base/cpu_key.hpp"
 #include "base/file.hpp"
+#include "bench/benchmark_json.hpp"
 #include "bench/hardware.hpp"
 #include "bench/measure.hpp"
-#include "bench/pair_json.hpp"
 #include "bench/results.hpp"
 #include "bench/targets.hpp"
 
@@ -22,7 +22,7 @@ namespace {
 struct Plan {
   RunOptions options;
   Description worker;
-  std::vector<Pair> pairs;
+  std::vector<Benchmark> benchmarks;
   Setup setup;
   Provenance provenance;  ///< of the run; a row has its own iterations and warm-up
   std::string expectations_path;
@@ -40,11 +40,11 @@ Status check(const RunOptions& options) {
   if (options.iterations < 0 || options.iterations > 1'000'000 || options.warmup > 1'000'000)
     return wrong("iterations and warm-up are at most a million");
   if (!(options.timeout_s > 0 && options.timeout_s < 1e6)) return wrong("a timeout is more than 0 s and less than 1e6");
-  if (options.ranks != 1) return wrong("this build runs one process a side: --nproc 1");
+  if (options.ranks != 1) return wrong("this build runs one process per variant: --nproc 1");
   if ((options.accept_regressions || options.accept_provenance) && !options.update_expectations)
     return wrong("nothing is accepted without --update-expectations");
   if (options.validate && options.update_expectations)
-    return wrong("--validate judges no times: they are not for --update-expectations");
+    return wrong("--validate checks outputs only; leave it out to use --update-expectations");
   return {};
 }
 
@@ -55,14 +55,14 @@ Result<Plan> make_plan(const RunOptions& options) {
   Result<Description> description = describe(options.worker, options.cancelled);
   if (!description) return description.error();
   plan.worker = std::move(*description);
-  Result<std::vector<Pair>> pairs = chosen(plan.worker.pairs, options.targets);
-  if (!pairs) return pairs.error();
-  plan.pairs = std::move(*pairs);
+  Result<std::vector<Benchmark>> benchmarks = chosen(plan.worker.benchmarks, options.targets);
+  if (!benchmarks) return benchmarks.error();
+  plan.benchmarks = std::move(*benchmarks);
   plan.setup.device = options.device == "auto" ? (plan.worker.gpu.count > 0 ? "cuda" : "cpu") : options.device;
   const bool cuda = plan.setup.device == "cuda";
   plan.setup.size = !options.size.empty() ? options.size : cuda ? "gpu" : "cpu";
   plan.setup.seed = options.seed;
-  // One process a side uses one device, however many there are.
+  // One process per variant uses one device, however many there are.
   const std::string key = cuda ? gpu_key(plan.worker.gpu.name, options.ranks) : base::cpu_key();
   plan.provenance = {commit_of("."),
                      key,
@@ -81,37 +81,38 @@ Result<Plan> make_plan(const RunOptions& options) {
 }
 
 /// Sizes other than a device's own have entries of their own.
-std::string example_name(const Plan& plan, const Pair& pair) {
+std::string example_name(const Plan& plan, const Benchmark& benchmark) {
   const std::string own = plan.setup.device == "cuda" ? "gpu" : "cpu";
-  return plan.setup.size == own ? pair.name : pair.name + "@" + plan.setup.size;
+  return plan.setup.size == own ? benchmark.name : benchmark.name + "@" + plan.setup.size;
 }
 
 Measured measured_of(const Plan& plan, const Row& row) {
   Provenance provenance = plan.provenance;
   provenance.iterations = row.iterations;
   provenance.warmup = row.warmup;
-  return {example_name(plan, row.pair), std::string(to_string(row.pair.goal)), metrics_of(row), provenance};
+  return {example_name(plan, row.benchmark), std::string(to_string(row.benchmark.goal)), metrics_of(row), provenance};
 }
 
-Result<Row> run_pair(const Plan& plan, std::size_t index, const Expectations& expectations) {
-  const Pair& pair = plan.pairs[index];
-  const std::string folder = plan.options.out + "/" + pair.name;
+Result<Row> run_benchmark(const Plan& plan, std::size_t index, const Expectations& expectations) {
+  const Benchmark& benchmark = plan.benchmarks[index];
+  const std::string folder = plan.options.out + "/" + benchmark.name;
   std::error_code code;
   std::filesystem::create_directories(folder, code);
   if (code) return base::system_error("create", folder, code.value());
   const auto progress = [&](std::uint64_t part) {
-    if (plan.options.progress) plan.options.progress(index * kPairParts + part, plan.pairs.size() * kPairParts);
+    if (plan.options.progress)
+      plan.options.progress(index * kBenchmarkParts + part, plan.benchmarks.size() * kBenchmarkParts);
   };
   Row row;
   if (plan.options.cancelled && plan.options.cancelled()) {
-    row.pair = pair;
+    row.benchmark = benchmark;
     row.setup = plan.setup;
     row.fail("interrupted before it ran");
   } else {
-    row = measure(pair, {plan.options, plan.setup, folder, progress});
+    row = measure(benchmark, {plan.options, plan.setup, folder, progress});
   }
   decide(row, expectations, measured_of(plan, row), plan.options.validate);
-  progress(kPairParts);
+  progress(kBenchmarkParts);
   return row;
 }
 
@@ -129,7 +130,7 @@ Result<bool> store(const Plan& plan, std::vector<Row>& rows, std::vector<std::st
   for (const std::string& name : report->written) notes.push_back("stored: " + name);
   for (const std::string& why : report->refused) notes.push_back("not stored: " + why);
   for (Row& row : rows) {
-    const bool written = std::find(report->written.begin(), report->written.end(), example_name(plan, row.pair)) !=
+    const bool written = std::find(report->written.begin(), report->written.end(), example_name(plan, row.benchmark)) !=
                          report->written.end();
     if (!written || row.status != RowStatus::kRegressed) continue;
     row.status = RowStatus::kPassed;
@@ -164,10 +165,10 @@ Result<std::string> plan(const RunOptions& options) {
   const Result<Plan> plan = make_plan(options);
   if (!plan) return plan.error();
   std::string out;
-  for (const Pair& pair : plan->pairs) {
-    out += fmt::format("{}: {} {}, {} iterations after {} to warm up, profile {}\n", pair.name, plan->setup.device,
-                       plan->setup.size, options.iterations > 0 ? options.iterations : pair.iterations,
-                       options.warmup >= 0 ? options.warmup : pair.warmup, to_string(options.profile));
+  for (const Benchmark& benchmark : plan->benchmarks) {
+    out += fmt::format("{}: {} {}, {} iterations after {} to warm up, profile {}\n", benchmark.name, plan->setup.device,
+                       plan->setup.size, options.iterations > 0 ? options.iterations : benchmark.iterations,
+                       options.warmup >= 0 ? options.warmup : benchmark.warmup, to_string(options.profile));
   }
   return out;
 }
@@ -178,8 +179,8 @@ Result<RunOutcome> run(const RunOptions& options) {
   const Result<Expectations> expectations = Expectations::load(plan->expectations_path, plan->provenance.hardware_key);
   if (!expectations) return expectations.error();
   std::vector<Row> rows;
-  for (std::size_t i = 0; i < plan->pairs.size(); ++i) {
-    Result<Row> row = run_pair(*plan, i, *expectations);
+  for (std::size_t i = 0; i < plan->benchmarks.size(); ++i) {
+    Result<Row> row = run_benchmark(*plan, i, *expectations);
     if (!row) return row.error();
     rows.push_back(std::move(*row));
   }

@@ -24,7 +24,7 @@ namespace rangefinder::bench {
 namespace {
 
 constexpr std::int64_t kPeriod_ns = 1'000'000;
-constexpr std::size_t kMostSamples = std::size_t{1} << 15, kMostFrames = 126;
+constexpr std::size_t kMaxSamples = std::size_t{1} << 15, kMaxFrames = 126;
 /// Periods from one look for new threads to the next.
 constexpr int kLook = 10;
 
@@ -50,12 +50,12 @@ struct RawSample {
   std::int64_t cpu_ns;  // of the thread since it began
   pid_t thread;
   std::uint32_t depth;
-  std::array<std::uintptr_t, kMostFrames> frames;
+  std::array<std::uintptr_t, kMaxFrames> frames;
 };
 
 /// What the handler writes into; its pages are there once they are used.
 struct Buffer {
-  std::unique_ptr<RawSample[]> samples{new RawSample[kMostSamples]};
+  std::unique_ptr<RawSample[]> samples{new RawSample[kMaxSamples]};
   std::atomic<std::size_t> taken{0};
 };
 
@@ -74,7 +74,7 @@ _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* data) {
   // The first that is no return address is where the signal came.
   if (!walk.interrupted && exact == 0) return _URC_NO_REASON;
   walk.interrupted = true;
-  if (address == 0 || walk.sample.depth == kMostFrames) return _URC_NORMAL_STOP;
+  if (address == 0 || walk.sample.depth == kMaxFrames) return _URC_NORMAL_STOP;
   if (exact == 0) --address;  // into the call
   walk.sample.frames[walk.sample.depth++] = address;
   return _URC_NO_REASON;
@@ -85,7 +85,7 @@ void take_sample(int, siginfo_t*, void*) {
   const int error = errno;
   inside_handler.fetch_add(1);
   if (Buffer* const buffer = sampled_into.load(); buffer != nullptr) {
-    if (const std::size_t at = buffer->taken.fetch_add(1); at < kMostSamples) {
+    if (const std::size_t at = buffer->taken.fetch_add(1); at < kMaxSamples) {
       RawSample& sample = buffer->samples[at];
       sample.time_ns = read_clock(CLOCK_MONOTONIC);
       sample.cpu_ns = read_clock(CLOCK_THREAD_CPUTIME_ID);
@@ -193,7 +193,7 @@ StackSamples StackSampler::stop() {
   const std::unique_ptr<Parts> parts = std::move(parts_);
   if (parts == nullptr) return {};
   parts->end();
-  const std::size_t taken = parts->buffer.taken.load(), kept = std::min(taken, kMostSamples);
+  const std::size_t taken = parts->buffer.taken.load(), kept = std::min(taken, kMaxSamples);
   StackSamples out;
   out.lost = taken - kept;
   for (std::size_t i = 0; i < kept; ++i) {

@@ -36,8 +36,8 @@ struct Interval {
 };
 
 /// A 95 % bootstrap interval of median(baseline) / median(optimized): both are drawn from 2000 times with replacement.
-/// The generator has a fixed seed, so that the same samples give the same interval. Both 0 where a side has no samples
-/// or a median of 0.
+/// The generator has a fixed seed, so that the same samples give the same interval. Both 0 where a variant has no
+/// samples or a median of 0.
 Interval ratio_interval(std::span<const double> baseline, std::span<const double> optimized);
 
 }  // namespace rangefinder::bench

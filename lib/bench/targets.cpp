@@ -3,7 +3,7 @@
 
 #include "base/file.hpp"
 #include "base/text.hpp"
-#include "bench/pair_json.hpp"
+#include "bench/benchmark_json.hpp"
 #include "bench/worker_process.hpp"
 
 #include <rangefinder/bench/harness.hpp>
@@ -47,16 +47,16 @@ bool fits(std::string_view pattern, std::string_view text) {
   return at == pattern.size();
 }
 
-bool is_target(const std::string& target, const Pair& pair) {
-  if (target == "all" || target == pair.chapter) return true;
+bool is_target(const std::string& target, const Benchmark& benchmark) {
+  if (target == "all" || target == benchmark.chapter) return true;
   const std::size_t colon = target.find(':');
-  if (colon == std::string::npos) return fits(target, pair.name);
-  return fits(target.substr(0, colon), pair.chapter) && fits(target.substr(colon + 1), pair.name);
+  if (colon == std::string::npos) return fits(target, benchmark.name);
+  return fits(target.substr(0, colon), benchmark.chapter) && fits(target.substr(colon + 1), benchmark.name);
 }
 
-std::string not_found(const std::string& target, const std::vector<Pair>& pairs) {
+std::string not_found(const std::string& target, const std::vector<Benchmark>& benchmarks) {
   std::vector<std::string_view> names;
-  for (const Pair& pair : pairs) names.push_back(pair.name);
+  for (const Benchmark& benchmark : benchmarks) names.push_back(benchmark.name);
   const std::string_view nearest = base::nearest(target, names);
   return fmt::format("no target \"{}\"{}; `rangefinder bench list-targets` lists all", target,
                      nearest.empty() ? std::string() : fmt::format("; did you mean {}?", nearest));
@@ -91,10 +91,11 @@ Result<Description> describe(const std::string& worker, const std::function<bool
   if (!answer) return answer.error().with_context(worker);
   const JsonView facts = *answer;
   Description out;
-  for (const JsonView each : facts["pairs"].items()) {
-    out.pairs.push_back(pair_from_json(each));
-    if (!is_name(out.pairs.back().name))
-      return Error{ErrorCode::kUnreadable, worker + ": a pair cannot be called \"" + out.pairs.back().name + "\""};
+  for (const JsonView each : facts["benchmarks"].items()) {
+    out.benchmarks.push_back(benchmark_from_json(each));
+    if (!is_name(out.benchmarks.back().name))
+      return Error{ErrorCode::kUnreadable,
+                   worker + ": a benchmark cannot be called \"" + out.benchmarks.back().name + "\""};
   }
   out.torch = facts["torch"].text();
   out.cuda = facts["cuda"].text();
@@ -104,31 +105,33 @@ Result<Description> describe(const std::string& worker, const std::function<bool
   return out;
 }
 
-Result<std::vector<Pair>> chosen(const std::vector<Pair>& pairs, const std::vector<std::string>& targets) {
-  if (pairs.empty()) return Error{ErrorCode::kNotFound, "the worker has no pairs"};
-  if (targets.empty()) return pairs;
+Result<std::vector<Benchmark>> chosen(const std::vector<Benchmark>& benchmarks,
+                                      const std::vector<std::string>& targets) {
+  if (benchmarks.empty()) return Error{ErrorCode::kNotFound, "the worker has no benchmarks"};
+  if (targets.empty()) return benchmarks;
   for (const std::string& target : targets) {
-    if (std::none_of(pairs.begin(), pairs.end(), [&](const Pair& pair) { return is_target(target, pair); }))
-      return Error{ErrorCode::kNotFound, not_found(target, pairs)};
+    if (std::none_of(benchmarks.begin(), benchmarks.end(),
+                     [&](const Benchmark& benchmark) { return is_target(target, benchmark); }))
+      return Error{ErrorCode::kNotFound, not_found(target, benchmarks)};
   }
-  std::vector<Pair> out;
-  for (const Pair& pair : pairs) {
-    if (std::any_of(targets.begin(), targets.end(), [&](const std::string& t) { return is_target(t, pair); }))
-      out.push_back(pair);
+  std::vector<Benchmark> out;
+  for (const Benchmark& benchmark : benchmarks) {
+    if (std::any_of(targets.begin(), targets.end(), [&](const std::string& t) { return is_target(t, benchmark); }))
+      out.push_back(benchmark);
   }
   return out;
 }
 
-Result<std::vector<Pair>> list_targets(const std::string& worker, const std::vector<std::string>& targets) {
+Result<std::vector<Benchmark>> list_targets(const std::string& worker, const std::vector<std::string>& targets) {
   const Result<Description> description = describe(worker, {});
   if (!description) return description.error();
-  return chosen(description->pairs, targets);
+  return chosen(description->benchmarks, targets);
 }
 
-std::string targets_json(const std::vector<Pair>& pairs) {
+std::string targets_json(const std::vector<Benchmark>& benchmarks) {
   Json targets = Json::array();
-  for (const Pair& pair : pairs) {
-    Json target = to_json(pair);
+  for (const Benchmark& benchmark : benchmarks) {
+    Json target = to_json(benchmark);
     target["variants"] = Json::array({"baseline", "optimized"});
     targets.push_back(std::move(target));
   }

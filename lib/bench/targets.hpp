@@ -12,7 +12,7 @@ namespace rangefinder::bench {
 
 /// What a worker says of itself.
 struct Description {
-  std::vector<Pair> pairs;
+  std::vector<Benchmark> benchmarks;
   std::string torch;
   std::string cuda;
   std::string driver;
@@ -23,6 +23,7 @@ struct Description {
 Result<Description> describe(const std::string& worker, const std::function<bool()>& cancelled);
 
 /// Those that fit any target; see list_targets.
-Result<std::vector<Pair>> chosen(const std::vector<Pair>& pairs, const std::vector<std::string>& targets);
+Result<std::vector<Benchmark>> chosen(const std::vector<Benchmark>& benchmarks,
+                                      const std::vector<std::string>& targets);
 
 }  // namespace rangefinder::bench

@@ -42,7 +42,8 @@ void set_worker_hooks(WorkerHooks given) { hooks() = std::move(given); }
 int worker_main(int argc, char** argv) {
   if (argc == 3 && std::strcmp(argv[1], "--serve") == 0) return serve(std::atoi(argv[2]));
   if (argc == 2 && std::strcmp(argv[1], "list") == 0) {
-    for (const Pair& pair : pairs()) std::printf("%-32s %s\n", pair.name.c_str(), pair.purpose.c_str());
+    for (const Benchmark& benchmark : benchmarks())
+      std::printf("%-32s %s\n", benchmark.name.c_str(), benchmark.purpose.c_str());
     return std::fflush(stdout) == 0 ? 0 : kUsage;
   }
   if (argc == 2 && std::strcmp(argv[1], "--version") == 0) {

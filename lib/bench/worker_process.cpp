@@ -145,13 +145,13 @@ std::string WorkerProcess::end(bool gone) {
 }
 
 std::string tail_of(const std::string& log) {
-  constexpr std::size_t kMost = 300;
+  constexpr std::size_t kMax = 300;
   const Result<base::Fd> fd = base::open_for_reading(log);
   if (!fd) return {};
   const Result<std::uint64_t> size = base::file_size(*fd, log);
   if (!size) return {};
-  std::array<std::byte, kMost> bytes;
-  const Result<std::size_t> got = base::read_at(*fd, bytes, *size > kMost ? *size - kMost : 0, log);
+  std::array<std::byte, kMax> bytes;
+  const Result<std::size_t> got = base::read_at(*fd, bytes, *size > kMax ? *size - kMax : 0, log);
   if (!got || *got == 0) return {};
   std::string text(base::as_text(base::ByteView(bytes).first(*got)));
   while (!text.empty() && text.back() == '\n') text.pop_back();

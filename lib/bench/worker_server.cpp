@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "bench/worker_server.hpp"
 
-#include "bench/pair_json.hpp"
+#include "bench/benchmark_json.hpp"
 #include "bench/read_clock.hpp"
 #include "bench/stack_sampler.hpp"
 #include "bench/tensor_file.hpp"
@@ -19,11 +19,11 @@
 namespace rangefinder::bench {
 namespace {
 
-const Pair& pair_named(std::string_view name) {
-  for (const Pair& pair : pairs()) {
-    if (pair.name == name) return pair;
+const Benchmark& benchmark_named(std::string_view name) {
+  for (const Benchmark& benchmark : benchmarks()) {
+    if (benchmark.name == name) return benchmark;
   }
-  throw std::runtime_error("no pair \"" + std::string(name) + "\"");
+  throw std::runtime_error("no benchmark \"" + std::string(name) + "\"");
 }
 
 Setup setup_of(JsonView request) {
@@ -67,7 +67,7 @@ Json WorkerServer::dispatch(JsonView request) {
   const std::string what = request["do"].text();
   if (what == "describe") return describe();
   if (what == "skip") return skip(request);
-  if (what == "verify") return verify(request);
+  if (what == "check") return check(request);
   if (what == "open") return open(request);
   if (what == "run") return run(request);
   if (what == "memory") return memory();
@@ -84,10 +84,10 @@ Json WorkerServer::dispatch(JsonView request) {
 
 Json WorkerServer::describe() const {
   Json all = Json::array();
-  for (const Pair& pair : pairs()) all.push_back(to_json(pair));
+  for (const Benchmark& benchmark : benchmarks()) all.push_back(to_json(benchmark));
   const DeviceFacts cuda = hooks_.cuda ? hooks_.cuda() : DeviceFacts{};
   return Json::object(
-      {{"pairs", std::move(all)},
+      {{"benchmarks", std::move(all)},
        {"torch", hooks_.torch_version},
        {"cuda", hooks_.cuda_version},
        {"driver", hooks_.driver_version},
@@ -96,86 +96,86 @@ Json WorkerServer::describe() const {
 }
 
 Json WorkerServer::skip(JsonView request) const {
-  const Pair& pair = pair_named(request["pair"].text());
+  const Benchmark& benchmark = benchmark_named(request["benchmark"].text());
   const Setup setup = setup_of(request);
   std::string reason;
   if (setup.device == "cuda" && (!hooks_.cuda || hooks_.cuda().count == 0))
     reason = "no_cuda_device";
-  else if (std::find(pair.devices.begin(), pair.devices.end(), setup.device) == pair.devices.end())
+  else if (std::find(benchmark.devices.begin(), benchmark.devices.end(), setup.device) == benchmark.devices.end())
     reason = setup.device == "cpu" ? "no_cuda_device" : "feature_not_built";
-  else if (pair.skip)
-    reason = pair.skip(setup);
+  else if (benchmark.skip)
+    reason = benchmark.skip(setup);
   return Json::object({{"skip", reason}});
 }
 
-std::unique_ptr<Side> WorkerServer::make(JsonView request, const Setup& setup) {
-  const Pair& pair = pair_named(request["pair"].text());
-  const PairSide& description = request["side"].text() == "optimized" ? pair.optimized : pair.baseline;
-  if (!description.make) throw std::runtime_error("pair \"" + pair.name + "\" has no such side");
+std::unique_ptr<Variant> WorkerServer::make(JsonView request, const Setup& setup) {
+  const Benchmark& benchmark = benchmark_named(request["benchmark"].text());
+  const VariantSpec& description = request["variant"].text() == "optimized" ? benchmark.optimized : benchmark.baseline;
+  if (!description.make) throw std::runtime_error("benchmark \"" + benchmark.name + "\" has no such variant");
   if (hooks_.before_setup) hooks_.before_setup(setup);
-  std::unique_ptr<Side> side = description.make();
-  if (!side) throw std::runtime_error("pair \"" + pair.name + "\" made no side");
-  side->setup(setup);
-  side->synchronize();
-  return side;
+  std::unique_ptr<Variant> variant = description.make();
+  if (!variant) throw std::runtime_error("benchmark \"" + benchmark.name + "\" made no variant");
+  variant->setup(setup);
+  variant->synchronize();
+  return variant;
 }
 
-Json WorkerServer::verify(JsonView request) {
-  const std::unique_ptr<Side> side = make(request, setup_of(request));
-  const std::string inputs = fingerprint(side->inputs());
+Json WorkerServer::check(JsonView request) {
+  const std::unique_ptr<Variant> variant = make(request, setup_of(request));
+  const std::string inputs = fingerprint(variant->inputs());
   const std::int64_t perturb_after = request["perturb_after"].integer(-1);
   for (std::int64_t step = 0; step < request["steps"].integer(1); ++step) {
-    if (step == perturb_after) side->perturb();
-    side->step();
+    if (step == perturb_after) variant->perturb();
+    variant->step();
   }
-  side->synchronize();
-  write_tensors(side->outputs(), request["file"].text()).value();
+  variant->synchronize();
+  write_tensors(variant->outputs(), request["file"].text()).value();
   return Json::object({{"inputs", inputs}});
 }
 
 Json WorkerServer::open(JsonView request) {
-  side_.reset();
+  variant_.reset();
   setup_ = setup_of(request);
-  side_ = make(request, setup_);
+  variant_ = make(request, setup_);
   setup_bytes_ = hooks_.live_bytes ? hooks_.live_bytes(setup_.device) : 0;
   return Json::object();
 }
 
-Side& WorkerServer::timed() {
-  if (!side_) throw std::runtime_error("no side is open");
-  return *side_;
+Variant& WorkerServer::timed() {
+  if (!variant_) throw std::runtime_error("no variant is open");
+  return *variant_;
 }
 
-void WorkerServer::timed_step(Side& side, Times& times) const {
+void WorkerServer::timed_step(Variant& variant, Times& times) const {
   const bool spans = hooks_.begin_device_span && hooks_.end_device_span && hooks_.device_span_ns;
   if (spans) hooks_.begin_device_span(setup_.device);
   const std::int64_t cpu = cpu_ns(), wall = wall_ns();
-  side.step();
+  variant.step();
   if (spans) hooks_.end_device_span(setup_.device);
-  side.synchronize();
+  variant.synchronize();
   times.wall_ns.push_back(wall_ns() - wall);
   times.cpu_ns.push_back(cpu_ns() - cpu);
   if (!spans) return;
   if (const std::int64_t device = hooks_.device_span_ns(setup_.device); device >= 0) times.device_ns.push_back(device);
 }
 
-void WorkerServer::flush_cache(Side& side) const {
+void WorkerServer::flush_cache(Variant& variant) const {
   if (!hooks_.flush_cache) throw std::runtime_error("--flush-cache: this worker has no hook that flushes caches");
   hooks_.flush_cache(setup_.device);
-  side.synchronize();
+  variant.synchronize();
 }
 
 std::int64_t WorkerServer::energy_mj() const { return hooks_.energy_mj ? hooks_.energy_mj(setup_.device) : -1; }
 
 Json WorkerServer::run(JsonView request) {
-  Side& side = timed();
-  side.synchronize();
+  Variant& variant = timed();
+  variant.synchronize();
   const bool flush = request["flush"].boolean();
   const std::int64_t energy = energy_mj();
   Times times;
   for (std::int64_t step = 0; step < request["steps"].integer(); ++step) {
-    if (flush) flush_cache(side);
-    timed_step(side, times);
+    if (flush) flush_cache(variant);
+    timed_step(variant, times);
   }
   Json out = times.answer();
   // What flushing took is not the step's.
@@ -194,7 +194,7 @@ Json WorkerServer::memory() const {
 }
 
 Json WorkerServer::profile(JsonView request) {
-  Side& side = timed();
+  Variant& variant = timed();
   const ProfileLevel level = level_named(request["level"].text());
   SessionOptions options;
   options.output = request["capture"].text();
@@ -210,7 +210,7 @@ Json WorkerServer::profile(JsonView request) {
   for (std::int64_t step = 0; step < request["steps"].integer(1); ++step) {
     {
       ProfileRange range{"step"};
-      timed_step(side, times);
+      timed_step(variant, times);
     }
     session.step();
   }
@@ -240,11 +240,11 @@ Json WorkerServer::measure_peaks(JsonView request) const {
 }
 
 Json WorkerServer::finish() {
-  Side& side = timed();
+  Variant& variant = timed();
   Json metrics = Json::array();
-  for (const Metric& metric : side.metrics()) metrics.push_back(to_json(metric));
-  Json out = Json::object({{"work", to_json(side.work())}, {"metrics", std::move(metrics)}});
-  side_.reset();
+  for (const Metric& metric : variant.metrics()) metrics.push_back(to_json(metric));
+  Json out = Json::object({{"work", to_json(variant.work())}, {"metrics", std::move(metrics)}});
+  variant_.reset();
   return out;
 }
 

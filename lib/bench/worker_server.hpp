@@ -12,10 +12,10 @@
 namespace rangefinder::bench {
 
 /// Does what a harness asks for, a request after the other:
-///   describe                                   pairs, versions, devices
-///   skip     pair device size seed             why it cannot run here
-///   verify   pair side ... steps perturb_after file   a fresh side; whole outputs into the file
-///   open     pair side ...                     the side that is timed
+///   describe                                   benchmarks, versions, devices
+///   skip     benchmark device size seed             why it cannot run here
+///   check    benchmark variant ... steps perturb_after file   a fresh variant; whole outputs into the file
+///   open     benchmark variant ...                     the variant that is timed
 ///   run      steps flush                       wall, CPU and device nanoseconds of each; energy of all
 ///   reset_peak, memory                         bytes of the allocator
 ///   profile  level steps capture folder        untimed, recorded
@@ -26,7 +26,7 @@ class WorkerServer {
  public:
   explicit WorkerServer(const WorkerHooks& hooks) : hooks_(hooks) {}
 
-  /// Whatever a pair throws becomes {"error": ...}.
+  /// Whatever a benchmark throws becomes {"error": ...}.
   Json answer(JsonView request);
 
  private:
@@ -35,7 +35,7 @@ class WorkerServer {
   Json dispatch(JsonView request);
   Json describe() const;
   Json skip(JsonView request) const;
-  Json verify(JsonView request);
+  Json check(JsonView request);
   Json open(JsonView request);
   Json run(JsonView request);
   Json memory() const;
@@ -43,16 +43,16 @@ class WorkerServer {
   Json finish();
   Json measure_peaks(JsonView request) const;
 
-  std::unique_ptr<Side> make(JsonView request, const Setup& setup);
-  Side& timed();
-  void timed_step(Side& side, Times& times) const;
-  void flush_cache(Side& side) const;
+  std::unique_ptr<Variant> make(JsonView request, const Setup& setup);
+  Variant& timed();
+  void timed_step(Variant& variant, Times& times) const;
+  void flush_cache(Variant& variant) const;
   std::int64_t energy_mj() const;
   std::int64_t wall_ns() const;
   std::int64_t cpu_ns() const;
 
   const WorkerHooks& hooks_;
-  std::unique_ptr<Side> side_;
+  std::unique_ptr<Variant> variant_;
   Setup setup_;
   std::int64_t setup_bytes_ = 0;
 };

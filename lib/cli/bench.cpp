@@ -21,8 +21,8 @@ namespace {
 
 using base::printable;
 
-constexpr std::uint64_t kMostSteps = 1'000'000'000;
-constexpr std::uint64_t kLargestResults = std::uint64_t{256} << 20;
+constexpr std::uint64_t kMaxSteps = 1'000'000'000;
+constexpr std::uint64_t kMaxResultsBytes = std::uint64_t{256} << 20;
 
 std::atomic<bool> interrupted{false};
 
@@ -72,19 +72,20 @@ bench::TextStyle style_of(const Common& common) {
 int list_targets(const Common& common, const BenchArguments& arguments) {
   const Result<std::string> worker = worker_of(arguments);
   if (!worker) return wrong_use(worker.error());
-  const Result<std::vector<bench::Pair>> pairs = bench::list_targets(*worker, arguments.run.targets);
-  if (!pairs) return wrong_use(pairs.error());
+  const Result<std::vector<bench::Benchmark>> benchmarks = bench::list_targets(*worker, arguments.run.targets);
+  if (!benchmarks) return wrong_use(benchmarks.error());
   if (common.json) {
-    write_stdout(bench::targets_json(*pairs));
+    write_stdout(bench::targets_json(*benchmarks));
     return bench::kAllMet;
   }
-  for (const bench::Pair& pair : *pairs) {
+  for (const bench::Benchmark& benchmark : *benchmarks) {
     std::string devices;
-    for (const std::string& device : pair.devices) devices += (devices.empty() ? "" : ",") + device;
+    for (const std::string& device : benchmark.devices) devices += (devices.empty() ? "" : ",") + device;
     constexpr std::string_view kGoals[] = {"speed", "throughput", "memory"};
-    write_stdout(fmt::format("{:<28} {:<5} {:<10} {:<8} {} rank{} {}\n", printable(pair.name), printable(pair.chapter),
-                             kGoals[static_cast<std::size_t>(pair.goal)], printable(devices), pair.least_ranks,
-                             pair.least_ranks == 1 ? " " : "s", printable(pair.purpose)));
+    write_stdout(fmt::format("{:<28} {:<5} {:<10} {:<8} {} rank{} {}\n", printable(benchmark.name),
+                             printable(benchmark.chapter), kGoals[static_cast<std::size_t>(benchmark.goal)],
+                             printable(devices), benchmark.least_ranks, benchmark.least_ranks == 1 ? " " : "s",
+                             printable(benchmark.purpose)));
   }
   return bench::kAllMet;
 }
@@ -136,8 +137,9 @@ std::string verdict_of(const Comparison::Row& row) {
   std::string out(kVerdicts[static_cast<std::size_t>(row.verdict)]);
   if (row.candidate <= 0) out += ", the candidate has no rate of it";
   if (row.verdict == Comparison::Verdict::kUnclear)
-    out += fmt::format(", the baseline side is slower too (x{:.3g}): measure again, or look at what both sides share",
-                       row.control);
+    out += fmt::format(
+        ", the baseline variant is slower too (x{:.3g}): measure again, or look at what both variants share",
+        row.control);
   return out;
 }
 
@@ -183,7 +185,7 @@ int compare_perf(const Common& common, const BenchArguments& arguments) {
 }
 
 int report(const BenchArguments& arguments) {
-  const Result<base::Bytes> json = base::read_whole_file(arguments.files.front(), kLargestResults);
+  const Result<base::Bytes> json = base::read_whole_file(arguments.files.front(), kMaxResultsBytes);
   if (!json) return wrong_use(json.error());
   const Result<std::string> text = bench::recommendations(std::string(base::as_text(*json)));
   if (!text) return wrong_use(text.error().with_context(arguments.files.front()));
@@ -200,7 +202,7 @@ using Shared = std::shared_ptr<BenchArguments>;
 void add_worker(CLI::App& verb, const Shared& arguments) {
   verb.add_option(
           "--worker", arguments->worker,
-          "The program with the pairs (default: RANGEFINDER_WORKER, else rangefinder-workloads beside this one)")
+          "The program with the benchmarks (default: RANGEFINDER_WORKER, else rangefinder-workloads beside this one)")
       ->type_name("PATH");
 }
 
@@ -222,22 +224,24 @@ void add_measuring(CLI::App& verb, const Shared& arguments) {
   takes_one_of(verb.add_option("--size", run.size, "smoke, cpu or gpu (default: the device's own)"),
                {"smoke", "cpu", "gpu"})
       ->type_name("SIZE");
-  takes_whole_number(verb.add_option("--iterations", run.iterations, "Timed steps a side (default: each pair's own)"),
-                     1, kMostSteps)
+  takes_whole_number(
+      verb.add_option("--iterations", run.iterations, "Timed steps per variant (default: each benchmark's own)"), 1,
+      kMaxSteps)
       ->type_name("N");
   takes_whole_number(verb.add_option("--warmup", run.warmup,
-                                     "Steps before them; 0 counts what is done once (default: each pair's own)"),
-                     0, kMostSteps)
+                                     "Steps before them; 0 counts what is done once (default: each benchmark's own)"),
+                     0, kMaxSteps)
       ->type_name("N");
   verb.add_flag("--flush-cache", run.flush_cache, "Fill caches with something else before each step, untimed");
-  takes_whole_number<unsigned>(verb.add_option("--nproc", run.ranks, "Ranks a side (default 1)"), 1)->type_name("N");
+  takes_whole_number<unsigned>(verb.add_option("--nproc", run.ranks, "Ranks per variant (default 1)"), 1)
+      ->type_name("N");
   takes_whole_number<std::uint64_t>(verb.add_option("--seed", run.seed, "Of inputs and weights (default 42)"), 0)
       ->type_name("S");
   takes_number_above_0(verb.add_option("--timeout-s", run.timeout_s, "For each answer of a worker (default 600)"))
       ->type_name("T");
   verb.add_option("--out", run.out, "Where results, logs, captures and traces go (default bench-out)")
       ->type_name("FOLDER");
-  verb.add_flag("--validate", run.validate, "Judge outputs alone, neither goals nor expectations");
+  verb.add_flag("--validate", run.validate, "Check outputs only, neither goals nor expectations");
   takes_one_of(verb.add_option("--format", arguments->format,
                                "table, json, markdown, or both: table and Markdown (default table)"),
                {"table", "json", "markdown", "both"})
@@ -262,9 +266,9 @@ CLI::App* add_nested(CLI::App& bench, const char* name, const char* description,
 }
 
 void add_runs(CLI::App& bench, Common& common, int& result) {
-  // `compare` is `run` under the name that people look for when they have one pair in mind.
-  const std::pair<const char*, const char*> verbs[] = {{"run", "Verify, time and judge pairs"},
-                                                       {"compare", "The same for some pairs by name"}};
+  // `compare` is `run` under the name that people look for when they have one benchmark in mind.
+  const std::pair<const char*, const char*> verbs[] = {{"run", "Check, time and compare benchmarks"},
+                                                       {"compare", "The same for some benchmarks by name"}};
   for (const auto& [name, description] : verbs) {
     auto arguments = std::make_shared<BenchArguments>();
     CLI::App* verb = add_nested(bench, name, description, common);
@@ -286,7 +290,8 @@ void add_runs(CLI::App& bench, Common& common, int& result) {
 }  // namespace
 
 void add_bench(CLI::App& app, Common& common, int& result) {
-  CLI::App* bench = app.add_subcommand("bench", "Run pairs of baseline and optimized workloads, and judge them");
+  CLI::App* bench = app.add_subcommand(
+      "bench", "A/B benchmarks of baseline and optimized workloads, with correctness checks and a regression gate");
   bench->require_subcommand(1);
   bench->footer(
       "Exit codes: 0 all met; 1 wrong output or failed run; 2 regression or goal not met; 3 wrong use;\n"
@@ -294,7 +299,7 @@ void add_bench(CLI::App& app, Common& common, int& result) {
       "Workloads are in a worker, a program that is not installed: build the examples (rangefinder-workloads),\n"
       "or your own (docs/how-to/add-a-workload.md).");
   auto list = std::make_shared<BenchArguments>();
-  CLI::App* targets = add_nested(*bench, "list-targets", "Show the worker's pairs", common);
+  CLI::App* targets = add_nested(*bench, "list-targets", "Show the worker's benchmarks", common);
   list->run.targets.clear();
   targets->add_option("--chapter", list->run.targets, "Of one chapter, or that fit another target")
       ->type_name("TARGET");

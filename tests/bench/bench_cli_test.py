@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Runs `rangefinder bench` as people and CI do: bench_cli_test.py --command PATH --worker PATH --schema PATH.
 
-The worker's pairs have planted faults and a clock of their own, so that nothing here depends on the machine's speed."""
+The worker's benchmarks have planted faults and a clock of their own, so that nothing here depends on the machine's speed."""
 import argparse
 import json
 import os
@@ -101,21 +101,21 @@ class Bench(unittest.TestCase):
             with self.subTest(targets):
                 self.results(code, targets)
 
-    def test_a_goal_that_is_not_judged_says_so(self):
+    def test_a_goal_that_is_not_checked_says_so(self):
         for words, target, state, reason in (
-                (["--size", "smoke"], "below_goal", "not_judged", "at smoke"),
-                (["--validate"], "below_goal", "not_judged", "with --validate"),
-                ([], "informational", "not_judged", "of an informational pair"),
-                ([], "good_throughput", "not_judged", "without a least ratio"),
+                (["--size", "smoke"], "below_goal", "not_checked", "at smoke"),
+                (["--validate"], "below_goal", "not_checked", "with --validate"),
+                ([], "informational", "not_checked", "of an informational benchmark"),
+                ([], "good_throughput", "not_checked", "without a least ratio"),
                 ([], "good", "met", "")):
             with self.subTest(target + reason):
-                self.assertEqual(self.results(0, target, *words)["rows"][0]["goal_judgement"], {"state": state, "reason": reason})
-        self.assertEqual(self.results(2, "below_goal")["rows"][0]["goal_judgement"], {"state": "missed", "reason": ""})
+                self.assertEqual(self.results(0, target, *words)["rows"][0]["goal_result"], {"state": state, "reason": reason})
+        self.assertEqual(self.results(2, "below_goal")["rows"][0]["goal_result"], {"state": "missed", "reason": ""})
         for target, code in (("wrong_output", 1), ("skipped*", 4)):
-            self.assertIsNone(self.results(code, target)["rows"][0]["goal_judgement"])
+            self.assertIsNone(self.results(code, target)["rows"][0]["goal_result"])
         table = self.bench(0, "run", "--targets", "below_goal", "--size", "smoke").stdout
-        self.assertIn("speed: not judged at smoke", table)
-        self.assertIn("Goal speed: not judged at smoke. Status: passed.", self.bench(0, "report", "bench-out/results.json").stdout)
+        self.assertIn("speed: not checked at smoke", table)
+        self.assertIn("Goal speed: not checked at smoke. Status: passed.", self.bench(0, "report", "bench-out/results.json").stdout)
 
     def test_results_of_an_earlier_run_are_kept(self):
         out = self.folder / "bench-out"
@@ -133,14 +133,14 @@ class Bench(unittest.TestCase):
 
     def test_a_deep_profile_has_stacks_of_the_host(self):
         row = self.results(0, "busy", "--profile", "deep")["rows"][0]
-        for side in ("baseline", "optimized"):
-            samples = row[side]["profile"]["host_samples"]
+        for variant in ("baseline", "optimized"):
+            samples = row[variant]["profile"]["host_samples"]
             self.assertEqual(samples["lost"], 0)
             self.assertGreater(samples["count"], 3)
             spent = [each for each in samples["functions"] if each["name"].endswith("Doubling::step")]
             self.assertEqual(len(spent), 1, samples)
             self.assertGreater(spent[0]["total_ns"], 3 * 10_000_000)
-            folded = (self.folder / row[side]["profile"]["files"][-1]).read_text().splitlines()
+            folded = (self.folder / row[variant]["profile"]["files"][-1]).read_text().splitlines()
             self.assertEqual(sum(int(line.rsplit(" ", 1)[1]) for line in folded), samples["cpu_ns"])
             self.assertTrue(any(line.startswith("step;double;") and "Doubling::step" in line for line in folded), folded)
         self.assertNotIn("host_samples", self.results(0, "busy", "--profile", "minimal")["rows"][0]["baseline"]["profile"])
@@ -200,7 +200,7 @@ class Bench(unittest.TestCase):
     def test_formats(self):
         self.assertTrue(self.bench(0, "compare", "--examples", "good", "--format", "markdown").stdout.startswith("# "))
         both = self.bench(0, "run", "--targets", "good", "--format", "both").stdout
-        self.assertTrue(both.startswith("Pair "))
+        self.assertTrue(both.startswith("Benchmark "))
         self.assertIn("\n# Baseline and optimized\n", both)
         self.assertEqual(self.bench(0, "run", "--targets", "good", "--json", "-q").stderr, "")
         self.assertIn("good: cpu cpu, 3 iterations", self.bench(0, "run", "--targets", "good", "--iterations", "3", "--dry-run").stdout)

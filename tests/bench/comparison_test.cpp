@@ -88,7 +88,7 @@ TEST_CASE("half precision is read as what it means", "[bench]") {
   CHECK(float_at(brains, 1) == -2.5);
 }
 
-TEST_CASE("a norm judges a tensor as a whole", "[bench]") {
+TEST_CASE("a norm is of a tensor as a whole", "[bench]") {
   // |(0.3, 0.4)| / |(3, 4)| = 0.1
   CHECK(floats({3, 4}, {3.3F, 4.4F}, {0, 0, 0.11}).failure.empty());
   const Difference found = floats({3, 4}, {3.3F, 4.4F}, {0, 0, 0.09});

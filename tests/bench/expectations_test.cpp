@@ -36,7 +36,7 @@ struct File {
   UpdateReport write(const std::vector<Measured>& all, const UpdateOptions& options = {}) const {
     return update_expectations(path, kKey, all, options).value();
   }
-  Judgement judge(const Measured& one) const { return Expectations::load(path, kKey).value().judge(one); }
+  RegressionCheck check(const Measured& one) const { return Expectations::load(path, kKey).value().check(one); }
 };
 
 }  // namespace
@@ -52,7 +52,7 @@ TEST_CASE("expectations are for their user alone", "[bench]") {
 }
 
 TEST_CASE("how much worse a metric may be depends on its kind", "[bench]") {
-  const auto state = [](MetricKind kind, double stored, double value) { return judge({"m", value, kind}, stored); };
+  const auto state = [](MetricKind kind, double stored, double value) { return state_of({"m", value, kind}, stored); };
   CHECK(state(MetricKind::kTime, 1000, 1250) == State::kMet);
   CHECK(state(MetricKind::kTime, 1000, 1251) == State::kRegressed);
   CHECK(state(MetricKind::kTime, 1000, 750) == State::kMet);
@@ -71,24 +71,24 @@ TEST_CASE("how much worse a metric may be depends on its kind", "[bench]") {
 
 TEST_CASE("an example is new, then met, improved or regressed", "[bench]") {
   const File file;
-  CHECK(file.judge(measured("a", 1000)).state == State::kNew);
+  CHECK(file.check(measured("a", 1000)).state == State::kNew);
   CHECK(file.write({measured("a", 1000)}).written == std::vector<std::string>{"a"});
-  CHECK(file.judge(measured("a", 1100)).state == State::kMet);
-  CHECK(file.judge(measured("a", 500)).state == State::kImproved);
-  CHECK(file.judge(measured("a", 2000)).state == State::kRegressed);
-  CHECK(file.judge(measured("a", 500, 1100)).state == State::kRegressed);  // the worst counts
-  CHECK(file.judge(measured("a", 1000, 1000, 5)).state == State::kRegressed);
-  CHECK(file.judge(measured("b", 1000)).state == State::kNew);
+  CHECK(file.check(measured("a", 1100)).state == State::kMet);
+  CHECK(file.check(measured("a", 500)).state == State::kImproved);
+  CHECK(file.check(measured("a", 2000)).state == State::kRegressed);
+  CHECK(file.check(measured("a", 500, 1100)).state == State::kRegressed);  // the worst counts
+  CHECK(file.check(measured("a", 1000, 1000, 5)).state == State::kRegressed);
+  CHECK(file.check(measured("b", 1000)).state == State::kNew);
 }
 
-TEST_CASE("the baseline's figures are stored and never judged", "[bench]") {
+TEST_CASE("the baseline's figures are stored and never compared", "[bench]") {
   const File file;
   file.write({measured("a", 1000)});
   Measured slow = measured("a", 1000);
   slow.metrics[0].value = 50000;
-  const Judgement judgement = file.judge(slow);
-  CHECK(judgement.state == State::kMet);
-  CHECK(judgement.metrics.size() == 3);
+  const RegressionCheck regression = file.check(slow);
+  CHECK(regression.state == State::kMet);
+  CHECK(regression.metrics.size() == 3);
   const Json written = load_json(file.path).value();
   CHECK(JsonView(written)["examples"]["a"]["metrics"]["baseline.cpu_ns"].number() == 5000);
 }
@@ -98,9 +98,9 @@ TEST_CASE("a metric that is no longer reported is told", "[bench]") {
   file.write({measured("a", 1000)});
   Measured less = measured("a", 1000);
   less.metrics.pop_back();
-  const Judgement judgement = file.judge(less);
-  CHECK(judgement.state == State::kNotReported);
-  CHECK(judgement.metrics.back().name == "optimized.launches");
+  const RegressionCheck regression = file.check(less);
+  CHECK(regression.state == State::kNotReported);
+  CHECK(regression.metrics.back().name == "optimized.launches");
   CHECK(file.write({less}).refused.size() == 1);
 }
 
@@ -111,10 +111,10 @@ TEST_CASE("a regression is stored on request only", "[bench]") {
   CHECK(report.written == std::vector<std::string>{"b"});
   REQUIRE(report.refused.size() == 1);
   CHECK(report.refused[0].find("a: optimized.cpu_ns regressed from 1000 to 5000") == 0);
-  CHECK(file.judge(measured("a", 1000)).state == State::kMet);
-  CHECK(file.judge(measured("b", 400)).state == State::kMet);
+  CHECK(file.check(measured("a", 1000)).state == State::kMet);
+  CHECK(file.check(measured("b", 400)).state == State::kMet);
   file.write({measured("a", 5000)}, {true, false});
-  CHECK(file.judge(measured("a", 5000)).state == State::kMet);
+  CHECK(file.check(measured("a", 5000)).state == State::kMet);
 }
 
 TEST_CASE("figures under other conditions are neither compared nor replaced", "[bench]") {
@@ -124,13 +124,13 @@ TEST_CASE("figures under other conditions are neither compared nor replaced", "[
   SECTION("another torch") { other.provenance.torch = "2.12.0"; }
   SECTION("another size") { other.provenance.size = "smoke"; }
   SECTION("another profile") { other.provenance.profile = "deep"; }
-  const Judgement judgement = file.judge(other);
-  CHECK(judgement.state == State::kNew);
-  CHECK_FALSE(judgement.conflict.empty());
+  const RegressionCheck regression = file.check(other);
+  CHECK(regression.state == State::kNew);
+  CHECK_FALSE(regression.conflict.empty());
   CHECK(file.write({other}).refused.size() == 1);
-  CHECK(file.judge(measured("a", 1000)).state == State::kMet);
+  CHECK(file.check(measured("a", 1000)).state == State::kMet);
   CHECK(file.write({other}, {false, true}).written.size() == 1);
-  CHECK(file.judge(other).state == State::kMet);
+  CHECK(file.check(other).state == State::kMet);
 }
 
 TEST_CASE("another commit, time and number of iterations are no other conditions", "[bench]") {
@@ -140,7 +140,7 @@ TEST_CASE("another commit, time and number of iterations are no other conditions
   later.provenance.commit = "decade";
   later.provenance.time = "2027-01-01T00:00:00Z";
   later.provenance.iterations = 100;
-  CHECK(file.judge(later).state == State::kMet);
+  CHECK(file.check(later).state == State::kMet);
 }
 
 TEST_CASE("expectations of another machine, and files that are none, are refused", "[bench]") {

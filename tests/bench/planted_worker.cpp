@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A worker whose pairs have one planted fault each, and whose clock and allocator are ours: a step takes exactly the
-// nanoseconds and bytes that it says.
+// A worker whose benchmarks have one planted fault each, and whose clock and allocator are ours: a step takes exactly
+// the nanoseconds and bytes that it says.
 #include <rangefinder/bench/worker.hpp>
 #include <rangefinder/range.hpp>
 
@@ -34,9 +34,9 @@ struct Behaviour {
   double step_bytes = 4096;
   float error = 0;            ///< added to the last output
   bool seedless = false;      ///< inputs are the same whatever the seed
-  bool other_inputs = false;  ///< inputs that the other side does not have
+  bool other_inputs = false;  ///< inputs that the other variant does not have
   bool cached_for_ever = false;
-  bool cached_in_side = false;
+  bool cached_in_variant = false;
   bool crashes = false, hangs = false, throws = false, exits = false, grows = false, empty = false, cold = false;
   bool busy = false;  ///< takes real CPU time, too
 };
@@ -52,7 +52,7 @@ void keep_busy(double seconds) {
   }
 }
 
-class Doubling : public Side {
+class Doubling : public Variant {
  public:
   explicit Doubling(Behaviour behaviour) : behaviour_(behaviour) {}
   ~Doubling() override { allocate(-held_); }
@@ -78,7 +78,7 @@ class Doubling : public Side {
     allocate(static_cast<std::int64_t>(behaviour_.step_bytes));
     allocate(-static_cast<std::int64_t>(behaviour_.step_bytes));
     if (behaviour_.grows) hold(16);
-    if (behaviour_.cached_in_side && done_) return;
+    if (behaviour_.cached_in_variant && done_) return;
     static std::vector<float> kept;
     if (!behaviour_.cached_for_ever || kept.empty()) {
       for (std::size_t i = 0; i < x_.size(); ++i) y_[i] = x_[i] * 2;
@@ -113,16 +113,16 @@ class Doubling : public Side {
   std::vector<float> x_ = std::vector<float>(64), y_ = std::vector<float>(64);
 };
 
-Pair pair(const std::string& name, Behaviour baseline, Behaviour optimized, Goal goal = Goal::kSpeed) {
-  const auto side = [](Behaviour behaviour) {
-    return PairSide{[behaviour] { return std::make_unique<Doubling>(behaviour); }, {1e-5, 1e-6}};
+Benchmark benchmark(const std::string& name, Behaviour baseline, Behaviour optimized, Goal goal = Goal::kSpeed) {
+  const auto variant = [](Behaviour behaviour) {
+    return VariantSpec{[behaviour] { return std::make_unique<Doubling>(behaviour); }, {1e-5, 1e-6}};
   };
-  Pair out;
+  Benchmark out;
   out.name = name;
   out.purpose = "planted: " + name;
   out.goal = goal;
-  out.baseline = side(baseline);
-  out.optimized = side(optimized);
+  out.baseline = variant(baseline);
+  out.optimized = variant(optimized);
   out.chapter = "planted";
   out.iterations = 7;
   out.warmup = 2;
@@ -133,66 +133,66 @@ Behaviour fast() {
   return {.step_ns = 1000 * planted("PLANTED_SLOWDOWN"), .step_bytes = 1024 * planted("PLANTED_BYTES")};
 }
 
-void add_pairs() {
+void add_benchmarks() {
   const Behaviour slow{.step_ns = 4000, .step_bytes = 4096};
   const auto with = [](auto change) {
     Behaviour out = fast();
     change(out);
     return out;
   };
-  Pair good = pair("good", slow, fast());
+  Benchmark good = benchmark("good", slow, fast());
   good.least_ratio_cpu = 2;
-  add_pair(good);
-  add_pair(pair("good_throughput", slow, fast(), Goal::kThroughput));
-  Pair memory = pair("good_memory", slow, {.step_ns = 4100, .step_bytes = 1024}, Goal::kMemory);
+  add_benchmark(good);
+  add_benchmark(benchmark("good_throughput", slow, fast(), Goal::kThroughput));
+  Benchmark memory = benchmark("good_memory", slow, {.step_ns = 4100, .step_bytes = 1024}, Goal::kMemory);
   memory.least_ratio_cpu = 4;
   memory.memory_above_setup = true;
-  add_pair(memory);
-  Pair slow_memory = memory;
+  add_benchmark(memory);
+  Benchmark slow_memory = memory;
   slow_memory.name = "slow_memory";
   slow_memory.optimized.make = [] {
     return std::make_unique<Doubling>(Behaviour{.step_ns = 6000, .step_bytes = 1024});
   };
-  add_pair(slow_memory);
-  Pair below = pair("below_goal", slow, {.step_ns = 3900});
+  add_benchmark(slow_memory);
+  Benchmark below = benchmark("below_goal", slow, {.step_ns = 3900});
   below.least_ratio_cpu = 2;
-  add_pair(below);
+  add_benchmark(below);
   below.name = "informational";
   below.informational = true;
-  add_pair(below);
+  add_benchmark(below);
 
-  add_pair(pair("wrong_output", slow, with([](Behaviour& b) { b.error = 0.25F; })));
-  add_pair(pair("crash", slow, with([](Behaviour& b) { b.crashes = true; })));
-  add_pair(pair("exit", slow, with([](Behaviour& b) { b.exits = true; })));
-  add_pair(pair("hang", slow, with([](Behaviour& b) { b.hangs = true; })));
-  add_pair(pair("throw", slow, with([](Behaviour& b) { b.throws = true; })));
-  add_pair(pair("grow", slow, with([](Behaviour& b) { b.grows = planted("PLANTED_GROWTH") > 1; })));
-  add_pair(pair("cached", slow, with([](Behaviour& b) { b.cached_for_ever = true; })));
-  add_pair(pair("cached_in_side", slow, with([](Behaviour& b) { b.cached_in_side = true; })));
-  add_pair(pair("seedless", {.seedless = true}, {.seedless = true}));
-  add_pair(pair("other_inputs", slow, with([](Behaviour& b) { b.other_inputs = true; })));
-  add_pair(pair("empty", {.empty = true}, {.empty = true}));
-  add_pair(pair("cold", {.step_ns = 4000, .cold = true}, fast()));
-  add_pair(pair("busy", {.step_ns = 4000, .busy = true}, with([](Behaviour& b) { b.busy = true; })));
-  Pair looser = pair("looser", slow, fast());
+  add_benchmark(benchmark("wrong_output", slow, with([](Behaviour& b) { b.error = 0.25F; })));
+  add_benchmark(benchmark("crash", slow, with([](Behaviour& b) { b.crashes = true; })));
+  add_benchmark(benchmark("exit", slow, with([](Behaviour& b) { b.exits = true; })));
+  add_benchmark(benchmark("hang", slow, with([](Behaviour& b) { b.hangs = true; })));
+  add_benchmark(benchmark("throw", slow, with([](Behaviour& b) { b.throws = true; })));
+  add_benchmark(benchmark("grow", slow, with([](Behaviour& b) { b.grows = planted("PLANTED_GROWTH") > 1; })));
+  add_benchmark(benchmark("cached", slow, with([](Behaviour& b) { b.cached_for_ever = true; })));
+  add_benchmark(benchmark("cached_in_variant", slow, with([](Behaviour& b) { b.cached_in_variant = true; })));
+  add_benchmark(benchmark("seedless", {.seedless = true}, {.seedless = true}));
+  add_benchmark(benchmark("other_inputs", slow, with([](Behaviour& b) { b.other_inputs = true; })));
+  add_benchmark(benchmark("empty", {.empty = true}, {.empty = true}));
+  add_benchmark(benchmark("cold", {.step_ns = 4000, .cold = true}, fast()));
+  add_benchmark(benchmark("busy", {.step_ns = 4000, .busy = true}, with([](Behaviour& b) { b.busy = true; })));
+  Benchmark looser = benchmark("looser", slow, fast());
   looser.optimized.cpu.absolute = 1e-3;
-  add_pair(looser);
+  add_benchmark(looser);
 
-  Pair skipped = pair("skipped", slow, fast());
+  Benchmark skipped = benchmark("skipped", slow, fast());
   skipped.skip = [](const Setup&) { return "feature_not_built"; };
-  add_pair(skipped);
-  Pair cuda = pair("skipped_cuda", slow, fast());
+  add_benchmark(skipped);
+  Benchmark cuda = benchmark("skipped_cuda", slow, fast());
   cuda.devices = {"cuda"};
-  add_pair(cuda);
-  Pair ranks = pair("skipped_ranks", slow, fast());
+  add_benchmark(cuda);
+  Benchmark ranks = benchmark("skipped_ranks", slow, fast());
   ranks.least_ranks = 2;
-  add_pair(ranks);
+  add_benchmark(ranks);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  add_pairs();
+  add_benchmarks();
   WorkerHooks hooks;
   hooks.wall_ns = [] { return 2 * clock_ns; };  // a machine that is busy with something else
   hooks.cpu_ns = [] { return clock_ns; };

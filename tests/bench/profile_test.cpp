@@ -29,17 +29,17 @@ CaptureBuilder step() {
 
 Json profiled(const std::string& capture, ProfileLevel level = ProfileLevel::kMinimal) {
   const Json answer = parse_json(R"({"wall_ns":[1100,1300,1200],"cpu_ns":[],"files":["snapshot.pickle"]})").value();
-  SideResult side;
-  side.wall_ns = {1000, 1000};
-  return profile_of(capture, answer, side, level).value();
+  VariantResult variant;
+  variant.wall_ns = {1000, 1000};
+  return profile_of(capture, answer, variant, level).value();
 }
 
 }  // namespace
 
 TEST_CASE("a profile has the report's figures, memory and the cost of recording", "[bench]") {
   const ScratchFolder folder;
-  step().write(folder.file("side.rfcap"));
-  const Json document = profiled(folder.file("side.rfcap"));
+  step().write(folder.file("variant.rfcap"));
+  const Json document = profiled(folder.file("variant.rfcap"));
   const JsonView profile = document;
   CHECK(profile["steps"].integer() == 3);
   CHECK(profile["wall_overhead"].number() == Approx(0.2));
@@ -54,7 +54,7 @@ TEST_CASE("a profile has the report's figures, memory and the cost of recording"
   REQUIRE(profile["operators"].items().size() == 1);
   CHECK(profile["operators"].items()[0]["name"].text() == "aten::mm");
   CHECK(profile["memory"].items().size() == 2);
-  CHECK(std::filesystem::exists(folder.file("side.pt.trace.json.gz")));
+  CHECK(std::filesystem::exists(folder.file("variant.pt.trace.json.gz")));
 }
 
 TEST_CASE("copies are hidden where kernels of their device run beside them", "[bench]") {
@@ -73,14 +73,14 @@ TEST_CASE("copies are hidden where kernels of their device run beside them", "[b
 
 TEST_CASE("a deep profile has a snapshot of memory, where memory was recorded", "[bench]") {
   const ScratchFolder folder;
-  step().write(folder.file("side.rfcap"));
+  step().write(folder.file("variant.rfcap"));
   for (int again = 0; again < 2; ++again) {  // an earlier run's is replaced
-    const Json document = profiled(folder.file("side.rfcap"), ProfileLevel::kDeep);
+    const Json document = profiled(folder.file("variant.rfcap"), ProfileLevel::kDeep);
     const JsonView profile = document;
     REQUIRE(profile["files"].items().size() == 2);
     CHECK(profile["files"].items()[0].text() == "snapshot.pickle");
-    CHECK(profile["files"].items()[1].text() == folder.file("side.memory.pickle"));
-    CHECK(std::filesystem::file_size(folder.file("side.memory.pickle")) > 0);
+    CHECK(profile["files"].items()[1].text() == folder.file("variant.memory.pickle"));
+    CHECK(std::filesystem::file_size(folder.file("variant.memory.pickle")) > 0);
   }
   CaptureBuilder without;
   without.step(0, 0).step(1, 9'000).range("step", 0, 9'000).write(folder.file("none.rfcap"));
@@ -99,49 +99,49 @@ TEST_CASE("what a device's allocator held is told, where it was asked", "[bench]
   count("reserved", 2'000'000), count("allocated", 1'000'000), count("requested", 900'000),
       count("inactive split", 50'000);
   asked.write(folder.file("asked.rfcap"));
-  Json row = Json::object({{"name", "pair"}});
+  Json row = Json::object({{"name", "benchmark"}});
   row["baseline"] = Json::object({{"profile", profiled(folder.file("asked.rfcap"))}});
   Json results = Json::object({{"rows", Json::array({row})}});
   const std::string table = markdown_of(allocator_table(results));
-  CHECK(table.find("| pair | baseline | cuda:0 | 2.000 MB | 1.000 MB | 900.0 kB | 2.5 % | 10.0 % |") !=
+  CHECK(table.find("| benchmark | baseline | cuda:0 | 2.000 MB | 1.000 MB | 900.0 kB | 2.5 % | 10.0 % |") !=
         std::string::npos);
 }
 
 TEST_CASE("sampled stacks are figures, a file and a table; why there are none is told", "[bench]") {
   const ScratchFolder folder;
-  step().write(folder.file("side.rfcap"));
+  step().write(folder.file("variant.rfcap"));
   Json answer = parse_json(R"({"wall_ns":[1,1],"host_samples":{"functions":["f","main"],"stacks":[[0,1]],
     "samples":[[0,1,3000000,0],[0,1,1000000,0]],"lost":0}})")
                     .value();
-  const Json document = profile_of(folder.file("side.rfcap"), answer, {}, ProfileLevel::kDeep).value();
+  const Json document = profile_of(folder.file("variant.rfcap"), answer, {}, ProfileLevel::kDeep).value();
   const JsonView profile = document;
   CHECK(profile["host_samples"]["cpu_ns"].integer() == 4'000'000);
-  CHECK(profile["files"].items().back().text() == folder.file("side.stacks.folded"));
-  CHECK(testing::read_file(folder.file("side.stacks.folded")) == "main;f 4000000\n");
-  Json row = Json::object({{"name", "pair"}, {"optimized", Json::object({{"profile", document}})}});
+  CHECK(profile["files"].items().back().text() == folder.file("variant.stacks.folded"));
+  CHECK(testing::read_file(folder.file("variant.stacks.folded")) == "main;f 4000000\n");
+  Json row = Json::object({{"name", "benchmark"}, {"optimized", Json::object({{"profile", document}})}});
   const Json results = Json::object({{"rows", Json::array({row})}});
   const std::string table = markdown_of(functions_table(results));
-  CHECK(table.find("| pair | optimized | f | 2.000 ms | 2.000 ms | 100.0 % |") != std::string::npos);
+  CHECK(table.find("| benchmark | optimized | f | 2.000 ms | 2.000 ms | 100.0 % |") != std::string::npos);
   CHECK(table.find("main") == std::string::npos);  // nothing of its own
   answer["host_samples"] = Json::object({{"missing", "why"}});
-  CHECK(profile_of(folder.file("side.rfcap"), answer, {}, ProfileLevel::kDeep).value()["host_samples"]["missing"] ==
+  CHECK(profile_of(folder.file("variant.rfcap"), answer, {}, ProfileLevel::kDeep).value()["host_samples"]["missing"] ==
         "why");
 }
 
-TEST_CASE("the table of ranges has both sides beside each other", "[bench]") {
+TEST_CASE("the table of ranges has both variants beside each other", "[bench]") {
   const ScratchFolder folder;
   step().write(folder.file("a.rfcap"));
   step().range("backward", 4'500, 8'000).write(folder.file("b.rfcap"));
-  Json row = Json::object({{"name", "pair"}});
+  Json row = Json::object({{"name", "benchmark"}});
   row["baseline"] = Json::object({{"profile", profiled(folder.file("a.rfcap"))}});
   row["optimized"] = Json::object({{"profile", profiled(folder.file("b.rfcap"))}});
   Json results = Json::object({{"provenance", Json::object({{"device", "cpu"}})}});
   results["rows"] = Json::array({row});
   const std::string table = markdown_of(ranges_table(results));
-  CHECK(
-      table.find("| pair | step | 3.000 us | 3.000 us | 833 ns | 833 ns | 0.3 | 0.3 | 0 ns | 0 ns | 612 B | 612 B |") !=
-      std::string::npos);
-  CHECK(table.find("| pair | backward | - | 1.167 us | - | 0 ns | - |") != std::string::npos);
+  CHECK(table.find(
+            "| benchmark | step | 3.000 us | 3.000 us | 833 ns | 833 ns | 0.3 | 0.3 | 0 ns | 0 ns | 612 B | 612 B |") !=
+        std::string::npos);
+  CHECK(table.find("| benchmark | backward | - | 1.167 us | - | 0 ns | - |") != std::string::npos);
 }
 
 TEST_CASE("a capture that cannot be read is an error", "[bench]") {

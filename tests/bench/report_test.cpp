@@ -17,7 +17,7 @@ using rangefinder::testing::write_file;
 
 namespace {
 
-Json side(double wall_ns, double cpu_ns, double busy_ns = 0) {
+Json variant(double wall_ns, double cpu_ns, double busy_ns = 0) {
   const auto median = [](double value) { return Json::object({{"p50", value}}); };
   Json ranges = Json::array();
   ranges.push_back(Json::object({{"range", "step"}, {"count", 2}, {"host_ns", 2000}, {"gpu_busy_ns", busy_ns}}));
@@ -42,38 +42,38 @@ Json row(const char* name, const char* status) {
                                                 {"time", Json::object({{"value", 2.0}, {"low", 1.9}, {"high", 2.1}})},
                                                 {"wall", Json::object({{"value", 1.5}})},
                                                 {"bytes", nullptr}})},
-                       {"verification", Json::object({{"verified", true}})},
-                       {"baseline", side(4000, 3900)},
-                       {"optimized", side(2000, 300)},
+                       {"correctness", Json::object({{"passed", true}})},
+                       {"baseline", variant(4000, 3900)},
+                       {"optimized", variant(2000, 300)},
                        {"expectations", Json::object({{"state", "met"}})}});
 }
 
 std::string results(Json::array_t rows) {
   return json_line(Json::object({{"kind", "rangefinder.bench"},
-                                 {"schema_version", 1},
+                                 {"schema_version", 2},
                                  {"provenance", Json::object({{"hardware_key", "cpu_x_2t"}, {"device", "cpu"}})},
                                  {"rows", std::move(rows)}}));
 }
 
-Bottleneck bottleneck_in(const Json& side, const std::string& device) { return bottleneck_of(side, device); }
+Bottleneck bottleneck_in(const Json& variant, const std::string& device) { return bottleneck_of(variant, device); }
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
-TEST_CASE("what bounds a side needs a measured trigger", "[bench]") {
-  CHECK(bottleneck_in(side(1000, 950), "cpu").resource == "CPU");
-  CHECK(bottleneck_in(side(1000, 200), "cpu").resource == "I/O");
-  CHECK(bottleneck_in(side(1000, 650), "cpu").resource == "-");
-  CHECK(bottleneck_in(side(1000, 950, 1900), "cuda").resource == "GPU");
-  CHECK(*bottleneck_in(side(1000, 950, 1900), "cuda").device == Approx(0.95));
-  CHECK(bottleneck_in(side(1000, 950, 500), "cuda").resource == "CPU");
-  CHECK(bottleneck_in(side(1000, 950, 1300), "cuda").resource == "-");
-  Json unprofiled = side(1000, 950);
+TEST_CASE("what bounds a variant needs a measured trigger", "[bench]") {
+  CHECK(bottleneck_in(variant(1000, 950), "cpu").resource == "CPU");
+  CHECK(bottleneck_in(variant(1000, 200), "cpu").resource == "I/O");
+  CHECK(bottleneck_in(variant(1000, 650), "cpu").resource == "-");
+  CHECK(bottleneck_in(variant(1000, 950, 1900), "cuda").resource == "GPU");
+  CHECK(*bottleneck_in(variant(1000, 950, 1900), "cuda").device == Approx(0.95));
+  CHECK(bottleneck_in(variant(1000, 950, 500), "cuda").resource == "CPU");
+  CHECK(bottleneck_in(variant(1000, 950, 1300), "cuda").resource == "-");
+  Json unprofiled = variant(1000, 950);
   unprofiled.erase("profile");
   CHECK(bottleneck_of(unprofiled, "cuda").resource == "-");
   CHECK(bottleneck_of(unprofiled, "cuda").evidence == "no device time: run with --profile minimal");
-  Json talking = side(1000, 950);
+  Json talking = variant(1000, 950);
   talking["profile"]["ranges"].push_back({{"range", "all_reduce"}, {"host_ns", 800}});
   CHECK(bottleneck_of(talking, "cpu").resource == "communication");
 }
@@ -81,7 +81,7 @@ TEST_CASE("what bounds a side needs a measured trigger", "[bench]") {
 TEST_CASE("recommendations are of measured rows", "[bench]") {
   Json failed = row("broken", "failed");
   failed["reason"] = "wrong output";
-  failed["verification"]["verified"] = false;
+  failed["correctness"]["passed"] = false;
   const std::string text = recommendations(results({row("fine", "passed"), failed})).value();
   CHECK(has(text, "## fine"));
   CHECK(has(text, "| CPU time a step | 3.900 us | 300 ns | x2 |"));
@@ -112,14 +112,14 @@ TEST_CASE("results become a table and Markdown", "[bench]") {
   CHECK(has(markdown, "- late: skipped: no_cuda_device"));
 }
 
-TEST_CASE("the ten costliest operators of each side are shown, a step's share", "[bench]") {
+TEST_CASE("the ten costliest operators of each variant are shown, a step's share", "[bench]") {
   Json operators = Json::array();
   for (int i = 0; i < 12; ++i)
     operators.push_back(Json::object({{"name", fmt::format("aten::op{}", i)},
                                       {"calls", 3},
                                       {"cpu_self_ns", 100 * i},
                                       {"device_self_ns", 2400 - 200 * i}}));
-  Json shown = row("pair", "passed");
+  Json shown = row("benchmark", "passed");
   shown["baseline"]["profile"]["operators"] = operators;
   const auto rows_on = [&](const char* device) {
     Json document = parse_json(results({shown})).value();
@@ -128,12 +128,14 @@ TEST_CASE("the ten costliest operators of each side are shown, a step's share", 
   };
   const std::string on_device = markdown_of(rows_on("cuda")), on_host = markdown_of(rows_on("cpu"));
   CHECK(rows_on("cuda").row_count() == 10);
-  CHECK(has(on_device, "|\n| pair | baseline | aten::op0 | 1.5 | 0 ns | 1.200 us |\n| pair | baseline | aten::op1 |"));
+  CHECK(has(on_device,
+            "|\n| benchmark | baseline | aten::op0 | 1.5 | 0 ns | 1.200 us |\n| benchmark | baseline | aten::op1 |"));
   CHECK_FALSE(has(on_device, "aten::op10"));
-  CHECK(has(on_host, "|\n| pair | baseline | aten::op11 | 1.5 | 550 ns | 100 ns |\n| pair | baseline | aten::op10 |"));
+  CHECK(has(on_host,
+            "|\n| benchmark | baseline | aten::op11 | 1.5 | 550 ns | 100 ns |\n| benchmark | baseline | aten::op10 |"));
   CHECK_FALSE(has(on_host, "aten::op1 "));
   CHECK(has(results_table(results({shown}), {}).value(), "the costliest operators"));
-  CHECK_FALSE(has(results_table(results({row("pair", "passed")}), {}).value(), "the costliest operators"));
+  CHECK_FALSE(has(results_table(results({row("benchmark", "passed")}), {}).value(), "the costliest operators"));
 }
 
 TEST_CASE("other documents are refused", "[bench]") {
@@ -148,14 +150,16 @@ namespace {
 
 /// Rates by wall time of an example, whose steps take these times.
 std::string timed(const std::vector<double>& baseline_ns, const std::vector<double>& optimized_ns, double tokens = 1) {
-  const auto side = [&](const std::vector<double>& samples) {
+  const auto variant = [&](const std::vector<double>& samples) {
     Json list = Json::array();
     for (const double each : samples) list.push_back(each);
     return Json::object({{"samples", Json::object({{"wall_ns", std::move(list)}})},
                          {"rates", Json::object({{"tokens_per_s", tokens * 1e9 / statistics_of(samples).p50}})}});
   };
-  return results({Json::object(
-      {{"name", "x"}, {"status", "passed"}, {"baseline", side(baseline_ns)}, {"optimized", side(optimized_ns)}})});
+  return results({Json::object({{"name", "x"},
+                                {"status", "passed"},
+                                {"baseline", variant(baseline_ns)},
+                                {"optimized", variant(optimized_ns)}})});
 }
 
 std::vector<double> scaled(std::vector<double> samples, double factor) {
@@ -190,17 +194,17 @@ TEST_CASE("a candidate falls behind only where noise is excluded", "[bench]") {
     CHECK(row.high > 0.95);
     CHECK(row.verdict == Verdict::kKeptUp);
   }
-  SECTION("all of a run slower, the baseline side too") {
+  SECTION("all of a run slower, the baseline variant too") {
     const auto row = compared(timed(steady, steady), timed(scaled(steady, 1.1), scaled(steady, 1.1)));
     CHECK(row.verdict == Verdict::kUnclear);
     CHECK(row.kept);
     CHECK(row.control == Approx(1 / 1.1));
   }
-  SECTION("slower than the baseline side became") {
+  SECTION("slower than the baseline variant became") {
     const auto row = compared(timed(steady, steady), timed(scaled(steady, 1.1), scaled(steady, 1.3)));
     CHECK(row.verdict == Verdict::kFellBehind);
   }
-  SECTION("a faster baseline side excuses nothing, and accuses nobody") {
+  SECTION("a faster baseline variant excuses nothing, and accuses nobody") {
     CHECK(compared(timed(steady, steady), timed(scaled(steady, 0.5), scaled(steady, 1.1))).verdict ==
           Verdict::kFellBehind);
     CHECK(compared(timed(steady, steady), timed(scaled(steady, 0.5), steady)).verdict == Verdict::kKeptUp);
@@ -233,7 +237,7 @@ TEST_CASE("a candidate keeps up with 95 % of the baseline's rate", "[bench]") {
   CHECK_FALSE(verdict("{\"tokens_per_s\": 1}", "{}").ok());
   CHECK_FALSE(verdict("{", "{}").ok());
   Json slower = row("fine", "passed");
-  slower["optimized"] = side(2200, 300);
+  slower["optimized"] = variant(2200, 300);
   CHECK(verdict(results({row("fine", "passed")}), results({row("fine", "passed")})).value().kept);
   const auto slow = verdict(results({row("fine", "passed")}), results({slower})).value();
   CHECK_FALSE(slow.kept);

@@ -44,23 +44,23 @@ struct Bench {
 
 }  // namespace
 
-TEST_CASE("a good pair is verified, timed in turns and passes", "[bench]") {
+TEST_CASE("a good benchmark is checked, timed in turns and passes", "[bench]") {
   Bench bench;
   CHECK(bench.run({"good"}) == kAllMet);
   const JsonView row = bench.row();
   CHECK(row["status"].text() == "passed");
-  CHECK(row["verification"]["verified"].boolean());
-  CHECK(row["verification"]["elements"].integer() == 64);
-  CHECK(row["verification"]["inputs"].text().size() == 32);
+  CHECK(row["correctness"]["passed"].boolean());
+  CHECK(row["correctness"]["elements"].integer() == 64);
+  CHECK(row["correctness"]["inputs"].text().size() == 32);
   CHECK(row["ratios"]["basis"].text() == "cpu_ns");
   CHECK(row["ratios"]["time"]["value"].number() == 4);
   CHECK(row["ratios"]["time"]["low"].number() == 4);
   CHECK(row["ratios"]["wall"]["value"].number() == 4);
-  for (const char* side : {"baseline", "optimized"}) {
-    CHECK(row[side]["cpu_ns"]["count"].integer() == 7);
-    CHECK(row[side]["samples"]["cpu_ns"].items().size() == 7);
-    CHECK(row[side]["profile"].is_null());
-    CHECK(row[side]["growth_bytes"].integer(-1) == 0);
+  for (const char* variant : {"baseline", "optimized"}) {
+    CHECK(row[variant]["cpu_ns"]["count"].integer() == 7);
+    CHECK(row[variant]["samples"]["cpu_ns"].items().size() == 7);
+    CHECK(row[variant]["profile"].is_null());
+    CHECK(row[variant]["growth_bytes"].integer(-1) == 0);
   }
   CHECK(row["baseline"]["cpu_ns"]["p50"].number() == 4000);
   CHECK(row["optimized"]["wall_ns"]["p50"].number() == 2000);
@@ -105,7 +105,7 @@ TEST_CASE("caches are flushed before each step, untimed", "[bench]") {
   CHECK(row["expectations"]["conflict"].text() == "caches \"flushed\", stored \"warm\"");
 }
 
-TEST_CASE("throughput is judged by wall time, whatever the processor does", "[bench]") {
+TEST_CASE("throughput is measured by wall time, whatever the processor does", "[bench]") {
   Bench bench;
   CHECK(bench.run({"good_throughput"}) == kAllMet);
   CHECK(bench.row()["ratios"]["basis"].text() == "wall_ns");
@@ -185,7 +185,7 @@ TEST_CASE("a wrong output fails whatever the speed, and is not timed", "[bench][
   CHECK(bench.run({"wrong_output"}) == kFailure);
   CHECK(bench.row()["status"].text() == "failed");
   CHECK(bench.says("wrong output: output \"y\", element 63"));
-  CHECK(bench.row()["verification"]["outside"].integer() == 1);
+  CHECK(bench.row()["correctness"]["outside"].integer() == 1);
   CHECK(bench.row()["optimized"]["cpu_ns"].is_null());
   CHECK(bench.row()["ratios"]["time"].is_null());
 }
@@ -194,20 +194,20 @@ TEST_CASE("results that are cached, or depend on nothing, are caught", "[bench][
   Bench bench;
   CHECK(bench.run({"cached"}) == kFailure);
   CHECK(bench.reason() == "fresh-input check: another seed leaves the optimized output as it was");
-  CHECK(bench.run({"cached_in_side"}) == kFailure);
+  CHECK(bench.run({"cached_in_variant"}) == kFailure);
   CHECK(bench.reason() == "perturbation check: a changed input element leaves the optimized output as it was");
   CHECK(bench.run({"seedless"}) == kFailure);
   CHECK(bench.reason() == "fresh-input check: the baseline inputs do not depend on the seed");
   CHECK(bench.run({"other_inputs"}) == kFailure);
-  CHECK(bench.says("the sides have different inputs"));
+  CHECK(bench.says("the variants have different inputs"));
   CHECK(bench.run({"empty"}) == kFailure);
   CHECK(bench.says("no output to compare"));
 }
 
-TEST_CASE("a looser tolerance on the optimized side is refused", "[bench][fault]") {
+TEST_CASE("a looser tolerance on the optimized variant is refused", "[bench][fault]") {
   Bench bench;
   CHECK(bench.run({"looser"}) == kFailure);
-  CHECK(bench.reason() == "refused: the optimized side declares a looser tolerance than the baseline");
+  CHECK(bench.reason() == "refused: the optimized variant declares a looser tolerance than the baseline");
 }
 
 TEST_CASE("a worker that crashes, ends, throws or hangs is a failed row", "[bench][fault]") {
@@ -215,7 +215,7 @@ TEST_CASE("a worker that crashes, ends, throws or hangs is a failed row", "[benc
   bench.options.expectations = bench.folder.file("none.json");
   CHECK(bench.run({"crash", "good"}) == kFailure);
   CHECK(bench.row()["status"].text() == "failed");
-  CHECK(bench.says("optimized: the worker crashed by SIGABRT at \"verify\""));
+  CHECK(bench.says("optimized: the worker crashed by SIGABRT at \"check\""));
   CHECK(std::filesystem::exists(bench.row()["optimized"]["log"].text()));
   CHECK(bench.row(1)["status"].text() == "passed");  // the others run on
   CHECK(bench.run({"exit"}) == kFailure);
@@ -224,7 +224,7 @@ TEST_CASE("a worker that crashes, ends, throws or hangs is a failed row", "[benc
   CHECK(bench.reason() == "optimized: planted exception");
   bench.options.timeout_s = 2;
   CHECK(bench.run({"hang"}) == kFailure);
-  CHECK(bench.reason() == "optimized: no answer to \"verify\" within 2 s: ended");
+  CHECK(bench.reason() == "optimized: no answer to \"check\" within 2 s: ended");
 }
 
 TEST_CASE("what is skipped says why, and is no success", "[bench]") {
@@ -249,12 +249,12 @@ TEST_CASE("an example that is stored and fails is missing", "[bench]") {
   CHECK(bench.row()["expectations"]["state"].text() == "missing");
 }
 
-TEST_CASE("a profiled step leaves a capture, a trace and a table a side", "[bench]") {
+TEST_CASE("a profiled step leaves a capture, a trace and a table per variant", "[bench]") {
   Bench bench;
   bench.options.profile = ProfileLevel::kMinimal;
   CHECK(bench.run({"good"}) == kAllMet);
-  for (const char* side : {"baseline", "optimized"}) {
-    const JsonView profile = bench.row()[side]["profile"];
+  for (const char* variant : {"baseline", "optimized"}) {
+    const JsonView profile = bench.row()[variant]["profile"];
     CHECK(profile["steps"].integer() == 3);
     const auto timeline = load_timeline(profile["capture"].text());
     REQUIRE(timeline.ok());
@@ -263,8 +263,8 @@ TEST_CASE("a profiled step leaves a capture, a trace and a table a side", "[benc
     REQUIRE(profile["ranges"].items().size() == 2);
     CHECK(profile["ranges"].items()[0]["range"].text() == "step");
     CHECK(profile["ranges"].items()[1]["count"].integer() == 3);
-    CHECK(profile["cpu_overhead"].number(-1) == 0);              // by the planted clock recording is free
-    CHECK(bench.row()[side]["cpu_ns"]["count"].integer() == 7);  // profiled steps are not among the timed ones
+    CHECK(profile["cpu_overhead"].number(-1) == 0);                 // by the planted clock recording is free
+    CHECK(bench.row()[variant]["cpu_ns"]["count"].integer() == 7);  // profiled steps are not among the timed ones
   }
 }
 
@@ -337,10 +337,10 @@ TEST_CASE("targets are chosen by name, chapter and pattern", "[bench]") {
   CHECK(count({"good*"}) == 3);
   CHECK(count({"planted:good_?emory", "good"}) == 2);
   CHECK_FALSE(list_targets(PLANTED_WORKER, {"ch12:good"}).ok());
-  const auto pairs = list_targets(PLANTED_WORKER, {"good_memory"}).value();
-  CHECK(pairs[0].goal == Goal::kMemory);
-  CHECK(pairs[0].optimized.cpu.relative == 1e-5);
-  CHECK(parse_json(targets_json(pairs)).value()["targets"][0]["variants"].size() == 2);
+  const auto benchmarks = list_targets(PLANTED_WORKER, {"good_memory"}).value();
+  CHECK(benchmarks[0].goal == Goal::kMemory);
+  CHECK(benchmarks[0].optimized.cpu.relative == 1e-5);
+  CHECK(parse_json(targets_json(benchmarks)).value()["targets"][0]["variants"].size() == 2);
 }
 
 TEST_CASE("what would run is told without running it", "[bench]") {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Pieces of the examples that a pair of workloads does not prove by itself: what happens at an overflow, which settings
-// are left behind, what a checkpoint does without gradients.
+// Pieces of the examples that a benchmark of workloads does not prove by itself: what happens at an overflow, which
+// settings are left behind, what a checkpoint does without gradients.
 #include "common/checkpoint.hpp"
 #include "common/mixed_precision.hpp"
 

@@ -64,7 +64,7 @@ TEST_CASE("a decoder that counts its position itself comes to what the whole seq
   CHECK(decoder.logits().eq(0).all().item<bool>());
 }
 
-TEST_CASE("a pair of graphs is skipped on a device alone", "[examples]") {
+TEST_CASE("a benchmark of graphs is skipped on a device alone", "[examples]") {
   CHECK(examples::skip_without_graphs({.device = "cpu"}).empty());
   CHECK(examples::skip_without_graphs({.device = "cuda"}) == (examples::graphs_built() ? "" : "feature_not_built"));
 }

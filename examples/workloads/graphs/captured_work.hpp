@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <rangefinder/bench/pair.hpp>
+#include <rangefinder/bench/benchmark.hpp>
 
 #include <c10/core/CachingDeviceAllocator.h>
 
@@ -16,7 +16,7 @@ namespace examples {
 
 /// Whether graphs can be captured where there is a device.
 bool graphs_built() noexcept;
-/// For Pair::skip: "feature_not_built" on a device where they cannot.
+/// For Benchmark::skip: "feature_not_built" on a device where they cannot.
 inline std::string skip_without_graphs(const rangefinder::bench::Setup& setup) {
   return setup.device == "cuda" && !graphs_built() ? "feature_not_built" : "";
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "common/tensor_side.hpp"
+#include "common/tensor_variant.hpp"
 #include "workloads/graphs/captured_work.hpp"
 #include "workloads/graphs/fixed_decoder.hpp"
 
@@ -20,7 +20,7 @@ enum class Launching : std::uint8_t {
 
 /// Eight sequences, of which some end before others. Graphs are captured for 8, 4, 2 and 1 of them; for three, as for
 /// any number that nobody foresaw, operators are launched one by one.
-class GraphDecoding : public TensorSide {
+class GraphDecoding : public TensorVariant {
  public:
   explicit GraphDecoding(Launching launching) : launching_(launching) {}
   void step() override;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// For a build without a CUDA toolkit, or with a LibTorch that has no CUDA: pairs that need graphs are skipped.
+// For a build without a CUDA toolkit, or with a LibTorch that has no CUDA: benchmarks that need graphs are skipped.
 #include "workloads/graphs/captured_work.hpp"
 
 #include <c10/util/Exception.h>

@@ -7,7 +7,7 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/Exception.h>
 
-// What a pair needs to launch a kernel of ours among those of LibTorch, without the toolkit's headers.
+// What a benchmark needs to launch a kernel of ours among those of LibTorch, without the toolkit's headers.
 namespace examples::kernels {
 
 /// The stream that LibTorch launches on now, on the device where the tensor is.

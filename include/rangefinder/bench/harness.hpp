@@ -11,7 +11,8 @@
 #include <string>
 #include <vector>
 
-// Verifies, times and compares the pairs of a worker; docs/reference/bench.md has commands, rules and formats.
+// Runs the A/B benchmarks of a worker: correctness check, timing, regression gate; docs/reference/bench.md has
+// commands, rules and formats.
 namespace rangefinder::bench {
 
 /// What the harness ends with.
@@ -26,12 +27,13 @@ enum ExitCode : int {
 /// Where the worker is: `given`, else RANGEFINDER_WORKER, else `rangefinder-workloads` beside `command` (a path).
 RANGEFINDER_EXPORT Result<std::string> find_worker(const std::string& given, const std::string& command);
 
-/// A worker's pairs whose names fit `targets`, without their factories. A target is "all", a chapter, "chapter:name", a
-/// name, or either with * and ?; none: all. kNotFound, with the nearest name, for a target that fits none.
-RANGEFINDER_EXPORT Result<std::vector<Pair>> list_targets(const std::string& worker,
-                                                          const std::vector<std::string>& targets = {});
+/// A worker's benchmarks whose names fit `targets`, without their factories. A target is "all", a chapter,
+/// "chapter:name", a name, or either with * and ?; none: all. kNotFound, with the nearest name, for a target that fits
+/// none.
+RANGEFINDER_EXPORT Result<std::vector<Benchmark>> list_targets(const std::string& worker,
+                                                               const std::vector<std::string>& targets = {});
 /// The same as JSON, with `schema_version`.
-RANGEFINDER_EXPORT std::string targets_json(const std::vector<Pair>& pairs);
+RANGEFINDER_EXPORT std::string targets_json(const std::vector<Benchmark>& benchmarks);
 
 /// How to run.
 struct RunOptions {
@@ -40,13 +42,13 @@ struct RunOptions {
   std::string device = "auto";  ///< "cpu", "cuda", or "auto": cuda where the worker has a device
   std::string size;             ///< "smoke", "cpu", "gpu"; empty: gpu on cuda, else cpu
   ProfileLevel profile = ProfileLevel::kNone;
-  std::int64_t iterations = 0;  ///< 0: each pair's own
-  std::int64_t warmup = -1;     ///< -1: each pair's own
+  std::int64_t iterations = 0;  ///< 0: each benchmark's own
+  std::int64_t warmup = -1;     ///< -1: each benchmark's own
   std::uint64_t seed = 42;
   double timeout_s = 600;  ///< for each answer of a worker
   unsigned ranks = 1;
   bool flush_cache = false;  ///< before each step, timed or not, untimed
-  /// Verification alone decides: times are measured and shown, goals and expectations are not judged.
+  /// Only the correctness check decides: times are measured and shown, goals and expectations are not checked.
   bool validate = false;
   /// Results, logs, captures and traces go here.
   std::string out = "bench-out";
@@ -75,14 +77,14 @@ struct RunOutcome {
   std::vector<std::string> notes;  ///< what became of expectations, what was refused
 };
 
-/// Runs pairs: a process a side, verified, then timed in turns, then profiled where asked for. Leaves results.json and
-/// results.md in `out`.
+/// Runs benchmarks: one process per variant, checked for correctness, then timed in turns, then profiled if asked.
+/// Leaves results.json and results.md in `out`.
 ///
-/// Errors:  kInvalidArgument, kNotFound for wrong use; kIo. A pair that fails is a row of the result, not an error.
+/// Errors:  kInvalidArgument, kNotFound for wrong use; kIo. A benchmark that fails is a failed row, not an error.
 /// Threads: starts processes; none of its own.
 RANGEFINDER_EXPORT Result<RunOutcome> run(const RunOptions& options);
 
-/// What `run` would do, a line a pair.
+/// What `run` would do, a line per benchmark.
 RANGEFINDER_EXPORT Result<std::string> plan(const RunOptions& options);
 
 /// Results as a table for people, and as Markdown. `json` is what `run` gave or wrote.
@@ -98,7 +100,8 @@ struct PerformanceComparison {
   enum class Verdict {
     kKeptUp,
     kFellBehind,
-    kUnclear,  ///< slower, and so is the baseline side of the same run: the machine, or code that both sides share
+    kUnclear,  ///< slower, and so is the baseline variant of the same run: the machine, or code that both variants
+               ///< share
   };
   struct Row {
     std::string name;
@@ -110,15 +113,15 @@ struct PerformanceComparison {
     double ratio = 0;  ///< candidate / baseline
     double low = 0;    ///< its 95 % interval; both 0 where the files have no samples
     double high = 0;
-    double control = 0;  ///< the same ratio of the baseline sides; 0: not measured
+    double control = 0;  ///< the same ratio of the baseline variants; 0: not measured
   };
   std::vector<Row> rows;
   bool kept = true;  ///< all rows
 };
 
-/// Compares rates of two files of results, optimized side with optimized side. A row falls behind when the whole 95 %
-/// bootstrap interval of the ratio is below `share`, and still is when the ratio is divided by that of the baseline
-/// sides (where those slowed down). Without samples the ratio alone decides: files that hold nothing but
+/// Compares rates of two files of results, optimized variant with optimized variant. A row falls behind when the whole
+/// 95 % bootstrap interval of the ratio is below `share`, and still is when the ratio is divided by that of the
+/// baseline variants (where those slowed down). Without samples the ratio alone decides: files that hold nothing but
 /// {"tokens_per_s": N} are taken, too. An example that the candidate lacks falls behind. kInvalidArgument when there is
 /// nothing to compare.
 RANGEFINDER_EXPORT Result<PerformanceComparison> compare_performance(const std::string& baseline_path,

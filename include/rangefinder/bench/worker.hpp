@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <rangefinder/bench/pair.hpp>
+#include <rangefinder/bench/benchmark.hpp>
 #include <rangefinder/visibility.hpp>
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-// The program that holds the pairs. The harness starts it, once a side, and tells it what to do.
+// The program that holds the benchmarks. The harness starts it, once per variant, and tells it what to do.
 namespace rangefinder::bench {
 
 enum class ProfileLevel : std::uint8_t {
@@ -73,7 +73,7 @@ struct WorkerHooks {
 /// Call it before worker_main.
 RANGEFINDER_EXPORT void set_worker_hooks(WorkerHooks hooks);
 
-/// The worker's whole main: lists its pairs (`list`), or serves a harness on the socket that it was given
+/// The worker's whole main: lists its benchmarks (`list`), or serves a harness on the socket that it was given
 /// (`--serve FD`). Returns the exit code.
 ///
 ///   int main(int argc, char** argv) {
@@ -81,8 +81,8 @@ RANGEFINDER_EXPORT void set_worker_hooks(WorkerHooks hooks);
 ///     return rangefinder::bench::worker_main(argc, argv);
 ///   }
 ///
-/// Errors:  what a pair throws is told to the harness; a message that is none ends the worker with 70.
-/// Threads: pairs run on the calling thread.
+/// Errors:  what a benchmark throws is told to the harness; a message that is none ends the worker with 70.
+/// Threads: benchmarks run on the calling thread.
 RANGEFINDER_EXPORT int worker_main(int argc, char** argv);
 
 }  // namespace rangefinder::bench

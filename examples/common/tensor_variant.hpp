@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <rangefinder/bench/pair.hpp>
+#include <rangefinder/bench/benchmark.hpp>
 
 #include <torch/torch.h>
 
@@ -21,13 +21,14 @@ struct NamedTensor {
 bench::TensorView view_of(const NamedTensor& named);
 std::vector<bench::TensorView> views_of(const std::vector<NamedTensor>& named);
 
-/// Values of a module's parameters, or their gradients, under their names: both sides of a pair must be given, or come
-/// to, the same ones.
+/// Values of a module's parameters, or their gradients, under their names: both variants of a benchmark must be given,
+/// or come to, the same ones.
 std::vector<NamedTensor> parameters_of(const torch::nn::Module& module);
 std::vector<NamedTensor> gradients_of(const torch::nn::Module& module);
 
-/// A side of a pair in LibTorch: says which tensors it was given and which it came to. The CPU computes on one thread.
-class TensorSide : public bench::Side {
+/// A variant of a benchmark in LibTorch: says which tensors it was given and which it came to. The CPU computes on one
+/// thread.
+class TensorVariant : public bench::Variant {
  public:
   void setup(const bench::Setup& setup) final;
   std::vector<bench::TensorView> inputs() final;

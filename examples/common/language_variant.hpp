@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "common/tensor_side.hpp"
+#include "common/tensor_variant.hpp"
 
 #include <memory>
 #include <vector>
 
 namespace examples {
 
-/// A side that trains a language model: tokens and first weights are given, loss, gradients and weights are what it
+/// A variant that trains a language model: tokens and first weights are given, loss, gradients and weights are what it
 /// came to. Its gradients exist from the start: peak bytes above those of set-up are those of activations.
-class LanguageSide : public TensorSide {
+class LanguageVariant : public TensorVariant {
  public:
   /// Another token in the middle of the batch.
   void perturb() override;
@@ -19,7 +19,7 @@ class LanguageSide : public TensorSide {
  protected:
   /// Draws a batch of random tokens, and what shall follow them. Call it, then `adopt`, in `make`.
   void draw_tokens(std::int64_t batch, std::int64_t length, std::int64_t vocabulary);
-  /// The model of this side, moved to the device; its weights are those that its constructor drew.
+  /// The model of this variant, moved to the device; its weights are those that its constructor drew.
   void adopt(std::shared_ptr<torch::nn::Module> model);
 
   std::vector<NamedTensor> given() override;

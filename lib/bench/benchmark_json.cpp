@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "bench/pair_json.hpp"
+#include "bench/benchmark_json.hpp"
 
 #include <rangefinder/bench/worker.hpp>
 
@@ -40,9 +40,11 @@ Tolerance tolerance_from_json(JsonView json) {
   return {json["relative"].number(), json["absolute"].number(), json["frobenius"].number()};
 }
 
-Json to_json(const PairSide& side) { return Json::object({{"cpu", to_json(side.cpu)}, {"cuda", to_json(side.cuda)}}); }
+Json to_json(const VariantSpec& variant) {
+  return Json::object({{"cpu", to_json(variant.cpu)}, {"cuda", to_json(variant.cuda)}});
+}
 
-PairSide side_from_json(JsonView json) {
+VariantSpec variant_from_json(JsonView json) {
   return {{}, tolerance_from_json(json["cpu"]), tolerance_from_json(json["cuda"])};
 }
 
@@ -56,24 +58,24 @@ std::string_view to_string(ProfileLevel level) noexcept { return kLevels[static_
 
 std::string_view to_string(Goal goal) noexcept { return kGoals[static_cast<std::size_t>(goal)]; }
 
-Json to_json(const Pair& pair) {
-  return Json::object({{"name", pair.name},
-                       {"purpose", pair.purpose},
-                       {"goal", to_string(pair.goal)},
-                       {"chapter", pair.chapter},
-                       {"devices", texts(pair.devices)},
-                       {"sizes", texts(pair.sizes)},
-                       {"baseline", to_json(pair.baseline)},
-                       {"optimized", to_json(pair.optimized)},
-                       {"least_ratio_cpu", pair.least_ratio_cpu},
-                       {"least_ratio_cuda", pair.least_ratio_cuda},
-                       {"time_bound", pair.time_bound},
-                       {"memory_above_setup", pair.memory_above_setup},
-                       {"verify_steps", std::int64_t{pair.verify_steps}},
-                       {"iterations", std::int64_t{pair.iterations}},
-                       {"warmup", std::int64_t{pair.warmup}},
-                       {"least_ranks", std::int64_t{pair.least_ranks}},
-                       {"informational", pair.informational}});
+Json to_json(const Benchmark& benchmark) {
+  return Json::object({{"name", benchmark.name},
+                       {"purpose", benchmark.purpose},
+                       {"goal", to_string(benchmark.goal)},
+                       {"chapter", benchmark.chapter},
+                       {"devices", texts(benchmark.devices)},
+                       {"sizes", texts(benchmark.sizes)},
+                       {"baseline", to_json(benchmark.baseline)},
+                       {"optimized", to_json(benchmark.optimized)},
+                       {"least_ratio_cpu", benchmark.least_ratio_cpu},
+                       {"least_ratio_cuda", benchmark.least_ratio_cuda},
+                       {"time_bound", benchmark.time_bound},
+                       {"memory_above_setup", benchmark.memory_above_setup},
+                       {"check_steps", std::int64_t{benchmark.check_steps}},
+                       {"iterations", std::int64_t{benchmark.iterations}},
+                       {"warmup", std::int64_t{benchmark.warmup}},
+                       {"least_ranks", std::int64_t{benchmark.least_ranks}},
+                       {"informational", benchmark.informational}});
 }
 
 Json to_json(const Work& work) {
@@ -90,26 +92,26 @@ Json to_json(const Metric& metric) {
       {{"name", metric.name}, {"value", metric.value}, {"kind", kKinds[static_cast<std::size_t>(metric.kind)]}});
 }
 
-Pair pair_from_json(JsonView json) {
-  Pair pair;
-  pair.name = json["name"].text();
-  pair.purpose = json["purpose"].text();
-  pair.goal = static_cast<Goal>(position(kGoals, json["goal"].text(), 0));
-  pair.chapter = json["chapter"].text(pair.chapter);
-  pair.devices = texts(json["devices"]);
-  pair.sizes = texts(json["sizes"]);
-  pair.baseline = side_from_json(json["baseline"]);
-  pair.optimized = side_from_json(json["optimized"]);
-  pair.least_ratio_cpu = json["least_ratio_cpu"].number();
-  pair.least_ratio_cuda = json["least_ratio_cuda"].number();
-  pair.time_bound = json["time_bound"].number(pair.time_bound);
-  pair.memory_above_setup = json["memory_above_setup"].boolean();
-  pair.verify_steps = std::max(1u, small(json["verify_steps"], pair.verify_steps));
-  pair.iterations = std::max(1u, small(json["iterations"], pair.iterations));
-  pair.warmup = small(json["warmup"], pair.warmup);
-  pair.least_ranks = small(json["least_ranks"], pair.least_ranks);
-  pair.informational = json["informational"].boolean();
-  return pair;
+Benchmark benchmark_from_json(JsonView json) {
+  Benchmark benchmark;
+  benchmark.name = json["name"].text();
+  benchmark.purpose = json["purpose"].text();
+  benchmark.goal = static_cast<Goal>(position(kGoals, json["goal"].text(), 0));
+  benchmark.chapter = json["chapter"].text(benchmark.chapter);
+  benchmark.devices = texts(json["devices"]);
+  benchmark.sizes = texts(json["sizes"]);
+  benchmark.baseline = variant_from_json(json["baseline"]);
+  benchmark.optimized = variant_from_json(json["optimized"]);
+  benchmark.least_ratio_cpu = json["least_ratio_cpu"].number();
+  benchmark.least_ratio_cuda = json["least_ratio_cuda"].number();
+  benchmark.time_bound = json["time_bound"].number(benchmark.time_bound);
+  benchmark.memory_above_setup = json["memory_above_setup"].boolean();
+  benchmark.check_steps = std::max(1u, small(json["check_steps"], benchmark.check_steps));
+  benchmark.iterations = std::max(1u, small(json["iterations"], benchmark.iterations));
+  benchmark.warmup = small(json["warmup"], benchmark.warmup);
+  benchmark.least_ranks = small(json["least_ranks"], benchmark.least_ranks);
+  benchmark.informational = json["informational"].boolean();
+  return benchmark;
 }
 
 Work work_from_json(JsonView json) {

@@ -11,8 +11,9 @@
 #include <string_view>
 #include <vector>
 
-// What a workload is, for the harness: a baseline and an optimized program of one name. A pair lives in a worker
-// (bench/worker.hpp); the harness (bench/harness.hpp) verifies, times and compares its sides, a process each.
+// What a workload is, for the harness: a baseline and an optimized program of one name. A benchmark lives in a worker
+// (bench/worker.hpp); the harness (bench/harness.hpp) checks, times and compares its variants, each in a process of its
+// own.
 namespace rangefinder::bench {
 
 enum class ElementType : std::uint8_t {
@@ -41,11 +42,11 @@ struct TensorView {
   std::shared_ptr<void> owner{};
 };
 
-/// Which inputs a side is to make.
+/// Which inputs a variant is to make.
 struct Setup {
   std::string device = "cpu";  ///< "cpu" or "cuda"
   std::string size = "cpu";    ///< "smoke", "cpu" or "gpu"
-  std::uint64_t seed = 42;     ///< the same seed gives the same inputs and weights in both sides
+  std::uint64_t seed = 42;     ///< the same seed gives the same inputs and weights in both variants
 };
 
 /// Work of one step; 0 where it has no meaning. Rates are made of it.
@@ -65,7 +66,7 @@ enum class MetricKind : std::uint8_t {
   kBytes,  ///< 2 % more is worse
   kCount,  ///< launches, allocations, collectives: one more is worse
   kRate,   ///< 25 % less is worse
-  kFact,   ///< shown, never judged
+  kFact,   ///< shown, never compared
 };
 
 struct Metric {
@@ -74,17 +75,18 @@ struct Metric {
   MetricKind kind = MetricKind::kFact;
 };
 
-/// One program of a pair. Made anew for each verification, and once for all timed steps; not moved between threads.
+/// One program of a benchmark. Made anew for each correctness check, and once for all timed steps; not moved between
+/// threads.
 ///
 /// Errors: what a member throws fails the row, with its message.
-class RANGEFINDER_EXPORT Side {
+class RANGEFINDER_EXPORT Variant {
  public:
-  virtual ~Side();
+  virtual ~Variant();
   /// Makes inputs and weights from the seed, and nothing that belongs into a step.
   virtual void setup(const Setup& setup) = 0;
   /// What is timed.
   virtual void step() = 0;
-  /// Everything that both sides must be given alike; hashed after setup.
+  /// Everything that both variants must be given alike; hashed after setup.
   virtual std::vector<TensorView> inputs() = 0;
   /// Everything that the steps came to, whole.
   virtual std::vector<TensorView> outputs() = 0;
@@ -113,32 +115,32 @@ struct Tolerance {
   double frobenius = 0;
 };
 
-struct PairSide {
-  std::function<std::unique_ptr<Side>()> make;
+struct VariantSpec {
+  std::function<std::unique_ptr<Variant>()> make;
   Tolerance cpu;
   Tolerance cuda{};
 };
 
 /// A workload. docs/how-to/add-a-workload.md builds one.
-struct Pair {
+struct Benchmark {
   std::string name;
   std::string purpose;  ///< one line
   Goal goal = Goal::kSpeed;
-  PairSide baseline;
+  VariantSpec baseline;
   /// May not declare a looser tolerance than the baseline.
-  PairSide optimized;
+  VariantSpec optimized;
   std::string chapter = "ch13";
   std::vector<std::string> devices{"cpu"};
   std::vector<std::string> sizes{"smoke", "cpu", "gpu"};
   /// The least ratio that meets the goal, at size cpu on a CPU and at size gpu on a GPU; 0: none, the ratio is shown.
   double least_ratio_cpu = 0;
   double least_ratio_cuda = 0;
-  /// Of a memory goal: the optimized side may take so many times as long.
+  /// Of a memory goal: the optimized variant may take so many times as long.
   double time_bound = 1.3;
   /// Of a memory goal: bytes above those after set-up count (activations), not all (weights too).
   bool memory_above_setup = false;
   /// Steps before outputs are compared: more than one where an error would show only later.
-  std::uint32_t verify_steps = 1;
+  std::uint32_t check_steps = 1;
   std::uint32_t iterations = 20;
   std::uint32_t warmup = 5;
   std::uint32_t least_ranks = 1;
@@ -148,9 +150,9 @@ struct Pair {
   std::function<std::string(const Setup&)> skip{};
 };
 
-/// Adds a pair to those of this program; false when the name is taken. For a static variable beside the pair:
-///   [[maybe_unused]] const bool kAdded = rangefinder::bench::add_pair(my_pair());
-RANGEFINDER_EXPORT bool add_pair(Pair pair);
-RANGEFINDER_EXPORT const std::vector<Pair>& pairs();
+/// Adds a benchmark to those of this program; false when the name is taken. For a static variable beside the benchmark:
+///   [[maybe_unused]] const bool kAdded = rangefinder::bench::add_benchmark(my_benchmark());
+RANGEFINDER_EXPORT bool add_benchmark(Benchmark benchmark);
+RANGEFINDER_EXPORT const std::vector<Benchmark>& benchmarks();
 
 }  // namespace rangefinder::bench

@@ -1,48 +1,48 @@
 // SPDX-License-Identifier: MIT
-#include "common/language_side.hpp"
+#include "common/language_variant.hpp"
 
 #include <utility>
 
 namespace examples {
 
-void LanguageSide::draw_tokens(std::int64_t batch, std::int64_t length, std::int64_t vocabulary) {
+void LanguageVariant::draw_tokens(std::int64_t batch, std::int64_t length, std::int64_t vocabulary) {
   vocabulary_ = vocabulary;
   const torch::Tensor text = torch::randint(vocabulary, {batch, length + 1}, torch::kInt64).to(device());
   tokens_ = text.narrow(1, 0, length).contiguous();
   targets_ = text.narrow(1, 1, length).contiguous();
 }
 
-void LanguageSide::adopt(std::shared_ptr<torch::nn::Module> model) {
+void LanguageVariant::adopt(std::shared_ptr<torch::nn::Module> model) {
   model_ = std::move(model);
   model_->to(device());
   for (torch::Tensor& parameter : model_->parameters()) parameter.mutable_grad() = torch::zeros_like(parameter);
 }
 
-std::vector<NamedTensor> LanguageSide::given() {
+std::vector<NamedTensor> LanguageVariant::given() {
   std::vector<NamedTensor> all{{"tokens", tokens_}, {"targets", targets_}};
   for (NamedTensor& weight : parameters_of(*model_)) all.push_back(std::move(weight));
   return all;
 }
 
-std::vector<NamedTensor> LanguageSide::results() {
+std::vector<NamedTensor> LanguageVariant::results() {
   std::vector<NamedTensor> all{{"loss", loss_}};
   for (NamedTensor& gradient : gradients_of(*model_)) all.push_back(std::move(gradient));
   for (NamedTensor& weight : parameters_of(*model_)) all.push_back(std::move(weight));
   return all;
 }
 
-void LanguageSide::perturb() {
+void LanguageVariant::perturb() {
   const torch::Tensor all = tokens_.view({-1});
   all[all.numel() / 2].add_(1).remainder_(vocabulary_);
 }
 
-bench::Work LanguageSide::work() {
+bench::Work LanguageVariant::work() {
   bench::Work work;
   work.tokens = static_cast<double>(tokens_.numel());
   return work;
 }
 
-torch::Tensor LanguageSide::cross_entropy(const torch::Tensor& logits, const torch::Tensor& targets) {
+torch::Tensor LanguageVariant::cross_entropy(const torch::Tensor& logits, const torch::Tensor& targets) {
   return torch::cross_entropy_loss(logits.flatten(0, 1), targets.flatten());
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "bench/comparison.hpp"
 
-#include <rangefinder/bench/pair.hpp>
+#include <rangefinder/bench/benchmark.hpp>
 
 #include <algorithm>
 #include <array>
@@ -29,8 +29,8 @@ constexpr std::array<TypeFacts, 10> kTypes{{{"bool", 1},
                                             {"float32", 4},
                                             {"float64", 8}}};
 
-std::vector<Pair>& registry() {
-  static std::vector<Pair> all;
+std::vector<Benchmark>& registry() {
+  static std::vector<Benchmark> all;
   return all;
 }
 
@@ -71,9 +71,9 @@ void change_element(ElementType type, void* at) {
 std::string_view to_string(ElementType type) noexcept { return kTypes[static_cast<std::size_t>(type)].name; }
 std::size_t size_of(ElementType type) noexcept { return kTypes[static_cast<std::size_t>(type)].size; }
 
-Side::~Side() = default;
+Variant::~Variant() = default;
 
-void Side::perturb() {
+void Variant::perturb() {
   const std::vector<TensorView> tensors = inputs();
   if (tensors.empty()) throw std::runtime_error("no input to change");
   const Result<std::uint64_t> count = element_count(tensors.front());
@@ -82,15 +82,15 @@ void Side::perturb() {
   change_element(tensors.front().type, static_cast<char*>(tensors.front().data) + *count / 2 * size);
 }
 
-bool add_pair(Pair pair) {
-  std::vector<Pair>& all = registry();
-  const auto at = std::lower_bound(all.begin(), all.end(), pair.name,
-                                   [](const Pair& each, const std::string& name) { return each.name < name; });
-  if (at != all.end() && at->name == pair.name) return false;
-  all.insert(at, std::move(pair));
+bool add_benchmark(Benchmark benchmark) {
+  std::vector<Benchmark>& all = registry();
+  const auto at = std::lower_bound(all.begin(), all.end(), benchmark.name,
+                                   [](const Benchmark& each, const std::string& name) { return each.name < name; });
+  if (at != all.end() && at->name == benchmark.name) return false;
+  all.insert(at, std::move(benchmark));
   return true;
 }
 
-const std::vector<Pair>& pairs() { return registry(); }
+const std::vector<Benchmark>& benchmarks() { return registry(); }
 
 }  // namespace rangefinder::bench

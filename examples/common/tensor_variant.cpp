@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "common/tensor_side.hpp"
+#include "common/tensor_variant.hpp"
 
 #include <memory>
 #include <stdexcept>
@@ -68,7 +68,7 @@ std::vector<NamedTensor> gradients_of(const torch::nn::Module& module) {
   return found;
 }
 
-void TensorSide::setup(const bench::Setup& setup) {
+void TensorVariant::setup(const bench::Setup& setup) {
   device_ = torch::Device(setup.device == "cuda" ? torch::kCUDA : torch::kCPU);
   size_ = setup.size;
   torch::set_num_threads(1);
@@ -76,16 +76,16 @@ void TensorSide::setup(const bench::Setup& setup) {
   make();
 }
 
-std::vector<bench::TensorView> TensorSide::inputs() { return views_of(given()); }
-std::vector<bench::TensorView> TensorSide::outputs() { return views_of(results()); }
+std::vector<bench::TensorView> TensorVariant::inputs() { return views_of(given()); }
+std::vector<bench::TensorView> TensorVariant::outputs() { return views_of(results()); }
 
-void TensorSide::perturb() {
+void TensorVariant::perturb() {
   const torch::NoGradGuard no_grad;
   const torch::Tensor first = given().at(0).tensor.detach().view({-1});
   first[first.numel() / 2].add_(1);
 }
 
-void TensorSide::synchronize() {
+void TensorVariant::synchronize() {
   if (device_.is_cuda()) torch::cuda::synchronize();
 }
 

@@ -10,23 +10,23 @@
 
 namespace rangefinder::bench {
 
-/// Whether both sides compute the same, from the same inputs, and compute at all. Speed is not looked at before.
-class Verifier {
+/// Whether both variants compute the same, from the same inputs, and compute at all. Speed is not looked at before.
+class CorrectnessCheck {
  public:
   using Ask = std::function<Result<Json>(bool optimized, const Json& request)>;
 
-  Verifier(const Pair& pair, const Setup& setup, std::string folder, Ask ask)
-      : pair_(pair), setup_(setup), folder_(std::move(folder)), ask_(std::move(ask)) {}
+  CorrectnessCheck(const Benchmark& benchmark, const Setup& setup, std::string folder, Ask ask)
+      : benchmark_(benchmark), setup_(setup), folder_(std::move(folder)), ask_(std::move(ask)) {}
 
   /// Fills in inputs and difference; an error says which check failed.
-  ///   same inputs      by fingerprint, as both sides report them after set-up
+  ///   same inputs      by fingerprint, as both variants report them after set-up
   ///   same outputs     all elements of all of them, within the tolerance
-  ///   fresh inputs     another seed gives other inputs, other outputs, and the sides agree again
+  ///   fresh inputs     another seed gives other inputs, other outputs, and the variants agree again
   ///   perturbation     one changed input element before the last step gives another output
-  Status verify(Row& row) const;
+  Status run(Row& row) const;
 
  private:
-  /// Outputs of a side made anew; the file is gone as soon as it is read.
+  /// Outputs of a variant made anew; the file is gone as soon as it is read.
   struct Outputs {
     std::string inputs;
     TensorFile file;
@@ -35,7 +35,7 @@ class Verifier {
   Status agree(Row& row) const;  ///< all but the perturbation
   Status changes_with_an_input(bool optimized) const;
 
-  const Pair& pair_;
+  const Benchmark& benchmark_;
   const Setup& setup_;
   std::string folder_;
   Ask ask_;

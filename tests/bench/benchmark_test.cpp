@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "support/catch.hpp"
 
-#include <rangefinder/bench/pair.hpp>
+#include <rangefinder/bench/benchmark.hpp>
 
 #include <limits>
 
@@ -10,7 +10,7 @@ using namespace rangefinder::bench;
 namespace {
 
 template <typename T>
-class Holder : public Side {
+class Holder : public Variant {
  public:
   Holder(std::vector<T> initial, ElementType type) : values(std::move(initial)), type_(type) {}
   void setup(const Setup&) override {}
@@ -45,13 +45,13 @@ TEST_CASE("perturbing changes the middle element of the first input alone", "[be
   CHECK_THROWS(perturbed<float>({}, ElementType::kFloat32));
 }
 
-TEST_CASE("pairs are kept by name, once each", "[bench]") {
-  Pair pair;
-  pair.name = "pair_test_b";
-  CHECK(add_pair(pair));
-  CHECK_FALSE(add_pair(pair));
-  pair.name = "pair_test_a";
-  CHECK(add_pair(pair));
-  REQUIRE(pairs().size() == 2);
-  CHECK(pairs()[0].name == "pair_test_a");
+TEST_CASE("benchmarks are kept by name, once each", "[bench]") {
+  Benchmark benchmark;
+  benchmark.name = "benchmark_test_b";
+  CHECK(add_benchmark(benchmark));
+  CHECK_FALSE(add_benchmark(benchmark));
+  benchmark.name = "benchmark_test_a";
+  CHECK(add_benchmark(benchmark));
+  REQUIRE(benchmarks().size() == 2);
+  CHECK(benchmarks()[0].name == "benchmark_test_a");
 }

@@ -3,23 +3,23 @@
 
 #include "bench/json.hpp"
 
-#include <rangefinder/bench/pair.hpp>
+#include <rangefinder/bench/benchmark.hpp>
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-// How pairs and what they report look on the way from a worker to the harness, which knows no factories.
+// How benchmarks and what they report look on the way from a worker to the harness, which knows no factories.
 namespace rangefinder::bench {
 
 std::string_view to_string(Goal goal) noexcept;
 
-Json to_json(const Pair& pair);
+Json to_json(const Benchmark& benchmark);
 Json to_json(const Work& work);
 Json to_json(const Metric& metric);
 
 /// Without factories and `skip`. What is missing has the default.
-Pair pair_from_json(JsonView json);
+Benchmark benchmark_from_json(JsonView json);
 Work work_from_json(JsonView json);
 Metric metric_from_json(JsonView json);
 
