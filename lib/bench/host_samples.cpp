@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "bench/host_samples.hpp"
 
-#include "bench/code_names.hpp"
+#include "bench/symbolizer.hpp"
 
 #include <algorithm>
 #include <map>

@@ -2,8 +2,8 @@
 #include "bench/stack_sampler.hpp"
 
 #include "base/signals_blocked.hpp"
-#include "bench/code_names.hpp"
 #include "bench/read_clock.hpp"
+#include "bench/symbolizer.hpp"
 
 #include <dirent.h>
 #include <sys/syscall.h>
@@ -228,14 +228,14 @@ class Numbers {
 }  // namespace
 
 Json to_json(const StackSamples& samples) {
-  CodeNames names;
+  Symbolizer symbolizer;
   Numbers<std::string> functions;
   Numbers<std::vector<std::int64_t>> stacks;
   std::map<std::uintptr_t, std::int64_t> function_at;
   const auto function = [&](std::uintptr_t address) {
     const auto [at, is_new] = function_at.emplace(address, 0);
     if (is_new) {
-      const std::string name = names.of(address);
+      const std::string name = symbolizer.function_at(address);
       at->second = functions.of(name, [&] { return Json(name); });
     }
     return at->second;

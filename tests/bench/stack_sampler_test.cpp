@@ -75,10 +75,11 @@ TEST_CASE("samples are of the threads that work, with their callers and CPU time
     threads.insert(sample.items()[1].integer());
   }
   CHECK(last_ns > 0);
-  CHECK(threads.size() == 2);
   // All CPU time up to each thread's last sample, and most of it in the work.
   CHECK(cpu_ns <= main_ns + kWork_ns * 3 / 2);
   CHECK(cpu_ns >= kWork_ns);
+  if (!RANGEFINDER_HAS_LIBDW) RANGEFINDER_SKIP("built without libdw: functions have no names");
+  CHECK(threads.size() == 2);
   CHECK(work_ns >= cpu_ns / 2);
 }
 

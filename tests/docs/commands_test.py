@@ -49,7 +49,7 @@ NOT_RUN = {
     "./dev workloads --size cpu --device cpu --format both": "runs for hours",
     "RANGEFINDER_UPDATE_GOLDEN=1 ctest --preset dev -R 'install.(symbols|abi)'": DEVELOPS,
     "apt-get install g++ cmake ninja-build pkg-config libfmt-dev libzstd-dev zlib1g-dev libdeflate-dev libsqlite3-dev "
-    "libxxhash-dev libcli11-dev nlohmann-json3-dev catch2": "needs root",
+    "libxxhash-dev libcli11-dev nlohmann-json3-dev libdw-dev catch2": "needs root",
     "cmake --preset release && cmake --build build/release && cmake --install build/release --prefix ~/rangefinder": BUILDS,
     "cmake --preset release": BUILDS,
     "cmake --build build/release": BUILDS,

@@ -17,8 +17,8 @@ import sys
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
 NAMES_OF_OURS = re.compile(r"(?:(?:vtable|typeinfo(?: name)?|VTT) for )?rangefinder::|rf_|InitializeInjection(?:Nvtx2|NvtxExtension)?$")
 # Whatever else the library needs has to be thought about: it is loaded into other people's programs.
-MAY_NEED = re.compile(r"lib(stdc\+\+|m|gcc_s|c|dl|pthread|zstd|z|deflate|sqlite3|fmt)\.so\.|ld-linux")
-PRIVATE = re.compile(r"\b(fmt|zstd|sqlite|deflate|zlib|ZLIB|xxhash|Catch2|CLI11|Threads)::?\b|PkgConfig::")
+MAY_NEED = re.compile(r"lib(stdc\+\+|m|gcc_s|c|dl|pthread|zstd|z|deflate|sqlite3|fmt|dw)\.so\.|ld-linux")
+PRIVATE = re.compile(r"\b(fmt|zstd|sqlite|deflate|zlib|ZLIB|xxhash|Catch2|CLI11|nlohmann_json|Threads)::?\b|PkgConfig::")
 
 
 def fail(text):

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "bench/code_names.hpp"
+#include "bench/function_name.hpp"
 
 #include "support/catch.hpp"
 
-#include <cstdlib>
-
-using rangefinder::bench::CodeNames;
 using rangefinder::bench::function_name;
 
 TEST_CASE("a function's name has neither parameters nor template arguments", "[bench]") {
@@ -24,12 +21,4 @@ TEST_CASE("a function's name has neither parameters nor template arguments", "[b
   CHECK(function_name("_ZZNK1A1fEvE1x") == "A::f::x");                      // A::f() const::x
   CHECK(function_name("_Z1fB5cxx11v") == "f");                              // f[abi:cxx11]()
   CHECK(function_name("_Znot_mangled") == "_Znot_mangled");
-}
-
-TEST_CASE("code of this process has the names of its files", "[bench]") {
-  CodeNames names;
-  CHECK(names.of(reinterpret_cast<std::uintptr_t>(&function_name) + 4) == "rangefinder::bench::function_name");
-  const std::string foreign = names.of(reinterpret_cast<std::uintptr_t>(&std::abort));
-  CHECK(foreign.find("abort") != std::string::npos);
-  CHECK(names.of(1) == "[unknown]");
 }
