@@ -44,11 +44,15 @@ Result<Json> load_document(const std::string& path, const std::string& hardware_
   if (!document) return document.error();
   const JsonView stored = *document;
   if (!stored["examples"].is_object() || stored["schema_version"].integer() != kExpectationsVersion)
-    return Error{ErrorCode::kUnreadable,
-                 fmt::format("{}: no expectations of schema version {}", path, kExpectationsVersion)};
+    return Error{
+        ErrorCode::kUnreadable,
+        fmt::format("{}: not an expectations file of schema_version {}; name another one with --expectations FILE",
+                    path, kExpectationsVersion)};
   if (const std::string key = stored["hardware_key"].text(); key != hardware_key)
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("{}: expectations of \"{}\", and this machine is \"{}\"", path, key, hardware_key)};
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}: hardware_key is \"{}\", but this machine is \"{}\"; name its file with --expectations FILE",
+                    path, key, hardware_key)};
   return document;
 }
 

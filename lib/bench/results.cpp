@@ -166,10 +166,11 @@ Result<Json> results_from(const std::string& json) {
   Result<Json> document = parse_json(json);
   if (!document) return document.error();
   if (JsonView(*document)["kind"].text() != "rangefinder.bench")
-    return Error{ErrorCode::kUnreadable, "no results of rangefinder bench"};
+    return Error{ErrorCode::kUnreadable, "not a results file of `rangefinder bench run`"};
   if (const std::int64_t version = JsonView(*document)["schema_version"].integer(); version != kResultsSchemaVersion)
     return Error{ErrorCode::kUnsupported,
-                 fmt::format("results of schema version {}, and this build reads {}", version, kResultsSchemaVersion)};
+                 fmt::format("results have schema_version {}; this version reads {}: run `rangefinder bench run` again",
+                             version, kResultsSchemaVersion)};
   return document;
 }
 

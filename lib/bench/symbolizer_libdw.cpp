@@ -18,7 +18,8 @@ struct Function {
   const char* name;  // of the Dwfl
 };
 
-/// In order of address: libdwfl's own look-up walks the whole table for each address, and LibTorch has a million symbols.
+/// In order of address: libdwfl's own look-up walks the whole table for each address, and LibTorch has a million
+/// symbols.
 std::vector<Function> functions_of(Dwfl_Module* module) {
   std::vector<Function> out;
   const int count = ::dwfl_module_getsymtab(module);
@@ -43,8 +44,7 @@ const char* name_at(const std::vector<Function>& functions, std::uintptr_t addre
 
 /// "[libm.so.6]" of its path, "[vdso]" of "[vdso: 1234]", which has the process in it.
 std::string file_of(Dwfl_Module* module) {
-  std::string_view name =
-      ::dwfl_module_info(module, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+  std::string_view name = ::dwfl_module_info(module, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
   if (name.substr(0, 1) == "[") return std::string(name.substr(0, name.find_first_of(":]"))) + "]";
   return "[" + std::string(name.substr(name.rfind('/') + 1)) + "]";
 }

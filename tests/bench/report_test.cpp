@@ -144,6 +144,8 @@ TEST_CASE("other documents are refused", "[bench]") {
     CHECK_FALSE(results_markdown(text).ok());
     CHECK_FALSE(recommendations(text).ok());
   }
+  CHECK(results_markdown("{\"kind\":\"rangefinder.bench\",\"schema_version\":1}").error().message() ==
+        "results have schema_version 1; this version reads 2: run `rangefinder bench run` again");
 }
 
 namespace {

@@ -5,6 +5,8 @@
 - A room is a folder of lib/ whose CMakeLists.txt says rangefinder_room(NAME ... USES ...). It includes its own headers,
   public headers, and headers of the rooms that it USES; every room in USES is one that exists, and none uses itself,
   directly or in a circle.
+- A folder may hold several rooms, where one is a part that another library shares: they use all that any of them uses, and
+  who uses one of them may include the headers of the folder.
 - A folder that only holds rooms (lib/source) may hold headers for all of them: they and the rooms that use one of them
   may include these, which in turn include what one of them uses.
 - A folder of lib/ without a room (the executable) includes its own headers, public headers, and those of the rooms
@@ -110,7 +112,9 @@ class Checker:
         self.root = root
         self.lib = root / "lib"
         self.rooms, self.linked = read_rooms(self.lib)
-        self.by_folder = {room.folder: room for room in self.rooms.values()}
+        self.by_folder = {}
+        for room in self.rooms.values():
+            self.by_folder.setdefault(room.folder, []).append(room)
         self.breaches = []
         self.files = 0
 
@@ -184,16 +188,16 @@ class Checker:
             return
         allowed = self.allowed(user)
         if used in self.by_folder:
-            name = self.by_folder[used].name
-            if name not in allowed:
-                self.breach(where, f'"{header}" is of room {name}, which {user} does not use')
+            names = {room.name for room in self.by_folder[used]}
+            if not names & allowed:
+                self.breach(where, f'"{header}" is of room {" or ".join(sorted(names))}, which {user} does not use')
         elif not self.shares_family(user, used, allowed):
             self.breach(where, f'"{header}" is for the rooms in lib/{used} and those who use one of them')
 
     def allowed(self, user):
         """The rooms whose headers the files of a folder may include."""
         if user in self.by_folder:
-            return self.by_folder[user].uses
+            return set().union(*(room.uses for room in self.by_folder[user]))
         members = [room.uses for room in self.rooms.values() if room.folder.startswith(user + "/")]
         return self.linked.get(user, set()).union(*members)
 

@@ -60,6 +60,17 @@ class Layering(unittest.TestCase):
     def test_a_header_that_is_for_a_family_of_rooms(self):
         self.finds("is for the rooms in lib/source", "lib/capture/d.hpp", '#include "source/source.hpp"\n')
 
+    def test_two_rooms_in_a_folder(self):
+        tree = {"lib/report/CMakeLists.txt": "rangefinder_room(report_tables SOURCES t.cpp USES base)\n"
+                                             "rangefinder_room(report SOURCES r.cpp USES report_tables capture)",
+                "lib/report/t.hpp": '#include "base/bytes.hpp"\n', "lib/report/r.cpp": '#include "capture/d.hpp"\n',
+                "lib/bench/CMakeLists.txt": "rangefinder_room(bench SEPARATE SOURCES b.cpp USES report_tables)",
+                "lib/bench/b.cpp": '#include "report/t.hpp"\n'}
+        self.assertEqual(self.breaches(**tree), [])
+        tree["lib/bench/CMakeLists.txt"] = "rangefinder_room(bench SEPARATE SOURCES b.cpp USES base)"
+        self.assertEqual(self.breaches(**tree),
+                         ['lib/bench/b.cpp:1: "report/t.hpp" is of room report or report_tables, which bench does not use'])
+
     def test_a_file_that_is_not_there(self):
         self.finds("is not a file of lib/", "lib/capture/d.hpp", '#include "fmt/format.h"\n')
 
