@@ -14,6 +14,7 @@
 #include <rangefinder/report.hpp>
 #include <rangefinder/result.hpp>
 #include <rangefinder/session.hpp>
+#include <rangefinder/session_options.hpp>
 #include <rangefinder/timeline.hpp>
 #include <rangefinder/types.hpp>
 #include <rangefinder/version.hpp>

@@ -3,171 +3,18 @@
 
 #include <rangefinder/health.hpp>
 #include <rangefinder/result.hpp>
+#include <rangefinder/session_options.hpp>
 #include <rangefinder/visibility.hpp>
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 namespace rangefinder {
-
-/// Where records go while the program runs.
-enum class CaptureMode : std::uint8_t {
-  kMapped,    ///< a live file beside the capture, mapped into the process: survives kill -9. The default
-  kRing,      ///< flight recorder: the last `ring_bytes` or `ring_time` are kept, and written when something asks
-  kBuffered,  ///< private memory, for file systems where mapping is slow; a crash loses what was not yet written
-};
-
-/// What a thread does when the memory bound is reached.
-enum class OverflowPolicy : std::uint8_t {
-  kDrop,  ///< drops and counts. The default
-  kWait,  ///< waits up to one second for the background thread, then drops and counts
-  kGrow,  ///< takes more memory, up to `grow_limit_bytes`, then drops and counts
-};
-
-/// How the work of CUDA graphs is recorded. Node by node each operation costs time on the device, as a graph that is
-/// launched alone would not.
-enum class GraphTracing : std::uint8_t {
-  kNodes,  ///< each operation. The default
-  kWhole,  ///< a launch as a whole: its time, and no operations
-  /// Each operation in the first `graph_node_replays` launches of every graph, then launches as a whole, whose time
-  /// counts where that of the operations did. While a graph is new all graphs are recorded node by node.
-  kAutomatic,
-};
-
-/// What becomes of CUPTI while nothing is recorded: in pauses of a schedule, and between sessions.
-enum class CudaIdle : std::uint8_t {
-  /// Switched off, so that the program runs at full speed; but before CUDA 13.1 update 1, where switching it on again
-  /// gives launches of CUDA graphs wrong ids, kept on in pauses, and between sessions once there were graphs. The
-  /// default
-  kAutomatic,
-  kGate,     ///< kept on, and what it brings is thrown away: costs as much as recording
-  kDisable,  ///< switched off
-};
-
-/// Which steps are recorded, as in torch.profiler: after `skip_first` steps, cycles of `wait` steps off, `warmup` steps
-/// with the sources running and nothing kept, `active` steps recorded; `repeat` cycles, 0 = for ever.
-/// `active` 0 (the default): every step, and all time outside of steps.
-struct Schedule {
-  std::uint32_t skip_first = 0;
-  std::uint32_t wait = 0;
-  std::uint32_t warmup = 0;
-  std::uint32_t active = 0;
-  std::uint32_t repeat = 0;
-};
-
-/// A capture that is done; see SessionOptions::on_capture_ready.
-struct CaptureReady {
-  std::string path;
-  std::uint64_t number = 1;      ///< 1 for the session's first capture
-  std::uint64_t first_step = 0;  ///< recorded, by Session::step_number
-  std::uint64_t last_step = 0;   ///< likewise; the one that stop() ended counts
-  Status status;                 ///< what went wrong while it was written
-};
-
-/// Everything about a recording. The defaults suit a training job; RANGEFINDER_CONFIG in the environment overrides them
-/// (docs/reference/configuration.md), for example `output=/tmp/run.rfcap,cuda=off,wait=10,active=5`.
-struct SessionOptions {
-  /// The capture file. Empty: `<program>-<pid>.rfcap` in the working directory. `%p` stands for the process id, `%c`
-  /// for the number of the cycle: each cycle of the schedule then gets a capture of its own.
-  std::string output;
-  /// An earlier file of that name: true replaces it, false makes the start fail with kExists.
-  bool replace = true;
-  CaptureMode mode = CaptureMode::kMapped;
-  /// Memory for host records and for CUPTI's buffers together. At least 8 MiB.
-  std::uint64_t memory_bytes = std::uint64_t{64} << 20;
-  OverflowPolicy overflow = OverflowPolicy::kDrop;
-  /// kGrow only.
-  std::uint64_t grow_limit_bytes = std::uint64_t{4} << 30;
-  Schedule schedule{};
-
-  /// Called when a capture is whole and closed: at the end of each cycle of the schedule, of each recording that
-  /// `record_signal` asked for, and of the session. With a schedule each cycle gets a file of its own (`%c` in
-  /// `output`, or `.1`, `.2` ... before its ending). Runs on a thread of its own, one call after the other, never on a
-  /// thread of the program; it may take its time. What it throws is caught, logged, and counted in the next capture's
-  /// metadata (callbacks_failed). `stop`, and the exit of the process, wait for it within `stop_timeout`: a call that
-  /// takes longer goes on beside what follows, and calls that would come after it are left out, which makes `stop`
-  /// return kTimeout.
-  std::function<void(const CaptureReady&)> on_capture_ready{};
-
-  /// The session waits, with everything off, until the process gets this signal; then it records `record_steps` steps,
-  /// or up to the next such signal, closes the capture, and waits for the next one. 0: none. The
-  /// schedule is not looked at then.
-  int record_signal = 0;
-  std::uint32_t record_steps = 10;  ///< 0: until the next signal
-
-  /// Nothing is recorded before `delay` has passed since the start; CUPTI is opened all the same. After `duration` of
-  /// recording, or when step `until_step` begins, the session stops, and the program runs on. 0: no such limit. Not
-  /// where captures follow each other.
-  std::chrono::milliseconds delay{0};
-  std::chrono::milliseconds duration{0};
-  std::uint32_t until_step = 0;
-
-  /// Device activity through CUPTI. Off: ranges only.
-  bool cuda = true;
-  /// A record of every CUDA API call: cross-check of the launch mapping, and the api view. About 1 us a call.
-  bool cuda_api = true;
-  bool cuda_sync = true;
-  /// What CUPTI itself takes, and loading and compiling of code (lazy loading, PTX).
-  bool cuda_overhead = true;
-  /// Hardware counters of ranges, by CUPTI's range profiler: names of metric sets or metrics between plus signs, such
-  /// as "memory" or "roofline" (docs/reference/counters.md). Empty: none. The device is waited for at the begin and the
-  /// end of each range that is counted, so this is a run of its own: device activity is not recorded in it.
-  std::string counters{};
-  /// Which ranges are counted: names with * and ?, between vertical bars; empty: all. Of ranges inside each other, the
-  /// outermost that is chosen.
-  std::string counter_ranges{};
-  std::string counter_category{};  ///< only ranges of this category; empty: of any
-  int counter_depth = -1;          ///< only ranges with so many around them on their thread; -1: any
-  /// Samples of the devices' counters over time, beside whatever else is recorded: names as in `counters`, such as
-  /// "device". Empty: none.
-  std::string samples{};
-  std::chrono::nanoseconds sample_interval{1'000'000};  ///< 10 us at least
-  GraphTracing graph_tracing = GraphTracing::kNodes;
-  std::uint32_t graph_node_replays = 10;  ///< kAutomatic only; at least 1
-  /// Calls of CUDA's own allocation functions, with address and bytes; a caching allocator makes few.
-  bool cuda_memory = true;
-  /// When each kernel's launch was queued and handed to the device. Extra work at each launch; has to be asked for
-  /// before the program uses CUDA, or nothing comes of it.
-  bool cuda_latency = false;
-  CudaIdle cuda_idle = CudaIdle::kAutomatic;
-  /// In which range each node of autograd was made, so that backward work can be given to it. Has a meaning in programs
-  /// that link rangefinder::torch; there a range asks for a number at both ends, and a node takes two records or three.
-  bool autograd = true;
-  /// How often sensors of the devices in use are read through NVML: power, clocks, utilisation, temperature, energy.
-  /// 0: not at all, the default; on: 20 ms, in which boards measure power anew. A background thread does it.
-  std::chrono::milliseconds nvml_period{0};
-  /// Count events of the processor (instructions, cycles, cache misses, ...) in each range. Two to three system calls
-  /// at both ends of every range: for runs of their own, and not for ranges of less than some microseconds.
-  bool cpu_counters = false;
-  /// Emit ranges to a listening tool (Nsight Systems) as NVTX.
-  bool nvtx = true;
-
-  /// How often device records are collected and the clock is sampled.
-  std::chrono::milliseconds flush_period{200};
-  /// Most that `stop` may take. What could not be written by then is counted.
-  std::chrono::milliseconds stop_timeout{5000};
-
-  // Flight recorder (kRing).
-  std::uint64_t ring_bytes = std::uint64_t{64} << 20;  ///< of packed records, about 20 million ranges
-  std::chrono::milliseconds ring_time{0};              ///< keep no more than this; 0: only ring_bytes counts
-  int dump_signal = 0;                                 ///< writes a dump when the process gets it; 0: none
-  std::chrono::nanoseconds dump_step_over{0};          ///< writes a dump when a step takes longer; 0: never
-  std::uint32_t max_dumps = 16;                        ///< by signal and threshold; later ones are only counted
-
-  /// Facts to store with the capture: "model" = "resnet50".
-  std::vector<std::pair<std::string, std::string>> metadata{};
-
-  /// Applies `key=value,...` on top. Unknown keys and bad values are left out and named in the error; the rest holds.
-  RANGEFINDER_EXPORT Status apply(std::string_view config);
-};
 
 /// Where the recording of device activity stands.
 struct DeviceState {

@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/recorded_program.hpp"
+#include "cli/session_keys.hpp"
 #include "cli/values.hpp"
 
 #include <rangefinder/capture.hpp>
@@ -356,14 +357,13 @@ void add_record(CLI::App& app, Common& common, int& result, const std::vector<st
           "The capture (default PROGRAM-%p.rfcap); %p process id, %h host, %r rank. Further processes get their "
           "number before the ending; what an earlier recording left there is replaced")
       ->type_name("FILE");
-  takes_number_of_at_least_0(
-      verb->add_option("--delay", arguments->delay_s, "Record nothing in the program's first SECONDS"))
+  takes_number_of_at_least_0(verb->add_option("--delay", arguments->delay_s, session_key_text("delay")))
       ->type_name("SECONDS");
-  takes_number_above_0(verb->add_option("--duration", arguments->duration_s, "Record SECONDS; the program runs on"))
+  takes_number_above_0(verb->add_option("--duration", arguments->duration_s, session_key_text("duration")))
       ->type_name("SECONDS");
   takes_whole_number<std::uint32_t>(
       verb->add_option("--until-step", arguments->until_step,
-                       "Record up to step N; see --step-range for programs that tell of no steps"),
+                       session_key_text("until_step") + ". See --step-range for programs that do not call step()"),
       1)
       ->type_name("N");
   verb->add_option("--step-range", arguments->step_range, "A step ends where this push/pop range of NVTX does")
@@ -376,7 +376,8 @@ void add_record(CLI::App& app, Common& common, int& result, const std::vector<st
       ->type_name("NAME,...")
       ->delimiter(',')
       ->allow_extra_args(false);
-  verb->add_option("--config", arguments->config, "As RANGEFINDER_CONFIG: KEY=VALUE,...")
+  verb->add_option("--config", arguments->config,
+                   "Options of the recording, as in RANGEFINDER_CONFIG: KEY=VALUE,...; `--config help` lists them")
       ->type_name("TEXT")
       ->allow_extra_args(false);
   verb->add_option("--env", arguments->environment, "Set a variable for the program")
@@ -384,6 +385,10 @@ void add_record(CLI::App& app, Common& common, int& result, const std::vector<st
       ->allow_extra_args(false);
   verb->add_flag("-q,--quiet", common.quiet, "Say nothing of what was recorded");
   verb->callback([&common, &result, &program, arguments] {
+    if (program.empty() && arguments->config == std::vector<std::string>{"help"}) {
+      result = write_stdout(session_keys_help()) ? kSuccess : kRecordFailed;
+      return;
+    }
     if (program.empty()) throw CLI::RequiredError("PROGRAM");
     result = run_record(common, *arguments, program);
   });

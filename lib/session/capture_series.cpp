@@ -4,6 +4,7 @@
 #include "base/never_destroyed.hpp"
 #include "base/signals_blocked.hpp"
 #include "base/text.hpp"
+#include "session/option_table.hpp"
 #include "session/options.hpp"
 #include "session/parts.hpp"
 #include "session/signal_watch.hpp"

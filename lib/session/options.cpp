@@ -3,6 +3,7 @@
 
 #include "base/host_name.hpp"
 #include "base/text.hpp"
+#include "session/option_table.hpp"
 
 #include <errno.h>
 #include <sys/auxv.h>
@@ -10,183 +11,16 @@
 
 #include <algorithm>
 #include <charconv>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
-#include <functional>
-#include <limits>
-#include <optional>
+#include <span>
+#include <utility>
 
 namespace rangefinder {
-namespace {
 
 using std::string_view;
-
-/// A number with an optional suffix from `units`; nothing when it is not one, or does not fit.
-struct Unit {
-  string_view suffix;
-  std::uint64_t factor;
-};
-
-std::optional<std::uint64_t> parse_number(string_view text, const std::vector<Unit>& units) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || text.empty()) return std::nullopt;
-  const string_view suffix = text.substr(static_cast<std::size_t>(end - text.data()));
-  for (const Unit& unit : units) {
-    if (suffix != unit.suffix) continue;
-    if (number > std::numeric_limits<std::uint64_t>::max() / unit.factor) return std::nullopt;
-    return number * unit.factor;
-  }
-  return std::nullopt;
-}
-
-const std::vector<Unit> kCount = {{"", 1}};
-const std::vector<Unit> kBytes = {{"", 1},           {"K", 1u << 10},   {"M", 1u << 20},  {"G", 1u << 30},
-                                  {"KiB", 1u << 10}, {"MiB", 1u << 20}, {"GiB", 1u << 30}};
-// Nanoseconds; without a unit, milliseconds.
-const std::vector<Unit> kTime = {
-    {"", 1'000'000}, {"ns", 1}, {"us", 1'000}, {"ms", 1'000'000}, {"s", 1'000'000'000}, {"min", 60'000'000'000}};
-
-template <typename T>
-bool set_number(T& target, string_view text, const std::vector<Unit>& units = kCount) {
-  const auto number = parse_number(text, units);
-  if (!number || *number > static_cast<std::uint64_t>(std::numeric_limits<T>::max())) return false;
-  target = static_cast<T>(*number);
-  return true;
-}
-
-/// Rounded up: a time that is not 0 does not become 0.
-template <typename Duration>
-bool set_time(Duration& target, string_view text) {
-  const auto ns = parse_number(text, kTime);
-  if (!ns || *ns > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max() / 2)) return false;
-  target = std::chrono::ceil<Duration>(std::chrono::nanoseconds(*ns));
-  return true;
-}
-
-bool set_bool(bool& target, string_view text) {
-  const bool on = text == "1" || text == "on" || text == "true" || text == "yes" || text == "auto" || text.empty();
-  const bool off = text == "0" || text == "off" || text == "false" || text == "no";
-  if (on || off) target = on;
-  return on || off;
-}
-
-template <typename T>
-bool set_choice(T& target, string_view text, std::initializer_list<std::pair<string_view, T>> choices) {
-  for (const auto& [name, value] : choices) {
-    if (name == text) return target = value, true;
-  }
-  return false;
-}
-
-bool set_signal(int& target, string_view text) {
-  if (text.starts_with("SIG")) text.remove_prefix(3);
-  if (set_choice(target, text, {{"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"HUP", SIGHUP}, {"none", 0}})) return true;
-  int number = 0;
-  if (!set_number(number, text) || number >= NSIG) return false;
-  target = number;
-  return true;
-}
-
-constexpr std::chrono::milliseconds kNvmlPeriod{20};
-
-struct Key {
-  string_view name;
-  bool (*set)(SessionOptions&, string_view);
-};
-
-// The order of docs/reference/configuration.md.
-const Key kKeys[] = {
-    {"output", [](SessionOptions& o, string_view v) { return v.empty() ? false : (o.output = v, true); }},
-    {"replace", [](SessionOptions& o, string_view v) { return set_bool(o.replace, v); }},
-    {"mode",
-     [](SessionOptions& o, string_view v) {
-       return set_choice(
-           o.mode, v,
-           {{"mapped", CaptureMode::kMapped}, {"ring", CaptureMode::kRing}, {"buffered", CaptureMode::kBuffered}});
-     }},
-    {"memory",
-     [](SessionOptions& o, string_view v) {
-       std::uint64_t bytes = 0;
-       return set_number(bytes, v, kBytes) && bytes >= session::kMinMemory ? (o.memory_bytes = bytes, true) : false;
-     }},
-    {"overflow",
-     [](SessionOptions& o, string_view v) {
-       return set_choice(
-           o.overflow, v,
-           {{"drop", OverflowPolicy::kDrop}, {"wait", OverflowPolicy::kWait}, {"grow", OverflowPolicy::kGrow}});
-     }},
-    {"grow_limit", [](SessionOptions& o, string_view v) { return set_number(o.grow_limit_bytes, v, kBytes); }},
-    {"skip_first", [](SessionOptions& o, string_view v) { return set_number(o.schedule.skip_first, v); }},
-    {"wait", [](SessionOptions& o, string_view v) { return set_number(o.schedule.wait, v); }},
-    {"warmup", [](SessionOptions& o, string_view v) { return set_number(o.schedule.warmup, v); }},
-    {"active", [](SessionOptions& o, string_view v) { return set_number(o.schedule.active, v); }},
-    {"repeat", [](SessionOptions& o, string_view v) { return set_number(o.schedule.repeat, v); }},
-    {"record_signal", [](SessionOptions& o, string_view v) { return set_signal(o.record_signal, v); }},
-    {"record_steps", [](SessionOptions& o, string_view v) { return set_number(o.record_steps, v); }},
-    {"delay", [](SessionOptions& o, string_view v) { return set_time(o.delay, v); }},
-    {"duration", [](SessionOptions& o, string_view v) { return set_time(o.duration, v); }},
-    {"until_step", [](SessionOptions& o, string_view v) { return set_number(o.until_step, v); }},
-    {"cuda", [](SessionOptions& o, string_view v) { return set_bool(o.cuda, v); }},
-    {"cuda_api", [](SessionOptions& o, string_view v) { return set_bool(o.cuda_api, v); }},
-    {"cuda_sync", [](SessionOptions& o, string_view v) { return set_bool(o.cuda_sync, v); }},
-    {"cuda_overhead", [](SessionOptions& o, string_view v) { return set_bool(o.cuda_overhead, v); }},
-    {"cuda_memory", [](SessionOptions& o, string_view v) { return set_bool(o.cuda_memory, v); }},
-    {"cuda_latency", [](SessionOptions& o, string_view v) { return set_bool(o.cuda_latency, v); }},
-    {"cuda_idle",
-     [](SessionOptions& o, string_view v) {
-       return set_choice(
-           o.cuda_idle, v,
-           {{"automatic", CudaIdle::kAutomatic}, {"gate", CudaIdle::kGate}, {"disable", CudaIdle::kDisable}});
-     }},
-    {"counters", [](SessionOptions& o, string_view v) { return o.counters = v, true; }},
-    {"counter_ranges", [](SessionOptions& o, string_view v) { return o.counter_ranges = v, true; }},
-    {"counter_category", [](SessionOptions& o, string_view v) { return o.counter_category = v, true; }},
-    {"counter_depth", [](SessionOptions& o, string_view v) { return set_number(o.counter_depth, v); }},
-    {"samples", [](SessionOptions& o, string_view v) { return o.samples = v, true; }},
-    {"sample_interval",
-     [](SessionOptions& o, string_view v) {
-       std::chrono::nanoseconds interval{0};
-       return set_time(interval, v) && interval >= session::kMinSampleInterval ? (o.sample_interval = interval, true)
-                                                                               : false;
-     }},
-    {"graph_tracing",
-     [](SessionOptions& o, string_view v) {
-       return set_choice(
-           o.graph_tracing, v,
-           {{"nodes", GraphTracing::kNodes}, {"whole", GraphTracing::kWhole}, {"automatic", GraphTracing::kAutomatic}});
-     }},
-    {"graph_node_replays",
-     [](SessionOptions& o, string_view v) {
-       std::uint32_t replays = 0;
-       return set_number(replays, v) && replays != 0 ? (o.graph_node_replays = replays, true) : false;
-     }},
-    {"autograd", [](SessionOptions& o, string_view v) { return set_bool(o.autograd, v); }},
-    {"nvml",
-     [](SessionOptions& o, string_view v) {
-       bool on = false;
-       if (!set_bool(on, v)) return set_time(o.nvml_period, v);
-       o.nvml_period = on ? kNvmlPeriod : std::chrono::milliseconds(0);
-       return true;
-     }},
-    {"cpu_counters", [](SessionOptions& o, string_view v) { return set_bool(o.cpu_counters, v); }},
-    {"nvtx", [](SessionOptions& o, string_view v) { return set_bool(o.nvtx, v); }},
-    {"flush_period",
-     [](SessionOptions& o, string_view v) {
-       std::chrono::milliseconds period{0};
-       return set_time(period, v) && period.count() > 0 ? (o.flush_period = period, true) : false;
-     }},
-    {"stop_timeout", [](SessionOptions& o, string_view v) { return set_time(o.stop_timeout, v); }},
-    {"ring_bytes", [](SessionOptions& o, string_view v) { return set_number(o.ring_bytes, v, kBytes); }},
-    {"ring_time", [](SessionOptions& o, string_view v) { return set_time(o.ring_time, v); }},
-    {"dump_signal", [](SessionOptions& o, string_view v) { return set_signal(o.dump_signal, v); }},
-    {"dump_step_over", [](SessionOptions& o, string_view v) { return set_time(o.dump_step_over, v); }},
-    {"max_dumps", [](SessionOptions& o, string_view v) { return set_number(o.max_dumps, v); }},
-};
-
-}  // namespace
 
 Status SessionOptions::apply(string_view config) {
   std::string problems;
@@ -203,28 +37,52 @@ Status SessionOptions::apply(string_view config) {
       metadata.emplace_back(key.substr(5), value);
       continue;
     }
-    const auto known = std::find_if(std::begin(kKeys), std::end(kKeys), [&](const Key& k) { return k.name == key; });
-    if (known == std::end(kKeys)) {
+    const std::span<const session::Option> table = session::option_table();
+    const auto known = std::find_if(table.begin(), table.end(), [&](const session::Option& o) { return o.key == key; });
+    if (known == table.end()) {
       std::vector<string_view> names;
-      for (const Key& k : kKeys) names.push_back(k.name);
+      for (const session::Option& option : table) names.push_back(option.key);
       const string_view near = base::nearest(key, names);
       complain("unknown key '" + base::printable(key) + "'" +
                (near.empty() ? "" : ", did you mean '" + std::string(near) + "'?"));
-    } else if (!known->set(*this, value)) {
-      complain("'" + base::printable(value) + "' is no value for " + std::string(key));
+    } else if (!session::parse_option(*known, value, *this)) {
+      complain(std::string(key) + ": '" + base::printable(value) + "' is not " + std::string(known->wanted));
     }
   }
   if (problems.empty()) return {};
   return Error(ErrorCode::kInvalidArgument, "configuration: " + problems);
 }
 
+Result<std::string> SessionOptions::config() const {
+  if (Status status = session::check(*this); !status.ok()) return std::move(status).error();
+  const SessionOptions defaults;
+  std::string config;
+  for (const session::Option& option : session::option_table()) {
+    if (session::same_option(option, *this, defaults)) continue;
+    Result<std::string> value = session::print_option(option, *this);
+    if (!value) return value;
+    config.append(config.empty() ? "" : ",").append(option.key).append("=").append(*value);
+  }
+  for (const auto& [key, value] : metadata) {
+    if (key.empty() || key.find_first_of(",=") != std::string::npos || value.find(',') != std::string::npos)
+      return Error(ErrorCode::kUnsupported, "metadata: a configuration cannot hold '" + base::printable(key) + "' = '" +
+                                                base::printable(value) +
+                                                "': keys have no comma and no equals sign, values no comma");
+    config.append(config.empty() ? "" : ",").append("meta.").append(key).append("=").append(value);
+  }
+  return config;
+}
+
 namespace session {
 namespace {
 
-int number_of(const char* name) noexcept {
+int number_of_variable(const char* name) noexcept {
   const char* const value = name != nullptr ? environment(name) : nullptr;
+  if (value == nullptr) return -1;
   int number = 0;
-  return value != nullptr && set_number(number, value) ? number : -1;
+  const char* const end = value + std::strlen(value);
+  const auto [behind, error] = std::from_chars(value, end, number);
+  return error == std::errc() && behind == end && number >= 0 ? number : -1;
 }
 
 struct Launcher {
@@ -303,7 +161,7 @@ std::string with_number(const std::string& path, std::uint64_t number) {
 
 int rank_from_environment() noexcept {
   for (const Launcher& launcher : kLaunchers) {
-    if (const int rank = number_of(launcher.rank); rank >= 0) return rank;
+    if (const int rank = number_of_variable(launcher.rank); rank >= 0) return rank;
   }
   return -1;
 }
@@ -311,8 +169,8 @@ int rank_from_environment() noexcept {
 int world_size_from_environment() noexcept {
   const int rank = rank_from_environment();
   for (const Launcher& launcher : kLaunchers) {
-    if (number_of(launcher.rank) != rank) continue;
-    if (const int size = number_of(launcher.size); size >= 0) return size;
+    if (number_of_variable(launcher.rank) != rank) continue;
+    if (const int size = number_of_variable(launcher.size); size >= 0) return size;
   }
   return -1;
 }

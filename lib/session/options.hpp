@@ -3,7 +3,6 @@
 
 #include <rangefinder/session.hpp>
 
-#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <initializer_list>
@@ -11,9 +10,6 @@
 #include <string_view>
 
 namespace rangefinder::session {
-
-inline constexpr std::uint64_t kMinMemory = std::uint64_t{8} << 20;
-inline constexpr std::chrono::nanoseconds kMinSampleInterval{10'000};
 
 /// The options with RANGEFINDER_CONFIG applied; what it got wrong goes to the log.
 SessionOptions with_environment(SessionOptions options);

@@ -3,12 +3,14 @@
 
 #include "base/cpu_key.hpp"
 #include "base/host_name.hpp"
+#include "base/lists.hpp"
 #include "base/never_destroyed.hpp"
 #include "base/signals_blocked.hpp"
 #include "buffer/held_records.hpp"
 #include "buffer/name_table.hpp"
 #include "buffer/recorder.hpp"
 #include "buffer/thread_log.hpp"
+#include "session/option_table.hpp"
 #include "session/options.hpp"
 #include "session/parts.hpp"
 #include "session/signal_watch.hpp"
@@ -81,23 +83,6 @@ class Starting {
 };
 
 }  // namespace
-
-Status check(const SessionOptions& options) {
-  if (options.memory_bytes < kMinMemory) {
-    return Error(ErrorCode::kInvalidArgument, "memory_bytes: " + std::to_string(options.memory_bytes) +
-                                                  " is too little; at least " + std::to_string(kMinMemory) +
-                                                  " are needed");
-  }
-  if (options.flush_period.count() <= 0)
-    return Error(ErrorCode::kInvalidArgument, "flush_period: must be more than 0 ms");
-  if (options.nvml_period.count() < 0) return Error(ErrorCode::kInvalidArgument, "nvml_period: must not be negative");
-  if (options.sample_interval < kMinSampleInterval)
-    return Error(ErrorCode::kInvalidArgument, "sample_interval: at least 10 us are needed");
-  if (options.delay.count() < 0 || options.duration.count() < 0)
-    return Error(ErrorCode::kInvalidArgument, "delay, duration: must not be negative");
-  if (options.stop_timeout.count() < 0) return Error(ErrorCode::kInvalidArgument, "stop_timeout: must not be negative");
-  return {};
-}
 
 bool is_limited(const SessionOptions& options) noexcept {
   return options.delay.count() > 0 || options.duration.count() > 0 || options.until_step != 0;
@@ -391,7 +376,8 @@ CaptureHealth SessionCore::health() const noexcept {
 DeviceState SessionCore::device() const noexcept try {
   if (in_child()) return {false, kChild};
   if (!options_.counters.empty())
-    return {false, "switched off: counters=" + options_.counters + " waits for the device around ranges"};
+    return {false,
+            "switched off: counters=" + base::joined(options_.counters, "+") + " waits for the device around ranges"};
   if (!options_.cuda) return {false, "switched off (cuda=off)"};
   if (!has_device_source()) return {false, kNoCupti};
   if (released_.load(std::memory_order_relaxed)) return {false, kReleased};

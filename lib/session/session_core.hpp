@@ -41,9 +41,6 @@ inline constexpr char kChild[] = "a child of fork records nothing; start a sessi
 enum class Phase : std::uint8_t { kOff, kWarmup, kActive };
 Phase phase_of_step(const Schedule& schedule, std::uint64_t step) noexcept;
 
-/// What no recording can be made with.
-Status check(const SessionOptions& options);
-
 /// Whether the recording begins or ends by the clock, or ends with a step.
 bool is_limited(const SessionOptions& options) noexcept;
 

@@ -356,7 +356,9 @@ static void mistakes_with_options(void) {
   FAILS(rf_session_start(&options, &session), RF_STATUS_INVALID_ARGUMENT, "did you mean 'memory'?");
   options.config = NULL;
   options.memory_bytes = 1;
-  FAILS(rf_session_start(&options, &session), RF_STATUS_INVALID_ARGUMENT, "memory_bytes");
+  FAILS(rf_session_start(&options, &session), RF_STATUS_INVALID_ARGUMENT,
+        "rf_session_start: memory_bytes: 1 is not a number of bytes of at least 8388608");
+  options.memory_bytes = 8 << 20;
   options.mode = 3;
   FAILS(rf_session_start(&options, &session), RF_STATUS_INVALID_ARGUMENT, "mode: 3");
   options.mode = RF_CAPTURE_RING;

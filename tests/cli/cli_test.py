@@ -10,6 +10,7 @@ import os
 import pathlib
 import pickle
 import pty
+import re
 import shutil
 import signal
 import sqlite3
@@ -337,6 +338,18 @@ class Usage(CommandTest):
             self.assertIn(f"rangefinder {verb}", text)
             self.assertIn(verb, self.succeeds("--help").out)
             self.assertNotRegex(text, "[\x00-\x09\x0b-\x1f]")
+
+    def test_the_keys_of_a_configuration_are_listed(self):
+        if "record" not in VERBS:
+            self.skipTest("built without the recording half")
+        text = self.succeeds("record", "--config", "help").out
+        page = (pathlib.Path(__file__).parents[2] / "docs/reference/configuration.md").read_text()
+        keys = re.findall(r"(?m)^\| `([\w.]+)` \| `[\w.]+` \|", page)
+        self.assertGreater(len(keys), 40)
+        self.assertEqual(re.findall(r"(?m)^([\w.]+)=", text), keys)
+        self.assertIn("memory=SIZE  (default 64MiB)\n    Memory bound for host records and CUPTI's buffers together. At least 8MiB.", text)
+        self.assertIn("Record nothing until this much time has passed since the start", self.succeeds("record", "--help").out)
+        self.assertIn("unknown key 'help'", self.fails(125, "record", "--config", "help", "--", "true"))
 
     def test_mistakes_get_the_nearest_name(self):
         for words, hint in ((["reprot", "whole.rfcap"], "did you mean report?"),

@@ -115,7 +115,7 @@ def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     problems = [*dead_links(root), *dead_mentions(root)]
 
-    keys = re.findall(r'^    \{"(\w+)",', (root / "lib/session/options.cpp").read_text(), re.M)
+    keys = re.findall(r'^    \{\.key = "(\w+)",', (root / "lib/session/option_table.cpp").read_text(), re.M)
     documented = [key for key in first_column(root / "docs/reference/configuration.md", "key") if key != "meta.NAME"]
     problems += differences("keys of RANGEFINDER_CONFIG", keys, documented)
 

@@ -374,9 +374,9 @@ class Processes(RecordTest):
         for words, variables, text in (
                 ([], {}, "record: PROGRAM is required"),
                 (["--sparkles", "--", *program], {}, "unknown option --sparkles"),
-                (["--config", "cuda=perhaps", "--", *program], {}, "'perhaps' is no value for cuda"),
+                (["--config", "cuda=perhaps", "--", *program], {}, "cuda: 'perhaps' is not on or off"),
                 (["--config", "output=b.rfcap", "--", *program], {}, "the output is said by -o"),
-                (["--config", "memory=1MiB", "--", *program], {}, "'1MiB' is no value for memory"),
+                (["--config", "memory=1MiB", "--", *program], {}, "memory: '1MiB' is not a size of at least 8MiB"),
                 (program, {"RANGEFINDER_DISABLE": "1"}, "RANGEFINDER_DISABLE=1 switches recording off"),
                 (["--env", "RANGEFINDER_DISABLE=yes", "--", *program], {}, "RANGEFINDER_DISABLE=yes switches recording off"),
                 (["--delay", "-1", "--", *program], {}, "--delay"),

@@ -217,33 +217,49 @@ RF_API rf_status rf_counter_named(rf_name name, rf_value value) RF_NOEXCEPT;
 
 // ---- session ------------------------------------------------------------------------------------------------------
 
+// [generated: enumerations] from lib/session/options.toml by scripts/session_options.py
 /// Where records go while the program runs.
 typedef enum rf_capture_mode {
-  RF_CAPTURE_MAPPED = 0,   ///< a live file beside the capture: survives kill -9. The default
-  RF_CAPTURE_RING = 1,     ///< flight recorder: the newest records, written when something asks
-  RF_CAPTURE_BUFFERED = 2  ///< private memory; a crash loses what was not yet written
+  /// A live file beside the capture, mapped into the process. It survives kill -9. The default.
+  RF_CAPTURE_MAPPED = 0,
+  /// Flight recorder: keeps the last `ring_bytes` or `ring_time_ms` in memory and writes them when asked to.
+  RF_CAPTURE_RING = 1,
+  /// Private memory, for file systems where mapping is slow. A crash loses what was not yet written.
+  RF_CAPTURE_BUFFERED = 2
 } rf_capture_mode;
 
 /// What a thread does when the memory bound is reached.
 typedef enum rf_overflow {
-  RF_OVERFLOW_DROP = 0,  ///< drops and counts. The default
-  RF_OVERFLOW_WAIT = 1,  ///< waits up to one second, then drops and counts
-  RF_OVERFLOW_GROW = 2   ///< takes more memory, up to grow_limit_bytes, then drops and counts
+  /// Drops the record and counts it. The default.
+  RF_OVERFLOW_DROP = 0,
+  /// Waits up to one second for the background thread, then drops and counts.
+  RF_OVERFLOW_WAIT = 1,
+  /// Takes more memory, up to `grow_limit_bytes`, then drops and counts.
+  RF_OVERFLOW_GROW = 2
 } rf_overflow;
 
-/// How the work of CUDA graphs is recorded. Node by node each operation costs time on the device.
+/// How the work of CUDA graphs is recorded. Recording each operation slows graphs down on the device.
 typedef enum rf_graph_tracing {
-  RF_GRAPHS_NODES = 0,     ///< each operation. The default
-  RF_GRAPHS_WHOLE = 1,     ///< a launch as a whole: its time, and no operations
-  RF_GRAPHS_AUTOMATIC = 2  ///< each operation in the first graph_node_replays launches of every graph, then as a whole
+  /// Each operation. The default.
+  RF_GRAPHS_NODES = 0,
+  /// One record for each launch, with its time and without operations.
+  RF_GRAPHS_WHOLE = 1,
+  /// Each operation in the first `graph_node_replays` launches of a graph, then one record for each launch. While any
+  /// graph is new, all graphs are recorded by operation.
+  RF_GRAPHS_AUTOMATIC = 2
 } rf_graph_tracing;
 
-/// What becomes of CUPTI in pauses of a schedule and after a session.
+/// What CUPTI does while nothing is recorded: in pauses of a schedule, and between sessions.
 typedef enum rf_cuda_idle {
-  RF_CUDA_IDLE_AUTOMATIC = 0,  ///< switched off, but where CUPTI would then give graph launches wrong ids. The default
-  RF_CUDA_IDLE_GATE = 1,       ///< stays on, and what comes is thrown away: the program pays as if it were recorded
-  RF_CUDA_IDLE_DISABLE = 2     ///< switched off
+  /// Off, except where switching it on again would give launches of CUDA graphs wrong ids: before CUDA 13.1 update 1 it
+  /// stays on in pauses, and between sessions once there were graphs. The default.
+  RF_CUDA_IDLE_AUTOMATIC = 0,
+  /// On; its records are thrown away. Costs as much as recording.
+  RF_CUDA_IDLE_GATE = 1,
+  /// Off.
+  RF_CUDA_IDLE_DISABLE = 2
 } rf_cuda_idle;
+// [/generated]
 
 /// A fact to store with the capture: "model" = "resnet50".
 typedef struct rf_metadata {
@@ -263,63 +279,118 @@ typedef struct rf_capture_ready {
 } rf_capture_ready;
 
 /// Everything about a recording; rf_session_options_init sets the defaults. RANGEFINDER_CONFIG in the environment
-/// overrides them (docs/reference/configuration.md). The members are those of SessionOptions in session.hpp, which says
-/// more about each.
+/// overrides them (docs/reference/configuration.md). The members are those of SessionOptions in session_options.hpp,
+/// which says more about each. A value outside of its limits makes the start fail and is named in the message.
 typedef struct rf_session_options {
+  // [generated: members] from lib/session/options.toml by scripts/session_options.py
   size_t struct_size;
-  /// The capture file; null: `<program>-<pid>.rfcap`. `%p` process id, `%h` host name, `%r` rank, `%c` number of the
-  /// cycle.
+  /// The capture file. `%p` is the process id, `%h` the host name, `%r` the rank, `%c` the number of the cycle, `%%` a
+  /// percent sign. Null: PROGRAM-PID.rfcap.
   const char* output;
-  const char* config;  ///< "key=value,..." applied on top of all members; null: nothing
+  /// A configuration, "key=value,...", applied on top of all members. Null: none.
+  const char* config;
+  /// Facts to store with the capture, such as `model` = `resnet50`.
   const rf_metadata* metadata;
   size_t metadata_count;
-  uint64_t memory_bytes;      ///< bound for host records and CUPTI's buffers together; 64 MiB, at least 8 MiB
-  uint64_t grow_limit_bytes;  ///< RF_OVERFLOW_GROW only; 4 GiB
-  uint64_t ring_bytes;        ///< RF_CAPTURE_RING: packed records that are kept; 64 MiB
-  int64_t ring_time_ms;       ///< RF_CAPTURE_RING: keep no more than this; 0: only ring_bytes counts
-  int64_t dump_step_over_ns;  ///< RF_CAPTURE_RING: a step that takes longer makes a dump; 0: never
-  int64_t flush_period_ms;    ///< how often device records are collected; 200
-  int64_t stop_timeout_ms;    ///< most that stopping takes; 5000
-  uint32_t mode;              ///< an rf_capture_mode
-  uint32_t overflow;          ///< an rf_overflow
-  uint32_t skip_first;        ///< schedule, in steps, as in torch.profiler: then cycles of
-  uint32_t wait;              ///< steps off,
-  uint32_t warmup;            ///< steps with the sources running and nothing kept,
-  uint32_t active;            ///< steps recorded; 0, the default: every step, and all time outside of steps
-  uint32_t repeat;            ///< cycles; 0: for ever
-  int32_t record_signal;      ///< records nothing until the process gets this signal; 0: none
-  uint32_t record_steps;      ///< that it records then; 10; 0: until the next signal
-  int32_t dump_signal;        ///< RF_CAPTURE_RING: a signal that makes a dump; 0: none
-  uint32_t max_dumps;         ///< by signal and threshold; 16
-  uint32_t cuda_idle;         ///< an rf_cuda_idle
-  bool replace;               ///< an earlier file of that name; true. false: starting fails with RF_STATUS_EXISTS
-  bool cuda;                  ///< device activity through CUPTI; true
-  bool cuda_api;              ///< a record of every CUDA API call, about 1 us each; true
-  bool cuda_sync;             ///< true
-  bool cuda_overhead;         ///< true
-  bool autograd;              ///< in programs that link rangefinder::torch; true
-  bool nvtx;                  ///< emit ranges to a listening tool; true
-  bool cuda_memory;           ///< CUDA's own calls that allocate and free; true
-  bool cuda_latency;          ///< when launches were queued and handed to the device; false
-  bool cpu_counters;          ///< events of the processor in each range; false
-  bool reserved[6];           ///< false
-  /// Called when a capture is whole and closed, on a thread of its own, one call after the other. Null: not called. A
-  /// call that takes longer than stop_timeout_ms outlives rf_session_stop and rf_session_free, and `user` has to
-  /// outlive it; calls that would come after it are left out.
+  /// Memory bound for host records and CUPTI's buffers together. Default 64 MiB, at least 8 MiB.
+  uint64_t memory_bytes;
+  /// Memory bound with RF_OVERFLOW_GROW. Default 4 GiB.
+  uint64_t grow_limit_bytes;
+  /// Packed records kept with RF_CAPTURE_RING. Default 64 MiB.
+  uint64_t ring_bytes;
+  /// Longest time to keep records with RF_CAPTURE_RING. 0: only `ring_bytes` counts. Default 0.
+  int64_t ring_time_ms;
+  /// Write a dump when a step takes longer than this, with RF_CAPTURE_RING. 0: never. Default 0.
+  int64_t dump_step_over_ns;
+  /// How often device records are collected and the clock is sampled. Default 200, at least 1.
+  int64_t flush_period_ms;
+  /// Longest time that stopping may take. Records not written by then are counted as lost. Default 5000.
+  int64_t stop_timeout_ms;
+  /// Where records go while the program runs. An rf_capture_mode; default RF_CAPTURE_MAPPED.
+  uint32_t mode;
+  /// What a thread does when the memory bound is reached: drop and count; wait up to one second, then drop; or take
+  /// more memory. An rf_overflow; default RF_OVERFLOW_DROP.
+  uint32_t overflow;
+  /// Steps to skip before the first cycle of the schedule. Default 0.
+  uint32_t skip_first;
+  /// Steps at the start of each cycle that are not recorded. Default 0.
+  uint32_t wait;
+  /// Steps after `wait` in which the sources run and nothing is kept. Default 0.
+  uint32_t warmup;
+  /// Steps recorded in each cycle. 0: no schedule; every step is recorded, and all time outside of steps. Default 0.
+  uint32_t active;
+  /// Number of cycles. 0: no limit. Default 0.
+  uint32_t repeat;
+  /// Record nothing until the process gets this signal, then `record_steps` steps, then wait for the next one. Default
+  /// 0: none.
+  int32_t record_signal;
+  /// Steps to record after `record_signal`. 0: until the next signal. Default 10.
+  uint32_t record_steps;
+  /// Write a dump when the process gets this signal, with RF_CAPTURE_RING. Default 0: none.
+  int32_t dump_signal;
+  /// Most dumps by signal and by slow steps. Later ones are only counted. Default 16.
+  uint32_t max_dumps;
+  /// What CUPTI does in pauses of a schedule and between sessions: off where that is safe, on at the cost of recording,
+  /// or off. An rf_cuda_idle; default RF_CUDA_IDLE_AUTOMATIC.
+  uint32_t cuda_idle;
+  /// Replace an earlier capture of that name. Off: the start fails if there is one. Default true.
+  bool replace;
+  /// Record device activity through CUPTI. Default true.
+  bool cuda;
+  /// Record every CUDA API call, at about 1 us a call. Default true.
+  bool cuda_api;
+  /// Record synchronization: waits for streams, events and contexts. Default true.
+  bool cuda_sync;
+  /// Record CUPTI's own overhead, and loading and compiling of code (lazy loading, PTX). Default true.
+  bool cuda_overhead;
+  /// Record in which range each autograd node was created, in programs that link `rangefinder::torch`. Default true.
+  bool autograd;
+  /// Send ranges as NVTX to a tool that listens, such as Nsight Systems. Default true.
+  bool nvtx;
+  /// Record calls of CUDA's own allocation functions, with address and bytes. Default true.
+  bool cuda_memory;
+  /// Record when each kernel launch was queued and submitted to the device. Slows down launches. Default false.
+  bool cuda_latency;
+  /// Count CPU events (instructions, cycles, cache misses, ...) in each range: two or three system calls at both ends.
+  /// Default false.
+  bool cpu_counters;
+  /// Must be false.
+  bool reserved[6];
+  /// Called when a capture is complete and closed, on a thread of its own, one call at a time. Null: not called. A call
+  /// that takes longer than stop_timeout_ms outlives rf_session_stop and rf_session_free, and `user` has to outlive it;
+  /// later calls are skipped.
   void (*on_capture_ready)(void* user, const rf_capture_ready* capture);
   void* on_capture_ready_user;
-  uint32_t graph_tracing;        ///< rf_graph_tracing
-  uint32_t graph_node_replays;   ///< RF_GRAPHS_AUTOMATIC only; 10; at least 1
-  int64_t delay_ms;              ///< nothing is recorded before; 0
-  int64_t duration_ms;           ///< after so much recording the session stops; 0: no limit
-  int64_t nvml_period_ms;        ///< how often sensors of devices are read; 0: not at all, the default
-  int64_t sample_interval_ns;    ///< of `samples`; 1,000,000; at least 10,000
-  const char* samples;           ///< counters of devices over time, such as "device"; null: none
-  const char* counters;          ///< hardware counters of ranges, such as "memory"; null: none
-  const char* counter_ranges;    ///< which ranges: names with * and ?, between vertical bars; null: all
-  const char* counter_category;  ///< only ranges of this category; null: of any
-  int32_t counter_depth;         ///< only ranges with so many around them; -1: any
-  uint32_t until_step;           ///< the session stops when this step begins; 0: no limit
+  /// How CUDA graphs are recorded: each operation, each launch as a whole, or each operation in the first
+  /// `graph_node_replays` launches of a graph. An rf_graph_tracing; default RF_GRAPHS_NODES.
+  uint32_t graph_tracing;
+  /// Launches of each graph that RF_GRAPHS_AUTOMATIC records by operation. Default 10, at least 1.
+  uint32_t graph_node_replays;
+  /// Record nothing until this much time has passed since the start. Default 0.
+  int64_t delay_ms;
+  /// Stop the session after this much recording; the program runs on. 0: no limit. Default 0.
+  int64_t duration_ms;
+  /// How often sensors of the devices in use are read through NVML: power, clocks, utilization, temperature, energy. 0:
+  /// never. Default 0.
+  int64_t nvml_period_ms;
+  /// Time between two samples. At most 2,016 samples fit in a `flush_period_ms`. Default 1000000, at least 10000.
+  int64_t sample_interval_ns;
+  /// Sample these hardware counters of the devices over time: names as in `counters`, such as `device`. Empty: none.
+  /// Names separated by +; null counts as empty.
+  const char* samples;
+  /// Hardware counters of ranges: names of metric sets or metrics, such as `memory` or `roofline`. Empty: none. Names
+  /// separated by +; null counts as empty.
+  const char* counters;
+  /// Count only ranges whose name matches one of these patterns, with `*` and `?`. Empty: all ranges. Names separated
+  /// by |; null counts as empty.
+  const char* counter_ranges;
+  /// Count only ranges of this category. Empty: any category. Null counts as empty.
+  const char* counter_category;
+  /// Count only ranges with this many ranges around them on their thread. -1: any depth. Default -1.
+  int32_t counter_depth;
+  /// Stop the session when this step begins; the program runs on. 0: no limit. Default 0.
+  uint32_t until_step;
+  // [/generated]
 } rf_session_options;
 
 /// Sets the defaults.
@@ -327,6 +398,12 @@ typedef struct rf_session_options {
 ///   rf_session_options options;
 ///   rf_session_options_init(&options, sizeof options);
 RF_API rf_status rf_session_options_init(rf_session_options* options, size_t struct_size) RF_NOEXCEPT;
+/// The options that differ from their defaults as "key=value,...", for RANGEFINDER_CONFIG of another process or a log;
+/// with `config` applied, without the callback. `text` is to be freed.
+///
+/// Errors: RF_STATUS_INVALID_ARGUMENT for a value outside of its limits; RF_STATUS_UNSUPPORTED for a text that a
+///         configuration cannot hold, such as one with a comma.
+RF_API rf_status rf_session_options_text(const rf_session_options* options, rf_text** text) RF_NOEXCEPT;
 
 /// Records ranges and device activity from rf_session_start to rf_session_stop. One at a time in a process.
 typedef struct rf_session rf_session;

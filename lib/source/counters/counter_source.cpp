@@ -2,6 +2,7 @@
 #include "source/counters/counter_source.hpp"
 
 #include "base/health_numbers.hpp"
+#include "base/lists.hpp"
 #include "source/counters/range_counting.hpp"
 #include "source/cupti/cupti_api.hpp"
 
@@ -44,7 +45,7 @@ SourceState CounterSource::start(RowSink& sink) noexcept try {
     return counting;
   };
   Result<std::shared_ptr<RangeCounting>> counting = open();
-  sink.meta("counter_set", options_.metrics);
+  sink.meta("counter_set", base::joined(options_.metrics, "+"));
   sink.meta("counter_state", counting.ok() ? counters::kNothingCounted : counting.error().message());
   const std::lock_guard lock(shared_->mutex);
   if (counting.ok()) {

@@ -12,15 +12,16 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace rangefinder::source {
 
 /// What to count, for one recording; see SessionOptions::counters.
 struct CounterOptions {
-  std::string metrics;
-  std::string ranges;    ///< name patterns; empty: all
-  std::string category;  ///< empty: any
-  int depth = -1;        ///< -1: any
+  std::vector<std::string> metrics;
+  std::vector<std::string> ranges;  ///< name patterns; empty: all
+  std::string category;             ///< empty: any
+  int depth = -1;                   ///< -1: any
   /// Ranges of a context that are counted before what was counted is taken out of CUPTI. More take more memory: some 20
   /// KiB each, as the metrics are.
   std::size_t ranges_at_once = 256;

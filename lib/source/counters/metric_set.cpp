@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "source/counters/metric_set.hpp"
 
+#include "base/lists.hpp"
 #include "base/text.hpp"
 #include "source/cupti/cupti_error.hpp"
 
@@ -141,7 +142,7 @@ Error unknown(std::string_view name) {
   return Error(ErrorCode::kInvalidArgument, message);
 }
 
-Result<std::vector<Wanted>> parse(std::string_view selection) {
+Result<std::vector<Wanted>> wanted_of(const std::vector<std::string>& selection) {
   std::vector<Wanted> wanted;
   const auto want = [&](std::string_view metric, bool by_name) {
     const auto same = std::find_if(wanted.begin(), wanted.end(), [&](const Wanted& w) { return w.metric == metric; });
@@ -150,11 +151,8 @@ Result<std::vector<Wanted>> parse(std::string_view selection) {
     else
       same->by_name = same->by_name || by_name;
   };
-  for (bool more = true; more;) {
-    const std::size_t plus = selection.find('+');
-    const std::string_view name = selection.substr(0, plus);
-    more = plus != std::string_view::npos;
-    if (more) selection.remove_prefix(plus + 1);
+  if (selection.empty()) return unknown({});
+  for (const std::string& name : selection) {
     if (const NamedSet* set = find_set(name)) {
       for (const std::string_view metric : set->metrics) want(metric, false);
     } else if (is_metric(name) || is_library_metric(name)) {
@@ -174,11 +172,7 @@ std::vector<const char*> pointers_to(std::span<const Term> terms, std::vector<st
   return pointers;
 }
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text.append(text.empty() ? "" : ", ").append(name);
-  return text;
-}
+std::string listed(const std::vector<std::string>& names) { return base::joined(names, ", "); }
 
 }  // namespace
 
@@ -187,8 +181,8 @@ MetricSet::MetricSet(MetricSet&&) noexcept = default;
 MetricSet& MetricSet::operator=(MetricSet&&) noexcept = default;
 MetricSet::~MetricSet() = default;
 
-Status MetricSet::check(std::string_view selection) {
-  const Result<std::vector<Wanted>> wanted = parse(selection);
+Status MetricSet::check(const std::vector<std::string>& selection) {
+  const Result<std::vector<Wanted>> wanted = wanted_of(selection);
   return wanted ? Status() : Status(wanted.error());
 }
 
@@ -205,8 +199,8 @@ void MetricSet::add(std::string_view metric, std::span<const Term> terms) {
 }
 
 Result<MetricSet> MetricSet::resolve(const ProfilerApi& api, std::string_view chip, Collection collection,
-                                     std::string_view selection) {
-  Result<std::vector<Wanted>> wanted = parse(selection);
+                                     const std::vector<std::string>& selection) {
+  Result<std::vector<Wanted>> wanted = wanted_of(selection);
   if (!wanted) return std::move(wanted).error();
   MetricSet set;
   set.chip_ = chip;
@@ -247,13 +241,14 @@ Result<MetricSet> MetricSet::resolve(const ProfilerApi& api, std::string_view ch
     }
   }
   if (!too_many.empty()) {
-    return Error(ErrorCode::kUnsupported, "\"" + base::printable(selection) + "\" takes more than one pass on " +
-                                              set.chip_ + ", and a running program has one: leave out " +
-                                              listed(too_many) + ", and record it in another run");
+    return Error(ErrorCode::kUnsupported, "\"" + base::printable(base::joined(selection, "+")) +
+                                              "\" takes more than one pass on " + set.chip_ +
+                                              ", and a running program has one: leave out " + listed(too_many) +
+                                              ", and record it in another run");
   }
   if (set.metrics_.empty()) {
-    return Error(ErrorCode::kUnsupported, "\"" + base::printable(selection) + "\": " + set.chip_ + " has none of " +
-                                              listed(set.missing_) +
+    return Error(ErrorCode::kUnsupported, "\"" + base::printable(base::joined(selection, "+")) + "\": " + set.chip_ +
+                                              " has none of " + listed(set.missing_) +
                                               (collection == Collection::kRanges ? " for ranges" : " for sampling"));
   }
   Result<std::unique_ptr<Host>> host = Host::open(api, set.chip_, collection);

@@ -22,7 +22,7 @@ namespace rangefinder::source::counters {
 /// Cost:    resolving takes some tens of milliseconds; evaluating some microseconds a range or sample.
 class MetricSet {
  public:
-  /// `selection`: names of sets and of metrics between plus signs, such as "memory" or "memory+tensor_active_ratio".
+  /// `selection`: names of sets and of metrics, such as "memory" and "tensor_active_ratio".
   /// What has two underscores is a metric of CUPTI's own ("lts__t_sector_hit_rate.pct"), kept under that name.
   ///
   /// A metric of a set that the chip lacks, or cannot collect this way, is left out and listed in `missing`.
@@ -31,9 +31,9 @@ class MetricSet {
   /// where
   ///         nothing can be collected, and where it takes more than one pass: the message says what to leave out.
   static Result<MetricSet> resolve(const ProfilerApi& api, std::string_view chip, Collection collection,
-                                   std::string_view selection);
+                                   const std::vector<std::string>& selection);
   /// Whether every name in a selection is one, without a look at any chip.
-  static Status check(std::string_view selection);
+  static Status check(const std::vector<std::string>& selection);
   MetricSet(MetricSet&&) noexcept;
   MetricSet& operator=(MetricSet&&) noexcept;
   ~MetricSet();

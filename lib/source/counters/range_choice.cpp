@@ -6,6 +6,7 @@
 #include <rangefinder/detail/hot_path.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace rangefinder::source::counters {
 namespace {
@@ -41,14 +42,11 @@ bool matches(std::string_view pattern, std::string_view text) noexcept {
   return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
-RangeChoice::RangeChoice(std::string_view names, std::string_view category, int depth)
-    : category_(category), depth_(depth), known_(buffer::NameTable::kMaxNames + buffer::NameTable::kReservedNames + 1) {
-  while (!names.empty()) {
-    const std::size_t bar = names.find('|');
-    if (bar != 0) patterns_.emplace_back(names.substr(0, bar));
-    names.remove_prefix(bar == std::string_view::npos ? names.size() : bar + 1);
-  }
-}
+RangeChoice::RangeChoice(std::vector<std::string> names, std::string_view category, int depth)
+    : patterns_(std::move(names)),
+      category_(category),
+      depth_(depth),
+      known_(buffer::NameTable::kMaxNames + buffer::NameTable::kReservedNames + 1) {}
 
 bool RangeChoice::find_name(std::uint32_t name) const noexcept {
   const std::string_view text = buffer::names().text(name);

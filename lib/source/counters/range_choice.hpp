@@ -17,8 +17,8 @@ bool matches(std::string_view pattern, std::string_view text) noexcept;
 /// Threads: any.
 class RangeChoice {
  public:
-  /// `names`: patterns between vertical bars; empty: all. `category`: empty: any. `depth`: -1: any.
-  RangeChoice(std::string_view names, std::string_view category, int depth);
+  /// `names`: patterns; empty: all. `category`: empty: any. `depth`: -1: any.
+  RangeChoice(std::vector<std::string> names, std::string_view category, int depth);
 
   /// By ids of the name table and the category table.
   bool contains(std::uint32_t name, std::uint32_t category, std::uint32_t depth) noexcept;

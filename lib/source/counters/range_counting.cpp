@@ -51,7 +51,7 @@ std::atomic<std::uint64_t> generations{0};
 
 // ---- one context ------------------------------------------------------------------------------------------------
 
-Status ContextCounting::open(const std::string& selection) {
+Status ContextCounting::open(const std::vector<std::string>& selection) {
   const std::lock_guard lock(mutex_);
   const auto give_up = [&](Error error) {
     fail(error);

@@ -42,7 +42,7 @@ class ContextCounting {
       : api_(api), context_(context), device_(device), most_ranges_(most_ranges) {}
 
   /// Resolves the metrics for the context's device and opens its profiler.
-  Status open(const std::string& selection);
+  Status open(const std::vector<std::string>& selection);
 
   /// False where another range is being counted, and once the profiler has failed or is closed.
   bool begin(std::uint32_t name, std::uint32_t thread);

@@ -2,6 +2,7 @@
 #include "source/counters/sample_source.hpp"
 
 #include "base/health_numbers.hpp"
+#include "base/lists.hpp"
 #include "base/never_destroyed.hpp"
 #include "format/rows.hpp"
 #include "source/counters/chip.hpp"
@@ -230,7 +231,7 @@ SourceState SampleSource::start(RowSink& sink) noexcept try {
     return {};
   };
   const Status status = open();
-  sink.meta("sample_set", options_.metrics);
+  sink.meta("sample_set", base::joined(options_.metrics, "+"));
   sink.meta("sample_state", status.ok() ? kNothingSampled : status.error().message());
   const std::lock_guard lock(shared_->mutex);
   shared_->running = status.ok();

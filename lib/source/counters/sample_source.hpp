@@ -8,12 +8,13 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace rangefinder::source {
 
 /// What to sample, for one recording; see SessionOptions::samples.
 struct SampleOptions {
-  std::string metrics;
+  std::vector<std::string> metrics;
   std::chrono::nanoseconds interval{1'000'000};
   /// How often `flush` is called: samples are kept for at least twice as long.
   std::chrono::nanoseconds flush_period{200'000'000};

@@ -7,7 +7,7 @@ import enum
 import os
 import re
 from ctypes import POINTER, c_bool, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
-from typing import Any, Dict, List, Mapping, Optional, Tuple, Type, TypeVar, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union
 
 from . import _library
 
@@ -40,6 +40,7 @@ class ValueKind(enum.IntEnum):
     TEXT = 4
 
 
+# [generated: enumerations] from lib/session/options.toml by scripts/session_options.py
 class CaptureMode(enum.IntEnum):
     MAPPED = 0
     RING = 1
@@ -62,6 +63,7 @@ class CudaIdle(enum.IntEnum):
     AUTOMATIC = 0
     GATE = 1
     DISABLE = 2
+# [/generated]
 
 
 class Attribution(enum.IntEnum):
@@ -107,10 +109,12 @@ class FindingState(enum.IntEnum):
 ENUMERATIONS: Dict[str, Type[enum.IntEnum]] = {
     "rf_status": Status,
     "rf_value_kind": ValueKind,
+    # [generated: names of enumerations] from lib/session/options.toml by scripts/session_options.py
     "rf_capture_mode": CaptureMode,
     "rf_overflow": Overflow,
     "rf_graph_tracing": GraphTracing,
     "rf_cuda_idle": CudaIdle,
+    # [/generated]
     "rf_attribution": Attribution,
     "rf_compression": Compression,
     "rf_snapshot_moment": SnapshotMoment,
@@ -122,16 +126,28 @@ ENUMERATIONS: Dict[str, Type[enum.IntEnum]] = {
 
 # Options that are set by the name of one of these, in small letters.
 CHOICES: Dict[str, Type[enum.IntEnum]] = {
+    # [generated: choices] from lib/session/options.toml by scripts/session_options.py
     "mode": CaptureMode,
     "overflow": Overflow,
     "graph_tracing": GraphTracing,
     "cuda_idle": CudaIdle,
+    # [/generated]
     "attribution": Attribution,
     "compression": Compression,
     "format": ReportFormat,
     "moment": SnapshotMoment,
     "order": KeyAveragesOrder,
 }
+
+
+# Options of a session that are lists: what stands between the names in C.
+# [generated: lists] from lib/session/options.toml by scripts/session_options.py
+SESSION_LISTS = {
+    "counters": "+",
+    "counter_ranges": "|",
+    "samples": "+",
+}
+# [/generated]
 
 
 def choice(option: str, value: str) -> int:
@@ -141,6 +157,17 @@ def choice(option: str, value: str) -> int:
     if value not in names:
         raise ValueError(f"{option}={value!r}: one of {', '.join(names)}")
     return int(kind[value.upper()])
+
+
+def joined(option: str, names: Union[str, Sequence[str]]) -> str:
+    """The names of a list as C takes them. Errors: ValueError for a name that is empty or holds the separator."""
+    if isinstance(names, str):
+        return names
+    separator = SESSION_LISTS[option]
+    for name in names:
+        if not name or separator in name:
+            raise ValueError(f"{option}: {name!r} is not a name without {separator!r}")
+    return separator.join(names)
 
 
 # ---- structs ---------------------------------------------------------------------------------------------------------
@@ -178,6 +205,7 @@ ProgressCallback = ctypes.CFUNCTYPE(c_bool, c_void_p, c_uint64, c_uint64)
 
 class SessionOptions(ctypes.Structure):
     _fields_ = [
+        # [generated: members] from lib/session/options.toml by scripts/session_options.py
         ("struct_size", c_size_t),
         ("output", c_char_p),
         ("config", c_char_p),
@@ -227,6 +255,7 @@ class SessionOptions(ctypes.Structure):
         ("counter_category", c_char_p),
         ("counter_depth", c_int32),
         ("until_step", c_uint32),
+        # [/generated]
     ]
 
 
@@ -541,6 +570,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "rf_mark_named": (c_int, [c_uint32, Value]),
     "rf_counter_named": (c_int, [c_uint32, Value]),
     "rf_session_options_init": (c_int, [POINTER(SessionOptions), c_size_t]),
+    "rf_session_options_text": (c_int, [POINTER(SessionOptions), NEW_HANDLE]),
     "rf_session_start": (c_int, [POINTER(SessionOptions), NEW_HANDLE]),
     "rf_session_step": (c_int, [HANDLE, c_uint64]),
     "rf_session_step_number": (c_uint64, [HANDLE]),
@@ -673,7 +703,7 @@ _NAMES = {
     "memory_recording_start": "torch.MemoryRecording", "operator_options_init": "torch.OperatorRecording",
     "operator_recording_start": "torch.OperatorRecording", "range_push": "range", "range_push_text": "range",
     "range_push_with": "range", "report_job": "report", "report_options_init": "report", "report_view_at": "report_views",
-    "session_options_init": "Session", "session_start": "Session", "session_free": "Session.stop",
+    "session_options_init": "Session", "session_options_text": "Session", "session_start": "Session", "session_free": "Session.stop",
     "snapshot_options_init": "export_memory_snapshot",
 }
 _PREFIXES = {"session_": "Session.", "health_": "Session.health", "summary_": "Session.summary",

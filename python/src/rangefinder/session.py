@@ -9,7 +9,7 @@ import operator
 import os
 import warnings
 import weakref
-from typing import Any, Callable, List, Mapping, Optional, Union
+from typing import Any, Callable, List, Mapping, Optional, Sequence, Union
 
 from . import _abi, ranges
 
@@ -182,17 +182,13 @@ class Session:
                     train(batch)
                 session.step(len(batch))
 
-    Arguments are the members of SessionOptions in rangefinder/session.hpp; what is None has the default that stands
-    there. RANGEFINDER_CONFIG in the environment overrides them.
+    help(rangefinder.Session.__init__) describes the arguments, which are the members of SessionOptions of C++.
+    RANGEFINDER_CONFIG in the environment overrides them. stop() and the end of the interpreter wait for
+    `on_capture_ready` within stop_timeout_ms. A call that takes longer goes on while the interpreter lives, and later
+    calls are skipped.
 
-    `mode`: "mapped", "ring" or "buffered". `overflow`: "drop", "wait" or "grow". `graph_tracing`: "nodes", "whole" or
-    "automatic". `cuda_idle`: "automatic", "gate" or "disable". `metadata`: facts to store with the capture.
-    `on_capture_ready`: called when a capture is whole, on a thread of its own; stop() and the end of the interpreter
-    wait for it within stop_timeout_ms. A call that takes longer goes on while the interpreter lives, and calls that
-    would come after it are left out.
-
-    Errors:  Error with BUSY while another session records, INVALID_ARGUMENT, EXISTS, IO. ValueError for a word that is
-             none of the above; TypeError, OverflowError for a number that is none or does not fit.
+    Errors:  Error with BUSY while another session records, INVALID_ARGUMENT, EXISTS, IO. ValueError for a word or a name
+             that an argument does not take; TypeError, OverflowError for a number that is none or does not fit.
     Threads: step and stop by one thread at a time, the rest by any. Other threads of Python run meanwhile.
     Exit:    a session that is open when the interpreter ends is stopped, its file whole. After fork the child records
              nothing, and its calls do nothing.
@@ -203,55 +199,121 @@ class Session:
     _ready: Optional[_Ready] = None
     _left = False
 
+    # [generated: arguments] from lib/session/options.toml by scripts/session_options.py
     def __init__(
         self,
         output: Optional[Path] = None,
         *,
         config: Optional[str] = None,
-        metadata: Optional[Mapping[str, str]] = None,
-        memory_bytes: Optional[int] = None,
-        grow_limit_bytes: Optional[int] = None,
-        ring_bytes: Optional[int] = None,
-        ring_time_ms: Optional[int] = None,
-        dump_step_over_ns: Optional[int] = None,
-        flush_period_ms: Optional[int] = None,
-        stop_timeout_ms: Optional[int] = None,
+        replace: Optional[bool] = None,
         mode: Optional[str] = None,
+        memory_bytes: Optional[int] = None,
         overflow: Optional[str] = None,
+        grow_limit_bytes: Optional[int] = None,
         skip_first: Optional[int] = None,
         wait: Optional[int] = None,
         warmup: Optional[int] = None,
         active: Optional[int] = None,
         repeat: Optional[int] = None,
+        on_capture_ready: Optional[Callable[[CaptureReady], None]] = None,
         record_signal: Optional[int] = None,
         record_steps: Optional[int] = None,
-        dump_signal: Optional[int] = None,
-        max_dumps: Optional[int] = None,
-        replace: Optional[bool] = None,
+        delay_ms: Optional[int] = None,
+        duration_ms: Optional[int] = None,
+        until_step: Optional[int] = None,
         cuda: Optional[bool] = None,
         cuda_api: Optional[bool] = None,
         cuda_sync: Optional[bool] = None,
         cuda_overhead: Optional[bool] = None,
-        autograd: Optional[bool] = None,
-        nvtx: Optional[bool] = None,
-        on_capture_ready: Optional[Callable[[CaptureReady], None]] = None,
         graph_tracing: Optional[str] = None,
         graph_node_replays: Optional[int] = None,
-        delay_ms: Optional[int] = None,
-        duration_ms: Optional[int] = None,
-        nvml_period_ms: Optional[int] = None,
-        sample_interval_ns: Optional[int] = None,
-        samples: Optional[str] = None,
-        counters: Optional[str] = None,
-        counter_ranges: Optional[str] = None,
-        counter_category: Optional[str] = None,
-        counter_depth: Optional[int] = None,
-        until_step: Optional[int] = None,
         cuda_memory: Optional[bool] = None,
         cuda_latency: Optional[bool] = None,
-        cpu_counters: Optional[bool] = None,
         cuda_idle: Optional[str] = None,
+        counters: Optional[Union[str, Sequence[str]]] = None,
+        counter_ranges: Optional[Union[str, Sequence[str]]] = None,
+        counter_category: Optional[str] = None,
+        counter_depth: Optional[int] = None,
+        samples: Optional[Union[str, Sequence[str]]] = None,
+        sample_interval_ns: Optional[int] = None,
+        autograd: Optional[bool] = None,
+        nvml_period_ms: Optional[int] = None,
+        cpu_counters: Optional[bool] = None,
+        nvtx: Optional[bool] = None,
+        flush_period_ms: Optional[int] = None,
+        stop_timeout_ms: Optional[int] = None,
+        ring_bytes: Optional[int] = None,
+        ring_time_ms: Optional[int] = None,
+        dump_signal: Optional[int] = None,
+        dump_step_over_ns: Optional[int] = None,
+        max_dumps: Optional[int] = None,
+        metadata: Optional[Mapping[str, str]] = None,
     ):
+        """Starts recording. None stands for the default.
+
+        output: The capture file. `%p` is the process id, `%h` the host name, `%r` the rank, `%c` the number of the
+            cycle, `%%` a percent sign.
+        config: A configuration, as in RANGEFINDER_CONFIG, applied on top of the other arguments.
+        replace: Replace an earlier capture of that name. Off: the start fails if there is one. Default True.
+        mode: Where records go while the program runs. "mapped", "ring" or "buffered"; default "mapped".
+        memory_bytes: Memory bound for host records and CUPTI's buffers together. Default 64 MiB, at least 8 MiB.
+        overflow: What a thread does when the memory bound is reached: drop and count; wait up to one second, then drop;
+            or take more memory. "drop", "wait" or "grow"; default "drop".
+        grow_limit_bytes: Memory bound with `overflow="grow"`. Default 4 GiB.
+        skip_first: Steps to skip before the first cycle of the schedule. Default 0.
+        wait: Steps at the start of each cycle that are not recorded. Default 0.
+        warmup: Steps after `wait` in which the sources run and nothing is kept. Default 0.
+        active: Steps recorded in each cycle. 0: no schedule; every step is recorded, and all time outside of steps.
+            Default 0.
+        repeat: Number of cycles. 0: no limit. Default 0.
+        on_capture_ready: Called when a capture is complete and closed, on a thread of its own, one call at a time.
+        record_signal: Record nothing until the process gets this signal, then `record_steps` steps, then wait for the
+            next one. Default 0: none.
+        record_steps: Steps to record after `record_signal`. 0: until the next signal. Default 10.
+        delay_ms: Record nothing until this much time has passed since the start. Default 0.
+        duration_ms: Stop the session after this much recording; the program runs on. 0: no limit. Default 0.
+        until_step: Stop the session when this step begins; the program runs on. 0: no limit. Default 0.
+        cuda: Record device activity through CUPTI. Default True.
+        cuda_api: Record every CUDA API call, at about 1 us a call. Default True.
+        cuda_sync: Record synchronization: waits for streams, events and contexts. Default True.
+        cuda_overhead: Record CUPTI's own overhead, and loading and compiling of code (lazy loading, PTX). Default True.
+        graph_tracing: How CUDA graphs are recorded: each operation, each launch as a whole, or each operation in the
+            first `graph_node_replays` launches of a graph. "nodes", "whole" or "automatic"; default "nodes".
+        graph_node_replays: Launches of each graph that `graph_tracing="automatic"` records by operation. Default 10, at
+            least 1.
+        cuda_memory: Record calls of CUDA's own allocation functions, with address and bytes. Default True.
+        cuda_latency: Record when each kernel launch was queued and submitted to the device. Slows down launches.
+            Default False.
+        cuda_idle: What CUPTI does in pauses of a schedule and between sessions: off where that is safe, on at the cost
+            of recording, or off. "automatic", "gate" or "disable"; default "automatic".
+        counters: Hardware counters of ranges: names of metric sets or metrics, such as `memory` or `roofline`. Empty:
+            none. A list of names, or a text with + between them.
+        counter_ranges: Count only ranges whose name matches one of these patterns, with `*` and `?`. Empty: all ranges.
+            A list of names, or a text with | between them.
+        counter_category: Count only ranges of this category. Empty: any category.
+        counter_depth: Count only ranges with this many ranges around them on their thread. -1: any depth. Default -1.
+        samples: Sample these hardware counters of the devices over time: names as in `counters`, such as `device`.
+            Empty: none. A list of names, or a text with + between them.
+        sample_interval_ns: Time between two samples. At most 2,016 samples fit in a `flush_period_ms`. Default 1000000,
+            at least 10000.
+        autograd: Record in which range each autograd node was created, in programs that link `rangefinder::torch`.
+            Default True.
+        nvml_period_ms: How often sensors of the devices in use are read through NVML: power, clocks, utilization,
+            temperature, energy. 0: never. Default 0.
+        cpu_counters: Count CPU events (instructions, cycles, cache misses, ...) in each range: two or three system
+            calls at both ends. Default False.
+        nvtx: Send ranges as NVTX to a tool that listens, such as Nsight Systems. Default True.
+        flush_period_ms: How often device records are collected and the clock is sampled. Default 200, at least 1.
+        stop_timeout_ms: Longest time that stopping may take. Records not written by then are counted as lost. Default
+            5000.
+        ring_bytes: Packed records kept with `mode="ring"`. Default 64 MiB.
+        ring_time_ms: Longest time to keep records with `mode="ring"`. 0: only `ring_bytes` counts. Default 0.
+        dump_signal: Write a dump when the process gets this signal, with `mode="ring"`. Default 0: none.
+        dump_step_over_ns: Write a dump when a step takes longer than this, with `mode="ring"`. 0: never. Default 0.
+        max_dumps: Most dumps by signal and by slow steps. Later ones are only counted. Default 16.
+        metadata: Facts to store with the capture, such as `model` = `resnet50`.
+        """
+    # [/generated]
         given = {name: value for name, value in locals().items() if name != "self"}
         if metadata is not None:
             facts = [_abi.Metadata(_abi.encode(key), _abi.encode(str(value))) for key, value in metadata.items()]
@@ -262,6 +324,9 @@ class Session:
             given["on_capture_ready"] = self._ready.pointer
         if output is not None:
             given["output"] = _abi.path(output)
+        for name in _abi.SESSION_LISTS:
+            if given[name] is not None:
+                given[name] = _abi.joined(name, given[name])
         if counters or cpu_counters or "counters" in (config or "") + os.environ.get("RANGEFINDER_CONFIG", ""):
             ranges._let_others_run()
         options = _abi.options("rf_session_options", given)

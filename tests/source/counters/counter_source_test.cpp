@@ -4,6 +4,7 @@
 #include "source/counters/counter_source.hpp"
 
 #include "base/health_numbers.hpp"
+#include "base/lists.hpp"
 #include "buffer/listener.hpp"
 #include "buffer/name_table.hpp"
 #include "buffer/recorder_fixture.hpp"
@@ -28,9 +29,9 @@ using rangefinder::buffer::testing::BareRecording;
 
 namespace {
 
-CounterOptions options_of(std::string metrics, std::string ranges = {}) {
+CounterOptions options_of(std::string_view metrics, std::vector<std::string> ranges = {}) {
   CounterOptions options;
-  options.metrics = std::move(metrics);
+  options.metrics = base::split(metrics, '+');
   options.ranges = std::move(ranges);
   return options;
 }
@@ -66,7 +67,7 @@ TEST_CASE("ranges are counted from begin to end", "[counters]") {
   const ProfiledProcess process;
   fakecupti_set_metric("dram__bytes_read.sum", 3);
   fakecupti_set_metric("dram__bytes_write.sum", 2);
-  Counting counting(process, options_of("gpu_time_ns+dram_read_bytes+dram_write_bytes", "layer*"));
+  Counting counting(process, options_of("gpu_time_ns+dram_read_bytes+dram_write_bytes", {"layer*"}));
   REQUIRE(counting.started.working);
   CHECK(counting.started.reason.empty());
   {
@@ -104,7 +105,7 @@ TEST_CASE("ranges are counted from begin to end", "[counters]") {
 
 TEST_CASE("the device is waited for, so that a range has its own work alone", "[counters]") {
   const ProfiledProcess process;
-  Counting counting(process, options_of("gpu_time_ns", "layer"));
+  Counting counting(process, options_of("gpu_time_ns", {"layer"}));
   FakeKernel kernel;
   kernel.duration_ns = 700;
   fakecupti_launch("cudaLaunchKernel_v7000", &kernel);  // before: not the range's

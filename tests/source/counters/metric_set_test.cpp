@@ -4,6 +4,7 @@
 #include "source/counters/metric_set.hpp"
 
 #include "base/library.hpp"
+#include "base/lists.hpp"
 #include "support/catch.hpp"
 
 #include <algorithm>
@@ -48,14 +49,14 @@ const ProfilerApi* real_library() {
 constexpr const char* kChips[] = {"GH100", "GA100", "GA102", "AD102", "GB100", "GB202"};
 
 MetricSet resolved(const ProfilerApi& api, std::string_view chip, Collection collection, std::string_view selection) {
-  Result<MetricSet> set = MetricSet::resolve(api, chip, collection, selection);
+  Result<MetricSet> set = MetricSet::resolve(api, chip, collection, base::split(selection, '+'));
   INFO(chip << ", " << selection << ": " << (set.ok() ? "" : set.error().message()));
   REQUIRE(set.ok());
   return std::move(*set);
 }
 
 std::string error_of(const ProfilerApi& api, std::string_view chip, Collection collection, std::string_view selection) {
-  const Result<MetricSet> set = MetricSet::resolve(api, chip, collection, selection);
+  const Result<MetricSet> set = MetricSet::resolve(api, chip, collection, base::split(selection, '+'));
   INFO(chip << ", " << selection);
   REQUIRE_FALSE(set.ok());
   return set.error().message();
@@ -201,14 +202,14 @@ TEST_CASE("a chip that the library does not know is named", "[counters]") {
 }
 
 TEST_CASE("a name that is none is told with the nearest", "[counters]") {
-  CHECK(MetricSet::check("memory").ok());
-  CHECK(MetricSet::check("memory+sm_active_ratio+lts__t_bytes.sum").ok());
-  CHECK(MetricSet::check("memroy").error().message() ==
+  CHECK(MetricSet::check({"memory"}).ok());
+  CHECK(MetricSet::check({"memory", "sm_active_ratio", "lts__t_bytes.sum"}).ok());
+  CHECK(MetricSet::check({"memroy"}).error().message() ==
         "no set of counters and no metric is called \"memroy\"; did you mean memory?");
   for (const char* bad : {"", "+", "memory+", "+memory", "memory++sm", "memory tensor", "xyzzy-and-more"}) {
     INFO(bad);
-    REQUIRE_FALSE(MetricSet::check(bad).ok());
-    CHECK(MetricSet::check(bad).error().code() == ErrorCode::kInvalidArgument);
+    REQUIRE_FALSE(MetricSet::check(base::split(bad, '+')).ok());
+    CHECK(MetricSet::check(base::split(bad, '+')).error().code() == ErrorCode::kInvalidArgument);
   }
 }
 

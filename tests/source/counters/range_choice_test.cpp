@@ -59,24 +59,24 @@ TEST_CASE("ranges are chosen by name, category and depth", "[counters]") {
   const std::uint32_t phase = category("choice.phase");
   const std::uint32_t in_domain = category("domain" + std::string(1, detail::kBehindDomain) + "choice.phase");
 
-  RangeChoice all("", "", -1);
+  RangeChoice all({}, "", -1);
   CHECK(all.contains(forward, 0, 0));
   CHECK(all.contains(0, phase, 9));
 
-  RangeChoice by_name("choice.layer.*|nothing|choice.x", "", -1);
+  RangeChoice by_name({"choice.layer.*", "nothing", "choice.x"}, "", -1);
   for (int again = 0; again < 2; ++again) {
     CHECK(by_name.contains(layer, 0, 3));
     CHECK_FALSE(by_name.contains(forward, 0, 3));
     CHECK_FALSE(by_name.contains(0, 0, 3));  // unnamed: the name table was full
   }
 
-  RangeChoice by_category("", "choice.phase", -1);
+  RangeChoice by_category({}, "choice.phase", -1);
   CHECK(by_category.contains(forward, phase, 0));
   CHECK(by_category.contains(forward, in_domain, 0));
   CHECK_FALSE(by_category.contains(forward, 0, 0));
   CHECK_FALSE(by_category.contains(forward, category("choice.other"), 0));
 
-  RangeChoice by_depth("choice.*", "", 1);
+  RangeChoice by_depth({"choice.*"}, "", 1);
   CHECK(by_depth.contains(layer, 0, 1));
   CHECK_FALSE(by_depth.contains(layer, 0, 0));
   CHECK_FALSE(by_depth.contains(layer, 0, 2));

@@ -3,6 +3,7 @@
 // Whole recordings with counters: from the options of a session to the tables of its capture.
 #include "support/recording.hpp"
 
+#include "session/option_table.hpp"
 #include "session/parts.hpp"
 #include "source/counters/counter_fixture.hpp"
 
@@ -161,7 +162,10 @@ TEST_CASE("samples stand beside device activity", "[counters]") {
   CHECK(parts.sources[1]->name() == "samples");
   CHECK(check(options).ok());
   options.sample_interval = 9us;
-  CHECK(check(options).error().message() == "sample_interval: at least 10 us are needed");
+  CHECK(
+      check(options).error().message() ==
+      "sample_interval: '9us' is not a time of at least 10us and at most 146 years, such as 1ms (units ns, us, ms, s, "
+      "min)");
   options.cuda = false;
   CHECK(make_parts(options).sources.size() == 1);
 }

@@ -4,6 +4,7 @@
 #include "source/counters/sample_source.hpp"
 
 #include "base/health_numbers.hpp"
+#include "base/lists.hpp"
 #include "source/counters/counter_fixture.hpp"
 #include "support/environment.hpp"
 
@@ -21,9 +22,9 @@ namespace {
 
 constexpr std::uint64_t kMillisecond = 1'000'000;
 
-SampleOptions sample_options(std::string metrics) {
+SampleOptions sample_options(std::string_view metrics) {
   SampleOptions options;
-  options.metrics = std::move(metrics);
+  options.metrics = base::split(metrics, '+');
   options.interval = 1ms;
   options.flush_period = 200ms;
   options.realtime_ns = &fake_realtime;
