@@ -92,6 +92,18 @@ static void look_at_health(const rf_session* session) {
   CHECK(strcmp(entry.name, "dropped_ranges") == 0 && entry.number == 1 && entry.loss && entry.count == 0);
   CHECK(strstr(entry.text, "no free block") != NULL);
   FAILS(rf_health_at(health, rf_health_count(health), &entry), RF_STATUS_NOT_FOUND, "rf_health_at: no entry");
+  for (size_t i = 0; i < rf_health_count(health); ++i) {
+    SUCCEEDS(rf_health_at(health, i, &entry));
+    uint64_t count = entry.count + 1;
+    SUCCEEDS(rf_health_get(health, entry.name, &count));
+    CHECK(count == entry.count);
+  }
+  uint64_t count = 7;
+  FAILS(rf_health_get(health, "dropped_rangs", &count), RF_STATUS_NOT_FOUND, "'dropped_rangs'");
+  CHECK(count == 0);
+  FAILS(rf_health_get(health, NULL, &count), RF_STATUS_INVALID_ARGUMENT, "rf_health_get: name is null");
+  FAILS(rf_health_get(health, "dropped_ranges", NULL), RF_STATUS_INVALID_ARGUMENT, "rf_health_get: count is null");
+  FAILS(rf_health_get(NULL, "dropped_ranges", &count), RF_STATUS_INVALID_ARGUMENT, "rf_health_get: health is null");
   rf_health_free(health);
 }
 

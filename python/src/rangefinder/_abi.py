@@ -587,6 +587,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "rf_health_complete": (c_bool, [HANDLE]),
     "rf_health_count": (c_size_t, [HANDLE]),
     "rf_health_at": (c_int, [HANDLE, c_size_t, POINTER(HealthEntry)]),
+    "rf_health_get": (c_int, [HANDLE, c_char_p, POINTER(c_uint64)]),
     "rf_health_free": (None, [HANDLE]),
     "rf_session_summary": (c_int, [HANDLE, NEW_HANDLE]),
     "rf_summary_get_totals": (c_int, [HANDLE, POINTER(SummaryTotals)]),
