@@ -11,16 +11,17 @@
 
 namespace rangefinder::bench {
 
-/// Does what a harness asks for, a request after the other:
-///   describe                                   benchmarks, versions, devices
-///   skip     benchmark device size seed             why it cannot run here
-///   check    benchmark variant ... steps perturb_after file   a fresh variant; whole outputs into the file
-///   open     benchmark variant ...                     the variant that is timed
-///   run      steps flush                       wall, CPU and device nanoseconds of each; energy of all
-///   reset_peak, memory                         bytes of the allocator
-///   profile  level steps capture folder        untimed, recorded
-///   measure_peaks device seconds               samples of the peaks of the device
-///   finish                                     work and metrics
+/// Answers the requests of a harness, one after the other:
+///   describe                                  benchmarks, versions, devices
+///   skip  benchmark device size seed          why it cannot run here
+///   check benchmark variant ... steps perturb_after file
+///                                             a new variant; all of its outputs into the file
+///   open  benchmark variant ...               the variant that is timed
+///   run   steps flush                         wall, CPU and device nanoseconds of each; energy of all
+///   reset_peak, memory                        bytes of the allocator
+///   profile level steps capture folder        untimed, recorded
+///   measure_peaks device seconds              samples of the peaks of the device
+///   finish                                    work and metrics
 ///   quit
 class WorkerServer {
  public:

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-// What a workload is, for the harness: a baseline and an optimized program of one name. A benchmark lives in a worker
+// An A/B benchmark: a baseline and an optimized variant of one workload. It lives in a worker
 // (bench/worker.hpp); the harness (bench/harness.hpp) checks, times and compares its variants, each in a process of its
 // own.
 namespace rangefinder::bench {
@@ -107,7 +107,7 @@ enum class Goal : std::uint8_t {
   kMemory,      ///< peak bytes of baseline / optimized, at a bounded loss of time
 };
 
-/// How far an output may be from the reference's: |a - b| <= absolute + relative * |b| for every element; or, where
+/// How far an output may be from the baseline's: |a - b| <= absolute + relative * |b| for every element; or, where
 /// `frobenius` is not 0, |a - b| / |b| over a whole tensor.
 struct Tolerance {
   double relative = 0;
@@ -115,13 +115,15 @@ struct Tolerance {
   double frobenius = 0;
 };
 
+/// How a variant is made, and how far its outputs may be from the baseline's.
 struct VariantSpec {
   std::function<std::unique_ptr<Variant>()> make;
   Tolerance cpu;
   Tolerance cuda{};
 };
 
-/// A workload. docs/how-to/add-a-workload.md builds one.
+/// An A/B benchmark: one workload, two variants that must give the same outputs. docs/how-to/add-a-workload.md builds
+/// one.
 struct Benchmark {
   std::string name;
   std::string purpose;  ///< one line

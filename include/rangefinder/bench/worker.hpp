@@ -59,7 +59,7 @@ struct WorkerHooks {
   /// Around the profiled steps: operators, memory. Files that `end` writes into `folder` are named in the results.
   std::function<void(ProfileLevel)> begin_profile{};
   std::function<std::vector<std::string>(ProfileLevel, const std::string& folder)> end_profile{};
-  /// What the device reaches at most, by some `seconds` of work for each figure. Types that it lacks have no row.
+  /// Samples of the peaks of the device, from about `seconds` of work per peak. Types that it lacks have no row.
   std::function<std::vector<PeakSamples>(const std::string& device, double seconds)> measure_peaks{};
   /// What CUDA device there is; count 0, or empty: none.
   std::function<DeviceFacts()> cuda{};
