@@ -127,13 +127,13 @@ std::string print_number_option(const Option& option, std::int64_t number) {
   return print_number(number, units_of(option.kind));
 }
 
-Result<std::string> print_list(const Option& option, const std::vector<std::string>& names) {
-  for (const std::string& name : names) {
+Result<std::string> print_list(const Option& option, const std::vector<std::string>& list) {
+  for (const std::string& name : list) {
     if (name.empty() || name.find(option.separator) != std::string::npos)
       return Error(ErrorCode::kUnsupported, std::string(option.member) + ": a configuration cannot hold the name '" +
                                                 base::printable(name) + "': it separates names by " + option.separator);
   }
-  return base::joined(names, string_view(&option.separator, 1));
+  return base::joined(list, string_view(&option.separator, 1));
 }
 
 bool within_limits(const Option& option, std::int64_t number) noexcept {
