@@ -214,7 +214,7 @@ void clock_error() {
   if (!timeline) return check(timeline.error());
   std::size_t kernel = 0;
   std::int64_t early = std::numeric_limits<std::int64_t>::max(), late = early, longest = 0;
-  for (rangefinder::ActivityIndex row = 0; row < timeline->activities.size() && kernel < samples.size(); ++row) {
+  for (rangefinder::ActivityIndex row{0}; row < timeline->activities.size() && kernel < samples.size(); ++row) {
     if (timeline->activities.kind[row] != rangefinder::ActivityKind::kKernel) continue;
     const Sample& sample = samples[kernel++];
     const std::int64_t begin = timeline->activities.begin_ns[row], end = timeline->activities.end_ns[row];

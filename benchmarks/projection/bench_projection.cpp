@@ -49,7 +49,7 @@ class Generator {
     timeline_.processes.emplace_back();
     timeline_.threads.resize(workload.threads);
     timeline_.devices.resize(workload.devices);
-    for (DeviceIndex device = 0; device < workload.devices; ++device) {
+    for (DeviceIndex device{0}; device < workload.devices; ++device) {
       for (std::uint32_t stream = 0; stream < workload.streams; ++stream)
         timeline_.streams.push_back({device, 1, static_cast<std::int64_t>(7 + 13 * stream)});
     }
@@ -59,7 +59,7 @@ class Generator {
 
   Timeline run() {
     const std::uint64_t each = wanted_ / workload_.threads;
-    for (thread_ = 0; thread_ < workload_.threads; ++thread_) {
+    for (thread_ = ThreadIndex{0}; thread_ < workload_.threads; ++thread_) {
       now_ = 1'000'000 + 311 * thread_;
       left_ = thread_ + 1 == workload_.threads ? wanted_ - each * (workload_.threads - 1) : each;
       while (left_ > 0) step();
@@ -92,13 +92,13 @@ class Generator {
                                                          .source = LaunchSource::kCallback,
                                                          .range = workload_.noted ? open_.back() : kNone});
       const bool one_device_each = workload_.threads == workload_.devices && workload_.devices > 2;
-      const DeviceIndex device = one_device_each ? thread_ : static_cast<DeviceIndex>(row / 500 % workload_.devices);
+      const std::uint32_t device = one_device_each ? std::uint32_t{thread_} : row / 500 % workload_.devices;
       const std::uint32_t roll = static_cast<std::uint32_t>(random_() % 8);
       const std::uint32_t stream = roll < workload_.streams ? roll : 0;
-      activity(row, device * workload_.streams + stream, stream == 0 ? 3500 : 9000);
+      activity(row, StreamIndex(device * workload_.streams + stream), stream == 0 ? 3500 : 9000);
     }
   }
-  void activity(std::uint32_t launch_row, StreamIndex stream, std::int64_t length) {
+  void activity(LaunchIndex launch_row, StreamIndex stream, std::int64_t length) {
     const std::int64_t begin = std::max(now_ + 6000, idle_from_[stream]);
     const std::int64_t end = begin + length + static_cast<std::int64_t>(random_() % 1500);
     idle_from_[stream] = end + 300;
@@ -145,7 +145,7 @@ class Generator {
   std::uint64_t wanted_;
   std::uint64_t left_ = 0;
   Timeline timeline_;
-  ThreadIndex thread_ = 0;
+  ThreadIndex thread_{0};
   std::int64_t now_ = 0;
   std::vector<RangeIndex> open_;
   std::vector<std::int64_t> idle_from_;

@@ -85,7 +85,7 @@ struct Account {
 /// do not take part are zero.
 ///
 ///   Projection projection = rangefinder::project(*timeline, {});
-///   for (RangeIndex range = 0; range < timeline->ranges.size(); ++range)
+///   for (RangeIndex range{0}; range < timeline->ranges.size(); ++range)
 ///     use(projection.inclusive[range].gpu_busy_ns);
 ///
 /// Units:   nanoseconds, bytes, counts.
@@ -107,8 +107,8 @@ struct Projection {
   std::vector<Pass> pass;
   /// Per activity where graphs' work counts where its nodes were made: the row of Timeline::launches that decides. Else
   /// empty: ActivityTable::launch decides.
-  std::vector<std::uint32_t> place;
-  std::uint32_t place_of(const Timeline& timeline, ActivityIndex activity) const noexcept {
+  std::vector<LaunchIndex> place;
+  LaunchIndex place_of(const Timeline& timeline, ActivityIndex activity) const noexcept {
     return place.empty() ? timeline.activities.launch[activity] : place[activity];
   }
   /// Per range: the innermost range that encloses it on its thread and takes part, or kNone; nesting depth from 0.

@@ -3,23 +3,66 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <type_traits>
 
 namespace rangefinder {
 
 /// A name inside one timeline; resolved by Timeline::text(). 0 is the empty string.
 enum class StringId : std::uint32_t { kEmpty = 0 };
 
-/// Rows of a timeline's tables. They are positions, valid for that timeline only.
-using RangeIndex = std::uint32_t;
-using CallIndex = std::uint32_t;
-using LaunchIndex = std::uint32_t;
-using ActivityIndex = std::uint32_t;
-using AutogradNodeIndex = std::uint32_t;
-using ThreadIndex = std::uint32_t;
-using StreamIndex = std::uint32_t;
-using DeviceIndex = std::uint32_t;
-using ProcessIndex = std::uint32_t;
+/// "No such row" in any of the index types below.
+struct None {
+  constexpr operator std::uint32_t() const noexcept { return std::numeric_limits<std::uint32_t>::max(); }
+};
+inline constexpr None kNone{};
+
+/// The position of a row of kind `Of`, valid for one timeline only. It is made from a number explicitly and becomes one
+/// by itself; an index of another kind of rows does not convert to it, nor compare with it.
+template <typename Of>
+class Index {
+ public:
+  Index() noexcept = default;
+  template <typename Number, std::enable_if_t<std::is_integral_v<Number>, int> = 0>
+  constexpr explicit Index(Number position) noexcept : position_(static_cast<std::uint32_t>(position)) {}
+  constexpr Index(None none) noexcept : position_(none) {}
+
+  constexpr operator std::uint32_t() const noexcept { return position_; }
+  constexpr Index& operator++() noexcept { return ++position_, *this; }
+  constexpr Index operator++(int) noexcept { return Index(position_++); }
+
+  friend constexpr bool operator==(Index a, Index b) noexcept { return a.position_ == b.position_; }
+  friend constexpr bool operator!=(Index a, Index b) noexcept { return a.position_ != b.position_; }
+  friend constexpr bool operator<(Index a, Index b) noexcept { return a.position_ < b.position_; }
+  friend constexpr bool operator>(Index a, Index b) noexcept { return a.position_ > b.position_; }
+
+ private:
+  std::uint32_t position_;
+};
+
+template <typename A, typename B, std::enable_if_t<!std::is_same_v<A, B>, int> = 0>
+bool operator==(Index<A>, Index<B>) = delete;
+template <typename A, typename B, std::enable_if_t<!std::is_same_v<A, B>, int> = 0>
+bool operator!=(Index<A>, Index<B>) = delete;
+template <typename A, typename B, std::enable_if_t<!std::is_same_v<A, B>, int> = 0>
+bool operator<(Index<A>, Index<B>) = delete;
+template <typename A, typename B, std::enable_if_t<!std::is_same_v<A, B>, int> = 0>
+bool operator>(Index<A>, Index<B>) = delete;
+template <typename A, typename B, std::enable_if_t<!std::is_same_v<A, B>, int> = 0>
+bool operator<=(Index<A>, Index<B>) = delete;
+template <typename A, typename B, std::enable_if_t<!std::is_same_v<A, B>, int> = 0>
+bool operator>=(Index<A>, Index<B>) = delete;
+
+using RangeIndex = Index<struct RangeRow>;
+using CallIndex = Index<struct CallRow>;
+using LaunchIndex = Index<struct LaunchRow>;
+using ActivityIndex = Index<struct ActivityRow>;
+using AutogradNodeIndex = Index<struct AutogradNodeRow>;
+using ThreadIndex = Index<struct ThreadInfo>;
+using StreamIndex = Index<struct StreamInfo>;
+using DeviceIndex = Index<struct DeviceInfo>;
+using ProcessIndex = Index<struct ProcessInfo>;
 
 /// What an allocator did. The numbers are those of capture files.
 enum class MemoryAction : std::uint8_t {
@@ -59,10 +102,12 @@ enum class CpuEvent : std::uint8_t {
 };
 inline constexpr std::size_t kCpuEvents = 9;
 
-/// "No such row" in any of the index types above.
-inline constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
-
 /// "No such time" where a time may be absent.
 inline constexpr std::int64_t kNoTime = std::numeric_limits<std::int64_t>::min();
 
 }  // namespace rangefinder
+
+template <typename Of>
+struct std::hash<rangefinder::Index<Of>> {
+  std::size_t operator()(rangefinder::Index<Of> index) const noexcept { return std::uint32_t{index}; }
+};

@@ -8,7 +8,7 @@ namespace rangefinder::analysis {
 
 CallFinder::CallFinder(const Timeline& timeline) {
   const CallTable& calls = timeline.calls;
-  for (CallIndex call = 0; call < calls.size(); ++call) {
+  for (CallIndex call{0}; call < calls.size(); ++call) {
     if (calls.correlation[call] == 0 || calls.thread[call] >= timeline.threads.size()) continue;
     entries_.push_back(
         {calls.correlation[call], timeline.threads[calls.thread[call]].process, calls.begin_ns[call], call});
@@ -40,7 +40,7 @@ CallIndex CallFinder::find(ProcessIndex process, std::uint64_t correlation, std:
 std::vector<CallIndex> outermost_calls(const Timeline& timeline) {
   const CallTable& calls = timeline.calls;
   std::vector<CallIndex> order;
-  for (CallIndex call = 0; call < calls.size(); ++call)
+  for (CallIndex call{0}; call < calls.size(); ++call)
     if (calls.thread[call] < timeline.threads.size()) order.push_back(call);
   std::sort(order.begin(), order.end(), [&](CallIndex a, CallIndex b) {
     return std::tuple(calls.thread[a], calls.begin_ns[a], -calls.end_ns[a], a) <

@@ -36,7 +36,7 @@ struct Sensors {
 std::vector<DeviceIndex> boards_of(const Timeline& timeline) {
   std::vector<DeviceIndex> out(timeline.devices.size());
   std::map<std::string_view, DeviceIndex> known;
-  for (DeviceIndex device = 0; device < out.size(); ++device) {
+  for (DeviceIndex device{0}; device < out.size(); ++device) {
     const std::string_view board = timeline.devices[device].board;
     out[device] = board.empty() ? device : known.try_emplace(board, device).first->second;
   }
@@ -167,9 +167,9 @@ Energy energy_of_ranges(const Timeline& timeline, const Projection& projection) 
   const CommonRange common(projection, forest);
   const ActivityTable& activities = timeline.activities;
   std::vector<std::vector<ActivityIndex>> on_device(timeline.devices.size());
-  for (ActivityIndex activity = 0; activity < activities.size(); ++activity)
+  for (ActivityIndex activity{0}; activity < activities.size(); ++activity)
     on_device[boards[timeline.streams[activities.stream[activity]].device]].push_back(activity);
-  for (DeviceIndex device = 0; device < timeline.devices.size(); ++device) {
+  for (DeviceIndex device{0}; device < timeline.devices.size(); ++device) {
     const Sensors& readings = sensors[device];
     if (readings.power.empty()) continue;
     std::vector<ActivityIndex>& work = on_device[device];
@@ -187,7 +187,7 @@ Energy energy_of_ranges(const Timeline& timeline, const Projection& projection) 
     total.check = check_of(readings);
     for (const ActivityIndex activity : work) {
       const double taken = shared.of(activities.begin_ns[activity], activities.end_ns[activity]);
-      const RangeIndex owner = projection.owner[activity];
+      const std::uint32_t owner = projection.owner[activity];
       if (owner < out.ranges.size()) out.ranges[owner].self_mj += taken;
       (owner < out.ranges.size() ? total.owned_mj : total.unowned_mj) += taken;
     }
@@ -198,7 +198,7 @@ Energy energy_of_ranges(const Timeline& timeline, const Projection& projection) 
     };
     RunningIntegrals<RangeEnergy, decltype(between)> running(timeline, projection, forest, common, between);
     const std::vector<RangeEnergy> of_device = running.of(work);
-    for (RangeIndex range = 0; range < of_device.size(); ++range) out.ranges[range] += of_device[range];
+    for (RangeIndex range{0}; range < of_device.size(); ++range) out.ranges[range] += of_device[range];
   }
   return out;
 }

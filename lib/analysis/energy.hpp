@@ -42,7 +42,7 @@ struct RangeEnergy {
 /// Of a board, over the time of its readings: total = owned + unowned + idle. Processes of a job that used one board,
 /// or instances of it, have their readings and their work together where the captures say which board it was.
 struct DeviceEnergy {
-  DeviceIndex device = 0;   ///< the first one of it
+  DeviceIndex device{0};    ///< the first one of it
   std::size_t devices = 1;  ///< in the data that are this board
   std::int64_t known_ns = 0;
   double total_mj = 0;

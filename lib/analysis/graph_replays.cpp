@@ -13,7 +13,7 @@ namespace {
 std::uint32_t place_of_capture(const Timeline& timeline, const PathTree& tree, const Projection& by_capture,
                                ActivityIndex activity) {
   const ActivityTable& activities = timeline.activities;
-  const std::uint32_t captured = activities.captured[activity];
+  const LaunchIndex captured = activities.captured[activity];
   if (captured == kNone) {
     const bool whole = activities.kind[activity] == ActivityKind::kGraph && !activities.estimated[activity];
     return static_cast<std::uint32_t>(whole ? NotCaptured::kWhole : NotCaptured::kUnknown);
@@ -28,7 +28,7 @@ std::uint32_t place_of_capture(const Timeline& timeline, const PathTree& tree, c
 bool is_graph_work(const Timeline& timeline, ActivityIndex activity) {
   const ActivityTable& activities = timeline.activities;
   if (activities.graph_node[activity] != 0 || activities.graph[activity] != 0) return true;
-  const std::uint32_t launch = activities.launch[activity];
+  const LaunchIndex launch = activities.launch[activity];
   if (launch >= timeline.launches.size()) return false;
   const CallIndex call = timeline.launches.call[launch];
   return call < timeline.calls.size() &&
@@ -36,7 +36,7 @@ bool is_graph_work(const Timeline& timeline, ActivityIndex activity) {
 }
 
 bool has_graph_work(const Timeline& timeline) {
-  for (ActivityIndex activity = 0; activity < timeline.activities.size(); ++activity)
+  for (ActivityIndex activity{0}; activity < timeline.activities.size(); ++activity)
     if (is_graph_work(timeline, activity)) return true;
   return false;
 }
@@ -48,7 +48,7 @@ std::vector<GraphReplays> graph_replays(const Timeline& timeline, const PathTree
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> row_of;
   std::map<std::uint32_t, std::int64_t> time_of;
   std::set<std::pair<std::size_t, std::uint64_t>> launches;
-  for (ActivityIndex activity = 0; activity < activities.size(); ++activity) {
+  for (ActivityIndex activity{0}; activity < activities.size(); ++activity) {
     if (!is_graph_work(timeline, activity)) continue;
     const std::uint32_t owner = launchers[activity];
     const std::uint32_t replayed_by = owner < tree.group_of.size() ? tree.group_of[owner] : owner;
@@ -57,7 +57,7 @@ std::vector<GraphReplays> graph_replays(const Timeline& timeline, const PathTree
     if (added) rows.push_back({replayed_by, captured_in, 0, 0, 0, 0, 0, {}});
     GraphReplays& row = rows[found->second];
     const std::int64_t time = activities.end_ns[activity] - activities.begin_ns[activity];
-    const std::uint32_t launch = activities.launch[activity];
+    const LaunchIndex launch = activities.launch[activity];
     const std::uint64_t replay = launch != kNone ? launch : std::uint64_t{1} << 63 | activities.correlation[activity];
     row.replays += launches.emplace(found->second, replay).second ? 1 : 0;
     row.gpu_ops += 1;

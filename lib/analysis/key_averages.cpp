@@ -56,7 +56,7 @@ std::vector<Event> host_events(const Timeline& timeline) {
     if (begin_ns == kNoTime || thread >= timeline.threads.size()) return;
     events.push_back({begin_ns, end_ns, name, thread, range, kNone, 0, 0, {}, false});
   };
-  for (RangeIndex range = 0; range < ranges.size(); ++range) {
+  for (RangeIndex range{0}; range < ranges.size(); ++range) {
     const bool is_counted = ranges.kind[range] == RangeKind::kOperator || ranges.kind[range] == RangeKind::kAnnotation;
     const bool is_scoped =
         ranges.style[range] == RangeStyle::kScoped && ranges.thread[range] == ranges.end_thread[range];
@@ -65,7 +65,7 @@ std::vector<Event> host_events(const Timeline& timeline) {
     add(ranges.name[range], ranges.thread[range], ranges.begin_ns[range], ranges.end_ns[range], range);
   }
   const CallTable& calls = timeline.calls;
-  for (CallIndex call = 0; call < calls.size(); ++call)
+  for (CallIndex call{0}; call < calls.size(); ++call)
     add(calls.name[call], calls.thread[call], calls.begin_ns[call], calls.end_ns[call], kNone);
   std::stable_sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
     if (a.thread != b.thread) return a.thread < b.thread;

@@ -42,7 +42,7 @@ class Waits {
       if (const std::int64_t queued = activities.queued_ns[kernel]; queued != kNoTime)
         command_buffer_.add(configuration, submitted - queued);
     }
-    const std::uint32_t launch = activities.launch[kernel];
+    const LaunchIndex launch = activities.launch[kernel];
     if (launch >= timeline_.launches.size()) return;
     delay_.add(configuration, begin - timeline_.launches.time_ns[launch]);
     const CallIndex call = timeline_.launches.call[launch];
@@ -73,7 +73,7 @@ std::vector<LaunchConfiguration> launch_configurations(const Timeline& timeline)
   std::vector<LaunchConfiguration> rows;
   std::map<Key, std::uint32_t> found;
   Waits waits(timeline);
-  for (ActivityIndex kernel = 0; kernel < activities.size(); ++kernel) {
+  for (ActivityIndex kernel{0}; kernel < activities.size(); ++kernel) {
     const std::uint32_t detail = activities.detail[kernel];
     if (activities.kind[kernel] != ActivityKind::kKernel || detail >= timeline.kernel_details.size()) continue;
     const DeviceIndex device = timeline.streams[activities.stream[kernel]].device;

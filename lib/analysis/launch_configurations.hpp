@@ -13,7 +13,7 @@ namespace rangefinder::analysis {
 /// Kernels of one name on one device that were launched alike.
 struct LaunchConfiguration {
   StringId kernel = StringId::kEmpty;
-  DeviceIndex device = 0;
+  DeviceIndex device{0};
   KernelDetail detail;  ///< of the first one
   std::uint64_t count = 0;
   std::int64_t total_ns = 0;      ///< time on the device

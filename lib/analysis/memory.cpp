@@ -36,7 +36,7 @@ std::vector<std::uint32_t> rows_by_time(const AllocatorEventTable& memory) {
 }
 
 ProcessIndex process_of(const Timeline& timeline, ThreadIndex thread) noexcept {
-  return thread < timeline.threads.size() ? timeline.threads[thread].process : 0;
+  return thread < timeline.threads.size() ? timeline.threads[thread].process : ProcessIndex{0};
 }
 
 void count(const AllocatorEventTable& memory, std::uint32_t row, MemoryFigures& figures) noexcept {

@@ -16,7 +16,7 @@ namespace rangefinder::analysis {
 
 /// The host's memory or a device's, of one process.
 struct MemoryPlace {
-  ProcessIndex process = 0;
+  ProcessIndex process{0};
   std::int32_t device = -1;  ///< -1: the host
 
   auto operator<=>(const MemoryPlace&) const = default;

@@ -53,7 +53,7 @@ class OpenRanges {
 NestedRanges nest_ranges(const Timeline& timeline, RangeKind kind, ProcessIndex process) {
   const RangeTable& ranges = timeline.ranges;
   NestedRanges nested;
-  for (RangeIndex range = 0; range < ranges.size(); ++range) {
+  for (RangeIndex range{0}; range < ranges.size(); ++range) {
     const ThreadIndex thread = ranges.thread[range];
     if (ranges.kind[range] == kind && ranges.style[range] == RangeStyle::kScoped && thread < timeline.threads.size() &&
         timeline.threads[thread].process == process)

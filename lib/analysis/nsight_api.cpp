@@ -32,7 +32,7 @@ std::vector<KernelExecution> kernel_executions(const Timeline& timeline) {
   const ActivityTable& activities = timeline.activities;
   const CallTable& calls = timeline.calls;
   std::vector<KernelExecution> out;
-  for (ActivityIndex i = 0; i < activities.size(); ++i) {
+  for (ActivityIndex i{0}; i < activities.size(); ++i) {
     if (activities.kind[i] != ActivityKind::kKernel || activities.launch[i] >= timeline.launches.size()) continue;
     const CallIndex call = timeline.launches.call[activities.launch[i]];
     if (call >= calls.size()) continue;
@@ -86,7 +86,7 @@ std::vector<KernelExecutionSum> kernel_execution_sum(const Timeline& timeline, c
 std::vector<CallIndex> calls_by_begin(const Timeline& timeline) {
   const CallTable& calls = timeline.calls;
   std::vector<CallIndex> order;
-  for (CallIndex call = 0; call < calls.size(); ++call)
+  for (CallIndex call{0}; call < calls.size(); ++call)
     if (calls.domain[call] != CallDomain::kInternal) order.push_back(call);
   const auto before = [&](CallIndex a, CallIndex b) {
     return std::tuple(calls.begin_ns[a], a) < std::tuple(calls.begin_ns[b], b);

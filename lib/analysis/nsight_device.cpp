@@ -21,14 +21,14 @@ std::vector<RangeIndex> innermost_ranges(const Timeline& timeline) {
   const RowsByThread ranges_by_thread = group_by_thread(timeline.threads.size(), thread_of);
   const RowsByThread launches_by_thread = group_by_thread(timeline.threads.size(), timeline.launches.thread);
   std::vector<base::Interval> containers, causes;
-  for (ThreadIndex thread = 0; thread < timeline.threads.size(); ++thread) {
+  for (ThreadIndex thread{0}; thread < timeline.threads.size(); ++thread) {
     const std::span<const std::uint32_t> rows = ranges_by_thread.of(thread);
     const std::span<const std::uint32_t> launches = launches_by_thread.of(thread);
     if (rows.empty() || launches.empty()) continue;
     containers.clear();
     causes.clear();
     for (const std::uint32_t row : rows) containers.push_back(interval_of(timeline, ranges[row]));
-    for (const std::uint32_t launch : launches) causes.push_back(cause_of(timeline, launch));
+    for (const std::uint32_t launch : launches) causes.push_back(cause_of(timeline, LaunchIndex(launch)));
     const std::vector<std::uint32_t> around = tightest_around(containers, causes);
     for (std::size_t i = 0; i < launches.size(); ++i)
       if (around[i] != kNone && timeline.launches.source[launches[i]] != LaunchSource::kUnknown)
@@ -77,13 +77,13 @@ std::vector<Label> activity_labels(const Timeline& timeline, const KernelNaming&
   std::vector<RangeIndex> innermost;
   if (naming.innermost_range) innermost = innermost_ranges(timeline);
   std::vector<Label> out(activities.size());
-  for (ActivityIndex i = 0; i < activities.size(); ++i) {
+  for (ActivityIndex i{0}; i < activities.size(); ++i) {
     if (is_copy(activities.kind[i])) {
       out[i] = labels.memory_operation(i);
       continue;
     }
     out[i] = labels.kernel(i, naming.form);
-    const std::uint32_t launch = activities.launch[i];
+    const LaunchIndex launch = activities.launch[i];
     if (launch < innermost.size() && innermost[launch] != kNone) out[i] = labels.inside(innermost[launch], out[i]);
   }
   return out;
@@ -94,14 +94,14 @@ std::vector<SumRow> cuda_sum(const Timeline& timeline, const SumParts& parts, Su
   Groups groups;
   GroupedSamples samples;
   if (parts.calls)
-    for (CallIndex call = 0; call < timeline.calls.size(); ++call)
+    for (CallIndex call{0}; call < timeline.calls.size(); ++call)
       if (timeline.calls.domain[call] != CallDomain::kInternal)
         samples.add(groups.of(Category::kApi, labels.call(call)),
                     timeline.calls.end_ns[call] - timeline.calls.begin_ns[call]);
   const ActivityTable& activities = timeline.activities;
   const std::vector<Label> names =
       parts.kernels || parts.memory ? activity_labels(timeline, naming, labels) : std::vector<Label>();
-  for (ActivityIndex i = 0; i < names.size(); ++i) {
+  for (ActivityIndex i{0}; i < names.size(); ++i) {
     if (activities.kind[i] == ActivityKind::kGraph) continue;  // in no report of Nsight's
     const bool kernel = !is_copy(activities.kind[i]);
     if (kernel ? !parts.kernels : !parts.memory) continue;
@@ -123,7 +123,7 @@ std::vector<ActivityIndex> activities_by_begin(const Timeline& timeline) {
   const ActivityTable& activities = timeline.activities;
   std::vector<ActivityIndex> order;
   order.reserve(activities.size());
-  for (ActivityIndex i = 0; i < activities.size(); ++i)
+  for (ActivityIndex i{0}; i < activities.size(); ++i)
     if (activities.kind[i] != ActivityKind::kGraph) order.push_back(i);  // those are in no report of Nsight's
   std::sort(order.begin(), order.end(), [&](ActivityIndex a, ActivityIndex b) {
     return std::tuple(activities.begin_ns[a], activities.kind[a], activities.source_row[a], a) <

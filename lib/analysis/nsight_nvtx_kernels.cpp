@@ -19,7 +19,7 @@ struct KernelsByLaunch {
   std::vector<Launched> kernels;
   std::vector<Launched> unlaunched;
 
-  std::span<const Launched> of(std::uint32_t launch) const noexcept {
+  std::span<const Launched> of(LaunchIndex launch) const noexcept {
     return std::span(kernels).subspan(offset[launch], offset[launch + 1] - offset[launch]);
   }
 };
@@ -30,23 +30,23 @@ KernelsByLaunch kernels_by_launch(const Timeline& timeline, KernelName form, Lab
   KernelsByLaunch out;
   out.offset.assign(launches + 1, 0);
   const auto launch_of = [&](ActivityIndex i) {
-    const std::uint32_t launch = activities.launch[i];
+    const LaunchIndex launch = activities.launch[i];
     const bool known = launch < launches && timeline.launches.source[launch] != LaunchSource::kUnknown &&
                        timeline.launches.thread[launch] < timeline.threads.size();
     return known ? launch : kNone;
   };
   const auto each_kernel = [&](auto&& use) {
-    for (ActivityIndex i = 0; i < activities.size(); ++i)
+    for (ActivityIndex i{0}; i < activities.size(); ++i)
       if (activities.kind[i] == ActivityKind::kKernel) use(i, launch_of(i));
   };
-  each_kernel([&](ActivityIndex, std::uint32_t launch) {
+  each_kernel([&](ActivityIndex, LaunchIndex launch) {
     if (launch != kNone) ++out.offset[launch + 1];
   });
   std::partial_sum(out.offset.begin(), out.offset.end(), out.offset.begin());
   out.kernels.resize(out.offset.back());
   std::vector<std::uint32_t> next(out.offset.begin(), out.offset.end() - 1);
   std::vector<std::uint32_t> numbers;  // by label
-  each_kernel([&](ActivityIndex i, std::uint32_t launch) {
+  each_kernel([&](ActivityIndex i, LaunchIndex launch) {
     const Label label = labels.kernel(i, form);
     if (label >= numbers.size()) numbers.resize(labels.size(), kNone);
     if (numbers[label] == kNone) {
@@ -73,7 +73,7 @@ class KernelsInRanges {
     for (std::size_t i = 0; i < ranges.size(); ++i) thread_of[i] = timeline_.ranges.thread[ranges[i]];
     const RowsByThread ranges_by_thread = group_by_thread(timeline_.threads.size(), thread_of);
     const RowsByThread launches_by_thread = group_by_thread(timeline_.threads.size(), timeline_.launches.thread);
-    for (ThreadIndex thread = 0; thread < timeline_.threads.size(); ++thread)
+    for (ThreadIndex thread{0}; thread < timeline_.threads.size(); ++thread)
       if (!sweep(thread, ranges, ranges_by_thread.of(thread), launches_by_thread.of(thread)))
         return Error(ErrorCode::kUnsupported, "nvtx_kern_sum: the ranges of thread " +
                                                   std::to_string(timeline_.threads[thread].tid) +
@@ -99,7 +99,8 @@ bool KernelsInRanges::sweep(ThreadIndex thread, std::span<const RangeIndex> rang
                             std::span<const std::uint32_t> range_rows, std::span<const std::uint32_t> launches) {
   std::vector<std::pair<base::Interval, std::uint32_t>> causes;
   for (const std::uint32_t launch : launches)
-    if (!by_launch_.of(launch).empty()) causes.emplace_back(cause_of(timeline_, launch), launch);
+    if (!by_launch_.of(LaunchIndex(launch)).empty())
+      causes.emplace_back(cause_of(timeline_, LaunchIndex(launch)), launch);
   const auto earlier = [](const auto& a, const auto& b) { return a.first.begin < b.first.begin; };
   if (!std::is_sorted(causes.begin(), causes.end(), earlier)) std::stable_sort(causes.begin(), causes.end(), earlier);
 
@@ -108,7 +109,7 @@ bool KernelsInRanges::sweep(ThreadIndex thread, std::span<const RangeIndex> rang
   for (const auto& [cause, launch] : causes) {
     for (; opened < range_rows.size() && timeline_.ranges.begin_ns[ranges[range_rows[opened]]] <= cause.begin; ++opened)
       sweep.open(ranges[range_rows[opened]]);
-    sweep.launch(cause, by_launch_.of(launch));
+    sweep.launch(cause, by_launch_.of(LaunchIndex(launch)));
     if (!sweep.within_bounds()) return false;
   }
   return sweep.finish(rows_);

@@ -22,7 +22,7 @@ RowsByThread working_launches(const Timeline& timeline, const LaunchWork& work) 
 // whose work ends last, of several the first.
 class OutsideRow {
  public:
-  void add(const Timeline& timeline, const LaunchWork& work, std::uint32_t launch) {
+  void add(const Timeline& timeline, const LaunchWork& work, LaunchIndex launch) {
     const std::int64_t first = work.first_ns[launch], last = work.last_ns[launch];
     if (row_.launches == 0 || last > row_.last_ns) row_.thread = timeline.launches.thread[launch];
     row_.first_ns = row_.launches == 0 ? first : std::min(row_.first_ns, first);
@@ -48,7 +48,7 @@ class GpuProjection {
     for (std::size_t i = 0; i < ranges_.size(); ++i) thread_of[i] = timeline_.ranges.thread[ranges_[i]];
     const RowsByThread ranges_by_thread = group_by_thread(timeline_.threads.size(), thread_of);
     const RowsByThread launches_by_thread = working_launches(timeline_, work_);
-    for (ThreadIndex thread = 0; thread < timeline_.threads.size(); ++thread)
+    for (ThreadIndex thread{0}; thread < timeline_.threads.size(); ++thread)
       if (!launches_by_thread.of(thread).empty()) project(ranges_by_thread.of(thread), launches_by_thread.of(thread));
     return rows();
   }
@@ -71,14 +71,14 @@ void GpuProjection::project(std::span<const std::uint32_t> ranges, std::span<con
   caused.reserve(launches.size());
   causes.reserve(launches.size());
   for (const std::uint32_t launch : launches) {
-    causes.push_back(cause_of(timeline_, launch));
+    causes.push_back(cause_of(timeline_, LaunchIndex(launch)));
     caused.push_back({causes.back(), work_.first_ns[launch], work_.last_ns[launch]});
   }
   const std::vector<ContainedWork> sums = work_inside(containers, caused);
   for (std::size_t i = 0; i < ranges.size(); ++i) inside_[ranges[i]] = sums[i];
   const std::vector<bool> owned = any_around(containers, causes);
   for (std::size_t i = 0; i < launches.size(); ++i)
-    if (!owned[i]) outside_.add(timeline_, work_, launches[i]);
+    if (!owned[i]) outside_.add(timeline_, work_, LaunchIndex(launches[i]));
 }
 
 std::vector<ProjectedRow> GpuProjection::rows() const {
@@ -117,9 +117,9 @@ LaunchWork launch_work(const Timeline& timeline) {
   work.last_ns.assign(launches, 0);
   work.operations.assign(launches, 0);
   const ActivityTable& activities = timeline.activities;
-  for (ActivityIndex i = 0; i < activities.size(); ++i) {
+  for (ActivityIndex i{0}; i < activities.size(); ++i) {
     if (activities.kind[i] == ActivityKind::kGraph) continue;  // in no report of Nsight's
-    const std::uint32_t launch = activities.launch[i];
+    const LaunchIndex launch = activities.launch[i];
     if (launch >= launches || timeline.launches.source[launch] == LaunchSource::kUnknown) continue;
     const bool first = work.operations[launch]++ == 0;
     work.first_ns[launch] = first ? activities.begin_ns[i] : std::min(work.first_ns[launch], activities.begin_ns[i]);
@@ -128,7 +128,7 @@ LaunchWork launch_work(const Timeline& timeline) {
   return work;
 }
 
-base::Interval cause_of(const Timeline& timeline, std::uint32_t launch) noexcept {
+base::Interval cause_of(const Timeline& timeline, LaunchIndex launch) noexcept {
   const CallIndex call = timeline.launches.call[launch];
   if (call < timeline.calls.size()) return {timeline.calls.begin_ns[call], timeline.calls.end_ns[call]};
   return {timeline.launches.time_ns[launch], timeline.launches.time_ns[launch]};

@@ -20,12 +20,12 @@ struct LaunchWork {
 LaunchWork launch_work(const Timeline& timeline);
 
 /// The API call's interval; the launch's time alone where no call was recorded.
-base::Interval cause_of(const Timeline& timeline, std::uint32_t launch) noexcept;
+base::Interval cause_of(const Timeline& timeline, LaunchIndex launch) noexcept;
 
 /// Row of nvtx_gpu_proj_trace.
 struct ProjectedRow {
   RangeIndex range = kNone;  ///< kNone: the row of all work outside ranges
-  ThreadIndex thread = 0;
+  ThreadIndex thread{0};
   std::int64_t first_ns = 0;
   std::int64_t last_ns = 0;
   std::uint64_t launches = 0;

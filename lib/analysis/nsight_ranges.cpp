@@ -50,7 +50,7 @@ base::Interval interval_of(const Timeline& timeline, RangeIndex range) noexcept 
 std::vector<RangeIndex> choose_ranges(const Timeline& timeline, RangeChoice choice) {
   const RangeTable& ranges = timeline.ranges;
   std::vector<RangeIndex> out;
-  for (RangeIndex range = 0; range < ranges.size(); ++range)
+  for (RangeIndex range{0}; range < ranges.size(); ++range)
     if (chosen(timeline, range, choice)) out.push_back(range);
   const auto before = [&](RangeIndex a, RangeIndex b) {
     if (ranges.begin_ns[a] != ranges.begin_ns[b]) return ranges.begin_ns[a] < ranges.begin_ns[b];
@@ -84,7 +84,7 @@ Nesting nest(const Timeline& timeline, std::span<const RangeIndex> ranges) {
   const RowsByThread by_thread = group_by_thread(timeline.threads.size(), thread_of);
 
   std::vector<base::Interval> intervals;
-  for (ThreadIndex thread = 0; thread < timeline.threads.size(); ++thread) {
+  for (ThreadIndex thread{0}; thread < timeline.threads.size(); ++thread) {
     const std::span<const std::uint32_t> rows = by_thread.of(thread);
     intervals.clear();
     for (const std::uint32_t row : rows) intervals.push_back(interval_of(timeline, ranges[row]));

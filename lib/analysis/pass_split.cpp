@@ -14,8 +14,8 @@ template <typename Use>
 void for_each_passed(const Timeline& timeline, const Projection& projection, Use use) {
   if (projection.pass.empty()) return;
   const ActivityTable& activities = timeline.activities;
-  for (ActivityIndex row = 0; row < activities.size(); ++row) {
-    const std::uint32_t launch = projection.place_of(timeline, row);
+  for (ActivityIndex row{0}; row < activities.size(); ++row) {
+    const LaunchIndex launch = projection.place_of(timeline, row);
     if (launch >= projection.pass.size()) continue;
     const std::int64_t length = projection::Interval(activities.begin_ns[row], activities.end_ns[row]).length();
     use(row, static_cast<std::size_t>(projection.pass[launch]), length);
@@ -49,7 +49,7 @@ std::vector<std::int64_t> estimated_times_of_ranges(const Timeline& timeline, co
   const ActivityTable& activities = timeline.activities;
   if (activities.estimated.empty()) return {};
   std::vector<std::int64_t> times(timeline.ranges.size(), 0);
-  for (ActivityIndex row = 0; row < activities.size(); ++row) {
+  for (ActivityIndex row{0}; row < activities.size(); ++row) {
     if (!activities.estimated[row] || projection.owner[row] >= times.size()) continue;
     std::int64_t& total = times[projection.owner[row]];
     total = projection::plus(total, projection::Interval(activities.begin_ns[row], activities.end_ns[row]).length());
@@ -63,7 +63,7 @@ std::vector<std::int64_t> estimated_times_of_ranges(const Timeline& timeline, co
 std::vector<std::int64_t> conditional_ops_of_ranges(const Timeline& timeline, const Projection& projection) {
   if (timeline.conditional_graphs.empty()) return {};
   std::vector<std::int64_t> counts(timeline.ranges.size(), 0);
-  for (ActivityIndex row = 0; row < timeline.activities.size(); ++row)
+  for (ActivityIndex row{0}; row < timeline.activities.size(); ++row)
     if (timeline.is_lower_bound(row) && projection.owner[row] < counts.size()) ++counts[projection.owner[row]];
   RangeForest(projection).add_to_parents(counts, [](std::int64_t& parent, std::int64_t inner) { parent += inner; });
   return counts;
@@ -99,7 +99,7 @@ StreamPassTimes pass_times_of_streams(const Timeline& timeline, const Projection
     total = projection::plus(total, length);
   };
   for_each_passed(timeline, projection, [&](ActivityIndex row, std::size_t pass, std::int64_t length) {
-    const std::uint32_t owner = projection.owner[row];
+    const RangeIndex owner(projection.owner[row]);
     if (owner >= timeline.ranges.size()) return;
     const StreamIndex stream = timeline.activities.stream[row];
     add_row(times.exclusive, projection.exclusive_streams, projection.exclusive_offset, owner, stream, pass, length);

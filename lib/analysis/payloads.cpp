@@ -82,7 +82,7 @@ std::optional<double> payload_number(const Attachment& payload) {
 PayloadParts parts_by_payload(const Timeline& timeline) {
   PayloadParts parts;
   std::unordered_map<std::string, std::uint32_t> by_text;
-  for (RangeIndex range = 0; range < timeline.ranges.size(); ++range) {
+  for (RangeIndex range{0}; range < timeline.ranges.size(); ++range) {
     std::string text = payload_text(timeline, range);
     const auto [found, added] = by_text.try_emplace(text, static_cast<std::uint32_t>(parts.text.size()));
     if (added) parts.text.push_back(std::move(text));

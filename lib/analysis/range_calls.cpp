@@ -79,7 +79,7 @@ class Totals {
   }
 
  private:
-  static constexpr StringId kFurtherInside{kNone};  // in the place of a function
+  static constexpr StringId kFurtherInside{std::uint32_t{kNone}};  // in the place of a function
 
   static std::uint32_t number_of(StringId name) noexcept { return static_cast<std::uint32_t>(name); }
 
@@ -87,7 +87,7 @@ class Totals {
   std::size_t count_rows(const RangeForest& forest) const {
     projection::FlatMap numbers;
     std::vector<std::uint64_t> called(names_.size());  // a bit for each function
-    for (RangeIndex range = 0; range < names_.size(); ++range) {
+    for (RangeIndex range{0}; range < names_.size(); ++range) {
       if (tallies_of_[range] == kNone) continue;
       for (const auto& [function, tally] : tallies_[tallies_of_[range]]) {
         if (numbers.find(number_of(function)) == projection::FlatMap::kAbsent)
@@ -97,7 +97,7 @@ class Totals {
     }
     forest.add_to_parents(called, [](std::uint64_t& around, std::uint64_t inside) { around |= inside; });
     std::vector<std::uint64_t> by_name(string_count_);
-    for (RangeIndex range = 0; range < names_.size(); ++range) by_name[number_of(names_[range])] |= called[range];
+    for (RangeIndex range{0}; range < names_.size(); ++range) by_name[number_of(names_[range])] |= called[range];
     std::size_t rows = 0;
     for (const std::uint64_t functions : by_name) rows += static_cast<std::size_t>(std::popcount(functions));
     return rows;

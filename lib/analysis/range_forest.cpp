@@ -5,10 +5,11 @@ namespace rangefinder::analysis {
 
 RangeForest::RangeForest(const Projection& projection) : projection_(projection) {
   const std::vector<RangeIndex>& parent = projection_.parent;
-  const auto count = static_cast<RangeIndex>(parent.size());
+  const std::size_t count = parent.size();
   std::vector<RangeIndex> first_inside(count, kNone), next(count, kNone);
   RangeIndex first_root = kNone;
-  for (RangeIndex range = count; range-- > 0;) {
+  for (std::size_t row = count; row-- > 0;) {
+    const RangeIndex range(row);
     RangeIndex& first = parent[range] == kNone ? first_root : first_inside[parent[range]];
     next[range] = first;
     first = range;

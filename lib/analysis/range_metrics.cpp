@@ -71,7 +71,7 @@ std::vector<Curve> curves_of(const Timeline& timeline) {
 
 std::vector<ActivityIndex> activities_on(const Timeline& timeline, DeviceIndex device) {
   std::vector<ActivityIndex> found;
-  for (ActivityIndex activity = 0; activity < timeline.activities.size(); ++activity)
+  for (ActivityIndex activity{0}; activity < timeline.activities.size(); ++activity)
     if (timeline.streams[timeline.activities.stream[activity]].device == device) found.push_back(activity);
   return found;
 }
@@ -167,10 +167,10 @@ void RangeMetrics::add_sampled(const Projection& projection) {
       };
       RunningIntegrals<SampledTime, decltype(between)> running(timeline_, projection, forest, common, between);
       const std::vector<SampledTime> of_curve = running.of(activities_on(timeline_, curve.device()));
-      for (RangeIndex range = 0; range < ranges; ++range) sums[range] += of_curve[range];
+      for (RangeIndex range{0}; range < ranges; ++range) sums[range] += of_curve[range];
     }
     const bool ratio = is_average(timeline_.text(metric));
-    for (RangeIndex range = 0; range < ranges; ++range) {
+    for (RangeIndex range{0}; range < ranges; ++range) {
       const SampledTime& sum = sums[range];
       if (sum.busy_ns == 0) continue;
       const auto covered = static_cast<double>(sum.covered_ns), busy = static_cast<double>(sum.busy_ns);

@@ -206,7 +206,7 @@ std::vector<RangeIndex> outer_first(const Timeline& timeline, const Projection& 
   const RangeTable& ranges = timeline.ranges;
   std::vector<RangeIndex> order;
   order.reserve(ranges.size());
-  for (RangeIndex range = 0; range < ranges.size(); ++range) {
+  for (RangeIndex range{0}; range < ranges.size(); ++range) {
     if (takes_part(ranges.kind[range], options)) order.push_back(range);
   }
   const auto before = [&](RangeIndex a, RangeIndex b) {

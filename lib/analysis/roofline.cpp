@@ -80,11 +80,11 @@ Counted* find_at(std::vector<Counted>& thread, std::int64_t time_ns) {
 
 void own_by_device(const Timeline& timeline, const Projection& projection, ByThread& threads, WorkByShapes& out) {
   const ActivityTable& activities = timeline.activities;
-  for (ActivityIndex activity = 0; activity < activities.size(); ++activity) {
-    const std::uint32_t launch = activities.launch[activity];
+  for (ActivityIndex activity{0}; activity < activities.size(); ++activity) {
+    const LaunchIndex launch = activities.launch[activity];
     if (launch == kNone || timeline.launches.thread[launch] >= threads.size()) continue;
     Counted* const counted = find_at(threads[timeline.launches.thread[launch]], timeline.launches.time_ns[launch]);
-    const RangeIndex owner = projection.owner[activity];
+    const RangeIndex owner(projection.owner[activity]);
     if (counted == nullptr || owner >= out.ranges.size()) continue;
     if (counted->owner == kNone) counted->owner = owner;
     out.ranges[owner].known_ns += activities.end_ns[activity] - activities.begin_ns[activity];
@@ -95,10 +95,10 @@ void own_by_device(const Timeline& timeline, const Projection& projection, ByThr
 void own_by_host(const Timeline& timeline, const ProjectionOptions& options, ByThread& threads, WorkByShapes& out) {
   const RangeTable& ranges = timeline.ranges;
   std::vector<std::vector<RangeIndex>> around(timeline.threads.size());
-  for (RangeIndex range = 0; range < ranges.size(); ++range)
+  for (RangeIndex range{0}; range < ranges.size(); ++range)
     if (takes_part(ranges.kind[range], options) && ranges.thread[range] < around.size())
       around[ranges.thread[range]].push_back(range);
-  for (ThreadIndex thread = 0; thread < threads.size(); ++thread) {
+  for (ThreadIndex thread{0}; thread < threads.size(); ++thread) {
     std::vector<RangeIndex>& order = around[thread];
     std::stable_sort(order.begin(), order.end(), [&](RangeIndex a, RangeIndex b) {
       return std::pair(ranges.begin_ns[a], -ranges.end_ns[a]) < std::pair(ranges.begin_ns[b], -ranges.end_ns[b]);

@@ -80,7 +80,7 @@ class RunningIntegrals {
   std::vector<Change> changes_of(std::span<const ActivityIndex> activities) const {
     std::vector<Change> changes;
     for (const ActivityIndex activity : activities) {
-      const RangeIndex owner = projection_.owner[activity];
+      const RangeIndex owner(projection_.owner[activity]);
       const std::int64_t begin_ns = timeline_.activities.begin_ns[activity];
       const std::int64_t end_ns = timeline_.activities.end_ns[activity];
       if (owner >= timeline_.ranges.size() || begin_ns >= end_ns) continue;

@@ -140,7 +140,7 @@ void StepFinder::read_ranges() {
   parts_.assign(timeline_.string_count(), kUnread);
   named_ranges_.assign(timeline_.threads.size(), 0);
   operator_ranges_.assign(timeline_.threads.size(), 0);
-  for (RangeIndex row = 0; row < ranges.size(); ++row) {
+  for (RangeIndex row{0}; row < ranges.size(); ++row) {
     const bool is_operator = ranges.kind[row] == RangeKind::kOperator;
     if (!is_operator && ranges.kind[row] != RangeKind::kAnnotation) continue;
     if ((ranges.flags[row] & kBeforeRecording) != 0) continue;
@@ -187,7 +187,7 @@ void StepFinder::choose_host_threads() {
   for (auto& [index, spans] : spans_) {
     const auto work_of = [&](ThreadIndex thread) { return std::pair(named_ranges_[thread], operator_ranges_[thread]); };
     if (work_of(spans.host_thread) > std::pair(0u, 0u)) continue;
-    for (ThreadIndex thread = 0; thread < timeline_.threads.size(); ++thread) {
+    for (ThreadIndex thread{0}; thread < timeline_.threads.size(); ++thread) {
       if (timeline_.threads[thread].process == index && work_of(thread) > work_of(spans.host_thread))
         spans.host_thread = thread;
     }
@@ -198,7 +198,7 @@ void StepFinder::read_operators() {
   const RangeTable& ranges = timeline_.ranges;
   const auto wanted = [](const auto& spans) { return !spans.second.named_forward && !spans.second.nodes.empty(); };
   if (std::none_of(spans_.begin(), spans_.end(), wanted)) return;
-  for (RangeIndex row = 0; row < ranges.size(); ++row) {
+  for (RangeIndex row{0}; row < ranges.size(); ++row) {
     if (ranges.kind[row] != RangeKind::kOperator || part_of(ranges.name[row]) == kWholeStep) continue;
     ProcessSpans* const spans = process_of(ranges.thread[row]);
     if (spans == nullptr || spans->named_forward || spans->nodes.empty() || spans->host_thread != ranges.thread[row] ||
@@ -210,7 +210,7 @@ void StepFinder::read_operators() {
 
 void StepFinder::read_activities() {
   const ActivityTable& activities = timeline_.activities;
-  for (ActivityIndex row = 0; row < activities.size(); ++row) {
+  for (ActivityIndex row{0}; row < activities.size(); ++row) {
     if (activities.stream[row] >= timeline_.streams.size()) continue;
     const DeviceIndex device = timeline_.streams[activities.stream[row]].device;
     if (device >= timeline_.devices.size()) continue;
@@ -220,7 +220,7 @@ void StepFinder::read_activities() {
     if (!is_time(activities.begin_ns[row]) || !is_time(activities.end_ns[row])) continue;
     const Span span{activities.begin_ns[row], activities.end_ns[row]};
     spans->device.push_back(span);
-    const std::uint32_t launch = projection_.place_of(timeline_, row);
+    const LaunchIndex launch = projection_.place_of(timeline_, row);
     if (launch < projection_.pass.size() && projection_.pass[launch] == Pass::kRecompute)
       spans->recompute.push_back(span);
   }

@@ -25,7 +25,7 @@ inline constexpr std::int64_t kNotKnown = kNoTime;
 /// no range of the process is a backward pass, the time in which its nodes of autograd ran; and where none is a forward
 /// pass, operators of the thread that stand in nothing else, provided that there are nodes.
 struct StepFigures {
-  ProcessIndex process = 0;
+  ProcessIndex process{0};
   std::int64_t number = 0;
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;  ///< not after the next step's begin

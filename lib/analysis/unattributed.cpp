@@ -24,7 +24,7 @@ struct Reach {
 std::vector<Reach> reach_of_ranges(const Timeline& timeline, const ProjectionOptions& options) {
   const projection::RangeOrder order(timeline, options);
   std::vector<Reach> reach(timeline.threads.size());
-  for (ThreadIndex thread = 0; thread < reach.size(); ++thread)
+  for (ThreadIndex thread{0}; thread < reach.size(); ++thread)
     for (const auto ranges : {order.scoped(thread), order.start_end(thread)})
       for (const RangeIndex range : ranges) {
         if ((timeline.ranges.flags[range] & kBeforeRecording) != 0) continue;
@@ -41,21 +41,22 @@ std::vector<std::uint32_t> nodes_of_launches(const Timeline& timeline) {
   const LaunchTable& launches = timeline.launches;
   const std::size_t threads = timeline.threads.size();
   std::vector<std::uint32_t> out(launches.size(), kNone);
-  std::vector<std::vector<std::uint32_t>> nodes_of(threads), launches_of(threads);
+  std::vector<std::vector<std::uint32_t>> nodes_of(threads);
+  std::vector<std::vector<LaunchIndex>> launches_of(threads);
   for (std::uint32_t node = 0; node < nodes.size(); ++node)
     if (nodes.thread[node] < threads) nodes_of[nodes.thread[node]].push_back(node);
-  for (std::uint32_t launch = 0; launch < launches.size(); ++launch)
+  for (LaunchIndex launch{0}; launch < launches.size(); ++launch)
     if (launches.thread[launch] < threads) launches_of[launches.thread[launch]].push_back(launch);
-  for (ThreadIndex thread = 0; thread < threads; ++thread) {
+  for (ThreadIndex thread{0}; thread < threads; ++thread) {
     if (nodes_of[thread].empty()) continue;
     std::stable_sort(nodes_of[thread].begin(), nodes_of[thread].end(), [&](std::uint32_t a, std::uint32_t b) {
       return std::tie(nodes.begin_ns[a], nodes.end_ns[b]) < std::tie(nodes.begin_ns[b], nodes.end_ns[a]);
     });
     std::sort(launches_of[thread].begin(), launches_of[thread].end(),
-              [&](std::uint32_t a, std::uint32_t b) { return launches.time_ns[a] < launches.time_ns[b]; });
+              [&](LaunchIndex a, LaunchIndex b) { return launches.time_ns[a] < launches.time_ns[b]; });
     std::vector<std::uint32_t> running;
     auto next = nodes_of[thread].begin();
-    for (const std::uint32_t launch : launches_of[thread]) {
+    for (const LaunchIndex launch : launches_of[thread]) {
       const std::int64_t time = launches.time_ns[launch];
       for (; next != nodes_of[thread].end() && nodes.begin_ns[*next] <= time; ++next) {
         while (!running.empty() && nodes.end_ns[running.back()] < nodes.end_ns[*next]) running.pop_back();
@@ -90,7 +91,7 @@ class Reasons {
   }
 
  private:
-  Reason outside(std::uint32_t launch) const {
+  Reason outside(LaunchIndex launch) const {
     const Pass pass = launch < projection_.pass.size() ? projection_.pass[launch] : Pass::kForward;
     switch (pass) {
       case Pass::kBackward:
@@ -132,7 +133,7 @@ std::vector<UnattributedReason> unattributed_reasons(const Timeline& timeline, c
                                                      const ProjectionOptions& options) {
   const Reasons reasons(timeline, projection, options);
   std::vector<UnattributedReason> out(timeline.activities.size());
-  for (ActivityIndex activity = 0; activity < out.size(); ++activity) out[activity] = reasons.of(activity);
+  for (ActivityIndex activity{0}; activity < out.size(); ++activity) out[activity] = reasons.of(activity);
   return out;
 }
 

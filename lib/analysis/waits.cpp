@@ -92,7 +92,7 @@ std::vector<DeviceIndex> only_devices(const Timeline& timeline) {
     if (only[process] != kNone && only[process] != stream.device) several[process] = true;
     only[process] = stream.device;
   }
-  for (ProcessIndex process = 0; process < only.size(); ++process)
+  for (ProcessIndex process{0}; process < only.size(); ++process)
     if (several[process]) only[process] = kNone;
   return only;
 }
@@ -101,8 +101,8 @@ std::vector<DeviceIndex> only_devices(const Timeline& timeline) {
 std::vector<ActivityIndex> copies_of_calls(const Timeline& timeline) {
   const ActivityTable& activities = timeline.activities;
   std::vector<ActivityIndex> copies(timeline.calls.size(), kNone);
-  for (ActivityIndex activity = 0; activity < activities.size(); ++activity) {
-    const std::uint32_t launch = activities.launch[activity];
+  for (ActivityIndex activity{0}; activity < activities.size(); ++activity) {
+    const LaunchIndex launch = activities.launch[activity];
     if (activities.kind[activity] != ActivityKind::kMemcpy || launch >= timeline.launches.size()) continue;
     const CallIndex call = timeline.launches.call[launch];
     if (call < copies.size()) copies[call] = activity;
@@ -124,7 +124,7 @@ void add_unrecorded(const Timeline& timeline, std::vector<Wait>& waits) {
   for (const Wait& wait : waits)
     if (wait.call != kNone) recorded[wait.call] = true;
   std::vector<std::pair<CallIndex, WaitReason>> waiting;
-  for (CallIndex call = 0; call < calls.size(); ++call) {
+  for (CallIndex call{0}; call < calls.size(); ++call) {
     if (calls.thread[call] >= timeline.threads.size()) continue;
     const auto reason = reason_of_call(timeline.text(calls.name[call]));
     if (reason || recorded[call]) waiting.emplace_back(call, reason.value_or(WaitReason::kUnknown));
@@ -205,7 +205,7 @@ class Work {
 void find_work(const Timeline& timeline, std::vector<Wait>& waits) {
   std::vector<Work> of_stream(timeline.streams.size()), of_device(timeline.devices.size());
   const ActivityTable& activities = timeline.activities;
-  for (ActivityIndex activity = 0; activity < activities.size(); ++activity) {
+  for (ActivityIndex activity{0}; activity < activities.size(); ++activity) {
     const StreamIndex stream = activities.stream[activity];
     of_stream[stream].add(activity, activities);
     of_device[timeline.streams[stream].device].add(activity, activities);

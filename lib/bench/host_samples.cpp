@@ -56,7 +56,7 @@ std::string folded_name(std::string_view name) {
 class OpenRanges {
  public:
   explicit OpenRanges(const Timeline& timeline) : ranges_(timeline.ranges) {
-    for (RangeIndex range = 0; range < ranges_.size(); ++range) {
+    for (RangeIndex range{0}; range < ranges_.size(); ++range) {
       const bool kind = ranges_.kind[range] == RangeKind::kAnnotation || ranges_.kind[range] == RangeKind::kOperator;
       if (kind && ranges_.style[range] == RangeStyle::kScoped)
         threads_[timeline.threads[ranges_.thread[range]].tid].all.push_back(range);

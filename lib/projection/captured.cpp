@@ -3,11 +3,11 @@
 
 namespace rangefinder::projection {
 
-std::vector<std::uint32_t> places_of_captured(const Timeline& timeline) {
+std::vector<LaunchIndex> places_of_captured(const Timeline& timeline) {
   const ActivityTable& activities = timeline.activities;
-  std::vector<std::uint32_t> place;
+  std::vector<LaunchIndex> place;
   if (activities.captured.empty()) return place;
-  for (ActivityIndex row = 0; row < activities.size(); ++row) {
+  for (ActivityIndex row{0}; row < activities.size(); ++row) {
     if (activities.captured[row] >= timeline.launches.size()) continue;
     if (place.empty()) place.assign(activities.launch.begin(), activities.launch.end());
     place[row] = activities.captured[row];
@@ -16,11 +16,11 @@ std::vector<std::uint32_t> places_of_captured(const Timeline& timeline) {
 }
 
 bool give_back_unowned(const Timeline& timeline, const std::vector<std::uint32_t>& owner,
-                       std::vector<std::uint32_t>& place) {
+                       std::vector<LaunchIndex>& place) {
   const auto& launch = timeline.activities.launch;
   bool any = false;
   bool left = false;
-  for (ActivityIndex row = 0; row < place.size(); ++row) {
+  for (ActivityIndex row{0}; row < place.size(); ++row) {
     if (place[row] == launch[row]) continue;
     if (owner[row] < timeline.ranges.size()) {
       left = true;

@@ -14,13 +14,13 @@ constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
 
 /// What the sweeps over all threads find.
 struct Found {
-  std::vector<Pass> pass;               ///< by launch
-  std::vector<std::uint32_t> moved_to;  ///< by launch: the node to whose making it moves; kNone: it stays
-  std::vector<std::uint32_t> made_in;   ///< by node: the node that ran where it was made, outside of any range that was
-                                        ///< opened meanwhile; kNone: none
+  std::vector<Pass> pass;                   ///< by launch
+  std::vector<AutogradNodeIndex> moved_to;  ///< by launch: the node to whose making it moves; kNone: it stays
+  std::vector<AutogradNodeIndex> made_in;   ///< by node: the node that ran where it was made, outside of any range that
+                                           ///< was opened meanwhile; kNone: none
 };
 
-bool is_matched(const Timeline& timeline, std::uint32_t node) noexcept {
+bool is_matched(const Timeline& timeline, AutogradNodeIndex node) noexcept {
   const AutogradNodeTable& nodes = timeline.autograd_nodes;
   return nodes.sequence[node] >= 0 && nodes.forward_thread[node] < timeline.threads.size() &&
          nodes.forward_ns[node] != kNoTime;
@@ -29,8 +29,8 @@ bool is_matched(const Timeline& timeline, std::uint32_t node) noexcept {
 /// The launches of one thread that ran nodes, and the nodes made on it, in order of time, against its nodes and ranges.
 class ThreadSweep {
  public:
-  ThreadSweep(const Timeline& timeline, const RangeOrder& order, std::span<const std::uint32_t> nodes,
-              std::span<const std::uint32_t> made_here, ThreadIndex thread, Found& found)
+  ThreadSweep(const Timeline& timeline, const RangeOrder& order, std::span<const AutogradNodeIndex> nodes,
+              std::span<const AutogradNodeIndex> made_here, ThreadIndex thread, Found& found)
       : timeline_(timeline),
         table_(timeline.autograd_nodes),
         ranges_(timeline.ranges),
@@ -41,9 +41,9 @@ class ThreadSweep {
         found_(found) {}
 
   /// `launches`, like the nodes made here, in order of time.
-  void run(std::span<const std::uint32_t> launches) {
+  void run(std::span<const LaunchIndex> launches) {
     std::size_t made = 0;
-    for (const std::uint32_t launch : launches) {
+    for (const LaunchIndex launch : launches) {
       const std::int64_t time = timeline_.launches.time_ns[launch];
       for (; made < made_here_.size() && table_.forward_ns[made_here_[made]] <= time; ++made)
         visit_made(made_here_[made]);
@@ -53,10 +53,10 @@ class ThreadSweep {
   }
 
  private:
-  void visit_launch(std::uint32_t launch, std::int64_t time) {
+  void visit_launch(LaunchIndex launch, std::int64_t time) {
     advance(time);
     if (running_.empty()) return;
-    const std::uint32_t node = running_.back().node;
+    const AutogradNodeIndex node = running_.back().node;
     Pass& pass = found_.pass[launch];
     if (table_.sequence[node] < 0) {
       pass = Pass::kAccumulation;
@@ -70,14 +70,14 @@ class ThreadSweep {
     }
   }
 
-  void visit_made(std::uint32_t node) {
+  void visit_made(AutogradNodeIndex node) {
     const std::int64_t time = table_.forward_ns[node];
     advance(time);
     if (!running_.empty() && !is_in_own_range(time)) found_.made_in[node] = running_.back().node;
   }
 
   struct Running {
-    std::uint32_t node;
+    AutogradNodeIndex node;
     std::int64_t ranges_to;  // the latest end of the ranges that began while it ran
   };
 
@@ -110,7 +110,7 @@ class ThreadSweep {
     }
   }
 
-  bool has_own_range(std::uint32_t launch, std::uint32_t node, std::int64_t time) const {
+  bool has_own_range(LaunchIndex launch, AutogradNodeIndex node, std::int64_t time) const {
     const RangeIndex noted = timeline_.launches.range[launch];
     if (noted < ranges_.size() && order_.takes_part(noted)) return ranges_.begin_ns[noted] >= table_.begin_ns[node];
     return is_in_own_range(time);
@@ -122,8 +122,8 @@ class ThreadSweep {
     return to != kNever && !is_over(to, time, order_.rule());
   }
 
-  bool makes_nodes(std::uint32_t node) const {
-    const auto first = std::partition_point(made_here_.begin(), made_here_.end(), [&](std::uint32_t made) {
+  bool makes_nodes(AutogradNodeIndex node) const {
+    const auto first = std::partition_point(made_here_.begin(), made_here_.end(), [&](AutogradNodeIndex made) {
       return table_.forward_ns[made] < table_.begin_ns[node];
     });
     return first != made_here_.end() && table_.forward_ns[*first] < table_.end_ns[node];
@@ -134,9 +134,9 @@ class ThreadSweep {
   const AutogradNodeTable& table_;
   const RangeTable& ranges_;
   const RangeOrder& order_;
-  std::span<const std::uint32_t> nodes_;
+  std::span<const AutogradNodeIndex> nodes_;
   std::span<const RangeIndex> scoped_;
-  std::span<const std::uint32_t> made_here_;  // nodes that were made on this thread, in order of when
+  std::span<const AutogradNodeIndex> made_here_;  // nodes that were made on this thread, in order of when
   Found& found_;
   std::vector<Running> running_;  // innermost last
   std::size_t next_node_ = 0;
@@ -145,15 +145,15 @@ class ThreadSweep {
 
 /// The node to whose making the work of each node moves: itself, or, where it was made by a node that ran (the backward
 /// of a backward, a recomputed part without a range of its own), what that one moves to.
-std::vector<std::uint32_t> origins(const Timeline& timeline, std::span<const std::uint32_t> made_in) {
+std::vector<AutogradNodeIndex> origins(const Timeline& timeline, std::span<const AutogradNodeIndex> made_in) {
   const AutogradNodeTable& table = timeline.autograd_nodes;
-  std::vector<std::uint32_t> in_order(table.size());
-  std::iota(in_order.begin(), in_order.end(), 0u);
+  std::vector<AutogradNodeIndex> in_order(table.size());
+  std::iota(in_order.begin(), in_order.end(), AutogradNodeIndex{0});
   std::stable_sort(in_order.begin(), in_order.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return table.begin_ns[a] < table.begin_ns[b]; });
-  std::vector<std::uint32_t> origin(table.size());
-  for (const std::uint32_t node : in_order) {
-    const std::uint32_t maker = made_in[node];
+                   [&](AutogradNodeIndex a, AutogradNodeIndex b) { return table.begin_ns[a] < table.begin_ns[b]; });
+  std::vector<AutogradNodeIndex> origin(table.size());
+  for (const AutogradNodeIndex node : in_order) {
+    const AutogradNodeIndex maker = made_in[node];
     // What was made later than it ran is damage, and could go round in circles.
     const bool follows = maker != kNone && table.begin_ns[maker] < table.begin_ns[node] && is_matched(timeline, maker);
     origin[node] = follows ? origin[maker] : node;
@@ -167,31 +167,33 @@ ForwardLaunches launches_of_forward(const Timeline& timeline, const RangeOrder& 
   const AutogradNodeTable& table = timeline.autograd_nodes;
   const std::size_t threads = timeline.threads.size();
   Found found{std::vector<Pass>(timeline.launches.size(), Pass::kForward),
-              std::vector<std::uint32_t>(timeline.launches.size(), kNone),
-              std::vector<std::uint32_t>(table.size(), kNone)};
-  std::vector<std::vector<std::uint32_t>> nodes(threads);
-  std::vector<std::vector<std::uint32_t>> made(threads);
-  for (std::uint32_t node = 0; node < table.size(); ++node) {
+              std::vector<AutogradNodeIndex>(timeline.launches.size(), kNone),
+              std::vector<AutogradNodeIndex>(table.size(), kNone)};
+  std::vector<std::vector<AutogradNodeIndex>> nodes(threads);
+  std::vector<std::vector<AutogradNodeIndex>> made(threads);
+  for (AutogradNodeIndex node{0}; node < table.size(); ++node) {
     if (table.thread[node] < threads) nodes[table.thread[node]].push_back(node);
     if (table.forward_thread[node] < threads && table.forward_ns[node] != kNoTime)
       made[table.forward_thread[node]].push_back(node);
   }
-  std::vector<std::vector<std::uint32_t>> launches(threads);
-  for (std::uint32_t launch = 0; launch < timeline.launches.size(); ++launch) {
+  std::vector<std::vector<LaunchIndex>> launches(threads);
+  for (LaunchIndex launch{0}; launch < timeline.launches.size(); ++launch) {
     const ThreadIndex thread = timeline.launches.thread[launch];
     const bool known =
         timeline.launches.source[launch] != LaunchSource::kUnknown && timeline.launches.time_ns[launch] != kNoTime;
     if (known && thread < threads && !nodes[thread].empty()) launches[thread].push_back(launch);
   }
-  const auto by_time = [&](std::uint32_t a, std::uint32_t b) {
+  const auto by_time = [&](LaunchIndex a, LaunchIndex b) {
     return timeline.launches.time_ns[a] < timeline.launches.time_ns[b];
   };
-  const auto by_making = [&](std::uint32_t a, std::uint32_t b) { return table.forward_ns[a] < table.forward_ns[b]; };
-  const auto by_begin = [&](std::uint32_t a, std::uint32_t b) {
+  const auto by_making = [&](AutogradNodeIndex a, AutogradNodeIndex b) {
+    return table.forward_ns[a] < table.forward_ns[b];
+  };
+  const auto by_begin = [&](AutogradNodeIndex a, AutogradNodeIndex b) {
     if (table.begin_ns[a] != table.begin_ns[b]) return table.begin_ns[a] < table.begin_ns[b];
     return table.end_ns[a] > table.end_ns[b];
   };
-  for (ThreadIndex thread = 0; thread < threads; ++thread) {
+  for (ThreadIndex thread{0}; thread < threads; ++thread) {
     if (nodes[thread].empty()) continue;
     std::stable_sort(nodes[thread].begin(), nodes[thread].end(), by_begin);
     std::stable_sort(launches[thread].begin(), launches[thread].end(), by_time);
@@ -199,10 +201,10 @@ ForwardLaunches launches_of_forward(const Timeline& timeline, const RangeOrder& 
     ThreadSweep(timeline, order, nodes[thread], made[thread], thread, found).run(launches[thread]);
   }
   ForwardLaunches out{timeline.launches, std::move(found.pass)};
-  const std::vector<std::uint32_t> origin = origins(timeline, found.made_in);
-  for (std::uint32_t launch = 0; launch < found.moved_to.size(); ++launch) {
+  const std::vector<AutogradNodeIndex> origin = origins(timeline, found.made_in);
+  for (LaunchIndex launch{0}; launch < found.moved_to.size(); ++launch) {
     if (found.moved_to[launch] == kNone) continue;
-    const std::uint32_t node = origin[found.moved_to[launch]];
+    const AutogradNodeIndex node = origin[found.moved_to[launch]];
     out.launches.move(launch, table.forward_thread[node], table.forward_ns[node]);
   }
   return out;

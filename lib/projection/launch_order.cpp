@@ -12,7 +12,7 @@
 namespace rangefinder::projection {
 
 LaunchOrder::LaunchOrder(const Timeline& timeline, const LaunchTable& launches,
-                         std::span<const std::uint32_t> launch_of_activity, const RangeOrder& order)
+                         std::span<const LaunchIndex> launch_of_activity, const RangeOrder& order)
     : launches_(launches),
       timeline_(timeline),
       ranges_(timeline.ranges),
@@ -67,7 +67,7 @@ void LaunchOrder::measure_overlap(const Timeline& timeline) {
       overlaps_[rows[row].stream] = true;
 }
 
-ThreadIndex LaunchOrder::thread_of(std::uint32_t launch) const noexcept {
+ThreadIndex LaunchOrder::thread_of(LaunchIndex launch) const noexcept {
   if (const RangeIndex noted = note(launch); noted != kNone) return ranges_.thread[noted];
   const bool known = launches_.source[launch] != LaunchSource::kUnknown && launches_.time_ns[launch] != kNoTime;
   return known && launches_.thread[launch] < thread_count_ ? launches_.thread[launch] : kNone;
@@ -79,7 +79,7 @@ bool LaunchOrder::take_as_they_are() {
   std::uint32_t previous = kNone;
   std::int64_t latest = std::numeric_limits<std::int64_t>::min();
   bool notes = false;
-  for (const std::uint32_t launch : launch_) {
+  for (const LaunchIndex launch : launch_) {
     if (launch >= launches_.size() || (previous != kNone && launch < previous)) return false;
     if (launch == previous) continue;
     previous = launch;
@@ -100,12 +100,12 @@ void LaunchOrder::sort_by_launch() {
   const auto count = static_cast<std::uint32_t>(launches_.size());
   std::vector<std::uint32_t> place;  // of a launch's next activity; first, how many it has
   assign_large(place, count, std::uint32_t{0});
-  for (const std::uint32_t launch : launch_)
+  for (const LaunchIndex launch : launch_)
     if (launch < count) ++place[launch];
   // Counts become places: within the launching thread first, then within all.
   std::vector<ThreadIndex> thread_of_launch;
-  if (thread_count_ > 1) assign_large(thread_of_launch, count, kNone);
-  for (std::uint32_t launch = 0; launch < count; ++launch) {
+  if (thread_count_ > 1) assign_large(thread_of_launch, count, ThreadIndex(kNone));
+  for (LaunchIndex launch{0}; launch < count; ++launch) {
     if (place[launch] == 0) continue;
     const ThreadIndex thread = thread_of(launch);
     if (thread_count_ > 1) thread_of_launch[launch] = thread;
@@ -116,12 +116,12 @@ void LaunchOrder::sort_by_launch() {
     if (note(launch) != kNone) notes_[thread] = 1;
   }
   for (std::size_t thread = 0; thread < thread_count_; ++thread) offset_[thread + 1] += offset_[thread];
-  for (std::uint32_t launch = 0; launch < thread_of_launch.size(); ++launch)
+  for (LaunchIndex launch{0}; launch < thread_of_launch.size(); ++launch)
     if (thread_of_launch[launch] != kNone) place[launch] += offset_[thread_of_launch[launch]];
   reserve_large(activities_, offset_.back());
   activities_.resize(offset_.back());
   for (std::size_t activity = 0; activity < launch_.size(); ++activity) {
-    const std::uint32_t launch = launch_[activity];
+    const LaunchIndex launch = launch_[activity];
     if (launch < count && place[launch] != kNone) activities_[place[launch]++] = static_cast<ActivityIndex>(activity);
   }
 }
@@ -141,7 +141,7 @@ void LaunchOrder::find_stand_ins(const RangeOrder& order) {
   std::vector<std::vector<RangeIndex>> absent(thread_count_);  // noted, scoped, not taking part
   bool any = false;
   RangeIndex previous = kNone;
-  for (const std::uint32_t launch : launch_) {
+  for (const LaunchIndex launch : launch_) {
     const RangeIndex noted = launch < launches_.size() ? note(launch) : kNone;
     if (noted == previous || noted == kNone) continue;
     previous = noted;
@@ -154,7 +154,7 @@ void LaunchOrder::find_stand_ins(const RangeOrder& order) {
   std::iota(stand_in_.begin(), stand_in_.end(), RangeIndex{0});
   std::vector<RangeIndex> encloser(ranges_.size(), kNone);
   const auto by_order = [&](RangeIndex a, RangeIndex b) { return order.before(a, b); };
-  for (ThreadIndex thread = 0; thread < thread_count_; ++thread) {
+  for (ThreadIndex thread{0}; thread < thread_count_; ++thread) {
     std::vector<RangeIndex>& noted = absent[thread];
     if (noted.empty()) continue;
     std::sort(noted.begin(), noted.end(), by_order);

@@ -13,7 +13,7 @@ namespace rangefinder::projection {
 
 /// When an activity really was launched; its begin where that is not known.
 inline std::int64_t launched_at(const Timeline& timeline, ActivityIndex activity) noexcept {
-  const std::uint32_t launch = timeline.activities.launch[activity];
+  const LaunchIndex launch = timeline.activities.launch[activity];
   return launch < timeline.launches.size() ? timeline.launches.time_ns[launch] : timeline.activities.begin_ns[activity];
 }
 
@@ -23,7 +23,7 @@ class ActivityOrder {
   ActivityOrder(const ActivityIndex* rows, std::uint32_t first, std::uint32_t size) noexcept
       : rows_(rows), first_(first), size_(size) {}
   ActivityIndex operator[](std::uint32_t position) const noexcept {
-    return rows_ == nullptr ? first_ + position : rows_[position];
+    return rows_ == nullptr ? ActivityIndex(first_ + position) : rows_[position];
   }
   std::uint32_t size() const noexcept { return size_; }
 
@@ -41,7 +41,7 @@ class ActivityOrder {
 /// not see a difference.
 class LaunchOrder {
  public:
-  LaunchOrder(const Timeline& timeline, const LaunchTable& launches, std::span<const std::uint32_t> launch_of_activity,
+  LaunchOrder(const Timeline& timeline, const LaunchTable& launches, std::span<const LaunchIndex> launch_of_activity,
               const RangeOrder& order);
 
   /// By time of launch, then row of the launch, then row of the activity.
@@ -51,13 +51,13 @@ class LaunchOrder {
   }
   bool has_notes(ThreadIndex thread) const noexcept { return notes_[thread] != 0; }
 
-  std::uint32_t launch_of(ActivityIndex activity) const noexcept { return launch_[activity]; }
+  LaunchIndex launch_of(ActivityIndex activity) const noexcept { return launch_[activity]; }
   /// Of the place that counts.
-  std::int64_t time(std::uint32_t launch) const noexcept { return launches_.time_ns[launch]; }
+  std::int64_t time(LaunchIndex launch) const noexcept { return launches_.time_ns[launch]; }
   /// When the activity really was launched; its begin where that is not known.
   std::int64_t launched(ActivityIndex activity) const noexcept { return launched_at(timeline_, activity); }
   /// The range that the recording noted, or kNone. A range without a known thread tells nothing.
-  RangeIndex note(std::uint32_t launch) const noexcept {
+  RangeIndex note(LaunchIndex launch) const noexcept {
     const RangeIndex range = launches_.range[launch];
     return range < ranges_.size() && ranges_.thread[range] < thread_count_ ? range : kNone;
   }
@@ -74,12 +74,12 @@ class LaunchOrder {
   void sort_by_launch();
   void sort_by_time();
   void find_stand_ins(const RangeOrder& order);
-  ThreadIndex thread_of(std::uint32_t launch) const noexcept;
+  ThreadIndex thread_of(LaunchIndex launch) const noexcept;
 
   const LaunchTable& launches_;
   const Timeline& timeline_;
   const RangeTable& ranges_;
-  std::span<const std::uint32_t> launch_;  // per activity
+  std::span<const LaunchIndex> launch_;  // per activity
   std::size_t thread_count_;
   std::vector<bool> overlaps_;             // per stream
   std::vector<ActivityIndex> activities_;  // empty when the table itself is in order

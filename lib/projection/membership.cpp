@@ -26,7 +26,7 @@ class ByMembership {
   }
 
   /// The owner of what `launch` caused; `position` is that of the first activity.
-  std::uint32_t visit(std::uint32_t launch, std::uint32_t position) {
+  std::uint32_t visit(LaunchIndex launch, std::uint32_t position) {
     const std::int64_t time = launches_.time(launch);
     crossing_.open_until(time, position);
     while (next_ < scoped_.size() && ranges_.begin_ns[scoped_[next_]] <= time) open_.push_back(scoped_[next_++]);
@@ -88,13 +88,13 @@ void project_by_membership(const Timeline& timeline, const RangeOrder& order, co
   Membership inclusive;
   std::vector<RangeIndex> owners;
   const ActivityOrder activities = launches.of(thread);
-  std::uint32_t previous = kNone;
+  LaunchIndex previous = kNone;
   std::uint32_t owner = kNone;
   for (std::uint32_t position = 0; position < activities.size(); ++position) {
-    const std::uint32_t launch = launches.launch_of(activities[position]);
+    const LaunchIndex launch = launches.launch_of(activities[position]);
     if (launch != previous) {
       owner = by_membership.visit(launch, position);
-      if (owner < timeline.ranges.size() && order.is_scoped(owner)) owners.push_back(owner);
+      if (owner < timeline.ranges.size() && order.is_scoped(RangeIndex(owner))) owners.push_back(RangeIndex(owner));
     }
     previous = launch;
     projection.owner[activities[position]] = owner;

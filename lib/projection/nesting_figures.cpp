@@ -15,7 +15,7 @@ NestingFigures::NestingFigures(const Timeline& timeline, const LaunchOrder& laun
       tracks_(all_devices_ + 1),
       plain_(timeline.streams.size() <= 1) {
   device_of_.reserve(timeline.streams.size());
-  for (StreamIndex stream = 0; stream < timeline.streams.size(); ++stream) {
+  for (StreamIndex stream{0}; stream < timeline.streams.size(); ++stream) {
     device_of_.push_back(timeline.streams[stream].device);
     plain_ = plain_ && launches.never_overlaps(stream);
   }
@@ -71,7 +71,7 @@ void NestingFigures::survey(ThreadIndex thread) {
 
   overlapping_.clear();
   device_unions_ = false;
-  for (StreamIndex stream = 0; stream < used.size(); ++stream) {
+  for (StreamIndex stream{0}; stream < used.size(); ++stream) {
     if (!used[stream]) continue;
     const Use& device = devices[device_of_[stream]];
     tracks_[stream].overlaps = !launches_.never_overlaps(stream);
@@ -79,7 +79,7 @@ void NestingFigures::survey(ThreadIndex thread) {
     device_unions_ = device_unions_ || !tracks_[stream].is_whole_device;
     if (tracks_[stream].overlaps) overlapping_.push_back(stream);
   }
-  for (DeviceIndex device = 0; device < devices.size(); ++device)
+  for (DeviceIndex device{0}; device < devices.size(); ++device)
     if (devices[device].several && devices[device].overlaps) overlapping_.push_back(first_device_ + device);
   all_union_ = all.several && all.overlaps;
   if (all_union_) overlapping_.push_back(all_devices_);
@@ -161,7 +161,7 @@ void NestingFigures::close() {
     const std::uint32_t track = touched_[index];
     const Entry& figures = tracks_[track].open.back();
     if (track < first_device_)
-      close_stream(track, figures, closing);
+      close_stream(StreamIndex(track), figures, closing);
     else
       close_union(track, figures, closing);
     if (hand_up(tracks_[track], level)) touched_[kept++] = track;

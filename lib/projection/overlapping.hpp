@@ -49,7 +49,7 @@ class Overlapping {
 
   const RangeOrder& order_;
   const LaunchOrder* launches_ = nullptr;
-  ThreadIndex thread_ = 0;
+  ThreadIndex thread_{0};
   std::span<const RangeIndex> start_end_;
   std::size_t next_ = 0;
   std::vector<RangeIndex> open_;  // in order; ended ones stay until they are on top

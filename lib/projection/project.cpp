@@ -31,11 +31,11 @@ std::uint64_t most_stream_rows(const Timeline& timeline) {
 
 // Parent and depth of every range that takes part, whatever its style.
 void find_parents(const Timeline& timeline, const RangeOrder& order, Projection& projection) {
-  assign_large(projection.parent, timeline.ranges.size(), kNone);
+  assign_large(projection.parent, timeline.ranges.size(), RangeIndex(kNone));
   assign_large(projection.depth, timeline.ranges.size(), std::uint32_t{0});
   const auto by_order = [&](RangeIndex a, RangeIndex b) { return order.before(a, b); };
   std::vector<RangeIndex> merged;
-  for (ThreadIndex thread = 0; thread < timeline.threads.size(); ++thread) {
+  for (ThreadIndex thread{0}; thread < timeline.threads.size(); ++thread) {
     std::span<const RangeIndex> all = order.scoped(thread);
     if (const auto start_end = order.start_end(thread); !start_end.empty()) {
       merged.resize(all.size() + start_end.size());
@@ -61,9 +61,9 @@ void find_exclusive_by_owner(const Timeline& timeline, Output& output) {
   for (std::size_t range = 0; range + 1 < offset.size(); ++range) offset[range + 1] += offset[range];
   std::vector<ActivityIndex> activities(offset.back());
   std::vector<std::uint32_t> next(offset.begin(), offset.end() - 1);
-  for (ActivityIndex activity = 0; activity < projection.owner.size(); ++activity)
+  for (ActivityIndex activity{0}; activity < projection.owner.size(); ++activity)
     if (owned(projection.owner[activity])) activities[next[projection.owner[activity]]++] = activity;
-  for (RangeIndex range = 0; range < wanted.size(); ++range)
+  for (RangeIndex range{0}; range < wanted.size(); ++range)
     if (wanted[range])
       projection.exclusive[range] = figures_of_set(
           timeline, range, std::span(activities).subspan(offset[range], offset[range + 1] - offset[range]),
@@ -71,12 +71,12 @@ void find_exclusive_by_owner(const Timeline& timeline, Output& output) {
 }
 
 void project_launches(const Timeline& timeline, const LaunchTable& table, const RangeOrder& order, Output& output) {
-  std::span<const std::uint32_t> place = output.projection.place;
+  std::span<const LaunchIndex> place = output.projection.place;
   if (place.empty()) place = timeline.activities.launch;
   const LaunchOrder launches(timeline, table, place, order);
   Sweep sweep(timeline, order, launches, output);
   std::vector<RangeIndex> scratch;
-  for (ThreadIndex thread = 0; thread < timeline.threads.size(); ++thread) {
+  for (ThreadIndex thread{0}; thread < timeline.threads.size(); ++thread) {
     if (launches.of(thread).size() == 0) continue;
     const OutputMark before(output);
     if (sweep.run(thread)) {
@@ -93,7 +93,7 @@ void project_launches(const Timeline& timeline, const LaunchTable& table, const 
 }
 
 Projection project_by(const Timeline& timeline, const LaunchTable& table, const RangeOrder& order,
-                      std::vector<std::uint32_t> place) {
+                      std::vector<LaunchIndex> place) {
   Projection result;
   result.place = std::move(place);
   const std::size_t ranges = timeline.ranges.size();
@@ -121,7 +121,7 @@ Projection project(const Timeline& timeline, const ProjectionOptions& options) {
   if (forward) moved = projection::launches_of_forward(timeline, order);
   const LaunchTable& launches = forward ? moved.launches : timeline.launches;
 
-  std::vector<std::uint32_t> place;
+  std::vector<LaunchIndex> place;
   if (is_auto || options.attribution == Attribution::kCapture) place = projection::places_of_captured(timeline);
   Projection result = projection::project_by(timeline, launches, order, std::move(place));
   if (projection::give_back_unowned(timeline, result.owner, result.place))

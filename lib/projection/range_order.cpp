@@ -23,7 +23,7 @@ RangeOrder::RangeOrder(const Timeline& timeline, const ProjectionOptions& option
 void RangeOrder::collect() {
   const auto count = static_cast<RangeIndex>(ranges_.size());
   for (ByThread* table : {&scoped_, &start_end_}) table->offset.assign(threads_ + 1, 0);
-  for (RangeIndex range = 0; range < count; ++range)
+  for (RangeIndex range{0}; range < count; ++range)
     if (takes_part(range)) ++(is_scoped(range) ? scoped_ : start_end_).offset[ranges_.thread[range] + 1];
   for (ByThread* table : {&scoped_, &start_end_}) {
     for (std::size_t thread = 0; thread < threads_; ++thread) table->offset[thread + 1] += table->offset[thread];
@@ -32,7 +32,7 @@ void RangeOrder::collect() {
   }
   std::vector<std::uint32_t> next_scoped(scoped_.offset);
   std::vector<std::uint32_t> next_start_end(start_end_.offset);
-  for (RangeIndex range = 0; range < count; ++range) {
+  for (RangeIndex range{0}; range < count; ++range) {
     if (!takes_part(range)) continue;
     if (is_scoped(range))
       scoped_.rows[next_scoped[ranges_.thread[range]]++] = range;

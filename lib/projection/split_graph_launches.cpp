@@ -19,8 +19,8 @@ constexpr std::size_t kFewestParts = 16;
 
 /// What a graph's operations took, by where they count, in the order of the first of each.
 struct Share {
-  std::uint32_t captured;  // a launch that counts there; kNone: on the replay
-  __int128 ns;             // the sum of times from a file
+  LaunchIndex captured;  // a launch that counts there; kNone: on the replay
+  __int128 ns;           // the sum of times from a file
   std::uint64_t bytes;
   std::int64_t begin_ns;
 };
@@ -39,14 +39,14 @@ class Splitter {
   std::size_t run() {
     if (options_.attribution != Attribution::kAuto && options_.attribution != Attribution::kCapture) return 0;
     const ActivityTable& activities = timeline_.activities;
-    for (ActivityIndex row = 0; row < activities.size(); ++row)
+    for (ActivityIndex row{0}; row < activities.size(); ++row)
       if (is_whole(row)) ++launches_[graph_of(row)];
     if (launches_.empty()) return 0;
     find_replays();
     if (replays_.empty()) return 0;
     bound_parts();
     ActivityTable out;
-    for (ActivityIndex row = 0; row < activities.size(); ++row) {
+    for (ActivityIndex row{0}; row < activities.size(); ++row) {
       const Replay* const replay = is_whole(row) ? replay_for(row) : nullptr;
       if (replay == nullptr)
         out.append(activities.row(row));
@@ -71,8 +71,8 @@ class Splitter {
     const ActivityTable& activities = timeline_.activities;
     const Projection projection = project(timeline_, options_);
     if (projection.place.empty()) return;  // of no operation it is known where it was captured
-    std::map<std::pair<Graph, std::uint32_t>, std::size_t> place_of_launch;
-    for (ActivityIndex row = 0; row < activities.size(); ++row) {
+    std::map<std::pair<Graph, LaunchIndex>, std::size_t> place_of_launch;
+    for (ActivityIndex row{0}; row < activities.size(); ++row) {
       if (activities.graph_node[row] == 0 || activities.graph[row] == 0 || !launches_.contains(graph_of(row))) continue;
       std::vector<Replay>& replays = replays_[graph_of(row)];
       const auto [known, is_new] = place_of_launch.try_emplace({graph_of(row), activities.launch[row]}, replays.size());
@@ -80,7 +80,7 @@ class Splitter {
       Replay& replay = replays[known->second];
       replay.begin_ns = std::min(replay.begin_ns, activities.begin_ns[row]);
       // What one range owns in one pass is one part.
-      const std::uint32_t launch = projection.place[row];
+      const LaunchIndex launch = projection.place[row];
       const bool moved = launch != activities.launch[row];
       const auto pass =
           static_cast<std::uint64_t>(moved && !projection.pass.empty() ? projection.pass[launch] : Pass{});

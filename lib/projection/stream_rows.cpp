@@ -12,7 +12,7 @@ void StreamRows::arrange(const std::vector<DeviceFigures>& figures, std::vector<
   const auto ranges = static_cast<RangeIndex>(only_.size());
   assign_large(offset, only_.size() + 1, std::uint32_t{0});
   each([&](const StreamFigures& row) { ++offset[row.range + 1]; });
-  for (RangeIndex range = 0; range < ranges; ++range)
+  for (RangeIndex range{0}; range < ranges; ++range)
     offset[range + 1] += offset[range] + (only_[range] != kNone ? 1 : 0);
   reserve_large(rows, offset.back());
   rows.resize(offset.back());
@@ -21,7 +21,7 @@ void StreamRows::arrange(const std::vector<DeviceFigures>& figures, std::vector<
   next.assign(offset.begin(), offset.end() - 1);
   each([&](const StreamFigures& row) { rows[next[row.range]++] = row; });
   const auto by_stream = [](const StreamFigures& a, const StreamFigures& b) { return a.stream < b.stream; };
-  for (RangeIndex range = 0; range < ranges; ++range) {
+  for (RangeIndex range{0}; range < ranges; ++range) {
     if (only_[range] != kNone) {
       const DeviceFigures& of = figures[range];
       rows[offset[range]] = {range, only_[range], of.gpu_ops, of.gpu_sum_ns, of.gpu_busy_ns, of.first_ns, of.last_ns};

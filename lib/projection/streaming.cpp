@@ -161,7 +161,7 @@ void StreamingProjector::for_each_range(const Launch& launch, Use&& use) {
 
 void StreamingProjector::launch(const StreamingLaunch& info) {
   if (info.correlation == 0) return;  // nothing can refer to it
-  bounds_.add_call(0, info.correlation, info.time_ns);
+  bounds_.add_call(ProcessIndex{0}, info.correlation, info.time_ns);
   if (const std::uint32_t old = launch_of_correlation_.find(info.correlation); old != FlatMap::kAbsent) {
     resolve(old, false);  // ids have wrapped around: nothing of the old one will come
     forget(old);
@@ -299,7 +299,7 @@ void StreamingProjector::settle(std::int64_t time_ns) {
 void StreamingProjector::window(const Window& window) { bounds_.add_window(window); }
 
 void StreamingProjector::call(std::uint64_t correlation, std::int64_t time_ns) {
-  bounds_.add_call(0, correlation, time_ns);
+  bounds_.add_call(ProcessIndex{0}, correlation, time_ns);
 }
 
 // ---- activities -------------------------------------------------------------------------------------------------
@@ -361,7 +361,7 @@ void StreamingProjector::drop_oldest_activity() {
     waiting_of_correlation_.erase(dropped.correlation);
   else
     waiting_of_correlation_.set(dropped.correlation, next);
-  count_unowned(dropped, bounds_.without_launch(0, dropped.correlation, dropped.begin_ns));
+  count_unowned(dropped, bounds_.without_launch(ProcessIndex{0}, dropped.correlation, dropped.begin_ns));
 }
 
 void StreamingProjector::finish() {

@@ -135,7 +135,7 @@ void ask_by(const Launched& all, const std::vector<Stretch>& stretches, std::siz
     questions[track].push_back({static_cast<std::uint32_t>(begin - positions.begin()),
                                 static_cast<std::uint32_t>(end - positions.begin()),
                                 stretch,
-                                track,
+                                StreamIndex(track),
                                 {},
                                 0});
   };

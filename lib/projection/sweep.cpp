@@ -18,7 +18,7 @@ bool Sweep::run(ThreadIndex thread) {
   contradiction_ = false;
   overlapping_.begin_thread(launches_, thread);
   figures_.begin_thread(thread);
-  std::uint32_t launch = kNone;
+  LaunchIndex launch = kNone;
   std::uint32_t owner = kNone;
   for (std::uint32_t position = 0; position < count; ++position) {
     const ActivityIndex activity = activities[position];
@@ -36,7 +36,7 @@ bool Sweep::run(ThreadIndex thread) {
   return true;
 }
 
-std::uint32_t Sweep::visit(std::uint32_t launch, std::uint32_t position) {
+std::uint32_t Sweep::visit(LaunchIndex launch, std::uint32_t position) {
   const std::int64_t time = launches_.time(launch);
   if (has_start_end_) overlapping_.open_until(time, position);
   const RangeIndex noted = has_notes_ ? launches_.note(launch) : kNone;

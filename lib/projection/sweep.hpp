@@ -32,7 +32,7 @@ class Sweep {
 
  private:
   /// The owner of what `launch` caused; `position` is that of the first activity.
-  std::uint32_t visit(std::uint32_t launch, std::uint32_t position);
+  std::uint32_t visit(LaunchIndex launch, std::uint32_t position);
   void open_until(std::int64_t time, std::uint32_t position);
   void open_next(std::int64_t time, std::uint32_t position);
   void close_until(std::int64_t time);

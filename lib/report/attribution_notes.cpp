@@ -52,7 +52,7 @@ void add_capture(const Subject& subject, std::vector<std::string>& notes) {
   std::uint64_t outside = 0;
   std::uint64_t unknown = 0;
   bool any_whole = false;
-  for (ActivityIndex row = 0; row < timeline.activities.size(); ++row) {
+  for (ActivityIndex row{0}; row < timeline.activities.size(); ++row) {
     if (timeline.activities.kind[row] == ActivityKind::kGraph) {  // add_whole_graphs
       any_whole = true;
       continue;
@@ -85,7 +85,7 @@ void add_whole_graphs(const Subject& subject, std::vector<std::string>& notes) {
   std::uint64_t whole = 0;
   std::int64_t estimated_ns = 0;
   std::int64_t whole_ns = 0;
-  for (ActivityIndex row = 0; row < activities.size(); ++row) {
+  for (ActivityIndex row{0}; row < activities.size(); ++row) {
     if (activities.kind[row] != ActivityKind::kGraph) continue;
     const std::int64_t length = activities.end_ns[row] - activities.begin_ns[row];
     whole += activities.estimated[row] ? 0 : 1;

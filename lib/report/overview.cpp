@@ -44,11 +44,11 @@ std::vector<Overview::Device> busy_devices(const Timeline& timeline, std::int64_
   const Interval bounds = recorded_span(timeline);
   const ActivityTable& activities = timeline.activities;
   std::vector<std::vector<Interval>> spans(timeline.devices.size());
-  for (ActivityIndex row = 0; row < activities.size(); ++row)
+  for (ActivityIndex row{0}; row < activities.size(); ++row)
     add_clipped(spans[timeline.streams[activities.stream[row]].device], activities.begin_ns[row],
                 activities.end_ns[row], bounds);
   std::vector<Overview::Device> busy;
-  for (DeviceIndex device = 0; device < spans.size(); ++device)
+  for (DeviceIndex device{0}; device < spans.size(); ++device)
     if (!spans[device].empty())
       busy.push_back({device, std::min(base::sort_and_union_length(spans[device]), recorded_ns)});
   return busy;
@@ -59,13 +59,13 @@ void add_host(Overview& overview, const Subject& subject) {
   const RangeTable& ranges = timeline.ranges;
   const Interval bounds = recorded_span(timeline);
   std::vector<std::vector<Interval>> spans(timeline.threads.size());
-  for (RangeIndex range = 0; range < ranges.size(); ++range) {
+  for (RangeIndex range{0}; range < ranges.size(); ++range) {
     if (!analysis::takes_part(ranges.kind[range], subject.projection_options())) continue;
     if ((ranges.flags[range] & kBeforeRecording) != 0 || ranges.thread[range] >= spans.size()) continue;
     if (subject.projection().parent[range] == kNone)
       add_clipped(spans[ranges.thread[range]], ranges.begin_ns[range], ranges.end_ns[range], bounds);
   }
-  for (ThreadIndex thread = 0; thread < spans.size(); ++thread) {
+  for (ThreadIndex thread{0}; thread < spans.size(); ++thread) {
     const std::int64_t in_ranges = base::sort_and_union_length(spans[thread]);
     if (in_ranges <= overview.in_ranges_ns) continue;
     overview.thread = thread;
@@ -181,7 +181,7 @@ std::vector<ProcessIndex> host_processes(const Timeline& timeline) {
   for (const ThreadInfo& thread : timeline.threads)
     if (thread.process < has_threads.size()) has_threads[thread.process] = true;
   std::vector<ProcessIndex> processes;
-  for (ProcessIndex process = 0; process < has_threads.size(); ++process)
+  for (ProcessIndex process{0}; process < has_threads.size(); ++process)
     if (has_threads[process]) processes.push_back(process);
   return processes;
 }

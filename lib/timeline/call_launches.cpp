@@ -16,9 +16,9 @@ class CallsOfCorrelation {
  public:
   struct Slot {
     std::uint64_t correlation = 0;  ///< 0: free; no activity has it
-    ProcessIndex process = 0;
+    ProcessIndex process{0};
     CallIndex call = kNone;
-    std::uint32_t launch = kNone;
+    LaunchIndex launch = kNone;
   };
 
   explicit CallsOfCorrelation(std::size_t count) : slots_(std::bit_ceil(2 * count + 2)) {}
@@ -43,7 +43,7 @@ class Join {
 
   void run() {
     ActivityTable& activities = timeline_.activities;
-    for (ActivityIndex i = 0; i < activities.size(); ++i) {
+    for (ActivityIndex i{0}; i < activities.size(); ++i) {
       if (activities.correlation[i] == 0) continue;
       CallsOfCorrelation::Slot& slot = slot_of_activity(i);
       slot.correlation = activities.correlation[i];
@@ -51,17 +51,18 @@ class Join {
     }
     find_calls();
     write_launches();
-    for (ActivityIndex i = 0; i < activities.size(); ++i) {
+    for (ActivityIndex i{0}; i < activities.size(); ++i) {
       if (activities.correlation[i] != 0) activities.set_launch(i, slot_of_activity(i).launch);
     }
   }
 
  private:
   ProcessIndex process_of_activity(ActivityIndex i) const {
-    return by_process_ ? timeline_.devices[timeline_.streams[timeline_.activities.stream[i]].device].process : 0;
+    return by_process_ ? timeline_.devices[timeline_.streams[timeline_.activities.stream[i]].device].process
+                       : ProcessIndex{0};
   }
   ProcessIndex process_of_call(CallIndex call) const {
-    return by_process_ ? timeline_.threads[timeline_.calls.thread[call]].process : 0;
+    return by_process_ ? timeline_.threads[timeline_.calls.thread[call]].process : ProcessIndex{0};
   }
   CallsOfCorrelation::Slot& slot_of_activity(ActivityIndex i) {
     return calls_.at(process_of_activity(i), timeline_.activities.correlation[i]);
@@ -75,7 +76,7 @@ class Join {
 
   void find_calls() {
     const CallTable& calls = timeline_.calls;
-    for (CallIndex call = 0; call < calls.size(); ++call) {
+    for (CallIndex call{0}; call < calls.size(); ++call) {
       if (calls.correlation[call] == 0) continue;
       CallsOfCorrelation::Slot& slot = calls_.at(process_of_call(call), calls.correlation[call]);
       if (slot.correlation == 0) continue;  // launched nothing

@@ -10,10 +10,10 @@ bool is_engine_thread(std::string_view name) noexcept { return name.starts_with(
 
 void last_until_the_next(AutogradNodeTable& nodes, std::size_t first,
                          const std::function<bool(ThreadIndex)>& is_engine) {
-  std::vector<std::size_t> running;  // innermost last
-  for (std::size_t next = first; next < nodes.size(); ++next) {
+  std::vector<AutogradNodeIndex> running;  // innermost last
+  for (AutogradNodeIndex next(first); next < nodes.size(); ++next) {
     if (next == first || nodes.thread[next - 1] != nodes.thread[next]) running.clear();
-    std::optional<std::size_t> before;  // that ran in the same node, or in none
+    std::optional<AutogradNodeIndex> before;  // that ran in the same node, or in none
     while (!running.empty() && nodes.end_ns[running.back()] <= nodes.begin_ns[next]) {
       before = running.back();
       running.pop_back();

@@ -41,7 +41,7 @@ void say_lower_bounds(Timeline& timeline) {
   auto& graphs = timeline.conditional_graphs;
   std::sort(graphs.begin(), graphs.end());
   graphs.erase(std::unique(graphs.begin(), graphs.end()), graphs.end());
-  for (ActivityIndex row = 0; row < timeline.activities.size() && !graphs.empty(); ++row) {
+  for (ActivityIndex row{0}; row < timeline.activities.size() && !graphs.empty(); ++row) {
     if (!timeline.is_lower_bound(row)) continue;
     timeline.notes.emplace_back(
         "some CUDA graphs have conditional nodes: CUPTI does not record a loop's iterations after the first, so counts "
@@ -79,19 +79,20 @@ void join_launches(Timeline& timeline) {
 
   std::vector<Entry> by_launch;
   by_launch.reserve(launches.size());
-  for (std::uint32_t row = 0; row < launches.size(); ++row) {
+  for (LaunchIndex row{0}; row < launches.size(); ++row) {
     by_launch.push_back({launches.correlation[row], launches.time_ns[row], launches.process[row], row});
     if (launches.call[row] == kNone)
-      launches.set_call(row, find(by_call, launches.process[row], launches.correlation[row], launches.time_ns[row]));
+      launches.set_call(
+          row, CallIndex(find(by_call, launches.process[row], launches.correlation[row], launches.time_ns[row])));
   }
   sort(by_launch);
 
   // A launch that only its call tells of, one a call.
-  std::vector<std::uint32_t> launch_of_call(calls.size(), kNone);
-  const auto launch_of = [&](ProcessIndex process, std::uint64_t correlation, std::int64_t time_ns) {
-    const std::uint32_t launch = find(by_launch, process, correlation, time_ns);
+  std::vector<LaunchIndex> launch_of_call(calls.size(), kNone);
+  const auto launch_of = [&](ProcessIndex process, std::uint64_t correlation, std::int64_t time_ns) -> LaunchIndex {
+    const LaunchIndex launch(find(by_launch, process, correlation, time_ns));
     if (launch != kNone) return launch;
-    const std::uint32_t call = find(by_call, process, correlation, time_ns);
+    const CallIndex call(find(by_call, process, correlation, time_ns));
     if (call == kNone) return kNone;
     if (launch_of_call[call] == kNone) {
       launch_of_call[call] = launches.append({.process = process,
@@ -106,7 +107,7 @@ void join_launches(Timeline& timeline) {
   const auto process_of = [&](ActivityIndex row) {
     return timeline.devices[timeline.streams[activities.stream[row]].device].process;
   };
-  for (ActivityIndex row = 0; row < activities.size(); ++row) {
+  for (ActivityIndex row{0}; row < activities.size(); ++row) {
     if (activities.correlation[row] == 0 || activities.launch[row] != kNone) continue;
     activities.set_launch(row, launch_of(process_of(row), activities.correlation[row], activities.begin_ns[row]));
   }
@@ -119,11 +120,11 @@ void join_launches(Timeline& timeline) {
   for (std::uint32_t row = 0; row < nodes.size(); ++row)
     by_node.push_back({nodes.node[row], nodes.time_ns[row], nodes.process[row], row});
   sort(by_node);
-  for (ActivityIndex row = 0; row < activities.size(); ++row) {
+  for (ActivityIndex row{0}; row < activities.size(); ++row) {
     if (activities.graph_node[row] == 0) continue;
     // What the node was when its graph was launched: an update may have come while it ran. One that came later says
     // nothing of it, though nothing else be known.
-    const std::uint32_t launch = activities.launch[row];
+    const LaunchIndex launch = activities.launch[row];
     const std::int64_t time = launch != kNone ? launches.time_ns[launch] : activities.begin_ns[row];
     const std::uint32_t node =
         find(by_node, process_of(row), activities.graph_node[row], time, timeline.clock_error_ns);
@@ -140,7 +141,7 @@ void measure_extent(Timeline& timeline) {
     for (const std::int64_t time : ends) end = std::max(end, time);
   };
   const RangeTable& ranges = timeline.ranges;
-  for (RangeIndex row = 0; row < ranges.size(); ++row) {
+  for (RangeIndex row{0}; row < ranges.size(); ++row) {
     if ((ranges.flags[row] & kBeforeRecording) != 0) continue;
     begin = std::min(begin, ranges.begin_ns[row]);
     end = std::max(end, ranges.end_ns[row]);

@@ -5,9 +5,9 @@
 
 namespace rangefinder::timeline {
 
-std::pair<std::uint32_t, bool> NodeLaunches::at(ThreadIndex thread, std::int64_t time_ns) {
+std::pair<LaunchIndex, bool> NodeLaunches::at(ThreadIndex thread, std::int64_t time_ns) {
   LaunchTable& launches = timeline_.launches;
-  const auto [row, is_new] = rows_.try_emplace({thread, time_ns}, static_cast<std::uint32_t>(launches.size()));
+  const auto [row, is_new] = rows_.try_emplace({thread, time_ns}, LaunchIndex(launches.size()));
   if (is_new) {
     launches.append({.process = timeline_.threads[thread].process,
                      .correlation = node_note_key(static_cast<std::uint32_t>(rows_.size())),

@@ -16,11 +16,11 @@ class NodeLaunches {
   explicit NodeLaunches(Timeline& timeline) noexcept : timeline_(timeline) {}
 
   /// The row, and whether it is new.
-  std::pair<std::uint32_t, bool> at(ThreadIndex thread, std::int64_t time_ns);
+  std::pair<LaunchIndex, bool> at(ThreadIndex thread, std::int64_t time_ns);
 
  private:
   Timeline& timeline_;
-  std::map<std::pair<ThreadIndex, std::int64_t>, std::uint32_t> rows_;
+  std::map<std::pair<ThreadIndex, std::int64_t>, LaunchIndex> rows_;
 };
 
 }  // namespace rangefinder::timeline

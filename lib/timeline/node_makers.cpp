@@ -18,7 +18,7 @@ constexpr std::size_t kMostTellers = 64;
 void NodeMakers::add_operator(RangeIndex range, std::int64_t sequence) {
   const RangeTable& ranges = timeline_.ranges;
   if (sequence < 0 || ranges.begin_ns[range] == kNoTime) return;
-  operators_.push_back({0, sequence, ranges.thread[range], ranges.begin_ns[range]});
+  operators_.push_back({ProcessIndex{0}, sequence, ranges.thread[range], ranges.begin_ns[range]});
 }
 
 void NodeMakers::add_node(RangeIndex range, std::int64_t sequence, std::int64_t forward_thread) {
@@ -33,7 +33,7 @@ void NodeMakers::add_known_node(RangeIndex range, std::int64_t sequence, std::in
 void NodeMakers::finish() {
   if (nodes_.empty()) return;
   if (std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return node.is_known; }))
-    for (ThreadIndex thread = 0; thread < timeline_.threads.size(); ++thread)
+    for (ThreadIndex thread{0}; thread < timeline_.threads.size(); ++thread)
       threads_by_tid_.try_emplace({timeline_.threads[thread].process, timeline_.threads[thread].tid}, thread);
   sort_operators();
   add_nodes();

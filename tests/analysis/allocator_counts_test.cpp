@@ -22,9 +22,9 @@ TEST_CASE("counters of one thread that follow each other are one count", "[analy
   builder.on_process(5).counter("cuda:0 reserved bytes", 20, 4096);
   const std::vector<CountedDevice> devices = counted_devices(builder.build());
   REQUIRE(devices.size() == 3);
-  CHECK(devices[0].place == MemoryPlace{0, 0});
-  CHECK(devices[1].place == MemoryPlace{0, 1});
-  CHECK(devices[2].place == MemoryPlace{1, 0});
+  CHECK(devices[0].place == MemoryPlace{ProcessIndex{0}, 0});
+  CHECK(devices[1].place == MemoryPlace{ProcessIndex{0}, 1});
+  CHECK(devices[2].place == MemoryPlace{ProcessIndex{1}, 0});
   const std::vector<AllocatorCount>& counts = devices[0].counts;
   REQUIRE(counts.size() == 3);
   CHECK(counts[0].time_ns == 10);

@@ -82,7 +82,7 @@ TEST_CASE("work of a range on several streams counts its time once", "[analysis]
   builder.launch(2).kernel(0, 20 * kMs).on_stream(8).launch(3).kernel(10 * kMs, 30 * kMs);
   const Timeline timeline = steady(builder, 50).build();
   const Energy energy = energy_of(timeline);
-  for (const RangeIndex range : {0, 1}) {
+  for (const int range : {0, 1}) {
     CHECK(energy.ranges[range].running_ns == 30 * kMs);
     CHECK(energy.ranges[range].running_mj == Approx(3000));
   }

@@ -92,7 +92,7 @@ TEST_CASE("operators of other shapes are other groups where that is asked for, a
   op(builder, "aten::mm", 30, 70);
   op(builder, "aten::mm", 70, 71);  // tells nothing
   Timeline timeline = builder.build();
-  for (const RangeIndex range : {0u, 1u, 2u}) {
+  for (const RangeIndex range : {RangeIndex{0}, RangeIndex{1}, RangeIndex{2}}) {
     timeline.operators.append(
         {.range = range, .shapes = timeline.intern(range == 1 ? "[[8, 8], [8, 8]]" : "[[2, 3], [3, 4]]")});
   }

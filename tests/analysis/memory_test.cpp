@@ -147,14 +147,14 @@ TEST_CASE("each device and process has a memory of its own", "[analysis]") {
   const Timeline timeline = builder.build();
   const std::vector<PlaceMemory> places = memory_of_places(timeline);
   REQUIRE(places.size() == 3);
-  CHECK(places[0].place == MemoryPlace{0, 0});
+  CHECK(places[0].place == MemoryPlace{ProcessIndex{0}, 0});
   CHECK(places[0].peak_bytes == 768);
   CHECK(places[0].segments == 1);
   CHECK(places[0].out_of_memory == 1);
   CHECK(places[0].pool_peaks == std::map<std::uint64_t, std::int64_t>{{0, 512}, {7, 256}});
-  CHECK(places[1].place == MemoryPlace{0, 1});
+  CHECK(places[1].place == MemoryPlace{ProcessIndex{0}, 1});
   CHECK(places[1].peak_bytes == 64);
-  CHECK(places[2].place == MemoryPlace{1, 0});
+  CHECK(places[2].place == MemoryPlace{ProcessIndex{1}, 0});
   CHECK(memory_of_ranges(timeline, places[2], RangeKind::kAnnotation).empty());  // the range is the other process's
 }
 
@@ -232,12 +232,12 @@ TEST_CASE("figures of ranges equal those of a slow, obvious count", "[analysis][
     std::int64_t outside = 0;
     for (std::size_t row = 0; row < memory.size(); ++row) {
       bool inside = false;
-      for (RangeIndex range = 0; range < ranges.size(); ++range)
+      for (RangeIndex range{0}; range < ranges.size(); ++range)
         inside =
             inside || (memory.time_ns[row] >= ranges.begin_ns[range] && memory.time_ns[row] < ranges.end_ns[range]);
       if (!inside && memory.action[row] == kAllocate) outside += static_cast<std::int64_t>(memory.bytes[row]);
     }
-    for (RangeIndex range = 0; range < ranges.size(); ++range) {
+    for (RangeIndex range{0}; range < ranges.size(); ++range) {
       std::int64_t allocated = 0, level = place.first_bytes, begin = level, peak = 0;
       bool began = false;
       for (std::size_t row = 0; row < memory.size(); ++row) {

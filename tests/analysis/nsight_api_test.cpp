@@ -62,5 +62,5 @@ TEST_CASE("equal means are ordered by thread, device and name", "[analysis]") {
 TEST_CASE("calls come by begin, internal ones left out", "[analysis]") {
   const Timeline timeline =
       TimelineBuilder().call("b", 5, 6).call("a", 1, 2).call("x", 0, 1, CallDomain::kInternal).build();
-  CHECK(calls_by_begin(timeline) == std::vector<CallIndex>{1, 0});
+  CHECK(calls_by_begin(timeline) == std::vector{CallIndex{1}, CallIndex{0}});
 }

@@ -67,5 +67,6 @@ TEST_CASE("internal calls are in no sum", "[analysis]") {
 TEST_CASE("activities are ordered by begin, kernels before copies before memsets", "[analysis]") {
   const Timeline timeline =
       TimelineBuilder().launch(0).memset(5, 6, 1).memcpy(5, 6, 1).kernel(5, 6).kernel(1, 2).build();
-  CHECK(activities_by_begin(timeline) == std::vector<ActivityIndex>{3, 2, 1, 0});
+  CHECK(activities_by_begin(timeline) ==
+        std::vector{ActivityIndex{3}, ActivityIndex{2}, ActivityIndex{1}, ActivityIndex{0}});
 }

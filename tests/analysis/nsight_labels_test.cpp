@@ -28,15 +28,15 @@ TEST_CASE("the base of a kernel's name is the function alone", "[analysis]") {
 TEST_CASE("a range's label has its domain in front", "[analysis]") {
   const Timeline timeline = TimelineBuilder().range("a", 0, 1).range("a", 2, 3).in_domain("lib").build();
   Labels labels(timeline);
-  CHECK(labels.text(labels.range(0)) == "a");
-  CHECK(labels.text(labels.range(1)) == "lib:a");
+  CHECK(labels.text(labels.range(RangeIndex{0})) == "a");
+  CHECK(labels.text(labels.range(RangeIndex{1})) == "lib:a");
 }
 
 TEST_CASE("names of an announced default domain have a colon in front", "[analysis]") {
   Timeline timeline = TimelineBuilder().range("a", 0, 1).build();
   timeline.metadata.emplace_back("nsight_default_domain_announced", "true");
   Labels labels(timeline);
-  CHECK(labels.text(labels.range(0)) == ":a");
+  CHECK(labels.text(labels.range(RangeIndex{0})) == ":a");
 }
 
 TEST_CASE("only versions of four digits are cut from calls", "[analysis]") {
@@ -48,11 +48,11 @@ TEST_CASE("only versions of four digits are cut from calls", "[analysis]") {
                                 .call("_v7000", 0, 1)
                                 .build();
   Labels labels(timeline);
-  CHECK(labels.text(labels.call(0)) == "cudaLaunchKernel");
-  CHECK(labels.text(labels.call(1)) == "cudaGraphLaunch_v10000");
-  CHECK(labels.text(labels.call(2)) == "cuMemAlloc_v2");
-  CHECK(labels.text(labels.call(3)) == "cudaX_v70a0");
-  CHECK(labels.text(labels.call(4)) == "_v7000");
+  CHECK(labels.text(labels.call(CallIndex{0})) == "cudaLaunchKernel");
+  CHECK(labels.text(labels.call(CallIndex{1})) == "cudaGraphLaunch_v10000");
+  CHECK(labels.text(labels.call(CallIndex{2})) == "cuMemAlloc_v2");
+  CHECK(labels.text(labels.call(CallIndex{3})) == "cudaX_v70a0");
+  CHECK(labels.text(labels.call(CallIndex{4})) == "_v7000");
 }
 
 TEST_CASE("equal texts have equal labels whatever they name", "[analysis]") {
@@ -66,11 +66,11 @@ TEST_CASE("equal texts have equal labels whatever they name", "[analysis]") {
                                 .memset(7, 8, 9)
                                 .build();
   Labels labels(timeline);
-  CHECK(labels.range(0) == labels.range(1));
-  CHECK(labels.kernel(0, KernelName::kFull) == labels.call(0));
-  CHECK(labels.text(labels.memory_operation(1)) == "[CUDA memcpy Device-to-Device]");
-  CHECK(labels.text(labels.memory_operation(2)) == "[CUDA memset]");
-  CHECK(labels.text(labels.inside(1, labels.kernel(0, KernelName::kFull))) == "a/lib:a");
+  CHECK(labels.range(RangeIndex{0}) == labels.range(RangeIndex{1}));
+  CHECK(labels.kernel(ActivityIndex{0}, KernelName::kFull) == labels.call(CallIndex{0}));
+  CHECK(labels.text(labels.memory_operation(ActivityIndex{1})) == "[CUDA memcpy Device-to-Device]");
+  CHECK(labels.text(labels.memory_operation(ActivityIndex{2})) == "[CUDA memset]");
+  CHECK(labels.text(labels.inside(RangeIndex{1}, labels.kernel(ActivityIndex{0}, KernelName::kFull))) == "a/lib:a");
 }
 
 TEST_CASE("base names agree with those that Nsight wrote beside the full ones", "[analysis][data]") {

@@ -43,8 +43,8 @@ TEST_CASE("what may launch is on a known thread and ends there", "[analysis]") {
 
 TEST_CASE("a range's id is its row in the input, or its position", "[analysis]") {
   const Timeline timeline = TimelineBuilder().range("a", 0, 1).range("b", 0, 1).range_source_row(17).build();
-  CHECK(range_id(timeline, 0) == 1);
-  CHECK(range_id(timeline, 1) == 17);
+  CHECK(range_id(timeline, RangeIndex{0}) == 1);
+  CHECK(range_id(timeline, RangeIndex{1}) == 17);
 }
 
 TEST_CASE("threads nest apart from each other", "[analysis]") {

@@ -14,7 +14,7 @@ using namespace rangefinder::testing;
 
 namespace {
 
-enum : RangeIndex { kSixtyFour, kNegative, kHalf, kJson, kNothing, kHuge, kTwo, kNotANumber };
+constexpr RangeIndex kSixtyFour{0}, kNegative{1}, kHalf{2}, kJson{3}, kNothing{4}, kHuge{5}, kTwo{6}, kNotANumber{7};
 
 Timeline some_payloads() {
   return TimelineBuilder()
@@ -48,7 +48,7 @@ bool holds(const Timeline& timeline, const char* condition, RangeIndex range) {
 TEST_CASE("payloads are shown as they were given", "[analysis]") {
   const Timeline timeline = some_payloads();
   const char* const texts[] = {"64", "-3", "0.5", "json", "", "18446744073709551615", "1, x", "nan"};
-  for (RangeIndex range = 0; range < timeline.ranges.size(); ++range)
+  for (RangeIndex range{0}; range < timeline.ranges.size(); ++range)
     CHECK(payload_text(timeline, range) == texts[range]);
   CHECK(payload_number(payloads_of(timeline, kNegative)[0]) == -3.0);
   CHECK_FALSE(payload_number(payloads_of(timeline, kJson)[0]));

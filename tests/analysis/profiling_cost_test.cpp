@@ -25,11 +25,11 @@ TEST_CASE("the profiler's cost is its time on the program's threads, overlaps on
     timeline.overheads.append({.name = timeline.intern(name), .thread = thread, .begin_ns = begin, .end_ns = end});
   };
   CHECK(profiler_ns(timeline) == 0);
-  add("Buffer Flush", 0, 100, 200);
-  add("Instrumentation", 1, 150, 250);
+  add("Buffer Flush", ThreadIndex{0}, 100, 200);
+  add("Instrumentation", ThreadIndex{1}, 150, 250);
   add("Buffer Flush", kNone, 300, 310);
-  add("Buffer Flush", 2, 400, 900);           // on a thread of the profiler's own
-  add("Lazy Function Loading", 0, 500, 700);  // also without a profiler
+  add("Buffer Flush", ThreadIndex{2}, 400, 900);           // on a thread of the profiler's own
+  add("Lazy Function Loading", ThreadIndex{0}, 500, 700);  // also without a profiler
   CHECK(profiler_ns(timeline) == 160);
 }
 

@@ -19,7 +19,7 @@ namespace {
 RangeIndex slow_range_at(const Timeline& timeline, const HostMoment& moment) {
   const RangeTable& ranges = timeline.ranges;
   RangeIndex best = kNone;
-  for (RangeIndex range = 0; range < ranges.size(); ++range) {
+  for (RangeIndex range{0}; range < ranges.size(); ++range) {
     if (ranges.thread[range] != moment.thread || ranges.begin_ns[range] > moment.time_ns ||
         ranges.end_ns[range] <= moment.time_ns)
       continue;
@@ -29,20 +29,26 @@ RangeIndex slow_range_at(const Timeline& timeline, const HostMoment& moment) {
   return best;
 }
 
+constexpr ThreadIndex kFirst{0}, kSecond{1};
+
+std::vector<std::uint32_t> numbers_of(const std::vector<RangeIndex>& ranges) { return {ranges.begin(), ranges.end()}; }
+
 }  // namespace
 
 TEST_CASE("the innermost open range is found for moments in any order", "[analysis]") {
   TimelineBuilder builder;
   builder.range("outer", 0, 100).range("inner", 10, 20).on_thread(2).range("other", 0, 50);
   const Timeline timeline = builder.build();
-  const std::vector<HostMoment> moments{{0, 50}, {0, 15}, {1, 15}, {0, 100}, {kNone, 15}, {0, 20}, {0, 10}};
-  const std::vector<RangeIndex> expected{0, 1, 2, kNone, kNone, 0, 1};
-  CHECK(ranges_at(timeline, {}, moments) == expected);
+  const std::vector<HostMoment> moments{{kFirst, 50}, {kFirst, 15}, {kSecond, 15}, {kFirst, 100},
+                                        {kNone, 15},  {kFirst, 20}, {kFirst, 10}};
+  const std::vector<std::uint32_t> expected{0, 1, 2, kNone, kNone, 0, 1};
+  CHECK(numbers_of(ranges_at(timeline, {}, moments)) == expected);
 }
 
 TEST_CASE("where ends are closed, a range is open at its end", "[analysis]") {
   const Timeline timeline = TimelineBuilder().range("a", 0, 10).closed_ends().build();
-  CHECK(ranges_at(timeline, {}, std::vector<HostMoment>{{0, 10}, {0, 11}}) == std::vector<RangeIndex>{0, kNone});
+  CHECK(ranges_at(timeline, {}, std::vector<HostMoment>{{kFirst, 10}, {kFirst, 11}}) ==
+        std::vector<RangeIndex>{RangeIndex{0}, kNone});
 }
 
 TEST_CASE("only ranges that take part are found", "[analysis]") {
@@ -55,8 +61,8 @@ TEST_CASE("only ranges that take part are found", "[analysis]") {
                                 .build();
   ProjectionOptions both;
   both.operators = true;
-  CHECK(ranges_at(timeline, {}, std::vector<HostMoment>{{0, 5}}) == std::vector<RangeIndex>{0});
-  CHECK(ranges_at(timeline, both, std::vector<HostMoment>{{0, 5}}) == std::vector<RangeIndex>{1});
+  CHECK(ranges_at(timeline, {}, std::vector<HostMoment>{{kFirst, 5}}) == std::vector{RangeIndex{0}});
+  CHECK(ranges_at(timeline, both, std::vector<HostMoment>{{kFirst, 5}}) == std::vector{RangeIndex{1}});
 }
 
 TEST_CASE("ranges at moments are as the definition has them, however ranges overlap", "[analysis][property]") {

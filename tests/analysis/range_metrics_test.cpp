@@ -13,7 +13,7 @@ using namespace rangefinder::testing;
 namespace {
 
 void sample(TimelineBuilder& builder, std::string_view metric, std::int64_t begin_ns, std::int64_t end_ns, double value,
-            DeviceIndex device = 0) {
+            DeviceIndex device = DeviceIndex{0}) {
   PmSampleTable& table = builder.timeline().pm_samples;
   table.append({.device = device,
                 .metric = builder.timeline().intern(metric),
@@ -23,7 +23,7 @@ void sample(TimelineBuilder& builder, std::string_view metric, std::int64_t begi
 }
 
 void counted(TimelineBuilder& builder, RangeIndex range, std::string_view metric, double value,
-             DeviceIndex device = 0) {
+             DeviceIndex device = DeviceIndex{0}) {
   RangeMetricTable& table = builder.timeline().range_metrics;
   table.append({.range = range, .device = device, .metric = builder.timeline().intern(metric), .value = value});
 }
@@ -40,23 +40,23 @@ TEST_CASE("samples are given to ranges by the time of their kernels", "[analysis
   const Timeline timeline = builder.build();
   const RangeMetrics metrics(timeline, project(timeline, {}));
 
-  const RangeMetric* layer = metrics.find(1, "dram_read_bytes");
+  const RangeMetric* layer = metrics.find(RangeIndex{1}, "dram_read_bytes");
   REQUIRE(layer != nullptr);
   CHECK(layer->source == MetricSource::kSamples);
   CHECK(layer->value == Approx(2000));
   CHECK(layer->device_ns == 100);
   CHECK(layer->covered_ratio == 1);
-  const RangeMetric* step = metrics.find(0, "dram_read_bytes");
+  const RangeMetric* step = metrics.find(RangeIndex{0}, "dram_read_bytes");
   REQUIRE(step != nullptr);
   CHECK(step->value == Approx(2000 + 3000.0 / 2));
   CHECK(step->device_ns == 150);
   // A ratio is the average over that time: 100 ns at 0.2 and 50 ns at 0.3.
-  REQUIRE(metrics.find(0, "sm_active_ratio") != nullptr);
-  CHECK(metrics.find(0, "sm_active_ratio")->value == Approx((100 * 0.2 + 50 * 0.3) / 150));
-  CHECK(metrics.find(0, "dram_write_bytes") == nullptr);
-  REQUIRE(metrics.dram_bytes(0));
-  CHECK(metrics.dram_bytes(0)->value == Approx(3500));
-  CHECK_FALSE(metrics.flops(0));
+  REQUIRE(metrics.find(RangeIndex{0}, "sm_active_ratio") != nullptr);
+  CHECK(metrics.find(RangeIndex{0}, "sm_active_ratio")->value == Approx((100 * 0.2 + 50 * 0.3) / 150));
+  CHECK(metrics.find(RangeIndex{0}, "dram_write_bytes") == nullptr);
+  REQUIRE(metrics.dram_bytes(RangeIndex{0}));
+  CHECK(metrics.dram_bytes(RangeIndex{0})->value == Approx(3500));
+  CHECK_FALSE(metrics.flops(RangeIndex{0}));
   CHECK(metrics.metrics().size() == 2);
 }
 
@@ -67,9 +67,9 @@ TEST_CASE("kernels of a range that overlap are counted once", "[analysis]") {
   sample(builder, "l2_bytes", 0, 400, 4000);
   const Timeline timeline = builder.build();
   const RangeMetrics metrics(timeline, project(timeline, {}));
-  REQUIRE(metrics.find(0, "l2_bytes") != nullptr);
-  CHECK(metrics.find(0, "l2_bytes")->value == Approx(1000));
-  CHECK(metrics.find(0, "l2_bytes")->device_ns == 100);
+  REQUIRE(metrics.find(RangeIndex{0}, "l2_bytes") != nullptr);
+  CHECK(metrics.find(RangeIndex{0}, "l2_bytes")->value == Approx(1000));
+  CHECK(metrics.find(RangeIndex{0}, "l2_bytes")->device_ns == 100);
 }
 
 TEST_CASE("a gap between samples is said, and nothing is made up for it", "[analysis]") {
@@ -83,14 +83,14 @@ TEST_CASE("a gap between samples is said, and nothing is made up for it", "[anal
       builder.timeline().pm_samples.size() > 1 && builder.timeline().pm_samples.end_ns.back() == 160;
   const Timeline timeline = builder.build();
   const RangeMetrics metrics(timeline, project(timeline, {}));
-  const RangeMetric* layer = metrics.find(0, "dram_read_bytes");
+  const RangeMetric* layer = metrics.find(RangeIndex{0}, "dram_read_bytes");
   REQUIRE(layer != nullptr);
   CHECK(layer->value == Approx(overlapping ? 510 : 500));
   CHECK(layer->covered_ratio == Approx(overlapping ? 0.6 : 0.5));
   CHECK(layer->busy_ns == 100);
   // Busy, and no sample of it: not measured, which is not the same as not there.
-  CHECK(metrics.find(1, "dram_read_bytes") == nullptr);
-  CHECK_FALSE(metrics.dram_bytes(1));
+  CHECK(metrics.find(RangeIndex{1}, "dram_read_bytes") == nullptr);
+  CHECK_FALSE(metrics.dram_bytes(RangeIndex{1}));
   REQUIRE(metrics.rows().size() == 2);
   CHECK(metrics.rows()[1].range == 1);
   CHECK(metrics.rows()[1].covered_ratio == 0);
@@ -101,57 +101,57 @@ TEST_CASE("each device has samples of its own", "[analysis]") {
   TimelineBuilder builder;
   builder.range("layer", 0, 50);
   builder.launch(1).kernel(100, 200).on_device(1).launch(2).kernel(100, 300);
-  sample(builder, "dram_read_bytes", 0, 1000, 1000, 0);
-  sample(builder, "sm_active_ratio", 0, 1000, 0.9, 0);
-  sample(builder, "dram_read_bytes", 0, 1000, 8000, 1);
-  sample(builder, "sm_active_ratio", 0, 1000, 0.3, 1);
+  sample(builder, "dram_read_bytes", 0, 1000, 1000, DeviceIndex{0});
+  sample(builder, "sm_active_ratio", 0, 1000, 0.9, DeviceIndex{0});
+  sample(builder, "dram_read_bytes", 0, 1000, 8000, DeviceIndex{1});
+  sample(builder, "sm_active_ratio", 0, 1000, 0.3, DeviceIndex{1});
   const Timeline timeline = builder.build();
   const RangeMetrics metrics(timeline, project(timeline, {}));
-  REQUIRE(metrics.find(0, "dram_read_bytes") != nullptr);
-  CHECK(metrics.find(0, "dram_read_bytes")->value == Approx(100 + 1600));
-  CHECK(metrics.find(0, "sm_active_ratio")->value == Approx((100 * 0.9 + 200 * 0.3) / 300));
+  REQUIRE(metrics.find(RangeIndex{0}, "dram_read_bytes") != nullptr);
+  CHECK(metrics.find(RangeIndex{0}, "dram_read_bytes")->value == Approx(100 + 1600));
+  CHECK(metrics.find(RangeIndex{0}, "sm_active_ratio")->value == Approx((100 * 0.9 + 200 * 0.3) / 300));
 }
 
 TEST_CASE("what the range profiler counted comes before samples", "[analysis]") {
   TimelineBuilder builder;
   builder.range("step", 0, 50).range("layer", 10, 20);
   builder.launch(15).kernel(100, 200);
-  counted(builder, 1, "gpu_time_ns", 400);
-  counted(builder, 1, "dram_read_bytes", 6000);
-  counted(builder, 1, "dram_write_bytes", 2000);
-  counted(builder, 1, "flop_fp32", 70);
-  counted(builder, 1, "flop_tensor_bf16", 1000);
+  counted(builder, RangeIndex{1}, "gpu_time_ns", 400);
+  counted(builder, RangeIndex{1}, "dram_read_bytes", 6000);
+  counted(builder, RangeIndex{1}, "dram_write_bytes", 2000);
+  counted(builder, RangeIndex{1}, "flop_fp32", 70);
+  counted(builder, RangeIndex{1}, "flop_tensor_bf16", 1000);
   sample(builder, "dram_read_bytes", 0, 1000, 1000);
   const Timeline timeline = builder.build();
   const RangeMetrics metrics(timeline, project(timeline, {}));
-  REQUIRE(metrics.find(1, "dram_read_bytes") != nullptr);
-  CHECK(metrics.find(1, "dram_read_bytes")->source == MetricSource::kRangeProfiler);
-  CHECK(metrics.find(1, "dram_read_bytes")->value == 6000);
-  CHECK(metrics.find(1, "dram_read_bytes")->device_ns == 400);
-  REQUIRE(metrics.dram_bytes(1));
-  CHECK(metrics.dram_bytes(1)->value == 8000);
-  REQUIRE(metrics.flops(1));
-  CHECK(metrics.flops(1)->value == 1070);
+  REQUIRE(metrics.find(RangeIndex{1}, "dram_read_bytes") != nullptr);
+  CHECK(metrics.find(RangeIndex{1}, "dram_read_bytes")->source == MetricSource::kRangeProfiler);
+  CHECK(metrics.find(RangeIndex{1}, "dram_read_bytes")->value == 6000);
+  CHECK(metrics.find(RangeIndex{1}, "dram_read_bytes")->device_ns == 400);
+  REQUIRE(metrics.dram_bytes(RangeIndex{1}));
+  CHECK(metrics.dram_bytes(RangeIndex{1})->value == 8000);
+  REQUIRE(metrics.flops(RangeIndex{1}));
+  CHECK(metrics.flops(RangeIndex{1})->value == 1070);
   // Its parent was not counted: samples are all there is.
-  REQUIRE(metrics.dram_bytes(0));
-  CHECK(metrics.dram_bytes(0)->source == MetricSource::kSamples);
-  CHECK(metrics.dram_bytes(0)->value == Approx(100));
+  REQUIRE(metrics.dram_bytes(RangeIndex{0}));
+  CHECK(metrics.dram_bytes(RangeIndex{0})->source == MetricSource::kSamples);
+  CHECK(metrics.dram_bytes(RangeIndex{0})->value == Approx(100));
 }
 
 TEST_CASE("a range counted on two devices has the sum, and of ratios the average", "[analysis]") {
   TimelineBuilder builder;
   builder.range("step", 0, 50);
   builder.on_device(1);
-  for (const DeviceIndex device : {0u, 1u}) {
-    counted(builder, 0, "gpu_time_ns", 100 + 100 * device, device);
-    counted(builder, 0, "l2_bytes", 1000, device);
-    counted(builder, 0, "sm_active_ratio", device == 0 ? 0.2 : 0.6, device);
+  for (const DeviceIndex device : {DeviceIndex{0}, DeviceIndex{1}}) {
+    counted(builder, RangeIndex{0}, "gpu_time_ns", 100 + 100 * device, device);
+    counted(builder, RangeIndex{0}, "l2_bytes", 1000, device);
+    counted(builder, RangeIndex{0}, "sm_active_ratio", device == 0 ? 0.2 : 0.6, device);
   }
   const Timeline timeline = builder.build();
   const RangeMetrics metrics(timeline, project(timeline, {}));
-  CHECK(metrics.find(0, "l2_bytes")->value == 2000);
-  CHECK(metrics.find(0, "l2_bytes")->device_ns == 150);
-  CHECK(metrics.find(0, "sm_active_ratio")->value == Approx(0.4));
+  CHECK(metrics.find(RangeIndex{0}, "l2_bytes")->value == 2000);
+  CHECK(metrics.find(RangeIndex{0}, "l2_bytes")->device_ns == 150);
+  CHECK(metrics.find(RangeIndex{0}, "sm_active_ratio")->value == Approx(0.4));
 }
 
 TEST_CASE("without counters there is nothing", "[analysis]") {
@@ -161,6 +161,6 @@ TEST_CASE("without counters there is nothing", "[analysis]") {
   const RangeMetrics metrics(timeline, project(timeline, {}));
   CHECK(metrics.rows().empty());
   CHECK(metrics.metrics().empty());
-  CHECK(metrics.find(0, "l2_bytes") == nullptr);
-  CHECK_FALSE(metrics.dram_bytes(0));
+  CHECK(metrics.find(RangeIndex{0}, "l2_bytes") == nullptr);
+  CHECK_FALSE(metrics.dram_bytes(RangeIndex{0}));
 }

@@ -48,9 +48,9 @@ bool is_inside(const Projection& projection, RangeIndex range, RangeIndex around
 
 std::int64_t slow_running(const Timeline& timeline, const Projection& projection, RangeIndex range) {
   std::vector<bool> running(1'001);
-  for (ActivityIndex row = 0; row < timeline.activities.size(); ++row) {
+  for (ActivityIndex row{0}; row < timeline.activities.size(); ++row) {
     const std::uint32_t owner = projection.owner[row];
-    if (owner >= timeline.ranges.size() || !is_inside(projection, owner, range)) continue;
+    if (owner >= timeline.ranges.size() || !is_inside(projection, RangeIndex(owner), range)) continue;
     for (std::int64_t at = timeline.activities.begin_ns[row]; at < timeline.activities.end_ns[row]; ++at)
       running[static_cast<std::size_t>(at)] = true;
   }
@@ -73,7 +73,7 @@ TEST_CASE("the running time of every range is the union of all work inside it", 
     std::shuffle(activities.begin(), activities.end(), random);
     const std::vector<std::int64_t> totals = running.of(activities);
     REQUIRE(totals.size() == timeline.ranges.size());
-    for (RangeIndex range = 0; range < totals.size(); ++range)
+    for (RangeIndex range{0}; range < totals.size(); ++range)
       CHECK(totals[range] == slow_running(timeline, projection, range));
   }
 }
@@ -84,8 +84,8 @@ TEST_CASE("the range around two is the innermost one", "[analysis][property]") {
   const Projection projection = project(timeline, {});
   const RangeForest forest(projection);
   const CommonRange common(projection, forest);
-  for (RangeIndex a = 0; a < timeline.ranges.size(); ++a)
-    for (RangeIndex b = 0; b < timeline.ranges.size(); ++b) {
+  for (RangeIndex a{0}; a < timeline.ranges.size(); ++a)
+    for (RangeIndex b{0}; b < timeline.ranges.size(); ++b) {
       RangeIndex expected = a;
       while (expected != kNone && !is_inside(projection, b, expected)) expected = projection.parent[expected];
       REQUIRE(common.of(a, b) == expected);
@@ -99,7 +99,7 @@ TEST_CASE("a range is inside its like where one of its name is around it", "[ana
   const std::vector<bool> inside =
       inside_their_like(timeline.ranges.size(), RangeForest(projection),
                         [&](RangeIndex range) { return static_cast<std::uint64_t>(timeline.ranges.name[range]); });
-  for (RangeIndex range = 0; range < timeline.ranges.size(); ++range) {
+  for (RangeIndex range{0}; range < timeline.ranges.size(); ++range) {
     bool expected = false;
     for (RangeIndex up = projection.parent[range]; up != kNone; up = projection.parent[up])
       expected = expected || timeline.ranges.name[up] == timeline.ranges.name[range];

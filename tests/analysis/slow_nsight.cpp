@@ -24,7 +24,7 @@ std::vector<RangeIndex> ranges_around(const Timeline& timeline, std::uint32_t la
   std::int64_t begin = 0, end = 0;
   if (!cause_of(timeline, launch, begin, end)) return out;
   const RangeTable& ranges = timeline.ranges;
-  for (RangeIndex range = 0; range < ranges.size(); ++range) {
+  for (RangeIndex range{0}; range < ranges.size(); ++range) {
     if (ranges.kind[range] != RangeKind::kAnnotation) continue;
     if ((ranges.flags[range] & (kEndedElsewhere | kOwnerless)) != 0) continue;
     if (ranges.thread[range] != timeline.launches.thread[launch]) continue;
@@ -81,7 +81,7 @@ Timeline random_nsight_timeline(std::mt19937_64& random) {
 
 std::map<RangeIndex, SlowProjected> slow_gpu_projection(const Timeline& timeline, SlowProjected& outside) {
   std::map<RangeIndex, SlowProjected> out;
-  for (ActivityIndex activity = 0; activity < timeline.activities.size(); ++activity) {
+  for (ActivityIndex activity{0}; activity < timeline.activities.size(); ++activity) {
     const std::uint32_t launch = timeline.activities.launch[activity];
     const std::vector<RangeIndex> around = ranges_around(timeline, launch);
     for (const RangeIndex range : around) add_work(timeline, activity, out[range]);
@@ -94,7 +94,7 @@ std::map<RangeIndex, SlowProjected> slow_gpu_projection(const Timeline& timeline
 std::map<SlowKernelKey, SlowKernelGroup> slow_kernels_in_ranges(const Timeline& timeline) {
   std::map<SlowKernelKey, SlowKernelGroup> out;
   const ActivityTable& activities = timeline.activities;
-  for (ActivityIndex activity = 0; activity < activities.size(); ++activity) {
+  for (ActivityIndex activity{0}; activity < activities.size(); ++activity) {
     if (activities.kind[activity] != ActivityKind::kKernel) continue;
     const std::uint32_t launch = activities.launch[activity];
     const std::int64_t duration = activities.end_ns[activity] - activities.begin_ns[activity];

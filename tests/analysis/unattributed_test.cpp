@@ -53,7 +53,7 @@ struct Sums {
   Sums(const Timeline& timeline, const std::vector<Reason>& reasons) {
     const ActivityTable& activities = timeline.activities;
     REQUIRE(reasons.size() == activities.size());
-    for (ActivityIndex row = 0; row < activities.size(); ++row) {
+    for (ActivityIndex row{0}; row < activities.size(); ++row) {
       Account::Part& part = by_reason.at(static_cast<std::size_t>(reasons[row]));
       ++part.gpu_ops;
       part.gpu_sum_ns += activities.end_ns[row] - activities.begin_ns[row];

@@ -16,13 +16,15 @@ using rangefinder::testing::TimelineBuilder;
 
 namespace {
 
+constexpr StreamIndex kFirstStream{0};
+
 /// A record of the last call's wait.
 void record(TimelineBuilder& builder, std::uint32_t type, std::int64_t begin_ns, std::int64_t end_ns,
             StreamIndex stream = kNone, StreamIndex event_stream = kNone) {
   SyncTable& syncs = builder.timeline().syncs;
   syncs.append({.type = type,
                 .stream = stream,
-                .device = 0,
+                .device = DeviceIndex{0},
                 .begin_ns = begin_ns,
                 .end_ns = end_ns,
                 .correlation = builder.timeline().calls.correlation.back(),
@@ -42,7 +44,7 @@ TEST_CASE("a wait has its reason, its thread, and the work that ended it", "[ana
       .kernel(96, 400, "late");
   builder.on_stream(8).launch(8).kernel(10, 99, "elsewhere");
   builder.on_thread(4).call("cudaStreamSynchronize_ptsz", 20, 100);
-  record(builder, 3, 21, 98, 0);
+  record(builder, 3, 21, 98, kFirstStream);
   const auto waits = waits_of(builder.build());
   REQUIRE(waits.size() == 1);
   CHECK(waits[0].reason == WaitReason::kStream);
@@ -76,7 +78,7 @@ TEST_CASE("a wait for an event is for the stream that it was recorded on, where 
   TimelineBuilder builder;
   builder.on_stream(7).launch(1).kernel(2, 30, "producer");
   builder.call("cudaEventSynchronize", 10, 35);
-  record(builder, 1, 10, 34, kNone, 0);
+  record(builder, 1, 10, 34, kNone, kFirstStream);
   builder.call("cudaEventSynchronize", 40, 45);
   record(builder, 1, 40, 45);
   const auto waits = waits_of(builder.build());
@@ -91,9 +93,9 @@ TEST_CASE("streams that wait, and questions, do not hold the host up", "[analysi
   TimelineBuilder builder;
   builder.on_stream(7).launch(1).kernel(2, 30, "k");
   builder.call("cudaStreamWaitEvent_v3020", 10, 12);
-  record(builder, 2, 10, 12, 0, 0);
+  record(builder, 2, 10, 12, kFirstStream, kFirstStream);
   builder.call("cudaEventQuery", 20, 22);
-  record(builder, 1, 20, 22, kNone, 0);
+  record(builder, 1, 20, 22, kNone, kFirstStream);
   const auto waits = waits_of(builder.build());
   CHECK(waits[0].reason == WaitReason::kStreamForEvent);
   CHECK(waits[1].reason == WaitReason::kQuery);

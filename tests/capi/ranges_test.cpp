@@ -50,7 +50,7 @@ class Recording {
 std::vector<std::string> tree_of(const Timeline& timeline) {
   std::vector<std::string> lines;
   std::vector<std::int64_t> ends;
-  for (RangeIndex i = 0; i < timeline.ranges.size(); ++i) {
+  for (RangeIndex i{0}; i < timeline.ranges.size(); ++i) {
     while (!ends.empty() && ends.back() <= timeline.ranges.begin_ns[i]) ends.pop_back();
     std::string line(ends.size(), '.');
     line += timeline.text(timeline.ranges.name[i]);
@@ -226,11 +226,11 @@ TEST_CASE("two coroutines take turns, and each range is one of its own", "[capi]
                                                       ".second", "..inner", ".first of io"});
   const RangeTable& ranges = timeline.ranges;
   std::vector<bool> runs;
-  for (RangeIndex i = 0; i < ranges.size(); ++i) runs.push_back(ranges.is_run(i));
+  for (RangeIndex i{0}; i < ranges.size(); ++i) runs.push_back(ranges.is_run(i));
   CHECK(runs == std::vector<bool>{true, false, false, false, false, true, true, true});
-  CHECK(ranges.run_ns(7) == ranges.end_ns[7] - ranges.begin_ns[1]);
-  CHECK(ranges.run_ns(5) == ranges.end_ns[5] - ranges.begin_ns[2]);
-  CHECK(ranges.run_ns(6) == ranges.end_ns[6] - ranges.begin_ns[3]);
+  CHECK(ranges.run_ns(RangeIndex{7}) == ranges.end_ns[7] - ranges.begin_ns[1]);
+  CHECK(ranges.run_ns(RangeIndex{5}) == ranges.end_ns[5] - ranges.begin_ns[2]);
+  CHECK(ranges.run_ns(RangeIndex{6}) == ranges.end_ns[6] - ranges.begin_ns[3]);
   REQUIRE(timeline.attachments.size() == 1);
   CHECK((timeline.attachments[0].row == 1 && timeline.attachments[0].bits == 7));
   CHECK(timeline.health.complete());
@@ -249,7 +249,7 @@ TEST_CASE("a suspended range is a pop and a push, whatever is recorded", "[capi]
     before = rf_range_suspend();
     const Timeline timeline = first.stop();
     CHECK(timeline.health.unfinished_ranges == 1);
-    CHECK((timeline.ranges.size() == 1 && timeline.ranges.is_run(0)));
+    CHECK((timeline.ranges.size() == 1 && timeline.ranges.is_run(RangeIndex{0})));
   }
   Recording second;
   rf_range_resume(before);

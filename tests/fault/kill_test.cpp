@@ -89,7 +89,7 @@ std::uint64_t compare(const Timeline& timeline, ThreadIndex thread, RangeSequenc
     if ((ranges.flags[open.back()] & kUnfinished) == 0) ++ended;
     open.pop_back();
   };
-  for (RangeIndex row = 0; row < ranges.size(); ++row) {
+  for (RangeIndex row{0}; row < ranges.size(); ++row) {
     if (ranges.thread[row] != thread) continue;
     RangeSequence::Action action = sequence.next();
     for (; !action.begins; action = sequence.next()) end_innermost();
@@ -129,7 +129,7 @@ void check_run(const Run& run) {
   std::uint64_t found[kPublishers] = {};
   std::uint64_t wrong = 0;
   // Which thread is which their ranges tell: the sequences differ.
-  for (ThreadIndex thread = 0; thread < timeline->threads.size(); ++thread) {
+  for (ThreadIndex thread{0}; thread < timeline->threads.size(); ++thread) {
     std::uint64_t fewest = ~std::uint64_t{0};
     std::size_t best = kPublishers;
     std::uint64_t ended_of_best = 0;
@@ -190,7 +190,7 @@ TEST_CASE("a repaired capture of a killed program is whole", "[fault]") {
     const RangeTable& now = after->ranges;
     REQUIRE(old.size() == now.size());
     std::uint64_t changed = 0;
-    for (RangeIndex row = 0; row < old.size(); ++row) {
+    for (RangeIndex row{0}; row < old.size(); ++row) {
       const bool same = before->text(old.name[row]) == after->text(now.name[row]) &&
                         old.begin_ns[row] == now.begin_ns[row] && old.end_ns[row] == now.end_ns[row] &&
                         old.flags[row] == now.flags[row] &&

@@ -170,7 +170,8 @@ Timeline write_seed(const std::string& folder, const std::string& name, const ba
   for (const char* suffix : {"", ".live"}) std::remove((path + suffix).c_str());
   write(folder + "/" + name + ".bin", all);
   std::fprintf(stderr, "%s.bin: %zu bytes, %zu operators, %zu nodes, %zu events of memory\n", name.c_str(),
-               bytes.size(), timeline.operators.size(), timeline.autograd_nodes.size(), timeline.allocator_events.size());
+               bytes.size(), timeline.operators.size(), timeline.autograd_nodes.size(),
+               timeline.allocator_events.size());
   return timeline;
 }
 

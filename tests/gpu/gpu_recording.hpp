@@ -26,7 +26,7 @@ namespace rangefinder::testing {
 inline std::map<std::string, std::uint64_t> operations(const Timeline& timeline, Attribution attribution) {
   const Projection projection = project(timeline, {attribution, true, false});
   std::map<std::string, std::uint64_t> found;
-  for (RangeIndex range = 0; range < timeline.ranges.size(); ++range) {
+  for (RangeIndex range{0}; range < timeline.ranges.size(); ++range) {
     const std::uint64_t own = projection.exclusive[range].gpu_ops;
     if (own != 0) found[std::string(timeline.text(timeline.ranges.name[range]))] += own;
   }

@@ -66,7 +66,7 @@ TEST_CASE("device times lie between the launch and the end of the wait for it", 
   });
   std::size_t kernel = 0;
   std::int64_t widest = 0;
-  for (ActivityIndex row = 0; row < timeline.activities.size(); ++row) {
+  for (ActivityIndex row{0}; row < timeline.activities.size(); ++row) {
     if (timeline.activities.kind[row] != ActivityKind::kKernel) continue;
     REQUIRE(kernel < by_events.size());
     const std::int64_t begin = timeline.activities.begin_ns[row], end = timeline.activities.end_ns[row];

@@ -26,14 +26,14 @@ TEST_CASE("a launch by the runtime belongs to its range, and counts once", "[run
   CHECK(timeline.health.launch_disagreements == 0);
 
   std::set<std::uint64_t> runtime, driver;
-  for (CallIndex call = 0; call < timeline.calls.size(); ++call) {
+  for (CallIndex call{0}; call < timeline.calls.size(); ++call) {
     const bool launches = timeline.text(timeline.calls.name[call]).find("LaunchKernel") != std::string_view::npos;
     if (launches && timeline.calls.domain[call] == CallDomain::kRuntime)
       runtime.insert(timeline.calls.correlation[call]);
     if (launches && timeline.calls.domain[call] == CallDomain::kDriver) driver.insert(timeline.calls.correlation[call]);
   }
   std::size_t of_runtime = 0, of_driver = 0, shared = 0;
-  for (ActivityIndex row = 0; row < timeline.activities.size(); ++row) {
+  for (ActivityIndex row{0}; row < timeline.activities.size(); ++row) {
     const std::uint64_t id = timeline.activities.correlation[row];
     of_runtime += runtime.count(id);
     of_driver += driver.count(id);

@@ -3,20 +3,23 @@
 
 #include "support/catch.hpp"
 #include "support/seed.hpp"
+#include "support/timeline_columns.hpp"
 
 #include <algorithm>
 #include <map>
 #include <random>
 
 using namespace rangefinder;
+using rangefinder::testing::numbers_of;
 using timeline::CorrelationScope;
 using timeline::make_launches_of_calls;
 
 namespace {
 
-void add_call(Timeline& timeline, std::uint64_t correlation, std::int64_t begin_ns, ThreadIndex thread = 0) {
+void add_call(Timeline& timeline, std::uint64_t correlation, std::int64_t begin_ns, std::uint32_t thread = 0) {
   CallTable& calls = timeline.calls;
-  calls.append({.thread = thread, .begin_ns = begin_ns, .end_ns = begin_ns + 1, .correlation = correlation});
+  calls.append(
+      {.thread = ThreadIndex(thread), .begin_ns = begin_ns, .end_ns = begin_ns + 1, .correlation = correlation});
 }
 
 void add_activity(Timeline& timeline, std::uint64_t correlation) {
@@ -27,7 +30,7 @@ Timeline with_threads() {
   Timeline timeline;
   timeline.processes.resize(2);
   timeline.threads.resize(3);
-  timeline.threads[2].process = 1;
+  timeline.threads[2].process = ProcessIndex{1};
   return timeline;
 }
 
@@ -44,12 +47,12 @@ TEST_CASE("an activity's launch is the call with its correlation id", "[importer
   make_launches_of_calls(timeline, CorrelationScope::kFile);
   REQUIRE(timeline.launches.size() == 2);
   CHECK(timeline.launches.time_ns == std::vector<std::int64_t>{100, 200});
-  CHECK(timeline.launches.thread == std::vector<ThreadIndex>{1, 2});
-  CHECK(timeline.launches.process == std::vector<ProcessIndex>{0, 1});
-  CHECK(timeline.launches.call == std::vector<CallIndex>{1, 0});
+  CHECK(numbers_of(timeline.launches.thread) == std::vector<std::uint32_t>{1, 2});
+  CHECK(numbers_of(timeline.launches.process) == std::vector<std::uint32_t>{0, 1});
+  CHECK(numbers_of(timeline.launches.call) == std::vector<std::uint32_t>{1, 0});
   CHECK(timeline.launches.source[0] == LaunchSource::kCall);
   CHECK(timeline.launches.range[0] == kNone);
-  CHECK(timeline.activities.launch == std::vector<std::uint32_t>{0, 1, 1});
+  CHECK(numbers_of(timeline.activities.launch) == std::vector<std::uint32_t>{0, 1, 1});
 }
 
 TEST_CASE("of two calls with one correlation id the earlier encloses the other", "[importer]") {
@@ -71,7 +74,7 @@ TEST_CASE("correlation 0 and unknown ones launch nothing", "[importer]") {
   add_activity(timeline, 6);
   make_launches_of_calls(timeline, CorrelationScope::kFile);
   CHECK(timeline.launches.size() == 0);
-  CHECK(timeline.activities.launch == std::vector<std::uint32_t>{kNone, kNone});
+  CHECK(numbers_of(timeline.activities.launch) == std::vector<std::uint32_t>{kNone, kNone});
 }
 
 TEST_CASE("random joins agree with a map", "[importer][property]") {

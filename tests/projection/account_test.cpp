@@ -141,6 +141,6 @@ TEST_CASE("a launch row that says nothing counts as no launch", "[projection]") 
   builder.range("step", 0, 100).launch(10).kernel(20, 30).launch(30).kernel(40, 50);
   change_last(builder.timeline().launches, [&](auto& changed) { changed.source = LaunchSource::kUnknown; });
   builder.without_launch(1000).kernel(60, 70);
-  change_last(builder.timeline().activities, [&](auto& changed) { changed.launch = 4711; });
+  change_last(builder.timeline().activities, [&](auto& changed) { changed.launch = LaunchIndex{4711}; });
   CHECK(fates(builder) == "ouu");
 }

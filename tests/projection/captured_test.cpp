@@ -29,12 +29,12 @@ struct Captured {
   explicit Captured(TimelineBuilder& builder, Attribution attribution = Attribution::kCapture)
       : Captured(builder.build(), attribution) {}
 
-  std::string owner(ActivityIndex activity) const {
+  std::string owner(std::size_t activity) const {
     const std::uint32_t owner = projection.owner[activity];
     return owner < timeline.ranges.size() ? std::string(timeline.text(timeline.ranges.name[owner])) : "(none)";
   }
   std::string owner_of(std::string_view kernel) const {
-    for (ActivityIndex row = 0; row < timeline.activities.size(); ++row)
+    for (ActivityIndex row{0}; row < timeline.activities.size(); ++row)
       if (timeline.text(timeline.activities.name[row]) == kernel) return owner(row);
     return "(no such kernel)";
   }
@@ -48,9 +48,9 @@ TimelineBuilder two_captured_layers() {
   TimelineBuilder builder;
   builder.range("capture", 0, 100).range("layer.0", 10, 40).range("layer.1", 50, 90);
   builder.launch(20);
-  const std::uint32_t first = builder.last_launch();
+  const LaunchIndex first = builder.last_launch();
   builder.launch(60);
-  const std::uint32_t second = builder.last_launch();
+  const LaunchIndex second = builder.last_launch();
   builder.on_thread(2).range("replay", 200, 400);
   builder.launch(210).kernel(220, 230).of_graph(first, 1).kernel(230, 260).of_graph(second, 2);
   builder.launch(310).kernel(320, 330).of_graph(first, 1).kernel(330, 360).of_graph(second, 2);
@@ -70,7 +70,7 @@ TEST_CASE("a graph's work is on the ranges that captured its nodes", "[projectio
   CHECK(c.inclusive("capture").gpu_sum_ns == 80);
   CHECK(c.inclusive("replay").gpu_ops == 0);
   // Both parents stay: the place that counts, and the launch that replayed it.
-  CHECK(c.projection.place_of(c.timeline, 3) == 1);
+  CHECK(c.projection.place_of(c.timeline, ActivityIndex{3}) == 1);
   CHECK(c.timeline.activities.launch[3] == 3);
   // The delay is counted from the replay.
   CHECK(c.inclusive("layer.0").launch_delay_ns == 20);
@@ -111,9 +111,9 @@ TEST_CASE("work whose node is not known stays where it was launched", "[projecti
 TEST_CASE("work whose node was made outside of any range stays where it was launched", "[projection]") {
   TimelineBuilder builder;
   builder.launch(5);
-  const std::uint32_t outside = builder.last_launch();
+  const LaunchIndex outside = builder.last_launch();
   builder.range("layer", 10, 20).launch(15);
-  const std::uint32_t inside = builder.last_launch();
+  const LaunchIndex inside = builder.last_launch();
   builder.range("replay", 100, 200).launch(110).kernel(120, 130).of_graph(outside, 1);
   SECTION("all of it") {
     const Captured c(builder);
@@ -133,9 +133,9 @@ TEST_CASE("work whose node was made outside of any range stays where it was laun
 TEST_CASE("a captured backward is on the range of its forward operator", "[projection]") {
   TimelineBuilder builder;
   builder.range("capture", 0, 200).range("layer", 10, 40).launch(20);
-  const std::uint32_t forward = builder.last_launch();
+  const LaunchIndex forward = builder.last_launch();
   builder.on_thread(2).node(60, 90, 1, 1, 30).launch(70);
-  const std::uint32_t backward = builder.last_launch();
+  const LaunchIndex backward = builder.last_launch();
   builder.on_thread(1).range("replay", 300, 400).launch(310);
   builder.kernel(320, 330).of_graph(forward, 1).kernel(330, 370).of_graph(backward, 2);
   SECTION("with auto") {
@@ -143,7 +143,7 @@ TEST_CASE("a captured backward is on the range of its forward operator", "[proje
     CHECK(c.projection.attribution == Attribution::kForward);
     CHECK(c.owner(0) == "layer");
     CHECK(c.owner(1) == "layer");
-    CHECK(c.projection.pass[c.projection.place_of(c.timeline, 1)] == Pass::kBackward);
+    CHECK(c.projection.pass[c.projection.place_of(c.timeline, ActivityIndex{1})] == Pass::kBackward);
   }
   SECTION("capture alone does not look at autograd: no range was open on its thread") {
     const Captured c(builder);
@@ -156,7 +156,7 @@ TEST_CASE("a node decides also where the correlation id of the replay is wrong",
   // CUPTI before 13.1 update 1, once it was switched off and on again.
   TimelineBuilder builder;
   builder.range("layer", 0, 50).launch(10);
-  const std::uint32_t made = builder.last_launch();
+  const LaunchIndex made = builder.last_launch();
   builder.range("replay", 100, 200).launch(110).without_launch(4711).kernel(120, 130).of_graph(made, 1);
   const Captured c(builder);
   CHECK(c.owner(0) == "layer");

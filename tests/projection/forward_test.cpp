@@ -24,7 +24,7 @@ struct Forward {
     require_sound_account(timeline, projection);
     require_equal(project_slowly(timeline, {attribution, true, false}), projection);
   }
-  std::string owner(ActivityIndex activity) const {
+  std::string owner(std::size_t activity) const {
     const std::uint32_t owner = projection.owner[activity];
     return owner < timeline.ranges.size() ? std::string(timeline.text(timeline.ranges.name[owner])) : "(none)";
   }

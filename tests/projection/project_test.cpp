@@ -30,7 +30,7 @@ struct Projected {
     const RangeIndex parent = projection.parent[row(name)];
     return parent == kNone ? "" : timeline.text(timeline.ranges.name[parent]);
   }
-  std::string_view owner(ActivityIndex activity) const {
+  std::string_view owner(std::size_t activity) const {
     switch (projection.owner[activity]) {
       case static_cast<std::uint32_t>(Unowned::kOutside):
         return "(outside)";

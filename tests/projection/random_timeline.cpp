@@ -128,7 +128,7 @@ class Generator {
     // What a recorder would note: of the ranges that are open or end just now, the one begun last, or one it is nested
     // in.
     std::vector<RangeIndex> open;
-    for (RangeIndex row = 0; row < ranges.size(); ++row)
+    for (RangeIndex row{0}; row < ranges.size(); ++row)
       if (ranges.thread[row] == launches.thread.back() && ranges.begin_ns[row] <= at && at <= ranges.end_ns[row])
         open.push_back(row);
     if (!open.empty())
@@ -172,8 +172,8 @@ class Generator {
   void add_graphs() {
     Timeline& timeline = builder_.timeline();
     const int launches = static_cast<int>(timeline.launches.size());
-    for (ActivityIndex row = 0; row < timeline.activities.size() && launches != 0; ++row) {
-      const auto made = static_cast<std::uint32_t>(pick(0, launches - 1));
+    for (ActivityIndex row{0}; row < timeline.activities.size() && launches != 0; ++row) {
+      const LaunchIndex made(pick(0, launches - 1));
       // Nothing launches the node that it makes.
       if (chance(2) && made != timeline.activities.launch[row]) timeline.activities.set_captured(row, made);
     }

@@ -89,7 +89,7 @@ std::size_t compare_trace(const std::string& path, const JsonValue& answer) {
   CHECK(account.unknown.gpu_ops == 0);
 
   std::unordered_map<std::int64_t, RangeIndex> by_event;
-  for (RangeIndex range = 0; range < timeline->ranges.size(); ++range)
+  for (RangeIndex range{0}; range < timeline->ranges.size(); ++range)
     if (timeline->ranges.kind[range] == RangeKind::kAnnotation) by_event[timeline->ranges.source_row[range]] = range;
   const auto rows_of = [](const std::vector<StreamFigures>& rows, const std::vector<std::uint32_t>& offset,
                           RangeIndex r) { return std::span(rows).subspan(offset[r], offset[r + 1] - offset[r]); };

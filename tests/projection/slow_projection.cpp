@@ -26,25 +26,25 @@ class Slow {
     Projection result;
     for (std::size_t l = 0; l < t_.launches.size() && forward(); ++l)
       result.pass.push_back(pass(static_cast<std::uint32_t>(l)));
-    for (ActivityIndex a = 0; a < t_.activities.size(); ++a) result.owner.push_back(place(a));
+    for (ActivityIndex a{0}; a < t_.activities.size(); ++a) result.owner.push_back(place(a));
     result.attribution = forward()       ? Attribution::kForward
                          : captured_any_ ? Attribution::kCapture
                                          : Attribution::kLaunch;
     result.exclusive_offset.push_back(0);
     result.inclusive_offset.push_back(0);
-    for (RangeIndex r = 0; r < ranges; ++r) {
+    for (RangeIndex r{0}; r < ranges; ++r) {
       result.exclusive.push_back(figures(exclusive_[r]));
       result.inclusive.push_back(figures(inclusive_[r]));
       rows(r, exclusive_[r], result.exclusive_streams, result.exclusive_offset);
       rows(r, inclusive_[r], result.inclusive_streams, result.inclusive_offset);
       result.parent.push_back(takes_part(r) ? encloser(r, [](RangeIndex) { return true; }) : kNone);
     }
-    for (RangeIndex r = 0; r < ranges; ++r) {
+    for (RangeIndex r{0}; r < ranges; ++r) {
       std::uint32_t depth = 0;
       for (RangeIndex up = result.parent[r]; up != kNone; up = result.parent[up]) ++depth;
       result.depth.push_back(depth);
     }
-    for (ActivityIndex a = 0; a < t_.activities.size(); ++a) {
+    for (ActivityIndex a{0}; a < t_.activities.size(); ++a) {
       Account::Part& part = result.owner[a] == static_cast<std::uint32_t>(Unowned::kUnknown)   ? result.account.unknown
                             : result.owner[a] == static_cast<std::uint32_t>(Unowned::kBefore)  ? result.account.before
                             : result.owner[a] == static_cast<std::uint32_t>(Unowned::kOutside) ? result.account.outside
@@ -80,7 +80,7 @@ class Slow {
   template <typename Allowed>
   RangeIndex encloser(RangeIndex inner, Allowed&& allowed) const {
     RangeIndex best = kNone;
-    for (RangeIndex r = 0; r < t_.ranges.size(); ++r)
+    for (RangeIndex r{0}; r < t_.ranges.size(); ++r)
       if (r != inner && takes_part(r) && allowed(r) && t_.ranges.thread[r] == t_.ranges.thread[inner] &&
           encloses(r, inner) && (best == kNone || order(best) < order(r)))
         best = r;
@@ -139,7 +139,7 @@ class Slow {
     const AutogradNodeTable& nodes = t_.autograd_nodes;
     const std::uint32_t maker = node_at(nodes.forward_thread[node], nodes.forward_ns[node]);
     if (maker == kNone || nodes.begin_ns[maker] >= nodes.begin_ns[node] || !matched(maker)) return node;
-    for (RangeIndex r = 0; r < t_.ranges.size(); ++r)
+    for (RangeIndex r{0}; r < t_.ranges.size(); ++r)
       if (takes_part(r) && scoped(r) && t_.ranges.thread[r] == nodes.forward_thread[node] &&
           contains(r, nodes.forward_ns[node]) && t_.ranges.begin_ns[r] >= nodes.begin_ns[maker])
         return node;
@@ -154,7 +154,7 @@ class Slow {
   bool opened_inside(std::uint32_t launch, std::uint32_t node) const {
     const RangeIndex noted = t_.launches.range[launch];
     const bool by_note = noted < t_.ranges.size() && takes_part(noted);
-    for (RangeIndex r = 0; r < t_.ranges.size(); ++r) {
+    for (RangeIndex r{0}; r < t_.ranges.size(); ++r) {
       const bool open = by_note ? r == noted
                                 : takes_part(r) && scoped(r) && t_.ranges.thread[r] == t_.autograd_nodes.thread[node] &&
                                       contains(r, t_.launches.time_ns[launch]);
@@ -205,7 +205,7 @@ class Slow {
     if (noted != kNone && t_.ranges.thread[noted] >= t_.threads.size()) noted = kNone;
 
     std::set<RangeIndex>& members = site.members;
-    for (RangeIndex r = 0; r < t_.ranges.size(); ++r) {
+    for (RangeIndex r{0}; r < t_.ranges.size(); ++r) {
       const bool by_time = !scoped(r) || noted == kNone || !scoped(noted);
       if (takes_part(r) && t_.ranges.thread[r] == thread && by_time && contains(r, time)) members.insert(r);
     }
@@ -402,7 +402,7 @@ void require_sound_account(const Timeline& timeline, const Projection& projectio
     return a.owned.*member + a.outside.*member + a.before.*member + a.unknown.*member;
   };
   std::int64_t total = 0;
-  for (ActivityIndex a = 0; a < timeline.activities.size(); ++a)
+  for (ActivityIndex a{0}; a < timeline.activities.size(); ++a)
     total += std::max<std::int64_t>(0, timeline.activities.end_ns[a] - timeline.activities.begin_ns[a]);
   std::uint64_t owned_ops = 0;
   std::int64_t owned_ns = 0;

@@ -52,7 +52,7 @@ void whole(CaptureBuilder& capture, std::int64_t time, std::int64_t length, std:
 std::map<std::string, std::int64_t> owners(const Timeline& timeline, Attribution attribution = Attribution::kAuto) {
   const Projection projection = project(timeline, {attribution, true, false});
   std::map<std::string, std::int64_t> times;
-  for (ActivityIndex row = 0; row < timeline.activities.size(); ++row) {
+  for (ActivityIndex row{0}; row < timeline.activities.size(); ++row) {
     if (timeline.activities.kind[row] != ActivityKind::kGraph) continue;
     const std::uint32_t owner = projection.owner[row];
     const std::string name =
@@ -101,7 +101,7 @@ TEST_CASE("it is divided by the shares of the last launch node by node", "[proje
   CHECK(owners(timeline, Attribution::kLaunch) == Times{{"whole", 800}});
   // Parts follow each other and are marked; nothing else is.
   std::int64_t end = 0;
-  for (ActivityIndex row = 0; row < timeline.activities.size(); ++row) {
+  for (ActivityIndex row{0}; row < timeline.activities.size(); ++row) {
     const bool part = timeline.activities.kind[row] == ActivityKind::kGraph;
     CHECK(timeline.activities.estimated[row] == part);
     if (!part) continue;
@@ -123,7 +123,7 @@ TEST_CASE("parts follow each other as the operations did, in whatever order the 
   CHECK(split_graph_launches(timeline) == 1);
   const Projection projection = project(timeline, {});
   std::map<std::int64_t, std::string> parts;
-  for (ActivityIndex row = 0; row < timeline.activities.size(); ++row)
+  for (ActivityIndex row{0}; row < timeline.activities.size(); ++row)
     if (timeline.activities.estimated[row])
       parts[timeline.activities.begin_ns[row] - timeline.begin_ns] =
           timeline.text(timeline.ranges.name[projection.owner[row]]);
@@ -244,7 +244,7 @@ TEST_CASE("a captured backward is a part of its own, of the range of its forward
   CHECK(timeline.activities.size() == rows + (attribution == Attribution::kLaunch ? 0 : 1));
   const Projection projection = project(timeline, {attribution, true, false});
   std::map<Pass, std::int64_t> passes;
-  for (ActivityIndex row = 0; row < timeline.activities.size(); ++row) {
+  for (ActivityIndex row{0}; row < timeline.activities.size(); ++row) {
     if (timeline.activities.kind[row] != ActivityKind::kGraph || projection.pass.empty()) continue;
     passes[projection.pass[projection.place_of(timeline, row)]] +=
         timeline.activities.end_ns[row] - timeline.activities.begin_ns[row];

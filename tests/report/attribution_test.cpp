@@ -73,7 +73,7 @@ TEST_CASE("by launch there are no passes, and what the input cannot answer is sa
 TEST_CASE("what a graph replays is shown where it was captured, and what is not is said", "[report]") {
   TimelineBuilder builder;
   builder.range("layer", 0, 50).launch(10);
-  const std::uint32_t made = builder.last_launch();
+  const LaunchIndex made = builder.last_launch();
   builder.range("replay", 100, 200).launch(110).kernel(120, 130).of_graph(made).kernel(130, 140).of_graph(made);
   const bool all = GENERATE(true, false);
   if (!all) builder.launch(150).kernel(160, 170).of_graph(kNone, 5);
@@ -90,7 +90,7 @@ TEST_CASE("what a graph replays is shown where it was captured, and what is not 
 TEST_CASE("ranges that were over before the recording count with what they own", "[report]") {
   TimelineBuilder builder;
   builder.range("model", 0, 60).flagged(kBeforeRecording).range("layer", 0, 50).flagged(kBeforeRecording).launch(10);
-  const std::uint32_t made = builder.last_launch();
+  const LaunchIndex made = builder.last_launch();
   builder.range("never replayed", 60, 70).flagged(kBeforeRecording);
   builder.range("layer", 1'000, 1'100).range("replay", 2'000, 2'100).launch(2'010).kernel(2'020, 2'050).of_graph(made);
   const Timeline timeline = builder.build();
@@ -116,7 +116,7 @@ TEST_CASE("ranges that were over before the recording count with what they own",
 TEST_CASE("graphs recorded as a whole are told apart, and what is estimated is marked", "[report]") {
   TimelineBuilder builder;
   builder.range("layer", 0, 50).launch(10);
-  const std::uint32_t made = builder.last_launch();
+  const LaunchIndex made = builder.last_launch();
   builder.range("replay", 100, 200).launch(110).kernel(120, 130).of_graph(made);
   builder.range("replay", 300, 400).launch(310).kernel(320, 1'320);
   Timeline timeline = builder.build();
@@ -152,7 +152,7 @@ TEST_CASE("a report divides graphs unless it is by launch or of Nsight's", "[rep
   const auto divided = [&] {
     TimelineBuilder builder;
     builder.range("layer", 0, 50).launch(10);
-    const std::uint32_t made = builder.last_launch();
+    const LaunchIndex made = builder.last_launch();
     builder.range("replay", 100, 200).launch(110).kernel(120, 130).of_graph(made);
     builder.range("replay", 300, 400).launch(310).kernel(320, 420);
     Timeline timeline = builder.build();
@@ -176,9 +176,9 @@ TEST_CASE("a report divides graphs unless it is by launch or of Nsight's", "[rep
 TEST_CASE("why work of graphs stays on the replay is said of each kind, and of no other", "[report]") {
   TimelineBuilder builder;
   builder.launch(5);
-  const std::uint32_t outside = builder.last_launch();
+  const LaunchIndex outside = builder.last_launch();
   builder.range("layer", 10, 50).launch(20);
-  const std::uint32_t made = builder.last_launch();
+  const LaunchIndex made = builder.last_launch();
   builder.range("replay", 100, 200).launch(110).kernel(120, 130).of_graph(made, 1);
   builder.kernel(130, 140).of_graph(outside, 2).kernel(140, 150).of_graph(outside, 2);
   builder.kernel(150, 160).of_graph(kNone, 3);
@@ -203,11 +203,11 @@ TEST_CASE("why work of graphs stays on the replay is said of each kind, and of n
 TEST_CASE("both parents of a graph's work stand in one row", "[report]") {
   TimelineBuilder builder;
   builder.launch(5);
-  const std::uint32_t outside = builder.last_launch();
+  const LaunchIndex outside = builder.last_launch();
   builder.range("capture", 8, 60).range("layer.0", 10, 30).launch(20);
-  const std::uint32_t first = builder.last_launch();
+  const LaunchIndex first = builder.last_launch();
   builder.range("layer.1", 30, 50).launch(40);
-  const std::uint32_t second = builder.last_launch();
+  const LaunchIndex second = builder.last_launch();
   builder.range("serve", 90, 1'000);
   for (const std::int64_t time : {100, 300, 500}) {
     builder.range(time == 500 ? "decode" : "prefill", time, time + 50).launch(time + 10);
@@ -245,16 +245,16 @@ TEST_CASE("both parents of a graph's work stand in one row", "[report]") {
 TEST_CASE("counts of graphs with conditional nodes are lower bounds in their cells", "[report]") {
   TimelineBuilder builder;
   builder.range("loop", 10, 30).launch(20);
-  const std::uint32_t made = builder.last_launch();
+  const LaunchIndex made = builder.last_launch();
   builder.range("straight", 30, 50).launch(40);
-  const std::uint32_t other = builder.last_launch();
+  const LaunchIndex other = builder.last_launch();
   builder.range("replay", 100, 200).launch(110).kernel(120, 130).of_graph(made, 1).kernel(130, 140).of_graph(made, 2);
   builder.kernel(140, 150).of_graph(other, 3).kernel(150, 160).of_graph(other, 4).kernel(160, 170).of_graph(other, 5);
   Timeline timeline = builder.build();
   for (std::size_t row = 0; row < timeline.activities.size(); ++row)
     change_row(timeline.activities, row, [&](ActivityRow& activity) { activity.graph = row < 2 ? 7 : 8; });
   const bool any = GENERATE(true, false);
-  if (any) timeline.conditional_graphs = {{0, 7}};
+  if (any) timeline.conditional_graphs = {{ProcessIndex{0}, 7}};
   for (const char* view : {"ranges", "tree", "replays"}) {
     const std::string text = attribution_report(timeline, view, ReportFormat::kText, Attribution::kAuto);
     INFO(text);
@@ -277,9 +277,9 @@ TEST_CASE("counts of graphs with conditional nodes are lower bounds in their cel
 TEST_CASE("the passes of a captured step stand beside its replays", "[report]") {
   TimelineBuilder builder;
   builder.range("layer", 10, 40).launch(20);
-  const std::uint32_t forward = builder.last_launch();
+  const LaunchIndex forward = builder.last_launch();
   builder.on_thread(2).node(60, 90, 1, 1, 30).launch(70);
-  const std::uint32_t backward = builder.last_launch();
+  const LaunchIndex backward = builder.last_launch();
   builder.on_thread(1).range("replay", 300, 400).launch(310);
   builder.kernel(320, 330).of_graph(forward, 1).kernel(330, 370).of_graph(backward, 2);
   const Timeline timeline = builder.build();

@@ -29,7 +29,7 @@ Timeline counted_layers() {
   TimelineBuilder builder;
   builder.range("step", 0, 1'000).range("layer", 100, 200).range("layer", 300, 400);
   Timeline timeline = builder.build();
-  for (const RangeIndex range : {1u, 2u}) {
+  for (const RangeIndex range : {RangeIndex{1}, RangeIndex{2}}) {
     counted(timeline, range, "gpu_time_ns", range == 1 ? 300 : 100);
     counted(timeline, range, "dram_read_bytes", range == 1 ? 6'000 : 2'000);
     counted(timeline, range, "sm_active_ratio", range == 1 ? 0.5 : 0.9);
@@ -70,7 +70,7 @@ TEST_CASE("samples are told from what was counted, with what they cover", "[repo
   builder.range("step", 0, 1'000).range("layer", 100, 200);
   builder.launch(150).kernel(2'000, 3'000);
   Timeline timeline = builder.build();
-  counted(timeline, 1, "dram_read_bytes", 77);
+  counted(timeline, RangeIndex{1}, "dram_read_bytes", 77);
   sampled(timeline, "dram_read_bytes", 1'500, 2'500, 4'000);
   const std::string csv = counters_report(timeline, ReportFormat::kCsv);
   INFO(csv);

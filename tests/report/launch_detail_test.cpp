@@ -45,7 +45,7 @@ void add_sync(TimelineBuilder& builder, std::uint32_t type, std::int64_t begin, 
   SyncTable& syncs = builder.timeline().syncs;
   syncs.append({.type = type,
                 .stream = stream,
-                .device = 0,
+                .device = DeviceIndex{0},
                 .begin_ns = begin,
                 .end_ns = end,
                 .correlation = builder.timeline().calls.correlation.back(),
@@ -57,9 +57,9 @@ TimelineBuilder waiting_program() {
   builder.timeline().threads[0].name = "main";
   builder.range("step", 0, 1'000).launch_call("cudaLaunchKernel", 10, 20).kernel(30, 500, "gemm");
   builder.range("loss.item", 100, 900).call("cudaStreamSynchronize", 110, 510);
-  add_sync(builder, 3, 112, 508, 0);
+  add_sync(builder, 3, 112, 508, StreamIndex{0});
   builder.on_thread(2).call("cudaStreamWaitEvent", 50, 55);
-  add_sync(builder, 2, 51, 54, 0, 0);
+  add_sync(builder, 2, 51, 54, StreamIndex{0}, StreamIndex{0});
   builder.call("cudaEventSynchronize", 600, 700);
   add_sync(builder, 1, 600, 700, kNone);
   return builder;
@@ -137,9 +137,9 @@ TEST_CASE("api_ranges says how much of a range is spent in which calls", "[repor
 TEST_CASE("overhead has a row a kind, thread and range, and whose time it is", "[report]") {
   TimelineBuilder builder;
   builder.range("step", 0, 1'000).range("first", 100, 500);
-  add_overhead(builder, "Lazy Function Loading", 0, 150, 350);
+  add_overhead(builder, "Lazy Function Loading", ThreadIndex{0}, 150, 350);
   add_overhead(builder, "Buffer Flush", kNone, 600, 640);
-  add_overhead(builder, "Lazy Function Loading", 0, 400, 450);
+  add_overhead(builder, "Lazy Function Loading", ThreadIndex{0}, 400, 450);
   const Timeline timeline = builder.build();
   const std::string csv = launch_report(timeline, "overhead");
   INFO(csv);
@@ -156,12 +156,12 @@ TEST_CASE("overhead has a row a kind, thread and range, and whose time it is", "
 TEST_CASE("profiling that costs much is said below every report", "[report]") {
   TimelineBuilder builder;
   builder.range("step", 0, 1'000);
-  add_overhead(builder, "Instrumentation", 0, 0, 50);
+  add_overhead(builder, "Instrumentation", ThreadIndex{0}, 0, 50);
   CHECK_FALSE(has(launch_report(builder.build(), "ranges", ReportFormat::kText), "profiling itself"));
   builder.range("step", 0, 1'000);
-  add_overhead(builder, "Instrumentation", 0, 0, 50);
-  add_overhead(builder, "Instrumentation", 0, 100, 173);
-  add_overhead(builder, "Lazy Function Loading", 0, 200, 900);
+  add_overhead(builder, "Instrumentation", ThreadIndex{0}, 0, 50);
+  add_overhead(builder, "Instrumentation", ThreadIndex{0}, 100, 173);
+  add_overhead(builder, "Lazy Function Loading", ThreadIndex{0}, 200, 900);
   const Timeline timeline = builder.build();
   CHECK(has(launch_report(timeline, "ranges", ReportFormat::kText),
             "profiling itself took 12.3 % of the recording, 123 ns; --view overhead has what for"));
@@ -178,7 +178,7 @@ TEST_CASE("allocations says who allocates past the caching allocator, how much, 
     table.append({.time_ns = time + 10,
                   .freed = freed,
                   .memory = 3,
-                  .device = 0,
+                  .device = DeviceIndex{0},
                   .address = address,
                   .bytes = bytes,
                   .correlation = builder.timeline().calls.correlation.back()});

@@ -25,7 +25,7 @@ Timeline two_products() {
   builder.range("aten::add", 60, 160).of_kind(RangeKind::kOperator);
   builder.launch(190).kernel(250, 450);
   Timeline timeline = builder.build();
-  for (const RangeIndex range : {1u, 2u}) {
+  for (const RangeIndex range : {RangeIndex{1}, RangeIndex{2}}) {
     timeline.operators.append(
         {.range = range, .shapes = timeline.intern(range == 1 ? "[[2,3],[3,4]]" : "[[1,3],[3,4]]")});
   }
@@ -92,7 +92,7 @@ TEST_CASE("operators whose FLOPs are not known have none in the table, and are n
   op("aten::m\x1B!", 130);
   op("aten::relu", 160);
   Timeline timeline = builder.build();
-  timeline.operators.append({.range = 1, .shapes = timeline.intern("[[2,3],[3,4]]")});
+  timeline.operators.append({.range = RangeIndex{1}, .shapes = timeline.intern("[[2,3],[3,4]]")});
   const std::string csv = ops_report(timeline, ReportFormat::kCsv, false);
   INFO(csv);
   CHECK(has(csv, ",2,48,1\n"));  // one of the two products has no shapes

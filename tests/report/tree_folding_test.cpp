@@ -73,7 +73,7 @@ TEST_CASE("however the tree is folded, what the rows own is what the account say
   const Projection projection = project(timeline, {});
   REQUIRE(projection.account.owned.gpu_ops == 14);
   for (const bool numbers : {false, true}) {
-    for (const std::uint32_t depth : {0u, 1u, 2u, 9u, kNone}) {
+    for (const std::uint32_t depth : {0u, 1u, 2u, 9u, std::uint32_t{kNone}}) {
       const auto groups = folded(timeline, {numbers, depth});
       INFO(numbers << " " << depth);
       CHECK(groups.size() == 1 + (depth >= 1 ? (numbers ? 1u : 7u) : 0u) + (depth >= 2 ? (numbers ? 1u : 7u) : 0u));

@@ -50,7 +50,7 @@ std::optional<std::string> made_in(const Timeline& timeline, std::size_t node) {
   if (timeline.autograd_nodes.forward_thread[node] == kNone) return std::nullopt;
   const RangeTable& ranges = timeline.ranges;
   std::string name;
-  for (RangeIndex range = 0; range < ranges.size(); ++range) {  // in order of begin
+  for (RangeIndex range{0}; range < ranges.size(); ++range) {  // in order of begin
     if (ranges.thread[range] == timeline.autograd_nodes.forward_thread[node] &&
         ranges.begin_ns[range] <= timeline.autograd_nodes.forward_ns[node] &&
         timeline.autograd_nodes.forward_ns[node] < ranges.end_ns[range])

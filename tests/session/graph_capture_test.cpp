@@ -80,7 +80,7 @@ class Program : public DeviceProcess {
 std::map<std::string, std::string> owners(const Timeline& timeline) {
   const Projection projection = project(timeline, {});
   std::map<std::string, std::string> found;
-  for (ActivityIndex row = 0; row < timeline.activities.size(); ++row) {
+  for (ActivityIndex row{0}; row < timeline.activities.size(); ++row) {
     const std::uint32_t owner = projection.owner[row];
     found[std::string(timeline.text(timeline.activities.name[row]))] =
         owner < timeline.ranges.size() ? std::string(timeline.text(timeline.ranges.name[owner])) : "-";
@@ -118,7 +118,7 @@ TEST_CASE("a graph that was captured before the session has its ranges in every 
     CHECK(timeline.launches.thread[timeline.activities.launch[0]] < timeline.threads.size());
     CHECK(timeline.activities.launch[0] != timeline.activities.captured[0]);
     // Times are those of the capture.
-    for (RangeIndex range = 0; range < timeline.ranges.size(); ++range) {
+    for (RangeIndex range{0}; range < timeline.ranges.size(); ++range) {
       if (timeline.text(timeline.ranges.name[range]) == "layer.0")
         CHECK(timeline.ranges.end_ns[range] - timeline.ranges.begin_ns[range] == 20);
     }
@@ -232,7 +232,7 @@ TEST_CASE("a graph that was captured in a session has its ranges in those after 
     CHECK(count_of(timeline, "layers") == 1);
     CHECK(count_of(timeline, "not of the capture") == 1);
     CHECK(timeline.marks.size() == (session == 0 ? 1 : 0));
-    for (RangeIndex range = 0; range < timeline.ranges.size(); ++range) {
+    for (RangeIndex range{0}; range < timeline.ranges.size(); ++range) {
       if (timeline.text(timeline.ranges.name[range]) == "layers")
         CHECK(timeline.ranges.end_ns[range] - timeline.ranges.begin_ns[range] == 80);
     }
@@ -295,7 +295,7 @@ TEST_CASE("a range of a capture that a session's end cuts off ends with the sess
   const Timeline timeline = recording.stop();
   CHECK(owners(timeline) == Owners{{"k0", "layer.0"}});
   CHECK(timeline.health.complete());
-  for (RangeIndex range = 0; range < timeline.ranges.size(); ++range) {
+  for (RangeIndex range{0}; range < timeline.ranges.size(); ++range) {
     if (timeline.text(timeline.ranges.name[range]) == "open")
       CHECK(timeline.ranges.end_ns[range] - timeline.ranges.begin_ns[range] == 40);
   }
@@ -344,7 +344,7 @@ TEST_CASE("graphs replayed by several threads on several streams have their rang
   CHECK(owners(timeline) == kLayers);
   const Projection by_replay = project(timeline, {Attribution::kLaunch, true, false});
   std::map<std::string, std::uint64_t> operations;
-  for (RangeIndex range = 0; range < timeline.ranges.size(); ++range) {
+  for (RangeIndex range{0}; range < timeline.ranges.size(); ++range) {
     const std::string name(timeline.text(timeline.ranges.name[range]));
     if (name.starts_with("replay")) operations[name] += by_replay.inclusive[range].gpu_ops;
   }
@@ -389,7 +389,7 @@ TEST_CASE("a capture says that loops inside of graphs are not recorded whole", "
   CHECK(owners(timeline) == kLayers);
   const auto says = [](const std::string& note) { return note.find("lower bounds") != std::string::npos; };
   CHECK(std::count_if(timeline.notes.begin(), timeline.notes.end(), says) == (loop ? 1 : 0));
-  for (ActivityIndex row = 0; row < timeline.activities.size(); ++row) CHECK(timeline.is_lower_bound(row) == loop);
+  for (ActivityIndex row{0}; row < timeline.activities.size(); ++row) CHECK(timeline.is_lower_bound(row) == loop);
 }
 
 TEST_CASE("a graph with a loop that is not replayed makes nothing a lower bound", "[session]") {
@@ -404,7 +404,7 @@ TEST_CASE("a graph with a loop that is not replayed makes nothing a lower bound"
   const Timeline timeline = recording.stop();
   CHECK(timeline.conditional_graphs.size() == 2);  // and the one that it was made from
   CHECK(timeline.notes.empty());
-  CHECK_FALSE(timeline.is_lower_bound(0));
+  CHECK_FALSE(timeline.is_lower_bound(ActivityIndex{0}));
   fakecupti_graph_destroy(graph, loop);
 }
 
@@ -421,7 +421,7 @@ TEST_CASE("launches recorded as a whole are divided over the ranges of the captu
   Timeline timeline = recording.stop();
   CHECK(split_graph_launches(timeline) > 0);
   const Projection projection = project(timeline, {});
-  for (RangeIndex range = 0; range < timeline.ranges.size(); ++range) {
+  for (RangeIndex range{0}; range < timeline.ranges.size(); ++range) {
     if (timeline.text(timeline.ranges.name[range]) == "layer.0") CHECK(projection.inclusive[range].gpu_sum_ns == 1'000);
     if (timeline.text(timeline.ranges.name[range]) == "replay") CHECK(projection.inclusive[range].gpu_ops == 0);
   }
@@ -583,7 +583,7 @@ TEST_CASE("a capture of hours ago does not make a dump of hours", "[session]") {
   const Timeline timeline = load(*dump);
   CHECK(owners(timeline) == kLayers);
   CHECK(timeline.end_ns - timeline.begin_ns < 10'000'000);
-  for (RangeIndex row = 0; row < timeline.ranges.size(); ++row) {
+  for (RangeIndex row{0}; row < timeline.ranges.size(); ++row) {
     const bool is_layer = timeline.text(timeline.ranges.name[row]).starts_with("layer.");
     CHECK(((timeline.ranges.flags[row] & kBeforeRecording) != 0) == (is_layer && forgotten));
   }

@@ -2,10 +2,12 @@
 //
 // Operators of a framework that is made up here.
 #include "session/session_fixture.hpp"
+#include "support/timeline_columns.hpp"
 
 #include <rangefinder/detail/operators.hpp>
 
 using namespace rangefinder;
+using rangefinder::testing::numbers_of;
 using namespace rangefinder::session;
 using namespace rangefinder::session::testing;
 
@@ -46,7 +48,7 @@ TEST_CASE("what operators tell is in the capture, of each recording", "[session]
     CHECK(count_of(timeline, "aten::before") == 0);
     CHECK(timeline.ranges.size() == 3);
     CHECK(timeline.ranges.kind == std::vector<RangeKind>(3, RangeKind::kOperator));
-    CHECK(operators.range == std::vector<RangeIndex>{0, 2});
+    CHECK(numbers_of(operators.range) == std::vector<std::uint32_t>{0, 2});
     CHECK(operators.sequence == std::vector<std::int64_t>{5, 5});
     CHECK(operators.forward_thread_id == std::vector<std::uint64_t>{0, 3});
     REQUIRE(operators.size() == 2);

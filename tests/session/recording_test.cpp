@@ -518,7 +518,7 @@ void compare(const Timeline& timeline, const std::string& thread_name, const Scr
   std::vector<RangeIndex> open;
   std::size_t at = 0;
   std::uint64_t wrong = 0;
-  for (RangeIndex row = 0; row < ranges.size(); ++row) {
+  for (RangeIndex row{0}; row < ranges.size(); ++row) {
     if (ranges.thread[row] != thread) continue;
     REQUIRE(at < script.done().size());
     const Script::Range& want = script.done()[at++];

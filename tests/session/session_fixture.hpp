@@ -76,7 +76,7 @@ inline std::vector<std::string> lines_of(const Timeline& timeline, std::int64_t 
   std::vector<std::string> lines;
   const auto time = [&](std::int64_t ns) { return std::to_string(ns - zero); };
   const auto text = [&](StringId id) { return std::string(timeline.text(id)); };
-  for (RangeIndex i = 0; i < timeline.ranges.size(); ++i) {
+  for (RangeIndex i{0}; i < timeline.ranges.size(); ++i) {
     const RangeTable& ranges = timeline.ranges;
     std::string line = text(ranges.name[i]) + " [" + time(ranges.begin_ns[i]) + ", " + time(ranges.end_ns[i]) + ")";
     if (!text(ranges.category[i]).empty()) line += " category " + text(ranges.category[i]);

@@ -74,7 +74,7 @@ std::map<std::string, SummaryRow> rows_of(const Timeline& timeline) {
   const Projection projection = project(timeline, options);
   std::vector<std::string> paths(timeline.ranges.size());
   std::map<std::string, SummaryRow> rows;
-  for (RangeIndex row = 0; row < timeline.ranges.size(); ++row) {
+  for (RangeIndex row{0}; row < timeline.ranges.size(); ++row) {
     if (timeline.ranges.kind[row] != RangeKind::kAnnotation) continue;
     const std::string name(timeline.text(timeline.ranges.name[row]));
     const RangeIndex parent = projection.parent[row];
@@ -99,7 +99,7 @@ std::map<std::string, SummaryRow> passes_of(const Timeline& timeline) {
   const std::vector<analysis::PassTimes> times = analysis::pass_times_of_ranges(timeline, projection);
   std::vector<std::string> paths(timeline.ranges.size());
   std::map<std::string, SummaryRow> rows;
-  for (RangeIndex row = 0; row < timeline.ranges.size(); ++row) {
+  for (RangeIndex row{0}; row < timeline.ranges.size(); ++row) {
     if (timeline.ranges.kind[row] != RangeKind::kAnnotation) continue;
     const RangeIndex parent = projection.parent[row];
     paths[row] = (parent == kNone ? "" : paths[parent] + "/") + std::string(timeline.text(timeline.ranges.name[row]));
@@ -590,7 +590,7 @@ TEST_CASE("a graph is on its replay in the summary, and on its layers in the cap
 
   const Projection projection = project(timeline, {Attribution::kCapture, true, false});
   std::map<std::string, std::int64_t> sums;
-  for (RangeIndex row = 0; row < timeline.ranges.size(); ++row)
+  for (RangeIndex row{0}; row < timeline.ranges.size(); ++row)
     sums[std::string(timeline.text(timeline.ranges.name[row]))] = projection.exclusive[row].gpu_sum_ns;
   CHECK(sums["attention"] == 200);
   CHECK(sums["mlp"] == 60);

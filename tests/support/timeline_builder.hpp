@@ -182,14 +182,14 @@ class TimelineBuilder {
     return detail_of_copy(0);
   }
   /// The last activity is of a graph's node, made by the launch `captured` (of kNone: not in the data).
-  TimelineBuilder& of_graph(std::uint32_t captured, std::uint64_t node = 1) {
+  TimelineBuilder& of_graph(LaunchIndex captured, std::uint64_t node = 1) {
     change_last(timeline_.activities, [&](ActivityRow& activity) {
       activity.graph_node = node;
       activity.captured = captured;
     });
     return *this;
   }
-  std::uint32_t last_launch() const noexcept { return launch_; }
+  LaunchIndex last_launch() const noexcept { return launch_; }
   /// The next activities have this correlation id and no launch in the data.
   TimelineBuilder& without_launch(std::uint64_t correlation) {
     launch_ = kNone;
@@ -312,9 +312,9 @@ class TimelineBuilder {
 
  private:
   template <typename Row, typename Matches>
-  static std::uint32_t find_or_add(std::vector<Row>& rows, Matches&& matches) {
+  static Index<Row> find_or_add(std::vector<Row>& rows, Matches&& matches) {
     const auto found = std::find_if(rows.begin(), rows.end(), matches);
-    const auto index = static_cast<std::uint32_t>(found - rows.begin());
+    const Index<Row> index(found - rows.begin());
     if (found == rows.end()) rows.emplace_back();
     return index;
   }
@@ -373,11 +373,11 @@ class TimelineBuilder {
   }
 
   Timeline timeline_;
-  ProcessIndex process_ = 0;
-  ThreadIndex thread_ = 0;
-  DeviceIndex device_ = 0;
-  StreamIndex stream_ = 0;
-  std::uint32_t launch_ = kNone;
+  ProcessIndex process_{0};
+  ThreadIndex thread_{0};
+  DeviceIndex device_{0};
+  StreamIndex stream_{0};
+  LaunchIndex launch_ = kNone;
   std::uint64_t activity_correlation_ = 0;
   std::uint64_t next_correlation_ = 1;
 };

@@ -49,15 +49,15 @@ TEST_CASE("a row is appended whole, and what it does not say has a default", "[t
   CHECK(ranges.source_row == std::vector<std::int64_t>{-1, -1});
   CHECK(ranges.opened_ns[0] == kNoTime);
   CHECK(ranges.opened_ns[1] == 15);
-  CHECK(ranges.run_ns(0) == 4);
-  CHECK(ranges.run_ns(1) == 15);
+  CHECK(ranges.run_ns(RangeIndex{0}) == 4);
+  CHECK(ranges.run_ns(RangeIndex{1}) == 15);
 }
 
 TEST_CASE("a row that is read and written back stays the same", "[timeline]") {
   ActivityTable activities;
   activities.append(kernel(1));
   ActivityRow row = kernel(2);
-  row.captured = 4;
+  row.captured = LaunchIndex{4};
   row.estimated = true;
   row.queued_ns = 7;
   activities.append(row);
@@ -66,7 +66,7 @@ TEST_CASE("a row that is read and written back stays the same", "[timeline]") {
   for (std::size_t at = 0; at < activities.size(); ++at) activities.set(at, activities.row(at));
   CHECK(activities.begin_ns == before.begin_ns);
   for (std::size_t at = 0; at < activities.size(); ++at) {
-    CHECK(activities.captured[at] == (at == 1 ? 4 : kNone));
+    CHECK(activities.captured[at] == (at == 1 ? LaunchIndex{4} : kNone));
     CHECK(activities.estimated[at] == (at == 1));
     CHECK(activities.queued_ns[at] == (at == 1 ? 7 : kNoTime));
     CHECK(activities.submitted_ns[at] == kNoTime);
@@ -83,7 +83,7 @@ TEST_CASE("a column that no row fills takes no memory", "[timeline]") {
   CHECK(activities.captured.empty());
   SECTION("nor when a row is written that does not fill it either") {
     activities.set(500, kernel(2));
-    activities.set_captured(700, kNone);
+    activities.set_captured(ActivityIndex{700}, kNone);
     CHECK(activities.memory_bytes() == without);
   }
   SECTION("and no more than up to the last row that does") {
@@ -120,4 +120,39 @@ TEST_CASE("a table is put in order with all its columns", "[timeline]") {
   CHECK(samples.begin_ns == std::vector<std::int64_t>{2, 0, 1});
   CHECK(samples.end_ns == std::vector<std::int64_t>{20, 0, 10});
   CHECK(samples.value == std::vector<double>{2, 0, 1});
+}
+
+namespace {
+
+template <typename Column, typename Position, typename = void>
+constexpr bool is_indexed_by = false;
+template <typename Column, typename Position>
+constexpr bool
+    is_indexed_by<Column, Position, std::void_t<decltype(std::declval<const Column&>()[std::declval<Position>()])>> =
+        true;
+
+template <typename A, typename B, typename = void>
+constexpr bool is_compared_with = false;
+template <typename A, typename B>
+constexpr bool is_compared_with<A, B, std::void_t<decltype(std::declval<A>() == std::declval<B>())>> = true;
+
+}  // namespace
+
+TEST_CASE("an index belongs to one table", "[timeline]") {
+  using Name = decltype(RangeTable::name);
+  using Captured = decltype(ActivityTable::captured);
+  STATIC_REQUIRE(is_indexed_by<Name, RangeIndex>);
+  STATIC_REQUIRE(is_indexed_by<Name, std::size_t>);
+  STATIC_REQUIRE_FALSE(is_indexed_by<Name, CallIndex>);
+  STATIC_REQUIRE(is_indexed_by<Captured, ActivityIndex>);
+  STATIC_REQUIRE_FALSE(is_indexed_by<Captured, LaunchIndex>);
+  STATIC_REQUIRE_FALSE(std::is_convertible_v<CallIndex, RangeIndex>);
+  STATIC_REQUIRE_FALSE(std::is_convertible_v<std::uint32_t, RangeIndex>);
+  STATIC_REQUIRE(std::is_convertible_v<RangeIndex, std::uint32_t>);
+  STATIC_REQUIRE(is_compared_with<RangeIndex, RangeIndex>);
+  STATIC_REQUIRE_FALSE(is_compared_with<RangeIndex, CallIndex>);
+  STATIC_REQUIRE(std::is_trivially_copyable_v<RangeIndex>);
+  STATIC_REQUIRE(sizeof(RangeIndex) == sizeof(std::uint32_t));
+  CHECK(RangeIndex(kNone) == kNone);
+  CHECK(RangeIndex{0} != kNone);
 }

@@ -94,7 +94,7 @@ std::uint64_t operations_in(const rangefinder::Timeline& timeline, rangefinder::
                             std::string_view name) {
   const rangefinder::Projection projection = rangefinder::project(timeline, {attribution, true, false});
   std::uint64_t operations = 0;
-  for (rangefinder::RangeIndex range = 0; range < timeline.ranges.size(); ++range)
+  for (rangefinder::RangeIndex range{0}; range < timeline.ranges.size(); ++range)
     if (timeline.text(timeline.ranges.name[range]) == name) operations += projection.inclusive[range].gpu_ops;
   return operations;
 }

@@ -16,7 +16,7 @@ class Views {
       : timeline_(timeline), ranges_(timeline.ranges) {
     for (const std::string& layer : layers) rows_.push_back({layer});
     row_of_.assign(ranges_.size(), kNone);
-    for (RangeIndex range = 0; range < ranges_.size(); ++range) {
+    for (RangeIndex range{0}; range < ranges_.size(); ++range) {
       if (ranges_.kind[range] != RangeKind::kAnnotation) continue;
       const auto found = std::find(layers.begin(), layers.end(), timeline.text(ranges_.name[range]));
       if (found == layers.end()) continue;
@@ -32,7 +32,7 @@ class Views {
     const Projection launch = project(timeline_, options);
     options.attribution = Attribution::kForward;
     const Projection forward = project(timeline_, options);
-    for (RangeIndex range = 0; range < ranges_.size(); ++range) {
+    for (RangeIndex range{0}; range < ranges_.size(); ++range) {
       if (row_of_[range] == kNone) continue;
       rows_[row_of_[range]].launch_ns += launch.inclusive[range].gpu_sum_ns;
       rows_[row_of_[range]].forward_ns += forward.inclusive[range].gpu_sum_ns;
@@ -44,7 +44,7 @@ class Views {
     ProjectionOptions options;
     options.operators = true;
     const std::vector<RangeIndex> parents = project(timeline_, options).parent;
-    for (RangeIndex range = 0; range < ranges_.size(); ++range) {
+    for (RangeIndex range{0}; range < ranges_.size(); ++range) {
       if (ranges_.kind[range] != RangeKind::kOperator) continue;
       const RangeIndex around = parents[range];
       if (around != kNone && ranges_.kind[around] == RangeKind::kOperator) continue;
@@ -89,7 +89,7 @@ class Views {
 
   /// Layers do not nest here.
   std::uint32_t layer_at(ThreadIndex thread, std::int64_t time_ns) const {
-    for (RangeIndex range = 0; range < ranges_.size(); ++range)
+    for (RangeIndex range{0}; range < ranges_.size(); ++range)
       if (row_of_[range] != kNone && ranges_.thread[range] == thread && ranges_.begin_ns[range] <= time_ns &&
           time_ns < ranges_.end_ns[range])
         return row_of_[range];

@@ -23,11 +23,11 @@ class Table {
   bool empty() const noexcept { return size() == 0; }
 
   /// Returns the position of the new row.
-  std::uint32_t append(const Row& row) {
+  Index<Row> append(const Row& row) {
     const std::size_t at = size();
     const auto add = [&](auto&... column) { (column.append(row, at), ...); };
     all_or_nothing(at, add);
-    return static_cast<std::uint32_t>(at);
+    return Index<Row>(at);
   }
   void set(std::size_t at, const Row& row) {
     std::apply([&](auto&... column) { (column.write(row, at), ...); }, derived().columns());

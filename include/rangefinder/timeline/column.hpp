@@ -24,9 +24,9 @@ struct MemberOf<T RowType::*> {
   using Value = T;
 };
 
-/// What may index the rows of a table: plain integers, and no index of another table.
+/// What may index the rows of a table: its own index and plain numbers, not the index of another table.
 template <typename Position, typename Row>
-using EnablePosition = std::enable_if_t<std::is_integral_v<Position>>;
+using EnablePosition = std::enable_if_t<std::is_integral_v<Position> || std::is_same_v<Position, Index<Row>>>;
 
 template <typename T>
 std::uint64_t bytes_of(const std::vector<T>& values) noexcept {

@@ -34,7 +34,7 @@ struct ProcessInfo {
 };
 
 struct ThreadInfo {
-  ProcessIndex process = 0;
+  ProcessIndex process{0};
   std::int64_t tid = 0;
   std::string name;
   std::optional<std::int32_t> priority;  ///< where the input says
@@ -42,7 +42,7 @@ struct ThreadInfo {
 
 /// 0 where unknown.
 struct DeviceInfo {
-  ProcessIndex process = 0;
+  ProcessIndex process{0};
   std::uint32_t id = 0;
   std::string name;
   std::uint32_t compute_major = 0;
@@ -64,7 +64,7 @@ struct DeviceInfo {
 
 /// A stream id means something only within its context, a context only within its process.
 struct StreamInfo {
-  DeviceIndex device = 0;
+  DeviceIndex device{0};
   std::uint32_t context = 0;
   std::int64_t id = 0;
   std::uint32_t green_context = 0;  ///< the share of a device that the stream is confined to; 0: none

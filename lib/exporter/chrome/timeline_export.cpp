@@ -48,7 +48,7 @@ void TimelineExport::make_rows() {
       devices.push_back(layout.device(device.id, device.name, label(device.process)));
   };
   if (is_kineto) add_devices();
-  for (ProcessIndex i = 0; i < timeline.processes.size(); ++i) processes.push_back(layout.process(label(i)));
+  for (ProcessIndex i{0}; i < timeline.processes.size(); ++i) processes.push_back(layout.process(label(i)));
   if (!is_kineto) add_devices();
   for (const StreamInfo& stream : timeline.streams)
     streams.push_back(
@@ -58,16 +58,16 @@ void TimelineExport::make_rows() {
 }
 
 RangeIndex TimelineExport::launching_range(ActivityIndex activity) const noexcept {
-  const std::uint32_t launch = timeline.activities.launch[activity];
+  const LaunchIndex launch = timeline.activities.launch[activity];
   if (launch == kNone || projection.place_of(timeline, activity) != launch) return kNone;
   if (timeline.launches.range[launch] != kNone) return timeline.launches.range[launch];
-  const std::uint32_t owner = projection.owner[activity];
+  const RangeIndex owner(projection.owner[activity]);
   return owner < static_cast<std::uint32_t>(Unowned::kOutside) ? owner : kNone;
 }
 
 std::string_view TimelineExport::ranges_not_written(ActivityIndex activity) {
-  const std::uint32_t captured = timeline.activities.captured[activity];
-  const RangeIndex range = projection.place_of(timeline, activity) == captured ? projection.owner[activity]
+  const LaunchIndex captured = timeline.activities.captured[activity];
+  const RangeIndex range = projection.place_of(timeline, activity) == captured ? RangeIndex(projection.owner[activity])
                                                                                : timeline.launches.range[captured];
   const RangeTable& ranges = timeline.ranges;
   if (range >= ranges.size() || (ranges.flags[range] & kBeforeRecording) == 0) return {};
@@ -87,12 +87,12 @@ std::string_view TimelineExport::ranges_not_written(ActivityIndex activity) {
 void TimelineExport::link() {
   external_ids.assign(timeline.ranges.external_id.begin(), timeline.ranges.external_id.end());
   if (timeline.format == InputFormat::kKineto) return;
-  for (RangeIndex range = 0; range < timeline.ranges.size(); ++range) {
+  for (RangeIndex range{0}; range < timeline.ranges.size(); ++range) {
     if (timeline.ranges.kind[range] == RangeKind::kOperator) external_ids[range] = std::int64_t{range} + 1;
   }
   for (const StreamFigures& figures : projection.inclusive_streams)
     external_ids[figures.range] = std::int64_t{figures.range} + 1;
-  for (ActivityIndex i = 0; i < timeline.activities.size(); ++i) {
+  for (ActivityIndex i{0}; i < timeline.activities.size(); ++i) {
     if (const RangeIndex range = launching_range(i); range != kNone) external_ids[range] = std::int64_t{range} + 1;
   }
 }

@@ -20,8 +20,8 @@ class Flows {
 
   void write() {
     const ActivityTable& activities = shared_.timeline.activities;
-    for (ActivityIndex i = 0; i < activities.size(); ++i) {
-      const std::uint32_t launch = activities.launch[i];
+    for (ActivityIndex i{0}; i < activities.size(); ++i) {
+      const LaunchIndex launch = activities.launch[i];
       const TrackId to = slices_.track_of_activity(i);
       if (launch == kNone || to == kNoTrack) continue;
       const std::optional<FlowEnd> from = start_of(launch, i);
@@ -37,7 +37,7 @@ class Flows {
  private:
   std::string_view ids(TrackId track) { return shared_.layout.table().ids(track); }
 
-  std::optional<FlowEnd> start_of(std::uint32_t launch, ActivityIndex activity) {
+  std::optional<FlowEnd> start_of(LaunchIndex launch, ActivityIndex activity) {
     const Timeline& timeline = shared_.timeline;
     const CallIndex call = timeline.launches.call[launch];
     if (call != kNone && slices_.track_of_call(call) != kNoTrack)
@@ -97,7 +97,7 @@ class Flows {
   std::vector<RangeIndex> nesting_ranges() const {
     const RangeTable& ranges = shared_.timeline.ranges;
     std::vector<RangeIndex> out;
-    for (RangeIndex range = 0; range < ranges.size(); ++range)
+    for (RangeIndex range{0}; range < ranges.size(); ++range)
       if (ranges.style[range] == RangeStyle::kScoped && (ranges.flags[range] & kEndedElsewhere) == 0)
         out.push_back(range);
     std::sort(out.begin(), out.end(), [&](RangeIndex a, RangeIndex b) {
@@ -109,7 +109,7 @@ class Flows {
 
   /// The correlation id, as torch.profiler has it, for the first activity that it leads to; every other arrow needs an
   /// id of its own, and so do those of several processes, whose correlation ids are the same numbers.
-  std::uint64_t id_of(std::uint32_t launch) {
+  std::uint64_t id_of(LaunchIndex launch) {
     const std::uint64_t correlation = shared_.timeline.launches.correlation[launch];
     constexpr std::uint64_t kOwnIds = std::uint64_t{1} << 32;
     return correlation < kOwnIds && used_.insert(correlation).second ? correlation : 0;

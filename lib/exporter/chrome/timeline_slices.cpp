@@ -65,7 +65,7 @@ void TimelineSlices::add(TrackId track, Kind kind, std::size_t row, std::int64_t
 
 void TimelineSlices::collect_ranges() {
   const RangeTable& ranges = shared_.timeline.ranges;
-  for (RangeIndex i = 0; i < ranges.size(); ++i) {
+  for (RangeIndex i{0}; i < ranges.size(); ++i) {
     // Graphs that were captured days ago do not stretch the trace: their operations name the ranges.
     if ((ranges.flags[i] & kBeforeRecording) != 0) continue;
     TrackId track = shared_.threads[ranges.thread[i]];
@@ -82,7 +82,7 @@ void TimelineSlices::collect_ranges() {
     add(shared_.threads[nodes.thread[i]], Kind::kNode, i, nodes.begin_ns[i], nodes.end_ns[i]);
   }
   const CallTable& calls = shared_.timeline.calls;
-  for (CallIndex i = 0; shared_.options.api_calls && i < calls.size(); ++i)
+  for (CallIndex i{0}; shared_.options.api_calls && i < calls.size(); ++i)
     add(shared_.threads[calls.thread[i]], Kind::kCall, i, calls.begin_ns[i], calls.end_ns[i]);
   const OverheadTable& overheads = shared_.timeline.overheads;
   for (std::uint32_t i = 0; shared_.options.overheads && i < overheads.size(); ++i) {
@@ -94,7 +94,7 @@ void TimelineSlices::collect_ranges() {
 
 void TimelineSlices::collect_device_rows() {
   const ActivityTable& activities = shared_.timeline.activities;
-  for (ActivityIndex i = 0; i < activities.size(); ++i)
+  for (ActivityIndex i{0}; i < activities.size(); ++i)
     add(shared_.streams[activities.stream[i]], Kind::kActivity, i, activities.begin_ns[i], activities.end_ns[i]);
   const SyncTable& syncs = shared_.timeline.syncs;
   for (std::uint32_t i = 0; shared_.options.syncs && i < syncs.size(); ++i) {
@@ -246,8 +246,8 @@ void TimelineSlices::write(const std::vector<ForeignSlice>& foreign,
   range_tracks_.assign(timeline.ranges.size(), kNoTrack);
   node_tracks_.assign(timeline.autograd_nodes.size(), kNoTrack);
   call_ranges_.assign(timeline.calls.size(), kNone);
-  for (ActivityIndex i = 0; i < timeline.activities.size(); ++i) {
-    const std::uint32_t launch = timeline.activities.launch[i];
+  for (ActivityIndex i{0}; i < timeline.activities.size(); ++i) {
+    const LaunchIndex launch = timeline.activities.launch[i];
     if (launch != kNone && timeline.launches.call[launch] != kNone)
       call_ranges_[timeline.launches.call[launch]] = shared_.launching_range(i);
   }
@@ -272,11 +272,11 @@ void TimelineSlices::write_slice(Kind kind, std::uint32_t row, TrackId track,
   const Timeline& timeline = shared_.timeline;
   switch (kind) {
     case Kind::kRange:
-      return write_range(row, track);
+      return write_range(RangeIndex(row), track);
     case Kind::kCall:
-      return write_call(row, track);
+      return write_call(CallIndex(row), track);
     case Kind::kActivity:
-      return write_activity(row, track);
+      return write_activity(ActivityIndex(row), track);
     case Kind::kSync:
       return write_sync(row, track);
     case Kind::kStep:
@@ -393,7 +393,7 @@ void TimelineSlices::write_activity(ActivityIndex row, TrackId track) {
       place.graph_launch = activities.estimated[row] ? Launch::kPart : Launch::kWhole;
       place.part_bytes = activities.bytes[row];
     }
-    if (const std::uint32_t captured = activities.captured[row]; captured < timeline.launches.size()) {
+    if (const LaunchIndex captured = activities.captured[row]; captured < timeline.launches.size()) {
       place.captured_tid = shared_.layout.table().track(shared_.threads[timeline.launches.thread[captured]]).tid;
       place.captured_ns = timeline.launches.time_ns[captured];
       place.captured_in = shared_.ranges_not_written(row);

@@ -20,7 +20,7 @@ class Nesting {
     parent_.assign(count, kNone);
     depth_.assign(count, 0);
     shown_.assign(count, kNone);
-    for (ThreadIndex thread = 0; thread < timeline_.threads.size(); ++thread) {
+    for (ThreadIndex thread{0}; thread < timeline_.threads.size(); ++thread) {
       const auto scoped = order_.scoped(thread);
       projection::find_enclosers(order_, scoped, parent_, [](RangeIndex) { return true; });
       for (const RangeIndex range : scoped) {  // outer ones first
@@ -37,12 +37,12 @@ class Nesting {
 
   /// The owner where it nests, else none.
   RangeIndex owner(ActivityIndex activity) const {
-    const std::uint32_t owner = projection_.owner[activity];
+    const RangeIndex owner(projection_.owner[activity]);
     return owner < parent_.size() && nests(owner) ? owner : kNone;
   }
   /// The innermost range in which it was launched, of those that are shown.
   RangeIndex innermost(ActivityIndex activity) const {
-    const std::uint32_t owner = projection_.owner[activity];
+    const RangeIndex owner(projection_.owner[activity]);
     if (owner >= parent_.size()) return kNone;
     const RangeIndex range = nests(owner) ? owner : around(owner, activity);
     return range == kNone ? kNone : shown_[range];
@@ -51,7 +51,7 @@ class Nesting {
  private:
   /// The innermost range that nests, was open at the launch, and began before the start/end range that owns it.
   RangeIndex around(RangeIndex start_end, ActivityIndex activity) const {
-    const std::uint32_t launch = projection_.place_of(timeline_, activity);
+    const LaunchIndex launch = projection_.place_of(timeline_, activity);
     if (launch == kNone) return kNone;
     const auto scoped = order_.scoped(timeline_.ranges.thread[start_end]);
     const auto after = std::upper_bound(scoped.begin(), scoped.end(), start_end,
@@ -71,7 +71,7 @@ class Nesting {
 
 std::vector<ActivityIndex> in_order_of_streams(const ActivityTable& activities) {
   std::vector<ActivityIndex> order(activities.size());
-  std::iota(order.begin(), order.end(), 0u);
+  std::iota(order.begin(), order.end(), ActivityIndex{0});
   std::sort(order.begin(), order.end(), [&](ActivityIndex a, ActivityIndex b) {
     return std::tie(activities.stream[a], activities.begin_ns[a], a) <
            std::tie(activities.stream[b], activities.begin_ns[b], b);

@@ -135,7 +135,7 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   timeline::MemoryBound bound_;
   RangeIndex first_range_;
   HostAssembler assembler_{*this};
-  ProcessIndex process_ = 0;
+  ProcessIndex process_{0};
   std::vector<StringId> names_;
   std::vector<bool> names_known_;
   std::unordered_map<std::uint32_t, StringId> far_names_;

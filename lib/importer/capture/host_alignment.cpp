@@ -47,7 +47,7 @@ std::vector<std::vector<Sequence>> sequences(const Timeline& timeline) {
   std::map<StringId, std::optional<Operation>> operations;
   std::map<StreamIndex, Sequence> by_stream;
   const ActivityTable& activities = timeline.activities;
-  for (ActivityIndex row = 0; row < activities.size(); ++row) {
+  for (ActivityIndex row{0}; row < activities.size(); ++row) {
     if (activities.kind[row] != ActivityKind::kKernel) continue;
     const auto [found, added] = operations.try_emplace(activities.name[row]);
     if (added) found->second = operation_of(timeline.text(activities.name[row]));

@@ -43,11 +43,11 @@ std::vector<std::pair<std::int64_t, std::int64_t>> extents(const Timeline& timel
     last = last == kNoTime ? end : std::max(last, end);
   };
   const RangeTable& ranges = timeline.ranges;
-  for (RangeIndex row = 0; row < ranges.size(); ++row)
+  for (RangeIndex row{0}; row < ranges.size(); ++row)
     if ((ranges.flags[row] & kBeforeRecording) == 0)
       widen(timeline.threads[ranges.thread[row]].process, ranges.begin_ns[row], ranges.end_ns[row]);
   const ActivityTable& activities = timeline.activities;
-  for (ActivityIndex row = 0; row < activities.size(); ++row)
+  for (ActivityIndex row{0}; row < activities.size(); ++row)
     widen(timeline.devices[timeline.streams[activities.stream[row]].device].process, activities.begin_ns[row],
           activities.end_ns[row]);
   return all;
@@ -111,7 +111,7 @@ void note_ranks(Timeline& timeline) {
   if (timeline.processes.size() < 2) return;
   std::map<std::int32_t, std::vector<ProcessIndex>> ranks;
   std::set<std::int32_t> sizes;
-  for (ProcessIndex i = 0; i < timeline.processes.size(); ++i) {
+  for (ProcessIndex i{0}; i < timeline.processes.size(); ++i) {
     const ProcessInfo& process = timeline.processes[i];
     if (process.rank >= 0) ranks[process.rank].push_back(i);
     if (process.world_size > 0) sizes.insert(process.world_size);

@@ -77,7 +77,7 @@ RangeIndex CapturedNodes::begin_range(StringId name, ThreadIndex thread, std::in
 
 /// A range lasts as long as one launch after the other names it: what its real times were is not said.
 void CapturedNodes::add_ranges(
-    const std::map<std::pair<ThreadIndex, std::int64_t>, std::pair<std::uint32_t, std::uint32_t>>& lists) {
+    const std::map<std::pair<ThreadIndex, std::int64_t>, std::pair<LaunchIndex, std::uint32_t>>& lists) {
   RangeTable& ranges = timeline_.ranges;
   std::vector<RangeIndex> open;
   for (const auto& [place, made] : lists) {
@@ -97,13 +97,13 @@ void CapturedNodes::add_ranges(
 
 void CapturedNodes::finish() {
   if (made_.empty()) return;
-  for (ThreadIndex thread = 0; thread < timeline_.threads.size(); ++thread) {
+  for (ThreadIndex thread{0}; thread < timeline_.threads.size(); ++thread) {
     const auto [known, is_new] = threads_.try_emplace(timeline_.threads[thread].tid, thread);
     if (!is_new) known->second = kNone;
   }
   ActivityTable& activities = timeline_.activities;
   timeline::NodeLaunches launches(timeline_);
-  std::map<std::pair<ThreadIndex, std::int64_t>, std::pair<std::uint32_t, std::uint32_t>> with_ranges;
+  std::map<std::pair<ThreadIndex, std::int64_t>, std::pair<LaunchIndex, std::uint32_t>> with_ranges;
   for (const Made& made : made_) {
     const ThreadIndex thread = thread_of(made);
     if (thread == kNone) continue;

@@ -38,7 +38,7 @@ class CapturedNodes {
   std::uint32_t list_of(std::string_view json);
   ThreadIndex thread_of(const Made& made);
   /// `lists` of launches in order of thread and time.
-  void add_ranges(const std::map<std::pair<ThreadIndex, std::int64_t>, std::pair<std::uint32_t, std::uint32_t>>& lists);
+  void add_ranges(const std::map<std::pair<ThreadIndex, std::int64_t>, std::pair<LaunchIndex, std::uint32_t>>& lists);
   RangeIndex begin_range(StringId name, ThreadIndex thread, std::int64_t time_ns);
 
   Timeline& timeline_;

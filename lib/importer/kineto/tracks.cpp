@@ -140,7 +140,7 @@ void Tracks::choose_main_process() {
   for (const ThreadIndex thread : timeline_.calls.thread) ++calls[timeline_.threads[thread].process];
   for (const ThreadIndex thread : timeline_.ranges.thread) ++ranges[timeline_.threads[thread].process];
   calling_processes_ = calls.size() - static_cast<std::size_t>(std::count(calls.begin(), calls.end(), 0u));
-  for (ProcessIndex i = 0; i < calls.size(); ++i) {
+  for (ProcessIndex i{0}; i < calls.size(); ++i) {
     if (std::pair(calls[i], ranges[i]) > std::pair(calls[main_process_], ranges[main_process_])) main_process_ = i;
   }
 }

@@ -78,7 +78,7 @@ class Tracks {
   std::unordered_map<std::string, std::int64_t> words_;
   std::map<std::int64_t, std::string> process_names_;
   std::map<std::pair<std::int64_t, std::int64_t>, std::string> thread_names_;
-  ProcessIndex main_process_ = 0;
+  ProcessIndex main_process_{0};
   std::size_t calling_processes_ = 0;
 };
 

@@ -73,7 +73,7 @@ ProcessIndex Entities::find_assumed_process() {
       if (timeline_.threads[thread].process != first) return process(0);
     return first;
   }
-  return timeline_.processes.size() == 1 ? 0 : process(0);
+  return timeline_.processes.size() == 1 ? ProcessIndex{0} : process(0);
 }
 
 std::optional<ProcessIndex> Entities::find_process(std::int64_t global_id) const {

@@ -58,7 +58,7 @@ void GraphNodes::finish() {
   if (nodes_.empty()) return;
   ActivityTable& activities = timeline_.activities;
   timeline::NodeLaunches launches(timeline_);
-  for (ActivityIndex row = 0; row < activities.size(); ++row) {
+  for (ActivityIndex row{0}; row < activities.size(); ++row) {
     if (activities.graph_node[row] == 0) continue;
     const ProcessIndex process = timeline_.devices[timeline_.streams[activities.stream[row]].device].process;
     const Node* const node = first_of({process, static_cast<std::int64_t>(activities.graph_node[row])});

@@ -58,7 +58,7 @@ Status expect_rows(ImportContext& context) {
 // Nsight keeps no flag for it; the call's name says it.
 void mark_asynchronous_copies(Timeline& timeline) {
   const ActivityTable& activities = timeline.activities;
-  for (ActivityIndex i = 0; i < activities.size(); ++i) {
+  for (ActivityIndex i{0}; i < activities.size(); ++i) {
     if (!is_copy(activities.kind[i]) || activities.launch[i] == kNone) continue;
     const CallIndex call = timeline.launches.call[activities.launch[i]];
     timeline.copy_details[activities.detail[i]].asynchronous =

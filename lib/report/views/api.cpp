@@ -35,7 +35,7 @@ Table instances_of(const Timeline& timeline) {
   Table table({own::text("Call"), own::text("API"), own::timestamp("Begin"), own::time("Duration"),
                own::count("Thread"), own::if_room(1, own::count("Correlation")), own::count("Result")});
   const CallTable& calls = timeline.calls;
-  for (CallIndex row = 0; row < calls.size(); ++row) {
+  for (CallIndex row{0}; row < calls.size(); ++row) {
     table.text(timeline.text(calls.name[row]))
         .text(domain_name(calls.domain[row]))
         .number(calls.begin_ns[row])
@@ -54,7 +54,7 @@ Result<Table> make_api(const Subject& subject, const ViewOptions& options) {
   std::vector<CallGroup> groups;
   std::unordered_map<std::uint64_t, std::size_t> by_name;
   std::int64_t whole = 0;
-  for (CallIndex row = 0; row < calls.size(); ++row) {
+  for (CallIndex row{0}; row < calls.size(); ++row) {
     const std::uint64_t key =
         std::uint64_t{static_cast<std::uint32_t>(calls.name[row])} << 8 | static_cast<std::uint64_t>(calls.domain[row]);
     const auto [found, added] = by_name.try_emplace(key, groups.size());

@@ -36,7 +36,7 @@ std::vector<OperationGroup> groups_of(const Subject& subject, bool (*wanted)(Act
   const Projection& projection = subject.projection();
   std::vector<OperationGroup> groups;
   std::unordered_map<std::uint32_t, std::size_t> by_name;
-  for (ActivityIndex row = 0; row < activities.size(); ++row) {
+  for (ActivityIndex row{0}; row < activities.size(); ++row) {
     if (!wanted(activities.kind[row])) continue;
     const auto [found, added] = by_name.try_emplace(static_cast<std::uint32_t>(activities.name[row]), groups.size());
     if (added) groups.push_back({activities.name[row]});
@@ -103,11 +103,11 @@ Table instances_of(const Subject& subject, bool (*wanted)(ActivityKind), bool ke
   std::vector<std::uint32_t> launchers;
   if (!projection.place.empty()) launchers = subject.owners_by(Attribution::kLaunch);
   const auto path = [&](std::uint32_t owner) {
-    return owner < timeline.ranges.size() ? paths.of(owner) : paths.words(unowned_word(owner));
+    return owner < timeline.ranges.size() ? paths.of(RangeIndex(owner)) : paths.words(unowned_word(owner));
   };
-  for (ActivityIndex row = 0; row < activities.size(); ++row) {
+  for (ActivityIndex row{0}; row < activities.size(); ++row) {
     if (!wanted(activities.kind[row])) continue;
-    const std::uint32_t launch = activities.launch[row];
+    const LaunchIndex launch = activities.launch[row];
     const std::int64_t duration = activities.end_ns[row] - activities.begin_ns[row];
     const bool replayed = !launchers.empty() && projection.place[row] != launch;
     const Paths::Node owner = path(projection.owner[row]);

@@ -28,7 +28,7 @@ struct GroupEnergy {
 std::vector<GroupEnergy> by_group(const analysis::PathTree& tree, const analysis::Energy& energy,
                                   const Projection& projection) {
   std::vector<GroupEnergy> groups(tree.groups.size());
-  for (RangeIndex range = 0; range < energy.ranges.size(); ++range) {
+  for (RangeIndex range{0}; range < energy.ranges.size(); ++range) {
     const std::uint32_t group = tree.group_of[range];
     if (group == kNone) continue;
     // A range that was cut off counts what is its own where it was cut, and all else is there already.

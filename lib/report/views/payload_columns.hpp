@@ -21,7 +21,7 @@ class PayloadStatistics {
   PayloadStatistics(const Timeline& timeline, const ProjectionOptions& options, analysis::Parts parts) {
     if (!analysis::has_payloads(timeline)) return;
     const RangeTable& ranges = timeline.ranges;
-    for (RangeIndex range = 0; range < ranges.size(); ++range) {
+    for (RangeIndex range{0}; range < ranges.size(); ++range) {
       const std::uint32_t part = parts.empty() ? 0 : parts[range];
       if (part == kNone || !analysis::takes_part(ranges.kind[range], options)) continue;
       if ((ranges.flags[range] & kBeforeRecording) != 0) continue;

@@ -147,7 +147,7 @@ Result<Table> make_instances(const Subject& subject, const analysis::PayloadCond
   const std::vector<std::int64_t> estimated = analysis::estimated_times_of_ranges(timeline, projection);
   const std::vector<analysis::PassTimes> passes = analysis::pass_times_of_ranges(timeline, projection);
   const RangeTable& ranges = timeline.ranges;
-  for (RangeIndex range = 0; range < ranges.size(); ++range) {
+  for (RangeIndex range{0}; range < ranges.size(); ++range) {
     if (!analysis::takes_part(ranges.kind[range], subject.projection_options())) continue;
     const DeviceFigures& all = projection.inclusive[range];
     const bool busy = all.gpu_ops != 0;
@@ -189,7 +189,7 @@ std::vector<std::uint32_t> parts_of(const Timeline& timeline, const analysis::Pa
     parts.assign(timeline.ranges.size(), 0);
   }
   if (condition != nullptr)
-    for (RangeIndex range = 0; range < timeline.ranges.size(); ++range)
+    for (RangeIndex range{0}; range < timeline.ranges.size(); ++range)
       if (!condition->holds(timeline, range)) parts[range] = kNone;
   return parts;
 }

@@ -86,7 +86,7 @@ Roof roof_of(const Timeline& timeline, const ViewOptions& options, bool counted,
 std::vector<Work> by_group(const analysis::PathTree& tree, const analysis::WorkByShapes& work) {
   if (work.counted == 0) return {};
   std::vector<Work> groups(tree.groups.size());
-  for (RangeIndex range = 0; range < work.ranges.size(); ++range)
+  for (RangeIndex range{0}; range < work.ranges.size(); ++range)
     if (tree.group_of[range] != kNone) groups[tree.group_of[range]] += work.ranges[range];
   for (std::uint32_t group = static_cast<std::uint32_t>(groups.size()); group-- > 0;)  // parents come before children
     if (tree.groups[group].parent != kNone) groups[tree.groups[group].parent] += groups[group];
@@ -129,7 +129,7 @@ struct MeasuredGroup {
 std::vector<MeasuredGroup> measured_by_group(const analysis::PathTree& tree, const Projection& projection,
                                              const std::vector<analysis::MeasuredWork>& measured) {
   std::vector<MeasuredGroup> groups(tree.groups.size());
-  for (RangeIndex range = 0; range < measured.size(); ++range) {
+  for (RangeIndex range{0}; range < measured.size(); ++range) {
     const std::uint32_t group = tree.group_of[range];
     if (group == kNone || projection.depth[range] > tree.groups[group].depth) continue;
     groups[group].work += measured[range].work;

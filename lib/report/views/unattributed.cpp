@@ -63,7 +63,7 @@ struct UnattributedGroup {
   std::uint64_t count = 0;
   std::int64_t sum_ns = 0;
   std::int64_t longest_ns = -1;
-  ActivityIndex longest = 0;
+  ActivityIndex longest{0};
 };
 
 /// By reason and name, or by reason; the reason with the longest time first, and the longest names in it.
@@ -73,7 +73,7 @@ std::vector<UnattributedGroup> groups_of(const Subject& subject, bool by_name) {
       analysis::unattributed_reasons(subject.timeline(), subject.projection(), subject.projection_options());
   std::map<std::pair<UnattributedReason, StringId>, UnattributedGroup> found;
   std::array<std::int64_t, analysis::kUnattributedReasons> total{};
-  for (ActivityIndex row = 0; row < activities.size(); ++row) {
+  for (ActivityIndex row{0}; row < activities.size(); ++row) {
     const UnattributedReason reason = reasons[row];
     if (reason == UnattributedReason::kOwned) continue;
     const StringId name = by_name ? activities.name[row] : StringId::kEmpty;
@@ -113,7 +113,7 @@ std::vector<std::uint32_t> operators_of(const Timeline& timeline) {
 
 /// Operator, or call, and thread of the launch.
 std::string launched_by(const Timeline& timeline, const std::vector<std::uint32_t>& operators, ActivityIndex row) {
-  const std::uint32_t launch = timeline.activities.launch[row];
+  const LaunchIndex launch = timeline.activities.launch[row];
   if (launch >= timeline.launches.size()) return {};
   std::string out;
   const CallIndex call = timeline.launches.call[launch];

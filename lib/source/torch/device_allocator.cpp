@@ -68,7 +68,7 @@ void on_out_of_memory(std::int64_t, std::size_t, std::size_t, std::size_t) noexc
 }
 
 void set_totals(State& now) {
-  for (c10::DeviceIndex device = 0; device < c10::cuda::device_count(); ++device) {
+  for (c10::DeviceIndex device{0}; device < c10::cuda::device_count(); ++device) {
     const c10::CachingDeviceAllocator::DeviceStats stats = allocator::getDeviceStats(device);
     constexpr auto kAll = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
     now.totals.set(device, stats.requested_bytes[kAll].current, stats.reserved_bytes[kAll].current);
@@ -163,7 +163,7 @@ void stop_devices(const MemoryRecordingOptions& options) noexcept {
 
 void count_devices() {
 #if RANGEFINDER_TORCH_CUDA
-  for (c10::DeviceIndex device = 0; device < c10::cuda::device_count(); ++device) {
+  for (c10::DeviceIndex device{0}; device < c10::cuda::device_count(); ++device) {
     for_each_statistic(allocator::getDeviceStats(device), [&](const char* what, auto value) {
       char name[64];  // no allocation: steps of a job that is out of memory are counted, too
       std::snprintf(name, sizeof name, "cuda:%d %s", static_cast<int>(device), what);

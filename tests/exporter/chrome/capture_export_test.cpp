@@ -265,7 +265,7 @@ TEST_CASE("operators of a capture are those of its export", "[exporter]") {
     CHECK(operators_of(*again) == expected);
     // The same nodes, made by the same operators; the engine's part of a node is one of its own there.
     REQUIRE(again->autograd_nodes.size() == 2);
-    RangeIndex linear = 0;
+    RangeIndex linear{0};
     while (again->text(again->ranges.name[linear]) != "aten::linear") ++linear;
     for (std::size_t node_row = 0; node_row < 2; ++node_row) {
       CHECK(again->autograd_nodes.sequence[node_row] == 7);

@@ -36,7 +36,7 @@ CaptureBuilder replayed() {
 std::map<std::string, std::int64_t> times(const Timeline& timeline) {
   const Projection projection = project(timeline, {Attribution::kCapture, true, false});
   std::map<std::string, std::int64_t> found;
-  for (RangeIndex range = 0; range < timeline.ranges.size(); ++range) {
+  for (RangeIndex range{0}; range < timeline.ranges.size(); ++range) {
     if (timeline.ranges.kind[range] == RangeKind::kAnnotation)
       found[std::string(timeline.text(timeline.ranges.name[range]))] += projection.inclusive[range].gpu_sum_ns;
   }
@@ -119,7 +119,7 @@ TEST_CASE("launches recorded as a whole are divided in the trace, and are known 
   Timeline once = load(written);
   CHECK(split_graph_launches(once) == (whole ? 2 : 0));
   CHECK(times(once) == divided);
-  for (ActivityIndex row = 0; row < once.activities.size(); ++row)
+  for (ActivityIndex row{0}; row < once.activities.size(); ++row)
     CHECK((once.activities.kind[row] == ActivityKind::kGraph) == once.activities.estimated[row]);
   const std::string again = folder.file("b.pt.trace.json");
   options.attribution = Attribution::kAuto;

@@ -86,7 +86,7 @@ std::string figures(const DeviceFigures& f, std::int64_t zero) {
 /// Every annotation's figures; times from the timeline's begin.
 std::multimap<Key, std::string> all_figures(const Timeline& timeline, const Projection& projection, std::int64_t zero) {
   std::multimap<Key, std::string> out;
-  for (RangeIndex r = 0; r < timeline.ranges.size(); ++r) {
+  for (RangeIndex r{0}; r < timeline.ranges.size(); ++r) {
     if (timeline.ranges.kind[r] != RangeKind::kAnnotation) continue;
     const Key key{std::string(timeline.text(timeline.ranges.name[r])), timeline.ranges.begin_ns[r] - zero,
                   timeline.ranges.end_ns[r] - timeline.ranges.begin_ns[r]};
@@ -157,7 +157,7 @@ TEST_CASE("a range that was suspended comes back as one, as often as it goes out
     const RangeTable& ranges = returned->ranges;
     REQUIRE(ranges.size() == 5);
     std::vector<std::int64_t> runs;
-    for (RangeIndex range = 0; range < ranges.size(); ++range)
+    for (RangeIndex range{0}; range < ranges.size(); ++range)
       if (ranges.is_run(range)) runs.push_back(ranges.run_ns(range));
     std::sort(runs.begin(), runs.end());
     CHECK(runs == std::vector<std::int64_t>{4'500, 8'000});

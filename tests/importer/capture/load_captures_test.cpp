@@ -4,6 +4,7 @@
 #include "support/loaded_capture.hpp"
 #include "support/scratch_folder.hpp"
 #include "support/seed.hpp"
+#include "support/timeline_columns.hpp"
 #include "timeline/finish.hpp"
 
 #include <rangefinder/timeline.hpp>
@@ -64,7 +65,7 @@ TEST_CASE("a capture becomes tables", "[importer]") {
   CHECK(timeline.kernel_details[timeline.activities.detail[0]].grid[0] == 132);
   CHECK(timeline.activities.bytes[1] == 4096);
   CHECK(timeline.copy_details[timeline.activities.detail[1]].copy_kind == 2);
-  for (ActivityIndex i = 0; i < 3; ++i) CHECK(owner_of(timeline, i) == "step");
+  for (ActivityIndex i{0}; i < 3; ++i) CHECK(owner_of(timeline, i) == "step");
   REQUIRE(timeline.calls.size() == 1);
   CHECK(timeline.launches.call[timeline.activities.launch[0]] == 0);
   CHECK(timeline.text(timeline.marks.category[0]) == "notes");
@@ -98,7 +99,7 @@ TEST_CASE("allocation calls, compiling and latency timestamps become columns", "
   CHECK(allocations.bytes == std::vector<std::uint64_t>{4096, 64});
   CHECK(allocations.freed == std::vector<bool>{false, true});
   CHECK(allocations.memory == std::vector<std::uint32_t>{3, 2});
-  CHECK(allocations.device == std::vector<DeviceIndex>{0, 0});
+  CHECK(numbers_of(allocations.device) == std::vector<std::uint32_t>{0, 0});
   CHECK(allocations.stream == std::vector<StreamIndex>{kNone, kNone});
   CHECK(allocations.correlation == std::vector<std::uint64_t>{77, 78});
   REQUIRE(timeline.overheads.size() == 1);
@@ -168,7 +169,7 @@ TEST_CASE("operators tell their numbers, and their inputs where those are wanted
   const Timeline timeline = load(capture, options);
   const OperatorTable& operators = timeline.operators;
   // The engine's own range has the number of the node in it, as in Kineto's traces.
-  CHECK(operators.range == std::vector<RangeIndex>{0, 2, 3, 4, 5});
+  CHECK(numbers_of(operators.range) == std::vector<std::uint32_t>{0, 2, 3, 4, 5});
   CHECK(operators.sequence == std::vector<std::int64_t>{7, -1, 7, 7, 8});
   CHECK(operators.forward_thread_id == std::vector<std::uint64_t>{0, 0, 5, 5, 0});
   for (const std::size_t row : {0, 1}) {
@@ -255,8 +256,8 @@ TEST_CASE("a launch after a range that ended on another thread is not in it", "[
   capture.on_thread(2, "b").range("other", 90, 110);
   const Timeline timeline = load(capture);
   REQUIRE(timeline.activities.size() == 2);
-  CHECK(owner_of(timeline, 0) == "handed over");
-  CHECK(owner_of(timeline, 1) == "outer");
+  CHECK(owner_of(timeline, ActivityIndex{0}) == "handed over");
+  CHECK(owner_of(timeline, ActivityIndex{1}) == "outer");
 }
 
 TEST_CASE("an activity whose launch was not noted is joined to its call", "[importer]") {
@@ -292,7 +293,7 @@ TEST_CASE("what came before the recording is no part of its time", "[importer]")
   capture.range("across", -100, 10).range("at once", 0, 0).range("step", 20, 50).mark("now", 30).payload("text");
   const Timeline timeline = load(capture);
   std::map<std::string, bool> before;
-  for (RangeIndex row = 0; row < timeline.ranges.size(); ++row)
+  for (RangeIndex row{0}; row < timeline.ranges.size(); ++row)
     before[std::string(timeline.text(timeline.ranges.name[row]))] =
         (timeline.ranges.flags[row] & kBeforeRecording) != 0;
   CHECK(before ==
@@ -421,7 +422,7 @@ TEST_CASE("the order of chunks does not change what is read", "[importer][proper
     }
     const auto rows = [](const Timeline& timeline) {
       std::vector<std::string> out;
-      for (RangeIndex i = 0; i < timeline.ranges.size(); ++i) {
+      for (RangeIndex i{0}; i < timeline.ranges.size(); ++i) {
         const RangeTable& r = timeline.ranges;
         out.push_back(std::string(timeline.text(r.name[i])) + " " + std::to_string(r.begin_ns[i]) + " " +
                       std::to_string(r.end_ns[i]) + " " + std::to_string(r.flags[i]) + " " +
@@ -433,7 +434,7 @@ TEST_CASE("the order of chunks does not change what is read", "[importer][proper
         out.push_back(std::to_string(timeline.ranges.begin_ns[o.range[i]]) + " has " + std::to_string(o.sequence[i]) +
                       " and " + std::string(timeline.text(o.values[i])));
       }
-      for (ActivityIndex i = 0; i < timeline.activities.size(); ++i)
+      for (ActivityIndex i{0}; i < timeline.activities.size(); ++i)
         out.push_back(owner_of(timeline, i) + " owns what begins at " +
                       std::to_string(timeline.activities.begin_ns[i]));
       std::sort(out.begin(), out.end());
@@ -452,34 +453,32 @@ TEST_CASE("launches are joined as the slow obvious way does", "[importer][proper
   std::mt19937_64 random(property_seed("join"));
   for (int round = 0; round < 400; ++round) {
     Timeline timeline;
-    for (ProcessIndex process = 0; process < 2; ++process) {
+    for (ProcessIndex process{0}; process < 2; ++process) {
       timeline.processes.emplace_back();
       timeline.threads.push_back({process, process, {}});
       DeviceInfo device;
       device.process = process;
       timeline.devices.push_back(device);
-      timeline.streams.push_back({process, 1, 7});
+      timeline.streams.push_back({DeviceIndex(std::uint32_t{process}), 1, 7});
     }
     const auto number = [&](std::uint64_t limit) { return static_cast<std::uint32_t>(random() % limit); };
     for (std::uint32_t n = number(12); n > 0; --n) {  // correlation ids come again
-      CallTable& calls = timeline.calls;
-      calls.append({.thread = number(2),
-                    .begin_ns = number(100),
-                    .end_ns = calls.begin_ns.back() + 5,
-                    .correlation = number(5)});
+      const ThreadIndex thread(number(2));
+      const std::int64_t begin_ns = number(100);
+      timeline.calls.append({.thread = thread, .begin_ns = begin_ns, .end_ns = begin_ns + 5, .correlation = number(5)});
     }
     for (std::uint32_t n = number(8); n > 0; --n) {
-      LaunchTable& launches = timeline.launches;
-      launches.append({.process = number(2),
-                       .correlation = 1 + number(4),
-                       .thread = launches.process.back(),
-                       .time_ns = number(100),
-                       .source = LaunchSource::kCallback});
+      const std::uint32_t process = number(2);  // each has one thread, of its own number
+      timeline.launches.append({.process = ProcessIndex(process),
+                                .correlation = 1 + number(4),
+                                .thread = ThreadIndex(process),
+                                .time_ns = number(100),
+                                .source = LaunchSource::kCallback});
     }
     const std::size_t noted = timeline.launches.size();
     for (std::uint32_t n = number(12); n > 0; --n) {
       timeline.activities.append(
-          {.stream = number(2), .begin_ns = number(120), .end_ns = 200, .correlation = number(5)});
+          {.stream = StreamIndex(number(2)), .begin_ns = number(120), .end_ns = 200, .correlation = number(5)});
     }
     timeline::join_launches(timeline);
 
@@ -499,14 +498,15 @@ TEST_CASE("launches are joined as the slow obvious way does", "[importer][proper
       return slow_find(
           calls.size(), time,
           [&](std::uint32_t r) {
-            return correlation != 0 && calls.thread[r] == process && calls.correlation[r] == correlation;
+            return correlation != 0 && timeline.threads[calls.thread[r]].process == process &&
+                   calls.correlation[r] == correlation;
           },
           [&](std::uint32_t r) { return calls.begin_ns[r]; });
     };
     for (std::uint32_t row = 0; row < noted; ++row)
       CHECK(launches.call[row] == find_call(launches.process[row], launches.correlation[row], launches.time_ns[row]));
-    for (ActivityIndex row = 0; row < timeline.activities.size(); ++row) {
-      const ProcessIndex process = timeline.activities.stream[row];
+    for (ActivityIndex row{0}; row < timeline.activities.size(); ++row) {
+      const ProcessIndex process = timeline.devices[timeline.streams[timeline.activities.stream[row]].device].process;
       const std::uint64_t correlation = timeline.activities.correlation[row];
       const std::int64_t time = timeline.activities.begin_ns[row];
       const std::uint32_t launch = timeline.activities.launch[row];

@@ -49,8 +49,8 @@ class Replay {
 std::vector<std::string> owners(const Timeline& timeline) {
   const Projection projection = project(timeline, {Attribution::kCapture, true, false});
   std::vector<std::string> names;
-  for (ActivityIndex row = 0; row < timeline.activities.size(); ++row) {
-    const RangeIndex owner = projection.owner[row];
+  for (ActivityIndex row{0}; row < timeline.activities.size(); ++row) {
+    const RangeIndex owner(projection.owner[row]);
     names.push_back(owner != kNone ? std::string(timeline.text(timeline.ranges.name[owner])) : "-");
   }
   return names;
@@ -69,7 +69,7 @@ TEST_CASE("ranges of captures before the recording are as deep as they are said,
   const RangeTable& ranges = trace.timeline.ranges;
   using Range = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // thread, begin, end
   std::multimap<std::string, Range> captured;
-  for (RangeIndex row = 0; row < ranges.size(); ++row) {
+  for (RangeIndex row{0}; row < ranges.size(); ++row) {
     if ((ranges.flags[row] & kBeforeRecording) == 0) continue;
     CHECK(ranges.style[row] == RangeStyle::kScoped);
     captured.emplace(trace.text(ranges.name[row]),

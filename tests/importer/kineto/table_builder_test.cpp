@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "importer/kineto/table_builder.hpp"
 
+#include "support/timeline_columns.hpp"
 #include "trace_text.hpp"
 
 using namespace rangefinder;
 using rangefinder::testing::keeping_arguments;
 using rangefinder::testing::load;
 using rangefinder::testing::Loaded;
+using rangefinder::testing::numbers_of;
 using rangefinder::testing::trace_of;
 
 namespace {
@@ -186,8 +188,8 @@ TEST_CASE("torch 2.11's events land in their tables", "[importer]") {
   CHECK(activities.bytes == std::vector<std::uint64_t>{0, 4096, 4});
   CHECK(activities.external_id == std::vector<std::int64_t>{18434, 18452, -1});
   CHECK(activities.end_ns[2] - activities.begin_ns[2] == 769);
-  CHECK(activities.launch == std::vector<std::uint32_t>{0, kNone, kNone});
-  CHECK(activities.stream == std::vector<StreamIndex>{0, 0, 0});
+  CHECK(numbers_of(activities.launch) == std::vector<std::uint32_t>{0, kNone, kNone});
+  CHECK(numbers_of(activities.stream) == std::vector<std::uint32_t>{0, 0, 0});
   CHECK(timeline.streams[0].context == 1);
   const KernelDetail& kernel = timeline.kernel_details[activities.detail[0]];
   CHECK(kernel.grid[2] == 5);
@@ -394,7 +396,7 @@ TEST_CASE("a graph's activities share their launch and keep their nodes", "[impo
   {"ph":"X","cat":"kernel","name":"a","pid":0,"tid":7,"ts":20,"dur":5,"args":{"correlation":9,"graph id":2,"graph node id":17}},
   {"ph":"X","cat":"kernel","name":"b","pid":0,"tid":7,"ts":25,"dur":5,"args":{"correlation":9,"graph id":2,"graph node id":18}})json"));
   const ActivityTable& activities = loaded.timeline.activities;
-  CHECK(activities.launch == std::vector<std::uint32_t>{0, 0});
+  CHECK(numbers_of(activities.launch) == std::vector<std::uint32_t>{0, 0});
   CHECK(activities.graph == std::vector<std::uint32_t>{2, 2});
   CHECK(activities.graph_node == std::vector<std::uint64_t>{17, 18});
 }
@@ -543,7 +545,7 @@ TEST_CASE("what operators were given is kept where that is asked for", "[importe
   const Timeline timeline = load(text, options).timeline;
   const OperatorTable& operators = timeline.operators;
   CHECK(timeline.ranges.size() == 4);
-  CHECK(operators.range == std::vector<RangeIndex>{0, 2, 3});
+  CHECK(numbers_of(operators.range) == std::vector<std::uint32_t>{0, 2, 3});
   CHECK(timeline.text(operators.shapes[0]) == "[[2,3],[3,4]]");
   CHECK(timeline.text(operators.types[0]) == R"(["float","float"])");
   CHECK(timeline.text(operators.values[0]) == R"(["","[1, 1]"])");
@@ -582,7 +584,7 @@ TEST_CASE("numbers of autograd are there without being asked for", "[importer]")
                     R"("Input Dims": [[2, 3]]}})"))
           .timeline;
   const OperatorTable& operators = timeline.operators;
-  CHECK(operators.range == std::vector<RangeIndex>{0, 1, 2});
+  CHECK(numbers_of(operators.range) == std::vector<std::uint32_t>{0, 1, 2});
   CHECK(operators.sequence == std::vector<std::int64_t>{7, 7, -1});
   CHECK(operators.forward_thread_id == std::vector<std::uint64_t>{0, 3, 0});
   CHECK(operators.shapes == std::vector<StringId>(3, StringId::kEmpty));

@@ -28,7 +28,7 @@ std::int64_t made_on(const Timeline& timeline, std::size_t node) {
 }
 
 RangeIndex range_of(const Timeline& timeline, std::string_view name) {
-  for (RangeIndex range = 0; range < timeline.ranges.size(); ++range)
+  for (RangeIndex range{0}; range < timeline.ranges.size(); ++range)
     if (timeline.text(timeline.ranges.name[range]) == name) return range;
   return kNone;
 }
@@ -89,13 +89,13 @@ TEST_CASE("ranges of emit_nvtx are operators, and know who made them", "[importe
   add_training(file);
   const auto timeline = file.import();
   REQUIRE(timeline);
-  CHECK(name_of(*timeline, 2) == "aten::addmm");
+  CHECK(name_of(*timeline, RangeIndex{2}) == "aten::addmm");
   CHECK(timeline->ranges.kind[2] == RangeKind::kOperator);
   CHECK(timeline->ranges.kind[7] == RangeKind::kOperator);
   // A record_function stays what it was, by its own name.
-  CHECK(name_of(*timeline, 0) == "layer");
+  CHECK(name_of(*timeline, RangeIndex{0}) == "layer");
   CHECK(timeline->ranges.kind[0] == RangeKind::kAnnotation);
-  CHECK(name_of(*timeline, 4) == "backward");
+  CHECK(name_of(*timeline, RangeIndex{4}) == "backward");
   CHECK(timeline->ranges.kind[4] == RangeKind::kAnnotation);
 
   const AutogradNodeTable& nodes = timeline->autograd_nodes;
@@ -224,7 +224,7 @@ TEST_CASE("start/end ranges and files without emit_nvtx stay as they are", "[imp
   file.range("request, seq = 3", 10, 20, kForward, 60).range("FooBackward0", 30, 40, kEngine);
   const auto timeline = file.import();
   REQUIRE(timeline);
-  CHECK(name_of(*timeline, 0) == "request, seq = 3");
+  CHECK(name_of(*timeline, RangeIndex{0}) == "request, seq = 3");
   CHECK(timeline->ranges.kind == std::vector<RangeKind>{RangeKind::kAnnotation, RangeKind::kAnnotation});
   CHECK(timeline->attachments.empty());
   CHECK(timeline->autograd_nodes.size() == 0);

@@ -449,7 +449,7 @@ TEST_CASE("nodes of graphs are known by the ranges that captured them", "[import
   const auto timeline = file.import();
   REQUIRE(timeline);
   const auto owner = [&](const Projection& projection, std::uint64_t node) {
-    for (ActivityIndex row = 0; row < timeline->activities.size(); ++row)
+    for (ActivityIndex row{0}; row < timeline->activities.size(); ++row)
       if (timeline->activities.graph_node[row] == node)
         return std::string(timeline->text(timeline->ranges.name[projection.owner[row]]));
     return std::string();

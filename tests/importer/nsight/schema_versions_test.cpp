@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "importer/nsight/nsight_file.hpp"
 #include "support/catch.hpp"
+#include "support/timeline_columns.hpp"
 
 #include <array>
 #include <utility>
@@ -8,6 +9,7 @@
 using namespace rangefinder;
 using rangefinder::testing::has_note;
 using rangefinder::testing::NsightFile;
+using rangefinder::testing::numbers_of;
 
 namespace {
 
@@ -57,7 +59,7 @@ TEST_CASE("any optional column may be missing", "[importer_nsight]") {
   REQUIRE(timeline);
   CHECK(timeline->ranges.size() == 1);
   REQUIRE(timeline->activities.size() == 2);
-  CHECK(timeline->activities.launch == std::vector<std::uint32_t>{0, 0});
+  CHECK(numbers_of(timeline->activities.launch) == std::vector<std::uint32_t>{0, 0});
   CHECK(timeline->text(timeline->activities.name[0]) == "void k<float>(float *)");
   CHECK(timeline->health.complete());
 }

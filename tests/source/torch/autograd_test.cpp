@@ -105,7 +105,7 @@ std::string made_in(const Timeline& timeline, std::size_t node) {
   const RangeTable& ranges = timeline.ranges;
   if (nodes.forward_thread[node] == kNone) return "?";
   RangeIndex innermost = kNone;
-  for (RangeIndex range = 0; range < ranges.size(); ++range) {
+  for (RangeIndex range{0}; range < ranges.size(); ++range) {
     if (ranges.thread[range] != nodes.forward_thread[node] || ranges.begin_ns[range] > nodes.forward_ns[node] ||
         ranges.end_ns[range] <= nodes.forward_ns[node])
       continue;

@@ -141,7 +141,7 @@ std::uint32_t row_of(const Timeline& timeline, RangeIndex range) {
 Trees trees_of(const Timeline& timeline, const ThreadNames& names, bool with_texts) {
   std::map<std::string, std::vector<Event>> threads;
   const RangeTable& ranges = timeline.ranges;
-  for (RangeIndex range = 0; range < ranges.size(); ++range) {
+  for (RangeIndex range{0}; range < ranges.size(); ++range) {
     const auto thread = names.of_system.find(timeline.threads[ranges.thread[range]].tid);
     const bool is_wanted = ranges.kind[range] == RangeKind::kOperator || ranges.kind[range] == RangeKind::kAnnotation;
     if (thread == names.of_system.end() || !is_wanted) continue;

@@ -74,7 +74,7 @@ std::vector<std::size_t> rows_of(const Timeline& timeline, MemoryAction action, 
 }
 
 RangeIndex range_named(const Timeline& timeline, std::string_view name) {
-  for (RangeIndex range = 0; range < timeline.ranges.size(); ++range)
+  for (RangeIndex range{0}; range < timeline.ranges.size(); ++range)
     if (timeline.text(timeline.ranges.name[range]) == name) return range;
   FAIL("no range " << name);
   return kNone;

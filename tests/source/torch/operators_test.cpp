@@ -12,6 +12,7 @@
 #undef CHECK  // LibTorch's, which ends the program
 #include "support/catch.hpp"
 #include "support/scratch_folder.hpp"
+#include "support/timeline_columns.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -57,7 +58,7 @@ Timeline record(const OperatorOptions& options, const std::function<void()>& pro
 
 std::vector<std::string> names_of(const Timeline& timeline, RangeKind kind) {
   std::vector<std::string> names;
-  for (RangeIndex range = 0; range < timeline.ranges.size(); ++range) {
+  for (RangeIndex range{0}; range < timeline.ranges.size(); ++range) {
     if (timeline.ranges.kind[range] == kind) names.emplace_back(timeline.text(timeline.ranges.name[range]));
   }
   return names;
@@ -130,7 +131,7 @@ TEST_CASE("inputs that fit in no text are counted, not cut", "[torch]") {
     { RECORD_FUNCTION("very many", very_many); }
   });
   CHECK(names_of(timeline, RangeKind::kOperator) == std::vector<std::string>{"few", "many", "very many"});
-  REQUIRE(timeline.operators.range == std::vector<RangeIndex>{0});
+  REQUIRE(numbers_of(timeline.operators.range) == std::vector<std::uint32_t>{0});
   CHECK(timeline.text(timeline.operators.shapes[0]).starts_with("[[1,1,1,1,1,1,1,1],[1,"));
   CHECK(timeline.health.operators_without_inputs == 2);
   CHECK_FALSE(timeline.health.complete());
@@ -193,7 +194,7 @@ TEST_CASE("an operator that ends on another thread leaves the others right", "[t
   });
   CHECK(count_of(timeline, "aten::add") == 3);
   CHECK(timeline.health.unfinished_ranges == 1);
-  for (RangeIndex range = 0; range < timeline.ranges.size(); ++range) {
+  for (RangeIndex range{0}; range < timeline.ranges.size(); ++range) {
     const bool unfinished = (timeline.ranges.flags[range] & kUnfinished) != 0;
     CHECK(unfinished == (timeline.text(timeline.ranges.name[range]) == "elsewhere"));
   }
