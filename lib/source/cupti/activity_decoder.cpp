@@ -3,10 +3,14 @@
 
 #include "base/health_numbers.hpp"
 
+#include <cxxabi.h>
+
 #include <algorithm>
 #include <climits>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <memory>
 
 namespace rangefinder::source::cupti {
 namespace {
@@ -19,6 +23,16 @@ std::uint32_t u32(Number value) noexcept {
   return static_cast<std::uint32_t>(value);
 }
 
+/// As people write it: CUPTI's names are the linker's. Here and not in the reader, as a name is the program's own: what
+/// a damaged capture holds could take a demangler any time and memory.
+format::NameId kernel_name(const std::string& name, RowSink& sink) {
+  if (!name.starts_with("_Z")) return sink.name(name);
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> demangled(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
+  return sink.name(demangled != nullptr ? std::string_view(demangled.get()) : name);
+}
+
 }  // namespace
 
 // ---- names and objects -----------------------------------------------------------------------------------------
@@ -28,13 +42,13 @@ format::NameId KernelNames::id(const char* name, RowSink& sink) {
   const std::string_view text(name);
   if (const auto found = known_.find(name); found != known_.end()) {
     if (found->second.text == text) return found->second.id;
-    found->second = {std::string(text), sink.name(text)};
-    return found->second.id;
+    found->second.text = text;
+    return found->second.id = kernel_name(found->second.text, sink);
   }
   if (known_.size() == kMost) known_.clear();
-  const format::NameId id = sink.name(text);
-  known_.emplace(name, Known{std::string(text), id});
-  return id;
+  Known& known = known_[name];
+  known.text = text;
+  return known.id = kernel_name(known.text, sink);
 }
 
 bool DeviceObjects::add(Device device) { return devices_.insert_or_assign(device.row.id, std::move(device)).second; }

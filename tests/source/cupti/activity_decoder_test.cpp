@@ -483,6 +483,21 @@ TEST_CASE("a kernel's name is taken at delivery, also when its place in memory i
   CHECK(sink.text(names.id(many[5].c_str(), sink)) == many[5]);
 }
 
+TEST_CASE("a kernel's name is demangled", "[source]") {
+  KeepingSink sink;
+  cupti::KernelNames names;
+  const auto name = [&](const char* of_cupti) { return sink.text(names.id(of_cupti, sink)); };
+  CHECK(name("_Z5scalePfi") == "scale(float*, int)");
+  CHECK(name("_ZN2at6native24vectorized_gather_kernelILi16ElEEvPcS2_PT0_illllb") ==
+        "void at::native::vectorized_gather_kernel<16, long>(char*, char*, long*, int, long, long, long, long, bool)");
+  CHECK(name("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n") == "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n");  // extern "C"
+  CHECK(name("i") == "i");                        // not the type of that code
+  CHECK(name("_Z5scalePf_end") == "_Z5scalePf_end");  // no mangled name
+  // CUPTI gives a kernel's name at each launch.
+  const char* const again = "_Z5scalePfi";
+  CHECK(names.id(again, sink) == names.id(again, sink));
+}
+
 TEST_CASE("random programs come back whole", "[source][property]") {
   const std::uint64_t seed = GENERATE(from_range(property_seeds("random programs", 20)));
   INFO("RANGEFINDER_SEED=" << seed);
