@@ -1,55 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "importer/nsight/nsight_importer.hpp"
-#include "report/view.hpp"
-#include "support/catch.hpp"
-#include "support/files.hpp"
+#include "support/nsight_reports.hpp"
 #include "support/shared_data.hpp"
 #include "support/timeline_builder.hpp"
 
-#include <filesystem>
 #include <vector>
 
 using namespace rangefinder;
 using namespace rangefinder::report;
-using rangefinder::testing::read_file;
+using rangefinder::testing::csv_of;
+using rangefinder::testing::NsightReport;
 using rangefinder::testing::TimelineBuilder;
-
-namespace {
-
-// Nsight's files end with an empty line.
-std::string without_last_empty_line(std::string text) {
-  if (text.size() >= 2 && text.ends_with("\n\n")) text.pop_back();
-  return text;
-}
-
-// `cuda_gpu_kern_sum_nvtx-name.csv` is what `cuda_gpu_kern_sum:nvtx-name` printed.
-std::string view_of(const std::string& file) {
-  std::string name = file.substr(0, file.size() - 4);
-  for (const std::string suffix : {"_nvtx-name", "_base", "_mangled"})
-    if (name.ends_with(suffix)) name[name.size() - suffix.size()] = ':';
-  return name;
-}
-
-std::string csv_of(const Timeline& timeline, const std::string& name, ViewOptions options = {}) {
-  const auto view = find_view(name, options);
-  REQUIRE(view);
-  const auto table = make_table(**view, Subject(timeline, {}), options);
-  REQUIRE(table);
-  return to_csv(*table, csv_options_for(**view));
-}
-
-// Where texts of many kilobytes first differ.
-std::string first_difference(const std::string& expected, const std::string& ours) {
-  const std::size_t at = static_cast<std::size_t>(
-      std::mismatch(expected.begin(), expected.end(), ours.begin(), ours.end()).first - expected.begin());
-  const std::size_t line = expected.rfind('\n', at) + 1;
-  return "line " +
-         std::to_string(std::count(expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(line), '\n') + 1) +
-         "\n  expected " + expected.substr(line, expected.find('\n', at) - line) + "\n  ours     " +
-         ours.substr(line, ours.find('\n', at) - line);
-}
-
-}  // namespace
 
 TEST_CASE("every report that Nsight printed of a capture is ours byte for byte", "[report][data]") {
   const auto [capture, reports] =
@@ -58,18 +19,13 @@ TEST_CASE("every report that Nsight printed of a capture is ours byte for byte",
   if (folder.empty()) RANGEFINDER_SKIP("data/nsys is not here");
   const auto timeline = importer::nsight::import_nsight(folder + "/" + capture + ".sqlite", {});
   REQUIRE(timeline);
-  std::size_t compared = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const std::string file = entry.path().filename().string();
-    // The rules of `nsys analyze` and the operating system's calls are no views of ours.
-    if (entry.path().extension() != ".csv" || file.starts_with("analyze_") || file == "osrt_sum.csv") continue;
-    CAPTURE(capture, file);
-    const std::string expected = without_last_empty_line(read_file(entry.path().string()));
-    const std::string ours = csv_of(*timeline, view_of(file));
-    if (expected != ours) FAIL_CHECK(first_difference(expected, ours));
-    ++compared;
+  const std::vector<NsightReport> nsight = rangefinder::testing::nsight_reports(folder);
+  CHECK(nsight.size() == reports);
+  for (const NsightReport& report : nsight) {
+    CAPTURE(capture, report.view);
+    const std::string ours = csv_of(*timeline, report.view);
+    if (report.text != ours) FAIL_CHECK(rangefinder::testing::first_difference(report.text, ours));
   }
-  CHECK(compared == reports);
 }
 
 TEST_CASE("kernels can be named by base and mangled names", "[report]") {

@@ -104,6 +104,7 @@ void fakecupti_set_driver(bool present);
 /// kind that the header lacks becomes known to the parser of this library.
 void fakecupti_set_record_bytes(std::uint32_t kind, std::size_t bytes);
 void fakecupti_set_next_correlation(std::uint32_t id);
+/// One more, or another name for one that is there.
 void fakecupti_add_device(std::uint32_t id, const char* name);
 void fakecupti_add_context(std::uint32_t id, std::uint32_t device);
 /// The program has none on any device.
@@ -134,6 +135,16 @@ std::uint32_t fakecupti_launch_nested(const char* outer, const char* inner, bool
 std::uint32_t fakecupti_launch_internal(const FakeKernel* kernel);
 std::uint32_t fakecupti_copy(const char* function, const FakeCopy* copy);
 std::uint32_t fakecupti_set(const char* function, const FakeSet* set);
+/// A call in two halves, with a correlation id and times that something else knows, for programs that were recorded
+/// before. Both by the calling thread; what it calls and launches in between is its own.
+void fakecupti_begin_call(const char* function, std::uint32_t correlation);
+void fakecupti_end_call(const char* function, std::uint32_t correlation, std::uint32_t result, std::uint64_t begin_ns,
+                        std::uint64_t end_ns);
+/// The record of a piece of work of such a call, whenever the device gets to it; of a graph, with the node's id.
+void fakecupti_record_kernel(const FakeKernel* kernel, std::uint32_t correlation, std::uint64_t node,
+                             std::uint32_t graph);
+void fakecupti_record_copy(const FakeCopy* copy, std::uint32_t correlation, std::uint64_t node, std::uint32_t graph);
+void fakecupti_record_set(const FakeSet* set, std::uint32_t correlation, std::uint64_t node, std::uint32_t graph);
 /// Only the callbacks of so many calls, without work or records: what a launch is to the subscriber.
 void fakecupti_tell_calls(const char* function, std::uint64_t calls);
 /// A call without device work.

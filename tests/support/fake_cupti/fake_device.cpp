@@ -119,7 +119,8 @@ void run_graph(const FakeGraphExec& exec, std::uint32_t stream, std::uint32_t co
 }
 
 template <typename Record>
-void fill_copy(Record& r, const FakeCopy& copy, const Times& times, std::uint32_t correlation) {
+void fill_copy(Record& r, const FakeCopy& copy, const Times& times, std::uint32_t correlation, std::uint64_t node,
+               std::uint32_t graph) {
   r.copyKind = static_cast<std::uint8_t>(copy.kind);
   r.srcKind = static_cast<std::uint8_t>(copy.source);
   r.dstKind = static_cast<std::uint8_t>(copy.target);
@@ -131,15 +132,17 @@ void fill_copy(Record& r, const FakeCopy& copy, const Times& times, std::uint32_
   r.contextId = copy.context;
   r.streamId = copy.stream;
   r.correlationId = correlation;
+  r.graphNodeId = node;
+  r.graphId = graph;
 }
 
-void run_copy(const FakeCopy& copy, std::uint32_t correlation) {
+void run_copy(const FakeCopy& copy, std::uint32_t correlation, std::uint64_t node = 0, std::uint32_t graph = 0) {
   const Times times = schedule(copy, copy.stream);
   if (copy.peer) {
     if (!state().kind_on[CUPTI_ACTIVITY_KIND_MEMCPY2]) return;
     CUpti_ActivityMemcpyPtoP4 r{};
     r.kind = CUPTI_ACTIVITY_KIND_MEMCPY2;
-    fill_copy(r, copy, times, correlation);
+    fill_copy(r, copy, times, correlation, node, graph);
     r.srcDeviceId = copy.source_device;
     r.srcContextId = copy.source_context;
     r.dstDeviceId = copy.target_device;
@@ -150,7 +153,7 @@ void run_copy(const FakeCopy& copy, std::uint32_t correlation) {
   if (!state().kind_on[CUPTI_ACTIVITY_KIND_MEMCPY]) return;
   CUpti_ActivityMemcpy6 r{};
   r.kind = CUPTI_ACTIVITY_KIND_MEMCPY;
-  fill_copy(r, copy, times, correlation);
+  fill_copy(r, copy, times, correlation, node, graph);
   append(&r, sizeof r, times.done_at, correlation, times.open);
 }
 
@@ -175,18 +178,29 @@ void run_set(const FakeSet& set, std::uint32_t stream, std::uint32_t correlation
   append(&r, sizeof r, times.done_at, correlation, times.open);
 }
 
-void record_call(CUpti_ActivityKind kind, std::uint32_t id, std::uint64_t begin, std::uint32_t correlation,
-                 std::uint32_t result) {
+// With times as they are recorded.
+void record_call(CUpti_ActivityKind kind, std::uint32_t id, std::uint64_t begin, std::uint64_t end,
+                 std::uint32_t correlation, std::uint32_t result) {
   CUpti_ActivityAPI r{};
   r.kind = kind;
   r.cbid = id;
-  r.start = stamp(begin);
-  r.end = stamp(std::max(device_now(), begin));
+  r.start = begin;
+  r.end = end;
   r.processId = static_cast<std::uint32_t>(::getpid());
   r.threadId = thread_id();
   r.correlationId = correlation;
   r.returnValue = result;
   append(&r, sizeof r);
+}
+
+// Of a public function, where such records are wanted.
+void record_call(const Function& function, std::uint64_t begin, std::uint64_t end, std::uint32_t correlation,
+                 std::uint32_t result) {
+  const State& s = state();
+  const bool runtime = function.domain == CUPTI_CB_DOMAIN_RUNTIME_API;
+  const CUpti_ActivityKind kind = runtime ? CUPTI_ACTIVITY_KIND_RUNTIME : CUPTI_ACTIVITY_KIND_DRIVER;
+  if (s.kind_on[kind] && !s.api_off[runtime ? 1 : 0][function.id])
+    record_call(kind, function.id, begin, end, correlation, result);
 }
 
 CUpti_CallbackData callback_data(const char* function, std::uint32_t& result, std::uint64_t& between) {
@@ -202,10 +216,8 @@ CUpti_CallbackData callback_data(const char* function, std::uint32_t& result, st
 template <typename Body>
 void call(const char* name, std::uint32_t correlation, std::uint32_t result, Body body,
           const void* parameters = nullptr) {
-  State& s = state();
   const Function function = find_function(name);
   if (function.domain == CUPTI_CB_DOMAIN_INVALID) return;
-  const bool runtime = function.domain == CUPTI_CB_DOMAIN_RUNTIME_API;
   std::uint64_t between = 0;
   CUpti_CallbackData data = callback_data(name, result, between);
   data.functionParams = parameters;
@@ -216,9 +228,19 @@ void call(const char* name, std::uint32_t correlation, std::uint32_t result, Bod
   body();
   data.callbackSite = CUPTI_API_EXIT;
   fire(function.domain, function.id, &data);
-  const CUpti_ActivityKind kind = runtime ? CUPTI_ACTIVITY_KIND_RUNTIME : CUPTI_ACTIVITY_KIND_DRIVER;
-  if (s.kind_on[kind] && !s.api_off[runtime ? 1 : 0][function.id])
-    record_call(kind, function.id, begin, correlation, result);
+  record_call(function, stamp(begin), stamp(std::max(device_now(), begin)), correlation, result);
+}
+
+// One half of a call, for those that are played.
+Function tell_half(const char* name, CUpti_ApiCallbackSite site, std::uint32_t correlation, std::uint32_t result) {
+  const Function function = find_function(name);
+  if (function.domain == CUPTI_CB_DOMAIN_INVALID) return function;
+  std::uint64_t between = 0;
+  CUpti_CallbackData data = callback_data(name, result, between);
+  data.correlationId = correlation;
+  data.callbackSite = site;
+  fire(function.domain, function.id, &data);
+  return function;
 }
 
 std::uint32_t next_correlation() { return state().correlation.fetch_add(1); }
@@ -289,7 +311,8 @@ std::uint32_t fakecupti_launch_internal(const FakeKernel* kernel) {
   const std::uint64_t begin = device_now();
   run_kernel(*kernel, kernel->stream, correlation, 0, 0);
   if (state().kind_on[CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API]) {
-    record_call(CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API, 0, begin, correlation, 0);
+    record_call(CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API, 0, stamp(begin), stamp(std::max(device_now(), begin)),
+                correlation, 0);
   }
   return correlation;
 }
@@ -304,6 +327,29 @@ std::uint32_t fakecupti_set(const char* function, const FakeSet* set) {
   const std::uint32_t correlation = next_correlation();
   call(function, correlation, 0, [&] { run_set(*set, set->stream, correlation, 0, 0); });
   return correlation;
+}
+
+void fakecupti_begin_call(const char* function, std::uint32_t correlation) {
+  tell_half(function, CUPTI_API_ENTER, correlation, 0);
+}
+
+void fakecupti_end_call(const char* function, std::uint32_t correlation, std::uint32_t result, std::uint64_t begin_ns,
+                        std::uint64_t end_ns) {
+  const Function found = tell_half(function, CUPTI_API_EXIT, correlation, result);
+  if (found.domain != CUPTI_CB_DOMAIN_INVALID) record_call(found, begin_ns, end_ns, correlation, result);
+}
+
+void fakecupti_record_kernel(const FakeKernel* kernel, std::uint32_t correlation, std::uint64_t node,
+                             std::uint32_t graph) {
+  run_kernel(*kernel, kernel->stream, correlation, node, graph);
+}
+
+void fakecupti_record_copy(const FakeCopy* copy, std::uint32_t correlation, std::uint64_t node, std::uint32_t graph) {
+  run_copy(*copy, correlation, node, graph);
+}
+
+void fakecupti_record_set(const FakeSet* set, std::uint32_t correlation, std::uint64_t node, std::uint32_t graph) {
+  run_set(*set, set->stream, correlation, node, graph);
 }
 
 void fakecupti_tell_calls(const char* function, std::uint64_t calls) { tell_calls(function, calls); }

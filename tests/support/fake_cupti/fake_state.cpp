@@ -240,6 +240,7 @@ void fakecupti_set_next_correlation(std::uint32_t id) { state().correlation = id
 
 void fakecupti_add_device(std::uint32_t id, const char* name) {
   const std::lock_guard lock(state().mutex);
+  std::erase_if(state().devices, [id](const fake::Device& device) { return device.id == id; });
   state().devices.push_back({id, name});
 }
 void fakecupti_add_context(std::uint32_t id, std::uint32_t device) {
