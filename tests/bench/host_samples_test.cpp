@@ -27,7 +27,7 @@ Timeline timeline() {
 
 TEST_CASE("sampled stacks stand below the ranges that were open", "[bench]") {
   const Timeline all = timeline();
-  const std::int64_t thread = all.threads.at(0).tid, begin_ns = all.ranges.begin_ns.at(0);
+  const std::int64_t thread = all.threads.at(0).tid, begin_ns = all.ranges.begin_ns[0];
   // main > work > work, main > rest; one on another thread, one after the ranges, one whose stack is empty.
   const std::string text = fmt::format(
       R"({{"functions":["work","main","rest"],"stacks":[[0,0,1],[2,1],[]],"lost":2,"samples":)"

@@ -34,13 +34,15 @@ inline void spell_as_nsight(Timeline& timeline, const NsightProgram& program) {
     const auto [at, added] = spellings.emplace(demangled(mangled), spelling);
     REQUIRE((added || at->second == spelling));
   }
-  for (ActivityIndex i = 0; i < timeline.activities.size(); ++i) {
+  for (ActivityIndex i{0}; i < timeline.activities.size(); ++i) {
     if (timeline.activities.kind[i] != ActivityKind::kKernel) continue;
     const std::string_view name = timeline.text(timeline.activities.name[i]);
     CAPTURE(name);
     const auto found = spellings.find(name);
     REQUIRE(found != spellings.end());
-    timeline.activities.name[i] = timeline.intern(found->second);
+    ActivityRow row = timeline.activities.row(i);
+    row.name = timeline.intern(found->second);
+    timeline.activities.set(i, row);
   }
 }
 
@@ -57,7 +59,7 @@ inline Timeline replayed(const NsightProgram& program, std::uint64_t seed) {
   Result<Timeline> timeline = load_job(paths);
   REQUIRE(timeline.ok());
   REQUIRE(timeline->processes.size() == program.processes.size());
-  for (ProcessIndex i = 0; i < program.processes.size(); ++i)
+  for (ProcessIndex i{0}; i < program.processes.size(); ++i)
     name_as_recorded(*timeline, i, program.processes[i], played[i]);
   spell_as_nsight(*timeline, program);
   return std::move(*timeline);

@@ -151,8 +151,8 @@ Trees trees_of(const Timeline& timeline, const ThreadNames& names, bool with_tex
     if (row != kNone) {
       text = with_number(text, operators.sequence[row], names.of_torch.at(operators.forward_thread_id[row]));
       if (with_texts)
-        for (const auto* list : {&operators.shapes, &operators.types, &operators.values})
-          text += " | " + std::string(timeline.text((*list)[row]));
+        for (const StringId given : {operators.shapes[row], operators.types[row], operators.values[row]})
+          text += " | " + std::string(timeline.text(given));
     }
     threads[thread->second].push_back({ranges.begin_ns[range], ranges.end_ns[range], text});
   }

@@ -399,7 +399,7 @@ Played play(const RecordedProcess& recorded, std::uint64_t seed, const std::stri
 void name_as_recorded(Timeline& timeline, ProcessIndex process, const RecordedProcess& recorded, const Played& played) {
   timeline.processes[process].pid = recorded.pid;
   std::vector<std::size_t> threads(timeline.threads.size(), kNoThread);  // that played, by thread of the timeline
-  for (ThreadIndex i = 0; i < timeline.threads.size(); ++i) {
+  for (ThreadIndex i{0}; i < timeline.threads.size(); ++i) {
     ThreadInfo& thread = timeline.threads[i];
     if (thread.process != process) continue;
     const auto found = std::find(played.tids.begin(), played.tids.end(), static_cast<std::uint32_t>(thread.tid));
@@ -415,13 +415,15 @@ void name_as_recorded(Timeline& timeline, ProcessIndex process, const RecordedPr
     last_ns = std::max({last_ns, range.begin_ns, range.end_ns.value_or(0)});
   }
   RangeTable& ranges = timeline.ranges;
-  for (RangeIndex i = 0; i < ranges.size(); ++i) {
+  for (RangeIndex i{0}; i < ranges.size(); ++i) {
     if (timeline.threads[ranges.thread[i]].process != process) continue;
     const auto found = by_place.find({threads[ranges.thread[i]], ranges.begin_ns[i], timeline.text(ranges.name[i])});
     if (found == by_place.end() || found->second.empty()) continue;
-    ranges.source_row[i] = found->second.front()->row;
+    RangeRow row = ranges.row(i);
+    row.source_row = found->second.front()->row;
     found->second.pop_front();
-    if ((ranges.flags[i] & kUnfinished) != 0) ranges.end_ns[i] = last_ns;
+    if ((row.flags & kUnfinished) != 0) row.end_ns = last_ns;
+    ranges.set(i, row);
   }
 }
 
