@@ -111,6 +111,52 @@ def faults(root):
         yield f"docs/reference/faults.md: {rows} rows found; has its table moved?"
 
 
+TERMS = """range, range instance, payload, domain, user counter track, step, goodput, activity, launch, correlation id, autograd node,
+forward thread, sequence number, caching allocator, device allocation, GPU projection, attribution, owner, inclusive time, self time, host time,
+peak throughput, session, capture, live file, flight recorder, unmodified binary, CUPTI subscription, health counters, timeline, overview,
+hardware counters, PM sampling, perf events, A/B benchmark, baseline and optimized variant, correctness check, regression gate"""
+
+
+def glossary(root):
+    """Each term has an explanation, an example and a link."""
+    text = (root / "docs/reference/glossary.md").read_text()
+    entries = dict(re.findall(r"^### (.*)\n((?:(?!#).*\n)+)", text, re.M))
+    for term in re.split(r",\s+", TERMS):
+        if term.lower() not in map(str.lower, entries):
+            yield f"docs/reference/glossary.md: {term} is missing"
+    for term, entry in entries.items():
+        explanation, _, example = entry.partition("\nExample: ")
+        if not explanation or "See [" not in example:
+            yield f"docs/reference/glossary.md: {term} needs an explanation, a line `Example: ...` and a link `See [...](...)`"
+    for page in sorted((root / "docs").rglob("*.md")):
+        for target, anchor in re.findall(r"\]\(([^)\s#]*)#([^)\s]+)\)", CODE.sub("", page.read_text())):
+            file = (page.parent / target).resolve() if target and ":" not in target else page
+            headings = re.findall(r"^#+ (.*)", file.read_text(), re.M) if file.suffix == ".md" and file.exists() else None
+            if headings is not None and anchor not in map(anchor_of, headings):
+                yield f"{page.relative_to(root)}: {target}#{anchor} is no heading"
+
+
+def anchor_of(heading):
+    """As GitHub makes it of a heading."""
+    heading = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+    return re.sub(r"[^\w\- ]", "", heading).replace(" ", "-")
+
+
+def avoided_words(root):
+    """The glossary lists phrases that no page may use."""
+    page = root / "docs/reference/glossary.md"
+    table = page.read_text().split("| avoid | write |", 1)[1]
+    phrases = [row.split(" | ")[0].strip("| ") for row in table.splitlines()[2:]]
+    if len(phrases) < 8:
+        yield "docs/reference/glossary.md: no table of words to avoid found; has it moved?"
+    for other in pages(root):
+        if other == page or other.name == "CHANGELOG.md":
+            continue
+        text = re.sub(r"\s+", " ", other.read_text()).lower()
+        for phrase in [phrase for phrase in phrases if re.search(rf"\b{re.escape(phrase)}\b", text)]:
+            yield f"{other.relative_to(root)}: says `{phrase}`; docs/reference/glossary.md has a better word"
+
+
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     problems = [*dead_links(root), *dead_mentions(root)]
@@ -132,6 +178,7 @@ def main():
     problems += c_api(root)
     problems += python_api(root)
     problems += faults(root)
+    problems += glossary(root)
 
     for problem in problems:
         print(problem)
