@@ -223,7 +223,7 @@ class Check:
             folder.mkdir(exist_ok=True)
             (folder / "readme.cpp").write_text(example[1])
             (folder / "yours.cpp").write_text("void forward() {}\nvoid backward() {}\n")
-            run([self.options.compiler, "-std=c++20", *STRICT, "readme.cpp", "yours.cpp", "-o", "readme",
+            run([self.options.compiler, "-std=c++17", *STRICT, "readme.cpp", "yours.cpp", "-o", "readme",
                  f"-I{self.one('include')}", self.library, f"-Wl,-rpath,{self.library.parent}"], cwd=folder)
             for capture in folder.glob("*.rfcap"):
                 capture.unlink()

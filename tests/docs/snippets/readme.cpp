@@ -3,20 +3,26 @@
 #include <rangefinder/range.hpp>
 #include <rangefinder/session.hpp>
 
-void forward();  // yours: LibTorch, CUDA, anything that launches work
+void forward();  // your code: LibTorch, CUDA, anything that launches kernels
 void backward();
 
+void train_step() {
+  rangefinder::ProfileRange step{"step"};
+  {
+    rangefinder::ProfileRange range{"forward"};
+    forward();
+  }
+  rangefinder::ProfileRange range{"backward"};
+  backward();
+}
+
 int main() {
-  rangefinder::Session session{{.output = "train.rfcap"}};
+  rangefinder::SessionOptions options;
+  options.output = "train.rfcap";
+  rangefinder::Session session{options};
   for (int i = 0; i < 100; ++i) {
-    rangefinder::ProfileRange step{"step"};
-    {
-      rangefinder::ProfileRange range{"forward"};
-      forward();
-    }
-    rangefinder::ProfileRange range{"backward"};
-    backward();
-    session.step();
+    train_step();
+    session.step();  // between steps: all ranges of the step are closed here
   }
 }
 
