@@ -123,7 +123,7 @@ def glossary(root):
         explanation, _, example = entry.partition("\nExample: ")
         if not explanation or "See [" not in example:
             yield f"docs/reference/glossary.md: {term} needs an explanation, a line `Example: ...` and a link `See [...](...)`"
-    for page in sorted((root / "docs").rglob("*.md")):
+    for page in pages(root):
         for target, anchor in re.findall(r"\]\(([^)\s#]*)#([^)\s]+)\)", CODE.sub("", page.read_text())):
             file = (page.parent / target).resolve() if target and ":" not in target else page
             headings = re.findall(r"^#+ (.*)", file.read_text(), re.M) if file.suffix == ".md" and file.exists() else None

@@ -134,7 +134,7 @@ CaptureBuilder serving() {
   }
   for (std::int64_t i = 0; i < 35; ++i) replay(capture, 18 * kMs + i * 500 * kUs, "decode", 11, 8 * kUs + i * 10, 1);
   capture.kernel("copy", 17 * kMs, 17 * kMs + 5 * kUs).of_graph(21, 2);
-  capture.kernel("copy", 17 * kMs + 6 * kUs, 17 * kMs + 11 * kUs).of_graph(99, 2);  // nobody saw it made
+  capture.kernel("copy", 17 * kMs + 6 * kUs, 17 * kMs + 11 * kUs).of_graph(99, 2);  // its creation is unknown
   const std::int64_t whole = 18 * kMs + 35 * 500 * kUs;
   capture.range("decode", whole, whole + 60 * kUs).launch(whole + 10 * kUs);
   capture.graph_launch(whole + 50 * kUs, whole + 110 * kUs, 2);
@@ -144,7 +144,6 @@ CaptureBuilder serving() {
 void write_all(const std::string& folder) {
   const auto file = [&](const char* name) { return folder + "/" + name; };
   training("0").write(file("train.rfcap"));
-  training("0").write(file("first.rfcap"));
   for (const char* name : {"job-0.rfcap", "train.41.rfcap"}) training("0").unfinished().write(file(name));
   serving().write(file("server.rfcap"));
   std::filesystem::create_directory(file("run"));
