@@ -102,9 +102,9 @@ int run_check(const Common& common, const CheckArguments& arguments) {
 
 void add_check(CLI::App& app, Common& common, int& result) {
   auto arguments = std::make_shared<CheckArguments>();
-  CLI::App* verb = app.add_subcommand("check", "Look for damage and loss; exit code 1 when there is any");
+  CLI::App* verb = app.add_subcommand("check", "Check for damage and lost records; exit code 1 if there are any");
   verb->add_option("FILE", arguments->input, "A capture, a trace or an export")->required()->type_name("");
-  verb->add_option("--repair", arguments->repaired, "Write what can be read of a capture as a new whole one")
+  verb->add_option("--repair", arguments->repaired, "Write what is readable of a capture as a new, complete one")
       ->type_name("OUT");
   verb->add_flag("--force", arguments->force, "Replace OUT if it exists");
   add_common(*verb, common);

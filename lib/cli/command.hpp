@@ -65,7 +65,7 @@ Error out_of_memory(const Common& common);
 /// Prints the error and gives the exit code that goes with it.
 int fail(const Error& error);
 
-/// Writes to stdout; false when nobody reads any more.
+/// Writes to stdout; false if the reader has closed it.
 bool write_stdout(std::string_view text);
 
 /// With its quotes.

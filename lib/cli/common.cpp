@@ -17,8 +17,8 @@ namespace rangefinder::cli {
 
 void add_output(CLI::App& verb, Common& common) {
   verb.add_flag("--json", common.json, "Print JSON with a schema_version")->group("Output");
-  verb.add_flag("-q,--quiet", common.quiet, "Print nothing but the result")->group("Output");
-  verb.add_flag("--no-progress", common.no_progress, "Do not show how far a long read has come")->group("Output");
+  verb.add_flag("-q,--quiet", common.quiet, "Print only the result")->group("Output");
+  verb.add_flag("--no-progress", common.no_progress, "Do not show progress")->group("Output");
   add_choice<When>(verb, "--color", common.colour,
                    {{"auto", When::kAuto}, {"always", When::kAlways}, {"never", When::kNever}},
                    "auto, always or never (default auto; NO_COLOR turns auto off)")
@@ -30,7 +30,7 @@ void add_common(CLI::App& verb, Common& common) {
   add_output(verb, common);
   verb.add_flag("--strict", common.strict, "Treat damaged or incomplete input as an error (exit code 3)");
   verb.add_option("--max-memory", common.max_memory,
-                  "Refuse input that needs more memory, 512MiB or 8G (default half of the memory there is)")
+                  "Reject input that needs more memory than SIZE, such as 512MiB (default: half of the memory)")
       ->transform(CLI::AsSizeValue(false).description(""))
       ->type_name("SIZE");
 }
@@ -57,7 +57,7 @@ void bound_memory(const Common& common) noexcept {
 Error out_of_memory(const Common& common) {
   return Error(
       ErrorCode::kTooLarge,
-      fmt::format("needs more memory than the bound of {} MiB; allow more with --max-memory, read one capture "
+      fmt::format("needs more memory than the limit of {} MiB; allow more with --max-memory, read one capture "
                   "of a folder at a time, or record less (rangefinder record --duration, --until-step); export "
                   "of a capture needs little memory",
                   bound_of(common) >> 20));

@@ -208,13 +208,13 @@ std::string man_page(const CLI::App& app, const std::vector<Verb>& verbs) {
     }
   }
   return out +
-         ".SH EXIT STATUS\n.TP\n0\nsuccess\n.TP\n1\na check found something\n.TP\n2\nwrong use, or input that cannot "
-         "be read\n"
-         ".TP\n3\nthe input is incomplete, with \\-\\-strict only\n.TP\n70\nan internal error\n.PP\n"
-         "record: as its program; 125 where it could not be run, 126 and 127 where the program could not\n.br\n"
+         ".SH EXIT STATUS\n.TP\n0\nsuccess\n.TP\n1\ncheck or doctor found a problem\n.TP\n2\nwrong use, or unreadable "
+         "input\n"
+         ".TP\n3\nthe input is incomplete (only with \\-\\-strict)\n.TP\n70\ninternal error\n.PP\n"
+         "record: the status of its program; 125 if it could not start, 126 and 127 if the program could not\n.br\n"
          "bench: 1 wrong output or failed run, 2 regression or goal not met, 3 wrong use, 4 everything skipped\n"
          ".SH ENVIRONMENT\n.TP\nNO_COLOR\nany value turns colour off\n.TP\nCOLUMNS\nthe width of tables\n"
-         ".TP\nRANGEFINDER_CONFIG, RANGEFINDER_DISABLE, RANGEFINDER_LOG\nsteer recording in programs that link the "
+         ".TP\nRANGEFINDER_CONFIG, RANGEFINDER_DISABLE, RANGEFINDER_LOG\nconfigure recording in programs that link the "
          "library\n";
 }
 

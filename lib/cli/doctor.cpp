@@ -66,8 +66,9 @@ int run_doctor(const Common& common, const std::string& folder) {
 void add_doctor(CLI::App& app, Common& common, int& result) {
   auto folder = std::make_shared<std::string>(".");
   CLI::App* verb =
-      app.add_subcommand("doctor", "Say what a recording on this machine can hold, and how to get the rest");
-  verb->add_option("--folder", *folder, "Where captures will be written (default: here)")->type_name("FOLDER");
+      app.add_subcommand("doctor", "Show what can be recorded on this machine, and how to enable the rest");
+  verb->add_option("--folder", *folder, "Where captures will be written (default: the current folder)")
+      ->type_name("FOLDER");
   add_common(*verb, common);
   verb->callback([&common, &result, folder] { result = run_doctor(common, *folder); });
 }

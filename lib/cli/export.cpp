@@ -63,7 +63,7 @@ int run_export(const Common& common, const ExportArguments& arguments) {
   }
   if (arguments.format == "memory_viz") return run_memory_viz(common, arguments);
   if (arguments.snapshot.at != SnapshotMoment::kEnd)
-    return fail(Error(ErrorCode::kInvalidArgument, "--at peak: only --format memory_viz shows one moment"));
+    return fail(Error(ErrorCode::kInvalidArgument, "--at peak needs --format memory_viz"));
   ChromeExportOptions options = arguments.chrome;
   options.replace = arguments.force;
   options.max_memory_bytes = common.max_memory;
@@ -108,21 +108,21 @@ void add_export(CLI::App& app, Common& common, int& result) {
       ->required()
       ->type_name("OUT");
   takes_one_of(verb->add_option("--format", arguments->format,
-                                "chrome: the JSON that chrome://tracing, Perfetto, TensorBoard and HTA read (default); "
+                                "chrome: JSON for chrome://tracing, Perfetto, TensorBoard and HTA (default); "
                                 "memory_viz: allocations for PyTorch's memory viewer"),
                {"chrome", "memory_viz"})
       ->type_name("FORMAT");
   add_choice<SnapshotMoment>(
       *verb, "--at", arguments->snapshot.at, {{"end", SnapshotMoment::kEnd}, {"peak", SnapshotMoment::kPeak}},
-      "Of memory_viz: blocks at the end (default) or at the peak, of the host and of each device")
+      "With memory_viz: blocks at the end (default) or at the peak of the host and of each device")
       ->type_name("MOMENT");
   verb->add_flag("--force", arguments->force, "Replace OUT if it exists");
-  verb->add_flag("--pretty", arguments->chrome.pretty, "Indent, for people to read");
+  verb->add_flag("--pretty", arguments->chrome.pretty, "Indent the JSON");
   verb->add_flag("--no-api", arguments->no_api, "Leave out CUDA API calls");
   verb->add_flag("--no-counters", arguments->no_counters, "Leave out counters");
-  verb->add_flag("--no-projected", arguments->no_projected, "Leave out the ranges on the device");
+  verb->add_flag("--no-projected", arguments->no_projected, "Leave out ranges on GPU rows");
   add_attribution(*verb, arguments->chrome.attribution,
-                  "Who owns device work on those rows: launch, forward, capture or auto (default launch)");
+                  "Attribution of device work on GPU rows: launch, forward, capture or auto (default launch)");
   add_common(*verb, common);
   verb->callback([&common, &result, arguments] { result = run_export(common, *arguments); });
 }

@@ -16,7 +16,7 @@ namespace rangefinder::cli {
 namespace {
 
 // What the program gets of one signal that was sent to the whole group must be that one: many programs take the second
-// SIGTERM for a wish to be gone at once. Who it was sent to a signal does not say. So a child of ours, in the same
+// SIGTERM for a wish to be gone at once. Who it was sent to a signal does not say. So a helper child, in the same
 // group, only listens: what it has heard too the program has got.
 struct Heard {
   int signal;
@@ -89,7 +89,7 @@ HandedSignals::HandedSignals() : child_(), pipe_() {
   ::sigaddset(&handed_, SIGCHLD);
   ::sigprocmask(SIG_BLOCK, &handed_, &mask_);
   struct sigaction action {};
-  action.sa_handler = SIG_DFL;  // where it is ignored, nobody can be waited for
+  action.sa_handler = SIG_DFL;  // where it is ignored, no child can be waited for
   ::sigaction(SIGCHLD, &action, &child_);
   action.sa_handler = SIG_IGN;  // who does not read our last line does not change how the program ends
   ::sigaction(SIGPIPE, &action, &pipe_);

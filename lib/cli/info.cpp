@@ -47,10 +47,10 @@ std::string capture_text(const CaptureInfo& info) {
   const auto line = [&](const char* what, const std::string& value) {
     out += fmt::format("  {:<16}{}\n", what, value);
   };
-  if (info.simulated) line("simulated", "device records were made up by a script, no GPU was involved");
+  if (info.simulated) line("simulated", "the device records come from a script, not from a GPU");
   line("recorded", fmt::format("{}, {:.3f} s, process {}", wall_time(info.start_realtime_ns),
                                static_cast<double>(info.duration_ns) / 1e9, info.pid));
-  line("ended", info.ended_cleanly ? "by the program" : "without a stop: the program died, or still runs");
+  line("ended", info.ended_cleanly ? "by the program" : "no: the program died, or still runs");
   if (info.flight_recorder) line("mode", "flight recorder: the beginning is missing on purpose");
   line("device activity", info.device_state.empty() ? "unknown" : printable(info.device_state));
   line("clock", fmt::format("{}, device times within {} ns", info.clock, info.clock_error_ns));
@@ -194,7 +194,7 @@ int run_info(const Common& common, const std::string& path) {
 
 void add_info(CLI::App& app, Common& common, int& result) {
   auto path = std::make_shared<std::string>();
-  CLI::App* verb = app.add_subcommand("info", "Say what is in a file");
+  CLI::App* verb = app.add_subcommand("info", "Show what is in a file");
   verb->add_option("FILE", *path, "A capture, a folder of captures, a trace or an export")->required()->type_name("");
   add_common(*verb, common);
   verb->callback([&common, &result, path] { result = run_info(common, *path); });

@@ -24,13 +24,13 @@ int main(int argc, char** argv) {
   cli::Common common;
   common.terminal = cli::Terminal::detect();
   int result = cli::kSuccess;
-  CLI::App app{"rangefinder: which part of your code the GPU's time belongs to, and why it is slow", "rangefinder"};
+  CLI::App app{"rangefinder: how much GPU time each part of your code costs", "rangefinder"};
   app.set_version_flag("--version", std::string("rangefinder ") + rangefinder::version());
   app.require_subcommand(1);
   app.footer(
-      "Exit codes: 0 success; 1 a check found something; 2 wrong use or unreadable input; 3 incomplete input, with\n"
-      "--strict; 70 an internal error. record ends as its program does, with 125 where it could not be run; bench has\n"
-      "codes of its own: see bench --help.");
+      "Exit codes: 0 success; 1 check or doctor found a problem; 2 wrong use or unreadable input; 3 incomplete input,\n"
+      "with --strict; 70 internal error. record exits with its program's status, or with 125 if it could not start.\n"
+      "bench has its own codes: see bench --help.");
 #if RANGEFINDER_RECORDING
   std::vector<std::string> program;
   cli::add_record(app, common, result, program);

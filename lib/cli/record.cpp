@@ -62,8 +62,8 @@ Result<std::string> find_injection() {
   const fs::path path = folder / base::kInjectionFile;
   if (!fs::is_regular_file(path, error))
     return Error(ErrorCode::kNotFound, path.string() +
-                                           ": not there; it belongs beside librangefinder.so, and is built "
-                                           "where the headers of NVTX are found");
+                                           ": not found; it belongs beside librangefinder.so, and is built "
+                                           "if the NVTX headers are found");
   return path.string();
 }
 
@@ -71,7 +71,7 @@ Result<std::string> find_injection() {
 Status no_other_tool() {
   const std::vector<base::OtherTool> others = base::other_tools();
   if (others.empty()) return {};
-  return Error(ErrorCode::kBusy, "another tool is there, and one alone can listen: " + others.front().text() +
+  return Error(ErrorCode::kBusy, "another tool receives NVTX, and only one can: " + others.front().text() +
                                      "; run without it, or record with it");
 }
 
@@ -134,7 +134,7 @@ Result<std::string> ring_bound(const std::string& text) {
     options.ring_bytes = 0;
     if (options.apply(bound).ok() && (options.ring_bytes != 0 || options.ring_time.count() != 0)) return bound;
   }
-  return Error(ErrorCode::kInvalidArgument, "--ring " + printable(text) + ": a size (64MiB) or seconds are wanted");
+  return Error(ErrorCode::kInvalidArgument, "--ring " + printable(text) + ": expected a size (64MiB) or seconds");
 }
 
 /// What the options of this command say, as configuration.
@@ -152,7 +152,7 @@ Result<std::string> config_of_options(const RecordArguments& arguments) {
   for (const std::string& words : arguments.config) add(words);
   SessionOptions options;
   if (Status status = options.apply(config); !status.ok()) return std::move(status).error();
-  if (!options.output.empty()) return Error(ErrorCode::kInvalidArgument, "--config: the output is said by -o");
+  if (!options.output.empty()) return Error(ErrorCode::kInvalidArgument, "--config: use -o for the output");
   return config;
 }
 
@@ -166,7 +166,8 @@ Result<std::string> config_of(const RecordArguments& arguments, ProgramToRecord&
   SessionOptions options;
   (void)options.apply(all);  // what the environment gets wrong is left out, as everywhere
   if (options.record_signal != 0 && (options.delay.count() != 0 || options.duration.count() != 0 || options.until_step))
-    return Error(ErrorCode::kInvalidArgument, "--delay, --duration, --until-step: not together with record_signal");
+    return Error(ErrorCode::kInvalidArgument,
+                 "--delay, --duration, --until-step: cannot be combined with record_signal");
   if (!arguments.ring.empty()) program.dump_signal = options.dump_signal;
   return all;
 }
@@ -205,7 +206,7 @@ Result<ProgramToRecord> program_of(const RecordArguments& arguments, const std::
   for (const std::string& entry : arguments.environment) {
     const std::size_t equals = entry.find('=');
     if (equals == 0 || equals == std::string::npos)
-      return Error(ErrorCode::kInvalidArgument, "--env " + entry + ": NAME=VALUE is wanted");
+      return Error(ErrorCode::kInvalidArgument, "--env " + entry + ": expected NAME=VALUE");
     program.environment.emplace_back(entry.substr(0, equals), entry.substr(equals + 1));
   }
   if (Status status = not_switched_off(program); !status.ok()) return std::move(status).error();
@@ -255,7 +256,7 @@ std::string described(const std::string& path, const Result<CaptureInfo>& info, 
              "; see: rangefinder info " + printable(path);
   }
   return "recorded " + counted(info->ranges, "range", "ranges") + device_work(*info) + "; " + losses(info->health) +
-         unclean_end(*info) + (wants_steps && info->steps == 0 ? "; no step came" : "") + "; see: rangefinder report " +
+         unclean_end(*info) + (wants_steps && info->steps == 0 ? "; no steps" : "") + "; see: rangefinder report " +
          printable(path);
 }
 
@@ -281,7 +282,7 @@ void tell(const ProgramToRecord& program, const Recorded& recorded, const Record
   base::LeftOutDomains left_out;
   if (recorded.captures.empty()) {
     complain(
-        "nothing recorded: no process of the program called NVTX, nor CUDA through its driver; or it is static or "
+        "nothing recorded: no process of the program called NVTX or the CUDA driver; or the program is static or "
         "setuid, cleared its environment, or could not record (RANGEFINDER_LOG=error says why)");
     complain(
         "to get ranges: in Python wrap code in torch.cuda.nvtx.range(\"name\") or run it under "
@@ -301,10 +302,10 @@ void tell(const ProgramToRecord& program, const Recorded& recorded, const Record
   }
   if (!is_found) complain(captures_of_children(program, recorded.captures));
   if (ranges == 0 && !arguments.domains.empty())
-    complain("no range is in the domains that --domain names" +
+    complain("no range is in the domains given by --domain" +
              (left_out.empty() ? std::string() : "; the program used these domains: " + left_out.text()));
 } catch (const std::exception& error) {
-  std::fprintf(stderr, "rangefinder: what was recorded cannot be told: %s\n", error.what());
+  std::fprintf(stderr, "rangefinder: cannot summarise the recording: %s\n", error.what());
 }
 
 int failed_code(ErrorCode code) {
@@ -348,14 +349,13 @@ int cut_program(const CLI::App& app, int argc, const char* const* argv, std::vec
 void add_record(CLI::App& app, Common& common, int& result, const std::vector<std::string>& program) {
   auto arguments = std::make_shared<RecordArguments>();
   CLI::App* verb = app.add_subcommand("record",
-                                      "Run a program that was not built for it, and record its NVTX ranges and "
-                                      "CUDA work: record [options] -- PROGRAM [ARGUMENTS]");
+                                      "Run an unmodified binary and record its NVTX ranges and CUDA work: "
+                                      "record [options] -- PROGRAM [ARGUMENTS]");
   // For the help alone: cut_program has taken it.
-  verb->add_option("PROGRAM", "The program and its arguments, behind --")->type_name("");
-  verb->add_option(
-          "-o,--output", arguments->output,
-          "The capture (default PROGRAM-%p.rfcap); %p process id, %h host, %r rank. Further processes get their "
-          "number before the ending; what an earlier recording left there is replaced")
+  verb->add_option("PROGRAM", "The program and its arguments, after --")->type_name("");
+  verb->add_option("-o,--output", arguments->output,
+                   "The capture (default PROGRAM-%p.rfcap); %p process id, %h host, %r rank. Child processes insert "
+                   "their id before the ending. An earlier capture of that name is replaced")
       ->type_name("FILE");
   takes_number_of_at_least_0(verb->add_option("--delay", arguments->delay_s, session_key_text("delay")))
       ->type_name("SECONDS");
@@ -366,13 +366,13 @@ void add_record(CLI::App& app, Common& common, int& result, const std::vector<st
                        session_key_text("until_step") + ". See --step-range for programs that do not call step()"),
       1)
       ->type_name("N");
-  verb->add_option("--step-range", arguments->step_range, "A step ends where this push/pop range of NVTX does")
+  verb->add_option("--step-range", arguments->step_range, "A step ends when this NVTX push/pop range ends")
       ->type_name("NAME");
   verb->add_option("--ring", arguments->ring,
-                   "Flight recorder: keep the last SIZE (64MiB) or SECONDS (30), written at the end and by SIGUSR2")
+                   "Flight recorder: keep the last SIZE (64MiB) or SECONDS (30); written at the end and on SIGUSR2")
       ->type_name("SIZE|SECONDS");
   verb->add_option("--domain", arguments->domains,
-                   "Only these domains of NVTX, `default` for calls without one; -NAME leaves one out")
+                   "Record only these NVTX domains (`default`: calls without a domain); -NAME leaves one out")
       ->type_name("NAME,...")
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -380,10 +380,10 @@ void add_record(CLI::App& app, Common& common, int& result, const std::vector<st
                    "Options of the recording, as in RANGEFINDER_CONFIG: KEY=VALUE,...; `--config help` lists them")
       ->type_name("TEXT")
       ->allow_extra_args(false);
-  verb->add_option("--env", arguments->environment, "Set a variable for the program")
+  verb->add_option("--env", arguments->environment, "Set an environment variable for the program")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
-  verb->add_flag("-q,--quiet", common.quiet, "Say nothing of what was recorded");
+  verb->add_flag("-q,--quiet", common.quiet, "Print no summary at the end");
   verb->callback([&common, &result, &program, arguments] {
     if (program.empty() && arguments->config == std::vector<std::string>{"help"}) {
       result = write_stdout(session_keys_help()) ? kSuccess : kRecordFailed;

@@ -221,7 +221,7 @@ Result<Recorded> run_program(const ProgramToRecord& program) {
   recorded.pid = *pid;
   recorded.wait_status = signals.wait_for(*pid, dumps);
   if (recorded.wait_status == -1)
-    return Error(ErrorCode::kInternal, program.words.front() + ": how it ended is not known");
+    return Error(ErrorCode::kInternal, program.words.front() + ": its exit status is unknown");
   give_back_disk_space(program);
   recorded.captures = captures_of(program);
   name_only_capture(program, recorded.captures);

@@ -14,7 +14,7 @@ namespace rangefinder::cli {
 
 struct ProgramToRecord {
   std::vector<std::string> words;                                ///< the program, looked for in PATH, and its arguments
-  std::vector<std::pair<std::string, std::string>> environment;  ///< on top of ours
+  std::vector<std::pair<std::string, std::string>> environment;  ///< in addition to the command's
   std::string folder;                                            ///< where its captures go
   std::string name;                                              ///< of its capture, with placeholders
   base::RecordId record;

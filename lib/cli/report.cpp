@@ -76,7 +76,7 @@ int run_report(const Common& common, ReportArguments arguments) {
 
 void add_report(CLI::App& app, Common& common, int& result) {
   auto arguments = std::make_shared<ReportArguments>();
-  CLI::App* verb = app.add_subcommand("report", "Show where the device's time belongs");
+  CLI::App* verb = app.add_subcommand("report", "Show which ranges use the GPU time");
   verb->add_option(
           "FILE", arguments->inputs,
           "A capture, several captures or a folder of them (one job), a torch.profiler trace (.json, .json.gz), or an "
@@ -91,46 +91,47 @@ void add_report(CLI::App& app, Common& common, int& result) {
                {"name", "shape", "payload"})
       ->type_name("WHAT");
   verb->add_option("--payload", arguments->report.payload,
-                   "View ranges: only instances whose payload fulfils CONDITION: '>=64', '=json', 'batch>=64'")
+                   "View ranges: only instances whose payload matches CONDITION: '>=64', '=json', 'batch>=64'")
       ->type_name("CONDITION");
   verb->add_option("--step-names", arguments->report.step_names,
-                   "The view steps: names of the parts of a step, as data=my_loader*,fetch*;forward=fwd")
+                   "View steps: which ranges are which part of a step, such as data=my_loader*;forward=fwd")
       ->type_name("RULES");
   takes_file(verb->add_option("--peaks", arguments->peaks,
                               "For the view roofline: the file that `rangefinder measure-peaks` wrote"))
       ->type_name("FILE");
-  verb->add_flag("--fold", arguments->report.fold, "Views by path: layers.0, layers.1, ... are one row, layers.*");
+  verb->add_flag("--fold", arguments->report.fold,
+                 "Views by path: merge layers.0, layers.1, ... into one row, layers.*");
   verb->add_flag("--csv", arguments->csv, "Print CSV with exact numbers")->group("Output");
   verb->add_option("--columns", arguments->report.columns,
                    "Columns to show, in this order: range,count,host_p95; `--columns help` lists those of the view")
       ->type_name("LIST")
       ->group("Output");
   verb->add_flag("--absolute-times", arguments->report.absolute_times,
-                 "Points in time on the capture's clock, as in CSV and JSON, not since its start")
+                 "Show points in time on the capture's clock, as in CSV and JSON; default: since its begin")
       ->group("Output");
   verb->add_flag("--ascii", arguments->ascii, "Draw with ASCII characters only")->group("Output");
   verb->add_option("--filter", arguments->report.filter, "Only rows whose name contains TEXT")->type_name("TEXT");
   verb->add_flag("--regex", arguments->report.filter_is_regex, "--filter is a regular expression");
-  verb->add_option("--sort", arguments->report.sort, "Column to sort by; +COLUMN up, -COLUMN down")
+  verb->add_option("--sort", arguments->report.sort, "Column to sort by; +COLUMN ascending, -COLUMN descending")
       ->type_name("COLUMN");
   takes_whole_number<std::size_t>(verb->add_option("--top", arguments->report.top, "At most N rows"), 0)
       ->type_name("N");
   takes_whole_number<std::size_t>(
-      verb->add_option("--depth", arguments->report.depth, "Views by path: at most N ranges deep"), 1)
+      verb->add_option("--depth", arguments->report.depth, "Views by path: at most N levels"), 1)
       ->type_name("N");
   add_attribution(*verb, arguments->report.projection.attribution,
-                  "Who owns device work: launch, forward, capture or auto (default auto)");
+                  "Attribution of device work: launch, forward, capture or auto (default auto)");
   takes_one_of(verb->add_option("--ranges", arguments->kinds,
-                                "Which ranges take part: annotations, operators or both (default annotations)"),
+                                "Which ranges to use: annotations, operators or both (default annotations)"),
                {"annotations", "operators", "both"})
       ->type_name("KIND");
   add_common(*verb, common);
   verb->callback([&common, &result, arguments] {
-    if (common.json && arguments->csv) throw CLI::ValidationError("--json and --csv: choose one of them");
+    if (common.json && arguments->csv) throw CLI::ValidationError("--json and --csv: choose one");
     if (arguments->report.filter_is_regex && arguments->report.filter.empty())
-      throw CLI::ValidationError("--regex is about --filter, which is not given");
+      throw CLI::ValidationError("--regex needs --filter");
     if (arguments->group_by == "shape" && arguments->report.view != "ops")
-      throw CLI::ValidationError("--group-by shape is about --view ops");
+      throw CLI::ValidationError("--group-by shape needs --view ops");
     result = run_report(common, *arguments);
   });
 }

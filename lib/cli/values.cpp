@@ -75,7 +75,7 @@ CLI::Option* takes_number_above_0(CLI::Option* option) {
 }
 
 CLI::Option* takes_file(CLI::Option* option) {
-  return check(option, [](const std::string& text) { return text.empty() ? "a file is wanted" : std::string(); });
+  return check(option, [](const std::string& text) { return text.empty() ? "expected a file" : std::string(); });
 }
 
 }  // namespace rangefinder::cli

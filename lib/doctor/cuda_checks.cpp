@@ -45,14 +45,14 @@ void check_driver(Findings& findings) {
   const Result<base::Library> driver = base::Library::open("libcuda.so.1");
   if (!driver) {
     findings.push_back(
-        {"driver", State::kMissing, "no NVIDIA driver is loaded here (libcuda.so.1 is not there)", kInstallDriver});
+        {"driver", State::kMissing, "no NVIDIA driver is loaded (libcuda.so.1 was not found)", kInstallDriver});
     return;
   }
   int version = 0;
   using GetVersion = int (*)(int*);
   const auto get_version = driver->function<GetVersion>("cuDriverGetVersion");
   if (get_version == nullptr || get_version(&version) != 0) {
-    findings.push_back({"driver", State::kMissing, "libcuda.so.1 is there and does not answer",
+    findings.push_back({"driver", State::kMissing, "libcuda.so.1 was found but does not respond",
                         "check nvidia-smi; the kernel module may not be loaded"});
     return;
   }
@@ -99,16 +99,17 @@ void check_holders(Findings& findings) {
   for (const base::OtherTool& tool : others) {
     if (tool.only_hears) {
       findings.push_back({"other tools", State::kNote, tool.text() + " listens to NVTX: ranges are sent to it, too",
-                          "unset the variable for `rangefinder record`, which has to be the one that listens"});
+                          "unset the variable for `rangefinder record`: only one tool can receive NVTX"});
     } else {
       findings.push_back(
           {"other tools", State::kNote,
            tool.text() +
                " has CUPTI: it hears our ranges where it listens to NVTX, and a recording has no device activity",
-           "CUPTI serves one profiler in a process: run without it to record device activity here"});
+           "CUPTI serves one profiler per process: run without that tool to record device activity"});
     }
   }
-  if (others.empty()) findings.push_back({"other tools", State::kGood, "none that would take CUPTI from us", {}});
+  if (others.empty())
+    findings.push_back({"other tools", State::kGood, "none that would take the CUPTI subscription", {}});
 }
 
 void check_counter_rights(Findings& findings) {
@@ -117,10 +118,11 @@ void check_counter_rights(Findings& findings) {
   bool restricted = false;
   for (std::string line; std::getline(parameters, line);) restricted = restricted || line == "RmProfilingAdminOnly: 1";
   if (!restricted || ::geteuid() == 0) {
-    findings.push_back({"rights", State::kGood, "hardware counters are allowed; activity tracing needs no rights", {}});
+    findings.push_back(
+        {"rights", State::kGood, "hardware counters are allowed; activity tracing needs no permission", {}});
   } else {
     findings.push_back({"rights", State::kNote,
-                        "hardware counters are for administrators here; activity tracing needs no rights",
+                        "hardware counters are reserved to administrators; activity tracing needs no permission",
                         "for counters: run as root, add CAP_SYS_ADMIN, or load the driver with "
                         "NVreg_RestrictProfilingToAdminUsers=0"});
   }
@@ -143,9 +145,9 @@ void check_counters([[maybe_unused]] Findings& findings) {
       findings.push_back({"counters", State::kGood, device + ": of ranges (counters=) and over time (samples=)", {}});
       continue;
     }
-    const std::string can = probe.counts_ranges && probe.samples ? "both kinds are supported, but not now"
-                            : probe.counts_ranges                ? "of ranges, but not over time"
-                            : probe.samples                      ? "over time, but not of ranges"
+    const std::string can = probe.counts_ranges && probe.samples ? "per range and over time, but not now"
+                            : probe.counts_ranges                ? "per range, but not over time"
+                            : probe.samples                      ? "over time, but not per range"
                                                                  : "none";
     findings.push_back({"counters", State::kNote, device + ": " + can, probe.problem});
   }
@@ -158,7 +160,7 @@ void check_nvml(Findings& findings) {
     findings.push_back({"NVML", State::kGood, nvml->path(), {}});
   } else {
     findings.push_back(
-        {"NVML", State::kNote, "libnvidia-ml.so.1 is not there: no clocks, power and utilisation",
+        {"NVML", State::kNote, "libnvidia-ml.so.1 was not found: no clocks, power and utilisation",
          "it comes with the NVIDIA driver; in a container set NVIDIA_DRIVER_CAPABILITIES=compute,utility"});
   }
 }

@@ -99,13 +99,13 @@ void check_folder(Findings& findings, const std::string& folder) {
   const std::string free_text = base::with_thousands(free_bytes >> 20) + " MiB free";
   if (mapped == MAP_FAILED) {
     findings.push_back({"folder", State::kNote, folder + ": files cannot be mapped here; " + free_text,
-                        "recording falls back to mode=buffered, which a crash costs the last moments"});
+                        "recording falls back to mode=buffered: a crash loses the last records"});
     return;
   }
   ::munmap(mapped, kBytes);
   if (!reserved) {
     findings.push_back({"folder", State::kNote, folder + ": space cannot be reserved ahead; " + free_text,
-                        "sessions start slower here; a local file system does better"});
+                        "sessions start slower here; use a local file system"});
   } else if (free_bytes < std::uint64_t{256} << 20) {
     findings.push_back({"folder", State::kNote, folder + ": only " + free_text,
                         "a session reserves 64 MiB and the capture grows from there"});
@@ -120,7 +120,7 @@ void check_environment(Findings& findings) {
     return text == nullptr ? "" : text;
   };
   if (::getauxval(AT_SECURE) != 0)
-    findings.push_back({"environment", State::kMissing, "the program runs with raised rights: recording is off",
+    findings.push_back({"environment", State::kMissing, "the program runs with elevated privileges: recording is off",
                         "run it as an ordinary program"});
   if (const std::string disabled = value("RANGEFINDER_DISABLE"); !disabled.empty() && disabled != "0")
     findings.push_back({"environment", State::kMissing, "RANGEFINDER_DISABLE=" + disabled + " switches sessions off",

@@ -17,15 +17,15 @@ void add_forward(const Subject& subject, std::vector<std::string>& notes) {
   if (projection.attribution != Attribution::kForward) {
     if (subject.projection_options().attribution == Attribution::kForward)
       notes.emplace_back(
-          "the input does not say which nodes of autograd ran: device work is on the ranges that launched it (launch)");
+          "the input has no autograd nodes: device work is on the ranges that launched it (attribution launch)");
     return;
   }
   const analysis::PassTimes times = analysis::pass_times_of_all(subject.timeline(), projection);
   const auto time = [&](Pass pass) { return readable_time(times[static_cast<std::size_t>(pass)]); };
   notes.push_back("forward: " + time(Pass::kBackward) +
-                  " of backward counts where its forward operators ran; gradient accumulation " +
+                  " of backward work is on the ranges of its forward operators; gradient accumulation " +
                   time(Pass::kAccumulation) + ", recomputed " + time(Pass::kRecompute) +
-                  ", of nodes whose operator is not in the input " + time(Pass::kUnmatched) +
+                  ", nodes whose operator is not in the input " + time(Pass::kUnmatched) +
                   " (--attribute launch: on the ranges that launched it)");
 }
 
@@ -33,14 +33,13 @@ std::string graph_operations(std::uint64_t count) {
   return base::with_thousands(count) + (count == 1 ? " operation" : " operations") + " of CUDA graphs ";
 }
 
-/// Of nodes that were made nobody knows where.
+/// Why it is unknown where nodes were created.
 std::string why_not_known(const Timeline& timeline) {
-  if (timeline.format != InputFormat::kCapture) return "the input does not say where their nodes were made";
+  if (timeline.format != InputFormat::kCapture) return "the input does not say where their nodes were created";
   const bool ring = std::any_of(timeline.processes.begin(), timeline.processes.end(),
                                 [](const ProcessInfo& process) { return process.flight_recorder; });
-  return std::string(
-             "their nodes were made before prepare(), or by hand while nothing or another session was recorded") +
-         (ring ? "; or the flight recorder has overwritten where" : "");
+  return std::string("their nodes were created before prepare(), or by hand outside this session") +
+         (ring ? ", or the flight recorder has overwritten the records" : "");
 }
 
 void add_capture(const Subject& subject, std::vector<std::string>& notes) {
@@ -71,10 +70,10 @@ void add_capture(const Subject& subject, std::vector<std::string>& notes) {
   }
   if (moved != 0)
     notes.push_back("capture: " + graph_operations(moved) +
-                    "where their nodes were made (--attribute launch: on the ranges that replay them)");
+                    "on the ranges that captured them (--attribute launch: on the ranges that replay them)");
   if (outside != 0)
     notes.push_back("capture: " + graph_operations(outside) +
-                    "on the ranges that replay them: their nodes were made outside of any recorded range");
+                    "on the ranges that replay them: their nodes were created outside any recorded range");
   if (unknown != 0)
     notes.push_back("capture: " + graph_operations(unknown) +
                     "on the ranges that replay them: " + why_not_known(timeline));
@@ -93,13 +92,14 @@ void add_whole_graphs(const Subject& subject, std::vector<std::string>& notes) {
     if (__builtin_add_overflow(sum, length, &sum)) sum = std::numeric_limits<std::int64_t>::max();
   }
   if (estimated_ns != 0)
-    notes.push_back("estimated: " + readable_time(estimated_ns) +
-                    " of CUDA graphs was recorded as a whole and is divided over the ranges that captured them, by the "
-                    "shares of a launch recorded node by node; GPU ops counts a part for each range");
+    notes.push_back(
+        "estimated: " + readable_time(estimated_ns) +
+        " of CUDA graphs was recorded as a whole and is divided among the ranges that captured them, by the "
+        "shares of a launch recorded node by node; GPU ops counts one part per range");
   if (whole != 0)
     notes.push_back(base::with_thousands(whole) + (whole == 1 ? " launch" : " launches") +
                     " of CUDA graphs recorded as a whole, " + readable_time(whole_ns) +
-                    ": on the ranges that replay them, and one operation each");
+                    ": on the ranges that replay them, one operation each");
 }
 
 }  // namespace

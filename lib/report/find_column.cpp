@@ -48,7 +48,7 @@ Result<std::size_t> find_column(const std::vector<Column>& columns, std::string_
   if (found.size() == 1) return found.front();
   if (found.empty()) return no_column(columns, keys, wanted);
   return Error(ErrorCode::kInvalidArgument,
-               "\"" + base::printable(wanted) + "\" may be " + alternatives(found, keys) + ": say which");
+               "\"" + base::printable(wanted) + "\" is ambiguous: " + alternatives(found, keys));
 }
 
 Status choose_columns(Table& table, std::string_view list) {

@@ -86,8 +86,8 @@ std::string profiling_note(const Timeline& timeline) {
   const std::int64_t cost = analysis::profiler_ns(timeline);
   const std::int64_t recorded = analysis::recorded_ns(timeline);
   if (recorded <= 0 || cost <= recorded / kWorthALine) return {};
-  return "profiling itself took " + share(cost, recorded) + " of the recording, " + readable_time(cost) +
-         "; --view overhead has what for";
+  return "profiling overhead is " + share(cost, recorded) + " of the recording, " + readable_time(cost) +
+         "; for details: --view overhead";
 }
 
 std::string to_text(const Footer& footer, const TextOptions& options) {
@@ -99,7 +99,7 @@ std::string to_text(const Footer& footer, const TextOptions& options) {
     if (options.colour) out += base::colour::kPlain;
     out += '\n';
   };
-  if (footer.simulated) line(base::colour::kYellow, "simulated: the device records were made up by a script", 0);
+  if (footer.simulated) line(base::colour::kYellow, "simulated: the device records come from a script", 0);
   const bool device_worked = footer.account && footer.account->total.gpu_ops != 0;
   const auto why = std::find_if(footer.notes.begin(), footer.notes.end(),
                                 [](const std::string& note) { return note.starts_with(kNotRecorded); });

@@ -276,8 +276,7 @@ std::string to_text(const Overview& overview, const Timeline& timeline, const Te
   if (overview.device_worked) line("GPU", devices_text(overview, timeline));
   line("host", host_text(overview, timeline));
   if (!overview.largest.empty()) line("largest", largest_text(overview, options.utf8));
-  line("lost",
-       overview.lost == 0 ? "nothing" : base::with_thousands(overview.lost) + ": the lines at the end say what");
+  line("lost", overview.lost == 0 ? "nothing" : base::with_thousands(overview.lost) + ": see the lines at the end");
   line("next", next_command(overview, timeline) + " (" + overview.next_reason + ")");
   return out;
 }

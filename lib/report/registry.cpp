@@ -149,7 +149,7 @@ std::string missing_for(const View& view, const Timeline& timeline) {
        asked_for_counters(timeline) ? "hardware counters: the recording was to have some, and a note says how that went"
                                     : "hardware counters (counters=memory, samples=device)"},
       {kNeedsWaits, timeline.syncs.size() == 0 && timeline.calls.size() == 0, "synchronisations or API calls"},
-      {kNeedsOverheads, timeline.overheads.size() == 0, "overhead records (CUPTI's, of a recording on a device)"},
+      {kNeedsOverheads, timeline.overheads.size() == 0, "overhead records (CUPTI writes them on a device)"},
       {kNeedsKernels, timeline.kernel_details.empty(), "kernels with their launch configuration"},
       {kNeedsAllocations, timeline.cuda_allocations.size() == 0 && timeline.calls.size() == 0, "allocation calls"},
       {kNeedsGraphs, (view.needs & kNeedsGraphs) != 0 && !analysis::has_graph_work(timeline), "work of CUDA graphs"},
@@ -158,12 +158,12 @@ std::string missing_for(const View& view, const Timeline& timeline) {
   for (const auto& [need, lacks, words] : needs) {
     if ((view.needs & need) != 0 && lacks) missing.append(missing.empty() ? "" : ", ").append(words);
   }
-  return missing.empty() ? missing : std::string(view.name) + " needs what this input does not hold: " + missing;
+  return missing.empty() ? missing : std::string(view.name) + " needs data that this input does not have: " + missing;
 }
 
 Result<Table> make_table(const View& view, const Subject& subject, const ViewOptions& options) {
   if (view.name != "ranges" && (options.by_payload || !options.payload.empty()))
-    return Error(ErrorCode::kInvalidArgument, std::string(view.name) + " knows no payloads; the view ranges does");
+    return Error(ErrorCode::kInvalidArgument, std::string(view.name) + " has no payloads; use --view ranges");
   Result<Table> table = view.make(subject, options);
   if (!table) return table;
   Status status = arrange(*table, options);

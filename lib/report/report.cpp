@@ -59,7 +59,7 @@ Status write_report(const Timeline& timeline, const ReportOptions& options,
                     const std::function<bool(std::string_view)>& sink) {
   const report::Sink checked = [&](std::string_view text) -> Status {
     if (sink(text)) return {};
-    return Error(ErrorCode::kIo, "report: the output takes no more");
+    return Error(ErrorCode::kIo, "report: cannot write the output");
   };
   report::ViewOptions wanted = view_options(options);
   Result<const report::View*> view = report::find_view(options.view, wanted);
@@ -88,7 +88,7 @@ Status write_report(const Timeline& timeline, const ReportOptions& options,
   if (std::string missing = report::missing_for(**view, timeline); !missing.empty())
     footer.notes.push_back(std::move(missing));
   else if (table->row_count() == 0 && table->hidden_rows() == 0 && table->notes().empty())
-    footer.notes.push_back(std::string((*view)->name) + ": this input has nothing of the kind");
+    footer.notes.push_back(std::string((*view)->name) + ": this input has no such data");
   if (options.format == ReportFormat::kJson) {
     std::string members = "\"begin_ns\": " + std::to_string(timeline.begin_ns);
     if (overview) append_json_member(members += ",\n  ", *overview, timeline);

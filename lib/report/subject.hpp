@@ -10,7 +10,7 @@
 
 namespace rangefinder::report {
 
-/// What a report is about: a timeline and, made when somebody first asks and then kept, its projection.
+/// What a report is about: a timeline and, made on first use and then kept, its projection.
 class Subject {
  public:
   Subject(const Timeline& timeline, const ProjectionOptions& options) : timeline_(timeline), options_(options) {}

@@ -85,7 +85,7 @@ struct View {
   Result<Table> (*make)(const Subject& subject, const ViewOptions& options);
 };
 
-/// How the view is written as CSV unless somebody asks otherwise: formulas are defused but where texts must stay equal.
+/// How the view is written as CSV by default: formulas are defused but where texts must stay equal.
 CsvOptions csv_options_for(const View& view) noexcept;
 
 /// All of them, in the order of the list.

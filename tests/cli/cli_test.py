@@ -156,7 +156,7 @@ class Verbs(CommandTest):
         self.assertEqual(names("--sort=-host_ns", "--top", "1"), ["step"])
         for column in ("host", "Host", "Host (ns)", "HOST_NS"):
             self.assertEqual(names("--sort", column), names("--sort", "host_ns"), column)
-        self.assertIn('"gpu" may be gpu_busy_ns,', self.fails(2, "report", "whole.rfcap", "--sort", "gpu"))
+        self.assertIn('"gpu" is ambiguous: gpu_busy_ns,', self.fails(2, "report", "whole.rfcap", "--sort", "gpu"))
         self.assertIn("the columns are range, count, host_ns,", self.fails(2, "report", "whole.rfcap", "--sort", "zzzzzzzz"))
 
     def test_payloads_choose_and_divide_instances(self):
@@ -170,7 +170,7 @@ class Verbs(CommandTest):
                          [("batch", "64", "700"), ("batch", "128", "500")])
         self.assertEqual(rows("--payload", "batch>=64", "--columns", "count,host,payload_mean"), [("2", "1200", "96")])
         self.assertIn("write '>=64'", self.fails(2, "report", "payloads.rfcap", "--payload", "batch"))
-        self.assertIn("the view ranges does", self.fails(2, "report", "payloads.rfcap", "--payload", ">1", "--view", "tree"))
+        self.assertIn("use --view ranges", self.fails(2, "report", "payloads.rfcap", "--payload", ">1", "--view", "tree"))
         self.assertIn("--view ops", self.fails(2, "report", "payloads.rfcap", "--group-by", "shape"))
 
     def test_columns_are_chosen_and_listed(self):
@@ -189,7 +189,7 @@ class Verbs(CommandTest):
         self.assertTrue(self.succeeds("report", "whole.rfcap", "--csv").out.startswith("Range,"))
 
     def test_simulated_recordings_say_so(self):
-        self.assertIn("simulated: the device records were made up", self.succeeds("report", "simulated.rfcap").out)
+        self.assertIn("simulated: the device records come from", self.succeeds("report", "simulated.rfcap").out)
         self.assertIs(json.loads(self.succeeds("report", "simulated.rfcap", "--json").out)["simulated"], True)
         self.assertIn("simulated", self.succeeds("info", "simulated.rfcap").out)
 
@@ -249,7 +249,7 @@ class Verbs(CommandTest):
             self.assertEqual(sum(s["total_size"] for s in snapshot["segments"] if s["device"] == place), peak)
         wrong = self.run_command("export", "memory.rfcap", "--at", "peak", "-o", "x.json")
         self.assertNotEqual(wrong.code, 0)
-        self.assertIn("only --format memory_viz", wrong.err)
+        self.assertIn("--at peak needs --format memory_viz", wrong.err)
         self.assertFalse((self.folder / "x.json").exists())
 
     def test_info_says_what_is_in_a_file(self):
@@ -302,18 +302,18 @@ class Verbs(CommandTest):
         if found["driver"]["state"] != "missing":
             self.skipTest("there is a driver")
         self.assertNotIn("CUDA toolkit", found["CUPTI"]["fix"])
-        if "libcuda.so.1 is not there" in found["driver"]["detail"]:
-            self.assertTrue(found["driver"]["detail"].startswith("no NVIDIA driver is loaded here"), found["driver"])
+        if "libcuda.so.1 was not found" in found["driver"]["detail"]:
+            self.assertTrue(found["driver"]["detail"].startswith("no NVIDIA driver is loaded"), found["driver"])
             self.assertTrue(found["driver"]["fix"].startswith("on a machine with a GPU, install the NVIDIA driver"))
 
     def test_doctor_names_tools_that_have_cupti_or_listen(self):
         def said(**variables):
             findings = json.loads(self.run_command("doctor", "--json", env=environment(**variables)).out)["findings"]
             return [(finding["state"], finding["detail"]) for finding in findings if finding["topic"] == "other tools"]
-        nobody = [("ok", "none that would take CUPTI from us")]
+        no_tool = [("ok", "none that would take the CUPTI subscription")]
         ours = "/usr/lib/librangefinder_injection.so"
-        self.assertEqual(said(), nobody)
-        self.assertEqual(said(CUDA_INJECTION64_PATH=ours, NVTX_INJECTION64_PATH=ours), nobody)
+        self.assertEqual(said(), no_tool)
+        self.assertEqual(said(CUDA_INJECTION64_PATH=ours, NVTX_INJECTION64_PATH=ours), no_tool)
         self.assertEqual(said(NVTX_INJECTION64_PATH="/opt/tool.so"),
                          [("note", "/opt/tool.so (NVTX_INJECTION64_PATH) listens to NVTX: ranges are sent to it, too")])
         for variable, tool in (("NSYS_PROFILING_SESSION_ID", "Nsight Systems"),
@@ -413,7 +413,7 @@ class Usage(CommandTest):
                             (["report", "whole.rfcap", "--top", "1", "--top", "2"], "--top is given 2 times"),
                             (["report", "whole.rfcap", "--json=foo"], "--json takes no value"),
                             (["report", "whole.rfcap", "--json", "--csv"], "--json and --csv"),
-                            (["report", "whole.rfcap", "--regex"], "--regex is about --filter, which is not given"),
+                            (["report", "whole.rfcap", "--regex"], "--regex needs --filter"),
                             (["info", "--json", "whole.rfcap", "a", "b"], "unexpected argument a "),
                             (["report", "--version"], "--version belongs to no command: rangefinder --version"),
                             (["report", "-v"], "unknown option -v (see"), (["-x"], "unknown option -x (see")):

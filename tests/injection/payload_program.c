@@ -141,7 +141,7 @@ static void payloads(void) {
   push("raw", NVTX_TYPE_PAYLOAD_SCHEMA_RAW, "\1\2\3", 3);
   const nvtxPayloadSchemaEntry_t of_not_copied[] = {
       FIELD(not_copied, NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, NVTX_PAYLOAD_ENTRY_FLAG_POINTER, 0)};
-  sample.not_copied = (const char*)16; /* nobody may follow it */
+  sample.not_copied = (const char*)16; /* must not be followed */
   push("not copied", schema_of("pointer", NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, of_not_copied, 1, 0, 0), &sample,
        sizeof sample);
   const nvtxPayloadSchemaEntry_t of_array[] = {

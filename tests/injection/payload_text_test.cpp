@@ -182,7 +182,7 @@ TEST_CASE("whatever a schema and a payload hold, nothing beyond is read", "[inje
     Entries entries;
     for (std::uint64_t i = random() % 8; i-- > 0;) {
       std::uint64_t type = random() % 4 == 0 ? any(known) : random() % 140;
-      if (type == NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE) type = kInt;  // a handle of ours, or a lie
+      if (type == NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE) type = kInt;  // a valid handle, or not
       entries.push_back(entry(type, random() % 8 == 0 ? nullptr : "name", any(numbers),
                               random() & 0xFFF & ~std::uint64_t{NVTX_PAYLOAD_ENTRY_FLAG_DEEP_COPY}, any(numbers)));
     }

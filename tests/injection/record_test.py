@@ -256,14 +256,14 @@ class Limits(RecordTest):
     def test_up_to_a_step(self):
         options = ["-o", "a.rfcap", "--until-step", "3", "--step-range", "train step"]
         result = self.record(OPTIONS.program, "steps", options=options)
-        self.assertNotIn("no step came", result.stderr)
+        self.assertNotIn("no steps", result.stderr)
         self.assertEqual(self.names(), ["warm up", "train step", "forward", "train step", "forward", "train step", "forward"])
         steps = json.loads(self.run_command("report", "a.rfcap", "--view", "steps", "--json").stdout)
         self.assertEqual(len(steps["rows"]), 3)
 
     def test_steps_that_do_not_come_are_missed(self):
         result = self.record(OPTIONS.program, "steps", options=["-o", "a.rfcap", "--until-step", "3"])
-        self.assertIn("; no step came; see: rangefinder report", result.stderr)
+        self.assertIn("; no steps; see: rangefinder report", result.stderr)
         self.assertEqual(len(self.names()), 11)
 
     def test_steps_of_a_schedule(self):
@@ -292,7 +292,7 @@ class Limits(RecordTest):
 
     def test_a_domain_that_no_range_is_in(self):
         result = self.record(OPTIONS.program, "everything", options=["-o", "a.rfcap", "--domain", "none of it"])
-        self.assertIn("\nrangefinder: no range is in the domains that --domain names; the program used these domains: "
+        self.assertIn("\nrangefinder: no range is in the domains given by --domain; the program used these domains: "
                       "default, library, other\n", result.stderr)
         self.assertIn("NVTX domains left out on request: default, library, other", self.run_command("report", "a.rfcap").stdout)
         self.record(OPTIONS.program, "everything", options=["-o", "a.rfcap", "--domain=-library"])
@@ -384,20 +384,20 @@ class Processes(RecordTest):
                 (["--duration", "0", "--", *program], {}, "--duration"),
                 (["--until-step", "0", "--", *program], {}, "--until-step"),
                 (["--until-step", "1.5", "--", *program], {}, "--until-step"),
-                (["--until-step", "1", "--config", "record_signal=USR1", "--", *program], {}, "not together with record_signal"),
-                (["--delay", "1", "--", *program], {"RANGEFINDER_CONFIG": "record_signal=USR1"}, "not together with record_signal"),
-                (["--ring", "0", "--", *program], {}, "--ring 0: a size (64MiB) or seconds are wanted"),
-                (["--ring", "64Mi", "--", *program], {}, "--ring 64Mi: a size"),
-                (["--ring", "1.2.3", "--", *program], {}, "--ring 1.2.3: a size"),
+                (["--until-step", "1", "--config", "record_signal=USR1", "--", *program], {}, "cannot be combined with record_signal"),
+                (["--delay", "1", "--", *program], {"RANGEFINDER_CONFIG": "record_signal=USR1"}, "cannot be combined with record_signal"),
+                (["--ring", "0", "--", *program], {}, "--ring 0: expected a size (64MiB) or seconds"),
+                (["--ring", "64Mi", "--", *program], {}, "--ring 64Mi: expected a size"),
+                (["--ring", "1.2.3", "--", *program], {}, "--ring 1.2.3: expected a size"),
                 (["--domain=-", "--", *program], {}, "--domain: a name is missing"),
-                (["--env", "COLOUR", "--", *program], {}, "NAME=VALUE is wanted"),
+                (["--env", "COLOUR", "--", *program], {}, "expected NAME=VALUE"),
                 (["-o", "a-%c.rfcap", "--", *program], {}, "a-%c.rfcap: no file name, or one with %c"),
                 (["-o", "nowhere/a.rfcap", "--", *program], {}, "nowhere: no such folder"),
-                (program, {"NVTX_INJECTION64_PATH": "/opt/tool.so"}, "alone can listen: /opt/tool.so (NVTX_INJECTION64_PATH)"),
-                (program, {"CUDA_INJECTION64_PATH": "/opt/tool.so"}, "alone can listen: /opt/tool.so (CUDA_INJECTION64_PATH)"),
-                (program, {"NSYS_PROFILING_SESSION_ID": "7"}, "alone can listen: Nsight Systems (NSYS_PROFILING_SESSION_ID)"),
-                (program, {"NV_COMPUTE_PROFILER_PERFWORKS_DIR": "/opt"}, "alone can listen: Nsight Compute ("),
-                (program, {"NV_SANITIZER_INJECTION_PORT_BASE": "49152"}, "alone can listen: compute-sanitizer (")):
+                (program, {"NVTX_INJECTION64_PATH": "/opt/tool.so"}, "only one can: /opt/tool.so (NVTX_INJECTION64_PATH)"),
+                (program, {"CUDA_INJECTION64_PATH": "/opt/tool.so"}, "only one can: /opt/tool.so (CUDA_INJECTION64_PATH)"),
+                (program, {"NSYS_PROFILING_SESSION_ID": "7"}, "only one can: Nsight Systems (NSYS_PROFILING_SESSION_ID)"),
+                (program, {"NV_COMPUTE_PROFILER_PERFWORKS_DIR": "/opt"}, "only one can: Nsight Compute ("),
+                (program, {"NV_SANITIZER_INJECTION_PORT_BASE": "49152"}, "only one can: compute-sanitizer (")):
             result = self.run_command("record", *words, **variables)
             self.assertEqual((result.returncode, result.stdout), (125, ""), (words, result))
             self.assertRegex(result.stderr, r"\Arangefinder: record: [^\n]+\n\Z")
@@ -455,7 +455,7 @@ while number != signal.SIGRTMIN:
         return int(re.search(r"^ShdPnd:\s*(\w+)", status, re.MULTILINE).group(1), 16)
 
     def test_a_stop_is_handed_on_too(self):
-        # In a group of its own: one that nobody could continue, as those of a CI may be, is not stopped by the kernel.
+        # In its own process group: the kernel does not stop an orphaned group, which a CI may use.
         process = self.start("--", *self.script("import os\nprint('ready', os.getpid(), sep='\\n', flush=True)" + self.listening),
                              preexec_fn=os.setpgrp)
         stat = pathlib.Path("/proc", process.stdout.readline().decode().strip(), "stat")
@@ -478,7 +478,7 @@ while number != signal.SIGRTMIN:
         self.assert_ended(process, pid)
 
     def assert_ended(self, process, pid):
-        """The program of a command: nobody has its stdout open any more."""
+        """The program of a command: its stdout is open in no process any more."""
         ended, _, _ = select.select([process.stdout], [], [], 60)
         if not ended:
             os.kill(pid, signal.SIGKILL)
@@ -581,7 +581,7 @@ while number != signal.SIGRTMIN:
         self.assertEqual(sorted(told), sorted(path.name for path in self.folder.glob("*.rfcap")))
         self.assertEqual(len(told), 41)
         for name, line in told.items():
-            refused = re.search(r": process (\d+) was not recorded: a thread of its parent was at the loader's list", line)
+            refused = re.search(r": process (\d+) was not recorded: a thread of its parent was reading the list of loaded", line)
             if refused:
                 self.assertEqual(name, f"a.{refused[1]}.rfcap")
                 self.assertIn("not_recorded", self.run_command("info", name).stdout)
@@ -612,7 +612,7 @@ marks()
         self.assertIn(sorted(found), ([1, 1, 1, 1, 1, 2], [1, 1, 1, 2, 2]))
 
     def test_programs_of_a_script_have_a_capture_each(self):
-        # The shell itself records nothing, so that the name that was asked for is nobody's.
+        # The shell itself records nothing, so that the requested name is unused.
         result = self.record("sh", "-c", f"{OPTIONS.program} seven; cd /; {OPTIONS.program} everything")
         captures = self.captures()
         self.assertRegex(" ".join(captures), r"\Aa\.\d+\.rfcap a\.\d+\.rfcap\Z")
@@ -773,7 +773,7 @@ while True:
         if process.returncode == 99:
             self.skipTest("processes may not be traced here")
         self.assertEqual(process.returncode, 125, process)
-        self.assertIn("alone can listen: cuda-gdb (debugger)", process.stderr)
+        self.assertIn("only one can: cuda-gdb (debugger)", process.stderr)
 
 
 class Python(RecordTest):

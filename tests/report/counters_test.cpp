@@ -79,7 +79,7 @@ TEST_CASE("samples are told from what was counted, with what they cover", "[repo
   CHECK(has(csv, "\nstep/layer,samples,1,500,2000,4.0,50.0,2\n"));
   const std::string text = counters_report(timeline, ReportFormat::kText);
   INFO(text);
-  CHECK(has(text, "Sampled: how much of a range's device time there are samples of"));
+  CHECK(has(text, "Sampled: share of the range's device time that has samples"));
 }
 
 TEST_CASE("ranges without samples count in what is not sampled", "[report]") {
@@ -99,7 +99,7 @@ TEST_CASE("where counters were asked for the view does not advise to ask", "[rep
   timeline.metadata.emplace_back("sample_state", "\"no device was in use\"");
   const std::string text = counters_report(timeline, ReportFormat::kText);
   INFO(text);
-  CHECK(has(text, "a note says how that went"));
+  CHECK(has(text, "a note says why there are none"));
   CHECK_FALSE(has(text, "samples=device"));
 }
 

@@ -63,7 +63,7 @@ TEST_CASE("counts of a range whose counters were with others are scaled up, and 
   INFO(csv);
   CHECK(has(csv, "\nstep,1,90,80,,4000,,,,,,,3,,25.0,step,0,1,\n"));
   options.format = ReportFormat::kText;
-  CHECK(has(rendered(timeline, options), "1 ranges ran while the processor's counters were with others"));
+  CHECK(has(rendered(timeline, options), "1 ranges ran while other programs used the CPU counters"));
 }
 
 TEST_CASE("a report of counters that were not recorded says how to get them", "[report]") {

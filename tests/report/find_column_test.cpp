@@ -35,7 +35,7 @@ TEST_CASE("a column is found by key, title, header and key without the unit, in 
 }
 
 TEST_CASE("the beginning of a key is enough where no other column begins so", "[report]") {
-  CHECK(found("ra") == "\"ra\" may be range, rate_gb_s or rate_gflop_s: say which");
+  CHECK(found("ra") == "\"ra\" is ambiguous: range, rate_gb_s or rate_gflop_s");
   CHECK(found("ran") == "0");
   CHECK(found("gpu_b") == "4");
   CHECK(found("c") == "1");
@@ -43,8 +43,8 @@ TEST_CASE("the beginning of a key is enough where no other column begins so", "[
 }
 
 TEST_CASE("what may be several columns is answered with these", "[report]") {
-  CHECK(found("gpu") == "\"gpu\" may be gpu_busy_ns or gpu_share_percent: say which");
-  CHECK(found("Rate") == "\"Rate\" may be rate_gb_s or rate_gflop_s: say which");
+  CHECK(found("gpu") == "\"gpu\" is ambiguous: gpu_busy_ns or gpu_share_percent");
+  CHECK(found("Rate") == "\"Rate\" is ambiguous: rate_gb_s or rate_gflop_s");
 }
 
 TEST_CASE("what is no column is answered with the nearest and with all", "[report]") {

@@ -38,13 +38,13 @@ TEST_CASE("losses, notes and simulation are told, counters of 0 are not", "[repo
   const Footer footer = make_footer(timeline, std::nullopt);
   CHECK(footer.health.size() == 2);
   CHECK(to_text(footer, {false, false, 0}) ==
-        "simulated: the device records were made up by a script\n"
+        "simulated: the device records come from a script\n"
         "lost  1,234 ranges dropped: no free block within the memory bound\n"
         "note  2 ranges still open when the recording stopped\n"
         "note  odd \\x1b thing\n");
   CHECK(to_text(footer, {false, true, 0}).find("\x1b[33mlost") != std::string::npos);
   CHECK(to_text(footer, {false, false, 30}) ==
-        "simulated: the device records\nwere made up by a script\n"
+        "simulated: the device records\ncome from a script\n"
         "lost  1,234 ranges dropped: no\n      free block within the\n      memory bound\n"
         "note  2 ranges still open when\n      the recording stopped\n"
         "note  odd \\x1b thing\n");

@@ -42,7 +42,7 @@ Timeline leaking() {
 
 }  // namespace
 
-TEST_CASE("a row a range and memory: what is allocated in it, and its peak", "[report]") {
+TEST_CASE("one row per range and memory: what is allocated in it, and its peak", "[report]") {
   const std::string csv = memory_report(leaking(), "memory");
   INFO(csv);
   CHECK(has(csv,
@@ -108,7 +108,7 @@ TEST_CASE("fragmentation of each device, where the allocator's statistics were c
   CHECK(has(each, "\ncuda:0,each,8,190,"));
   CHECK(has(each, "\ncuda:1,each,8,195,"));
   CHECK(has(memory_report(leaking(), "memory_fragmentation", false, ReportFormat::kText),
-            "statistics of a device's allocator (MemoryRecording, count_device_memory)"));
+            "statistics of a device allocator (MemoryRecording, count_device_memory)"));
 }
 
 TEST_CASE("an input without allocations says what is missing", "[report]") {

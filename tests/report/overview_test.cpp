@@ -128,5 +128,5 @@ TEST_CASE("losses are said at once", "[report]") {
   TimelineBuilder builder;
   builder.range("step", 0, 10);
   builder.timeline().health.dropped_ranges = 1'234;
-  CHECK(has(rendered(builder.build(), {}), "lost     1,234: the lines at the end say what\n"));
+  CHECK(has(rendered(builder.build(), {}), "lost     1,234: see the lines at the end\n"));
 }

@@ -68,7 +68,7 @@ TEST_CASE("instances are told by a condition on their payload", "[report]") {
   CHECK(csv(batches(), options) == "Range,Count,Host (ns),GPU busy (ns)\nbatch,2,1200,60\n");
 }
 
-TEST_CASE("a row a name and payload sorts by size", "[report]") {
+TEST_CASE("one row per name and payload sorts by size", "[report]") {
   ReportOptions options;
   options.by_payload = true;
   options.columns = "range,payload,count,host,gpu_busy";
@@ -111,12 +111,12 @@ TEST_CASE("what payloads cannot answer is said", "[report]") {
   ReportOptions options;
   options.payload = ">1";
   CHECK(has(rendered(none, options), "no range of this input has a payload"));
-  CHECK(has(rendered(batches(), {.payload = ">1000"}), "no range has a payload for which >1000 holds"));
+  CHECK(has(rendered(batches(), {.payload = ">1000"}), "no range has a payload that matches >1000"));
   options.payload = "64";
   CHECK(refused(batches(), options).error().message().find("write '>=64'") != std::string::npos);
   options.payload = ">1";
   options.view = "kernels";
-  CHECK(refused(batches(), options).error().message() == "kernels knows no payloads; the view ranges does");
+  CHECK(refused(batches(), options).error().message() == "kernels has no payloads; use --view ranges");
   options = {};
   options.instances = options.by_payload = true;
   CHECK_FALSE(refused(batches(), options).ok());

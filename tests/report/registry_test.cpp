@@ -94,7 +94,7 @@ TEST_CASE("what an input lacks for a view is said", "[report]") {
   ViewOptions options;
   const View& view = **find_view("nvtx_gpu_proj_sum", options);
   CHECK(missing_for(view, Timeline()) ==
-        "nvtx_gpu_proj_sum needs what this input does not hold: ranges, device activity");
+        "nvtx_gpu_proj_sum needs data that this input does not have: ranges, device activity");
   CHECK(missing_for(view, TimelineBuilder().range("a", 0, 1).launch(0).kernel(0, 1).build()).empty());
 }
 

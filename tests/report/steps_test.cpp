@@ -41,7 +41,7 @@ std::string steps_report(const Timeline& timeline, ReportFormat format, std::str
 
 }  // namespace
 
-TEST_CASE("a row a step, with its parts and state", "[report]") {
+TEST_CASE("one row per step, with its parts and state", "[report]") {
   const std::string csv = steps_report(loop(), ReportFormat::kCsv);
   INFO(csv);
   CHECK(has(csv,
@@ -67,7 +67,7 @@ TEST_CASE("below the steps stand percentiles, warm-up and goodput", "[report]") 
   CHECK(has(json, "goodput 59.0 %"));
 }
 
-TEST_CASE("the summary has a row a figure and a row a loss", "[report]") {
+TEST_CASE("the summary has one row per figure and one per loss", "[report]") {
   const std::string csv = steps_report(loop(), ReportFormat::kCsv, "steps:summary");
   INFO(csv);
   CHECK(has(csv, "Figure,p50 (ns),p95 (ns),p99 (ns),Total (ns),Share (%),Steps,Items/s\n"));

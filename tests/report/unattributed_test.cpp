@@ -44,7 +44,7 @@ TEST_CASE("work without a range is listed by reason and operation, with what lau
         "before the first range of its thread,1,10,1.0,10,300,cudaLaunchKernel on 1,fill,outside\n");
 }
 
-TEST_CASE("the summary of work without a range has a row a reason", "[report]") {
+TEST_CASE("the summary of work without a range has one row per reason", "[report]") {
   const std::string csv = unattributed_report(loose_work(), "unattributed:summary", ReportFormat::kCsv);
   INFO(csv);
   CHECK(has(csv, "\non a thread without ranges,3,390,39.0,200,700,aten::copy_ on 2,,outside\n"));

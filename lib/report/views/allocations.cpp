@@ -148,7 +148,7 @@ Result<Table> make_allocations(const Subject& subject, const ViewOptions& option
 
 namespace views_list {
 extern const View allocations{"allocations",
-                              "CUDA's own calls that allocate and free, by range and function (--instances: each)",
+                              "Device allocations (cudaMalloc and the like) by range and function (--instances: each)",
                               kNeedsAllocations,
                               {},
                               false,

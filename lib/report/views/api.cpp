@@ -90,8 +90,7 @@ Result<Table> make_api(const Subject& subject, const ViewOptions& options) {
 }  // namespace
 
 namespace views_list {
-extern const View api{"api",   "CUDA calls on the host by name (--instances: each one)", kNeedsCalls, {}, false,
-                      make_api};
+extern const View api{"api", "CUDA calls on the host by name (--instances: each)", kNeedsCalls, {}, false, make_api};
 }  // namespace views_list
 
 }  // namespace rangefinder::report

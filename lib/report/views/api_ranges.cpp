@@ -46,14 +46,14 @@ Result<Table> make_api_ranges(const Subject& subject, const ViewOptions& options
   }
   if (any_further_inside)
     table.note("more than " + base::with_thousands(analysis::kMostRowsOfCalls) +
-               " pairs of range and function: functions that only ranges inside call are one row, (further inside)");
+               " pairs of range and function: functions called only by inner ranges are one row, (further inside)");
   return table;
 }
 
 }  // namespace
 
 namespace views_list {
-extern const View api_ranges{"api_ranges", "Time on the host in CUDA calls, by range and function (:summary: by range)",
+extern const View api_ranges{"api_ranges", "Host time in CUDA calls, by range and function (:summary: by range)",
                              kNeedsCalls,  "summary",
                              false,        make_api_ranges};
 }  // namespace views_list

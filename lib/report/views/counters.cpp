@@ -181,7 +181,7 @@ Result<Table> make_counters(const Subject& subject, const ViewOptions& options) 
     table.optional(sampled, rounded_or_null(covered * 1000));
     own::add_id(table, group.path);
   }
-  if (partly) table.note("Sampled: how much of a range's device time there are samples of; its figures lack the rest.");
+  if (partly) table.note("Sampled: share of the range's device time that has samples; the figures lack the rest");
   return table;
 }
 
@@ -189,7 +189,7 @@ Result<Table> make_counters(const Subject& subject, const ViewOptions& options) 
 
 namespace views_list {
 extern const View counters{
-    "counters",     "Hardware counters of ranges: bytes, operations, how busy the device was (--instances: each one)",
+    "counters",     "Hardware counters per range: bytes, operations, device activity (--instances: each)",
     kNeedsCounters, {},
     false,          make_counters};
 }  // namespace views_list

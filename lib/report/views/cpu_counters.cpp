@@ -70,8 +70,8 @@ void note_scaling(Table& table, const CpuCounterTable& counters) {
   for (std::size_t row = 0; row < counters.size(); ++row) scaled += scale_of(counters, row) > 1 ? 1 : 0;
   if (scaled != 0)
     table.note(base::with_thousands(scaled) +
-               " ranges ran while the processor's counters were with others for part of the time: their counts are "
-               "scaled up to the whole (column Counted)");
+               " ranges ran while other programs used the CPU counters for part of the time: their counts are "
+               "scaled up (column Counted)");
 }
 
 Result<Table> make_cpu_counters(const Subject& subject, const ViewOptions& options) {
@@ -129,7 +129,7 @@ Result<Table> make_cpu_counters(const Subject& subject, const ViewOptions& optio
 
 namespace views_list {
 extern const View cpu_counters{"cpu_counters",
-                               "What the processor did in ranges: instructions, cycles, cache misses, page faults",
+                               "CPU events per range (perf events): instructions, cycles, cache misses, page faults",
                                kNeedsRanges | kNeedsCpuCounters,
                                {},
                                false,

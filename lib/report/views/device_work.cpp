@@ -202,14 +202,11 @@ Result<Table> make_memcpy(const Subject& subject, const ViewOptions& options) {
 
 namespace views_list {
 extern const View kernels{
-    "kernels",   "Kernels by name, and the ranges that own them (--instances: each one)", kNeedsActivities, {}, false,
+    "kernels",   "Kernels by name, and the ranges that own them (--instances: each)", kNeedsActivities, {}, false,
     make_kernels};
-extern const View memcpy{"memcpy",
-                         "Copies and memsets by direction, with their throughput (--instances: each one)",
-                         kNeedsActivities,
-                         {},
-                         false,
-                         make_memcpy};
+extern const View memcpy{
+    "memcpy",   "Copies and memsets by direction, with throughput (--instances: each)", kNeedsActivities, {}, false,
+    make_memcpy};
 }  // namespace views_list
 
 }  // namespace rangefinder::report

@@ -77,15 +77,15 @@ void note_device(Table& table, const Timeline& timeline, const DeviceEnergy& dev
   std::snprintf(
       rate, sizeof rate, "%.1f ms",
       static_cast<double>(device.known_ns) / 1e6 / static_cast<double>(device.readings > 1 ? device.readings - 1 : 1));
-  table.note(name + joules(device.total_mj) + " in the time of " + base::with_thousands(device.readings) +
-             " readings of power, one each " + rate + "; ranges that run for less are told apart by neighbours alone");
+  table.note(name + joules(device.total_mj) + " over " + base::with_thousands(device.readings) +
+             " power readings, one per " + rate + "; for shorter ranges power is interpolated");
   if (device.check)
-    table.note(name + "its own counter says " + joules(device.check->counter_mj) + " where the readings come to " +
-               joules(device.check->integral_mj));
+    table.note(name + "the board's energy counter says " + joules(device.check->counter_mj) +
+               ", the readings add up to " + joules(device.check->integral_mj));
   if (device.power_is_mean)
-    table.note(name + "the driver tells power as its mean over about a second: shorter ranges are not told apart");
+    table.note(name + "the driver reports power as a mean over about a second: shorter ranges are not resolved");
   if (timeline.devices[device.device].mig)
-    table.note(name + "an instance of its board (MIG): power is of the whole board, with what other instances take");
+    table.note(name + "a MIG instance: power is that of the whole board, including other instances");
 }
 
 /// Processes of a job may have read the sensors of one board.
@@ -94,7 +94,8 @@ void note_unknown_boards(Table& table, const Timeline& timeline, const analysis:
     return timeline.devices[device.device].board.empty();
   });
   if (timeline.processes.size() > 1 && unknown)
-    table.note("some captures do not say which boards they read: one that several processes read is counted for each");
+    table.note(
+        "some captures do not identify their boards: a board that several processes read is counted several times");
 }
 
 void add_rest(Table& table, const char* name, double millijoules, double total_mj) {
@@ -172,7 +173,7 @@ Result<Table> make_energy(const Subject& subject, const ViewOptions& options) {
 
 namespace views_list {
 extern const View energy{"energy",
-                         "Energy of devices by path of ranges, with power and clocks while their work ran",
+                         "Energy of devices per path, with power and clocks while the work ran",
                          kNeedsRanges | kNeedsActivities | kNeedsDeviceSamples,
                          {},
                          false,

@@ -96,7 +96,7 @@ Result<Table> make_launches(const Subject& subject, const ViewOptions&) {
     unknown_device = unknown_device || !analysis::occupancy_of(timeline.devices[row.device], row.detail);
   }
   if (unknown_device)
-    table.note("launches: no occupancy where the input lacks the device's figures (or a block that can be launched)");
+    table.note("launches: no occupancy for kernels whose device properties or block size are missing or invalid");
   return table;
 }
 

@@ -136,19 +136,17 @@ Result<Table> make_devices(const Subject& subject, const ViewOptions&) {
 }  // namespace
 
 namespace views_list {
-extern const View memory{"memory",     "Ranges by name: bytes allocated and freed in them, and the peak inside",
-                         kNeedsMemory, {},
-                         false,        make_memory};
+extern const View memory{"memory",   "Ranges by name: bytes allocated, bytes freed, peak", kNeedsMemory, {}, false,
+                         make_memory};
 extern const View memory_peak{
-    "memory_peak", "What allocated the blocks that were there when the most was: by range, by operator",
-    kNeedsMemory,  {},
-    false,         make_peak};
-extern const View memory_devices{"memory_devices",
-                                 "The host's memory and each device's: peak, reserved, growth a step, private pools",
-                                 kNeedsMemory,
-                                 {},
-                                 false,
-                                 make_devices};
+    "memory_peak", "What was allocated at the peak: by range, by operator", kNeedsMemory, {}, false, make_peak};
+extern const View memory_devices{
+    "memory_devices",
+    "Memory of the host and of each device: peak, reserved, growth per step, private pools",
+    kNeedsMemory,
+    {},
+    false,
+    make_devices};
 }  // namespace views_list
 
 }  // namespace rangefinder::report

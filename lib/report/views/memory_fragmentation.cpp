@@ -65,7 +65,7 @@ Result<Table> make_fragmentation(const Subject& subject, const ViewOptions& opti
 
 namespace views_list {
 extern const View memory_fragmentation{"memory_fragmentation",
-                                       "What devices' allocators hold and cannot give out: at its most and at the end",
+                                       "Fragmentation of device allocators: at its maximum and at the end",
                                        kNeedsAllocatorCounts,
                                        {},
                                        false,

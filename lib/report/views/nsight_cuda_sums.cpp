@@ -98,9 +98,12 @@ const View cuda_gpu_mem_size_sum{
 const View cuda_api_sum{"cuda_api_sum", "CUDA API calls by name", kNeedsCalls, "", true, make_api_sum};
 const View cuda_gpu_sum{"cuda_gpu_sum", "kernels, copies and memsets by name", kNeedsActivities, kAllSuffixes, true,
                         make_gpu_sum};
-const View cuda_api_gpu_sum{
-    "cuda_api_gpu_sum", "the same with CUDA API calls", kNeedsActivities | kNeedsCalls, kAllSuffixes, true,
-    make_api_gpu_sum};
+const View cuda_api_gpu_sum{"cuda_api_gpu_sum",
+                            "CUDA API calls, kernels, copies and memsets by name",
+                            kNeedsActivities | kNeedsCalls,
+                            kAllSuffixes,
+                            true,
+                            make_api_gpu_sum};
 
 }  // namespace views_list
 }  // namespace rangefinder::report

@@ -86,9 +86,12 @@ const View cuda_kern_exec_sum{"cuda_kern_exec_sum",
                               "base mangled nvtx-name",
                               true,
                               make_kern_exec_sum};
-const View cuda_kern_exec_trace{
-    "cuda_kern_exec_trace", "the same for every kernel", kNeedsActivities | kNeedsCalls, "base mangled nvtx-name", true,
-    make_kern_exec_trace};
+const View cuda_kern_exec_trace{"cuda_kern_exec_trace",
+                                "every kernel with the call that launched it: API, queue, device",
+                                kNeedsActivities | kNeedsCalls,
+                                "base mangled nvtx-name",
+                                true,
+                                make_kern_exec_trace};
 
 }  // namespace views_list
 }  // namespace rangefinder::report

@@ -82,9 +82,9 @@ const View nvtx_pushpop_trace{
     "nvtx_pushpop_trace", "every push/pop range on the host, with its children", kNeedsRanges, "", true,
     make_pushpop_trace};
 const View nvtx_sum{"nvtx_sum", "host time of ranges by name", kNeedsRanges, "", true, make_nvtx_sum};
-const View nvtx_pushpop_sum{"nvtx_pushpop_sum", "the same of push/pop ranges", kNeedsRanges, "", true,
+const View nvtx_pushpop_sum{"nvtx_pushpop_sum", "host time of push/pop ranges by name", kNeedsRanges, "", true,
                             make_pushpop_sum};
-const View nvtx_startend_sum{"nvtx_startend_sum", "the same of start/end ranges", kNeedsRanges, "", true,
+const View nvtx_startend_sum{"nvtx_startend_sum", "host time of start/end ranges by name", kNeedsRanges, "", true,
                              make_startend_sum};
 
 }  // namespace views_list

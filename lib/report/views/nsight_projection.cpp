@@ -108,13 +108,14 @@ Result<Table> make_nvtx_kernels(const Subject& subject, const ViewOptions& optio
 namespace views_list {
 
 extern const View nvtx_gpu_proj_trace, nvtx_gpu_proj_sum, nvtx_kern_sum;
-const View nvtx_gpu_proj_trace{"nvtx_gpu_proj_trace",
-                               "every range and the span of the device work launched inside it",
-                               kNeedsRanges | kNeedsActivities,
-                               "",
-                               true,
-                               make_projection_trace};
-const View nvtx_gpu_proj_sum{"nvtx_gpu_proj_sum", "the same by name", kNeedsRanges | kNeedsActivities, "", true,
+const View nvtx_gpu_proj_trace{
+    "nvtx_gpu_proj_trace", "every range, with the span of its device work", kNeedsRanges | kNeedsActivities, "", true,
+    make_projection_trace};
+const View nvtx_gpu_proj_sum{"nvtx_gpu_proj_sum",
+                             "ranges by name, with the span of their device work",
+                             kNeedsRanges | kNeedsActivities,
+                             "",
+                             true,
                              make_projection_sum};
 const View nvtx_kern_sum{
     "nvtx_kern_sum",  "kernels by the ranges that launched them", kNeedsRanges | kNeedsActivities, "base mangled", true,

@@ -94,7 +94,7 @@ Result<Table> make_overhead(const Subject& subject, const ViewOptions& options) 
 
 namespace views_list {
 extern const View overhead{"overhead",
-                           "What profiling costs, and loading and compiling of code: kind, thread, range "
+                           "Overhead by thread and range: profiling, module loading, JIT compilation "
                            "(--instances: each)",
                            kNeedsOverheads,
                            {},

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-// Views with a row a path of ranges, drawn as a tree.
+// Views with one row per path of ranges, drawn as a tree.
 namespace rangefinder::report::own {
 
 inline analysis::Folding folding_of(const ViewOptions& options) {

@@ -231,7 +231,7 @@ Table make_names(const Subject& subject, const analysis::PayloadCondition* condi
 
 Result<Table> make_ranges(const Subject& subject, const ViewOptions& options) {
   if (options.instances && options.by_payload)
-    return Error(ErrorCode::kInvalidArgument, "one row per instance, or one per name and payload: choose one of them");
+    return Error(ErrorCode::kInvalidArgument, "--instances and --group-by payload: choose one");
   std::optional<analysis::PayloadCondition> condition;
   if (!options.payload.empty()) {
     Result<analysis::PayloadCondition> parsed = analysis::PayloadCondition::parse(options.payload);
@@ -242,9 +242,9 @@ Result<Table> make_ranges(const Subject& subject, const ViewOptions& options) {
   Result<Table> table = options.instances ? make_instances(subject, wanted)
                                           : Result<Table>(make_names(subject, wanted, options.by_payload));
   if ((options.by_payload || wanted != nullptr) && !analysis::has_payloads(subject.timeline()))
-    table->note("no range of this input has a payload (ProfileRange{\"decode\", tokens}, payloads of NVTX)");
+    table->note("no range of this input has a payload (ProfileRange{\"decode\", tokens}, NVTX payloads)");
   else if (wanted != nullptr && table->row_count() == 0)
-    table->note("no range has a payload for which " + base::printable(options.payload) + " holds");
+    table->note("no range has a payload that matches " + base::printable(options.payload));
   return table;
 }
 
@@ -270,11 +270,9 @@ Result<Table> make_tree(const Subject& subject, const ViewOptions& options) {
 }  // namespace
 
 namespace views_list {
-extern const View ranges{
-    "ranges",     "Ranges by name, with the device time that belongs to them (--instances: each one)",
-    kNeedsRanges, {},
-    false,        make_ranges};
-extern const View tree{"tree",   "Ranges by path: what is inside what, and what of it costs", kNeedsRanges, {}, false,
+extern const View ranges{"ranges",   "Ranges by name, with their GPU time (--instances: each)", kNeedsRanges, {}, false,
+                         make_ranges};
+extern const View tree{"tree",   "Ranges by path, as they are nested, with their GPU time", kNeedsRanges, {}, false,
                        make_tree};
 }  // namespace views_list
 

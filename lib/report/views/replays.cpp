@@ -86,7 +86,7 @@ Result<Table> make_replays(const Subject& subject, const ViewOptions& options) {
 
 namespace views_list {
 extern const View replays{"replays",
-                          "Work of CUDA graphs by the range that captured it and the one that replays it",
+                          "Work of CUDA graphs by capturing range and replaying range",
                           kNeedsActivities | kNeedsGraphs,
                           {},
                           false,

@@ -195,21 +195,20 @@ void note_source(Table& table, const Timeline& timeline, const analysis::WorkByS
     std::string sets;
     for (const auto& [key, value] : timeline.metadata)
       if (key == "counter_set" || key == "sample_set") sets += " " + base::printable(value);
-    table.note("source counters: what the set" + (sets.empty() ? " that was recorded" : sets) +
-               " counts; types of operations that are not in it are missing");
+    table.note("source counters: only what the recorded set" + sets + " counts; operations of other types are missing");
   }
   if (work.counted != 0)
     table.note(
-        "source shapes: operations and bytes are those of matrix products, convolutions, attention, additions "
-        "and multiplications by the shapes of their inputs, so at least these; column Known tells the part of "
-        "the time that they are about");
+        "source shapes: operations and bytes of matrix products, convolutions, attention, additions and "
+        "multiplications, computed from the shapes of their inputs: lower bounds; column Known is the share of the "
+        "time in these operators");
   if (work.counted == 0 && work.without_shapes == 0 && !counted)
     table.note(
-        "nothing was computed that is known of: record operators with shapes of their inputs (OperatorOptions::shapes, "
+        "no operators with known FLOPs: record operators with the shapes of their inputs (OperatorOptions::shapes, "
         "or record_shapes of torch.profiler)");
   if (work.without_shapes != 0)
     table.note(base::with_thousands(work.without_shapes) +
-               " operators that would count were recorded without shapes of their inputs (OperatorOptions::shapes, or "
+               " operators are not counted because their input shapes were not recorded (OperatorOptions::shapes, or "
                "record_shapes of torch.profiler)");
 }
 
@@ -263,13 +262,12 @@ Result<Table> make_roofline(const Subject& subject, const ViewOptions& options) 
   note_source(table, timeline, work, counted);
   if (roof.counted_alone)
     table.note(
-        "source none: device work is not recorded where ranges are counted (counters=), so ranges without counters "
-        "have "
-        "no times; a recording without counters= has figures by shapes");
+        "source none: device work is not recorded while ranges are counted (counters=), so ranges without counters "
+        "have no times; record without counters= for figures by shapes");
   if (scaled)
     table.note(
-        "bytes by counters are samples of a part of the device time, taken to be like the rest; `counters` has "
-        "the part");
+        "bytes by counters are extrapolated from samples of a part of the device time; --view counters shows "
+        "which part");
   return table;
 }
 

@@ -83,7 +83,7 @@ void add_notes(const StepAnalysis& analysis, Table& table) {
     shares += std::string(any ? ", " : " ") + lost.name + " " + percent(goodput.*lost.time, goodput.wall_ns);
     any = true;
   }
-  shares += any ? "" : " nothing that ranges and marks tell";
+  shares += any ? "" : " nothing that ranges and marks show";
   table.note(shares + "; goodput: loop time minus the losses listed here; GPU idle time is not one of them");
 }
 
@@ -120,7 +120,7 @@ Table steps_table(const Timeline& timeline, const StepAnalysis& analysis) {
   return table;
 }
 
-/// A row a figure over all steps, then a row a share of the wall time.
+/// One row per figure over all steps, then one row per share of the wall time.
 Table summary_table(const StepAnalysis& analysis) {
   Table table({own::text("Figure"), own::time("p50"), own::time("p95"), own::time("p99"), own::time("Total"),
                own::percent("Share"), own::count("Steps"), if_any(own::decimal("Items/s", {}, 1))});

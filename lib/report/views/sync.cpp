@@ -71,13 +71,14 @@ std::string awaited_text(const Timeline& timeline, const Wait& wait) {
 
 void add_notes(const Timeline& timeline, const std::vector<Wait>& waits, Table& table) {
   if (timeline.syncs.size() == 0 && !waits.empty())
-    table.note("sync: no synchronisation records in this input; waits are calls that wait, and streams are not known");
+    table.note(
+        "sync: this input has no synchronisation records: waits are found by name of call, and streams are unknown");
   const auto is_blind = [](const Wait& wait) {
     return wait.sync != kNone && wait.reason == WaitReason::kEvent && wait.stream == kNone;
   };
   if (const auto blind = std::count_if(waits.begin(), waits.end(), is_blind); blind != 0)
-    table.note("sync: of " + std::to_string(blind) +
-               " waits for an event the input does not say on which stream it was recorded");
+    table.note("sync: " + std::to_string(blind) +
+               " waits for an event: the input does not say on which stream the event was recorded");
 }
 
 Table instances_of(const Subject& subject, const std::vector<Wait>& waits) {
@@ -202,10 +203,9 @@ Result<Table> make_sync(const Subject& subject, const ViewOptions& options) {
 }  // namespace
 
 namespace views_list {
-extern const View sync{
-    "sync",      "Where the host waits: range, reason, thread, and the work it waited for (--instances: each)",
-    kNeedsWaits, {},
-    false,       make_sync};
+extern const View sync{"sync",      "Where the host waits: range, reason, thread, work waited for (--instances: each)",
+                       kNeedsWaits, {},
+                       false,       make_sync};
 }  // namespace views_list
 
 }  // namespace rangefinder::report

@@ -36,9 +36,9 @@ Wording wording_of(UnattributedReason reason) {
     case UnattributedReason::kAccumulation:
       return {"outside", "gradient accumulation outside of any range"};
     case UnattributedReason::kNoNumber:
-      return {"outside", "by a node of autograd without a number"};
+      return {"outside", "by an autograd node without a sequence number"};
     case UnattributedReason::kDuringNode:
-      return {"outside", "by autograd (--attribute forward may know the range)"};
+      return {"outside", "by autograd (try --attribute forward)"};
     case UnattributedReason::kNoRanges:
       return {"outside", "on a thread without ranges"};
     case UnattributedReason::kAheadOfRanges:
@@ -155,7 +155,7 @@ Result<Table> make_unattributed(const Subject& subject, const ViewOptions& optio
 
 namespace views_list {
 extern const View unattributed{"unattributed",
-                               "Device work that no range owns, by reason and operation (:summary: by reason)",
+                               "Device work without an owner range, by reason and operation (:summary: by reason)",
                                kNeedsActivities,
                                "summary",
                                false,
