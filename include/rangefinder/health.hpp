@@ -11,7 +11,7 @@
 namespace rangefinder {
 
 // What went missing or wrong while recording: member, number in the capture file (never reused), text for people.
-// kLoss: data are missing. kNote: nothing is missing, but somebody should know.
+// kLoss: data are missing. kNote: nothing is missing, but worth knowing.
 #define RANGEFINDER_HEALTH_COUNTERS(X)                                                                               \
   X(dropped_ranges, 1, kLoss, "ranges dropped: no free block within the memory bound")                               \
   X(dropped_events, 2, kLoss, "marks, counter samples and start/end ranges dropped: no free block")                  \
@@ -30,19 +30,19 @@ namespace rangefinder {
   X(cupti_unknown_kinds, 18, kNote, "CUPTI records of a kind this version does not know")                            \
   X(cupti_truncated, 19, kLoss, "CUPTI buffers that ended in the middle of a record")                                \
   X(untimed_activities, 20, kLoss, "device activities without times (CUPTI ran out of device buffers)")              \
-  X(invalid_activities, 21, kLoss, "device activities set aside: end before start, or an impossible time")           \
+  X(invalid_activities, 21, kLoss, "device activities discarded: end before begin, or timestamp out of range")       \
   X(flush_timeouts, 22, kLoss, "CUPTI flushes that did not return in time")                                          \
   X(cupti_errors, 23, kNote, "CUPTI calls that failed")                                                              \
   X(launch_disagreements, 24, kNote, "launches whose callback and API record name different threads")                \
-  X(cupti_foreign_clock, 25, kNote, "device times converted: another tool gave CUPTI a clock of its own")            \
-  X(unnoted_graph_nodes, 26, kLoss, "nodes of CUDA graphs whose making was not noted: too many, or no memory")       \
+  X(cupti_foreign_clock, 25, kNote, "device times converted: another tool registered a clock with CUPTI")            \
+  X(unnoted_graph_nodes, 26, kLoss, "nodes of CUDA graphs whose creation was not noted: too many, or no memory")     \
   X(kept_buffers, 27, kLoss, "buffers of device records that CUPTI kept")                                            \
   X(launches_without_records, 28, kLoss, "launches that left no device record: another profiler has the buffers")    \
   X(device_outages, 29, kLoss, "times that device records stopped: CUPTI was taken over, or shut itself down")       \
   X(chunks_not_written, 32, kLoss, "pieces of the capture that could not be written")                                \
   X(records_not_written, 33, kLoss, "records in those pieces")                                                       \
-  X(ring_overwritten, 34, kNote, "records that the flight recorder overwrote, as it should")                         \
-  X(dropped_device_samples, 40, kLoss, "samples of device sensors dropped: too many waited to be written")           \
+  X(ring_overwritten, 34, kNote, "records that the flight recorder overwrote, by design")                            \
+  X(dropped_device_samples, 40, kLoss, "samples of device sensors dropped: too many were waiting to be written")     \
   X(failed_device_samples, 41, kNote, "readings of device sensors that failed")                                      \
   X(threads_without_cpu_counters, 42, kLoss, "threads whose CPU events were not counted: out of descriptors")        \
   X(uncounted_ranges, 37, kNote, "ranges without counters: no CUDA context, or another range was being counted")     \

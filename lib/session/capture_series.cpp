@@ -124,7 +124,7 @@ Status CaptureSeries::open() try {
   first_output_ = resolve_output(options_of(1).output);
   std::unique_lock lock(mutex_);
   if (on_demand()) {
-    if (options_.cuda) (void)prepare_device(options_);  // no other profiler takes its place until the signal comes
+    if (options_.cuda) (void)prepare_device(options_);  // no other profiler subscribes until the signal comes
     deliveries_seen_ = signal_deliveries(options_.record_signal);
     watch_signal(SignalUse::kRecord, options_.record_signal);
   } else {
@@ -382,7 +382,7 @@ Status CaptureSeries::close(SessionCore& core, CaptureReady ready, bool used) no
     calls_->add(std::move(ready));
   }
   return status;
-} catch (const std::exception& error) {  // no memory: the capture is there, nobody is called
+} catch (const std::exception& error) {  // no memory: the capture is there, without a callback
   if (used && calls_ != nullptr) calls_->note_failed();
   return error_of(error);
 }

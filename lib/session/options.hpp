@@ -14,7 +14,7 @@ namespace rangefinder::session {
 /// The options with RANGEFINDER_CONFIG applied; what it got wrong goes to the log.
 SessionOptions with_environment(SessionOptions options);
 
-/// A variable of the environment; null where it is not set, and in a setuid program, where it belongs to somebody else.
+/// A variable of the environment; null where it is not set, and in a setuid program, where it belongs to another user.
 const char* environment(const char* name) noexcept;
 /// Why nothing is recorded in this process: raised rights, or RANGEFINDER_DISABLE is set to anything but "" or "0";
 /// null where recording is on.

@@ -66,7 +66,7 @@ Parts make_parts(const SessionOptions& options) {
   if (options.nvtx) source::emit_nvtx_if_heard();
 #endif
 #if RANGEFINDER_HAS_CUPTI
-  // Counting waits for the device around ranges: times of activities would be those of another program.
+  // Counting synchronizes the device around ranges, which changes the times of activities: they are not recorded.
   if (!options.counters.empty())
     parts.sources.push_back(std::make_shared<source::CounterSource>(counter_options(options)));
   else if (options.cuda)

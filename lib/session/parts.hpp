@@ -15,10 +15,10 @@ inline constexpr const char* kReleased = kReleasedState + sizeof "host_only: " -
 /// The sources that the options ask for and this build has.
 Parts make_parts(const SessionOptions& options);
 
-/// Takes the process's place in CUPTI for recordings with such options.
+/// Takes the CUPTI subscription for recordings with such options.
 DeviceState prepare_device(const SessionOptions& options);
 
-/// Gives the process's place in CUPTI to another profiler.
+/// Releases the CUPTI subscription for another profiler.
 Status release_device(std::chrono::steady_clock::time_point deadline) noexcept;
 
 }  // namespace rangefinder::session

@@ -190,7 +190,7 @@ void cuda_has_come() noexcept {
 
 bool child_can_record() noexcept try {
   if (buffer::can_read_libraries(std::chrono::seconds(1))) return true;
-  constexpr char kWhy[] = "a thread of its parent was at the loader's list of libraries when it forked";
+  constexpr char kWhy[] = "a thread of its parent was reading the list of loaded libraries when it forked";
   session::log(session::LogLevel::kError, {"a child of fork is not recorded: ", kWhy});
   session::Parts parts;
   parts.record = session::record_of_environment();

@@ -47,8 +47,8 @@ bool is_limited(const SessionOptions& options) noexcept;
 /// A running recording. Two threads of its own: one drains blocks into the capture, one collects from the sources,
 /// samples the clock and serves dump requests, so that a source that hangs does not hold up the drain.
 ///
-/// Nobody waits for a disk or a driver without a limit: who drains, collects or steps has taken that activity, under
-/// state_mutex_, which is held for a few instructions only; the others wait for it until their deadline.
+/// No thread waits for a disk or a driver without a limit: whoever drains, collects or steps has taken that activity,
+/// under state_mutex_, which is held for a few instructions only; the others wait for it until their deadline.
 class SessionCore : public std::enable_shared_from_this<SessionCore> {
  public:
   static Result<std::shared_ptr<SessionCore>> start(SessionOptions options, Parts parts);
@@ -137,7 +137,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   std::unique_ptr<CaptureWriter> writer_;
   RingOutput* ring_ = nullptr;  // owned by the writer; used under its lock
 
-  // Touched by who steps, and once nobody can any more by the drain.
+  // Used by the stepping thread, and by the drain once no thread can step.
   std::atomic<std::uint64_t> step_{0};
   Phase phase_ = Phase::kOff;
   bool delayed_ = false;  // no phase but off

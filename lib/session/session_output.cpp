@@ -103,7 +103,7 @@ Status SessionCore::open_output(format::FileHeader& header) {
   if (output_ == asked || parts_.record) return {};
   log(LogLevel::kWarn, {asked, " belongs to another process; recording to ", output_,
                         ". Put %p (process id) or %r (rank) into the name"});
-  writer_->meta("renamed", "another process had the name that was asked for");
+  writer_->meta("renamed", "another process uses the requested name");
   return {};
 }
 
@@ -127,7 +127,7 @@ Status SessionCore::open_recorder(const format::FileHeader& header) {
   status = buffer::HeldRecords::instance().start_recorder(recorder);
   if (status.ok()) {
     writer_->meta("crash_safe", "no: " + reason);
-    log(LogLevel::kWarn, {"no live file, a crash will lose what is not yet written: ", reason});
+    log(LogLevel::kWarn, {"no live file: a crash loses what is not yet written: ", reason});
   }
   return status;
 }
@@ -151,7 +151,7 @@ Result<std::string> SessionCore::dump(const std::string& path) noexcept try {
   return no_memory();
 }
 
-/// Under a name that nobody knows yet.
+/// Under a name that is not yet published.
 Result<base::TemporaryFile> SessionCore::write_ring(const std::string& path) {
   Result<base::TemporaryFile> made = base::TemporaryFile::create(path);
   if (!made) return made;

@@ -153,7 +153,7 @@ void SessionCore::collect_loop() noexcept {
       if (stopping_.load(std::memory_order_relaxed)) break;
       asked = flushes_asked_;
     }
-    if (asked != flushes_done_) {  // which nobody else changes
+    if (asked != flushes_done_) {  // which no other thread changes
       Status status = write_all();
       const std::lock_guard lock(state_mutex_);
       flush_status_ = std::move(status);

@@ -34,7 +34,7 @@ bool is_ours(const struct sigaction& action) noexcept {
 }
 
 void give_back(int signal) noexcept {
-  // Only if it is still ours: the program may have set its own handler on top since. And not where nobody handled it:
+  // Only if it is still the handler: the program may have set its own since. And not if there was none before:
   // whoever asks for a dump a moment too late would end the program.
   struct sigaction now {};
   const bool had_none = (before[signal].sa_flags & SA_SIGINFO) == 0 && before[signal].sa_handler == SIG_DFL;

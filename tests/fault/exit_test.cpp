@@ -50,7 +50,7 @@ Ended run(const std::string& how, const std::string& capture, const std::string&
   return run_program(RECORD_PROGRAM, how, capture, environment);
 }
 
-/// Of ranges alone; and with a device, where there is a double of CUPTI: each range "work" launches a kernel.
+/// Of ranges alone; and with a device, where there is a fake CUPTI: each range "work" launches a kernel.
 std::vector<std::string> environments() {
 #ifdef FAKE_CUPTI_PATH
   return {"", "RANGEFINDER_CUPTI_LIBRARY='" FAKE_CUPTI_PATH "'"};
@@ -188,7 +188,7 @@ TEST_CASE("a thousand forks from eight threads harm neither parent nor child", "
 TEST_CASE("forks while a tool hears start/end ranges leave no child waiting", "[fault]") {
   const Ended ended = run("fork_with_start_ranges", "none", "NVTX_INJECTION64_PATH='" LISTENING_TOOL "'");
   REQUIRE(WIFEXITED(ended.status));
-  CHECK(WEXITSTATUS(ended.status) == 7);  // 5: a child waited for a lock that nobody holds there
+  CHECK(WEXITSTATUS(ended.status) == 7);  // 5: a child waited for a lock whose owner does not exist there
 }
 #endif
 

@@ -201,7 +201,7 @@ std::ptrdiff_t entries_of(const char* folder) {
 }
 
 std::ptrdiff_t open_files() {
-  // A thread that nobody waits for holds a session for an instant longer.
+  // A detached thread holds a session for an instant longer.
   while (entries_of("/proc/self/task") > 1) std::this_thread::yield();
   return entries_of("/proc/self/fd");
 }
@@ -355,7 +355,7 @@ bool run_session(Call call, bool and_later, std::uint64_t n, Kind kind, const st
   return g_failing.failed != 0;
 }
 
-/// The first session of a process, in a child of ours for every n.
+/// The first session of a process, in a child process for every n.
 bool run_first(Call call, bool and_later, std::uint64_t n, Kind kind, const std::string& path) {
   const pid_t child = ::fork();
   if (child == 0) std::_Exit(run_session(call, and_later, n, kind, path) ? 3 : 0);

@@ -40,7 +40,7 @@ using rangefinder::testing::RangeSequence;
 
 namespace {
 
-decltype(&::fakecupti_launch) g_launch = nullptr;  // where the environment names a double of CUPTI
+decltype(&::fakecupti_launch) g_launch = nullptr;  // where the environment names a fake CUPTI
 
 SessionOptions options_for(const char* output) {
   SessionOptions options;
@@ -131,7 +131,7 @@ struct LastWords {
   ~LastWords() { work(3); }
 };
 
-/// Uses the library as a program does that nobody records, and prints what it has of the system then.
+/// Uses the library as a program that is not recorded, and prints what it has of the system then.
 int record_nothing() {
   work(100);
   std::thread([] { work(100); }).join();
@@ -380,7 +380,7 @@ int main(int argc, char** argv) {
 
   static std::optional<LastWords> before_session;
   if (how == "static_destructor") before_session.emplace();
-  // Nobody destroys it; static, so that it is not taken for a leak.
+  // It is never destroyed; static, so that it is not taken for a leak.
   static auto* const session = new Session(options);
   if (!session->status().ok()) return 4;
   work(100);

@@ -232,7 +232,7 @@ TEST_CASE("a callback that does not end holds up neither the steps nor, for long
   hold.unlock();
   options.on_capture_ready = nullptr;
   CHECK(eventually([&] { return held.use_count() == 1; }));  // the thread is gone
-  CHECK(held->returned == 1);                                // nobody is called once the session is stopped
+  CHECK(held->returned == 1);                                // no callback once the session is stopped
 }
 
 TEST_CASE("a callback may end its thread", "[session]") {

@@ -514,7 +514,7 @@ TEST_CASE("the report of a decoder shows its layers inside of the replays", "[se
   CHECK(operations("sequences.2") == "no such row");  // captured long ago, and never replayed
   CHECK(operations("sequences.1/layer.0") == "1");
   CHECK(operations("replay") == "0");
-  CHECK(json->find("capture: 18 operations of CUDA graphs where their nodes were made") != std::string::npos);
+  CHECK(json->find("capture: 18 operations of CUDA graphs on the ranges that captured them") != std::string::npos);
 }
 
 TEST_CASE("a capture of days ago does not make a recording of days", "[session]") {

@@ -67,7 +67,7 @@ TEST_CASE("a name that the program gives a thread takes the place of the system'
     (void)session->flush();  // its row is in the capture
     detail::name_thread(own_tid(), "named for a time");
     detail::name_thread(own_tid(), "named behind its records");
-    detail::name_thread(0, "nobody");
+    detail::name_thread(0, "no thread");
   }).join();
   REQUIRE(session->stop().ok());
   CHECK(thread_names(folder.file("a.rfcap")) ==

@@ -183,7 +183,7 @@ TEST_CASE("stop does not wait for a disk that does not answer, and the live file
   const ScratchFolder folder;
   SessionOptions options = host_only(folder.file("a.rfcap"));
   options.stop_timeout = 200ms;
-  constexpr int kRanges = 2000;  // all in one block, which nobody takes before it is full
+  constexpr int kRanges = 2000;  // all in one block, which is not drained before it is full
   {
     Recording session(options);
     for (int i = 0; i < kRanges; ++i) const ProfileRange range{"work"};

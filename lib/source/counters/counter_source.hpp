@@ -30,7 +30,7 @@ struct CounterOptions {
 /// Where counters come from; a test puts a double there. Default: counters::load_profiler.
 using LoadProfiler = std::function<Result<counters::ProfilerApi>()>;
 
-/// Counts hardware counters of ranges with CUPTI's range profiler: one pass, ranges of ours, no replay. The device is
+/// Counts hardware counters of ranges with CUPTI's range profiler: one pass, user ranges, no replay. The device is
 /// waited for at both ends of each range that is counted, and a range at a time is counted in a context, with all that
 /// the context does meanwhile, whoever launches it.
 ///

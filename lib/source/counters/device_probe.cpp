@@ -10,13 +10,14 @@ namespace {
 /// What of the device or its surroundings makes it impossible; empty: nothing.
 std::string obstacle(const CUpti_Profiler_DeviceSupported_Params& answer) {
   const auto lacks = [](CUpti_Profiler_Support_Level level) { return level != CUPTI_PROFILER_CONFIGURATION_SUPPORTED; };
-  if (lacks(answer.architecture)) return "the device is too old: Volta or newer counts ranges, Turing or newer samples";
+  if (lacks(answer.architecture))
+    return "the device is too old: counting ranges needs Volta or newer, sampling Turing or newer";
   if (lacks(answer.confidentialCompute)) return "not possible in confidential computing mode";
   if (lacks(answer.vGpu)) return "virtual GPU: its host must allow profiling";
   if (lacks(answer.wsl)) return "not possible under WSL with this driver";
   if (lacks(answer.cmp)) return "mining cards (CMP) cannot be profiled";
   if (lacks(answer.sli)) return "not possible on devices linked by SLI";
-  return "this device, or this CUPTI, cannot do it";
+  return "this device, or this CUPTI, does not support it";
 }
 
 bool supports(const ProfilerApi& api, CUdevice device, CUpti_Profiler_API what, std::string& problem) {

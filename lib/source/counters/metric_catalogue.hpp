@@ -18,7 +18,7 @@ struct Term {
   double factor = 1;
 };
 
-/// One way to get a metric of ours: the sum of some of CUPTI's.
+/// One way to compute a metric: the sum of some of CUPTI's.
 struct Recipe {
   std::string_view metric;
   bool for_ranges;

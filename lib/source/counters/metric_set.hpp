@@ -57,7 +57,7 @@ class MetricSet {
 
  private:
   struct Part {
-    std::uint32_t metric;   // of ours
+    std::uint32_t metric;   // rangefinder's metric
     std::uint32_t library;  // position in library_
     double factor;
   };

@@ -16,7 +16,7 @@ Error lacks(const ProfilerApi& api, const char* function) {
 }
 
 /// CUPTI asks the loader for it by its name, which finds that of a toolkit. The wheels have it beside CUPTI, where
-/// nobody looks: without it every call of the host API fails. Once it is loaded, the name is enough.
+/// the loader does not look: without it every call of the host API fails. Once it is loaded, the name is enough.
 void load_companion(const base::Library& cupti) {
   const std::string path = cupti.path();
   const std::size_t slash = path.rfind('/');

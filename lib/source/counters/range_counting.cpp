@@ -272,7 +272,7 @@ struct ThreadRanges {
   std::uint32_t depth;       // of ranges that began since
   std::uint32_t open_depth;  // where `open` was begun
   ContextCounting* open;     // the range that is being counted
-  bool inside;               // a signal handler's ranges are none of ours then
+  bool inside;               // ranges of a signal handler are ignored then
 };
 thread_local ThreadRanges t_ranges{};
 

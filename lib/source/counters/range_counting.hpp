@@ -126,7 +126,7 @@ class RangeCounting {
   std::map<CUcontext, std::shared_ptr<ContextCounting>> contexts_;
 };
 
-/// Ranges are told to this recording from now on; null: to none. kBusy where somebody else listens to ranges.
+/// Ranges are told to this recording from now on; null: to none. kBusy where another listener has the ranges.
 Status count_ranges(std::shared_ptr<RangeCounting> counting);
 
 }  // namespace rangefinder::source::counters

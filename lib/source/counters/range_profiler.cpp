@@ -99,8 +99,9 @@ Result<CountedRanges> RangeProfiler::stop() {
   if (Status status = RANGEFINDER_CHECKED(cuptiRangeProfilerStop, params); !status.ok())
     return std::move(status).error();
   if (params.isAllPassSubmitted == 0) {
-    return Error(ErrorCode::kUnsupported,
-                 "cuptiRangeProfilerStop: another pass is wanted, though the metrics fit into one; choose fewer");
+    return Error(
+        ErrorCode::kUnsupported,
+        "cuptiRangeProfilerStop: another pass is needed although the metrics should fit into one; choose fewer");
   }
   auto decode = sized<CUpti_RangeProfiler_DecodeData_Params>(CUpti_RangeProfiler_DecodeData_Params_STRUCT_SIZE);
   decode.pRangeProfilerObject = object_;

@@ -22,7 +22,7 @@ struct CountedRanges {
   std::size_t dropped = 0;
 };
 
-/// CUPTI's range profiler on one context, with ranges of ours and one pass. It waits for the device at each push and
+/// CUPTI's range profiler on one context, with user ranges and one pass. It synchronizes the device at each push and
 /// pop.
 ///
 /// Errors:  what CUPTI answers, in words. After one the profiler is not to be used any more, but closed.

@@ -19,7 +19,7 @@ struct SampleOptions {
   /// How often `flush` is called: samples are kept for at least twice as long.
   std::chrono::nanoseconds flush_period{200'000'000};
   std::int64_t (*realtime_ns)() noexcept = nullptr;  ///< null: CLOCK_REALTIME
-  bool describe_devices = false;                     ///< nobody else does: the recording has no activities
+  bool describe_devices = false;                     ///< the recording has no activities: no other source does
 };
 
 /// Samples hardware counters of the devices that the process uses, with CUPTI's PM sampling, beside whatever else is

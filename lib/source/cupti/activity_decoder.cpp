@@ -198,7 +198,7 @@ void ActivityDecoder::on_record(const RawRecord& record) {
     case CUPTI_ACTIVITY_KIND_STREAM:
       return on_stream(record);
     default:
-      ++tally_.unknown_kinds;  // a newer kind, or one that somebody else in the process asked for
+      ++tally_.unknown_kinds;  // a newer kind, or one that another client in the process enabled
   }
 }
 

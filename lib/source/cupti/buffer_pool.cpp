@@ -146,8 +146,8 @@ void BufferPool::recycle(const Filled& filled) noexcept {
     used.state.store(kUntouched, std::memory_order_release);
     return;
   }
-  // All of it, not only the valid part: CUPTI relies on zeros (ZEROED_OUT_ACTIVITY_BUFFER), and nobody says what it
-  // leaves behind the last complete record. 4 MiB take 0.3 ms here, on our thread.
+  // All of it, not only the valid part: CUPTI relies on zeros (ZEROED_OUT_ACTIVITY_BUFFER), and it is undocumented what
+  // it leaves behind the last complete record. 4 MiB take 0.3 ms here, on our thread.
   std::memset(filled.data, 0, buffer_bytes_);
   used.state.store(kReady, std::memory_order_release);
 }

@@ -56,7 +56,7 @@ bool CallThread::end(Time deadline) {
   if (!thread_.joinable()) return true;
   ending_ = true;
   wake_.notify_one();
-  // A task that somebody posts meanwhile keeps the thread.
+  // A task that is posted meanwhile keeps the thread.
   if (!done_.wait_until(lock, deadline, [&] { return ended_ || !ending_; }) || !ended_) return false;
   thread_.join();
   return true;

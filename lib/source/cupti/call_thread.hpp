@@ -33,7 +33,7 @@ class CallThread {
   Ticket oldest_unfinished() const;
 
   /// Ends the thread once it has nothing to do. False when it is still busy at the deadline: it ends later, by itself;
-  /// and when somebody posts a task: it goes on.
+  /// and when a task is posted: it goes on.
   bool end(Time deadline);
 
  private:

@@ -85,7 +85,7 @@ void on_api(CallbackState& state, CUpti_CallbackDomain domain, CUpti_CallbackId 
 
 void on_state(CallbackState& state, CUpti_CallbackId id, const CUpti_StateData& data) noexcept {
   if (id != CUPTI_CBID_STATE_FATAL_ERROR) return;
-  // CUPTI calls cuptiFinalize itself after this (cupti_callbacks.h): from here on no call of ours may reach it.
+  // CUPTI calls cuptiFinalize itself after this (cupti_callbacks.h): from here on rangefinder must not call it.
   state.fatal_result.store(static_cast<int>(data.notification.result), std::memory_order_relaxed);
   state.noting.store(false, std::memory_order_relaxed);
   state.fatal.store(true, std::memory_order_release);

@@ -84,7 +84,7 @@ void prepare_callback_state() noexcept;
 void start_noting(NoteLaunch note, LaunchThreads* threads) noexcept;
 void stop_noting() noexcept;
 
-/// Marks the calling thread as one of ours: what its own CUPTI calls trigger is no launch of the program.
+/// Marks the calling thread as one of rangefinder's: what its CUPTI calls trigger is no launch of the program.
 void ignore_callbacks_of_this_thread() noexcept;
 
 /// The correlation id of the noted call that the calling thread is inside of; 0: none.

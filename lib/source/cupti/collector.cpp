@@ -293,7 +293,7 @@ void Collector::report_facts(bool last) {
 
 void Collector::report_latency() {
   if (!options_.latency_timestamps || !decoder_.never_queued()) return;
-  notes_.insert("no kernel says when it was queued: cuda_latency has to be asked for before CUDA is initialised");
+  notes_.insert("no kernel has a queue time: cuda_latency must be set before CUDA is initialised");
   write_notes();
 }
 

@@ -11,11 +11,11 @@ struct Entry {
 };
 
 constexpr Entry kEntries[] = {
-    {1, "CUPTI_ERROR_INVALID_PARAMETER", "CUPTI did not understand us: please report it with the CUPTI version"},
+    {1, "CUPTI_ERROR_INVALID_PARAMETER", "CUPTI rejected a parameter: please report this with the CUPTI version"},
     {2, "CUPTI_ERROR_INVALID_DEVICE", "no such device"},
     {3, "CUPTI_ERROR_INVALID_CONTEXT", "no such CUDA context"},
     {7, "CUPTI_ERROR_INVALID_OPERATION", "not possible in CUPTI's present state"},
-    {8, "CUPTI_ERROR_OUT_OF_MEMORY", "host or device memory is short: make the activity buffers smaller"},
+    {8, "CUPTI_ERROR_OUT_OF_MEMORY", "out of host or device memory: use smaller activity buffers"},
     {9, "CUPTI_ERROR_HARDWARE", "the device reported an error"},
     {10, "CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT", "needs a newer CUPTI"},
     {11, "CUPTI_ERROR_API_NOT_IMPLEMENTED", "needs a newer CUPTI"},
@@ -25,10 +25,11 @@ constexpr Entry kEntries[] = {
     {15, "CUPTI_ERROR_NOT_INITIALIZED", "the driver is too old for this CUPTI, or is not initialised"},
     {18, "CUPTI_ERROR_QUEUE_EMPTY", "CUPTI's queue is empty"},
     {19, "CUPTI_ERROR_INVALID_HANDLE", "CUPTI no longer knows this handle"},
-    {21, "CUPTI_ERROR_INVALID_KIND", "not a kind of record that this CUPTI has"},
+    {21, "CUPTI_ERROR_INVALID_KIND", "this CUPTI does not have this kind of record"},
     {23, "CUPTI_ERROR_DISABLED", "another profiler has disabled it"},
-    {26, "CUPTI_ERROR_HARDWARE_BUSY", "another tool holds the counters: `dcgmi profile --pause` frees them from DCGM"},
-    {27, "CUPTI_ERROR_NOT_SUPPORTED", "this device, or this CUPTI, cannot do it"},
+    {26, "CUPTI_ERROR_HARDWARE_BUSY",
+     "another tool uses the counters: `dcgmi profile --pause` makes DCGM release them"},
+    {27, "CUPTI_ERROR_NOT_SUPPORTED", "this device, or this CUPTI, does not support it"},
     {28, "CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED", "unified memory cannot be traced here"},
     {29, "CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED_ON_DEVICE", "unified memory cannot be traced on this device"},
     {30, "CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED_ON_NON_P2P_DEVICES",
@@ -41,7 +42,7 @@ constexpr Entry kEntries[] = {
      "the driver reserves this to administrators: run with CAP_SYS_ADMIN, or load the driver with "
      "NVreg_RestrictProfilingToAdminUsers=0"},
     {36, "CUPTI_ERROR_OLD_PROFILER_API_INITIALIZED", "the old profiler API is active in this process"},
-    {38, "CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED", "this CUPTI no longer has it"},
+    {38, "CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED", "removed from this CUPTI"},
     {39, "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED", "another profiler holds CUPTI in this process"},
     {40, "CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES", "virtual GPU: its host must allow profiling"},
     {41, "CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED", "not possible in confidential computing mode"},
@@ -50,7 +51,7 @@ constexpr Entry kEntries[] = {
     {44, "CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED", "not possible on devices linked by SLI"},
     {45, "CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED", "not possible under WSL with this driver"},
     {46, "CUPTI_ERROR_INVALID_CHIP_NAME", "CUPTI does not know this chip"},
-    {999, "CUPTI_ERROR_UNKNOWN", "CUPTI gives no reason; please report it with the driver and CUPTI versions"},
+    {999, "CUPTI_ERROR_UNKNOWN", "unknown reason; please report this with the driver and CUPTI versions"},
 };
 
 const Entry* find(CUptiResult result) noexcept {

@@ -27,7 +27,7 @@ struct CuptiSeams {
 /// Device activity, API calls, waits and CUPTI's own overhead, by CUPTI; and a note of every launch in the launching
 /// thread's own records. docs/reference/cupti.md describes what is asked of CUPTI and every state and message.
 ///
-/// The process has one place in CUPTI. It is taken by the first start and kept; sources share it, one at a time.
+/// A process has one CUPTI subscription. The first start takes it and keeps it; sources share it, one at a time.
 ///
 ///   CuptiSource source(options);
 ///   SourceState state = source.start(sink);   // not working: host only, and why
@@ -57,7 +57,7 @@ class CuptiSource final : public Source {
   std::unique_ptr<Shared> shared_;
 };
 
-/// Takes the process's place in CUPTI before any recording.
+/// Takes the CUPTI subscription before any recording.
 /// Not working: why, as `start` would say.
 SourceState cupti_prepare(const CuptiSeams& seams = {}, const CuptiOptions& options = {}) noexcept;
 
@@ -65,8 +65,8 @@ SourceState cupti_prepare(const CuptiSeams& seams = {}, const CuptiOptions& opti
 /// CUPTI does not answer by the deadline. In a child of fork, and at exit, nothing is held.
 Status cupti_release(std::chrono::steady_clock::time_point deadline) noexcept;
 
-/// For a pthread_atfork child handler; one of ours calls it too. From then on nothing here does anything in this
-/// process.
+/// For a pthread_atfork child handler; rangefinder registers one that calls it. From then on nothing here does anything
+/// in this process.
 void cupti_after_fork_in_child() noexcept;
 
 }  // namespace rangefinder::source

@@ -41,7 +41,7 @@ inline constexpr std::array<GraphCallback, 6> kGraphCallbacks = {
 /// Graphs outlive recordings: what was captured is known in all that follow. What was added by hand is forgotten with
 /// the recording that holds the call.
 ///
-/// Threads: any. One mutex, which nobody holds while calling CUPTI; it is taken where graphs are made, never at
+/// Threads: any. One mutex, never held while calling CUPTI; it is taken where graphs are made, never at
 /// launches.
 class GraphNodes {
  public:
@@ -54,7 +54,7 @@ class GraphNodes {
   void stop_watching() noexcept;
   /// The process has made graphs, as far as that was watched.
   bool any_seen() const noexcept { return any_seen_.load(std::memory_order_relaxed); }
-  /// There were graphs while nobody watched: updates of them are not known.
+  /// There were graphs while callbacks were off: updates of them are not known.
   bool missed_updates() const noexcept { return missed_updates_.load(std::memory_order_relaxed); }
 
   void begin() noexcept;

@@ -36,15 +36,15 @@ void stop_at_exit() noexcept {
   // A child of fork has our state, but neither our threads nor a say in the parent's files.
   if (callback_state().closed.load() != Closed::kNo) return;
   Process& process = Process::instance();
-  // A session that nobody stopped: its records are still wanted. Registered when CUPTI was opened, so this runs before
+  // A session that was not stopped: its records are still wanted. Registered when CUPTI was opened, so this runs before
   // the handlers of a driver that was initialised earlier; and again by the first flush after a launch. The last one
   // that was registered does it.
   try {
     if (const void* owner = process.owner()) process.stop(owner, steady_clock::now() + kExitPatience);
   } catch (...) {
   }
-  // CUPTI's threads go on until the process is gone; what they bring is nobody's. cuptiFinalize is not called: it races
-  // with the program's other threads.
+  // CUPTI's threads go on until the process is gone; what they bring is discarded. cuptiFinalize is not called: it
+  // races with the program's other threads.
   Closed open = Closed::kNo;
   callback_state().closed.compare_exchange_strong(open, Closed::kExiting);
 }
@@ -140,7 +140,7 @@ SourceState Process::start(const void* owner, RowSink& sink, const CuptiOptions&
     sink.meta("cupti_kinds", opened->subscription.kinds_text());
     opened->collector.start(sink, options);
   } catch (...) {
-    // Nobody would decode what comes.
+    // No thread would decode what comes.
     calls_.post([opened] { opened->subscription.close(); });
     throw;
   }
@@ -169,13 +169,13 @@ SourceState Process::on_call_thread(std::function<Status()> work, std::chrono::m
     } catch (const std::exception& error) {
       *outcome = Error(ErrorCode::kInternal, std::string("opening CUPTI: ") + error.what());
     }
-    // Nobody waits any more: what was opened and enabled would cost the program for the rest of its life.
+    // The caller has stopped waiting: what was opened and enabled would cost the program for the rest of its life.
     const std::shared_ptr<Opened> opened = this->opened();
     if (stage->exchange(kDone) == kGivenUp && opened != nullptr) opened->subscription.close();
   });
   if (!calls_.wait(ticket, steady_clock::now() + patience) && stage->exchange(kGivenUp) != kDone)
     return host_only("CUPTI did not answer within " + std::to_string(patience.count()) +
-                     " ms; its place is given up when it does");
+                     " ms; the subscription is released when it does");
   if (!outcome->ok()) return host_only(outcome->error().message());
   return {true, {}};
 }
@@ -188,7 +188,7 @@ Status Process::open_if_needed(const CuptiOptions& options, const CuptiSeams& se
   }
   prepare_callback_state();
   if (Status status = provide_buffers(options); !status.ok()) return status;
-  // What came back after the last recording was nobody's. The collector is not running yet.
+  // What came back after the last recording belongs to none. The collector is not running yet.
   for (BufferPool::Filled filled; pools_.back()->pop(filled);) pools_.back()->recycle(filled);
   if (options.api_records) {
     if (launch_threads_ == nullptr) launch_threads_ = std::make_unique<LaunchThreads>();
@@ -339,12 +339,12 @@ void Process::end_device(const std::shared_ptr<Opened>& opened, Time deadline) {
 
 Status Process::release(Time deadline) {
   const Turn::Held turn(control_, deadline);
-  if (!turn) return Error(ErrorCode::kBusy, "a recording of this process is starting or ending; CUPTI is still held");
+  if (!turn) return Error(ErrorCode::kBusy, "a recording of this process is starting or ending and still uses CUPTI");
   if (owner() != nullptr) return Error(ErrorCode::kBusy, "another recording of this process uses CUPTI");
   const std::shared_ptr<Opened> opened = this->opened();
   if (opened == nullptr) return {};
   if (calls_.wait(calls_.post([opened] { opened->subscription.close(); }), deadline) && calls_.end(deadline)) return {};
-  return Error(ErrorCode::kTimeout, "CUPTI does not answer; its place is given up when it does");
+  return Error(ErrorCode::kTimeout, "CUPTI does not answer; the subscription is released when it does");
 }
 
 SourceState Process::state() const {

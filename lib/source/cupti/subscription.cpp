@@ -37,7 +37,7 @@ Error somebody_else(const char* holder) {
 
 std::string likely_profiler() {
   const bool torch = base::Library::open("libtorch_cpu.so", true).ok();
-  return torch ? "it may be torch.profiler, since LibTorch is loaded" : "";
+  return torch ? "it may be torch.profiler, because LibTorch is loaded" : "";
 }
 
 Subscription::Subscription(CuptiApi api, RealtimeClock realtime)
@@ -52,7 +52,7 @@ Subscription::Subscription(CuptiApi api, RealtimeClock realtime)
 
 Status Subscription::open(const CuptiOptions& options) {
   if (Status status = subscribe(); !status.ok()) return status;
-  // The default is pthread_self() cut to 32 bits, which names nobody.
+  // The default is pthread_self() cut to 32 bits, which identifies no thread.
   system_thread_ids_ = false;
   if (api_.cuptiSetThreadIdType != nullptr) {
     const CUptiResult result = api_.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
@@ -66,7 +66,7 @@ Status Subscription::open(const CuptiOptions& options) {
   set_flag(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, "ZEROED_OUT_ACTIVITY_BUFFER",
            "CUPTI clears buffers on the program's threads");
   set_flag(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, "PER_THREAD_ACTIVITY_BUFFER",
-           "threads wait for each other to write records");
+           "threads share one buffer and wait for each other");
   latency_asked_ = false;
   set_latency(options.latency_timestamps);
   if (Status status = register_buffers(); !status.ok()) return close(), status;
@@ -74,7 +74,7 @@ Status Subscription::open(const CuptiOptions& options) {
       api_.cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
   if (result != CUPTI_SUCCESS)
     refused("cuptiEnableCallback(STATE_FATAL_ERROR)", result, "callback STATE_FATAL_ERROR",
-            "a fatal error inside of it is not told");
+            "fatal errors inside CUPTI go unnoticed");
   watch_graphs();
   if (api_.version >= (kNewestMajor + 1) * 10000)
     note("CUPTI " + version_text(api_.version) +
@@ -171,7 +171,7 @@ Status Subscription::start(const CuptiOptions& options) {
     if (Status status = register_buffers(); !status.ok()) return status;
   }
   set_latency(options.latency_timestamps);
-  std::size_t stale = 0;  // dropped while nobody recorded
+  std::size_t stale = 0;  // dropped while nothing was recorded
   (void)api_.cuptiActivityGetNumDroppedRecords(nullptr, 0, &stale);
   // Not of queries that found work unfinished: a program that polls makes millions.
   if (options.sync_records && api_.cuptiActivityEnableAllSyncRecords != nullptr) {

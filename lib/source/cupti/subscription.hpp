@@ -17,7 +17,7 @@
 
 namespace rangefinder::source::cupti {
 
-/// Who may be behind it where CUPTI names nobody; empty where nobody comes to mind.
+/// Who may hold the subscription if CUPTI gives no name; empty if unknown.
 std::string likely_profiler();
 
 /// What the calls to CUPTI brought to light, for the collector to report.
@@ -30,8 +30,8 @@ struct CallFacts {
   std::vector<ClockPair> clock_pairs;
 };
 
-/// Our place in CUPTI: one subscriber for the process, opened once and kept. Every member runs on the call thread, but
-/// for `take_facts` and what is constant while it is open.
+/// The CUPTI subscription: one subscriber for the process, opened once and kept. Every member runs on the call thread,
+/// but for `take_facts` and what is constant while it is open.
 class Subscription {
  public:
   Subscription(CuptiApi api, RealtimeClock realtime);

@@ -25,7 +25,7 @@ Result<NvmlApi> load_nvml() {
   if (!library) {
     if (chosen != nullptr) return std::move(library).error().with_context("RANGEFINDER_NVML_LIBRARY");
     return Error(ErrorCode::kNotFound,
-                 "libnvidia-ml.so.1 is not there: it comes with the NVIDIA driver; in a container set "
+                 "libnvidia-ml.so.1 was not found: it comes with the NVIDIA driver; in a container set "
                  "NVIDIA_DRIVER_CAPABILITIES=compute,utility");
   }
   NvmlApi api;

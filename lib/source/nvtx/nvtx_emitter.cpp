@@ -127,7 +127,7 @@ void async_begin(std::uint32_t name, std::uint32_t category, std::uint64_t handl
   try {
     const std::lock_guard lock(handles().mutex);
     handles().open[handle] = id;
-  } catch (const std::exception&) {  // no memory: nobody would find it to end it
+  } catch (const std::exception&) {  // no memory: it could not be found to end it
     ::nvtxDomainRangeEnd(handles().domain(), id);
   }
 }

@@ -163,17 +163,17 @@ void say_why_refused(int error, CpuCounters& out) {
       std::string level;
       std::ifstream in("/proc/sys/kernel/perf_event_paranoid");
       std::getline(in, level);
-      why = "the kernel refuses (kernel.perf_event_paranoid is " + (level.empty() ? "not to be read" : level) + ")";
+      why = "the kernel refuses (kernel.perf_event_paranoid is " + (level.empty() ? "unreadable" : level) + ")";
       out.fix =
           "sysctl kernel.perf_event_paranoid=2 or less, or CAP_PERFMON for the program; in a container its seccomp "
-          "profile has to allow perf_event_open too";
+          "profile must allow perf_event_open too";
       break;
     }
     case ENOENT:
     case ENODEV:
     case EOPNOTSUPP:
-      why = "the machine shows none, as most virtual machines";
-      out.fix = "a virtual machine with a virtual PMU, or a real one";
+      why = "the machine has none, like most virtual machines";
+      out.fix = "use a virtual machine with a virtual PMU, or a physical machine";
       break;
     case ENOSYS:
       why = "the kernel has no perf_event_open, or a container's seccomp profile hides it";

@@ -191,7 +191,7 @@ Status count_device_memory() {
 Status memory_snapshot(const std::string& path) {
   if (const std::string reason = no_devices(); !reason.empty())
     return Error(ErrorCode::kUnsupported,
-                 "memory snapshot " + path + ": " + reason + "; the caching allocator of devices is what it shows");
+                 "memory snapshot " + path + ": " + reason + "; a snapshot shows the caching allocator of devices");
   std::string pickled;
 #if RANGEFINDER_TORCH_CUDA
   try {

@@ -73,7 +73,7 @@ void note_allocation(const Block& block) noexcept {
   if (recording()) detail::host_block(false, block.address, block.bytes, allocated);
   if (lost.address == 0) return;
   state.untracked.fetch_add(1, std::memory_order_relaxed);
-  note_free(lost);  // from here on nobody will know that it goes
+  note_free(lost);  // from here on its free goes unnoticed
 }
 
 void note_refusal(std::size_t bytes) noexcept {
@@ -123,11 +123,11 @@ std::string install() {
   c10::Allocator* const current = c10::GetAllocator(c10::kCPU);
   if (state.ours != nullptr) return current == state.ours ? "" : "the program has set another CPU allocator since";
   if (current == nullptr || current->raw_deleter() == nullptr)
-    return "the CPU allocator of the program gives out no raw memory";
+    return "the program's CPU allocator does not provide raw memory";
   state.inner = current;
   state.inner_delete = current->raw_deleter();
   state.ours = new (state.ours_memory) HostAllocator;
-  return set_allocator(state.ours) ? "" : "LibTorch took no other CPU allocator";
+  return set_allocator(state.ours) ? "" : "LibTorch did not accept the CPU allocator";
 }
 
 }  // namespace

@@ -47,8 +47,8 @@ MemoryRecording::MemoryRecording(const MemoryRecordingOptions& options)
 
 MemoryRecording::~MemoryRecording() {
   if (options_.statistics_at_steps) {
-    // The last step ends with the session, when nobody listens any more. A process that was forked records nothing,
-    // and may find the allocator's locks taken for good.
+    // The last step ends with the session, when no recording listens any more. A process that was forked records
+    // nothing, and may find the allocator's locks taken for good.
     if (detail::is_recording()) (void)count_memory();
     if (host_state_ == kRecorded) counting_host.fetch_sub(1);
     if (cuda_state_ == kRecorded) counting_devices.fetch_sub(1);

@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <optional>
 
-// What LibTorch's caching allocator tells, as events of ours. Called under the allocator's locks: nothing here calls
-// LibTorch or allocates.
+// What LibTorch's caching allocator reports, as allocator events. Called under the allocator's locks: nothing here
+// calls LibTorch or allocates.
 namespace rangefinder::torch {
 
 /// Bytes of the blocks and the segments of each device.
@@ -75,8 +75,8 @@ constexpr std::uint64_t pool_number(unsigned long long of_graph, unsigned long l
   return of_program != 0 ? std::uint64_t{1} << 63 | of_program : of_graph;
 }
 
-/// The action of ours; nothing for what is none. A free that was asked for is a free: that it is completed later, when
-/// other streams are done with the block, changes nothing in what the program holds.
+/// The matching MemoryAction; nothing if there is none. A free that was asked for is a free: that it is completed
+/// later, when other streams are done with the block, changes nothing in what the program holds.
 inline std::optional<MemoryAction> action_of(c10::CachingDeviceAllocator::TraceEntry::Action action) noexcept {
   using Entry = c10::CachingDeviceAllocator::TraceEntry;
   switch (action) {

@@ -137,7 +137,7 @@ TEST_CASE("a profiler that takes over may be torch's, where LibTorch is loaded",
   for (int i = 0; i < 2; ++i) REQUIRE(recording->flush().ok());
   (void)recording.stop();
   CHECK(contains(recording.info.device_state,
-                 "60 launches without a record; it may be torch.profiler, since LibTorch is"));
+                 "60 launches without a record; it may be torch.profiler, because LibTorch is"));
   fakecupti_steal_buffers(false);
   ::dlclose(torch);
 }
@@ -150,9 +150,10 @@ TEST_CASE("a holder that CUPTI of CUDA 12 does not name may be torch's, where Li
   fakecupti_set_holder("unnamed");
   DeviceRecording recording(process);
   (void)recording.stop();
-  CHECK(recording.info.device_state ==
-        "host_only: another profiler holds CUPTI in this process (it may be torch.profiler, since LibTorch is loaded): "
-        "stop it first, or look at its report");
+  CHECK(
+      recording.info.device_state ==
+      "host_only: another profiler holds CUPTI in this process (it may be torch.profiler, because LibTorch is loaded): "
+      "stop it first, or look at its report");
   ::dlclose(torch);
 }
 

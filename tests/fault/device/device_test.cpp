@@ -51,7 +51,7 @@ TEST_CASE("without a CUPTI that can be used, ranges are recorded and the file sa
   CHECK(contains(recording.info.device_state, says));
 }
 
-TEST_CASE("whatever CUPTI refuses a recording with, ranges are recorded, the file says why, and the place is free",
+TEST_CASE("whatever CUPTI refuses a recording with, ranges are recorded, the file says why, and CUPTI is released",
           "[fault]") {
   struct Refusal {
     CUptiResult result;
@@ -59,7 +59,8 @@ TEST_CASE("whatever CUPTI refuses a recording with, ranges are recorded, the fil
   };
   const auto refusal = GENERATE(
       Refusal{CUPTI_ERROR_NOT_INITIALIZED, "the driver is too old"},
-      Refusal{CUPTI_ERROR_OUT_OF_MEMORY, "memory is short"}, Refusal{CUPTI_ERROR_NOT_COMPATIBLE, "excludes this one"},
+      Refusal{CUPTI_ERROR_OUT_OF_MEMORY, "out of host or device memory"},
+      Refusal{CUPTI_ERROR_NOT_COMPATIBLE, "excludes this one"},
       Refusal{CUPTI_ERROR_HARDWARE_BUSY, "dcgmi profile --pause"},
       Refusal{CUPTI_ERROR_INSUFFICIENT_PRIVILEGES, "NVreg_RestrictProfilingToAdminUsers=0"},
       Refusal{CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED, "virtual GPU"},
@@ -67,7 +68,7 @@ TEST_CASE("whatever CUPTI refuses a recording with, ranges are recorded, the fil
       Refusal{CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED, "confidential computing"},
       Refusal{CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED, "mining cards"},
       Refusal{CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED, "MIG"}, Refusal{CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED, "WSL"},
-      Refusal{CUPTI_ERROR_UNKNOWN, "CUPTI gives no reason"},
+      Refusal{CUPTI_ERROR_UNKNOWN, "unknown reason; please report this"},
       Refusal{static_cast<CUptiResult>(777), "this version of rangefinder does not know (777)"});
   const std::string function = GENERATE(as<std::string>{}, "cuptiSubscribe_v2", "cuptiActivityEnable");
   CAPTURE(function, refusal.result);
@@ -98,7 +99,7 @@ TEST_CASE("a kind of record that cannot be had is counted and told, and the othe
 
 // ---- buffers -------------------------------------------------------------------------------------------------------
 
-TEST_CASE("a buffer that CUPTI keeps is counted, and nobody's when it comes back after all", "[fault]") {
+TEST_CASE("a buffer that CUPTI keeps is counted, and discarded when it comes back after all", "[fault]") {
   DeviceProcess process;
   DeviceRecording recording(process);
   recording.work(2);
@@ -222,7 +223,7 @@ TEST_CASE("impossible times are counted and stay out, odd ones are in the file",
     k.begin_ns = now + 2000, k.end_ns = now + 1000;
     counted = "invalid_activities 1";
   }
-  SECTION("of another age") {
+  SECTION("timestamp out of range") {
     k.begin_ns = 1000, k.end_ns = 2000;
     counted = "invalid_activities 1";
   }

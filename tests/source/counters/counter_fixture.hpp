@@ -56,10 +56,10 @@ struct DocumentedError {
   const char* text;
 };
 inline constexpr DocumentedError kDocumentedErrors[] = {
-    {26, "another tool holds the counters: `dcgmi profile --pause` frees them from DCGM"},
-    {27, "this device, or this CUPTI, cannot do it"},
+    {26, "another tool uses the counters: `dcgmi profile --pause` makes DCGM release them"},
+    {27, "this device, or this CUPTI, does not support it"},
     {35, "run with CAP_SYS_ADMIN, or load the driver with NVreg_RestrictProfilingToAdminUsers=0"},
-    {38, "this CUPTI no longer has it"},
+    {38, "removed from this CUPTI"},
     {41, "not possible in confidential computing mode"},
     {43, "not possible on a MIG instance"},
     {45, "not possible under WSL with this driver"},

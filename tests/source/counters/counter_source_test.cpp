@@ -305,7 +305,7 @@ TEST_CASE("a second pass is never taken", "[counters]") {
   fakecupti_want_another_pass(true);
   run("layer", 10);
   counting.stop();
-  CHECK(counting.source.state().reason.find("another pass is wanted") != std::string::npos);
+  CHECK(counting.source.state().reason.find("another pass is needed") != std::string::npos);
   CHECK(counting.counted(health::lost_range_counters) == 1);
 }
 

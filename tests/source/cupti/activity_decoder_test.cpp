@@ -344,7 +344,7 @@ TEST_CASE("activities without times are counted and stay out of the timeline", "
   CHECK(sink.apis.size() == 6);  // the calls are all there
 }
 
-TEST_CASE("an activity that ends before it begins, or in another age, is set aside and counted", "[source][fault]") {
+TEST_CASE("an activity that ends before it begins, or is out of range, is discarded and counted", "[source][fault]") {
   CuptiProcess process;
   process.parser = GENERATE(from_range(parsers()));
   const std::uint64_t now = fakecupti_now();

@@ -32,7 +32,7 @@ TEST_CASE("tasks run in order on one other thread", "[source]") {
   CHECK(calls.end(soon()));
 }
 
-TEST_CASE("a task that does not return holds up nobody who has a deadline", "[source][fault]") {
+TEST_CASE("a task that does not return does not delay callers with a deadline", "[source][fault]") {
   CallThread calls;
   std::promise<void> begun, release;
   const auto stuck = calls.post([&] {

@@ -138,7 +138,7 @@ TEST_CASE("a CUPTI that crashes when refused gets small buffers beyond the bound
 
 TEST_CASE("records that CUPTI lost by itself are counted", "[source][fault]") {
   CuptiProcess process;
-  fakecupti_add_dropped(1000);  // before the recording: nobody's
+  fakecupti_add_dropped(1000);  // before the recording: not counted
   CuptiRecording recording(process);
   fakecupti_add_dropped(7);
   recording.flush();

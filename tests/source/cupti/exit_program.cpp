@@ -99,7 +99,7 @@ int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "";
   std::atexit(&print_at_exit);  // first, so that it runs last
   fakecupti_set_launch_latency(0);
-  // Both leaked, as a session that nobody stops is: a thread of ours that got stuck in the sink stays there.
+  // Both leaked, like a session that is never stopped: a collector thread that got stuck in the sink stays there.
   static base::NeverDestroyed<CountingSink> sink;
   static source::CuptiSource* const source = make_source();
   if (!source->start(*sink).working) return 1;

@@ -152,7 +152,7 @@ TEST_CASE("a CUPTI that cannot record launches as a whole goes on node by node",
   CHECK(recording.fact("cupti_notes").find("GRAPH_TRACE") != std::string::npos);
 }
 
-TEST_CASE("a graph that nobody launches any more is not waited for", "[source]") {
+TEST_CASE("a graph that is not launched any more is not waited for", "[source]") {
   GraphReplays replays;
   replays.begin(3);
   for (const std::uint32_t launch : {10, 11}) replays.saw_operation(1, launch);

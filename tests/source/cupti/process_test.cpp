@@ -243,7 +243,7 @@ TEST_CASE("a start that waited in vain leaves nothing enabled when CUPTI answers
   fakecupti_hang("cuptiActivityEnableAndDump");
   const SourceState late = source.start(sink);
   CHECK_FALSE(late.working);
-  CHECK(late.reason == "CUPTI did not answer within 1 ms; its place is given up when it does");
+  CHECK(late.reason == "CUPTI did not answer within 1 ms; the subscription is released when it does");
   fakecupti_release_hangs();
   CHECK(session::testing::eventually([] { return !fakecupti_subscribed(); }));
   CHECK_FALSE(fakecupti_kind_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
@@ -262,7 +262,7 @@ TEST_CASE("a release that does not get its turn says so", "[source][fault]") {
   const Status refused = cupti_release(already());
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().code() == ErrorCode::kBusy);
-  CHECK(refused.error().message() == "a recording of this process is starting or ending; CUPTI is still held");
+  CHECK(refused.error().message() == "a recording of this process is starting or ending and still uses CUPTI");
   fakecupti_release_hangs();
   stopping.join();
 }
@@ -313,7 +313,7 @@ TEST_CASE("a CUPTI that cannot be loaded leaves host only", "[source][fault]") {
     CuptiSource source(process.options, seams);
     KeepingSink sink;
     CHECK(source.start(sink).reason ==
-          "cuptiSubscribe: CUPTI gives no reason; please report it with the driver and CUPTI versions "
+          "cuptiSubscribe: unknown reason; please report this with the driver and CUPTI versions "
           "(CUPTI_ERROR_UNKNOWN, 999)");
   }
 }

@@ -153,7 +153,7 @@ TEST_CASE("a required call that fails leaves host only, with the reason, and the
     const char* says;
   };
   const auto failing = GENERATE(
-      Failing{"cuptiSubscribe_v2", CUPTI_ERROR_UNKNOWN, "cuptiSubscribe: CUPTI gives no reason"},
+      Failing{"cuptiSubscribe_v2", CUPTI_ERROR_UNKNOWN, "cuptiSubscribe: unknown reason; please report this"},
       Failing{"cuptiSubscribe_v2", CUPTI_ERROR_NOT_INITIALIZED, "the driver is too old for this CUPTI"},
       Failing{"cuptiSubscribe_v2", CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, "another profiler holds CUPTI"},
       Failing{"cuptiActivityRegisterCallbacks", CUPTI_ERROR_INVALID_PARAMETER, "cuptiActivityRegisterCallbacks: "},
@@ -165,7 +165,7 @@ TEST_CASE("a required call that fails leaves host only, with the reason, and the
       Failing{"cuptiActivityEnable", CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED, "confidential computing"},
       Failing{"cuptiActivityEnable", CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED, "MIG"},
       Failing{"cuptiActivityEnable", CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED, "WSL"},
-      Failing{"cuptiActivityEnable", CUPTI_ERROR_OUT_OF_MEMORY, "memory is short"});
+      Failing{"cuptiActivityEnable", CUPTI_ERROR_OUT_OF_MEMORY, "out of host or device memory"});
   CAPTURE(failing.function, failing.result);
   CuptiProcess process;
   fakecupti_fail(failing.function, failing.result);
@@ -261,7 +261,7 @@ TEST_CASE("times of queueing are asked for whenever they are wanted, and it is s
     source.stop(soon());
     CHECK(fakecupti_calls("cuptiActivityEnableLatencyTimestamps") == 2 - wanted);  // on, and off again
   }
-  CHECK((sink.fact("cupti_notes").find("no kernel says when it was queued") == 0) == (queued == 0));
+  CHECK((sink.fact("cupti_notes").find("no kernel has a queue time") == 0) == (queued == 0));
 }
 
 TEST_CASE("a CUPTI of a newer major version is used, and it is said", "[source]") {
@@ -296,7 +296,7 @@ TEST_CASE("a holder that has no name is looked for in the environment, and is no
   KeepingSink sink;
   fakecupti_fail("cuptiSubscribe_v2", CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
   const Environment cuda("CUDA_INJECTION64_PATH", "/usr/lib/librangefinder_injection.so");
-  SECTION("nobody") {
+  SECTION("no tool") {
     const Environment nvtx("NVTX_INJECTION64_PATH", "/usr/lib/librangefinder_injection.so");
     CuptiSource source = process.source();
     CHECK(source.start(sink).reason ==

@@ -20,8 +20,8 @@ constexpr const char* kNoUpdates =
     "this CUPTI has no callback RESOURCE_GRAPH_NODE_UPDATED: nodes of executable graphs keep their ranges when they "
     "are updated";
 const std::string kOldest =
-    "this CUPTI has no attribute PER_THREAD_ACTIVITY_BUFFER: threads wait for each other to write records; " +
-    std::string(kNoUpdates) + "; this CUPTI has no callback STATE_FATAL_ERROR: a fatal error inside of it is not told";
+    "this CUPTI has no attribute PER_THREAD_ACTIVITY_BUFFER: threads share one buffer and wait for each other; " +
+    std::string(kNoUpdates) + "; this CUPTI has no callback STATE_FATAL_ERROR: fatal errors inside CUPTI go unnoticed";
 
 std::vector<Cupti> all() {
   return {{18, kOldest.c_str(), false, false, false},

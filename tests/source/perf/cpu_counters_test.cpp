@@ -149,7 +149,7 @@ TEST_CASE("without the processor's counters the system's accounts are kept", "[p
   SECTION("a virtual machine") {
     kernel.refuses = ENOENT;
     const source::CpuCounters counters = source::cpu_counters(kPlayed);
-    CHECK(counters.state.find("no counters of the processor: the machine shows none") != std::string::npos);
+    CHECK(counters.state.find("no counters of the processor: the machine has none") != std::string::npos);
     CHECK(counters.fix.find("virtual PMU") != std::string::npos);
   }
   SECTION("no rights") {

@@ -238,7 +238,7 @@ TEST_CASE("the host's memory is counted at every step that is recorded, without 
     // Where it begins, before the step is noted, and where it ends.
     CHECK(samples_of(timeline, "host allocated bytes", before) == Samples{{-1, 8000}, {2, 12'000}});
   }
-  SECTION("not where nobody wants it") {
+  SECTION("not if it is not requested") {
     options.statistics_at_steps = false;
     const Timeline timeline = record(folder.file("a.rfcap"), program, session);
     CHECK(timeline.counters.size() == 0);
