@@ -30,7 +30,7 @@ struct Workload {
   std::uint32_t threads;
   std::uint32_t devices;
   std::uint32_t streams;  // of each device
-  bool noted;             // as in a capture of ours; else by time, as in imported traces
+  bool noted;             // as in a rangefinder capture; else by time, as in imported traces
 };
 
 constexpr Workload kWorkloads[] = {

@@ -3,7 +3,7 @@
 """What a range costs in Python: python_cost.py [--rounds N] [--only TEXT].
 
 Each case has a process of its own; they take turns, and each round gives a ratio to the floor of its table in that
-round: a context manager that does nothing, or a module that nobody marked. Printed: the least time, the median of the
+round: a context manager that does nothing, or an unmarked module. Printed: the least time, the median of the
 ratios, their 10th and 90th percentile. Peers that are not installed are left out and named.
 """
 import argparse

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A layer whose weights come from pageable memory of the host at every step, though nobody has changed them; and one
+// A layer whose weights come from pageable memory of the host at every step, although they are unchanged; and one
 // whose weights were brought once, so that a step moves its batch alone. On a CPU the transfer is a copy.
 #include "common/tensor_variant.hpp"
 

@@ -27,7 +27,7 @@ struct CaptureContent {
   std::uint64_t bytes = 0;  ///< in the file, headers included
 };
 
-/// What can be said of a capture without reading its events.
+/// Facts about a capture that are known without reading its events.
 struct CaptureInfo {
   std::string path;
   std::uint32_t format_major = 0;
@@ -62,7 +62,7 @@ struct CaptureInfo {
 /// Cost:   headers: milliseconds a gigabyte; deep: about a second a gigabyte.
 RANGEFINDER_EXPORT Result<CaptureInfo> inspect_capture(const std::string& path, bool deep);
 
-/// Writes what can be read of a capture, and of the live file beside it, as a new whole one.
+/// Writes what is readable of a capture, and of the live file beside it, as a new, complete capture.
 /// Returns the number of records in it.
 RANGEFINDER_EXPORT Result<std::uint64_t> repair_capture(const std::string& damaged, const std::string& repaired,
                                                         bool replace);

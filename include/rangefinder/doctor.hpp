@@ -9,11 +9,11 @@
 
 namespace rangefinder {
 
-/// One thing that a recording depends on, and how it stands on this machine, in this environment.
+/// One thing that a recording depends on, and its state on this machine, in this environment.
 struct DoctorFinding {
   enum class State : std::uint8_t {
     kGood,
-    kNote,     ///< works, but somebody should know
+    kNote,     ///< works, but worth knowing
     kMissing,  ///< part of a recording is not possible
   };
   std::string topic;  ///< "driver", "CUPTI", "clock", ...
@@ -22,7 +22,7 @@ struct DoctorFinding {
   std::string fix;     ///< what to do; empty when good
 };
 
-/// Looks at the driver, CUPTI, NVML, LibTorch, rights, the clock, the file system of `folder` and the environment.
+/// Looks at the driver, CUPTI, NVML, LibTorch, permissions, the clock, the file system of `folder` and the environment.
 /// Loads libraries into the process; starts nothing.
 RANGEFINDER_EXPORT std::vector<DoctorFinding> examine_machine(const std::string& folder = ".");
 

@@ -25,7 +25,7 @@ struct ChromeExportOptions {
   ExportCompression compression = ExportCompression::kBySuffix;
   /// An earlier file of that name: true replaces it, false makes the export fail with kExists.
   bool replace = false;
-  /// Indented, for people to read; a third larger.
+  /// Indented; a third larger.
   bool pretty = false;
 
   bool api_calls = true;
@@ -39,13 +39,13 @@ struct ChromeExportOptions {
   /// Where `inclusive_ranges` is false: from the first to the last activity whose innermost range it is, as
   /// torch.profiler has them.
   bool exclusive_ranges = true;
-  /// Who owns device work. By any but kLaunch the rows of ranges tell forward and backward work apart where nodes of
-  /// autograd are in the input, and a capture is loaded instead of streamed. By kAuto and kCapture launches of CUDA
-  /// graphs that were recorded as a whole are divided over the ranges that captured them, an estimate that is marked.
+  /// Attribution of device work. With any but kLaunch the rows of ranges tell forward and backward work apart if the
+  /// input has autograd nodes, and a capture is loaded instead of streamed. With kAuto and kCapture launches of CUDA
+  /// graphs that were recorded as a whole are divided among the ranges that captured them; this estimate is marked.
   Attribution attribution = Attribution::kLaunch;
 
-  /// Only what lies in [begin_ns, end_ns) or reaches into it, uncut; times as Timeline has them. What the device rows
-  /// of ranges say is about the whole recording.
+  /// Only what overlaps [begin_ns, end_ns), uncut; times as in Timeline. Figures on the device rows of ranges cover
+  /// the whole recording.
   std::int64_t begin_ns = std::numeric_limits<std::int64_t>::min();
   std::int64_t end_ns = std::numeric_limits<std::int64_t>::max();
 
@@ -58,14 +58,14 @@ struct ChromeExportOptions {
   void* progress_user = nullptr;
 };
 
-/// What an export did.
+/// Statistics of an export.
 struct ChromeExportReport {
   std::uint64_t events = 0;
   std::uint64_t json_bytes = 0;  ///< before compression
   std::uint64_t output_bytes = 0;
-  /// Slices that would have cut another one on their row and stand on a row beside it.
+  /// Slices that would overlap another partially, and are on an extra row.
   std::uint64_t overlapping = 0;
-  /// What of the input is not in the output, and why; the trace says so too, under "rangefinder".
+  /// What was left out of the output, and why; the trace says so too, under "rangefinder".
   std::uint64_t left_out = 0;
   std::vector<std::string> notes;
 };
@@ -79,7 +79,7 @@ struct ChromeExportReport {
 /// traces, Nsight exports) are loaded first. `output` "-" is standard output. The same input gives the same bytes,
 /// whatever the machine's time zone, locale and number of cores.
 ///
-/// Errors:  those of `load_timeline`, kExists, kIo. An output file appears only when it is whole.
+/// Errors:  those of `load_timeline`, kExists, kIo. An output file appears only when it is complete.
 /// Threads: any; uses the calling one only.
 /// Cost:    measured in docs/reference/chrome-export.md.
 RANGEFINDER_EXPORT Status export_chrome_trace(const std::string& input, const std::string& output,
@@ -112,7 +112,7 @@ struct MemorySnapshotOptions {
 ///   rangefinder::export_memory_snapshot("train.rfcap", "peak.pickle", {.at = rangefinder::SnapshotMoment::kPeak});
 ///
 /// Errors:  those of `load_timeline`, kNotFound where the input holds no allocations, kExists unless `replace`, kIo. An
-///          output file appears only when it is whole.
+///          output file appears only when it is complete.
 /// Threads: any.
 /// Cost:    memory for the input and the output.
 RANGEFINDER_EXPORT Status export_memory_snapshot(const std::string& input, const std::string& output,

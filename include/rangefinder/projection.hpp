@@ -72,7 +72,7 @@ enum class Unowned : std::uint32_t {
   kUnknown = 0xFFFFFFFFu,  ///< its launch is not in the data
 };
 
-/// All device time, divided without rest: owned + outside + before + unknown = total.
+/// All device time in four disjoint parts: owned + outside + before + unknown = total.
 struct Account {
   struct Part {
     std::uint64_t gpu_ops = 0;
@@ -129,8 +129,8 @@ RANGEFINDER_EXPORT Projection project(const Timeline& timeline, const Projection
 /// node stays whole. Before `project` by the same options, which say where operations count; rows of activities move,
 /// and with attributions that do not divide nothing is done. Returns how many launches were divided.
 ///
-/// Cost:    a projection, and a row a part. Beyond some four million rows the smallest parts stay on the replay, which
-///          Timeline::notes says.
+/// Cost:    a projection, and one row per part. Beyond some four million rows the smallest parts stay on the replay;
+///          Timeline::notes then says so.
 RANGEFINDER_EXPORT std::size_t split_graph_launches(Timeline& timeline, const ProjectionOptions& options = {});
 
 }  // namespace rangefinder

@@ -26,46 +26,46 @@ struct ReportOptions {
   /// One of report_views(), for example "ranges", "tree", "kernels", "nvtx_gpu_proj_sum:base".
   std::string view = "ranges";
   ReportFormat format = ReportFormat::kText;
-  /// A row an instance instead of one a name, in the views that have both.
+  /// One row per instance instead of one per name, in the views that have both.
   bool instances = false;
-  /// The view ops: a row a name and shapes of inputs instead of one a name; needs LoadOptions::operator_inputs.
+  /// The view ops: one row per name and shapes of inputs; needs LoadOptions::operator_inputs.
   bool by_shape = false;
-  /// The view ranges: a row a name and payload instead of one a name.
+  /// The view ranges: one row per name and payload.
   bool by_payload = false;
-  /// The view ranges: instances whose payload fulfils this alone, and figures of these alone: ">=64", "=json", or for
-  /// ranges of one name "batch>=64"; operators = != < <= > >=.
+  /// The view ranges: only instances whose payload matches, in rows and figures: ">=64", "=json", or for ranges of one
+  /// name "batch>=64"; operators = != < <= > >=.
   std::string payload;
-  /// The view steps: which ranges are which part of a step, where their names are not the usual ones (docs/how-to/
+  /// The view steps: which ranges are which part of a step, if their names are not the usual ones (docs/how-to/
   /// watch-steps.md): "data=my_loader*,fetch*;forward=fwd".
   std::string step_names;
-  /// The view tree: numbers in names count as one, so that layers.0 and layers.1 make one row, layers.*.
+  /// The view tree: merges names that differ in numbers only: layers.0 and layers.1 become one row, layers.*.
   bool fold = false;
-  /// The view tree: at most so many ranges deep, what is deeper counting where it is cut; 0: all.
+  /// The view tree: at most so many levels; deeper ranges count for their ancestor at that level; 0: all.
   std::size_t depth = 0;
   /// Rows whose name contains this, or matches it where `filter_is_regex`.
   std::string filter;
   bool filter_is_regex = false;
-  /// Column to sort by; "+" or "-" in front for up or down. Empty: the view's own order.
+  /// Column to sort by; prefix "+": ascending, "-": descending. Empty: the view's own order.
   std::string sort;
-  /// At most so many rows; 0: all.
+  /// Maximum number of rows; 0: all.
   std::size_t top = 0;
-  /// Columns to show instead of the view's own, in this order: titles or keys with commas between,
-  /// "range,count,host_p95_ns". "help": the report is a list of the columns that there are.
+  /// Columns to show instead of the view's own, in this order: titles or keys separated by commas,
+  /// "range,count,host_p95_ns". "help": the report lists the columns.
   std::string columns;
-  /// The view ranges begins, in text and JSON, with what the capture is, how busy devices and host were, the largest
-  /// owners, what was lost and what to ask next. Not with instances, a filter or a condition on payloads.
+  /// The view ranges begins, in text and JSON, with the overview: what the capture is, how busy devices and host were,
+  /// the largest owners, what was lost, what to look at next. Not with instances, a filter or a payload condition.
   bool overview = true;
   ProjectionOptions projection;
   /// For the view roofline: the peaks of the machine (bench::read_peaks); null: figures without shares of a peak.
   const MachinePeaks* peaks = nullptr;
 
-  /// It goes to a terminal: CSV shows control characters of names as text does. JSON is safe to print anyway.
+  /// The output goes to a terminal: CSV escapes control characters as text does. JSON always does.
   bool terminal = false;
 
   // Text only.
   bool utf8 = true;
   bool colour = false;
-  /// Points in time on the timeline's clock, as CSV and JSON have them, instead of since its begin.
+  /// Text shows points in time on the timeline's clock, as CSV and JSON do; false: since its begin.
   bool absolute_times = false;
   std::size_t width = 0;  ///< columns of the terminal; 0: no limit
 };
@@ -73,15 +73,15 @@ struct ReportOptions {
 struct ReportViewInfo {
   std::string_view name;
   std::string_view description;
-  bool nsight_compatible;  ///< equals Nsight Systems' report of that name, warts and all
+  bool nsight_compatible;  ///< equals Nsight Systems' report of that name
 };
 
 /// Every view, in the order in which they are listed.
 RANGEFINDER_EXPORT std::vector<ReportViewInfo> report_views();
 
-/// What a report of these options wants to be done to a timeline first: with attribution kAuto or kCapture launches of
-/// CUDA graphs that were recorded as a whole are divided (split_graph_launches), but for Nsight's views. Once a
-/// timeline, before write_report; without it such launches count where they were replayed.
+/// Prepares a timeline for a report with these options: with attribution kAuto or kCapture, launches of CUDA graphs
+/// that were recorded as a whole are divided (split_graph_launches), except for Nsight's views. Call it once per
+/// timeline, before write_report; without it such launches count for the replaying range.
 RANGEFINDER_EXPORT void prepare_for_report(Timeline& timeline, const ReportOptions& options);
 
 /// Writes a report through `sink`, which returns false to stop (kIo then). Text and JSON end with the account of all

@@ -22,7 +22,7 @@ enum class ErrorCode : std::uint8_t {
   kUnsupported,      ///< a version, dialect or platform that this build does not handle
   kExists,           ///< the output is there already and may not be replaced
   kIo,               ///< the operating system refused: disk full, permission, short write
-  kBusy,             ///< somebody else holds it: another session, another profiler
+  kBusy,             ///< in use by another session or another profiler
   kTimeout,          ///< a bounded wait ran out
   kIncomplete,       ///< readable, but data are missing (reported only under strict options)
   kInternal,         ///< our mistake

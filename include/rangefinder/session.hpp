@@ -123,9 +123,9 @@ class RANGEFINDER_EXPORT Session {
   Result<std::string> dump(const std::string& path = {}) noexcept;
   /// Ends the recording within `stop_timeout`. Further calls do nothing.
   Status stop() noexcept;
-  /// Gives the process's one place in CUPTI to another profiler (torch.profiler, say), before or after `stop`; before
+  /// Releases the CUPTI subscription for another profiler (torch.profiler, say), before or after `stop`; before
   /// that profiler's first use in the process, since torch.profiler asks for the place only once. What the
-  /// device has done so far is in the capture; ranges are recorded on. The place is taken again by the next session,
+  /// device has done so far is in the capture; ranges are recorded on. The next session subscribes again,
   /// and by the next capture of a schedule.
   ///
   /// Errors: kTimeout when CUPTI does not answer within `stop_timeout`; kBusy while another session records the device.
@@ -133,7 +133,7 @@ class RANGEFINDER_EXPORT Session {
 
   /// Projection of what is finished, while the program runs. May be called after each step: it costs a flush (of device
   /// records too, and a chunk of the capture of some 500 bytes), and work for what came since the last call; memory is
-  /// a row a path and what is open, however often it is called. Where captures follow each other, it is of the last
+  /// one row per path and what is open, however often it is called. Where captures follow each other, it is of the last
   /// one.
   Summary summary() noexcept;
   CaptureHealth health() const noexcept;
@@ -150,9 +150,9 @@ class RANGEFINDER_EXPORT Session {
   std::shared_ptr<Impl> impl_;
 };
 
-/// Opens CUPTI now and keeps it open, so that what has to be set before CUDA is used is set, and no profiler can take
-/// its place. Call it first in main. Sessions do it themselves. CUDA graphs that are captured from then on are known to
-/// every later session: ranges opened while one is captured are recorded and kept.
+/// Opens CUPTI now and keeps it open, so that what has to be set before CUDA is used is set, and no other profiler
+/// can subscribe. Call it first in main. Sessions do it themselves. CUDA graphs that are captured from then on are
+/// known to every later session: ranges opened while one is captured are recorded and kept.
 RANGEFINDER_EXPORT DeviceState prepare() noexcept;
 
 }  // namespace rangefinder

@@ -57,7 +57,7 @@ struct PlaceMemory {
 std::vector<PlaceMemory> memory_of_places(const Timeline& timeline);
 
 /// The ranges of one name, of one place, their figures added up over instances. Events belong to what was open on their
-/// thread: a free by another thread is another range's, a block that lives on is nobody's delta but where it was made.
+/// thread: a free by another thread is another range's, a block that lives on counts only where it was made.
 struct RangeMemory {
   StringId name = StringId::kEmpty;
   RangeIndex first = kNone;  ///< of them

@@ -26,7 +26,7 @@ class Labels {
  public:
   explicit Labels(const Timeline& timeline);
 
-  /// `domain:name`, or the name alone in a domain that nobody announced.
+  /// `domain:name`, or the name alone in an unannounced domain.
   Label range(RangeIndex range);
   Label kernel(ActivityIndex activity, KernelName form);
   /// `[CUDA memcpy Host-to-Device]`, `[CUDA memset]`.

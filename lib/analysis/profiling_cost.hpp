@@ -9,7 +9,7 @@
 namespace rangefinder::analysis {
 
 /// Whose time a row of OverheadTable is, by its name: the profiler's, which a run without one does not spend; else
-/// CUDA's, which loads and compiles code or waits for room in a command buffer whether somebody looks or not.
+/// CUDA's, which loads and compiles code or waits for room in a command buffer with or without a profiler.
 bool is_of_profiler(std::string_view overhead);
 
 /// Time that was recorded: the windows, or all of it; overlaps count once.

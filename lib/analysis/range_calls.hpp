@@ -24,9 +24,9 @@ struct RangeCalls {
 
 inline constexpr std::size_t kMostRowsOfCalls = 1'000'000;
 
-/// A row a range name and function, or a range name; ranges by their time in calls, the functions of each likewise. A
-/// call inside of another (the driver's inside of the runtime's) is in that one's time, and counts as that one. A range
-/// inside one of its own name adds nothing to the inclusive figures.
+/// One row per range name and function, or per range name; ranges by their time in calls, the functions of each
+/// likewise. A call inside of another (the driver's inside of the runtime's) is in that one's time, and counts as that
+/// one. A range inside one of its own name adds nothing to the inclusive figures.
 ///
 /// By function there can be as many rows as names times functions. Where that is more than `most_rows`, a name has rows
 /// of the functions that its ranges call themselves, and one row, `further_inside`, of all others.

@@ -41,7 +41,7 @@ bool is_average(std::string_view metric) noexcept;
 ///   const RangeMetrics metrics(timeline, projection);
 ///   if (const auto bytes = metrics.dram_bytes(range)) use(bytes->value / bytes->device_ns);   // GB/s
 ///
-/// Cost: for each metric sampled, O(activities log (ranges + samples)); next to nothing without samples.
+/// Cost: for each metric sampled, O(activities log (ranges + samples)); negligible without samples.
 class RangeMetrics {
  public:
   RangeMetrics(const Timeline& timeline, const Projection& projection);

@@ -182,7 +182,8 @@ void StepFinder::read_nodes() {
   }
 }
 
-/// An export of ours, read again, has its steps on a track of their own: there, the thread that does the work counts.
+/// A rangefinder export, read again, has its steps on a track of their own: there, the thread that does the work
+/// counts.
 void StepFinder::choose_host_threads() {
   for (auto& [index, spans] : spans_) {
     const auto work_of = [&](ThreadIndex thread) { return std::pair(named_ranges_[thread], operator_ranges_[thread]); };

@@ -19,7 +19,7 @@ inline constexpr std::int64_t kNotKnown = kNoTime;
 
 /// One step of one process.
 ///
-/// Host time is divided without rest: the parts, but for kRecompute, which is inside of others, and `other_ns` add up
+/// Host time is divided completely: the parts, but for kRecompute, which is inside of others, and `other_ns` add up
 /// to the step. What belongs to a part is found on the thread that marks steps (or, where no range of a known name is
 /// there, the thread of the process that has most of them): ranges by their names, of nested ones the outermost; where
 /// no range of the process is a backward pass, the time in which its nodes of autograd ran; and where none is a forward
@@ -48,7 +48,7 @@ struct StepFigures {
   }
 };
 
-/// Where the time went, without rest: useful + all that was lost = wall. Wall is from the begin of the first recorded
+/// Where all the time went: useful + all that was lost = wall. Wall is from the begin of the first recorded
 /// step to the end of the last, without pauses of the schedule; of several processes, added up.
 struct Goodput {
   std::int64_t wall_ns = 0;

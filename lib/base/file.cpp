@@ -89,7 +89,7 @@ struct PlainFile {
   std::uint64_t size = 0;
 };
 
-/// Without O_NONBLOCK a pipe under that name would hold us until somebody writes to it.
+/// Without O_NONBLOCK a pipe under that name would block until a process writes to it.
 Result<PlainFile> open_plain(const std::string& path) {
   PlainFile file;
   file.fd = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));

@@ -14,7 +14,7 @@
 
 namespace rangefinder::base {
 
-/// A file descriptor that closes itself. Every file of ours is opened close-on-exec.
+/// A file descriptor that closes itself. All files are opened close-on-exec.
 class Fd {
  public:
   Fd() = default;
@@ -169,7 +169,7 @@ std::int64_t written_ns(const Fd& fd) noexcept;
 
 bool exists(const std::string& path) noexcept;
 bool is_directory(const std::string& path) noexcept;
-/// There, and a pipe, socket or device: opening it may wait for somebody, and it cannot be read twice.
+/// There, and a pipe, socket or device: opening it may block, and it cannot be read twice.
 bool is_special(const std::string& path) noexcept;
 /// Plain files of a folder with that ending, sorted by name, with the folder in front.
 Result<std::vector<std::string>> list_files(const std::string& folder, std::string_view ending);

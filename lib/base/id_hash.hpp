@@ -7,8 +7,8 @@
 
 namespace rangefinder::base {
 
-/// Hashes ids that come from a file. The multiplier differs from run to run, so that nobody can write a trace whose ids
-/// all collide; nothing that is output depends on it.
+/// Hashes ids that come from a file. The multiplier differs from run to run, so that an attacker cannot write a trace
+/// whose ids all collide; nothing that is output depends on it.
 class IdHash {
  public:
   std::size_t operator()(std::int64_t id) const noexcept { return mix(static_cast<std::uint64_t>(id)); }

@@ -7,7 +7,7 @@
 
 namespace rangefinder::base {
 
-/// A shared library found at run time. Never closed: CUPTI and NVML hold callbacks and threads of ours.
+/// A shared library found at run time. Never closed: CUPTI and NVML hold callbacks and threads of the library.
 class Library {
  public:
   /// `only_if_loaded`: finds a library that the process holds already and loads nothing.

@@ -51,7 +51,7 @@ Status replace(const std::string& from, const std::string& to, const Judge& judg
   if (!old.valid() && (errno == EINVAL || errno == ELOOP)) return not_plain(to);
   if (!old.valid()) return Error(ErrorCode::kExists, system_error("look at", to, errno).message());
   if (!lock_file(old)) return Error(ErrorCode::kBusy, to + ": another process is writing it");
-  // From here on nobody else replaces it. Whoever had its lock before may have done so.
+  // From here on no other process replaces it. Whoever had its lock before may have done so.
   if (!has_name(old, to)) return again = true, Status();
   switch (judge(old)) {
     case Verdict::kTaken:

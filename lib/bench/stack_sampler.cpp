@@ -59,7 +59,7 @@ struct Buffer {
   std::atomic<std::size_t> taken{0};
 };
 
-std::atomic<Buffer*> sampled_into{nullptr};  // null: nobody samples, and the handler does nothing
+std::atomic<Buffer*> sampled_into{nullptr};  // null: no sampling, and the handler does nothing
 std::atomic<int> inside_handler{0};
 
 struct Walk {

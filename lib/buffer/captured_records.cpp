@@ -108,7 +108,7 @@ struct CapturedRecords::Taking {
     const bool is = std::any_of(spans.begin(), spans.end(), [&](const CaptureSpan& span) {
       return ticks >= span.begin_ticks && ticks <= span.end_ticks;
     });
-    if (!is) thread.said.reset();  // what was numbered meanwhile is nobody's
+    if (!is) thread.said.reset();  // what was numbered meanwhile is ignored
     return is;
   }
   void keep(const Record& record) {

@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A range and a node are 48 bytes; 2,000 of each in 50 graphs are 5 MB. Private memory that nobody touches costs
+// A range and a node are 48 bytes; 2,000 of each in 50 graphs are 5 MB. Private memory that is not touched costs
 // nothing.
 constexpr std::uint64_t kMemory = std::uint64_t{8} << 20;
 constexpr std::uint64_t kMostMemory = std::uint64_t{64} << 20;
@@ -70,7 +70,7 @@ void HeldRecords::end_episode() noexcept {
   episodes_.back().last_note = notes_;
 }
 
-/// Of a process whose recorder runs for nobody.
+/// Of a process whose recorder has no session.
 void HeldRecords::hold() noexcept {
   RecorderOptions options;
   options.arena.memory_bytes = kMemory;

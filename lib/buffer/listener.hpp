@@ -7,9 +7,10 @@
 
 namespace rangefinder::buffer {
 
-/// Somebody else who wants to see ranges as they happen, in process: the emission of NVTX, or the counting of hardware
-/// counters. Called on the thread of the range, outside of any lock of ours, just after its begin and its end were
-/// recorded. One at most. After one was taken back and another set, that one may hear ends of ranges that began before.
+/// A client that sees ranges as they happen, in process: the emission of NVTX, or the counting of hardware
+/// counters. Called on the thread of the range, without any of the library's locks held, just after its begin and its
+/// end were recorded. One at most. After one was taken back and another set, that one may hear ends of ranges that
+/// began before.
 struct Listener {
   void (*begin)(std::uint32_t name, std::uint32_t category, const detail::Extra* extra) noexcept;
   void (*end)() noexcept;
@@ -18,8 +19,8 @@ struct Listener {
   void (*async_end)(std::uint64_t handle) noexcept;
 };
 
-/// From now on every range takes the slow path and the listener hears of it, with a recording or without. Null: nobody
-/// listens any more, but who is being called still is.
+/// From now on every range takes the slow path and the listener hears of it, with a recording or without. Null: no
+/// listener from now on, but a call in progress continues.
 void set_listener(const Listener* listener) noexcept;
 const Listener* listener() noexcept;
 

@@ -45,7 +45,7 @@ class Literals {
 std::uint64_t unloaded_libraries() noexcept;
 
 /// For the handlers of a fork. The loader has a lock on the list of libraries that a fork leaves as it is: were a
-/// thread of ours reading that list then, no thread of the child could ever read it again.
+/// library thread reading that list then, no thread of the child could ever read it again.
 void keep_off_libraries() noexcept;
 void allow_libraries(bool in_child) noexcept;
 

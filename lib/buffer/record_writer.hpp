@@ -45,7 +45,7 @@ inline void set_noted_sequence(HotThread& hot, std::uint64_t next) noexcept {
 inline bool has_noted_all(const HotThread& hot) noexcept { return hot.next_sequence() == noted_sequence(hot); }
 
 /// Takes the calling thread's token while the slow path writes. `entered()` is false in a signal handler that
-/// interrupted the writing of a record, the slow path, or a lock of ours: nothing may be recorded then.
+/// interrupted the writing of a record, the slow path, or a held lock: nothing may be recorded then.
 class Busy {
  public:
   explicit Busy(HotThread& hot) noexcept : hot_(hot) {

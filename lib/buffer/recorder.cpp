@@ -38,7 +38,7 @@ constexpr std::uint32_t kMaxGeneration = detail::kNumbered - 1;
 // Wake the drain when this many blocks wait: early enough to keep up, late enough not to wake it for each.
 constexpr std::uint32_t kWakeAt = 8;
 // A thread that ends may open ranges in destructors that run after ours; those may run again,
-// PTHREAD_DESTRUCTOR_ITERATIONS (4) times in all. Nobody would detach it after the last.
+// PTHREAD_DESTRUCTOR_ITERATIONS (4) times in all. After the last, nothing would detach it.
 constexpr std::uint32_t kMostExits = 3;
 
 }  // namespace
@@ -208,7 +208,7 @@ void Recorder::free_unused_arenas() noexcept {
 }
 
 void Recorder::count(std::uint32_t health_number, std::uint64_t n) noexcept {
-  // No lock: this may be a signal handler. Sequentially consistent, as in free_unused_arenas: who finds nobody here
+  // No lock: this may be a signal handler. Sequentially consistent, as in free_unused_arenas: whoever finds none here
   // knows that all who come later see the arena of the recording that runs.
   counting_.fetch_add(1, std::memory_order_seq_cst);
   if (Arena* arena = arena_.load(std::memory_order_seq_cst); arena != nullptr) arena->count(health_number, n);
@@ -276,7 +276,7 @@ Recorder::ThreadState* Recorder::attach() noexcept {
     wait_for_block(seen, std::chrono::milliseconds(10));
   }
   if (state != nullptr && ::pthread_setspecific(*exit_key(), state) != 0) {
-    // No memory for it, and nobody would detach the thread at its end: we would look at what is no longer there.
+    // No memory for it, and nothing would detach the thread at its end: we would look at what is no longer there.
     count(health::dropped_threads, 1);
     detach(*state);
     return nullptr;

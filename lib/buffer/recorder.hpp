@@ -42,7 +42,7 @@ struct RecorderOptions {
   std::chrono::milliseconds wait_limit{1000};
   clock::Clock* clock = nullptr;                 ///< null: system_clock()
   const CpuCounterHook* cpu_counters = nullptr;  ///< read at both ends of every range; null: not
-  bool autograd = true;            ///< nodes, and the numbers of nodes at ranges, where somebody has set hooks for them
+  bool autograd = true;            ///< nodes, and the numbers of nodes at ranges, where hooks for them are set
   std::uint32_t first_thread = 0;  ///< index of the first thread that attaches
 };
 
@@ -118,10 +118,10 @@ class Recorder {
   static void register_fork_handlers() noexcept;
   /// Threads that have attached since the recording began, and those before `first_thread`.
   std::uint32_t threads() noexcept;
-  /// Null: nobody numbers nodes, or the recording does not want them.
+  /// Null: nodes are not numbered, or the recording does not want them.
   const detail::AutogradHooks* autograd() const noexcept { return autograd_.load(std::memory_order_acquire); }
   void set_autograd_hooks(const detail::AutogradHooks* hooks) noexcept;
-  /// Null: nobody counts. While somebody does, all ranges take the slow path.
+  /// Null: no counting. While counting, all ranges take the slow path.
   const CpuCounterHook* cpu_counters() const noexcept { return cpu_counters_.load(std::memory_order_acquire); }
   /// Grows whenever ranges are recorded again: what a thread numbered in between is not known.
   std::uint32_t resumed() const noexcept { return resumed_.load(std::memory_order_relaxed); }

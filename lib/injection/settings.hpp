@@ -5,7 +5,7 @@
 
 namespace rangefinder::injection {
 
-/// RANGEFINDER_NVTX_DOMAINS, a list of names divided by commas: those with a - in front are left out; where there are
+/// RANGEFINDER_NVTX_DOMAINS, a list of names separated by commas: those with a - in front are left out; where there are
 /// others, all but these are. "default" is where calls without a domain belong, whose name is empty.
 bool records_domain(std::string_view name) noexcept;
 

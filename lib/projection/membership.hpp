@@ -11,7 +11,7 @@ namespace rangefinder::projection {
 
 /// A thread whose notes contradict its times, or whose scoped ranges both carry notes and cross: decides launch by
 /// launch which ranges contain it, and sorts. Right for anything; in cost and memory, launches times depth. No
-/// recording of ours leads here. `scratch` has room for every range.
+/// capture by rangefinder leads here. `scratch` has room for every range.
 void project_by_membership(const Timeline& timeline, const RangeOrder& order, const LaunchOrder& launches,
                            ThreadIndex thread, std::vector<RangeIndex>& scratch, Output& output);
 

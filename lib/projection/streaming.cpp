@@ -103,7 +103,7 @@ void StreamingProjector::try_give_out(std::uint64_t key) {
     const std::uint32_t row = key == 0 ? FlatMap::kAbsent : range_of_key_.find(key);
     if (row == FlatMap::kAbsent) return;
     const Range& range = ranges_.rows[row];
-    // Of one that ended on another thread, children may still be open that nobody has announced.
+    // Of one that ended on another thread, children may still be open that were not announced.
     const bool may_have_children = range.info.ended_elsewhere && !range.info.start_end && !range.begun;
     if (!range.ended || range.pending_launches != 0 || range.open_children != 0 || may_have_children) return;
     const std::uint64_t parent = range.info.parent;

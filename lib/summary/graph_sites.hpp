@@ -20,7 +20,7 @@ class GraphSites {
   void remove_node(std::uint64_t node, std::int64_t time_ns);
   /// Of a node, as it was at that time, which can be off by `clock_error_ns`.
   std::uint64_t tag_of(std::uint64_t node, std::int64_t time_ns, std::int64_t clock_error_ns = 0) const noexcept;
-  /// Launches of the update before the last have made what they make, and nobody asks for times before `time_ns`.
+  /// Launches of the update before the last have made what they make, and times before `time_ns` are not asked for.
   void end_update(std::int64_t time_ns);
 
   /// Nodes as they are and were, and what made them.

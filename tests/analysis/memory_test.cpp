@@ -66,7 +66,7 @@ TEST_CASE("ranges have what was allocated and freed in them, and the peak inside
   auto ranges = by_name(timeline, memory_of_ranges(timeline, places[0], RangeKind::kAnnotation));
   REQUIRE(ranges.size() == 3);
   CHECK(ranges["step"].inclusive.allocated_bytes == 3600);
-  CHECK(ranges["step"].inclusive.freed_bytes == 3200);  // the other thread's free is nobody's
+  CHECK(ranges["step"].inclusive.freed_bytes == 3200);  // the other thread's free is in no range
   CHECK(ranges["step"].inclusive.delta_bytes() == 400);
   CHECK(ranges["step"].exclusive.allocated_bytes == 1000);
   CHECK(ranges["step"].exclusive.freed_bytes == 1000);

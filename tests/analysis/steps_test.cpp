@@ -73,7 +73,7 @@ TEST_CASE("a step is divided by the outermost ranges of known names on its threa
   builder.range("step", 0, 100).range("data", 0, 10).range("forward", 10, 40).range("data_augmentation", 20, 30);
   builder.range("backward", 40, 80).range("checkpoint", 50, 60).range("optimizer", 80, 95);
   builder.range("forward", 90, 130);  // overlaps: what began first keeps its time; and goes on in the next step
-  builder.on_thread(2).range("data", 0, 200);  // a worker that fills a queue: nobody waits for it
+  builder.on_thread(2).range("data", 0, 200);  // a worker that fills a queue: not waited for
   const StepAnalysis analysis = analyse(builder.build());
   REQUIRE(analysis.steps.size() == 2);
   const StepFigures& first = analysis.steps[0];

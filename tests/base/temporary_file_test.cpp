@@ -103,7 +103,7 @@ TEST_CASE("a new file takes the place of what it may replace, and of nothing els
   CHECK(file.claim_name(path, [](const Fd&) { return Verdict::kTaken; }).error().code() == ErrorCode::kBusy);
   CHECK(read_file(path) == "old");
   const auto judge = [&](const Fd& old) {
-    CHECK(is_locked(path));  // nobody else can be at it
+    CHECK(is_locked(path));  // no other process can use it
     CHECK(has_name(old, path));
     return Verdict::kReplace;
   };

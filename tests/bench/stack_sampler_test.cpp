@@ -83,7 +83,7 @@ TEST_CASE("samples are of the threads that work, with their callers and CPU time
   CHECK(work_ns >= cpu_ns / 2);
 }
 
-TEST_CASE("who waits is not sampled, and nobody is after the end", "[bench]") {
+TEST_CASE("waiting threads are not sampled, and none after the end", "[bench]") {
   auto sampler = StackSampler::start();
   REQUIRE(sampler.ok());
   CHECK(StackSampler::start().error().code() == ErrorCode::kBusy);

@@ -109,7 +109,7 @@ TEST_CASE("numbers of autograd stay those of the thread", "[buffer]") {
         Records{number(41, true), begin(110, 2), end(120, 2, kTook), begin(130, 3), number(50), end(140, 3)});
   // Known in the next run of the same block, said again.
   CHECK(of.take({begin(150, 2), end(160, 2)}) == Records{number(50, true), begin(150, 2), end(160, 2)});
-  // What is numbered outside is nobody's.
+  // What is numbered outside is ignored.
   CHECK(of.take({begin(170, 2), begin(210, 3), number(60), end(220, 3), end(230, 2)}) ==
         Records{number(50, true), begin(170, 2), number(60, true), end(230, 2)});
 }

@@ -43,7 +43,7 @@ TEST_CASE("an allocator's event has the values that are known, and is counted wh
     CHECK(recording->health().dropped_memory_events == 0);
   }
   SECTION("dropped whole") {
-    constexpr int kMany = 200'000;  // 48 bytes each, in 4 MiB that nobody drains
+    constexpr int kMany = 200'000;  // 48 bytes each, in 4 MiB that are not drained
     for (int i = 1; i <= kMany; ++i) memory_event({MemoryAction::kAllocate, -1, 16u * i, 512});
     KeepingSink sink;
     recording->drain(sink, true);

@@ -134,7 +134,7 @@ TEST_CASE("threads hand in what they hold when they end", "[buffer]") {
   CHECK(sink.names.begin()->second == "short-lived");
 }
 
-TEST_CASE("a child of a fork can read the list of libraries, whatever a thread of ours was doing", "[buffer]") {
+TEST_CASE("a child of a fork can read the list of libraries, whatever a recording thread was doing", "[buffer]") {
   BareRecording recording;
   std::atomic<bool> stop{false};
   std::atomic<int> reads{0};
@@ -236,7 +236,7 @@ TEST_CASE("ranges of signal handlers are recorded or counted, and never harm the
   std::atomic<bool> done{false};
   std::thread worker([&] {
     { const ProfileRange range{"attached"}; }
-    ::raise(SIGUSR1);  // interrupts nothing of ours
+    ::raise(SIGUSR1);  // does not interrupt the library
     for (std::uint64_t i = 0; i < kRanges || handled < 200; ++i) {
       if (i % 2 == 0)
         const ProfileRange range{"outer"};
@@ -245,7 +245,7 @@ TEST_CASE("ranges of signal handlers are recorded or counted, and never harm the
       if (i % 3 == 0) Numbers::take();
     }
     done = true;
-    while (done) ::sched_yield();  // until nobody sends signals any more
+    while (done) ::sched_yield();  // until no more signals are sent
   });
   KeepingSink sink;
   std::thread sender([&] {

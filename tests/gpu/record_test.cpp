@@ -5,7 +5,7 @@ using namespace rangefinder;
 using namespace rangefinder::testing;
 
 // The driver loads the injection library inside cuInit: CUPTI is opened there, before there is any context.
-TEST_CASE("a program that nobody rebuilt is recorded from cuInit on", "[record]") {
+TEST_CASE("an unmodified binary is recorded from cuInit on", "[record]") {
   constexpr std::uint64_t kKernels = 2000;
   RANGEFINDER_OPEN_CUDA(program, kDriver);  // whether there is a device
   (void)program;

@@ -260,7 +260,7 @@ class Check:
         print("the project of docs/how-to/install.md records LibTorch's operators")
 
     def symbols(self):
-        """What each library exports is a promise: only names of ours, and exactly those on its list."""
+        """What each library exports is a promise: only rangefinder's names, and exactly those on its list."""
         lists = {"exported_symbols.txt": "librangefinder.so", "exported_bench_symbols.txt": "librangefinder_bench.so",
                  "exported_injection_symbols.txt": "librangefinder_injection.so", "exported_torch_symbols.txt": "librangefinder_torch.so"}
         for name, library in lists.items():

@@ -189,7 +189,7 @@ TEST_CASE("what never ends is given out at the end, and says so", "[projection]"
   CHECK(log.of(2).inclusive.total.gpu_ops == 1);
 }
 
-TEST_CASE("a range that ended on another thread waits for children that nobody announced", "[projection]") {
+TEST_CASE("a range that ended on another thread waits for unannounced children", "[projection]") {
   Log log;
   StreamingProjector projector(log);
   StreamingRange outer = range(1, 0, 0, 10);

@@ -328,7 +328,7 @@ class DeviceTime(TestCase):
 
         async def request(number):
             async with rangefinder.range("request"):
-                self.launch(1)  # nobody can say when this task waits
+                self.launch(1)  # when this task waits is unknown
                 with rangefinder.range("model"):
                     self.launch(10)
                 await turns(number)

@@ -353,7 +353,7 @@ class Recordings(support.TestCase):
             operators.stop()
             model(x)
         rows = support.rows_of(rangefinder.report(self.capture, "ops", format="json"))
-        self.assertEqual(theirs.pop("scope"), 1)  # which is a range of ours
+        self.assertEqual(theirs.pop("scope"), 1)  # a range made by rangefinder
         self.assertEqual({row["operator"]: row["calls"] for row in rows}, theirs)
         self.assertIn("aten::addmm", theirs)
         self.assertEqual(self.counts(), {"scope": 1})

@@ -37,7 +37,7 @@ TEST_CASE("launches of the last update are known to nodes that come later", "[su
   CHECK(sites.tag_of(8, 100) == 0);
 }
 
-TEST_CASE("what nobody asks for any more is forgotten", "[summary]") {
+TEST_CASE("what is not needed any more is forgotten", "[summary]") {
   GraphSites sites;
   SECTION("of nodes that are updated all the time") {
     for (std::uint64_t round = 0; round < 1'000; ++round) {

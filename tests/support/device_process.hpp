@@ -48,7 +48,7 @@ inline FakeKernel kernel(const char* name, std::uint64_t duration_ns = 0) {
   return made;
 }
 
-/// A fresh process with a simulated device, whose CUPTI is the double of support/fake_cupti. At the end of the test
+/// A fresh process with a simulated device, whose CUPTI is the fake of support/fake_cupti. At the end of the test
 /// case the double's rules must have been kept.
 ///
 ///   DeviceProcess process;

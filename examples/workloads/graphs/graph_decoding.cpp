@@ -96,7 +96,7 @@ std::map<std::int64_t, CapturedWork> GraphDecoding::capture(const std::vector<st
   return graphs;
 }
 
-/// Operators that wait to be launched by the host are counted as nodes of a graph that nobody replays.
+/// Operators that wait to be launched by the host are counted as nodes of a graph that is never replayed.
 std::int64_t GraphDecoding::launches_of(std::int64_t sequences) {
   decoder_->restart();
   const GraphPool pool;

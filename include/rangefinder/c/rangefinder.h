@@ -44,7 +44,7 @@ typedef enum rf_status {
   RF_STATUS_UNSUPPORTED = 4,       ///< a version, option or platform that this library does not handle
   RF_STATUS_EXISTS = 5,            ///< the output is there already and may not be replaced
   RF_STATUS_IO = 6,                ///< the operating system refused: disk full, permission
-  RF_STATUS_BUSY = 7,              ///< somebody else holds it: another session, another profiler
+  RF_STATUS_BUSY = 7,              ///< in use by another session or another profiler
   RF_STATUS_TIMEOUT = 8,           ///< a bounded wait ran out
   RF_STATUS_INCOMPLETE = 9,        ///< data are missing
   RF_STATUS_INTERNAL = 10,         ///< our mistake, or no memory
@@ -195,7 +195,7 @@ typedef struct rf_suspended_range {
 RF_API rf_suspended_range rf_range_suspend(void) RF_NOEXCEPT;
 RF_API void rf_range_resume(rf_suspended_range range) RF_NOEXCEPT;
 
-/// False while ranges, marks and counters go nowhere: what they would say need not be found out then. Cost: a load.
+/// False while nothing records ranges, marks and counters: then there is no need to compute their values. Cost: a load.
 RF_API bool rf_listening(void) RF_NOEXCEPT;
 
 /// Names a range that begins on one thread and may end on another.
@@ -434,9 +434,9 @@ RF_API rf_status rf_session_dump(rf_session* session, const char* path, rf_text*
 /// Ends the recording within stop_timeout_ms. Further calls do nothing. RF_STATUS_TIMEOUT, too, where the file is whole
 /// and on_capture_ready was not called for every capture.
 RF_API rf_status rf_session_stop(rf_session* session) RF_NOEXCEPT;
-/// Gives the process's one place in CUPTI to another profiler (torch.profiler, say), before or after rf_session_stop;
-/// before that profiler's first use in the process, since torch.profiler asks for the place only once. What the device
-/// has done so far is in the capture; ranges are recorded on. The next session takes the place again.
+/// Releases the CUPTI subscription for another profiler (torch.profiler, say), before or after rf_session_stop;
+/// before that profiler's first use in the process, since torch.profiler subscribes only once. What the device
+/// has done so far is in the capture; ranges are recorded on. The next session subscribes again.
 ///
 /// Errors: RF_STATUS_TIMEOUT when CUPTI does not answer within stop_timeout_ms; RF_STATUS_BUSY while another session
 ///         records the device.
@@ -447,8 +447,8 @@ RF_API void rf_session_free(rf_session* session) RF_NOEXCEPT;
 /// Whether device activity is recorded. `reason` gets why not and what to do ("" when it is), to be freed. Either may
 /// be null.
 RF_API rf_status rf_session_device(const rf_session* session, bool* full, rf_text** reason) RF_NOEXCEPT;
-/// Opens CUPTI now and keeps it open, so that what has to be set before CUDA is used is set, and no profiler can take
-/// its place. Call it first in main; sessions do it themselves. Results as of rf_session_device.
+/// Opens CUPTI now and keeps it open, so that what has to be set before CUDA is used is set, and no other profiler
+/// can subscribe. Call it first in main; sessions do it themselves. Results as of rf_session_device.
 RF_API rf_status rf_prepare(bool* full, rf_text** reason) RF_NOEXCEPT;
 
 // ---- health -------------------------------------------------------------------------------------------------------
@@ -635,8 +635,8 @@ typedef struct rf_report_options {
   uint64_t width;          ///< text: columns of the terminal; 0: no limit
   uint32_t format;         ///< an rf_report_format; text
   uint32_t attribution;    ///< an rf_attribution; auto
-  bool instances;          ///< a row an instance instead of one a name; false
-  bool by_shape;           ///< the view ops: a row a name and shapes of inputs; false
+  bool instances;          ///< one row per instance instead of one per name; false
+  bool by_shape;           ///< the view ops: one row per name and shapes of inputs; false
   bool fold;               ///< the view tree: numbers in names count as one; false
   bool filter_is_regex;    ///< false
   bool annotations;        ///< ranges of the program take part; true
@@ -648,7 +648,7 @@ typedef struct rf_report_options {
   uint64_t max_memory_bytes;
   const char* columns;  ///< titles or keys with commas between, "range,count"; null: the view's own; "help": a list
   const char* payload;  ///< the view ranges: only instances whose payload fulfils this, "batch>=64"; null: all
-  bool by_payload;      ///< the view ranges: a row a name and payload; false
+  bool by_payload;      ///< the view ranges: one row per name and payload; false
   bool overview;        ///< the view ranges in text and JSON begins with a summary of the capture; true
   bool absolute_times;  ///< text: points in time on the timeline's clock instead of since its begin; false
   bool terminal;        ///< CSV shows control characters of names as text does; false
@@ -802,7 +802,7 @@ RF_API rf_status rf_capture_repair(const char* damaged, const char* repaired, bo
 
 typedef enum rf_finding_state {
   RF_FINDING_GOOD = 0,
-  RF_FINDING_NOTE = 1,    ///< works, but somebody should know
+  RF_FINDING_NOTE = 1,    ///< works, but worth knowing
   RF_FINDING_MISSING = 2  ///< part of a recording is not possible
 } rf_finding_state;
 

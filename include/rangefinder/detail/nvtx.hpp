@@ -24,7 +24,7 @@ RANGEFINDER_EXPORT std::uint64_t async_begin_extra(std::string_view name, std::u
 RANGEFINDER_EXPORT void cuda_has_come() noexcept;
 
 /// Whether a session can start in this child of a process that was recording. False where a thread of the parent was
-/// reading the list of libraries when it forked: here nobody can any more.
+/// reading the list of libraries when it forked: here no thread can any more.
 RANGEFINDER_EXPORT bool child_can_record() noexcept;
 
 /// What the thread of that number in the system is called in captures, from now on.

@@ -30,10 +30,10 @@ struct MemoryRecordingOptions {
 ///   rangefinder::Session session;
 ///   rangefinder::torch::MemoryRecording memory;
 ///
-/// Host:    the first recording puts an allocator of ours around LibTorch's, which stays for the life of the process
+/// Host:    the first recording wraps LibTorch's allocator; the wrapper stays for the life of the process
 ///          and passes everything on; torch.profiler's profile_memory works beside it. Bytes are those asked for;
 ///          totals are of blocks that were allocated while a recording lived. Not seen: blocks from before, pinned
-///          memory, tensors on memory of somebody else (at::from_blob), allocators that the program sets later.
+///          memory, tensors on foreign memory (at::from_blob), allocators that the program sets later.
 /// CUDA:    the caching allocator's own account of its blocks and segments, by stream and private pool; bytes are those
 ///          asked for, totals begin with what the device holds. Not seen: memory that is not the caching allocator's.
 /// Errors:  none; cuda_state() says what of the devices is recorded. Events that find no room are dropped and counted

@@ -118,7 +118,7 @@ bool append_members(Members& document, const DocumentFacts& facts, ExportNotes& 
       export_notes.add(ExportNotes::kForeignText);
       continue;
     }
-    // What an earlier export of ours said of its input stays, under another name.
+    // What an earlier rangefinder export said of its input stays, under another name.
     std::string& out = document.key(key == kOurs ? kOursBefore : std::string_view(key));
     if (key != "distributedInfo") {
       out += clean;

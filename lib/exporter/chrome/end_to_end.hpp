@@ -39,7 +39,7 @@ class Rows {
  public:
   /// The first row that takes the slice.
   std::uint32_t add(std::int64_t begin_ns, std::int64_t end_ns) {
-    // Hostile inputs may need a row a slice; looking through all of them each time would take for ever.
+    // Hostile inputs may need one row per slice; looking through all of them each time would take for ever.
     constexpr std::size_t kLookedAt = 256;
     const std::size_t count = rows_.size();
     for (std::size_t i = 0; i < count && i < kLookedAt; ++i) {

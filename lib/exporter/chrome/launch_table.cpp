@@ -58,7 +58,7 @@ void LaunchTable::place_call(std::uint32_t correlation, const SlicePlace& call) 
 void LaunchTable::arrow_to(std::uint32_t correlation, const SlicePlace& activity) {
   if (!arrows_ || activity.track == kNoTrack) return;
   const auto found = entries_.find(correlation);
-  if (found == entries_.end()) return;  // launched before the recording, or nobody knows where
+  if (found == entries_.end()) return;  // launched before the recording, or unknown
   Entry& mine = found->second;
   if (mine.state == Call::kPlaced) return draw(correlation, mine, mine.call, activity);
   if (mine.state == Call::kExpected) {

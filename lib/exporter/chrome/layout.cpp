@@ -6,7 +6,7 @@
 namespace rangefinder::chrome {
 namespace {
 
-// torch.profiler's order: processes by their number, then devices, then what is nobody's.
+// torch.profiler's order: processes by their number, then devices, then the rest.
 constexpr std::int64_t kDeviceSortIndex = 5'000'000;
 constexpr std::int64_t kOverheadSortIndex = 0x100000A;
 constexpr std::int64_t kOverheadPid = -1;

@@ -13,7 +13,7 @@
 
 namespace rangefinder::chrome {
 
-/// A slice of another tool, written back on a row of ours.
+/// A slice of another tool, written back on its row.
 struct ForeignSlice {
   TrackId track = 0;
   std::int64_t begin_ns = 0;

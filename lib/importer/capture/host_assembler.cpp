@@ -47,7 +47,7 @@ void HostAssembler::feed(const format::HostEvents& events) {
   for (const Record& record : events.records) on_record(index, thread, record);
 }
 
-/// Records may be missing before a run: then nobody knows what was noted last. Blocks of the host are said by what
+/// Records may be missing before a run: then what was noted last is unknown. Blocks of the host are said by what
 /// their own block of records holds.
 void HostAssembler::note_gap(Thread& thread, const format::HostRun& run, std::size_t records) noexcept {
   const bool goes_on = run.block_sequence == thread.block && run.first_record == thread.next_record;

@@ -14,8 +14,8 @@ namespace {
 
 using capture::CaptureReader;
 
-// Zstandard makes next to nothing of what repeats exactly, as the times of a simulation may: real recordings unpack to
-// some 20 times their size, the tightest made-up one to 9,000 times.
+// Zstandard compresses what repeats exactly to almost nothing, as the times of a simulation may: real recordings unpack
+// to some 20 times their size, the tightest made-up one to 9,000 times.
 constexpr std::uint64_t kFreeUnpackedBytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t kMostUnpackedPerByte = 16384;
 

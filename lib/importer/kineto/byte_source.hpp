@@ -39,7 +39,7 @@ class ByteSource {
   SourceEnd end_;
 };
 
-/// Reads rather than maps: a mapped file that somebody truncates meanwhile kills the reader with SIGBUS, and pipes
+/// Reads rather than maps: a mapped file that is truncated meanwhile kills the reader with SIGBUS, and pipes
 /// cannot be mapped at all.
 class FileSource final : public ByteSource {
  public:

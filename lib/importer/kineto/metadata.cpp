@@ -83,7 +83,7 @@ void Metadata::add(std::string_view key, const Cursor& cursor, const char* value
   timeline_.metadata.emplace_back(key, metadata_value(raw));
 }
 
-/// What an export of ours says of itself.
+/// What a rangefinder export says of itself.
 void Metadata::read_ours(Cursor cursor) {
   const char* at = cursor.at;
   if (*at != '{') return;

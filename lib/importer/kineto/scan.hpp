@@ -17,7 +17,7 @@
 // what it has not seen. The caller brings more text and calls again from the same place.
 //
 // What is only skipped is checked for brackets and quotes that match, not for its commas and numbers: profilers write
-// `N/A` and `NaN` where JSON has no word for it, and a trace must not be lost to an argument nobody asked for.
+// `N/A` and `NaN` where JSON has no word for it, and a trace must not be lost to an argument that is not needed.
 namespace rangefinder::importer::kineto {
 
 inline constexpr std::size_t kPadding = 64;

@@ -25,7 +25,7 @@ class Status(enum.IntEnum):
     UNSUPPORTED = 4  #: a version, option or platform that this library does not handle
     EXISTS = 5  #: the output is there already and may not be replaced
     IO = 6  #: the operating system refused: disk full, permission
-    BUSY = 7  #: somebody else holds it: another session, another profiler
+    BUSY = 7  #: in use by another session or another profiler
     TIMEOUT = 8  #: a bounded wait ran out
     INCOMPLETE = 9  #: data are missing
     INTERNAL = 10  #: our mistake, or no memory

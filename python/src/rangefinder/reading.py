@@ -323,7 +323,7 @@ class Finding:
     topic: str  #: "driver", "CUPTI", "clock", ...
     detail: str  #: what was found
     fix: str  #: what to do; "" when good
-    state: str  #: "good", "note" (works, but somebody should know) or "missing" (part of a recording is not possible)
+    state: str  #: "good", "note" (works, but worth knowing) or "missing" (part of a recording is not possible)
 
 
 def doctor(folder: Path = ".") -> List[Finding]:

@@ -133,8 +133,8 @@ def _device(ask: Callable[[Any, Any], int]) -> DeviceState:
 
 
 def prepare() -> DeviceState:
-    """Opens CUPTI now and keeps it open, so that what has to be set before CUDA is used is set, and no profiler can take
-    its place. Sessions do it themselves. CUDA graphs that are captured from then on are known to every later session."""
+    """Opens CUPTI now and keeps it open, so that what has to be set before CUDA is used is set, and no other profiler
+    can subscribe. Sessions do it themselves. CUDA graphs that are captured from then on are known to every later session."""
     return _device(_abi.library.rf_prepare)
 
 
@@ -412,8 +412,9 @@ class Session:
         _abi.check(_abi.library.rf_session_stop(self._handle))
 
     def release(self) -> None:
-        """Gives the process's one place in CUPTI to another profiler (torch.profiler, say), before or after stop();
-        before that profiler's first use in the process, since torch.profiler asks for the place only once. What the device has done so far is in the capture; ranges are recorded on. The next session takes the place again.
+        """Releases the CUPTI subscription for another profiler (torch.profiler, say), before or after stop(). Call it before
+        that profiler's first use in the process: torch.profiler subscribes only once. What the device has done so far is in
+        the capture, and ranges are still recorded. The next session subscribes again.
 
         Errors: Error with TIMEOUT when CUPTI does not answer; BUSY while another session records the device.
         """

@@ -139,7 +139,7 @@ class _End(_Hook):
         calls, call = _module_calls.open, (id(module), self.marked.name)
         if not calls or calls[-1][1] != call:
             if not any(open_call == call for _, open_call in calls):
-                return  # it did not begin: a hook of the program ahead of ours raised
+                return  # it did not begin: an earlier hook of the program raised
             while calls[-1][1] != call:
                 calls.pop()  # was interrupted, and the interrupt was caught in this forward
         ranges._pop_to(calls.pop()[0])
@@ -227,7 +227,7 @@ def unmark_modules(model: Any) -> None:
 
 
 class _Recording:
-    """Lives until stop(), the end of its `with`, or until nobody holds it any more."""
+    """Lives until stop(), the end of its `with`, or until it is garbage-collected."""
 
     def __init__(self, kind: str, given: Dict[str, Any]):
         component = _enabled()

@@ -104,7 +104,7 @@ TEST_CASE("launches recorded as a whole are divided in the trace, and are known 
   CHECK(split_graph_launches(loaded) == 2);
   const std::map<std::string, std::int64_t> divided = times(loaded);
   CHECK(divided.at("layer.1") == 40 + 40);
-  CHECK(divided.at("whole") == 60);  // of the node that nobody knows
+  CHECK(divided.at("whole") == 60);  // of the unknown node
   ChromeExportOptions options;
   options.attribution = GENERATE(Attribution::kAuto, Attribution::kCapture, Attribution::kLaunch);
   const Exported trace = Exported::of_file(capture, options);

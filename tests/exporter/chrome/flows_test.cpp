@@ -80,7 +80,7 @@ TEST_CASE("an arrow that a viewer could not draw is left out and counted", "[exp
     REQUIRE(trace.arrows().size() == 1);
     CHECK(trace.arrows()[0].from_ns == trace.arrows()[0].to_ns);
   }
-  SECTION("nobody knows the launch") {
+  SECTION("the launch is unknown") {
     const Exported trace =
         Exported::of(TimelineBuilder().range("s", 0, 1000).without_launch(77).kernel(490, 600).build());
     require_sound(trace);

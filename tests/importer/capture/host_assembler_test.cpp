@@ -149,7 +149,7 @@ TEST_CASE("values, marks, samples and steps belong to what they followed", "[imp
   feed(assembler, 3, {extra(6, ExtraKind::kSigned), end(40, 1)});  // the value stands in the next chunk
   CHECK(sink.events == Lines{"step 3 5 7 0", "items of step 3 4096 0 0", "end of step 3 6 8 0",
                              "value of range 3 99 1 1", "mark 3 20 2 4", "value of mark 3 8 4 0", "counter 3 30 5 6"});
-  // A value that follows nothing that has one is nobody's.
+  // A value that follows nothing that has one is ignored.
   sink.events.clear();
   feed(assembler, 3, {end(50, 1), extra(1), launch(60, 1), extra(1), extra(1)});
   CHECK(sink.events.empty());
@@ -179,7 +179,7 @@ TEST_CASE("what an operator tells belongs to the range just opened", "[importer]
   feed(assembler, 0, {begin(10, 1), facts(4, 8), begin(20, 2), facts(~std::uint64_t{0}, 9), end(30, 2), begin(40, 3)});
   feed(assembler, 0, {facts(5, 0)});  // in the next chunk
   CHECK(sink.events == Lines{"operator 0 1 5 8", "operator 1 2 0 9", "operator 1 3 6 0"});
-  // What does not stand behind a begin is nobody's; a number that is none is no number.
+  // What does not follow a begin is ignored; a number that is none is no number.
   sink.events.clear();
   feed(assembler, 0, {facts(1, 1), end(50, 3), facts(1, 1), record(RecordKind::kMark, 60, 2, 4), facts(1, 1)});
   feed(assembler, 1, {facts(1, 1), begin(70, 1), facts(std::uint64_t{1} << 63, 3)});

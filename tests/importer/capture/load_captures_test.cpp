@@ -202,7 +202,7 @@ TEST_CASE("a pause of one step is no step", "[importer]") {
 TEST_CASE("items belong to the step that ends where they stand", "[importer]") {
   CaptureBuilder capture;
   capture.step(0, 10).step(1, 20).payload(std::uint64_t{500}).step(2, 30).step(3, 40).payload(~std::uint64_t{0});
-  // A pause: what the program said of a step that was not recorded is nobody's.
+  // A pause: what the program said of a step that was not recorded is ignored.
   capture.step(9, 100).payload(std::uint64_t{7}).step(10, 110).payload(std::uint64_t{8});
   const Timeline timeline = load(capture);
   CHECK(timeline.steps.number == std::vector<std::int64_t>{0, 1, 2, 9});

@@ -129,7 +129,7 @@ TEST_CASE("other members are kept as JSON, those with a column are not", "[impor
   CHECK(timeline.processes[0].host == "node\t7");
 }
 
-TEST_CASE("what was simulated stays so when an export of ours is read", "[importer]") {
+TEST_CASE("what was simulated stays so when rangefinder's export is read", "[importer]") {
   CHECK(load(trace_of(kOneEvent, R"("rangefinder": {"version": 1, "simulated": true},)")).timeline.simulated);
   CHECK(load(trace_of(kOneEvent, R"("rangefinder_input": {"simulated": true},)")).timeline.simulated);
   CHECK_FALSE(load(trace_of(kOneEvent, R"("rangefinder": {"simulated": false, "x": {"simulated": true}},)"))

@@ -355,7 +355,7 @@ TEST_CASE("wall time is the session's start less its place on the host's clock",
     file.run("INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (5000, '', '', NULL)");
     CHECK(file.import()->realtime_offset_ns == 4700);
   }
-  SECTION("or nobody") { CHECK(file.import()->realtime_offset_ns == kNoTime); }
+  SECTION("or no clock") { CHECK(file.import()->realtime_offset_ns == kNoTime); }
 }
 
 TEST_CASE("what Nsight warned of while recording becomes notes", "[importer_nsight]") {

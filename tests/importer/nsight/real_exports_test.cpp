@@ -18,7 +18,8 @@ TEST_CASE("a real capture of two GPUs is read whole", "[importer_nsight][data]")
   CHECK(timeline->devices.size() == 2);
   for (const KernelDetail& detail : timeline->kernel_details) {
     CHECK(detail.launch_type == 0);
-    // What the driver divided off has room for all blocks that registers and warps allow: nobody asked for less.
+    // What the driver divided off has room for all blocks that registers and warps allow: the program did not request
+    // less.
     CHECK(detail.shared_executed_bytes >= 16'384);
     KernelDetail elsewhere = detail;
     elsewhere.shared_executed_bytes = 0;

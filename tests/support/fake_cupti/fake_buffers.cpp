@@ -21,7 +21,7 @@ constexpr std::uint8_t kGrown = 0xEE;
 ThreadBuffer& my_buffer() {
   State& s = state();
   const std::uint32_t per_thread = s.attributes[CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER];
-  // Where nobody sets it 0 up to CUDA 12.9 and 1 in 13.0 (cupti_activity.h).
+  // The default: 0 up to CUDA 12.9 and 1 in 13.0 (cupti_activity.h).
   if (per_thread == 0 || (per_thread == 0xFFFF && s.version < 130000)) {
     const std::lock_guard lock(s.mutex);
     if (s.threads.empty()) s.threads.push_back(std::make_unique<ThreadBuffer>());
@@ -379,8 +379,8 @@ void return_foreign() {
 }
 
 void return_empty() {
-  ThreadBuffer nobody;
-  const std::unique_ptr<Buffer> buffer = request_buffer(nobody);
+  ThreadBuffer unowned;
+  const std::unique_ptr<Buffer> buffer = request_buffer(unowned);
   if (buffer == nullptr) return;
   --state().out;
   const InClient client(kFakeBufferCompleted);

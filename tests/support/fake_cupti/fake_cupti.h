@@ -89,7 +89,7 @@ extern "C" {
 
 // ---- the process -----------------------------------------------------------------------------------------------
 
-/// A fresh process: CUDA 13.0.1, a driver, one device with context 1 and stream 7, nobody subscribed, CLOCK_REALTIME.
+/// A fresh process: CUDA 13.0.1, a driver, one device with context 1 and stream 7, no subscriber, CLOCK_REALTIME.
 /// Buffers that are out are forgotten.
 void fakecupti_reset();
 /// Before anything is asked of it: the CUPTI of CUDA 12.1 (18), 12.4 (22), 12.6 (24), 12.8 (26), 12.9.1 (28) or 13.0.1
@@ -226,7 +226,7 @@ void fakecupti_wait_hanging();
 void fakecupti_release_hangs();
 /// Another tool holds the subscriber slot, under this name; null: gone.
 void fakecupti_set_holder(const char* name);
-/// Another tool registers its own buffers over the present ones, or gives them up (then nobody's are registered).
+/// Another tool registers its own buffers over the present ones, or gives them up (then none are registered).
 void fakecupti_steal_buffers(bool stolen);
 /// CUPTI meets a fatal error, tells the subscriber and finalizes itself.
 void fakecupti_fatal_error(int result);

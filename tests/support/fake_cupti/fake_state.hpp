@@ -103,7 +103,7 @@ struct State {
   std::atomic<std::int64_t> step_ns{0};
   std::atomic<CUpti_TimestampCallbackFunc> timestamp{nullptr};
 
-  // What the client asked for. Atomics, so that no lock of ours orders the application's threads in its callbacks.
+  // What the client asked for. Atomics, so that no lock of the fake orders the application's threads in its callbacks.
   std::atomic<CUpti_CallbackFunc> callback{nullptr};
   std::atomic<void*> user{nullptr};
   std::array<std::array<std::atomic<bool>, kCallbackIds>, 8> callback_on{};
