@@ -3,6 +3,7 @@
 
 #include "support/device_process.hpp"
 #include "support/replay/nvtx_calls.hpp"
+#include "support/replay/script.hpp"
 
 #include <rangefinder/capture.hpp>
 
@@ -66,58 +67,6 @@ class RangeIds {
 
  private:
   std::vector<std::atomic<std::uint64_t>> ids_;  // plus one; 0: not started yet
-};
-
-/// A moment of a thread.
-struct Event {
-  enum Kind : std::uint8_t { kBeginRange, kEndRange, kMark, kBeginCall, kEndCall };
-  /// At one moment what lasts ends before anything begins, inner before outer, and begins outer before inner; what
-  /// takes no time ends after that.
-  enum Phase : std::uint8_t { kEnds, kBegins, kEndsAtOnce };
-
-  std::int64_t time_ns;
-  Phase phase;
-  std::int64_t order_ns;
-  std::int64_t row;
-  Kind kind;
-  std::size_t index;
-
-  bool operator<(const Event& other) const {
-    return std::tie(time_ns, phase, order_ns, row) < std::tie(other.time_ns, other.phase, other.order_ns, other.row);
-  }
-};
-
-class Script {
- public:
-  explicit Script(const RecordedProcess& process) : threads_(process.threads.size()) {
-    constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
-    for (std::size_t i = 0; i < process.ranges.size(); ++i) {
-      const RecordedRange& range = process.ranges[i];
-      begin(range.thread, range.begin_ns, range.end_ns.value_or(kNever), Event::kBeginRange, i);
-      if (range.end_ns) end(range.end_thread, range.begin_ns, *range.end_ns, Event::kEndRange, i);
-    }
-    for (std::size_t i = 0; i < process.marks.size(); ++i)
-      begin(process.marks[i].thread, process.marks[i].time_ns, process.marks[i].time_ns, Event::kMark, i);
-    for (std::size_t i = 0; i < process.calls.size(); ++i) {
-      const RecordedCall& call = process.calls[i];
-      begin(call.thread, call.begin_ns, call.end_ns, Event::kBeginCall, i);
-      end(call.thread, call.begin_ns, call.end_ns, Event::kEndCall, i);
-    }
-    for (std::vector<Event>& events : threads_) std::sort(events.begin(), events.end());
-  }
-  const std::vector<Event>& of_thread(std::size_t thread) const { return threads_[thread]; }
-
- private:
-  void begin(std::size_t thread, std::int64_t begin_ns, std::int64_t end_ns, Event::Kind kind, std::size_t index) {
-    threads_[thread].push_back({begin_ns, Event::kBegins, -end_ns, ++rows_, kind, index});
-  }
-  void end(std::size_t thread, std::int64_t begin_ns, std::int64_t end_ns, Event::Kind kind, std::size_t index) {
-    const auto phase = begin_ns == end_ns ? Event::kEndsAtOnce : Event::kEnds;
-    threads_[thread].push_back({end_ns, phase, -begin_ns, -rows_, kind, index});
-  }
-
-  std::vector<std::vector<Event>> threads_;
-  std::int64_t rows_ = 0;  // of one moment and length, the first is the outer
 };
 
 /// Work that is on the devices, or done and not told of yet. One thread's.
@@ -261,7 +210,7 @@ class PlayingThread {
     if (!recorded.name.empty()) ::pthread_setname_np(::pthread_self(), recorded.name.substr(0, 15).c_str());
     if (thread_ == 0)
       for (const RecordedWork* work : stage_.follows.from_before) pending_.add(*work);
-    for (const Event& event : stage_.script.of_thread(thread_)) {
+    for (const ScriptEvent& event : stage_.script.of_thread(thread_)) {
       PlayedClock::set_mine(event.time_ns);
       perform(event);
       if (random_() % 4 == 0) pending_.record_some(event.time_ns);
@@ -279,25 +228,25 @@ class PlayingThread {
     if (stage_.late) fakecupti_deliver();
   }
 
-  void perform(const Event& event) {
+  void perform(const ScriptEvent& event) {
     switch (event.kind) {
-      case Event::kBeginRange: {
+      case ScriptEvent::kBeginRange: {
         const RecordedRange& range = stage_.process.ranges[event.index];
         if (!range.start_end) return stage_.nvtx.push(range.text);
         return stage_.ids.set(event.index, stage_.nvtx.start(range.text));
       }
-      case Event::kEndRange: {
+      case ScriptEvent::kEndRange: {
         const RecordedRange& range = stage_.process.ranges[event.index];
         if (!range.start_end) return stage_.nvtx.pop(range.text);
         return stage_.nvtx.end(range.text, stage_.ids.wait(event.index));
       }
-      case Event::kMark:
+      case ScriptEvent::kMark:
         return stage_.nvtx.mark(stage_.process.marks[event.index].text);
-      case Event::kBeginCall: {
+      case ScriptEvent::kBeginCall: {
         const RecordedCall& call = stage_.process.calls[event.index];
         return fakecupti_begin_call(call.function.c_str(), call.correlation);
       }
-      case Event::kEndCall:
+      case ScriptEvent::kEndCall:
         return end_call(stage_.process.calls[event.index]);
     }
   }
