@@ -4,7 +4,9 @@
 #include "analysis/nsight_ranges.hpp"
 #include "importer/nsight/nsight_file.hpp"
 #include "support/catch.hpp"
+#include "support/scratch_folder.hpp"
 
+#include <rangefinder/exporters.hpp>
 #include <rangefinder/projection.hpp>
 
 #include <map>
@@ -217,6 +219,10 @@ TEST_CASE("the sizes of emit_nvtx are the operators' shapes, when asked for", "[
   CHECK(timeline->operators.range[0] == 2);
   CHECK(timeline->operators.sequence[0] == 7);
   CHECK(timeline->text(timeline->operators.shapes[0]) == "[[8],[4,8],[]]");
+  CHECK(timeline->operators.forward_thread_id[0] == 0);
+  CHECK(timeline->operators.forward_thread_id.size() == timeline->operators.size());
+  const testing::ScratchFolder folder(true);
+  REQUIRE(export_chrome_trace(*timeline, folder.file("trace.json")));
 }
 
 TEST_CASE("start/end ranges and files without emit_nvtx stay as they are", "[importer_nsight]") {
