@@ -20,7 +20,7 @@ struct Sizes {
   std::int64_t batches, batch, width;
 };
 
-/// Losses on some batches that nobody trains on: without a backward pass nothing frees what the graphs hold.
+/// Losses on some batches that are not trained on: without a backward pass nothing frees what the graphs hold.
 class Evaluation : public examples::TensorVariant {
  public:
   explicit Evaluation(bool numbers) : numbers_(numbers) {}

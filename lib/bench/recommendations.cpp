@@ -74,7 +74,7 @@ JsonView metric_named(JsonView variant, const std::string& name) {
   return {};
 }
 
-/// More is better of rates, less of all else that can be better; whether a fact is, nobody says.
+/// More is better of rates, less of all else that can be better; whether a fact is, is not stated.
 std::string metric_ratio(JsonView before, JsonView after) {
   const std::string kind = before["kind"].text();
   const double a = before["value"].number(), b = after["value"].number();

@@ -23,7 +23,7 @@ class SessionCore;
 
 namespace rangefinder::summary {
 
-/// Follows one session's output. Memory: open ranges, launches without activities, and a row a path.
+/// Follows one session's output. Memory: open ranges, launches without activities, and one row per path.
 class LiveSummary final : public importer::AssemblySink, public projection::ProjectionSink {
  public:
   explicit LiveSummary(session::SessionCore& core);

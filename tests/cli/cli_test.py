@@ -384,7 +384,7 @@ class Usage(CommandTest):
             (report, "--attribute", ("foo", "", "0", "Launch"), "is none of auto, launch, forward or capture"),
             (report, "--ranges", ("foo",), "is none of annotations, operators or both"),
             (report, "--group-by", ("foo",), "is none of name, shape or payload"), (report, "--color", ("blue", "1"), "is none of auto, always or never"),
-            (report, "--peaks", ("",), "a file is wanted"),
+            (report, "--peaks", ("",), "expected a file"),
             (export, "--format", ("pdf",), "is none of chrome or memory_viz"), (export, "--at", ("noon",), "is none of end or peak"),
             (["bench", "run"], "--iterations", ("foo", "0", "-1"), whole), (["bench", "run"], "--nproc", ("foo", "0"), whole),
             (["bench", "run"], "--iterations", ("9" * 19,), "is too large"), (["bench", "run"], "--nproc", ("4294967296",), "is too large"),

@@ -375,7 +375,7 @@ class Processes(RecordTest):
                 ([], {}, "record: PROGRAM is required"),
                 (["--sparkles", "--", *program], {}, "unknown option --sparkles"),
                 (["--config", "cuda=perhaps", "--", *program], {}, "cuda: 'perhaps' is not on or off"),
-                (["--config", "output=b.rfcap", "--", *program], {}, "the output is said by -o"),
+                (["--config", "output=b.rfcap", "--", *program], {}, "use -o for the output"),
                 (["--config", "memory=1MiB", "--", *program], {}, "memory: '1MiB' is not a size of at least 8MiB"),
                 (program, {"RANGEFINDER_DISABLE": "1"}, "RANGEFINDER_DISABLE=1 switches recording off"),
                 (["--env", "RANGEFINDER_DISABLE=yes", "--", *program], {}, "RANGEFINDER_DISABLE=yes switches recording off"),

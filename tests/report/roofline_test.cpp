@@ -122,7 +122,7 @@ TEST_CASE("where ranges were counted, times of launches are no times of the othe
   CHECK(has(csv, "\nhead,,,,,,,,,,,none,,step/head,1,2,1\n"));
   CHECK(has(csv, counted ? "\nstep,device,4000000,900000000,225.000," : "\nstep,,,,,,,,,,,none,,step,0,1,\n"));
   CHECK(has(roofline_report(timeline, ReportFormat::kText, &peaks),
-            "device work is not recorded where ranges are counted"));
+            "device work is not recorded while ranges are counted"));
 }
 
 TEST_CASE("bytes of samples stand for the time that these do not cover", "[report]") {

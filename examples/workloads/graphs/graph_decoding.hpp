@@ -19,7 +19,7 @@ enum class Launching : std::uint8_t {
 };
 
 /// Eight sequences, of which some end before others. Graphs are captured for 8, 4, 2 and 1 of them; for three, as for
-/// any number that nobody foresaw, operators are launched one by one.
+/// any other number, operators are launched one by one.
 class GraphDecoding : public TensorVariant {
  public:
   explicit GraphDecoding(Launching launching) : launching_(launching) {}

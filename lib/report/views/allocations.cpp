@@ -51,7 +51,7 @@ std::int64_t bytes_of(const Timeline& timeline, const AllocationCall& call) {
 
 void add_note(const Timeline& timeline, const std::vector<AllocationCall>& calls, Table& table) {
   if (timeline.cuda_allocations.size() == 0 && !calls.empty())
-    table.note("allocations: no allocation records in this input; calls are known by name, and not how much they got");
+    table.note("allocations: this input has no allocation records: calls are found by name, and sizes are unknown");
 }
 
 Table instances_of(const Subject& subject, const std::vector<AllocationCall>& calls) {

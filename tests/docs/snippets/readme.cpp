@@ -17,9 +17,7 @@ void train_step() {
 }
 
 int main() {
-  rangefinder::SessionOptions options;
-  options.output = "train.rfcap";
-  rangefinder::Session session{options};
+  rangefinder::Session session{"train.rfcap"};
   for (int i = 0; i < 100; ++i) {
     train_step();
     session.step();  // between steps: all ranges of the step are closed here

@@ -20,7 +20,7 @@ void operators_of_a_session() {
 }
 
 void memory_of_a_session() {
-  rangefinder::Session session{{.output = "train.rfcap"}};
+  rangefinder::Session session{"train.rfcap"};
   rangefinder::torch::MemoryRecording memory;  // <rangefinder/torch/memory.hpp>, link rangefinder::torch
   train();
 }
