@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "projection/project.hpp"
+
 #include "projection/account.hpp"
 #include "projection/activity_set.hpp"
 #include "projection/captured.hpp"
@@ -93,7 +95,7 @@ void project_launches(const Timeline& timeline, const LaunchTable& table, const 
 }
 
 Projection project_by(const Timeline& timeline, const LaunchTable& table, const RangeOrder& order,
-                      std::vector<LaunchIndex> place) {
+                      std::vector<LaunchIndex> place, bool by_stream) {
   Projection result;
   result.place = std::move(place);
   const std::size_t ranges = timeline.ranges.size();
@@ -101,38 +103,48 @@ Projection project_by(const Timeline& timeline, const LaunchTable& table, const 
   assign_large(result.inclusive, ranges, DeviceFigures{});
   assign_large(result.owner, timeline.activities.size(), static_cast<std::uint32_t>(Unowned::kUnknown));
   find_parents(timeline, order, result);
-  const std::uint64_t most = most_stream_rows(timeline);
-  Output output{result, StreamRows(ranges, most), StreamRows(ranges, most), {}};
+  const auto rows = [&] { return by_stream ? StreamRows(ranges, most_stream_rows(timeline)) : StreamRows(); };
+  Output output{result, rows(), rows(), {}};
   project_launches(timeline, table, order, output);
+  if (!by_stream) return result;
   result.omitted_stream_rows = output.exclusive_rows.omitted() + output.inclusive_rows.omitted();
   output.exclusive_rows.arrange(result.exclusive, result.exclusive_streams, result.exclusive_offset);
   output.inclusive_rows.arrange(result.inclusive, result.inclusive_streams, result.inclusive_offset);
   return result;
 }
 
-}  // namespace
-}  // namespace projection
-
-Projection project(const Timeline& timeline, const ProjectionOptions& options) {
-  const projection::RangeOrder order(timeline, options);
+Projection project(const Timeline& timeline, const ProjectionOptions& options, bool by_stream) {
+  const RangeOrder order(timeline, options);
   const bool is_auto = options.attribution == Attribution::kAuto;
   const bool forward = (is_auto || options.attribution == Attribution::kForward) && timeline.autograd_nodes.size() != 0;
-  projection::ForwardLaunches moved;
-  if (forward) moved = projection::launches_of_forward(timeline, order);
+  ForwardLaunches moved;
+  if (forward) moved = launches_of_forward(timeline, order);
   const LaunchTable& launches = forward ? moved.launches : timeline.launches;
 
   std::vector<LaunchIndex> place;
-  if (is_auto || options.attribution == Attribution::kCapture) place = projection::places_of_captured(timeline);
-  Projection result = projection::project_by(timeline, launches, order, std::move(place));
-  if (projection::give_back_unowned(timeline, result.owner, result.place))
-    result = projection::project_by(timeline, launches, order, std::move(result.place));
+  if (is_auto || options.attribution == Attribution::kCapture) place = places_of_captured(timeline);
+  Projection result = project_by(timeline, launches, order, std::move(place), by_stream);
+  if (give_back_unowned(timeline, result.owner, result.place))
+    result = project_by(timeline, launches, order, std::move(result.place), by_stream);
   if (forward)
     result.attribution = Attribution::kForward;
   else if (!result.place.empty())
     result.attribution = Attribution::kCapture;
   result.pass = std::move(moved.pass);
-  projection::settle_account(timeline, result);
+  settle_account(timeline, result);
   return result;
+}
+
+}  // namespace
+
+Projection project_without_streams(const Timeline& timeline, const ProjectionOptions& options) {
+  return project(timeline, options, false);
+}
+
+}  // namespace projection
+
+Projection project(const Timeline& timeline, const ProjectionOptions& options) {
+  return projection::project(timeline, options, true);
 }
 
 }  // namespace rangefinder

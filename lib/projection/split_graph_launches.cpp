@@ -2,6 +2,7 @@
 #include "projection/split_graph_launches.hpp"
 
 #include "base/text.hpp"
+#include "projection/project.hpp"
 
 #include <algorithm>
 #include <map>
@@ -69,7 +70,7 @@ class Splitter {
 
   void find_replays() {
     const ActivityTable& activities = timeline_.activities;
-    const Projection projection = project(timeline_, options_);
+    const Projection projection = projection::project_without_streams(timeline_, options_);
     if (projection.place.empty()) return;  // of no operation it is known where it was captured
     std::map<std::pair<Graph, LaunchIndex>, std::size_t> place_of_launch;
     for (ActivityIndex row{0}; row < activities.size(); ++row) {

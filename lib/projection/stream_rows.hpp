@@ -14,6 +14,8 @@ namespace rangefinder::projection {
 /// the range's figures say, so of those only the stream is kept.
 class StreamRows {
  public:
+  /// Takes no rows: for a projection without them.
+  StreamRows() = default;
   /// Deep nesting over many streams, which only a hostile input has, would make a row for every pair: `most` bounds
   /// them.
   StreamRows(std::size_t ranges, std::uint64_t most) : only_(ranges, kNone), most_(most) {}
@@ -36,7 +38,9 @@ class StreamRows {
     const StreamFigures& row = blocks_[size_ / kBlockRows][size_ % kBlockRows];
     only_[row.range] = row.stream;
   }
-  void forget_stream(RangeIndex range) { only_[range] = kNone; }
+  void forget_stream(RangeIndex range) {
+    if (!only_.empty()) only_[range] = kNone;
+  }
   std::uint64_t omitted() const noexcept { return omitted_; }
 
   /// Into the columns of Projection; `figures` are the ranges'. Leaves nothing here.
@@ -54,7 +58,7 @@ class StreamRows {
   std::vector<std::unique_ptr<StreamFigures[]>> blocks_;
   std::size_t size_ = 0;
   std::vector<StreamIndex> only_;  // by range
-  std::uint64_t most_;
+  std::uint64_t most_ = 0;
   std::uint64_t omitted_ = 0;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "projection/project.hpp"
+
 #include <rangefinder/projection.hpp>
 #include <rangefinder/timeline.hpp>
 
@@ -10,7 +12,7 @@
 
 namespace rangefinder::report {
 
-/// What a report is about: a timeline and, made on first use and then kept, its projection.
+/// What a report is about: a timeline and, made on first use and then kept, its projection without figures by stream.
 class Subject {
  public:
   Subject(const Timeline& timeline, const ProjectionOptions& options) : timeline_(timeline), options_(options) {}
@@ -18,7 +20,7 @@ class Subject {
   const Timeline& timeline() const noexcept { return timeline_; }
   const ProjectionOptions& projection_options() const noexcept { return options_; }
   const Projection& projection() const {
-    if (!projection_) projection_ = project(timeline_, options_);
+    if (!projection_) projection_ = projection::project_without_streams(timeline_, options_);
     return *projection_;
   }
   /// Projection::owner by another attribution; the rest of that projection is not kept.
@@ -27,7 +29,7 @@ class Subject {
   }
   /// By another attribution, made anew.
   Projection projection_by(Attribution attribution) const {
-    return project(timeline_, {attribution, options_.annotations, options_.operators});
+    return projection::project_without_streams(timeline_, {attribution, options_.annotations, options_.operators});
   }
 
  private:

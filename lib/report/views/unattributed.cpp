@@ -2,6 +2,7 @@
 #include "analysis/unattributed.hpp"
 
 #include "projection/figures.hpp"
+#include "projection/project.hpp"
 #include "report/view.hpp"
 #include "report/views/own_columns.hpp"
 #include "report/views/places.hpp"
@@ -108,7 +109,7 @@ std::vector<std::uint32_t> operators_of(const Timeline& timeline) {
   options.attribution = Attribution::kLaunch;
   options.annotations = false;
   options.operators = true;
-  return project(timeline, options).owner;
+  return projection::project_without_streams(timeline, options).owner;
 }
 
 /// Operator, or call, and thread of the launch.
