@@ -12,10 +12,8 @@
 namespace rangefinder::analysis {
 namespace {
 
-void add(DeviceFigures& total, const DeviceFigures& one) noexcept {
+void add(InclusiveFigures& total, const DeviceFigures& one) noexcept {
   if (one.gpu_ops == 0) return;
-  total.first_ns = total.gpu_ops == 0 ? one.first_ns : std::min(total.first_ns, one.first_ns);
-  total.last_ns = total.gpu_ops == 0 ? one.last_ns : std::max(total.last_ns, one.last_ns);
   total.gpu_ops += one.gpu_ops;
   total.gpu_sum_ns += one.gpu_sum_ns;
   total.gpu_busy_ns += one.gpu_busy_ns;
@@ -32,12 +30,14 @@ void add(OwnFigures& total, const DeviceFigures& one) noexcept {
 
 class Rollup {
  public:
-  Rollup(const Timeline& timeline, const Projection& projection, GroupBy group_by, const Folding& folding, Parts parts)
+  Rollup(const Timeline& timeline, const Projection& projection, GroupBy group_by, const Folding& folding, Parts parts,
+         HostSpread spread)
       : timeline_(timeline),
         projection_(projection),
         by_path_(group_by == GroupBy::kPath),
         folding_(folding),
         parts_(parts),
+        wants_spread_(spread == HostSpread::kWanted),
         pass_times_(pass_times_of_ranges(timeline, projection)),
         estimated_(estimated_times_of_ranges(timeline, projection)),
         conditional_(conditional_ops_of_ranges(timeline, projection)),
@@ -64,14 +64,12 @@ class Rollup {
     total.count += is_run ? 1 : 0;
     if ((ranges.flags[range] & kBeforeRecording) == 0)
       total.host_self_ns += ranges.end_ns[range] - ranges.begin_ns[range];
-    total.unfinished += (ranges.flags[range] & kUnfinished) != 0 ? 1 : 0;
     const bool is_inside_its_like = !by_path_ && inside_its_like_[range];
     if (is_run && (!is_inside_its_like || ranges.style[range] == RangeStyle::kStartEnd)) {
       const std::int64_t host = ranges.run_ns(range);
       total.host_ns += host;
       ++total.host_count;
-      lengths_.group.push_back(group);
-      lengths_.ns.push_back(host);
+      if (wants_spread_) note_length(group, host);
     }
     if (is_inside_its_like) return;
     const DeviceFigures& inclusive = projection_.inclusive[range];
@@ -101,7 +99,7 @@ class Rollup {
     by_key_.set(key, fresh);
     RangeGroup group;
     group.name = name;
-    if (folding_.numbers) fold(group);
+    if (folding_.numbers) fold(name);
     group.parent = parent_group;
     group.part = part;
     group.depth = parent_group == kNone ? 0 : groups_[parent_group].depth + 1;
@@ -110,11 +108,12 @@ class Rollup {
     return fresh;
   }
 
-  void fold(RangeGroup& group) {
-    std::string folded = folded_name(timeline_.text(group.name));
-    if (folded == timeline_.text(group.name)) return;
-    group.folded = static_cast<std::uint32_t>(groups_.folded_names.size());
-    groups_.folded_names.push_back(std::move(folded));
+  /// The name of the group that is being made.
+  void fold(StringId name) {
+    std::string folded = folded_name(timeline_.text(name));
+    const bool differs = folded != timeline_.text(name);
+    groups_.folded.push_back(differs ? static_cast<std::uint32_t>(groups_.folded_names.size()) : kNone);
+    if (differs) groups_.folded_names.push_back(std::move(folded));
   }
 
   void add_extra(GroupExtra& total, RangeIndex range) const {
@@ -148,7 +147,23 @@ class Rollup {
     if (group_of_[parent] != kNone) groups_.rows[group_of_[parent]].host_self_ns -= end - begin;
   }
 
+  /// A group's first length is kept in the group: most have no other where there are many groups.
+  void note_length(std::uint32_t group, std::int64_t ns) {
+    RangeGroup& total = groups_.rows[group];
+    if (total.host_count == 1) {
+      total.host_min_ns = total.host_median_ns = total.host_p95_ns = total.host_max_ns = ns;
+      return;
+    }
+    if (total.host_count == 2) add_length(group, total.host_min_ns);
+    add_length(group, ns);
+  }
+  void add_length(std::uint32_t group, std::int64_t ns) {
+    lengths_.group.push_back(group);
+    lengths_.ns.push_back(ns);
+  }
+
   void add_spreads() {
+    if (lengths_.ns.empty()) return;
     std::vector<std::size_t> first(groups_.size() + 1);
     for (const std::uint32_t group : lengths_.group) ++first[group + 1];
     std::partial_sum(first.begin(), first.end(), first.begin());
@@ -176,6 +191,7 @@ class Rollup {
   bool by_path_;
   Folding folding_;
   Parts parts_;
+  bool wants_spread_;
   std::unordered_map<std::uint32_t, std::uint32_t> key_of_name_;
   std::unordered_map<std::string, std::uint32_t> key_of_folded_;
   std::vector<PassTimes> pass_times_;
@@ -188,7 +204,7 @@ class Rollup {
   struct {
     std::vector<std::uint32_t> group;
     std::vector<std::int64_t> ns;
-  } lengths_;  // of the instances that count in their group's host time
+  } lengths_;  // of the instances that count in their group's host time, where that has several
   projection::FlatMap by_key_;
 };
 
@@ -226,10 +242,12 @@ void drop_silent(RangeGroups& groups) {
   for (std::size_t group = 0; group < groups.size(); ++group) {
     if (!says_anything(groups[group])) continue;
     if (!groups.extras.empty()) groups.extras[kept] = groups.extras[group];
+    if (!groups.folded.empty()) groups.folded[kept] = groups.folded[group];
     groups.rows[kept++] = groups.rows[group];
   }
   groups.rows.resize(kept);
   if (!groups.extras.empty()) groups.extras.resize(kept);
+  if (!groups.folded.empty()) groups.folded.resize(kept);
 }
 
 /// Groups that say anything, and those around them, as a tree is read.
@@ -263,8 +281,8 @@ std::vector<std::uint32_t> order_of_shown(const RangeGroups& groups) {
 }  // namespace
 
 RangeGroups roll_up_ranges(const Timeline& timeline, const Projection& projection, const ProjectionOptions& options,
-                           GroupBy group_by, const Folding& folding, Parts parts) {
-  Rollup rollup(timeline, projection, group_by, folding, parts);
+                           GroupBy group_by, const Folding& folding, Parts parts, HostSpread spread) {
+  Rollup rollup(timeline, projection, group_by, folding, parts, spread);
   for (const RangeIndex range : outer_first(timeline, projection, options)) rollup.take(range);
   RangeGroups groups = std::move(rollup).result().groups;
   if (group_by == GroupBy::kName) drop_silent(groups);
@@ -272,8 +290,8 @@ RangeGroups roll_up_ranges(const Timeline& timeline, const Projection& projectio
 }
 
 PathTree range_tree(const Timeline& timeline, const Projection& projection, const ProjectionOptions& options,
-                    const Folding& folding) {
-  Rollup rollup(timeline, projection, GroupBy::kPath, folding, {});
+                    const Folding& folding, HostSpread spread) {
+  Rollup rollup(timeline, projection, GroupBy::kPath, folding, {}, spread);
   for (const RangeIndex range : outer_first(timeline, projection, options)) rollup.take(range);
   PathTree tree = std::move(rollup).result();
   tree.order = order_of_shown(tree.groups);

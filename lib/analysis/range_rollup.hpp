@@ -22,25 +22,33 @@ struct OwnFigures {
   std::int64_t gpu_busy_ns = 0;
 };
 
-/// Ranges with something in common, their figures added up.
+/// The same of those and of ranges inside; see DeviceFigures.
+struct InclusiveFigures {
+  std::uint64_t gpu_ops = 0;
+  std::int64_t gpu_sum_ns = 0;
+  std::int64_t gpu_busy_ns = 0;
+  std::int64_t any_busy_ns = 0;
+  std::uint64_t bytes = 0;
+  std::int64_t launch_delay_ns = 0;
+};
+
+/// Ranges with something in common, their figures added up. There may be one for each range: keep it small.
 struct RangeGroup {
   StringId name = StringId::kEmpty;  ///< of its first range
-  std::uint32_t folded = kNone;      ///< row of RangeGroups::folded_names; kNone: no name in it was folded
   std::uint32_t parent = kNone;  ///< group of the enclosing ranges; kNone at the top, and always when grouped by name
   std::uint32_t depth = 0;
   std::uint32_t part = 0;        ///< see Parts
-  std::uint64_t count = 0;       ///< 0: it is here for what it owns alone (kBeforeRecording)
-  std::uint64_t host_count = 0;  ///< of them, those that host_ns adds up; the mean is over these
-  std::uint64_t unfinished = 0;  ///< instances that were open when the recording stopped
+  std::uint32_t count = 0;       ///< 0: it is here for what it owns alone (kBeforeRecording)
+  std::uint32_t host_count = 0;  ///< of them, those that host_ns adds up; the mean is over these
   std::int64_t host_ns = 0;
   std::int64_t host_self_ns = 0;  ///< without the time of ranges inside
-  /// Of the instances that host_ns is the sum of.
+  /// Of the instances that host_ns is the sum of; 0 with HostSpread::kNotWanted.
   std::int64_t host_min_ns = 0;
   std::int64_t host_median_ns = 0;
   std::int64_t host_p95_ns = 0;
   std::int64_t host_max_ns = 0;
   std::int64_t span_ns = 0;  ///< last end - first begin of each instance, added up
-  DeviceFigures inclusive;   ///< first_ns and last_ns: of all instances together
+  InclusiveFigures inclusive;
   OwnFigures exclusive;
 };
 
@@ -54,15 +62,17 @@ struct GroupExtra {
 struct RangeGroups {
   std::vector<RangeGroup> rows;
   std::vector<GroupExtra> extras;  ///< parallel to `rows`, or empty
+  /// Row of `folded_names` for each group, kNone where no name in it was folded; empty where names are not folded.
+  std::vector<std::uint32_t> folded;
   std::vector<std::string> folded_names;
 
   std::size_t size() const noexcept { return rows.size(); }
   const RangeGroup& operator[](std::size_t group) const noexcept { return rows[group]; }
   GroupExtra extra(std::size_t group) const noexcept { return extras.empty() ? GroupExtra{} : extras[group]; }
+  bool is_folded(std::size_t group) const noexcept { return !folded.empty() && folded[group] != kNone; }
   /// What the group is called.
   std::string_view name(const Timeline& timeline, std::size_t group) const noexcept {
-    const RangeGroup& row = rows[group];
-    return row.folded == kNone ? timeline.text(row.name) : std::string_view(folded_names[row.folded]);
+    return is_folded(group) ? std::string_view(folded_names[folded[group]]) : timeline.text(rows[group].name);
   }
 };
 
@@ -84,6 +94,9 @@ struct Folding {
   std::uint32_t most_depth = kNone;  ///< deeper ranges have no group: all that is theirs is those' of this depth
 };
 
+/// Whether host_min_ns, host_median_ns, host_p95_ns and host_max_ns are found, which takes a sort of all instances.
+enum class HostSpread : std::uint8_t { kWanted, kNotWanted };
+
 /// "layers.*.attention" for "layers.12.attention"; a name without numbers as it is.
 std::string folded_name(std::string_view name);
 
@@ -93,7 +106,8 @@ std::string folded_name(std::string_view name);
 /// Host and device times of instances are added: where instances run at the same time on several threads, the sum can
 /// be more than the time that passed.
 RangeGroups roll_up_ranges(const Timeline& timeline, const Projection& projection, const ProjectionOptions& options,
-                           GroupBy group_by, const Folding& folding = {}, Parts parts = {});
+                           GroupBy group_by, const Folding& folding = {}, Parts parts = {},
+                           HostSpread spread = HostSpread::kWanted);
 
 /// Groups by path, in the order of a tree: each before those inside it. `order` leaves out what neither ran in the
 /// recording nor owns anything. `group_of` tells for each range the group that
@@ -104,7 +118,7 @@ struct PathTree {
   std::vector<std::uint32_t> group_of;
 };
 PathTree range_tree(const Timeline& timeline, const Projection& projection, const ProjectionOptions& options,
-                    const Folding& folding);
+                    const Folding& folding, HostSpread spread);
 
 /// Whether ranges of that kind take part in a projection.
 bool takes_part(RangeKind kind, const ProjectionOptions& options) noexcept;

@@ -79,9 +79,7 @@ void add_host(Overview& overview, const Subject& subject) {
 
 void add_largest(Overview& overview, const Subject& subject) {
   const Timeline& timeline = subject.timeline();
-  const std::vector<RangeGroup> groups =
-      analysis::roll_up_ranges(timeline, subject.projection(), subject.projection_options(), analysis::GroupBy::kName)
-          .rows;
+  const std::vector<RangeGroup>& groups = subject.groups_by_name().rows;
   const bool device = overview.device_worked;
   const auto self = [&](const RangeGroup& group) { return device ? group.exclusive.gpu_busy_ns : group.host_self_ns; };
   std::int64_t all_ns = 0;

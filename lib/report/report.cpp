@@ -66,7 +66,7 @@ Status write_report(const Timeline& timeline, const ReportOptions& options,
   if (!view) return std::move(view).error();
   const report::Subject subject(timeline, options.projection);
   report::Footer footer = report::make_footer(timeline, subject.projection().account);
-  std::optional<report::Overview> overview;  // before the table: what it is made of takes as much memory again
+  std::optional<report::Overview> overview;
   if (wants_overview(options, **view, timeline)) overview = report::make_overview(subject, footer);
   Result<report::Table> table = report::make_table(**view, subject, wanted);
   if (!table) return std::move(table).error();

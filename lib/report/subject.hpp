@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "analysis/range_rollup.hpp"
 #include "projection/project.hpp"
 
 #include <rangefinder/projection.hpp>
@@ -12,7 +13,8 @@
 
 namespace rangefinder::report {
 
-/// What a report is about: a timeline and, made on first use and then kept, its projection without figures by stream.
+/// What a report is about: a timeline and, made on first use and then kept, its groups and its projection
+/// (without figures by stream, which no report has).
 class Subject {
  public:
   Subject(const Timeline& timeline, const ProjectionOptions& options) : timeline_(timeline), options_(options) {}
@@ -22,6 +24,11 @@ class Subject {
   const Projection& projection() const {
     if (!projection_) projection_ = projection::project_without_streams(timeline_, options_);
     return *projection_;
+  }
+  /// Its ranges by name: the overview and the table below it are both of them.
+  const analysis::RangeGroups& groups_by_name() const {
+    if (!by_name_) by_name_ = analysis::roll_up_ranges(timeline_, projection(), options_, analysis::GroupBy::kName);
+    return *by_name_;
   }
   /// Projection::owner by another attribution; the rest of that projection is not kept.
   std::vector<std::uint32_t> owners_by(Attribution attribution) const {
@@ -36,6 +43,7 @@ class Subject {
   const Timeline& timeline_;
   ProjectionOptions options_;
   mutable std::optional<Projection> projection_;
+  mutable std::optional<analysis::RangeGroups> by_name_;
 };
 
 }  // namespace rangefinder::report

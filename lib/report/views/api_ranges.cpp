@@ -5,20 +5,21 @@
 #include "report/view.hpp"
 #include "report/views/own_columns.hpp"
 
+#include <cstdint>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 // `api_ranges`: how much of each range's time on the host is spent in CUDA calls, and in which.
 namespace rangefinder::report {
 namespace {
 
-/// Time on the host by name: of the outermost ranges of each name, as in the view ranges.
-std::unordered_map<StringId, std::int64_t> host_time_by_name(const Subject& subject) {
-  const analysis::RangeGroups groups = analysis::roll_up_ranges(subject.timeline(), subject.projection(),
-                                                                subject.projection_options(), analysis::GroupBy::kName);
-  std::unordered_map<StringId, std::int64_t> out;
-  for (const analysis::RangeGroup& group : groups.rows) out[group.name] = group.host_ns;
+/// Time on the host by name: of the outermost ranges of each name, as in the view ranges; kNull for other texts.
+std::vector<std::int64_t> host_time_by_name(const Subject& subject) {
+  const analysis::RangeGroups groups =
+      analysis::roll_up_ranges(subject.timeline(), subject.projection(), subject.projection_options(),
+                               analysis::GroupBy::kName, {}, {}, analysis::HostSpread::kNotWanted);
+  std::vector<std::int64_t> out(subject.timeline().string_count(), kNull);
+  for (const analysis::RangeGroup& group : groups.rows) out[static_cast<std::uint32_t>(group.name)] = group.host_ns;
   return out;
 }
 
@@ -27,18 +28,18 @@ Result<Table> make_api_ranges(const Subject& subject, const ViewOptions& options
   Table table({own::text("Range"), own::if_any(own::text("Call")), own::count("Count"), own::time("Time"),
                own::if_any(own::percent("Share of range")), own::time("Self"), own::if_room(1, own::time("Avg")),
                own::if_room(2, own::time("Max"))});
-  const std::unordered_map<StringId, std::int64_t> host = host_time_by_name(subject);
+  const std::vector<std::int64_t> host = host_time_by_name(subject);
   const std::vector<analysis::RangeCalls> rows =
       analysis::calls_of_ranges(timeline, subject.projection(), subject.projection_options(), !options.summary);
   table.reserve(rows.size());
   bool any_further_inside = false;
   for (const analysis::RangeCalls& row : rows) {
-    const auto range = row.outside ? host.end() : host.find(row.range);
+    const std::int64_t host_ns = row.outside ? kNull : host[static_cast<std::uint32_t>(row.range)];
     table.text(row.outside ? std::string_view("(outside any range)") : timeline.text(row.range))
         .text(row.further_inside ? std::string_view("(further inside)") : timeline.text(row.call))
         .number(static_cast<std::int64_t>(row.count))
         .number(row.inclusive_ns)
-        .optional(range != host.end(), range != host.end() ? own::share(row.inclusive_ns, range->second) : 0)
+        .optional(host_ns != kNull, own::share(row.inclusive_ns, host_ns))
         .number(row.exclusive_ns)
         .number(own::mean(row.inclusive_ns, row.count))
         .number(row.longest_ns);

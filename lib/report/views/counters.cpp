@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/range_metrics.hpp"
 #include "analysis/range_rollup.hpp"
+#include "projection/flat_map.hpp"
 #include "report/view.hpp"
 #include "report/views/own_columns.hpp"
 #include "report/views/path_rows.hpp"
@@ -10,7 +11,6 @@
 #include <cmath>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -34,8 +34,12 @@ struct CounterGroup {
   MetricSource source = MetricSource::kRangeProfiler;
   std::uint64_t instances = 0;
   double device_ns = 0;
-  double busy_ns = 0;     // of samples: the device time that they might have covered
-  std::vector<Sum> sums;  // by metric
+  double busy_ns = 0;  // of samples: the device time that they might have covered
+};
+
+struct CounterGroups {
+  std::vector<CounterGroup> rows;
+  std::vector<Sum> sums;  // of each row one for each metric
 };
 
 bool is_ratio(std::string_view metric) noexcept { return metric.ends_with("_ratio"); }
@@ -61,13 +65,13 @@ std::string heading(std::string_view metric) {
 
 /// `path_of` gives the path that a range counts for.
 template <typename PathOf>
-std::vector<CounterGroup> groups_of(const analysis::RangeMetrics& metrics, PathOf path_of) {
+CounterGroups groups_of(const analysis::RangeMetrics& metrics, PathOf path_of) {
   const auto column_of = [&](StringId metric) {
     const auto all = metrics.metrics();
     return static_cast<std::size_t>(std::find(all.begin(), all.end(), metric) - all.begin());
   };
-  std::vector<CounterGroup> groups;
-  std::unordered_map<std::uint64_t, std::size_t> known;  // by path and source
+  CounterGroups groups;
+  projection::FlatMap known;  // by path and source
   RangeIndex last = kNone;
   std::size_t of_last[2] = {0, 0};  // by source
   bool counted[2] = {false, false};
@@ -80,16 +84,20 @@ std::vector<CounterGroup> groups_of(const analysis::RangeMetrics& metrics, PathO
     if (!counted[source]) {
       counted[source] = true;
       const Paths::Node path = path_of(row.range);
-      const auto [found, added] = known.try_emplace(std::uint64_t{path} << 1 | source, groups.size());
-      if (added) groups.push_back({path, row.source, 0, 0, 0, std::vector<Sum>(metrics.metrics().size())});
-      of_last[source] = found->second;
-      CounterGroup& group = groups[found->second];
+      const std::uint64_t key = std::uint64_t{path} << 1 | source;
+      if (known.find(key) == projection::FlatMap::kAbsent) {
+        known.set(key, static_cast<std::uint32_t>(groups.rows.size()));
+        groups.rows.push_back({path, row.source, 0, 0, 0});
+        groups.sums.resize(groups.rows.size() * metrics.metrics().size());
+      }
+      of_last[source] = known.find(key);
+      CounterGroup& group = groups.rows[of_last[source]];
       ++group.instances;
       group.device_ns += row.device_ns;
       group.busy_ns += row.busy_ns;
     }
     if (row.covered_ratio == 0) continue;
-    Sum& sum = groups[of_last[source]].sums[column_of(row.metric)];
+    Sum& sum = groups.sums[of_last[source] * metrics.metrics().size() + column_of(row.metric)];
     sum.value += row.value;
     sum.device_ns += row.device_ns;
     sum.weighted += row.value * (row.device_ns > 0 ? row.device_ns : 1);
@@ -144,15 +152,14 @@ void add_metric(Table& table, std::string_view name, const Sum& sum) {
 }
 
 /// Groups in order of first appearance, and their paths in the table.
-std::vector<CounterGroup> groups_in(Table& table, const Subject& subject, const analysis::RangeMetrics& metrics,
-                                    bool by_instance) {
+CounterGroups groups_in(Table& table, const Subject& subject, const analysis::RangeMetrics& metrics, bool by_instance) {
   const Timeline& timeline = subject.timeline();
   if (by_instance) {
     RangePaths paths(table, timeline, subject.projection());
     return groups_of(metrics, [&](RangeIndex range) { return paths.of(range); });
   }
-  const analysis::PathTree tree =
-      analysis::range_tree(timeline, subject.projection(), subject.projection_options(), {});
+  const analysis::PathTree tree = analysis::range_tree(timeline, subject.projection(), subject.projection_options(), {},
+                                                       analysis::HostSpread::kNotWanted);
   own::add_paths(table, timeline, tree);
   PathWords names(table);  // of ranges that take no part in the projection
   return groups_of(metrics, [&](RangeIndex range) {
@@ -166,7 +173,9 @@ Result<Table> make_counters(const Subject& subject, const ViewOptions& options) 
   const analysis::RangeMetrics metrics(timeline, subject.projection());
   Table table(columns_of(timeline, metrics));
   bool partly = false;
-  for (const CounterGroup& group : groups_in(table, subject, metrics, options.instances)) {
+  const CounterGroups groups = groups_in(table, subject, metrics, options.instances);
+  const Sum* sums = groups.sums.data();
+  for (const CounterGroup& group : groups.rows) {
     const bool sampled = group.source == MetricSource::kSamples;
     table.path(group.path)
         .text(sampled ? "samples" : "range profiler")
@@ -174,8 +183,9 @@ Result<Table> make_counters(const Subject& subject, const ViewOptions& options) 
         .optional(group.device_ns > 0, rounded_or_null(group.device_ns));
     for (std::size_t i = 0; i < metrics.metrics().size(); ++i) {
       const std::string_view name = timeline.text(metrics.metrics()[i]);
-      if (name != "gpu_time_ns") add_metric(table, name, group.sums[i]);
+      if (name != "gpu_time_ns") add_metric(table, name, sums[i]);
     }
+    sums += metrics.metrics().size();
     const double covered = group.busy_ns > 0 ? group.device_ns / group.busy_ns : 1;
     partly = partly || (sampled && covered < 0.99);
     table.optional(sampled, rounded_or_null(covered * 1000));

@@ -79,8 +79,8 @@ Result<Table> make_cpu_counters(const Subject& subject, const ViewOptions& optio
   using own::if_room;
   const Timeline& timeline = subject.timeline();
   const Projection& projection = subject.projection();
-  const analysis::PathTree tree =
-      analysis::range_tree(timeline, projection, subject.projection_options(), own::folding_of(options));
+  const analysis::PathTree tree = analysis::range_tree(timeline, projection, subject.projection_options(),
+                                                       own::folding_of(options), analysis::HostSpread::kNotWanted);
   const std::vector<Counts> groups = by_group(timeline, projection, tree);
   std::vector<Column> columns{own::path_name("Range"),
                               if_room(1, own::count("Count")),

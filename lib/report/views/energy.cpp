@@ -110,9 +110,9 @@ Result<Table> make_energy(const Subject& subject, const ViewOptions& options) {
   using own::if_room;
   const Timeline& timeline = subject.timeline();
   const Projection& projection = subject.projection();
-  const analysis::PathTree tree =
-      analysis::range_tree(timeline, projection, subject.projection_options(), own::folding_of(options));
   analysis::Energy energy = analysis::energy_of_ranges(timeline, projection);
+  const analysis::PathTree tree = analysis::range_tree(timeline, projection, subject.projection_options(),
+                                                       own::folding_of(options), analysis::HostSpread::kNotWanted);
   const std::vector<GroupEnergy> groups = by_group(tree, energy, projection);
   std::vector<RangeEnergy>().swap(energy.ranges);
   double total_mj = 0, idle_mj = 0, unowned_mj = 0;

@@ -199,8 +199,10 @@ Table make_names(const Subject& subject, const analysis::PayloadCondition* condi
   const ProjectionOptions& options = subject.projection_options();
   analysis::PayloadParts by_payload;
   const std::vector<std::uint32_t> parts = parts_of(timeline, condition, by_payload, divided);
-  const RangeGroups groups =
-      analysis::roll_up_ranges(timeline, subject.projection(), options, GroupBy::kName, {}, parts);
+  std::optional<RangeGroups> of_parts;
+  if (!parts.empty())
+    of_parts = analysis::roll_up_ranges(timeline, subject.projection(), options, GroupBy::kName, {}, parts);
+  const RangeGroups& groups = of_parts ? *of_parts : subject.groups_by_name();
   // The device's time is the question; where there is none, the host's.
   std::vector<std::uint32_t> order(groups.size());
   std::iota(order.begin(), order.end(), 0u);
@@ -252,7 +254,8 @@ Result<Table> make_tree(const Subject& subject, const ViewOptions& options) {
   const Timeline& timeline = subject.timeline();
   const Projection& projection = subject.projection();
   const analysis::PathTree tree =
-      analysis::range_tree(timeline, projection, subject.projection_options(), own::folding_of(options));
+ analysis::range_tree(timeline, projection, subject.projection_options(),
+                                                       own::folding_of(options), analysis::HostSpread::kWanted);
   std::vector<Column> columns = group_columns(own::path_name("Range"), subject);
   own::add_path_columns(columns);
   Table table(std::move(columns));

@@ -40,7 +40,8 @@ Result<Table> make_replays(const Subject& subject, const ViewOptions& options) {
     if (asked != Attribution::kCapture && asked != Attribution::kAuto)
       by_auto = subject.projection_by(Attribution::kAuto);
     const Projection& by_capture = by_auto ? *by_auto : subject.projection();
-    tree = analysis::range_tree(timeline, by_capture, subject.projection_options(), own::folding_of(options));
+    tree = analysis::range_tree(timeline, by_capture, subject.projection_options(), own::folding_of(options),
+                                analysis::HostSpread::kNotWanted);
     rows = analysis::graph_replays(timeline, tree, launchers, by_capture);
     passes = !by_capture.pass.empty();
   }

@@ -216,8 +216,8 @@ Result<Table> make_roofline(const Subject& subject, const ViewOptions& options) 
   using own::if_room;
   const Timeline& timeline = subject.timeline();
   const Projection& projection = subject.projection();
-  const analysis::PathTree tree =
-      analysis::range_tree(timeline, projection, subject.projection_options(), own::folding_of(options));
+  const analysis::PathTree tree = analysis::range_tree(timeline, projection, subject.projection_options(),
+                                                       own::folding_of(options), analysis::HostSpread::kNotWanted);
   analysis::WorkByShapes work = analysis::work_by_shapes(timeline, projection, subject.projection_options());
   const std::vector<Work> groups = by_group(tree, work);
   std::vector<Work>().swap(work.ranges);
