@@ -34,12 +34,7 @@ std::string Column::key() const { return key_of(name + "_" + (unit == "%" ? "per
 std::string Column::header() const { return unit.empty() ? name : name + " (" + unit + ")"; }
 
 Table::Table(std::vector<Column> columns, std::size_t name_column)
-    : columns_(std::move(columns)), name_column_(name_column) {}
-
-Table& Table::text(std::string_view value) {
-  cells_.push_back(texts_.intern(value));
-  return *this;
-}
+    : columns_(std::move(columns)), name_column_(name_column), cells_(columns_.size()) {}
 
 Table& Table::number(std::int64_t value) {
   cells_.push_back(value);

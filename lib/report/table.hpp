@@ -2,11 +2,11 @@
 #pragma once
 
 #include "base/string_pool.hpp"
+#include "report/cells.hpp"
 #include "report/paths.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -64,9 +64,6 @@ struct Column {
   std::string header() const;
 };
 
-/// A cell without a value.
-inline constexpr std::int64_t kNull = std::numeric_limits<std::int64_t>::min();
-
 /// A cell of a kReal column; kNull for what is not finite.
 std::int64_t cell_of_real(double value) noexcept;
 double real_of_cell(std::int64_t cell) noexcept;
@@ -80,10 +77,7 @@ class Table {
  public:
   explicit Table(std::vector<Column> columns, std::size_t name_column = 0);
 
-  /// Room for so many rows.
-  void reserve(std::size_t rows) { cells_.reserve(rows * columns_.size()); }
-
-  Table& text(std::string_view value);
+  Table& text(std::string_view value) { return number(texts_.intern(value)); }
   Table& number(std::int64_t value);
   Table& null() { return number(kNull); }
   /// `value` or, when `present` is false, nothing.
@@ -96,7 +90,7 @@ class Table {
 
   const std::vector<Column>& columns() const noexcept { return chosen_.empty() ? columns_ : chosen_columns_; }
   std::size_t name_column() const noexcept { return name_column_; }
-  std::size_t row_count() const noexcept { return ordered_ ? order_.size() : stored_rows(); }
+  std::size_t row_count() const noexcept { return ordered_ ? order_.size() : cells_.rows(); }
 
   /// From here on these columns alone are there, in this order, numbered anew, and text shows them all.
   void choose(std::vector<std::size_t> columns);
@@ -132,25 +126,24 @@ class Table {
   std::int64_t time_origin_ns() const noexcept { return time_origin_ns_; }
 
   /// How many rows a filter or a limit left out, for the reader to know.
-  std::size_t hidden_rows() const noexcept { return stored_rows() - row_count(); }
+  std::size_t hidden_rows() const noexcept { return cells_.rows() - row_count(); }
   /// Of these, the filter's.
   std::size_t filtered_rows() const noexcept { return filtered_rows_; }
   void set_filtered_rows(std::size_t rows) noexcept { filtered_rows_ = rows; }
 
  private:
-  std::size_t stored_rows() const noexcept { return columns_.empty() ? 0 : cells_.size() / columns_.size(); }
   std::int64_t cell(std::size_t row, std::size_t column) const noexcept {
     return stored_cell(row, chosen_.empty() ? column : chosen_[column]);
   }
   std::int64_t stored_cell(std::size_t row, std::size_t column) const noexcept {
-    return cells_[(ordered_ ? order_[row] : row) * columns_.size() + column];
+    return cells_.at(ordered_ ? order_[row] : row, column);
   }
 
   std::vector<Column> columns_;
   std::vector<std::size_t> chosen_;  // empty: all
   std::vector<Column> chosen_columns_;
   std::size_t name_column_;
-  std::vector<std::int64_t> cells_;  // row by row; texts as their number in the pool
+  Cells cells_;  // texts as their number in the pool
   base::StringPool texts_;
   Paths paths_;
   std::vector<std::string> notes_;

@@ -31,7 +31,6 @@ Result<Table> make_api_ranges(const Subject& subject, const ViewOptions& options
   const std::vector<std::int64_t> host = host_time_by_name(subject);
   const std::vector<analysis::RangeCalls> rows =
       analysis::calls_of_ranges(timeline, subject.projection(), subject.projection_options(), !options.summary);
-  table.reserve(rows.size());
   bool any_further_inside = false;
   for (const analysis::RangeCalls& row : rows) {
     const std::int64_t host_ns = row.outside ? kNull : host[static_cast<std::uint32_t>(row.range)];

@@ -99,7 +99,6 @@ Result<Table> make_cpu_counters(const Subject& subject, const ViewOptions& optio
                               if_room(9, if_any(own::percent("Counted")))};
   own::add_path_columns(columns);
   Table table(std::move(columns));
-  table.reserve(tree.order.size());
   own::add_paths(table, timeline, tree);
   for (const std::uint32_t group : tree.order) {
     const Counts& counts = groups[group];

@@ -137,7 +137,6 @@ Result<Table> make_energy(const Subject& subject, const ViewOptions& options) {
                               if_room(6, own::percent("Known"))};
   own::add_path_columns(columns);
   Table table(std::move(columns));
-  table.reserve(tree.order.size() + 2);
   own::add_paths(table, timeline, tree);
   for (const std::uint32_t group : tree.order) {
     const RangeEnergy& figures = groups[group].figures;

@@ -21,7 +21,6 @@ Result<Table> make_pushpop_trace(const Subject& subject, const ViewOptions&) {
               kName);
   Labels labels(timeline);
   const std::vector<analysis::nsight::PushPopRow> rows = analysis::nsight::pushpop_trace(timeline);
-  table.reserve(rows.size());
   for (const analysis::nsight::PushPopRow& row : rows) {
     const base::Interval range = analysis::nsight::interval_of(timeline, row.range);
     const std::string_view name = labels.text(labels.range(row.range));
@@ -52,7 +51,6 @@ Table range_table(const Timeline& timeline, RangeChoice choice, bool with_style)
   Table table(std::move(columns), name_column);
   Labels labels(timeline);
   const std::vector<analysis::nsight::RangeSumRow> rows = analysis::nsight::range_sum(timeline, choice, labels);
-  table.reserve(rows.size());
   __int128 total = 0;
   for (const analysis::nsight::RangeSumRow& row : rows) total += row.duration.total;
   for (const analysis::nsight::RangeSumRow& row : rows) {

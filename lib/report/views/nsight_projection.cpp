@@ -20,7 +20,6 @@ Result<Table> make_projection_trace(const Subject& subject, const ViewOptions&) 
                count_column("RangeId"), count_column("ParentId"), stack_column("RangeStack")});
   Labels labels(timeline);
   const std::vector<analysis::nsight::ProjectedRow> rows = analysis::nsight::gpu_projection(timeline);
-  table.reserve(rows.size());
   for (const analysis::nsight::ProjectedRow& row : rows) {
     const bool owned = row.range != kNone;
     // A path for each row, by the same number.
@@ -61,7 +60,6 @@ Result<Table> make_projection_sum(const Subject& subject, const ViewOptions&) {
                       decimal_column("Avg Range Lvl", "", 1), decimal_column("Avg Num Child", "", 1)}));
   Labels labels(timeline);
   const std::vector<analysis::nsight::ProjectedSumRow> rows = analysis::nsight::gpu_projection_sum(timeline, labels);
-  table.reserve(rows.size());
   for (const analysis::nsight::ProjectedSumRow& row : rows) {
     table.text(labels.text(row.name))
         .text(style_name(row.style))
@@ -87,7 +85,6 @@ Result<Table> make_nvtx_kernels(const Subject& subject, const ViewOptions& optio
   Labels labels(timeline);
   const auto rows = analysis::nsight::kernels_in_ranges(timeline, options.kernel_naming.form, labels);
   if (!rows) return rows.error();
-  table.reserve(rows->size());
   for (const analysis::nsight::NvtxKernelRow& row : *rows) {
     if (row.in_range)
       table.text(labels.text(row.name)).text(style_name(row.style));

@@ -141,7 +141,6 @@ Result<Table> make_instances(const Subject& subject, const analysis::PayloadCond
   own::add_pass_columns(columns, !projection.pass.empty());
   own::add_id_columns(columns);
   Table table(std::move(columns));
-  table.reserve(timeline.ranges.size());
   RangePaths paths(table, timeline, projection);
   const std::vector<std::int64_t> conditional = analysis::conditional_ops_of_ranges(timeline, projection);
   const std::vector<std::int64_t> estimated = analysis::estimated_times_of_ranges(timeline, projection);
@@ -219,7 +218,6 @@ Table make_names(const Subject& subject, const analysis::PayloadCondition* condi
   Table table(std::move(columns));
   const own::PayloadStatistics statistics(timeline, options, parts);
   const std::int64_t all_self_ns = self_time_of_all(groups);
-  table.reserve(groups.size());
   for (const std::uint32_t number : order) {
     const RangeGroup& group = groups[number];
     table.text(timeline.text(group.name));
@@ -259,7 +257,6 @@ Result<Table> make_tree(const Subject& subject, const ViewOptions& options) {
   std::vector<Column> columns = group_columns(own::path_name("Range"), subject);
   own::add_path_columns(columns);
   Table table(std::move(columns));
-  table.reserve(tree.order.size());
   own::add_paths(table, timeline, tree);
   const std::int64_t all_self_ns = self_time_of_all(tree.groups);
   for (const std::uint32_t group : tree.order) {

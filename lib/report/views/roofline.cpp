@@ -243,7 +243,6 @@ Result<Table> make_roofline(const Subject& subject, const ViewOptions& options) 
                               if_room(3, own::percent("Known"))};
   own::add_path_columns(columns);
   Table table(std::move(columns));
-  table.reserve(tree.order.size());
   own::add_paths(table, timeline, tree);
   const Roof roof = roof_of(timeline, options, counted, table);
   bool scaled = false;
