@@ -6,10 +6,10 @@
 
 namespace rangefinder::report {
 
-Paths::Node Paths::add(Node around, std::int64_t id, std::string_view name) {
+Paths::Node Paths::add_named(Node around, std::int64_t id, Texts::Id name) {
   const bool at_top = around == kNothing;
-  const std::size_t bytes = name.size() + (at_top ? 0 : nodes_[around].bytes + std::size_t{1});
-  nodes_.push_back({id, around, names_.intern(name), at_top ? 0 : nodes_[around].depth + 1,
+  const std::size_t bytes = names_.text(name).size() + (at_top ? 0 : nodes_[around].bytes + std::size_t{1});
+  nodes_.push_back({id, around, name, at_top ? 0 : nodes_[around].depth + 1,
                     static_cast<std::uint32_t>(std::min(bytes, kLongest + 1))});
   return static_cast<Node>(nodes_.size() - 1);
 }
@@ -23,16 +23,16 @@ std::string Paths::readable(Node node) const {
 
 /// At least the last name.
 std::string Paths::innermost(Node node, std::size_t most_bytes) const {
-  std::vector<std::string_view> names{name(node)};
-  std::size_t bytes = names.back().size();
-  for (node = around(node); node != kNothing && bytes + 1 + name(node).size() <= most_bytes; node = around(node)) {
-    names.push_back(name(node));
-    bytes += 1 + names.back().size();
-  }
-  std::string out = node == kNothing ? "" : ".../";
-  for (auto name = names.rbegin(); name != names.rend(); ++name) {
-    out += *name;
-    if (name + 1 != names.rend()) out += '/';
+  std::size_t bytes = name(node).size();
+  Node left_out = around(node);  // and all around it
+  for (; left_out != kNothing && bytes + 1 + name(left_out).size() <= most_bytes; left_out = around(left_out))
+    bytes += 1 + name(left_out).size();
+  std::string out = left_out == kNothing ? "" : ".../";
+  const std::size_t begin = out.size();
+  out.resize(begin + bytes);
+  for (std::size_t end = out.size(); node != left_out; node = around(node)) {
+    end -= name(node).copy(out.data() + end - name(node).size(), name(node).size());
+    if (end != begin) out[--end] = '/';
   }
   return out;
 }
@@ -61,7 +61,8 @@ std::vector<std::uint32_t> Paths::ranks() const {
   // Those inside one path beside each other, last name first: a stack gives them out first name first.
   std::sort(order.begin(), order.end(), [&](Node a, Node b) {
     if (around(a) != around(b)) return around(a) < around(b);
-    return nodes_[a].name != nodes_[b].name ? name(a) > name(b) : a > b;
+    const int by_name = nodes_[a].name == nodes_[b].name ? 0 : name(a).compare(name(b));
+    return by_name != 0 ? by_name > 0 : a > b;
   });
   std::vector<std::size_t> first(nodes_.size() + 1, 0);
   for (const Node node : order)

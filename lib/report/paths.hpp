@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "base/string_pool.hpp"
+#include "report/texts.hpp"
+
+#include <rangefinder/timeline.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +24,11 @@ class Paths {
 
   /// `around` has been added before, or is kNothing. `id` is the number that users know the path by; 0: this is no
   /// path, but words in the place of one.
-  Node add(Node around, std::int64_t id, std::string_view name);
+  Node add(Node around, std::int64_t id, std::string_view name) { return add_named(around, id, names_.add(name)); }
+  /// The timeline has to outlive this.
+  Node add(Node around, std::int64_t id, const Timeline& timeline, StringId name) {
+    return add_named(around, id, names_.add(timeline, name));
+  }
 
   std::size_t size() const noexcept { return nodes_.size(); }
   Node around(Node node) const noexcept { return nodes_[node].around; }
@@ -46,14 +52,15 @@ class Paths {
   struct Entry {
     std::int64_t id;
     Node around;
-    std::uint32_t name;
+    Texts::Id name;
     std::uint32_t depth;
     std::uint32_t bytes;  // of the path's text; kLongest + 1: more
   };
+  Node add_named(Node around, std::int64_t id, Texts::Id name);
   std::string innermost(Node node, std::size_t most_bytes) const;
 
   std::vector<Entry> nodes_;
-  base::StringPool names_;
+  Texts names_;
 };
 
 }  // namespace rangefinder::report

@@ -61,7 +61,7 @@ std::string_view Table::readable_text_at(std::size_t row, std::size_t column, st
     case ColumnType::kIdStack:
       return buffer = paths_.id_stack(node);
     default:
-      return texts_.text(static_cast<std::uint32_t>(number_at(row, column)));
+      return texts_.text(static_cast<Texts::Id>(number_at(row, column)));
   }
 }
 

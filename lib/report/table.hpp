@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "base/string_pool.hpp"
 #include "report/cells.hpp"
 #include "report/paths.hpp"
+#include "report/texts.hpp"
+
+#include <rangefinder/timeline.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -69,7 +71,8 @@ std::int64_t cell_of_real(double value) noexcept;
 double real_of_cell(std::int64_t cell) noexcept;
 
 /// Rows under columns. Numbers are integers, scaled where a column has decimals; texts are stored once each, paths as
-/// what they add to the path around them. Filled from left to right, a row after the other.
+/// what they add to the path around them. Filled from left to right, a row after the other. A timeline whose names are
+/// in it has to outlive it.
 ///
 ///   Table table{{{"Name"}, {"Total", "ns", ColumnType::kNanoseconds}}};
 ///   table.text("forward").number(1200);
@@ -77,7 +80,8 @@ class Table {
  public:
   explicit Table(std::vector<Column> columns, std::size_t name_column = 0);
 
-  Table& text(std::string_view value) { return number(texts_.intern(value)); }
+  Table& text(std::string_view value) { return number(texts_.add(value)); }
+  Table& text(const Timeline& timeline, StringId name) { return number(texts_.add(timeline, name)); }
   Table& number(std::int64_t value);
   Table& null() { return number(kNull); }
   /// `value` or, when `present` is false, nothing.
@@ -143,8 +147,8 @@ class Table {
   std::vector<std::size_t> chosen_;  // empty: all
   std::vector<Column> chosen_columns_;
   std::size_t name_column_;
-  Cells cells_;  // texts as their number in the pool
-  base::StringPool texts_;
+  Cells cells_;  // texts as their ids
+  Texts texts_;
   Paths paths_;
   std::vector<std::string> notes_;
   std::size_t filtered_rows_ = 0;

@@ -36,7 +36,7 @@ Table instances_of(const Timeline& timeline) {
                own::count("Thread"), own::if_room(1, own::count("Correlation")), own::count("Result")});
   const CallTable& calls = timeline.calls;
   for (CallIndex row{0}; row < calls.size(); ++row) {
-    table.text(timeline.text(calls.name[row]))
+    table.text(timeline, calls.name[row])
         .text(domain_name(calls.domain[row]))
         .number(calls.begin_ns[row])
         .number(calls.end_ns[row] - calls.begin_ns[row])
@@ -74,7 +74,7 @@ Result<Table> make_api(const Subject& subject, const ViewOptions& options) {
                own::time("Avg"), own::if_room(2, own::time("Min")), own::if_room(1, own::time("Max")),
                own::count("Failed")});
   for (const CallGroup& group : groups) {
-    table.text(timeline.text(group.name))
+    table.text(timeline, group.name)
         .text(domain_name(group.domain))
         .number(static_cast<std::int64_t>(group.count))
         .number(group.total)

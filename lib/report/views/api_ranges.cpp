@@ -34,9 +34,15 @@ Result<Table> make_api_ranges(const Subject& subject, const ViewOptions& options
   bool any_further_inside = false;
   for (const analysis::RangeCalls& row : rows) {
     const std::int64_t host_ns = row.outside ? kNull : host[static_cast<std::uint32_t>(row.range)];
-    table.text(row.outside ? std::string_view("(outside any range)") : timeline.text(row.range))
-        .text(row.further_inside ? std::string_view("(further inside)") : timeline.text(row.call))
-        .number(static_cast<std::int64_t>(row.count))
+    if (row.outside)
+      table.text("(outside any range)");
+    else
+      table.text(timeline, row.range);
+    if (row.further_inside)
+      table.text("(further inside)");
+    else
+      table.text(timeline, row.call);
+    table.number(static_cast<std::int64_t>(row.count))
         .number(row.inclusive_ns)
         .optional(host_ns != kNull, own::share(row.inclusive_ns, host_ns))
         .number(row.exclusive_ns)

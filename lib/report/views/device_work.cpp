@@ -112,7 +112,7 @@ Table instances_of(const Subject& subject, bool (*wanted)(ActivityKind), bool ke
     const bool replayed = !launchers.empty() && projection.place[row] != launch;
     const Paths::Node owner = path(projection.owner[row]);
     const Paths::Node launcher = replayed ? path(launchers[row]) : Paths::kNothing;
-    table.text(timeline.text(activities.name[row]))
+    table.text(timeline, activities.name[row])
         .number(activities.begin_ns[row])
         .number(duration)
         .text(device_label(timeline, activities.stream[row]))

@@ -41,7 +41,7 @@ void add_row(Table& table, const Timeline& timeline, const LaunchConfiguration& 
   const auto occupancy = analysis::occupancy_of(device, detail);
   const auto achieved = analysis::achieved_percent(device, detail);
   const auto waves = analysis::waves_of(device, detail);
-  table.text(timeline.text(row.kernel))
+  table.text(timeline, row.kernel)
       .number(static_cast<std::int64_t>(row.count))
       .number(row.total_ns)
       .number(device.id)

@@ -53,7 +53,7 @@ Result<Table> make_memory(const Subject& subject, const ViewOptions& options) {
       });
     }
     for (const RangeMemory& row : rows) {
-      table.text(timeline.text(row.name)).text(name_of_place(timeline, place.place));
+      table.text(timeline, row.name).text(name_of_place(timeline, place.place));
       if (options.instances) table.number(timeline.ranges.begin_ns[row.first]);
       table.number(number(row.count))
           .number(row.inclusive.allocated_bytes)

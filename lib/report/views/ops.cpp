@@ -71,7 +71,7 @@ Result<Table> make_ops(const Subject& subject, const ViewOptions& options) {
   if (options.by_shape) columns.push_back(own::text("Shapes"));
   Table table(std::move(columns));
   for (const OperatorGroup& group : averages.groups) {
-    table.text(timeline.text(group.name))
+    table.text(timeline, group.name)
         .number(own::share(group.cpu_self_ns, averages.cpu_ns))
         .number(group.cpu_self_ns)
         .number(own::share(group.cpu_total_ns, averages.cpu_ns))
@@ -89,7 +89,7 @@ Result<Table> make_ops(const Subject& subject, const ViewOptions& options) {
         .optional(group.calls_without_flops < group.calls, static_cast<std::int64_t>(std::min<std::uint64_t>(
                                                                group.flops, std::numeric_limits<std::int64_t>::max())))
         .number(static_cast<std::int64_t>(group.calls_without_flops));
-    if (options.by_shape) table.text(timeline.text(group.shapes));
+    if (options.by_shape) table.text(timeline, group.shapes);
   }
   add_note_on_flops(table, timeline, averages.groups);
   return table;

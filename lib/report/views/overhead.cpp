@@ -77,7 +77,7 @@ Result<Table> make_overhead(const Subject& subject, const ViewOptions& options) 
   const std::int64_t recorded = analysis::recorded_ns(timeline);
   for (const auto& [key, group] : groups) {
     const auto& [name, thread, range] = key;
-    table.text(timeline.text(name))
+    table.text(timeline, name)
         .text(cause_of(timeline.text(name)))
         .text(thread_label(timeline, thread))
         .text(range)

@@ -23,8 +23,13 @@ inline analysis::Folding folding_of(const ViewOptions& options) {
 /// Before any row: groups become paths of the table, by the same numbers.
 inline void add_paths(Table& table, const Timeline& timeline, const analysis::PathTree& tree) {
   static_assert(kNone == Paths::kNothing);
-  for (std::uint32_t group = 0; group < tree.groups.size(); ++group)
-    table.paths().add(tree.groups[group].parent, group + 1, tree.groups.name(timeline, group));
+  for (std::uint32_t group = 0; group < tree.groups.size(); ++group) {
+    const analysis::RangeGroup& row = tree.groups[group];
+    if (tree.groups.is_folded(group))
+      table.paths().add(row.parent, group + 1, tree.groups.name(timeline, group));
+    else
+      table.paths().add(row.parent, group + 1, timeline, row.name);
+  }
 }
 
 /// The last columns of such a view, for programs.

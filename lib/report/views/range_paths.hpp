@@ -45,7 +45,7 @@ class RangePaths {
     Paths::Node node = range == kNone ? Paths::kNothing : node_of_[range];
     for (; !inside_.empty(); inside_.pop_back()) {
       const RangeIndex next = inside_.back();
-      node = node_of_[next] = paths_.add(node, next + 1, timeline_.text(timeline_.ranges.name[next]));
+      node = node_of_[next] = paths_.add(node, next + 1, timeline_, timeline_.ranges.name[next]);
     }
     return node;
   }

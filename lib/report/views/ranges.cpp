@@ -86,7 +86,7 @@ void add_device_figures(Table& table, const RangeGroups& groups, std::size_t num
   const RangeGroup& group = groups[number];
   const analysis::GroupExtra extra = groups.extra(number);
   const Projection& projection = subject.projection();
-  const DeviceFigures& all = group.inclusive;
+  const analysis::InclusiveFigures& all = group.inclusive;
   table.number(all.gpu_busy_ns)
       .number(own::share(all.gpu_sum_ns, projection.account.total.gpu_sum_ns))
       .number(group.exclusive.gpu_busy_ns)
@@ -220,7 +220,7 @@ Table make_names(const Subject& subject, const analysis::PayloadCondition* condi
   const std::int64_t all_self_ns = self_time_of_all(groups);
   for (const std::uint32_t number : order) {
     const RangeGroup& group = groups[number];
-    table.text(timeline.text(group.name));
+    table.text(timeline, group.name);
     if (divided) table.text(by_payload.text[group.part]);
     add_host_figures(table, group, all_self_ns);
     add_device_figures(table, groups, number, subject);
@@ -251,8 +251,7 @@ Result<Table> make_ranges(const Subject& subject, const ViewOptions& options) {
 Result<Table> make_tree(const Subject& subject, const ViewOptions& options) {
   const Timeline& timeline = subject.timeline();
   const Projection& projection = subject.projection();
-  const analysis::PathTree tree =
- analysis::range_tree(timeline, projection, subject.projection_options(),
+  const analysis::PathTree tree = analysis::range_tree(timeline, projection, subject.projection_options(),
                                                        own::folding_of(options), analysis::HostSpread::kWanted);
   std::vector<Column> columns = group_columns(own::path_name("Range"), subject);
   own::add_path_columns(columns);

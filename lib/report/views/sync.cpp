@@ -97,14 +97,14 @@ Table instances_of(const Subject& subject, const std::vector<Wait>& waits) {
         ranges[i] != kNone ? paths.of(ranges[i]) : paths.words(range_label(timeline, kNone, wait.thread));
     table.path(path)
         .text(reason_text(wait.reason))
-        .text(timeline.text(call_name(timeline, wait)))
+        .text(timeline, call_name(timeline, wait))
         .text(thread_label(timeline, wait.thread))
         .number(wait.begin_ns)
         .number(wait.length_ns())
         .text(awaited_text(timeline, wait))
         .optional(known, wait.busy_ns)
         .optional(wait.last != kNone, wait.last != kNone ? timeline.activities.end_ns[wait.last] : 0)
-        .text(timeline.text(work_name(timeline, wait)));
+        .text(timeline, work_name(timeline, wait));
     own::add_id(table, path);
   }
   return table;
@@ -186,7 +186,7 @@ Result<Table> make_sync(const Subject& subject, const ViewOptions& options) {
   for (const WaitGroup& group : groups) {
     table.text(group.range)
         .text(reason_text(group.reason))
-        .text(timeline.text(group.call))
+        .text(timeline, group.call)
         .text(thread_label(timeline, group.thread))
         .number(static_cast<std::int64_t>(group.count))
         .optional(group.blocks, group.blocked)

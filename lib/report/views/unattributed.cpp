@@ -146,7 +146,7 @@ Result<Table> make_unattributed(const Subject& subject, const ViewOptions& optio
         .number(group.longest_ns)
         .number(timeline.activities.begin_ns[group.longest])
         .text(launched_by(timeline, operators, group.longest))
-        .text(timeline.text(group.name))
+        .text(timeline, group.name)
         .text(wording.part);
   }
   return table;
