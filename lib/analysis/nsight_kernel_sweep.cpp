@@ -192,6 +192,8 @@ void KernelSweep::add_rows_of_kernel(std::span<const Sample> samples, std::vecto
   for (const Sample& sample : samples) durations.push_back(sample.duration);
   const StretchSpreads spreads(durations);
   std::vector<Stretch> of_name;
+  Stretch last;  // ranges one inside the other often have the same kernels
+  Spread of_last;
   for (std::size_t at = 0; at < stretches_.size();) {
     const std::uint32_t name = stretches_[at].name;
     of_name.clear();
@@ -204,7 +206,9 @@ void KernelSweep::add_rows_of_kernel(std::span<const Sample> samples, std::vecto
       std::tie(row.name, row.style) = names_[name];
       row.instances = std::exchange(instances_by_name_[name], 0);
     }
-    row.duration = spreads.of(of_name);
+    if (of_name.size() != 1 || of_name.front() != last) of_last = spreads.of(of_name);
+    last = of_name.size() == 1 ? of_name.front() : Stretch{};
+    row.duration = of_last;
     rows.push_back(row);
   }
 }

@@ -4,6 +4,7 @@
 #include "timeline/nsight_names.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 
 namespace rangefinder::analysis::nsight {
@@ -13,6 +14,14 @@ namespace {
 constexpr std::size_t kLongestPrefix = 1024;
 
 bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+
+/// Compares as the texts do, as far as it goes.
+std::uint64_t first_bytes(std::string_view text) noexcept {
+  std::uint64_t bytes = 0;
+  for (std::size_t at = 0; at < sizeof bytes; ++at)
+    bytes = bytes << 8 | (at < text.size() ? static_cast<unsigned char>(text[at]) : 0u);
+  return bytes;
+}
 
 std::string_view without_version(std::string_view name) noexcept {
   constexpr std::size_t kSuffix = 6;  // _v7000
@@ -57,11 +66,39 @@ std::string_view base_name(std::string_view demangled) noexcept {
   return demangled.substr(start);
 }
 
-Labels::Labels(const Timeline& timeline)
-    : timeline_(timeline),
-      names_(timeline.string_count(), kNotYet),
-      shortened_(timeline.string_count(), kNotYet),
-      calls_(timeline.string_count(), kNotYet) {
+std::vector<std::uint32_t> Labels::ranks(const std::vector<Label>& labels) const {
+  struct Keyed {
+    std::uint64_t key;  // the first bytes that not all texts share
+    Label label;
+  };
+  const std::size_t shared = shared_prefix(labels);
+  std::vector<bool> known(size());
+  std::vector<Keyed> order;
+  for (const Label label : labels) {
+    if (known[label]) continue;
+    known[label] = true;
+    order.push_back({first_bytes(text(label).substr(shared)), label});
+  }
+  std::sort(order.begin(), order.end(), [&](const Keyed& a, const Keyed& b) {
+    return a.key != b.key ? a.key < b.key : text(a.label) < text(b.label);
+  });
+  std::vector<std::uint32_t> rank_of(size(), kNone);
+  for (std::uint32_t rank = 0; rank < order.size(); ++rank) rank_of[order[rank].label] = rank;
+  return rank_of;
+}
+
+std::size_t Labels::shared_prefix(const std::vector<Label>& labels) const noexcept {
+  if (labels.empty()) return 0;
+  std::string_view shared = text(labels.front());
+  for (const Label label : labels) {
+    const std::string_view other = text(label);
+    const auto end = std::mismatch(shared.begin(), shared.end(), other.begin(), other.end()).first;
+    shared = shared.substr(0, static_cast<std::size_t>(end - shared.begin()));
+  }
+  return shared.size();
+}
+
+Labels::Labels(const Timeline& timeline) : timeline_(timeline), names_(timeline.string_count()) {
   for (const auto& [key, value] : timeline.metadata)
     default_domain_announced_ |= key == "nsight_default_domain_announced";
   if (timeline.format != InputFormat::kNsight) return;
@@ -73,9 +110,16 @@ Labels::Labels(const Timeline& timeline)
   }
 }
 
-Label Labels::of_name(StringId name) {
-  Label& label = names_[static_cast<std::uint32_t>(name)];
-  if (label == kNotYet) label = pool_.intern(timeline_.text(name));
+Label Labels::of_text(std::string_view text) {
+  StringId name{};
+  return timeline_.find(text, name) ? of_name(name) : names_ + made_.intern(text);
+}
+
+template <typename Make>
+Label Labels::once(projection::FlatMap& known, std::uint64_t key, Make make) {
+  if (const std::uint32_t found = known.find(key); found != projection::FlatMap::kAbsent) return found;
+  const Label label = of_text(make());
+  known.set(key, label);
   return label;
 }
 
@@ -84,12 +128,9 @@ Label Labels::range(RangeIndex range) {
   const StringId domain = timeline_.ranges.domain[range];
   if (domain == StringId::kEmpty && !default_domain_announced_) return of_name(name);
   const std::uint64_t key = static_cast<std::uint64_t>(domain) << 32 | static_cast<std::uint32_t>(name);
-  const auto [at, is_new] = ranges_.try_emplace(key, 0);
-  if (is_new) {
-    std::string text(timeline_.text(domain).substr(0, kLongestPrefix));
-    at->second = pool_.intern(text.append(":").append(timeline_.text(name)));
-  }
-  return at->second;
+  return once(ranges_, key, [&] {
+    return std::string(timeline_.text(domain).substr(0, kLongestPrefix)).append(":").append(timeline_.text(name));
+  });
 }
 
 Label Labels::kernel(ActivityIndex activity, KernelName form) {
@@ -101,40 +142,29 @@ Label Labels::kernel(ActivityIndex activity, KernelName form) {
   const StringId full = detail.demangled != StringId::kEmpty ? detail.demangled : name;
   if (form == KernelName::kFull) return of_name(full);
   if (detail.base != StringId::kEmpty) return of_name(detail.base);
-  Label& label = shortened_[static_cast<std::uint32_t>(full)];
-  if (label == kNotYet) label = pool_.intern(base_name(timeline_.text(full)));
-  return label;
+  return once(shortened_, static_cast<std::uint32_t>(full), [&] { return base_name(timeline_.text(full)); });
 }
 
 Label Labels::memory_operation(ActivityIndex activity) {
   const ActivityTable& activities = timeline_.activities;
-  if (activities.kind[activity] == ActivityKind::kMemset) return pool_.intern(timeline::nsight::kMemsetOperation);
+  if (activities.kind[activity] == ActivityKind::kMemset) return of_text(timeline::nsight::kMemsetOperation);
   const std::uint32_t row = activities.detail[activity];
   if (row >= timeline_.copy_details.size()) return of_name(activities.name[activity]);
   const std::uint32_t kind = timeline_.copy_details[row].copy_kind;
-  const auto [at, is_new] = copies_.try_emplace(kind, 0);
-  if (is_new) at->second = pool_.intern(timeline::nsight::copy_operation(kind));
-  return at->second;
+  return once(copies_, kind, [&] { return timeline::nsight::copy_operation(kind); });
 }
 
 Label Labels::call(CallIndex call) {
   const StringId name = timeline_.calls.name[call];
-  Label& label = calls_[static_cast<std::uint32_t>(name)];
-  if (label == kNotYet) label = pool_.intern(without_version(timeline_.text(name)));
-  return label;
+  return once(calls_, static_cast<std::uint32_t>(name), [&] { return without_version(timeline_.text(name)); });
 }
 
 Label Labels::inside(RangeIndex range, Label kernel) {
   const StringId name = text_of(range);
   const std::uint64_t key = static_cast<std::uint64_t>(name) << 32 | kernel;
-  const auto [at, is_new] = nested_.try_emplace(key, 0);
-  if (is_new) {
-    std::string text(timeline_.text(name).substr(0, kLongestPrefix));
-    text += '/';
-    text.append(pool_.text(kernel));
-    at->second = pool_.intern(text);
-  }
-  return at->second;
+  return once(nested_, key, [&] {
+    return std::string(timeline_.text(name).substr(0, kLongestPrefix)).append("/").append(text(kernel));
+  });
 }
 
 }  // namespace rangefinder::analysis::nsight

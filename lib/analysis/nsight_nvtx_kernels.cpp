@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/nsight_nvtx_kernels.hpp"
 
+#include "analysis/arrange.hpp"
 #include "analysis/nsight_kernel_sweep.hpp"
 #include "analysis/nsight_projection.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -129,16 +131,30 @@ void KernelsInRanges::add_unlaunched() {
 }
 
 void KernelsInRanges::sort() {
+  std::vector<Label> names;
+  for (const NvtxKernelRow& row : rows_)
+    if (row.in_range) names.push_back(row.name);
+  const std::vector<std::uint32_t> ranks = labels_.ranks(names);
   // Names first: where they differ, which is mostly so, nothing else is looked at.
-  const auto rest = [&](const NvtxKernelRow& row) {
+  const auto rank = [&](const NvtxKernelRow& row) { return row.in_range ? std::uint64_t{ranks[row.name]} + 1 : 0; };
+  std::vector<std::uint64_t> by_name;  // rank << 32 | row
+  by_name.reserve(rows_.size());
+  for (std::uint32_t row = 0; row < rows_.size(); ++row) by_name.push_back(rank(rows_[row]) << 32 | row);
+  std::sort(by_name.begin(), by_name.end());
+  std::vector<std::uint32_t> order;
+  order.reserve(rows_.size());
+  for (const std::uint64_t row : by_name) order.push_back(static_cast<std::uint32_t>(row));
+  const auto rest = [&](std::uint32_t at) {
+    const NvtxKernelRow& row = rows_[at];
     return std::tuple(row.style, numbers_of(timeline_, row.thread), -row.duration.total, labels_.text(row.kernel),
                       row.thread);
   };
-  std::sort(rows_.begin(), rows_.end(), [&](const NvtxKernelRow& a, const NvtxKernelRow& b) {
-    if (a.in_range != b.in_range) return b.in_range;
-    if (a.in_range && a.name != b.name) return labels_.text(a.name) < labels_.text(b.name);
-    return rest(a) < rest(b);
-  });
+  for (std::size_t first = 0, last = 0; first < order.size(); first = last) {
+    while (last < order.size() && by_name[last] >> 32 == by_name[first] >> 32) ++last;
+    std::sort(order.begin() + static_cast<std::ptrdiff_t>(first), order.begin() + static_cast<std::ptrdiff_t>(last),
+              [&](std::uint32_t a, std::uint32_t b) { return rest(a) < rest(b); });
+  }
+  arrange(rows_, std::move(order));
 }
 
 }  // namespace

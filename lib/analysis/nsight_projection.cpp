@@ -2,10 +2,10 @@
 #include "analysis/nsight_projection.hpp"
 
 #include "analysis/nsight_containment.hpp"
+#include "analysis/nsight_order.hpp"
+#include "projection/flat_map.hpp"
 
 #include <algorithm>
-#include <tuple>
-#include <unordered_map>
 
 namespace rangefinder::analysis::nsight {
 namespace {
@@ -138,40 +138,32 @@ std::vector<ProjectedRow> gpu_projection(const Timeline& timeline) { return GpuP
 
 std::vector<ProjectedSumRow> gpu_projection_sum(const Timeline& timeline, Labels& labels) {
   std::vector<ProjectedSumRow> sums;
-  std::unordered_map<std::uint64_t, std::uint32_t> groups;
-  GroupedSamples projected, durations, launches, levels, children;
+  projection::FlatMap groups;
+  GroupedSamples projected;
   for (const ProjectedRow& row : gpu_projection(timeline)) {
     if (row.range == kNone) continue;
     const Label name = labels.range(row.range);
     const RangeStyle style = timeline.ranges.style[row.range];
-    const auto [at, is_new] = groups.try_emplace(std::uint64_t{name} << 8 | static_cast<std::uint8_t>(style),
-                                                 static_cast<std::uint32_t>(sums.size()));
-    if (is_new) {
-      sums.emplace_back();
-      sums.back().name = name;
-      sums.back().style = style;
+    const std::uint64_t key = std::uint64_t{name} << 8 | static_cast<std::uint8_t>(style);
+    std::uint32_t group = groups.find(key);
+    if (group == projection::FlatMap::kAbsent) {
+      group = static_cast<std::uint32_t>(sums.size());
+      groups.set(key, group);
+      ProjectedSumRow fresh;
+      fresh.name = name;
+      fresh.style = style;
+      sums.push_back(fresh);
     }
-    const std::uint32_t group = at->second;
     const base::Interval interval = interval_of(timeline, row.range);
     projected.add(group, row.last_ns - row.first_ns);
-    durations.add(group, interval.end - interval.begin);
-    launches.add(group, static_cast<std::int64_t>(row.launches));
-    if (row.level != kNone) levels.add(group, row.level);
-    children.add(group, row.children);
+    ProjectedSumRow& sum = sums[group];
+    sum.range.add(interval.end - interval.begin);
+    sum.launches.add(static_cast<std::int64_t>(row.launches));
+    if (row.level != kNone) sum.level.add(row.level);
+    sum.children.add(row.children);
   }
-  const auto fill = [&](const GroupedSamples& samples, Spread ProjectedSumRow::*member) {
-    const std::vector<Spread> spreads = samples.spreads(sums.size());
-    for (std::size_t i = 0; i < sums.size(); ++i) sums[i].*member = spreads[i];
-  };
-  fill(projected, &ProjectedSumRow::projected);
-  fill(durations, &ProjectedSumRow::range);
-  fill(launches, &ProjectedSumRow::launches);
-  fill(levels, &ProjectedSumRow::level);
-  fill(children, &ProjectedSumRow::children);
-  std::sort(sums.begin(), sums.end(), [&](const ProjectedSumRow& a, const ProjectedSumRow& b) {
-    return std::tuple(-a.projected.total, labels.text(a.name), a.style) <
-           std::tuple(-b.projected.total, labels.text(b.name), b.style);
-  });
+  projected.each_spread(sums.size(), [&](std::size_t group, const Spread& spread) { sums[group].projected = spread; });
+  order_by_total(sums, labels, [](const ProjectedSumRow& row) { return row.projected.total; });
   return sums;
 }
 

@@ -41,10 +41,10 @@ struct ProjectedSumRow {
   Label name = 0;
   RangeStyle style = RangeStyle::kScoped;
   Spread projected;
-  Spread range;
-  Spread launches;
-  Spread level;  ///< count 0 where no instance has one
-  Spread children;
+  Sum range;
+  Sum launches;
+  Sum level;  ///< count 0 where no instance has one
+  Sum children;
 };
 /// Ordered by total projected time, greatest first, then name and style.
 std::vector<ProjectedSumRow> gpu_projection_sum(const Timeline& timeline, Labels& labels);

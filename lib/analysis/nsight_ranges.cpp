@@ -2,11 +2,12 @@
 #include "analysis/nsight_ranges.hpp"
 
 #include "analysis/nsight_containment.hpp"
+#include "analysis/nsight_order.hpp"
+#include "projection/flat_map.hpp"
 
 #include <algorithm>
 #include <numeric>
 #include <tuple>
-#include <unordered_map>
 
 namespace rangefinder::analysis::nsight {
 namespace {
@@ -129,23 +130,23 @@ std::vector<PushPopRow> pushpop_trace(const Timeline& timeline) {
 
 std::vector<RangeSumRow> range_sum(const Timeline& timeline, RangeChoice choice, Labels& labels) {
   std::vector<RangeSumRow> rows;
-  std::unordered_map<std::uint64_t, std::uint32_t> groups;
+  projection::FlatMap groups;
   GroupedSamples durations;
   for (const RangeIndex range : choose_ranges(timeline, choice)) {
     const Label name = labels.range(range);
     const RangeStyle style = timeline.ranges.style[range];
-    const auto [at, is_new] = groups.try_emplace(std::uint64_t{name} << 8 | static_cast<std::uint8_t>(style),
-                                                 static_cast<std::uint32_t>(rows.size()));
-    if (is_new) rows.push_back({name, style, {}});
+    const std::uint64_t key = std::uint64_t{name} << 8 | static_cast<std::uint8_t>(style);
+    std::uint32_t group = groups.find(key);
+    if (group == projection::FlatMap::kAbsent) {
+      group = static_cast<std::uint32_t>(rows.size());
+      groups.set(key, group);
+      rows.push_back({name, style, {}});
+    }
     const base::Interval interval = interval_of(timeline, range);
-    durations.add(at->second, interval.end - interval.begin);
+    durations.add(group, interval.end - interval.begin);
   }
-  const std::vector<Spread> spreads = durations.spreads(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].duration = spreads[i];
-  std::sort(rows.begin(), rows.end(), [&](const RangeSumRow& a, const RangeSumRow& b) {
-    return std::tuple(-a.duration.total, labels.text(a.name), a.style) <
-           std::tuple(-b.duration.total, labels.text(b.name), b.style);
-  });
+  durations.each_spread(rows.size(), [&](std::size_t group, const Spread& spread) { rows[group].duration = spread; });
+  order_by_total(rows, labels, [](const RangeSumRow& row) { return row.duration.total; });
   return rows;
 }
 

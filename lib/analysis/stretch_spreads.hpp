@@ -14,6 +14,8 @@ namespace rangefinder::analysis::nsight {
 struct Stretch {
   std::size_t first = 0;
   std::size_t last = 0;
+
+  friend bool operator==(const Stretch&, const Stretch&) = default;
 };
 
 /// A list of numbers that is asked for the n-th smallest of parts of it: a wavelet matrix, one bit of every number a

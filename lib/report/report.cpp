@@ -65,7 +65,11 @@ Status write_report(const Timeline& timeline, const ReportOptions& options,
   Result<const report::View*> view = report::find_view(options.view, wanted);
   if (!view) return std::move(view).error();
   const report::Subject subject(timeline, options.projection);
-  report::Footer footer = report::make_footer(timeline, subject.projection().account);
+  report::Footer footer;
+  if (options.format != ReportFormat::kCsv) {
+    footer = report::make_footer(timeline, subject.projection().account);
+    if ((*view)->compatible) subject.forget_projection();  // those views have one of their own
+  }
   std::optional<report::Overview> overview;
   if (wants_overview(options, **view, timeline)) overview = report::make_overview(subject, footer);
   Result<report::Table> table = report::make_table(**view, subject, wanted);

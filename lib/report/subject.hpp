@@ -25,6 +25,11 @@ class Subject {
     if (!projection_) projection_ = projection::project_without_streams(timeline_, options_);
     return *projection_;
   }
+  /// Frees the memory of what has been made.
+  void forget_projection() const noexcept {
+    by_name_.reset();
+    projection_.reset();
+  }
   /// Its ranges by name: the overview and the table below it are both of them.
   const analysis::RangeGroups& groups_by_name() const {
     if (!by_name_) by_name_ = analysis::roll_up_ranges(timeline_, projection(), options_, analysis::GroupBy::kName);

@@ -6,6 +6,11 @@
 #include "support/shared_data.hpp"
 #include "support/timeline_builder.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
 using namespace rangefinder;
 using namespace rangefinder::analysis::nsight;
 using rangefinder::testing::TimelineBuilder;
@@ -71,6 +76,24 @@ TEST_CASE("equal texts have equal labels whatever they name", "[analysis]") {
   CHECK(labels.text(labels.memory_operation(ActivityIndex{1})) == "[CUDA memcpy Device-to-Device]");
   CHECK(labels.text(labels.memory_operation(ActivityIndex{2})) == "[CUDA memset]");
   CHECK(labels.text(labels.inside(RangeIndex{1}, labels.kernel(ActivityIndex{0}, KernelName::kFull))) == "a/lib:a");
+}
+
+TEST_CASE("ranks of labels are in the order of their texts", "[analysis]") {
+  // One is the beginning of another, some differ behind more bytes than fit into a number, one holds high bytes.
+  const std::vector<std::string> texts{"range 10",       "range 1", "range 123456789a", "range 123456789b",
+                                       "range \xC3\xA9", "range ",  "range 2",          "range 123456789"};
+  TimelineBuilder builder;
+  for (const std::string& text : texts) builder.range(text, 0, 1);
+  const Timeline timeline = builder.range("b", 0, 1).in_domain("range 1").build();  // no name of the timeline
+  Labels labels(timeline);
+  std::vector<Label> all;
+  for (RangeIndex range = 0; range < timeline.ranges.size(); ++range) all.push_back(labels.range(range));
+  all.push_back(all.front());
+  REQUIRE(std::any_of(all.begin(), all.end(), [&](Label label) { return !labels.is_name(label); }));
+  const std::vector<std::uint32_t> ranks = labels.ranks(all);
+  for (const Label a : all)
+    for (const Label b : all) CHECK((ranks[a] < ranks[b]) == (labels.text(a) < labels.text(b)));
+  CHECK(labels.ranks({}).size() == labels.size());
 }
 
 TEST_CASE("base names agree with those that Nsight wrote beside the full ones", "[analysis][data]") {

@@ -28,6 +28,19 @@ TEST_CASE("quotients are rounded half away from zero", "[analysis]") {
   CHECK(rounded_quotient(500, 1'000'000, 3) == 1);
 }
 
+TEST_CASE("quotients of small numbers are those of large ones", "[analysis][property]") {
+  std::mt19937_64 random(rangefinder::testing::property_seed("quotients"));
+  for (int round = rangefinder::testing::repeats(2000); round > 0; --round) {
+    const auto numerator = static_cast<std::int64_t>(rangefinder::testing::any_size(random, 60));
+    const auto denominator = static_cast<std::int64_t>(rangefinder::testing::any_size(random, 60)) + 1;
+    const auto places = static_cast<int>(rangefinder::testing::below(random, 4));
+    const __int128 factor = static_cast<__int128>(1) << 63;  // beyond what 64 bits hold
+    INFO(numerator << " / " << denominator << ", " << places);
+    CHECK(rounded_quotient(numerator, denominator, places) ==
+          rounded_quotient(numerator * factor, denominator * factor, places));
+  }
+}
+
 TEST_CASE("quotients past the greatest number stop there", "[analysis]") {
   CHECK(rounded_quotient(static_cast<__int128>(kGreatest) * 4, 1, 0) == kGreatest);
   CHECK(rounded_quotient(static_cast<__int128>(kGreatest), 1, 3) == kGreatest);

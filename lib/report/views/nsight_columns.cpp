@@ -53,6 +53,17 @@ std::vector<Column> joined(std::vector<Column> first, std::vector<Column> rest) 
   return first;
 }
 
+Table& add_label(Table& table, const analysis::nsight::Labels& labels, analysis::nsight::Label label) {
+  return labels.is_name(label) ? table.text(labels.timeline(), static_cast<StringId>(label))
+                               : table.text(labels.text(label));
+}
+
+Paths::Node add_labelled_path(Table& table, Paths::Node around, std::int64_t id, const analysis::nsight::Labels& labels,
+                              analysis::nsight::Label label) {
+  return labels.is_name(label) ? table.paths().add(around, id, labels.timeline(), static_cast<StringId>(label))
+                               : table.paths().add(around, id, labels.text(label));
+}
+
 Table& add_thread(Table& table, const Timeline& timeline, ThreadIndex thread) {
   const analysis::nsight::ThreadNumbers numbers = analysis::nsight::numbers_of(timeline, thread);
   return table.optional(numbers.known, numbers.pid).optional(numbers.known, numbers.tid);

@@ -41,6 +41,12 @@ void add_time_sum(Table& table, const analysis::nsight::Spread& spread, __int128
 /// Appends columns.
 std::vector<Column> joined(std::vector<Column> first, std::vector<Column> rest);
 
+/// A text cell.
+Table& add_label(Table& table, const analysis::nsight::Labels& labels, analysis::nsight::Label label);
+/// A path, inside the one `around`.
+Paths::Node add_labelled_path(Table& table, Paths::Node around, std::int64_t id, const analysis::nsight::Labels& labels,
+                              analysis::nsight::Label label);
+
 /// The cells PID and TID, empty for a thread that is not known.
 Table& add_thread(Table& table, const Timeline& timeline, ThreadIndex thread);
 

@@ -33,7 +33,7 @@ Table time_table(const Timeline& timeline, const ViewOptions& options, const Sum
   for (const SumRow& row : rows) {
     add_time_sum(table, row.spread, total);
     if (words.category) table.text(analysis::nsight::category_name(row.category));
-    table.text(labels.text(row.name));
+    add_label(table, labels, row.name);
   }
   return table;
 }

@@ -70,7 +70,7 @@ Result<Table> make_kern_exec_sum(const Subject& subject, const ViewOptions& opti
         .number(static_cast<std::int64_t>(row.queue.count));
     for (const analysis::nsight::Spread* spread : {&row.total, &row.api, &row.queue, &row.duration})
       add_spread(table, *spread);
-    table.text(labels.text(row.call)).text(labels.text(row.kernel));
+    add_label(table, labels, row.call).text(labels.text(row.kernel));
   }
   return table;
 }

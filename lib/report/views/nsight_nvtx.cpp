@@ -23,15 +23,15 @@ Result<Table> make_pushpop_trace(const Subject& subject, const ViewOptions&) {
   const std::vector<analysis::nsight::PushPopRow> rows = analysis::nsight::pushpop_trace(timeline);
   for (const analysis::nsight::PushPopRow& row : rows) {
     const base::Interval range = analysis::nsight::interval_of(timeline, row.range);
-    const std::string_view name = labels.text(labels.range(row.range));
+    const analysis::nsight::Label name = labels.range(row.range);
     // A row for each path, by the same number.
-    const Paths::Node path = table.paths().add(row.parent, range_id(timeline, row.range), name);
+    const Paths::Node path = add_labelled_path(table, row.parent, range_id(timeline, row.range), labels, name);
     table.number(range.begin)
         .number(range.end)
         .number(range.end - range.begin)
         .number(row.child_ns)
-        .number(analysis::nsight::saturating_add(range.end - range.begin, -row.child_ns))
-        .text(name);
+        .number(analysis::nsight::saturating_add(range.end - range.begin, -row.child_ns));
+    add_label(table, labels, name);
     add_thread(table, timeline, timeline.ranges.thread[row.range])
         .number(row.level)
         .number(row.children)
@@ -56,7 +56,7 @@ Table range_table(const Timeline& timeline, RangeChoice choice, bool with_style)
   for (const analysis::nsight::RangeSumRow& row : rows) {
     add_time_sum(table, row.duration, total);
     if (with_style) table.text(style_name(row.style));
-    table.text(labels.text(row.name));
+    add_label(table, labels, row.name);
   }
   return table;
 }

@@ -26,7 +26,7 @@ Result<Table> make_projection_trace(const Subject& subject, const ViewOptions&) 
     const Paths::Node path = table.paths().add(row.parent, owned ? range_id(timeline, row.range) : 0, {});
     const base::Interval range = owned ? analysis::nsight::interval_of(timeline, row.range) : base::Interval{};
     if (owned)
-      table.text(labels.text(labels.range(row.range)));
+      add_label(table, labels, labels.range(row.range));
     else
       table.null();
     table.number(row.first_ns)
@@ -61,7 +61,7 @@ Result<Table> make_projection_sum(const Subject& subject, const ViewOptions&) {
   Labels labels(timeline);
   const std::vector<analysis::nsight::ProjectedSumRow> rows = analysis::nsight::gpu_projection_sum(timeline, labels);
   for (const analysis::nsight::ProjectedSumRow& row : rows) {
-    table.text(labels.text(row.name))
+    add_label(table, labels, row.name)
         .text(style_name(row.style))
         .number(row.projected.total_saturated())
         .number(row.range.total_saturated())
@@ -87,7 +87,7 @@ Result<Table> make_nvtx_kernels(const Subject& subject, const ViewOptions& optio
   if (!rows) return rows.error();
   for (const analysis::nsight::NvtxKernelRow& row : *rows) {
     if (row.in_range)
-      table.text(labels.text(row.name)).text(style_name(row.style));
+      add_label(table, labels, row.name).text(style_name(row.style));
     else
       table.null().null();
     add_thread(table, timeline, row.thread)
@@ -95,7 +95,7 @@ Result<Table> make_nvtx_kernels(const Subject& subject, const ViewOptions& optio
         .number(static_cast<std::int64_t>(row.duration.count))
         .number(row.duration.total_saturated());
     add_spread(table, row.duration);
-    table.text(labels.text(row.kernel));
+    add_label(table, labels, row.kernel);
   }
   return table;
 }
