@@ -8,6 +8,10 @@
 #include "report/wrapped.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace rangefinder::report {
@@ -88,6 +92,12 @@ class Layout {
   std::string cell(std::size_t row, std::size_t column) const { return readable_cell(table_, row, shown_[column]); }
   /// As wide as the column at most.
   std::string fitted_cell(std::size_t row, std::size_t column, bool utf8) const;
+  /// What a cell holds: two of a column that hold the same are written alike.
+  std::int64_t content(std::size_t row, std::size_t column) const noexcept {
+    return table_.number_at(row, shown_[column]);
+  }
+  /// Whether two cells of the column may differ though they hold the same.
+  bool depends_on_row(std::size_t column) const noexcept { return !kind(column).bound_by.empty(); }
 
  private:
   void measure();
@@ -109,9 +119,11 @@ class Layout {
 
 void Layout::measure() {
   widths_.assign(columns(), 0);
-  for (std::size_t row = 0; row < table_.row_count(); ++row)
-    for (std::size_t column = 0; column < widths_.size(); ++column)
-      widths_[column] = std::max(widths_[column], base::display_width(cell(row, column)));
+  for (std::size_t column = 0; column < widths_.size(); ++column)
+    for (std::size_t row = 0; row < table_.row_count(); ++row) {
+      const bool as_above = row != 0 && content(row, column) == content(row - 1, column) && !depends_on_row(column);
+      if (!as_above) widths_[column] = std::max(widths_[column], base::display_width(cell(row, column)));
+    }
   cell_widths_ = widths_;
   for (std::size_t column = 0; column < widths_.size(); ++column) {
     titles_.push_back({{}, heading(kind(column))});
@@ -205,6 +217,30 @@ void append_cell(std::string& line, std::string_view text, std::size_t width, bo
   if (!right && !last) line.append(padding, ' ');
 }
 
+/// Cells as they are written. Many are what the cell above is, and are made once.
+class FittedCells {
+ public:
+  FittedCells(const Layout& layout, bool utf8) : layout_(layout), utf8_(utf8), last_(layout.columns()) {}
+
+  /// Rows from the first one on.
+  const std::string& at(std::size_t row, std::size_t column) {
+    Last& last = last_[column];
+    const std::int64_t content = layout_.content(row, column);
+    if (row == 0 || content != last.content || layout_.depends_on_row(column))
+      last = {content, layout_.fitted_cell(row, column, utf8_)};
+    return last.text;
+  }
+
+ private:
+  struct Last {
+    std::int64_t content = 0;
+    std::string text;
+  };
+  const Layout& layout_;
+  bool utf8_;
+  std::vector<Last> last_;  // by column
+};
+
 void append_titles(std::string& out, const Layout& layout, const TextOptions& options, std::string Title::*line) {
   std::string text;
   for (std::size_t column = 0; column < layout.columns(); ++column) {
@@ -289,12 +325,12 @@ Status write_text(const Table& table, const TextOptions& options, const Sink& si
   const Layout layout(table, options.width);
   SinkBuffer out(sink);
   append_header(out.text(), layout, options);
+  FittedCells cells(layout, options.utf8);
   for (std::size_t row = 0; row < table.row_count(); ++row) {
     for (std::size_t column = 0; column < layout.columns(); ++column) {
       const bool last = column + 1 == layout.columns();
       if (column != 0) out.text() += kGap;
-      append_cell(out.text(), layout.fitted_cell(row, column, options.utf8), layout.width(column),
-                  !is_text(layout.kind(column)), last);
+      append_cell(out.text(), cells.at(row, column), layout.width(column), !is_text(layout.kind(column)), last);
     }
     while (!out.text().empty() && out.text().back() == ' ') out.text().pop_back();
     out.text() += '\n';
