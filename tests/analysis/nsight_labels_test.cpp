@@ -87,7 +87,7 @@ TEST_CASE("ranks of labels are in the order of their texts", "[analysis]") {
   const Timeline timeline = builder.range("b", 0, 1).in_domain("range 1").build();  // no name of the timeline
   Labels labels(timeline);
   std::vector<Label> all;
-  for (RangeIndex range = 0; range < timeline.ranges.size(); ++range) all.push_back(labels.range(range));
+  for (RangeIndex range{0}; range < timeline.ranges.size(); ++range) all.push_back(labels.range(range));
   all.push_back(all.front());
   REQUIRE(std::any_of(all.begin(), all.end(), [&](Label label) { return !labels.is_name(label); }));
   const std::vector<std::uint32_t> ranks = labels.ranks(all);
