@@ -21,7 +21,7 @@ struct Name {
 };
 
 constexpr std::size_t kMostNamed = 16;
-Name names[kMostNamed];  // without a lock: a child of fork could find it taken
+Name named[kMostNamed];  // without a lock: a child of fork could find it taken
 std::atomic<std::size_t> count{0};
 
 }  // namespace
@@ -31,9 +31,9 @@ void write_left_out_domains(CaptureWriter& writer) noexcept {
   if (total == 0) return;
   char key[48], number[24];
   for (std::size_t i = 0; i < std::min(total, kMostNamed); ++i) {
-    if (!names[i].ready.load(std::memory_order_acquire)) continue;
+    if (!named[i].ready.load(std::memory_order_acquire)) continue;
     std::snprintf(key, sizeof key, "%s%zu", base::kLeftOutDomain.data(), i + 1);
-    writer.meta(key, {names[i].text, names[i].size});
+    writer.meta(key, {named[i].text, named[i].size});
   }
   std::snprintf(number, sizeof number, "%zu", total);
   writer.meta(base::kLeftOutDomains, number);
@@ -45,9 +45,9 @@ void rangefinder::detail::domain_left_out(std::string_view name) noexcept {
   using namespace rangefinder::session;
   const std::size_t at = count.fetch_add(1, std::memory_order_relaxed);
   if (at < kMostNamed) {
-    names[at].size = std::min(name.size(), sizeof names[at].text);
-    std::memcpy(names[at].text, name.data(), names[at].size);
-    names[at].ready.store(true, std::memory_order_release);
+    named[at].size = std::min(name.size(), sizeof named[at].text);
+    std::memcpy(named[at].text, name.data(), named[at].size);
+    named[at].ready.store(true, std::memory_order_release);
   }
   // At once, for a program that is killed.
   if (const std::shared_ptr<SessionCore> recording = current_session(); recording != nullptr)
