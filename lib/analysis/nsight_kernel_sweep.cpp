@@ -149,7 +149,7 @@ void KernelSweep::sort_by_kernel() {
   instances_ = std::move(sorted);
 }
 
-bool KernelSweep::finish(std::vector<NvtxKernelRow>& rows) {
+bool KernelSweep::finish(NvtxKernelRows& rows) {
   if (failed_) return false;
   put_in_tree_order();
   sort_by_kernel();
@@ -183,7 +183,7 @@ void KernelSweep::collect_stretches(std::span<const Sample> samples) {
             [](const NamedStretch& a, const NamedStretch& b) { return a.name < b.name; });
 }
 
-void KernelSweep::add_rows_of_kernel(std::span<const Sample> samples, std::vector<NvtxKernelRow>& rows) {
+void KernelSweep::add_rows_of_kernel(std::span<const Sample> samples, NvtxKernelRows& rows) {
   const std::uint32_t kernel = samples.front().kernel;
   collect_stretches(samples);
   for (; next_instance_ < instances_.size() && instances_[next_instance_].kernel == kernel; ++next_instance_)

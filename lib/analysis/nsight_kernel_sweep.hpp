@@ -38,7 +38,7 @@ class KernelSweep {
   void open(RangeIndex range);
   void launch(const base::Interval& cause, std::span<const Launched> kernels);
   /// Appends the thread's rows; false when a bound was passed.
-  bool finish(std::vector<NvtxKernelRow>& rows);
+  bool finish(NvtxKernelRows& rows);
   bool within_bounds() const noexcept { return !failed_; }
 
  private:
@@ -77,7 +77,7 @@ class KernelSweep {
   bool is_first(const Open& open, std::uint32_t kernel);
   void sort_by_kernel();
   void put_in_tree_order();
-  void add_rows_of_kernel(std::span<const Sample> samples, std::vector<NvtxKernelRow>& rows);
+  void add_rows_of_kernel(std::span<const Sample> samples, NvtxKernelRows& rows);
   void collect_stretches(std::span<const Sample> samples);
   bool spend(std::uint64_t memberships) noexcept;
 

@@ -71,31 +71,25 @@ std::vector<std::uint32_t> Labels::ranks(const std::vector<Label>& labels) const
     std::uint64_t key;  // the first bytes that not all texts share
     Label label;
   };
-  const std::size_t shared = shared_prefix(labels);
   std::vector<bool> known(size());
   std::vector<Keyed> order;
   for (const Label label : labels) {
-    if (known[label]) continue;
+    if (!known[label]) order.push_back({0, label});
     known[label] = true;
-    order.push_back({first_bytes(text(label).substr(shared)), label});
   }
+  std::string_view shared = order.empty() ? std::string_view() : text(order.front().label);
+  for (const Keyed& keyed : order) {
+    const std::string_view other = text(keyed.label);
+    const auto end = std::mismatch(shared.begin(), shared.end(), other.begin(), other.end()).first;
+    shared = shared.substr(0, static_cast<std::size_t>(end - shared.begin()));
+  }
+  for (Keyed& keyed : order) keyed.key = first_bytes(text(keyed.label).substr(shared.size()));
   std::sort(order.begin(), order.end(), [&](const Keyed& a, const Keyed& b) {
     return a.key != b.key ? a.key < b.key : text(a.label) < text(b.label);
   });
   std::vector<std::uint32_t> rank_of(size(), kNone);
   for (std::uint32_t rank = 0; rank < order.size(); ++rank) rank_of[order[rank].label] = rank;
   return rank_of;
-}
-
-std::size_t Labels::shared_prefix(const std::vector<Label>& labels) const noexcept {
-  if (labels.empty()) return 0;
-  std::string_view shared = text(labels.front());
-  for (const Label label : labels) {
-    const std::string_view other = text(label);
-    const auto end = std::mismatch(shared.begin(), shared.end(), other.begin(), other.end()).first;
-    shared = shared.substr(0, static_cast<std::size_t>(end - shared.begin()));
-  }
-  return shared.size();
 }
 
 Labels::Labels(const Timeline& timeline) : timeline_(timeline), names_(timeline.string_count()) {

@@ -54,7 +54,6 @@ class Labels {
  private:
   static Label of_name(StringId name) noexcept { return static_cast<Label>(name); }
   Label of_text(std::string_view text);
-  std::size_t shared_prefix(const std::vector<Label>& labels) const noexcept;
   template <typename Make>
   Label once(projection::FlatMap& known, std::uint64_t key, Make make);
   /// All that the input says of a range.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -69,7 +70,7 @@ class KernelsInRanges {
   KernelsInRanges(const Timeline& timeline, KernelName form, Labels& labels)
       : timeline_(timeline), labels_(labels), by_launch_(kernels_by_launch(timeline, form, labels)) {}
 
-  Result<std::vector<NvtxKernelRow>> run() {
+  Result<NvtxKernelRows> run() {
     const std::vector<RangeIndex> ranges = choose_ranges(timeline_, RangeChoice::kLaunching);
     std::vector<ThreadIndex> thread_of(ranges.size());
     for (std::size_t i = 0; i < ranges.size(); ++i) thread_of[i] = timeline_.ranges.thread[ranges[i]];
@@ -81,7 +82,7 @@ class KernelsInRanges {
                                                   std::to_string(timeline_.threads[thread].tid) +
                                                   " are too many at once to list every kernel under each");
     add_unlaunched();
-    sort();
+    rows_.sort(timeline_, labels_);
     return std::move(rows_);
   }
 
@@ -89,12 +90,11 @@ class KernelsInRanges {
   bool sweep(ThreadIndex thread, std::span<const RangeIndex> ranges, std::span<const std::uint32_t> range_rows,
              std::span<const std::uint32_t> launches);
   void add_unlaunched();
-  void sort();
 
   const Timeline& timeline_;
   Labels& labels_;
   KernelsByLaunch by_launch_;
-  std::vector<NvtxKernelRow> rows_;
+  NvtxKernelRows rows_;
 };
 
 bool KernelsInRanges::sweep(ThreadIndex thread, std::span<const RangeIndex> ranges,
@@ -130,36 +130,45 @@ void KernelsInRanges::add_unlaunched() {
   }
 }
 
-void KernelsInRanges::sort() {
-  std::vector<Label> names;
-  for (const NvtxKernelRow& row : rows_)
-    if (row.in_range) names.push_back(row.name);
-  const std::vector<std::uint32_t> ranks = labels_.ranks(names);
-  // Names first: where they differ, which is mostly so, nothing else is looked at.
-  const auto rank = [&](const NvtxKernelRow& row) { return row.in_range ? std::uint64_t{ranks[row.name]} + 1 : 0; };
-  std::vector<std::uint64_t> by_name;  // rank << 32 | row
-  by_name.reserve(rows_.size());
-  for (std::uint32_t row = 0; row < rows_.size(); ++row) by_name.push_back(rank(rows_[row]) << 32 | row);
-  std::sort(by_name.begin(), by_name.end());
-  std::vector<std::uint32_t> order;
-  order.reserve(rows_.size());
-  for (const std::uint64_t row : by_name) order.push_back(static_cast<std::uint32_t>(row));
-  const auto rest = [&](std::uint32_t at) {
-    const NvtxKernelRow& row = rows_[at];
-    return std::tuple(row.style, numbers_of(timeline_, row.thread), -row.duration.total, labels_.text(row.kernel),
-                      row.thread);
-  };
-  for (std::size_t first = 0, last = 0; first < order.size(); first = last) {
-    while (last < order.size() && by_name[last] >> 32 == by_name[first] >> 32) ++last;
-    std::sort(order.begin() + static_cast<std::ptrdiff_t>(first), order.begin() + static_cast<std::ptrdiff_t>(last),
-              [&](std::uint32_t a, std::uint32_t b) { return rest(a) < rest(b); });
-  }
-  arrange(rows_, std::move(order));
-}
-
 }  // namespace
 
-Result<std::vector<NvtxKernelRow>> kernels_in_ranges(const Timeline& timeline, KernelName form, Labels& labels) {
+NvtxKernelRow NvtxKernelRows::operator[](std::size_t row) const {
+  const Entry& entry = entries_[row];
+  return {
+      entry.in_range, entry.name, entry.style, entry.thread, entry.instances, entry.kernel, durations_[entry.duration]};
+}
+
+void NvtxKernelRows::push_back(const NvtxKernelRow& row) {
+  if (durations_.empty() || row.duration != durations_.back()) durations_.push_back(row.duration);
+  entries_.push_back({row.name, row.thread, row.kernel, static_cast<std::uint32_t>(row.instances),
+                      static_cast<std::uint32_t>(durations_.size() - 1), row.style, row.in_range});
+}
+
+void NvtxKernelRows::sort(const Timeline& timeline, const Labels& labels) {
+  std::vector<Label> names;
+  for (const Entry& row : entries_)
+    if (row.in_range) names.push_back(row.name);
+  const std::vector<std::uint32_t> ranks = labels.ranks(names);
+  // Names first: where they differ, which is mostly so, nothing else is looked at.
+  const auto rank = [&](const Entry& row) { return row.in_range ? std::size_t{ranks[row.name]} + 1 : 0; };
+  std::vector<std::uint32_t> offset(labels.size() + 2, 0);  // rows of a rank are [offset[rank], offset[rank + 1])
+  for (const Entry& row : entries_) ++offset[rank(row) + 1];
+  std::partial_sum(offset.begin(), offset.end(), offset.begin());
+  std::vector<std::uint32_t> order(entries_.size());
+  std::vector<std::uint32_t> next(offset.begin(), offset.end() - 1);
+  for (std::uint32_t row = 0; row < entries_.size(); ++row) order[next[rank(entries_[row])]++] = row;
+  const auto rest = [&](std::uint32_t at) {
+    const Entry& row = entries_[at];
+    return std::tuple(row.style, numbers_of(timeline, row.thread), -durations_[row.duration].total,
+                      labels.text(row.kernel), row.thread);
+  };
+  for (std::size_t of_rank = 0; of_rank + 1 < offset.size(); ++of_rank)
+    std::sort(order.begin() + offset[of_rank], order.begin() + offset[of_rank + 1],
+              [&](std::uint32_t a, std::uint32_t b) { return rest(a) < rest(b); });
+  arrange(entries_, std::move(order));
+}
+
+Result<NvtxKernelRows> kernels_in_ranges(const Timeline& timeline, KernelName form, Labels& labels) {
   return KernelsInRanges(timeline, form, labels).run();
 }
 

@@ -25,6 +25,7 @@ struct Sum {
   __int128 total = 0;
   std::uint64_t count = 0;
 
+  friend bool operator==(const Sum&, const Sum&) = default;
   void add(std::int64_t value) noexcept {
     total += value;
     ++count;
@@ -43,6 +44,7 @@ struct Spread : Sum {
   __int128 median_twice = 0;  ///< sum of the two middle values; twice the middle one
   long double deviation = 0;  ///< of the sample (n - 1); 0 for one value
 
+  friend bool operator==(const Spread&, const Spread&) = default;
   std::int64_t median(int places, std::int64_t unit = 1) const noexcept {
     return rounded_quotient(median_twice, static_cast<__int128>(2) * unit, places);
   }

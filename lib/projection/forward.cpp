@@ -17,7 +17,7 @@ struct Found {
   std::vector<Pass> pass;                   ///< by launch
   std::vector<AutogradNodeIndex> moved_to;  ///< by launch: the node to whose making it moves; kNone: it stays
   std::vector<AutogradNodeIndex> made_in;   ///< by node: the node that ran where it was made, outside of any range that
-                                           ///< was opened meanwhile; kNone: none
+                                            ///< was opened meanwhile; kNone: none
 };
 
 bool is_matched(const Timeline& timeline, AutogradNodeIndex node) noexcept {

@@ -2,6 +2,9 @@
 #include "report/paths.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <iterator>
 #include <numeric>
 
 namespace rangefinder::report {
@@ -40,10 +43,15 @@ std::string Paths::innermost(Node node, std::size_t most_bytes) const {
 std::string Paths::id_stack(Node node) const {
   constexpr std::size_t kOfMany = 16;
   const bool many = depth(node) >= kDeepest;
-  std::vector<std::int64_t> ids;
-  for (; node != kNothing && (!many || ids.size() < kOfMany); node = around(node)) ids.push_back(id(node));
+  std::array<std::int64_t, kDeepest> ids;
+  std::size_t count = 0;
+  for (; node != kNothing && (!many || count < kOfMany); node = around(node)) ids[count++] = id(node);
   std::string out = many ? ":..." : "";
-  for (auto id = ids.rbegin(); id != ids.rend(); ++id) out.append(":").append(std::to_string(*id));
+  while (count-- > 0) {
+    char digits[24];
+    out.push_back(':');
+    out.append(digits, std::to_chars(std::begin(digits), std::end(digits), ids[count]).ptr);
+  }
   return out;
 }
 

@@ -71,6 +71,36 @@ struct Title {
   }
 };
 
+/// Which numbers of a column cannot be wider than those before, so that most need not be written to be measured.
+class KnownWidths {
+ public:
+  KnownWidths(const Column& column, std::int64_t time_origin_ns) : column_(column), origin_ns_(time_origin_ns) {}
+
+  /// `widest`: of the numbers that were noted.
+  bool is_no_wider(std::int64_t value, std::size_t widest) const noexcept {
+    // "123.4 ms": four digits, a point and a unit, but for very long times.
+    constexpr std::size_t kWidestTime = 8;
+    constexpr std::int64_t kLongTime = 1'000'000'000'000;
+    switch (column_.type) {
+      case ColumnType::kInteger:
+      case ColumnType::kDecimal:
+        return value >= 0 && value <= largest_;
+      case ColumnType::kTimestamp:
+        return value >= origin_ns_ && value <= largest_;
+      case ColumnType::kNanoseconds:
+        return value >= 0 && value < kLongTime - kLongTime / 1'000 && widest >= kWidestTime;
+      default:
+        return false;
+    }
+  }
+  void note(std::int64_t value) noexcept { largest_ = std::max(largest_, value); }
+
+ private:
+  const Column& column_;
+  std::int64_t origin_ns_;
+  std::int64_t largest_ = kNull;
+};
+
 /// The columns that are shown, numbered anew, and how wide they are.
 class Layout {
  public:
@@ -101,6 +131,7 @@ class Layout {
 
  private:
   void measure();
+  std::size_t cell_width(std::size_t row, std::size_t column) const;
   void break_titles();
   std::size_t least_total() const;
   bool leave_out_one();
@@ -119,17 +150,32 @@ class Layout {
 
 void Layout::measure() {
   widths_.assign(columns(), 0);
-  for (std::size_t column = 0; column < widths_.size(); ++column)
+  for (std::size_t column = 0; column < widths_.size(); ++column) {
+    KnownWidths known(kind(column), table_.time_origin_ns());
     for (std::size_t row = 0; row < table_.row_count(); ++row) {
-      const bool as_above = row != 0 && content(row, column) == content(row - 1, column) && !depends_on_row(column);
-      if (!as_above) widths_[column] = std::max(widths_[column], base::display_width(cell(row, column)));
+      const std::int64_t value = content(row, column);
+      const bool as_above = row != 0 && value == content(row - 1, column);
+      if (!depends_on_row(column) && (as_above || known.is_no_wider(value, widths_[column]))) continue;
+      widths_[column] = std::max(widths_[column], cell_width(row, column));
+      known.note(value);
     }
+  }
   cell_widths_ = widths_;
   for (std::size_t column = 0; column < widths_.size(); ++column) {
     titles_.push_back({{}, heading(kind(column))});
     widths_[column] = std::max(widths_[column], titles_[column].width());
     if (!is_last(column)) widths_[column] = std::min(widths_[column], kWidestPadded);
   }
+}
+
+std::size_t Layout::cell_width(std::size_t row, std::size_t column) const {
+  std::string buffer;
+  const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7F; };
+  if (kind(column).type == ColumnType::kText) {  // mostly a name that is written as it is
+    const std::string_view text = table_.readable_text_at(row, shown_[column], buffer);
+    if (std::all_of(text.begin(), text.end(), is_plain)) return text.size();
+  }
+  return base::display_width(cell(row, column));
 }
 
 void Layout::break_titles() {
@@ -197,7 +243,8 @@ void Layout::fit(std::size_t width, const Least& least) {
 
 std::string Layout::fitted_cell(std::size_t row, std::size_t column, bool utf8) const {
   std::string text = cell(row, column);
-  if (!is_text(kind(column))) return text;  // a column of numbers is as wide as they are
+  // A column of numbers is as wide as they are; no character is wider than its bytes are many.
+  if (!is_text(kind(column)) || text.size() <= widths_[column]) return text;
   const auto fitted = [&](std::string_view name, std::size_t width) {
     if (kind(column).names == Names::kKernels) return short_kernel_name(name, width, utf8);
     return kind(column).type == ColumnType::kPath ? short_path(name, width, utf8) : shortened(name, width, utf8);
@@ -210,11 +257,15 @@ std::string Layout::fitted_cell(std::size_t row, std::size_t column, bool utf8) 
 }
 
 void append_cell(std::string& line, std::string_view text, std::size_t width, bool right, bool last) {
+  if (!right && last) {
+    line.append(text);
+    return;
+  }
   const std::size_t taken = base::display_width(text);
   const std::size_t padding = width > taken ? width - taken : 0;
   if (right) line.append(padding, ' ');
   line.append(text);
-  if (!right && !last) line.append(padding, ' ');
+  if (!right) line.append(padding, ' ');
 }
 
 /// Cells as they are written. Many are what the cell above is, and are made once.

@@ -21,10 +21,10 @@ class JsonValue {
   enum class Kind { kNull, kBool, kNumber, kString, kArray, kObject };
 
   static JsonValue parse(std::string_view text) {
-    std::size_t at = 0;
-    JsonValue value = read(text, at);
-    skip_space(text, at);
-    if (at != text.size()) fail("something after the end", at);
+    std::size_t cursor = 0;
+    JsonValue value = read(text, cursor);
+    skip_space(text, cursor);
+    if (cursor != text.size()) fail("something after the end", cursor);
     return value;
   }
   /// A file, plain or gzip.
@@ -63,81 +63,83 @@ class JsonValue {
   std::size_t size() const noexcept { return kind_ == Kind::kObject ? members_.size() : items_.size(); }
 
  private:
-  [[noreturn]] static void fail(const char* what, std::size_t at) {
-    throw std::runtime_error("json: " + std::string(what) + " at byte " + std::to_string(at));
+  [[noreturn]] static void fail(const char* what, std::size_t cursor) {
+    throw std::runtime_error("json: " + std::string(what) + " at byte " + std::to_string(cursor));
   }
   const JsonValue& need(Kind kind) const {
     if (kind_ != kind) throw std::runtime_error("json: a value of another kind than expected");
     return *this;
   }
-  static void skip_space(std::string_view text, std::size_t& at) {
-    while (at < text.size() && (text[at] == ' ' || text[at] == '\n' || text[at] == '\t' || text[at] == '\r')) ++at;
+  static void skip_space(std::string_view text, std::size_t& cursor) {
+    while (cursor < text.size() &&
+           (text[cursor] == ' ' || text[cursor] == '\n' || text[cursor] == '\t' || text[cursor] == '\r'))
+      ++cursor;
   }
-  static bool take(std::string_view text, std::size_t& at, char wanted) {
-    skip_space(text, at);
-    if (at >= text.size() || text[at] != wanted) return false;
-    ++at;
+  static bool take(std::string_view text, std::size_t& cursor, char wanted) {
+    skip_space(text, cursor);
+    if (cursor >= text.size() || text[cursor] != wanted) return false;
+    ++cursor;
     return true;
   }
 
-  static JsonValue read(std::string_view text, std::size_t& at) {
-    skip_space(text, at);
-    if (at >= text.size()) fail("the end", at);
+  static JsonValue read(std::string_view text, std::size_t& cursor) {
+    skip_space(text, cursor);
+    if (cursor >= text.size()) fail("the end", cursor);
     JsonValue value;
-    if (text[at] == '{') return read_object(text, at);
-    if (text[at] == '[') return read_array(text, at);
-    if (text[at] == '"') {
+    if (text[cursor] == '{') return read_object(text, cursor);
+    if (text[cursor] == '[') return read_array(text, cursor);
+    if (text[cursor] == '"') {
       value.kind_ = Kind::kString;
-      value.text_ = read_string(text, at);
+      value.text_ = read_string(text, cursor);
       return value;
     }
-    const std::size_t begin = at;
-    while (at < text.size() &&
-           (std::isalnum(static_cast<unsigned char>(text[at])) || std::strchr("+-.", text[at]) != nullptr))
-      ++at;
-    value.text_ = text.substr(begin, at - begin);
+    const std::size_t begin = cursor;
+    while (cursor < text.size() &&
+           (std::isalnum(static_cast<unsigned char>(text[cursor])) || std::strchr("+-.", text[cursor]) != nullptr))
+      ++cursor;
+    value.text_ = text.substr(begin, cursor - begin);
     if (value.text_ == "true" || value.text_ == "false")
       value.kind_ = Kind::kBool;
     else if (value.text_ != "null")
       value.kind_ = Kind::kNumber;
-    if (value.text_.empty()) fail("no value", at);
+    if (value.text_.empty()) fail("no value", cursor);
     return value;
   }
-  static JsonValue read_object(std::string_view text, std::size_t& at) {
+  static JsonValue read_object(std::string_view text, std::size_t& cursor) {
     JsonValue value;
     value.kind_ = Kind::kObject;
-    ++at;
-    if (take(text, at, '}')) return value;
+    ++cursor;
+    if (take(text, cursor, '}')) return value;
     do {
-      skip_space(text, at);
-      if (at >= text.size() || text[at] != '"') fail("no member name", at);
-      std::string key = read_string(text, at);
-      if (!take(text, at, ':')) fail("no colon", at);
-      value.members_[std::move(key)] = read(text, at);
-    } while (take(text, at, ','));
-    if (!take(text, at, '}')) fail("an object without end", at);
+      skip_space(text, cursor);
+      if (cursor >= text.size() || text[cursor] != '"') fail("no member name", cursor);
+      std::string key = read_string(text, cursor);
+      if (!take(text, cursor, ':')) fail("no colon", cursor);
+      value.members_[std::move(key)] = read(text, cursor);
+    } while (take(text, cursor, ','));
+    if (!take(text, cursor, '}')) fail("an object without end", cursor);
     return value;
   }
-  static JsonValue read_array(std::string_view text, std::size_t& at) {
+  static JsonValue read_array(std::string_view text, std::size_t& cursor) {
     JsonValue value;
     value.kind_ = Kind::kArray;
-    ++at;
-    if (take(text, at, ']')) return value;
+    ++cursor;
+    if (take(text, cursor, ']')) return value;
     do {
-      value.items_.push_back(read(text, at));
-    } while (take(text, at, ','));
-    if (!take(text, at, ']')) fail("an array without end", at);
+      value.items_.push_back(read(text, cursor));
+    } while (take(text, cursor, ','));
+    if (!take(text, cursor, ']')) fail("an array without end", cursor);
     return value;
   }
-  static std::string read_string(std::string_view text, std::size_t& at) {
+  static std::string read_string(std::string_view text, std::size_t& cursor) {
     std::string out;
-    for (++at; at < text.size() && text[at] != '"'; ++at) {
-      if (text[at] != '\\') {
-        out += text[at];
+    for (++cursor; cursor < text.size() && text[cursor] != '"'; ++cursor) {
+      if (text[cursor] != '\\') {
+        out += text[cursor];
         continue;
       }
-      if (++at >= text.size()) break;
-      switch (text[at]) {
+      if (++cursor >= text.size()) break;
+      switch (text[cursor]) {
         case 'n':
           out += '\n';
           break;
@@ -154,26 +156,26 @@ class JsonValue {
           out += '\f';
           break;
         case 'u':
-          append_utf8(out, read_escape(text, at));
+          append_utf8(out, read_escape(text, cursor));
           break;
         default:
-          out += text[at];
+          out += text[cursor];
       }
     }
-    if (at >= text.size()) fail("a string without end", at);
-    ++at;
+    if (cursor >= text.size()) fail("a string without end", cursor);
+    ++cursor;
     return out;
   }
   // `at` is at the u, and stays at the last digit.
-  static std::uint32_t read_escape(std::string_view text, std::size_t& at) {
+  static std::uint32_t read_escape(std::string_view text, std::size_t& cursor) {
     const auto digits = [&text](std::size_t from) {
       return static_cast<std::uint32_t>(std::strtoul(std::string(text.substr(from, 4)).c_str(), nullptr, 16));
     };
-    std::uint32_t code = digits(at + 1);
-    at += 4;
-    if (code >= 0xD800 && code < 0xDC00 && text.substr(at + 1, 2) == "\\u") {
-      code = 0x10000 + ((code - 0xD800) << 10) + (digits(at + 3) - 0xDC00);
-      at += 6;
+    std::uint32_t code = digits(cursor + 1);
+    cursor += 4;
+    if (code >= 0xD800 && code < 0xDC00 && text.substr(cursor + 1, 2) == "\\u") {
+      code = 0x10000 + ((code - 0xD800) << 10) + (digits(cursor + 3) - 0xDC00);
+      cursor += 6;
     }
     return code;
   }

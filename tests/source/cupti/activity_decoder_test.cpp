@@ -491,7 +491,7 @@ TEST_CASE("a kernel's name is demangled", "[source]") {
   CHECK(name("_ZN2at6native24vectorized_gather_kernelILi16ElEEvPcS2_PT0_illllb") ==
         "void at::native::vectorized_gather_kernel<16, long>(char*, char*, long*, int, long, long, long, long, bool)");
   CHECK(name("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n") == "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n");  // extern "C"
-  CHECK(name("i") == "i");                        // not the type of that code
+  CHECK(name("i") == "i");                            // not the type of that code
   CHECK(name("_Z5scalePf_end") == "_Z5scalePf_end");  // no mangled name
   // CUPTI gives a kernel's name at each launch.
   const char* const again = "_Z5scalePfi";
