@@ -28,20 +28,20 @@ TEST_CASE("a report of very many distinct ranges needs little memory for each", 
 #endif
   const struct {
     const char* view;
-    std::int64_t most_bytes;  // a range, beside the timeline
-  } bounds[] = {{"ranges", 800},
-                {"tree", 800},
-                {"energy", 920},
-                {"roofline", 900},
-                {"cpu_counters", 830},
-                {"counters", 830},
-                {"api_ranges", 1100},
-                {"memory", 630},
-                {"nvtx_kern_sum", 700},
-                {"nvtx_gpu_proj_sum", 900},
-                {"nvtx_gpu_proj_trace", 480},
-                {"nvtx_pushpop_trace", 480},
-                {"nvtx_sum", 530}};
+    std::int64_t most_bytes;  // a range, beside the timeline; a quarter more than measured, by what malloc has left
+  } bounds[] = {{"ranges", 1000},
+                {"tree", 1000},
+                {"energy", 1150},
+                {"roofline", 1150},
+                {"cpu_counters", 1050},
+                {"counters", 1050},
+                {"api_ranges", 1400},
+                {"memory", 800},
+                {"nvtx_kern_sum", 900},
+                {"nvtx_gpu_proj_sum", 1150},
+                {"nvtx_gpu_proj_trace", 620},
+                {"nvtx_pushpop_trace", 620},
+                {"nvtx_sum", 680}};
   for (const auto& [view, most_bytes] : bounds)
     for (const ReportFormat format : {ReportFormat::kText, ReportFormat::kCsv, ReportFormat::kJson}) {
       CAPTURE(view, format);
