@@ -23,7 +23,7 @@ NestingFigures::NestingFigures(const Timeline& timeline, const LaunchOrder& laun
 
 void NestingFigures::begin_thread(ThreadIndex thread) {
   position_ = 0;
-  next_block_ = plain_ ? kNone : 0;
+  next_block_ = plain_ ? std::uint32_t{kNone} : 0;
   if (!plain_) survey(thread);
 }
 
