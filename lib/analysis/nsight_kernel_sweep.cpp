@@ -28,12 +28,9 @@ bool KernelSweep::spend(std::uint64_t memberships) noexcept {
 }
 
 std::uint32_t KernelSweep::number(projection::FlatMap& numbers, std::uint64_t key) {
-  const std::uint32_t known = numbers.find(key);
-  if (known != projection::FlatMap::kAbsent) return known;
-  const auto fresh = static_cast<std::uint32_t>(numbers.size());
-  numbers.set(key, fresh);
+  const std::uint32_t number = numbers.find_or_set(key, static_cast<std::uint32_t>(numbers.size()));
   failed_ |= numbers.size() > kMostEntries;
-  return fresh;
+  return number;
 }
 
 std::uint32_t KernelSweep::name_number(RangeIndex range) {

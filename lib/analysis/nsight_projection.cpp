@@ -145,10 +145,8 @@ std::vector<ProjectedSumRow> gpu_projection_sum(const Timeline& timeline, Labels
     const Label name = labels.range(row.range);
     const RangeStyle style = timeline.ranges.style[row.range];
     const std::uint64_t key = std::uint64_t{name} << 8 | static_cast<std::uint8_t>(style);
-    std::uint32_t group = groups.find(key);
-    if (group == projection::FlatMap::kAbsent) {
-      group = static_cast<std::uint32_t>(sums.size());
-      groups.set(key, group);
+    const std::uint32_t group = groups.find_or_set(key, static_cast<std::uint32_t>(sums.size()));
+    if (group == sums.size()) {
       ProjectedSumRow fresh;
       fresh.name = name;
       fresh.style = style;

@@ -136,12 +136,8 @@ std::vector<RangeSumRow> range_sum(const Timeline& timeline, RangeChoice choice,
     const Label name = labels.range(range);
     const RangeStyle style = timeline.ranges.style[range];
     const std::uint64_t key = std::uint64_t{name} << 8 | static_cast<std::uint8_t>(style);
-    std::uint32_t group = groups.find(key);
-    if (group == projection::FlatMap::kAbsent) {
-      group = static_cast<std::uint32_t>(rows.size());
-      groups.set(key, group);
-      rows.push_back({name, style, {}});
-    }
+    const std::uint32_t group = groups.find_or_set(key, static_cast<std::uint32_t>(rows.size()));
+    if (group == rows.size()) rows.push_back({name, style, {}});
     const base::Interval interval = interval_of(timeline, range);
     durations.add(group, interval.end - interval.begin);
   }

@@ -93,10 +93,9 @@ class Rollup {
     const StringId name = timeline_.ranges.name[range];
     // By name there is no parent, and by path there are no parts.
     const std::uint64_t key = std::uint64_t{by_path_ ? parent_group : part} << 32 | number_of(name);
-    const std::uint32_t known = by_key_.find(key);
-    if (known != projection::FlatMap::kAbsent) return known;
     const auto fresh = static_cast<std::uint32_t>(groups_.size());
-    by_key_.set(key, fresh);
+    const std::uint32_t known = by_key_.find_or_set(key, fresh);
+    if (known != fresh) return known;
     RangeGroup group;
     group.name = name;
     if (folding_.numbers) fold(name);

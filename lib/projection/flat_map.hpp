@@ -19,6 +19,16 @@ class FlatMap {
     for (std::size_t at = home(id);; at = (at + 1) & mask())
       if (slots_[at].value == kAbsent || slots_[at].id == id) return slots_[at].value;
   }
+  /// What is there; where nothing is, `value`, which is put there.
+  std::uint32_t find_or_set(std::uint64_t id, std::uint32_t value) {
+    if ((size_ + 1) * 4 > slots_.size() * 3) grow();
+    std::size_t at = home(id);
+    while (slots_[at].value != kAbsent && slots_[at].id != id) at = (at + 1) & mask();
+    if (slots_[at].value != kAbsent) return slots_[at].value;
+    ++size_;
+    slots_[at] = {id, value};
+    return value;
+  }
   /// Replaces what was there.
   void set(std::uint64_t id, std::uint32_t value) {
     if ((size_ + 1) * 4 > slots_.size() * 3) grow();

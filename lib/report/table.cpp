@@ -5,6 +5,8 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
+#include <iterator>
 #include <utility>
 
 namespace rangefinder::report {
@@ -114,23 +116,22 @@ void append_plain_number(std::string& out, std::int64_t value, int places) {
   char digits[32];
   const bool negative = value < 0;
   const std::uint64_t magnitude = negative ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
-  const auto end = std::to_chars(std::begin(digits), std::end(digits), magnitude).ptr;
-  std::string_view text(digits, static_cast<std::size_t>(end - digits));
-  if (negative) out += '-';
-  const auto decimals = static_cast<std::size_t>(places);
-  if (decimals == 0) {
-    out.append(text);
+  char* const first = std::begin(digits) + 1;
+  char* end = std::to_chars(first, std::end(digits) - 1, magnitude).ptr;
+  const auto decimals = static_cast<std::ptrdiff_t>(places);
+  if (end - first <= decimals) {
+    out += negative ? "-0." : "0.";
+    out.append(static_cast<std::size_t>(decimals - (end - first)), '0').append(first, end);
     return;
   }
-  if (text.size() > decimals) {
-    out.append(text.substr(0, text.size() - decimals));
-    text.remove_prefix(text.size() - decimals);
-  } else {
-    out += '0';
+  if (decimals != 0) {
+    char* const point = end - decimals;
+    std::copy_backward(point, end, end + 1);
+    *point = '.';
+    ++end;
   }
-  out += '.';
-  out.append(decimals - text.size(), '0');
-  out.append(text);
+  digits[0] = '-';
+  out.append(negative ? std::begin(digits) : first, end);
 }
 
 std::int64_t cell_of_real(double value) noexcept {

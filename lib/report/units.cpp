@@ -52,7 +52,8 @@ std::string readable(std::int64_t value, int places, std::span<const std::string
     }
     std::string text = negative ? "-" : "";
     append_plain_number(text, static_cast<std::int64_t>(rounded), decimals);
-    return text.append(" ").append(units[unit]);
+    text += ' ';
+    return text += units[unit];
   }
 }
 

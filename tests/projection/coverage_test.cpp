@@ -112,3 +112,15 @@ TEST_CASE("the flat map is a map", "[projection][property]") {
   }
   CHECK(map.size() == expected.size());
 }
+
+TEST_CASE("the flat map keeps what was put there first where that is asked for", "[projection][property]") {
+  std::mt19937_64 random(rangefinder::testing::property_seed("flat map, first"));
+  FlatMap map;
+  std::unordered_map<std::uint64_t, std::uint32_t> expected;
+  const auto steps = static_cast<std::uint32_t>(rangefinder::testing::repeats(50'000));
+  for (std::uint32_t step = 0; step < steps; ++step) {
+    const std::uint64_t id = (random() % 5000) << (random() % 2 * 40);
+    REQUIRE(map.find_or_set(id, step) == expected.try_emplace(id, step).first->second);
+  }
+  CHECK(map.size() == expected.size());
+}

@@ -85,12 +85,11 @@ CounterGroups groups_of(const analysis::RangeMetrics& metrics, PathOf path_of) {
       counted[source] = true;
       const Paths::Node path = path_of(row.range);
       const std::uint64_t key = std::uint64_t{path} << 1 | source;
-      if (known.find(key) == projection::FlatMap::kAbsent) {
-        known.set(key, static_cast<std::uint32_t>(groups.rows.size()));
+      of_last[source] = known.find_or_set(key, static_cast<std::uint32_t>(groups.rows.size()));
+      if (of_last[source] == groups.rows.size()) {
         groups.rows.push_back({path, row.source, 0, 0, 0});
         groups.sums.resize(groups.rows.size() * metrics.metrics().size());
       }
-      of_last[source] = known.find(key);
       CounterGroup& group = groups.rows[of_last[source]];
       ++group.instances;
       group.device_ns += row.device_ns;
