@@ -189,13 +189,13 @@ Result<ProgramToRecord> program_of(const RecordArguments& arguments, const std::
   if (!record) return record.error();
   program.record = *record;
   if (Status status = no_other_tool(); !status.ok()) return std::move(status).error();
-  const Result<std::string> injection = find_injection();
-  if (!injection) return injection.error();
   if (Status status = set_output(arguments, program); !status.ok()) return std::move(status).error();
   const Result<std::string> config = config_of(arguments, program);
   if (!config) return config.error();
   const Result<std::string> domains = domains_of(arguments);
   if (!domains) return domains.error();
+  const Result<std::string> injection = find_injection();
+  if (!injection) return injection.error();
   program.environment = {{"NVTX_INJECTION64_PATH", *injection},
                          {"CUDA_INJECTION64_PATH", *injection},
                          {"RANGEFINDER_RECORD", base::with_doubled_percents(program.folder) + "/" + program.name},
