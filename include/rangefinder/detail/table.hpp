@@ -13,13 +13,14 @@
 namespace rangefinder::detail {
 
 /// What the tables of a timeline have in common. `Derived` has a TableColumn for each member of `RowType`, and
-/// `columns()` to list them. Rows are written whole, so that all columns have the same length.
+/// `columns_of(self)`, a template for constant tables and others, to list them. Rows are written whole, so that all
+/// columns have the same length.
 template <typename Derived, typename RowType>
 class Table {
  public:
   using Row = RowType;
 
-  std::size_t size() const noexcept { return std::get<0>(derived().columns()).size(); }
+  std::size_t size() const noexcept { return std::get<0>(columns()).size(); }
   bool empty() const noexcept { return size() == 0; }
 
   /// Returns the position of the new row.
@@ -30,21 +31,21 @@ class Table {
     return Index<Row>(at);
   }
   void set(std::size_t at, const Row& row) {
-    std::apply([&](auto&... column) { (column.write(row, at), ...); }, derived().columns());
+    std::apply([&](auto&... column) { (column.write(row, at), ...); }, columns());
   }
   Row row(std::size_t at) const noexcept {
     Row out;
-    std::apply([&](const auto&... column) { (column.read(out, at), ...); }, derived().columns());
+    std::apply([&](const auto&... column) { (column.read(out, at), ...); }, columns());
     return out;
   }
   void reserve(std::size_t rows) {
-    std::apply([&](auto&... column) { (column.reserve(rows), ...); }, derived().columns());
+    std::apply([&](auto&... column) { (column.reserve(rows), ...); }, columns());
   }
   /// Memory of all rows, without what columns have in reserve.
   std::uint64_t memory_bytes() const noexcept {
-    static_assert(sizeof(Derived) == listed_bytes<decltype(std::declval<Derived&>().columns())>(),
-                  "columns() lists every column");
-    return std::apply([](const auto&... column) { return (column.memory_bytes() + ...); }, derived().columns());
+    static_assert(sizeof(Derived) == listed_bytes<decltype(Derived::columns_of(std::declval<Derived&>()))>(),
+                  "columns_of() lists every column");
+    return std::apply([](const auto&... column) { return (column.memory_bytes() + ...); }, columns());
   }
 
  protected:
@@ -53,7 +54,7 @@ class Table {
   }
   /// Row `i` becomes what row `order[i]` was.
   void reorder(const std::vector<std::uint32_t>& order) {
-    std::apply([&](auto&... column) { (column.reorder(order), ...); }, derived().columns());
+    std::apply([&](auto&... column) { (column.reorder(order), ...); }, columns());
   }
 
  private:
@@ -70,14 +71,14 @@ class Table {
   template <typename Add>
   void all_or_nothing(std::size_t before, Add add) {
     try {
-      std::apply(add, derived().columns());
+      std::apply(add, columns());
     } catch (...) {
-      std::apply([&](auto&... column) { (column.cut_to(before), ...); }, derived().columns());
+      std::apply([&](auto&... column) { (column.cut_to(before), ...); }, columns());
       throw;
     }
   }
-  Derived& derived() noexcept { return static_cast<Derived&>(*this); }
-  const Derived& derived() const noexcept { return static_cast<const Derived&>(*this); }
+  auto columns() noexcept { return Derived::columns_of(static_cast<Derived&>(*this)); }
+  auto columns() const noexcept { return Derived::columns_of(static_cast<const Derived&>(*this)); }
 };
 
 }  // namespace rangefinder::detail

@@ -102,13 +102,11 @@ class ActivityTable : public detail::Table<ActivityTable, ActivityRow> {
 
  private:
   friend detail::Table<ActivityTable, ActivityRow>;
-  auto columns() noexcept {
-    return std::tie(kind, name, stream, begin_ns, end_ns, correlation, launch, bytes, detail, graph_node, graph,
-                    external_id, source_row, captured, estimated, queued_ns, submitted_ns);
-  }
-  auto columns() const noexcept {
-    return std::tie(kind, name, stream, begin_ns, end_ns, correlation, launch, bytes, detail, graph_node, graph,
-                    external_id, source_row, captured, estimated, queued_ns, submitted_ns);
+  template <typename Self>
+  static auto columns_of(Self& self) noexcept {
+    return std::tie(self.kind, self.name, self.stream, self.begin_ns, self.end_ns, self.correlation, self.launch,
+                    self.bytes, self.detail, self.graph_node, self.graph, self.external_id, self.source_row,
+                    self.captured, self.estimated, self.queued_ns, self.submitted_ns);
   }
 };
 

@@ -43,11 +43,10 @@ class AllocatorEventTable : public detail::Table<AllocatorEventTable, AllocatorE
 
  private:
   friend detail::Table<AllocatorEventTable, AllocatorEventRow>;
-  auto columns() noexcept {
-    return std::tie(thread, time_ns, action, device, address, bytes, allocated, reserved, stream, pool, source_row);
-  }
-  auto columns() const noexcept {
-    return std::tie(thread, time_ns, action, device, address, bytes, allocated, reserved, stream, pool, source_row);
+  template <typename Self>
+  static auto columns_of(Self& self) noexcept {
+    return std::tie(self.thread, self.time_ns, self.action, self.device, self.address, self.bytes, self.allocated,
+                    self.reserved, self.stream, self.pool, self.source_row);
   }
 };
 

@@ -40,11 +40,10 @@ class AutogradNodeTable : public detail::Table<AutogradNodeTable, AutogradNodeRo
 
  private:
   friend detail::Table<AutogradNodeTable, AutogradNodeRow>;
-  auto columns() noexcept {
-    return std::tie(thread, begin_ns, end_ns, sequence, forward_thread, forward_ns, name, range);
-  }
-  auto columns() const noexcept {
-    return std::tie(thread, begin_ns, end_ns, sequence, forward_thread, forward_ns, name, range);
+  template <typename Self>
+  static auto columns_of(Self& self) noexcept {
+    return std::tie(self.thread, self.begin_ns, self.end_ns, self.sequence, self.forward_thread, self.forward_ns,
+                    self.name, self.range);
   }
 };
 

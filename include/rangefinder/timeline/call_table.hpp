@@ -41,11 +41,10 @@ class CallTable : public detail::Table<CallTable, CallRow> {
 
  private:
   friend detail::Table<CallTable, CallRow>;
-  auto columns() noexcept {
-    return std::tie(name, domain, thread, begin_ns, end_ns, correlation, result, external_id, source_row);
-  }
-  auto columns() const noexcept {
-    return std::tie(name, domain, thread, begin_ns, end_ns, correlation, result, external_id, source_row);
+  template <typename Self>
+  static auto columns_of(Self& self) noexcept {
+    return std::tie(self.name, self.domain, self.thread, self.begin_ns, self.end_ns, self.correlation, self.result,
+                    self.external_id, self.source_row);
   }
 };
 

@@ -33,8 +33,10 @@ class CounterTable : public detail::Table<CounterTable, CounterRow> {
 
  private:
   friend detail::Table<CounterTable, CounterRow>;
-  auto columns() noexcept { return std::tie(name, thread, time_ns, number, integer, is_integer); }
-  auto columns() const noexcept { return std::tie(name, thread, time_ns, number, integer, is_integer); }
+  template <typename Self>
+  static auto columns_of(Self& self) noexcept {
+    return std::tie(self.name, self.thread, self.time_ns, self.number, self.integer, self.is_integer);
+  }
 };
 
 }  // namespace rangefinder

@@ -27,8 +27,10 @@ class CpuCounterTable : public detail::Table<CpuCounterTable, CpuCounterRow> {
 
  private:
   friend detail::Table<CpuCounterTable, CpuCounterRow>;
-  auto columns() noexcept { return std::tie(range, counts); }
-  auto columns() const noexcept { return std::tie(range, counts); }
+  template <typename Self>
+  static auto columns_of(Self& self) noexcept {
+    return std::tie(self.range, self.counts);
+  }
 };
 
 }  // namespace rangefinder

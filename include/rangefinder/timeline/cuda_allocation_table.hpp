@@ -44,11 +44,10 @@ class CudaAllocationTable : public detail::Table<CudaAllocationTable, CudaAlloca
 
  private:
   friend detail::Table<CudaAllocationTable, CudaAllocationRow>;
-  auto columns() noexcept {
-    return std::tie(process, time_ns, freed, memory, device, stream, address, bytes, pool, correlation, source_row);
-  }
-  auto columns() const noexcept {
-    return std::tie(process, time_ns, freed, memory, device, stream, address, bytes, pool, correlation, source_row);
+  template <typename Self>
+  static auto columns_of(Self& self) noexcept {
+    return std::tie(self.process, self.time_ns, self.freed, self.memory, self.device, self.stream, self.address,
+                    self.bytes, self.pool, self.correlation, self.source_row);
   }
 };
 

@@ -30,8 +30,10 @@ class GraphNodeTable : public detail::Table<GraphNodeTable, GraphNodeRow> {
 
  private:
   friend detail::Table<GraphNodeTable, GraphNodeRow>;
-  auto columns() noexcept { return std::tie(process, node, time_ns, correlation); }
-  auto columns() const noexcept { return std::tie(process, node, time_ns, correlation); }
+  template <typename Self>
+  static auto columns_of(Self& self) noexcept {
+    return std::tie(self.process, self.node, self.time_ns, self.correlation);
+  }
 };
 
 }  // namespace rangefinder

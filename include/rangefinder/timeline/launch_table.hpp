@@ -53,8 +53,10 @@ class LaunchTable : public detail::Table<LaunchTable, LaunchRow> {
 
  private:
   friend detail::Table<LaunchTable, LaunchRow>;
-  auto columns() noexcept { return std::tie(process, correlation, thread, time_ns, source, range, call); }
-  auto columns() const noexcept { return std::tie(process, correlation, thread, time_ns, source, range, call); }
+  template <typename Self>
+  static auto columns_of(Self& self) noexcept {
+    return std::tie(self.process, self.correlation, self.thread, self.time_ns, self.source, self.range, self.call);
+  }
 };
 
 }  // namespace rangefinder

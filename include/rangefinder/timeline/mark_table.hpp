@@ -31,8 +31,10 @@ class MarkTable : public detail::Table<MarkTable, MarkRow> {
 
  private:
   friend detail::Table<MarkTable, MarkRow>;
-  auto columns() noexcept { return std::tie(name, category, thread, time_ns, source_row); }
-  auto columns() const noexcept { return std::tie(name, category, thread, time_ns, source_row); }
+  template <typename Self>
+  static auto columns_of(Self& self) noexcept {
+    return std::tie(self.name, self.category, self.thread, self.time_ns, self.source_row);
+  }
 };
 
 }  // namespace rangefinder

@@ -36,8 +36,10 @@ class OperatorTable : public detail::Table<OperatorTable, OperatorRow> {
 
  private:
   friend detail::Table<OperatorTable, OperatorRow>;
-  auto columns() noexcept { return std::tie(range, sequence, forward_thread_id, shapes, types, values); }
-  auto columns() const noexcept { return std::tie(range, sequence, forward_thread_id, shapes, types, values); }
+  template <typename Self>
+  static auto columns_of(Self& self) noexcept {
+    return std::tie(self.range, self.sequence, self.forward_thread_id, self.shapes, self.types, self.values);
+  }
 };
 
 }  // namespace rangefinder

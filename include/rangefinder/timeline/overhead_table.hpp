@@ -32,8 +32,10 @@ class OverheadTable : public detail::Table<OverheadTable, OverheadRow> {
 
  private:
   friend detail::Table<OverheadTable, OverheadRow>;
-  auto columns() noexcept { return std::tie(name, thread, begin_ns, end_ns, source_row); }
-  auto columns() const noexcept { return std::tie(name, thread, begin_ns, end_ns, source_row); }
+  template <typename Self>
+  static auto columns_of(Self& self) noexcept {
+    return std::tie(self.name, self.thread, self.begin_ns, self.end_ns, self.source_row);
+  }
 };
 
 }  // namespace rangefinder

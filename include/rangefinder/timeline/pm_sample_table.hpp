@@ -33,8 +33,10 @@ class PmSampleTable : public detail::Table<PmSampleTable, PmSampleRow> {
 
  private:
   friend detail::Table<PmSampleTable, PmSampleRow>;
-  auto columns() noexcept { return std::tie(device, metric, begin_ns, end_ns, value); }
-  auto columns() const noexcept { return std::tie(device, metric, begin_ns, end_ns, value); }
+  template <typename Self>
+  static auto columns_of(Self& self) noexcept {
+    return std::tie(self.device, self.metric, self.begin_ns, self.end_ns, self.value);
+  }
 };
 
 }  // namespace rangefinder

@@ -33,8 +33,10 @@ class RangeMetricTable : public detail::Table<RangeMetricTable, RangeMetricRow> 
 
  private:
   friend detail::Table<RangeMetricTable, RangeMetricRow>;
-  auto columns() noexcept { return std::tie(range, device, metric, value); }
-  auto columns() const noexcept { return std::tie(range, device, metric, value); }
+  template <typename Self>
+  static auto columns_of(Self& self) noexcept {
+    return std::tie(self.range, self.device, self.metric, self.value);
+  }
 };
 
 }  // namespace rangefinder

@@ -97,13 +97,10 @@ class RangeTable : public detail::Table<RangeTable, RangeRow> {
 
  private:
   friend detail::Table<RangeTable, RangeRow>;
-  auto columns() noexcept {
-    return std::tie(name, domain, category, kind, style, flags, thread, end_thread, begin_ns, end_ns, source_row,
-                    external_id, opened_ns);
-  }
-  auto columns() const noexcept {
-    return std::tie(name, domain, category, kind, style, flags, thread, end_thread, begin_ns, end_ns, source_row,
-                    external_id, opened_ns);
+  template <typename Self>
+  static auto columns_of(Self& self) noexcept {
+    return std::tie(self.name, self.domain, self.category, self.kind, self.style, self.flags, self.thread,
+                    self.end_thread, self.begin_ns, self.end_ns, self.source_row, self.external_id, self.opened_ns);
   }
 };
 

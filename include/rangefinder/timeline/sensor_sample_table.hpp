@@ -46,13 +46,11 @@ class SensorSampleTable : public detail::Table<SensorSampleTable, SensorSampleRo
 
  private:
   friend detail::Table<SensorSampleTable, SensorSampleRow>;
-  auto columns() noexcept {
-    return std::tie(device, time_ns, present, gpu_utilisation_percent, memory_utilisation_percent, sm_clock_mhz,
-                    memory_clock_mhz, power_mw, temperature_c, energy_mj, throttle_reasons, memory_used_bytes);
-  }
-  auto columns() const noexcept {
-    return std::tie(device, time_ns, present, gpu_utilisation_percent, memory_utilisation_percent, sm_clock_mhz,
-                    memory_clock_mhz, power_mw, temperature_c, energy_mj, throttle_reasons, memory_used_bytes);
+  template <typename Self>
+  static auto columns_of(Self& self) noexcept {
+    return std::tie(self.device, self.time_ns, self.present, self.gpu_utilisation_percent,
+                    self.memory_utilisation_percent, self.sm_clock_mhz, self.memory_clock_mhz, self.power_mw,
+                    self.temperature_c, self.energy_mj, self.throttle_reasons, self.memory_used_bytes);
   }
 };
 

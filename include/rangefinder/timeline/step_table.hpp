@@ -31,8 +31,10 @@ class StepTable : public detail::Table<StepTable, StepRow> {
 
  private:
   friend detail::Table<StepTable, StepRow>;
-  auto columns() noexcept { return std::tie(number, thread, begin_ns, end_ns, items); }
-  auto columns() const noexcept { return std::tie(number, thread, begin_ns, end_ns, items); }
+  template <typename Self>
+  static auto columns_of(Self& self) noexcept {
+    return std::tie(self.number, self.thread, self.begin_ns, self.end_ns, self.items);
+  }
 };
 
 }  // namespace rangefinder

@@ -37,11 +37,10 @@ class SyncTable : public detail::Table<SyncTable, SyncRow> {
 
  private:
   friend detail::Table<SyncTable, SyncRow>;
-  auto columns() noexcept {
-    return std::tie(type, stream, device, begin_ns, end_ns, correlation, source_row, event_stream);
-  }
-  auto columns() const noexcept {
-    return std::tie(type, stream, device, begin_ns, end_ns, correlation, source_row, event_stream);
+  template <typename Self>
+  static auto columns_of(Self& self) noexcept {
+    return std::tie(self.type, self.stream, self.device, self.begin_ns, self.end_ns, self.correlation, self.source_row,
+                    self.event_stream);
   }
 };
 
