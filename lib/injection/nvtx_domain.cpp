@@ -10,12 +10,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <new>
 
 namespace rangefinder::injection {
 namespace {
 
 std::atomic<Domain*> domains{nullptr};
+
+constexpr std::size_t kBuckets = 1024;
+std::atomic<RegisteredString*> registered[kBuckets]{};  // lists, by the hash of the text
 
 /// Empty without memory.
 std::string_view copy_of(std::string_view text) noexcept {
@@ -25,10 +29,29 @@ std::string_view copy_of(std::string_view text) noexcept {
   return {copy, text.size()};
 }
 
+void free_copy(std::string_view text) noexcept { std::free(const_cast<char*>(text.data())); }
+
 }  // namespace
 
-const RegisteredString* RegisteredString::make(std::string_view text) noexcept {
-  return new (std::nothrow) RegisteredString{detail::intern_name(text), copy_of(text)};
+const RegisteredString* RegisteredString::of(std::string_view text) noexcept {
+  std::atomic<RegisteredString*>& list = registered[std::hash<std::string_view>{}(text) % kBuckets];
+  RegisteredString* made = nullptr;
+  for (;;) {
+    RegisteredString* first = list.load(std::memory_order_acquire);
+    for (const RegisteredString* string = first; string != nullptr; string = string->next) {
+      if (string->text != text) continue;
+      if (made != nullptr) free_copy(made->text);
+      delete made;
+      return string;
+    }
+    if (made == nullptr) {
+      made = new (std::nothrow) RegisteredString{detail::intern_name(text), copy_of(text)};
+      if (made == nullptr) return nullptr;
+      if (made->text.size() != text.size()) return delete made, nullptr;
+    }
+    made->next = first;
+    if (list.compare_exchange_strong(first, made, std::memory_order_acq_rel)) return made;
+  }
 }
 
 Domain& Domain::unnamed() noexcept {
@@ -39,9 +62,10 @@ Domain& Domain::unnamed() noexcept {
 Domain* Domain::named(std::string_view name) noexcept {
   Domain* made = nullptr;
   for (;;) {
-    Domain* const first = domains.load(std::memory_order_acquire);
+    Domain* first = domains.load(std::memory_order_acquire);
     for (Domain* domain = first; domain != nullptr; domain = domain->next_) {
       if (domain->name_ != name) continue;
+      if (made != nullptr) free_copy(made->name_);
       delete made;
       return domain;
     }
@@ -54,8 +78,7 @@ Domain* Domain::named(std::string_view name) noexcept {
       made->set_recorded(records_domain(name));
     }
     made->next_ = first;
-    Domain* expected = first;
-    if (domains.compare_exchange_strong(expected, made, std::memory_order_acq_rel)) return made;
+    if (domains.compare_exchange_strong(first, made, std::memory_order_acq_rel)) return made;
   }
 }
 

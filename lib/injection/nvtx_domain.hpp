@@ -8,13 +8,15 @@
 
 namespace rangefinder::injection {
 
-/// A registered string, as the program holds it by handle. Never freed: a handle may be used to the end.
+/// A registered string, as the program holds it by handle. Never freed: a handle may be used to the end. One per text,
+/// however often the program registers it.
 struct RegisteredString {
   std::uint32_t name;  ///< RangeName::id
   std::string_view text;
+  RegisteredString* next = nullptr;
 
-  /// Null without memory.
-  static const RegisteredString* make(std::string_view text) noexcept;
+  /// The one of that text, made where there is none; null without memory.
+  static const RegisteredString* of(std::string_view text) noexcept;
 };
 
 /// A domain and the names of its categories. Never freed, likewise.

@@ -218,7 +218,7 @@ nvtxRangeId_t start_range(const Domain& domain, string_view text, std::uint32_t 
 }
 
 nvtxStringHandle_t registered(string_view text) noexcept {
-  return reinterpret_cast<nvtxStringHandle_t>(const_cast<RegisteredString*>(RegisteredString::make(text)));
+  return reinterpret_cast<nvtxStringHandle_t>(const_cast<RegisteredString*>(RegisteredString::of(text)));
 }
 
 nvtxDomainHandle_t created(string_view name) noexcept {

@@ -79,6 +79,14 @@ constexpr std::uint64_t kMessage = NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE;
 
 }  // namespace
 
+TEST_CASE("a text is registered once, however often the program registers it", "[injection]") {
+  const RegisteredString* const first = RegisteredString::of("layer");
+  REQUIRE(first != nullptr);
+  CHECK(first->text == "layer");
+  CHECK(RegisteredString::of(std::string("layer")) == first);
+  CHECK(RegisteredString::of("layer.0") != first);
+}
+
 TEST_CASE("a payload is told as its schema says", "[injection]") {
   const std::uint64_t mode = enum_of({{"FAST", 1, 0}, {"SAFE", 2, 0}}, 4);
   const std::uint64_t set = enum_of({{"A", 1, 1}, {"B", 2, 1}}, 4);
