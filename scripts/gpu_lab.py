@@ -67,7 +67,7 @@ def parts_of(build, results):
             Step("compare them with the peaks", "roofline",
                  [cli, "report", with_counters / "train.rfcap", "--view", "roofline", "--peaks", results / "peaks.json"]),
             Step("train with samples of counters and sensors", "train_samples",
-                 [*train, "--steps", "40", "--out", with_samples], {"RANGEFINDER_CONFIG": "samples=device,nvml=on"}),
+                 [*train, "--steps", "40", "--out", with_samples], {"RANGEFINDER_CONFIG": "pm_sampling=device,nvml=on"}),
             Step("counters over time, by range", "samples", [cli, "report", with_samples / "train.rfcap", "--view", "counters"]),
             Step("energy by range", "energy", [cli, "report", with_samples / "train.rfcap", "--view", "energy"]),
         ]),

@@ -24,6 +24,6 @@ struct DoctorFinding {
 
 /// Looks at the driver, CUPTI, NVML, LibTorch, permissions, the clock, the file system of `folder` and the environment.
 /// Loads libraries into the process; starts nothing.
-RANGEFINDER_EXPORT std::vector<DoctorFinding> examine_machine(const std::string& folder = ".");
+RANGEFINDER_EXPORT std::vector<DoctorFinding> run_doctor(const std::string& folder = ".");
 
 }  // namespace rangefinder

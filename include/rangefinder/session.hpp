@@ -129,7 +129,7 @@ class RANGEFINDER_EXPORT Session {
   /// and by the next capture of a schedule.
   ///
   /// Errors: kTimeout when CUPTI does not answer within `stop_timeout`; kBusy while another session records the device.
-  Status release() noexcept;
+  Status release_cupti() noexcept;
 
   /// Projection of what is finished, while the program runs. May be called after each step: it costs a flush (of device
   /// records too, and a chunk of the capture of some 500 bytes), and work for what came since the last call; memory is

@@ -181,10 +181,11 @@ struct SessionOptions {
   std::string counter_category{};
   /// Count only ranges with this many ranges around them on their thread. -1: any depth.
   int counter_depth = -1;
-  /// Sample these hardware counters of the devices over time: names as in `counters`, such as `device`. Empty: none.
-  std::vector<std::string> samples{};
-  /// Time between two samples. At most 2,016 samples fit in a `flush_period`. At least 10 us.
-  std::chrono::nanoseconds sample_interval{1'000'000};
+  /// PM sampling: sample these hardware counters of the devices over time: names as in `counters`, such as `device`.
+  /// Empty: none.
+  std::vector<std::string> pm_sampling{};
+  /// Time between two PM samples. At most 2,016 samples fit in a `flush_period`. At least 10 us.
+  std::chrono::nanoseconds pm_sampling_interval{1'000'000};
 
   // Other sources
   /// Record in which range each autograd node was created, in programs that link `rangefinder::torch`. Backward work is

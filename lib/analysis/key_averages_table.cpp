@@ -15,8 +15,8 @@ namespace rangefinder {
 namespace {
 
 constexpr std::size_t kFigureWidth = 12;
-constexpr std::size_t kMostNameWidth = 55;
-constexpr std::size_t kMostShapesWidth = 80;
+constexpr std::size_t kMaxNameWidth = 55;
+constexpr std::size_t kMaxShapesWidth = 80;
 
 template <typename... Values>
 std::string printed(const char* format, Values... values) {
@@ -80,8 +80,8 @@ struct Column {
 };
 
 std::string cut(std::string_view name) {
-  if (name.size() < kMostNameWidth - 3) return std::string(name);
-  return std::string(name.substr(0, kMostNameWidth - 3)) + "...";
+  if (name.size() < kMaxNameWidth - 3) return std::string(name);
+  return std::string(name.substr(0, kMaxNameWidth - 3)) + "...";
 }
 
 /// As torch.profiler prints lists: "[[2, 3], []]".
@@ -109,7 +109,7 @@ class Columns {
     };
     const auto name = [&timeline](const OperatorGroup& g) { return timeline.text(g.name); };
     const auto shapes = [&timeline](const OperatorGroup& g) { return shapes_text(timeline.text(g.shapes)); };
-    list.push_back({"Name", width_of(name, kMostNameWidth), [name](const OperatorGroup& g) { return cut(name(g)); }});
+    list.push_back({"Name", width_of(name, kMaxNameWidth), [name](const OperatorGroup& g) { return cut(name(g)); }});
     add_cpu(averages.cpu_ns);
     has_device = any([](const OperatorGroup& g) { return g.device_self_ns > 0; });
     if (has_device) add_device(averages.device_ns);
@@ -118,7 +118,7 @@ class Columns {
       add_memory(has_device_memory);
     add("# of Calls", [](const OperatorGroup& g) { return std::to_string(g.calls); });
     if (any([](const OperatorGroup& g) { return g.shapes != StringId::kEmpty; })) {
-      const std::size_t width = width_of(shapes, kMostShapesWidth);
+      const std::size_t width = width_of(shapes, kMaxShapesWidth);
       list.push_back(
           {"Input Shapes", width, [shapes, width](const OperatorGroup& g) { return shapes(g).substr(0, width); }});
     }

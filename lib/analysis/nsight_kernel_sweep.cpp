@@ -11,9 +11,9 @@
 namespace rangefinder::analysis::nsight {
 namespace {
 
-constexpr std::uint64_t kMostMemberships = 1'000'000'000;  // some ten seconds
-constexpr std::size_t kMostInstances = 100'000'000;
-constexpr std::size_t kMostEntries = 50'000'000;  // of any one table below
+constexpr std::uint64_t kMaxMemberships = 1'000'000'000;  // some ten seconds
+constexpr std::size_t kMaxInstances = 100'000'000;
+constexpr std::size_t kMaxEntries = 50'000'000;  // of any one table below
 
 constexpr std::uint64_t pair_of(std::uint32_t high, std::uint32_t low) noexcept {
   return std::uint64_t{high} << 32 | low;
@@ -23,13 +23,13 @@ constexpr std::uint64_t pair_of(std::uint32_t high, std::uint32_t low) noexcept 
 
 bool KernelSweep::spend(std::uint64_t memberships) noexcept {
   spent_ += memberships;
-  failed_ |= spent_ > kMostMemberships;
+  failed_ |= spent_ > kMaxMemberships;
   return !failed_;
 }
 
 std::uint32_t KernelSweep::number(projection::FlatMap& numbers, std::uint64_t key) {
   const std::uint32_t number = numbers.find_or_set(key, static_cast<std::uint32_t>(numbers.size()));
-  failed_ |= numbers.size() > kMostEntries;
+  failed_ |= numbers.size() > kMaxEntries;
   return number;
 }
 
@@ -85,13 +85,13 @@ bool KernelSweep::is_first(const Open& open, std::uint32_t kernel) {
   if (seen == open.serial) return false;
   seen = open.serial;
   instances_.push_back({kernel, open.name});
-  failed_ |= instances_.size() > kMostInstances;
+  failed_ |= instances_.size() > kMaxInstances;
   return true;
 }
 
 void KernelSweep::launch(const base::Interval& cause, std::span<const Launched> kernels) {
   close_before(cause.begin);
-  failed_ |= slots_ > kMostEntries / std::max<std::size_t>(1, kernel_names_.size());
+  failed_ |= slots_ > kMaxEntries / std::max<std::size_t>(1, kernel_names_.size());
   if (failed_) return;
   if (last_seen_.size() < slots_ * kernel_names_.size()) last_seen_.resize(slots_ * kernel_names_.size(), 0);
   std::uint32_t path = kRoot;

@@ -19,9 +19,9 @@ namespace {
 using Shape = std::vector<std::int64_t>;
 
 // An operator has a handful of inputs of a handful of dimensions; a file may claim more.
-constexpr std::size_t kMostInputs = 64;
-constexpr std::size_t kMostDimensions = 16;
-constexpr std::int64_t kMostSize = std::int64_t{1} << 31;
+constexpr std::size_t kMaxInputs = 64;
+constexpr std::size_t kMaxDimensions = 16;
+constexpr std::int64_t kMaxSize = std::int64_t{1} << 31;
 
 using Flops = std::optional<std::uint64_t>;
 
@@ -48,7 +48,7 @@ Shape numbers_in(std::string_view text) {
   Shape numbers;
   const char* at = text.data();
   const char* const end = at + text.size();
-  while (at != end && numbers.size() <= kMostDimensions) {
+  while (at != end && numbers.size() <= kMaxDimensions) {
     std::int64_t number = 0;
     const auto [next, error] = std::from_chars(at, end, number);
     if (error == std::errc()) numbers.push_back(number);
@@ -63,7 +63,7 @@ std::vector<Shape> shapes_in(std::string_view text) {
   int depth = 0;
   bool nested = false;
   std::size_t begin = 0;
-  for (std::size_t i = 0; i < text.size() && shapes.size() < kMostInputs; ++i) {
+  for (std::size_t i = 0; i < text.size() && shapes.size() < kMaxInputs; ++i) {
     if (text[i] == '[') {
       ++depth;
       if (depth == 2) begin = i + 1;
@@ -80,7 +80,7 @@ std::vector<Shape> shapes_in(std::string_view text) {
 /// `["", "[1, 1]", "2"]`: the texts between quotes.
 std::vector<std::string_view> texts_in(std::string_view text) {
   std::vector<std::string_view> texts;
-  for (std::size_t at = text.find('"'); at != std::string_view::npos && texts.size() < kMostInputs;) {
+  for (std::size_t at = text.find('"'); at != std::string_view::npos && texts.size() < kMaxInputs;) {
     std::size_t end = at + 1;
     while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
     if (end >= text.size()) break;
@@ -128,7 +128,7 @@ bool is_true(std::string_view value) noexcept { return value.find_first_of("T1")
 Shape per_dimension(std::string_view text, std::size_t dimensions) {
   Shape numbers = numbers_in(text);
   if (numbers.size() == 1) numbers.resize(dimensions, numbers.front());
-  const bool sensible = std::all_of(numbers.begin(), numbers.end(), [](auto n) { return n >= 0 && n <= kMostSize; });
+  const bool sensible = std::all_of(numbers.begin(), numbers.end(), [](auto n) { return n >= 0 && n <= kMaxSize; });
   return sensible && numbers.size() == dimensions ? numbers : Shape{};
 }
 
@@ -145,12 +145,12 @@ Shape convolved(const Convolution& of, const std::vector<Shape>& shapes, const s
   const Shape more = transposed ? per_dimension(values[of.transposed + 1], dimensions) : Shape(dimensions, 0);
   const Shape groups = numbers_in(values[of.groups]);
   if (stride.empty() || padding.empty() || dilation.empty() || more.empty()) return {};
-  if (groups.size() != 1 || groups[0] <= 0 || groups[0] > kMostSize) return {};
+  if (groups.size() != 1 || groups[0] <= 0 || groups[0] > kMaxSize) return {};
   if (input[1] != (transposed ? weight[0] : weight[1] * groups[0])) return {};
   Shape out{input[0], transposed ? weight[1] * groups[0] : weight[0]};
   for (std::size_t i = 0; i < dimensions; ++i) {
     const std::int64_t in = input[2 + i], kernel = weight[2 + i];
-    if (in < 0 || in > kMostSize || kernel < 0 || kernel > kMostSize || stride[i] == 0) return {};
+    if (in < 0 || in > kMaxSize || kernel < 0 || kernel > kMaxSize || stride[i] == 0) return {};
     const __int128 reach = static_cast<__int128>(dilation[i]) * (kernel - 1) + 1;
     const __int128 size = transposed
                               ? static_cast<__int128>(in - 1) * stride[i] - __int128{2} * padding[i] + reach + more[i]

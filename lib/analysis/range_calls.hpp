@@ -22,7 +22,7 @@ struct RangeCalls {
   std::int64_t longest_ns = 0;
 };
 
-inline constexpr std::size_t kMostRowsOfCalls = 1'000'000;
+inline constexpr std::size_t kMaxRowsOfCalls = 1'000'000;
 
 /// One row per range name and function, or per range name; ranges by their time in calls, the functions of each
 /// likewise. A call inside of another (the driver's inside of the runtime's) is in that one's time, and counts as that
@@ -32,6 +32,6 @@ inline constexpr std::size_t kMostRowsOfCalls = 1'000'000;
 /// of the functions that its ranges call themselves, and one row, `further_inside`, of all others.
 std::vector<RangeCalls> calls_of_ranges(const Timeline& timeline, const Projection& projection,
                                         const ProjectionOptions& options, bool by_function,
-                                        std::size_t most_rows = kMostRowsOfCalls);
+                                        std::size_t most_rows = kMaxRowsOfCalls);
 
 }  // namespace rangefinder::analysis

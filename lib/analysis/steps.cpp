@@ -373,8 +373,8 @@ Percentiles percentiles_of(std::vector<std::int64_t> values) {
 std::int64_t items_per_second_tenths(std::uint64_t items, std::int64_t time_ns) noexcept {
   if (items == 0 || time_ns <= 0) return 0;
   const double tenths = static_cast<double>(items) * 1e10 / static_cast<double>(time_ns);
-  constexpr double kMost = 9e18;
-  return tenths < kMost ? std::llround(tenths) : static_cast<std::int64_t>(kMost);
+  constexpr double kMax = 9e18;
+  return tenths < kMax ? std::llround(tenths) : static_cast<std::int64_t>(kMax);
 }
 
 }  // namespace rangefinder::analysis

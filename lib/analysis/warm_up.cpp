@@ -18,8 +18,8 @@ constexpr double kLeastDeviation = 0.01;
 constexpr double kLeastEffect = 1.05;
 constexpr std::size_t kOneIn = 20;
 constexpr std::size_t kEachPrefix = 32;  // up to here all lengths are tried
-constexpr std::size_t kMostOfRest = 4096;
-constexpr int kMostStages = 16;
+constexpr std::size_t kMaxOfRest = 4096;
+constexpr int kMaxStages = 16;
 
 /// What makes the median absolute deviation of few values unbiased (Croux and Rousseeuw, 1992).
 double small_sample(std::size_t count) noexcept {
@@ -35,9 +35,9 @@ double lower_median(std::vector<double>& values) {
   return *middle;
 }
 
-/// At most kMostOfRest of them, evenly spread.
+/// At most kMaxOfRest of them, evenly spread.
 void sample(std::span<const std::int64_t> steps, std::vector<double>& out) {
-  const std::size_t count = std::min(steps.size(), kMostOfRest);
+  const std::size_t count = std::min(steps.size(), kMaxOfRest);
   out.resize(count);
   for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<double>(steps[i * steps.size() / count]);
 }
@@ -152,7 +152,7 @@ double student_tail(double t, double degrees) noexcept {
 
 std::size_t warm_up_steps(std::span<const std::int64_t> step_ns) {
   std::size_t found = 0;
-  for (int stage = 0; stage < kMostStages && found <= step_ns.size() / 2; ++stage) {
+  for (int stage = 0; stage < kMaxStages && found <= step_ns.size() / 2; ++stage) {
     const std::size_t more = first_stage(step_ns.subspan(found));
     if (more == 0) break;
     found += more;

@@ -83,8 +83,8 @@ int take_free_name(const std::string& from, const std::string& to) noexcept {
 
 Status claim_name(const std::string& from, const std::string& to, const Judge& judge) {
   // Each time around some process has got the name and given it up again.
-  constexpr int kMostTries = 1000;
-  for (int i = 0; i < kMostTries; ++i) {
+  constexpr int kMaxTries = 1000;
+  for (int i = 0; i < kMaxTries; ++i) {
     const int error = take_free_name(from, to);
     if (error == 0) return {};
     if (error != EEXIST) return system_error("create", to, error);

@@ -73,7 +73,7 @@ using namespace rangefinder::buffer;
 
 void set_autograd_hooks(const AutogradHooks* hooks) noexcept { Recorder::instance().set_autograd_hooks(hooks); }
 
-bool node_begin(std::string_view name, std::int64_t sequence, std::uint64_t made_on) noexcept {
+bool node_begin(std::string_view name, std::int64_t sequence, std::uint64_t forward_thread) noexcept {
   if (Recorder::instance().autograd() == nullptr) return false;
   bool recorded = false;
   guarded([&] {
@@ -82,7 +82,7 @@ bool node_begin(std::string_view name, std::int64_t sequence, std::uint64_t made
     put_node_ends(hot_thread, *state);
     put_sequence(hot_thread, *state);
     const std::uint32_t id = word_id(text_word(*state, name, hash_text(name.data(), name.size())));
-    put(hot_thread, make_word(RecordKind::kNodeBegin, id, static_cast<std::uint32_t>(made_on)),
+    put(hot_thread, make_word(RecordKind::kNodeBegin, id, static_cast<std::uint32_t>(forward_thread)),
         Recorder::instance().ticks());
     if (sequence >= 0) put_extra(hot_thread, {ExtraKind::kSigned, static_cast<std::uint64_t>(sequence), {}});
     recorded = true;

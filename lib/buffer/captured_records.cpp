@@ -113,7 +113,7 @@ struct CapturedRecords::Taking {
   }
   void keep(const Record& record) {
     if (thread.number && thread.number != thread.said) {
-      out.push_back({*thread.number, make_word(RecordKind::kSequence, thread.said ? 0 : 1, thread.made_on)});
+      out.push_back({*thread.number, make_word(RecordKind::kSequence, thread.said ? 0 : 1, thread.forward_thread)});
       thread.said = thread.number;
     }
     out.push_back(record);
@@ -151,7 +151,7 @@ void CapturedRecords::Taking::on(std::size_t at) {
   switch (kind) {
     case RecordKind::kSequence:
       thread.number = record.ticks;
-      thread.made_on = word_aux(record.word);
+      thread.forward_thread = word_aux(record.word);
       if (word_id(record.word) != 0) thread.said.reset();
       return;
     case RecordKind::kBegin: {

@@ -56,7 +56,7 @@ class CapturedRecords {
     std::vector<bool> nodes;  // of autograd; true: kept
     // Number of the thread's next node, in the program and as the records taken say it; unset: not known.
     std::optional<std::uint64_t> number, said;
-    std::uint32_t made_on = 0;
+    std::uint32_t forward_thread = 0;
   };
   struct Taking;  // one run
 

@@ -20,11 +20,11 @@ using namespace std::chrono_literals;
 // A range and a node are 48 bytes; 2,000 of each in 50 graphs are 5 MB. Private memory that is not touched costs
 // nothing.
 constexpr std::uint64_t kMemory = std::uint64_t{8} << 20;
-constexpr std::uint64_t kMostMemory = std::uint64_t{64} << 20;
-constexpr std::size_t kMostRecords = kMostMemory / sizeof(detail::Record);
-constexpr std::size_t kMostClockPoints = 256;
+constexpr std::uint64_t kMaxMemory = std::uint64_t{64} << 20;
+constexpr std::size_t kMaxRecords = kMaxMemory / sizeof(detail::Record);
+constexpr std::size_t kMaxClockPoints = 256;
 // Captures that do not overlap, of graphs that are in use.
-constexpr std::size_t kMostEpisodes = std::size_t{1} << 16;
+constexpr std::size_t kMaxEpisodes = std::size_t{1} << 16;
 // Not worth a look at what of it is in use.
 constexpr std::size_t kFewRecords = std::size_t{1} << 14;
 
@@ -56,8 +56,8 @@ void HeldRecords::set_capturing(bool on) noexcept {
 }
 
 void HeldRecords::begin_episode() {
-  if (episodes_.size() >= kMostEpisodes) drop_unused();
-  if (episodes_.size() >= kMostEpisodes) return;
+  if (episodes_.size() >= kMaxEpisodes) drop_unused();
+  if (episodes_.size() >= kMaxEpisodes) return;
   sample_clock();
   episodes_.push_back(
       {last_episode_ + 1, {Recorder::instance().ticks(), std::numeric_limits<std::uint64_t>::max()}, notes_ + 1, 0});
@@ -74,7 +74,7 @@ void HeldRecords::end_episode() noexcept {
 void HeldRecords::hold() noexcept {
   RecorderOptions options;
   options.arena.memory_bytes = kMemory;
-  options.arena.limit_bytes = kMostMemory;
+  options.arena.limit_bytes = kMaxMemory;
   options.overflow = Overflow::kGrow;
   options.clock = clock_;
   options.first_thread = threads_;
@@ -105,7 +105,7 @@ void HeldRecords::close_open() noexcept try {
 void HeldRecords::sample_clock() {
   clock::Clock& clock = Recorder::instance().clock();
   try {
-    if (clock_points_.size() < kMostClockPoints) clock_points_.push_back(clock.sample());
+    if (clock_points_.size() < kMaxClockPoints) clock_points_.push_back(clock.sample());
   } catch (const std::exception&) {  // no memory: times are a little less exact
   }
 }
@@ -194,8 +194,8 @@ bool HeldRecords::hold_run(const Thread& thread, const format::HostRun& run, std
     if (episode.span.end_ticks >= first && episode.span.begin_ticks <= last) overlapping.push_back(episode);
   }
   if (overlapping.empty() && !captured_.any_open()) return true;
-  if (records_ + records.size() > kMostRecords) drop_unused();
-  const bool room = overlapping.empty() || records_ + records.size() <= kMostRecords;
+  if (records_ + records.size() > kMaxRecords) drop_unused();
+  const bool room = overlapping.empty() || records_ + records.size() <= kMaxRecords;
   if (overlapping.empty() || !room) overlapping = {{last_episode_, {1, 0}, 0, 0}};
   format::HostRun piece = run;
   for (std::size_t at = 0; at < overlapping.size(); ++at) {

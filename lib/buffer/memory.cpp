@@ -32,7 +32,7 @@ bool is_regular(const HostBlock& block) noexcept {
   return block.bytes != 0 && (block.address & kUnaligned) == 0 && block.address >> kAddressBits == 0;
 }
 
-constexpr std::size_t kMostHostRecords = 3;
+constexpr std::size_t kMaxHostRecords = 3;
 
 // The processor has mostly dropped this code since the last block: what is rare stands apart, so that the rest is
 // short.
@@ -70,7 +70,7 @@ constexpr std::size_t kMostHostRecords = 3;
 [[gnu::cold, gnu::noinline]] void note_host_block_slow(const HostBlock& block) noexcept {
   HotThread& hot = detail::hot_thread;
   guarded([&] {
-    if (ready(hot, kMostHostRecords, kForBegins, false) == nullptr)
+    if (ready(hot, kMaxHostRecords, kForBegins, false) == nullptr)
       return Recorder::instance().count(health::dropped_memory_events, 1);
     put_together(hot, [&](Record* at) { return put_host_block(hot, block, at, Recorder::instance().ticks()); });
   });
@@ -124,7 +124,7 @@ void host_block_slow(bool freed, std::uint64_t address, std::uint64_t bytes, std
   const std::uint64_t token = hot.token;
   // Opens and closes nothing, so that it matters to no number of autograd.
   if (!attached(token, active.load(std::memory_order_relaxed) & ~kNumbered) ||
-      !write_together(hot, token, kMostHostRecords, kForBegins,
+      !write_together(hot, token, kMaxHostRecords, kForBegins,
                       [&](Record* at) { return put_host_block(hot, block, at, read_ticks()); }))
     note_host_block_slow(block);
 }

@@ -39,7 +39,7 @@ constexpr std::uint32_t kMaxGeneration = detail::kNumbered - 1;
 constexpr std::uint32_t kWakeAt = 8;
 // A thread that ends may open ranges in destructors that run after ours; those may run again,
 // PTHREAD_DESTRUCTOR_ITERATIONS (4) times in all. After the last, nothing would detach it.
-constexpr std::uint32_t kMostExits = 3;
+constexpr std::uint32_t kMaxExits = 3;
 
 }  // namespace
 
@@ -255,7 +255,7 @@ Recorder::ThreadState* Recorder::attach() noexcept {
   auto* state = static_cast<ThreadState*>(detail::hot_thread.state);
   if (now == 0) return nullptr;
   if (state != nullptr && state->generation.load(std::memory_order_relaxed) == now) return state;
-  if (detail::hot_thread.exits >= kMostExits) return nullptr;
+  if (detail::hot_thread.exits >= kMaxExits) return nullptr;
   const auto deadline = std::chrono::steady_clock::now() + wait_limit_.load(std::memory_order_relaxed);
   for (;;) {
     const std::uint32_t seen = freed_.load(std::memory_order_acquire);

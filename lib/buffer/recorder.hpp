@@ -178,12 +178,12 @@ class Recorder {
 
 /// The name of an operator by where the framework keeps it: found without a look at its length. All zeros: none yet.
 struct alignas(64) OperatorSlot {
-  static constexpr std::size_t kMostWords = 5;
+  static constexpr std::size_t kMaxWords = 5;
 
   std::uint64_t word;       // the begin word of `text`
   std::uint64_t last;       // number of the last word of `text`, which the end of the name is in
   std::uint64_t last_mask;  // what of that word belongs to the name
-  std::uint64_t text[kMostWords];
+  std::uint64_t text[kMaxWords];
 };
 static_assert(sizeof(OperatorSlot) == 64, "one cache line");
 inline constexpr std::size_t kOperatorSlots = 256;

@@ -199,8 +199,8 @@ bool may_be_recorded(const OpenRange& open) noexcept {
 
 constexpr std::uint64_t in_aux(std::uint32_t bits) noexcept { return std::uint64_t{bits} << 8; }
 
-std::uint64_t word_of_facts(std::uint64_t made_on, std::uint32_t inputs) noexcept {
-  return make_word(RecordKind::kOperator, inputs, static_cast<std::uint32_t>(made_on));
+std::uint64_t word_of_facts(std::uint64_t forward_thread, std::uint32_t inputs) noexcept {
+  return make_word(RecordKind::kOperator, inputs, static_cast<std::uint32_t>(forward_thread));
 }
 
 bool has_aligned_words(const char* name) noexcept {
@@ -221,7 +221,7 @@ bool has_aligned_words(const char* name) noexcept {
 /// Of a name whose words are aligned, since they might reach into the next page otherwise, and not too many.
 void fill(OperatorSlot& slot, const char* name, std::string_view stored, std::uint64_t word) noexcept {
   const std::size_t last = stored.size() / sizeof(std::uint64_t);  // with the NUL
-  if (!has_aligned_words(name) || last >= OperatorSlot::kMostWords) return;
+  if (!has_aligned_words(name) || last >= OperatorSlot::kMaxWords) return;
   slot = {word, last, ~std::uint64_t{0} >> (56 - 8 * (stored.size() % sizeof(std::uint64_t))), {}};
   std::memcpy(slot.text, stored.data(), stored.size());
 }
@@ -248,12 +248,12 @@ constexpr std::uint64_t kOfNumberedOperators = kOfOperators | std::uint64_t{deta
 
 /// What is done inline for an operator without inputs on a thread that has nothing to note; false where the rest of the
 /// slow path must be gone through.
-bool write_operator(OpenRange& open, const char* name, std::int64_t number, std::uint64_t made_on) noexcept {
+bool write_operator(OpenRange& open, const char* name, std::int64_t number, std::uint64_t forward_thread) noexcept {
   HotThread& hot = detail::hot_thread;
   const std::uint64_t token = hot.token;
   const auto sequence = static_cast<std::uint64_t>(number);
   // Then it is also what the thread's next node gets: there is no need to ask.
-  const bool has_noted_number = made_on == 0 && sequence == noted_sequence(hot);
+  const bool has_noted_number = forward_thread == 0 && sequence == noted_sequence(hot);
   if (!only_numbered(token) || !(has_noted_number || has_noted_all(hot))) return false;
   const OperatorSlot& slot = slot_of(hot, name);
   const std::uint64_t word = has_name(slot, name) ? slot.word : learn_operator(hot, name);
@@ -261,7 +261,7 @@ bool write_operator(OpenRange& open, const char* name, std::int64_t number, std:
   open = {token | kNumberedToken, word | (has_noted_number ? kOfNumberedOperators : kOfOperators)};
   return number < 0 || has_noted_number ? detail::write_record(hot, token, kForBegins, open.word)
                                         : write_pair(hot, token, kForBegins, {detail::read_ticks(), open.word},
-                                                     {sequence, word_of_facts(made_on, 0)});
+                                                     {sequence, word_of_facts(forward_thread, 0)});
 }
 
 // Most operators by far need little of it: what follows calls almost nothing on the way, so that few registers must be
@@ -282,10 +282,10 @@ RANGEFINDER_INLINE bool write_known_operator(HotThread& hot, std::uint64_t token
   return detail::begin_operator(name, -1, 0, 0, word);
 }
 
-OpenRange begin_any_operator(const char* name, std::int64_t sequence, std::uint64_t made_on,
+OpenRange begin_any_operator(const char* name, std::int64_t sequence, std::uint64_t forward_thread,
                              std::uint32_t inputs) noexcept {
   OpenRange open;
-  if (inputs == 0 && write_operator(open, name, sequence, made_on)) return open;
+  if (inputs == 0 && write_operator(open, name, sequence, forward_thread)) return open;
   const std::uint32_t category = Category::operators().id();
   if (inputs == 0 && sequence < 0) return detail::begin_text_slow(name, std::strlen(name), category);
   return begin(
@@ -293,7 +293,7 @@ OpenRange begin_any_operator(const char* name, std::int64_t sequence, std::uint6
       [&] {
         // Another recording may have been the first to hear of this text.
         Recorder::instance().publish_name(inputs);
-        put(detail::hot_thread, word_of_facts(made_on, inputs), static_cast<std::uint64_t>(sequence));
+        put(detail::hot_thread, word_of_facts(forward_thread, inputs), static_cast<std::uint64_t>(sequence));
       });
 }
 
@@ -479,10 +479,10 @@ std::uint64_t begin_operator(const char* name, std::int64_t sequence, std::uint6
   return begin_operator(name, sequence, 0, 0, word);
 }
 
-std::uint64_t begin_operator(const char* name, std::int64_t sequence, std::uint64_t made_on, std::uint32_t inputs,
-                             std::uint64_t& word) noexcept {
+std::uint64_t begin_operator(const char* name, std::int64_t sequence, std::uint64_t forward_thread,
+                             std::uint32_t inputs, std::uint64_t& word) noexcept {
   if (active.load(std::memory_order_relaxed) == 0) return 0;
-  return keep(begin_any_operator(name, sequence, made_on, inputs), word);
+  return keep(begin_any_operator(name, sequence, forward_thread, inputs), word);
 }
 
 std::uint32_t intern_inputs(std::string_view text) noexcept {

@@ -19,13 +19,13 @@ struct GivenName {
 };
 
 // Of more threads than anybody names one by one; the oldest make room.
-constexpr std::size_t kMost = 4096;
-GivenName given[kMost];
+constexpr std::size_t kMax = 4096;
+GivenName given[kMax];
 std::atomic<std::uint32_t> count{0};
 ShortLock lock;
 
 GivenName* find(std::uint32_t tid) noexcept {
-  GivenName* const end = given + std::min<std::size_t>(count.load(std::memory_order_relaxed), kMost);
+  GivenName* const end = given + std::min<std::size_t>(count.load(std::memory_order_relaxed), kMax);
   GivenName* const found = std::find_if(given, end, [&](const GivenName& one) { return one.tid == tid; });
   return found != end ? found : nullptr;
 }
@@ -53,7 +53,7 @@ void rangefinder::detail::name_thread(std::uint32_t tid, std::string_view text) 
   const std::uint32_t number = count.load(std::memory_order_relaxed);
   GivenName* place = find(tid);
   if (place != nullptr && place->name == name) return;
-  if (place == nullptr) place = &given[number % kMost];
+  if (place == nullptr) place = &given[number % kMax];
   *place = {tid, name};
   count.store(number + 1, std::memory_order_release);
 }

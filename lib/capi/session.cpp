@@ -78,9 +78,9 @@ rf_status rf_session_stop(rf_session* session) noexcept {
   return capi::finish(__func__, session->session.stop());
 }
 
-rf_status rf_session_release(rf_session* session) noexcept {
+rf_status rf_session_release_cupti(rf_session* session) noexcept {
   if (session == nullptr) return capi::null_argument(__func__, "session");
-  return capi::finish(__func__, session->session.release());
+  return capi::finish(__func__, session->session.release_cupti());
 }
 
 void rf_session_free(rf_session* session) noexcept { delete session; }

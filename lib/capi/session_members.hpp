@@ -93,9 +93,9 @@ void each_session_member(Given& given, Options& options, Visitor& visit) {
                "a time in ms from 0 to 4611686018427 (146 years)"});
   visit.number("nvml_period_ms", given.nvml_period_ms, options.nvml_period, Limits{0, 4611686018427,
                "a time in ms from 0 to 4611686018427 (146 years)"});
-  visit.number("sample_interval_ns", given.sample_interval_ns, options.sample_interval, Limits{10000, 4611686018427387903,
+  visit.number("pm_sampling_interval_ns", given.pm_sampling_interval_ns, options.pm_sampling_interval, Limits{10000, 4611686018427387903,
                "a time in ns from 10000 to 4611686018427387903 (146 years)"});
-  visit.list("samples", given.samples, options.samples, '+', "a list of names separated by +, none of them empty");
+  visit.list("pm_sampling", given.pm_sampling, options.pm_sampling, '+', "a list of names separated by +, none of them empty");
   visit.list("counters", given.counters, options.counters, '+', "a list of names separated by +, none of them empty");
   visit.list("counter_ranges", given.counter_ranges, options.counter_ranges, '|', "a list of names separated by |, none of them empty");
   visit.text(given.counter_category, options.counter_category);

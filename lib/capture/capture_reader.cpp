@@ -18,7 +18,7 @@ using format::ChunkKind;
 // The recorder gives out fewer; a file that claims more would only make us allocate.
 constexpr std::uint32_t kMaxCategoryId = 1u << 16;
 constexpr std::uint32_t kMaxHealthNumber = 1u << 10;
-constexpr std::size_t kMostFacts = 4096;
+constexpr std::size_t kMaxFacts = 4096;
 constexpr std::size_t kFirstOfLiveFile = sizeof(format::LiveHeader);
 // Names and the like: of a real recording some 20 MiB at most. More only in proportion to the file, or a few kilobytes
 // could fill the memory.
@@ -189,8 +189,8 @@ void CaptureReader::skip_to(std::uint64_t next, std::uint64_t from, const Error&
 
 /// Takes the chunk's rows off what the file may still claim.
 bool CaptureReader::within_budget(const format::ChunkView& chunk) noexcept {
-  constexpr std::uint64_t kMostRowBytes = 256;
-  const std::uint64_t cost = std::uint64_t{chunk.header.rows} * kMostRowBytes;
+  constexpr std::uint64_t kMaxRowBytes = 256;
+  const std::uint64_t cost = std::uint64_t{chunk.header.rows} * kMaxRowBytes;
   if (cost > budget_) return false;
   budget_ -= cost;
   return true;
@@ -245,7 +245,7 @@ void CaptureReader::damaged(std::uint64_t offset, std::uint64_t end, std::string
 }
 
 void CaptureReader::note(std::uint64_t offset, std::uint64_t bytes, std::string text) {
-  if (findings_.size() < kMostFindings) findings_.push_back({offset, bytes, std::move(text)});
+  if (findings_.size() < kMaxFindings) findings_.push_back({offset, bytes, std::move(text)});
 }
 
 void CaptureReader::take(const format::ChunkView& chunk) {
@@ -316,7 +316,7 @@ void CaptureReader::take_fact(std::string& key, std::string& value) {
       std::find_if(metadata_.begin(), metadata_.end(), [&](const auto& entry) { return entry.first == key; });
   if (known != metadata_.end())
     known->second = std::move(value);
-  else if (metadata_.size() < kMostFacts)
+  else if (metadata_.size() < kMaxFacts)
     metadata_.emplace_back(std::move(key), std::move(value));
 }
 

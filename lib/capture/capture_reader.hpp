@@ -111,9 +111,9 @@ class CaptureReader {
   /// What its reader should know where it did not: what is missing, and how to keep what is there. Else empty.
   std::string end_note() const;
   const std::vector<ChunkEntry>& chunks() const noexcept { return chunks_; }
-  /// At most kMostFindings; health() counts all.
+  /// At most kMaxFindings; health() counts all.
   const std::vector<Finding>& findings() const noexcept { return findings_; }
-  static constexpr std::size_t kMostFindings = 100;
+  static constexpr std::size_t kMaxFindings = 100;
   std::uint64_t file_bytes() const noexcept { return file_.size(); }
   const std::string& path() const noexcept { return path_; }
   /// What all events of the file take when they are unpacked, as its headers say. A small file can claim much.

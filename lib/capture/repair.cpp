@@ -63,7 +63,7 @@ class Rewriter {
 
 /// In chunks within the limits of the format.
 Status add_names(const CaptureReader& reader, Rewriter& out) {
-  constexpr std::size_t kMostBytes = std::size_t{4} << 20;
+  constexpr std::size_t kMaxBytes = std::size_t{4} << 20;
   std::vector<format::TextRow> rows;
   std::size_t bytes = 0;
   Status status;
@@ -77,7 +77,7 @@ Status add_names(const CaptureReader& reader, Rewriter& out) {
   for (const auto& [id, text] : reader.names()) {
     rows.push_back({id, {}, text});
     bytes += text.size();
-    if (rows.size() == format::kMaxRows || bytes >= kMostBytes) write();
+    if (rows.size() == format::kMaxRows || bytes >= kMaxBytes) write();
   }
   write();
   return status;

@@ -38,7 +38,7 @@ std::string_view colour_of(DoctorFinding::State state) {
 }
 
 int run_doctor(const Common& common, const std::string& folder) {
-  const std::vector<DoctorFinding> findings = examine_machine(folder);
+  const std::vector<DoctorFinding> findings = rangefinder::run_doctor(folder);
   if (common.json) {
     std::string out = "{\"schema_version\":1,\"findings\":[";
     for (std::size_t i = 0; i < findings.size(); ++i) {

@@ -262,16 +262,16 @@ std::string described(const std::string& path, const Result<CaptureInfo>& info, 
 
 /// Where the captures are, if the program itself recorded nothing and none has the name that was asked for.
 std::string captures_of_children(const ProgramToRecord& program, const std::vector<std::string>& captures) {
-  constexpr std::size_t kMostNamed = 8;
+  constexpr std::size_t kMaxNamed = 8;
   const std::string name = printable(base::file_name(program.words.front()));
   const std::string file = printable(*file_of(program));
   std::string out =
       name + " itself recorded nothing, so " +
       (base::exists(*file_of(program)) ? file + " is still an earlier recording" : file + " was not written") +
       "; its child processes wrote ";
-  for (std::size_t i = 0; i < std::min(captures.size(), kMostNamed); ++i)
+  for (std::size_t i = 0; i < std::min(captures.size(), kMaxNamed); ++i)
     out += (i == 0 ? "" : ", ") + printable(captures[i]);
-  if (captures.size() > kMostNamed) out += " and " + with_thousands(captures.size() - kMostNamed) + " more";
+  if (captures.size() > kMaxNamed) out += " and " + with_thousands(captures.size() - kMaxNamed) + " more";
   return out;
 }
 

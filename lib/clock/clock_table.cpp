@@ -12,7 +12,7 @@ constexpr unsigned kFraction = 40;
 constexpr std::int64_t kSlewPerMillion = 1000;
 constexpr std::int64_t kSlewFloorNs = 20'000;
 // A file with more steps than that is made up; every look-up goes over all runs.
-constexpr std::size_t kMostRuns = 1024;
+constexpr std::size_t kMaxRuns = 1024;
 
 std::uint64_t fixed_rate(std::uint64_t ns, std::uint64_t ticks) noexcept {
   return static_cast<std::uint64_t>((static_cast<unsigned __int128>(ns) << kFraction) / ticks);
@@ -70,7 +70,7 @@ void ClockTable::add_segments(const std::vector<ClockPoint>& points) {
       const std::int64_t length = next.monotonic_ns - point.monotonic_ns;
       segment.ns_per_tick = fixed_rate(static_cast<std::uint64_t>(length), next.ticks - point.ticks);
       const std::int64_t change = limited(static_cast<__int128>(length) - next.realtime_ns + point.realtime_ns);
-      step = std::llabs(change) > kSlewFloorNs + length / 1'000'000 * kSlewPerMillion && runs_.size() < kMostRuns;
+      step = std::llabs(change) > kSlewFloorNs + length / 1'000'000 * kSlewPerMillion && runs_.size() < kMaxRuns;
       if (step) {
         runs_.back().end = static_cast<std::uint32_t>(i + 1);
         runs_.back().end_realtime_ns = limited(static_cast<__int128>(point.realtime_ns) + length);

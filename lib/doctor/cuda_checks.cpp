@@ -142,7 +142,8 @@ void check_counters([[maybe_unused]] Findings& findings) {
   for (const source::counters::DeviceProbe& probe : *probes) {
     const std::string device = "device " + std::to_string(probe.device) + (probe.chip.empty() ? "" : ", " + probe.chip);
     if (probe.problem.empty()) {
-      findings.push_back({"counters", State::kGood, device + ": of ranges (counters=) and over time (samples=)", {}});
+      findings.push_back(
+          {"counters", State::kGood, device + ": of ranges (counters=) and over time (pm_sampling=)", {}});
       continue;
     }
     const std::string can = probe.counts_ranges && probe.samples ? "per range and over time, but not now"

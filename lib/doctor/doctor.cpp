@@ -5,7 +5,7 @@
 
 namespace rangefinder {
 
-std::vector<DoctorFinding> examine_machine(const std::string& folder) {
+std::vector<DoctorFinding> run_doctor(const std::string& folder) {
   std::vector<DoctorFinding> findings;
   doctor::check_driver(findings);
   doctor::check_cupti(findings);

@@ -14,11 +14,11 @@ namespace rangefinder::format {
 /// Writes bits to memory that must have room for them and for 8 bytes more.
 class BitWriter {
  public:
-  static constexpr unsigned kMostAtOnce = 56;
+  static constexpr unsigned kMaxAtOnce = 56;
 
   explicit BitWriter(std::byte* at) noexcept : at_(at) {}
 
-  /// `bits` holds nothing above its lowest `count` (kMostAtOnce at most).
+  /// `bits` holds nothing above its lowest `count` (kMaxAtOnce at most).
   void put(std::uint64_t bits, unsigned count) noexcept {
     waiting_ |= bits << filled_;
     filled_ += count;

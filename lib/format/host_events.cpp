@@ -15,8 +15,8 @@ using detail::RecordKind;
 
 constexpr std::uint64_t kWithoutId = 0xFFFFFFFFu;
 constexpr std::size_t kFirstSlots = 1024;
-constexpr std::size_t kMostSymbolBytes = 8;  // two varints, each of a number below 4 * kMaxRows
-constexpr std::size_t kMostBlockBytes = sizeof(std::uint16_t) + sizeof(std::uint64_t);
+constexpr std::size_t kMaxSymbolBytes = 8;  // two varints, each of a number below 4 * kMaxRows
+constexpr std::size_t kMaxBlockBytes = sizeof(std::uint16_t) + sizeof(std::uint64_t);
 
 std::size_t first_slot(std::uint64_t word, std::size_t mask) noexcept {
   return (word * 0x9E3779B97F4A7C15u >> 32) & mask;
@@ -96,11 +96,11 @@ void HostEventPacker::start(std::size_t records) {
   slots_.assign(kFirstSlots, {});
   grow_to(open_, records);
   grow_to(steps_, records);
-  grow_to(symbols_, records * kMostSymbolBytes);
-  grow_to(times_, (records * kMostCodeBits + 7) / 8 + sizeof(std::uint64_t));
+  grow_to(symbols_, records * kMaxSymbolBytes);
+  grow_to(times_, (records * kMaxCodeBits + 7) / 8 + sizeof(std::uint64_t));
   grow_to(values_, records * base::kMaxVarintBytes);
   grow_to(launches_, records * base::kMaxVarintBytes);
-  grow_to(blocks_, records * kMostBlockBytes);
+  grow_to(blocks_, records * kMaxBlockBytes);
 }
 
 void HostEventPacker::double_slots() {

@@ -23,7 +23,7 @@ class TimeModel {
   std::uint64_t expected() const noexcept { return expected_ >> kWeight; }
   /// Bits of a Rice code that are written as they are: the size of a usual error.
   unsigned plain_bits() const noexcept {
-    return std::min(static_cast<unsigned>(std::bit_width(error_ >> kWeight | 1)) - 1, kMostPlainBits);
+    return std::min(static_cast<unsigned>(std::bit_width(error_ >> kWeight | 1)) - 1, kMaxPlainBits);
   }
 
   /// Moves an eighth of the way to `time`. `error` is the zigzagged difference from what was expected.
@@ -34,7 +34,7 @@ class TimeModel {
   /// The same for a time far from what was expected: a stall must not spoil what comes after it.
   void learn_little(std::uint64_t time, std::uint64_t error) noexcept {
     const std::uint64_t usual = error_ >> kWeight;
-    const std::uint64_t most = std::min((usual + 4) * 8, kMostStep);
+    const std::uint64_t most = std::min((usual + 4) * 8, kMaxStep);
     if (is_new()) {
       expected_ = time << kWeight;
     } else {
@@ -45,27 +45,27 @@ class TimeModel {
     error_ += std::min(error, 2 * most) - usual;
   }
 
-  static constexpr unsigned kMostPlainBits = 35;
+  static constexpr unsigned kMaxPlainBits = 35;
 
  private:
   static constexpr unsigned kWeight = 3;
-  static constexpr std::uint64_t kMostStep = std::uint64_t{1} << 40;
+  static constexpr std::uint64_t kMaxStep = std::uint64_t{1} << 40;
 
   std::uint64_t expected_ = 0;  // 8 times the expected time
   std::uint64_t error_ = 0;     // 8 times the usual error
 };
 
-/// The Rice code of `error`: error >> plain_bits in ones, a zero, then the plain bits. From kMostOnes on: that many
+/// The Rice code of `error`: error >> plain_bits in ones, a zero, then the plain bits. From kMaxOnes on: that many
 /// ones, the number of bits less one in 6 bits, and the error as it is.
-inline constexpr unsigned kMostOnes = 20;
-static_assert(kMostOnes + TimeModel::kMostPlainBits < BitWriter::kMostAtOnce);
+inline constexpr unsigned kMaxOnes = 20;
+static_assert(kMaxOnes + TimeModel::kMaxPlainBits < BitWriter::kMaxAtOnce);
 /// More bits than any code has.
-inline constexpr unsigned kMostCodeBits = kMostOnes + 6 + 64;
+inline constexpr unsigned kMaxCodeBits = kMaxOnes + 6 + 64;
 
 [[gnu::noinline]] inline void put_far_time(BitWriter& out, TimeModel& model, std::uint64_t time,
                                            std::uint64_t error) noexcept {
-  const auto bits = static_cast<unsigned>(std::bit_width(error));  // not 0: the error is kMostOnes at least
-  out.put(((std::uint64_t{1} << kMostOnes) - 1) | static_cast<std::uint64_t>(bits - 1) << kMostOnes, kMostOnes + 6);
+  const auto bits = static_cast<unsigned>(std::bit_width(error));  // not 0: the error is kMaxOnes at least
+  out.put(((std::uint64_t{1} << kMaxOnes) - 1) | static_cast<std::uint64_t>(bits - 1) << kMaxOnes, kMaxOnes + 6);
   out.put_wide(error, bits);
   model.learn_little(time, error);
 }
@@ -74,7 +74,7 @@ inline constexpr unsigned kMostCodeBits = kMostOnes + 6 + 64;
   const std::uint64_t error = base::zigzag(static_cast<std::int64_t>(time - model.expected()));
   const unsigned plain = model.plain_bits();
   const std::uint64_t ones = error >> plain;
-  if (ones >= kMostOnes) [[unlikely]] {
+  if (ones >= kMaxOnes) [[unlikely]] {
     BitWriter here = out;  // its state stays in registers on the path that matters
     put_far_time(here, model, time, error);
     out = here;
@@ -90,8 +90,8 @@ inline constexpr unsigned kMostCodeBits = kMostOnes + 6 + 64;
   const unsigned plain = model.plain_bits();
   const std::uint64_t bits = in.peek();
   const auto ones = static_cast<unsigned>(std::countr_one(bits));
-  if (ones >= kMostOnes) [[unlikely]] {
-    in.skip(kMostOnes);
+  if (ones >= kMaxOnes) [[unlikely]] {
+    in.skip(kMaxOnes);
     const std::uint64_t error = in.get_wide(static_cast<unsigned>(in.get(6)) + 1);
     const std::uint64_t time = model.expected() + static_cast<std::uint64_t>(base::unzigzag(error));
     model.learn_little(time, error);

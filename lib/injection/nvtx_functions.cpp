@@ -38,11 +38,11 @@ class Narrowed {
   explicit Narrowed(const wchar_t* wide) noexcept {
     if (wide == nullptr) return;
     std::size_t room = sizeof short_;
-    if (const std::size_t most = std::wcslen(wide) * kMostBytes; most > room) {
+    if (const std::size_t most = std::wcslen(wide) * kMaxBytes; most > room) {
       long_.reset(new (std::nothrow) char[most]);
       if (long_ != nullptr) text_ = long_.get(), room = most;  // else there is no memory, and it is cut
     }
-    for (; *wide != 0 && size_ + kMostBytes <= room; ++wide) put(static_cast<std::uint32_t>(*wide));
+    for (; *wide != 0 && size_ + kMaxBytes <= room; ++wide) put(static_cast<std::uint32_t>(*wide));
   }
   Narrowed(const Narrowed&) = delete;
   Narrowed& operator=(const Narrowed&) = delete;
@@ -60,7 +60,7 @@ class Narrowed {
   void byte(std::uint32_t value) noexcept { text_[size_++] = static_cast<char>(value); }
   void rest(std::uint32_t point, unsigned shift) noexcept { byte(0x80 | (point >> shift & 0x3F)); }
 
-  static constexpr std::size_t kMostBytes = 4;  // of a character
+  static constexpr std::size_t kMaxBytes = 4;  // of a character
 
   char short_[1024];
   std::unique_ptr<char[]> long_;

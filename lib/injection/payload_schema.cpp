@@ -11,18 +11,18 @@
 namespace rangefinder::injection {
 namespace {
 
-constexpr std::size_t kMostSchemas = 1024;
-constexpr std::size_t kMostEntries = 1024;
-constexpr std::size_t kMostNameBytes = 128;
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 32;  // more is no struct
+constexpr std::size_t kMaxSchemas = 1024;
+constexpr std::size_t kMaxEntries = 1024;
+constexpr std::size_t kMaxNameBytes = 128;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 32;  // more is no struct
 
 // Filled from the front; a slot that is taken may be null for an instant.
-std::atomic<const PayloadSchema*> schemas[kMostSchemas];
+std::atomic<const PayloadSchema*> schemas[kMaxSchemas];
 std::atomic<std::size_t> taken{0};
 
 /// Empty without memory. Cut where it is long: it is read again with every payload.
 std::string_view copy_of_name(const char* name) noexcept {
-  const std::size_t size = name != nullptr ? ::strnlen(name, kMostNameBytes) : 0;
+  const std::size_t size = name != nullptr ? ::strnlen(name, kMaxNameBytes) : 0;
   auto* const copy = size != 0 ? new (std::nothrow) char[size] : nullptr;
   if (copy == nullptr) return {};
   std::memcpy(copy, name, size);
@@ -73,12 +73,12 @@ PayloadTypeInfo extent_of(const Domain& domain, const PayloadEntry& entry) noexc
     constexpr std::uint64_t kUnit[] = {1, 1, 2, 4};
     const std::uint64_t unit = kUnit[entry.type - NVTX_PAYLOAD_ENTRY_TYPE_CSTRING];
     if (entry.detail == 0) return kPointer;
-    return entry.detail <= kMostBytes ? PayloadTypeInfo{entry.detail * unit, unit} : PayloadTypeInfo{};
+    return entry.detail <= kMaxBytes ? PayloadTypeInfo{entry.detail * unit, unit} : PayloadTypeInfo{};
   }
   PayloadTypeInfo info = payload_type_info(domain, entry.type);
   if (NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_TYPE(entry.flags) == NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE)
-    info.size = entry.detail <= kMostBytes ? info.size * entry.detail : 0;
-  return info.size <= kMostBytes ? info : PayloadTypeInfo{};
+    info.size = entry.detail <= kMaxBytes ? info.size * entry.detail : 0;
+  return info.size <= kMaxBytes ? info : PayloadTypeInfo{};
 }
 
 /// Offsets that the program has left out, and the size, by C's rules. False where a type is not known.
@@ -89,7 +89,7 @@ bool lay_out(PayloadSchema& schema, std::span<PayloadEntry> entries, std::uint64
     if (extent.size == 0) return false;
     if (packed_to != 0) extent.alignment = std::min(extent.alignment, packed_to);
     if (entry.offset == 0) entry.offset = aligned(end, extent.alignment);
-    if (entry.offset > kMostBytes) return false;
+    if (entry.offset > kMaxBytes) return false;
     end = entry.offset + extent.size;
     schema.size = std::max(schema.size, end);
     schema.alignment = std::max(schema.alignment, extent.alignment);
@@ -102,14 +102,14 @@ std::uint64_t keep(PayloadSchema schema) noexcept {
   auto* const kept = new (std::nothrow) PayloadSchema(schema);
   if (kept == nullptr) return 0;
   const std::size_t at = taken.fetch_add(1);
-  if (at >= kMostSchemas) return delete kept, 0;
+  if (at >= kMaxSchemas) return delete kept, 0;
   if (kept->id == 0) kept->id = NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START + at;
   schemas[at].store(kept, std::memory_order_release);
   return kept->id;
 }
 
 /// Before anything is copied for one that would not be kept.
-bool is_room() noexcept { return taken.load(std::memory_order_relaxed) < kMostSchemas; }
+bool is_room() noexcept { return taken.load(std::memory_order_relaxed) < kMaxSchemas; }
 
 bool has_all(std::uint64_t mask, std::uint64_t fields) noexcept { return (mask & fields) == fields; }
 
@@ -119,7 +119,7 @@ std::uint64_t register_schema(const Domain& domain, const nvtxPayloadSchemaAttr_
   constexpr std::uint64_t kNeeded = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
                                     NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES;
   const auto has = [&](std::uint64_t field) { return has_all(given.fieldMask, field); };
-  if (!has(kNeeded) || given.entries == nullptr || given.numEntries > kMostEntries || !is_room()) return 0;
+  if (!has(kNeeded) || given.entries == nullptr || given.numEntries > kMaxEntries || !is_room()) return 0;
   auto* const entries = new (std::nothrow) PayloadEntry[given.numEntries];
   if (entries == nullptr) return 0;
   for (std::size_t i = 0; i < given.numEntries; ++i) {
@@ -141,7 +141,7 @@ std::uint64_t register_schema(const Domain& domain, const nvtxPayloadSchemaAttr_
 std::uint64_t register_enum(const Domain& domain, const nvtxPayloadEnumAttr_t& given) noexcept {
   constexpr std::uint64_t kNeeded = NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES;
   const auto has = [&](std::uint64_t field) { return has_all(given.fieldMask, field); };
-  if (!has(kNeeded) || given.entries == nullptr || given.numEntries > kMostEntries || !is_room()) return 0;
+  if (!has(kNeeded) || given.entries == nullptr || given.numEntries > kMaxEntries || !is_room()) return 0;
   auto* const entries = new (std::nothrow) PayloadEntry[given.numEntries];
   if (entries == nullptr) return 0;
   for (std::size_t i = 0; i < given.numEntries; ++i) {
@@ -163,10 +163,10 @@ std::uint64_t register_enum(const Domain& domain, const nvtxPayloadEnumAttr_t& g
 const PayloadSchema* find_schema(const Domain& domain, std::uint64_t id) noexcept {
   if (id >= NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START) {
     const std::uint64_t at = id - NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START;
-    return at < kMostSchemas ? schemas[at].load(std::memory_order_acquire) : nullptr;
+    return at < kMaxSchemas ? schemas[at].load(std::memory_order_acquire) : nullptr;
   }
   if (id < NVTX_PAYLOAD_SCHEMA_ID_STATIC_START) return nullptr;
-  const std::size_t count = std::min(taken.load(), kMostSchemas);
+  const std::size_t count = std::min(taken.load(), kMaxSchemas);
   for (std::size_t i = 0; i < count; ++i) {
     const PayloadSchema* const schema = schemas[i].load(std::memory_order_acquire);
     if (schema != nullptr && schema->id == id && schema->domain == &domain) return schema;

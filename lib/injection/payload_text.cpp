@@ -15,10 +15,10 @@ namespace {
 using std::string_view;
 
 constexpr unsigned kDeepest = 8;
-constexpr std::size_t kMostPayloads = 16;
-constexpr std::uint64_t kMostElements = 64;
-constexpr std::size_t kMostHexadecimal = 32;
-constexpr std::size_t kMostString = 256;
+constexpr std::size_t kMaxPayloads = 16;
+constexpr std::uint64_t kMaxElements = 64;
+constexpr std::size_t kMaxHexadecimal = 32;
+constexpr std::size_t kMaxString = 256;
 constexpr string_view kMissing = "(missing)";  // beyond the payload's end
 
 float widened_half(std::uint16_t bits) noexcept {
@@ -64,7 +64,7 @@ struct PayloadText::Bytes {
 
 PayloadText::PayloadText(const Domain& domain, const nvtxPayloadData_t* payloads, std::size_t count) noexcept
     : domain_(domain) {
-  for (std::size_t i = 0; payloads != nullptr && i < std::min(count, kMostPayloads); ++i) put_payload(payloads[i]);
+  for (std::size_t i = 0; payloads != nullptr && i < std::min(count, kMaxPayloads); ++i) put_payload(payloads[i]);
 }
 
 void PayloadText::put(string_view text) noexcept {
@@ -87,9 +87,9 @@ void PayloadText::put_number(const char* format, Number number) noexcept {
 
 void PayloadText::put_hexadecimal(const Bytes& bytes) noexcept {
   put("0x");
-  for (std::size_t i = 0; i < std::min<std::uint64_t>(bytes.size, kMostHexadecimal); ++i)
+  for (std::size_t i = 0; i < std::min<std::uint64_t>(bytes.size, kMaxHexadecimal); ++i)
     put_number("%02x", static_cast<unsigned>(static_cast<unsigned char>(bytes.at[i])));
-  if (bytes.size > kMostHexadecimal) put("...");
+  if (bytes.size > kMaxHexadecimal) put("...");
   put_number(" (%" PRIu64 " bytes)", bytes.size);
 }
 
@@ -153,7 +153,7 @@ void PayloadText::put_array(std::uint64_t type, std::uint64_t count, const Bytes
   for (std::uint64_t i = 0; i < count && !is_full_; ++i) {
     if (i != 0) put(", ");
     const Bytes element = bytes.part(i * size, size);
-    if (i == kMostElements || element.size == 0) {
+    if (i == kMaxElements || element.size == 0) {
       put("...");
       break;
     }
@@ -172,10 +172,10 @@ string_view PayloadText::string_of(const PayloadEntry& entry, const Bytes& bytes
       entry.type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING || entry.type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF8;
   const bool is_pointer = (entry.flags & NVTX_PAYLOAD_ENTRY_FLAG_POINTER) != 0 || entry.detail == 0;
   if (!is_narrow || bytes.size == 0) return {};
-  if (!is_pointer) return {bytes.at, ::strnlen(bytes.at, std::min({bytes.size, entry.detail, kMostString}))};
+  if (!is_pointer) return {bytes.at, ::strnlen(bytes.at, std::min({bytes.size, entry.detail, kMaxString}))};
   const char* const text = bytes.load<const char*>();
   if (text == nullptr || (entry.flags & NVTX_PAYLOAD_ENTRY_FLAG_DEEP_COPY) == 0) return {};
-  return {text, ::strnlen(text, kMostString)};
+  return {text, ::strnlen(text, kMaxString)};
 }
 
 void PayloadText::put_string(const PayloadEntry& entry, const Bytes& bytes) noexcept {

@@ -33,7 +33,7 @@ void BusyBlocks::insert(Block block) {
     *first = block;
     blocks_.erase(first + 1, last);
   }
-  if (blocks_.size() > kMost) close_up();
+  if (blocks_.size() > kMax) close_up();
 }
 
 void BusyBlocks::close_up() {

@@ -41,12 +41,12 @@ class BusyBlocks {
   };
   void append(const Block& block) {
     blocks_.push_back(block);
-    if (blocks_.size() > kMost) close_up();
+    if (blocks_.size() > kMax) close_up();
   }
   void insert(Block block);
   void close_up();
 
-  static constexpr std::size_t kMost = 32;
+  static constexpr std::size_t kMax = 32;
   static constexpr std::size_t kKept = 12;
   std::vector<Block> blocks_;  // in order, disjoint
   bool exact_ = true;

@@ -15,7 +15,7 @@ namespace rangefinder {
 namespace {
 
 // Where a graph has many ranges and many launches. The fewest parts are worth it at any number of rows.
-constexpr std::size_t kMostRows = std::size_t{1} << 22;
+constexpr std::size_t kMaxRows = std::size_t{1} << 22;
 constexpr std::size_t kFewestParts = 16;
 
 /// What a graph's operations took, by where they count, in the order of the first of each.
@@ -202,7 +202,7 @@ std::size_t projection::split_graph_launches(Timeline& timeline, const Projectio
 }
 
 std::size_t split_graph_launches(Timeline& timeline, const ProjectionOptions& options) {
-  return projection::split_graph_launches(timeline, options, kMostRows);
+  return projection::split_graph_launches(timeline, options, kMaxRows);
 }
 
 }  // namespace rangefinder

@@ -146,7 +146,7 @@ std::string missing_for(const View& view, const Timeline& timeline) {
       {kNeedsCpuCounters, timeline.cpu_counters.size() == 0, "CPU counters (record with cpu_counters=on)"},
       {kNeedsCounters, timeline.range_metrics.size() == 0 && timeline.pm_samples.size() == 0,
        asked_for_counters(timeline) ? "hardware counters (they were requested; a note says why there are none)"
-                                    : "hardware counters (counters=memory, samples=device)"},
+                                    : "hardware counters (counters=memory, pm_sampling=device)"},
       {kNeedsWaits, timeline.syncs.size() == 0 && timeline.calls.size() == 0, "synchronisations or API calls"},
       {kNeedsOverheads, timeline.overheads.size() == 0, "overhead records (CUPTI writes them on a device)"},
       {kNeedsKernels, timeline.kernel_details.empty(), "kernels with their launch configuration"},

@@ -23,7 +23,7 @@ using detail::RecordKind;
 using format::ChunkKind;
 
 // Of one chunk of names: a reader holds a whole chunk unpacked.
-constexpr std::size_t kMostTextBytes = std::size_t{4} << 20;
+constexpr std::size_t kMaxTextBytes = std::size_t{4} << 20;
 
 /// Notes what has not been noted. Seen is what was: where there was no memory for it, the next time tries again.
 template <typename Note>
@@ -198,7 +198,7 @@ void CaptureWriter::put_pending_text(ChunkKind kind, std::vector<format::TextRow
   std::size_t done = 0;
   while (done < rows.size()) {
     std::size_t end = done;
-    for (std::size_t bytes = 0; end < rows.size() && end - done < text_rows_ && (end == done || bytes < kMostTextBytes);
+    for (std::size_t bytes = 0; end < rows.size() && end - done < text_rows_ && (end == done || bytes < kMaxTextBytes);
          ++end)
       bytes += rows[end].key.size() + rows[end].text.size();
     format::pack_text(std::span(rows).subspan(done, end - done), columns_);

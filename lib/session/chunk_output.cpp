@@ -78,7 +78,7 @@ Status FileOutput::check() const {
 
 namespace {
 // Threads that nothing is held of: they may record again, and would have no name then.
-constexpr std::size_t kMostIdleThreads = 16384;
+constexpr std::size_t kMaxIdleThreads = 16384;
 }  // namespace
 
 Status RingOutput::put(const format::ChunkHeader& header, base::ByteView chunk) {
@@ -190,7 +190,7 @@ void RingOutput::drop_old(std::deque<Kept>& chunks) {
 void RingOutput::drop_old_context() {
   drop_old(clock_);
   drop_old(windows_);
-  for (auto thread = threads_.begin(); thread != threads_.end() && threads_.size() > kMostIdleThreads;) {
+  for (auto thread = threads_.begin(); thread != threads_.end() && threads_.size() > kMaxIdleThreads;) {
     if (thread->second.chunks != 0) {
       ++thread;
       continue;

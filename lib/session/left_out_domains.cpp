@@ -20,8 +20,8 @@ struct Name {
   std::atomic<bool> ready;  // stored after the text, loaded before it
 };
 
-constexpr std::size_t kMostNamed = 16;
-Name named[kMostNamed];  // without a lock: a child of fork could find it taken
+constexpr std::size_t kMaxNamed = 16;
+Name named[kMaxNamed];  // without a lock: a child of fork could find it taken
 std::atomic<std::size_t> count{0};
 
 }  // namespace
@@ -30,7 +30,7 @@ void write_left_out_domains(CaptureWriter& writer) noexcept {
   const std::size_t total = count.load(std::memory_order_relaxed);
   if (total == 0) return;
   char key[48], number[24];
-  for (std::size_t i = 0; i < std::min(total, kMostNamed); ++i) {
+  for (std::size_t i = 0; i < std::min(total, kMaxNamed); ++i) {
     if (!named[i].ready.load(std::memory_order_acquire)) continue;
     std::snprintf(key, sizeof key, "%s%zu", base::kLeftOutDomain.data(), i + 1);
     writer.meta(key, {named[i].text, named[i].size});
@@ -44,7 +44,7 @@ void write_left_out_domains(CaptureWriter& writer) noexcept {
 void rangefinder::detail::domain_left_out(std::string_view name) noexcept {
   using namespace rangefinder::session;
   const std::size_t at = count.fetch_add(1, std::memory_order_relaxed);
-  if (at < kMostNamed) {
+  if (at < kMaxNamed) {
     named[at].size = std::min(name.size(), sizeof named[at].text);
     std::memcpy(named[at].text, name.data(), named[at].size);
     named[at].ready.store(true, std::memory_order_release);

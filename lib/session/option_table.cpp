@@ -11,14 +11,14 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-constexpr std::int64_t kMostNumber = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMaxNumber = std::numeric_limits<std::int64_t>::max();
 
 template <typename T>
 std::int64_t number_of(T member) {
   if constexpr (std::is_same_v<T, milliseconds> || std::is_same_v<T, nanoseconds>)
     return member.count();
   else if constexpr (std::is_same_v<T, std::uint64_t>)
-    return static_cast<std::int64_t>(std::min(member, static_cast<std::uint64_t>(kMostNumber)));
+    return static_cast<std::int64_t>(std::min(member, static_cast<std::uint64_t>(kMaxNumber)));
   else
     return static_cast<std::int64_t>(member);
 }
@@ -264,20 +264,20 @@ constexpr Option kOptions[] = {
      .get = [](const SessionOptions& o) { return number_of(o.counter_depth); },
      .set = [](SessionOptions& o, std::int64_t n) { set_number(o.counter_depth, n); },
      .wanted = "a whole number from -1 to 2147483647"},
-    {.key = "samples",
-     .member = "samples",
+    {.key = "pm_sampling",
+     .member = "pm_sampling",
      .kind = Kind::kList,
      .separator = '+',
-     .list = &SessionOptions::samples,
+     .list = &SessionOptions::pm_sampling,
      .wanted = "a list of names separated by +, none of them empty"},
-    {.key = "sample_interval",
-     .member = "sample_interval",
+    {.key = "pm_sampling_interval",
+     .member = "pm_sampling_interval",
      .kind = Kind::kTime,
      .least = 10000,
      .most = 4611686018427387903,
      .unit_ns = 1,
-     .get = [](const SessionOptions& o) { return number_of(o.sample_interval); },
-     .set = [](SessionOptions& o, std::int64_t n) { set_number(o.sample_interval, n); },
+     .get = [](const SessionOptions& o) { return number_of(o.pm_sampling_interval); },
+     .set = [](SessionOptions& o, std::int64_t n) { set_number(o.pm_sampling_interval, n); },
      .wanted = "a time of at least 10us and at most 146 years, such as 1ms (units ns, us, ms, s, min)"},
     {.key = "autograd",
      .member = "autograd",

@@ -31,7 +31,7 @@ static_assert(offsetof(format::LiveHeader, capture_id) == base::kCaptureIdAt);
 static_assert(offsetof(format::FileHeader, record_id) == base::kRecordIdAt);
 static_assert(offsetof(format::LiveHeader, file_header) + base::kRecordIdAt == base::kLiveRecordIdAt);
 
-constexpr unsigned kMostNumbers = 1000;  // of a process
+constexpr unsigned kMaxNumbers = 1000;  // of a process
 
 // ---- which files are of this run --------------------------------------------------------------------------------
 
@@ -43,7 +43,7 @@ class OwnCaptures {
     if (pid_.exchange(::getpid()) != ::getpid()) {
       for (std::atomic<std::uint64_t>& own : ids_) own.store(0);  // the parent's
     }
-    ids_[next_.fetch_add(1) % kMost].store(key_of(id));
+    ids_[next_.fetch_add(1) % kMax].store(key_of(id));
   }
   bool has(const format::CaptureId& id) const noexcept {
     if (pid_.load() != ::getpid()) return false;
@@ -57,9 +57,9 @@ class OwnCaptures {
     return key;
   }
 
-  static constexpr std::size_t kMost = 256;
+  static constexpr std::size_t kMax = 256;
   std::atomic<int> pid_{0};
-  std::atomic<std::uint64_t> ids_[kMost]{};
+  std::atomic<std::uint64_t> ids_[kMax]{};
   std::atomic<std::size_t> next_{0};
 };
 constinit OwnCaptures own_captures;
@@ -166,7 +166,7 @@ Result<std::shared_ptr<OutputFile>> claim_output(const std::string& asked, const
     if (!status.ok()) return status.error();
   }
   const std::string of_process = with_number(asked, static_cast<std::uint64_t>(::getpid()));
-  for (unsigned i = may_have_asked(rules) ? 0 : 1; i < kMostNumbers; ++i) {
+  for (unsigned i = may_have_asked(rules) ? 0 : 1; i < kMaxNumbers; ++i) {
     const std::string path = i == 0 ? asked : i == 1 ? of_process : with_number(of_process, i);
     Status status = rules.has_live ? look_at_live(path + ".live", made->fd(), rules, i == 0) : Status();
     if (status.ok()) status = claim(*made, path, rules, i == 0);
@@ -189,13 +189,13 @@ Status claim_dump(base::TemporaryFile& dump, const std::string& path, const Outp
 
 Result<std::string> claim_next_dump(base::TemporaryFile& dump, const std::string& output, const OutputRules& rules,
                                     std::atomic<std::uint64_t>& next) {
-  for (unsigned i = 0; i < kMostNumbers; ++i) {
+  for (unsigned i = 0; i < kMaxNumbers; ++i) {
     std::string path = with_number(output, next.fetch_add(1));
     const Status status = claim(dump, path, rules, false);
     if (status.ok()) return path;
     if (status.error().code() != ErrorCode::kBusy && status.error().code() != ErrorCode::kExists) return status.error();
   }
-  return Error(ErrorCode::kBusy, output + ": " + std::to_string(kMostNumbers) + " names of dumps are taken");
+  return Error(ErrorCode::kBusy, output + ": " + std::to_string(kMaxNumbers) + " names of dumps are taken");
 }
 
 }  // namespace rangefinder::session

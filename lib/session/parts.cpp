@@ -49,8 +49,8 @@ source::CounterOptions counter_options(const SessionOptions& options) {
 
 source::SampleOptions sample_options(const SessionOptions& options) {
   source::SampleOptions out;
-  out.metrics = options.samples;
-  out.interval = options.sample_interval;
+  out.metrics = options.pm_sampling;
+  out.interval = options.pm_sampling_interval;
   out.flush_period = options.flush_period;
   out.describe_devices = !options.cuda && options.counters.empty();
   return out;
@@ -71,7 +71,7 @@ Parts make_parts(const SessionOptions& options) {
     parts.sources.push_back(std::make_shared<source::CounterSource>(counter_options(options)));
   else if (options.cuda)
     parts.sources.push_back(std::make_shared<source::CuptiSource>(cupti_options(options)));
-  if (!options.samples.empty())
+  if (!options.pm_sampling.empty())
     parts.sources.push_back(std::make_shared<source::SampleSource>(sample_options(options)));
 #endif
   if (options.nvml_period.count() > 0)

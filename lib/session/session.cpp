@@ -156,7 +156,7 @@ Status Session::stop() noexcept {
   return impl_->core != nullptr ? impl_->core->stop() : session::copy_of(impl_->status);
 }
 
-Status Session::release() noexcept try {
+Status Session::release_cupti() noexcept try {
   const std::shared_ptr<session::SessionCore> recording = impl_ != nullptr ? impl_->recording() : nullptr;
   const auto timeout = recording != nullptr ? recording->options().stop_timeout : SessionOptions{}.stop_timeout;
   const auto deadline = std::chrono::steady_clock::now() + timeout;

@@ -19,7 +19,7 @@ using format::ChunkKind;
 
 // Launches that have brought nothing for so long bring nothing at all (a copy of no bytes, a call that failed).
 constexpr std::int64_t kSettleNs = 60'000'000'000;
-constexpr std::size_t kMostClockPoints = 128;
+constexpr std::size_t kMaxClockPoints = 128;
 constexpr std::size_t kNewestPoints = 32;
 
 // Tags of ranges: over when the recording began, here since a CUDA graph was captured in it; suspended, and not over.
@@ -39,7 +39,7 @@ LiveSummary::LiveSummary(session::SessionCore& core)
 /// A program may ask after each step of a year. Old points matter less than new ones: every second of them goes.
 void LiveSummary::refresh_clock() {
   clock_points_.push_back(core_.clock().sample());
-  if (clock_points_.size() > kMostClockPoints) {
+  if (clock_points_.size() > kMaxClockPoints) {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < clock_points_.size(); ++i)
       if (i % 2 == 0 || i + kNewestPoints >= clock_points_.size()) clock_points_[kept++] = clock_points_[i];

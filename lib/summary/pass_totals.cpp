@@ -30,7 +30,7 @@ void PassTotals::begin_node(const importer::AssembledNode& assembled, std::int64
   Node node;
   node.outer = thread.levels.back().node;
   node.begin_ns = time_ns;
-  node.made_on = assembled.made_on;
+  node.forward_thread = assembled.forward_thread;
   const std::uint64_t number = nodes_.add(std::move(node));
   unresolved_nodes_.push_back(number);
   thread.levels.push_back({number, 0, {}});
@@ -54,10 +54,10 @@ void PassTotals::take_numbers(const importer::AssembledSequence& sequence, const
   const Node* const around = nodes_.find(inside);
   const bool in_own_range = around != nullptr && site.range_began_ns >= around->begin_ns;
   const Numbers taken{sequence.next, sequence.ticks, site.path, !sequence.resumed, inside, in_own_range ? 0 : inside};
-  Origins& origins = origins_[sequence.made_on];
+  Origins& origins = origins_[sequence.forward_thread];
   if (origins.numbers.empty() || sequence.next > origins.numbers.back().end) {
     origins.numbers.push_back(taken);
-    if (origins.numbers.size() > kMostOrigins) {
+    if (origins.numbers.size() > kMaxOrigins) {
       origins.first = origins.numbers.front().end;
       origins.numbers.pop_front();
     }
@@ -68,7 +68,7 @@ void PassTotals::take_numbers(const importer::AssembledSequence& sequence, const
 
 /// Null where it is not known (yet). With `all` a number that no record follows was taken behind the last one.
 const PassTotals::Numbers* PassTotals::numbers_of(const Node& node, bool all, bool& is_gone) const {
-  const auto found = origins_.find(node.made_on);
+  const auto found = origins_.find(node.forward_thread);
   if (found == origins_.end()) return is_gone = all, nullptr;
   const auto number = static_cast<std::uint64_t>(node.sequence);
   const auto& numbers = found->second.numbers;
@@ -195,12 +195,12 @@ void PassTotals::settle(bool all) {
     if (launch != nullptr) settle_launch(*launch, all);
     return launch == nullptr || launch->state == Launch::State::kKnown;
   });
-  while (launches_.rows.size() > kMostLaunches) {
+  while (launches_.rows.size() > kMaxLaunches) {
     Launch& oldest = launches_.rows.front();
     if (oldest.state != Launch::State::kKnown) know(oldest, Pass::kUnmatched, oldest.site.path);
     launches_.drop_first();
   }
-  while (nodes_.rows.size() > kMostNodes) nodes_.drop_first();
+  while (nodes_.rows.size() > kMaxNodes) nodes_.drop_first();
 }
 
 }  // namespace rangefinder::summary

@@ -23,9 +23,9 @@ namespace rangefinder::summary {
 /// off counts as unmatched.
 class PassTotals {
  public:
-  static constexpr std::size_t kMostNodes = std::size_t{1} << 16;
-  static constexpr std::size_t kMostLaunches = std::size_t{1} << 18;
-  static constexpr std::size_t kMostOrigins = std::size_t{1} << 16;  // a thread
+  static constexpr std::size_t kMaxNodes = std::size_t{1} << 16;
+  static constexpr std::size_t kMaxLaunches = std::size_t{1} << 18;
+  static constexpr std::size_t kMaxOrigins = std::size_t{1} << 16;  // a thread
 
   /// Where on its thread something happens.
   struct Site {
@@ -53,7 +53,7 @@ class PassTotals {
     std::uint64_t outer = 0;  ///< the node that it runs in; 0: none
     std::int64_t begin_ns = 0;
     std::int64_t sequence = -1;
-    std::uint32_t made_on = 0;
+    std::uint32_t forward_thread = 0;
     std::uint32_t path = 0;  ///< where its work counts; with kMatched
     Origin origin = Origin::kUnknown;
     bool makes_nodes = false;

@@ -11,7 +11,7 @@ namespace rangefinder::timeline {
 namespace {
 
 // Threads that tell the same number are few in any training; a file may claim more.
-constexpr std::size_t kMostTellers = 64;
+constexpr std::size_t kMaxTellers = 64;
 
 }  // namespace
 
@@ -25,9 +25,9 @@ void NodeMakers::add_node(RangeIndex range, std::int64_t sequence, std::int64_t 
   nodes_.push_back({range, sequence, forward_thread});
 }
 
-void NodeMakers::add_known_node(RangeIndex range, std::int64_t sequence, std::int64_t made_on_tid,
+void NodeMakers::add_known_node(RangeIndex range, std::int64_t sequence, std::int64_t forward_tid,
                                 std::int64_t made_ns) {
-  nodes_.push_back({range, sequence, made_on_tid, true, made_ns});
+  nodes_.push_back({range, sequence, forward_tid, true, made_ns});
 }
 
 void NodeMakers::finish() {
@@ -64,7 +64,7 @@ void NodeMakers::for_each_teller(const Node& node, Use use) const {
     return std::tie(told.process, told.sequence) < std::tie(process, node.sequence);
   };
   auto next = std::partition_point(operators_.begin(), operators_.end(), is_before);
-  for (std::size_t i = 0; i < kMostTellers; ++i) {
+  for (std::size_t i = 0; i < kMaxTellers; ++i) {
     if (next == operators_.end() || next->process != process || next->sequence != node.sequence) return;
     const auto first = next;
     next = std::partition_point(first, operators_.end(), [&](const Operator& told) {

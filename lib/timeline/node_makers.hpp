@@ -28,9 +28,9 @@ class NodeMakers {
   void add_operator(RangeIndex range, std::int64_t sequence);
   /// A range that was a node; `sequence` -1: it has no number.
   void add_node(RangeIndex range, std::int64_t sequence, std::int64_t forward_thread);
-  /// A node of which the input says all. `made_on_tid` is looked up in the node's process; kNoTime: no operator made
+  /// A node of which the input says all. `forward_tid` is looked up in the node's process; kNoTime: no operator made
   /// it.
-  void add_known_node(RangeIndex range, std::int64_t sequence, std::int64_t made_on_tid, std::int64_t made_ns);
+  void add_known_node(RangeIndex range, std::int64_t sequence, std::int64_t forward_tid, std::int64_t made_ns);
   /// Once, when all is added and threads have their names.
   void finish();
 

@@ -46,8 +46,8 @@ TEST_CASE("spreads of stretches are those of all samples in them", "[analysis][p
 
 TEST_CASE("spreads hold from the least number to the greatest", "[analysis]") {
   constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  std::vector<std::int64_t> samples{kMost, kLeast, kMost, kLeast, 0};
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  std::vector<std::int64_t> samples{kMax, kLeast, kMax, kLeast, 0};
   const StretchSpreads spreads(samples);
   std::vector<Stretch> all{{0, samples.size()}};
   check_same(spreads.of(all), spread_of(samples));

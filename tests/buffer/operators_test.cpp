@@ -19,9 +19,11 @@ namespace {
 
 class Operator {
  public:
-  explicit Operator(const char* name, std::int64_t sequence = -1, std::uint64_t made_on = 0, std::uint32_t inputs = 0)
-      : token_(made_on == 0 && inputs == 0 ? detail::begin_operator(name, sequence, word_)
-                                           : detail::begin_operator(name, sequence, made_on, inputs, word_)) {}
+  explicit Operator(const char* name, std::int64_t sequence = -1, std::uint64_t forward_thread = 0,
+                    std::uint32_t inputs = 0)
+      : token_(forward_thread == 0 && inputs == 0
+                   ? detail::begin_operator(name, sequence, word_)
+                   : detail::begin_operator(name, sequence, forward_thread, inputs, word_)) {}
   ~Operator() { detail::end(token_, word_); }
   Operator(const Operator&) = delete;
   Operator& operator=(const Operator&) = delete;

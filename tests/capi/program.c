@@ -133,11 +133,11 @@ static void recording(void) {
   rf_text_free(reason);
   FAILS(rf_session_dump(session, NULL, NULL), RF_STATUS_INVALID_ARGUMENT, "flight recorder");
   SUCCEEDS(rf_session_flush(session));
-  SUCCEEDS(rf_session_release(session));
+  SUCCEEDS(rf_session_release_cupti(session));
   CHECK(rf_session_running(session));
   SUCCEEDS(rf_session_stop(session));
   SUCCEEDS(rf_session_stop(session));
-  SUCCEEDS(rf_session_release(session));
+  SUCCEEDS(rf_session_release_cupti(session));
   CHECK(!rf_session_running(session));
   rf_session_free(session);
 }
@@ -339,21 +339,21 @@ static void averages(void) {
 }
 
 static void doctor(void) {
-  rf_examination* examination = NULL;
-  SUCCEEDS(rf_examine_machine(NULL, &examination));
-  CHECK(rf_examination_count(examination) > 3);
+  rf_doctor* doctor = NULL;
+  SUCCEEDS(rf_doctor_run(NULL, &doctor));
+  CHECK(rf_doctor_count(doctor) > 3);
   size_t clocks = 0;
-  for (size_t i = 0; i < rf_examination_count(examination); ++i) {
-    rf_finding finding = {.struct_size = sizeof finding};
-    SUCCEEDS(rf_examination_at(examination, i, &finding));
-    CHECK(finding.state <= RF_FINDING_MISSING && finding.detail[0] != '\0');
-    CHECK(finding.state != RF_FINDING_GOOD || finding.fix[0] == '\0');
+  for (size_t i = 0; i < rf_doctor_count(doctor); ++i) {
+    rf_doctor_finding finding = {.struct_size = sizeof finding};
+    SUCCEEDS(rf_doctor_at(doctor, i, &finding));
+    CHECK(finding.state <= RF_DOCTOR_MISSING && finding.detail[0] != '\0');
+    CHECK(finding.state != RF_DOCTOR_GOOD || finding.fix[0] == '\0');
     if (strcmp(finding.topic, "clock") == 0) ++clocks;
   }
   CHECK(clocks == 1);
-  rf_finding finding = {.struct_size = sizeof finding};
-  FAILS(rf_examination_at(examination, 1000, &finding), RF_STATUS_NOT_FOUND, "no entry 1000");
-  rf_examination_free(examination);
+  rf_doctor_finding finding = {.struct_size = sizeof finding};
+  FAILS(rf_doctor_at(doctor, 1000, &finding), RF_STATUS_NOT_FOUND, "no entry 1000");
+  rf_doctor_free(doctor);
 }
 
 static void mistakes_with_options(void) {
@@ -402,7 +402,7 @@ static void mistakes_with_nulls(void) {
   FAILS(rf_session_flush(NULL), RF_STATUS_INVALID_ARGUMENT, "rf_session_flush");
   FAILS(rf_session_dump(NULL, NULL, NULL), RF_STATUS_INVALID_ARGUMENT, "rf_session_dump");
   FAILS(rf_session_stop(NULL), RF_STATUS_INVALID_ARGUMENT, "rf_session_stop");
-  FAILS(rf_session_release(NULL), RF_STATUS_INVALID_ARGUMENT, "rf_session_release");
+  FAILS(rf_session_release_cupti(NULL), RF_STATUS_INVALID_ARGUMENT, "rf_session_release_cupti");
   FAILS(rf_session_device(NULL, NULL, NULL), RF_STATUS_INVALID_ARGUMENT, "rf_session_device");
   rf_summary* summary;
   rf_health* health;
@@ -416,12 +416,12 @@ static void mistakes_with_nulls(void) {
   FAILS(rf_capture_get_facts(NULL, &facts), RF_STATUS_INVALID_ARGUMENT, "capture is null");
   FAILS(rf_capture_health(NULL, &health), RF_STATUS_INVALID_ARGUMENT, "capture is null");
   FAILS(rf_key_averages_totals(NULL, NULL, NULL), RF_STATUS_INVALID_ARGUMENT, "averages is null");
-  CHECK(rf_key_averages_count(NULL) == 0 && rf_examination_count(NULL) == 0);
+  CHECK(rf_key_averages_count(NULL) == 0 && rf_doctor_count(NULL) == 0);
   CHECK(rf_capture_content_count(NULL) == 0 && rf_capture_metadata_count(NULL) == 0);
   CHECK(rf_capture_finding_count(NULL) == 0);
   rf_capture_free(NULL);
   rf_key_averages_free(NULL);
-  rf_examination_free(NULL);
+  rf_doctor_free(NULL);
   rf_session_free(NULL);
   rf_summary_free(NULL);
   rf_health_free(NULL);

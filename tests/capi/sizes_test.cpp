@@ -162,9 +162,9 @@ TEST_CASE("structs of every size are taken by the rules", "[capi]") {
     return rf_capture_content_at(opened, 0, out);
   }));
   rf_capture_free(opened);
-  rf_examination* examination = nullptr;
-  REQUIRE(rf_examine_machine(nullptr, &examination) == RF_STATUS_OK);
-  check_result(result<rf_finding>("finding", UP_TO(rf_finding, state),
-                                  [&](rf_finding* out) { return rf_examination_at(examination, 0, out); }));
-  rf_examination_free(examination);
+  rf_doctor* doctor = nullptr;
+  REQUIRE(rf_doctor_run(nullptr, &doctor) == RF_STATUS_OK);
+  check_result(result<rf_doctor_finding>("finding", UP_TO(rf_doctor_finding, state),
+                                         [&](rf_doctor_finding* out) { return rf_doctor_at(doctor, 0, out); }));
+  rf_doctor_free(doctor);
 }

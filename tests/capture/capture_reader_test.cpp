@@ -273,7 +273,7 @@ TEST_CASE("a small file cannot claim names and facts without end", "[capture]") 
   CaptureReader reader = open(path);
   CHECK(reader.threads().size() < 20 * format::kMaxRows);
   CHECK(reader.health().damaged_chunks > 50);
-  CHECK(reader.findings().size() <= CaptureReader::kMostFindings);
+  CHECK(reader.findings().size() <= CaptureReader::kMaxFindings);
   CHECK(count(reader).host == 2);
 }
 

@@ -187,7 +187,7 @@ namespace {
 constexpr std::uint64_t kRanges = 1000;
 constexpr std::uint64_t kOtherRanges = 200;
 constexpr std::uint64_t kLayers = 10;
-constexpr std::uint64_t kMostSessions = 20'000;
+constexpr std::uint64_t kMaxSessions = 20'000;
 
 [[noreturn]] void wrong(const std::string& what) {
   std::printf("%s\n", what.c_str());
@@ -387,14 +387,14 @@ int main(int argc, char** argv) {
   const auto run = [&](std::uint64_t n) {
     return (first ? run_first : run_session)(static_cast<Call>(call), and_later, n, static_cast<Kind>(kind), argv[3]);
   };
-  if (!first) (void)run(kMostSessions);  // what is done once in a process
+  if (!first) (void)run(kMaxSessions);  // what is done once in a process
   const std::ptrdiff_t files = open_files();
   const std::uint64_t step = std::strtoull(argv[5], nullptr, 10);
   std::uint64_t n = std::strtoull(argv[4], nullptr, 10);
   if (n == 0 || step == 0) return 2;
   while (run(n)) {
     n += step;
-    if (n > kMostSessions) wrong("there is no end to it");
+    if (n > kMaxSessions) wrong("there is no end to it");
   }
   if (open_files() != files) wrong(std::to_string(open_files() - files) + " files were left open");
   std::printf("%llu failures\n", static_cast<unsigned long long>(n - 1));

@@ -258,14 +258,14 @@ TEST_CASE("bits come back in the order in which they were put", "[format][proper
     base::Bytes memory(bits / 8 + 1 + 8);
     BitWriter writer(memory.data());
     for (const auto& [value, count] : pieces)
-      count <= BitWriter::kMostAtOnce ? writer.put(value, count) : writer.put_wide(value, count);
+      count <= BitWriter::kMaxAtOnce ? writer.put(value, count) : writer.put_wide(value, count);
     const auto size = static_cast<std::size_t>(writer.finish() - memory.data());
     CHECK(size == (bits + 7) / 8);
     memory.resize(size);
     BitReader reader(memory);
     bool same = true;
     for (const auto& [value, count] : pieces)
-      same = same && (count <= BitWriter::kMostAtOnce ? reader.get(count) : reader.get_wide(count)) == value;
+      same = same && (count <= BitWriter::kMaxAtOnce ? reader.get(count) : reader.get_wide(count)) == value;
     CHECK(same);
     CHECK(reader.at_end());
     reader.skip(8);
@@ -290,7 +290,7 @@ TEST_CASE("writer and reader of times learn alike", "[format][property]") {
           time = 1000 + random() % 50;
       }
     }
-    base::Bytes memory((times.size() * kMostCodeBits + 7) / 8 + sizeof(std::uint64_t));
+    base::Bytes memory((times.size() * kMaxCodeBits + 7) / 8 + sizeof(std::uint64_t));
     BitWriter writer(memory.data());
     TimeModel model;
     for (const std::uint64_t time : times) put_time(writer, model, time);

@@ -75,9 +75,9 @@ Input split(base::ByteView bytes) {
   if (!input.live.empty()) {
     format::LiveHeader header;
     load(input.live, 0, header);
-    constexpr std::uint64_t kMost = std::uint64_t{1} << 20;
+    constexpr std::uint64_t kMax = std::uint64_t{1} << 20;
     input.live.resize(
-        std::max<std::size_t>(input.live.size(), std::min(header.blocks_offset, kMost) + detail::kBlockBytes));
+        std::max<std::size_t>(input.live.size(), std::min(header.blocks_offset, kMax) + detail::kBlockBytes));
   }
   return input;
 }

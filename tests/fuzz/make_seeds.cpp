@@ -23,7 +23,7 @@ using rangefinder::testing::LiveBuilder;
 
 namespace {
 
-constexpr std::size_t kMostBytes = 8192;
+constexpr std::size_t kMaxBytes = 8192;
 constexpr std::string_view kInputs = "[[2, 3], [3, 4], []]\n[\"float\", \"float\", \"Scalar\"]\n[\"\", \"\", \"1.5\"]";
 
 /// A forward and a backward pass by operators, with numbers, inputs and nodes.
@@ -155,7 +155,7 @@ Timeline loaded(const std::string& path) {
 /// Writes a seed, and gives what is in it, as the target would have it read.
 Timeline write_seed(const std::string& folder, const std::string& name, const base::Bytes& bytes,
                     std::size_t capture_bytes) {
-  HOLDS(bytes.size() <= kMostBytes);
+  HOLDS(bytes.size() <= kMaxBytes);
   const std::string path = folder + "/" + name + ".rfcap";
   const base::ByteView all(bytes);
   write(path, all.first(capture_bytes));

@@ -64,7 +64,7 @@ TEST_CASE("hardware counters of ranges count what was done in them", "[counters]
 TEST_CASE("counters are sampled beside activities, on the same clock", "[samples]") {
   RANGEFINDER_OPEN_CUDA(program, kDriver);
   SessionOptions options;
-  options.samples = {"device"};
+  options.pm_sampling = {"device"};
   options.flush_period = 50ms;  // sampling begins with one
   const Timeline timeline = recorded(
       "samples", [&](Session&) { busy_for(program, 500ms); }, options);

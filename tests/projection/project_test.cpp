@@ -400,13 +400,13 @@ TEST_CASE("figures stay exact through deep nesting", "[projection]") {
 
 TEST_CASE("times at the edges of what a number holds do no harm", "[projection]") {
   constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min() + 1;
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
   for (const bool closed : {false, true}) {
     TimelineBuilder builder;
     if (closed) builder.closed_ends();
-    builder.range("all", kLeast, kMost).range("end", kMost, kMost).range("backwards", 50, 10);
-    builder.launch(kLeast).kernel(kLeast, kMost).kernel(kLeast, kMost).launch(kMost).kernel(kMost, kLeast);
-    builder.on_stream(8).launch(20).kernel(kLeast, kMost).without_launch(7).kernel(kMost, kMost).window(kLeast, kMost);
+    builder.range("all", kLeast, kMax).range("end", kMax, kMax).range("backwards", 50, 10);
+    builder.launch(kLeast).kernel(kLeast, kMax).kernel(kLeast, kMax).launch(kMax).kernel(kMax, kLeast);
+    builder.on_stream(8).launch(20).kernel(kLeast, kMax).without_launch(7).kernel(kMax, kMax).window(kLeast, kMax);
     const Timeline timeline = builder.build();
     const Projection projection = project(timeline, {});
     CHECK(projection.account.total.gpu_ops == 5);

@@ -27,7 +27,7 @@ TYPES = {
     "int64_t*": ctypes.POINTER(ctypes.c_int64), "uint64_t*": ctypes.POINTER(ctypes.c_uint64),
     "rf_value": _abi.Value, "rf_suspended_range": _abi.SuspendedRange,
 }
-for name in ("rf_text", "rf_session", "rf_health", "rf_summary", "rf_key_averages", "rf_capture", "rf_examination",
+for name in ("rf_text", "rf_session", "rf_health", "rf_summary", "rf_key_averages", "rf_capture", "rf_doctor",
              "rf_operator_recording", "rf_memory_recording"):
     TYPES[name + "*"] = ctypes.c_void_p
     TYPES[name + "**"] = ctypes.POINTER(ctypes.c_void_p)
@@ -128,7 +128,7 @@ class Header(unittest.TestCase):
         for kind, struct in ((rangefinder.SummaryRow, "rf_summary_row"), (rangefinder.HealthEntry, "rf_health_entry"),
                              (rangefinder.CaptureReady, "rf_capture_ready"), (rangefinder.ChromeReport, "rf_chrome_report"),
                              (rangefinder.torch.HostMemory, "rf_host_memory"), (rangefinder.OperatorGroup, "rf_operator_group"),
-                             (rangefinder.CaptureContent, "rf_capture_content"), (rangefinder.Finding, "rf_finding"),
+                             (rangefinder.CaptureContent, "rf_capture_content"), (rangefinder.DoctorFinding, "rf_doctor_finding"),
                              (rangefinder.CaptureFinding, "rf_capture_finding")):
             self.assertEqual([field.name for field in dataclasses.fields(kind)], [field[0] for field in _abi.STRUCTS[struct]._fields_][1:], struct)
 

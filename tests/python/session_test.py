@@ -50,13 +50,13 @@ class Sessions(support.TestCase):
     def test_release_leaves_the_ranges(self):
         with rangefinder.Session(self.capture) as session:
             before = session.device
-            session.release()
+            session.release_cupti()
             self.assertEqual(session.device.full, False)
             if not before.full:  # without a device there is nothing to give up
                 self.assertEqual(session.device, before)
             with rangefinder.range("after"):
                 pass
-        session.release()
+        session.release_cupti()
         self.assertEqual(self.counts(), {"after": 1})
 
     def test_options_reach_the_library(self):
@@ -207,7 +207,7 @@ class Sessions(support.TestCase):
             self.assertTrue({name, name + "_ms", name + "_ns"} & set(arguments), member)
 
     def test_options_of_counters_and_limits_reach_the_library(self):
-        with rangefinder.Session(self.capture, until_step=2, counters="memory", counter_depth=0, samples="") as session:
+        with rangefinder.Session(self.capture, until_step=2, counters="memory", counter_depth=0, pm_sampling="") as session:
             self.assertIn("counters=memory", session.device.reason)
             for _ in range(4):
                 with rangefinder.range("step"):

@@ -77,7 +77,7 @@ class Modules(support.TestCase):
         with rangefinder.Session(self.capture) as session:
             for release in (False, True):
                 if release:
-                    session.release()
+                    session.release_cupti()
                 activities = [torch.profiler.ProfilerActivity.CPU]
                 with rangefinder.range("step"), torch.profiler.profile(activities=activities) as profiler:
                     model(x)

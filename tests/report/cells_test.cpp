@@ -18,7 +18,7 @@ using namespace rangefinder::testing;
 namespace {
 
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min() + 1;
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 
 /// Every value comes back, at whatever row a block ends.
 void check_kept(const std::vector<std::vector<std::int64_t>>& rows) {
@@ -36,20 +36,13 @@ void check_kept(const std::vector<std::vector<std::int64_t>>& rows) {
 
 TEST_CASE("cells keep every number, and nothing beside it", "[report]") {
   // A column each: what differs by just as much as a size of cell can tell, or by one more.
-  const std::int64_t ends[][2] = {{7, 7},
-                                  {0, 253},
-                                  {0, 254},
-                                  {0, 255},
-                                  {-3, 0xFFFB},
-                                  {-3, 0xFFFC},
-                                  {5, 0x100000002},
-                                  {5, 0x100000003},
-                                  {5, 0x100000004},
-                                  {kLeast, kMost},
-                                  {kMost, kMost},
-                                  {kLeast, kLeast},
-                                  {kMost - 1, kMost},
-                                  {kLeast, kLeast + 1}};
+  const std::int64_t ends[][2] = {{7, 7},           {0, 253},
+                                  {0, 254},         {0, 255},
+                                  {-3, 0xFFFB},     {-3, 0xFFFC},
+                                  {5, 0x100000002}, {5, 0x100000003},
+                                  {5, 0x100000004}, {kLeast, kMax},
+                                  {kMax, kMax},     {kLeast, kLeast},
+                                  {kMax - 1, kMax}, {kLeast, kLeast + 1}};
   const bool with_nulls = GENERATE(false, true);
   std::vector<std::vector<std::int64_t>> rows;
   for (int row = 0; row < 1'000; ++row) {

@@ -100,12 +100,12 @@ TEST_CASE("where counters were asked for the view does not advise to ask", "[rep
   const std::string text = counters_report(timeline, ReportFormat::kText);
   INFO(text);
   CHECK(has(text, "a note says why there are none"));
-  CHECK_FALSE(has(text, "samples=device"));
+  CHECK_FALSE(has(text, "pm_sampling=device"));
 }
 
 TEST_CASE("without counters the view says what it needs", "[report]") {
   const Timeline timeline = TimelineBuilder().range("step", 0, 10).launch(5).kernel(20, 30).build();
   const std::string text = counters_report(timeline, ReportFormat::kText);
   INFO(text);
-  CHECK(has(text, "hardware counters (counters=memory, samples=device)"));
+  CHECK(has(text, "hardware counters (counters=memory, pm_sampling=device)"));
 }

@@ -101,7 +101,7 @@ class Declared(unittest.TestCase):
         declaration = Declaration(TEXT)
         self.assertEqual(declaration.by_key["memory"].least, 8 << 20)
         self.assertEqual(declaration.by_key["stop_timeout"].default, 5000)
-        self.assertEqual(declaration.by_key["sample_interval"].default, 1_000_000)
+        self.assertEqual(declaration.by_key["pm_sampling_interval"].default, 1_000_000)
         self.assertEqual(declaration.by_key["overflow"].number("grow"), 2)
         self.assertEqual(declaration.by_key["nvml"].on, 20)
 

@@ -27,8 +27,8 @@ std::int64_t make_node() {
   return static_cast<std::int64_t>(next_sequence++);
 }
 
-void run_node(std::int64_t sequence, std::uint64_t made_on) {
-  if (detail::node_begin("MulBackward0", sequence, made_on)) detail::node_end();
+void run_node(std::int64_t sequence, std::uint64_t forward_thread) {
+  if (detail::node_begin("MulBackward0", sequence, forward_thread)) detail::node_end();
 }
 
 /// While it lives, the recorder knows of the numbers.

@@ -13,9 +13,10 @@ using namespace rangefinder::session::testing;
 
 namespace {
 
-void run_operator(const char* name, std::int64_t sequence = -1, std::uint64_t made_on = 0, std::uint32_t inputs = 0) {
+void run_operator(const char* name, std::int64_t sequence = -1, std::uint64_t forward_thread = 0,
+                  std::uint32_t inputs = 0) {
   std::uint64_t word = 0;
-  const std::uint64_t token = detail::begin_operator(name, sequence, made_on, inputs, word);
+  const std::uint64_t token = detail::begin_operator(name, sequence, forward_thread, inputs, word);
   detail::end(token, word);
 }
 

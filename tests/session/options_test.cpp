@@ -31,7 +31,7 @@ TEST_CASE("a configuration takes values in the ways that people write them", "[s
               .apply("output=/tmp/%p.rfcap,memory=32M,grow_limit=2GiB,ring_bytes=1K,cuda=no,cuda_api=0,cuda_sync=false,"
                      "cuda_overhead=off,cpu_counters,cuda_latency=yes,ring_time=1min,dump_step_over=250us,nvml=50ms,"
                      "record_signal=USR1,dump_signal=SIGUSR2,counter_depth=-1,counters=memory+sm,counter_ranges=a|b*,"
-                     "samples=,meta.model=gpt,meta.k=a=b")
+                     "pm_sampling=,meta.model=gpt,meta.k=a=b")
               .ok());
   CHECK(options.output == "/tmp/%p.rfcap");
   CHECK(options.memory_bytes == std::uint64_t{32} << 20);
@@ -47,7 +47,7 @@ TEST_CASE("a configuration takes values in the ways that people write them", "[s
   CHECK(options.counter_depth == -1);
   CHECK(options.counters == std::vector<std::string>{"memory", "sm"});
   CHECK(options.counter_ranges == std::vector<std::string>{"a", "b*"});
-  CHECK(options.samples.empty());
+  CHECK(options.pm_sampling.empty());
   CHECK(options.metadata == std::vector<std::pair<std::string, std::string>>{{"model", "gpt"}, {"k", "a=b"}});
 }
 
@@ -83,8 +83,9 @@ TEST_CASE("a configuration names what it got wrong and keeps the rest", "[sessio
   CHECK(problems_of("").empty());
   CHECK(problems_of(",,").empty());
   CHECK(problems_of("cuda").empty());  // alone: on
-  for (const char* bad : {"memory=17179869184G", "memory=1T", "memory=8191K", "sample_interval=9us", "ring_time=1h",
-                          "flush_period=0", "dump_signal=NOPE", "record_signal=kill", "dump_signal=9999", "output="}) {
+  for (const char* bad :
+       {"memory=17179869184G", "memory=1T", "memory=8191K", "pm_sampling_interval=9us", "ring_time=1h",
+        "flush_period=0", "dump_signal=NOPE", "record_signal=kill", "dump_signal=9999", "output="}) {
     const std::string_view text = bad;
     const std::size_t equals = text.find('=');
     const std::string start = "configuration: " + std::string(text.substr(0, equals)) + ": '" +

@@ -134,13 +134,14 @@ CaptureBuilder& CaptureBuilder::range_ended_on(std::uint32_t tid, std::string_vi
   return *this;
 }
 CaptureBuilder& CaptureBuilder::node(std::string_view text, std::int64_t begin_ns, std::int64_t end_ns,
-                                     std::int64_t sequence, std::uint32_t made_on) {
-  Event& event = add({begin_ns, end_ns, RecordKind::kNodeBegin, name(text), made_on});
+                                     std::int64_t sequence, std::uint32_t forward_thread) {
+  Event& event = add({begin_ns, end_ns, RecordKind::kNodeBegin, name(text), forward_thread});
   if (sequence >= 0) event.values.push_back({ExtraKind::kSigned, static_cast<std::uint64_t>(sequence)});
   return *this;
 }
-CaptureBuilder& CaptureBuilder::numbers(std::int64_t time_ns, std::uint64_t next, std::uint32_t made_on, bool resumed) {
-  add({time_ns, time_ns, RecordKind::kSequence, resumed ? 1u : 0u, made_on, next});
+CaptureBuilder& CaptureBuilder::numbers(std::int64_t time_ns, std::uint64_t next, std::uint32_t forward_thread,
+                                        bool resumed) {
+  add({time_ns, time_ns, RecordKind::kSequence, resumed ? 1u : 0u, forward_thread, next});
   return *this;
 }
 CaptureBuilder& CaptureBuilder::cpu_count(std::int64_t time_ns, CpuEvent event, std::int64_t count) {
@@ -175,10 +176,10 @@ CaptureBuilder& CaptureBuilder::value(Value value) {
   thread().events.back().values.push_back(value);
   return *this;
 }
-CaptureBuilder& CaptureBuilder::facts(std::int64_t sequence, std::uint32_t made_on, std::string_view inputs) {
+CaptureBuilder& CaptureBuilder::facts(std::int64_t sequence, std::uint32_t forward_thread, std::string_view inputs) {
   const format::NameId text = inputs.empty() ? 0 : name(inputs);
   thread().events.back().facts = {static_cast<std::uint64_t>(sequence),
-                                  make_word(RecordKind::kOperator, text, made_on)};
+                                  make_word(RecordKind::kOperator, text, forward_thread)};
   return *this;
 }
 

@@ -59,12 +59,12 @@ class CaptureBuilder {
   CaptureBuilder& start_end(std::string_view name, std::int64_t begin_ns, std::int64_t end_ns);
   /// A scoped range of this thread that another thread ends.
   CaptureBuilder& range_ended_on(std::uint32_t tid, std::string_view name, std::int64_t begin_ns, std::int64_t end_ns);
-  /// An autograd node; `sequence` -1: it has no number. `made_on` is the number that autograd gives a thread.
+  /// An autograd node; `sequence` -1: it has no number. `forward_thread` is the number that autograd gives a thread.
   CaptureBuilder& node(std::string_view name, std::int64_t begin_ns, std::int64_t end_ns, std::int64_t sequence,
-                       std::uint32_t made_on);
+                       std::uint32_t forward_thread);
   /// The numbers of nodes below `next` were taken by now, behind the last record; `resumed`: while nothing was
   /// recorded.
-  CaptureBuilder& numbers(std::int64_t time_ns, std::uint64_t next, std::uint32_t made_on, bool resumed = false);
+  CaptureBuilder& numbers(std::int64_t time_ns, std::uint64_t next, std::uint32_t forward_thread, bool resumed = false);
   /// How often that has occurred on the thread by then.
   CaptureBuilder& cpu_count(std::int64_t time_ns, CpuEvent event, std::int64_t count);
   CaptureBuilder& mark(std::string_view name, std::int64_t time_ns, std::string_view category = {});
@@ -76,7 +76,7 @@ class CaptureBuilder {
   /// A payload behind it: the items of the step that ends here.
   CaptureBuilder& step(std::uint32_t number, std::int64_t time_ns, bool recorded = true);
   /// What the range added last, an operator, tells. `inputs`: shapes, types and values, a line each; empty: none.
-  CaptureBuilder& facts(std::int64_t sequence, std::uint32_t made_on = 0, std::string_view inputs = {});
+  CaptureBuilder& facts(std::int64_t sequence, std::uint32_t forward_thread = 0, std::string_view inputs = {});
   /// The value of the range or mark added last.
   CaptureBuilder& payload(std::uint64_t value);
   CaptureBuilder& payload(double value);

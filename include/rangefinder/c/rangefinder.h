@@ -373,11 +373,11 @@ typedef struct rf_session_options {
   /// How often sensors of the devices in use are read through NVML: power, clocks, utilization, temperature, energy. 0:
   /// never. Default 0.
   int64_t nvml_period_ms;
-  /// Time between two samples. At most 2,016 samples fit in a `flush_period_ms`. Default 1000000, at least 10000.
-  int64_t sample_interval_ns;
-  /// Sample these hardware counters of the devices over time: names as in `counters`, such as `device`. Empty: none.
-  /// Names separated by +; null counts as empty.
-  const char* samples;
+  /// Time between two PM samples. At most 2,016 samples fit in a `flush_period_ms`. Default 1000000, at least 10000.
+  int64_t pm_sampling_interval_ns;
+  /// PM sampling: sample these hardware counters of the devices over time: names as in `counters`, such as `device`.
+  /// Empty: none. Names separated by +; null counts as empty.
+  const char* pm_sampling;
   /// Hardware counters of ranges: names of metric sets or metrics, such as `memory` or `roofline`. Empty: none. Names
   /// separated by +; null counts as empty.
   const char* counters;
@@ -440,7 +440,7 @@ RF_API rf_status rf_session_stop(rf_session* session) RF_NOEXCEPT;
 ///
 /// Errors: RF_STATUS_TIMEOUT when CUPTI does not answer within stop_timeout_ms; RF_STATUS_BUSY while another session
 ///         records the device.
-RF_API rf_status rf_session_release(rf_session* session) RF_NOEXCEPT;
+RF_API rf_status rf_session_release_cupti(rf_session* session) RF_NOEXCEPT;
 /// Stops where that was not done, and frees. Null does nothing. What is of other handles stays.
 RF_API void rf_session_free(rf_session* session) RF_NOEXCEPT;
 
@@ -800,32 +800,32 @@ RF_API rf_status rf_capture_repair(const char* damaged, const char* repaired, bo
 
 // ---- doctor -------------------------------------------------------------------------------------------------------
 
-typedef enum rf_finding_state {
-  RF_FINDING_GOOD = 0,
-  RF_FINDING_NOTE = 1,    ///< works, but worth knowing
-  RF_FINDING_MISSING = 2  ///< part of a recording is not possible
-} rf_finding_state;
+typedef enum rf_doctor_state {
+  RF_DOCTOR_GOOD = 0,
+  RF_DOCTOR_NOTE = 1,    ///< works, but worth knowing
+  RF_DOCTOR_MISSING = 2  ///< part of a recording is not possible
+} rf_doctor_state;
 
 /// What a recording depends on, and how it stands on this machine, as `rangefinder doctor` shows it.
-typedef struct rf_examination rf_examination;
+typedef struct rf_doctor rf_doctor;
 
-/// Texts hold until the examination is freed. The caller sets struct_size.
-typedef struct rf_finding {
+/// Texts hold until the doctor is freed. The caller sets struct_size.
+typedef struct rf_doctor_finding {
   size_t struct_size;
   const char* topic;   ///< "driver", "CUPTI", "clock", ...
   const char* detail;  ///< what was found
   const char* fix;     ///< what to do; "" when good
-  uint32_t state;      ///< an rf_finding_state
-} rf_finding;
+  uint32_t state;      ///< an rf_doctor_state
+} rf_doctor_finding;
 
 /// Looks at the driver, CUPTI, NVML, LibTorch, rights, the clock, the file system of `folder` (null: the working
 /// directory) and the environment. Loads libraries into the process; starts nothing.
-RF_API rf_status rf_examine_machine(const char* folder, rf_examination** examination) RF_NOEXCEPT;
+RF_API rf_status rf_doctor_run(const char* folder, rf_doctor** doctor) RF_NOEXCEPT;
 /// Findings; 0 for null.
-RF_API size_t rf_examination_count(const rf_examination* examination) RF_NOEXCEPT;
+RF_API size_t rf_doctor_count(const rf_doctor* doctor) RF_NOEXCEPT;
 /// RF_STATUS_NOT_FOUND past the last one.
-RF_API rf_status rf_examination_at(const rf_examination* examination, size_t index, rf_finding* finding) RF_NOEXCEPT;
-RF_API void rf_examination_free(rf_examination* examination) RF_NOEXCEPT;
+RF_API rf_status rf_doctor_at(const rf_doctor* doctor, size_t index, rf_doctor_finding* finding) RF_NOEXCEPT;
+RF_API void rf_doctor_free(rf_doctor* doctor) RF_NOEXCEPT;
 
 #if defined(__cplusplus)
 }  // extern "C"

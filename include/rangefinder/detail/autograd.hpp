@@ -22,8 +22,8 @@ struct AutogradHooks {
 RANGEFINDER_EXPORT void set_autograd_hooks(const AutogradHooks* hooks) noexcept;
 
 /// The calling thread runs a node from here on, inside the one that it ran before. `sequence`: its number, -1 when it
-/// has none; `made_on`: the thread that made it. True when it was recorded: `node_end` must follow.
-RANGEFINDER_EXPORT bool node_begin(std::string_view name, std::int64_t sequence, std::uint64_t made_on) noexcept;
+/// has none; `forward_thread`: the thread that made it. True when it was recorded: `node_end` must follow.
+RANGEFINDER_EXPORT bool node_begin(std::string_view name, std::int64_t sequence, std::uint64_t forward_thread) noexcept;
 RANGEFINDER_EXPORT void node_end() noexcept;
 
 }  // namespace rangefinder::detail

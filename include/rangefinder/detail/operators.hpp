@@ -17,8 +17,8 @@ namespace rangefinder::detail {
 /// `sequence`: the number that the thread's next node of autograd gets, as asked right now, or that of the node that it
 /// is; -1: none.
 RANGEFINDER_EXPORT std::uint64_t begin_operator(const char* name, std::int64_t sequence, std::uint64_t& word) noexcept;
-/// `made_on`: of a node the thread that made it; else 0. `inputs`: from intern_inputs; 0: none.
-RANGEFINDER_EXPORT std::uint64_t begin_operator(const char* name, std::int64_t sequence, std::uint64_t made_on,
+/// `forward_thread`: of a node the thread that made it; else 0. `inputs`: from intern_inputs; 0: none.
+RANGEFINDER_EXPORT std::uint64_t begin_operator(const char* name, std::int64_t sequence, std::uint64_t forward_thread,
                                                 std::uint32_t inputs, std::uint64_t& word) noexcept;
 
 /// The number of a text that tells inputs: shapes, types and values, each a JSON list, a line break between them. For

@@ -62,8 +62,8 @@ void write_kernel_arguments(EventWriter& writer, const ActivityPlace& place, con
       const std::uint32_t warp = device.warp_size != 0 ? device.warp_size : 32;
       writer.millionths_argument("\"blocks per SM\":", millionths(blocks, device.multiprocessors));
       // Above that the product would not fit in 128 bits; no device has launched so many threads.
-      constexpr auto kMost = static_cast<unsigned __int128>(1) << 100;
-      if (threads < kMost)
+      constexpr auto kMax = static_cast<unsigned __int128>(1) << 100;
+      if (threads < kMax)
         writer.millionths_argument("\"warps per SM\":",
                                    millionths(threads, std::uint64_t{device.multiprocessors} * warp));
     }
@@ -98,7 +98,7 @@ void write_copy_arguments(EventWriter& writer, const ActivityPlace& place, const
 void write_operator_arguments(EventWriter& writer, const OperatorFacts& facts) {
   if (facts.sequence >= 0) {
     writer.argument("\"Sequence number\":", static_cast<std::uint64_t>(facts.sequence));
-    writer.argument("\"Fwd thread id\":", facts.made_on);
+    writer.argument("\"Fwd thread id\":", facts.forward_thread);
   }
   write_list(writer, "\"Concrete Inputs\":", facts.values);
   write_list(writer, "\"Input type\":", facts.types);
@@ -173,7 +173,7 @@ void write_range_figures(EventWriter& writer, const RangeFigures& figures) {
 
 void write_node_arguments(EventWriter& writer, const NodeFacts& node) {
   if (node.sequence >= 0) writer.signed_argument("\"Sequence number\":", node.sequence);
-  writer.signed_argument("\"Fwd thread id\":", node.made_ns == kNoTime ? 0 : node.made_on_tid);
+  writer.signed_argument("\"Fwd thread id\":", node.made_ns == kNoTime ? 0 : node.forward_tid);
   // No other tool has this; it is what our importer knows such a node by.
   if (node.made_ns == kNoTime)
     writer.raw_argument("\"Forward ts\":", "null");

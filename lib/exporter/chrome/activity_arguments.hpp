@@ -48,7 +48,7 @@ void write_call_arguments(EventWriter& writer, const CallFacts& call);
 /// The texts are JSON, empty where there are none; what is no list is left out.
 struct OperatorFacts {
   std::int64_t sequence = -1;  ///< as OperatorTable has them
-  std::uint64_t made_on = 0;
+  std::uint64_t forward_thread = 0;
   std::string_view shapes, types, values;
 };
 void write_operator_arguments(EventWriter& writer, const OperatorFacts& facts);
@@ -83,7 +83,7 @@ void write_range_figures(EventWriter& writer, const RangeFigures& figures);
 /// An execution of a node of autograd. `made_ns` and the thread's row number say where the forward pass had made it.
 struct NodeFacts {
   std::int64_t sequence = -1;
-  std::int64_t made_on_tid = 0;
+  std::int64_t forward_tid = 0;
   std::int64_t made_ns = kNoTime;  ///< kNoTime: not known
 };
 void write_node_arguments(EventWriter& writer, const NodeFacts& node);

@@ -229,7 +229,7 @@ void CaptureDevices::on_projected(const projection::ProjectedRange& range) {
   if (!inclusive && !shared_.options.exclusive_ranges) return;
   const projection::StreamingFigures& figures = inclusive ? range.inclusive : range.exclusive;
   const RangeTag tag = RangeTag::of(range.range.tag);
-  const bool too_deep = inclusive && tag.depth >= kMostSpanDepth;
+  const bool too_deep = inclusive && tag.depth >= kMaxSpanDepth;
   const bool need_not_nest = range.range.start_end || range.range.ended_elsewhere;
   const auto node = begun_.extract(range.range.key);
   const std::vector<Begun> begun = node.empty() ? std::vector<Begun>{} : std::move(node.mapped());

@@ -24,12 +24,12 @@ using importer::AssembledRange;
 using importer::AssembledValue;
 
 // More slices of one beginning come only from a clock that stands still; then their order says nothing anyway.
-constexpr std::size_t kMostHeld = 1024;
+constexpr std::size_t kMaxHeld = 1024;
 
 // What tells where nodes were made, of a thread: enough for the ranges of many steps.
-constexpr std::size_t kMostOrigins = std::size_t{1} << 17;
+constexpr std::size_t kMaxOrigins = std::size_t{1} << 17;
 // Nodes that wait for their thread to tell where they were made. It does with its next record.
-constexpr std::size_t kMostWaitingNodes = std::size_t{1} << 15;
+constexpr std::size_t kMaxWaitingNodes = std::size_t{1} << 15;
 
 }  // namespace
 
@@ -39,7 +39,7 @@ CaptureHost::CaptureHost(CaptureExport& shared, projection::StreamingProjector* 
       projector_(projector),
       launches_(launches),
       flows_(flows),
-      origins_(kMostOrigins),
+      origins_(kMaxOrigins),
       steps_(shared) {
   for (const format::ThreadRow& row : shared.reader.threads()) {
     constexpr std::uint32_t kMaxThreads = 1u << 20;
@@ -119,7 +119,7 @@ void CaptureHost::on_begin(const AssembledRange& range) {
   const bool around_counts = around != nullptr && !around->is_operator;
   open.depth = around == nullptr ? 0 : around->depth + (around_counts ? 1 : 0);
   open.owner = !open.is_operator ? open.key : around == nullptr ? 0 : around->owner;
-  const bool is_deep = open.is_operator || open.depth >= kMostSpanDepth;
+  const bool is_deep = open.is_operator || open.depth >= kMaxSpanDepth;
   open.spanning = !is_deep ? open.key : around == nullptr ? 0 : around->spanning;
   if (projector_ != nullptr) {
     tell_projector(range, open, false);
@@ -169,7 +169,7 @@ void CaptureHost::on_range(const AssembledRange& range) {
     return write_range(done, shared_.table.overflow(shared_.layout.beside(track, Beside::kStartEnd), level));
   }
   if (!thread.open.empty() && thread.open.back().begin_ns == done.begin_ns &&
-      thread.open.back().held.size() < kMostHeld) {
+      thread.open.back().held.size() < kMaxHeld) {
     thread.open.back().held.push_back(std::move(done));
     return;
   }
@@ -201,7 +201,8 @@ void CaptureHost::write_range(const Range& range, TrackId track) {
 void CaptureHost::write_facts(const AssembledOperator& facts) {
   const std::string_view text = facts.inputs != 0 ? shared_.reader.name(facts.inputs) : std::string_view{};
   const importer::OperatorInputs inputs = importer::split_inputs(text);
-  write_operator_arguments(shared_.writer, {facts.sequence, facts.made_on, inputs.shapes, inputs.types, inputs.values});
+  write_operator_arguments(shared_.writer,
+                           {facts.sequence, facts.forward_thread, inputs.shapes, inputs.types, inputs.values});
 }
 
 void CaptureHost::write_value(const AssembledValue& value) {
@@ -219,11 +220,11 @@ void CaptureHost::on_operator(const AssembledOperator& facts) {
   std::vector<Range>& open = thread_of(facts.thread).open;
   if (open.empty() || open.back().key != facts.range) return;
   open.back().facts = facts;
-  if (facts.made_on == 0 || open.size() < 2) return;
+  if (facts.forward_thread == 0 || open.size() < 2) return;
   Range& outer = open[open.size() - 2];
   if (!timeline::evaluates(shared_.reader.name(outer.name), shared_.reader.name(open.back().name))) return;
   outer.facts.sequence = facts.sequence;
-  outer.facts.made_on = facts.made_on;
+  outer.facts.forward_thread = facts.forward_thread;
 }
 
 void CaptureHost::on_launch(const AssembledLaunch& launch) {
@@ -371,7 +372,7 @@ void CaptureHost::on_node(const importer::AssembledNode& node) {
   if (begin < shared_.start_ns) return;  // of a captured backward
   shared_.extend(begin, end);
   nodes_.push_back(node);
-  write_nodes(kMostWaitingNodes);
+  write_nodes(kMaxWaitingNodes);
 }
 
 void CaptureHost::write_nodes(std::size_t most) {
@@ -392,12 +393,12 @@ void CaptureHost::write_node(const importer::AssembledNode& node) {
   const importer::NodeOrigins::Origin* const origin = origins_.find(node);
   NodeFacts facts{node.sequence, 0, kNoTime};
   std::int64_t told_ns = 0;
-  TrackId made_on = kNoTrack;
+  TrackId forward_thread = kNoTrack;
   if (origin != nullptr) {
     told_ns = time_of(origin->ticks);
-    made_on = thread_of(origin->thread).track;
+    forward_thread = thread_of(origin->thread).track;
     facts.made_ns = told_ns + 1;  // behind the record at that time, as a loaded capture has it
-    facts.made_on_tid = shared_.table.track(made_on).tid;
+    facts.forward_tid = shared_.table.track(forward_thread).tid;
   }
   if (node.range == 0) {  // else an operator's slice is the node's
     shared_.writer.open_slice(shared_.head(Category::kOperator, node.name), shared_.ids(track), begin, end);
@@ -406,7 +407,8 @@ void CaptureHost::write_node(const importer::AssembledNode& node) {
   }
   const std::int64_t slice_begin = node.range == 0 ? begin : time_of(node.range_begin_ticks);
   if (shared_.options.flows && origin != nullptr && origin->in_range && shared_.in_window(told_ns, told_ns))
-    flows_.forward_backward({shared_.ids(made_on), told_ns, told_ns + 1}, {shared_.ids(track), slice_begin, end});
+    flows_.forward_backward({shared_.ids(forward_thread), told_ns, told_ns + 1},
+                            {shared_.ids(track), slice_begin, end});
 }
 
 void CaptureHost::finish() {

@@ -17,7 +17,7 @@ constexpr std::uint32_t kLive = 1u << 31;
 // A damaged file may name any thread; beyond this its records are not worth a table. The assembler has the same bound.
 constexpr std::uint32_t kMaxThreads = 1u << 20;
 // Chunks reach over each other by a few buffers. Where all of a file do, order is given up before memory is.
-constexpr std::size_t kMostLoadedRows = std::size_t{1} << 19;
+constexpr std::size_t kMaxLoadedRows = std::size_t{1} << 19;
 // How far host events run ahead: more than clocks differ, and enough that a step is worth its cost.
 constexpr std::int64_t kAheadNs = 4'000'000;
 
@@ -204,7 +204,7 @@ void CaptureSweep::load(std::uint32_t chunk) {
 
 void CaptureSweep::load_until(std::int64_t time_ns) {
   while (next_pending_ < pending_.size() && pending_[next_pending_].begin_ns <= time_ns &&
-         loaded_rows_ < kMostLoadedRows)
+         loaded_rows_ < kMaxLoadedRows)
     load(pending_[next_pending_++].chunk);
 }
 

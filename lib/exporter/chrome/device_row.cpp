@@ -8,12 +8,12 @@ namespace {
 
 // Far more ranges than wait for their activities on one stream, and stretches that a span still to come can end in.
 // What is forgotten counts as cut: the span then stands beside.
-constexpr std::size_t kMostRanges = std::size_t{1} << 17;
-constexpr std::size_t kMostOverlaps = std::size_t{1} << 14;
+constexpr std::size_t kMaxRanges = std::size_t{1} << 17;
+constexpr std::size_t kMaxOverlaps = std::size_t{1} << 14;
 
 }  // namespace
 
-DeviceRow::DeviceRow() : nesting_(kMostRanges) {}
+DeviceRow::DeviceRow() : nesting_(kMaxRanges) {}
 
 std::uint32_t DeviceRow::add_activity(std::int64_t begin_ns, std::int64_t end_ns) {
   end_ns = std::max(begin_ns, end_ns);
@@ -38,7 +38,7 @@ void DeviceRow::note_overlap(std::int64_t begin_ns, std::int64_t end_ns) {
     overlaps_.pop_back();
   }
   overlaps_.push_back({busy_from_, busy_to_});
-  if (overlaps_.size() > kMostOverlaps) {
+  if (overlaps_.size() > kMaxOverlaps) {
     overlaps_.pop_front();
     forgot_overlaps_ = true;
   }

@@ -5,7 +5,7 @@ namespace rangefinder::chrome {
 namespace {
 
 // A stream takes about a thousand launches before the next one blocks.
-constexpr std::size_t kMostLaunches = std::size_t{1} << 16;
+constexpr std::size_t kMaxLaunches = std::size_t{1} << 16;
 
 }  // namespace
 
@@ -13,7 +13,7 @@ LaunchTable::Entry& LaunchTable::entry(std::uint32_t correlation) {
   const auto [found, added] = entries_.try_emplace(correlation);
   if (!added) return found->second;
   order_.push_back(correlation);
-  if (order_.size() <= kMostLaunches) return found->second;
+  if (order_.size() <= kMaxLaunches) return found->second;
   forget_oldest();
   return entries_.find(correlation)->second;
 }

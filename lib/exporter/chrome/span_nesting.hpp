@@ -10,7 +10,7 @@
 namespace rangefinder::chrome {
 
 /// Ranges around each other on a device's row. More is not readable, and a hostile input could have any number.
-inline constexpr std::uint32_t kMostSpanDepth = 64;
+inline constexpr std::uint32_t kMaxSpanDepth = 64;
 
 /// Which ranges can lie on a stream's row as slices inside slices, by the order of the stream's activities alone.
 ///

@@ -47,7 +47,7 @@ constexpr std::uint8_t kOverheadWeight = 3;
 constexpr std::uint8_t kActivityWeight = 5;
 constexpr std::uint8_t kSpanWeight = 4;
 // Of a stream's slices with equal times: ranges by their depth, then what they launched.
-constexpr std::uint8_t kActivityOrder = kMostSpanDepth;
+constexpr std::uint8_t kActivityOrder = kMaxSpanDepth;
 
 void lay_end_to_end(std::vector<Placed>& slices) {
   std::stable_sort(slices.begin(), slices.end(),
@@ -184,7 +184,7 @@ Placed TimelineSlices::placed(const Entry& entry, const std::vector<ForeignSlice
       break;
     case Kind::kSpan: {
       const StreamFigures& figures = spans_.figures(i);
-      const std::uint32_t depth = std::min(shared_.projection.depth[figures.range], kMostSpanDepth - 1);
+      const std::uint32_t depth = std::min(shared_.projection.depth[figures.range], kMaxSpanDepth - 1);
       take(figures.first_ns, figures.last_ns, static_cast<std::uint8_t>(depth), kSpanWeight);
       break;
     }
@@ -438,7 +438,7 @@ void TimelineSlices::write_node(std::uint32_t row, TrackId track) {
                             nodes.begin_ns[row], nodes.end_ns[row]);
   NodeFacts facts{nodes.sequence[row], 0, nodes.forward_ns[row]};
   if (facts.made_ns != kNoTime)
-    facts.made_on_tid = shared_.layout.table().track(shared_.threads[nodes.forward_thread[row]]).tid;
+    facts.forward_tid = shared_.layout.table().track(shared_.threads[nodes.forward_thread[row]]).tid;
   write_node_arguments(shared_.writer, facts);
   shared_.writer.close();
 }

@@ -26,7 +26,7 @@ class Nesting {
       for (const RangeIndex range : scoped) {  // outer ones first
         const RangeIndex around = parent_[range];
         depth_[range] = around == kNone ? 0 : depth_[around] + 1;
-        shown_[range] = depth_[range] < kMostSpanDepth ? range : shown_[around];
+        shown_[range] = depth_[range] < kMaxSpanDepth ? range : shown_[around];
       }
     }
   }
@@ -114,7 +114,7 @@ TimelineSpans::TimelineSpans(const TimelineExport& shared) {
     const RangeIndex range = figures(i).range;
     if (!nesting.nests(range))
       rows_[i] = Row::kStartEnd;
-    else if (inclusive && nesting.depth(range) >= kMostSpanDepth)
+    else if (inclusive && nesting.depth(range) >= kMaxSpanDepth)
       rows_[i] = Row::kNone;
     else
       spans[figures(i).stream].push_back(i);

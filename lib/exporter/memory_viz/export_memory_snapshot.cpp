@@ -21,7 +21,7 @@ using analysis::NestedRanges;
 using analysis::PlaceMemory;
 using memory_viz::Pickle;
 
-constexpr std::size_t kMostFrames = 64;
+constexpr std::size_t kMaxFrames = 64;
 
 /// The ranges around each event, innermost first: what the viewer takes for a stack of calls.
 class Frames {
@@ -43,7 +43,7 @@ class Frames {
     out_.open_list();
     std::size_t count = 0;
     for (RangeIndex range : {key.first, key.second}) {
-      for (; range != kNone && count < kMostFrames; range = parent_[range], ++count) frame(range);
+      for (; range != kNone && count < kMaxFrames; range = parent_[range], ++count) frame(range);
     }
     out_.close_list();
     out_.remember(found->second);

@@ -192,7 +192,8 @@ void CaptureLoader::add_operators(bool with_texts) {
   const auto name_of = [&](std::uint64_t key) { return out_.text(out_.ranges.name[row_of(key)]); };
   for (std::size_t i = 0, recorded = operators_.size(); i < recorded; ++i) {
     AssembledOperator outer = operators_[i];
-    if (outer.made_on == 0 || outer.parent == 0 || !timeline::evaluates(name_of(outer.parent), name_of(outer.range)))
+    if (outer.forward_thread == 0 || outer.parent == 0 ||
+        !timeline::evaluates(name_of(outer.parent), name_of(outer.range)))
       continue;
     outer.range = outer.parent;
     outer.inputs = 0;
@@ -208,7 +209,7 @@ void CaptureLoader::add_operators(bool with_texts) {
     const InputTexts texts = with_texts ? input_texts(facts.inputs) : InputTexts{};
     table.append({.range = row_of(facts.range),
                   .sequence = facts.sequence,
-                  .forward_thread_id = facts.made_on,
+                  .forward_thread_id = facts.forward_thread,
                   .shapes = texts.shapes,
                   .types = texts.types,
                   .values = texts.values});

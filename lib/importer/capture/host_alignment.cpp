@@ -14,9 +14,9 @@ namespace {
 // Fewer say too little about whether they belong together at all.
 constexpr std::size_t kFewestMatched = 8;
 // Where the recordings of two ranks do not begin with the same collective: so many are tried to find the one that does.
-constexpr std::size_t kMostSkipped = 64;
+constexpr std::size_t kMaxSkipped = 64;
 constexpr std::size_t kTried = 256;  // collectives, in each of those places
-constexpr std::size_t kMostKnots = 1024;
+constexpr std::size_t kMaxKnots = 1024;
 constexpr std::int64_t kLeastGap = 1000;                     // ns between knots: no line is steep
 constexpr std::int64_t kLeaveWithin = 100'000;               // ns, more than a ring takes to let all of its ranks go
 constexpr std::int64_t kBelievable = std::int64_t{1} << 60;  // ns; sums of a few such times do not overflow
@@ -103,7 +103,7 @@ Common match(std::span<const Collective> first, std::span<const Collective> seco
     nearest = distance;
     best_first = a, best_second = b;
   };
-  for (std::size_t skip = 0; skip <= kMostSkipped; ++skip) {
+  for (std::size_t skip = 0; skip <= kMaxSkipped; ++skip) {
     attempt(skip, 0);
     if (skip != 0) attempt(0, skip);
   }
@@ -111,13 +111,13 @@ Common match(std::span<const Collective> first, std::span<const Collective> seco
 }
 
 std::int64_t drift_in(std::int64_t ns) noexcept {
-  return static_cast<std::int64_t>(static_cast<__int128>(ns) * kMostDrift / 1'000'000'000) + 1;
+  return static_cast<std::int64_t>(static_cast<__int128>(ns) * kMaxDrift / 1'000'000'000) + 1;
 }
 
 /// A line through the middles of tight bounds, and how far the truth may be from it. Between two knots it may be off by
 /// what the clocks drift on half of the way, beyond what it is at the knots.
 void draw_line(const std::vector<ShiftBound>& bounds, HostAlignment& alignment) {
-  const std::size_t stride = (bounds.size() + kMostKnots - 1) / kMostKnots;
+  const std::size_t stride = (bounds.size() + kMaxKnots - 1) / kMaxKnots;
   std::int64_t widest_gap = 0;
   for (std::size_t i = 0; i < bounds.size(); i += stride) {
     const ShiftBound& bound = bounds[i];

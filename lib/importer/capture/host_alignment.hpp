@@ -11,11 +11,11 @@
 
 // The clocks of two hosts, compared by what their devices did together: no rank leaves an all-reduce, all-gather or
 // reduce-scatter before the last one has come. Each one that both hosts took part in bounds the difference of their
-// clocks from both sides; between them the difference may change by no more than kMostDrift.
+// clocks from both sides; between them the difference may change by no more than kMaxDrift.
 namespace rangefinder::importer {
 
 /// In parts of 10^9. Clocks that are kept by NTP drift by less, and free quartz by about as much.
-inline constexpr std::int64_t kMostDrift = 50'000;
+inline constexpr std::int64_t kMaxDrift = 50'000;
 
 /// What is known of a difference of clocks at a time: what is to be added to the other host's times.
 struct ShiftBound {

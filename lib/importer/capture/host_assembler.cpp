@@ -77,7 +77,7 @@ void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record&
     return;
   }
   if (kind == RecordKind::kEnd && (word_aux(record.word) & detail::kTookOneNumber) != 0 && thread.noted >= 0)
-    note_number(index, thread, static_cast<std::uint64_t>(thread.noted) + 1, thread.sequence->made_on, false);
+    note_number(index, thread, static_cast<std::uint64_t>(thread.noted) + 1, thread.sequence->forward_thread, false);
   thread.last_ticks = record.ticks;
   switch (kind) {
     case RecordKind::kBegin:
@@ -197,13 +197,13 @@ std::uint64_t HostAssembler::innermost(const Thread& thread) noexcept {
   return std::max(scoped, start_end);  // keys grow with time: the one that began last
 }
 
-void HostAssembler::note_number(std::uint32_t index, Thread& thread, std::uint64_t next, std::uint32_t made_on,
+void HostAssembler::note_number(std::uint32_t index, Thread& thread, std::uint64_t next, std::uint32_t forward_thread,
                                 bool resumed) {
   if (!resumed && thread.noted == static_cast<std::int64_t>(next)) return;  // each block of records notes it anew
   thread.sequence = {next,
                      thread.last_ticks,
                      index,
-                     made_on,
+                     forward_thread,
                      resumed,
                      innermost(thread),
                      thread.open.empty() ? 0 : thread.open.back().key};
@@ -326,14 +326,14 @@ void HostAssembler::on_facts(Thread& thread, const Record& record) {
   report_operator(thread.open.back(), sequence, word_aux(record.word), word_id(record.word));
 }
 
-void HostAssembler::report_operator(const AssembledRange& range, std::int64_t sequence, std::uint32_t made_on,
+void HostAssembler::report_operator(const AssembledRange& range, std::int64_t sequence, std::uint32_t forward_thread,
                                     std::uint32_t inputs) {
   AssembledOperator facts;
   facts.range = range.key;
   facts.parent = range.parent;
   facts.thread = range.thread;
   facts.sequence = sequence;
-  facts.made_on = made_on;
+  facts.forward_thread = forward_thread;
   facts.inputs = inputs;
   sink_.on_operator(facts);
 }
@@ -505,7 +505,7 @@ void HostAssembler::finish(std::uint64_t end_ticks) {
     thread->pending = {};
     if (thread->sequence.has_value()) {
       AssembledSequence all_to_come{~std::uint64_t{0}, thread->last_ticks, thread->sequence->thread,
-                                    thread->sequence->made_on};
+                                    thread->sequence->forward_thread};
       sink_.on_sequence(all_to_come);
       thread->sequence.reset();
     }

@@ -55,9 +55,9 @@ struct AssembledSequence {
   std::uint64_t next = 0;  ///< of the thread's next autograd node
   std::uint64_t ticks = 0;
   std::uint32_t thread = 0;
-  std::uint32_t made_on = 0;  ///< the thread, as nodes name it
-  bool resumed = false;       ///< what was numbered before is not known
-  std::uint64_t range = 0;    ///< as AssembledLaunch has them, after that record
+  std::uint32_t forward_thread = 0;  ///< the thread, as nodes name it
+  bool resumed = false;              ///< what was numbered before is not known
+  std::uint64_t range = 0;           ///< as AssembledLaunch has them, after that record
   std::uint64_t scoped = 0;
 };
 
@@ -68,7 +68,7 @@ struct AssembledNode {
   std::int64_t sequence = -1;  ///< -1: it has no number
   std::uint32_t name = 0;
   std::uint32_t thread = 0;
-  std::uint32_t made_on = 0;  ///< as AssembledSequence::made_on
+  std::uint32_t forward_thread = 0;  ///< as AssembledSequence::forward_thread
   /// Where operators are recorded: key and begin of the one that is the node; 0: none.
   std::uint64_t range = 0;
   std::uint64_t range_begin_ticks = 0;
@@ -87,9 +87,9 @@ struct AssembledOperator {
   std::uint64_t range = 0;   ///< key
   std::uint64_t parent = 0;  ///< key of the scoped range around it; 0: none
   std::uint32_t thread = 0;
-  std::int64_t sequence = -1;  ///< as OperatorTable::sequence
-  std::uint32_t made_on = 0;   ///< of a node: as AssembledSequence::made_on; else 0
-  std::uint32_t inputs = 0;    ///< name that tells shapes, types and values (OperatorInputs); 0: none
+  std::int64_t sequence = -1;        ///< as OperatorTable::sequence
+  std::uint32_t forward_thread = 0;  ///< of a node: as AssembledSequence::forward_thread; else 0
+  std::uint32_t inputs = 0;          ///< name that tells shapes, types and values (OperatorInputs); 0: none
 };
 
 struct AssembledValue {
@@ -215,9 +215,10 @@ class HostAssembler {
   static std::uint64_t innermost(const Thread& thread) noexcept;
   void on_record(std::uint32_t index, Thread& thread, const detail::Record& record);
   void on_extra(std::uint32_t index, Thread& thread, const detail::Record& record);
-  void note_number(std::uint32_t index, Thread& thread, std::uint64_t next, std::uint32_t made_on, bool resumed);
+  void note_number(std::uint32_t index, Thread& thread, std::uint64_t next, std::uint32_t forward_thread, bool resumed);
   static void note_gap(Thread& thread, const format::HostRun& run, std::size_t records) noexcept;
-  void report_operator(const AssembledRange& range, std::int64_t sequence, std::uint32_t made_on, std::uint32_t inputs);
+  void report_operator(const AssembledRange& range, std::int64_t sequence, std::uint32_t forward_thread,
+                       std::uint32_t inputs);
   void on_facts(Thread& thread, const detail::Record& record);
   void end_node(Thread& thread, std::uint64_t ticks);
   void begin_memory(std::uint32_t index, Thread& thread, const detail::Record& record);

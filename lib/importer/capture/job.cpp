@@ -121,9 +121,9 @@ void note_ranks(Timeline& timeline) {
     return;
   }
   if (sizes.size() == 1 && !ranks.empty()) {
-    constexpr std::int32_t kMostListed = 1 << 20;
+    constexpr std::int32_t kMaxListed = 1 << 20;
     std::set<std::int32_t> missing;
-    for (std::int32_t rank = 0; rank < std::min(*sizes.begin(), kMostListed); ++rank)
+    for (std::int32_t rank = 0; rank < std::min(*sizes.begin(), kMaxListed); ++rank)
       if (!ranks.contains(rank)) missing.insert(rank);
     if (!missing.empty())
       timeline.notes.push_back("of " + std::to_string(*sizes.begin()) +

@@ -17,13 +17,13 @@ using capture::CaptureReader;
 // Zstandard compresses what repeats exactly to almost nothing, as the times of a simulation may: real recordings unpack
 // to some 20 times their size, the tightest made-up one to 9,000 times.
 constexpr std::uint64_t kFreeUnpackedBytes = std::uint64_t{64} << 20;
-constexpr std::uint64_t kMostUnpackedPerByte = 16384;
+constexpr std::uint64_t kMaxUnpackedPerByte = 16384;
 
 /// Refuses what would fill the memory, before it does.
 Status check_size(const CaptureReader& reader, std::uint64_t& unpacked, const LoadOptions& options) {
   const std::uint64_t bytes = reader.unpacked_bytes();
   unpacked += bytes;
-  if (bytes > kFreeUnpackedBytes && (bytes - kFreeUnpackedBytes) / kMostUnpackedPerByte > reader.file_bytes()) {
+  if (bytes > kFreeUnpackedBytes && (bytes - kFreeUnpackedBytes) / kMaxUnpackedPerByte > reader.file_bytes()) {
     return Error(ErrorCode::kUnreadable, reader.path() + ": claims to unpack from " +
                                              std::to_string(reader.file_bytes()) + " to " + std::to_string(bytes) +
                                              " bytes; no recording does");

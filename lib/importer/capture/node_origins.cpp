@@ -6,7 +6,7 @@
 namespace rangefinder::importer {
 
 void NodeOrigins::add(const AssembledSequence& sequence) {
-  Thread& thread = threads_[sequence.made_on];
+  Thread& thread = threads_[sequence.forward_thread];
   std::deque<Origin>& origins = thread.origins;
   const Origin origin{sequence.next, sequence.ticks, sequence.thread, !sequence.resumed, sequence.scoped != 0};
   if (origins.empty() || sequence.next > origins.back().end) {
@@ -20,7 +20,7 @@ void NodeOrigins::add(const AssembledSequence& sequence) {
 }
 
 const NodeOrigins::Origin* NodeOrigins::find(const AssembledNode& node) const {
-  const auto found = threads_.find(node.made_on);
+  const auto found = threads_.find(node.forward_thread);
   if (node.sequence < 0 || found == threads_.end()) return nullptr;
   const auto number = static_cast<std::uint64_t>(node.sequence);
   const std::deque<Origin>& origins = found->second.origins;

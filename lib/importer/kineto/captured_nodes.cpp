@@ -8,7 +8,7 @@ namespace rangefinder::importer::kineto {
 namespace {
 
 // A file may claim any number; deeper ranges count for these.
-constexpr std::size_t kMostDepth = 256;
+constexpr std::size_t kMaxGraphDepth = 256;
 
 /// The strings of a JSON list.
 template <typename Use>
@@ -36,7 +36,7 @@ std::uint32_t CapturedNodes::list_of(std::string_view json) {
   if (known != known_lists_.end()) return known->second;
   Names names;
   for_each_string(json, [&](std::string_view name) {
-    if (names.size() < kMostDepth) names.push_back(timeline_.intern(name));
+    if (names.size() < kMaxGraphDepth) names.push_back(timeline_.intern(name));
   });
   const auto list = names.empty() ? kNone : static_cast<std::uint32_t>(lists_.size());
   if (!names.empty()) lists_.push_back(std::move(names));

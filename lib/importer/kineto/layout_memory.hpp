@@ -87,7 +87,7 @@ class LayoutMemory {
   };
   using Node = const Stretch*;  ///< null: nothing is known to follow, and nothing can be learnt
 
-  LayoutMemory() : stretches_(std::make_unique_for_overwrite<Stretch[]>(kMost)) { stretches_[0] = {}; }
+  LayoutMemory() : stretches_(std::make_unique_for_overwrite<Stretch[]>(kMax)) { stretches_[0] = {}; }
 
   Node root() const noexcept { return &stretches_[0]; }
   /// The stretch behind `node` that stands at `at`; null when it is none of those seen.
@@ -102,7 +102,7 @@ class LayoutMemory {
     const auto length = static_cast<std::size_t>(to - from);
     // Bounded, so that a file in which no two events are alike costs no more than a few comparisons each. And a zero
     // would match the padding behind the window.
-    if (node == nullptr || length > kLongest || count_ == kMost || node->children == kMostChildren ||
+    if (node == nullptr || length > kLongest || count_ == kMax || node->children == kMaxChildren ||
         std::memchr(from, 0, length) != nullptr)
       return nullptr;
     Stretch& stretch = stretches_[count_++] = {};
@@ -120,8 +120,8 @@ class LayoutMemory {
   }
 
  private:
-  static constexpr std::size_t kMost = 1024;
-  static constexpr std::uint8_t kMostChildren = 16;
+  static constexpr std::size_t kMax = 1024;
+  static constexpr std::uint8_t kMaxChildren = 16;
 
   static bool has_value(EventStep step) noexcept {
     return step > EventStep::kCategory && step != EventStep::kOpenArguments && step != EventStep::kCloseArguments &&

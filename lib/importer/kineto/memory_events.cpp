@@ -12,7 +12,7 @@
 namespace rangefinder::importer::kineto {
 namespace {
 
-constexpr std::int64_t kMostDevices = 1 << 16;
+constexpr std::int64_t kMaxDevices = 1 << 16;
 
 struct Values {
   std::optional<std::int64_t> bytes, address, allocated, reserved, device, device_type;
@@ -66,7 +66,7 @@ bool add_memory_event(const Event& event, ThreadIndex thread, std::int64_t sourc
                 .action = event.name.bytes != "[memory]" ? MemoryAction::kOutOfMemory
                           : *values.bytes < 0            ? MemoryAction::kFree
                                                          : MemoryAction::kAllocate,
-                .device = on_host ? -1 : static_cast<std::int32_t>(std::clamp<std::int64_t>(device, 0, kMostDevices)),
+                .device = on_host ? -1 : static_cast<std::int32_t>(std::clamp<std::int64_t>(device, 0, kMaxDevices)),
                 .address = static_cast<std::uint64_t>(values.address.value_or(0)),
                 .bytes = magnitude(*values.bytes),
                 .allocated = std::max<std::int64_t>(values.allocated.value_or(-1), -1),

@@ -8,7 +8,7 @@ namespace rangefinder::importer::nsight {
 namespace {
 
 // A captured graph is copied once or twice; a file may claim a circle.
-constexpr int kMostCopies = 64;
+constexpr int kMaxCopies = 64;
 
 }  // namespace
 
@@ -45,7 +45,7 @@ void GraphNodes::read(ImportContext& context, Entities& entities) {
 }
 
 const GraphNodes::Node* GraphNodes::first_of(Key key) const {
-  for (int copies = 0; copies < kMostCopies; ++copies) {
+  for (int copies = 0; copies < kMaxCopies; ++copies) {
     const auto found = nodes_.find(key);
     if (found == nodes_.end()) return nullptr;
     if (found->second.original == 0) return &found->second;

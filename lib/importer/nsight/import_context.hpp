@@ -26,7 +26,7 @@ class ImportContext {
 
   /// Something a reader of the report should know. Past the first hundred they are only counted.
   void note(std::string text) {
-    if (timeline.notes.size() < kMostNotes)
+    if (timeline.notes.size() < kMaxNotes)
       timeline.notes.push_back(std::move(text));
     else
       ++unspoken_notes_;
@@ -57,7 +57,7 @@ class ImportContext {
   }
 
  private:
-  static constexpr std::size_t kMostNotes = 100;
+  static constexpr std::size_t kMaxNotes = 100;
 
   rangefinder::timeline::MemoryBound bound_;
   Status memory_status_;

@@ -13,7 +13,7 @@
 namespace rangefinder::importer::nsight {
 namespace {
 
-constexpr std::size_t kMostMessages = 8;
+constexpr std::size_t kMaxMessages = 8;
 constexpr std::size_t kLongestMessage = 300;
 
 void read_process_names(ImportContext& context, const Entities& entities) {
@@ -205,13 +205,13 @@ void read_diagnostics(ImportContext& context) {
   while (row.next()) {
     const auto severity = row.integer(kSeverity);
     if (severity != kWarning && severity != kError) continue;
-    if (messages++ >= kMostMessages) continue;
+    if (messages++ >= kMaxMessages) continue;
     const std::string_view text = row.text(kText).value_or(std::string_view{});
     context.note("Nsight Systems " + std::string(severity == kError ? "error: " : "warning: ") +
                  std::string(text.substr(0, kLongestMessage)));
   }
-  if (messages > kMostMessages)
-    context.note(base::with_thousands(messages - kMostMessages) + " more warnings of Nsight Systems");
+  if (messages > kMaxMessages)
+    context.note(base::with_thousands(messages - kMaxMessages) + " more warnings of Nsight Systems");
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ constexpr int kStepsPerCallback = 1000;
 constexpr std::uint64_t kStepsPerByte = 16;
 constexpr std::uint64_t kFreeSteps = 50'000'000;
 // A schema has some hundred tables; more than this is made to be slow.
-constexpr std::size_t kMostTables = 4096;
+constexpr std::size_t kMaxTables = 4096;
 constexpr std::size_t kHeaderBytes = 100;
 
 std::string text_of(sqlite3_stmt* statement, int column) {
@@ -206,8 +206,8 @@ Status Database::read_schema() {
   while ((code = sqlite3_step(list->get())) == SQLITE_ROW) {
     std::string name = text_of(list->get(), 0);
     const bool is_table = text_of(list->get(), 1) == "table";
-    if (plain.size() + others_.size() == kMostTables)
-      return not_readable("more than " + std::to_string(kMostTables) + " tables");
+    if (plain.size() + others_.size() == kMaxTables)
+      return not_readable("more than " + std::to_string(kMaxTables) + " tables");
     if (is_table && sqlite3_column_int64(list->get(), 3) > 0) {
       plain.push_back(std::move(name));
     } else {

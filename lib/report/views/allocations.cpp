@@ -45,8 +45,8 @@ std::string memory_text(const Timeline& timeline, const AllocationCall& call) {
 }
 
 std::int64_t bytes_of(const Timeline& timeline, const AllocationCall& call) {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 62;
-  return call.row == kNone ? 0 : static_cast<std::int64_t>(std::min(timeline.cuda_allocations.bytes[call.row], kMost));
+  constexpr std::uint64_t kMax = std::uint64_t{1} << 62;
+  return call.row == kNone ? 0 : static_cast<std::int64_t>(std::min(timeline.cuda_allocations.bytes[call.row], kMax));
 }
 
 void add_note(const Timeline& timeline, const std::vector<AllocationCall>& calls, Table& table) {

@@ -51,7 +51,7 @@ Result<Table> make_api_ranges(const Subject& subject, const ViewOptions& options
     any_further_inside = any_further_inside || row.further_inside;
   }
   if (any_further_inside)
-    table.note("more than " + base::with_thousands(analysis::kMostRowsOfCalls) +
+    table.note("more than " + base::with_thousands(analysis::kMaxRowsOfCalls) +
                " pairs of range and function: functions called only by inner ranges are one row, (further inside)");
   return table;
 }

@@ -131,8 +131,8 @@ std::vector<Column> columns_of(const Timeline& timeline, const analysis::RangeMe
 }
 
 std::int64_t rounded_or_null(double value) noexcept {
-  constexpr double kMost = 9e18;
-  if (!(value > -kMost && value < kMost)) return kNull;
+  constexpr double kMax = 9e18;
+  if (!(value > -kMax && value < kMax)) return kNull;
   return static_cast<std::int64_t>(std::llround(value));
 }
 

@@ -31,12 +31,12 @@ void add_note_on_flops(Table& table, const Timeline& timeline, const std::vector
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   if (names.empty()) return;
-  constexpr std::size_t kMostNames = 8;
+  constexpr std::size_t kMaxNames = 8;
   std::string text = "FLOPs of " + base::with_thousands(names.size()) +
                      (names.size() == 1 ? " operator are" : " operators are") + " not counted: ";
-  for (std::size_t i = 0; i < std::min(names.size(), kMostNames); ++i)
+  for (std::size_t i = 0; i < std::min(names.size(), kMaxNames); ++i)
     text.append(i == 0 ? "" : ", ").append(base::printable(names[i]));
-  if (names.size() > kMostNames) text += ", and " + base::with_thousands(names.size() - kMostNames) + " more";
+  if (names.size() > kMaxNames) text += ", and " + base::with_thousands(names.size() - kMaxNames) + " more";
   table.note(std::move(text));
 }
 

@@ -87,8 +87,8 @@ inline std::int64_t share(std::int64_t part, std::int64_t whole) {
 
 /// To nearest; what no column could hold is cut.
 inline std::int64_t rounded(double value) {
-  constexpr double kMost = 9e18;
-  return static_cast<std::int64_t>(std::llround(std::clamp(value, -kMost, kMost)));
+  constexpr double kMax = 9e18;
+  return static_cast<std::int64_t>(std::llround(std::clamp(value, -kMax, kMax)));
 }
 
 /// The mean, rounded to nearest.

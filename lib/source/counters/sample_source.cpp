@@ -33,7 +33,7 @@ using counters::ProfilerApi;
 namespace {
 
 // Of a device, between two flushes: 64 MiB of memory.
-constexpr std::uint32_t kMostSamples = 4096;
+constexpr std::uint32_t kMaxSamples = 4096;
 constexpr char kNothingSampled[] =
     "no device was in use when they were looked for, each flush_period: by then CUDA is initialised, and one of "
     "several "
@@ -216,10 +216,10 @@ SourceState SampleSource::start(RowSink& sink) noexcept try {
   const auto open = [&]() -> Status {
     if (Status status = MetricSet::check(options_.metrics); !status.ok()) return status;
     const auto between = static_cast<std::uint64_t>(options_.flush_period / options_.interval);
-    if (2 * between + 64 > kMostSamples) {
+    if (2 * between + 64 > kMaxSamples) {
       return Error(ErrorCode::kInvalidArgument,
-                   "sample_interval: " + std::to_string(between) + " samples in a flush_period are too many, " +
-                       std::to_string((kMostSamples - 64) / 2) + " at most; choose a longer interval");
+                   "pm_sampling_interval: " + std::to_string(between) + " samples in a flush_period are too many, " +
+                       std::to_string((kMaxSamples - 64) / 2) + " at most; choose a longer interval");
     }
     shared_->sampling.interval_ns = static_cast<std::uint64_t>(options_.interval.count());
     shared_->sampling.most_samples = static_cast<std::uint32_t>(2 * between + 64);

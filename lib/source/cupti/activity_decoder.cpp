@@ -45,7 +45,7 @@ format::NameId KernelNames::id(const char* name, RowSink& sink) {
     found->second.text = text;
     return found->second.id = kernel_name(found->second.text, sink);
   }
-  if (known_.size() == kMost) known_.clear();
+  if (known_.size() == kMax) known_.clear();
   Known& known = known_[name];
   known.text = text;
   return known.id = kernel_name(known.text, sink);
@@ -59,7 +59,7 @@ bool DeviceObjects::add(const format::ContextRow& context) {
 bool DeviceObjects::add(const format::StreamRow& stream) {
   const std::pair key{stream.context, stream.id};
   // A program that makes streams without end: later recordings miss the rows of the oldest.
-  if (streams_.size() >= kMostStreams && !streams_.contains(key)) streams_.erase(streams_.begin());
+  if (streams_.size() >= kMaxStreams && !streams_.contains(key)) streams_.erase(streams_.begin());
   return streams_.insert_or_assign(key, stream).second;
 }
 
@@ -77,7 +77,7 @@ bool DeviceObjects::find_stream(std::uint32_t stream, std::uint32_t& device, std
 
 void EventStreams::add(std::uint64_t number, Place place) {
   places_.insert_or_assign(number, place);
-  if (places_.size() > kMost) places_.erase(places_.begin());
+  if (places_.size() > kMax) places_.erase(places_.begin());
 }
 
 EventStreams::Place EventStreams::find(std::uint64_t number) const {
@@ -372,7 +372,7 @@ void ActivityDecoder::on_sync(const RawRecord& record) {
                         r.type == CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT;
   if (of_event && r.cudaEventSyncId != 0) {  // older CUPTI has no such number
     const EventStreams::Place place = events_.find(r.cudaEventSyncId);
-    if (place.context == 0 && event_waits_.size() < EventStreams::kMost)
+    if (place.context == 0 && event_waits_.size() < EventStreams::kMax)
       return (void)event_waits_.emplace_back(r.cudaEventSyncId, row);
     row.event_context = place.context;
     row.event_stream = place.stream;

@@ -34,7 +34,7 @@ class KernelNames {
     std::string text;
     format::NameId id;
   };
-  static constexpr std::size_t kMost = 1u << 16;
+  static constexpr std::size_t kMax = 1u << 16;
   std::unordered_map<const char*, Known> known_;
 };
 
@@ -53,7 +53,7 @@ class DeviceObjects {
   void write_all(RowSink& sink) const;
 
  private:
-  static constexpr std::size_t kMostStreams = 1u << 16;
+  static constexpr std::size_t kMaxStreams = 1u << 16;
   std::map<std::uint32_t, Device> devices_;
   std::map<std::uint32_t, format::ContextRow> contexts_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, format::StreamRow> streams_;
@@ -67,7 +67,7 @@ class EventStreams {
     std::uint32_t context = 0;  // 0: not known
     std::uint32_t stream = 0;
   };
-  static constexpr std::size_t kMost = 1u << 16;  // numbers grow: the oldest go
+  static constexpr std::size_t kMax = 1u << 16;  // numbers grow: the oldest go
   void add(std::uint64_t number, Place place);
   Place find(std::uint64_t number) const;
 

@@ -12,7 +12,7 @@ namespace rangefinder::source::cupti {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kMostBuffers = 16384;
+constexpr std::size_t kMaxBuffers = 16384;
 
 // MADV_POPULATE_WRITE (Linux 5.14) faults a range in with one call; the number is fixed by the kernel's interface.
 constexpr int kPopulateWrite = 23;
@@ -26,7 +26,7 @@ void fault_in(std::uint8_t* data, std::size_t bytes) noexcept {
 
 std::unique_ptr<BufferPool> BufferPool::create(std::size_t memory_bytes, std::size_t buffer_bytes) {
   buffer_bytes = std::max((buffer_bytes + kPage - 1) / kPage * kPage, kPage);
-  const std::size_t count = std::clamp(memory_bytes / buffer_bytes, std::size_t{2}, kMostBuffers);
+  const std::size_t count = std::clamp(memory_bytes / buffer_bytes, std::size_t{2}, kMaxBuffers);
   void* memory =
       ::mmap(nullptr, count * buffer_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return nullptr;

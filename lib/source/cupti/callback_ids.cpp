@@ -77,7 +77,7 @@ bool is_noisy(std::string_view function) noexcept {
 CallbackNames::CallbackNames(const CuptiApi& api, CUpti_CallbackDomain domain) {
   // Ids are dense today. A small gap is tolerated, and a library that names everything does not keep us here.
   constexpr std::uint32_t kWidestGap = 64;
-  for (std::uint32_t id = 0; id < kMostCallbackIds && id < names_.size() + kWidestGap; ++id) {
+  for (std::uint32_t id = 0; id < kMaxCallbackIds && id < names_.size() + kWidestGap; ++id) {
     const char* name = nullptr;
     if (api.cuptiGetCallbackName(domain, id, &name) != CUPTI_SUCCESS || name == nullptr) continue;
     names_.resize(id + 1);

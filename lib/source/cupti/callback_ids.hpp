@@ -10,7 +10,7 @@
 namespace rangefinder::source::cupti {
 
 /// More than any CUPTI has: callback ids of a domain are below (807 and 523 in CUDA 13.0).
-inline constexpr std::uint32_t kMostCallbackIds = 8192;
+inline constexpr std::uint32_t kMaxCallbackIds = 8192;
 
 /// True for a runtime or driver function that makes the device do something: launches of kernels and graphs, copies,
 /// sets and prefetches. By name, so that what a newer CUDA adds is found without a list.

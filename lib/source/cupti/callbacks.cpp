@@ -48,7 +48,7 @@ void remember_newest(CallbackState& state, std::uint32_t correlation) noexcept {
 }
 
 GraphCall graph_call(const CallbackState& state, CUpti_CallbackDomain domain, CUpti_CallbackId id) noexcept {
-  if (id >= kMostCallbackIds) return GraphCall::kNo;
+  if (id >= kMaxCallbackIds) return GraphCall::kNo;
   return state.graph_calls[domain == CUPTI_CB_DOMAIN_DRIVER_API ? 1 : 0][id].load(std::memory_order_relaxed);
 }
 

@@ -70,7 +70,7 @@ struct CallbackState {
   sem_t work{};  // posted when a buffer came back; the collector waits on it
 
   // By domain (runtime, driver) and callback id.
-  std::array<std::array<std::atomic<GraphCall>, kMostCallbackIds>, 2> graph_calls{};
+  std::array<std::array<std::atomic<GraphCall>, kMaxCallbackIds>, 2> graph_calls{};
 };
 
 /// The one of the process. Initialised before any code runs and never destroyed, so that a callback at any time and a

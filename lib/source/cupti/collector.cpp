@@ -20,7 +20,7 @@ namespace {
 // How many cleared buffers wait for CUPTI: one each for a few threads, without holding the whole bound resident.
 constexpr std::size_t kPreparedAhead = 4;
 // Of the schedule between two flushes; more find room where there is memory.
-constexpr std::size_t kMostChanges = 16;
+constexpr std::size_t kMaxChanges = 16;
 // More than slewing moves it between two flushes; see clock_table.cpp.
 constexpr std::int64_t kStepNs = 10'000'000;
 
@@ -45,7 +45,7 @@ void Collector::start(RowSink& sink, const CuptiOptions& options) {
   {
     const std::lock_guard lock(mutex_);
     window_changes_.clear();
-    window_changes_.reserve(kMostChanges);
+    window_changes_.reserve(kMaxChanges);
     timeouts_ = 0;
     ending_ = ended_ = false;
   }

@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kToleranceNs = 1'000;
 // A step of CLOCK_REALTIME by an operator or NTP is hours at most while a program runs; other clocks are decades away.
 constexpr std::int64_t kSlackNs = std::int64_t{24} * 3600 * 1'000'000'000;
-constexpr std::size_t kMostPairs = 4096;
+constexpr std::size_t kMaxPairs = 4096;
 
 }  // namespace
 
@@ -41,7 +41,7 @@ void DeviceClock::add(const ClockPair& pair) {
   if (first) foreign_from_start_ = true;
   // Two points at least apart on both clocks, else there is no rate between them.
   if (!pairs_.empty() && (pair.cupti_ns <= pairs_.back().cupti_ns || middle <= pairs_.back().realtime_ns)) return;
-  if (pairs_.size() == kMostPairs) pairs_.erase(pairs_.begin(), pairs_.begin() + kMostPairs / 2);
+  if (pairs_.size() == kMaxPairs) pairs_.erase(pairs_.begin(), pairs_.begin() + kMaxPairs / 2);
   pairs_.push_back({pair.cupti_ns, middle});
 }
 

@@ -207,7 +207,7 @@ void GraphNodes::note(std::uint64_t node, Node now) noexcept try {
   const auto known = nodes_.find(node);
   const bool is_new = known == nodes_.end();
   if (is_new ? !now.says_anything() : known->second.same_as(now)) return;
-  if (is_new && nodes_.size() >= kMostNodes) {
+  if (is_new && nodes_.size() >= kMaxNodes) {
     ++news_.dropped;
     return;
   }
@@ -229,7 +229,7 @@ void GraphNodes::note(std::uint64_t node, Node now) noexcept try {
 
 void GraphNodes::report(std::uint64_t node, const Node& known, std::uint32_t flags) {
   if (!recording_) return;
-  if (news_.rows.size() >= kMostNodes) {
+  if (news_.rows.size() >= kMaxNodes) {
     ++news_.dropped;
     return;
   }

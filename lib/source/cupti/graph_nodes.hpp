@@ -46,7 +46,7 @@ inline constexpr std::array<GraphCallback, 6> kGraphCallbacks = {
 class GraphNodes {
  public:
   /// At a time; 1 million are some 80 MB.
-  static constexpr std::size_t kMostNodes = std::size_t{1} << 20;
+  static constexpr std::size_t kMaxNodes = std::size_t{1} << 20;
 
   /// Callbacks come here from now on.
   void watch(const CuptiApi& api, RealtimeClock realtime) noexcept;

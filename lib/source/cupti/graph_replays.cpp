@@ -16,7 +16,7 @@ void GraphReplays::begin(std::uint32_t wanted) noexcept {
 GraphReplays::Graph* GraphReplays::new_graph(std::uint32_t graph) {
   if (wanted_ == 0 || known_.contains(graph)) return nullptr;
   const auto found = new_.find(graph);
-  if (found == new_.end() && new_.size() >= kMostGraphs) return nullptr;
+  if (found == new_.end() && new_.size() >= kMaxGraphs) return nullptr;
   Graph& one = found != new_.end() ? found->second : new_[graph];
   one.seen = flushes_;
   return &one;
@@ -28,7 +28,7 @@ void GraphReplays::saw_operation(std::uint32_t graph, std::uint32_t correlation)
   found->correlation = correlation;
   ++found->launches;
   if (++found->replays < wanted_) return;
-  if (known_.size() >= kMostGraphs) known_.clear();
+  if (known_.size() >= kMaxGraphs) known_.clear();
   known_.insert(graph);
   new_.erase(graph);
 }

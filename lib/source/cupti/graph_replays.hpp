@@ -26,7 +26,7 @@ class GraphReplays {
   static constexpr std::uint32_t kPatience = 20;
   /// Of each sort. Past it those that are known are recorded node by node once more; of new ones more are not waited
   /// for.
-  static constexpr std::size_t kMostGraphs = std::size_t{1} << 16;
+  static constexpr std::size_t kMaxGraphs = std::size_t{1} << 16;
   /// Graphs that it remembers.
   std::size_t remembered() const noexcept { return known_.size() + new_.size(); }
 

@@ -21,7 +21,7 @@ namespace rangefinder::source {
 namespace {
 
 // What may wait for a flush: minutes of eight devices at the shortest useful period.
-constexpr std::size_t kMostWaiting = 1u << 16;
+constexpr std::size_t kMaxWaiting = 1u << 16;
 constexpr char kNoCudaYet[] =
     "the program uses no device so far: CUDA is not initialised, or no device has a primary context";
 
@@ -115,7 +115,7 @@ void NvmlSource::Sampler::take() noexcept {
   failed += failures;
   dropped += unread;
   for (const format::DeviceSampleRow& row : rows) {
-    if (waiting.size() < kMostWaiting && waiting.size() < waiting.capacity())
+    if (waiting.size() < kMaxWaiting && waiting.size() < waiting.capacity())
       waiting.push_back(row);
     else
       ++dropped;
@@ -157,7 +157,7 @@ SourceState NvmlSource::start(RowSink& sink) noexcept try {
   if (forked.load(std::memory_order_relaxed)) return {false, "NVML was in use where this process was forked"};
   sink_ = &sink;
   auto sampler = std::make_shared<Sampler>(options_);
-  sampler->waiting.reserve(kMostWaiting);
+  sampler->waiting.reserve(kMaxWaiting);
   const base::SignalsBlocked blocked;
   std::thread thread([sampler] { sampler->run(); });
   ::pthread_setname_np(thread.native_handle(), "rf-nvml");

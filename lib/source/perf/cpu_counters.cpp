@@ -28,22 +28,22 @@ constexpr HardwareEvent kHardware[] = {{CpuEvent::kCycles, PERF_COUNT_HW_CPU_CYC
                                        {CpuEvent::kCacheReferences, PERF_COUNT_HW_CACHE_REFERENCES},
                                        {CpuEvent::kCacheMisses, PERF_COUNT_HW_CACHE_MISSES},
                                        {CpuEvent::kBranchMisses, PERF_COUNT_HW_BRANCH_MISSES}};
-constexpr std::size_t kMostEvents = std::size(kHardware);
+constexpr std::size_t kMaxEvents = std::size(kHardware);
 
 /// As a group is read with PERF_FORMAT_GROUP and both times.
 struct GroupValues {
   std::uint64_t events;
   std::uint64_t enabled_ns;
   std::uint64_t running_ns;
-  std::uint64_t value[kMostEvents];
+  std::uint64_t value[kMaxEvents];
 };
 
 constexpr std::uint32_t bit(CpuEvent event) noexcept { return 1u << static_cast<std::uint32_t>(event); }
 
 /// The group of one thread.
 struct Group {
-  int fds[kMostEvents] = {-1, -1, -1, -1, -1};
-  CpuEvent event[kMostEvents] = {};
+  int fds[kMaxEvents] = {-1, -1, -1, -1, -1};
+  CpuEvent event[kMaxEvents] = {};
   std::size_t events = 0;
   bool tried = false;  // to open it in this process
 };
@@ -210,8 +210,8 @@ CpuCounters cpu_counters(const PerfApi& api) noexcept {
   try {
     if (refused != 0) {
       say_why_refused(refused, out);
-    } else if (probe.events < kMostEvents) {
-      out.state = "the processor counts " + std::to_string(probe.events) + " of " + std::to_string(kMostEvents) +
+    } else if (probe.events < kMaxEvents) {
+      out.state = "the processor counts " + std::to_string(probe.events) + " of " + std::to_string(kMaxEvents) +
                   " events that were asked for";
     } else {
       out.state = "full";

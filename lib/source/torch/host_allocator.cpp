@@ -23,7 +23,7 @@
 namespace rangefinder::torch {
 namespace {
 
-constexpr int kMostPriority = 255;
+constexpr int kMaxPriority = 255;
 
 using Block = LiveBlocks::Block;
 
@@ -112,7 +112,7 @@ static_assert(sizeof(HostAllocator) == sizeof(state.ours_memory));
 /// LibTorch keeps an allocator's priority to itself and passes over those of a lower one: ours takes the lowest that
 /// is taken, so that whoever could set an allocator before still can.
 bool set_allocator(c10::Allocator* allocator) {
-  for (int priority = 0; priority <= kMostPriority; ++priority) {
+  for (int priority = 0; priority <= kMaxPriority; ++priority) {
     c10::SetAllocator(c10::kCPU, allocator, static_cast<std::uint8_t>(priority));
     if (c10::GetAllocator(c10::kCPU) == allocator) return true;
   }

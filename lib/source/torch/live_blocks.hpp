@@ -62,7 +62,7 @@ class LiveBlocks {
  private:
   static constexpr std::uintptr_t kMoves = 1;  // in an address: it is on its way to the table
   // A process that was forked has no thread that moves it: a second is enough for one that there is.
-  static constexpr int kYields = 1000, kMostWaits = kYields + 1000;
+  static constexpr int kYields = 1000, kMaxWaits = kYields + 1000;
 
   struct alignas(64) Newest {
     std::atomic<std::uintptr_t> address{0};
@@ -90,7 +90,7 @@ class LiveBlocks {
       if ((found & ~kMoves) != address) continue;
       const std::uint64_t bytes = of->bytes.load(std::memory_order_relaxed);
       if (found == address && of->address.compare_exchange_strong(found, 0, std::memory_order_acq_rel)) return bytes;
-      for (int i = 0; i < kMostWaits && of->address.load(std::memory_order_acquire) == (address | kMoves); ++i) {
+      for (int i = 0; i < kMaxWaits && of->address.load(std::memory_order_acquire) == (address | kMoves); ++i) {
         if (i < kYields)
           std::this_thread::yield();
         else

@@ -18,11 +18,11 @@ namespace rangefinder::torch {
 namespace {
 
 // Of tensors and of numbers, as torch.profiler has it: a longer list of tensors has a type alone, of numbers nothing.
-constexpr std::size_t kMostShown = 30;
+constexpr std::size_t kMaxShown = 30;
 // A shape takes no fewer bytes in a key than half of those in its text; more than that fits in no name.
-constexpr std::size_t kMostKeyBytes = std::size_t{32} << 10;
+constexpr std::size_t kMaxKeyBytes = std::size_t{32} << 10;
 // Keys that are kept for the next time; operators with more are few.
-constexpr std::size_t kMostKeptBytes = 1024;
+constexpr std::size_t kMaxKeptBytes = 1024;
 constexpr unsigned kSlotBits = 10;
 
 enum class Tag : char {
@@ -57,7 +57,7 @@ void append_tensor(std::string& key, const at::Tensor& tensor) {
 }
 
 void append_tensors(std::string& key, c10::ArrayRef<c10::IValue> list) {
-  if (list.size() > kMostShown) return append(key, Tag::kManyTensors);
+  if (list.size() > kMaxShown) return append(key, Tag::kManyTensors);
   for (const c10::IValue& element : list) {
     if (!has_sizes(element.toTensor())) return append(key, Tag::kOther);
   }
@@ -86,7 +86,7 @@ void append_number(std::string& key, const c10::IValue& value) {
 }
 
 void append_list(std::string& key, c10::ArrayRef<c10::IValue> list) {
-  const bool is_shown = list.empty() || (list[0].isScalar() && list.size() <= kMostShown);
+  const bool is_shown = list.empty() || (list[0].isScalar() && list.size() <= kMaxShown);
   if (!is_shown) return append(key, Tag::kOther);
   append(key, Tag::kScalars);
   append(key, static_cast<std::uint32_t>(list.size()));
@@ -192,7 +192,7 @@ void append_input(Lists& lists, std::string_view& key) {
 
 bool append_inputs_key(std::string& key, c10::ArrayRef<const c10::IValue> inputs) {
   for (const c10::IValue& value : inputs) {
-    if (key.size() > kMostKeyBytes) return false;
+    if (key.size() > kMaxKeyBytes) return false;
     if (value.isTensor()) {
       const bool is_told = has_sizes(value.toTensor());
       append(key, is_told ? Tag::kTensor : Tag::kOther);
@@ -208,7 +208,7 @@ bool append_inputs_key(std::string& key, c10::ArrayRef<const c10::IValue> inputs
       append(key, Tag::kOther);
     }
   }
-  return key.size() <= kMostKeyBytes;
+  return key.size() <= kMaxKeyBytes;
 }
 
 std::string inputs_text(const std::string& key) {
@@ -229,7 +229,7 @@ std::uint32_t OperatorInputs::find_or_make() {
   Slot& slot = slots_[detail::hash_text(key_.data(), key_.size()) >> (64 - kSlotBits)];
   if (slot.key == key_) return slot.id;
   const std::uint32_t id = detail::intern_inputs(inputs_text(key_));
-  if (key_.size() <= kMostKeptBytes) {
+  if (key_.size() <= kMaxKeptBytes) {
     slot.key = key_;
     slot.id = id;
   }

@@ -20,7 +20,7 @@ namespace rangefinder::torch {
 namespace {
 
 // What runs at once on one thread. Only operators that end on another thread, which are never taken off, can be more.
-constexpr std::size_t kMostRunning = 4096;
+constexpr std::size_t kMaxRunning = 4096;
 
 // What all that record ask for together.
 std::atomic<bool> wants_shapes{false};
@@ -32,7 +32,7 @@ std::atomic<bool> wants_names_alone{true};  // no shapes, and sampling is not be
 class RunningOperators {
  public:
   void begin(const at::RecordFunction& function) {
-    if (top_ == kMostRunning) forget_oldest();
+    if (top_ == kMaxRunning) forget_oldest();
     const bool is_operator = function.scope() != at::RecordScope::USER_SCOPE;
     Running& now = running_[top_++];
     now = {&function, 0, 0, is_operator};  // before the range opens: to find the inputs may throw
@@ -69,9 +69,9 @@ class RunningOperators {
 
   static std::uint64_t open(const at::RecordFunction& function, std::uint32_t inputs, std::uint64_t& word) noexcept {
     const std::int64_t sequence = function.seqNr();
-    const std::uint64_t made_on = sequence >= 0 ? function.forwardThreadId() : 0;
-    if (made_on == 0 && inputs == 0) return detail::begin_operator(function.name(), sequence, word);
-    return detail::begin_operator(function.name(), sequence, made_on, inputs, word);
+    const std::uint64_t forward_thread = sequence >= 0 ? function.forwardThreadId() : 0;
+    if (forward_thread == 0 && inputs == 0) return detail::begin_operator(function.name(), sequence, word);
+    return detail::begin_operator(function.name(), sequence, forward_thread, inputs, word);
   }
 
   [[gnu::noinline]] std::uint64_t begin_at_length(const at::RecordFunction& function, std::uint64_t& word) {
@@ -97,8 +97,8 @@ class RunningOperators {
   }
 
   void forget_oldest() noexcept {
-    std::copy(running_.get() + kMostRunning / 2, running_.get() + kMostRunning, running_.get());
-    top_ = kMostRunning / 2;
+    std::copy(running_.get() + kMaxRunning / 2, running_.get() + kMaxRunning, running_.get());
+    top_ = kMaxRunning / 2;
   }
 
   /// Whether the operator that begins now is not recorded.
@@ -124,7 +124,7 @@ class RunningOperators {
     return static_cast<double>(random_ >> 11) * 0x1p-53 < share;
   }
 
-  std::unique_ptr<Running[]> running_{new Running[kMostRunning]};  // innermost last; pages that are not used cost none
+  std::unique_ptr<Running[]> running_{new Running[kMaxRunning]};  // innermost last; pages that are not used cost none
   std::size_t top_ = 0;
   bool leaves_out_ = false;  // while operators are sampled: what runs now, all of it
   std::uint64_t random_ = (at::RecordFunction::currentThreadId() + 1) * 0x9E3779B97F4A7C15u;

@@ -18,13 +18,13 @@ from ._abi import Error, Status
 from ._version import __version__
 from .ranges import (Range, counter, end_range, mark, pop_range, pop_ranges_to, push_range, range, range_depth,
                      start_range)
-from .reading import (CaptureContent, CaptureFinding, CaptureInfo, ChromeReport, Finding, KeyAverages, OperatorGroup,
+from .reading import (CaptureContent, CaptureFinding, CaptureInfo, ChromeReport, DoctorFinding, KeyAverages, OperatorGroup,
                       ReportView, doctor, export_chrome_trace, export_memory_snapshot, inspect, key_averages, repair,
                       report, report_views)
 from .session import (CaptureReady, DeviceState, Health, HealthEntry, Session, Summary, SummaryRow, prepare)
 
 __all__ = [
-    "CaptureContent", "CaptureFinding", "CaptureInfo", "CaptureReady", "ChromeReport", "DeviceState", "Error", "Finding",
+    "CaptureContent", "CaptureFinding", "CaptureInfo", "CaptureReady", "ChromeReport", "DeviceState", "Error", "DoctorFinding",
     "Health", "HealthEntry", "KeyAverages", "OperatorGroup", "Range", "ReportView", "Session",
     "Status", "Summary", "SummaryRow",
     "__version__", "counter", "doctor", "end_range", "export_chrome_trace", "export_memory_snapshot", "inspect",

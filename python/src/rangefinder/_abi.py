@@ -100,7 +100,7 @@ class KeyAveragesOrder(enum.IntEnum):
     FLOPS = 6
 
 
-class FindingState(enum.IntEnum):
+class DoctorState(enum.IntEnum):
     GOOD = 0
     NOTE = 1
     MISSING = 2
@@ -120,7 +120,7 @@ ENUMERATIONS: Dict[str, Type[enum.IntEnum]] = {
     "rf_snapshot_moment": SnapshotMoment,
     "rf_report_format": ReportFormat,
     "rf_key_averages_order": KeyAveragesOrder,
-    "rf_finding_state": FindingState,
+    "rf_doctor_state": DoctorState,
 }
 
 
@@ -145,7 +145,7 @@ CHOICES: Dict[str, Type[enum.IntEnum]] = {
 SESSION_LISTS = {
     "counters": "+",
     "counter_ranges": "|",
-    "samples": "+",
+    "pm_sampling": "+",
 }
 # [/generated]
 
@@ -248,8 +248,8 @@ class SessionOptions(ctypes.Structure):
         ("delay_ms", c_int64),
         ("duration_ms", c_int64),
         ("nvml_period_ms", c_int64),
-        ("sample_interval_ns", c_int64),
-        ("samples", c_char_p),
+        ("pm_sampling_interval_ns", c_int64),
+        ("pm_sampling", c_char_p),
         ("counters", c_char_p),
         ("counter_ranges", c_char_p),
         ("counter_category", c_char_p),
@@ -444,7 +444,7 @@ class CaptureFinding(ctypes.Structure):
     _fields_ = [("struct_size", c_size_t), ("text", c_char_p), ("offset", c_uint64), ("bytes", c_uint64)]
 
 
-class Finding(ctypes.Structure):
+class DoctorFinding(ctypes.Structure):
     _fields_ = [
         ("struct_size", c_size_t),
         ("topic", c_char_p),
@@ -504,7 +504,7 @@ STRUCTS: Dict[str, Type[ctypes.Structure]] = {
     "rf_capture_facts": CaptureFacts,
     "rf_capture_content": CaptureContent,
     "rf_capture_finding": CaptureFinding,
-    "rf_finding": Finding,
+    "rf_doctor_finding": DoctorFinding,
     "rf_operator_options": OperatorOptions,
     "rf_memory_options": MemoryOptions,
     "rf_host_memory": HostMemory,
@@ -579,7 +579,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "rf_session_flush": (c_int, [HANDLE]),
     "rf_session_dump": (c_int, [HANDLE, c_char_p, NEW_HANDLE]),
     "rf_session_stop": (c_int, [HANDLE]),
-    "rf_session_release": (c_int, [HANDLE]),
+    "rf_session_release_cupti": (c_int, [HANDLE]),
     "rf_session_free": (None, [HANDLE]),
     "rf_session_device": (c_int, [HANDLE, POINTER(c_bool), NEW_HANDLE]),
     "rf_prepare": (c_int, [POINTER(c_bool), NEW_HANDLE]),
@@ -622,10 +622,10 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "rf_capture_health": (c_int, [HANDLE, NEW_HANDLE]),
     "rf_capture_free": (None, [HANDLE]),
     "rf_capture_repair": (c_int, [c_char_p, c_char_p, c_bool, POINTER(c_uint64)]),
-    "rf_examine_machine": (c_int, [c_char_p, NEW_HANDLE]),
-    "rf_examination_count": (c_size_t, [HANDLE]),
-    "rf_examination_at": (c_int, [HANDLE, c_size_t, POINTER(Finding)]),
-    "rf_examination_free": (None, [HANDLE]),
+    "rf_doctor_run": (c_int, [c_char_p, NEW_HANDLE]),
+    "rf_doctor_count": (c_size_t, [HANDLE]),
+    "rf_doctor_at": (c_int, [HANDLE, c_size_t, POINTER(DoctorFinding)]),
+    "rf_doctor_free": (None, [HANDLE]),
 }
 
 # Of the component for LibTorch, which rangefinder.torch loads.
@@ -698,7 +698,7 @@ class Error(RuntimeError):
 _NAMES = {
     "capture_inspect": "inspect", "capture_repair": "repair", "chrome_options_init": "export_chrome_trace",
     "counter_named": "counter", "device_memory_count": "torch.count_device_memory",
-    "device_memory_snapshot": "torch.memory_snapshot", "examine_machine": "doctor",
+    "device_memory_snapshot": "torch.memory_snapshot", "doctor_run": "doctor",
     "export_memory_snapshot_with": "export_memory_snapshot", "host_memory_get": "torch.host_memory",
     "mark_named": "mark", "memory_options_init": "torch.MemoryRecording",
     "memory_recording_start": "torch.MemoryRecording", "operator_options_init": "torch.OperatorRecording",
@@ -708,7 +708,7 @@ _NAMES = {
     "snapshot_options_init": "export_memory_snapshot",
 }
 _PREFIXES = {"session_": "Session.", "health_": "Session.health", "summary_": "Session.summary",
-             "key_averages_": "key_averages", "capture_": "inspect", "examination_": "doctor"}
+             "key_averages_": "key_averages", "capture_": "inspect", "doctor_": "doctor"}
 
 
 def _name_in_python(function: str) -> str:

@@ -317,7 +317,7 @@ def repair(damaged: Path, repaired: Path, *, replace: bool = False) -> int:
 
 
 @dataclasses.dataclass(frozen=True)
-class Finding:
+class DoctorFinding:
     """One thing that a recording depends on."""
 
     topic: str  #: "driver", "CUPTI", "clock", ...
@@ -326,12 +326,12 @@ class Finding:
     state: str  #: "good", "note" (works, but worth knowing) or "missing" (part of a recording is not possible)
 
 
-def doctor(folder: Path = ".") -> List[Finding]:
+def doctor(folder: Path = ".") -> List[DoctorFinding]:
     """What `rangefinder doctor` shows: how all that a recording depends on stands on this machine, in this environment,
     with captures in `folder`. Loads libraries into the process; starts nothing."""
-    handle = _abi.made_by(_abi.library.rf_examine_machine, _abi.path(folder))
+    handle = _abi.made_by(_abi.library.rf_doctor_run, _abi.path(folder))
     try:
-        rows = [_abi.members(row) for row in _abi.listed(handle, "rf_examination", _abi.Finding)]
-        return [Finding(**{**row, "state": _abi.FindingState(row["state"]).name.lower()}) for row in rows]
+        rows = [_abi.members(row) for row in _abi.listed(handle, "rf_doctor", _abi.DoctorFinding)]
+        return [DoctorFinding(**{**row, "state": _abi.DoctorState(row["state"]).name.lower()}) for row in rows]
     finally:
-        _abi.library.rf_examination_free(handle)
+        _abi.library.rf_doctor_free(handle)

@@ -234,8 +234,8 @@ class Session:
         counter_ranges: Optional[Union[str, Sequence[str]]] = None,
         counter_category: Optional[str] = None,
         counter_depth: Optional[int] = None,
-        samples: Optional[Union[str, Sequence[str]]] = None,
-        sample_interval_ns: Optional[int] = None,
+        pm_sampling: Optional[Union[str, Sequence[str]]] = None,
+        pm_sampling_interval_ns: Optional[int] = None,
         autograd: Optional[bool] = None,
         nvml_period_ms: Optional[int] = None,
         cpu_counters: Optional[bool] = None,
@@ -292,10 +292,10 @@ class Session:
             A list of names, or a text with | between them.
         counter_category: Count only ranges of this category. Empty: any category.
         counter_depth: Count only ranges with this many ranges around them on their thread. -1: any depth. Default -1.
-        samples: Sample these hardware counters of the devices over time: names as in `counters`, such as `device`.
-            Empty: none. A list of names, or a text with + between them.
-        sample_interval_ns: Time between two samples. At most 2,016 samples fit in a `flush_period_ms`. Default 1000000,
-            at least 10000.
+        pm_sampling: PM sampling: sample these hardware counters of the devices over time: names as in `counters`, such
+            as `device`. Empty: none. A list of names, or a text with + between them.
+        pm_sampling_interval_ns: Time between two PM samples. At most 2,016 samples fit in a `flush_period_ms`. Default
+            1000000, at least 10000.
         autograd: Record in which range each autograd node was created, in programs that link `rangefinder::torch`.
             Default True.
         nvml_period_ms: How often sensors of the devices in use are read through NVML: power, clocks, utilization,
@@ -411,14 +411,14 @@ class Session:
         """
         _abi.check(_abi.library.rf_session_stop(self._handle))
 
-    def release(self) -> None:
+    def release_cupti(self) -> None:
         """Releases the CUPTI subscription for another profiler (torch.profiler, say), before or after stop(). Call it before
         that profiler's first use in the process: torch.profiler subscribes only once. What the device has done so far is in
         the capture, and ranges are still recorded. The next session subscribes again.
 
         Errors: Error with TIMEOUT when CUPTI does not answer; BUSY while another session records the device.
         """
-        _abi.check(_abi.library.rf_session_release(self._handle))
+        _abi.check(_abi.library.rf_session_release_cupti(self._handle))
 
     def health(self) -> Health:
         """What was lost so far, by cause."""

@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kWeek = std::int64_t{7} * 24 * 3600 * kSecond;
 constexpr std::int64_t kNow = 1'795'000'000 * kSecond;  // wall time
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 
 }  // namespace
@@ -52,12 +52,12 @@ TEST_CASE("without a wall clock times count from 0, or from the first where that
 }
 
 TEST_CASE("impossible times give numbers, no overflow", "[exporter]") {
-  for (const std::int64_t first : {kLeast, kLeast + 1, std::int64_t{-1}, std::int64_t{0}, kMost})
-    for (const std::int64_t last : {kLeast, std::int64_t{0}, kMost})
-      for (const std::int64_t offset : {kLeast, std::int64_t{-1}, std::int64_t{0}, kMost}) {
+  for (const std::int64_t first : {kLeast, kLeast + 1, std::int64_t{-1}, std::int64_t{0}, kMax})
+    for (const std::int64_t last : {kLeast, std::int64_t{0}, kMax})
+      for (const std::int64_t offset : {kLeast, std::int64_t{-1}, std::int64_t{0}, kMax}) {
         const TimeBase base = TimeBase::with_wall_clock(first, last, offset, 0);
         CHECK(base.since(base.origin_ns()) == 0);
         CHECK(base.since(kLeast) == 0);
       }
-  CHECK(TimeBase::without_wall_clock(kLeast, kMost).since(kMost) == std::numeric_limits<std::uint64_t>::max());
+  CHECK(TimeBase::without_wall_clock(kLeast, kMax).since(kMax) == std::numeric_limits<std::uint64_t>::max());
 }

@@ -207,24 +207,24 @@ TEST_CASE("sessions release and take CUPTI again", "[fault]") {
     REQUIRE(session.status().ok());
     REQUIRE(session.device().full);
     if (round == 0) {
-      CHECK(session.release().ok());
+      CHECK(session.release_cupti().ok());
       CHECK_FALSE(session.device().full);
       CHECK(session.running());
       CHECK(session.stop().ok());
     } else {
       CHECK(session.stop().ok());
       CHECK(fakecupti_subscribed());
-      CHECK(session.release().ok());
+      CHECK(session.release_cupti().ok());
     }
     CHECK_FALSE(fakecupti_subscribed());
-    CHECK(session.release().ok());  // nothing is held
+    CHECK(session.release_cupti().ok());  // nothing is held
   }
   SECTION("one that does not record cannot take another's") {
     Session first(options);
     REQUIRE(first.stop().ok());
     options.output = folder.file("b.rfcap");
     Session second(options);
-    const Status refused = first.release();
+    const Status refused = first.release_cupti();
     REQUIRE_FALSE(refused.ok());
     CHECK(refused.error().code() == ErrorCode::kBusy);
     CHECK(second.device().full);
@@ -235,7 +235,7 @@ TEST_CASE("sessions release and take CUPTI again", "[fault]") {
     options.output = "/nowhere/a.rfcap";
     Session broken(options);
     CHECK_FALSE(broken.status().ok());
-    CHECK(broken.release().ok());
+    CHECK(broken.release_cupti().ok());
     CHECK_FALSE(fakecupti_subscribed());
   }
   SECTION("CUPTI does not answer") {
@@ -243,7 +243,7 @@ TEST_CASE("sessions release and take CUPTI again", "[fault]") {
     Session session(options);
     REQUIRE(session.device().full);
     fakecupti_hang("cuptiActivityFlushAll");
-    const Status late = session.release();
+    const Status late = session.release_cupti();
     REQUIRE_FALSE(late.ok());
     CHECK(late.error().code() == ErrorCode::kTimeout);
     fakecupti_release_hangs();

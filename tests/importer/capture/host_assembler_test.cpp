@@ -51,11 +51,11 @@ class KeepingSink final : public AssemblySink {
   }
   void on_sequence(const AssembledSequence& sequence) override {
     event(sequence.resumed ? "resumed" : "sequence", sequence.thread, sequence.ticks,
-          static_cast<std::uint32_t>(sequence.next), sequence.made_on);
+          static_cast<std::uint32_t>(sequence.next), sequence.forward_thread);
   }
   void on_node(const AssembledNode& node) override {
     event("node", node.thread, node.begin_ticks, static_cast<std::uint32_t>(node.end_ticks), node.name);
-    event("  made", node.thread, static_cast<std::uint64_t>(node.sequence), node.made_on, 0);
+    event("  made", node.thread, static_cast<std::uint64_t>(node.sequence), node.forward_thread, 0);
   }
   void on_memory(const AssembledMemory& memory) override { memories.push_back(memory); }
   void on_step(const AssembledStep& step) override {

@@ -76,9 +76,9 @@ TEST_CASE("threads that made nodes are told apart by their numbers", "[kineto]")
   const Loaded trace = operators.loaded();
   const AutogradNodeTable& nodes = trace.timeline.autograd_nodes;
   REQUIRE(nodes.size() == 13);
-  std::map<std::int64_t, int> made_on;
-  for (const ThreadIndex thread : nodes.forward_thread) ++made_on[tid_of(trace.timeline, thread)];
-  CHECK(made_on == std::map<std::int64_t, int>{{10, 6}, {20, 7}});
+  std::map<std::int64_t, int> forward_thread;
+  for (const ThreadIndex thread : nodes.forward_thread) ++forward_thread[tid_of(trace.timeline, thread)];
+  CHECK(forward_thread == std::map<std::int64_t, int>{{10, 6}, {20, 7}});
 }
 
 TEST_CASE("gradient accumulation has no number, and a node may have been made before the recording", "[kineto]") {

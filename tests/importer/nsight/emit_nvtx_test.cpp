@@ -24,7 +24,7 @@ std::string name_of(const Timeline& timeline, RangeIndex range) {
   return std::string(timeline.text(timeline.ranges.name[range]));
 }
 
-std::int64_t made_on(const Timeline& timeline, std::size_t node) {
+std::int64_t forward_thread(const Timeline& timeline, std::size_t node) {
   const ThreadIndex thread = timeline.autograd_nodes.forward_thread[node];
   return thread == kNone ? -1 : timeline.threads[thread].tid;
 }
@@ -105,10 +105,10 @@ TEST_CASE("ranges of emit_nvtx are operators, and know who made them", "[importe
   CHECK(nodes.sequence == std::vector<std::int64_t>{7, 7, -1, -1});
   CHECK(nodes.begin_ns == std::vector<std::int64_t>{210, 215, 300, 310});
   for (const std::size_t node : {0u, 1u}) {
-    CHECK(made_on(*timeline, node) == kForward);
+    CHECK(forward_thread(*timeline, node) == kForward);
     CHECK(nodes.forward_ns[node] == 20);
   }
-  CHECK(made_on(*timeline, 2) == -1);
+  CHECK(forward_thread(*timeline, 2) == -1);
 }
 
 TEST_CASE("the backward of an Nsight export counts for the layer that made it", "[importer_nsight]") {
@@ -161,7 +161,7 @@ TEST_CASE("a number told twice on the forward thread is the last operator's", "[
   REQUIRE(timeline);
   REQUIRE(timeline->autograd_nodes.size() == 1);
   CHECK(timeline->autograd_nodes.forward_ns[0] == 20);
-  CHECK(made_on(*timeline, 0) == kForward);
+  CHECK(forward_thread(*timeline, 0) == kForward);
 }
 
 TEST_CASE("of several threads that told a number, the one whose nodes an engine's thread runs made it",
@@ -176,7 +176,7 @@ TEST_CASE("of several threads that told a number, the one whose nodes an engine'
   const auto timeline = file.import();
   REQUIRE(timeline);
   std::map<std::int64_t, int> makers;
-  for (std::size_t node = 0; node < timeline->autograd_nodes.size(); ++node) ++makers[made_on(*timeline, node)];
+  for (std::size_t node = 0; node < timeline->autograd_nodes.size(); ++node) ++makers[forward_thread(*timeline, node)];
   CHECK(makers == std::map<std::int64_t, int>{{kForward, 6}, {kOtherForward, 8}});
 }
 
@@ -188,7 +188,7 @@ TEST_CASE("two threads that told a number equally often are not guessed between"
   const auto timeline = file.import();
   REQUIRE(timeline);
   REQUIRE(timeline->autograd_nodes.size() == 1);
-  CHECK(made_on(*timeline, 0) == -1);
+  CHECK(forward_thread(*timeline, 0) == -1);
 }
 
 TEST_CASE("Nsight's own views show the whole texts, of operators too", "[importer_nsight]") {

@@ -28,7 +28,7 @@ SessionOptions session_options(const std::string& config) {
   options.memory_bytes = std::uint64_t{8} << 20;
   options.stop_timeout = 60s;
   options.flush_period = 10min;  // only when the test says so
-  options.sample_interval = 10min;
+  options.pm_sampling_interval = 10min;
   REQUIRE(options.apply(config).ok());
   return options;
 }
@@ -124,8 +124,8 @@ TEST_CASE("a session whose counters match no range says so", "[counters]") {
 
 TEST_CASE("a session that ends before a device was found says that nothing was sampled", "[counters]") {
   const ProfiledProcess process;
-  SessionOptions options = session_options("samples=l2_bytes,cuda=off");
-  options.sample_interval = 1ms;
+  SessionOptions options = session_options("pm_sampling=l2_bytes,cuda=off");
+  options.pm_sampling_interval = 1ms;
   options.flush_period = 1s;
   const bool found = GENERATE(false, true);
   Recording recording(options, make_parts(options));
@@ -153,19 +153,19 @@ TEST_CASE("without rights a session says so in one line, and records ranges", "[
 
 TEST_CASE("samples stand beside device activity", "[counters]") {
   const ProfiledProcess process;
-  SessionOptions options = session_options("samples=l2_bytes");
-  options.sample_interval = 1ms;
+  SessionOptions options = session_options("pm_sampling=l2_bytes");
+  options.pm_sampling_interval = 1ms;
   options.flush_period = 1s;
   Parts parts = make_parts(options);
   REQUIRE(parts.sources.size() == 2);
   CHECK(parts.sources[0]->name() == "cupti");
   CHECK(parts.sources[1]->name() == "samples");
   CHECK(check(options).ok());
-  options.sample_interval = 9us;
-  CHECK(
-      check(options).error().message() ==
-      "sample_interval: '9us' is not a time of at least 10us and at most 146 years, such as 1ms (units ns, us, ms, s, "
-      "min)");
+  options.pm_sampling_interval = 9us;
+  CHECK(check(options).error().message() ==
+        "pm_sampling_interval: '9us' is not a time of at least 10us and at most 146 years, such as 1ms (units ns, us, "
+        "ms, s, "
+        "min)");
   options.cuda = false;
   CHECK(make_parts(options).sources.size() == 1);
 }

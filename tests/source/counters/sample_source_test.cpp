@@ -287,7 +287,7 @@ TEST_CASE("what cannot sample says so at the start", "[counters][fault]") {
     SampleOptions options = sample_options("memory");
     options.interval = 10us;
     CHECK(Sampling(process, options).started.reason ==
-          "sample_interval: 20000 samples in a flush_period are too many, 2016 at most; choose a longer interval");
+          "pm_sampling_interval: 20000 samples in a flush_period are too many, 2016 at most; choose a longer interval");
   }
   SECTION("an old library") {
     process.change = [](ProfilerApi& api) { api.cuptiPmSamplingStart = nullptr; };

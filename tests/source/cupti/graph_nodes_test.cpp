@@ -516,9 +516,9 @@ TEST_CASE("nodes past the bound are counted and not known", "[source]") {
       nodes.on_callback(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, data);
     }
   };
-  create(1, cupti::GraphNodes::kMostNodes - 1);
-  CHECK(nodes.take_news().rows.size() == cupti::GraphNodes::kMostNodes - 1);
-  create(cupti::GraphNodes::kMostNodes, 3);
+  create(1, cupti::GraphNodes::kMaxNodes - 1);
+  CHECK(nodes.take_news().rows.size() == cupti::GraphNodes::kMaxNodes - 1);
+  create(cupti::GraphNodes::kMaxNodes, 3);
   const cupti::GraphNodes::News news = nodes.take_news();
   CHECK(news.rows.size() == 1);
   CHECK(news.rows[0].correlation == 77);
@@ -527,12 +527,12 @@ TEST_CASE("nodes past the bound are counted and not known", "[source]") {
   CUpti_GraphData data{};
   data.node = reinterpret_cast<CUgraphNode>(std::uint64_t{1});
   nodes.on_callback(CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING, data);
-  create(cupti::GraphNodes::kMostNodes + 3, 1);
+  create(cupti::GraphNodes::kMaxNodes + 3, 1);
   const std::vector<format::GraphNodeRow> rows = nodes.take_news().rows;
   REQUIRE(rows.size() == 2);
   CHECK(rows[0].node == 1);
   CHECK(rows[0].flags == format::kGraphNodeGone);
-  CHECK(rows[1].node == cupti::GraphNodes::kMostNodes + 3);
+  CHECK(rows[1].node == cupti::GraphNodes::kMaxNodes + 3);
   call.callbackSite = CUPTI_API_EXIT;
   cupti::on_callback(nullptr, CUPTI_CB_DOMAIN_RUNTIME_API, 211, &call);
   cupti::stop_noting();

@@ -111,10 +111,10 @@ Trees trees_of(std::map<std::string, std::vector<Event>> threads) {
   return trees;
 }
 
-std::string with_number(const std::string& name, std::int64_t sequence, const std::string& made_on) {
+std::string with_number(const std::string& name, std::int64_t sequence, const std::string& forward_thread) {
   std::string text = name;
   if (sequence >= 0) text += " #" + std::to_string(sequence);
-  return made_on.empty() ? text : text + " of " + made_on;
+  return forward_thread.empty() ? text : text + " of " + forward_thread;
 }
 
 Trees trees_of(const kineto::ProfilerResult& result, const ThreadNames& names) {
