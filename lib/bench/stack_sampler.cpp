@@ -115,7 +115,7 @@ Status handle_signal() {
 
 }  // namespace
 
-struct StackSampler::Parts {
+struct StackSampler::Impl {
   struct Times {
     std::int64_t began_ns = 0;  // CPU time when sampling began
     std::int64_t asked_ns = 0;  // when it was last asked for a sample
@@ -132,7 +132,7 @@ struct StackSampler::Parts {
   void end();
 };
 
-void StackSampler::Parts::look_for_threads(pid_t but, bool at_first) {
+void StackSampler::Impl::look_for_threads(pid_t but, bool at_first) {
   each_thread([&](pid_t thread) {
     if (thread == but || threads.count(thread) != 0) return;
     const std::int64_t cpu_ns = at_first ? read_clock(cpu_clock_of(thread)) : 0;
@@ -140,7 +140,7 @@ void StackSampler::Parts::look_for_threads(pid_t but, bool at_first) {
   });
 }
 
-void StackSampler::Parts::ask_threads() {
+void StackSampler::Impl::ask_threads() {
   const pid_t process = ::getpid();
   for (auto& [thread, times] : threads) {
     const std::int64_t cpu_ns = read_clock(cpu_clock_of(thread));
@@ -150,7 +150,7 @@ void StackSampler::Parts::ask_threads() {
   }
 }
 
-void StackSampler::Parts::run() {
+void StackSampler::Impl::run() {
   const pid_t self = this_thread();
   const timespec period{0, kPeriod_ns};
   for (int count = 0; !ends.load(); ++count) {
@@ -160,45 +160,45 @@ void StackSampler::Parts::run() {
   }
 }
 
-void StackSampler::Parts::end() {
+void StackSampler::Impl::end() {
   ends.store(true);
   if (ticker.joinable()) ticker.join();
   sampled_into.store(nullptr);
   while (inside_handler.load() != 0) std::this_thread::yield();
 }
 
-StackSampler::StackSampler(std::unique_ptr<Parts> parts) noexcept : parts_(std::move(parts)) {}
+StackSampler::StackSampler(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
 
 StackSampler::StackSampler(StackSampler&&) noexcept = default;
 
 StackSampler::~StackSampler() {
-  if (parts_ != nullptr) parts_->end();
+  if (impl_ != nullptr) impl_->end();
 }
 
 Result<StackSampler> StackSampler::start() {
   // What the unwinder does once, it does here, not in a handler.
   _Unwind_Backtrace([](_Unwind_Context*, void*) { return _URC_NORMAL_STOP; }, nullptr);
   if (Status status = handle_signal(); !status.ok()) return status.error();
-  auto parts = std::make_unique<Parts>();
+  auto impl = std::make_unique<Impl>();
   Buffer* nobody = nullptr;
-  if (!sampled_into.compare_exchange_strong(nobody, &parts->buffer))
+  if (!sampled_into.compare_exchange_strong(nobody, &impl->buffer))
     return Error{ErrorCode::kBusy, "stacks are sampled already"};
-  parts->look_for_threads(0, true);
+  impl->look_for_threads(0, true);
   const base::SignalsBlocked blocked;
-  parts->ticker = std::thread([all = parts.get()] { all->run(); });
-  return StackSampler(std::move(parts));
+  impl->ticker = std::thread([all = impl.get()] { all->run(); });
+  return StackSampler(std::move(impl));
 }
 
 StackSamples StackSampler::stop() {
-  const std::unique_ptr<Parts> parts = std::move(parts_);
-  if (parts == nullptr) return {};
-  parts->end();
-  const std::size_t taken = parts->buffer.taken.load(), kept = std::min(taken, kMaxSamples);
+  const std::unique_ptr<Impl> impl = std::move(impl_);
+  if (impl == nullptr) return {};
+  impl->end();
+  const std::size_t taken = impl->buffer.taken.load(), kept = std::min(taken, kMaxSamples);
   StackSamples out;
   out.lost = taken - kept;
   for (std::size_t i = 0; i < kept; ++i) {
-    const RawSample& raw = parts->buffer.samples[i];
-    std::int64_t& last_ns = parts->threads[raw.thread].began_ns;
+    const RawSample& raw = impl->buffer.samples[i];
+    std::int64_t& last_ns = impl->threads[raw.thread].began_ns;
     out.samples.push_back(
         {raw.time_ns, raw.cpu_ns - last_ns, raw.thread, {raw.frames.begin(), raw.frames.begin() + raw.depth}});
     last_ns = raw.cpu_ns;

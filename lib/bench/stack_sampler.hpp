@@ -42,10 +42,10 @@ class StackSampler {
   StackSamples stop();
 
  private:
-  struct Parts;
-  explicit StackSampler(std::unique_ptr<Parts> parts) noexcept;
+  struct Impl;
+  explicit StackSampler(std::unique_ptr<Impl> impl) noexcept;
 
-  std::unique_ptr<Parts> parts_;
+  std::unique_ptr<Impl> impl_;
 };
 
 /// With names in the place of addresses:

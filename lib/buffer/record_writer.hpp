@@ -11,7 +11,8 @@
 #include <cstdint>
 #include <string_view>
 
-// How a thread writes records on the slow path. Everything but Busy and `guarded` wants the thread's token taken.
+// How a thread writes records on the slow path. Everything but SlowPathGuard and `guarded` needs the thread's token
+// taken.
 namespace rangefinder::buffer {
 
 using detail::HotThread;
@@ -46,9 +47,9 @@ inline bool has_noted_all(const HotThread& hot) noexcept { return hot.next_seque
 
 /// Takes the calling thread's token while the slow path writes. `entered()` is false in a signal handler that
 /// interrupted the writing of a record, the slow path, or a held lock: nothing may be recorded then.
-class Busy {
+class SlowPathGuard {
  public:
-  explicit Busy(HotThread& hot) noexcept : hot_(hot) {
+  explicit SlowPathGuard(HotThread& hot) noexcept : hot_(hot) {
     const bool writing = hot.block != nullptr && __atomic_load_n(&hot.token, __ATOMIC_RELAXED) == 0;
     entered_ = hot.busy == 0 && !writing;
     if (!entered_) return;
@@ -56,15 +57,15 @@ class Busy {
     __atomic_store_n(&hot.token, 0, __ATOMIC_RELAXED);
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
-  ~Busy() {
+  ~SlowPathGuard() {
     if (!entered_) return;
     std::atomic_signal_fence(std::memory_order_seq_cst);
     const ThreadState* const state = state_of(hot_);
     __atomic_store_n(&hot_.token, state != nullptr ? state->token : 0, __ATOMIC_RELAXED);
     leave_recorder(hot_);
   }
-  Busy(const Busy&) = delete;
-  Busy& operator=(const Busy&) = delete;
+  SlowPathGuard(const SlowPathGuard&) = delete;
+  SlowPathGuard& operator=(const SlowPathGuard&) = delete;
   bool entered() const noexcept { return entered_; }
 
  private:
@@ -151,7 +152,7 @@ bool put_event(std::uint64_t word, const detail::Extra* extra, const detail::Ext
 /// Runs `record` unless this is a signal handler in the wrong place.
 template <typename Function>
 void guarded(Function record) noexcept {
-  const Busy busy(detail::hot_thread);
+  const SlowPathGuard busy(detail::hot_thread);
   if (busy.entered()) {
     record();
   } else if (recording_generation() != 0) {

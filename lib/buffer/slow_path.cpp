@@ -79,7 +79,7 @@ template <typename WordOf, typename PutMore>
   const std::uint32_t now_active = detail::active.load(std::memory_order_relaxed);
   const Listener* const heard_by = (now_active & detail::kSlowPath) != 0 ? listener() : nullptr;
   const bool recording = generation_in(now_active) != 0;
-  const Busy busy(hot);
+  const SlowPathGuard busy(hot);
   if (!busy.entered()) {
     if (recording) Recorder::instance().count(health::dropped_in_signal, 1);
     return {};
@@ -233,7 +233,7 @@ OperatorSlot& slot_of(const HotThread& hot, const char* name) noexcept {
 
 /// The begin word of a name on a thread that is attached, and fills its slot; 0 in a signal handler.
 [[gnu::noinline]] std::uint64_t learn_operator(HotThread& hot, const char* name) noexcept {
-  const Busy busy(hot);
+  const SlowPathGuard busy(hot);
   if (!busy.entered()) return 0;
   const std::string_view given(name);
   const std::uint64_t word = text_word(*state_of(hot), given, detail::hash_text(given.data(), given.size()));
@@ -322,7 +322,7 @@ bool try_note_launch(std::uint32_t correlation, std::uint32_t callback) noexcept
   if (detail::attached(token, now_active & ~detail::kNumbered) &&
       detail::write_record(hot, token, detail::kBeginLimit, word))
     return true;
-  const Busy busy(hot);
+  const SlowPathGuard busy(hot);
   if (!busy.entered() || ready(hot, 1, kForBegins) == nullptr) {
     Recorder::instance().count(health::dropped_launches, 1);
     return false;
@@ -407,14 +407,14 @@ OpenRange begin_text_with_slow(const char* text, std::size_t size, std::uint32_t
 
 std::uint64_t literal_word_slow(const char* literal, std::size_t size) noexcept {
   HotThread& hot = hot_thread;
-  const Busy busy(hot);
+  const SlowPathGuard busy(hot);
   if (!busy.entered() || hot.state == nullptr) return 0;
   return literal_word(*state_of(hot), literal, size);
 }
 
 std::uint64_t text_word_slow(const char* text, std::size_t size, std::uint64_t hash) noexcept {
   HotThread& hot = hot_thread;
-  const Busy busy(hot);
+  const SlowPathGuard busy(hot);
   if (!busy.entered() || hot.state == nullptr) return 0;
   return text_word(*state_of(hot), {text, size}, hash);
 }

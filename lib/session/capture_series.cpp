@@ -4,9 +4,9 @@
 #include "base/never_destroyed.hpp"
 #include "base/signals_blocked.hpp"
 #include "base/text.hpp"
+#include "session/dependencies.hpp"
 #include "session/option_table.hpp"
 #include "session/options.hpp"
-#include "session/parts.hpp"
 #include "session/signal_watch.hpp"
 
 #include <pthread.h>
@@ -88,21 +88,21 @@ bool CaptureSeries::wanted(const SessionOptions& options) {
   return options.on_capture_ready != nullptr || options.record_signal != 0 || has_number(options.output);
 }
 
-CaptureSeries::CaptureSeries(SessionOptions options, MakeParts make_parts)
-    : options_(std::move(options)), make_parts_(std::move(make_parts)), pid_(::getpid()) {}
+CaptureSeries::CaptureSeries(SessionOptions options, MakeParts make_dependencies)
+    : options_(std::move(options)), make_parts_(std::move(make_dependencies)), pid_(::getpid()) {}
 
 CaptureSeries::~CaptureSeries() = default;
 
 bool CaptureSeries::in_child() const noexcept { return ::getpid() != pid_; }
 
-Result<std::shared_ptr<CaptureSeries>> CaptureSeries::start(SessionOptions options, MakeParts make_parts) {
+Result<std::shared_ptr<CaptureSeries>> CaptureSeries::start(SessionOptions options, MakeParts make_dependencies) {
   {
     const std::lock_guard lock(current_series().mutex);
     if (current_series().series != nullptr && current_series().series->running())
       return Error(ErrorCode::kBusy, "session: one runs already in this process (" + current_series().series->output() +
                                          "); stop it first");
   }
-  std::shared_ptr<CaptureSeries> series(new CaptureSeries(std::move(options), std::move(make_parts)));
+  std::shared_ptr<CaptureSeries> series(new CaptureSeries(std::move(options), std::move(make_dependencies)));
   if (Status status = series->open(); !status.ok()) return std::move(status).error().with_context("session");
   stop_at_exit();
   const std::lock_guard lock(current_series().mutex);
@@ -326,9 +326,9 @@ Status CaptureSeries::start_capture(Lock& lock) {
   Status status;
   try {
     SessionOptions options = options_of(cycle);
-    Parts parts = make_parts_(options);
-    parts.waits = true;
-    Result<std::shared_ptr<SessionCore>> started = SessionCore::start(std::move(options), std::move(parts));
+    Dependencies dependencies = make_parts_(options);
+    dependencies.waits = true;
+    Result<std::shared_ptr<SessionCore>> started = SessionCore::start(std::move(options), std::move(dependencies));
     if (started.ok())
       core = std::move(*started);
     else

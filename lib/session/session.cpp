@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "base/never_destroyed.hpp"
 #include "buffer/literals.hpp"
+#include "session/dependencies.hpp"
 #include "session/options.hpp"
 #include "session/output_name.hpp"
-#include "session/parts.hpp"
 #include "session/session_impl.hpp"
 
 #include <rangefinder/detail/nvtx.hpp>
@@ -77,10 +77,10 @@ Session::Session(SessionOptions options) noexcept {
     options = under_record ? options_of_record(std::move(options)) : session::with_environment(std::move(options));
     impl->output = session::resolve_output(options.output);
     if (session::CaptureSeries::wanted(options)) {
-      keep(*impl, session::CaptureSeries::start(std::move(options), session::make_parts), impl->series);
+      keep(*impl, session::CaptureSeries::start(std::move(options), session::make_dependencies), impl->series);
     } else {
-      session::Parts parts = session::make_parts(options);
-      keep(*impl, session::SessionCore::start(std::move(options), std::move(parts)), impl->core);
+      session::Dependencies dependencies = session::make_dependencies(options);
+      keep(*impl, session::SessionCore::start(std::move(options), std::move(dependencies)), impl->core);
     }
   } catch (...) {  // no memory: a session that records nothing
     (void)stop();
@@ -192,10 +192,10 @@ bool child_can_record() noexcept try {
   if (buffer::can_read_libraries(std::chrono::seconds(1))) return true;
   constexpr char kWhy[] = "a thread of its parent was reading the list of loaded libraries when it forked";
   session::log(session::LogLevel::kError, {"a child of fork is not recorded: ", kWhy});
-  session::Parts parts;
-  parts.record = session::record_of_environment();
-  if (!parts.record || session::reason_not_to_record() != nullptr) return false;
-  session::SessionCore::write_refusal(options_of_record({}), std::move(parts), kWhy);
+  session::Dependencies dependencies;
+  dependencies.record = session::record_of_environment();
+  if (!dependencies.record || session::reason_not_to_record() != nullptr) return false;
+  session::SessionCore::write_refusal(options_of_record({}), std::move(dependencies), kWhy);
   return false;
 } catch (const std::exception&) {  // no memory to say it
   return false;

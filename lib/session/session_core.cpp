@@ -10,9 +10,9 @@
 #include "buffer/name_table.hpp"
 #include "buffer/recorder.hpp"
 #include "buffer/thread_log.hpp"
+#include "session/dependencies.hpp"
 #include "session/option_table.hpp"
 #include "session/options.hpp"
-#include "session/parts.hpp"
 #include "session/signal_watch.hpp"
 
 #include <rangefinder/version.hpp>
@@ -110,17 +110,17 @@ Phase phase_of_step(const Schedule& schedule, std::uint64_t step) noexcept {
   return position < std::uint64_t{schedule.wait} + schedule.warmup ? Phase::kWarmup : Phase::kActive;
 }
 
-SessionCore::SessionCore(SessionOptions options, Parts parts)
+SessionCore::SessionCore(SessionOptions options, Dependencies dependencies)
     : options_(std::move(options)),
-      parts_(std::move(parts)),
+      dependencies_(std::move(dependencies)),
       output_(resolve_output(options_.output)),
       pid_(::getpid()),
-      clock_(parts_.clock != nullptr ? parts_.clock : &clock::system_clock()),
+      clock_(dependencies_.clock != nullptr ? dependencies_.clock : &clock::system_clock()),
       delayed_(options_.delay.count() > 0) {}
 
 SessionCore::~SessionCore() = default;
 
-Result<std::shared_ptr<SessionCore>> SessionCore::start(SessionOptions options, Parts parts) {
+Result<std::shared_ptr<SessionCore>> SessionCore::start(SessionOptions options, Dependencies dependencies) {
   register_with_process();
   if (Status status = check(options); !status.ok()) return std::move(status).error();
   const Starting now;
@@ -132,7 +132,7 @@ Result<std::shared_ptr<SessionCore>> SessionCore::start(SessionOptions options, 
   }
   if (buffer::Recorder::instance().generation() != 0 && !buffer::HeldRecords::instance().holding())
     return Error(ErrorCode::kBusy, "the last session of this process is still being written");
-  std::shared_ptr<SessionCore> core(new SessionCore(std::move(options), std::move(parts)));
+  std::shared_ptr<SessionCore> core(new SessionCore(std::move(options), std::move(dependencies)));
   Status status;
   try {
     status = core->open();
@@ -148,7 +148,7 @@ Result<std::shared_ptr<SessionCore>> SessionCore::start(SessionOptions options, 
   if (!status) {
     (void)core->stop();
     // Where there was no thread to do it: they know the writer.
-    for (const auto& source : core->parts_.sources) source->stop(std::chrono::steady_clock::now());
+    for (const auto& source : core->dependencies_.sources) source->stop(std::chrono::steady_clock::now());
     return std::move(status).error().with_context("session");
   }
   {
@@ -156,7 +156,7 @@ Result<std::shared_ptr<SessionCore>> SessionCore::start(SessionOptions options, 
     current() = core;
   }
   watch_signal(SignalUse::kDump, core->options_.dump_signal);
-  if (!core->parts_.waits && !core->delayed_) core->begin();
+  if (!core->dependencies_.waits && !core->delayed_) core->begin();
   core->writer_->write_queued();
   if (status = core->start_limits(); !status) {
     (void)core->stop();
@@ -177,13 +177,13 @@ void SessionCore::write_facts() {
   fact("cpu_key", base::cpu_key());
   if (const int rank = rank_from_environment(); rank >= 0) fact("rank", std::to_string(rank));
   if (const int size = world_size_from_environment(); size >= 0) fact("world_size", std::to_string(size));
-  if (parts_.cpu_counters != nullptr) fact("cpu_counters", parts_.cpu_counters_state);
+  if (dependencies_.cpu_counters != nullptr) fact("cpu_counters", dependencies_.cpu_counters_state);
   for (const auto& [key, value] : options_.metadata) writer_->meta(key, value);
 }
 
 /// What was recorded of captures of CUDA graphs before.
 void SessionCore::write_held() {
-  if (parts_.sources.empty()) return;  // who records no device replays nothing
+  if (dependencies_.sources.empty()) return;  // who records no device replays nothing
   buffer::HeldRecords& held = buffer::HeldRecords::instance();
   // It is older than all else and never out of date.
   const auto keep = [this](bool on) {
@@ -199,7 +199,7 @@ void SessionCore::write_held() {
 }
 
 void SessionCore::start_sources() {
-  for (const auto& source : parts_.sources) {
+  for (const auto& source : dependencies_.sources) {
     const source::SourceState state = source->start(*writer_);
     if (!state.working && (source->name() == kSamples || source->name() == kCounters))
       log(LogLevel::kWarn, {source->name(), ": ", state.reason});
@@ -251,7 +251,7 @@ void SessionCore::enter_phase(Phase phase, std::uint64_t items_done) noexcept {
   if (is && !was) {
     window_begin_ = clock_->ticks();
     writer_->write_window({window_begin_, 0, ++windows_});
-    for (const auto& source : parts_.sources) source->set_active(true);
+    for (const auto& source : dependencies_.sources) source->set_active(true);
     recorder.set_recording(true);
   }
   // Also when the recording goes off now: a step ends where the next one is noted.
@@ -261,14 +261,14 @@ void SessionCore::enter_phase(Phase phase, std::uint64_t items_done) noexcept {
   }
   if (was && !is) {
     recorder.set_recording(false);
-    for (const auto& source : parts_.sources) source->set_active(false);
+    for (const auto& source : dependencies_.sources) source->set_active(false);
     writer_->write_window({window_begin_, clock_->ticks(), windows_});
     window_begin_ = 0;
   }
 }
 
 void SessionCore::begin() noexcept {
-  const Doing stepping(*this, kStepping);
+  const ActivityLock stepping(*this, kStepping);
   if (stopping_.load(std::memory_order_acquire)) return;
   delayed_ = false;
   enter_phase(phase_of_step(options_.schedule, step_number()));
@@ -288,7 +288,7 @@ void SessionCore::step(std::uint64_t items) noexcept {
 
 void SessionCore::step_to(std::uint64_t number, Phase phase, std::uint64_t items) noexcept {
   if (in_child()) return;
-  const Doing stepping(*this, kStepping);
+  const ActivityLock stepping(*this, kStepping);
   if (stopping_.load(std::memory_order_acquire)) return;
   step_.store(number, std::memory_order_relaxed);
   if (delayed_) return;
@@ -326,11 +326,11 @@ Status SessionCore::flush() noexcept try {
 
 bool SessionCore::release(Deadline deadline) noexcept {
   if (in_child()) return true;
-  const Doing collecting(*this, kCollecting, deadline);
+  const ActivityLock collecting(*this, kCollecting, deadline);
   if (!collecting) return false;
   if (stopping_.load(std::memory_order_acquire)) return true;
   const bool recorded = device().full;
-  for (const auto& source : parts_.sources) {
+  for (const auto& source : dependencies_.sources) {
     if (!source->uses_cupti()) continue;
     source->set_active(false);
     source->stop(deadline);
@@ -348,10 +348,10 @@ void SessionCore::start_device_again() noexcept try {
   if (in_child() || released_.load(std::memory_order_relaxed) || starting_again_.exchange(true)) return;
   {
     const Deadline deadline = std::chrono::steady_clock::now() + options_.stop_timeout;
-    const Doing stepping(*this, kStepping, deadline);
-    const Doing collecting(*this, kCollecting, deadline);
+    const ActivityLock stepping(*this, kStepping, deadline);
+    const ActivityLock collecting(*this, kCollecting, deadline);
     bool any = false;
-    for (const auto& source : parts_.sources) {
+    for (const auto& source : dependencies_.sources) {
       if (!stepping || !collecting || stopping_.load(std::memory_order_acquire)) break;
       if (!source->uses_cupti() || source->state().working || !source->start(*writer_).working) continue;
       source->set_active(phase_ == Phase::kActive);
@@ -381,7 +381,7 @@ DeviceState SessionCore::device() const noexcept try {
   if (!options_.cuda) return {false, "switched off (cuda=off)"};
   if (!has_device_source()) return {false, kNoCupti};
   if (released_.load(std::memory_order_relaxed)) return {false, kReleased};
-  for (const auto& source : parts_.sources) {
+  for (const auto& source : dependencies_.sources) {
     if (!source->records_device_work()) continue;
     const source::SourceState state = source->state();
     if (!state.working) return {false, state.reason};
@@ -392,7 +392,7 @@ DeviceState SessionCore::device() const noexcept try {
 }
 
 bool SessionCore::has_device_source() const noexcept {
-  for (const auto& source : parts_.sources) {
+  for (const auto& source : dependencies_.sources) {
     if (source->records_device_work()) return true;
   }
   return false;

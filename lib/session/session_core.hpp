@@ -24,7 +24,7 @@
 namespace rangefinder::session {
 
 /// What a recording is made of besides its options; tests put their own clock and sources in.
-struct Parts {
+struct Dependencies {
   clock::Clock* clock = nullptr;  ///< null: the machine's
   std::vector<std::shared_ptr<source::Source>> sources;
   const buffer::CpuCounterHook* cpu_counters = nullptr;  ///< read at both ends of ranges; null: not
@@ -51,10 +51,10 @@ bool is_limited(const SessionOptions& options) noexcept;
 /// under state_mutex_, which is held for a few instructions only; the others wait for it until their deadline.
 class SessionCore : public std::enable_shared_from_this<SessionCore> {
  public:
-  static Result<std::shared_ptr<SessionCore>> start(SessionOptions options, Parts parts);
+  static Result<std::shared_ptr<SessionCore>> start(SessionOptions options, Dependencies dependencies);
   ~SessionCore();
   /// Of a process that cannot be recorded: a capture that says so, and holds nothing. Reads no list of libraries.
-  static void write_refusal(SessionOptions options, Parts parts, std::string_view why);
+  static void write_refusal(SessionOptions options, Dependencies dependencies, std::string_view why);
 
   void step(std::uint64_t items = 0) noexcept;
   /// Ends a step, in which `items` were done, and begins step `number`, whatever the schedule says.
@@ -85,9 +85,9 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   using Deadline = std::chrono::steady_clock::time_point;
   /// Something that one thread does at a time.
   enum Activity : std::uint8_t { kDraining, kCollecting, kStepping, kActivities };
-  class Doing;
+  class ActivityLock;
 
-  SessionCore(SessionOptions options, Parts parts);
+  SessionCore(SessionOptions options, Dependencies dependencies);
   void write_facts();
   void write_held();
   void start_sources();
@@ -125,7 +125,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   void close_recorder(bool remove_live) noexcept;
 
   SessionOptions options_;
-  Parts parts_;
+  Dependencies dependencies_;
   std::string output_;
   int pid_;
   clock::Clock* clock_;
@@ -174,13 +174,13 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
 };
 
 /// An activity, taken for the life of the object where it was free or became so in time.
-class SessionCore::Doing {
+class SessionCore::ActivityLock {
  public:
-  Doing(SessionCore& core, Activity activity, Deadline deadline) noexcept;
-  Doing(SessionCore& core, Activity activity) noexcept : Doing(core, activity, Deadline::max()) {}
-  ~Doing();
-  Doing(const Doing&) = delete;
-  Doing& operator=(const Doing&) = delete;
+  ActivityLock(SessionCore& core, Activity activity, Deadline deadline) noexcept;
+  ActivityLock(SessionCore& core, Activity activity) noexcept : ActivityLock(core, activity, Deadline::max()) {}
+  ~ActivityLock();
+  ActivityLock(const ActivityLock&) = delete;
+  ActivityLock& operator=(const ActivityLock&) = delete;
   explicit operator bool() const noexcept { return taken_; }
 
  private:

@@ -36,14 +36,14 @@ OutputRules SessionCore::output_rules() const {
   OutputRules rules;
   rules.replace = options_.replace;
   rules.has_live = options_.mode != CaptureMode::kBuffered;
-  rules.record = parts_.record;
+  rules.record = dependencies_.record;
   rules.names_process = names_process(options_.output);
   return rules;
 }
 
-void SessionCore::write_refusal(SessionOptions options, Parts parts, std::string_view why) {
+void SessionCore::write_refusal(SessionOptions options, Dependencies dependencies, std::string_view why) {
   options.mode = CaptureMode::kBuffered;
-  SessionCore core(std::move(options), std::move(parts));
+  SessionCore core(std::move(options), std::move(dependencies));
   format::FileHeader header{};
   if (!core.open_file(header)) return;
   core.write_facts();
@@ -63,9 +63,9 @@ Status SessionCore::open_file(format::FileHeader& header) {
   header.start_ticks = start_ticks_ = now.ticks;
   header.start_monotonic_ns = now.monotonic_ns;
   header.start_realtime_ns = now.realtime_ns;
-  if (parts_.simulated) header.flags |= format::kFlagSimulated;
+  if (dependencies_.simulated) header.flags |= format::kFlagSimulated;
   if (options_.mode != CaptureMode::kBuffered) header.flags |= format::kFlagLive;
-  if (parts_.record) header.record_id = parts_.record->id;
+  if (dependencies_.record) header.record_id = dependencies_.record->id;
   return open_output(header);
 }
 
@@ -100,7 +100,7 @@ Status SessionCore::open_output(format::FileHeader& header) {
     output = std::make_unique<FileOutput>(file_);
   }
   writer_ = std::make_unique<CaptureWriter>(std::move(output), *clock_);
-  if (output_ == asked || parts_.record) return {};
+  if (output_ == asked || dependencies_.record) return {};
   log(LogLevel::kWarn, {asked, " belongs to another process; recording to ", output_,
                         ". Put %p (process id) or %r (rank) into the name"});
   writer_->meta("renamed", "another process uses the requested name");
@@ -115,7 +115,7 @@ Status SessionCore::open_recorder(const format::FileHeader& header) {
   recorder.arena.file_header = format::sealed(header);
   recorder.overflow = overflow_of(options_.overflow);
   recorder.autograd = options_.autograd;
-  recorder.cpu_counters = parts_.cpu_counters;
+  recorder.cpu_counters = dependencies_.cpu_counters;
   recorder.clock = clock_;
   has_live_ = !recorder.arena.live_path.empty();
   Status status = buffer::HeldRecords::instance().start_recorder(recorder);

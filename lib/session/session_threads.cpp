@@ -23,7 +23,7 @@ constexpr auto kQuiet = std::chrono::seconds(1);  // most that threads inside a 
 
 // ---- one at a time ----------------------------------------------------------------------------------------------
 
-SessionCore::Doing::Doing(SessionCore& core, Activity activity, Deadline deadline) noexcept
+SessionCore::ActivityLock::ActivityLock(SessionCore& core, Activity activity, Deadline deadline) noexcept
     : core_(core), activity_(activity) {
   std::unique_lock lock(core_.state_mutex_);
   const auto is_free = [&] { return !core_.active_[activity_]; };
@@ -35,7 +35,7 @@ SessionCore::Doing::Doing(SessionCore& core, Activity activity, Deadline deadlin
   if (taken_) core_.active_[activity_] = true;
 }
 
-SessionCore::Doing::~Doing() {
+SessionCore::ActivityLock::~ActivityLock() {
   if (!taken_) return;
   {
     const std::lock_guard lock(core_.state_mutex_);
@@ -47,7 +47,7 @@ SessionCore::Doing::~Doing() {
 // ---- the drain --------------------------------------------------------------------------------------------------
 
 void SessionCore::drain(bool partial, Deadline deadline) noexcept {
-  const Doing draining(*this, kDraining, deadline);
+  const ActivityLock draining(*this, kDraining, deadline);
   if (!draining) return;
   {
     const std::lock_guard lock(state_mutex_);
@@ -136,9 +136,9 @@ Status SessionCore::write_all() noexcept {
 }
 
 void SessionCore::flush_sources(Deadline deadline) noexcept {
-  const Doing collecting(*this, kCollecting, deadline);
+  const ActivityLock collecting(*this, kCollecting, deadline);
   if (!collecting || stopping_.load(std::memory_order_acquire)) return;
-  for (const auto& source : parts_.sources) source->flush(deadline);
+  for (const auto& source : dependencies_.sources) source->flush(deadline);
 }
 
 void SessionCore::collect_loop() noexcept {
@@ -168,8 +168,8 @@ void SessionCore::collect_loop() noexcept {
   }
   {
     const Deadline deadline = Clock::now() + options_.stop_timeout / 2;
-    const Doing collecting(*this, kCollecting);
-    for (const auto& source : parts_.sources) {
+    const ActivityLock collecting(*this, kCollecting);
+    for (const auto& source : dependencies_.sources) {
       source->set_active(false);
       source->stop(deadline);
       // Who stops the session waits for its own deadline, not for this.
@@ -241,7 +241,7 @@ void SessionCore::keep_limits() noexcept {
 
 void SessionCore::stop_recording(Deadline deadline) noexcept {
   // A step that hangs in a source holds up the end of its phase, not ours.
-  const Doing stepping(*this, kStepping, deadline);
+  const ActivityLock stepping(*this, kStepping, deadline);
   buffer::Recorder::instance().quiesce(std::min(deadline, Clock::now() + kQuiet));
   const std::lock_guard lock(state_mutex_);
   stop_deadline_ = deadline;

@@ -99,7 +99,7 @@ TEST_CASE("it is divided by the shares of the last launch node by node", "[proje
   CHECK(timeline.activities.queued_ns[rows] == kNoTime);
   CHECK(owners(timeline) == Times{{"layer.0", 200}, {"layer.1", 600}});
   CHECK(owners(timeline, Attribution::kLaunch) == Times{{"whole", 800}});
-  // Parts follow each other and are marked; nothing else is.
+  // Dependencies follow each other and are marked; nothing else is.
   std::int64_t end = 0;
   for (ActivityIndex row{0}; row < timeline.activities.size(); ++row) {
     const bool part = timeline.activities.kind[row] == ActivityKind::kGraph;

@@ -80,7 +80,7 @@ TEST_CASE("a node is known to be made in the range that was open when it took it
   const Hooks hooks;
   ManualClock clock;
   const auto at = [&](std::uint64_t ns) { clock.set(ManualClock::kStart + ns); };
-  Parts parts;
+  Dependencies parts;
   parts.clock = &clock;
   (void)make_node();  // 0: before the recording
   Recording session(host_only(folder.file("a.rfcap")), parts);
@@ -132,7 +132,7 @@ TEST_CASE("nodes nest, and those that nothing ended last to the end", "[session]
   const ScratchFolder folder;
   const Hooks hooks;
   ManualClock clock;
-  Parts parts;
+  Dependencies parts;
   parts.clock = &clock;
   Recording session(host_only(folder.file("a.rfcap")), parts);
   const auto at = [&](std::uint64_t ns) { clock.set(ManualClock::kStart + ns); };
@@ -160,7 +160,7 @@ TEST_CASE("on a thread of the engine's own a node lasts until the next one", "[s
   const ScratchFolder folder;
   const Hooks hooks;
   ManualClock clock;
-  Parts parts;
+  Dependencies parts;
   parts.clock = &clock;
   Recording session(host_only(folder.file("a.rfcap")), parts);
   const auto at = [&](std::uint64_t ns) { clock.set(ManualClock::kStart + ns); };
@@ -193,7 +193,7 @@ TEST_CASE("numbers that were taken outside of active steps are not known", "[ses
   const ScratchFolder folder;
   const Hooks hooks;
   ManualClock clock;
-  Parts parts;
+  Dependencies parts;
   parts.clock = &clock;
   SessionOptions options = host_only(folder.file("a.rfcap"));
   options.schedule = {0, 1, 0, 2, 1};

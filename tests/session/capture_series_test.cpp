@@ -52,7 +52,7 @@ struct Told {
 class Series {
  public:
   explicit Series(
-      SessionOptions options, CaptureSeries::MakeParts parts = [](const SessionOptions&) { return Parts{}; })
+      SessionOptions options, CaptureSeries::MakeParts parts = [](const SessionOptions&) { return Dependencies{}; })
       : started_(CaptureSeries::start(std::move(options), std::move(parts))) {
     if (!started_) throw std::runtime_error(started_.error().message());
   }
@@ -190,7 +190,7 @@ TEST_CASE("a callback may throw, and end the session", "[session]") {
     }
   };
   Result<std::shared_ptr<CaptureSeries>> started =
-      CaptureSeries::start(options, [](const SessionOptions&) { return Parts{}; });
+      CaptureSeries::start(options, [](const SessionOptions&) { return Dependencies{}; });
   REQUIRE(started.ok());
   running = *started;
   CHECK(eventually([&] {
@@ -248,7 +248,7 @@ TEST_CASE("what is wrong with the first capture is known at the start", "[sessio
   const ScratchFolder folder;
   SessionOptions options = patient(folder.file("no/such/folder/%c.rfcap"));
   options.schedule = {0, 5, 0, 1, 0};
-  CHECK_FALSE(CaptureSeries::start(options, [](const SessionOptions&) { return Parts{}; }).ok());
+  CHECK_FALSE(CaptureSeries::start(options, [](const SessionOptions&) { return Dependencies{}; }).ok());
   // Nothing of it is left: another session can start.
   Recording after(host_only(folder.file("b.rfcap")));
 }

@@ -82,7 +82,7 @@ TEST_CASE("a flight recorder keeps to its bound and counts what it overwrote", "
 TEST_CASE("a flight recorder forgets what is older than its time", "[session]") {
   const ScratchFolder folder;
   ManualClock clock;
-  Parts parts;
+  Dependencies parts;
   parts.clock = &clock;
   SessionOptions options = ring(folder.file("a.rfcap"));
   options.ring_time = 10ms;
@@ -137,7 +137,7 @@ TEST_CASE("a signal asks for a dump and still reaches the program's handler", "[
 TEST_CASE("a step that takes too long leaves a dump", "[session]") {
   const ScratchFolder folder;
   ManualClock clock;
-  Parts parts;
+  Dependencies parts;
   parts.clock = &clock;
   SessionOptions options = ring(folder.file("a.rfcap"));
   options.dump_step_over = 5ms;

@@ -132,7 +132,7 @@ TEST_CASE("a thousand captures of one session leave nothing behind", "[session][
     ++captures;
     std::filesystem::remove(ready.path);
   };
-  auto series = CaptureSeries::start(options, [](const SessionOptions&) { return Parts{}; });
+  auto series = CaptureSeries::start(options, [](const SessionOptions&) { return Dependencies{}; });
   REQUIRE(series.ok());
   Growth growth;
   for (int step = 1; step <= 1'000; ++step) {

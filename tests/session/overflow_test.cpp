@@ -71,7 +71,7 @@ TEST_CASE("the memory bound is kept", "[session]") {
 TEST_CASE("ranges that are open when the memory is full still end", "[session]") {
   const ScratchFolder folder;
   ManualClock clock;
-  Parts parts;
+  Dependencies parts;
   parts.clock = &clock;
   Recording session(host_only(folder.file("a.rfcap")), parts);
   std::atomic<std::uint64_t> begun{0};

@@ -30,7 +30,7 @@ TEST_CASE("a session gives back what one thread recorded, to the nanosecond", "[
   const ScratchFolder folder;
   ManualClock clock;
   const auto at = [&](std::uint64_t ns) { clock.set(ManualClock::kStart + ns); };
-  Parts parts;
+  Dependencies parts;
   parts.clock = &clock;
   Recording session(host_only(folder.file("a.rfcap")), parts);
   static const Category phase{"phase"};
@@ -184,7 +184,7 @@ TEST_CASE("a range whose buffer is written over keeps the name that it began wit
 TEST_CASE("a range that ends on another thread is closed there and flagged", "[session]") {
   const ScratchFolder folder;
   ManualClock clock;
-  Parts parts;
+  Dependencies parts;
   parts.clock = &clock;
   Recording session(host_only(folder.file("a.rfcap")), parts);
   auto storage = std::make_unique<std::byte[]>(sizeof(ProfileRange));

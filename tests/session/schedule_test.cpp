@@ -50,7 +50,7 @@ TEST_CASE("only active steps are recorded, in windows of their own", "[session]"
   const ScratchFolder folder;
   ManualClock clock;
   auto source = std::make_shared<ScriptedSource>();
-  Parts parts;
+  Dependencies parts;
   parts.clock = &clock;
   parts.sources.push_back(source);
   SessionOptions options = host_only(folder.file("a.rfcap"));
@@ -84,7 +84,7 @@ TEST_CASE("only active steps are recorded, in windows of their own", "[session]"
 TEST_CASE("what was done in a step is recorded with it", "[session]") {
   const ScratchFolder folder;
   ManualClock clock;
-  Parts parts;
+  Dependencies parts;
   parts.clock = &clock;
   SessionOptions options = host_only(folder.file("a.rfcap"));
   options.schedule = {0, 1, 0, 3, 2};  // off: 0, on: 1 2 3, off: 4, on: 5 6 7, off for good

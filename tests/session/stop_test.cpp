@@ -81,7 +81,7 @@ TEST_CASE("what sources deliver is in the capture, beside the ranges", "[session
   const ScratchFolder folder;
   ManualClock clock;
   auto source = std::make_shared<ScriptedSource>();
-  Parts parts;
+  Dependencies parts;
   parts.clock = &clock;
   parts.sources.push_back(source);
   parts.simulated = true;
@@ -117,7 +117,7 @@ TEST_CASE("what sources deliver is in the capture, beside the ranges", "[session
 TEST_CASE("stop does not wait for a source that hangs, and the capture is whole", "[session][fault]") {
   const ScratchFolder folder;
   auto source = std::make_shared<ScriptedSource>();
-  Parts parts;
+  Dependencies parts;
   parts.sources.push_back(source);
   SessionOptions options = host_only(folder.file("a.rfcap"));
   options.cuda = true;
@@ -158,7 +158,7 @@ TEST_CASE("stop does not wait for a source that hangs, and the capture is whole"
 TEST_CASE("stop does not wait for a step that hangs in a source", "[session][fault]") {
   const ScratchFolder folder;
   auto source = std::make_shared<ScriptedSource>();
-  Parts parts;
+  Dependencies parts;
   parts.sources.push_back(source);
   SessionOptions options = host_only(folder.file("a.rfcap"));
   options.cuda = true;

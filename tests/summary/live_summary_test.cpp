@@ -712,7 +712,7 @@ TEST_CASE("without a device there are the figures of the host", "[summary]") {
 TEST_CASE("a summary may be asked for after each of a thousand steps", "[summary]") {
   const ScratchFolder folder;
   session::testing::ManualClock clock;
-  session::Parts parts;
+  session::Dependencies parts;
   parts.clock = &clock;
   SessionOptions options = host_only(folder.file("a.rfcap"));
   session::testing::Recording recording(options, parts);

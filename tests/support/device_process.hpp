@@ -103,8 +103,8 @@ class DeviceProcess {
     made.realtime_ns = &fake_realtime;
     return made;
   }
-  session::Parts parts() {
-    session::Parts made;
+  session::Dependencies parts() {
+    session::Dependencies made;
     if (clock_) made.clock = &*clock_;
     made.sources.push_back(std::make_shared<source::CuptiSource>(options, seams()));
     return made;

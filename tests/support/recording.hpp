@@ -48,7 +48,7 @@ inline std::uint64_t count_of(const Timeline& timeline, std::string_view name) {
 /// its file lies in a folder of its own.
 class Recording {
  public:
-  explicit Recording(SessionOptions options, session::Parts parts = {}) : path_(options.output) {
+  explicit Recording(SessionOptions options, session::Dependencies parts = {}) : path_(options.output) {
     if (path_.empty()) options.output = path_ = folder_.emplace().file("a.rfcap");
     auto started = session::SessionCore::start(std::move(options), std::move(parts));
     if (!started) throw std::runtime_error(started.error().message());

@@ -28,7 +28,7 @@ std::uint32_t memory_kind(TableScan& row, int column) {
   return kind >= kNsightUnknown ? 0 : kind + 1;
 }
 
-// The columns that kernels, copies and memsets share, in the order of their wishes.
+// The columns that kernels, copies and memsets share, in the order of RANGEFINDER_SHARED_COLUMNS.
 enum SharedColumn {
   kActivityStart,
   kEnd,
@@ -43,9 +43,9 @@ enum SharedColumn {
   kSharedColumns
 };
 // clang-format off
-#define RANGEFINDER_SHARED_WISHES                                                                        \
-  required("start"), required("end"), Wish{"deviceId"}, Wish{"contextId"}, Wish{"greenContextId"},       \
-  Wish{"streamId"}, Wish{"correlationId"}, Wish{"globalPid"}, Wish{"graphNodeId"}, Wish{"graphId"}
+#define RANGEFINDER_SHARED_COLUMNS                                                                        \
+  required("start"), required("end"), optional("deviceId"), optional("contextId"), optional("greenContextId"),       \
+  optional("streamId"), optional("correlationId"), optional("globalPid"), optional("graphNodeId"), optional("graphId")
 // clang-format on
 
 class ActivityReader {
@@ -132,27 +132,27 @@ enum KernelColumn {
   kSharedExecuted,
   kMaxActiveClusters,
 };
-constexpr std::array kKernelWishes = {
-    RANGEFINDER_SHARED_WISHES,
-    Wish{"demangledName"},
-    Wish{"shortName"},
-    Wish{"mangledName"},
-    Wish{"gridX"},
-    Wish{"gridY"},
-    Wish{"gridZ"},
-    Wish{"blockX"},
-    Wish{"blockY"},
-    Wish{"blockZ"},
-    Wish{"clusterX"},
-    Wish{"clusterY"},
-    Wish{"clusterZ"},
-    Wish{"registersPerThread"},
-    Wish{"staticSharedMemory"},
-    Wish{"dynamicSharedMemory"},
-    Wish{"localMemoryPerThread"},
-    Wish{"launchType"},
-    Wish{"sharedMemoryExecuted"},
-    Wish{"maxActiveClusters"},
+constexpr std::array kKernelColumns = {
+    RANGEFINDER_SHARED_COLUMNS,
+    optional("demangledName"),
+    optional("shortName"),
+    optional("mangledName"),
+    optional("gridX"),
+    optional("gridY"),
+    optional("gridZ"),
+    optional("blockX"),
+    optional("blockY"),
+    optional("blockZ"),
+    optional("clusterX"),
+    optional("clusterY"),
+    optional("clusterZ"),
+    optional("registersPerThread"),
+    optional("staticSharedMemory"),
+    optional("dynamicSharedMemory"),
+    optional("localMemoryPerThread"),
+    optional("launchType"),
+    optional("sharedMemoryExecuted"),
+    optional("maxActiveClusters"),
 };
 
 StringId ActivityReader::name_in(TableScan& row, int column) {
@@ -196,7 +196,7 @@ std::uint32_t ActivityReader::shared_detail(const KernelDetail& detail) {
 }
 
 void ActivityReader::read_kernels() {
-  TableScan row(context_, "CUPTI_ACTIVITY_KIND_KERNEL", kKernelWishes);
+  TableScan row(context_, "CUPTI_ACTIVITY_KIND_KERNEL", kKernelColumns);
   if (!row.usable()) {
     if (context_.database.table("CUPTI_ACTIVITY_KIND_KERNEL") == nullptr)
       context_.note("no table CUPTI_ACTIVITY_KIND_KERNEL: no kernels were recorded");
@@ -215,13 +215,13 @@ void ActivityReader::read_kernels() {
 }
 
 enum CopyColumn { kBytes = kSharedColumns, kCopyKind, kSourceKind, kTargetKind, kSourceDevice, kTargetDevice };
-constexpr std::array kCopyWishes = {
-    RANGEFINDER_SHARED_WISHES, Wish{"bytes"},       Wish{"copyKind"},    Wish{"srcKind"},
-    Wish{"dstKind"},           Wish{"srcDeviceId"}, Wish{"dstDeviceId"},
+constexpr std::array kCopyColumns = {
+    RANGEFINDER_SHARED_COLUMNS, optional("bytes"),       optional("copyKind"),    optional("srcKind"),
+    optional("dstKind"),        optional("srcDeviceId"), optional("dstDeviceId"),
 };
 
 void ActivityReader::read_copies() {
-  TableScan row(context_, "CUPTI_ACTIVITY_KIND_MEMCPY", kCopyWishes);
+  TableScan row(context_, "CUPTI_ACTIVITY_KIND_MEMCPY", kCopyColumns);
   if (row.usable()) note_missing(row, "CUPTI_ACTIVITY_KIND_MEMCPY");
   while (row.next()) {
     std::optional<ActivityRow> copy = shared_columns(row, ActivityKind::kMemcpy);
@@ -241,10 +241,11 @@ void ActivityReader::read_copies() {
 }
 
 enum MemsetColumn { kMemsetBytes = kSharedColumns, kMemsetValue, kMemoryKind };
-constexpr std::array kMemsetWishes = {RANGEFINDER_SHARED_WISHES, Wish{"bytes"}, Wish{"value"}, Wish{"memKind"}};
+constexpr std::array kMemsetColumns = {RANGEFINDER_SHARED_COLUMNS, optional("bytes"), optional("value"),
+                                       optional("memKind")};
 
 void ActivityReader::read_memsets() {
-  TableScan row(context_, "CUPTI_ACTIVITY_KIND_MEMSET", kMemsetWishes);
+  TableScan row(context_, "CUPTI_ACTIVITY_KIND_MEMSET", kMemsetColumns);
   if (row.usable()) note_missing(row, "CUPTI_ACTIVITY_KIND_MEMSET");
   while (row.next()) {
     std::optional<ActivityRow> memset = shared_columns(row, ActivityKind::kMemset);
@@ -261,11 +262,11 @@ void ActivityReader::read_memsets() {
 }
 
 enum GraphColumn { kGraphExec = kSharedColumns };
-constexpr std::array kGraphWishes = {RANGEFINDER_SHARED_WISHES, Wish{"graphExecId"}};
+constexpr std::array kGraphColumns = {RANGEFINDER_SHARED_COLUMNS, optional("graphExecId")};
 
 // With --cuda-graph-trace=graph, which is the default, a replay is one record without its kernels.
 void ActivityReader::read_whole_graphs() {
-  TableScan row(context_, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", kGraphWishes);
+  TableScan row(context_, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", kGraphColumns);
   if (row.usable()) note_missing(row, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE");
   std::uint64_t graphs = 0;
   while (row.next()) {
@@ -287,9 +288,10 @@ void ActivityReader::read_whole_graphs() {
 
 void read_calls(ImportContext& context, StringTable& strings, Entities& entities) {
   enum { kCallStart, kCallEnd, kGlobalTid, kCallCorrelation, kNameId, kResult, kEventClass };
-  static constexpr Wish kWishes[] = {required("start"), required("end"),     Wish{"globalTid"}, Wish{"correlationId"},
-                                     Wish{"nameId"},    Wish{"returnValue"}, Wish{"eventClass"}};
-  TableScan row(context, "CUPTI_ACTIVITY_KIND_RUNTIME", kWishes);
+  static constexpr WantedColumn kColumns[] = {required("start"),         required("end"),    optional("globalTid"),
+                                              optional("correlationId"), optional("nameId"), optional("returnValue"),
+                                              optional("eventClass")};
+  TableScan row(context, "CUPTI_ACTIVITY_KIND_RUNTIME", kColumns);
   if (!row.usable()) {
     if (context.database.table("CUPTI_ACTIVITY_KIND_RUNTIME") == nullptr)
       context.note("no table CUPTI_ACTIVITY_KIND_RUNTIME: no launch is known, so ranges own no device activity");
@@ -329,10 +331,11 @@ void read_activities(ImportContext& context, StringTable& strings, Entities& ent
 
 void read_syncs(ImportContext& context, Entities& entities) {
   enum { kSyncStart, kSyncEnd, kSyncDevice, kSyncContext, kSyncGreen, kSyncStream, kSyncCorrelation, kSyncPid, kType };
-  static constexpr Wish kWishes[] = {required("start"),     required("end"),        Wish{"deviceId"},
-                                     Wish{"contextId"},     Wish{"greenContextId"}, Wish{"streamId"},
-                                     Wish{"correlationId"}, Wish{"globalPid"},      Wish{"syncType"}};
-  TableScan row(context, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", kWishes);
+  static constexpr WantedColumn kColumns[] = {
+      required("start"),          required("end"),      optional("deviceId"),      optional("contextId"),
+      optional("greenContextId"), optional("streamId"), optional("correlationId"), optional("globalPid"),
+      optional("syncType")};
+  TableScan row(context, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", kColumns);
   SyncTable& syncs = context.timeline.syncs;
   while (row.next()) {
     const auto start = row.integer(kSyncStart);
@@ -372,10 +375,11 @@ void read_overheads(ImportContext& context, Entities& entities) {
       "command buffer full",
   };
   enum { kOverheadStart, kOverheadEnd, kOverheadTid, kOverheadType };
-  static constexpr Wish kWishes[] = {required("start"), required("end"), Wish{"globalTid"}, Wish{"overheadType"}};
+  static constexpr WantedColumn kColumns[] = {required("start"), required("end"), optional("globalTid"),
+                                              optional("overheadType")};
   OverheadTable& overheads = context.timeline.overheads;
   for (const char* table : {"CUPTI_ACTIVITY_KIND_OVERHEAD", "PROFILER_OVERHEAD"}) {
-    TableScan row(context, table, kWishes);
+    TableScan row(context, table, kColumns);
     while (row.next()) {
       const auto start = row.integer(kOverheadStart);
       const auto end = row.integer(kOverheadEnd);
@@ -409,18 +413,18 @@ void read_allocations(ImportContext& context, Entities& entities) {
     kAllocationStream,
     kAllocationPool
   };
-  static constexpr Wish kWishes[] = {required("start"),
-                                     Wish{"globalPid"},
-                                     Wish{"deviceId"},
-                                     Wish{"contextId"},
-                                     Wish{"address"},
-                                     Wish{"bytes"},
-                                     Wish{"memKind"},
-                                     Wish{"memoryOperationType"},
-                                     Wish{"correlationId"},
-                                     Wish{"streamId"},
-                                     Wish{"localMemoryPoolAddress"}};
-  TableScan row(context, "CUDA_GPU_MEMORY_USAGE_EVENTS", kWishes);
+  static constexpr WantedColumn kColumns[] = {required("start"),
+                                              optional("globalPid"),
+                                              optional("deviceId"),
+                                              optional("contextId"),
+                                              optional("address"),
+                                              optional("bytes"),
+                                              optional("memKind"),
+                                              optional("memoryOperationType"),
+                                              optional("correlationId"),
+                                              optional("streamId"),
+                                              optional("localMemoryPoolAddress")};
+  TableScan row(context, "CUDA_GPU_MEMORY_USAGE_EVENTS", kColumns);
   CudaAllocationTable& table = context.timeline.cuda_allocations;
   while (row.next()) {
     const auto time = row.integer(kAllocationTime);

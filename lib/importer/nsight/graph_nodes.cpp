@@ -14,11 +14,11 @@ constexpr int kMaxCopies = 64;
 
 void GraphNodes::read(ImportContext& context, Entities& entities) {
   enum { kStart, kGlobalTid, kNode, kOriginal };
-  static constexpr Wish kWishes[] = {required("start"), Wish{"globalTid"}, Wish{"graphNodeId"},
-                                     Wish{"originalGraphNodeId"}};
+  static constexpr WantedColumn kColumns[] = {required("start"), optional("globalTid"), optional("graphNodeId"),
+                                              optional("originalGraphNodeId")};
   // The second one is what older versions called it; newer ones have whole graphs there.
   for (const char* table : {"CUDA_GRAPH_NODE_EVENTS", "CUDA_GRAPH_EVENTS"}) {
-    TableScan row(context, table, kWishes);
+    TableScan row(context, table, kColumns);
     if (!row.has(kNode)) continue;
     while (row.next()) {
       const auto start = row.integer(kStart);

@@ -18,8 +18,8 @@ constexpr std::size_t kLongestMessage = 300;
 
 void read_process_names(ImportContext& context, const Entities& entities) {
   enum { kGlobalPid, kName };
-  static constexpr Wish kWishes[] = {required("globalPid"), required("name")};
-  TableScan row(context, "PROCESSES", kWishes);
+  static constexpr WantedColumn kColumns[] = {required("globalPid"), required("name")};
+  TableScan row(context, "PROCESSES", kColumns);
   while (row.next()) {
     const auto id = row.integer(kGlobalPid);
     const auto process = id ? entities.find_process(*id) : std::nullopt;
@@ -30,8 +30,8 @@ void read_process_names(ImportContext& context, const Entities& entities) {
 
 void read_thread_names(ImportContext& context, StringTable& strings, const Entities& entities) {
   enum { kNameId, kGlobalTid, kPriority };
-  static constexpr Wish kWishes[] = {required("nameId"), required("globalTid"), Wish{"priority"}};
-  TableScan row(context, "ThreadNames", kWishes);
+  static constexpr WantedColumn kColumns[] = {required("nameId"), required("globalTid"), optional("priority")};
+  TableScan row(context, "ThreadNames", kColumns);
   while (row.next()) {
     const auto id = row.integer(kGlobalTid);
     const auto thread = id ? entities.find_thread(*id) : std::nullopt;
@@ -60,23 +60,23 @@ enum GpuColumn {
   kMajor,
   kMinor,
 };
-constexpr std::array kGpuWishes = {
+constexpr std::array kGpuColumns = {
     required("id"),
-    Wish{"name"},
-    Wish{"cuDevice"},
-    Wish{"totalMemory"},
-    Wish{"smCount"},
-    Wish{"threadsPerWarp"},
-    Wish{"maxWarpsPerSm"},
-    Wish{"maxBlocksPerSm"},
-    Wish{"maxThreadsPerBlock"},
-    Wish{"maxRegistersPerBlock"},
-    Wish{"maxRegistersPerSm"},
-    Wish{"maxShmemPerBlock"},
-    Wish{"maxShmemPerBlockOptin"},
-    Wish{"maxShmemPerSm"},
-    Wish{"computeMajor"},
-    Wish{"computeMinor"},
+    optional("name"),
+    optional("cuDevice"),
+    optional("totalMemory"),
+    optional("smCount"),
+    optional("threadsPerWarp"),
+    optional("maxWarpsPerSm"),
+    optional("maxBlocksPerSm"),
+    optional("maxThreadsPerBlock"),
+    optional("maxRegistersPerBlock"),
+    optional("maxRegistersPerSm"),
+    optional("maxShmemPerBlock"),
+    optional("maxShmemPerBlockOptin"),
+    optional("maxShmemPerSm"),
+    optional("computeMajor"),
+    optional("computeMinor"),
 };
 
 struct Gpu {
@@ -87,7 +87,7 @@ struct Gpu {
 
 std::vector<Gpu> read_gpus(ImportContext& context) {
   std::vector<Gpu> gpus;
-  TableScan row(context, "TARGET_INFO_GPU", kGpuWishes);
+  TableScan row(context, "TARGET_INFO_GPU", kGpuColumns);
   const auto unsigned_of = [&](int column) {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(0, row.integer_or(column, 0)));
   };
@@ -118,9 +118,9 @@ std::vector<Gpu> read_gpus(ImportContext& context) {
 // Which GPU a process means by a CUDA device number: CUDA_VISIBLE_DEVICES may differ between processes.
 std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> read_device_numbers(ImportContext& context) {
   enum { kGpu, kCuda, kPid };
-  static constexpr Wish kWishes[] = {required("gpuId"), required("cudaId"), Wish{"pid"}};
+  static constexpr WantedColumn kColumns[] = {required("gpuId"), required("cudaId"), optional("pid")};
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> numbers;
-  TableScan row(context, "TARGET_INFO_CUDA_DEVICE", kWishes);
+  TableScan row(context, "TARGET_INFO_CUDA_DEVICE", kColumns);
   while (row.next()) {
     const auto gpu = row.integer(kGpu);
     const auto cuda = row.integer(kCuda);
@@ -149,8 +149,8 @@ void read_devices(ImportContext& context) {
 
 void read_host(ImportContext& context) {
   enum { kName, kValue };
-  static constexpr Wish kWishes[] = {required("name"), required("value")};
-  TableScan row(context, "TARGET_INFO_SYSTEM_ENV", kWishes);
+  static constexpr WantedColumn kColumns[] = {required("name"), required("value")};
+  TableScan row(context, "TARGET_INFO_SYSTEM_ENV", kColumns);
   std::string host;
   while (row.next())
     if (host.empty() && row.text(kName) == "Hostname") host = row.text(kValue).value_or(std::string_view{});
@@ -159,10 +159,10 @@ void read_host(ImportContext& context) {
 
 void read_metadata(ImportContext& context) {
   enum { kName, kValue };
-  static constexpr Wish kWishes[] = {required("name"), required("value")};
+  static constexpr WantedColumn kColumns[] = {required("name"), required("value")};
   static constexpr std::pair<std::string_view, const char*> kKept[] = {
       {"EXPORT_PRODUCT_VERSION", "nsight_product_version"}, {"EXPORT_SCHEMA_VERSION", "nsight_schema_version"}};
-  TableScan row(context, "META_DATA_EXPORT", kWishes);
+  TableScan row(context, "META_DATA_EXPORT", kColumns);
   while (row.next()) {
     const std::string name(row.text(kName).value_or(std::string_view{}));
     for (const auto& [theirs, ours] : kKept) {
@@ -177,18 +177,18 @@ void read_metadata(ImportContext& context) {
 // Times in the tables count from the host's boot; the session's start is known on both clocks.
 void read_wall_clock(ImportContext& context) {
   enum { kUtc, kSystemClock };
-  static constexpr Wish kSessionWishes[] = {required("utcEpochNs"), Wish{"systemClockNs"}};
-  static constexpr Wish kAnalysisWishes[] = {required("startTime")};
+  static constexpr WantedColumn kSessionColumns[] = {required("utcEpochNs"), optional("systemClockNs")};
+  static constexpr WantedColumn kAnalysisColumns[] = {required("startTime")};
   std::optional<std::int64_t> utc, begin;
   {
-    TableScan row(context, "TARGET_INFO_SESSION_START_TIME", kSessionWishes);
+    TableScan row(context, "TARGET_INFO_SESSION_START_TIME", kSessionColumns);
     if (row.next()) {
       utc = row.integer(kUtc);
       begin = row.integer(kSystemClock);
     }
   }
   if (!begin) {
-    TableScan row(context, "ANALYSIS_DETAILS", kAnalysisWishes);
+    TableScan row(context, "ANALYSIS_DETAILS", kAnalysisColumns);
     if (row.next()) begin = row.integer(0);
   }
   if (utc && valid_time(*utc) && valid_time(begin.value_or(0)))
@@ -199,8 +199,8 @@ void read_wall_clock(ImportContext& context) {
 void read_diagnostics(ImportContext& context) {
   enum { kSeverity, kText };
   enum Severity : std::int64_t { kWarning = 2, kError = 3 };
-  static constexpr Wish kWishes[] = {required("severity"), required("text")};
-  TableScan row(context, "DIAGNOSTIC_EVENT", kWishes);
+  static constexpr WantedColumn kColumns[] = {required("severity"), required("text")};
+  TableScan row(context, "DIAGNOSTIC_EVENT", kColumns);
   std::uint64_t messages = 0;
   while (row.next()) {
     const auto severity = row.integer(kSeverity);

@@ -48,25 +48,12 @@ enum Column {
   kBinary,
 };
 
-constexpr std::array kWishes = {
-    required("start"),
-    required("end"),
-    required("eventType"),
-    Wish{"globalTid"},
-    Wish{"endGlobalTid"},
-    Wish{"text"},
-    Wish{"textId"},
-    Wish{"domainId"},
-    Wish{"category"},
-    Wish{"uint64Value"},
-    Wish{"int64Value"},
-    Wish{"doubleValue"},
-    Wish{"uint32Value"},
-    Wish{"int32Value"},
-    Wish{"floatValue"},
-    Wish{"jsonText", Wish::How::kPresence},
-    Wish{"jsonTextId", Wish::How::kPresence},
-    Wish{"binaryData", Wish::How::kPresence},
+constexpr std::array kColumns = {
+    required("start"),         required("end"),           required("eventType"),  optional("globalTid"),
+    optional("endGlobalTid"),  optional("text"),          optional("textId"),     optional("domainId"),
+    optional("category"),      optional("uint64Value"),   optional("int64Value"), optional("doubleValue"),
+    optional("uint32Value"),   optional("int32Value"),    optional("floatValue"), presence_of("jsonText"),
+    presence_of("jsonTextId"), presence_of("binaryData"),
 };
 
 constexpr std::size_t kLongestPrefix = 256;
@@ -131,7 +118,7 @@ class NvtxReader {
 };
 
 void NvtxReader::read() {
-  TableScan row(context_, "NVTX_EVENTS", kWishes);
+  TableScan row(context_, "NVTX_EVENTS", kColumns);
   if (!row.usable()) {
     if (context_.database.table("NVTX_EVENTS") == nullptr)
       context_.note("no table NVTX_EVENTS: no ranges were recorded");

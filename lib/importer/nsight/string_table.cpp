@@ -9,8 +9,8 @@ namespace rangefinder::importer::nsight {
 
 void StringTable::read(ImportContext& context) {
   enum { kId, kValue };
-  static constexpr Wish kWishes[] = {{"id", Wish::How::kRequired}, {"value", Wish::How::kRequired}};
-  TableScan row(context, "StringIds", kWishes);
+  static constexpr WantedColumn kColumns[] = {required("id"), required("value")};
+  TableScan row(context, "StringIds", kColumns);
   if (!row.usable()) {
     if (context.database.table("StringIds") == nullptr)
       context.note("no table StringIds: registered names are missing");

@@ -21,7 +21,7 @@ bool valid_interval(std::int64_t begin, std::int64_t end) noexcept {
   return valid_time(begin) && valid_time(end) && begin <= end;
 }
 
-TableScan::TableScan(ImportContext& context, const char* table, std::span<const Wish> wishes)
+TableScan::TableScan(ImportContext& context, const char* table, std::span<const WantedColumn> columns)
     : context_(context), table_(table) {
   const TableSchema* schema = context.database.table(table);
   if (schema == nullptr) {
@@ -30,7 +30,7 @@ TableScan::TableScan(ImportContext& context, const char* table, std::span<const 
     return;
   }
   std::string missing;
-  const std::string sql = selection(*schema, wishes, missing);
+  const std::string sql = selection(*schema, columns, missing);
   if (!missing.empty()) {
     context.note(table_ + " has no column " + missing + ": not read");
     return;
@@ -45,20 +45,21 @@ TableScan::TableScan(ImportContext& context, const char* table, std::span<const 
   statement_ = std::move(*statement);
 }
 
-std::string TableScan::selection(const TableSchema& schema, std::span<const Wish> wishes, std::string& missing) {
+std::string TableScan::selection(const TableSchema& schema, std::span<const WantedColumn> columns,
+                                 std::string& missing) {
   has_rowid_ = schema.has_rowid;
   std::string sql = has_rowid_ ? "SELECT rowid" : "SELECT 0";
-  for (std::size_t i = 0; i < wishes.size(); ++i) {
-    const Wish& wish = wishes[i];
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const WantedColumn& column = columns[i];
     sql += ", ";
-    if (!schema.has(wish.name)) {
+    if (!schema.has(column.name)) {
       sql += "NULL";
-      if (wish.how == Wish::How::kRequired && missing.empty()) missing = wish.name;
+      if (column.how == WantedColumn::How::kRequired && missing.empty()) missing = column.name;
       continue;
     }
     present_ |= std::uint64_t{1} << i;
-    sql += quoted(wish.name);
-    if (wish.how == Wish::How::kPresence) sql += " IS NOT NULL";
+    sql += quoted(column.name);
+    if (column.how == WantedColumn::How::kPresence) sql += " IS NOT NULL";
   }
   // In the order of the table itself: an index of the file may say anything.
   return sql + " FROM " + quoted(schema.name) + " NOT INDEXED";

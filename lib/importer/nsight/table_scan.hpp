@@ -13,7 +13,7 @@ namespace rangefinder::importer::nsight {
 
 /// A column that a reader wants. Nsight's schema changes from version to version: only what a row means nothing
 /// without is required.
-struct Wish {
+struct WantedColumn {
   enum class How : std::uint8_t {
     kRequired,
     kOptional,
@@ -22,14 +22,16 @@ struct Wish {
   const char* name;
   How how = How::kOptional;
 };
-constexpr Wish required(const char* name) { return {name, Wish::How::kRequired}; }
+constexpr WantedColumn required(const char* name) { return {name, WantedColumn::How::kRequired}; }
+constexpr WantedColumn optional(const char* name) { return {name, WantedColumn::How::kOptional}; }
+constexpr WantedColumn presence_of(const char* name) { return {name, WantedColumn::How::kPresence}; }
 
-/// One pass over a table, its columns by position in the list of wishes. Values of a wrong type are absent and counted,
+/// One pass over a table, its columns by position in the wanted columns. Values of a wrong type are absent and counted,
 /// damage ends the scan; the destructor leaves a note of what was not read.
 class TableScan {
  public:
   /// Not `usable()` when the table is absent, no plain table, or lacks a required column; the last two leave a note.
-  TableScan(ImportContext& context, const char* table, std::span<const Wish> wishes);
+  TableScan(ImportContext& context, const char* table, std::span<const WantedColumn> columns);
   ~TableScan();
   TableScan(const TableScan&) = delete;
   TableScan& operator=(const TableScan&) = delete;
@@ -52,7 +54,7 @@ class TableScan {
   void reject(const char* why);
 
  private:
-  std::string selection(const TableSchema& schema, std::span<const Wish> wishes, std::string& missing);
+  std::string selection(const TableSchema& schema, std::span<const WantedColumn> columns, std::string& missing);
   void stop(const std::string& why);
 
   ImportContext& context_;

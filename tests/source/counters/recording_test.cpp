@@ -3,8 +3,8 @@
 // Whole recordings with counters: from the options of a session to the tables of its capture.
 #include "support/recording.hpp"
 
+#include "session/dependencies.hpp"
 #include "session/option_table.hpp"
-#include "session/parts.hpp"
 #include "source/counters/counter_fixture.hpp"
 
 #include <rangefinder/range.hpp>
@@ -55,7 +55,7 @@ TEST_CASE("counters of a session are in its capture, on their ranges", "[counter
   const ProfiledProcess process;
   fakecupti_set_metric("dram__bytes_read.sum", 3);
   const SessionOptions options = session_options("counters=gpu_time_ns+dram_read_bytes,counter_ranges=layer*");
-  Parts parts = make_parts(options);
+  Dependencies parts = make_dependencies(options);
   REQUIRE(parts.sources.size() == 1);
   CHECK(parts.sources[0]->name() == "counters");
   Recording recording(options, std::move(parts));
@@ -87,7 +87,7 @@ TEST_CASE("what was counted is held against peaks of the device that ran it", "[
   const ProfiledProcess process;
   const SessionOptions options =
       session_options("counters=gpu_time_ns+dram_read_bytes+flop_tensor_bf16,counter_ranges=layer");
-  Recording recording(options, make_parts(options));
+  Recording recording(options, make_dependencies(options));
   const ProfileRange step{"step"};
   {
     const ProfileRange layer{"layer"};
@@ -116,7 +116,7 @@ TEST_CASE("what was counted is held against peaks of the device that ran it", "[
 TEST_CASE("a session whose counters match no range says so", "[counters]") {
   const ProfiledProcess process;
   const SessionOptions options = session_options("counters=memory,counter_ranges=layre*");
-  Recording recording(options, make_parts(options));
+  Recording recording(options, make_dependencies(options));
   { const ProfileRange layer{"layer"}; }
   CHECK(has_note(recording.stop(),
                  "hardware counters of ranges were not counted: none of the ranges that counter_ranges"));
@@ -128,7 +128,7 @@ TEST_CASE("a session that ends before a device was found says that nothing was s
   options.pm_sampling_interval = 1ms;
   options.flush_period = 1s;
   const bool found = GENERATE(false, true);
-  Recording recording(options, make_parts(options));
+  Recording recording(options, make_dependencies(options));
   if (found) (void)recording->flush();
   const Timeline timeline = recording.stop();
   CHECK(has_note(timeline, "hardware counters were not sampled: no device was in use") == !found);
@@ -139,7 +139,7 @@ TEST_CASE("without rights a session says so in one line, and records ranges", "[
   const ProfiledProcess process;
   const SessionOptions options = session_options("counters=memory");
   fakecupti_fail("cuptiRangeProfilerEnable", 35);
-  Recording recording(options, make_parts(options));
+  Recording recording(options, make_dependencies(options));
   { const ProfileRange step{"step"}; }
   const Timeline timeline = recording.stop();
   CHECK(timeline.ranges.size() == 1);
@@ -156,7 +156,7 @@ TEST_CASE("samples stand beside device activity", "[counters]") {
   SessionOptions options = session_options("pm_sampling=l2_bytes");
   options.pm_sampling_interval = 1ms;
   options.flush_period = 1s;
-  Parts parts = make_parts(options);
+  Dependencies parts = make_dependencies(options);
   REQUIRE(parts.sources.size() == 2);
   CHECK(parts.sources[0]->name() == "cupti");
   CHECK(parts.sources[1]->name() == "samples");
@@ -167,5 +167,5 @@ TEST_CASE("samples stand beside device activity", "[counters]") {
         "ms, s, "
         "min)");
   options.cuda = false;
-  CHECK(make_parts(options).sources.size() == 1);
+  CHECK(make_dependencies(options).sources.size() == 1);
 }

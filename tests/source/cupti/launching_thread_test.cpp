@@ -3,7 +3,7 @@
 // A CUPTI before 12.9 crashes when it is refused a buffer, and gets one from the heap when all are out. That is not
 // tested here: buffer_pool_test.cpp has it.
 #include "cupti_fixture.hpp"
-#include "session/parts.hpp"
+#include "session/dependencies.hpp"
 #include "support/allocation_count.hpp"
 
 #include <rangefinder/range.hpp>
@@ -28,7 +28,7 @@ Timeline recorded(Body&& body) {
   const DeviceProcess process;
   SessionOptions options;
   options.memory_bytes = std::uint64_t{16} << 20;  // buffers of 1 MiB, for some 4,000 launches each
-  Recording recording(options, session::make_parts(options));
+  Recording recording(options, session::make_dependencies(options));
   REQUIRE(recording->device().full);
   body();
   Timeline timeline = recording.stop();

@@ -84,7 +84,7 @@ Timeline recorded(const source::CpuCounters& counters, Program program, std::uin
   options.cuda = false;
   options.nvtx = false;
   options.memory_bytes = memory;
-  session::Parts parts;
+  session::Dependencies parts;
   parts.cpu_counters = counters.hook;
   parts.cpu_counters_state = counters.state;
   auto core = session::SessionCore::start(options, std::move(parts)).value();

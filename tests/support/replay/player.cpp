@@ -319,7 +319,7 @@ Played play(const RecordedProcess& recorded, std::uint64_t seed, const std::stri
   process.options.memory_bytes = 16 << 20;
   process.session.output = path;
   process.session.memory_bytes = 4 * kLeastMemory;
-  session::Parts parts = process.parts();
+  session::Dependencies parts = process.parts();
   parts.clock = &clock;
   Recording recording(process.session, std::move(parts));
   stage.session = &*recording;

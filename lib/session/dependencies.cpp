@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "session/parts.hpp"
+#include "session/dependencies.hpp"
 
 #include "session/options.hpp"
 #include "session/output_name.hpp"
@@ -59,29 +59,29 @@ source::SampleOptions sample_options(const SessionOptions& options) {
 
 }  // namespace
 
-Parts make_parts(const SessionOptions& options) {
-  Parts parts;
-  parts.record = record_of_environment();
+Dependencies make_dependencies(const SessionOptions& options) {
+  Dependencies dependencies;
+  dependencies.record = record_of_environment();
 #if RANGEFINDER_HAS_NVTX
   if (options.nvtx) source::emit_nvtx_if_heard();
 #endif
 #if RANGEFINDER_HAS_CUPTI
   // Counting synchronizes the device around ranges, which changes the times of activities: they are not recorded.
   if (!options.counters.empty())
-    parts.sources.push_back(std::make_shared<source::CounterSource>(counter_options(options)));
+    dependencies.sources.push_back(std::make_shared<source::CounterSource>(counter_options(options)));
   else if (options.cuda)
-    parts.sources.push_back(std::make_shared<source::CuptiSource>(cupti_options(options)));
+    dependencies.sources.push_back(std::make_shared<source::CuptiSource>(cupti_options(options)));
   if (!options.pm_sampling.empty())
-    parts.sources.push_back(std::make_shared<source::SampleSource>(sample_options(options)));
+    dependencies.sources.push_back(std::make_shared<source::SampleSource>(sample_options(options)));
 #endif
   if (options.nvml_period.count() > 0)
-    parts.sources.push_back(std::make_shared<source::NvmlSource>(source::NvmlOptions{options.nvml_period}));
+    dependencies.sources.push_back(std::make_shared<source::NvmlSource>(source::NvmlOptions{options.nvml_period}));
   if (options.cpu_counters) {
     source::CpuCounters counters = source::cpu_counters();
-    parts.cpu_counters = counters.hook;
-    parts.cpu_counters_state = counters.state + (counters.fix.empty() ? "" : "; " + counters.fix);
+    dependencies.cpu_counters = counters.hook;
+    dependencies.cpu_counters_state = counters.state + (counters.fix.empty() ? "" : "; " + counters.fix);
   }
-  return parts;
+  return dependencies;
 }
 
 Status release_device(std::chrono::steady_clock::time_point deadline) noexcept {

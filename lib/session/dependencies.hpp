@@ -13,7 +13,7 @@ inline constexpr char kReleasedState[] =
 inline constexpr const char* kReleased = kReleasedState + sizeof "host_only: " - 1;
 
 /// The sources that the options ask for and this build has.
-Parts make_parts(const SessionOptions& options);
+Dependencies make_dependencies(const SessionOptions& options);
 
 /// Takes the CUPTI subscription for recordings with such options.
 DeviceState prepare_device(const SessionOptions& options);
