@@ -1,24 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "capture/capture_reader.hpp"
 
-#include "base/number.hpp"
 #include "capture/live_file.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <map>
-#include <set>
 
 namespace rangefinder::capture {
 namespace {
 
 using format::ChunkKind;
 
-// The recorder gives out fewer; a file that claims more would only make us allocate.
-constexpr std::uint32_t kMaxCategoryId = 1u << 16;
-constexpr std::uint32_t kMaxHealthNumber = 1u << 10;
-constexpr std::size_t kMaxFacts = 4096;
 constexpr std::size_t kFirstOfLiveFile = sizeof(format::LiveHeader);
 // Names and the like: of a real recording some 20 MiB at most. More only in proportion to the file, or a few kilobytes
 // could fill the memory.
@@ -40,14 +33,6 @@ bool is_small(ChunkKind kind) noexcept {
     default:
       return false;
   }
-}
-
-/// Grows `list` to hold `id`; false when the id is not believable.
-template <typename T>
-bool make_room(std::vector<T>& list, std::uint32_t id, std::uint32_t limit) {
-  if (id >= limit) return false;
-  if (id >= list.size()) list.resize(id + 1);
-  return true;
 }
 
 }  // namespace
@@ -187,15 +172,6 @@ void CaptureReader::skip_to(std::uint64_t next, std::uint64_t from, const Error&
   }
 }
 
-/// Takes the chunk's rows off what the file may still claim.
-bool CaptureReader::within_budget(const format::ChunkView& chunk) noexcept {
-  constexpr std::uint64_t kMaxRowBytes = 256;
-  const std::uint64_t cost = std::uint64_t{chunk.header.rows} * kMaxRowBytes;
-  if (cost > budget_) return false;
-  budget_ -= cost;
-  return true;
-}
-
 std::uint64_t CaptureReader::unpacked_bytes() const noexcept {
   const auto row_bytes = [](ChunkKind kind) -> std::uint64_t {
     switch (kind) {
@@ -246,213 +222,6 @@ void CaptureReader::damaged(std::uint64_t offset, std::uint64_t end, std::string
 
 void CaptureReader::note(std::uint64_t offset, std::uint64_t bytes, std::string text) {
   if (findings_.size() < kMaxFindings) findings_.push_back({offset, bytes, std::move(text)});
-}
-
-void CaptureReader::take(const format::ChunkView& chunk) {
-  const auto kind = static_cast<ChunkKind>(chunk.header.kind);
-  const auto bad = [&](const Error& error) {
-    damaged(chunk.offset, chunk.next_offset, "chunk " + std::to_string(chunk.header.sequence) + ": " + error.message());
-  };
-  const auto rows_into = [&]<typename Row>(std::vector<Row>& out) {
-    Result<std::vector<Row>> rows = format::unpack_rows<Row>(chunk.payload, chunk.header.rows, columns_);
-    if (!rows) return bad(rows.error());
-    out.insert(out.end(), rows->begin(), rows->end());
-  };
-  switch (kind) {
-    case ChunkKind::kThreads:
-      return rows_into(threads_);
-    case ChunkKind::kDevices:
-      return rows_into(devices_);
-    case ChunkKind::kContexts:
-      return rows_into(contexts_);
-    case ChunkKind::kStreams:
-      return rows_into(streams_);
-    case ChunkKind::kWindows:
-      return rows_into(windows_);
-    case ChunkKind::kHealth: {
-      std::vector<format::HealthRow> rows;
-      rows_into(rows);
-      for (const auto& row : rows) {
-        if (row.number < kMaxHealthNumber) recorded_health_[row.number] = row.count;
-      }
-      return;
-    }
-    case ChunkKind::kClock: {
-      std::vector<format::ClockRow> rows;
-      rows_into(rows);
-      for (const auto& row : rows)
-        clock_points_.push_back({row.ticks, row.monotonic_ns, row.realtime_ns, row.width_ns});
-      return;
-    }
-    case ChunkKind::kNames:
-    case ChunkKind::kMeta: {
-      Result<std::vector<format::TextRow>> rows = format::unpack_text(chunk.payload, chunk.header.rows, columns_);
-      if (!rows) return bad(rows.error());
-      for (const auto& row : *rows) budget_ -= std::min<std::uint64_t>(budget_, row.key.size() + row.text.size());
-      for (auto& row : *rows) {
-        if (kind == ChunkKind::kMeta)
-          take_fact(row.key, row.text);
-        else if (row.id != 0)
-          names_.insert_or_assign(row.id, std::move(row.text));
-      }
-      return;
-    }
-    default:
-      return;
-  }
-}
-
-void CaptureReader::take_fact(std::string& key, std::string& value) {
-  for (const auto& [prefix, texts] : {std::pair<std::string_view, std::vector<std::string>*>{"category:", &categories_},
-                                      {"domain:", &domains_},
-                                      {"colour:", &colours_}}) {
-    if (!key.starts_with(prefix)) continue;
-    const auto id = base::number_in<std::uint32_t>(std::string_view(key).substr(prefix.size()));
-    if (!id || !make_room(*texts, *id, kMaxCategoryId)) break;  // a fact of the program that begins alike
-    (*texts)[*id] = std::move(value);
-    return;
-  }
-  const auto known =
-      std::find_if(metadata_.begin(), metadata_.end(), [&](const auto& entry) { return entry.first == key; });
-  if (known != metadata_.end())
-    known->second = std::move(value);
-  else if (metadata_.size() < kMaxFacts)
-    metadata_.emplace_back(std::move(key), std::move(value));
-}
-
-/// True when there is a live file of this recording.
-bool CaptureReader::find_live() {
-  const std::string path = path_ + ".live";
-  if (!base::exists(path)) return false;
-  Result<base::InputFile> file = base::InputFile::open(path);
-  Result<LiveContent> live = file.ok() ? read_live_file(*file) : Result<LiveContent>(file.error());
-  if (!live) {
-    note(0, 0, live.error().message());
-    return false;
-  }
-  if (live->header.capture_id != header_.capture_id) {
-    note(0, 0, path + ": belongs to another recording; not read");
-    return false;
-  }
-  drop_what_the_capture_holds(*live);
-  take_live(std::move(*live));
-  return true;
-}
-
-/// Where the live file could not be made, the fact "crash_safe" says so.
-void CaptureReader::note_missing_live() {
-  if ((header_.flags & format::kFlagLive) == 0 || !metadata("crash_safe").empty()) return;
-  health_.missing_live_files = 1;
-  note(0, 0,
-       path_ +
-           ".live: missing; it held the newest records of each thread, how many is not known. Put it beside the "
-           "capture again");
-}
-
-std::string CaptureReader::end_note() const {
-  if (clean_) return {};
-  const std::string name(base::file_name(path_));
-  const std::string begin = "the program ended without stopping the session; ";
-  if (health_.missing_live_files != 0)
-    return begin + "the live file " + name +
-           ".live is missing, and with it the newest records of each thread, how many is not known";
-  if (!name.ends_with(".live") && base::exists(path_ + ".live"))
-    return begin + "everything recorded until then is here and in " + name +
-           ".live; 'rangefinder check --repair' makes one file of both";
-  return begin + "everything written until then is here";
-}
-
-void CaptureReader::drop_what_the_capture_holds(LiveContent& live) {
-  // `drained` says what of a block had reached the capture, except for a chunk that was written a moment before the
-  // end. One thread writes chunks, so it is among the last ones.
-  constexpr int kLast = 4;
-  std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> held;  // thread, block -> records
-  int seen = 0;
-  for (auto chunk = chunks_.rbegin(); chunk != chunks_.rend() && seen < kLast; ++chunk) {
-    if (static_cast<ChunkKind>(chunk->header.kind) != ChunkKind::kHostEvents) continue;
-    ++seen;
-    Result<format::ChunkView> view = read(*chunk);
-    if (!view) continue;
-    Result<format::HostEvents> events = format::unpack_host_events(view->payload, view->header, columns_);
-    if (!events) continue;
-    auto& records = held[{events->run.thread, events->run.block_sequence}];
-    records = std::max<std::uint64_t>(records, std::uint64_t{events->run.first_record} + events->records.size());
-  }
-  for (format::HostEvents& events : live.events) {
-    const auto found = held.find({events.run.thread, events.run.block_sequence});
-    if (found == held.end() || found->second <= events.run.first_record) continue;
-    const std::uint64_t extra = std::min<std::uint64_t>(found->second - events.run.first_record, events.records.size());
-    events.records.erase(events.records.begin(), events.records.begin() + static_cast<std::ptrdiff_t>(extra));
-    events.run.first_record += static_cast<std::uint32_t>(extra);
-  }
-  std::erase_if(live.events, [](const format::HostEvents& events) { return events.records.empty(); });
-}
-
-void CaptureReader::take_live(LiveContent live) {
-  for (auto& [id, text] : live.names) {
-    if (id != 0) names_.try_emplace(id, std::move(text));
-  }
-  // What had been counted when the program died is at least what the last health chunk says.
-  for (const auto& [number, count] : live.health) recorded_health_[number] = std::max(recorded_health_[number], count);
-  for (const format::HostEvents& events : live.events) health_.recovered_records += events.records.size();
-  for (const std::uint64_t offset : live.damaged_blocks) {
-    health_.damaged_chunks += 1;
-    health_.damaged_bytes += detail::kBlockBytes;
-    note(offset, detail::kBlockBytes,
-         "live file, byte " + std::to_string(offset) + ": a block claims what it cannot hold");
-  }
-  std::set<std::uint32_t> known;
-  for (const auto& row : threads_) known.insert(row.index);
-  format::NameId own_name = kFirstOwnName;
-  for (auto& thread : live.threads) {
-    if (!known.insert(thread.index).second) continue;
-    names_.insert_or_assign(own_name, std::move(thread.name));
-    threads_.push_back({thread.index, thread.tid, own_name++});
-  }
-  live_ = std::move(live.events);
-}
-
-void CaptureReader::finish_small() {
-  for (const auto& [number, count] : recorded_health_) health_.add(number, count);
-  // A thread is written again when the program gives it a name.
-  std::map<std::uint32_t, std::size_t> row_of;
-  std::vector<format::ThreadRow> threads;
-  for (const format::ThreadRow& row : std::exchange(threads_, {})) {
-    const auto [known, is_new] = row_of.try_emplace(row.index, threads.size());
-    if (is_new)
-      threads.push_back(row);
-    else
-      threads[known->second] = row;
-  }
-  threads_ = std::move(threads);
-  // A window is written when it opens and again when it closes: the later row has both ends. Of what a flight recorder
-  // no longer holds there is no window.
-  std::map<std::uint32_t, format::WindowRow> windows;
-  for (const format::WindowRow& row : windows_) windows[row.number] = row;
-  windows_.clear();
-  for (auto& [number, row] : windows) {
-    if (row.end_ticks != 0 && row.end_ticks <= header_.held_since_ticks) continue;
-    row.begin_ticks = std::max(row.begin_ticks, header_.held_since_ticks);
-    windows_.push_back(row);
-  }
-  clock_points_.push_back({header_.start_ticks, header_.start_monotonic_ns, header_.start_realtime_ns, 0});
-  clock_ = std::make_unique<clock::ClockTable>(clock_points_, header_.ticks_per_second);
-}
-
-std::string_view CaptureReader::metadata(std::string_view key) const noexcept {
-  for (const auto& [name, value] : metadata_) {
-    if (name == key) return value;
-  }
-  return {};
-}
-
-bool CaptureReader::simulated() const noexcept {
-  return (header_.flags & format::kFlagSimulated) != 0 || metadata("simulated") == "yes";
-}
-
-std::string CaptureReader::name_or_placeholder(format::NameId id) const {
-  if (id == 0) return "(unnamed)";
-  return has_name(id) ? std::string(name(id)) : "<lost name #" + std::to_string(id) + ">";
 }
 
 template <typename Row, typename Use>

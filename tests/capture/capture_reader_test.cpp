@@ -209,6 +209,15 @@ TEST_CASE("one damaged chunk is counted, and all others are read", "[capture]") 
   }
 }
 
+TEST_CASE("a health counter of a newer version is told, not lost", "[capture]") {
+  const ScratchFolder folder;
+  everything().health(1000, 3).health(1001, 0).write(folder.file("a.rfcap"));
+  const CaptureReader reader = open(folder.file("a.rfcap"));
+  REQUIRE(reader.findings().size() == 1);
+  CHECK(reader.findings()[0].text ==
+        "health counter 1000 is 3; only a newer version of rangefinder knows what it counts");
+}
+
 TEST_CASE("garbage between chunks is skipped and counted", "[capture]") {
   const ScratchFolder folder;
   const std::string path = folder.file("a.rfcap");
