@@ -23,6 +23,9 @@ if(RANGEFINDER_SANITIZE)
   string(REPLACE "," ";" sanitizers ${RANGEFINDER_SANITIZE})
   target_compile_options(rangefinder_options INTERFACE
     -fsanitize=${RANGEFINDER_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  if(RANGEFINDER_SANITIZE_WITHOUT)
+    target_compile_options(rangefinder_options INTERFACE -fno-sanitize=${RANGEFINDER_SANITIZE_WITHOUT})
+  endif()
   target_link_options(rangefinder_sanitizer_runtime INTERFACE -fsanitize=${RANGEFINDER_SANITIZE})
   target_link_libraries(rangefinder_options INTERFACE rangefinder_sanitizer_runtime)
   # Compilers do not agree on how to ask.

@@ -7,9 +7,9 @@
 //
 // Without a trace, one of that many events is made for the run.
 #include "base/file.hpp"
-#include "importer/kineto/gzip_source.hpp"
 #include "importer/kineto/kineto_importer.hpp"
 #include "synthetic_trace.hpp"
+#include "trace_text.hpp"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -79,29 +79,11 @@ void print(std::string_view part, const Timing& timing, std::uint64_t bytes, std
   std::exit(2);
 }
 
-/// The text of the trace, unpacked where it is packed.
-std::string read_text(const std::string& path, std::string* into) {
-  Result<base::Fd> fd = base::open_for_reading(path);
-  if (!fd) fail(fd.error());
-  importer::kineto::FileSource file(std::move(*fd), path);
-  importer::kineto::PeekedSource peeked(file);
-  const auto read_all = [&](importer::kineto::ByteSource& source) {
-    std::vector<char> buffer(std::size_t{256} << 10);
-    while (const std::size_t count = source.read(buffer)) {
-      if (into != nullptr) into->append(buffer.data(), count);
-    }
-    return source.end().reason;
-  };
-  if (!importer::kineto::is_gzip(peeked.first_bytes())) return read_all(peeked);
-  importer::kineto::GzipSource unpacked(peeked);
-  return read_all(unpacked);
-}
-
 void measure_parts(const Arguments& arguments, const LoadOptions& options, std::uint64_t events) {
   std::string text;
-  if (const std::string reason = read_text(arguments.trace, &text); !reason.empty())
-    fail(Error(ErrorCode::kUnreadable, reason));
-  print("unpack", measure(arguments.repeat, [&] { read_text(arguments.trace, nullptr); }), text.size(), 0);
+  if (const Status read = bench::read_trace_text(arguments.trace, &text); !read) fail(read.error());
+  print("unpack", measure(arguments.repeat, [&] { (void)bench::read_trace_text(arguments.trace, nullptr); }),
+        text.size(), 0);
   const Timing parse = measure(arguments.repeat, [&] {
     importer::kineto::ImportDetails details;
     const auto timeline = importer::kineto::import_kineto(base::as_bytes(text), arguments.trace, options, details);
