@@ -14,6 +14,8 @@ endif()
 set(rangefinder_quick_to_compile -Og -g1)
 if(RANGEFINDER_SANITIZE)
   set(rangefinder_quick_to_compile -O0 -g1)
+elseif(CMAKE_BUILD_TYPE STREQUAL Debug)
+  set(rangefinder_quick_to_compile)  # as the rest of it
 endif()
 target_link_options(rangefinder_options INTERFACE -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
 

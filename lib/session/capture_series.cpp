@@ -88,14 +88,15 @@ bool CaptureSeries::wanted(const SessionOptions& options) {
   return options.on_capture_ready != nullptr || options.record_signal != 0 || has_number(options.output);
 }
 
-CaptureSeries::CaptureSeries(SessionOptions options, MakeParts make_dependencies)
-    : options_(std::move(options)), make_parts_(std::move(make_dependencies)), pid_(::getpid()) {}
+CaptureSeries::CaptureSeries(SessionOptions options, MakeDependencies make_dependencies)
+    : options_(std::move(options)), make_dependencies_(std::move(make_dependencies)), pid_(::getpid()) {}
 
 CaptureSeries::~CaptureSeries() = default;
 
 bool CaptureSeries::in_child() const noexcept { return ::getpid() != pid_; }
 
-Result<std::shared_ptr<CaptureSeries>> CaptureSeries::start(SessionOptions options, MakeParts make_dependencies) {
+Result<std::shared_ptr<CaptureSeries>> CaptureSeries::start(SessionOptions options,
+                                                            MakeDependencies make_dependencies) {
   {
     const std::lock_guard lock(current_series().mutex);
     if (current_series().series != nullptr && current_series().series->running())
@@ -326,7 +327,7 @@ Status CaptureSeries::start_capture(Lock& lock) {
   Status status;
   try {
     SessionOptions options = options_of(cycle);
-    Dependencies dependencies = make_parts_(options);
+    Dependencies dependencies = make_dependencies_(options);
     dependencies.waits = true;
     Result<std::shared_ptr<SessionCore>> started = SessionCore::start(std::move(options), std::move(dependencies));
     if (started.ok())

@@ -25,11 +25,11 @@ namespace rangefinder::session {
 /// most; past that its first steps are not recorded, and counted in the capture's metadata (steps_missed).
 class CaptureSeries : public std::enable_shared_from_this<CaptureSeries> {
  public:
-  using MakeParts = std::function<Dependencies(const SessionOptions&)>;
+  using MakeDependencies = std::function<Dependencies(const SessionOptions&)>;
 
   /// Whether the options ask for more than one plain capture.
   static bool wanted(const SessionOptions& options);
-  static Result<std::shared_ptr<CaptureSeries>> start(SessionOptions options, MakeParts make_dependencies);
+  static Result<std::shared_ptr<CaptureSeries>> start(SessionOptions options, MakeDependencies make_dependencies);
   /// The one that runs in this process, if any.
   static std::shared_ptr<CaptureSeries> current() noexcept;
   ~CaptureSeries();
@@ -55,7 +55,7 @@ class CaptureSeries : public std::enable_shared_from_this<CaptureSeries> {
     std::uint64_t cycle = 0;  ///< from 1; 0: none
   };
 
-  CaptureSeries(SessionOptions options, MakeParts make_dependencies);
+  CaptureSeries(SessionOptions options, MakeDependencies make_dependencies);
   Status open();
   bool in_child() const noexcept;
   bool on_demand() const noexcept { return options_.record_signal != 0; }
@@ -81,7 +81,7 @@ class CaptureSeries : public std::enable_shared_from_this<CaptureSeries> {
   Status close(SessionCore& core, CaptureReady ready, bool used) noexcept;
 
   SessionOptions options_;
-  MakeParts make_parts_;
+  MakeDependencies make_dependencies_;
   std::string first_output_;
   int pid_;
   std::shared_ptr<ReadyCalls> calls_;  // null without a callback

@@ -14,7 +14,7 @@ using namespace rangefinder::testing;
 
 namespace {
 
-RangeGroups groups_of(const Timeline& timeline, GroupBy by, const Folding& folding = {}, Dependencies parts = {}) {
+RangeGroups groups_of(const Timeline& timeline, GroupBy by, const Folding& folding = {}, Parts parts = {}) {
   return roll_up_ranges(timeline, project(timeline, {}), {}, by, folding, parts);
 }
 

@@ -52,7 +52,8 @@ struct Told {
 class Series {
  public:
   explicit Series(
-      SessionOptions options, CaptureSeries::MakeParts parts = [](const SessionOptions&) { return Dependencies{}; })
+      SessionOptions options,
+      CaptureSeries::MakeDependencies parts = [](const SessionOptions&) { return Dependencies{}; })
       : started_(CaptureSeries::start(std::move(options), std::move(parts))) {
     if (!started_) throw std::runtime_error(started_.error().message());
   }
