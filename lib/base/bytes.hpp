@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -104,13 +103,5 @@ class ByteReader {
   const std::byte* end_;
   bool ok_ = true;
 };
-
-/// a + b, or nothing when it does not fit.
-template <std::unsigned_integral T>
-constexpr std::optional<T> checked_add(T a, T b) noexcept {
-  T out;
-  if (__builtin_add_overflow(a, b, &out)) return std::nullopt;
-  return out;
-}
 
 }  // namespace rangefinder::base

@@ -64,7 +64,6 @@ class Arena {
   std::uint32_t block_count() const noexcept { return block_count_.load(std::memory_order_relaxed); }
   std::uint32_t free_count() const noexcept { return free_count_.load(std::memory_order_relaxed); }
   std::uint64_t bytes() const noexcept;
-  bool survives_crash() const noexcept { return !live_path_.empty(); }
 
   // The recorder's: which recording it belongs to, and the list of those that are over.
   std::uint32_t generation = 0;

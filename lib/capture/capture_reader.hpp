@@ -11,7 +11,6 @@
 #include <rangefinder/result.hpp>
 
 #include <cstdint>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -88,11 +87,6 @@ class CaptureReader {
   /// For people: "(unnamed)" for id 0, "<lost name #5>" for an id that the file does not hold.
   std::string name_or_placeholder(format::NameId id) const;
   const std::map<format::NameId, std::string>& names() const noexcept { return names_; }
-  /// One more than the greatest id that the recorder gave out.
-  std::uint32_t name_count() const noexcept {
-    const auto last = names_.lower_bound(kFirstOwnName);
-    return last != names_.begin() ? std::prev(last)->first + 1 : 0;
-  }
   /// From here on ids are the reader's: of threads that only the live file names.
   static constexpr format::NameId kFirstOwnName = 1u << 31;
   const std::vector<std::pair<std::string, std::string>>& metadata() const noexcept { return metadata_; }

@@ -86,7 +86,6 @@ class NestingFigures {
   void close_union(std::uint32_t track, const Entry& entry, Closing& closing);
   bool hand_up(Track& track, std::uint32_t level);
   void survey(ThreadIndex thread);
-  void settle_tracks(const std::vector<StreamIndex>& streams);
   void forget_final_coverage();
 
   const Timeline& timeline_;

@@ -75,7 +75,6 @@ class TableBuilder {
 
   bool interval(const Event& event, Interval& out);
   bool moment(const Event& event, std::int64_t& time_ns);
-  void note_time(const EventTime& time);
   void extend_to(std::int64_t begin_ns, std::int64_t end_ns) noexcept;
   StringId name_of(const RawText& text);
   StringId category_name(const Event& event, std::size_t spelling);

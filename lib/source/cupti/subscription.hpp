@@ -64,7 +64,6 @@ class Subscription {
   const CallbackNames& runtime_names() const noexcept { return runtime_names_; }
   const CallbackNames& driver_names() const noexcept { return driver_names_; }
   bool system_thread_ids() const noexcept { return system_thread_ids_; }
-  bool work_enabled() const noexcept { return work_enabled_; }
   /// Each API call of the recording leaves a record.
   bool recorded_calls() const noexcept { return recorded_calls_.load(std::memory_order_relaxed); }
   /// Kinds were enabled, then disabled: this CUPTI may give graph launches wrong correlation ids from now on.
