@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace rangefinder::bench {
 namespace {
@@ -102,6 +103,34 @@ Result<PerformanceComparison> compare_performance(const std::string& baseline_pa
     out.rows.push_back(std::move(row));
   }
   return out;
+}
+
+const char* to_string(Verdict verdict) noexcept {
+  switch (verdict) {
+    case Verdict::kKeptUp:
+      return "kept up";
+    case Verdict::kFellBehind:
+      return "fell behind";
+    case Verdict::kUnclear:
+      break;
+  }
+  return "unclear";
+}
+
+std::string comparison_json(const PerformanceComparison& comparison) {
+  const auto or_null = [](double value) { return value > 0 ? Json(value) : Json(nullptr); };
+  Json rows = Json::array();
+  for (const Comparison::Row& row : comparison.rows)
+    rows.push_back(Json::object({{"name", row.name},
+                                 {"unit", row.unit},
+                                 {"baseline", or_null(row.baseline)},
+                                 {"candidate", or_null(row.candidate)},
+                                 {"ratio", or_null(row.ratio)},
+                                 {"low", or_null(row.low)},
+                                 {"high", or_null(row.high)},
+                                 {"control", or_null(row.control)},
+                                 {"verdict", to_string(row.verdict)}}));
+  return json_text(Json::object({{"schema_version", 1}, {"kept", comparison.kept}, {"rows", std::move(rows)}}));
 }
 
 }  // namespace rangefinder::bench

@@ -131,10 +131,8 @@ int run_bench(const Common& common, BenchArguments arguments) {
 
 using Comparison = bench::PerformanceComparison;
 
-constexpr std::string_view kVerdicts[] = {"kept up", "fell behind", "unclear"};
-
 std::string verdict_of(const Comparison::Row& row) {
-  std::string out(kVerdicts[static_cast<std::size_t>(row.verdict)]);
+  std::string out(bench::to_string(row.verdict));
   if (row.candidate <= 0) out += ", the candidate has no rate of it";
   if (row.verdict == Comparison::Verdict::kUnclear)
     out += fmt::format(
@@ -153,20 +151,6 @@ std::string comparison_text(const Comparison& comparison) {
   return out;
 }
 
-std::string comparison_json(const Comparison& comparison) {
-  const auto or_null = [](double value) { return value > 0 ? fmt::format("{}", value) : std::string("null"); };
-  std::string rows;
-  for (const Comparison::Row& row : comparison.rows) {
-    rows += fmt::format(
-        "{}{{\"name\":{},\"unit\":\"{}\",\"baseline\":{},\"candidate\":{},\"ratio\":{},\"low\":{},\"high\":{},"
-        "\"control\":{},\"verdict\":\"{}\"}}",
-        rows.empty() ? "" : ",", json_string(row.name), row.unit, or_null(row.baseline), or_null(row.candidate),
-        or_null(row.ratio), or_null(row.low), or_null(row.high), or_null(row.control),
-        kVerdicts[static_cast<std::size_t>(row.verdict)]);
-  }
-  return fmt::format("{{\"schema_version\":1,\"kept\":{},\"rows\":[{}]}}\n", comparison.kept, rows);
-}
-
 int compare_perf(const Common& common, const BenchArguments& arguments) {
   if (arguments.files.size() != 2) {
     complain("bench compare-perf: two files of results, the baseline's first");
@@ -178,7 +162,7 @@ int compare_perf(const Common& common, const BenchArguments& arguments) {
     return bench::kFailure;
   }
   if (common.json)
-    write_stdout(comparison_json(*comparison));
+    write_stdout(bench::comparison_json(*comparison));
   else if (!common.quiet)
     write_stdout(comparison_text(*comparison));
   return comparison->kept ? bench::kAllMet : bench::kRegression;

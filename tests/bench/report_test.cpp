@@ -245,6 +245,10 @@ TEST_CASE("a candidate keeps up with 95 % of the baseline's rate", "[bench]") {
   CHECK_FALSE(slow.kept);
   REQUIRE(slow.rows.size() == 1);
   CHECK(slow.rows[0].unit == "tokens_per_s");
+  const Json json = parse_json(comparison_json(slow)).value();
+  CHECK(JsonView(json)["kept"].boolean(true) == false);
+  CHECK(JsonView(json)["rows"].items().at(0)["verdict"].text() == "fell behind");
+  CHECK(JsonView(json)["rows"].items().at(0)["ratio"].number() == slow.rows[0].ratio);
   // One that the candidate lacks, or that failed there, does not keep up.
   CHECK_FALSE(
       verdict(results({row("fine", "passed"), row("gone", "passed")}), results({row("fine", "passed")})).value().kept);

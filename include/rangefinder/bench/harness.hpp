@@ -127,5 +127,10 @@ struct PerformanceComparison {
 RANGEFINDER_EXPORT Result<PerformanceComparison> compare_performance(const std::string& baseline_path,
                                                                      const std::string& candidate_path,
                                                                      double share = 0.95);
+/// "kept up", "fell behind", "unclear"; static.
+RANGEFINDER_EXPORT const char* to_string(PerformanceComparison::Verdict verdict) noexcept;
+/// {"schema_version", "kept", "rows": [{"name", "unit", "baseline", "candidate", "ratio", "low", "high", "control",
+/// "verdict"}]}; what is not known is null.
+RANGEFINDER_EXPORT std::string comparison_json(const PerformanceComparison& comparison);
 
 }  // namespace rangefinder::bench
