@@ -66,7 +66,9 @@ function(rangefinder_room name)
     POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   target_link_libraries(${target} PRIVATE rangefinder_options)
   rangefinder_compile_together(${target})
-  if(name STREQUAL base)
+  # Not with GCC: it warns inside of precompiled system headers.
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  elseif(name STREQUAL base)
     target_precompile_headers(${target} PRIVATE <algorithm> <array> <atomic> <charconv> <chrono> <cstdint> <cstdio> <cstdlib>
       <cstring> <deque> <functional> <limits> <map> <memory> <mutex> <numeric> <optional> <set> <span> <string> <string_view>
       <thread> <tuple> <unordered_map> <utility> <vector>)
