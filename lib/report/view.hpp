@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "analysis/nsight_device.hpp"
+#include "analysis/nsight/device.hpp"
 #include "report/csv.hpp"
 #include "report/subject.hpp"
 #include "report/table.hpp"

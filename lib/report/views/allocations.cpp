@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/allocation_calls.hpp"
-#include "analysis/nsight_spread.hpp"
 #include "analysis/range_at.hpp"
+#include "analysis/spread.hpp"
 #include "report/view.hpp"
 #include "report/views/own_columns.hpp"
 #include "report/views/places.hpp"
@@ -89,7 +89,7 @@ struct CallSiteGroup {
 };
 using Key = std::tuple<std::string, std::string_view, std::string, ThreadIndex>;  // range, function, memory, thread
 
-std::int64_t plus(std::int64_t a, std::int64_t b) { return analysis::nsight::saturating_add(a, b); }
+std::int64_t plus(std::int64_t a, std::int64_t b) { return analysis::saturating_add(a, b); }
 
 std::vector<std::pair<Key, CallSiteGroup>> groups_of(const Subject& subject, const std::vector<AllocationCall>& calls) {
   const Timeline& timeline = subject.timeline();

@@ -30,7 +30,7 @@ std::string_view launch_text(std::uint32_t type) noexcept {
   return type == 1 ? "cooperative" : type == 2 ? "cooperative, several devices" : "";
 }
 
-void add_spread(Table& table, const analysis::nsight::Spread& spread) {
+void add_spread(Table& table, const analysis::Spread& spread) {
   const bool any = spread.count != 0;
   table.optional(any, any ? spread.median(0) : 0).optional(any, spread.max);
 }

@@ -27,7 +27,7 @@ std::vector<Column> spread_columns(const std::string& prefix) {
           time_column(prefix + "Max"), mean_time_column(prefix + "StdDev")};
 }
 
-void add_spread(Table& table, const analysis::nsight::Spread& spread) {
+void add_spread(Table& table, const analysis::Spread& spread) {
   const bool any = spread.count != 0;
   table.optional(any, any ? spread.mean(1) : 0)
       .optional(any, spread.median(1))
@@ -41,8 +41,8 @@ std::vector<Column> time_sum_columns(const std::string& count_name) {
                 spread_columns(""));
 }
 
-void add_time_sum(Table& table, const analysis::nsight::Spread& spread, __int128 total) {
-  table.number(total == 0 ? 0 : analysis::nsight::rounded_quotient(spread.total * 100, total, 1))
+void add_time_sum(Table& table, const analysis::Spread& spread, __int128 total) {
+  table.number(total == 0 ? 0 : analysis::rounded_quotient(spread.total * 100, total, 1))
       .number(spread.total_saturated())
       .number(static_cast<std::int64_t>(spread.count));
   add_spread(table, spread);

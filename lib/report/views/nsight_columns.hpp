@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "analysis/nsight_labels.hpp"
-#include "analysis/nsight_ranges.hpp"
-#include "analysis/nsight_spread.hpp"
+#include "analysis/nsight/labels.hpp"
+#include "analysis/nsight/ranges.hpp"
+#include "analysis/spread.hpp"
 #include "report/table.hpp"
 
 #include <string>
@@ -31,12 +31,12 @@ Column timestamp_column(std::string name);
 /// The statistics of one quantity: Avg, Med, Min, Max, StdDev, each with `prefix` in front.
 std::vector<Column> spread_columns(const std::string& prefix);
 /// Fills them; of a spread without values only the deviation is there, and 0.0.
-void add_spread(Table& table, const analysis::nsight::Spread& spread);
+void add_spread(Table& table, const analysis::Spread& spread);
 
 /// Time (%), Total Time, and what is counted, under its name; then the statistics.
 std::vector<Column> time_sum_columns(const std::string& count_name);
 /// Fills them. `total` is that of the whole report.
-void add_time_sum(Table& table, const analysis::nsight::Spread& spread, __int128 total);
+void add_time_sum(Table& table, const analysis::Spread& spread, __int128 total);
 
 /// Appends columns.
 std::vector<Column> joined(std::vector<Column> first, std::vector<Column> rest);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "analysis/nsight_device.hpp"
+#include "analysis/nsight/device.hpp"
 #include "report/view.hpp"
 #include "report/views/nsight_columns.hpp"
 
@@ -66,9 +66,7 @@ Result<Table> make_memory_size_sum(const Subject& subject, const ViewOptions& op
   Labels labels(timeline);
   for (const SumRow& row :
        analysis::nsight::cuda_sum(timeline, {.memory = true}, SumOf::kBytes, options.kernel_naming, labels)) {
-    const auto scaled = [](__int128 bytes) {
-      return analysis::nsight::rounded_quotient(bytes, kBytesPerMegabyte, kPlaces);
-    };
+    const auto scaled = [](__int128 bytes) { return analysis::rounded_quotient(bytes, kBytesPerMegabyte, kPlaces); };
     table.number(scaled(row.spread.total))
         .number(static_cast<std::int64_t>(row.spread.count))
         .number(row.spread.mean(kPlaces, kBytesPerMegabyte))

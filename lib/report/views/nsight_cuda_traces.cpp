@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "analysis/nsight_api.hpp"
+#include "analysis/nsight/api.hpp"
 #include "report/view.hpp"
 #include "report/views/nsight_columns.hpp"
 #include "timeline/activity_names.hpp"
@@ -16,15 +16,15 @@ using analysis::nsight::Labels;
 constexpr int kMegabytePlaces = 3;
 
 std::int64_t megabytes(std::uint64_t bytes) {
-  return analysis::nsight::rounded_quotient(bytes, kBytesPerMegabyte, kMegabytePlaces);
+  return analysis::rounded_quotient(bytes, kBytesPerMegabyte, kMegabytePlaces);
 }
 
 // Nsight divides the second by the duration first, in integers: 1 MB in 6 us is 166666 MB/s.
 bool throughput(std::uint64_t bytes, std::int64_t duration_ns, std::int64_t& megabytes_per_second) {
   constexpr std::int64_t kSecond = 1'000'000'000;
   if (duration_ns <= 0) return false;
-  megabytes_per_second = analysis::nsight::rounded_quotient(static_cast<__int128>(bytes) * (kSecond / duration_ns),
-                                                            kBytesPerMegabyte, kMegabytePlaces);
+  megabytes_per_second = analysis::rounded_quotient(static_cast<__int128>(bytes) * (kSecond / duration_ns),
+                                                    kBytesPerMegabyte, kMegabytePlaces);
   return true;
 }
 

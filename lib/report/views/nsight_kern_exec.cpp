@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "analysis/nsight_api.hpp"
+#include "analysis/nsight/api.hpp"
 #include "report/view.hpp"
 #include "report/views/nsight_columns.hpp"
 
@@ -68,8 +68,7 @@ Result<Table> make_kern_exec_sum(const Subject& subject, const ViewOptions& opti
         .number(timeline.devices[row.device].id)
         .number(static_cast<std::int64_t>(row.total.count))
         .number(static_cast<std::int64_t>(row.queue.count));
-    for (const analysis::nsight::Spread* spread : {&row.total, &row.api, &row.queue, &row.duration})
-      add_spread(table, *spread);
+    for (const analysis::Spread* spread : {&row.total, &row.api, &row.queue, &row.duration}) add_spread(table, *spread);
     add_label(table, labels, row.call).text(labels.text(row.kernel));
   }
   return table;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "analysis/nsight_ranges.hpp"
+#include "analysis/nsight/ranges.hpp"
 #include "report/view.hpp"
 #include "report/views/nsight_columns.hpp"
 
@@ -30,7 +30,7 @@ Result<Table> make_pushpop_trace(const Subject& subject, const ViewOptions&) {
         .number(range.end)
         .number(range.end - range.begin)
         .number(row.child_ns)
-        .number(analysis::nsight::saturating_add(range.end - range.begin, -row.child_ns));
+        .number(analysis::saturating_add(range.end - range.begin, -row.child_ns));
     add_label(table, labels, name);
     add_thread(table, timeline, timeline.ranges.thread[row.range])
         .number(row.level)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "analysis/nsight_projection.hpp"
-
-#include "analysis/nsight_nvtx_kernels.hpp"
+#include "analysis/nsight/nvtx_kernels.hpp"
+#include "analysis/nsight/projection.hpp"
 #include "report/view.hpp"
 #include "report/views/nsight_columns.hpp"
 

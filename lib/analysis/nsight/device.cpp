@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "analysis/nsight_device.hpp"
+#include "analysis/nsight/device.hpp"
 
-#include "analysis/nsight_containment.hpp"
-#include "analysis/nsight_projection.hpp"
+#include "analysis/nsight/containment.hpp"
+#include "analysis/nsight/projection.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "analysis/nsight_ranges.hpp"
+#include "analysis/nsight/ranges.hpp"
 
-#include "analysis/slow_nsight.hpp"
+#include "analysis/nsight/slow_nsight.hpp"
 #include "support/catch.hpp"
 #include "support/timeline_builder.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "analysis/nsight_containment.hpp"
+#include "analysis/nsight/containment.hpp"
 
 #include "support/catch.hpp"
 #include "support/seed.hpp"

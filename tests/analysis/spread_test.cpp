@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "analysis/nsight_spread.hpp"
+#include "analysis/spread.hpp"
 
 #include "support/catch.hpp"
 #include "support/seed.hpp"
@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-using namespace rangefinder::analysis::nsight;
+using namespace rangefinder::analysis;
 
 namespace {
 constexpr std::int64_t kGreatest = std::numeric_limits<std::int64_t>::max();

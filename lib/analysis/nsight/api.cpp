@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "analysis/nsight_api.hpp"
+#include "analysis/nsight/api.hpp"
 
-#include "analysis/nsight_ranges.hpp"
+#include "analysis/nsight/ranges.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "analysis/stretch_spreads.hpp"
+#include "analysis/nsight/stretch_spreads.hpp"
 
 #include "support/catch.hpp"
 #include "support/seed.hpp"

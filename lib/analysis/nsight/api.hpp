@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "analysis/nsight_device.hpp"
-#include "analysis/nsight_spread.hpp"
+#include "analysis/nsight/device.hpp"
+#include "analysis/spread.hpp"
 
 #include <cstdint>
 #include <optional>

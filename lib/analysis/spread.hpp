@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace rangefinder::analysis::nsight {
+namespace rangefinder::analysis {
 
 /// numerator / denominator * 10^places, rounded half away from zero, without a double in between. Saturates. The
 /// denominator is positive.
@@ -92,4 +92,4 @@ class GroupedSamples {
   std::vector<std::int64_t> values_;
 };
 
-}  // namespace rangefinder::analysis::nsight
+}  // namespace rangefinder::analysis

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "analysis/nsight_kernel_sweep.hpp"
+#include "analysis/nsight/kernel_sweep.hpp"
 
-#include "analysis/nsight_ranges.hpp"
+#include "analysis/nsight/ranges.hpp"
 
 #include <algorithm>
 #include <iterator>

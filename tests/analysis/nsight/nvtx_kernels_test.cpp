@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "analysis/nsight_nvtx_kernels.hpp"
+#include "analysis/nsight/nvtx_kernels.hpp"
 
-#include "analysis/slow_nsight.hpp"
+#include "analysis/nsight/slow_nsight.hpp"
 #include "support/catch.hpp"
 #include "support/seed.hpp"
 #include "support/timeline_builder.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "analysis/nsight_device.hpp"
+#include "analysis/nsight/device.hpp"
 
 #include "support/catch.hpp"
 #include "support/timeline_builder.hpp"

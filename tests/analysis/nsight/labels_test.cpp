@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "analysis/nsight_labels.hpp"
+#include "analysis/nsight/labels.hpp"
 
 #include "importer/nsight/nsight_importer.hpp"
 #include "support/catch.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "analysis/nsight_ranges.hpp"
+#include "analysis/nsight/ranges.hpp"
 
 #include <cstdint>
 #include <vector>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analysis/arrange.hpp"
-#include "analysis/nsight_labels.hpp"
+#include "analysis/nsight/labels.hpp"
 
 #include <algorithm>
 #include <cstdint>

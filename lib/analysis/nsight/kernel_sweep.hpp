@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "analysis/nsight_labels.hpp"
-#include "analysis/nsight_nvtx_kernels.hpp"
-#include "analysis/stretch_spreads.hpp"
+#include "analysis/nsight/labels.hpp"
+#include "analysis/nsight/nvtx_kernels.hpp"
+#include "analysis/nsight/stretch_spreads.hpp"
 #include "base/intervals.hpp"
 #include "projection/flat_map.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "analysis/nsight_projection.hpp"
+#include "analysis/nsight/projection.hpp"
 
-#include "analysis/slow_nsight.hpp"
+#include "analysis/nsight/slow_nsight.hpp"
 #include "support/catch.hpp"
 #include "support/seed.hpp"
 #include "support/timeline_builder.hpp"

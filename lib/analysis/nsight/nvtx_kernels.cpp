@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "analysis/nsight_nvtx_kernels.hpp"
+#include "analysis/nsight/nvtx_kernels.hpp"
 
 #include "analysis/arrange.hpp"
-#include "analysis/nsight_kernel_sweep.hpp"
-#include "analysis/nsight_projection.hpp"
+#include "analysis/nsight/kernel_sweep.hpp"
+#include "analysis/nsight/projection.hpp"
 
 #include <algorithm>
 #include <cstddef>

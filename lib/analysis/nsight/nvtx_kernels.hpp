@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "analysis/nsight_labels.hpp"
-#include "analysis/nsight_spread.hpp"
+#include "analysis/nsight/labels.hpp"
+#include "analysis/spread.hpp"
 
 #include <rangefinder/result.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "analysis/slow_nsight.hpp"
+#include "analysis/nsight/slow_nsight.hpp"
 
 #include "support/timeline_builder.hpp"
 

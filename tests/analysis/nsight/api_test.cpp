@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "analysis/nsight_api.hpp"
+#include "analysis/nsight/api.hpp"
 
 #include "support/catch.hpp"
 #include "support/timeline_builder.hpp"

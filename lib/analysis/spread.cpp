@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "analysis/nsight_spread.hpp"
+#include "analysis/spread.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
-namespace rangefinder::analysis::nsight {
+namespace rangefinder::analysis {
 namespace {
 
 constexpr std::int64_t kGreatest = std::numeric_limits<std::int64_t>::max();
@@ -98,4 +98,4 @@ GroupedSamples::Grouped GroupedSamples::by_group(std::size_t count) const {
   return out;
 }
 
-}  // namespace rangefinder::analysis::nsight
+}  // namespace rangefinder::analysis

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "analysis/nsight_spread.hpp"
+#include "analysis/spread.hpp"
 
 #include <cstddef>
 #include <cstdint>
