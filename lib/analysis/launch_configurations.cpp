@@ -51,8 +51,8 @@ class Waits {
   }
 
   void fill(std::vector<LaunchConfiguration>& rows) const {
-    const auto put = [&](const nsight::GroupedSamples& samples, nsight::Spread LaunchConfiguration::*member) {
-      const std::vector<nsight::Spread> spreads = samples.spreads(rows.size());
+    const auto put = [&](const GroupedSamples& samples, Spread LaunchConfiguration::*member) {
+      const std::vector<Spread> spreads = samples.spreads(rows.size());
       for (std::size_t i = 0; i < rows.size(); ++i) rows[i].*member = spreads[i];
     };
     put(delay_, &LaunchConfiguration::delay);
@@ -63,7 +63,7 @@ class Waits {
 
  private:
   const Timeline& timeline_;
-  nsight::GroupedSamples delay_, queue_, command_buffer_, device_queue_;
+  GroupedSamples delay_, queue_, command_buffer_, device_queue_;
 };
 
 }  // namespace

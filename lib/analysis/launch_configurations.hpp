@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "analysis/nsight_spread.hpp"
+#include "analysis/spread.hpp"
 
 #include <rangefinder/timeline.hpp>
 
@@ -16,12 +16,12 @@ struct LaunchConfiguration {
   DeviceIndex device{0};
   KernelDetail detail;  ///< of the first one
   std::uint64_t count = 0;
-  std::int64_t total_ns = 0;      ///< time on the device
-  std::uint64_t in_graphs = 0;    ///< nodes of CUDA graphs among them
-  nsight::Spread delay;           ///< begin of the launching call to begin of the kernel
-  nsight::Spread queue;           ///< end of the launching call to begin of the kernel, of those that began later
-  nsight::Spread command_buffer;  ///< put into the command buffer to handed to the device; with latency timestamps
-  nsight::Spread device_queue;    ///< handed to the device to begin; with latency timestamps
+  std::int64_t total_ns = 0;    ///< time on the device
+  std::uint64_t in_graphs = 0;  ///< nodes of CUDA graphs among them
+  Spread delay;                 ///< begin of the launching call to begin of the kernel
+  Spread queue;                 ///< end of the launching call to begin of the kernel, of those that began later
+  Spread command_buffer;        ///< put into the command buffer to handed to the device; with latency timestamps
+  Spread device_queue;          ///< handed to the device to begin; with latency timestamps
 };
 
 /// Kernels whose configuration is known, by time on the device.

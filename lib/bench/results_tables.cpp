@@ -137,8 +137,7 @@ report::Table ranges_table(JsonView results) {
                time_column("Idle baseline", kSome),
                time_column("Idle optimized", kSome),
                bytes_column("Peak baseline", kSome),
-               bytes_column("Peak optimized", kSome)},
-              1);
+               bytes_column("Peak optimized", kSome)});
   const bool cuda = results["provenance"]["device"].text() == "cuda";
   for (const JsonView row : results["rows"].items()) {
     for (const std::string& name : range_names(row)) {
@@ -161,8 +160,7 @@ report::Table operators_table(JsonView results) {
                {"Operator"},
                decimal_column("Calls"),
                time_column("Self CPU"),
-               time_column("Self device", InText::kUnlessEmpty)},
-              2);
+               time_column("Self device", InText::kUnlessEmpty)});
   const char* const key = results["provenance"]["device"].text() == "cuda" ? "device_self_ns" : "cpu_self_ns";
   each_variant(results, [&](JsonView row, const char* variant, JsonView profile) {
     std::vector<JsonView> operators;
@@ -187,8 +185,7 @@ report::Table functions_table(JsonView results) {
                {"Function"},
                time_column("Self CPU"),
                time_column("Total CPU"),
-               decimal_column("Share of samples", "%")},
-              2);
+               decimal_column("Share of samples", "%")});
   each_variant(results, [&](JsonView row, const char* variant, JsonView profile) {
     const JsonView samples = profile["host_samples"];
     const std::int64_t steps = profile["steps"].integer();

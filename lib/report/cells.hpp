@@ -22,8 +22,14 @@ class Cells {
   explicit Cells(std::size_t columns) : columns_(columns) {}
 
   void push_back(std::int64_t value) {
-    open_.push_back(value);
     if (open_.size() == columns_ * kBlockRows) close_block();
+    open_.push_back(value);
+  }
+  /// A row of zeros, for the caller to fill; valid until the next one is added. All rows before are filled.
+  std::span<std::int64_t> add_row() {
+    if (open_.size() == columns_ * kBlockRows) close_block();
+    open_.resize(open_.size() + columns_);
+    return std::span(open_).last(columns_);
   }
   /// Rows that are filled.
   std::size_t rows() const noexcept {

@@ -2,6 +2,7 @@
 #include "report/find_column.hpp"
 
 #include "base/text.hpp"
+#include "report/columns.hpp"
 
 #include <algorithm>
 #include <string>
@@ -20,7 +21,7 @@ std::string alternatives(const std::vector<std::size_t>& columns, const std::vec
 
 Error no_column(const std::vector<Column>& columns, const std::vector<std::string>& keys, std::string_view wanted) {
   std::vector<std::string> names(keys);
-  for (const Column& column : columns) names.push_back(key_of(column.name));
+  for (const Column& column : columns) names.push_back(key_of(column.title));
   const std::vector<std::string_view> candidates(names.begin(), names.end());
   std::string message = "no column \"" + base::printable(wanted) + "\"; ";
   const std::string_view nearest = base::nearest(key_of(wanted), candidates);
@@ -43,7 +44,7 @@ Result<std::size_t> find_column(const std::vector<Column>& columns, std::string_
     return found;
   };
   std::vector<std::size_t> found = all_that([&](std::size_t i) { return keys[i] == key; });
-  if (found.empty()) found = all_that([&](std::size_t i) { return key_of(columns[i].name) == key; });
+  if (found.empty()) found = all_that([&](std::size_t i) { return key_of(columns[i].title) == key; });
   if (found.empty()) found = all_that([&](std::size_t i) { return keys[i].starts_with(key); });
   if (found.size() == 1) return found.front();
   if (found.empty()) return no_column(columns, keys, wanted);
@@ -65,17 +66,21 @@ Status choose_columns(Table& table, std::string_view list) {
 }
 
 Table columns_of(const Table& table) {
-  Table list({{"Column"}, {"Title"}, {"Unit"}, {"In text"}});
+  struct Row {
+    const Column& column;
+    const std::string& key;
+  };
+  ColumnsOf<Row> columns;
+  columns.text("Column", [](const Row& row) -> const std::string& { return row.key; });
+  columns.text("Title", [](const Row& row) -> const std::string& { return row.column.title; });
+  columns.text("Unit", [](const Row& row) -> const std::string& { return row.column.unit; });
+  columns.text("In text", [](const Row& row) {
+    const InText in_text = row.column.in_text;
+    return in_text == InText::kAlways ? "always" : in_text == InText::kNever ? "if chosen" : "unless empty";
+  });
+  Table list = columns.table();
   const std::vector<std::string> keys = unique_keys(table.columns());
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    const Column& column = table.columns()[i];
-    list.text(keys[i])
-        .text(column.name)
-        .text(column.unit)
-        .text(column.in_text == InText::kAlways  ? "always"
-              : column.in_text == InText::kNever ? "if chosen"
-                                                 : "unless empty");
-  }
+  for (std::size_t i = 0; i < keys.size(); ++i) columns.add_row(list, {table.columns()[i], keys[i]});
   return list;
 }
 

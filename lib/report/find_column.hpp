@@ -17,6 +17,9 @@ namespace rangefinder::report {
 /// Errors: kInvalidArgument with the columns that may be meant, or, where there is none, with the nearest and all.
 Result<std::size_t> find_column(const std::vector<Column>& columns, std::string_view wanted);
 
+/// In the place of a list of columns: lists what there is instead of the rows.
+inline constexpr std::string_view kColumnsHelp = "help";
+
 /// Shows the columns of a list, "name,host_p95_ns", whatever text would leave out. Errors: as find_column.
 Status choose_columns(Table& table, std::string_view list);
 

@@ -56,7 +56,7 @@ void append_columns(std::string& out, const std::vector<Column>& columns) {
     out += i == 0 ? "\n    {\"key\": " : ",\n    {\"key\": ";
     base::append_json_string(out, keys[i]);
     out += ", \"name\": ";
-    base::append_json_string(out, columns[i].name);
+    base::append_json_string(out, columns[i].title);
     out += ", \"unit\": ";
     base::append_json_string(out, columns[i].unit);
     out += ", \"type\": ";

@@ -2,81 +2,84 @@
 #include "analysis/allocator_counts.hpp"
 #include "analysis/graph_replays.hpp"
 #include "base/text.hpp"
+#include "report/nsight/views.hpp"
 #include "report/table_order.hpp"
 #include "report/view.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
-
-// Every view there is, in the order in which `--view help` lists them.
-#define RANGEFINDER_VIEWS(X) \
-  X(ranges)                  \
-  X(tree)                    \
-  X(kernels)                 \
-  X(memcpy)                  \
-  X(launches)                \
-  X(replays)                 \
-  X(api)                     \
-  X(api_ranges)              \
-  X(sync)                    \
-  X(overhead)                \
-  X(allocations)             \
-  X(ops)                     \
-  X(memory)                  \
-  X(memory_peak)             \
-  X(memory_devices)          \
-  X(memory_fragmentation)    \
-  X(steps)                   \
-  X(roofline)                \
-  X(energy)                  \
-  X(cpu_counters)            \
-  X(unattributed)            \
-  X(counters)                \
-  X(nvtx_gpu_proj_trace)     \
-  X(nvtx_gpu_proj_sum)       \
-  X(nvtx_kern_sum)           \
-  X(nvtx_pushpop_trace)      \
-  X(nvtx_sum)                \
-  X(nvtx_pushpop_sum)        \
-  X(nvtx_startend_sum)       \
-  X(cuda_gpu_kern_sum)       \
-  X(cuda_gpu_trace)          \
-  X(cuda_gpu_sum)            \
-  X(cuda_gpu_mem_time_sum)   \
-  X(cuda_gpu_mem_size_sum)   \
-  X(cuda_api_sum)            \
-  X(cuda_api_trace)          \
-  X(cuda_api_gpu_sum)        \
-  X(cuda_kern_exec_sum)      \
-  X(cuda_kern_exec_trace)
 
 namespace rangefinder::report {
 
-namespace views_list {
-#define RANGEFINDER_DECLARE(view) extern const View view;
-RANGEFINDER_VIEWS(RANGEFINDER_DECLARE)
-#undef RANGEFINDER_DECLARE
-}  // namespace views_list
+// Each is defined in a file of views/.
+MakeView make_ranges, make_tree, make_kernels, make_memcpy, make_launches, make_replays, make_api, make_api_ranges,
+    make_sync, make_overhead, make_allocations, make_ops, make_memory, make_memory_peak, make_memory_devices,
+    make_memory_fragmentation, make_steps, make_roofline, make_energy, make_cpu_counters, make_unattributed,
+    make_counters;
 
 namespace {
 
-#define RANGEFINDER_ENTRY(view) &views_list::view,
-constexpr const View* kViews[] = {RANGEFINDER_VIEWS(RANGEFINDER_ENTRY)};
-#undef RANGEFINDER_ENTRY
+// The views of our own, in the order in which `--view help` lists them; Nsight's follow.
+constexpr View kOwnViews[] = {
+    {"ranges", "Ranges by name, with their GPU time (--instances: each)", kNeedsRanges, make_ranges},
+    {"tree", "Ranges by path, as they are nested, with their GPU time", kNeedsRanges, make_tree},
+    {"kernels", "Kernels by name, and the ranges that own them (--instances: each)", kNeedsActivities, make_kernels},
+    {"memcpy", "Copies and memsets by direction, with throughput (--instances: each)", kNeedsActivities, make_memcpy},
+    {"launches", "Kernels by launch configuration: occupancy and its limit, waves, launch delay, queue time",
+     kNeedsKernels, make_launches},
+    {"replays", "Work of CUDA graphs by capturing range and replaying range", kNeedsActivities | kNeedsGraphs,
+     make_replays},
+    {"api", "CUDA calls on the host by name (--instances: each)", kNeedsCalls, make_api},
+    {"api_ranges", "Host time in CUDA calls, by range and function (:summary: by range)", kNeedsCalls, make_api_ranges,
+     kSummary},
+    {"sync", "Where the host waits: range, reason, thread, work waited for (--instances: each)", kNeedsWaits,
+     make_sync},
+    {"overhead", "Overhead by thread and range: profiling, module loading, JIT compilation (--instances: each)",
+     kNeedsOverheads, make_overhead},
+    {"allocations", "Device allocations (cudaMalloc and the like) by range and function (--instances: each)",
+     kNeedsAllocations, make_allocations},
+    {"ops", "Operators of LibTorch by name: key averages, as torch.profiler counts them", kNeedsOperators, make_ops},
+    {"memory", "Ranges by name: bytes allocated, bytes freed, peak", kNeedsMemory, make_memory},
+    {"memory_peak", "What was allocated at the peak: by range, by operator", kNeedsMemory, make_memory_peak},
+    {"memory_devices", "Memory of the host and of each device: peak, reserved, growth per step, private pools",
+     kNeedsMemory, make_memory_devices},
+    {"memory_fragmentation", "Fragmentation of device allocators: at its maximum and at the end", kNeedsAllocatorCounts,
+     make_memory_fragmentation},
+    {"steps", "Steps of a loop: their parts, device, items, warm-up and goodput", kNeedsSteps, make_steps, kSummary},
+    {"roofline", "FLOP/s and bytes/s of ranges, as shares of the peaks of the machine (--peaks)", kNeedsRanges,
+     make_roofline},
+    {"energy", "Energy of devices per path, with power and clocks while the work ran",
+     kNeedsRanges | kNeedsActivities | kNeedsDeviceSamples, make_energy},
+    {"cpu_counters", "CPU events per range (perf events): instructions, cycles, cache misses, page faults",
+     kNeedsRanges | kNeedsCpuCounters, make_cpu_counters},
+    {"unattributed", "Device work without an owner range, by reason and operation (:summary: by reason)",
+     kNeedsActivities, make_unattributed, kSummary},
+    {"counters", "Hardware counters per range: bytes, operations, device activity (--instances: each)", kNeedsCounters,
+     make_counters},
+};
 
-bool knows_suffix(const View& view, std::string_view suffix) {
-  std::string_view known = view.suffixes;
-  while (!known.empty()) {
-    const std::size_t space = known.find(' ');
-    if (known.substr(0, space) == suffix) return true;
-    known.remove_prefix(space == std::string_view::npos ? known.size() : space + 1);
-  }
-  return false;
+struct VariantName {
+  std::string_view name;
+  Variant variant;
+  Variant other;  ///< what it takes the place of
+};
+constexpr VariantName kVariantNames[] = {{"base", kBase, kMangled},
+                                         {"mangled", kMangled, kBase},
+                                         {"nvtx-name", kNvtxName, kNoVariant},
+                                         {"summary", kSummary, kNoVariant}};
+
+Error unknown_variant(const View& view, std::string_view variant) {
+  std::string known;
+  for (const VariantName& one : kVariantNames)
+    if ((view.variants & one.variant) != 0) known.append(" ").append(one.name);
+  return Error(ErrorCode::kInvalidArgument, std::string(view.name) + " has no variant \":" + base::printable(variant) +
+                                                "\"" + (known.empty() ? "" : "; it has" + known));
 }
 
 Error unknown_view(std::string_view name) {
   std::vector<std::string_view> names;
-  for (const View* view : kViews) names.push_back(view->name);
+  for (const View* view : views()) names.push_back(view->name);
   std::string message = "no view \"" + base::printable(name) + "\"";
   const std::string_view nearest = base::nearest(name, names);
   if (!nearest.empty()) {
@@ -97,28 +100,31 @@ bool has_operators(const Timeline& timeline) {
 
 CsvOptions csv_options_for(const View& view) noexcept { return {.defuse_formulas = !view.compatible}; }
 
-std::span<const View* const> views() noexcept { return kViews; }
+std::span<const View* const> views() {
+  static const std::vector<const View*> all = [] {
+    std::vector<const View*> list;
+    for (const View& view : kOwnViews) list.push_back(&view);
+    for (const View& view : nsight::views()) list.push_back(&view);
+    return list;
+  }();
+  return all;
+}
 
 Result<const View*> find_view(std::string_view name, ViewOptions& options) {
-  const std::size_t colon = name.find(':');
+  std::size_t colon = name.find(':');
   const View* found = nullptr;
-  for (const View* view : kViews)
+  for (const View* view : views())
     if (view->name == name.substr(0, colon)) found = view;
   if (found == nullptr) return unknown_view(name.substr(0, colon));
-  std::string_view rest = colon == std::string_view::npos ? std::string_view{} : name.substr(colon + 1);
-  for (bool more = colon != std::string_view::npos; more;) {
-    const std::size_t next = rest.find(':');
-    const std::string_view suffix = rest.substr(0, next);
-    if (!knows_suffix(*found, suffix))
-      return Error(ErrorCode::kInvalidArgument,
-                   std::string(found->name) + " has no variant \":" + base::printable(suffix) + "\"" +
-                       (found->suffixes.empty() ? "" : "; it has " + std::string(found->suffixes)));
-    if (suffix == "base") options.kernel_naming.form = analysis::nsight::KernelName::kBase;
-    if (suffix == "mangled") options.kernel_naming.form = analysis::nsight::KernelName::kMangled;
-    if (suffix == "nvtx-name") options.kernel_naming.innermost_range = true;
-    if (suffix == "summary") options.summary = true;
-    more = next != std::string_view::npos;
-    if (more) rest.remove_prefix(next + 1);
+  while (colon != std::string_view::npos) {
+    name.remove_prefix(colon + 1);
+    colon = name.find(':');
+    const std::string_view wanted = name.substr(0, colon);
+    const auto* const known = std::find_if(std::begin(kVariantNames), std::end(kVariantNames), [&](const auto& one) {
+      return one.name == wanted && (found->variants & one.variant) != 0;
+    });
+    if (known == std::end(kVariantNames)) return unknown_variant(*found, wanted);
+    options.variants = (options.variants & ~unsigned{known->other}) | known->variant;
   }
   return found;
 }

@@ -15,25 +15,7 @@
 namespace rangefinder {
 namespace {
 
-constexpr std::string_view kColumnsHelp = "help";
-
-report::ViewOptions view_options(const ReportOptions& options) {
-  report::ViewOptions out;
-  out.filter = options.filter;
-  out.filter_is_regex = options.filter_is_regex;
-  out.sort = options.sort;
-  out.top = options.top;
-  out.instances = options.instances;
-  out.by_shape = options.by_shape;
-  out.by_payload = options.by_payload;
-  out.payload = options.payload;
-  if (options.columns != kColumnsHelp) out.columns = options.columns;
-  out.step_names = options.step_names;
-  out.fold = options.fold;
-  out.depth = options.depth;
-  out.peaks = options.peaks;
-  return out;
-}
+using report::kColumnsHelp;
 
 bool wants_overview(const ReportOptions& options, const report::View& view, const Timeline& timeline) {
   return options.overview && view.name == std::string_view("ranges") && options.format != ReportFormat::kCsv &&
@@ -61,7 +43,7 @@ Status write_report(const Timeline& timeline, const ReportOptions& options,
     if (sink(text)) return {};
     return Error(ErrorCode::kIo, "report: cannot write the output");
   };
-  report::ViewOptions wanted = view_options(options);
+  report::ViewOptions wanted{options};
   Result<const report::View*> view = report::find_view(options.view, wanted);
   if (!view) return std::move(view).error();
   const report::Subject subject(timeline, options.projection);

@@ -31,12 +31,15 @@ std::string key_of(std::string_view text) {
   return key;
 }
 
-std::string Column::key() const { return key_of(name + "_" + (unit == "%" ? "percent" : unit)); }
+std::string Column::key() const { return key_of(title + "_" + (unit == "%" ? "percent" : unit)); }
 
-std::string Column::header() const { return unit.empty() ? name : name + " (" + unit + ")"; }
+std::string Column::header() const { return unit.empty() ? title : title + " (" + unit + ")"; }
 
-Table::Table(std::vector<Column> columns, std::size_t name_column)
-    : columns_(std::move(columns)), name_column_(name_column), cells_(columns_.size()) {}
+Table::Table(std::vector<Column> columns) : columns_(std::move(columns)), cells_(columns_.size()) {
+  const auto named =
+      std::find_if(columns_.begin(), columns_.end(), [](const Column& column) { return column.names_rows; });
+  if (named != columns_.end()) name_column_ = static_cast<std::size_t>(named - columns_.begin());
+}
 
 Table& Table::number(std::int64_t value) {
   cells_.push_back(value);
@@ -85,7 +88,7 @@ bool Table::is_lower_bound(std::size_t row, std::size_t column) const noexcept {
   const std::string& bound_by = columns()[column].bound_by;
   if (bound_by.empty()) return false;
   for (std::size_t stored = 0; stored < columns_.size(); ++stored) {
-    if (columns_[stored].name != bound_by) continue;
+    if (columns_[stored].title != bound_by) continue;
     const std::int64_t count = stored_cell(row, stored);
     return count != kNull && count != 0;
   }

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,18 +50,46 @@ std::string key_of(std::string_view text);
 
 /// A column: what it is called, what its numbers count, and how they are written.
 struct Column {
-  std::string name;
+  std::string title;
   std::string unit = {};  ///< "ns", "%", "MB", ...; empty for text and counts
   ColumnType type = ColumnType::kText;
   int places = 0;  ///< decimals; a cell holds the value times 10^places
   InText in_text = InText::kAlways;
   /// On a terminal that is too narrow, text leaves out the columns with the highest numbers first; 0 stays.
   std::uint8_t dispensable = 0;
-  /// Name of another column: where that one is not 0, the number here is a lower bound, which text writes as "12+".
+  /// Title of another column: where that one is not 0, the number here is a lower bound, which text writes as "12+".
   std::string bound_by = {};
   Names names = Names::kPlain;
+  /// Its texts are what a row is known by, and what a filter looks at. Of several the first; without any, the first
+  /// column.
+  bool names_rows = false;
 
-  /// `total_time_ns`: of name and unit. The member in JSON; find_column takes it.
+  // What a list of columns says behind a column: columns.time("GPU idle", get).if_any().if_room(4).
+  /// Of device activity: text leaves it out where no row has any.
+  Column& if_any() {
+    in_text = InText::kUnlessEmpty;
+    return *this;
+  }
+  /// What a narrow terminal has no room for; the highest number goes first.
+  Column& if_room(std::uint8_t number) {
+    dispensable = number;
+    return *this;
+  }
+  /// Text does without it.
+  Column& for_programs() {
+    in_text = InText::kNever;
+    return *this;
+  }
+  Column& bounded_by(std::string_view other) {
+    bound_by = other;
+    return *this;
+  }
+  Column& naming_rows() {
+    names_rows = true;
+    return *this;
+  }
+
+  /// `total_time_ns`: of title and unit. The member in JSON; find_column takes it.
   std::string key() const;
   /// `Total Time (ns)`, as CSV has it.
   std::string header() const;
@@ -71,26 +100,29 @@ std::int64_t cell_of_real(double value) noexcept;
 double real_of_cell(std::int64_t cell) noexcept;
 
 /// Rows under columns. Numbers are integers, scaled where a column has decimals; texts are stored once each, paths as
-/// what they add to the path around them. Filled from left to right, a row after the other. A timeline whose names are
-/// in it has to outlive it.
+/// what they add to the path around them. Views fill one through the list of their columns (columns.hpp); without a
+/// list it is filled from left to right, a row after the other. A timeline whose names are in it has to outlive it.
 ///
 ///   Table table{{{"Name"}, {"Total", "ns", ColumnType::kNanoseconds}}};
 ///   table.text("forward").number(1200);
 class Table {
  public:
-  explicit Table(std::vector<Column> columns, std::size_t name_column = 0);
+  explicit Table(std::vector<Column> columns);
 
-  Table& text(std::string_view value) { return number(texts_.add(value)); }
-  Table& text(const Timeline& timeline, StringId name) { return number(texts_.add(timeline, name)); }
+  Table& text(std::string_view value) { return number(cell_of(value)); }
   Table& number(std::int64_t value);
   Table& null() { return number(kNull); }
-  /// `value` or, when `present` is false, nothing.
-  Table& optional(bool present, std::int64_t value) { return number(present ? value : kNull); }
+  Table& path(Paths::Node node) { return number(node); }
+
+  /// A row to be filled; valid until the next one is added.
+  std::span<std::int64_t> add_row() { return cells_.add_row(); }
+  /// What stands for a text in a row.
+  std::int64_t cell_of(std::string_view text) { return texts_.add(text); }
+  std::int64_t cell_of(const Timeline& timeline, StringId name) { return texts_.add(timeline, name); }
 
   /// Cells of columns that are paths, or a part of one, are nodes of `paths()`.
   Paths& paths() noexcept { return paths_; }
   const Paths& paths() const noexcept { return paths_; }
-  Table& path(Paths::Node node) { return number(node); }
 
   const std::vector<Column>& columns() const noexcept { return chosen_.empty() ? columns_ : chosen_columns_; }
   std::size_t name_column() const noexcept { return name_column_; }
@@ -146,7 +178,7 @@ class Table {
   std::vector<Column> columns_;
   std::vector<std::size_t> chosen_;  // empty: all
   std::vector<Column> chosen_columns_;
-  std::size_t name_column_;
+  std::size_t name_column_ = 0;
   Cells cells_;  // texts as their ids
   Texts texts_;
   Paths paths_;

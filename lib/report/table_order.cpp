@@ -52,7 +52,7 @@ std::vector<std::uint32_t> all_rows(const Table& table) {
 }
 
 void note_empty(Table& table, const ViewOptions& options) {
-  const std::string& column = table.columns()[table.name_column()].name;
+  const std::string& column = table.columns()[table.name_column()].title;
   table.note("no row " + std::string(options.filter_is_regex ? "matches" : "has") + " \"" +
              base::printable(options.filter) + "\" in " + column + " (" + base::with_thousands(table.row_count()) +
              (table.row_count() == 1 ? " row" : " rows") + " without the filter)");
@@ -125,7 +125,7 @@ Status arrange(Table& table, const ViewOptions& options) {
     rows.resize(options.top);
     table.select(rows);
   }
-  if (!options.columns.empty()) return choose_columns(table, options.columns);
+  if (!options.columns.empty() && options.columns != kColumnsHelp) return choose_columns(table, options.columns);
   return {};
 }
 

@@ -342,7 +342,7 @@ std::string indented_name(const Paths& paths, Paths::Node node) {
 }  // namespace
 
 std::string heading(const Column& column) {
-  return base::printable(column.type == ColumnType::kTimestamp ? column.name + " (s)" : column.name);
+  return base::printable(column.type == ColumnType::kTimestamp ? column.title + " (s)" : column.title);
 }
 
 std::string readable_cell(const Table& table, std::size_t row, std::size_t column) {

@@ -1,57 +1,36 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "analysis/nsight_device.hpp"
 #include "report/csv.hpp"
 #include "report/subject.hpp"
 #include "report/table.hpp"
 
-#include <rangefinder/analysis/machine_peaks.hpp>
+#include <rangefinder/report.hpp>
 #include <rangefinder/result.hpp>
 #include <rangefinder/timeline.hpp>
 
-#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
 
-// A view is a question with a table for an answer. To add one: write `const View name{...}` in a file of views/, and
-// its name on the list in registry.cpp.
+// A view is a question with a table for an answer: a list of columns (columns.hpp) over the rows that an analysis
+// makes. To add one: write `const View name{...}` in a file of views/, and its name on the list in registry.cpp.
 namespace rangefinder::report {
 
-struct ViewOptions {
-  /// Rows whose name column contains this text; all when empty. Case counts.
-  std::string filter;
-  /// `filter` is an extended regular expression (POSIX) that must occur in the name.
-  bool filter_is_regex = false;
-  /// The column to sort by, as find_column takes it; the view's own order when empty. Numbers go down and texts up,
-  /// unless a leading '+' (up) or '-' (down) says otherwise. Rows without a value come last.
-  std::string sort;
-  /// At most so many rows; 0: all.
-  std::size_t top = 0;
+/// What stands behind a view's name: `steps:summary`, `cuda_gpu_kern_sum:nvtx-name:base`.
+enum Variant : unsigned {
+  kNoVariant = 0,
+  kBase = 1,      ///< kernels by the function's own name
+  kMangled = 2,   ///< kernels by their mangled name
+  kNvtxName = 4,  ///< kernels with the innermost range around their launch in front
+  kSummary = 8,   ///< figures of all rows instead of the rows
+};
 
-  /// The columns to show, as find_column takes them, with commas between; the view's own when empty.
-  std::string columns;
+/// What a user asked of a view. Views read the user's own options; those of other views mean nothing to them.
+struct ViewOptions : ReportOptions {
+  unsigned variants = kNoVariant;  ///< Variant
 
-  /// One row an instance instead of one a name, in the views that have both.
-  bool instances = false;
-  /// Operators of one name and other shapes are other rows.
-  bool by_shape = false;
-  /// Of the view ranges: instances of one name and other payloads are other rows.
-  bool by_payload = false;
-  /// Of the view ranges: only instances for which this holds; see analysis::PayloadCondition.
-  std::string payload;
-  /// Of the view steps: what replaces the rules of analysis/step_rules.hpp.
-  std::string step_names;
-  /// Set by `:summary` behind a view's name: figures of all rows instead of the rows.
-  bool summary = false;
-  /// The tree: numbers in names count as one (layers.*), and what is deeper than so many ranges has no row; 0: all.
-  bool fold = false;
-  std::size_t depth = 0;
-  /// Of the view roofline: the peaks of the machine; may be null.
-  const MachinePeaks* peaks = nullptr;
-  /// How kernels are named; set by `:base`, `:mangled` and `:nvtx-name` behind a view's name.
-  analysis::nsight::KernelNaming kernel_naming;
+  bool is(Variant variant) const noexcept { return (variants & variant) != 0; }
 };
 
 /// What a view cannot answer without.
@@ -74,27 +53,29 @@ enum Needs : unsigned {
   kNeedsGraphs = 16384,
 };
 
+/// The view's table, as it is without a filter, an order and a choice of columns.
+using MakeView = Result<Table>(const Subject& subject, const ViewOptions& options);
+
 struct View {
   std::string_view name;
   std::string_view description;
   unsigned needs;  ///< Needs
-  /// Variants that the view has: of "base mangled nvtx-name", which are Nsight's, and "summary".
-  std::string_view suffixes;
+  MakeView* make;
+  unsigned variants = kNoVariant;  ///< Variant: those that it has
   /// Nsight's report of that name: equal to it line by line as CSV, so texts are written as they are.
-  bool compatible;
-  Result<Table> (*make)(const Subject& subject, const ViewOptions& options);
+  bool compatible = false;
 };
 
 /// How the view is written as CSV by default: formulas are defused but where texts must stay equal.
 CsvOptions csv_options_for(const View& view) noexcept;
 
 /// All of them, in the order of the list.
-std::span<const View* const> views() noexcept;
+std::span<const View* const> views();
 
-/// By name, with suffixes as Nsight writes them: `cuda_gpu_kern_sum:nvtx-name:base`. Suffixes set
-/// options.kernel_naming.
+/// By name, with variants as Nsight writes them: `cuda_gpu_kern_sum:nvtx-name:base`. They are put into
+/// options.variants.
 ///
-/// Errors: kNotFound with the nearest name; kInvalidArgument for a suffix that the view does not know.
+/// Errors: kNotFound with the nearest name; kInvalidArgument for a variant that the view does not know.
 Result<const View*> find_view(std::string_view name, ViewOptions& options);
 
 /// What the timeline lacks for the view, as a sentence; empty when it has something of everything.

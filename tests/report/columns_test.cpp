@@ -1,115 +1,123 @@
 // SPDX-License-Identifier: MIT
-//
-// Columns that the caller chooses.
-#include "report/rendered.hpp"
+#include "report/columns.hpp"
+
 #include "support/catch.hpp"
 #include "support/timeline_builder.hpp"
 
-#include <rangefinder/report.hpp>
-
+#include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
-#include <utility>
+#include <string_view>
+#include <vector>
 
 using namespace rangefinder;
-using namespace rangefinder::testing;
+using namespace rangefinder::report;
+using rangefinder::testing::TimelineBuilder;
 
 namespace {
 
-Timeline on_device() {
-  return TimelineBuilder().range("step", 1'000, 2'000).launch(1'100).kernel(1'500, 1'900).build();
-}
+struct Row {
+  std::string name;
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
 
-Timeline on_host() { return TimelineBuilder().range("step", 0, 100).range("load", 10, 40).build(); }
+  std::int64_t length_ns() const noexcept { return end_ns - begin_ns; }
+};
 
-ReportOptions with_columns(std::string columns, ReportFormat format = ReportFormat::kText) {
-  ReportOptions options;
-  options.columns = std::move(columns);
-  options.format = format;
-  options.overview = false;
-  return options;
+template <typename Get>
+Table one_number(Get get) {
+  ColumnsOf<int> columns;
+  columns.count("Number", get);
+  return columns.table_of(std::vector<int>{1});
 }
 
 }  // namespace
 
-TEST_CASE("chosen columns are shown in the order of the list, in every form", "[report]") {
-  const Timeline timeline = on_device();
-  const std::string text = rendered(timeline, with_columns("host p95, Range,gpu_sum"));
-  CHECK(text.substr(0, text.find('\n')) == "Host p95  Range  GPU sum");
-  CHECK(rendered(timeline, with_columns("gpu_sum,range", ReportFormat::kCsv)) == "GPU sum (ns),Range\n400,step\n");
-  const std::string json = rendered(timeline, with_columns("count,range", ReportFormat::kJson));
-  CHECK(has(json, R"({"count": 1, "range": "step"})"));
+TEST_CASE("a column's cell is what its function gets from the row", "[report]") {
+  ColumnsOf<Row> columns;
+  columns.text("Name", &Row::name);
+  columns.timestamp("Begin", &Row::begin_ns);
+  columns.time("Length", &Row::length_ns);
+  columns.count("Twice", [](const Row& row) { return 2 * row.end_ns; });
+  const Table table = columns.table_of(std::vector<Row>{{"a", 3, 10}, {"b", 4, 4}});
+  REQUIRE(table.row_count() == 2);
+  REQUIRE(table.columns().size() == 4);
+  CHECK(table.columns()[2].header() == "Length (ns)");
+  CHECK(table.text_at(1, 0) == "b");
+  CHECK(table.number_at(0, 1) == 3);
+  CHECK(table.number_at(0, 2) == 7);
+  CHECK(table.number_at(1, 3) == 8);
 }
 
-TEST_CASE("a path is a path wherever it is chosen", "[report]") {
-  ReportOptions options = with_columns("count,path,range", ReportFormat::kCsv);
-  options.view = "tree";
-  CHECK(rendered(on_host(), options) == "Count,Path,Range\n1,step,step\n1,step/load,load\n");
+TEST_CASE("a column that is left out leaves no cell behind", "[report]") {
+  const bool with_begin = GENERATE(false, true);
+  ColumnsOf<Row> columns;
+  columns.text("Name", &Row::name);
+  if (with_begin) columns.timestamp("Begin", &Row::begin_ns);
+  columns.timestamp("End", &Row::end_ns);
+  const Table table = columns.table_of(std::vector<Row>{{"a", 3, 10}});
+  REQUIRE(table.columns().size() == (with_begin ? 3 : 2));
+  CHECK(table.number_at(0, table.columns().size() - 1) == 10);
 }
 
-TEST_CASE("a chosen column stays where there is no room, and where it is empty", "[report]") {
-  ReportOptions options = with_columns("range,host_avg,host_min,host_max,launch_delay_avg,bytes");
-  options.width = 30;
-  const std::string text = rendered(on_device(), options);
-  CHECK_FALSE(has(text, "no room for"));
-  CHECK(has(text, "Bytes"));
+TEST_CASE("nothing is no number and no text", "[report]") {
+  ColumnsOf<int> columns;
+  columns.text("Text", [](int row) { return row > 0 ? std::optional<std::string_view>("some") : std::nullopt; });
+  columns.count("Number", [](int row) { return row > 0 ? std::optional(row) : std::nullopt; });
+  columns.real("Real", [](int row) { return row > 0 ? std::optional(0.5) : std::nullopt; });
+  columns.path("Path", [](int) { return Paths::kNothing; });
+  const Table table = columns.table_of(std::vector<int>{0, 1});
+  for (std::size_t column = 0; column < 4; ++column) CHECK(table.is_null(0, column));
+  CHECK(table.text_at(1, 0) == "some");
+  CHECK(table.number_at(1, 1) == 1);
+  CHECK(real_of_cell(table.number_at(1, 2)) == 0.5);
 }
 
-TEST_CASE("a filter and an order may be about columns that are not shown", "[report]") {
-  ReportOptions options = with_columns("host", ReportFormat::kCsv);
-  options.filter = "load";
-  options.sort = "range";
-  CHECK(rendered(on_host(), options) == "Host (ns)\n30\n");
+TEST_CASE("a number that no cell holds is the largest that one does", "[report]") {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  CHECK(one_number([](int) { return std::numeric_limits<std::uint64_t>::max(); }).number_at(0, 0) == kMost);
+  CHECK(one_number([](int) { return std::uint64_t{1} << 63; }).number_at(0, 0) == kMost);
+  CHECK(one_number([](int) { return std::optional(static_cast<std::uint64_t>(kMost)); }).number_at(0, 0) == kMost);
+  CHECK(one_number([](int) { return std::int32_t{-1}; }).number_at(0, 0) == -1);
 }
 
-TEST_CASE("an unknown column is answered with all there are", "[report]") {
-  const Status status = write_report(on_host(), with_columns("range,hots"), [](std::string_view) { return true; });
-  REQUIRE_FALSE(status.ok());
-  CHECK(has(status.error().message(), "columns: no column \"hots\""));
-  CHECK(has(status.error().message(), "host_p95_ns"));
-  for (const char* list : {",", "range,", ",range"})
-    CHECK_FALSE(write_report(on_host(), with_columns(list), [](std::string_view) { return true; }).ok());
+TEST_CASE("a text is a name of the timeline, words, or both", "[report]") {
+  const Timeline timeline = TimelineBuilder().range("step", 0, 1).build();
+  ColumnsOf<int> columns(timeline);
+  const StringId step = timeline.ranges.name[RangeIndex(0)];
+  columns.text("Name", [&](int) { return step; });
+  columns.text("Words", [](int) { return "(none)"; });
+  columns.text("Either", [&](int row) { return row == 0 ? CellText(step) : CellText("(outside)"); });
+  columns.text("Made", [](int row) { return "number " + std::to_string(row); });
+  const Table table = columns.table_of(std::vector<int>{0, 1});
+  CHECK(table.text_at(0, 0) == "step");
+  CHECK(table.text_at(0, 1) == "(none)");
+  CHECK(table.text_at(0, 2) == "step");
+  CHECK(table.text_at(1, 2) == "(outside)");
+  CHECK(table.text_at(1, 3) == "number 1");
 }
 
-TEST_CASE("help lists the columns of a view", "[report]") {
-  const std::string text = rendered(Timeline(), with_columns("help"));
-  CHECK(has(text, "host_p95_ns"));
-  CHECK_FALSE(has(text, "device time"));
-  ReportOptions options = with_columns("help", ReportFormat::kCsv);
-  options.view = "memcpy";
-  CHECK(has(rendered(Timeline(), options), "throughput_gb_s,Throughput,GB/s,always\n"));
+TEST_CASE("a column may be of a path and of what is known about it", "[report]") {
+  ColumnsOf<Paths::Node> columns;
+  columns.path("Path", [](Paths::Node node) { return node; });
+  columns.count("Depth", [](Paths::Node node, const Paths& paths) { return paths.depth(node); });
+  Table table = columns.table();
+  const Paths::Node step = table.paths().add(Paths::kNothing, 1, "step");
+  columns.add_row(table, table.paths().add(step, 2, "forward"));
+  CHECK(table.text_at(0, 0) == "step/forward");
+  CHECK(table.number_at(0, 1) == 1);
 }
 
-TEST_CASE("where the host is all there is, its figures are shown", "[report]") {
-  const std::string host = rendered(on_host(), {.overview = false});
-  for (const char* title : {"Host self", "Host median", "Host p95", "Host max"}) CHECK(has(host, title));
-  CHECK_FALSE(has(host, "GPU"));
-  CHECK(has(host, "device time  none\n"));
-  const std::string device = rendered(on_device(), {.overview = false});
-  CHECK_FALSE(has(device, "Host median"));
-  CHECK(has(device, "GPU busy"));
-}
-
-TEST_CASE("a thread whose name has its number is not numbered twice", "[report]") {
-  TimelineBuilder builder;
-  builder.on_thread(4711).range("a", 0, 1).on_thread(12).range("b", 0, 1).on_thread(13).range("c", 0, 1);
-  builder.timeline().threads[1].name = "thread 4711 (python)";
-  builder.timeline().threads[2].name = "loader";
-  ReportOptions options = with_columns("range,thread", ReportFormat::kCsv);
-  options.instances = true;
-  CHECK(rendered(builder.build(), options) == "Range,Thread\na,thread 4711 (python)\nb,loader 12\nc,13\n");
-}
-
-TEST_CASE("points in time count from the begin of the input in text, and are exact elsewhere", "[report]") {
-  const Timeline timeline =
-      TimelineBuilder().range("a", 5'000'000'000, 6'000'000'000).range("b", 5'250'000'000, 5'500'000'000).build();
-  ReportOptions options = with_columns("range,begin");
-  options.instances = true;
-  CHECK(has(rendered(timeline, options), "0.250000000"));
-  options.absolute_times = true;
-  CHECK(has(rendered(timeline, options), "5.250000000"));
-  options.absolute_times = false;
-  options.format = ReportFormat::kCsv;
-  CHECK(has(rendered(timeline, options), "b,5250000000"));
-  options.format = ReportFormat::kJson;
-  CHECK(has(rendered(timeline, options), "\"begin_ns\": 5000000000"));
+TEST_CASE("what is said behind a column is the column's", "[report]") {
+  ColumnsOf<Row> columns;
+  columns.count("Number", &Row::begin_ns).if_room(3).if_any().bounded_by("Lost");
+  columns.count("Lost", &Row::end_ns).for_programs();
+  columns.text("Name", &Row::name).naming_rows();
+  const Table table = columns.table_of(std::vector<Row>{{"a", 3, 10}});
+  CHECK(table.columns()[0].dispensable == 3);
+  CHECK(table.columns()[0].in_text == InText::kUnlessEmpty);
+  CHECK(table.columns()[1].in_text == InText::kNever);
+  CHECK(table.is_lower_bound(0, 0));
+  CHECK(table.name_column() == 2);
 }

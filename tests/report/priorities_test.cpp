@@ -27,7 +27,7 @@ Table full_row(std::string_view view, const ViewOptions& options = {}) {
   const Subject subject(timeline, {});
   const auto empty = make_table(**found, subject, given);
   REQUIRE(empty.ok());
-  Table table(empty->columns(), empty->name_column());
+  Table table(empty->columns());
   const Paths::Node path = table.paths().add(Paths::kNothing, 1, "a_name_of_a_usual_length_for_it");
   for (const Column& column : empty->columns()) {
     if (column.type == ColumnType::kText)

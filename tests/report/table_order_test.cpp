@@ -9,7 +9,9 @@ using namespace rangefinder::report;
 namespace {
 
 Table some_table() {
-  Table table({{"Total", "ns", ColumnType::kNanoseconds}, {"Name"}, {"Kernel Name"}}, 1);
+  Column name{"Name"};
+  name.naming_rows();
+  Table table({{"Total", "ns", ColumnType::kNanoseconds}, name, {"Kernel Name"}});
   table.number(30).text("forward/layer1").text("z");
   table.null().text("backward").text("y");
   table.number(-5).text("forward/layer0").text("x");

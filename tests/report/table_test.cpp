@@ -24,13 +24,6 @@ TEST_CASE("no text and an empty text differ", "[report]") {
   CHECK(table.text_at(1, 0).empty());
 }
 
-TEST_CASE("an optional cell has its value or none", "[report]") {
-  Table table({{"A", "", ColumnType::kInteger}, {"B", "", ColumnType::kInteger}});
-  table.optional(true, 5).optional(false, 6);
-  CHECK(table.number_at(0, 0) == 5);
-  CHECK(table.is_null(0, 1));
-}
-
 TEST_CASE("a selection can be selected from", "[report]") {
   Table table({{"Name"}});
   for (const char* name : {"a", "b", "c", "d"}) table.text(name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/allocation_calls.hpp"
-#include "analysis/nsight_spread.hpp"
 #include "analysis/range_at.hpp"
+#include "analysis/spread.hpp"
 #include "report/view.hpp"
 #include "report/views/own_columns.hpp"
 #include "report/views/places.hpp"
@@ -11,6 +11,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -54,51 +55,68 @@ void add_note(const Timeline& timeline, const std::vector<AllocationCall>& calls
     table.note("allocations: this input has no allocation records: calls are found by name, and sizes are unknown");
 }
 
+std::string address_text(const Timeline& timeline, const AllocationCall& call) {
+  if (call.row == kNone) return {};
+  char address[24];
+  std::snprintf(address, sizeof address, "0x%" PRIx64, timeline.cuda_allocations.address[call.row]);
+  return address;
+}
+
+std::optional<std::uint32_t> stream_of(const Timeline& timeline, const AllocationCall& call) {
+  const StreamIndex stream = call.row == kNone ? StreamIndex(kNone) : timeline.cuda_allocations.stream[call.row];
+  if (stream == kNone) return {};
+  return timeline.streams[stream].id;
+}
+
 Table instances_of(const Subject& subject, const std::vector<AllocationCall>& calls) {
   const Timeline& timeline = subject.timeline();
-  Table table({own::text("Range"), own::text("Call"), own::if_room(1, own::text("Memory")),
-               own::if_room(3, own::text("Thread")), own::if_room(2, own::timestamp("Time")), own::time("Host"),
-               own::bytes("Allocated"), own::bytes("Freed"), own::if_room(6, own::text("Address")),
-               own::if_room(5, own::if_any(own::count("Stream"))), own::if_room(4, own::bytes("Kept"))});
+  struct Row {
+    const AllocationCall& call;
+    RangeIndex range;
+  };
+  const auto bytes_if = [&](auto holds) {
+    return [&timeline, holds](const Row& row) { return if_that(holds(row.call), bytes_of(timeline, row.call)); };
+  };
+  ColumnsOf<Row> columns(timeline);
+  columns.text("Range", [&](const Row& row) { return range_label(timeline, row.range, row.call.thread); });
+  columns.text("Call", [&](const Row& row) { return function_of(timeline, row.call); });
+  columns.text("Memory", [&](const Row& row) { return memory_text(timeline, row.call); }).if_room(1);
+  columns.text("Thread", [&](const Row& row) { return thread_label(timeline, row.call.thread); }).if_room(3);
+  columns.timestamp("Time", [](const Row& row) { return row.call.time_ns; }).if_room(2);
+  columns.time("Host", [](const Row& row) { return if_that(row.call.call != kNone, row.call.host_ns); });
+  columns.bytes("Allocated", bytes_if([](const AllocationCall& call) { return call.row != kNone && !call.freed; }));
+  columns.bytes("Freed", bytes_if([](const AllocationCall& call) { return call.row != kNone && call.freed; }));
+  columns.text("Address", [&](const Row& row) { return address_text(timeline, row.call); }).if_room(6);
+  columns.count("Stream", [&](const Row& row) { return stream_of(timeline, row.call); }).if_room(5).if_any();
+  columns.bytes("Kept", bytes_if([](const AllocationCall& call) { return call.kept; })).if_room(4);
+  Table table = columns.table();
   const std::vector<RangeIndex> ranges = ranges_of(subject, calls);
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    const AllocationCall& call = calls[i];
-    const bool recorded = call.row != kNone;
-    char address[24] = "";
-    if (recorded) std::snprintf(address, sizeof address, "0x%" PRIx64, timeline.cuda_allocations.address[call.row]);
-    const StreamIndex stream = recorded ? timeline.cuda_allocations.stream[call.row] : kNone;
-    table.text(range_label(timeline, ranges[i], call.thread))
-        .text(function_of(timeline, call))
-        .text(memory_text(timeline, call))
-        .text(thread_label(timeline, call.thread))
-        .number(call.time_ns)
-        .optional(call.call != kNone, call.host_ns)
-        .optional(recorded && !call.freed, bytes_of(timeline, call))
-        .optional(recorded && call.freed, bytes_of(timeline, call))
-        .text(address)
-        .optional(stream != kNone, stream != kNone ? timeline.streams[stream].id : 0)
-        .optional(call.kept, bytes_of(timeline, call));
-  }
+  for (std::size_t i = 0; i < calls.size(); ++i) columns.add_row(table, {calls[i], ranges[i]});
   return table;
 }
 
 struct CallSiteGroup {
+  std::string range;
+  std::string_view function;
+  std::string memory;
+  ThreadIndex thread = kNone;
   std::uint64_t count = 0;
   bool recorded = false;
   std::int64_t host = 0, allocated = 0, freed = 0, largest = 0, kept = 0;
 };
-using Key = std::tuple<std::string, std::string_view, std::string, ThreadIndex>;  // range, function, memory, thread
 
-std::int64_t plus(std::int64_t a, std::int64_t b) { return analysis::nsight::saturating_add(a, b); }
+std::int64_t plus(std::int64_t a, std::int64_t b) { return analysis::saturating_add(a, b); }
 
-std::vector<std::pair<Key, CallSiteGroup>> groups_of(const Subject& subject, const std::vector<AllocationCall>& calls) {
+std::vector<CallSiteGroup> groups_of(const Subject& subject, const std::vector<AllocationCall>& calls) {
   const Timeline& timeline = subject.timeline();
   const std::vector<RangeIndex> ranges = ranges_of(subject, calls);
-  std::map<Key, CallSiteGroup> found;
+  std::map<std::tuple<std::string, std::string_view, std::string, ThreadIndex>, CallSiteGroup> found;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const AllocationCall& call = calls[i];
-    CallSiteGroup& group = found[{range_label(timeline, ranges[i], call.thread), function_of(timeline, call),
-                                  memory_text(timeline, call), call.thread}];
+    const std::tuple key{range_label(timeline, ranges[i], call.thread), function_of(timeline, call),
+                         memory_text(timeline, call), call.thread};
+    CallSiteGroup& group = found[key];
+    std::tie(group.range, group.function, group.memory, group.thread) = key;
     const std::int64_t bytes = bytes_of(timeline, call);
     ++group.count;
     group.recorded = group.recorded || call.row != kNone;
@@ -108,51 +126,41 @@ std::vector<std::pair<Key, CallSiteGroup>> groups_of(const Subject& subject, con
     moved = plus(moved, bytes);
     if (call.kept) group.kept = plus(group.kept, bytes);
   }
-  std::vector<std::pair<Key, CallSiteGroup>> groups(found.begin(), found.end());
+  std::vector<CallSiteGroup> groups;
+  for (auto& [key, group] : found) groups.push_back(std::move(group));
   std::stable_sort(groups.begin(), groups.end(),
-                   [](const auto& a, const auto& b) { return a.second.host > b.second.host; });
+                   [](const CallSiteGroup& a, const CallSiteGroup& b) { return a.host > b.host; });
   return groups;
 }
 
-Result<Table> make_allocations(const Subject& subject, const ViewOptions& options) {
+Table groups_table(const Subject& subject, const std::vector<AllocationCall>& calls) {
+  using Row = CallSiteGroup;
   const Timeline& timeline = subject.timeline();
-  const std::vector<AllocationCall> calls = analysis::allocation_calls(timeline);
-  if (options.instances) {
-    Table table = instances_of(subject, calls);
-    add_note(timeline, calls, table);
-    return table;
-  }
-  Table table({own::text("Range"), own::text("Call"), own::if_room(1, own::if_any(own::text("Memory"))),
-               own::if_room(2, own::text("Thread")), own::count("Count"), own::time("Host"),
-               own::if_room(3, own::time("Host avg")), own::bytes("Allocated"), own::bytes("Freed"),
-               own::if_room(4, own::bytes("Largest")), own::if_room(1, own::bytes("Kept"))});
-  for (const auto& [key, group] : groups_of(subject, calls)) {
-    const auto& [range, function, memory, thread] = key;
-    table.text(range)
-        .text(function)
-        .text(memory)
-        .text(thread_label(timeline, thread))
-        .number(static_cast<std::int64_t>(group.count))
-        .number(group.host)
-        .number(own::mean(group.host, group.count))
-        .optional(group.recorded, group.allocated)
-        .optional(group.recorded, group.freed)
-        .optional(group.recorded, group.largest)
-        .optional(group.recorded, group.kept);
-  }
-  add_note(timeline, calls, table);
-  return table;
+  const auto if_recorded = [](std::int64_t Row::*bytes) {
+    return [bytes](const Row& row) { return if_that(row.recorded, row.*bytes); };
+  };
+  ColumnsOf<Row> columns(timeline);
+  columns.text("Range", &Row::range);
+  columns.text("Call", &Row::function);
+  columns.text("Memory", &Row::memory).if_room(1).if_any();
+  columns.text("Thread", [&](const Row& row) { return thread_label(timeline, row.thread); }).if_room(2);
+  columns.count("Count", &Row::count);
+  columns.time("Host", &Row::host);
+  columns.time("Host avg", [](const Row& row) { return own::mean(row.host, row.count); }).if_room(3);
+  columns.bytes("Allocated", if_recorded(&Row::allocated));
+  columns.bytes("Freed", if_recorded(&Row::freed));
+  columns.bytes("Largest", if_recorded(&Row::largest)).if_room(4);
+  columns.bytes("Kept", if_recorded(&Row::kept)).if_room(1);
+  return columns.table_of(groups_of(subject, calls));
 }
 
 }  // namespace
 
-namespace views_list {
-extern const View allocations{"allocations",
-                              "Device allocations (cudaMalloc and the like) by range and function (--instances: each)",
-                              kNeedsAllocations,
-                              {},
-                              false,
-                              make_allocations};
-}  // namespace views_list
+Result<Table> make_allocations(const Subject& subject, const ViewOptions& options) {
+  const std::vector<AllocationCall> calls = analysis::allocation_calls(subject.timeline());
+  Table table = options.instances ? instances_of(subject, calls) : groups_table(subject, calls);
+  add_note(subject.timeline(), calls, table);
+  return table;
+}
 
 }  // namespace rangefinder::report

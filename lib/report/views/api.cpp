@@ -32,28 +32,24 @@ const char* domain_name(CallDomain domain) {
 }
 
 Table instances_of(const Timeline& timeline) {
-  Table table({own::text("Call"), own::text("API"), own::timestamp("Begin"), own::time("Duration"),
-               own::count("Thread"), own::if_room(1, own::count("Correlation")), own::count("Result")});
   const CallTable& calls = timeline.calls;
-  for (CallIndex row{0}; row < calls.size(); ++row) {
-    table.text(timeline, calls.name[row])
-        .text(domain_name(calls.domain[row]))
-        .number(calls.begin_ns[row])
-        .number(calls.end_ns[row] - calls.begin_ns[row])
-        .number(timeline.threads[calls.thread[row]].tid)
-        .optional(calls.correlation[row] != 0, static_cast<std::int64_t>(calls.correlation[row]))
-        .number(calls.result[row]);
-  }
+  ColumnsOf<CallIndex> columns(timeline);
+  columns.text("Call", [&](CallIndex row) { return calls.name[row]; });
+  columns.text("API", [&](CallIndex row) { return domain_name(calls.domain[row]); });
+  columns.timestamp("Begin", [&](CallIndex row) { return calls.begin_ns[row]; });
+  columns.time("Duration", [&](CallIndex row) { return calls.end_ns[row] - calls.begin_ns[row]; });
+  columns.count("Thread", [&](CallIndex row) { return timeline.threads[calls.thread[row]].tid; });
+  const auto correlation = [&](CallIndex row) { return if_that(calls.correlation[row] != 0, calls.correlation[row]); };
+  columns.count("Correlation", correlation).if_room(1);
+  columns.count("Result", [&](CallIndex row) { return calls.result[row]; });
+  Table table = columns.table();
+  for (CallIndex row{0}; row < calls.size(); ++row) columns.add_row(table, row);
   return table;
 }
 
-Result<Table> make_api(const Subject& subject, const ViewOptions& options) {
-  const Timeline& timeline = subject.timeline();
-  if (options.instances) return instances_of(timeline);
-  const CallTable& calls = timeline.calls;
+std::vector<CallGroup> groups_of(const CallTable& calls) {
   std::vector<CallGroup> groups;
   std::unordered_map<std::uint64_t, std::size_t> by_name;
-  std::int64_t whole = 0;
   for (CallIndex row{0}; row < calls.size(); ++row) {
     const std::uint64_t key =
         std::uint64_t{static_cast<std::uint32_t>(calls.name[row])} << 8 | static_cast<std::uint64_t>(calls.domain[row]);
@@ -66,31 +62,32 @@ Result<Table> make_api(const Subject& subject, const ViewOptions& options) {
     group.total += duration;
     group.count += 1;
     group.failed += calls.result[row] != 0 ? 1 : 0;
-    whole += duration;
   }
   std::stable_sort(groups.begin(), groups.end(),
                    [](const CallGroup& a, const CallGroup& b) { return a.total > b.total; });
-  Table table({own::text("Call"), own::text("API"), own::count("Count"), own::time("Total"), own::percent("Share"),
-               own::time("Avg"), own::if_room(2, own::time("Min")), own::if_room(1, own::time("Max")),
-               own::count("Failed")});
-  for (const CallGroup& group : groups) {
-    table.text(timeline, group.name)
-        .text(domain_name(group.domain))
-        .number(static_cast<std::int64_t>(group.count))
-        .number(group.total)
-        .number(own::share(group.total, whole))
-        .number(own::mean(group.total, group.count))
-        .number(group.min)
-        .number(group.max)
-        .number(static_cast<std::int64_t>(group.failed));
-  }
-  return table;
+  return groups;
 }
 
 }  // namespace
 
-namespace views_list {
-extern const View api{"api", "CUDA calls on the host by name (--instances: each)", kNeedsCalls, {}, false, make_api};
-}  // namespace views_list
+Result<Table> make_api(const Subject& subject, const ViewOptions& options) {
+  using Row = CallGroup;
+  const Timeline& timeline = subject.timeline();
+  if (options.instances) return instances_of(timeline);
+  const std::vector<Row> groups = groups_of(timeline.calls);
+  std::int64_t whole = 0;
+  for (const Row& row : groups) whole += row.total;
+  ColumnsOf<Row> columns(timeline);
+  columns.text("Call", &Row::name);
+  columns.text("API", [](const Row& row) { return domain_name(row.domain); });
+  columns.count("Count", &Row::count);
+  columns.time("Total", &Row::total);
+  columns.percent("Share", [whole](const Row& row) { return own::share(row.total, whole); });
+  columns.time("Avg", [](const Row& row) { return own::mean(row.total, row.count); });
+  columns.time("Min", &Row::min).if_room(2);
+  columns.time("Max", &Row::max).if_room(1);
+  columns.count("Failed", &Row::failed);
+  return columns.table_of(groups);
+}
 
 }  // namespace rangefinder::report

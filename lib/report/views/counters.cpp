@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -105,49 +107,75 @@ CounterGroups groups_of(const analysis::RangeMetrics& metrics, PathOf path_of) {
   return groups;
 }
 
-std::vector<Column> columns_of(const Timeline& timeline, const analysis::RangeMetrics& metrics) {
-  using own::if_any;
-  using own::if_room;
-  std::vector<Column> columns{own::path("Range"), own::text("From"), own::count("Count"),
-                              if_any(own::time("GPU time"))};
-  for (const StringId metric : metrics.metrics()) {
-    const std::string_view name = timeline.text(metric);
-    if (name == "gpu_time_ns") continue;  // a column of its own
-    if (is_ratio(name)) {
-      columns.push_back(own::percent(heading(name)));
-    } else if (is_bytes(name)) {
-      columns.push_back(own::bytes(heading(name)));
-      columns.push_back(if_room(2, if_any(own::decimal(heading(name) + " rate", "GB/s", 1))));
-    } else if (is_operations(name)) {
-      columns.push_back(own::count(heading(name)));
-      columns.push_back(if_room(2, if_any(own::decimal(heading(name) + " rate", "GFLOP/s", 1))));
-    } else {
-      columns.push_back(own::decimal(heading(name), {}, 2));
-    }
-  }
-  columns.push_back(if_room(3, own::percent("Sampled")));
-  columns.push_back(own::id_of("Range"));
-  return columns;
-}
+/// A group, and its metrics in the order of RangeMetrics::metrics.
+struct CounterRow {
+  const CounterGroup& group;
+  const Sum* sums;
 
-std::int64_t rounded_or_null(double value) noexcept {
+  bool sampled() const noexcept { return group.source == MetricSource::kSamples; }
+  double covered() const noexcept { return group.busy_ns > 0 ? group.device_ns / group.busy_ns : 1; }
+};
+
+std::optional<std::int64_t> to_cell(double value) noexcept {
   constexpr double kMax = 9e18;
-  if (!(value > -kMax && value < kMax)) return kNull;
+  if (!(value > -kMax && value < kMax)) return {};
   return static_cast<std::int64_t>(std::llround(value));
 }
 
-void add_metric(Table& table, std::string_view name, const Sum& sum) {
-  const bool any = sum.count != 0;
+/// An average of the group's instances, or their sum, in units of 1 / `scale`.
+std::optional<std::int64_t> value_of(const Sum& sum, bool average, double scale) {
+  if (sum.count == 0) return {};
+  if (!average) return to_cell(sum.value * scale);
   const double weight = sum.device_ns > 0 ? sum.device_ns : static_cast<double>(sum.count);
-  if (analysis::is_average(name)) {
-    table.optional(any, any ? rounded_or_null(sum.weighted / weight * (is_ratio(name) ? 1000 : 100)) : 0);
-  } else if (is_bytes(name) || is_operations(name)) {
-    // Units a nanosecond are thousand millions a second.
-    table.optional(any, rounded_or_null(sum.value))
-        .optional(sum.device_ns > 0, rounded_or_null(sum.value / sum.device_ns * 10));
+  return to_cell(sum.weighted / weight * scale);
+}
+
+/// Tenths of thousand millions a second, which are units a nanosecond.
+std::optional<std::int64_t> rate_of(const Sum& sum) {
+  if (sum.device_ns <= 0) return {};
+  return to_cell(sum.value / sum.device_ns * 10);
+}
+
+/// The columns of the metric with that number.
+void add_metric_columns(ColumnsOf<CounterRow>& columns, std::string_view name, std::size_t number) {
+  using Row = CounterRow;
+  const auto value = [number, average = analysis::is_average(name)](double scale) {
+    return [=](const Row& row) { return value_of(row.sums[number], average, scale); };
+  };
+  const auto rate = [number](const Row& row) { return rate_of(row.sums[number]); };
+  const std::string title = heading(name);
+  if (is_ratio(name)) {
+    columns.percent(title, value(1000));
+  } else if (is_bytes(name)) {
+    columns.bytes(title, value(1));
+    columns.decimal(title + " rate", "GB/s", 1, rate).if_room(2).if_any();
+  } else if (is_operations(name)) {
+    columns.count(title, value(1));
+    columns.decimal(title + " rate", "GFLOP/s", 1, rate).if_room(2).if_any();
   } else {
-    table.optional(any, rounded_or_null(sum.value * 100));
+    columns.decimal(title, {}, 2, value(100));
   }
+}
+
+ColumnsOf<CounterRow> columns_of(const Timeline& timeline, const analysis::RangeMetrics& metrics) {
+  using Row = CounterRow;
+  const auto device_ns = [](const Row& row) {
+    return row.group.device_ns > 0 ? to_cell(row.group.device_ns) : std::nullopt;
+  };
+  const auto sampled = [](const Row& row) { return row.sampled() ? to_cell(row.covered() * 1000) : std::nullopt; };
+  const auto path = [](const Row& row) { return row.group.path; };
+  ColumnsOf<Row> columns;
+  columns.path("Range", path);
+  columns.text("From", [](const Row& row) { return row.sampled() ? "samples" : "range profiler"; });
+  columns.count("Count", [](const Row& row) { return row.group.instances; });
+  columns.time("GPU time", device_ns).if_any();
+  for (std::size_t i = 0; i < metrics.metrics().size(); ++i) {
+    const std::string_view name = timeline.text(metrics.metrics()[i]);
+    if (name != "gpu_time_ns") add_metric_columns(columns, name, i);  // which has a column already
+  }
+  columns.percent("Sampled", sampled).if_room(3);
+  own::add_id_of(columns, "Range", path);
+  return columns;
 }
 
 /// Groups in order of first appearance, and their paths in the table.
@@ -167,40 +195,24 @@ CounterGroups groups_in(Table& table, const Subject& subject, const analysis::Ra
   });
 }
 
+}  // namespace
+
 Result<Table> make_counters(const Subject& subject, const ViewOptions& options) {
   const Timeline& timeline = subject.timeline();
   const analysis::RangeMetrics metrics(timeline, subject.projection());
-  Table table(columns_of(timeline, metrics));
+  const ColumnsOf<CounterRow> columns = columns_of(timeline, metrics);
+  Table table = columns.table();
   bool partly = false;
   const CounterGroups groups = groups_in(table, subject, metrics, options.instances);
   const Sum* sums = groups.sums.data();
   for (const CounterGroup& group : groups.rows) {
-    const bool sampled = group.source == MetricSource::kSamples;
-    table.path(group.path)
-        .text(sampled ? "samples" : "range profiler")
-        .number(static_cast<std::int64_t>(group.instances))
-        .optional(group.device_ns > 0, rounded_or_null(group.device_ns));
-    for (std::size_t i = 0; i < metrics.metrics().size(); ++i) {
-      const std::string_view name = timeline.text(metrics.metrics()[i]);
-      if (name != "gpu_time_ns") add_metric(table, name, sums[i]);
-    }
+    const CounterRow row{group, sums};
+    columns.add_row(table, row);
+    partly = partly || (row.sampled() && row.covered() < 0.99);
     sums += metrics.metrics().size();
-    const double covered = group.busy_ns > 0 ? group.device_ns / group.busy_ns : 1;
-    partly = partly || (sampled && covered < 0.99);
-    table.optional(sampled, rounded_or_null(covered * 1000));
-    own::add_id(table, group.path);
   }
   if (partly) table.note("Sampled: share of the range's device time that has samples; the figures lack the rest");
   return table;
 }
-
-}  // namespace
-
-namespace views_list {
-extern const View counters{
-    "counters",     "Hardware counters per range: bytes, operations, device activity (--instances: each)",
-    kNeedsCounters, {},
-    false,          make_counters};
-}  // namespace views_list
 
 }  // namespace rangefinder::report

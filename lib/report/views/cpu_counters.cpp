@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,14 +56,21 @@ std::vector<Counts> by_group(const Timeline& timeline, const Projection& project
   return groups;
 }
 
-void add_count(Table& table, const Counts& counts, CpuEvent event) {
-  table.optional(counts.has(event), own::rounded(counts.of(event)));
+std::optional<std::int64_t> count_of(const Counts& counts, CpuEvent event) {
+  return if_that(counts.has(event), own::rounded(counts.of(event)));
 }
 
 /// `part` by `whole`, times `factor`.
-void add_ratio(Table& table, const Counts& counts, CpuEvent part, CpuEvent whole, double factor) {
-  const bool any = counts.has(part) && counts.has(whole) && counts.of(whole) > 0;
-  table.optional(any, any ? own::rounded(counts.of(part) / counts.of(whole) * factor) : 0);
+std::optional<std::int64_t> ratio_of(const Counts& counts, CpuEvent part, CpuEvent whole, double factor) {
+  if (!counts.has(part) || !counts.has(whole) || counts.of(whole) <= 0) return {};
+  return own::rounded(counts.of(part) / counts.of(whole) * factor);
+}
+
+/// Tenths of a percent of the CPU time in which the processor's events were counted.
+std::optional<std::int64_t> counted_share(const Counts& counts) {
+  const double cpu_ns = counts.of(CpuEvent::kCpuTime);
+  if (!counts.has(CpuEvent::kNotCounted) || cpu_ns <= 0) return {};
+  return own::rounded((cpu_ns - std::min(cpu_ns, counts.of(CpuEvent::kNotCounted))) / cpu_ns * 1000);
 }
 
 void note_scaling(Table& table, const CpuCounterTable& counters) {
@@ -74,65 +82,45 @@ void note_scaling(Table& table, const CpuCounterTable& counters) {
                "scaled up (column Counted)");
 }
 
+}  // namespace
+
 Result<Table> make_cpu_counters(const Subject& subject, const ViewOptions& options) {
-  using own::if_any;
-  using own::if_room;
   const Timeline& timeline = subject.timeline();
   const Projection& projection = subject.projection();
-  const analysis::PathTree tree = analysis::range_tree(timeline, projection, subject.projection_options(),
-                                                       own::folding_of(options), analysis::HostSpread::kNotWanted);
+  const analysis::PathTree tree = own::tree_of(subject, projection, options);
   const std::vector<Counts> groups = by_group(timeline, projection, tree);
-  std::vector<Column> columns{own::path_name("Range"),
-                              if_room(1, own::count("Count")),
-                              own::time("Host"),
-                              own::time("CPU time"),
-                              if_any(own::count("Instructions")),
-                              if_room(2, if_any(own::count("Cycles"))),
-                              if_any(own::decimal("Instructions a cycle", "", 2)),
-                              if_room(8, if_any(own::count("Cache references"))),
-                              if_room(4, if_any(own::count("Cache misses"))),
-                              if_any(own::percent("Cache miss rate")),
-                              if_room(7, if_any(own::count("Branch misses"))),
-                              if_room(3, if_any(own::decimal("Branch misses in 1000", "", 2))),
-                              if_room(5, own::count("Page faults")),
-                              if_room(6, own::count("Context switches")),
-                              if_room(9, if_any(own::percent("Counted")))};
-  own::add_path_columns(columns);
-  Table table(std::move(columns));
+  struct Row {
+    std::uint32_t path;
+    const analysis::RangeGroup& group;
+    const Counts& counts;
+  };
+  const auto count = [](CpuEvent event) { return [event](const Row& row) { return count_of(row.counts, event); }; };
+  const auto ratio = [](CpuEvent part, CpuEvent whole, double factor) {
+    return [=](const Row& row) { return ratio_of(row.counts, part, whole, factor); };
+  };
+  using enum CpuEvent;
+  ColumnsOf<Row> columns;
+  columns.path_name("Range", &Row::path);
+  columns.count("Count", [](const Row& row) { return row.group.count; }).if_room(1);
+  columns.time("Host", [](const Row& row) { return row.group.host_ns; });
+  columns.time("CPU time", count(kCpuTime));
+  columns.count("Instructions", count(kInstructions)).if_any();
+  columns.count("Cycles", count(kCycles)).if_room(2).if_any();
+  columns.decimal("Instructions a cycle", "", 2, ratio(kInstructions, kCycles, 100)).if_any();
+  columns.count("Cache references", count(kCacheReferences)).if_room(8).if_any();
+  columns.count("Cache misses", count(kCacheMisses)).if_room(4).if_any();
+  columns.percent("Cache miss rate", ratio(kCacheMisses, kCacheReferences, 1000)).if_any();
+  columns.count("Branch misses", count(kBranchMisses)).if_room(7).if_any();
+  columns.decimal("Branch misses in 1000", "", 2, ratio(kBranchMisses, kInstructions, 1000 * 100)).if_room(3).if_any();
+  columns.count("Page faults", count(kPageFaults)).if_room(5);
+  columns.count("Context switches", count(kContextSwitches)).if_room(6);
+  columns.percent("Counted", [](const Row& row) { return counted_share(row.counts); }).if_room(9).if_any();
+  own::add_path_columns(columns, &Row::path);
+  Table table = columns.table();
   own::add_paths(table, timeline, tree);
-  for (const std::uint32_t group : tree.order) {
-    const Counts& counts = groups[group];
-    table.path(group).number(static_cast<std::int64_t>(tree.groups[group].count)).number(tree.groups[group].host_ns);
-    for (const CpuEvent event : {CpuEvent::kCpuTime, CpuEvent::kInstructions, CpuEvent::kCycles})
-      add_count(table, counts, event);
-    add_ratio(table, counts, CpuEvent::kInstructions, CpuEvent::kCycles, 100);
-    add_count(table, counts, CpuEvent::kCacheReferences);
-    add_count(table, counts, CpuEvent::kCacheMisses);
-    add_ratio(table, counts, CpuEvent::kCacheMisses, CpuEvent::kCacheReferences, 1000);
-    add_count(table, counts, CpuEvent::kBranchMisses);
-    add_ratio(table, counts, CpuEvent::kBranchMisses, CpuEvent::kInstructions, 1000 * 100);
-    add_count(table, counts, CpuEvent::kPageFaults);
-    add_count(table, counts, CpuEvent::kContextSwitches);
-    const double cpu_ns = counts.of(CpuEvent::kCpuTime);
-    const bool counted = counts.has(CpuEvent::kNotCounted) && cpu_ns > 0;
-    table.optional(
-        counted,
-        counted ? own::rounded((cpu_ns - std::min(cpu_ns, counts.of(CpuEvent::kNotCounted))) / cpu_ns * 1000) : 0);
-    own::add_path(table, group);
-  }
+  for (const std::uint32_t path : tree.order) columns.add_row(table, {path, tree.groups[path], groups[path]});
   note_scaling(table, timeline.cpu_counters);
   return table;
 }
-
-}  // namespace
-
-namespace views_list {
-extern const View cpu_counters{"cpu_counters",
-                               "CPU events per range (perf events): instructions, cycles, cache misses, page faults",
-                               kNeedsRanges | kNeedsCpuCounters,
-                               {},
-                               false,
-                               make_cpu_counters};
-}  // namespace views_list
 
 }  // namespace rangefinder::report

@@ -5,9 +5,10 @@
 #include "report/views/range_paths.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 // `kernels` and `memcpy`: device activities by name, or each one, with the range that owns them.
@@ -71,34 +72,82 @@ std::string main_owner(const Timeline& timeline, const OperationGroup& group) {
   return group.owners.size() == 1 ? owner : owner + " and " + std::to_string(group.owners.size() - 1) + " more";
 }
 
-std::string device_label(const Timeline& timeline, StreamIndex stream) {
-  return std::to_string(timeline.devices[timeline.streams[stream].device].id);
+/// An activity, and the paths in which it counts and was launched; the latter where that is another.
+struct OperationRow {
+  ActivityIndex activity;
+  Paths::Node owner;
+  Paths::Node launcher;
+};
+
+void add_kernel_columns(ColumnsOf<OperationRow>& columns, const Timeline& timeline) {
+  const auto detail = [&timeline](auto get) {
+    return [&timeline, get](const OperationRow& row) -> std::optional<std::int64_t> {
+      const std::uint32_t number = timeline.activities.detail[row.activity];
+      if (number == kNone) return {};
+      return get(timeline.kernel_details[number]);
+    };
+  };
+  static constexpr const char* kAxes[] = {"X", "Y", "Z"};
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    columns.count(std::string("Grid ") + kAxes[axis], detail([axis](const KernelDetail& d) { return d.grid[axis]; }))
+        .if_room(4);
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    columns.count(std::string("Block ") + kAxes[axis], detail([axis](const KernelDetail& d) { return d.block[axis]; }))
+        .if_room(4);
+  columns.count("Registers", detail([](const KernelDetail& d) { return d.registers_per_thread; })).if_room(4);
+  const auto shared = [](const KernelDetail& d) {
+    return std::int64_t{d.static_shared_bytes} + d.dynamic_shared_bytes;
+  };
+  columns.bytes("Shared", detail(shared)).if_room(4);
+}
+
+void add_copy_columns(ColumnsOf<OperationRow>& columns, const Timeline& timeline) {
+  const ActivityTable& activities = timeline.activities;
+  columns.bytes("Bytes", [&](const OperationRow& row) { return activities.bytes[row.activity]; });
+  const auto throughput = [&](const OperationRow& row) {
+    const ActivityIndex activity = row.activity;
+    return own::gigabytes_per_second(activities.bytes[activity],
+                                     activities.end_ns[activity] - activities.begin_ns[activity]);
+  };
+  columns.decimal("Throughput", "GB/s", 2, throughput).if_room(4);
 }
 
 Table instances_of(const Subject& subject, bool (*wanted)(ActivityKind), bool kernels) {
+  using Row = OperationRow;
   const Timeline& timeline = subject.timeline();
   const ActivityTable& activities = timeline.activities;
-  std::vector<Column> columns = {kernels ? own::kernel("Kernel") : own::text("Operation"),
-                                 own::timestamp("Begin"),
-                                 own::time("Duration"),
-                                 own::if_room(2, own::text("Device")),
-                                 own::if_room(1, own::count("Stream")),
-                                 own::if_room(3, own::time("Launch delay")),
-                                 own::path("Range"),
-                                 own::if_any(own::path("Replayed by"))};
-  if (kernels) {
-    for (const char* name : {"Grid X", "Grid Y", "Grid Z", "Block X", "Block Y", "Block Z", "Registers"})
-      columns.push_back(own::if_room(4, own::count(name)));
-    columns.push_back(own::if_room(4, own::bytes("Shared")));
-  } else {
-    columns.push_back(own::bytes("Bytes"));
-    columns.push_back(own::if_room(4, own::decimal("Throughput", "GB/s", 2)));
-  }
-  columns.push_back(own::id_of("Range"));
-  columns.push_back(own::id_of("Replayed by"));
-  Table table(std::move(columns));
-  RangePaths paths(table, timeline, subject.projection());
   const Projection& projection = subject.projection();
+  const auto begin_ns = [&](const Row& row) { return activities.begin_ns[row.activity]; };
+  const auto stream = [&](const Row& row) -> const StreamInfo& {
+    return timeline.streams[activities.stream[row.activity]];
+  };
+  const auto launch_delay = [&](const Row& row) -> std::optional<std::int64_t> {
+    const LaunchIndex launch = activities.launch[row.activity];
+    if (launch == kNone) return {};
+    return begin_ns(row) - timeline.launches.time_ns[launch];
+  };
+  ColumnsOf<Row> columns(timeline);
+  const auto name = [&](const Row& row) { return activities.name[row.activity]; };
+  if (kernels)
+    columns.kernel("Kernel", name);
+  else
+    columns.text("Operation", name);
+  columns.timestamp("Begin", begin_ns);
+  columns.time("Duration", [&](const Row& row) { return activities.end_ns[row.activity] - begin_ns(row); });
+  columns.text("Device", [&](const Row& row) { return std::to_string(timeline.devices[stream(row).device].id); })
+      .if_room(2);
+  columns.count("Stream", [&](const Row& row) { return stream(row).id; }).if_room(1);
+  columns.time("Launch delay", launch_delay).if_room(3);
+  columns.path("Range", &Row::owner);
+  columns.path("Replayed by", &Row::launcher).if_any();
+  if (kernels)
+    add_kernel_columns(columns, timeline);
+  else
+    add_copy_columns(columns, timeline);
+  own::add_id_of(columns, "Range", &Row::owner);
+  own::add_id_of(columns, "Replayed by", &Row::launcher);
+  Table table = columns.table();
+  RangePaths paths(table, timeline, projection);
   // Who launched what counts where it was captured.
   std::vector<std::uint32_t> launchers;
   if (!projection.place.empty()) launchers = subject.owners_by(Attribution::kLaunch);
@@ -107,106 +156,52 @@ Table instances_of(const Subject& subject, bool (*wanted)(ActivityKind), bool ke
   };
   for (ActivityIndex row{0}; row < activities.size(); ++row) {
     if (!wanted(activities.kind[row])) continue;
-    const LaunchIndex launch = activities.launch[row];
-    const std::int64_t duration = activities.end_ns[row] - activities.begin_ns[row];
-    const bool replayed = !launchers.empty() && projection.place[row] != launch;
+    const bool replayed = !launchers.empty() && projection.place[row] != activities.launch[row];
     const Paths::Node owner = path(projection.owner[row]);
-    const Paths::Node launcher = replayed ? path(launchers[row]) : Paths::kNothing;
-    table.text(timeline, activities.name[row])
-        .number(activities.begin_ns[row])
-        .number(duration)
-        .text(device_label(timeline, activities.stream[row]))
-        .number(timeline.streams[activities.stream[row]].id)
-        .optional(launch != kNone, launch != kNone ? activities.begin_ns[row] - timeline.launches.time_ns[launch] : 0)
-        .path(owner)
-        .optional(replayed, launcher);
-    if (kernels) {
-      const bool known = activities.detail[row] != kNone;
-      const KernelDetail detail = known ? timeline.kernel_details[activities.detail[row]] : KernelDetail{};
-      for (const std::uint32_t value : detail.grid) table.optional(known, value);
-      for (const std::uint32_t value : detail.block) table.optional(known, value);
-      table.optional(known, detail.registers_per_thread)
-          .optional(known, static_cast<std::int64_t>(detail.static_shared_bytes) + detail.dynamic_shared_bytes);
-    } else {
-      const auto bytes = static_cast<std::int64_t>(activities.bytes[row]);
-      // Bytes a nanosecond are gigabytes a second.
-      table.number(bytes).optional(
-          duration > 0, duration > 0 ? static_cast<std::int64_t>(static_cast<__int128>(bytes) * 100 / duration) : 0);
-    }
-    own::add_id(table, owner);
-    own::add_id(table, launcher);
-  }
-  return table;
-}
-
-Result<Table> make_kernels(const Subject& subject, const ViewOptions& options) {
-  if (options.instances) return instances_of(subject, is_computation, true);
-  const Account& account = subject.projection().account;
-  const bool bounded = !subject.timeline().conditional_graphs.empty();
-  std::vector<Column> columns{own::kernel("Kernel"),
-                              own::may_be_more(bounded, own::count("Count")),
-                              own::time("Total"),
-                              own::percent("Share"),
-                              own::time("Avg"),
-                              own::if_room(2, own::time("Min")),
-                              own::if_room(1, own::time("Max")),
-                              own::text("Range")};
-  own::add_bound_column(columns, bounded);
-  Table table(std::move(columns));
-  for (const OperationGroup& group : groups_of(subject, is_computation)) {
-    table.text(subject.timeline().text(group.name))
-        .number(static_cast<std::int64_t>(group.count))
-        .number(group.total)
-        .number(own::share(group.total, account.total.gpu_sum_ns))
-        .number(own::mean(group.total, group.count))
-        .number(group.min)
-        .number(group.max)
-        .text(main_owner(subject.timeline(), group));
-    own::add_bound(table, bounded, group.conditional);
-  }
-  return table;
-}
-
-Result<Table> make_memcpy(const Subject& subject, const ViewOptions& options) {
-  if (options.instances) return instances_of(subject, is_movement, false);
-  const bool bounded = !subject.timeline().conditional_graphs.empty();
-  std::vector<Column> columns{own::text("Operation"),
-                              own::may_be_more(bounded, own::count("Count")),
-                              own::bytes("Bytes"),
-                              own::time("Total"),
-                              own::if_room(1, own::time("Avg")),
-                              own::if_room(3, own::time("Min")),
-                              own::if_room(2, own::time("Max")),
-                              own::decimal("Throughput", "GB/s", 2),
-                              own::text("Range")};
-  own::add_bound_column(columns, bounded);
-  Table table(std::move(columns));
-  for (const OperationGroup& group : groups_of(subject, is_movement)) {
-    table.text(subject.timeline().text(group.name))
-        .number(static_cast<std::int64_t>(group.count))
-        .number(static_cast<std::int64_t>(group.bytes))
-        .number(group.total)
-        .number(own::mean(group.total, group.count))
-        .number(group.min)
-        .number(group.max)
-        .optional(
-            group.total > 0,
-            group.total > 0 ? static_cast<std::int64_t>(static_cast<__int128>(group.bytes) * 100 / group.total) : 0)
-        .text(main_owner(subject.timeline(), group));
-    own::add_bound(table, bounded, group.conditional);
+    columns.add_row(table, {row, owner, replayed ? path(launchers[row]) : Paths::kNothing});
   }
   return table;
 }
 
 }  // namespace
 
-namespace views_list {
-extern const View kernels{
-    "kernels",   "Kernels by name, and the ranges that own them (--instances: each)", kNeedsActivities, {}, false,
-    make_kernels};
-extern const View memcpy{
-    "memcpy",   "Copies and memsets by direction, with throughput (--instances: each)", kNeedsActivities, {}, false,
-    make_memcpy};
-}  // namespace views_list
+Result<Table> make_kernels(const Subject& subject, const ViewOptions& options) {
+  using Row = OperationGroup;
+  if (options.instances) return instances_of(subject, is_computation, true);
+  const Timeline& timeline = subject.timeline();
+  const std::int64_t all_ns = subject.projection().account.total.gpu_sum_ns;
+  const bool bounded = !timeline.conditional_graphs.empty();
+  ColumnsOf<Row> columns(timeline);
+  columns.kernel("Kernel", &Row::name);
+  columns.count("Count", &Row::count).bounded_by(own::conditional_title(bounded));
+  columns.time("Total", &Row::total);
+  columns.percent("Share", [all_ns](const Row& row) { return own::share(row.total, all_ns); });
+  columns.time("Avg", [](const Row& row) { return own::mean(row.total, row.count); });
+  columns.time("Min", &Row::min).if_room(2);
+  columns.time("Max", &Row::max).if_room(1);
+  columns.text("Range", [&](const Row& row) { return main_owner(timeline, row); });
+  own::add_conditional(columns, bounded, &Row::conditional);
+  return columns.table_of(groups_of(subject, is_computation));
+}
+
+Result<Table> make_memcpy(const Subject& subject, const ViewOptions& options) {
+  using Row = OperationGroup;
+  if (options.instances) return instances_of(subject, is_movement, false);
+  const Timeline& timeline = subject.timeline();
+  const bool bounded = !timeline.conditional_graphs.empty();
+  const auto throughput = [](const Row& row) { return own::gigabytes_per_second(row.bytes, row.total); };
+  ColumnsOf<Row> columns(timeline);
+  columns.text("Operation", &Row::name);
+  columns.count("Count", &Row::count).bounded_by(own::conditional_title(bounded));
+  columns.bytes("Bytes", &Row::bytes);
+  columns.time("Total", &Row::total);
+  columns.time("Avg", [](const Row& row) { return own::mean(row.total, row.count); }).if_room(1);
+  columns.time("Min", &Row::min).if_room(3);
+  columns.time("Max", &Row::max).if_room(2);
+  columns.decimal("Throughput", "GB/s", 2, throughput);
+  columns.text("Range", [&](const Row& row) { return main_owner(timeline, row); });
+  own::add_conditional(columns, bounded, &Row::conditional);
+  return columns.table_of(groups_of(subject, is_movement));
+}
 
 }  // namespace rangefinder::report

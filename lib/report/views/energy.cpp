@@ -7,8 +7,11 @@
 #include "report/views/path_rows.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 // `energy`: what devices took while work of ranges ran on them, and how fast their clocks were.
@@ -48,8 +51,10 @@ std::vector<GroupEnergy> by_group(const analysis::PathTree& tree, const analysis
 /// Of the whole: tenths of a percent.
 std::int64_t share(double part, double whole) { return whole > 0 ? rounded(part / whole * 1000) : 0; }
 
-void add_mean(Table& table, double integral, std::int64_t ns) {
-  table.optional(ns > 0, ns > 0 ? rounded(integral / static_cast<double>(ns)) : 0);
+/// Nothing in no time.
+std::optional<std::int64_t> mean_over(double integral, std::int64_t ns) {
+  if (ns <= 0) return {};
+  return rounded(integral / static_cast<double>(ns));
 }
 
 std::string joules(double millijoules) {
@@ -98,21 +103,74 @@ void note_unknown_boards(Table& table, const Timeline& timeline, const analysis:
         "some captures do not identify their boards: a board that several processes read is counted several times");
 }
 
-void add_rest(Table& table, const char* name, double millijoules, double total_mj) {
-  const Paths::Node words = table.paths().add(Paths::kNothing, 0, name);
-  table.path(words).null().null().number(rounded(millijoules)).number(share(millijoules, total_mj));
-  for (int i = 0; i < 9; ++i) table.null();
-  own::add_path(table, words);
+/// A path with its energy, or the rest, of which nothing else is known.
+struct EnergyRow {
+  Paths::Node path;
+  double total_mj;
+  const analysis::RangeGroup* group = nullptr;  ///< null: the rest
+  const RangeEnergy* figures = nullptr;
+
+  /// The figures where power is known.
+  const RangeEnergy* known() const noexcept { return figures != nullptr && figures->known_ns > 0 ? figures : nullptr; }
+  bool any_energy() const noexcept { return figures == nullptr || known() != nullptr; }
+};
+
+ColumnsOf<EnergyRow> energy_columns(double all_mj) {
+  using Row = EnergyRow;
+  const auto of_group = [](auto get) { return [get](const Row& row) { return figure_of(row.group, get); }; };
+  const auto of_figures = [](auto get) { return [get](const Row& row) { return figure_of(row.figures, get); }; };
+  const auto if_known = [](auto get) { return [get](const Row& row) { return figure_of(row.known(), get); }; };
+  const auto millijoules = [](double RangeEnergy::*energy) {
+    return [energy](const RangeEnergy& figures) { return rounded(figures.*energy); };
+  };
+  const auto mean = [](double RangeEnergy::*integral, std::int64_t RangeEnergy::*ns) {
+    return [=](const RangeEnergy& figures) { return mean_over(figures.*integral, figures.*ns); };
+  };
+  const auto energy = [](const Row& row) { return if_that(row.any_energy(), rounded(row.total_mj)); };
+  const auto energy_share = [all_mj](const Row& row) { return if_that(row.any_energy(), share(row.total_mj, all_mj)); };
+  const auto energy_avg = [](const Row& row) {
+    const bool any = row.known() != nullptr && row.group->count != 0;
+    return figure_of(any ? row.group : nullptr, [&](const analysis::RangeGroup& group) {
+      return rounded(row.total_mj / static_cast<double>(group.count));
+    });
+  };
+  // Millijoules over nanoseconds, in tenths of a watt.
+  const auto power = [](const RangeEnergy& figures) { return mean_over(figures.running_mj * 1e7, figures.known_ns); };
+  const auto throttled = [](const RangeEnergy& figures) {
+    return if_that(figures.throttle_known_ns > 0,
+                   share(figures.throttled_ns, static_cast<double>(figures.throttle_known_ns)));
+  };
+  const auto known = [](const RangeEnergy& figures) {
+    return if_that(figures.running_ns > 0, own::share(figures.known_ns, figures.running_ns));
+  };
+  ColumnsOf<Row> columns;
+  columns.path_name("Range", &Row::path);
+  columns.count("Count", of_group(&analysis::RangeGroup::count));
+  columns.time("GPU busy", of_group([](const analysis::RangeGroup& group) { return group.inclusive.gpu_busy_ns; }));
+  columns.decimal("Energy", "J", 3, energy);
+  columns.percent("Energy share", energy_share);
+  columns.decimal("Self energy", "J", 3, if_known(millijoules(&RangeEnergy::self_mj))).if_room(2);
+  columns.decimal("Energy while running", "J", 3, if_known(millijoules(&RangeEnergy::running_mj))).if_room(3);
+  columns.decimal("Energy avg", "J", 3, energy_avg).if_room(1);
+  columns.decimal("Power", "W", 1, if_known(power));
+  columns.count("SM clock MHz", of_figures(mean(&RangeEnergy::sm_clock_mhz_ns, &RangeEnergy::sm_clock_ns))).if_any();
+  columns.count("Memory clock MHz", of_figures(mean(&RangeEnergy::memory_clock_mhz_ns, &RangeEnergy::memory_clock_ns)))
+      .if_room(4)
+      .if_any();
+  columns.percent("Throttled", of_figures(throttled)).if_any();
+  columns.count("Readings", of_figures(&RangeEnergy::readings)).if_room(5);
+  columns.percent("Known", of_figures(known)).if_room(6);
+  own::add_path_columns(columns, &Row::path);
+  return columns;
 }
 
+}  // namespace
+
 Result<Table> make_energy(const Subject& subject, const ViewOptions& options) {
-  using own::if_any;
-  using own::if_room;
   const Timeline& timeline = subject.timeline();
   const Projection& projection = subject.projection();
   analysis::Energy energy = analysis::energy_of_ranges(timeline, projection);
-  const analysis::PathTree tree = analysis::range_tree(timeline, projection, subject.projection_options(),
-                                                       own::folding_of(options), analysis::HostSpread::kNotWanted);
+  const analysis::PathTree tree = own::tree_of(subject, projection, options);
   const std::vector<GroupEnergy> groups = by_group(tree, energy, projection);
   std::vector<RangeEnergy>().swap(energy.ranges);
   double total_mj = 0, idle_mj = 0, unowned_mj = 0;
@@ -121,62 +179,21 @@ Result<Table> make_energy(const Subject& subject, const ViewOptions& options) {
     idle_mj += device.idle_mj;
     unowned_mj += device.unowned_mj;
   }
-  std::vector<Column> columns{own::path_name("Range"),
-                              own::count("Count"),
-                              own::time("GPU busy"),
-                              own::decimal("Energy", "J", 3),
-                              own::percent("Energy share"),
-                              if_room(2, own::decimal("Self energy", "J", 3)),
-                              if_room(3, own::decimal("Energy while running", "J", 3)),
-                              if_room(1, own::decimal("Energy avg", "J", 3)),
-                              own::decimal("Power", "W", 1),
-                              if_any(own::count("SM clock MHz")),
-                              if_room(4, if_any(own::count("Memory clock MHz"))),
-                              if_any(own::percent("Throttled")),
-                              if_room(5, own::count("Readings")),
-                              if_room(6, own::percent("Known"))};
-  own::add_path_columns(columns);
-  Table table(std::move(columns));
+  const ColumnsOf<EnergyRow> columns = energy_columns(total_mj);
+  Table table = columns.table();
   own::add_paths(table, timeline, tree);
-  for (const std::uint32_t group : tree.order) {
-    const RangeEnergy& figures = groups[group].figures;
-    const bool any = figures.known_ns > 0;
-    const auto count = static_cast<double>(tree.groups[group].count);
-    table.path(group)
-        .number(static_cast<std::int64_t>(tree.groups[group].count))
-        .number(tree.groups[group].inclusive.gpu_busy_ns)
-        .optional(any, rounded(groups[group].total_mj))
-        .optional(any, share(groups[group].total_mj, total_mj))
-        .optional(any, rounded(figures.self_mj))
-        .optional(any, rounded(figures.running_mj))
-        .optional(any && count > 0, any && count > 0 ? rounded(groups[group].total_mj / count) : 0)
-        // Millijoules over nanoseconds, in tenths of a watt.
-        .optional(any, any ? rounded(figures.running_mj * 1e7 / static_cast<double>(figures.known_ns)) : 0);
-    add_mean(table, figures.sm_clock_mhz_ns, figures.sm_clock_ns);
-    add_mean(table, figures.memory_clock_mhz_ns, figures.memory_clock_ns);
-    table.optional(figures.throttle_known_ns > 0,
-                   share(figures.throttled_ns, static_cast<double>(figures.throttle_known_ns)));
-    table.number(figures.readings).optional(figures.running_ns > 0, own::share(figures.known_ns, figures.running_ns));
-    own::add_path(table, group);
-  }
+  for (const std::uint32_t group : tree.order)
+    columns.add_row(table, {group, groups[group].total_mj, &tree.groups[group], &groups[group].figures});
   if (!energy.devices.empty()) {
-    add_rest(table, "[outside ranges]", unowned_mj, total_mj);
-    add_rest(table, "[idle]", idle_mj, total_mj);
+    const auto add_rest = [&](std::string_view words, double millijoules) {
+      columns.add_row(table, {table.paths().add(Paths::kNothing, 0, words), millijoules});
+    };
+    add_rest("[outside ranges]", unowned_mj);
+    add_rest("[idle]", idle_mj);
   }
   for (const DeviceEnergy& device : energy.devices) note_device(table, timeline, device);
   note_unknown_boards(table, timeline, energy);
   return table;
 }
-
-}  // namespace
-
-namespace views_list {
-extern const View energy{"energy",
-                         "Energy of devices per path, with power and clocks while the work ran",
-                         kNeedsRanges | kNeedsActivities | kNeedsDeviceSamples,
-                         {},
-                         false,
-                         make_energy};
-}  // namespace views_list
 
 }  // namespace rangefinder::report

@@ -4,6 +4,8 @@
 #include "report/view.hpp"
 #include "report/views/own_columns.hpp"
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -30,83 +32,79 @@ std::string_view launch_text(std::uint32_t type) noexcept {
   return type == 1 ? "cooperative" : type == 2 ? "cooperative, several devices" : "";
 }
 
-void add_spread(Table& table, const analysis::nsight::Spread& spread) {
-  const bool any = spread.count != 0;
-  table.optional(any, any ? spread.median(0) : 0).optional(any, spread.max);
-}
+struct LaunchRow {
+  const LaunchConfiguration& launched;
+  const DeviceInfo& device;
+  std::optional<analysis::Occupancy> occupancy;
 
-void add_row(Table& table, const Timeline& timeline, const LaunchConfiguration& row) {
-  const DeviceInfo& device = timeline.devices[row.device];
-  const KernelDetail& detail = row.detail;
-  const auto occupancy = analysis::occupancy_of(device, detail);
-  const auto achieved = analysis::achieved_percent(device, detail);
-  const auto waves = analysis::waves_of(device, detail);
-  table.text(timeline, row.kernel)
-      .number(static_cast<std::int64_t>(row.count))
-      .number(row.total_ns)
-      .number(device.id)
-      .text(size_text(detail.grid))
-      .text(size_text(detail.block))
-      .text(cluster_text(detail))
-      .number(detail.registers_per_thread)
-      .number(static_cast<std::int64_t>(detail.static_shared_bytes) + detail.dynamic_shared_bytes)
-      .optional(detail.local_bytes_per_thread != 0, detail.local_bytes_per_thread)
-      .text(launch_text(detail.launch_type))
-      .optional(occupancy.has_value(), occupancy ? occupancy->permille() : 0)
-      .optional(achieved.has_value(), achieved.value_or(0))
-      .text(occupancy ? analysis::limit_text(occupancy->limit) : std::string_view())
-      .optional(waves.has_value(), waves.value_or(0));
-  add_spread(table, row.delay);
-  add_spread(table, row.queue);
-  add_spread(table, row.command_buffer);
-  add_spread(table, row.device_queue);
-  table.number(static_cast<std::int64_t>(row.in_graphs));
-}
+  const KernelDetail& detail() const noexcept { return launched.detail; }
+};
+
+}  // namespace
 
 Result<Table> make_launches(const Subject& subject, const ViewOptions&) {
+  using Row = LaunchRow;
+  using analysis::Spread;
   const Timeline& timeline = subject.timeline();
-  using namespace own;
-  Table table({kernel("Kernel"),
-               count("Count"),
-               time("Total"),
-               for_programs(count("Device")),
-               text("Grid"),
-               text("Block"),
-               for_programs(text("Cluster")),
-               if_room(4, count("Registers")),
-               if_room(4, bytes("Shared")),
-               if_room(5, if_any(bytes("Local a thread"))),
-               if_room(4, if_any(text("Launch"))),
-               own::percent("Occupancy"),
-               if_room(6, decimal("Achieved est.", "%", 0)),
-               if_room(3, text("Limit")),
-               if_room(2, decimal("Waves", "", 2)),
-               if_room(3, time("Launch delay median")),
-               if_room(7, time("Launch delay max")),
-               if_room(6, time("Queue median")),
-               if_room(7, time("Queue max")),
-               if_room(8, if_any(time("Command buffer median"))),
-               if_room(8, if_any(time("Command buffer max"))),
-               if_room(8, if_any(time("On device queue median"))),
-               if_room(8, if_any(time("On device queue max"))),
-               if_any(if_room(5, count("In graphs")))});
+  const auto median = [](Spread LaunchConfiguration::*spread) {
+    return [spread](const Row& row) {
+      const Spread& waits = row.launched.*spread;
+      return figure_of(waits.count != 0 ? &waits : nullptr, [](const Spread& all) { return all.median(0); });
+    };
+  };
+  const auto max = [](Spread LaunchConfiguration::*spread) {
+    return [spread](const Row& row) { return if_that((row.launched.*spread).count != 0, (row.launched.*spread).max); };
+  };
+  const auto shared = [](const Row& row) {
+    return std::int64_t{row.detail().static_shared_bytes} + row.detail().dynamic_shared_bytes;
+  };
+  const auto local = [](const Row& row) {
+    return if_that(row.detail().local_bytes_per_thread != 0, row.detail().local_bytes_per_thread);
+  };
+  const auto occupancy = [](const Row& row) {
+    return figure_of(row.occupancy ? &*row.occupancy : nullptr, &analysis::Occupancy::permille);
+  };
+  const auto limit = [](const Row& row) {
+    return row.occupancy ? analysis::limit_text(row.occupancy->limit) : std::string_view();
+  };
+  const auto achieved = [](const Row& row) { return analysis::achieved_percent(row.device, row.detail()); };
+  ColumnsOf<Row> columns(timeline);
+  columns.kernel("Kernel", [](const Row& row) { return row.launched.kernel; });
+  columns.count("Count", [](const Row& row) { return row.launched.count; });
+  columns.time("Total", [](const Row& row) { return row.launched.total_ns; });
+  columns.count("Device", [](const Row& row) { return row.device.id; }).for_programs();
+  columns.text("Grid", [](const Row& row) { return size_text(row.detail().grid); });
+  columns.text("Block", [](const Row& row) { return size_text(row.detail().block); });
+  columns.text("Cluster", [](const Row& row) { return cluster_text(row.detail()); }).for_programs();
+  columns.count("Registers", [](const Row& row) { return row.detail().registers_per_thread; }).if_room(4);
+  columns.bytes("Shared", shared).if_room(4);
+  columns.bytes("Local a thread", local).if_room(5).if_any();
+  columns.text("Launch", [](const Row& row) { return launch_text(row.detail().launch_type); }).if_room(4).if_any();
+  columns.percent("Occupancy", occupancy);
+  columns.decimal("Achieved est.", "%", 0, achieved).if_room(6);
+  columns.text("Limit", limit).if_room(3);
+  columns.decimal("Waves", "", 2, [](const Row& row) { return analysis::waves_of(row.device, row.detail()); })
+      .if_room(2);
+  columns.time("Launch delay median", median(&LaunchConfiguration::delay)).if_room(3);
+  columns.time("Launch delay max", max(&LaunchConfiguration::delay)).if_room(7);
+  columns.time("Queue median", median(&LaunchConfiguration::queue)).if_room(6);
+  columns.time("Queue max", max(&LaunchConfiguration::queue)).if_room(7);
+  columns.time("Command buffer median", median(&LaunchConfiguration::command_buffer)).if_room(8).if_any();
+  columns.time("Command buffer max", max(&LaunchConfiguration::command_buffer)).if_room(8).if_any();
+  columns.time("On device queue median", median(&LaunchConfiguration::device_queue)).if_room(8).if_any();
+  columns.time("On device queue max", max(&LaunchConfiguration::device_queue)).if_room(8).if_any();
+  columns.count("In graphs", [](const Row& row) { return row.launched.in_graphs; }).if_room(5).if_any();
+  Table table = columns.table();
   bool unknown_device = false;
-  for (const LaunchConfiguration& row : analysis::launch_configurations(timeline)) {
-    add_row(table, timeline, row);
-    unknown_device = unknown_device || !analysis::occupancy_of(timeline.devices[row.device], row.detail);
+  for (const LaunchConfiguration& launched : analysis::launch_configurations(timeline)) {
+    const DeviceInfo& device = timeline.devices[launched.device];
+    const auto known = analysis::occupancy_of(device, launched.detail);
+    columns.add_row(table, {launched, device, known});
+    unknown_device = unknown_device || !known;
   }
   if (unknown_device)
     table.note("launches: no occupancy for kernels whose device properties or block size are missing or invalid");
   return table;
 }
-
-}  // namespace
-
-namespace views_list {
-extern const View launches{
-    "launches",    "Kernels by launch configuration: occupancy and its limit, waves, launch delay, queue time",
-    kNeedsKernels, {},
-    false,         make_launches};
-}  // namespace views_list
 
 }  // namespace rangefinder::report

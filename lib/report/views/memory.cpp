@@ -7,8 +7,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,69 +19,86 @@ namespace rangefinder::report {
 namespace {
 
 using analysis::memory_of_places;
+using analysis::MemoryFigures;
 using analysis::PlaceMemory;
 using analysis::RangeMemory;
-using own::if_any;
-using own::if_room;
 
-std::int64_t number(std::uint64_t count) noexcept {
-  return static_cast<std::int64_t>(std::min<std::uint64_t>(count, std::numeric_limits<std::int64_t>::max()));
+std::string pool_name(std::uint64_t pool) {
+  // The highest bit is set for pools that the program made.
+  constexpr std::uint64_t kOfProgram = std::uint64_t{1} << 63;
+  if (pool == 0) return "default";
+  return (pool & kOfProgram) != 0 ? "private " + std::to_string(pool & ~kOfProgram) : "graph " + std::to_string(pool);
 }
+
+}  // namespace
 
 Result<Table> make_memory(const Subject& subject, const ViewOptions& options) {
   const Timeline& timeline = subject.timeline();
-  std::vector<Column> columns{own::text("Range"),
-                              own::text("Memory"),
-                              if_room(1, own::count("Count")),
-                              own::bytes("Allocated"),
-                              own::bytes("Freed"),
-                              own::bytes("Delta"),
-                              if_room(4, own::bytes("Self allocated")),
-                              if_room(5, own::bytes("Self freed")),
-                              if_room(6, own::bytes("Self delta")),
-                              own::bytes("Peak"),
-                              if_room(2, own::bytes("Peak above begin")),
-                              if_room(3, own::count("Allocations"))};
-  if (options.instances) columns.insert(columns.begin() + 2, own::timestamp("Begin"));
-  Table table(std::move(columns));
+  struct Row {
+    const RangeMemory& range;
+    const std::string& memory;
+  };
+  const auto figure = [](MemoryFigures RangeMemory::*of, auto get) {
+    return [=](const Row& row) { return std::invoke(get, row.range.*of); };
+  };
+  constexpr auto kAll = &RangeMemory::inclusive, kSelf = &RangeMemory::exclusive;
+  ColumnsOf<Row> columns(timeline);
+  columns.text("Range", [](const Row& row) { return row.range.name; });
+  columns.text("Memory", [](const Row& row) -> const std::string& { return row.memory; });
+  if (options.instances)
+    columns.timestamp("Begin", [&](const Row& row) { return timeline.ranges.begin_ns[row.range.first]; });
+  columns.count("Count", [](const Row& row) { return row.range.count; }).if_room(1);
+  columns.bytes("Allocated", figure(kAll, &MemoryFigures::allocated_bytes));
+  columns.bytes("Freed", figure(kAll, &MemoryFigures::freed_bytes));
+  columns.bytes("Delta", figure(kAll, &MemoryFigures::delta_bytes));
+  columns.bytes("Self allocated", figure(kSelf, &MemoryFigures::allocated_bytes)).if_room(4);
+  columns.bytes("Self freed", figure(kSelf, &MemoryFigures::freed_bytes)).if_room(5);
+  columns.bytes("Self delta", figure(kSelf, &MemoryFigures::delta_bytes)).if_room(6);
+  columns.bytes("Peak", [](const Row& row) { return row.range.peak_bytes; });
+  columns.bytes("Peak above begin", [](const Row& row) { return row.range.above_begin; }).if_room(2);
+  columns.count("Allocations", figure(kAll, &MemoryFigures::allocations)).if_room(3);
+  Table table = columns.table();
   const RangeKind kind = subject.projection_options().annotations ? RangeKind::kAnnotation : RangeKind::kOperator;
   for (const PlaceMemory& place : memory_of_places(timeline)) {
-    std::vector<RangeMemory> rows = memory_of_ranges(timeline, place, kind, options.instances);
+    std::vector<RangeMemory> ranges = memory_of_ranges(timeline, place, kind, options.instances);
     if (!options.instances) {
-      std::stable_sort(rows.begin(), rows.end(), [](const RangeMemory& a, const RangeMemory& b) {
+      std::stable_sort(ranges.begin(), ranges.end(), [](const RangeMemory& a, const RangeMemory& b) {
         return std::pair(a.above_begin, a.inclusive.allocated_bytes) >
                std::pair(b.above_begin, b.inclusive.allocated_bytes);
       });
     }
-    for (const RangeMemory& row : rows) {
-      table.text(timeline, row.name).text(name_of_place(timeline, place.place));
-      if (options.instances) table.number(timeline.ranges.begin_ns[row.first]);
-      table.number(number(row.count))
-          .number(row.inclusive.allocated_bytes)
-          .number(row.inclusive.freed_bytes)
-          .number(row.inclusive.delta_bytes())
-          .number(row.exclusive.allocated_bytes)
-          .number(row.exclusive.freed_bytes)
-          .number(row.exclusive.delta_bytes())
-          .number(row.peak_bytes)
-          .number(row.above_begin)
-          .number(number(row.inclusive.allocations));
-    }
+    const std::string memory = name_of_place(timeline, place.place);
+    for (const RangeMemory& range : ranges) columns.add_row(table, {range, memory});
   }
   return table;
 }
 
-Result<Table> make_peak(const Subject& subject, const ViewOptions&) {
+Result<Table> make_memory_peak(const Subject& subject, const ViewOptions&) {
   const Timeline& timeline = subject.timeline();
-  Table table({own::text("Allocated by"), own::text("Kind"), own::text("Memory"), own::bytes("At the peak"),
-               own::percent("Share"), own::count("Blocks"), if_room(1, own::timestamp("Peak at"))});
+  struct Row {
+    std::string_view by, kind;
+    std::int64_t bytes;
+    std::uint64_t blocks;
+    const std::string& memory;
+    const PlaceMemory& place;
+  };
+  ColumnsOf<Row> columns(timeline);
+  columns.text("Allocated by", &Row::by);
+  columns.text("Kind", &Row::kind);
+  columns.text("Memory", [](const Row& row) -> const std::string& { return row.memory; });
+  columns.bytes("At the peak", &Row::bytes);
+  columns.percent("Share", [](const Row& row) { return own::share(row.bytes, row.place.peak_bytes); });
+  columns.count("Blocks", [](const Row& row) { return if_that(row.blocks != 0, row.blocks); });
+  const auto peak_at = [&](const Row& row) {
+    return timeline.allocator_events.time_ns[row.place.rows[row.place.peak]];
+  };
+  columns.timestamp("Peak at", peak_at).if_room(1);
+  Table table = columns.table();
   for (const PlaceMemory& place : memory_of_places(timeline)) {
     const analysis::PeakComposition peak = peak_composition(timeline, place);
     const std::string memory = name_of_place(timeline, place.place);
-    const std::int64_t time_ns = timeline.allocator_events.time_ns[place.rows[place.peak]];
-    const auto add = [&](std::string_view name, std::string_view kind, std::int64_t bytes, std::uint64_t blocks) {
-      table.text(name).text(kind).text(memory).number(bytes).number(own::share(bytes, place.peak_bytes));
-      table.optional(blocks != 0, number(blocks)).number(time_ns);
+    const auto add = [&](std::string_view by, std::string_view kind, std::int64_t bytes, std::uint64_t blocks) {
+      columns.add_row(table, {by, kind, bytes, blocks, memory, place});
     };
     const auto add_all = [&](const std::vector<analysis::PeakShare>& shares, std::string_view kind) {
       for (const analysis::PeakShare& share : shares)
@@ -96,57 +114,48 @@ Result<Table> make_peak(const Subject& subject, const ViewOptions&) {
   return table;
 }
 
-Result<Table> make_devices(const Subject& subject, const ViewOptions&) {
+Result<Table> make_memory_devices(const Subject& subject, const ViewOptions&) {
   const Timeline& timeline = subject.timeline();
-  Table table({own::text("Memory"), own::text("Pool"), own::bytes("Peak"), if_any(own::bytes("Peak reserved")),
-               if_any(own::bytes("Most unused")), if_room(2, if_any(own::percent("Efficiency"))),
-               if_room(3, own::bytes("Allocated")), if_room(4, own::bytes("Freed")),
-               if_room(1, own::bytes("At the end")), own::bytes("Growth a step"), if_room(6, own::count("Allocations")),
-               if_room(5, if_any(own::count("Segments"))), if_any(own::count("Out of memory"))});
+  struct Row {
+    const std::string& memory;
+    std::string pool;
+    std::int64_t peak_bytes;
+    const PlaceMemory* place = nullptr;  // null: of a pool, of which nothing else is known
+  };
+  const auto of_place = [](auto get) { return [get](const Row& row) { return figure_of(row.place, get); }; };
+  const auto if_known = [](std::int64_t PlaceMemory::*bytes) {
+    return [bytes](const PlaceMemory& place) { return if_that(place.*bytes >= 0, place.*bytes); };
+  };
+  const auto efficiency = [](const PlaceMemory& place) {
+    return if_that(place.peak_reserved > 0, own::share(place.peak_bytes, place.peak_reserved));
+  };
+  const auto growth = [&](const PlaceMemory& place) {
+    const analysis::StepMemory steps = memory_of_steps(timeline, place);
+    return if_that(steps.end_bytes.size() > 1, steps.growth());
+  };
+  ColumnsOf<Row> columns;
+  columns.text("Memory", [](const Row& row) -> const std::string& { return row.memory; });
+  columns.text("Pool", &Row::pool);
+  columns.bytes("Peak", &Row::peak_bytes);
+  columns.bytes("Peak reserved", of_place(if_known(&PlaceMemory::peak_reserved))).if_any();
+  columns.bytes("Most unused", of_place(if_known(&PlaceMemory::unused_reserved))).if_any();
+  columns.percent("Efficiency", of_place(efficiency)).if_room(2).if_any();
+  columns.bytes("Allocated", of_place([](const PlaceMemory& place) { return place.all.allocated_bytes; })).if_room(3);
+  columns.bytes("Freed", of_place([](const PlaceMemory& place) { return place.all.freed_bytes; })).if_room(4);
+  columns.bytes("At the end", of_place([](const PlaceMemory& place) { return place.level.back(); })).if_room(1);
+  columns.bytes("Growth a step", of_place(growth));
+  columns.count("Allocations", of_place([](const PlaceMemory& place) { return place.all.allocations; })).if_room(6);
+  columns.count("Segments", of_place(&PlaceMemory::segments)).if_room(5).if_any();
+  columns.count("Out of memory", of_place(&PlaceMemory::out_of_memory)).if_any();
+  Table table = columns.table();
   for (const PlaceMemory& place : memory_of_places(timeline)) {
     const std::string memory = name_of_place(timeline, place.place);
-    const analysis::StepMemory steps = memory_of_steps(timeline, place);
-    table.text(memory)
-        .text("all")
-        .number(place.peak_bytes)
-        .optional(place.peak_reserved >= 0, place.peak_reserved)
-        .optional(place.unused_reserved >= 0, place.unused_reserved)
-        .optional(place.peak_reserved > 0, own::share(place.peak_bytes, place.peak_reserved))
-        .number(place.all.allocated_bytes)
-        .number(place.all.freed_bytes)
-        .number(place.level.back())
-        .optional(steps.end_bytes.size() > 1, steps.growth())
-        .number(number(place.all.allocations))
-        .number(number(place.segments))
-        .number(number(place.out_of_memory));
+    columns.add_row(table, {memory, "all", place.peak_bytes, &place});
     if (place.pool_peaks.size() < 2) continue;
-    for (const auto& [pool, peak_bytes] : place.pool_peaks) {
-      // The highest bit is set for pools that the program made.
-      constexpr std::uint64_t kOfProgram = std::uint64_t{1} << 63;
-      table.text(memory).text(pool == 0                  ? "default"
-                              : (pool & kOfProgram) != 0 ? "private " + std::to_string(pool & ~kOfProgram)
-                                                         : "graph " + std::to_string(pool));
-      table.number(peak_bytes);
-      for (int i = 0; i < 10; ++i) table.null();
-    }
+    for (const auto& [pool, peak_bytes] : place.pool_peaks)
+      columns.add_row(table, {memory, pool_name(pool), peak_bytes});
   }
   return table;
 }
-
-}  // namespace
-
-namespace views_list {
-extern const View memory{"memory",   "Ranges by name: bytes allocated, bytes freed, peak", kNeedsMemory, {}, false,
-                         make_memory};
-extern const View memory_peak{
-    "memory_peak", "What was allocated at the peak: by range, by operator", kNeedsMemory, {}, false, make_peak};
-extern const View memory_devices{
-    "memory_devices",
-    "Memory of the host and of each device: peak, reserved, growth per step, private pools",
-    kNeedsMemory,
-    {},
-    false,
-    make_devices};
-}  // namespace views_list
 
 }  // namespace rangefinder::report

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,67 +39,47 @@ void add_note_on_flops(Table& table, const Timeline& timeline, const std::vector
   table.note(std::move(text));
 }
 
+}  // namespace
+
 Result<Table> make_ops(const Subject& subject, const ViewOptions& options) {
-  using own::if_any;
-  using own::if_room;
+  using Row = OperatorGroup;
   const Timeline& timeline = subject.timeline();
   KeyAverages averages = key_averages(timeline, options.by_shape);
-  std::stable_sort(averages.groups.begin(), averages.groups.end(), [](const OperatorGroup& a, const OperatorGroup& b) {
+  std::stable_sort(averages.groups.begin(), averages.groups.end(), [](const Row& a, const Row& b) {
     return std::pair(a.device_self_ns, a.cpu_self_ns) > std::pair(b.device_self_ns, b.cpu_self_ns);
   });
+  const auto share = [](std::int64_t Row::*part, std::int64_t whole) {
+    return [=](const Row& row) { return own::share(row.*part, whole); };
+  };
+  const auto mean = [](std::int64_t Row::*total) {
+    return [total](const Row& row) { return own::mean(row.*total, row.calls); };
+  };
+  const auto flops = [](const Row& row) { return if_that(row.calls_without_flops < row.calls, row.flops); };
+  constexpr const char* kNotCounted = "Calls without FLOPs";
   // What an operator costs, how often it ran and what it computed stay longest; memory goes before shares, and
   // averages first.
-  std::vector<Column> columns{own::text("Operator"),
-                              if_room(2, own::percent("Self CPU share")),
-                              own::time("Self CPU"),
-                              if_room(8, own::percent("CPU share")),
-                              if_room(1, own::time("CPU total")),
-                              if_room(9, own::time("CPU avg")),
-                              if_any(own::time("Self GPU")),
-                              if_room(1, if_any(own::percent("Self GPU share"))),
-                              if_any(own::time("GPU total")),
-                              if_room(9, if_any(own::time("GPU avg"))),
-                              if_room(7, if_any(own::bytes("CPU memory"))),
-                              if_room(6, if_any(own::bytes("Self CPU memory"))),
-                              if_room(5, if_any(own::bytes("GPU memory"))),
-                              if_room(4, if_any(own::bytes("Self GPU memory"))),
-                              own::count("Calls"),
-                              if_any(own::flops("FLOPs")),
-                              own::for_programs(own::count("Calls without FLOPs"))};
-  columns[columns.size() - 2].bound_by = columns.back().name;
-  if (options.by_shape) columns.push_back(own::text("Shapes"));
-  Table table(std::move(columns));
-  for (const OperatorGroup& group : averages.groups) {
-    table.text(timeline, group.name)
-        .number(own::share(group.cpu_self_ns, averages.cpu_ns))
-        .number(group.cpu_self_ns)
-        .number(own::share(group.cpu_total_ns, averages.cpu_ns))
-        .number(group.cpu_total_ns)
-        .number(own::mean(group.cpu_total_ns, group.calls))
-        .number(group.device_self_ns)
-        .number(own::share(group.device_self_ns, averages.device_ns))
-        .number(group.device_total_ns)
-        .number(own::mean(group.device_total_ns, group.calls))
-        .number(group.memory_total.host)
-        .number(group.memory_self.host)
-        .number(group.memory_total.device)
-        .number(group.memory_self.device)
-        .number(static_cast<std::int64_t>(group.calls))
-        .optional(group.calls_without_flops < group.calls, static_cast<std::int64_t>(std::min<std::uint64_t>(
-                                                               group.flops, std::numeric_limits<std::int64_t>::max())))
-        .number(static_cast<std::int64_t>(group.calls_without_flops));
-    if (options.by_shape) table.text(timeline, group.shapes);
-  }
+  ColumnsOf<Row> columns(timeline);
+  columns.text("Operator", &Row::name);
+  columns.percent("Self CPU share", share(&Row::cpu_self_ns, averages.cpu_ns)).if_room(2);
+  columns.time("Self CPU", &Row::cpu_self_ns);
+  columns.percent("CPU share", share(&Row::cpu_total_ns, averages.cpu_ns)).if_room(8);
+  columns.time("CPU total", &Row::cpu_total_ns).if_room(1);
+  columns.time("CPU avg", mean(&Row::cpu_total_ns)).if_room(9);
+  columns.time("Self GPU", &Row::device_self_ns).if_any();
+  columns.percent("Self GPU share", share(&Row::device_self_ns, averages.device_ns)).if_room(1).if_any();
+  columns.time("GPU total", &Row::device_total_ns).if_any();
+  columns.time("GPU avg", mean(&Row::device_total_ns)).if_room(9).if_any();
+  columns.bytes("CPU memory", [](const Row& row) { return row.memory_total.host; }).if_room(7).if_any();
+  columns.bytes("Self CPU memory", [](const Row& row) { return row.memory_self.host; }).if_room(6).if_any();
+  columns.bytes("GPU memory", [](const Row& row) { return row.memory_total.device; }).if_room(5).if_any();
+  columns.bytes("Self GPU memory", [](const Row& row) { return row.memory_self.device; }).if_room(4).if_any();
+  columns.count("Calls", &Row::calls);
+  columns.flops("FLOPs", flops).if_any().bounded_by(kNotCounted);
+  columns.count(kNotCounted, &Row::calls_without_flops).for_programs();
+  if (options.by_shape) columns.text("Shapes", &Row::shapes);
+  Table table = columns.table_of(averages.groups);
   add_note_on_flops(table, timeline, averages.groups);
   return table;
 }
-
-}  // namespace
-
-namespace views_list {
-extern const View ops{"ops",           "Operators of LibTorch by name: key averages, as torch.profiler counts them",
-                      kNeedsOperators, {},
-                      false,           make_ops};
-}  // namespace views_list
 
 }  // namespace rangefinder::report

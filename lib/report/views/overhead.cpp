@@ -33,73 +33,67 @@ std::vector<RangeIndex> ranges_of(const Subject& subject) {
 Table instances_of(const Subject& subject) {
   const Timeline& timeline = subject.timeline();
   const OverheadTable& overheads = timeline.overheads;
-  Table table({own::text("Kind"), own::text("Cause"), own::timestamp("Begin"), own::time("Duration"),
-               own::text("Thread"), own::text("Range")});
   const std::vector<RangeIndex> ranges = ranges_of(subject);
-  for (std::size_t row = 0; row < overheads.size(); ++row) {
-    const std::string_view kind = timeline.text(overheads.name[row]);
-    table.text(kind)
-        .text(cause_of(kind))
-        .number(overheads.begin_ns[row])
-        .number(length_of(overheads, row))
-        .text(thread_label(timeline, overheads.thread[row]))
-        .text(range_label(timeline, ranges[row], overheads.thread[row]));
-  }
+  ColumnsOf<std::size_t> columns(timeline);
+  columns.text("Kind", [&](std::size_t row) { return overheads.name[row]; });
+  columns.text("Cause", [&](std::size_t row) { return cause_of(timeline.text(overheads.name[row])); });
+  columns.timestamp("Begin", [&](std::size_t row) { return overheads.begin_ns[row]; });
+  columns.time("Duration", [&](std::size_t row) { return length_of(overheads, row); });
+  columns.text("Thread", [&](std::size_t row) { return thread_label(timeline, overheads.thread[row]); });
+  columns.text("Range", [&](std::size_t row) { return range_label(timeline, ranges[row], overheads.thread[row]); });
+  Table table = columns.table();
+  for (std::size_t row = 0; row < overheads.size(); ++row) columns.add_row(table, row);
   return table;
 }
 
 struct OverheadGroup {
+  StringId name = StringId::kEmpty;
+  ThreadIndex thread = kNone;
+  std::string range;
   std::uint64_t count = 0;
   std::int64_t total = 0, longest = 0;
 };
-using OverheadKey = std::tuple<StringId, ThreadIndex, std::string>;
 
-Result<Table> make_overhead(const Subject& subject, const ViewOptions& options) {
-  if (options.instances) return instances_of(subject);
+std::vector<OverheadGroup> groups_of(const Subject& subject) {
   const Timeline& timeline = subject.timeline();
   const OverheadTable& overheads = timeline.overheads;
   const std::vector<RangeIndex> ranges = ranges_of(subject);
-  std::map<OverheadKey, OverheadGroup> found;
+  std::map<std::tuple<StringId, ThreadIndex, std::string>, OverheadGroup> found;
   for (std::size_t row = 0; row < overheads.size(); ++row) {
     const ThreadIndex thread = overheads.thread[row];
-    OverheadGroup& group = found[{overheads.name[row], thread, range_label(timeline, ranges[row], thread)}];
+    const std::tuple key{overheads.name[row], thread, range_label(timeline, ranges[row], thread)};
+    OverheadGroup& group = found[key];
+    std::tie(group.name, group.thread, group.range) = key;
     const std::int64_t length = length_of(overheads, row);
     ++group.count;
     group.total += length;
     group.longest = std::max(group.longest, length);
   }
-  std::vector<std::pair<OverheadKey, OverheadGroup>> groups(found.begin(), found.end());
+  std::vector<OverheadGroup> groups;
+  for (auto& [key, group] : found) groups.push_back(std::move(group));
   std::stable_sort(groups.begin(), groups.end(),
-                   [](const auto& a, const auto& b) { return a.second.total > b.second.total; });
-  Table table({own::text("Kind"), own::text("Cause"), own::if_room(1, own::text("Thread")), own::text("Range"),
-               own::count("Count"), own::time("Total"), own::percent("Share of recording"),
-               own::if_room(3, own::time("Avg")), own::if_room(2, own::time("Max"))});
-  const std::int64_t recorded = analysis::recorded_ns(timeline);
-  for (const auto& [key, group] : groups) {
-    const auto& [name, thread, range] = key;
-    table.text(timeline, name)
-        .text(cause_of(timeline.text(name)))
-        .text(thread_label(timeline, thread))
-        .text(range)
-        .number(static_cast<std::int64_t>(group.count))
-        .number(group.total)
-        .number(own::share(group.total, recorded))
-        .number(own::mean(group.total, group.count))
-        .number(group.longest);
-  }
-  return table;
+                   [](const OverheadGroup& a, const OverheadGroup& b) { return a.total > b.total; });
+  return groups;
 }
 
 }  // namespace
 
-namespace views_list {
-extern const View overhead{"overhead",
-                           "Overhead by thread and range: profiling, module loading, JIT compilation "
-                           "(--instances: each)",
-                           kNeedsOverheads,
-                           {},
-                           false,
-                           make_overhead};
-}  // namespace views_list
+Result<Table> make_overhead(const Subject& subject, const ViewOptions& options) {
+  using Row = OverheadGroup;
+  if (options.instances) return instances_of(subject);
+  const Timeline& timeline = subject.timeline();
+  const std::int64_t recorded = analysis::recorded_ns(timeline);
+  ColumnsOf<Row> columns(timeline);
+  columns.text("Kind", &Row::name);
+  columns.text("Cause", [&](const Row& row) { return cause_of(timeline.text(row.name)); });
+  columns.text("Thread", [&](const Row& row) { return thread_label(timeline, row.thread); }).if_room(1);
+  columns.text("Range", &Row::range);
+  columns.count("Count", &Row::count);
+  columns.time("Total", &Row::total);
+  columns.percent("Share of recording", [recorded](const Row& row) { return own::share(row.total, recorded); });
+  columns.time("Avg", [](const Row& row) { return own::mean(row.total, row.count); }).if_room(3);
+  columns.time("Max", &Row::longest).if_room(2);
+  return columns.table_of(groups_of(subject));
+}
 
 }  // namespace rangefinder::report

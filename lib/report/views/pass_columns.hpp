@@ -2,11 +2,11 @@
 #pragma once
 
 #include "analysis/pass_split.hpp"
-#include "report/table.hpp"
-#include "report/views/own_columns.hpp"
+#include "report/columns.hpp"
 
+#include <cstddef>
+#include <functional>
 #include <utility>
-#include <vector>
 
 // The passes that have a column, and what it is called. Device time added up.
 namespace rangefinder::report::own {
@@ -17,15 +17,15 @@ inline constexpr std::pair<Pass, const char*> kPassColumns[] = {{Pass::kForward,
                                                                 {Pass::kAccumulation, "GPU accumulation"},
                                                                 {Pass::kUnmatched, "GPU unmatched"}};
 
-/// `any`: the projection tells passes.
-inline void add_pass_columns(std::vector<Column>& columns, bool any) {
+/// `any`: the projection tells passes. `times_of` gives a row's PassTimes.
+template <typename Row, typename TimesOf>
+void add_passes(ColumnsOf<Row>& columns, bool any, TimesOf times_of) {
   if (!any) return;
-  for (const auto& [pass, name] : kPassColumns) columns.push_back(if_room(3, if_any(time(name))));
-}
-
-inline void add_passes(Table& table, bool any, const analysis::PassTimes& times) {
-  if (!any) return;
-  for (const auto& [pass, name] : kPassColumns) table.number(times[static_cast<std::size_t>(pass)]);
+  for (const auto& [pass, title] : kPassColumns) {
+    const auto number = static_cast<std::size_t>(pass);
+    const auto time = [times_of, number](const Row& row) { return std::invoke(times_of, row)[number]; };
+    columns.time(title, time).if_room(3).if_any();
+  }
 }
 
 }  // namespace rangefinder::report::own

@@ -7,17 +7,19 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
+#include <functional>
 
 // Views with one row per path of ranges, drawn as a tree.
 namespace rangefinder::report::own {
 
-inline analysis::Folding folding_of(const ViewOptions& options) {
+/// The tree that the view's options ask for.
+inline analysis::PathTree tree_of(const Subject& subject, const Projection& projection, const ViewOptions& options,
+                                  analysis::HostSpread spread = analysis::HostSpread::kNotWanted) {
   analysis::Folding folding;
   folding.numbers = options.fold;
   if (options.depth != 0)
     folding.most_depth = static_cast<std::uint32_t>(std::min<std::size_t>(options.depth, kNone) - 1);
-  return folding;
+  return analysis::range_tree(subject.timeline(), projection, subject.projection_options(), folding, spread);
 }
 
 /// Before any row: groups become paths of the table, by the same numbers.
@@ -33,14 +35,12 @@ inline void add_paths(Table& table, const Timeline& timeline, const analysis::Pa
 }
 
 /// The last columns of such a view, for programs.
-inline void add_path_columns(std::vector<Column>& columns) {
-  columns.push_back(for_programs(path("Path")));
-  columns.push_back(for_programs(count("Depth")));
-  add_id_columns(columns);
-}
-inline void add_path(Table& table, Paths::Node node) {
-  table.path(node).number(table.paths().depth(node));
-  add_ids(table, node);
+template <typename Row, typename PathOf>
+void add_path_columns(ColumnsOf<Row>& columns, PathOf path_of) {
+  const auto depth = [path_of](const Row& row, const Paths& paths) { return paths.depth(std::invoke(path_of, row)); };
+  columns.path("Path", path_of).for_programs();
+  columns.count("Depth", depth).for_programs();
+  add_ids(columns, path_of);
 }
 
 }  // namespace rangefinder::report::own

@@ -3,17 +3,28 @@
 
 #include "analysis/payloads.hpp"
 #include "analysis/range_rollup.hpp"
-#include "report/table.hpp"
+#include "report/columns.hpp"
 #include "report/views/own_columns.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
-#include <vector>
 
 // Statistics of the numbers among the payloads of groups of ranges.
 namespace rangefinder::report::own {
+
+struct PayloadFigures {
+  double min = 0, mean = 0, max = 0;
+  std::uint64_t count = 0;
+
+  void add(double number) noexcept {
+    min = count == 0 ? number : std::min(min, number);
+    max = count == 0 ? number : std::max(max, number);
+    // Halves do not overflow where the numbers do not.
+    mean += 2 * ((number / 2 - mean / 2) / static_cast<double>(++count));
+  }
+};
 
 class PayloadStatistics {
  public:
@@ -31,37 +42,29 @@ class PayloadStatistics {
     }
   }
 
-  static void add_columns(std::vector<Column>& columns) {
-    for (const char* name : {"Payload min", "Payload mean", "Payload max"})
-      columns.push_back(if_room(7, if_any(real(name))));
-  }
-  void add(Table& table, const analysis::RangeGroup& group) const {
+  /// Null: the group's ranges have no numbers.
+  const PayloadFigures* of(const analysis::RangeGroup& group) const {
     const auto found = groups_.find(key_of(group.name, group.part));
-    if (found == groups_.end()) {
-      table.null().null().null();
-      return;
-    }
-    const Figures& figures = found->second;
-    table.number(cell_of_real(figures.min)).number(cell_of_real(figures.mean)).number(cell_of_real(figures.max));
+    return found == groups_.end() ? nullptr : &found->second;
   }
 
  private:
-  struct Figures {
-    double min = 0, mean = 0, max = 0;
-    std::uint64_t count = 0;
-
-    void add(double number) noexcept {
-      min = count == 0 ? number : std::min(min, number);
-      max = count == 0 ? number : std::max(max, number);
-      // Halves do not overflow where the numbers do not.
-      mean += 2 * ((number / 2 - mean / 2) / static_cast<double>(++count));
-    }
-  };
   static std::uint64_t key_of(StringId name, std::uint32_t part) noexcept {
     return std::uint64_t{part} << 32 | static_cast<std::uint32_t>(name);
   }
 
-  std::unordered_map<std::uint64_t, Figures> groups_;
+  std::unordered_map<std::uint64_t, PayloadFigures> groups_;
 };
+
+/// Of a row with a member `payload`: PayloadFigures, or null.
+template <typename Row>
+void add_payload_columns(ColumnsOf<Row>& columns) {
+  const auto figure = [](double PayloadFigures::*member) {
+    return [member](const Row& row) { return figure_of(row.payload, member); };
+  };
+  columns.real("Payload min", figure(&PayloadFigures::min)).if_room(7).if_any();
+  columns.real("Payload mean", figure(&PayloadFigures::mean)).if_room(7).if_any();
+  columns.real("Payload max", figure(&PayloadFigures::max)).if_room(7).if_any();
+}
 
 }  // namespace rangefinder::report::own

@@ -15,6 +15,7 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -27,79 +28,65 @@ using analysis::GroupBy;
 using analysis::RangeGroup;
 using analysis::RangeGroups;
 
-void add_estimate_column(std::vector<Column>& columns, const Timeline& timeline) {
-  if (!timeline.activities.estimated.empty()) columns.push_back(own::if_any(own::time("GPU estimated")));
+/// The ranges of one name, or of one path: then the number of the group is that of the path.
+struct GroupRow {
+  std::uint32_t number;
+  const RangeGroup& group;
+  analysis::GroupExtra extra;
+  std::string_view part = {};  ///< the payload that its instances have in common
+  const own::PayloadFigures* payload = nullptr;
+
+  const analysis::InclusiveFigures& all() const noexcept { return group.inclusive; }
+};
+
+/// Text has the columns of the host where the host is all that there is; elsewhere they are there to be chosen.
+void add_host_columns(ColumnsOf<GroupRow>& columns, const Subject& subject, std::int64_t all_self_ns) {
+  using Row = GroupRow;
+  const bool host_alone = subject.timeline().activities.size() == 0;
+  const auto of_host_alone = [host_alone](Column& column) {
+    if (!host_alone) column.for_programs();
+  };
+  const auto if_ran = [](std::int64_t RangeGroup::*time) {
+    return [time](const Row& row) { return if_that(row.group.host_count != 0, row.group.*time); };
+  };
+  const auto self_share = [all_self_ns](const Row& row) { return own::share(row.group.host_self_ns, all_self_ns); };
+  const auto host_avg = [](const Row& row) { return own::mean(row.group.host_ns, row.group.host_count); };
+  columns.count("Count", [](const Row& row) { return row.group.count; });
+  columns.time("Host", [](const Row& row) { return row.group.host_ns; });
+  of_host_alone(columns.time("Host self", [](const Row& row) { return row.group.host_self_ns; }));
+  of_host_alone(columns.percent("Host self share", self_share).if_room(1));
+  columns.time("Host avg", host_avg).if_room(3);
+  of_host_alone(columns.time("Host min", if_ran(&RangeGroup::host_min_ns)).if_room(5));
+  of_host_alone(columns.time("Host median", if_ran(&RangeGroup::host_median_ns)).if_room(2));
+  of_host_alone(columns.time("Host p95", if_ran(&RangeGroup::host_p95_ns)).if_room(4));
+  of_host_alone(columns.time("Host max", if_ran(&RangeGroup::host_max_ns)).if_room(1));
 }
 
-void add_estimate(Table& table, const Timeline& timeline, std::int64_t ns) {
-  if (!timeline.activities.estimated.empty()) table.number(ns);
-}
-
-/// Text has these where the host is all that there is; elsewhere they are there to be chosen.
-Column of_host_alone(const Subject& subject, Column column) {
-  return subject.timeline().activities.size() == 0 ? column : own::for_programs(std::move(column));
-}
-
-std::vector<Column> group_columns(Column name, const Subject& subject) {
-  using own::if_any;
-  using own::if_room;
+void add_device_columns(ColumnsOf<GroupRow>& columns, const Subject& subject) {
+  using Row = GroupRow;
   const bool bounded = !subject.timeline().conditional_graphs.empty();
-  std::vector<Column> columns{std::move(name),
-                              own::count("Count"),
-                              own::time("Host"),
-                              of_host_alone(subject, own::time("Host self")),
-                              of_host_alone(subject, if_room(1, own::percent("Host self share"))),
-                              if_room(3, own::time("Host avg")),
-                              of_host_alone(subject, if_room(5, own::time("Host min"))),
-                              of_host_alone(subject, if_room(2, own::time("Host median"))),
-                              of_host_alone(subject, if_room(4, own::time("Host p95"))),
-                              of_host_alone(subject, if_room(1, own::time("Host max"))),
-                              if_any(own::time("GPU busy")),
-                              if_room(1, if_any(own::percent("GPU share"))),
-                              if_any(own::time("GPU self")),
-                              own::for_programs(own::time("GPU sum")),
-                              own::for_programs(own::time("GPU span")),
-                              if_room(4, if_any(own::time("GPU idle"))),
-                              own::may_be_more(bounded, if_room(2, if_any(own::count("GPU ops")))),
-                              if_room(6, if_any(own::time("Launch delay avg"))),
-                              if_room(5, if_any(own::bytes("Bytes")))};
-  own::add_bound_column(columns, bounded);
-  add_estimate_column(columns, subject.timeline());
-  own::add_pass_columns(columns, !subject.projection().pass.empty());
-  return columns;
-}
-
-void add_host_figures(Table& table, const RangeGroup& group, std::int64_t all_self_ns) {
-  const bool ran = group.host_count != 0;
-  table.number(static_cast<std::int64_t>(group.count))
-      .number(group.host_ns)
-      .number(group.host_self_ns)
-      .number(own::share(group.host_self_ns, all_self_ns))
-      .number(own::mean(group.host_ns, group.host_count))
-      .optional(ran, group.host_min_ns)
-      .optional(ran, group.host_median_ns)
-      .optional(ran, group.host_p95_ns)
-      .optional(ran, group.host_max_ns);
-}
-
-void add_device_figures(Table& table, const RangeGroups& groups, std::size_t number, const Subject& subject) {
-  const RangeGroup& group = groups[number];
-  const analysis::GroupExtra extra = groups.extra(number);
-  const Projection& projection = subject.projection();
-  const analysis::InclusiveFigures& all = group.inclusive;
-  table.number(all.gpu_busy_ns)
-      .number(own::share(all.gpu_sum_ns, projection.account.total.gpu_sum_ns))
-      .number(group.exclusive.gpu_busy_ns)
-      .number(all.gpu_sum_ns)
-      .number(group.span_ns)
-      // Busy counts each device by itself: with several, more can be busy than the span has room for.
-      .number(std::max<std::int64_t>(0, group.span_ns - all.any_busy_ns))
-      .number(static_cast<std::int64_t>(all.gpu_ops))
-      .optional(all.gpu_ops != 0, all.gpu_ops != 0 ? own::mean(all.launch_delay_ns, all.gpu_ops) : 0)
-      .number(static_cast<std::int64_t>(all.bytes));
-  own::add_bound(table, !subject.timeline().conditional_graphs.empty(), extra.conditional_ops);
-  add_estimate(table, subject.timeline(), extra.estimated_ns);
-  own::add_passes(table, !projection.pass.empty(), extra.pass_ns);
+  const std::int64_t all_ns = subject.projection().account.total.gpu_sum_ns;
+  // Busy counts each device by itself: with several, more can be busy than the span has room for.
+  const auto idle = [](const Row& row) { return std::max<std::int64_t>(0, row.group.span_ns - row.all().any_busy_ns); };
+  const auto launch_delay = [](const Row& row) { return own::mean(row.all().launch_delay_ns, row.all().gpu_ops); };
+  columns.time("GPU busy", [](const Row& row) { return row.all().gpu_busy_ns; }).if_any();
+  columns.percent("GPU share", [all_ns](const Row& row) { return own::share(row.all().gpu_sum_ns, all_ns); })
+      .if_room(1)
+      .if_any();
+  columns.time("GPU self", [](const Row& row) { return row.group.exclusive.gpu_busy_ns; }).if_any();
+  columns.time("GPU sum", [](const Row& row) { return row.all().gpu_sum_ns; }).for_programs();
+  columns.time("GPU span", [](const Row& row) { return row.group.span_ns; }).for_programs();
+  columns.time("GPU idle", idle).if_room(4).if_any();
+  columns.count("GPU ops", [](const Row& row) { return row.all().gpu_ops; })
+      .if_room(2)
+      .if_any()
+      .bounded_by(own::conditional_title(bounded));
+  columns.time("Launch delay avg", launch_delay).if_room(6).if_any();
+  columns.bytes("Bytes", [](const Row& row) { return row.all().bytes; }).if_room(5).if_any();
+  own::add_conditional(columns, bounded, [](const Row& row) { return row.extra.conditional_ops; });
+  if (!subject.timeline().activities.estimated.empty())
+    columns.time("GPU estimated", [](const Row& row) { return row.extra.estimated_ns; }).if_any();
+  own::add_passes(columns, !subject.projection().pass.empty(), [](const Row& row) { return row.extra.pass_ns; });
 }
 
 std::int64_t self_time_of_all(const RangeGroups& groups) {
@@ -115,64 +102,87 @@ std::string numbered_name(const ThreadInfo& thread) {
   return thread.name.empty() ? number : thread.name + " " + number;
 }
 
-Result<Table> make_instances(const Subject& subject, const analysis::PayloadCondition* condition) {
+struct InstanceRow {
+  RangeIndex range;
+  Paths::Node path;
+  const DeviceFigures& all;
+
+  /// The device's figures where there are any.
+  const DeviceFigures* busy() const noexcept { return all.gpu_ops != 0 ? &all : nullptr; }
+};
+
+/// What few inputs have, by range.
+struct RangeExtras {
+  RangeExtras(const Timeline& timeline, const Projection& projection)
+      : conditional(analysis::conditional_ops_of_ranges(timeline, projection)),
+        estimated(analysis::estimated_times_of_ranges(timeline, projection)),
+        passes(analysis::pass_times_of_ranges(timeline, projection)) {}
+
+  const std::vector<std::int64_t> conditional;
+  const std::vector<std::int64_t> estimated;
+  const std::vector<analysis::PassTimes> passes;
+};
+
+void add_columns(ColumnsOf<InstanceRow>& columns, const Subject& subject, const RangeExtras& extras) {
+  using Row = InstanceRow;
   const Timeline& timeline = subject.timeline();
   const Projection& projection = subject.projection();
-  using own::if_any;
-  using own::if_room;
+  const RangeTable& ranges = timeline.ranges;
   const bool bounded = !timeline.conditional_graphs.empty();
-  std::vector<Column> columns{own::path("Range"),
-                              own::text("Thread"),
-                              if_any(own::text("Payload")),
-                              own::timestamp("Begin"),
-                              own::time("Host"),
-                              if_any(own::time("GPU busy")),
-                              if_room(2, if_any(own::time("GPU self"))),
-                              own::for_programs(own::time("GPU sum")),
-                              if_room(3, if_any(own::timestamp("GPU begin"))),
-                              own::for_programs(own::time("GPU span")),
-                              if_room(4, if_any(own::time("GPU idle"))),
-                              own::may_be_more(bounded, if_room(1, if_any(own::count("GPU ops")))),
-                              if_room(6, if_any(own::time("Launch delay avg"))),
-                              if_room(5, if_any(own::bytes("Bytes"))),
-                              own::for_programs(own::count("Row"))};
-  own::add_bound_column(columns, bounded);
-  add_estimate_column(columns, timeline);
-  own::add_pass_columns(columns, !projection.pass.empty());
-  own::add_id_columns(columns);
-  Table table(std::move(columns));
+  const auto if_busy = [](auto get) { return [get](const Row& row) { return figure_of(row.busy(), get); }; };
+  const auto thread = [&](const Row& row) { return numbered_name(timeline.threads[ranges.thread[row.range]]); };
+  const auto host = [&](const Row& row) { return if_that(ranges.is_run(row.range), ranges.run_ns(row.range)); };
+  const auto idle = [](const DeviceFigures& all) {
+    return std::max<std::int64_t>(0, all.gpu_span_ns() - all.any_busy_ns);
+  };
+  const auto launch_delay = [](const Row& row) { return own::mean(row.all.launch_delay_ns, row.all.gpu_ops); };
+  const auto source_row = [&](const Row& row) {
+    return if_that(ranges.source_row[row.range] >= 0, ranges.source_row[row.range]);
+  };
+  columns.path("Range", &Row::path);
+  columns.text("Thread", thread);
+  columns.text("Payload", [&](const Row& row) { return analysis::payload_text(timeline, row.range); }).if_any();
+  columns.timestamp("Begin", [&](const Row& row) { return ranges.begin_ns[row.range]; });
+  columns.time("Host", host);
+  columns.time("GPU busy", [](const Row& row) { return row.all.gpu_busy_ns; }).if_any();
+  columns.time("GPU self", [&](const Row& row) { return projection.exclusive[row.range].gpu_busy_ns; })
+      .if_room(2)
+      .if_any();
+  columns.time("GPU sum", [](const Row& row) { return row.all.gpu_sum_ns; }).for_programs();
+  columns.timestamp("GPU begin", if_busy(&DeviceFigures::first_ns)).if_room(3).if_any();
+  columns.time("GPU span", if_busy([](const DeviceFigures& all) { return all.gpu_span_ns(); })).for_programs();
+  columns.time("GPU idle", if_busy(idle)).if_room(4).if_any();
+  columns.count("GPU ops", [](const Row& row) { return row.all.gpu_ops; })
+      .if_room(1)
+      .if_any()
+      .bounded_by(own::conditional_title(bounded));
+  columns.time("Launch delay avg", launch_delay).if_room(6).if_any();
+  columns.bytes("Bytes", [](const Row& row) { return row.all.bytes; }).if_room(5).if_any();
+  columns.count("Row", source_row).for_programs();
+  own::add_conditional(columns, bounded, [&](const Row& row) { return extras.conditional[row.range]; });
+  if (!extras.estimated.empty())
+    columns.time("GPU estimated", [&](const Row& row) { return extras.estimated[row.range]; }).if_any();
+  own::add_passes(columns, !projection.pass.empty(), [&](const Row& row) {
+    return extras.passes.empty() ? analysis::PassTimes{} : extras.passes[row.range];
+  });
+  own::add_ids(columns, &Row::path);
+}
+
+Table make_instances(const Subject& subject, const analysis::PayloadCondition* condition) {
+  const Timeline& timeline = subject.timeline();
+  const Projection& projection = subject.projection();
+  const RangeExtras extras(timeline, projection);
+  ColumnsOf<InstanceRow> columns(timeline);
+  add_columns(columns, subject, extras);
+  Table table = columns.table();
   RangePaths paths(table, timeline, projection);
-  const std::vector<std::int64_t> conditional = analysis::conditional_ops_of_ranges(timeline, projection);
-  const std::vector<std::int64_t> estimated = analysis::estimated_times_of_ranges(timeline, projection);
-  const std::vector<analysis::PassTimes> passes = analysis::pass_times_of_ranges(timeline, projection);
   const RangeTable& ranges = timeline.ranges;
   for (RangeIndex range{0}; range < ranges.size(); ++range) {
     if (!analysis::takes_part(ranges.kind[range], subject.projection_options())) continue;
     const DeviceFigures& all = projection.inclusive[range];
-    const bool busy = all.gpu_ops != 0;
-    if ((ranges.flags[range] & kBeforeRecording) != 0 && !busy) continue;
+    if ((ranges.flags[range] & kBeforeRecording) != 0 && all.gpu_ops == 0) continue;
     if (condition != nullptr && !condition->holds(timeline, range)) continue;
-    const ThreadInfo& thread = timeline.threads[ranges.thread[range]];
-    const Paths::Node path = paths.of(range);
-    table.path(path)
-        .text(numbered_name(thread))
-        .text(analysis::payload_text(timeline, range))
-        .number(ranges.begin_ns[range])
-        .optional(ranges.is_run(range), ranges.run_ns(range))
-        .number(all.gpu_busy_ns)
-        .number(projection.exclusive[range].gpu_busy_ns)
-        .number(all.gpu_sum_ns)
-        .optional(busy, all.first_ns)
-        .optional(busy, busy ? all.gpu_span_ns() : 0)
-        .optional(busy, busy ? std::max<std::int64_t>(0, all.gpu_span_ns() - all.any_busy_ns) : 0)
-        .number(static_cast<std::int64_t>(all.gpu_ops))
-        .optional(busy, busy ? own::mean(all.launch_delay_ns, all.gpu_ops) : 0)
-        .number(static_cast<std::int64_t>(all.bytes))
-        .optional(ranges.source_row[range] >= 0, ranges.source_row[range]);
-    own::add_bound(table, bounded, bounded ? conditional[range] : 0);
-    if (!estimated.empty()) table.number(estimated[range]);
-    own::add_passes(table, !projection.pass.empty(), passes.empty() ? analysis::PassTimes{} : passes[range]);
-    own::add_ids(table, path);
+    columns.add_row(table, {range, paths.of(range), all});
   }
   return table;
 }
@@ -211,23 +221,23 @@ Table make_names(const Subject& subject, const analysis::PayloadCondition* condi
     };
     return rank(a) < rank(b);
   });
-  std::vector<Column> columns = group_columns(own::text("Range"), subject);
-  if (divided) columns.insert(columns.begin() + 1, own::text("Payload"));
-  const bool any_payload = analysis::has_payloads(timeline);
-  if (any_payload && !divided) own::PayloadStatistics::add_columns(columns);
-  Table table(std::move(columns));
+  ColumnsOf<GroupRow> columns(timeline);
+  columns.text("Range", [](const GroupRow& row) { return row.group.name; });
+  if (divided) columns.text("Payload", &GroupRow::part);
+  add_host_columns(columns, subject, self_time_of_all(groups));
+  add_device_columns(columns, subject);
+  if (!divided && analysis::has_payloads(timeline)) own::add_payload_columns(columns);
+  Table table = columns.table();
   const own::PayloadStatistics statistics(timeline, options, parts);
-  const std::int64_t all_self_ns = self_time_of_all(groups);
   for (const std::uint32_t number : order) {
     const RangeGroup& group = groups[number];
-    table.text(timeline, group.name);
-    if (divided) table.text(by_payload.text[group.part]);
-    add_host_figures(table, group, all_self_ns);
-    add_device_figures(table, groups, number, subject);
-    if (any_payload && !divided) statistics.add(table, group);
+    const std::string_view part = divided ? by_payload.text[group.part] : std::string_view();
+    columns.add_row(table, {number, group, groups.extra(number), part, statistics.of(group)});
   }
   return table;
 }
+
+}  // namespace
 
 Result<Table> make_ranges(const Subject& subject, const ViewOptions& options) {
   if (options.instances && options.by_payload)
@@ -239,40 +249,27 @@ Result<Table> make_ranges(const Subject& subject, const ViewOptions& options) {
     condition = std::move(*parsed);
   }
   const analysis::PayloadCondition* wanted = condition ? &*condition : nullptr;
-  Result<Table> table = options.instances ? make_instances(subject, wanted)
-                                          : Result<Table>(make_names(subject, wanted, options.by_payload));
+  Table table = options.instances ? make_instances(subject, wanted) : make_names(subject, wanted, options.by_payload);
   if ((options.by_payload || wanted != nullptr) && !analysis::has_payloads(subject.timeline()))
-    table->note("no range of this input has a payload (ProfileRange{\"decode\", tokens}, NVTX payloads)");
-  else if (wanted != nullptr && table->row_count() == 0)
-    table->note("no range has a payload that matches " + base::printable(options.payload));
+    table.note("no range of this input has a payload (ProfileRange{\"decode\", tokens}, NVTX payloads)");
+  else if (wanted != nullptr && table.row_count() == 0)
+    table.note("no range has a payload that matches " + base::printable(options.payload));
   return table;
 }
 
 Result<Table> make_tree(const Subject& subject, const ViewOptions& options) {
   const Timeline& timeline = subject.timeline();
-  const Projection& projection = subject.projection();
-  const analysis::PathTree tree = analysis::range_tree(timeline, projection, subject.projection_options(),
-                                                       own::folding_of(options), analysis::HostSpread::kWanted);
-  std::vector<Column> columns = group_columns(own::path_name("Range"), subject);
-  own::add_path_columns(columns);
-  Table table(std::move(columns));
+  const analysis::PathTree tree = own::tree_of(subject, subject.projection(), options, analysis::HostSpread::kWanted);
+  ColumnsOf<GroupRow> columns;
+  columns.path_name("Range", &GroupRow::number);
+  add_host_columns(columns, subject, self_time_of_all(tree.groups));
+  add_device_columns(columns, subject);
+  own::add_path_columns(columns, &GroupRow::number);
+  Table table = columns.table();
   own::add_paths(table, timeline, tree);
-  const std::int64_t all_self_ns = self_time_of_all(tree.groups);
-  for (const std::uint32_t group : tree.order) {
-    add_host_figures(table.path(group), tree.groups[group], all_self_ns);
-    add_device_figures(table, tree.groups, group, subject);
-    own::add_path(table, group);
-  }
+  for (const std::uint32_t group : tree.order)
+    columns.add_row(table, {group, tree.groups[group], tree.groups.extra(group)});
   return table;
 }
-
-}  // namespace
-
-namespace views_list {
-extern const View ranges{"ranges",   "Ranges by name, with their GPU time (--instances: each)", kNeedsRanges, {}, false,
-                         make_ranges};
-extern const View tree{"tree",   "Ranges by path, as they are nested, with their GPU time", kNeedsRanges, {}, false,
-                       make_tree};
-}  // namespace views_list
 
 }  // namespace rangefinder::report

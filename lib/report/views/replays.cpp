@@ -28,6 +28,8 @@ std::string_view word_of(analysis::NotCaptured why) {
   return {};
 }
 
+}  // namespace
+
 Result<Table> make_replays(const Subject& subject, const ViewOptions& options) {
   const Timeline& timeline = subject.timeline();
   std::vector<analysis::GraphReplays> rows;
@@ -40,25 +42,36 @@ Result<Table> make_replays(const Subject& subject, const ViewOptions& options) {
     if (asked != Attribution::kCapture && asked != Attribution::kAuto)
       by_auto = subject.projection_by(Attribution::kAuto);
     const Projection& by_capture = by_auto ? *by_auto : subject.projection();
-    tree = analysis::range_tree(timeline, by_capture, subject.projection_options(), own::folding_of(options),
-                                analysis::HostSpread::kNotWanted);
+    tree = own::tree_of(subject, by_capture, options);
     rows = analysis::graph_replays(timeline, tree, launchers, by_capture);
     passes = !by_capture.pass.empty();
   }
   const bool bounded = !timeline.conditional_graphs.empty();
-  std::vector<Column> columns{own::path("Captured in"),
-                              own::path("Replayed by"),
-                              own::count("Replays"),
-                              own::may_be_more(bounded, own::if_room(2, own::count("GPU ops"))),
-                              own::time("GPU sum"),
-                              own::percent("Share"),
-                              own::if_room(1, own::time("GPU sum avg")),
-                              own::if_any(own::time("GPU estimated"))};
-  own::add_bound_column(columns, bounded);
-  own::add_pass_columns(columns, passes);
-  columns.push_back(own::id_of("Captured in"));
-  columns.push_back(own::id_of("Replayed by"));
-  Table table(std::move(columns));
+  struct Row {
+    const analysis::GraphReplays& replays;
+    Paths::Node captured_in, replayed_by;
+  };
+  const auto figure = [](auto member) { return [member](const Row& row) { return row.replays.*member; }; };
+  const auto share = [all_ns = subject.projection().account.total.gpu_sum_ns](const Row& row) {
+    return own::share(row.replays.gpu_sum_ns, all_ns);
+  };
+  const auto mean = [](const Row& row) { return own::mean(row.replays.gpu_sum_ns, row.replays.replays); };
+  ColumnsOf<Row> columns;
+  columns.path("Captured in", &Row::captured_in);
+  columns.path("Replayed by", &Row::replayed_by);
+  columns.count("Replays", figure(&analysis::GraphReplays::replays));
+  columns.count("GPU ops", figure(&analysis::GraphReplays::gpu_ops))
+      .if_room(2)
+      .bounded_by(own::conditional_title(bounded));
+  columns.time("GPU sum", figure(&analysis::GraphReplays::gpu_sum_ns));
+  columns.percent("Share", share);
+  columns.time("GPU sum avg", mean).if_room(1);
+  columns.time("GPU estimated", figure(&analysis::GraphReplays::estimated_ns)).if_any();
+  own::add_conditional(columns, bounded, figure(&analysis::GraphReplays::conditional_ops));
+  own::add_passes(columns, passes, figure(&analysis::GraphReplays::pass_ns));
+  own::add_id_of(columns, "Captured in", &Row::captured_in);
+  own::add_id_of(columns, "Replayed by", &Row::replayed_by);
+  Table table = columns.table();
   own::add_paths(table, timeline, tree);
   PathWords words(table);
   for (const analysis::GraphReplays& row : rows) {
@@ -67,31 +80,9 @@ Result<Table> make_replays(const Subject& subject, const ViewOptions& options) {
                                      : words.of(word_of(static_cast<analysis::NotCaptured>(row.captured_in)));
     const Paths::Node replayed =
         row.replayed_by < tree.groups.size() ? row.replayed_by : words.of(unowned_word(row.replayed_by));
-    table.path(captured)
-        .path(replayed)
-        .number(static_cast<std::int64_t>(row.replays))
-        .number(static_cast<std::int64_t>(row.gpu_ops))
-        .number(row.gpu_sum_ns)
-        .number(own::share(row.gpu_sum_ns, subject.projection().account.total.gpu_sum_ns))
-        .number(own::mean(row.gpu_sum_ns, row.replays))
-        .number(row.estimated_ns);
-    own::add_bound(table, bounded, row.conditional_ops);
-    own::add_passes(table, passes, row.pass_ns);
-    own::add_id(table, captured);
-    own::add_id(table, replayed);
+    columns.add_row(table, {row, captured, replayed});
   }
   return table;
 }
-
-}  // namespace
-
-namespace views_list {
-extern const View replays{"replays",
-                          "Work of CUDA graphs by capturing range and replaying range",
-                          kNeedsActivities | kNeedsGraphs,
-                          {},
-                          false,
-                          make_replays};
-}  // namespace views_list
 
 }  // namespace rangefinder::report

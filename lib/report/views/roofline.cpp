@@ -7,7 +7,11 @@
 #include "report/views/path_rows.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 // `roofline`: what ranges computed and moved in their time, and how near that is to what the machine can do.
@@ -46,28 +50,28 @@ std::vector<std::string_view> facts_of(const Timeline& timeline, std::string_vie
 std::string_view model_of(std::string_view cpu_key) noexcept { return cpu_key.substr(0, cpu_key.rfind('_')); }
 
 /// Peaks of the host go by its processor.
-bool of_another_host(const Timeline& timeline, const MachinePeaks& peaks, Table& table) {
+bool of_another_host(const Timeline& timeline, const MachinePeaks& peaks, std::vector<std::string>& notes) {
   if (peaks.cpu_key.empty()) return false;
   for (const std::string_view key : facts_of(timeline, "cpu_key")) {
     if (model_of(key) == model_of(peaks.cpu_key)) continue;
-    table.note(base::printable(peaks.source) + " was measured on " + base::printable(peaks.cpu_key) +
-               ", and this ran on " + base::printable(key) + ": no shares");
+    notes.push_back(base::printable(peaks.source) + " was measured on " + base::printable(peaks.cpu_key) +
+                    ", and this ran on " + base::printable(key) + ": no shares");
     return true;
   }
   return false;
 }
 
-Roof roof_of(const Timeline& timeline, const ViewOptions& options, bool counted, Table& table) {
+Roof roof_of(const Timeline& timeline, const ViewOptions& options, bool counted, std::vector<std::string>& notes) {
   const bool on_device = timeline.activities.size() != 0;
   const bool counted_alone = !on_device && (counted || !facts_of(timeline, "counter_state").empty());
   Roof roof{on_device, counted_alone, device_of(timeline, counted), nullptr};
   if (options.peaks == nullptr) {
-    table.note(
+    notes.push_back(
         "no shares of a peak without measured peaks: run `rangefinder measure-peaks -o peaks.json` on the machine "
         "that ran this, and add --peaks peaks.json");
     return roof;
   }
-  if (roof.device == "host" && of_another_host(timeline, *options.peaks, table)) return roof;
+  if (roof.device == "host" && of_another_host(timeline, *options.peaks, notes)) return roof;
   if (options.peaks->best(roof.device, "flops") > 0 || options.peaks->best(roof.device, "bandwidth") > 0) {
     roof.peaks = options.peaks;
     return roof;
@@ -76,9 +80,9 @@ Roof roof_of(const Timeline& timeline, const ViewOptions& options, bool counted,
   for (const MachinePeak& row : options.peaks->rows) {
     if (known.find(row.device) == std::string::npos) known += (known.empty() ? "" : ", ") + row.device;
   }
-  table.note(base::printable(options.peaks->source) + " has no peaks of " +
-             (roof.device.empty() ? "an unnamed device" : base::printable(roof.device)) +
-             ", which ran this: no shares (it has " + (known.empty() ? "none" : base::printable(known)) + ")");
+  notes.push_back(base::printable(options.peaks->source) + " has no peaks of " +
+                  (roof.device.empty() ? "an unnamed device" : base::printable(roof.device)) +
+                  ", which ran this: no shares (it has " + (known.empty() ? "none" : base::printable(known)) + ")");
   return roof;
 }
 
@@ -107,12 +111,20 @@ std::string types_of(const Work& work) {
 }
 
 /// What a row is about: work, the time that it took, and where its figures are from.
-struct Row {
+struct RoofRow {
+  Paths::Node path = Paths::kNothing;
+  const char* on = "";
   Work work;
-  std::int64_t time_ns = 0;
+  std::optional<std::int64_t> time_ns;
   const char* source = "none";
   std::int64_t known_permille = 0;
   bool scaled = false;  // bytes of a part of the time
+  /// What the machine needs for it at least; nothing where the row's time or a peak is not known.
+  std::optional<LeastTime> least;
+
+  bool any() const noexcept { return work.all_flops() > 0 || work.bytes > 0; }
+  /// Of the work, where there is any; 0: it is not known.
+  double seconds() const noexcept { return any() && time_ns > 0 ? static_cast<double>(*time_ns) / 1e9 : 0; }
 };
 
 /// Counters of the ranges of each path, those that have them.
@@ -141,22 +153,24 @@ std::vector<MeasuredGroup> measured_by_group(const analysis::PathTree& tree, con
   return groups;
 }
 
-Row row_of(const Work& by_shapes, const MeasuredGroup& measured, const analysis::RangeGroup& figures,
-           const Roof& roof) {
-  Row row;
-  row.time_ns = roof.on_device ? figures.inclusive.gpu_busy_ns : figures.host_ns;
+RoofRow row_of(const Work& by_shapes, const MeasuredGroup& measured, const analysis::RangeGroup& figures,
+               const Roof& roof) {
+  RoofRow row;
   if (measured.with_flops != 0) {
     // Of the instances that were measured, in the time that they took; the others are taken to be like them.
-    row = {measured.work, measured.work.known_ns, "counters", 0};
+    row.work = measured.work;
+    row.time_ns = measured.work.known_ns;
+    row.source = "counters";
     row.known_permille =
         own::share(static_cast<std::int64_t>(measured.with_flops), static_cast<std::int64_t>(figures.count));
     return row;
   }
-  if (roof.counted_alone) row.time_ns = kNull;
-  if (by_shapes.all_flops() == 0 || roof.counted_alone) return row;
+  if (roof.counted_alone) return row;
+  row.time_ns = roof.on_device ? figures.inclusive.gpu_busy_ns : figures.host_ns;
+  if (by_shapes.all_flops() == 0) return row;
   row.work = by_shapes;
   row.source = "shapes";
-  row.known_permille = own::share(by_shapes.known_ns, row.time_ns);
+  row.known_permille = own::share(by_shapes.known_ns, *row.time_ns);
   if (measured.with_bytes != 0 && measured.with_bytes == figures.count) {
     row.work.bytes = measured.all_bytes();
     row.source = "shapes, bytes: counters";
@@ -165,29 +179,54 @@ Row row_of(const Work& by_shapes, const MeasuredGroup& measured, const analysis:
   return row;
 }
 
-void add_row(Table& table, const Row& row, const Roof& roof) {
-  const double flops = row.work.all_flops();
-  const double bytes = row.work.bytes;
-  const bool any = flops > 0 || bytes > 0;
-  const bool timed = any && row.time_ns > 0;
-  const auto seconds = static_cast<double>(row.time_ns) / 1e9;
-  table.number(row.time_ns)
-      .optional(any, rounded(flops))
-      // Thousandths of 10^9 a second, that is 10^6.
-      .optional(timed, timed ? rounded(flops / seconds / 1e6) : 0)
-      .optional(any, rounded(bytes))
-      .optional(timed, timed ? rounded(bytes / seconds / 1e6) : 0)
-      .optional(bytes > 0, bytes > 0 ? rounded(flops / bytes * 100) : 0)
-      .text(types_of(row.work));
-  const LeastTime least =
-      roof.peaks != nullptr ? analysis::least_time(row.work, *roof.peaks, roof.device) : LeastTime{};
-  const bool bounded = timed && least.complete && least.seconds() > 0;
-  table.text(!bounded                            ? ""
-             : least.compute_s >= least.memory_s ? "compute"
-                                                 : "memory")
-      .optional(bounded, bounded ? rounded(least.seconds() / seconds * 1000) : 0)
-      .text(row.source)
-      .optional(timed, row.known_permille);
+std::optional<LeastTime> least_time(const RoofRow& row, const Roof& roof) {
+  if (roof.peaks == nullptr || row.seconds() <= 0) return {};
+  const LeastTime least = analysis::least_time(row.work, *roof.peaks, roof.device);
+  return if_that(least.complete && least.seconds() > 0, least);
+}
+
+ColumnsOf<RoofRow> roof_columns() {
+  using Row = RoofRow;
+  const auto if_any = [](auto get) {
+    return [get](const Row& row) { return figure_of(row.any() ? &row : nullptr, get); };
+  };
+  // Thousandths of 10^9 a second, that is 10^6.
+  const auto rate = [](auto get) {
+    return [get](const Row& row) {
+      return figure_of(row.seconds() > 0 ? &row : nullptr,
+                       [&](const Row& timed) { return rounded(get(timed) / timed.seconds() / 1e6); });
+    };
+  };
+  const auto flops = [](const Row& row) { return row.work.all_flops(); };
+  const auto bytes = [](const Row& row) { return row.work.bytes; };
+  const auto intensity = [flops](const Row& row) -> std::optional<std::int64_t> {
+    if (row.work.bytes <= 0) return {};
+    return rounded(flops(row) / row.work.bytes * 100);
+  };
+  const auto bound_by = [](const Row& row) {
+    return !row.least ? "" : row.least->compute_s >= row.least->memory_s ? "compute" : "memory";
+  };
+  const auto of_peak = [](const Row& row) -> std::optional<std::int64_t> {
+    if (!row.least) return {};
+    return rounded(row.least->seconds() / row.seconds() * 1000);
+  };
+  const auto known = [](const Row& row) { return if_that(row.seconds() > 0, row.known_permille); };
+  ColumnsOf<Row> columns;
+  columns.path_name("Range", &Row::path);
+  columns.text("On", &Row::on).if_room(2);
+  columns.time("Busy", &Row::time_ns);
+  columns.flops("FLOPs", if_any([flops](const Row& row) { return rounded(flops(row)); })).if_room(5);
+  columns.decimal("GFLOP/s", "", 3, rate(flops));
+  columns.bytes("Bytes", if_any([bytes](const Row& row) { return rounded(bytes(row)); })).if_room(6);
+  columns.decimal("GB/s", "", 3, rate(bytes));
+  columns.decimal("FLOP a byte", "", 2, intensity);
+  columns.text("Types", [](const Row& row) { return types_of(row.work); }).if_room(4);
+  columns.text("Bound by", bound_by);
+  columns.percent("Of peak", of_peak);
+  columns.text("Source", &Row::source).if_room(1);
+  columns.percent("Known", known).if_room(3);
+  own::add_path_columns(columns, &Row::path);
+  return columns;
 }
 
 void note_source(Table& table, const Timeline& timeline, const analysis::WorkByShapes& work, bool counted) {
@@ -212,12 +251,12 @@ void note_source(Table& table, const Timeline& timeline, const analysis::WorkByS
                "record_shapes of torch.profiler)");
 }
 
+}  // namespace
+
 Result<Table> make_roofline(const Subject& subject, const ViewOptions& options) {
-  using own::if_room;
   const Timeline& timeline = subject.timeline();
   const Projection& projection = subject.projection();
-  const analysis::PathTree tree = analysis::range_tree(timeline, projection, subject.projection_options(),
-                                                       own::folding_of(options), analysis::HostSpread::kNotWanted);
+  const analysis::PathTree tree = own::tree_of(subject, projection, options);
   analysis::WorkByShapes work = analysis::work_by_shapes(timeline, projection, subject.projection_options());
   const std::vector<Work> groups = by_group(tree, work);
   std::vector<Work>().swap(work.ranges);
@@ -228,35 +267,24 @@ Result<Table> make_roofline(const Subject& subject, const ViewOptions& options) 
     counted = !ranges.empty();
     if (counted) measured = measured_by_group(tree, projection, ranges);
   }
-  std::vector<Column> columns{own::path_name("Range"),
-                              if_room(2, own::text("On")),
-                              own::time("Busy"),
-                              if_room(5, own::flops("FLOPs")),
-                              own::decimal("GFLOP/s", "", 3),
-                              if_room(6, own::bytes("Bytes")),
-                              own::decimal("GB/s", "", 3),
-                              own::decimal("FLOP a byte", "", 2),
-                              if_room(4, own::text("Types")),
-                              own::text("Bound by"),
-                              own::percent("Of peak"),
-                              if_room(1, own::text("Source")),
-                              if_room(3, own::percent("Known"))};
-  own::add_path_columns(columns);
-  Table table(std::move(columns));
+  std::vector<std::string> notes;
+  const Roof roof = roof_of(timeline, options, counted, notes);
+  const ColumnsOf<RoofRow> columns = roof_columns();
+  Table table = columns.table();
+  for (std::string& note : notes) table.note(std::move(note));
   own::add_paths(table, timeline, tree);
-  const Roof roof = roof_of(timeline, options, counted, table);
   bool scaled = false;
   const Work no_work;
   const MeasuredGroup not_measured;
   for (const std::uint32_t group : tree.order) {
-    const analysis::RangeGroup& figures = tree.groups[group];
     const MeasuredGroup& by_counters = counted ? measured[group] : not_measured;
+    RoofRow row = row_of(groups.empty() ? no_work : groups[group], by_counters, tree.groups[group], roof);
     const bool on_device = roof.on_device || by_counters.with_flops != 0;
-    table.path(group).text(on_device ? "device" : roof.counted_alone ? "" : "host");
-    const Row row = row_of(groups.empty() ? no_work : groups[group], by_counters, figures, roof);
-    add_row(table, row, roof);
+    row.path = group;
+    row.on = on_device ? "device" : roof.counted_alone ? "" : "host";
+    row.least = least_time(row, roof);
+    columns.add_row(table, row);
     scaled = scaled || row.scaled;
-    own::add_path(table, group);
   }
   note_source(table, timeline, work, counted);
   if (roof.counted_alone)
@@ -269,14 +297,5 @@ Result<Table> make_roofline(const Subject& subject, const ViewOptions& options) 
         "which part");
   return table;
 }
-
-}  // namespace
-
-namespace views_list {
-extern const View roofline{
-    "roofline",   "FLOP/s and bytes/s of ranges, as shares of the peaks of the machine (--peaks)",
-    kNeedsRanges, {},
-    false,        make_roofline};
-}  // namespace views_list
 
 }  // namespace rangefinder::report

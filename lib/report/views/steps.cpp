@@ -8,7 +8,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
+#include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,14 +23,9 @@ using analysis::Percentiles;
 using analysis::StepAnalysis;
 using analysis::StepFigures;
 using analysis::StepPart;
-using own::if_any;
-using own::if_room;
+using Figure = std::optional<std::int64_t>;
 
-std::int64_t or_null(std::int64_t value) { return value == analysis::kNotKnown ? kNull : value; }
-
-std::int64_t as_count(std::uint64_t value) {
-  return static_cast<std::int64_t>(std::min<std::uint64_t>(value, std::numeric_limits<std::int64_t>::max()));
-}
+Figure if_known(std::int64_t value) { return if_that(value != analysis::kNotKnown, value); }
 
 std::string process_name(const Timeline& timeline, ProcessIndex index) {
   const ProcessInfo& process = timeline.processes[index];
@@ -55,7 +51,7 @@ template <typename Figure>
 Percentiles of_steady(const StepAnalysis& analysis, Figure figure) {
   std::vector<std::int64_t> values;
   for (const StepFigures& step : analysis.steps)
-    if (!step.warm_up) values.push_back(figure(step));
+    if (!step.warm_up) values.push_back(std::invoke(figure, step));
   return analysis::percentiles_of(std::move(values));
 }
 
@@ -68,7 +64,7 @@ void add_notes(const StepAnalysis& analysis, Table& table) {
   else if (steps < 6)
     counts += ", too few to tell warm-up from the rest";
   if (analysis.skipped != 0) counts += ", " + std::to_string(analysis.skipped) + " skipped";
-  const Percentiles time = of_steady(analysis, [](const StepFigures& step) { return step.step_ns(); });
+  const Percentiles time = of_steady(analysis, &StepFigures::step_ns);
   counts += "; without warm-up p50 " + readable_time(time.p50) + ", p95 " + readable_time(time.p95) + ", p99 " +
             readable_time(time.p99);
   if (const auto rate = analysis::items_per_second_tenths(analysis.useful_items, analysis.useful_items_ns); rate != 0)
@@ -88,105 +84,122 @@ void add_notes(const StepAnalysis& analysis, Table& table) {
 }
 
 Table steps_table(const Timeline& timeline, const StepAnalysis& analysis) {
-  const bool several = of_several_processes(analysis);
-  std::vector<Column> columns{own::count("Step")};
-  if (several) columns.push_back(own::text("Process"));
-  const std::size_t name_column = columns.size();
-  for (Column column : {if_room(1, if_any(own::text("State"))), own::time("Time"), if_any(own::time("Data wait")),
-                        if_any(own::time("Forward")), if_any(own::time("Backward")), if_any(own::time("Optimizer")),
-                        if_room(4, if_any(own::time("Checkpoint"))), if_room(5, if_any(own::time("Recompute"))),
-                        if_room(6, own::time("Other")), if_any(own::time("GPU busy")), if_any(own::time("GPU idle")),
-                        if_room(7, if_any(own::count("Items"))), if_room(2, if_any(own::decimal("Items/s", {}, 1))),
-                        if_room(3, if_any(own::bytes("Peak memory")))})
-    columns.push_back(std::move(column));
-  columns.push_back(own::for_programs(own::timestamp("Begin")));
-  Table table(std::move(columns), name_column);
-  for (const StepFigures& step : analysis.steps) {
-    table.number(step.number);
-    if (several) table.text(process_name(timeline, step.process));
-    table.text(step.skipped ? "skipped" : step.warm_up ? "warm-up" : "").number(step.step_ns());
-    for (const StepPart part : {StepPart::kData, StepPart::kForward, StepPart::kBackward, StepPart::kOptimizer,
-                                StepPart::kCheckpoint, StepPart::kRecompute})
-      table.number(step.part(part));
-    table.number(step.other_ns)
-        .number(or_null(step.device_busy_ns))
-        .number(or_null(step.device_idle_ns()))
-        .optional(step.items != 0, as_count(step.items))
-        .optional(step.items != 0, analysis::items_per_second_tenths(step.items, step.step_ns()))
-        .number(or_null(step.peak_bytes))
-        .number(step.begin_ns);
-  }
+  using Row = StepFigures;
+  const auto part = [](StepPart which) { return [which](const Row& row) { return row.part(which); }; };
+  const auto if_items = [](auto get) {
+    return [get](const Row& row) { return figure_of(row.items != 0 ? &row : nullptr, get); };
+  };
+  const auto rate = [](const Row& row) { return analysis::items_per_second_tenths(row.items, row.step_ns()); };
+  ColumnsOf<Row> columns;
+  columns.count("Step", &Row::number);
+  if (of_several_processes(analysis))
+    columns.text("Process", [&](const Row& row) { return process_name(timeline, row.process); });
+  columns.text("State", [](const Row& row) { return row.skipped   ? "skipped"
+                                                    : row.warm_up ? "warm-up"
+                                                                  : ""; })
+      .naming_rows()
+      .if_room(1)
+      .if_any();
+  columns.time("Time", &Row::step_ns);
+  columns.time("Data wait", part(StepPart::kData)).if_any();
+  columns.time("Forward", part(StepPart::kForward)).if_any();
+  columns.time("Backward", part(StepPart::kBackward)).if_any();
+  columns.time("Optimizer", part(StepPart::kOptimizer)).if_any();
+  columns.time("Checkpoint", part(StepPart::kCheckpoint)).if_room(4).if_any();
+  columns.time("Recompute", part(StepPart::kRecompute)).if_room(5).if_any();
+  columns.time("Other", &Row::other_ns).if_room(6);
+  columns.time("GPU busy", [](const Row& row) { return if_known(row.device_busy_ns); }).if_any();
+  columns.time("GPU idle", [](const Row& row) { return if_known(row.device_idle_ns()); }).if_any();
+  columns.count("Items", if_items(&Row::items)).if_room(7).if_any();
+  columns.decimal("Items/s", {}, 1, if_items(rate)).if_room(2).if_any();
+  columns.bytes("Peak memory", [](const Row& row) { return if_known(row.peak_bytes); }).if_room(3).if_any();
+  columns.timestamp("Begin", &Row::begin_ns).for_programs();
+  Table table = columns.table_of(analysis.steps);
   add_notes(analysis, table);
   return table;
 }
 
-/// One row per figure over all steps, then one row per share of the wall time.
-Table summary_table(const StepAnalysis& analysis) {
-  Table table({own::text("Figure"), own::time("p50"), own::time("p95"), own::time("p99"), own::time("Total"),
-               own::percent("Share"), own::count("Steps"), if_any(own::decimal("Items/s", {}, 1))});
-  const std::int64_t wall = analysis.goodput.wall_ns;
-  const auto figure = [&](const char* name, auto value, std::int64_t rate) {
-    std::int64_t total = 0;
-    std::int64_t known = 0;
-    bool any = false;
-    for (const StepFigures& step : analysis.steps) {
-      const std::int64_t one = value(step);
-      if (one == analysis::kNotKnown) continue;
-      total = projection::plus(total, one);
-      any = any || one != 0;
-      known += step.warm_up ? 0 : 1;
-    }
-    if (!any) return;
-    const Percentiles steady = of_steady(analysis, value);
-    table.text(name).number(steady.p50).number(steady.p95).number(steady.p99).number(total);
-    table.number(own::share(total, wall)).number(known).optional(rate != 0, rate);
-  };
+/// A figure over all steps, or a share of the wall time.
+struct SummaryRow {
+  std::string figure;
+  std::optional<Percentiles> steady;  ///< of single steps
+  std::int64_t total_ns = 0;
+  std::optional<std::uint64_t> steps;
+  std::int64_t rate = 0;
+};
+
+/// `value` gives the figure of a step; nothing where it is 0 in all of them.
+template <typename Value>
+void add_figure(std::vector<SummaryRow>& rows, const StepAnalysis& analysis, const char* name, Value value,
+                std::int64_t rate = 0) {
+  SummaryRow row{name, {}, 0, 0, rate};
+  bool any = false;
+  for (const StepFigures& step : analysis.steps) {
+    const std::int64_t one = std::invoke(value, step);
+    if (one == analysis::kNotKnown) continue;
+    row.total_ns = projection::plus(row.total_ns, one);
+    any = any || one != 0;
+    *row.steps += step.warm_up ? 0 : 1;
+  }
+  if (!any) return;
+  row.steady = of_steady(analysis, value);
+  rows.push_back(std::move(row));
+}
+
+std::vector<SummaryRow> summary_rows(const StepAnalysis& analysis) {
+  std::vector<SummaryRow> rows;
+  if (analysis.steps.empty()) return rows;
+  const auto figure = [&](const char* name, auto value) { add_figure(rows, analysis, name, value); };
   const auto part = [&](const char* name, StepPart which) {
-    figure(
-        name, [which](const StepFigures& step) { return step.part(which); }, 0);
+    figure(name, [which](const StepFigures& step) { return step.part(which); });
   };
-  figure(
-      "step time", [](const StepFigures& step) { return step.step_ns(); },
-      analysis::items_per_second_tenths(analysis.useful_items, analysis.useful_items_ns));
+  add_figure(rows, analysis, "step time", &StepFigures::step_ns,
+             analysis::items_per_second_tenths(analysis.useful_items, analysis.useful_items_ns));
   part("data wait", StepPart::kData);
   part("forward", StepPart::kForward);
   part("backward", StepPart::kBackward);
   part("optimizer", StepPart::kOptimizer);
   part("checkpoint", StepPart::kCheckpoint);
   part("recompute", StepPart::kRecompute);
-  figure(
-      "other", [](const StepFigures& step) { return step.other_ns; }, 0);
-  figure(
-      "GPU busy", [](const StepFigures& step) { return step.device_busy_ns; }, 0);
-  figure(
-      "GPU idle", [](const StepFigures& step) { return step.device_idle_ns(); }, 0);
-  const auto share = [&](const std::string& name, std::int64_t time, std::int64_t steps) {
-    table.text(name).null().null().null().number(time).number(own::share(time, wall)).number(steps).null();
-  };
-  if (analysis.steps.empty()) return table;
-  share("wall", wall, as_count(analysis.steps.size()));
-  share("goodput", analysis.goodput.useful_ns, kNull);
+  figure("other", &StepFigures::other_ns);
+  figure("GPU busy", &StepFigures::device_busy_ns);
+  figure("GPU idle", &StepFigures::device_idle_ns);
+  rows.push_back({"wall", {}, analysis.goodput.wall_ns, analysis.steps.size()});
+  rows.push_back({"goodput", {}, analysis.goodput.useful_ns});
   for (const Share& lost : kLost) {
-    const bool counted = lost.time == &Goodput::warm_up_ns || lost.time == &Goodput::skipped_ns;
-    const std::uint64_t steps = lost.time == &Goodput::warm_up_ns ? analysis.warm_up : analysis.skipped;
-    share(std::string("lost: ") + lost.name, analysis.goodput.*lost.time, counted ? as_count(steps) : kNull);
+    SummaryRow row{std::string("lost: ") + lost.name, {}, analysis.goodput.*lost.time};
+    if (lost.time == &Goodput::warm_up_ns) row.steps = analysis.warm_up;
+    if (lost.time == &Goodput::skipped_ns) row.steps = analysis.skipped;
+    rows.push_back(std::move(row));
   }
-  return table;
+  return rows;
 }
+
+Table summary_table(const StepAnalysis& analysis) {
+  using Row = SummaryRow;
+  const auto percentile = [](std::int64_t Percentiles::*which) {
+    return [which](const Row& row) { return figure_of(row.steady ? &*row.steady : nullptr, which); };
+  };
+  const auto share = [&](const Row& row) { return own::share(row.total_ns, analysis.goodput.wall_ns); };
+  ColumnsOf<Row> columns;
+  columns.text("Figure", &Row::figure);
+  columns.time("p50", percentile(&Percentiles::p50));
+  columns.time("p95", percentile(&Percentiles::p95));
+  columns.time("p99", percentile(&Percentiles::p99));
+  columns.time("Total", &Row::total_ns);
+  columns.percent("Share", share);
+  columns.count("Steps", &Row::steps);
+  columns.decimal("Items/s", {}, 1, [](const Row& row) { return if_that(row.rate != 0, row.rate); }).if_any();
+  return columns.table_of(summary_rows(analysis));
+}
+
+}  // namespace
 
 Result<Table> make_steps(const Subject& subject, const ViewOptions& options) {
   analysis::StepRules rules;
   if (Status status = rules.apply(options.step_names); !status.ok()) return std::move(status).error();
   const StepAnalysis analysis = analysis::analyse_steps(subject.timeline(), subject.projection(), rules);
-  return options.summary ? summary_table(analysis) : steps_table(subject.timeline(), analysis);
+  return options.is(kSummary) ? summary_table(analysis) : steps_table(subject.timeline(), analysis);
 }
-
-}  // namespace
-
-namespace views_list {
-extern const View steps{"steps",     "Steps of a loop: their parts, device, items, warm-up and goodput",
-                        kNeedsSteps, "summary",
-                        false,       make_steps};
-}  // namespace views_list
 
 }  // namespace rangefinder::report

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -83,29 +84,37 @@ void add_notes(const Timeline& timeline, const std::vector<Wait>& waits, Table& 
 
 Table instances_of(const Subject& subject, const std::vector<Wait>& waits) {
   const Timeline& timeline = subject.timeline();
-  Table table({own::path("Range"), own::text("Reason"), own::if_room(3, own::text("Call")),
-               own::if_room(4, own::text("Thread")), own::timestamp("Begin"), own::time("Duration"),
-               own::if_room(5, own::text("Stream")), own::if_room(2, own::time("GPU busy")),
-               own::if_room(6, own::timestamp("Last work ends")), own::if_room(1, own::kernel("Last work to end")),
-               own::id_of("Range")});
+  struct Row {
+    const Wait& wait;
+    Paths::Node range;
+  };
+  const auto busy = [](const Row& row) {
+    const bool known = row.wait.blocks_host() && (row.wait.stream != kNone || row.wait.device != kNone);
+    return if_that(known, row.wait.busy_ns);
+  };
+  const auto work_ends = [&](const Row& row) -> std::optional<std::int64_t> {
+    if (row.wait.last == kNone) return {};
+    return timeline.activities.end_ns[row.wait.last];
+  };
+  ColumnsOf<Row> columns(timeline);
+  columns.path("Range", &Row::range);
+  columns.text("Reason", [](const Row& row) { return reason_text(row.wait.reason); });
+  columns.text("Call", [&](const Row& row) { return call_name(timeline, row.wait); }).if_room(3);
+  columns.text("Thread", [&](const Row& row) { return thread_label(timeline, row.wait.thread); }).if_room(4);
+  columns.timestamp("Begin", [](const Row& row) { return row.wait.begin_ns; });
+  columns.time("Duration", [](const Row& row) { return row.wait.length_ns(); });
+  columns.text("Stream", [&](const Row& row) { return awaited_text(timeline, row.wait); }).if_room(5);
+  columns.time("GPU busy", busy).if_room(2);
+  columns.timestamp("Last work ends", work_ends).if_room(6);
+  columns.kernel("Last work to end", [&](const Row& row) { return work_name(timeline, row.wait); }).if_room(1);
+  own::add_id_of(columns, "Range", &Row::range);
+  Table table = columns.table();
   RangePaths paths(table, timeline, subject.projection());
   const std::vector<RangeIndex> ranges = ranges_of(subject, waits);
   for (std::size_t i = 0; i < waits.size(); ++i) {
-    const Wait& wait = waits[i];
-    const bool known = wait.blocks_host() && (wait.stream != kNone || wait.device != kNone);
     const Paths::Node path =
-        ranges[i] != kNone ? paths.of(ranges[i]) : paths.words(range_label(timeline, kNone, wait.thread));
-    table.path(path)
-        .text(reason_text(wait.reason))
-        .text(timeline, call_name(timeline, wait))
-        .text(thread_label(timeline, wait.thread))
-        .number(wait.begin_ns)
-        .number(wait.length_ns())
-        .text(awaited_text(timeline, wait))
-        .optional(known, wait.busy_ns)
-        .optional(wait.last != kNone, wait.last != kNone ? timeline.activities.end_ns[wait.last] : 0)
-        .text(timeline, work_name(timeline, wait));
-    own::add_id(table, path);
+        ranges[i] != kNone ? paths.of(ranges[i]) : paths.words(range_label(timeline, kNone, waits[i].thread));
+    columns.add_row(table, {waits[i], path});
   }
   return table;
 }
@@ -167,45 +176,38 @@ std::string main_work(const Timeline& timeline, const WaitGroup& group) {
                                : std::string(best) + " and " + std::to_string(group.work.size() - 1) + " more";
 }
 
-Result<Table> make_sync(const Subject& subject, const ViewOptions& options) {
+Table groups_table(const Subject& subject, const std::vector<Wait>& waits) {
+  using Row = WaitGroup;
   const Timeline& timeline = subject.timeline();
-  const std::vector<Wait> waits = analysis::waits_of(timeline);
-  if (options.instances) {
-    Table table = instances_of(subject, waits);
-    add_notes(timeline, waits, table);
-    return table;
-  }
-  // Names of kernels can be longer than a line: they come last.
-  Table table({own::text("Range"), own::text("Reason"), own::if_room(3, own::text("Call")),
-               own::if_room(3, own::text("Thread")), own::count("Count"), own::time("Blocked"), own::percent("Share"),
-               own::if_room(5, own::time("Avg")), own::if_room(4, own::time("Max")),
-               own::if_room(2, own::time("GPU busy")), own::if_room(1, own::if_any(own::kernel("Waited for")))});
-  const std::vector<WaitGroup> groups = groups_of(subject, waits);
+  const std::vector<Row> groups = groups_of(subject, waits);
   std::int64_t whole = 0;
-  for (const WaitGroup& group : groups) whole += group.blocked;
-  for (const WaitGroup& group : groups) {
-    table.text(group.range)
-        .text(reason_text(group.reason))
-        .text(timeline, group.call)
-        .text(thread_label(timeline, group.thread))
-        .number(static_cast<std::int64_t>(group.count))
-        .optional(group.blocks, group.blocked)
-        .optional(group.blocks, own::share(group.blocked, whole))
-        .optional(group.blocks, own::mean(group.blocked, group.count))
-        .optional(group.blocks, group.longest)
-        .optional(group.knows_work, group.busy)
-        .text(main_work(timeline, group));
-  }
-  add_notes(timeline, waits, table);
-  return table;
+  for (const Row& group : groups) whole += group.blocked;
+  const auto if_blocks = [](auto get) {
+    return [get](const Row& row) { return figure_of(row.blocks ? &row : nullptr, get); };
+  };
+  ColumnsOf<Row> columns(timeline);
+  columns.text("Range", &Row::range);
+  columns.text("Reason", [](const Row& row) { return reason_text(row.reason); });
+  columns.text("Call", &Row::call).if_room(3);
+  columns.text("Thread", [&](const Row& row) { return thread_label(timeline, row.thread); }).if_room(3);
+  columns.count("Count", &Row::count);
+  columns.time("Blocked", if_blocks(&Row::blocked));
+  columns.percent("Share", if_blocks([whole](const Row& row) { return own::share(row.blocked, whole); }));
+  columns.time("Avg", if_blocks([](const Row& row) { return own::mean(row.blocked, row.count); })).if_room(5);
+  columns.time("Max", if_blocks(&Row::longest)).if_room(4);
+  columns.time("GPU busy", [](const Row& row) { return if_that(row.knows_work, row.busy); }).if_room(2);
+  // Can be longer than a line: comes last.
+  columns.kernel("Waited for", [&](const Row& row) { return main_work(timeline, row); }).if_room(1).if_any();
+  return columns.table_of(groups);
 }
 
 }  // namespace
 
-namespace views_list {
-extern const View sync{"sync",      "Where the host waits: range, reason, thread, work waited for (--instances: each)",
-                       kNeedsWaits, {},
-                       false,       make_sync};
-}  // namespace views_list
+Result<Table> make_sync(const Subject& subject, const ViewOptions& options) {
+  const std::vector<Wait> waits = analysis::waits_of(subject.timeline());
+  Table table = options.instances ? instances_of(subject, waits) : groups_table(subject, waits);
+  add_notes(subject.timeline(), waits, table);
+  return table;
+}
 
 }  // namespace rangefinder::report

@@ -127,40 +127,27 @@ std::string launched_by(const Timeline& timeline, const std::vector<std::uint32_
   return out + (out.empty() ? "on " : " on ") + thread_label(timeline, thread);
 }
 
-Result<Table> make_unattributed(const Subject& subject, const ViewOptions& options) {
-  const Timeline& timeline = subject.timeline();
-  // Names of kernels can be longer than a line: they come last.
-  Table table({own::text("Reason"), own::count("Operations"), own::time("Total"), own::percent("Share"),
-               own::if_room(1, own::time("Longest")), own::if_room(3, own::timestamp("Longest begins")),
-               own::if_room(2, own::text("Longest launched by")), own::if_any(own::kernel("Operation")),
-               own::for_programs(own::text("Part"))});
-  const std::vector<UnattributedGroup> groups = groups_of(subject, !options.summary);
-  const std::vector<std::uint32_t> operators = groups.empty() ? std::vector<std::uint32_t>{} : operators_of(timeline);
-  const std::int64_t all = subject.projection().account.total.gpu_sum_ns;
-  for (const UnattributedGroup& group : groups) {
-    const Wording wording = wording_of(group.reason);
-    table.text(wording.text)
-        .number(static_cast<std::int64_t>(group.count))
-        .number(group.sum_ns)
-        .number(own::share(group.sum_ns, all))
-        .number(group.longest_ns)
-        .number(timeline.activities.begin_ns[group.longest])
-        .text(launched_by(timeline, operators, group.longest))
-        .text(timeline, group.name)
-        .text(wording.part);
-  }
-  return table;
-}
-
 }  // namespace
 
-namespace views_list {
-extern const View unattributed{"unattributed",
-                               "Device work without an owner range, by reason and operation (:summary: by reason)",
-                               kNeedsActivities,
-                               "summary",
-                               false,
-                               make_unattributed};
-}  // namespace views_list
+Result<Table> make_unattributed(const Subject& subject, const ViewOptions& options) {
+  using Row = UnattributedGroup;
+  const Timeline& timeline = subject.timeline();
+  const std::vector<Row> groups = groups_of(subject, !options.is(kSummary));
+  const std::vector<std::uint32_t> operators = groups.empty() ? std::vector<std::uint32_t>{} : operators_of(timeline);
+  const std::int64_t all = subject.projection().account.total.gpu_sum_ns;
+  const auto longest_begins = [&](const Row& row) { return timeline.activities.begin_ns[row.longest]; };
+  const auto launcher = [&](const Row& row) { return launched_by(timeline, operators, row.longest); };
+  ColumnsOf<Row> columns(timeline);
+  columns.text("Reason", [](const Row& row) { return wording_of(row.reason).text; });
+  columns.count("Operations", &Row::count);
+  columns.time("Total", &Row::sum_ns);
+  columns.percent("Share", [all](const Row& row) { return own::share(row.sum_ns, all); });
+  columns.time("Longest", &Row::longest_ns).if_room(1);
+  columns.timestamp("Longest begins", longest_begins).if_room(3);
+  columns.text("Longest launched by", launcher).if_room(2);
+  columns.kernel("Operation", &Row::name).if_any();  // can be longer than a line: comes last
+  columns.text("Part", [](const Row& row) { return wording_of(row.reason).part; }).for_programs();
+  return columns.table_of(groups);
+}
 
 }  // namespace rangefinder::report

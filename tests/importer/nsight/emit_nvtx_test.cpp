@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "importer/nsight/emit_nvtx.hpp"
 
-#include "analysis/nsight_ranges.hpp"
+#include "analysis/nsight/ranges.hpp"
 #include "importer/nsight/nsight_file.hpp"
 #include "support/catch.hpp"
 #include "support/scratch_folder.hpp"

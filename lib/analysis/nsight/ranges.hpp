@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "analysis/nsight/labels.hpp"
+#include "analysis/spread.hpp"
+#include "base/intervals.hpp"
+
+#include <rangefinder/timeline.hpp>
+
+#include <compare>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace rangefinder::analysis::nsight {
+
+/// The number that Nsight calls RangeId: the row of the NVTX event; position from 1 for other inputs.
+std::int64_t range_id(const Timeline& timeline, RangeIndex range) noexcept;
+
+/// What Nsight calls PID and TID; not known for a thread that the input does not name.
+struct ThreadNumbers {
+  bool known = false;
+  std::int64_t pid = 0;
+  std::int64_t tid = 0;
+  friend auto operator<=>(const ThreadNumbers&, const ThreadNumbers&) = default;
+};
+ThreadNumbers numbers_of(const Timeline& timeline, ThreadIndex thread) noexcept;
+
+enum class RangeChoice : std::uint8_t {
+  kAll,      ///< every range that the program's author wrote
+  kPushPop,  ///< of those, the ones pushed and popped on one thread
+  kStartEnd,
+  kLaunching,  ///< those that can own device work: on a known thread, ended where they began
+};
+
+/// Those ranges, ordered by begin, then longest first, then by id: parents before children.
+std::vector<RangeIndex> choose_ranges(const Timeline& timeline, RangeChoice choice);
+
+/// Rows of the input that belong to one thread, by thread; within one in the order given.
+struct RowsByThread {
+  std::vector<std::uint32_t> rows;
+  std::vector<std::uint32_t> offset;  ///< thread t has rows [offset[t], offset[t + 1])
+
+  std::span<const std::uint32_t> of(ThreadIndex thread) const noexcept {
+    return std::span(rows).subspan(offset[thread], offset[thread + 1] - offset[thread]);
+  }
+};
+
+/// Positions of `items` by the thread that `thread_of` gives for each; kNone leaves one out.
+RowsByThread group_by_thread(std::size_t threads, std::span<const ThreadIndex> thread_of_item);
+
+base::Interval interval_of(const Timeline& timeline, RangeIndex range) noexcept;
+
+/// Who is inside whom among some ranges, by time alone and per thread, as Nsight sees it: style and domain do not
+/// matter. Two ranges with the same begin and end contain each other, so that neither has a level, nor has anything
+/// inside them.
+struct Nesting {
+  std::vector<std::uint32_t> parent;  ///< position among the ranges, or kNone
+  std::vector<std::uint32_t> level;   ///< from 0; kNone where the chain of parents has no end
+  std::vector<std::uint32_t> children;
+};
+
+/// `ranges` in the order of choose_ranges.
+Nesting nest(const Timeline& timeline, std::span<const RangeIndex> ranges);
+
+/// Row of nvtx_pushpop_trace.
+struct PushPopRow {
+  RangeIndex range;
+  std::uint32_t parent;  ///< position of the parent's row, or kNone
+  std::uint32_t level;
+  std::uint32_t children;
+  std::int64_t child_ns;  ///< of the direct children
+};
+std::vector<PushPopRow> pushpop_trace(const Timeline& timeline);
+
+/// Row of nvtx_sum and its relatives.
+struct RangeSumRow {
+  Label name;
+  RangeStyle style;
+  Spread duration;
+};
+/// Ordered by total, greatest first, then name and style.
+std::vector<RangeSumRow> range_sum(const Timeline& timeline, RangeChoice choice, Labels& labels);
+
+}  // namespace rangefinder::analysis::nsight

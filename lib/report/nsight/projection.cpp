@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/nsight/projection.hpp"
+
+#include "analysis/nsight/nvtx_kernels.hpp"
+#include "report/nsight/columns.hpp"
+#include "report/view.hpp"
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace rangefinder::report::nsight {
+namespace {
+
+using analysis::nsight::NvtxKernelRow;
+using analysis::nsight::ProjectedRow;
+using analysis::nsight::ProjectedSumRow;
+using analysis::nsight::range_id;
+
+}  // namespace
+
+Result<Table> make_nvtx_gpu_proj_trace(const Subject& subject, const ViewOptions&) {
+  using Row = ProjectedRow;
+  const Timeline& timeline = subject.timeline();
+  Labels labels(timeline);
+  const std::vector<Row> rows = analysis::nsight::gpu_projection(timeline);
+  // The row of work outside ranges has no figures of a range.
+  const auto of_range = [](auto get) {
+    return [get](const Row& row) { return row.range != kNone ? std::optional(get(row.range)) : std::nullopt; };
+  };
+  const auto begin_ns = [&](RangeIndex range) { return analysis::nsight::interval_of(timeline, range).begin; };
+  const auto duration = [&](RangeIndex range) {
+    const base::Interval interval = analysis::nsight::interval_of(timeline, range);
+    return interval.end - interval.begin;
+  };
+  const auto id = [&](RangeIndex range) { return range_id(timeline, range); };
+  const auto parent_id = [&](const Row& row) -> std::optional<std::int64_t> {
+    if (row.parent == kNone) return {};
+    return id(rows[row.parent].range);
+  };
+  // A path for each row, by the same number.
+  const auto path = [&](const Row& row) {
+    return row.level != kNone ? static_cast<Paths::Node>(&row - rows.data()) : Paths::kNothing;
+  };
+  ColumnsOf<Row> columns(timeline);
+  columns.text("Name", of_range([&](RangeIndex range) { return text_of(labels, labels.range(range)); }));
+  columns.timestamp("Projected Start", &Row::first_ns);
+  columns.time("Projected Duration", [](const Row& row) { return row.last_ns - row.first_ns; });
+  columns.timestamp("Orig Start", of_range(begin_ns));
+  columns.time("Orig Duration", of_range(duration));
+  columns.text("Style", of_range([&](RangeIndex range) { return style_name(timeline.ranges.style[range]); }));
+  add_thread(columns, timeline, &Row::thread);
+  columns.count("NumGPUOps", &Row::launches);
+  columns.count("Lvl", [](const Row& row) { return if_that(row.level != kNone, row.level); });
+  columns.count("NumChild", &Row::children);
+  columns.count("RangeId", of_range(id));
+  columns.count("ParentId", parent_id);
+  columns.path("RangeStack", path, ColumnType::kIdStack);
+  Table table = columns.table();
+  for (const Row& row : rows) {
+    table.paths().add(row.parent, row.range != kNone ? id(row.range) : 0, {});
+    columns.add_row(table, row);
+  }
+  return table;
+}
+
+Result<Table> make_nvtx_gpu_proj_sum(const Subject& subject, const ViewOptions&) {
+  using Row = ProjectedSumRow;
+  const Timeline& timeline = subject.timeline();
+  Labels labels(timeline);
+  const auto level = [](const Row& row) -> std::optional<std::int64_t> {
+    if (row.level.count == 0) return {};
+    return row.level.mean(1);
+  };
+  ColumnsOf<Row> columns(timeline);
+  columns.text("Range", [&](const Row& row) { return text_of(labels, row.name); });
+  columns.text("Style", [](const Row& row) { return style_name(row.style); });
+  columns.time("Total Proj Time", [](const Row& row) { return row.projected.total_saturated(); });
+  columns.time("Total Range Time", [](const Row& row) { return row.range.total_saturated(); });
+  columns.count("Range Instances", [](const Row& row) { return row.projected.count; });
+  add_spread(columns, "Proj ", &Row::projected);
+  columns.count("Total GPU Ops", [](const Row& row) { return row.launches.total_saturated(); });
+  columns.decimal("Avg GPU Ops", "", 1, [](const Row& row) { return row.launches.mean(1); });
+  columns.decimal("Avg Range Lvl", "", 1, level);
+  columns.decimal("Avg Num Child", "", 1, [](const Row& row) { return row.children.mean(1); });
+  return columns.table_of(analysis::nsight::gpu_projection_sum(timeline, labels));
+}
+
+Result<Table> make_nvtx_kern_sum(const Subject& subject, const ViewOptions& options) {
+  using Row = NvtxKernelRow;
+  const Timeline& timeline = subject.timeline();
+  Labels labels(timeline);
+  const auto rows = analysis::nsight::kernels_in_ranges(timeline, naming_of(options).form, labels);
+  if (!rows) return rows.error();
+  const auto range = [&](const Row& row) { return if_that(row.in_range, text_of(labels, row.name)); };
+  const auto style = [](const Row& row) { return if_that(row.in_range, style_name(row.style)); };
+  ColumnsOf<Row> columns(timeline);
+  columns.text("NVTX Range", range);
+  columns.text("Style", style);
+  add_thread(columns, timeline, &Row::thread);
+  columns.count("NVTX Inst", &Row::instances);
+  columns.count("Kern Inst", [](const Row& row) { return row.duration.count; });
+  columns.time("Total Time", [](const Row& row) { return row.duration.total_saturated(); });
+  add_spread(columns, "", &Row::duration);
+  columns.kernel("Kernel Name", [&](const Row& row) { return text_of(labels, row.kernel); });
+  return columns.table_of(*rows);
+}
+
+}  // namespace rangefinder::report::nsight
