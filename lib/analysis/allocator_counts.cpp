@@ -28,48 +28,48 @@ constexpr std::pair<std::string_view, Figure> kFigures[] = {
 };
 
 /// What a counter of that name tells: nothing, or a figure of a device.
-struct Subject {
+struct CounterMeaning {
   std::int32_t device = -1;
   Figure figure = nullptr;
 };
 
-Subject subject_of(std::string_view name) {
+CounterMeaning meaning_of(std::string_view name) {
   constexpr std::string_view kPrefix = "cuda:";
   if (name.substr(0, kPrefix.size()) != kPrefix) return {};
   name.remove_prefix(kPrefix.size());
-  Subject subject;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), subject.device);
+  CounterMeaning meaning;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), meaning.device);
   name.remove_prefix(static_cast<std::size_t>(end - name.data()));
-  if (error != std::errc{} || subject.device < 0 || name.empty() || name.front() != ' ') return {};
+  if (error != std::errc{} || meaning.device < 0 || name.empty() || name.front() != ' ') return {};
   name.remove_prefix(1);
   for (const auto& [text, figure] : kFigures)
-    if (name == text) subject.figure = figure;
-  return subject;
+    if (name == text) meaning.figure = figure;
+  return meaning;
 }
 
-class Subjects {
+class CounterMeanings {
  public:
-  explicit Subjects(const Timeline& timeline) : timeline_(timeline) {}
-  const Subject& of(StringId name) {
+  explicit CounterMeanings(const Timeline& timeline) : timeline_(timeline) {}
+  const CounterMeaning& of(StringId name) {
     const auto [found, added] = by_name_.try_emplace(static_cast<std::uint32_t>(name));
-    if (added) found->second = subject_of(timeline_.text(name));
+    if (added) found->second = meaning_of(timeline_.text(name));
     return found->second;
   }
 
  private:
   const Timeline& timeline_;
-  std::unordered_map<std::uint32_t, Subject> by_name_;
+  std::unordered_map<std::uint32_t, CounterMeaning> by_name_;
 };
 
 /// Rows that count something of a device, in order of time.
-std::vector<std::pair<std::uint32_t, Subject>> counting_rows(const Timeline& timeline) {
+std::vector<std::pair<std::uint32_t, CounterMeaning>> counting_rows(const Timeline& timeline) {
   const CounterTable& counters = timeline.counters;
-  Subjects subjects(timeline);
-  std::vector<std::pair<std::uint32_t, Subject>> rows;
+  CounterMeanings meanings(timeline);
+  std::vector<std::pair<std::uint32_t, CounterMeaning>> rows;
   for (std::uint32_t row = 0; row < counters.size(); ++row) {
     if (!counters.is_integer[row] || counters.thread[row] >= timeline.threads.size()) continue;
-    if (const Subject& subject = subjects.of(counters.name[row]); subject.figure != nullptr)
-      rows.emplace_back(row, subject);
+    if (const CounterMeaning& meaning = meanings.of(counters.name[row]); meaning.figure != nullptr)
+      rows.emplace_back(row, meaning);
   }
   std::stable_sort(rows.begin(), rows.end(),
                    [&](const auto& a, const auto& b) { return counters.time_ns[a.first] < counters.time_ns[b.first]; });
@@ -109,15 +109,15 @@ std::vector<CountedDevice> counted_devices(const Timeline& timeline) {
   const CounterTable& counters = timeline.counters;
   // Two threads may count at once: the figures of one count are of one thread. A figure that is there begins the next.
   std::map<std::pair<MemoryPlace, ThreadIndex>, std::vector<AllocatorCount>> by_thread;
-  for (const auto& [row, subject] : counting_rows(timeline)) {
+  for (const auto& [row, meaning] : counting_rows(timeline)) {
     const ThreadIndex thread = counters.thread[row];
-    std::vector<AllocatorCount>& counts = by_thread[{{timeline.threads[thread].process, subject.device}, thread}];
-    if (counts.empty() || (counts.back().*subject.figure).has_value()) {
+    std::vector<AllocatorCount>& counts = by_thread[{{timeline.threads[thread].process, meaning.device}, thread}];
+    if (counts.empty() || (counts.back().*meaning.figure).has_value()) {
       counts.emplace_back();
       counts.back().time_ns = counters.time_ns[row];
     }
     // Less than nothing is no count, but stands for one that was made.
-    counts.back().*subject.figure = std::max<std::int64_t>(counters.integer[row], -1);
+    counts.back().*meaning.figure = std::max<std::int64_t>(counters.integer[row], -1);
   }
   std::vector<CountedDevice> devices;
   for (auto& [key, counts] : by_thread) {

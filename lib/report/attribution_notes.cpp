@@ -12,15 +12,15 @@
 namespace rangefinder::report {
 namespace {
 
-void add_forward(const Subject& subject, std::vector<std::string>& notes) {
-  const Projection& projection = subject.projection();
+void add_forward(const ProjectedTimeline& projected, std::vector<std::string>& notes) {
+  const Projection& projection = projected.projection();
   if (projection.attribution != Attribution::kForward) {
-    if (subject.projection_options().attribution == Attribution::kForward)
+    if (projected.projection_options().attribution == Attribution::kForward)
       notes.emplace_back(
           "the input has no autograd nodes: device work is on the ranges that launched it (attribution launch)");
     return;
   }
-  const analysis::PassTimes times = analysis::pass_times_of_all(subject.timeline(), projection);
+  const analysis::PassTimes times = analysis::pass_times_of_all(projected.timeline(), projection);
   const auto time = [&](Pass pass) { return readable_time(times[static_cast<std::size_t>(pass)]); };
   notes.push_back("forward: " + time(Pass::kBackward) +
                   " of backward work is on the ranges of its forward operators; gradient accumulation " +
@@ -42,11 +42,11 @@ std::string why_not_known(const Timeline& timeline) {
          (ring ? ", or the flight recorder has overwritten the records" : "");
 }
 
-void add_capture(const Subject& subject, std::vector<std::string>& notes) {
-  const Attribution wanted = subject.projection_options().attribution;
+void add_capture(const ProjectedTimeline& projected, std::vector<std::string>& notes) {
+  const Attribution wanted = projected.projection_options().attribution;
   if (wanted != Attribution::kCapture && wanted != Attribution::kAuto) return;
-  const Timeline& timeline = subject.timeline();
-  const Projection& projection = subject.projection();
+  const Timeline& timeline = projected.timeline();
+  const Projection& projection = projected.projection();
   std::uint64_t moved = 0;
   std::uint64_t outside = 0;
   std::uint64_t unknown = 0;
@@ -79,8 +79,8 @@ void add_capture(const Subject& subject, std::vector<std::string>& notes) {
                     "on the ranges that replay them: " + why_not_known(timeline));
 }
 
-void add_whole_graphs(const Subject& subject, std::vector<std::string>& notes) {
-  const ActivityTable& activities = subject.timeline().activities;
+void add_whole_graphs(const ProjectedTimeline& projected, std::vector<std::string>& notes) {
+  const ActivityTable& activities = projected.timeline().activities;
   std::uint64_t whole = 0;
   std::int64_t estimated_ns = 0;
   std::int64_t whole_ns = 0;
@@ -104,11 +104,11 @@ void add_whole_graphs(const Subject& subject, std::vector<std::string>& notes) {
 
 }  // namespace
 
-std::vector<std::string> attribution_notes(const Subject& subject) {
+std::vector<std::string> attribution_notes(const ProjectedTimeline& projected) {
   std::vector<std::string> notes;
-  add_forward(subject, notes);
-  add_capture(subject, notes);
-  add_whole_graphs(subject, notes);
+  add_forward(projected, notes);
+  add_capture(projected, notes);
+  add_whole_graphs(projected, notes);
   return notes;
 }
 

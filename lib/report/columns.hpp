@@ -57,7 +57,7 @@ auto figure_of(const Object* object, const Get& get) {
 ///   ColumnsOf<CallGroup> columns(timeline);
 ///   columns.text("Call", &CallGroup::name);
 ///   columns.count("Count", &CallGroup::count);
-///   columns.time("Avg", [](const CallGroup& row) { return own::mean(row.total_ns, row.count); }).if_room(1);
+///   columns.time("Avg", [](const CallGroup& row) { return common::mean(row.total_ns, row.count); }).if_room(1);
 ///   Table table = columns.table_of(groups);
 ///
 /// A function takes the row, and where it asks for it the paths of the table: (const Row&, const Paths&). It returns a

@@ -8,7 +8,7 @@
 #include "base/text.hpp"
 #include "report/short_names.hpp"
 #include "report/units.hpp"
-#include "report/views/own_columns.hpp"
+#include "report/views/common_columns.hpp"
 #include "report/wrapped.hpp"
 
 #include <algorithm>
@@ -54,15 +54,15 @@ std::vector<Overview::Device> busy_devices(const Timeline& timeline, std::int64_
   return busy;
 }
 
-void add_host(Overview& overview, const Subject& subject) {
-  const Timeline& timeline = subject.timeline();
+void add_host(Overview& overview, const ProjectedTimeline& projected) {
+  const Timeline& timeline = projected.timeline();
   const RangeTable& ranges = timeline.ranges;
   const Interval bounds = recorded_span(timeline);
   std::vector<std::vector<Interval>> spans(timeline.threads.size());
   for (RangeIndex range{0}; range < ranges.size(); ++range) {
-    if (!analysis::takes_part(ranges.kind[range], subject.projection_options())) continue;
+    if (!analysis::takes_part(ranges.kind[range], projected.projection_options())) continue;
     if ((ranges.flags[range] & kBeforeRecording) != 0 || ranges.thread[range] >= spans.size()) continue;
-    if (subject.projection().parent[range] == kNone)
+    if (projected.projection().parent[range] == kNone)
       add_clipped(spans[ranges.thread[range]], ranges.begin_ns[range], ranges.end_ns[range], bounds);
   }
   for (ThreadIndex thread{0}; thread < spans.size(); ++thread) {
@@ -77,14 +77,14 @@ void add_host(Overview& overview, const Subject& subject) {
   overview.blocked_ns = std::min(base::sort_and_union_length(blocked), overview.recorded_ns);
 }
 
-void add_largest(Overview& overview, const Subject& subject) {
-  const Timeline& timeline = subject.timeline();
-  const std::vector<RangeGroup>& groups = subject.groups_by_name().rows;
+void add_largest(Overview& overview, const ProjectedTimeline& projected) {
+  const Timeline& timeline = projected.timeline();
+  const std::vector<RangeGroup>& groups = projected.groups_by_name().rows;
   const bool device = overview.device_worked;
   const auto self = [&](const RangeGroup& group) { return device ? group.exclusive.gpu_busy_ns : group.host_self_ns; };
   std::int64_t all_ns = 0;
   for (const RangeGroup& group : groups) all_ns += group.host_self_ns;
-  if (device) all_ns = subject.projection().account.total.gpu_sum_ns;
+  if (device) all_ns = projected.projection().account.total.gpu_sum_ns;
   std::vector<std::uint32_t> order(groups.size());
   std::iota(order.begin(), order.end(), 0u);
   const auto shown = order.begin() + static_cast<std::ptrdiff_t>(std::min(kLargest, order.size()));
@@ -94,7 +94,7 @@ void add_largest(Overview& overview, const Subject& subject) {
   for (auto at = order.begin(); at != shown && self(groups[*at]) > 0; ++at) {
     const RangeGroup& group = groups[*at];
     overview.largest.push_back({std::string(timeline.text(group.name)), self(group),
-                                own::share(device ? group.exclusive.gpu_sum_ns : group.host_self_ns, all_ns)});
+                                common::share(device ? group.exclusive.gpu_sum_ns : group.host_self_ns, all_ns)});
   }
 }
 
@@ -102,7 +102,9 @@ bool has_kind(const Timeline& timeline, RangeKind kind) {
   return std::find(timeline.ranges.kind.begin(), timeline.ranges.kind.end(), kind) != timeline.ranges.kind.end();
 }
 
-std::string percent(std::int64_t part, std::int64_t whole) { return plain_number(own::share(part, whole), 1) + " %"; }
+std::string percent(std::int64_t part, std::int64_t whole) {
+  return plain_number(common::share(part, whole), 1) + " %";
+}
 
 /// The mean over the devices, in nanoseconds.
 std::int64_t busy_of_a_device(const Overview& overview) {
@@ -111,11 +113,11 @@ std::int64_t busy_of_a_device(const Overview& overview) {
   return overview.devices.empty() ? 0 : sum / static_cast<std::int64_t>(overview.devices.size());
 }
 
-void add_next(Overview& overview, const Subject& subject) {
-  const Timeline& timeline = subject.timeline();
-  const Account& account = subject.projection().account;
+void add_next(Overview& overview, const ProjectedTimeline& projected) {
+  const Timeline& timeline = projected.timeline();
+  const Account& account = projected.projection().account;
   const std::int64_t total = account.total.gpu_sum_ns;
-  const bool operators = has_kind(timeline, RangeKind::kOperator) && !subject.projection_options().operators;
+  const bool operators = has_kind(timeline, RangeKind::kOperator) && !projected.projection_options().operators;
   const auto next = [&](const char* options, std::string reason) {
     overview.next_options = options;
     overview.next_reason = std::move(reason);
@@ -249,17 +251,17 @@ std::string next_command(const Overview& overview, const Timeline& timeline) {
 
 }  // namespace
 
-Overview make_overview(const Subject& subject, const Footer& footer) {
-  const Timeline& timeline = subject.timeline();
+Overview make_overview(const ProjectedTimeline& projected, const Footer& footer) {
+  const Timeline& timeline = projected.timeline();
   Overview overview;
   overview.recorded_ns = analysis::recorded_ns(timeline);
   overview.device_worked = timeline.activities.size() != 0;
   overview.devices = busy_devices(timeline, overview.recorded_ns);
-  add_host(overview, subject);
-  add_largest(overview, subject);
+  add_host(overview, projected);
+  add_largest(overview, projected);
   for (const CaptureHealth::Entry& entry : footer.health)
     if (entry.severity == CaptureHealth::Severity::kLoss) overview.lost += entry.count;
-  add_next(overview, subject);
+  add_next(overview, projected);
   return overview;
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "report/footer.hpp"
-#include "report/subject.hpp"
+#include "report/projected_timeline.hpp"
 #include "report/text_table.hpp"
 
 #include <rangefinder/timeline.hpp>
@@ -37,7 +37,7 @@ struct Overview {
   std::string next_reason;
 };
 
-Overview make_overview(const Subject& subject, const Footer& footer);
+Overview make_overview(const ProjectedTimeline& projected, const Footer& footer);
 
 /// Lines of text, each with a word in front that says what it is about.
 std::string to_text(const Overview& overview, const Timeline& timeline, const TextOptions& options);

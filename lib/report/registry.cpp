@@ -166,10 +166,10 @@ std::string missing_for(const View& view, const Timeline& timeline) {
   return missing.empty() ? missing : std::string(view.name) + " needs data that this input does not have: " + missing;
 }
 
-Result<Table> make_table(const View& view, const Subject& subject, const ViewOptions& options) {
+Result<Table> make_table(const View& view, const ProjectedTimeline& projected, const ViewOptions& options) {
   if (view.name != "ranges" && (options.by_payload || !options.payload.empty()))
     return Error(ErrorCode::kInvalidArgument, std::string(view.name) + " has no payloads; use --view ranges");
-  Result<Table> table = view.make(subject, options);
+  Result<Table> table = view.make(projected, options);
   if (!table) return table;
   Status status = arrange(*table, options);
   if (!status.ok()) return std::move(status).error().with_context(view.name);

@@ -46,15 +46,15 @@ Status write_report(const Timeline& timeline, const ReportOptions& options,
   report::ViewOptions wanted{options};
   Result<const report::View*> view = report::find_view(options.view, wanted);
   if (!view) return std::move(view).error();
-  const report::Subject subject(timeline, options.projection);
+  const report::ProjectedTimeline projected(timeline, options.projection);
   report::Footer footer;
   if (options.format != ReportFormat::kCsv) {
-    footer = report::make_footer(timeline, subject.projection().account);
-    if ((*view)->compatible) subject.forget_projection();  // those views have one of their own
+    footer = report::make_footer(timeline, projected.projection().account);
+    if ((*view)->compatible) projected.forget_projection();  // those views have one of their own
   }
   std::optional<report::Overview> overview;
-  if (wants_overview(options, **view, timeline)) overview = report::make_overview(subject, footer);
-  Result<report::Table> table = report::make_table(**view, subject, wanted);
+  if (wants_overview(options, **view, timeline)) overview = report::make_overview(projected, footer);
+  Result<report::Table> table = report::make_table(**view, projected, wanted);
   if (!table) return std::move(table).error();
   if (options.columns == kColumnsHelp) *table = report::columns_of(*table);
   if (options.format == ReportFormat::kCsv) {
@@ -69,7 +69,7 @@ Status write_report(const Timeline& timeline, const ReportOptions& options,
   if (!options.absolute_times) table->set_time_origin(timeline.begin_ns);
   footer.notes.insert(footer.notes.end(), table->notes().begin(), table->notes().end());
   if (!(*view)->compatible && timeline.activities.size() != 0)  // those are by launch, whatever was asked for
-    for (std::string& note : report::attribution_notes(subject)) footer.notes.push_back(std::move(note));
+    for (std::string& note : report::attribution_notes(projected)) footer.notes.push_back(std::move(note));
   if (std::string cost = report::profiling_note(timeline); !cost.empty()) footer.notes.push_back(std::move(cost));
   if (std::string missing = report::missing_for(**view, timeline); !missing.empty())
     footer.notes.push_back(std::move(missing));

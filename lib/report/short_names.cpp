@@ -31,7 +31,7 @@ std::size_t behind_bracket(std::string_view text, std::size_t open) noexcept {
 }
 
 /// Where the parts of a function's name are: [begin, end) is it without return type and parameters.
-struct Parts {
+struct NameParts {
   std::size_t begin = 0;
   std::size_t end = 0;
   std::size_t previous = 0;   ///< of the scope around the last one, or the last one itself
@@ -48,8 +48,8 @@ std::size_t behind_operator(std::string_view name, std::size_t at) noexcept {
 }
 
 /// Nothing for what is no function's name.
-std::optional<Parts> parts_of(std::string_view name) {
-  Parts parts;
+std::optional<NameParts> parts_of(std::string_view name) {
+  NameParts parts;
   std::size_t at = 0;
   while (at < name.size()) {
     const char c = name[at];
@@ -171,7 +171,7 @@ std::string short_path(std::string_view path, std::size_t width, bool utf8) {
 std::string short_kernel_name(std::string_view name, std::size_t width, bool utf8) {
   const auto fits = [&](std::string_view text) { return base::display_width(text) <= width; };
   if (fits(name)) return std::string(name);
-  const std::optional<Parts> parts = parts_of(name);
+  const std::optional<NameParts> parts = parts_of(name);
   if (!parts) return shortened(name, width, utf8);
   const std::string_view qualified = name.substr(parts->begin, parts->end - parts->begin);
   if (fits(qualified)) return std::string(qualified);

@@ -16,7 +16,7 @@
 namespace rangefinder::report {
 namespace {
 
-// std::regex recurses for each character of a subject: a long name would overflow the stack.
+// std::regex recurses for each character of a text: a long name would overflow the stack.
 class Expression {
  public:
   static Result<Expression> compile(const std::string& pattern) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "report/csv.hpp"
-#include "report/subject.hpp"
+#include "report/projected_timeline.hpp"
 #include "report/table.hpp"
 
 #include <rangefinder/report.hpp>
@@ -54,7 +54,7 @@ enum Needs : unsigned {
 };
 
 /// The view's table, as it is without a filter, an order and a choice of columns.
-using MakeView = Result<Table>(const Subject& subject, const ViewOptions& options);
+using MakeView = Result<Table>(const ProjectedTimeline& projected, const ViewOptions& options);
 
 struct View {
   std::string_view name;
@@ -84,6 +84,6 @@ std::string missing_for(const View& view, const Timeline& timeline);
 /// The view's table, filtered, sorted and cut as the options say.
 ///
 /// Errors: of the view; kInvalidArgument for a broken expression or a column that is not there, with the nearest name.
-Result<Table> make_table(const View& view, const Subject& subject, const ViewOptions& options);
+Result<Table> make_table(const View& view, const ProjectedTimeline& projected, const ViewOptions& options);
 
 }  // namespace rangefinder::report

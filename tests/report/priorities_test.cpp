@@ -24,8 +24,8 @@ Table full_row(std::string_view view, const ViewOptions& options = {}) {
   REQUIRE(found.ok());
   // Work of a device, so that the host's figures do not take the place of its.
   const Timeline timeline = TimelineBuilder().range("step", 0, 100).launch(10).kernel(20, 40).build();
-  const Subject subject(timeline, {});
-  const auto empty = make_table(**found, subject, given);
+  const ProjectedTimeline projected(timeline, {});
+  const auto empty = make_table(**found, projected, given);
   REQUIRE(empty.ok());
   Table table(empty->columns());
   const Paths::Node path = table.paths().add(Paths::kNothing, 1, "a_name_of_a_usual_length_for_it");

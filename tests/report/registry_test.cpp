@@ -29,10 +29,10 @@ TEST_CASE("every view has a name of its own and a description, and is found by i
 
 TEST_CASE("every view answers a timeline that holds nothing", "[report]") {
   const Timeline nothing;
-  const Subject subject(nothing, {});
+  const ProjectedTimeline projected(nothing, {});
   for (const View* view : views()) {
     CAPTURE(view->name);
-    const auto table = make_table(*view, subject, {});
+    const auto table = make_table(*view, projected, {});
     REQUIRE(table);
     CHECK(table->row_count() == 0);
     CHECK_FALSE(table->columns().empty());
@@ -52,10 +52,10 @@ TEST_CASE("every view has rows also of what is without thread, call or detail", 
   change_last(builder.range("nowhere", 5, 6).timeline().ranges, [&](auto& changed) { changed.thread = kNone; });
   change_row(builder.timeline().activities, 0, [&](auto& changed) { changed.detail = kNone; });
   const Timeline timeline = builder.build();
-  const Subject subject(timeline, {});
+  const ProjectedTimeline projected(timeline, {});
   for (const View* view : views()) {
     CAPTURE(view->name);
-    const auto table = make_table(*view, subject, {});
+    const auto table = make_table(*view, projected, {});
     REQUIRE(table);
     for (std::size_t row = 0; row < table->row_count(); ++row)
       for (std::size_t column = 0; column < table->columns().size(); ++column) (void)table->text_at(row, column);
@@ -99,17 +99,17 @@ TEST_CASE("what an input lacks for a view is said", "[report]") {
 
 TEST_CASE("a view's table obeys the options, and its errors carry its name", "[report]") {
   const Timeline timeline = TimelineBuilder().range("a", 0, 1).range("b", 0, 5).range("ab", 0, 3).build();
-  const Subject subject(timeline, {});
+  const ProjectedTimeline projected(timeline, {});
   ViewOptions options;
   const View& view = **find_view("nvtx_sum", options);
   options.filter = "b";
   options.top = 1;
-  const auto table = make_table(view, subject, options);
+  const auto table = make_table(view, projected, options);
   REQUIRE(table);
   REQUIRE(table->row_count() == 1);
   CHECK(table->text_at(0, table->name_column()) == "b");
   options.sort = "nonsense";
-  const auto failed = make_table(view, subject, options);
+  const auto failed = make_table(view, projected, options);
   REQUIRE_FALSE(failed);
   CHECK(failed.error().message().find("nvtx_sum: sort: no column") == 0);
 }

@@ -38,16 +38,16 @@ Table time_table(const Timeline& timeline, const ViewOptions& options, const Sum
 
 }  // namespace
 
-Result<Table> make_cuda_gpu_kern_sum(const Subject& subject, const ViewOptions& options) {
-  return time_table(subject.timeline(), options, {.kernels = true}, {"Instances", "Name"});
+Result<Table> make_cuda_gpu_kern_sum(const ProjectedTimeline& projected, const ViewOptions& options) {
+  return time_table(projected.timeline(), options, {.kernels = true}, {"Instances", "Name"});
 }
 
-Result<Table> make_cuda_gpu_mem_time_sum(const Subject& subject, const ViewOptions& options) {
-  return time_table(subject.timeline(), options, {.memory = true}, {"Count", "Operation"});
+Result<Table> make_cuda_gpu_mem_time_sum(const ProjectedTimeline& projected, const ViewOptions& options) {
+  return time_table(projected.timeline(), options, {.memory = true}, {"Count", "Operation"});
 }
 
-Result<Table> make_cuda_gpu_mem_size_sum(const Subject& subject, const ViewOptions& options) {
-  const Timeline& timeline = subject.timeline();
+Result<Table> make_cuda_gpu_mem_size_sum(const ProjectedTimeline& projected, const ViewOptions& options) {
+  const Timeline& timeline = projected.timeline();
   constexpr int kPlaces = 3;
   ColumnsOf<SumRow> columns(timeline);
   const auto add_megabytes = [&](const char* title, auto get) {
@@ -67,16 +67,16 @@ Result<Table> make_cuda_gpu_mem_size_sum(const Subject& subject, const ViewOptio
       analysis::nsight::cuda_sum(timeline, {.memory = true}, SumOf::kBytes, naming_of(options), labels));
 }
 
-Result<Table> make_cuda_api_sum(const Subject& subject, const ViewOptions& options) {
-  return time_table(subject.timeline(), options, {.calls = true}, {"Num Calls", "Name"});
+Result<Table> make_cuda_api_sum(const ProjectedTimeline& projected, const ViewOptions& options) {
+  return time_table(projected.timeline(), options, {.calls = true}, {"Num Calls", "Name"});
 }
 
-Result<Table> make_cuda_gpu_sum(const Subject& subject, const ViewOptions& options) {
-  return time_table(subject.timeline(), options, {.kernels = true, .memory = true}, {"Instances", "Operation", true});
+Result<Table> make_cuda_gpu_sum(const ProjectedTimeline& projected, const ViewOptions& options) {
+  return time_table(projected.timeline(), options, {.kernels = true, .memory = true}, {"Instances", "Operation", true});
 }
 
-Result<Table> make_cuda_api_gpu_sum(const Subject& subject, const ViewOptions& options) {
-  return time_table(subject.timeline(), options, {.calls = true, .kernels = true, .memory = true},
+Result<Table> make_cuda_api_gpu_sum(const ProjectedTimeline& projected, const ViewOptions& options) {
+  return time_table(projected.timeline(), options, {.calls = true, .kernels = true, .memory = true},
                     {"Instances", "Operation", true});
 }
 

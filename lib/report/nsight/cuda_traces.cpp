@@ -93,9 +93,9 @@ void add_memory_columns(ColumnsOf<ActivityRow>& columns, const ActivityTable& ac
 
 }  // namespace
 
-Result<Table> make_cuda_gpu_trace(const Subject& subject, const ViewOptions& options) {
+Result<Table> make_cuda_gpu_trace(const ProjectedTimeline& projected, const ViewOptions& options) {
   using Row = ActivityRow;
-  const Timeline& timeline = subject.timeline();
+  const Timeline& timeline = projected.timeline();
   const ActivityTable& activities = timeline.activities;
   const analysis::nsight::KernelNaming naming = naming_of(options);
   Labels labels(timeline);
@@ -130,9 +130,9 @@ Result<Table> make_cuda_gpu_trace(const Subject& subject, const ViewOptions& opt
   return table;
 }
 
-Result<Table> make_cuda_api_trace(const Subject& subject, const ViewOptions&) {
+Result<Table> make_cuda_api_trace(const ProjectedTimeline& projected, const ViewOptions&) {
   using Row = CallIndex;
-  const Timeline& timeline = subject.timeline();
+  const Timeline& timeline = projected.timeline();
   const CallTable& calls = timeline.calls;
   Labels labels(timeline);
   const auto thread_of = [&](Row call) { return calls.thread[call]; };

@@ -21,9 +21,9 @@ std::string padded_size(const std::uint32_t (&size)[3]) {
 
 }  // namespace
 
-Result<Table> make_cuda_kern_exec_sum(const Subject& subject, const ViewOptions& options) {
+Result<Table> make_cuda_kern_exec_sum(const ProjectedTimeline& projected, const ViewOptions& options) {
   using Row = KernelExecutionSum;
-  const Timeline& timeline = subject.timeline();
+  const Timeline& timeline = projected.timeline();
   const analysis::nsight::KernelNaming naming = naming_of(options);
   Labels labels(timeline);
   ColumnsOf<Row> columns(timeline);
@@ -40,9 +40,9 @@ Result<Table> make_cuda_kern_exec_sum(const Subject& subject, const ViewOptions&
   return columns.table_of(analysis::nsight::kernel_execution_sum(timeline, naming, labels));
 }
 
-Result<Table> make_cuda_kern_exec_trace(const Subject& subject, const ViewOptions& options) {
+Result<Table> make_cuda_kern_exec_trace(const ProjectedTimeline& projected, const ViewOptions& options) {
   using Row = KernelExecution;
-  const Timeline& timeline = subject.timeline();
+  const Timeline& timeline = projected.timeline();
   const CallTable& calls = timeline.calls;
   const ActivityTable& activities = timeline.activities;
   const analysis::nsight::KernelNaming naming = naming_of(options);

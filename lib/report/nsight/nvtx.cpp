@@ -27,7 +27,7 @@ Table range_table(const Timeline& timeline, RangeChoice choice, bool with_style)
 
 }  // namespace
 
-Result<Table> make_nvtx_pushpop_trace(const Subject& subject, const ViewOptions&) {
+Result<Table> make_nvtx_pushpop_trace(const ProjectedTimeline& projected, const ViewOptions&) {
   using analysis::nsight::PushPopRow;
   struct Row {
     const PushPopRow& entry;
@@ -37,7 +37,7 @@ Result<Table> make_nvtx_pushpop_trace(const Subject& subject, const ViewOptions&
 
     std::int64_t duration() const noexcept { return range.end - range.begin; }
   };
-  const Timeline& timeline = subject.timeline();
+  const Timeline& timeline = projected.timeline();
   Labels labels(timeline);
   const std::vector<PushPopRow> rows = analysis::nsight::pushpop_trace(timeline);
   const auto own_ns = [](const Row& row) { return analysis::saturating_add(row.duration(), -row.entry.child_ns); };
@@ -69,16 +69,16 @@ Result<Table> make_nvtx_pushpop_trace(const Subject& subject, const ViewOptions&
   return table;
 }
 
-Result<Table> make_nvtx_sum(const Subject& subject, const ViewOptions&) {
-  return range_table(subject.timeline(), RangeChoice::kAll, true);
+Result<Table> make_nvtx_sum(const ProjectedTimeline& projected, const ViewOptions&) {
+  return range_table(projected.timeline(), RangeChoice::kAll, true);
 }
 
-Result<Table> make_nvtx_pushpop_sum(const Subject& subject, const ViewOptions&) {
-  return range_table(subject.timeline(), RangeChoice::kPushPop, false);
+Result<Table> make_nvtx_pushpop_sum(const ProjectedTimeline& projected, const ViewOptions&) {
+  return range_table(projected.timeline(), RangeChoice::kPushPop, false);
 }
 
-Result<Table> make_nvtx_startend_sum(const Subject& subject, const ViewOptions&) {
-  return range_table(subject.timeline(), RangeChoice::kStartEnd, false);
+Result<Table> make_nvtx_startend_sum(const ProjectedTimeline& projected, const ViewOptions&) {
+  return range_table(projected.timeline(), RangeChoice::kStartEnd, false);
 }
 
 }  // namespace rangefinder::report::nsight

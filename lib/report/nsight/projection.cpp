@@ -19,9 +19,9 @@ using analysis::nsight::range_id;
 
 }  // namespace
 
-Result<Table> make_nvtx_gpu_proj_trace(const Subject& subject, const ViewOptions&) {
+Result<Table> make_nvtx_gpu_proj_trace(const ProjectedTimeline& projected, const ViewOptions&) {
   using Row = ProjectedRow;
-  const Timeline& timeline = subject.timeline();
+  const Timeline& timeline = projected.timeline();
   Labels labels(timeline);
   const std::vector<Row> rows = analysis::nsight::gpu_projection(timeline);
   // The row of work outside ranges has no figures of a range.
@@ -64,9 +64,9 @@ Result<Table> make_nvtx_gpu_proj_trace(const Subject& subject, const ViewOptions
   return table;
 }
 
-Result<Table> make_nvtx_gpu_proj_sum(const Subject& subject, const ViewOptions&) {
+Result<Table> make_nvtx_gpu_proj_sum(const ProjectedTimeline& projected, const ViewOptions&) {
   using Row = ProjectedSumRow;
-  const Timeline& timeline = subject.timeline();
+  const Timeline& timeline = projected.timeline();
   Labels labels(timeline);
   const auto level = [](const Row& row) -> std::optional<std::int64_t> {
     if (row.level.count == 0) return {};
@@ -86,9 +86,9 @@ Result<Table> make_nvtx_gpu_proj_sum(const Subject& subject, const ViewOptions&)
   return columns.table_of(analysis::nsight::gpu_projection_sum(timeline, labels));
 }
 
-Result<Table> make_nvtx_kern_sum(const Subject& subject, const ViewOptions& options) {
+Result<Table> make_nvtx_kern_sum(const ProjectedTimeline& projected, const ViewOptions& options) {
   using Row = NvtxKernelRow;
-  const Timeline& timeline = subject.timeline();
+  const Timeline& timeline = projected.timeline();
   Labels labels(timeline);
   const auto rows = analysis::nsight::kernels_in_ranges(timeline, naming_of(options).form, labels);
   if (!rows) return rows.error();

@@ -3,7 +3,7 @@
 #include "analysis/range_at.hpp"
 #include "analysis/spread.hpp"
 #include "report/view.hpp"
-#include "report/views/own_columns.hpp"
+#include "report/views/common_columns.hpp"
 #include "report/views/places.hpp"
 #include "timeline/activity_names.hpp"
 
@@ -23,11 +23,11 @@ namespace {
 
 using analysis::AllocationCall;
 
-std::vector<RangeIndex> ranges_of(const Subject& subject, const std::vector<AllocationCall>& calls) {
+std::vector<RangeIndex> ranges_of(const ProjectedTimeline& projected, const std::vector<AllocationCall>& calls) {
   std::vector<analysis::HostMoment> moments;
   moments.reserve(calls.size());
   for (const AllocationCall& call : calls) moments.push_back({call.thread, call.time_ns});
-  return analysis::ranges_at(subject.timeline(), subject.projection_options(), moments);
+  return analysis::ranges_at(projected.timeline(), projected.projection_options(), moments);
 }
 
 std::string_view function_of(const Timeline& timeline, const AllocationCall& call) {
@@ -68,8 +68,8 @@ std::optional<std::uint32_t> stream_of(const Timeline& timeline, const Allocatio
   return timeline.streams[stream].id;
 }
 
-Table instances_of(const Subject& subject, const std::vector<AllocationCall>& calls) {
-  const Timeline& timeline = subject.timeline();
+Table instances_of(const ProjectedTimeline& projected, const std::vector<AllocationCall>& calls) {
+  const Timeline& timeline = projected.timeline();
   struct Row {
     const AllocationCall& call;
     RangeIndex range;
@@ -90,7 +90,7 @@ Table instances_of(const Subject& subject, const std::vector<AllocationCall>& ca
   columns.count("Stream", [&](const Row& row) { return stream_of(timeline, row.call); }).if_room(5).if_any();
   columns.bytes("Kept", bytes_if([](const AllocationCall& call) { return call.kept; })).if_room(4);
   Table table = columns.table();
-  const std::vector<RangeIndex> ranges = ranges_of(subject, calls);
+  const std::vector<RangeIndex> ranges = ranges_of(projected, calls);
   for (std::size_t i = 0; i < calls.size(); ++i) columns.add_row(table, {calls[i], ranges[i]});
   return table;
 }
@@ -107,9 +107,9 @@ struct CallSiteGroup {
 
 std::int64_t plus(std::int64_t a, std::int64_t b) { return analysis::saturating_add(a, b); }
 
-std::vector<CallSiteGroup> groups_of(const Subject& subject, const std::vector<AllocationCall>& calls) {
-  const Timeline& timeline = subject.timeline();
-  const std::vector<RangeIndex> ranges = ranges_of(subject, calls);
+std::vector<CallSiteGroup> groups_of(const ProjectedTimeline& projected, const std::vector<AllocationCall>& calls) {
+  const Timeline& timeline = projected.timeline();
+  const std::vector<RangeIndex> ranges = ranges_of(projected, calls);
   std::map<std::tuple<std::string, std::string_view, std::string, ThreadIndex>, CallSiteGroup> found;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const AllocationCall& call = calls[i];
@@ -133,9 +133,9 @@ std::vector<CallSiteGroup> groups_of(const Subject& subject, const std::vector<A
   return groups;
 }
 
-Table groups_table(const Subject& subject, const std::vector<AllocationCall>& calls) {
+Table groups_table(const ProjectedTimeline& projected, const std::vector<AllocationCall>& calls) {
   using Row = CallSiteGroup;
-  const Timeline& timeline = subject.timeline();
+  const Timeline& timeline = projected.timeline();
   const auto if_recorded = [](std::int64_t Row::*bytes) {
     return [bytes](const Row& row) { return if_that(row.recorded, row.*bytes); };
   };
@@ -146,20 +146,20 @@ Table groups_table(const Subject& subject, const std::vector<AllocationCall>& ca
   columns.text("Thread", [&](const Row& row) { return thread_label(timeline, row.thread); }).if_room(2);
   columns.count("Count", &Row::count);
   columns.time("Host", &Row::host);
-  columns.time("Host avg", [](const Row& row) { return own::mean(row.host, row.count); }).if_room(3);
+  columns.time("Host avg", [](const Row& row) { return common::mean(row.host, row.count); }).if_room(3);
   columns.bytes("Allocated", if_recorded(&Row::allocated));
   columns.bytes("Freed", if_recorded(&Row::freed));
   columns.bytes("Largest", if_recorded(&Row::largest)).if_room(4);
   columns.bytes("Kept", if_recorded(&Row::kept)).if_room(1);
-  return columns.table_of(groups_of(subject, calls));
+  return columns.table_of(groups_of(projected, calls));
 }
 
 }  // namespace
 
-Result<Table> make_allocations(const Subject& subject, const ViewOptions& options) {
-  const std::vector<AllocationCall> calls = analysis::allocation_calls(subject.timeline());
-  Table table = options.instances ? instances_of(subject, calls) : groups_table(subject, calls);
-  add_note(subject.timeline(), calls, table);
+Result<Table> make_allocations(const ProjectedTimeline& projected, const ViewOptions& options) {
+  const std::vector<AllocationCall> calls = analysis::allocation_calls(projected.timeline());
+  Table table = options.instances ? instances_of(projected, calls) : groups_table(projected, calls);
+  add_note(projected.timeline(), calls, table);
   return table;
 }
 

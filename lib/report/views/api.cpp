@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "report/view.hpp"
-#include "report/views/own_columns.hpp"
+#include "report/views/common_columns.hpp"
 
 #include <algorithm>
 #include <string>
@@ -70,9 +70,9 @@ std::vector<CallGroup> groups_of(const CallTable& calls) {
 
 }  // namespace
 
-Result<Table> make_api(const Subject& subject, const ViewOptions& options) {
+Result<Table> make_api(const ProjectedTimeline& projected, const ViewOptions& options) {
   using Row = CallGroup;
-  const Timeline& timeline = subject.timeline();
+  const Timeline& timeline = projected.timeline();
   if (options.instances) return instances_of(timeline);
   const std::vector<Row> groups = groups_of(timeline.calls);
   std::int64_t whole = 0;
@@ -82,8 +82,8 @@ Result<Table> make_api(const Subject& subject, const ViewOptions& options) {
   columns.text("API", [](const Row& row) { return domain_name(row.domain); });
   columns.count("Count", &Row::count);
   columns.time("Total", &Row::total);
-  columns.percent("Share", [whole](const Row& row) { return own::share(row.total, whole); });
-  columns.time("Avg", [](const Row& row) { return own::mean(row.total, row.count); });
+  columns.percent("Share", [whole](const Row& row) { return common::share(row.total, whole); });
+  columns.time("Avg", [](const Row& row) { return common::mean(row.total, row.count); });
   columns.time("Min", &Row::min).if_room(2);
   columns.time("Max", &Row::max).if_room(1);
   columns.count("Failed", &Row::failed);

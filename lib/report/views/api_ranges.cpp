@@ -3,7 +3,7 @@
 #include "analysis/range_rollup.hpp"
 #include "base/text.hpp"
 #include "report/view.hpp"
-#include "report/views/own_columns.hpp"
+#include "report/views/common_columns.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -15,25 +15,25 @@ namespace rangefinder::report {
 namespace {
 
 /// Time on the host by name: of the outermost ranges of each name, as in the view ranges; kNull for other texts.
-std::vector<std::int64_t> host_time_by_name(const Subject& subject) {
+std::vector<std::int64_t> host_time_by_name(const ProjectedTimeline& projected) {
   const analysis::RangeGroups groups =
-      analysis::roll_up_ranges(subject.timeline(), subject.projection(), subject.projection_options(),
+      analysis::roll_up_ranges(projected.timeline(), projected.projection(), projected.projection_options(),
                                analysis::GroupBy::kName, {}, {}, analysis::HostSpread::kNotWanted);
-  std::vector<std::int64_t> out(subject.timeline().string_count(), kNull);
+  std::vector<std::int64_t> out(projected.timeline().string_count(), kNull);
   for (const analysis::RangeGroup& group : groups.rows) out[static_cast<std::uint32_t>(group.name)] = group.host_ns;
   return out;
 }
 
 }  // namespace
 
-Result<Table> make_api_ranges(const Subject& subject, const ViewOptions& options) {
+Result<Table> make_api_ranges(const ProjectedTimeline& projected, const ViewOptions& options) {
   using Row = analysis::RangeCalls;
-  const Timeline& timeline = subject.timeline();
-  const std::vector<std::int64_t> host = host_time_by_name(subject);
+  const Timeline& timeline = projected.timeline();
+  const std::vector<std::int64_t> host = host_time_by_name(projected);
   const auto share_of_range = [&](const Row& row) -> std::optional<std::int64_t> {
     const std::int64_t host_ns = row.outside ? kNull : host[static_cast<std::uint32_t>(row.range)];
     if (host_ns == kNull) return {};
-    return own::share(row.inclusive_ns, host_ns);
+    return common::share(row.inclusive_ns, host_ns);
   };
   ColumnsOf<Row> columns(timeline);
   columns.text("Range", [](const Row& row) { return row.outside ? CellText("(outside any range)") : row.range; });
@@ -43,10 +43,10 @@ Result<Table> make_api_ranges(const Subject& subject, const ViewOptions& options
   columns.time("Time", &Row::inclusive_ns);
   columns.percent("Share of range", share_of_range).if_any();
   columns.time("Self", &Row::exclusive_ns);
-  columns.time("Avg", [](const Row& row) { return own::mean(row.inclusive_ns, row.count); }).if_room(1);
+  columns.time("Avg", [](const Row& row) { return common::mean(row.inclusive_ns, row.count); }).if_room(1);
   columns.time("Max", &Row::longest_ns).if_room(2);
-  const std::vector<Row> rows =
-      analysis::calls_of_ranges(timeline, subject.projection(), subject.projection_options(), !options.is(kSummary));
+  const std::vector<Row> rows = analysis::calls_of_ranges(timeline, projected.projection(),
+                                                          projected.projection_options(), !options.is(kSummary));
   Table table = columns.table_of(rows);
   if (std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.further_inside; }))
     table.note("more than " + base::with_thousands(analysis::kMaxRowsOfCalls) +

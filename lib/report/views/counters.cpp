@@ -3,7 +3,7 @@
 #include "analysis/range_rollup.hpp"
 #include "projection/flat_map.hpp"
 #include "report/view.hpp"
-#include "report/views/own_columns.hpp"
+#include "report/views/common_columns.hpp"
 #include "report/views/path_rows.hpp"
 #include "report/views/range_paths.hpp"
 
@@ -174,20 +174,21 @@ ColumnsOf<CounterRow> columns_of(const Timeline& timeline, const analysis::Range
     if (name != "gpu_time_ns") add_metric_columns(columns, name, i);  // which has a column already
   }
   columns.percent("Sampled", sampled).if_room(3);
-  own::add_id_of(columns, "Range", path);
+  common::add_id_of(columns, "Range", path);
   return columns;
 }
 
 /// Groups in order of first appearance, and their paths in the table.
-CounterGroups groups_in(Table& table, const Subject& subject, const analysis::RangeMetrics& metrics, bool by_instance) {
-  const Timeline& timeline = subject.timeline();
+CounterGroups groups_in(Table& table, const ProjectedTimeline& projected, const analysis::RangeMetrics& metrics,
+                        bool by_instance) {
+  const Timeline& timeline = projected.timeline();
   if (by_instance) {
-    RangePaths paths(table, timeline, subject.projection());
+    RangePaths paths(table, timeline, projected.projection());
     return groups_of(metrics, [&](RangeIndex range) { return paths.of(range); });
   }
-  const analysis::PathTree tree = analysis::range_tree(timeline, subject.projection(), subject.projection_options(), {},
-                                                       analysis::HostSpread::kNotWanted);
-  own::add_paths(table, timeline, tree);
+  const analysis::PathTree tree = analysis::range_tree(timeline, projected.projection(), projected.projection_options(),
+                                                       {}, analysis::HostSpread::kNotWanted);
+  common::add_paths(table, timeline, tree);
   PathWords names(table);  // of ranges that take no part in the projection
   return groups_of(metrics, [&](RangeIndex range) {
     const std::uint32_t group = tree.group_of[range];
@@ -197,13 +198,13 @@ CounterGroups groups_in(Table& table, const Subject& subject, const analysis::Ra
 
 }  // namespace
 
-Result<Table> make_counters(const Subject& subject, const ViewOptions& options) {
-  const Timeline& timeline = subject.timeline();
-  const analysis::RangeMetrics metrics(timeline, subject.projection());
+Result<Table> make_counters(const ProjectedTimeline& projected, const ViewOptions& options) {
+  const Timeline& timeline = projected.timeline();
+  const analysis::RangeMetrics metrics(timeline, projected.projection());
   const ColumnsOf<CounterRow> columns = columns_of(timeline, metrics);
   Table table = columns.table();
   bool partly = false;
-  const CounterGroups groups = groups_in(table, subject, metrics, options.instances);
+  const CounterGroups groups = groups_in(table, projected, metrics, options.instances);
   const Sum* sums = groups.sums.data();
   for (const CounterGroup& group : groups.rows) {
     const CounterRow row{group, sums};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/text.hpp"
 #include "report/view.hpp"
-#include "report/views/own_columns.hpp"
+#include "report/views/common_columns.hpp"
 #include "report/views/path_rows.hpp"
 
 #include <algorithm>
@@ -57,20 +57,20 @@ std::vector<Counts> by_group(const Timeline& timeline, const Projection& project
 }
 
 std::optional<std::int64_t> count_of(const Counts& counts, CpuEvent event) {
-  return if_that(counts.has(event), own::rounded(counts.of(event)));
+  return if_that(counts.has(event), common::rounded(counts.of(event)));
 }
 
 /// `part` by `whole`, times `factor`.
 std::optional<std::int64_t> ratio_of(const Counts& counts, CpuEvent part, CpuEvent whole, double factor) {
   if (!counts.has(part) || !counts.has(whole) || counts.of(whole) <= 0) return {};
-  return own::rounded(counts.of(part) / counts.of(whole) * factor);
+  return common::rounded(counts.of(part) / counts.of(whole) * factor);
 }
 
 /// Tenths of a percent of the CPU time in which the processor's events were counted.
 std::optional<std::int64_t> counted_share(const Counts& counts) {
   const double cpu_ns = counts.of(CpuEvent::kCpuTime);
   if (!counts.has(CpuEvent::kNotCounted) || cpu_ns <= 0) return {};
-  return own::rounded((cpu_ns - std::min(cpu_ns, counts.of(CpuEvent::kNotCounted))) / cpu_ns * 1000);
+  return common::rounded((cpu_ns - std::min(cpu_ns, counts.of(CpuEvent::kNotCounted))) / cpu_ns * 1000);
 }
 
 void note_scaling(Table& table, const CpuCounterTable& counters) {
@@ -84,10 +84,10 @@ void note_scaling(Table& table, const CpuCounterTable& counters) {
 
 }  // namespace
 
-Result<Table> make_cpu_counters(const Subject& subject, const ViewOptions& options) {
-  const Timeline& timeline = subject.timeline();
-  const Projection& projection = subject.projection();
-  const analysis::PathTree tree = own::tree_of(subject, projection, options);
+Result<Table> make_cpu_counters(const ProjectedTimeline& projected, const ViewOptions& options) {
+  const Timeline& timeline = projected.timeline();
+  const Projection& projection = projected.projection();
+  const analysis::PathTree tree = common::tree_of(projected, projection, options);
   const std::vector<Counts> groups = by_group(timeline, projection, tree);
   struct Row {
     std::uint32_t path;
@@ -115,9 +115,9 @@ Result<Table> make_cpu_counters(const Subject& subject, const ViewOptions& optio
   columns.count("Page faults", count(kPageFaults)).if_room(5);
   columns.count("Context switches", count(kContextSwitches)).if_room(6);
   columns.percent("Counted", [](const Row& row) { return counted_share(row.counts); }).if_room(9).if_any();
-  own::add_path_columns(columns, &Row::path);
+  common::add_path_columns(columns, &Row::path);
   Table table = columns.table();
-  own::add_paths(table, timeline, tree);
+  common::add_paths(table, timeline, tree);
   for (const std::uint32_t path : tree.order) columns.add_row(table, {path, tree.groups[path], groups[path]});
   note_scaling(table, timeline.cpu_counters);
   return table;

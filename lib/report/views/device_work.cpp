@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "report/view.hpp"
-#include "report/views/own_columns.hpp"
+#include "report/views/common_columns.hpp"
 #include "report/views/places.hpp"
 #include "report/views/range_paths.hpp"
 
@@ -31,10 +31,10 @@ std::uint32_t owner_name(const Timeline& timeline, std::uint32_t owner) {
 bool is_computation(ActivityKind kind) { return !is_copy(kind); }
 bool is_movement(ActivityKind kind) { return is_copy(kind); }
 
-std::vector<OperationGroup> groups_of(const Subject& subject, bool (*wanted)(ActivityKind)) {
-  const Timeline& timeline = subject.timeline();
+std::vector<OperationGroup> groups_of(const ProjectedTimeline& projected, bool (*wanted)(ActivityKind)) {
+  const Timeline& timeline = projected.timeline();
   const ActivityTable& activities = timeline.activities;
-  const Projection& projection = subject.projection();
+  const Projection& projection = projected.projection();
   std::vector<OperationGroup> groups;
   std::unordered_map<std::uint32_t, std::size_t> by_name;
   for (ActivityIndex row{0}; row < activities.size(); ++row) {
@@ -106,17 +106,17 @@ void add_copy_columns(ColumnsOf<OperationRow>& columns, const Timeline& timeline
   columns.bytes("Bytes", [&](const OperationRow& row) { return activities.bytes[row.activity]; });
   const auto throughput = [&](const OperationRow& row) {
     const ActivityIndex activity = row.activity;
-    return own::gigabytes_per_second(activities.bytes[activity],
-                                     activities.end_ns[activity] - activities.begin_ns[activity]);
+    return common::gigabytes_per_second(activities.bytes[activity],
+                                        activities.end_ns[activity] - activities.begin_ns[activity]);
   };
   columns.decimal("Throughput", "GB/s", 2, throughput).if_room(4);
 }
 
-Table instances_of(const Subject& subject, bool (*wanted)(ActivityKind), bool kernels) {
+Table instances_of(const ProjectedTimeline& projected, bool (*wanted)(ActivityKind), bool kernels) {
   using Row = OperationRow;
-  const Timeline& timeline = subject.timeline();
+  const Timeline& timeline = projected.timeline();
   const ActivityTable& activities = timeline.activities;
-  const Projection& projection = subject.projection();
+  const Projection& projection = projected.projection();
   const auto begin_ns = [&](const Row& row) { return activities.begin_ns[row.activity]; };
   const auto stream = [&](const Row& row) -> const StreamInfo& {
     return timeline.streams[activities.stream[row.activity]];
@@ -144,13 +144,13 @@ Table instances_of(const Subject& subject, bool (*wanted)(ActivityKind), bool ke
     add_kernel_columns(columns, timeline);
   else
     add_copy_columns(columns, timeline);
-  own::add_id_of(columns, "Range", &Row::owner);
-  own::add_id_of(columns, "Replayed by", &Row::launcher);
+  common::add_id_of(columns, "Range", &Row::owner);
+  common::add_id_of(columns, "Replayed by", &Row::launcher);
   Table table = columns.table();
   RangePaths paths(table, timeline, projection);
   // Who launched what counts where it was captured.
   std::vector<std::uint32_t> launchers;
-  if (!projection.place.empty()) launchers = subject.owners_by(Attribution::kLaunch);
+  if (!projection.place.empty()) launchers = projected.owners_by(Attribution::kLaunch);
   const auto path = [&](std::uint32_t owner) {
     return owner < timeline.ranges.size() ? paths.of(RangeIndex(owner)) : paths.words(unowned_word(owner));
   };
@@ -165,43 +165,43 @@ Table instances_of(const Subject& subject, bool (*wanted)(ActivityKind), bool ke
 
 }  // namespace
 
-Result<Table> make_kernels(const Subject& subject, const ViewOptions& options) {
+Result<Table> make_kernels(const ProjectedTimeline& projected, const ViewOptions& options) {
   using Row = OperationGroup;
-  if (options.instances) return instances_of(subject, is_computation, true);
-  const Timeline& timeline = subject.timeline();
-  const std::int64_t all_ns = subject.projection().account.total.gpu_sum_ns;
+  if (options.instances) return instances_of(projected, is_computation, true);
+  const Timeline& timeline = projected.timeline();
+  const std::int64_t all_ns = projected.projection().account.total.gpu_sum_ns;
   const bool bounded = !timeline.conditional_graphs.empty();
   ColumnsOf<Row> columns(timeline);
   columns.kernel("Kernel", &Row::name);
-  columns.count("Count", &Row::count).bounded_by(own::conditional_title(bounded));
+  columns.count("Count", &Row::count).bounded_by(common::conditional_title(bounded));
   columns.time("Total", &Row::total);
-  columns.percent("Share", [all_ns](const Row& row) { return own::share(row.total, all_ns); });
-  columns.time("Avg", [](const Row& row) { return own::mean(row.total, row.count); });
+  columns.percent("Share", [all_ns](const Row& row) { return common::share(row.total, all_ns); });
+  columns.time("Avg", [](const Row& row) { return common::mean(row.total, row.count); });
   columns.time("Min", &Row::min).if_room(2);
   columns.time("Max", &Row::max).if_room(1);
   columns.text("Range", [&](const Row& row) { return main_owner(timeline, row); });
-  own::add_conditional(columns, bounded, &Row::conditional);
-  return columns.table_of(groups_of(subject, is_computation));
+  common::add_conditional(columns, bounded, &Row::conditional);
+  return columns.table_of(groups_of(projected, is_computation));
 }
 
-Result<Table> make_memcpy(const Subject& subject, const ViewOptions& options) {
+Result<Table> make_memcpy(const ProjectedTimeline& projected, const ViewOptions& options) {
   using Row = OperationGroup;
-  if (options.instances) return instances_of(subject, is_movement, false);
-  const Timeline& timeline = subject.timeline();
+  if (options.instances) return instances_of(projected, is_movement, false);
+  const Timeline& timeline = projected.timeline();
   const bool bounded = !timeline.conditional_graphs.empty();
-  const auto throughput = [](const Row& row) { return own::gigabytes_per_second(row.bytes, row.total); };
+  const auto throughput = [](const Row& row) { return common::gigabytes_per_second(row.bytes, row.total); };
   ColumnsOf<Row> columns(timeline);
   columns.text("Operation", &Row::name);
-  columns.count("Count", &Row::count).bounded_by(own::conditional_title(bounded));
+  columns.count("Count", &Row::count).bounded_by(common::conditional_title(bounded));
   columns.bytes("Bytes", &Row::bytes);
   columns.time("Total", &Row::total);
-  columns.time("Avg", [](const Row& row) { return own::mean(row.total, row.count); }).if_room(1);
+  columns.time("Avg", [](const Row& row) { return common::mean(row.total, row.count); }).if_room(1);
   columns.time("Min", &Row::min).if_room(3);
   columns.time("Max", &Row::max).if_room(2);
   columns.decimal("Throughput", "GB/s", 2, throughput);
   columns.text("Range", [&](const Row& row) { return main_owner(timeline, row); });
-  own::add_conditional(columns, bounded, &Row::conditional);
-  return columns.table_of(groups_of(subject, is_movement));
+  common::add_conditional(columns, bounded, &Row::conditional);
+  return columns.table_of(groups_of(projected, is_movement));
 }
 
 }  // namespace rangefinder::report

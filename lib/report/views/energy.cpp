@@ -3,7 +3,7 @@
 
 #include "base/text.hpp"
 #include "report/view.hpp"
-#include "report/views/own_columns.hpp"
+#include "report/views/common_columns.hpp"
 #include "report/views/path_rows.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 using analysis::DeviceEnergy;
 using analysis::RangeEnergy;
-using own::rounded;
+using common::rounded;
 
 /// By group: figures of its ranges, and their own energy with that of all groups inside.
 struct GroupEnergy {
@@ -141,7 +141,7 @@ ColumnsOf<EnergyRow> energy_columns(double all_mj) {
                    share(figures.throttled_ns, static_cast<double>(figures.throttle_known_ns)));
   };
   const auto known = [](const RangeEnergy& figures) {
-    return if_that(figures.running_ns > 0, own::share(figures.known_ns, figures.running_ns));
+    return if_that(figures.running_ns > 0, common::share(figures.known_ns, figures.running_ns));
   };
   ColumnsOf<Row> columns;
   columns.path_name("Range", &Row::path);
@@ -160,17 +160,17 @@ ColumnsOf<EnergyRow> energy_columns(double all_mj) {
   columns.percent("Throttled", of_figures(throttled)).if_any();
   columns.count("Readings", of_figures(&RangeEnergy::readings)).if_room(5);
   columns.percent("Known", of_figures(known)).if_room(6);
-  own::add_path_columns(columns, &Row::path);
+  common::add_path_columns(columns, &Row::path);
   return columns;
 }
 
 }  // namespace
 
-Result<Table> make_energy(const Subject& subject, const ViewOptions& options) {
-  const Timeline& timeline = subject.timeline();
-  const Projection& projection = subject.projection();
+Result<Table> make_energy(const ProjectedTimeline& projected, const ViewOptions& options) {
+  const Timeline& timeline = projected.timeline();
+  const Projection& projection = projected.projection();
   analysis::Energy energy = analysis::energy_of_ranges(timeline, projection);
-  const analysis::PathTree tree = own::tree_of(subject, projection, options);
+  const analysis::PathTree tree = common::tree_of(projected, projection, options);
   const std::vector<GroupEnergy> groups = by_group(tree, energy, projection);
   std::vector<RangeEnergy>().swap(energy.ranges);
   double total_mj = 0, idle_mj = 0, unowned_mj = 0;
@@ -181,7 +181,7 @@ Result<Table> make_energy(const Subject& subject, const ViewOptions& options) {
   }
   const ColumnsOf<EnergyRow> columns = energy_columns(total_mj);
   Table table = columns.table();
-  own::add_paths(table, timeline, tree);
+  common::add_paths(table, timeline, tree);
   for (const std::uint32_t group : tree.order)
     columns.add_row(table, {group, groups[group].total_mj, &tree.groups[group], &groups[group].figures});
   if (!energy.devices.empty()) {

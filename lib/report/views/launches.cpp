@@ -2,7 +2,7 @@
 #include "analysis/launch_configurations.hpp"
 #include "analysis/occupancy.hpp"
 #include "report/view.hpp"
-#include "report/views/own_columns.hpp"
+#include "report/views/common_columns.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -42,10 +42,10 @@ struct LaunchRow {
 
 }  // namespace
 
-Result<Table> make_launches(const Subject& subject, const ViewOptions&) {
+Result<Table> make_launches(const ProjectedTimeline& projected, const ViewOptions&) {
   using Row = LaunchRow;
   using analysis::Spread;
-  const Timeline& timeline = subject.timeline();
+  const Timeline& timeline = projected.timeline();
   const auto median = [](Spread LaunchConfiguration::*spread) {
     return [spread](const Row& row) {
       const Spread& waits = row.launched.*spread;

@@ -2,8 +2,8 @@
 #include "analysis/memory.hpp"
 
 #include "report/view.hpp"
+#include "report/views/common_columns.hpp"
 #include "report/views/memory_place.hpp"
-#include "report/views/own_columns.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -32,8 +32,8 @@ std::string pool_name(std::uint64_t pool) {
 
 }  // namespace
 
-Result<Table> make_memory(const Subject& subject, const ViewOptions& options) {
-  const Timeline& timeline = subject.timeline();
+Result<Table> make_memory(const ProjectedTimeline& projected, const ViewOptions& options) {
+  const Timeline& timeline = projected.timeline();
   struct Row {
     const RangeMemory& range;
     const std::string& memory;
@@ -58,7 +58,7 @@ Result<Table> make_memory(const Subject& subject, const ViewOptions& options) {
   columns.bytes("Peak above begin", [](const Row& row) { return row.range.above_begin; }).if_room(2);
   columns.count("Allocations", figure(kAll, &MemoryFigures::allocations)).if_room(3);
   Table table = columns.table();
-  const RangeKind kind = subject.projection_options().annotations ? RangeKind::kAnnotation : RangeKind::kOperator;
+  const RangeKind kind = projected.projection_options().annotations ? RangeKind::kAnnotation : RangeKind::kOperator;
   for (const PlaceMemory& place : memory_of_places(timeline)) {
     std::vector<RangeMemory> ranges = memory_of_ranges(timeline, place, kind, options.instances);
     if (!options.instances) {
@@ -73,8 +73,8 @@ Result<Table> make_memory(const Subject& subject, const ViewOptions& options) {
   return table;
 }
 
-Result<Table> make_memory_peak(const Subject& subject, const ViewOptions&) {
-  const Timeline& timeline = subject.timeline();
+Result<Table> make_memory_peak(const ProjectedTimeline& projected, const ViewOptions&) {
+  const Timeline& timeline = projected.timeline();
   struct Row {
     std::string_view by, kind;
     std::int64_t bytes;
@@ -87,7 +87,7 @@ Result<Table> make_memory_peak(const Subject& subject, const ViewOptions&) {
   columns.text("Kind", &Row::kind);
   columns.text("Memory", [](const Row& row) -> const std::string& { return row.memory; });
   columns.bytes("At the peak", &Row::bytes);
-  columns.percent("Share", [](const Row& row) { return own::share(row.bytes, row.place.peak_bytes); });
+  columns.percent("Share", [](const Row& row) { return common::share(row.bytes, row.place.peak_bytes); });
   columns.count("Blocks", [](const Row& row) { return if_that(row.blocks != 0, row.blocks); });
   const auto peak_at = [&](const Row& row) {
     return timeline.allocator_events.time_ns[row.place.rows[row.place.peak]];
@@ -114,8 +114,8 @@ Result<Table> make_memory_peak(const Subject& subject, const ViewOptions&) {
   return table;
 }
 
-Result<Table> make_memory_devices(const Subject& subject, const ViewOptions&) {
-  const Timeline& timeline = subject.timeline();
+Result<Table> make_memory_devices(const ProjectedTimeline& projected, const ViewOptions&) {
+  const Timeline& timeline = projected.timeline();
   struct Row {
     const std::string& memory;
     std::string pool;
@@ -127,7 +127,7 @@ Result<Table> make_memory_devices(const Subject& subject, const ViewOptions&) {
     return [bytes](const PlaceMemory& place) { return if_that(place.*bytes >= 0, place.*bytes); };
   };
   const auto efficiency = [](const PlaceMemory& place) {
-    return if_that(place.peak_reserved > 0, own::share(place.peak_bytes, place.peak_reserved));
+    return if_that(place.peak_reserved > 0, common::share(place.peak_bytes, place.peak_reserved));
   };
   const auto growth = [&](const PlaceMemory& place) {
     const analysis::StepMemory steps = memory_of_steps(timeline, place);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/allocator_counts.hpp"
 #include "report/view.hpp"
+#include "report/views/common_columns.hpp"
 #include "report/views/memory_place.hpp"
-#include "report/views/own_columns.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -18,7 +18,7 @@ using Figure = std::optional<std::int64_t>;
 
 /// Nothing where one of them is not known, and of a whole that is nothing.
 Figure share_of(const Figure& part, const Figure& whole) {
-  return part && whole && *whole > 0 ? Figure(own::share(*part, *whole)) : Figure();
+  return part && whole && *whole > 0 ? Figure(common::share(*part, *whole)) : Figure();
 }
 
 Figure less(const Figure& a, const Figure& b) { return a && b ? Figure(*a - *b) : Figure(); }
@@ -31,7 +31,7 @@ struct CountRow {
 
 }  // namespace
 
-Result<Table> make_memory_fragmentation(const Subject& subject, const ViewOptions& options) {
+Result<Table> make_memory_fragmentation(const ProjectedTimeline& projected, const ViewOptions& options) {
   using Row = CountRow;
   const auto figure = [](auto member) { return [member](const Row& row) { return row.count.*member; }; };
   const auto share = [](Figure AllocatorCount::*part, Figure AllocatorCount::*whole) {
@@ -58,7 +58,7 @@ Result<Table> make_memory_fragmentation(const Subject& subject, const ViewOption
   columns.count("Retries", figure(&AllocatorCount::retries)).if_room(2);
   columns.count("Out of memory", figure(&AllocatorCount::out_of_memory)).if_room(1);
   Table table = columns.table();
-  const Timeline& timeline = subject.timeline();
+  const Timeline& timeline = projected.timeline();
   for (const CountedDevice& device : analysis::counted_devices(timeline)) {
     const std::string memory = name_of_place(timeline, device.place);
     if (options.instances) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/text.hpp"
 #include "report/view.hpp"
-#include "report/views/own_columns.hpp"
+#include "report/views/common_columns.hpp"
 
 #include <rangefinder/analysis/key_averages.hpp>
 
@@ -41,18 +41,18 @@ void add_note_on_flops(Table& table, const Timeline& timeline, const std::vector
 
 }  // namespace
 
-Result<Table> make_ops(const Subject& subject, const ViewOptions& options) {
+Result<Table> make_ops(const ProjectedTimeline& projected, const ViewOptions& options) {
   using Row = OperatorGroup;
-  const Timeline& timeline = subject.timeline();
+  const Timeline& timeline = projected.timeline();
   KeyAverages averages = key_averages(timeline, options.by_shape);
   std::stable_sort(averages.groups.begin(), averages.groups.end(), [](const Row& a, const Row& b) {
     return std::pair(a.device_self_ns, a.cpu_self_ns) > std::pair(b.device_self_ns, b.cpu_self_ns);
   });
   const auto share = [](std::int64_t Row::*part, std::int64_t whole) {
-    return [=](const Row& row) { return own::share(row.*part, whole); };
+    return [=](const Row& row) { return common::share(row.*part, whole); };
   };
   const auto mean = [](std::int64_t Row::*total) {
-    return [total](const Row& row) { return own::mean(row.*total, row.calls); };
+    return [total](const Row& row) { return common::mean(row.*total, row.calls); };
   };
   const auto flops = [](const Row& row) { return if_that(row.calls_without_flops < row.calls, row.flops); };
   constexpr const char* kNotCounted = "Calls without FLOPs";

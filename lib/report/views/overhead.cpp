@@ -2,7 +2,7 @@
 #include "analysis/profiling_cost.hpp"
 #include "analysis/range_at.hpp"
 #include "report/view.hpp"
-#include "report/views/own_columns.hpp"
+#include "report/views/common_columns.hpp"
 #include "report/views/places.hpp"
 
 #include <algorithm>
@@ -21,19 +21,19 @@ std::int64_t length_of(const OverheadTable& overheads, std::size_t row) {
 
 std::string_view cause_of(std::string_view kind) { return analysis::is_of_profiler(kind) ? "profiler" : "CUDA"; }
 
-std::vector<RangeIndex> ranges_of(const Subject& subject) {
-  const OverheadTable& overheads = subject.timeline().overheads;
+std::vector<RangeIndex> ranges_of(const ProjectedTimeline& projected) {
+  const OverheadTable& overheads = projected.timeline().overheads;
   std::vector<analysis::HostMoment> moments;
   moments.reserve(overheads.size());
   for (std::size_t row = 0; row < overheads.size(); ++row)
     moments.push_back({overheads.thread[row], overheads.begin_ns[row]});
-  return analysis::ranges_at(subject.timeline(), subject.projection_options(), moments);
+  return analysis::ranges_at(projected.timeline(), projected.projection_options(), moments);
 }
 
-Table instances_of(const Subject& subject) {
-  const Timeline& timeline = subject.timeline();
+Table instances_of(const ProjectedTimeline& projected) {
+  const Timeline& timeline = projected.timeline();
   const OverheadTable& overheads = timeline.overheads;
-  const std::vector<RangeIndex> ranges = ranges_of(subject);
+  const std::vector<RangeIndex> ranges = ranges_of(projected);
   ColumnsOf<std::size_t> columns(timeline);
   columns.text("Kind", [&](std::size_t row) { return overheads.name[row]; });
   columns.text("Cause", [&](std::size_t row) { return cause_of(timeline.text(overheads.name[row])); });
@@ -54,10 +54,10 @@ struct OverheadGroup {
   std::int64_t total = 0, longest = 0;
 };
 
-std::vector<OverheadGroup> groups_of(const Subject& subject) {
-  const Timeline& timeline = subject.timeline();
+std::vector<OverheadGroup> groups_of(const ProjectedTimeline& projected) {
+  const Timeline& timeline = projected.timeline();
   const OverheadTable& overheads = timeline.overheads;
-  const std::vector<RangeIndex> ranges = ranges_of(subject);
+  const std::vector<RangeIndex> ranges = ranges_of(projected);
   std::map<std::tuple<StringId, ThreadIndex, std::string>, OverheadGroup> found;
   for (std::size_t row = 0; row < overheads.size(); ++row) {
     const ThreadIndex thread = overheads.thread[row];
@@ -78,10 +78,10 @@ std::vector<OverheadGroup> groups_of(const Subject& subject) {
 
 }  // namespace
 
-Result<Table> make_overhead(const Subject& subject, const ViewOptions& options) {
+Result<Table> make_overhead(const ProjectedTimeline& projected, const ViewOptions& options) {
   using Row = OverheadGroup;
-  if (options.instances) return instances_of(subject);
-  const Timeline& timeline = subject.timeline();
+  if (options.instances) return instances_of(projected);
+  const Timeline& timeline = projected.timeline();
   const std::int64_t recorded = analysis::recorded_ns(timeline);
   ColumnsOf<Row> columns(timeline);
   columns.text("Kind", &Row::name);
@@ -90,10 +90,10 @@ Result<Table> make_overhead(const Subject& subject, const ViewOptions& options) 
   columns.text("Range", &Row::range);
   columns.count("Count", &Row::count);
   columns.time("Total", &Row::total);
-  columns.percent("Share of recording", [recorded](const Row& row) { return own::share(row.total, recorded); });
-  columns.time("Avg", [](const Row& row) { return own::mean(row.total, row.count); }).if_room(3);
+  columns.percent("Share of recording", [recorded](const Row& row) { return common::share(row.total, recorded); });
+  columns.time("Avg", [](const Row& row) { return common::mean(row.total, row.count); }).if_room(3);
   columns.time("Max", &Row::longest).if_room(2);
-  return columns.table_of(groups_of(subject));
+  return columns.table_of(groups_of(projected));
 }
 
 }  // namespace rangefinder::report

@@ -9,7 +9,7 @@
 #include <utility>
 
 // The passes that have a column, and what it is called. Device time added up.
-namespace rangefinder::report::own {
+namespace rangefinder::report::common {
 
 inline constexpr std::pair<Pass, const char*> kPassColumns[] = {{Pass::kForward, "GPU forward"},
                                                                 {Pass::kBackward, "GPU backward"},
@@ -28,4 +28,4 @@ void add_passes(ColumnsOf<Row>& columns, bool any, TimesOf times_of) {
   }
 }
 
-}  // namespace rangefinder::report::own
+}  // namespace rangefinder::report::common

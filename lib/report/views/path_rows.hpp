@@ -3,23 +3,24 @@
 
 #include "analysis/range_rollup.hpp"
 #include "report/view.hpp"
-#include "report/views/own_columns.hpp"
+#include "report/views/common_columns.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <functional>
 
 // Views with one row per path of ranges, drawn as a tree.
-namespace rangefinder::report::own {
+namespace rangefinder::report::common {
 
 /// The tree that the view's options ask for.
-inline analysis::PathTree tree_of(const Subject& subject, const Projection& projection, const ViewOptions& options,
+inline analysis::PathTree tree_of(const ProjectedTimeline& projected, const Projection& projection,
+                                  const ViewOptions& options,
                                   analysis::HostSpread spread = analysis::HostSpread::kNotWanted) {
   analysis::Folding folding;
   folding.numbers = options.fold;
   if (options.depth != 0)
     folding.most_depth = static_cast<std::uint32_t>(std::min<std::size_t>(options.depth, kNone) - 1);
-  return analysis::range_tree(subject.timeline(), projection, subject.projection_options(), folding, spread);
+  return analysis::range_tree(projected.timeline(), projection, projected.projection_options(), folding, spread);
 }
 
 /// Before any row: groups become paths of the table, by the same numbers.
@@ -43,4 +44,4 @@ void add_path_columns(ColumnsOf<Row>& columns, PathOf path_of) {
   add_ids(columns, path_of);
 }
 
-}  // namespace rangefinder::report::own
+}  // namespace rangefinder::report::common

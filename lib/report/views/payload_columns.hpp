@@ -4,7 +4,7 @@
 #include "analysis/payloads.hpp"
 #include "analysis/range_rollup.hpp"
 #include "report/columns.hpp"
-#include "report/views/own_columns.hpp"
+#include "report/views/common_columns.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include <unordered_map>
 
 // Statistics of the numbers among the payloads of groups of ranges.
-namespace rangefinder::report::own {
+namespace rangefinder::report::common {
 
 struct PayloadFigures {
   double min = 0, mean = 0, max = 0;
@@ -67,4 +67,4 @@ void add_payload_columns(ColumnsOf<Row>& columns) {
   columns.real("Payload max", figure(&PayloadFigures::max)).if_room(7).if_any();
 }
 
-}  // namespace rangefinder::report::own
+}  // namespace rangefinder::report::common

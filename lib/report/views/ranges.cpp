@@ -4,7 +4,7 @@
 #include "analysis/range_rollup.hpp"
 #include "base/text.hpp"
 #include "report/view.hpp"
-#include "report/views/own_columns.hpp"
+#include "report/views/common_columns.hpp"
 #include "report/views/pass_columns.hpp"
 #include "report/views/path_rows.hpp"
 #include "report/views/payload_columns.hpp"
@@ -34,23 +34,23 @@ struct GroupRow {
   const RangeGroup& group;
   analysis::GroupExtra extra;
   std::string_view part = {};  ///< the payload that its instances have in common
-  const own::PayloadFigures* payload = nullptr;
+  const common::PayloadFigures* payload = nullptr;
 
   const analysis::InclusiveFigures& all() const noexcept { return group.inclusive; }
 };
 
 /// Text has the columns of the host where the host is all that there is; elsewhere they are there to be chosen.
-void add_host_columns(ColumnsOf<GroupRow>& columns, const Subject& subject, std::int64_t all_self_ns) {
+void add_host_columns(ColumnsOf<GroupRow>& columns, const ProjectedTimeline& projected, std::int64_t all_self_ns) {
   using Row = GroupRow;
-  const bool host_alone = subject.timeline().activities.size() == 0;
+  const bool host_alone = projected.timeline().activities.size() == 0;
   const auto of_host_alone = [host_alone](Column& column) {
     if (!host_alone) column.for_programs();
   };
   const auto if_ran = [](std::int64_t RangeGroup::*time) {
     return [time](const Row& row) { return if_that(row.group.host_count != 0, row.group.*time); };
   };
-  const auto self_share = [all_self_ns](const Row& row) { return own::share(row.group.host_self_ns, all_self_ns); };
-  const auto host_avg = [](const Row& row) { return own::mean(row.group.host_ns, row.group.host_count); };
+  const auto self_share = [all_self_ns](const Row& row) { return common::share(row.group.host_self_ns, all_self_ns); };
+  const auto host_avg = [](const Row& row) { return common::mean(row.group.host_ns, row.group.host_count); };
   columns.count("Count", [](const Row& row) { return row.group.count; });
   columns.time("Host", [](const Row& row) { return row.group.host_ns; });
   of_host_alone(columns.time("Host self", [](const Row& row) { return row.group.host_self_ns; }));
@@ -62,15 +62,15 @@ void add_host_columns(ColumnsOf<GroupRow>& columns, const Subject& subject, std:
   of_host_alone(columns.time("Host max", if_ran(&RangeGroup::host_max_ns)).if_room(1));
 }
 
-void add_device_columns(ColumnsOf<GroupRow>& columns, const Subject& subject) {
+void add_device_columns(ColumnsOf<GroupRow>& columns, const ProjectedTimeline& projected) {
   using Row = GroupRow;
-  const bool bounded = !subject.timeline().conditional_graphs.empty();
-  const std::int64_t all_ns = subject.projection().account.total.gpu_sum_ns;
+  const bool bounded = !projected.timeline().conditional_graphs.empty();
+  const std::int64_t all_ns = projected.projection().account.total.gpu_sum_ns;
   // Busy counts each device by itself: with several, more can be busy than the span has room for.
   const auto idle = [](const Row& row) { return std::max<std::int64_t>(0, row.group.span_ns - row.all().any_busy_ns); };
-  const auto launch_delay = [](const Row& row) { return own::mean(row.all().launch_delay_ns, row.all().gpu_ops); };
+  const auto launch_delay = [](const Row& row) { return common::mean(row.all().launch_delay_ns, row.all().gpu_ops); };
   columns.time("GPU busy", [](const Row& row) { return row.all().gpu_busy_ns; }).if_any();
-  columns.percent("GPU share", [all_ns](const Row& row) { return own::share(row.all().gpu_sum_ns, all_ns); })
+  columns.percent("GPU share", [all_ns](const Row& row) { return common::share(row.all().gpu_sum_ns, all_ns); })
       .if_room(1)
       .if_any();
   columns.time("GPU self", [](const Row& row) { return row.group.exclusive.gpu_busy_ns; }).if_any();
@@ -80,13 +80,13 @@ void add_device_columns(ColumnsOf<GroupRow>& columns, const Subject& subject) {
   columns.count("GPU ops", [](const Row& row) { return row.all().gpu_ops; })
       .if_room(2)
       .if_any()
-      .bounded_by(own::conditional_title(bounded));
+      .bounded_by(common::conditional_title(bounded));
   columns.time("Launch delay avg", launch_delay).if_room(6).if_any();
   columns.bytes("Bytes", [](const Row& row) { return row.all().bytes; }).if_room(5).if_any();
-  own::add_conditional(columns, bounded, [](const Row& row) { return row.extra.conditional_ops; });
-  if (!subject.timeline().activities.estimated.empty())
+  common::add_conditional(columns, bounded, [](const Row& row) { return row.extra.conditional_ops; });
+  if (!projected.timeline().activities.estimated.empty())
     columns.time("GPU estimated", [](const Row& row) { return row.extra.estimated_ns; }).if_any();
-  own::add_passes(columns, !subject.projection().pass.empty(), [](const Row& row) { return row.extra.pass_ns; });
+  common::add_passes(columns, !projected.projection().pass.empty(), [](const Row& row) { return row.extra.pass_ns; });
 }
 
 std::int64_t self_time_of_all(const RangeGroups& groups) {
@@ -123,10 +123,10 @@ struct RangeExtras {
   const std::vector<analysis::PassTimes> passes;
 };
 
-void add_columns(ColumnsOf<InstanceRow>& columns, const Subject& subject, const RangeExtras& extras) {
+void add_columns(ColumnsOf<InstanceRow>& columns, const ProjectedTimeline& projected, const RangeExtras& extras) {
   using Row = InstanceRow;
-  const Timeline& timeline = subject.timeline();
-  const Projection& projection = subject.projection();
+  const Timeline& timeline = projected.timeline();
+  const Projection& projection = projected.projection();
   const RangeTable& ranges = timeline.ranges;
   const bool bounded = !timeline.conditional_graphs.empty();
   const auto if_busy = [](auto get) { return [get](const Row& row) { return figure_of(row.busy(), get); }; };
@@ -135,7 +135,7 @@ void add_columns(ColumnsOf<InstanceRow>& columns, const Subject& subject, const 
   const auto idle = [](const DeviceFigures& all) {
     return std::max<std::int64_t>(0, all.gpu_span_ns() - all.any_busy_ns);
   };
-  const auto launch_delay = [](const Row& row) { return own::mean(row.all.launch_delay_ns, row.all.gpu_ops); };
+  const auto launch_delay = [](const Row& row) { return common::mean(row.all.launch_delay_ns, row.all.gpu_ops); };
   const auto source_row = [&](const Row& row) {
     return if_that(ranges.source_row[row.range] >= 0, ranges.source_row[row.range]);
   };
@@ -155,30 +155,30 @@ void add_columns(ColumnsOf<InstanceRow>& columns, const Subject& subject, const 
   columns.count("GPU ops", [](const Row& row) { return row.all.gpu_ops; })
       .if_room(1)
       .if_any()
-      .bounded_by(own::conditional_title(bounded));
+      .bounded_by(common::conditional_title(bounded));
   columns.time("Launch delay avg", launch_delay).if_room(6).if_any();
   columns.bytes("Bytes", [](const Row& row) { return row.all.bytes; }).if_room(5).if_any();
   columns.count("Row", source_row).for_programs();
-  own::add_conditional(columns, bounded, [&](const Row& row) { return extras.conditional[row.range]; });
+  common::add_conditional(columns, bounded, [&](const Row& row) { return extras.conditional[row.range]; });
   if (!extras.estimated.empty())
     columns.time("GPU estimated", [&](const Row& row) { return extras.estimated[row.range]; }).if_any();
-  own::add_passes(columns, !projection.pass.empty(), [&](const Row& row) {
+  common::add_passes(columns, !projection.pass.empty(), [&](const Row& row) {
     return extras.passes.empty() ? analysis::PassTimes{} : extras.passes[row.range];
   });
-  own::add_ids(columns, &Row::path);
+  common::add_ids(columns, &Row::path);
 }
 
-Table make_instances(const Subject& subject, const analysis::PayloadCondition* condition) {
-  const Timeline& timeline = subject.timeline();
-  const Projection& projection = subject.projection();
+Table make_instances(const ProjectedTimeline& projected, const analysis::PayloadCondition* condition) {
+  const Timeline& timeline = projected.timeline();
+  const Projection& projection = projected.projection();
   const RangeExtras extras(timeline, projection);
   ColumnsOf<InstanceRow> columns(timeline);
-  add_columns(columns, subject, extras);
+  add_columns(columns, projected, extras);
   Table table = columns.table();
   RangePaths paths(table, timeline, projection);
   const RangeTable& ranges = timeline.ranges;
   for (RangeIndex range{0}; range < ranges.size(); ++range) {
-    if (!analysis::takes_part(ranges.kind[range], subject.projection_options())) continue;
+    if (!analysis::takes_part(ranges.kind[range], projected.projection_options())) continue;
     const DeviceFigures& all = projection.inclusive[range];
     if ((ranges.flags[range] & kBeforeRecording) != 0 && all.gpu_ops == 0) continue;
     if (condition != nullptr && !condition->holds(timeline, range)) continue;
@@ -203,15 +203,15 @@ std::vector<std::uint32_t> parts_of(const Timeline& timeline, const analysis::Pa
   return parts;
 }
 
-Table make_names(const Subject& subject, const analysis::PayloadCondition* condition, bool divided) {
-  const Timeline& timeline = subject.timeline();
-  const ProjectionOptions& options = subject.projection_options();
+Table make_names(const ProjectedTimeline& projected, const analysis::PayloadCondition* condition, bool divided) {
+  const Timeline& timeline = projected.timeline();
+  const ProjectionOptions& options = projected.projection_options();
   analysis::PayloadParts by_payload;
   const std::vector<std::uint32_t> parts = parts_of(timeline, condition, by_payload, divided);
   std::optional<RangeGroups> of_parts;
   if (!parts.empty())
-    of_parts = analysis::roll_up_ranges(timeline, subject.projection(), options, GroupBy::kName, {}, parts);
-  const RangeGroups& groups = of_parts ? *of_parts : subject.groups_by_name();
+    of_parts = analysis::roll_up_ranges(timeline, projected.projection(), options, GroupBy::kName, {}, parts);
+  const RangeGroups& groups = of_parts ? *of_parts : projected.groups_by_name();
   // The device's time is the question; where there is none, the host's.
   std::vector<std::uint32_t> order(groups.size());
   std::iota(order.begin(), order.end(), 0u);
@@ -224,11 +224,11 @@ Table make_names(const Subject& subject, const analysis::PayloadCondition* condi
   ColumnsOf<GroupRow> columns(timeline);
   columns.text("Range", [](const GroupRow& row) { return row.group.name; });
   if (divided) columns.text("Payload", &GroupRow::part);
-  add_host_columns(columns, subject, self_time_of_all(groups));
-  add_device_columns(columns, subject);
-  if (!divided && analysis::has_payloads(timeline)) own::add_payload_columns(columns);
+  add_host_columns(columns, projected, self_time_of_all(groups));
+  add_device_columns(columns, projected);
+  if (!divided && analysis::has_payloads(timeline)) common::add_payload_columns(columns);
   Table table = columns.table();
-  const own::PayloadStatistics statistics(timeline, options, parts);
+  const common::PayloadStatistics statistics(timeline, options, parts);
   for (const std::uint32_t number : order) {
     const RangeGroup& group = groups[number];
     const std::string_view part = divided ? by_payload.text[group.part] : std::string_view();
@@ -239,7 +239,7 @@ Table make_names(const Subject& subject, const analysis::PayloadCondition* condi
 
 }  // namespace
 
-Result<Table> make_ranges(const Subject& subject, const ViewOptions& options) {
+Result<Table> make_ranges(const ProjectedTimeline& projected, const ViewOptions& options) {
   if (options.instances && options.by_payload)
     return Error(ErrorCode::kInvalidArgument, "--instances and --group-by payload: choose one");
   std::optional<analysis::PayloadCondition> condition;
@@ -249,24 +249,26 @@ Result<Table> make_ranges(const Subject& subject, const ViewOptions& options) {
     condition = std::move(*parsed);
   }
   const analysis::PayloadCondition* wanted = condition ? &*condition : nullptr;
-  Table table = options.instances ? make_instances(subject, wanted) : make_names(subject, wanted, options.by_payload);
-  if ((options.by_payload || wanted != nullptr) && !analysis::has_payloads(subject.timeline()))
+  Table table =
+      options.instances ? make_instances(projected, wanted) : make_names(projected, wanted, options.by_payload);
+  if ((options.by_payload || wanted != nullptr) && !analysis::has_payloads(projected.timeline()))
     table.note("no range of this input has a payload (ProfileRange{\"decode\", tokens}, NVTX payloads)");
   else if (wanted != nullptr && table.row_count() == 0)
     table.note("no range has a payload that matches " + base::printable(options.payload));
   return table;
 }
 
-Result<Table> make_tree(const Subject& subject, const ViewOptions& options) {
-  const Timeline& timeline = subject.timeline();
-  const analysis::PathTree tree = own::tree_of(subject, subject.projection(), options, analysis::HostSpread::kWanted);
+Result<Table> make_tree(const ProjectedTimeline& projected, const ViewOptions& options) {
+  const Timeline& timeline = projected.timeline();
+  const analysis::PathTree tree =
+      common::tree_of(projected, projected.projection(), options, analysis::HostSpread::kWanted);
   ColumnsOf<GroupRow> columns;
   columns.path_name("Range", &GroupRow::number);
-  add_host_columns(columns, subject, self_time_of_all(tree.groups));
-  add_device_columns(columns, subject);
-  own::add_path_columns(columns, &GroupRow::number);
+  add_host_columns(columns, projected, self_time_of_all(tree.groups));
+  add_device_columns(columns, projected);
+  common::add_path_columns(columns, &GroupRow::number);
   Table table = columns.table();
-  own::add_paths(table, timeline, tree);
+  common::add_paths(table, timeline, tree);
   for (const std::uint32_t group : tree.order)
     columns.add_row(table, {group, tree.groups[group], tree.groups.extra(group)});
   return table;

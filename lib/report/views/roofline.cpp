@@ -3,7 +3,7 @@
 
 #include "base/text.hpp"
 #include "report/view.hpp"
-#include "report/views/own_columns.hpp"
+#include "report/views/common_columns.hpp"
 #include "report/views/path_rows.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 using analysis::LeastTime;
 using analysis::Work;
-using own::rounded;
+using common::rounded;
 
 /// What the rows of a table are held against.
 struct Roof {
@@ -162,7 +162,7 @@ RoofRow row_of(const Work& by_shapes, const MeasuredGroup& measured, const analy
     row.time_ns = measured.work.known_ns;
     row.source = "counters";
     row.known_permille =
-        own::share(static_cast<std::int64_t>(measured.with_flops), static_cast<std::int64_t>(figures.count));
+        common::share(static_cast<std::int64_t>(measured.with_flops), static_cast<std::int64_t>(figures.count));
     return row;
   }
   if (roof.counted_alone) return row;
@@ -170,7 +170,7 @@ RoofRow row_of(const Work& by_shapes, const MeasuredGroup& measured, const analy
   if (by_shapes.all_flops() == 0) return row;
   row.work = by_shapes;
   row.source = "shapes";
-  row.known_permille = own::share(by_shapes.known_ns, *row.time_ns);
+  row.known_permille = common::share(by_shapes.known_ns, *row.time_ns);
   if (measured.with_bytes != 0 && measured.with_bytes == figures.count) {
     row.work.bytes = measured.all_bytes();
     row.source = "shapes, bytes: counters";
@@ -225,7 +225,7 @@ ColumnsOf<RoofRow> roof_columns() {
   columns.percent("Of peak", of_peak);
   columns.text("Source", &Row::source).if_room(1);
   columns.percent("Known", known).if_room(3);
-  own::add_path_columns(columns, &Row::path);
+  common::add_path_columns(columns, &Row::path);
   return columns;
 }
 
@@ -253,11 +253,11 @@ void note_source(Table& table, const Timeline& timeline, const analysis::WorkByS
 
 }  // namespace
 
-Result<Table> make_roofline(const Subject& subject, const ViewOptions& options) {
-  const Timeline& timeline = subject.timeline();
-  const Projection& projection = subject.projection();
-  const analysis::PathTree tree = own::tree_of(subject, projection, options);
-  analysis::WorkByShapes work = analysis::work_by_shapes(timeline, projection, subject.projection_options());
+Result<Table> make_roofline(const ProjectedTimeline& projected, const ViewOptions& options) {
+  const Timeline& timeline = projected.timeline();
+  const Projection& projection = projected.projection();
+  const analysis::PathTree tree = common::tree_of(projected, projection, options);
+  analysis::WorkByShapes work = analysis::work_by_shapes(timeline, projection, projected.projection_options());
   const std::vector<Work> groups = by_group(tree, work);
   std::vector<Work>().swap(work.ranges);
   std::vector<MeasuredGroup> measured;
@@ -272,7 +272,7 @@ Result<Table> make_roofline(const Subject& subject, const ViewOptions& options) 
   const ColumnsOf<RoofRow> columns = roof_columns();
   Table table = columns.table();
   for (std::string& note : notes) table.note(std::move(note));
-  own::add_paths(table, timeline, tree);
+  common::add_paths(table, timeline, tree);
   bool scaled = false;
   const Work no_work;
   const MeasuredGroup not_measured;

@@ -4,7 +4,7 @@
 #include "projection/figures.hpp"
 #include "report/units.hpp"
 #include "report/view.hpp"
-#include "report/views/own_columns.hpp"
+#include "report/views/common_columns.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -44,7 +44,9 @@ constexpr Share kLost[] = {{"data wait", &Goodput::data_ns},      {"checkpoint",
                            {"recompute", &Goodput::recompute_ns}, {"skipped steps", &Goodput::skipped_ns},
                            {"warm-up", &Goodput::warm_up_ns},     {"between steps", &Goodput::between_ns}};
 
-std::string percent(std::int64_t part, std::int64_t whole) { return plain_number(own::share(part, whole), 1) + " %"; }
+std::string percent(std::int64_t part, std::int64_t whole) {
+  return plain_number(common::share(part, whole), 1) + " %";
+}
 
 /// One figure of every steady step.
 template <typename Figure>
@@ -180,7 +182,7 @@ Table summary_table(const StepAnalysis& analysis) {
   const auto percentile = [](std::int64_t Percentiles::*which) {
     return [which](const Row& row) { return figure_of(row.steady ? &*row.steady : nullptr, which); };
   };
-  const auto share = [&](const Row& row) { return own::share(row.total_ns, analysis.goodput.wall_ns); };
+  const auto share = [&](const Row& row) { return common::share(row.total_ns, analysis.goodput.wall_ns); };
   ColumnsOf<Row> columns;
   columns.text("Figure", &Row::figure);
   columns.time("p50", percentile(&Percentiles::p50));
@@ -195,11 +197,11 @@ Table summary_table(const StepAnalysis& analysis) {
 
 }  // namespace
 
-Result<Table> make_steps(const Subject& subject, const ViewOptions& options) {
+Result<Table> make_steps(const ProjectedTimeline& projected, const ViewOptions& options) {
   analysis::StepRules rules;
   if (Status status = rules.apply(options.step_names); !status.ok()) return std::move(status).error();
-  const StepAnalysis analysis = analysis::analyse_steps(subject.timeline(), subject.projection(), rules);
-  return options.is(kSummary) ? summary_table(analysis) : steps_table(subject.timeline(), analysis);
+  const StepAnalysis analysis = analysis::analyse_steps(projected.timeline(), projected.projection(), rules);
+  return options.is(kSummary) ? summary_table(analysis) : steps_table(projected.timeline(), analysis);
 }
 
 }  // namespace rangefinder::report

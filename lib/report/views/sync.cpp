@@ -2,7 +2,7 @@
 #include "analysis/range_at.hpp"
 #include "analysis/waits.hpp"
 #include "report/view.hpp"
-#include "report/views/own_columns.hpp"
+#include "report/views/common_columns.hpp"
 #include "report/views/places.hpp"
 #include "report/views/range_paths.hpp"
 
@@ -45,11 +45,11 @@ std::string_view reason_text(WaitReason reason) {
   return "";
 }
 
-std::vector<RangeIndex> ranges_of(const Subject& subject, const std::vector<Wait>& waits) {
+std::vector<RangeIndex> ranges_of(const ProjectedTimeline& projected, const std::vector<Wait>& waits) {
   std::vector<analysis::HostMoment> moments;
   moments.reserve(waits.size());
   for (const Wait& wait : waits) moments.push_back({wait.thread, wait.begin_ns});
-  return analysis::ranges_at(subject.timeline(), subject.projection_options(), moments);
+  return analysis::ranges_at(projected.timeline(), projected.projection_options(), moments);
 }
 
 StringId call_name(const Timeline& timeline, const Wait& wait) {
@@ -82,8 +82,8 @@ void add_notes(const Timeline& timeline, const std::vector<Wait>& waits, Table& 
                " waits for an event: the input does not say on which stream the event was recorded");
 }
 
-Table instances_of(const Subject& subject, const std::vector<Wait>& waits) {
-  const Timeline& timeline = subject.timeline();
+Table instances_of(const ProjectedTimeline& projected, const std::vector<Wait>& waits) {
+  const Timeline& timeline = projected.timeline();
   struct Row {
     const Wait& wait;
     Paths::Node range;
@@ -107,10 +107,10 @@ Table instances_of(const Subject& subject, const std::vector<Wait>& waits) {
   columns.time("GPU busy", busy).if_room(2);
   columns.timestamp("Last work ends", work_ends).if_room(6);
   columns.kernel("Last work to end", [&](const Row& row) { return work_name(timeline, row.wait); }).if_room(1);
-  own::add_id_of(columns, "Range", &Row::range);
+  common::add_id_of(columns, "Range", &Row::range);
   Table table = columns.table();
-  RangePaths paths(table, timeline, subject.projection());
-  const std::vector<RangeIndex> ranges = ranges_of(subject, waits);
+  RangePaths paths(table, timeline, projected.projection());
+  const std::vector<RangeIndex> ranges = ranges_of(projected, waits);
   for (std::size_t i = 0; i < waits.size(); ++i) {
     const Paths::Node path =
         ranges[i] != kNone ? paths.of(ranges[i]) : paths.words(range_label(timeline, kNone, waits[i].thread));
@@ -142,9 +142,9 @@ void take(WaitGroup& group, const Timeline& timeline, const Wait& wait) {
   if (wait.last != kNone) group.work[static_cast<std::uint32_t>(work_name(timeline, wait))] += wait.length_ns();
 }
 
-std::vector<WaitGroup> groups_of(const Subject& subject, const std::vector<Wait>& waits) {
-  const Timeline& timeline = subject.timeline();
-  const std::vector<RangeIndex> ranges = ranges_of(subject, waits);
+std::vector<WaitGroup> groups_of(const ProjectedTimeline& projected, const std::vector<Wait>& waits) {
+  const Timeline& timeline = projected.timeline();
+  const std::vector<RangeIndex> ranges = ranges_of(projected, waits);
   std::map<std::tuple<std::string, WaitReason, StringId, ThreadIndex>, WaitGroup> found;
   for (std::size_t i = 0; i < waits.size(); ++i) {
     const Wait& wait = waits[i];
@@ -176,10 +176,10 @@ std::string main_work(const Timeline& timeline, const WaitGroup& group) {
                                : std::string(best) + " and " + std::to_string(group.work.size() - 1) + " more";
 }
 
-Table groups_table(const Subject& subject, const std::vector<Wait>& waits) {
+Table groups_table(const ProjectedTimeline& projected, const std::vector<Wait>& waits) {
   using Row = WaitGroup;
-  const Timeline& timeline = subject.timeline();
-  const std::vector<Row> groups = groups_of(subject, waits);
+  const Timeline& timeline = projected.timeline();
+  const std::vector<Row> groups = groups_of(projected, waits);
   std::int64_t whole = 0;
   for (const Row& group : groups) whole += group.blocked;
   const auto if_blocks = [](auto get) {
@@ -192,8 +192,8 @@ Table groups_table(const Subject& subject, const std::vector<Wait>& waits) {
   columns.text("Thread", [&](const Row& row) { return thread_label(timeline, row.thread); }).if_room(3);
   columns.count("Count", &Row::count);
   columns.time("Blocked", if_blocks(&Row::blocked));
-  columns.percent("Share", if_blocks([whole](const Row& row) { return own::share(row.blocked, whole); }));
-  columns.time("Avg", if_blocks([](const Row& row) { return own::mean(row.blocked, row.count); })).if_room(5);
+  columns.percent("Share", if_blocks([whole](const Row& row) { return common::share(row.blocked, whole); }));
+  columns.time("Avg", if_blocks([](const Row& row) { return common::mean(row.blocked, row.count); })).if_room(5);
   columns.time("Max", if_blocks(&Row::longest)).if_room(4);
   columns.time("GPU busy", [](const Row& row) { return if_that(row.knows_work, row.busy); }).if_room(2);
   // Can be longer than a line: comes last.
@@ -203,10 +203,10 @@ Table groups_table(const Subject& subject, const std::vector<Wait>& waits) {
 
 }  // namespace
 
-Result<Table> make_sync(const Subject& subject, const ViewOptions& options) {
-  const std::vector<Wait> waits = analysis::waits_of(subject.timeline());
-  Table table = options.instances ? instances_of(subject, waits) : groups_table(subject, waits);
-  add_notes(subject.timeline(), waits, table);
+Result<Table> make_sync(const ProjectedTimeline& projected, const ViewOptions& options) {
+  const std::vector<Wait> waits = analysis::waits_of(projected.timeline());
+  Table table = options.instances ? instances_of(projected, waits) : groups_table(projected, waits);
+  add_notes(projected.timeline(), waits, table);
   return table;
 }
 

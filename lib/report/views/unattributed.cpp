@@ -4,7 +4,7 @@
 #include "projection/figures.hpp"
 #include "projection/project.hpp"
 #include "report/view.hpp"
-#include "report/views/own_columns.hpp"
+#include "report/views/common_columns.hpp"
 #include "report/views/places.hpp"
 
 #include <algorithm>
@@ -68,10 +68,10 @@ struct UnattributedGroup {
 };
 
 /// By reason and name, or by reason; the reason with the longest time first, and the longest names in it.
-std::vector<UnattributedGroup> groups_of(const Subject& subject, bool by_name) {
-  const ActivityTable& activities = subject.timeline().activities;
+std::vector<UnattributedGroup> groups_of(const ProjectedTimeline& projected, bool by_name) {
+  const ActivityTable& activities = projected.timeline().activities;
   const std::vector<UnattributedReason> reasons =
-      analysis::unattributed_reasons(subject.timeline(), subject.projection(), subject.projection_options());
+      analysis::unattributed_reasons(projected.timeline(), projected.projection(), projected.projection_options());
   std::map<std::pair<UnattributedReason, StringId>, UnattributedGroup> found;
   std::array<std::int64_t, analysis::kUnattributedReasons> total{};
   for (ActivityIndex row{0}; row < activities.size(); ++row) {
@@ -129,19 +129,19 @@ std::string launched_by(const Timeline& timeline, const std::vector<std::uint32_
 
 }  // namespace
 
-Result<Table> make_unattributed(const Subject& subject, const ViewOptions& options) {
+Result<Table> make_unattributed(const ProjectedTimeline& projected, const ViewOptions& options) {
   using Row = UnattributedGroup;
-  const Timeline& timeline = subject.timeline();
-  const std::vector<Row> groups = groups_of(subject, !options.is(kSummary));
+  const Timeline& timeline = projected.timeline();
+  const std::vector<Row> groups = groups_of(projected, !options.is(kSummary));
   const std::vector<std::uint32_t> operators = groups.empty() ? std::vector<std::uint32_t>{} : operators_of(timeline);
-  const std::int64_t all = subject.projection().account.total.gpu_sum_ns;
+  const std::int64_t all = projected.projection().account.total.gpu_sum_ns;
   const auto longest_begins = [&](const Row& row) { return timeline.activities.begin_ns[row.longest]; };
   const auto launcher = [&](const Row& row) { return launched_by(timeline, operators, row.longest); };
   ColumnsOf<Row> columns(timeline);
   columns.text("Reason", [](const Row& row) { return wording_of(row.reason).text; });
   columns.count("Operations", &Row::count);
   columns.time("Total", &Row::sum_ns);
-  columns.percent("Share", [all](const Row& row) { return own::share(row.sum_ns, all); });
+  columns.percent("Share", [all](const Row& row) { return common::share(row.sum_ns, all); });
   columns.time("Longest", &Row::longest_ns).if_room(1);
   columns.timestamp("Longest begins", longest_begins).if_room(3);
   columns.text("Longest launched by", launcher).if_room(2);

@@ -14,7 +14,7 @@
 
 // Columns and figures that the views of our own have in common. One word an idea: `GPU busy` is a union, `GPU sum` adds
 // up.
-namespace rangefinder::report::own {
+namespace rangefinder::report::common {
 
 /// The number by which programs know a path; nothing for words in the place of one.
 inline std::optional<std::int64_t> path_id(const Paths& paths, Paths::Node node) {
@@ -74,4 +74,4 @@ inline std::optional<std::int64_t> gigabytes_per_second(std::uint64_t bytes, std
   return static_cast<std::int64_t>(static_cast<__int128>(bytes) * 100 / time_ns);
 }
 
-}  // namespace rangefinder::report::own
+}  // namespace rangefinder::report::common

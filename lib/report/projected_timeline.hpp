@@ -15,9 +15,10 @@ namespace rangefinder::report {
 
 /// What a report is about: a timeline and, made on first use and then kept, its groups and its projection
 /// (without figures by stream, which no report has).
-class Subject {
+class ProjectedTimeline {
  public:
-  Subject(const Timeline& timeline, const ProjectionOptions& options) : timeline_(timeline), options_(options) {}
+  ProjectedTimeline(const Timeline& timeline, const ProjectionOptions& options)
+      : timeline_(timeline), options_(options) {}
 
   const Timeline& timeline() const noexcept { return timeline_; }
   const ProjectionOptions& projection_options() const noexcept { return options_; }
