@@ -51,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   check(*timeline);
-  const report::Subject subject(*timeline, {});
+  const report::ProjectedTimeline subject(*timeline, {});
   for (const report::View* view : report::views()) {
     const Result<report::Table> table = report::make_table(*view, subject, {});
     if (table) (void)report::to_csv(*table);

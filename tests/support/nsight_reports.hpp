@@ -45,7 +45,7 @@ inline std::vector<NsightReport> nsight_reports(const std::string& folder) {
 inline std::string csv_of(const Timeline& timeline, const std::string& name, report::ViewOptions options = {}) {
   const auto view = report::find_view(name, options);
   REQUIRE(view);
-  const auto table = report::make_table(**view, report::Subject(timeline, {}), options);
+  const auto table = report::make_table(**view, report::ProjectedTimeline(timeline, {}), options);
   REQUIRE(table);
   return report::to_csv(*table, report::csv_options_for(**view));
 }
