@@ -27,7 +27,7 @@ struct CellText {
   CellText(const char* text) : CellText(std::string_view(text)) {}  // NOLINT(google-explicit-constructor)
 
   StringId name = StringId::kEmpty;
-  std::string_view words;  ///< empty: it is the name
+  std::string_view words;  ///< where there is no name
 };
 
 /// `value` where that holds.
@@ -71,8 +71,9 @@ auto figure_of(const Object* object, const Get& get) {
 template <typename Row>
 class ColumnsOf {
  public:
+  /// Without any cells that are names of a timeline.
   ColumnsOf() = default;
-  /// For cells that are names of this timeline, which has to outlive the tables.
+  /// Cells may be names of this timeline, which has to outlive the tables.
   explicit ColumnsOf(const Timeline& names) : names_(&names) {}
 
   template <typename Get>
@@ -180,7 +181,7 @@ class ColumnsOf {
   }
 
   static std::int64_t text_cell(Table& table, const Timeline* names, const CellText& text) {
-    return text.words.empty() && names != nullptr ? table.cell_of(*names, text.name) : table.cell_of(text.words);
+    return text.name != StringId::kEmpty ? table.cell_of(*names, text.name) : table.cell_of(text.words);
   }
   template <typename Text>
   static std::int64_t text_cell(Table& table, const Timeline* names, const std::optional<Text>& text) {
