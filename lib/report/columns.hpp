@@ -167,8 +167,8 @@ class ColumnsOf {
   template <std::integral Number>
   static std::int64_t number_cell(Number value) noexcept {
     static_assert(!std::is_same_v<Number, bool>);
-    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-    return std::cmp_greater(value, kMost) ? kMost : static_cast<std::int64_t>(value);
+    constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+    return std::cmp_greater(value, kMax) ? kMax : static_cast<std::int64_t>(value);
   }
   template <typename Number>
   static std::int64_t number_cell(const std::optional<Number>& value) noexcept {

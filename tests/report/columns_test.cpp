@@ -75,10 +75,10 @@ TEST_CASE("nothing is no number and no text", "[report]") {
 }
 
 TEST_CASE("a number that no cell holds is the largest that one does", "[report]") {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  CHECK(one_number([](int) { return std::numeric_limits<std::uint64_t>::max(); }).number_at(0, 0) == kMost);
-  CHECK(one_number([](int) { return std::uint64_t{1} << 63; }).number_at(0, 0) == kMost);
-  CHECK(one_number([](int) { return std::optional(static_cast<std::uint64_t>(kMost)); }).number_at(0, 0) == kMost);
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  CHECK(one_number([](int) { return std::numeric_limits<std::uint64_t>::max(); }).number_at(0, 0) == kMax);
+  CHECK(one_number([](int) { return std::uint64_t{1} << 63; }).number_at(0, 0) == kMax);
+  CHECK(one_number([](int) { return std::optional(static_cast<std::uint64_t>(kMax)); }).number_at(0, 0) == kMax);
   CHECK(one_number([](int) { return std::int32_t{-1}; }).number_at(0, 0) == -1);
 }
 
