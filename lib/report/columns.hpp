@@ -77,14 +77,14 @@ class ColumnsOf {
   explicit ColumnsOf(const Timeline& names) : names_(&names) {}
 
   template <typename Get>
-  Column& text(std::string title, Get get) {
-    return add({.title = std::move(title)}, std::move(get),
+  Column& text(const std::string& title, Get get) {
+    return add({.title = title}, std::move(get),
                [names = names_](Table& table, const auto& value) { return text_cell(table, names, value); });
   }
   /// Names of kernels, or of device operations in general.
   template <typename Get>
-  Column& kernel(std::string title, Get get) {
-    Column& column = text(std::move(title), std::move(get));
+  Column& kernel(const std::string& title, Get get) {
+    Column& column = text(title, std::move(get));
     column.names = Names::kKernels;
     return column;
   }
@@ -93,50 +93,49 @@ class ColumnsOf {
     return add(std::move(column), std::move(get), [](Table&, const auto& value) { return number_cell(value); });
   }
   template <typename Get>
-  Column& count(std::string title, Get get) {
-    return number({.title = std::move(title), .type = ColumnType::kInteger}, std::move(get));
+  Column& count(const std::string& title, Get get) {
+    return number({.title = title, .type = ColumnType::kInteger}, std::move(get));
   }
   template <typename Get>
-  Column& time(std::string title, Get get) {
-    return number({.title = std::move(title), .unit = "ns", .type = ColumnType::kNanoseconds}, std::move(get));
+  Column& time(const std::string& title, Get get) {
+    return number({.title = title, .unit = "ns", .type = ColumnType::kNanoseconds}, std::move(get));
   }
   template <typename Get>
-  Column& timestamp(std::string title, Get get) {
-    return number({.title = std::move(title), .unit = "ns", .type = ColumnType::kTimestamp}, std::move(get));
+  Column& timestamp(const std::string& title, Get get) {
+    return number({.title = title, .unit = "ns", .type = ColumnType::kTimestamp}, std::move(get));
   }
   template <typename Get>
-  Column& bytes(std::string title, Get get) {
-    return number({.title = std::move(title), .unit = "B", .type = ColumnType::kBytes}, std::move(get));
+  Column& bytes(const std::string& title, Get get) {
+    return number({.title = title, .unit = "B", .type = ColumnType::kBytes}, std::move(get));
   }
   template <typename Get>
-  Column& flops(std::string title, Get get) {
-    return number({.title = std::move(title), .type = ColumnType::kFlops}, std::move(get));
+  Column& flops(const std::string& title, Get get) {
+    return number({.title = title, .type = ColumnType::kFlops}, std::move(get));
   }
   template <typename Get>
-  Column& decimal(std::string title, std::string unit, int places, Get get) {
-    return number({.title = std::move(title), .unit = std::move(unit), .type = ColumnType::kDecimal, .places = places},
-                  std::move(get));
+  Column& decimal(const std::string& title, const std::string& unit, int places, Get get) {
+    return number({.title = title, .unit = unit, .type = ColumnType::kDecimal, .places = places}, std::move(get));
   }
   /// Tenths of a percent.
   template <typename Get>
-  Column& percent(std::string title, Get get) {
-    return decimal(std::move(title), "%", 1, std::move(get));
+  Column& percent(const std::string& title, Get get) {
+    return decimal(title, "%", 1, std::move(get));
   }
   /// A double; nothing where it is not finite.
   template <typename Get>
-  Column& real(std::string title, Get get) {
-    return add({.title = std::move(title), .type = ColumnType::kReal}, std::move(get),
+  Column& real(const std::string& title, Get get) {
+    return add({.title = title, .type = ColumnType::kReal}, std::move(get),
                [](Table&, const auto& value) { return real_cell(value); });
   }
   /// A node of the table's paths; Paths::kNothing: none.
   template <typename Get>
-  Column& path(std::string title, Get get, ColumnType type = ColumnType::kPath) {
-    return add({.title = std::move(title), .type = type}, std::move(get),
+  Column& path(const std::string& title, Get get, ColumnType type = ColumnType::kPath) {
+    return add({.title = title, .type = type}, std::move(get),
                [](Table&, Paths::Node node) { return node == Paths::kNothing ? kNull : std::int64_t{node}; });
   }
   template <typename Get>
-  Column& path_name(std::string title, Get get) {
-    return path(std::move(title), std::move(get), ColumnType::kPathName);
+  Column& path_name(const std::string& title, Get get) {
+    return path(title, std::move(get), ColumnType::kPathName);
   }
 
   /// A table without rows.

@@ -37,16 +37,15 @@ inline constexpr std::int64_t kBytesPerMegabyte = 1'000'000;
 
 /// Names of kernels, which text shortens; not where the naming puts a range's name in front.
 template <typename Row, typename Get>
-Column& add_kernel(ColumnsOf<Row>& columns, std::string title, const analysis::nsight::KernelNaming& naming, Get get) {
-  return naming.innermost_range ? columns.text(std::move(title), std::move(get))
-                                : columns.kernel(std::move(title), std::move(get));
+Column& add_kernel(ColumnsOf<Row>& columns, const std::string& title, const analysis::nsight::KernelNaming& naming,
+                   Get get) {
+  return naming.innermost_range ? columns.text(title, std::move(get)) : columns.kernel(title, std::move(get));
 }
 
 /// Nanoseconds with one decimal: averages.
 template <typename Row, typename Get>
-Column& add_mean_time(ColumnsOf<Row>& columns, std::string title, Get get) {
-  return columns.number({.title = std::move(title), .unit = "ns", .type = ColumnType::kNanoseconds, .places = 1},
-                        std::move(get));
+Column& add_mean_time(ColumnsOf<Row>& columns, const std::string& title, Get get) {
+  return columns.number({.title = title, .unit = "ns", .type = ColumnType::kNanoseconds, .places = 1}, std::move(get));
 }
 
 /// PID and TID, empty for a thread that is not known. `thread_of` gives a row's ThreadIndex.
