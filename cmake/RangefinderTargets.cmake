@@ -66,14 +66,14 @@ function(rangefinder_room name)
     POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   target_link_libraries(${target} PRIVATE rangefinder_options)
   rangefinder_compile_together(${target})
-  # Not with GCC: it warns inside of precompiled system headers.
-  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-  elseif(name STREQUAL base)
-    target_precompile_headers(${target} PRIVATE <algorithm> <array> <atomic> <charconv> <chrono> <cstdint> <cstdio> <cstdlib>
-      <cstring> <deque> <functional> <limits> <map> <memory> <mutex> <numeric> <optional> <set> <span> <string> <string_view>
-      <thread> <tuple> <unordered_map> <utility> <vector>)
-  else()
-    target_precompile_headers(${target} REUSE_FROM rangefinder_base)
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")  # GCC warns inside of precompiled system headers
+    if(name STREQUAL base)
+      target_precompile_headers(${target} PRIVATE <algorithm> <array> <atomic> <charconv> <chrono> <cstdint> <cstdio> <cstdlib>
+        <cstring> <deque> <functional> <limits> <map> <memory> <mutex> <numeric> <optional> <set> <span> <string> <string_view>
+        <thread> <tuple> <unordered_map> <utility> <vector>)
+    else()
+      target_precompile_headers(${target} REUSE_FROM rangefinder_base)
+    endif()
   endif()
   if(RANGEFINDER_BUILD_FUZZERS)  # fuzzers follow the branches that are taken
     target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)

@@ -31,27 +31,37 @@ std::string_view copy_of(std::string_view text) noexcept {
 
 void free_copy(std::string_view text) noexcept { std::free(const_cast<char*>(text.data())); }
 
+/// The one of that text in a list that only grows, else the one that `make` makes of a copy of the text, which is
+/// added; null without memory.
+template <typename Item, Item* Item::*next, std::string_view Item::*text_of, typename Make>
+Item* find_or_add(std::atomic<Item*>& list, std::string_view text, Make make) noexcept {
+  Item* made = nullptr;
+  for (;;) {
+    Item* first = list.load(std::memory_order_acquire);
+    for (Item* item = first; item != nullptr; item = item->*next) {
+      if (item->*text_of != text) continue;
+      if (made != nullptr) free_copy(made->*text_of);
+      delete made;
+      return item;
+    }
+    if (made == nullptr) {
+      const std::string_view copy = copy_of(text);
+      if (copy.data() == nullptr) return nullptr;
+      made = make(copy);
+      if (made == nullptr) return free_copy(copy), nullptr;
+    }
+    made->*next = first;
+    if (list.compare_exchange_strong(first, made, std::memory_order_acq_rel)) return made;
+  }
+}
+
 }  // namespace
 
 const RegisteredString* RegisteredString::of(std::string_view text) noexcept {
-  std::atomic<RegisteredString*>& list = registered[std::hash<std::string_view>{}(text) % kBuckets];
-  RegisteredString* made = nullptr;
-  for (;;) {
-    RegisteredString* first = list.load(std::memory_order_acquire);
-    for (const RegisteredString* string = first; string != nullptr; string = string->next) {
-      if (string->text != text) continue;
-      if (made != nullptr) free_copy(made->text);
-      delete made;
-      return string;
-    }
-    if (made == nullptr) {
-      made = new (std::nothrow) RegisteredString{detail::intern_name(text), copy_of(text)};
-      if (made == nullptr) return nullptr;
-      if (made->text.size() != text.size()) return delete made, nullptr;
-    }
-    made->next = first;
-    if (list.compare_exchange_strong(first, made, std::memory_order_acq_rel)) return made;
-  }
+  return find_or_add<RegisteredString, &RegisteredString::next, &RegisteredString::text>(
+      registered[std::hash<std::string_view>{}(text) % kBuckets], text, [](std::string_view copy) {
+        return new (std::nothrow) RegisteredString{detail::intern_name(copy), copy};
+      });
 }
 
 Domain& Domain::unnamed() noexcept {
@@ -60,26 +70,14 @@ Domain& Domain::unnamed() noexcept {
 }
 
 Domain* Domain::named(std::string_view name) noexcept {
-  Domain* made = nullptr;
-  for (;;) {
-    Domain* first = domains.load(std::memory_order_acquire);
-    for (Domain* domain = first; domain != nullptr; domain = domain->next_) {
-      if (domain->name_ != name) continue;
-      if (made != nullptr) free_copy(made->name_);
-      delete made;
-      return domain;
-    }
-    if (made == nullptr) {
-      made = new (std::nothrow) Domain;
-      if (made == nullptr) return nullptr;
-      made->name_ = copy_of(name);
-      if (made->name_.size() != name.size()) return delete made, nullptr;
-      made->without_category_ = made->intern({});
-      made->set_recorded(records_domain(name));
-    }
-    made->next_ = first;
-    if (domains.compare_exchange_strong(first, made, std::memory_order_acq_rel)) return made;
-  }
+  return find_or_add<Domain, &Domain::next_, &Domain::name_>(domains, name, [](std::string_view copy) {
+    auto* const made = new (std::nothrow) Domain;
+    if (made == nullptr) return made;
+    made->name_ = copy;
+    made->without_category_ = made->intern({});
+    made->set_recorded(records_domain(copy));
+    return made;
+  });
 }
 
 void Domain::tell_left_out() noexcept {
