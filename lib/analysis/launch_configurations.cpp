@@ -51,14 +51,10 @@ class Waits {
   }
 
   void fill(std::vector<LaunchConfiguration>& rows) const {
-    const auto put = [&](const GroupedSamples& samples, Spread LaunchConfiguration::*member) {
-      const std::vector<Spread> spreads = samples.spreads(rows.size());
-      for (std::size_t i = 0; i < rows.size(); ++i) rows[i].*member = spreads[i];
-    };
-    put(delay_, &LaunchConfiguration::delay);
-    put(queue_, &LaunchConfiguration::queue);
-    put(command_buffer_, &LaunchConfiguration::command_buffer);
-    put(device_queue_, &LaunchConfiguration::device_queue);
+    delay_.fill(rows, &LaunchConfiguration::delay);
+    queue_.fill(rows, &LaunchConfiguration::queue);
+    command_buffer_.fill(rows, &LaunchConfiguration::command_buffer);
+    device_queue_.fill(rows, &LaunchConfiguration::device_queue);
   }
 
  private:

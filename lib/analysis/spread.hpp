@@ -71,6 +71,11 @@ class GroupedSamples {
     each_spread(count, [&](std::size_t group, const Spread& spread) { out[group] = spread; });
     return out;
   }
+  /// The same, as a member of rows: a group each.
+  template <typename Row>
+  void fill(std::vector<Row>& rows, Spread Row::*member) const {
+    each_spread(rows.size(), [&](std::size_t group, const Spread& spread) { rows[group].*member = spread; });
+  }
   /// The same, `use(group, spread)` for each.
   template <typename Use>
   void each_spread(std::size_t count, Use use) const {

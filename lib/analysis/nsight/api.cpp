@@ -64,14 +64,10 @@ std::vector<KernelExecutionSum> kernel_execution_sum(const Timeline& timeline, c
     durations.add(at->second,
                   timeline.activities.end_ns[execution.kernel] - timeline.activities.begin_ns[execution.kernel]);
   }
-  const auto fill = [&](const GroupedSamples& samples, Spread KernelExecutionSum::*member) {
-    const std::vector<Spread> spreads = samples.spreads(rows.size());
-    for (std::size_t i = 0; i < rows.size(); ++i) rows[i].*member = spreads[i];
-  };
-  fill(totals, &KernelExecutionSum::total);
-  fill(apis, &KernelExecutionSum::api);
-  fill(queues, &KernelExecutionSum::queue);
-  fill(durations, &KernelExecutionSum::duration);
+  totals.fill(rows, &KernelExecutionSum::total);
+  apis.fill(rows, &KernelExecutionSum::api);
+  queues.fill(rows, &KernelExecutionSum::queue);
+  durations.fill(rows, &KernelExecutionSum::duration);
   std::sort(rows.begin(), rows.end(), [&](const KernelExecutionSum& a, const KernelExecutionSum& b) {
     if (greater_mean(a.total, b.total) || greater_mean(b.total, a.total)) return greater_mean(a.total, b.total);
     const auto key = [&](const KernelExecutionSum& row) {

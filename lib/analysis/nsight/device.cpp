@@ -109,9 +109,8 @@ std::vector<SumRow> cuda_sum(const Timeline& timeline, const SumParts& parts, Su
     samples.add(group,
                 what == SumOf::kBytes ? clamped(activities.bytes[i]) : activities.end_ns[i] - activities.begin_ns[i]);
   }
-  const std::vector<Spread> spreads = samples.spreads(groups.size());
   std::vector<SumRow> rows = std::move(groups).take();
-  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].spread = spreads[i];
+  samples.fill(rows, &SumRow::spread);
   std::sort(rows.begin(), rows.end(), [&](const SumRow& a, const SumRow& b) {
     return std::tuple(-a.spread.total, labels.text(a.name), a.category) <
            std::tuple(-b.spread.total, labels.text(b.name), b.category);
