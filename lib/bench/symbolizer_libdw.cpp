@@ -49,6 +49,16 @@ std::string file_of(Dwfl_Module* module) {
   return "[" + std::string(name.substr(name.rfind('/') + 1)) + "]";
 }
 
+/// The module that holds the address. dwfl_addrmodule also gives a module to addresses behind its end.
+Dwfl_Module* module_at(Dwfl* modules, std::uintptr_t address) {
+  Dwfl_Module* const module = modules != nullptr ? ::dwfl_addrmodule(modules, address) : nullptr;
+  if (module == nullptr) return nullptr;
+  Dwarf_Addr begin = 0;
+  Dwarf_Addr end = 0;
+  ::dwfl_module_info(module, nullptr, &begin, &end, nullptr, nullptr, nullptr, nullptr);
+  return begin <= address && address < end ? module : nullptr;
+}
+
 }  // namespace
 
 struct Symbolizer::Modules {
@@ -70,8 +80,7 @@ Symbolizer::Symbolizer() : modules_(std::make_unique<Modules>()) {
 Symbolizer::~Symbolizer() = default;
 
 std::string Symbolizer::function_at(std::uintptr_t address) {
-  Dwfl* const all = modules_->all.get();
-  Dwfl_Module* const module = all != nullptr ? ::dwfl_addrmodule(all, address) : nullptr;
+  Dwfl_Module* const module = module_at(modules_->all.get(), address);
   if (module == nullptr) return std::string(kUnknownFunction);
   auto found = modules_->functions.find(module);
   if (found == modules_->functions.end()) found = modules_->functions.emplace(module, functions_of(module)).first;

@@ -9,6 +9,9 @@
 #include <sys/mman.h>
 
 #include <cstdlib>
+#include <fstream>
+#include <string>
+#include <vector>
 
 using rangefinder::bench::function_name;
 using rangefinder::bench::Symbolizer;
@@ -22,6 +25,15 @@ std::uintptr_t address_of_function_name() { return reinterpret_cast<std::uintptr
   static volatile std::uintptr_t value = 0;
   value = value + 1;
   return value;
+}
+
+/// Where the mappings of this process end.
+std::vector<std::uintptr_t> ends_of_mappings() {
+  std::ifstream maps("/proc/self/maps");
+  std::vector<std::uintptr_t> ends;
+  for (std::string line; std::getline(maps, line);)
+    ends.push_back(std::stoull(line.substr(line.find('-') + 1), nullptr, 16));
+  return ends;
 }
 
 bool starts(const std::string& text, const std::string& what) { return text.rfind(what, 0) == 0; }
@@ -53,12 +65,23 @@ TEST_CASE("without libdw code has its file and offset", "[bench]") {
 #endif
 
 TEST_CASE("code that has no function has its file, code in no file is unknown", "[bench]") {
+  CHECK(Symbolizer().function_at(1) == "[unknown]");
+  // A page behind each file of this process where there is room for one: it belongs to none of them.
+  std::vector<std::uintptr_t> pages;
+  for (const std::uintptr_t end : ends_of_mappings()) {
+    void* const page = reinterpret_cast<void*>(end);
+    void* const mapped = ::mmap(page, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (mapped == page)
+      pages.push_back(end);
+    else if (mapped != MAP_FAILED)
+      ::munmap(mapped, 4096);
+  }
+  REQUIRE_FALSE(pages.empty());
   Symbolizer symbolizer;
-  CHECK(symbolizer.function_at(1) == "[unknown]");
-  void* const page = ::mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  REQUIRE(page != MAP_FAILED);
-  CHECK(Symbolizer().function_at(reinterpret_cast<std::uintptr_t>(page) + 16) == "[unknown]");
-  ::munmap(page, 4096);
+  for (const std::uintptr_t page : pages) {
+    CHECK(symbolizer.function_at(page + 16) == "[unknown]");
+    ::munmap(reinterpret_cast<void*>(page), 4096);
+  }
   // The first bytes of a file are its header.
   Dl_info file{};
   REQUIRE(::dladdr(reinterpret_cast<void*>(&std::abort), &file) != 0);
