@@ -39,17 +39,17 @@ struct ChromeExportOptions {
   /// Where `inclusive_ranges` is false: from the first to the last activity whose innermost range it is, as
   /// torch.profiler has them.
   bool exclusive_ranges = true;
-  /// Attribution of device work. With any but kLaunch the rows of ranges tell forward and backward work apart if the
-  /// input has autograd nodes, and a capture is loaded instead of streamed. With kAuto and kCapture launches of CUDA
-  /// graphs that were recorded as a whole are divided among the ranges that captured them; this estimate is marked.
-  Attribution attribution = Attribution::kLaunch;
+  /// Attribution of device work, as of reports. With any but kLaunch the rows of ranges tell forward and backward work
+  /// apart if the input has autograd nodes. With kAuto and kCapture launches of CUDA graphs that were recorded as a
+  /// whole are divided among the ranges that captured them; this estimate is marked.
+  Attribution attribution = Attribution::kAuto;
 
   /// Only what overlaps [begin_ns, end_ns), uncut; times as in Timeline. Figures on the device rows of ranges cover
   /// the whole recording.
   std::int64_t begin_ns = std::numeric_limits<std::int64_t>::min();
   std::int64_t end_ns = std::numeric_limits<std::int64_t>::max();
 
-  /// LoadOptions::max_memory_bytes, where the input is a file that is loaded; a capture that is streamed needs little.
+  /// LoadOptions::max_memory_bytes, where the input is a file that is loaded; a capture needs little.
   std::uint64_t max_memory_bytes = 0;
 
   /// Called now and then with the work done and in all; false ends the export with kIncomplete and without a file. May
@@ -75,7 +75,7 @@ struct ChromeExportReport {
 ///
 ///   rangefinder::export_chrome_trace("train.rfcap", "train.pt.trace.json.gz");
 ///
-/// A capture is streamed (but see `attribution`): memory does not grow with it. Other inputs (a folder of captures,
+/// A capture is read in windows of time: memory does not grow with it. Other inputs (a folder of captures,
 /// traces, Nsight exports) are loaded first. `output` "-" is standard output. The same input gives the same bytes,
 /// whatever the machine's time zone, locale and number of cores.
 ///

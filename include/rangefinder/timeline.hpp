@@ -57,6 +57,14 @@ struct Window {
   std::int64_t end_ns = 0;
 };
 
+/// Of a timeline that is a window of a longer one: a call before it. Few of them are enough to tell what was launched
+/// before the recording from what is not known.
+struct EarlierCall {
+  ProcessIndex process{};
+  std::uint64_t correlation = 0;
+  std::int64_t time_ns = 0;
+};
+
 /// Text of an imported event that no column holds, kept when LoadOptions::keep_arguments asks for it: the raw members
 /// of its `args` object, without the braces, by source_row.
 class RANGEFINDER_EXPORT ArgumentStore {
@@ -136,6 +144,7 @@ class RANGEFINDER_EXPORT Timeline {
   PmSampleTable pm_samples;
   std::vector<Attachment> attachments;  ///< ordered by target and row
   std::vector<Window> windows;          ///< empty: the whole time
+  std::vector<EarlierCall> earlier_calls;
   ArgumentStore arguments;
   std::vector<ForeignEvent> foreign;
 

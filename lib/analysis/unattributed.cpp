@@ -2,6 +2,7 @@
 #include "analysis/unattributed.hpp"
 
 #include "projection/range_order.hpp"
+#include "projection/running_nodes.hpp"
 #include "timeline/autograd_names.hpp"
 
 #include <algorithm>
@@ -41,30 +42,23 @@ std::vector<std::uint32_t> nodes_of_launches(const Timeline& timeline) {
   const LaunchTable& launches = timeline.launches;
   const std::size_t threads = timeline.threads.size();
   std::vector<std::uint32_t> out(launches.size(), kNone);
-  std::vector<std::vector<std::uint32_t>> nodes_of(threads);
+  std::vector<std::vector<AutogradNodeIndex>> nodes_of(threads);
   std::vector<std::vector<LaunchIndex>> launches_of(threads);
-  for (std::uint32_t node = 0; node < nodes.size(); ++node)
+  for (AutogradNodeIndex node{0}; node < nodes.size(); ++node)
     if (nodes.thread[node] < threads) nodes_of[nodes.thread[node]].push_back(node);
   for (LaunchIndex launch{0}; launch < launches.size(); ++launch)
     if (launches.thread[launch] < threads) launches_of[launches.thread[launch]].push_back(launch);
   for (ThreadIndex thread{0}; thread < threads; ++thread) {
     if (nodes_of[thread].empty()) continue;
-    std::stable_sort(nodes_of[thread].begin(), nodes_of[thread].end(), [&](std::uint32_t a, std::uint32_t b) {
+    std::stable_sort(nodes_of[thread].begin(), nodes_of[thread].end(), [&](AutogradNodeIndex a, AutogradNodeIndex b) {
       return std::tie(nodes.begin_ns[a], nodes.end_ns[b]) < std::tie(nodes.begin_ns[b], nodes.end_ns[a]);
     });
     std::sort(launches_of[thread].begin(), launches_of[thread].end(),
               [&](LaunchIndex a, LaunchIndex b) { return launches.time_ns[a] < launches.time_ns[b]; });
-    std::vector<std::uint32_t> running;
-    auto next = nodes_of[thread].begin();
+    projection::RunningNodes running(timeline, nodes_of[thread], thread);
     for (const LaunchIndex launch : launches_of[thread]) {
-      const std::int64_t time = launches.time_ns[launch];
-      for (; next != nodes_of[thread].end() && nodes.begin_ns[*next] <= time; ++next) {
-        while (!running.empty() && nodes.end_ns[running.back()] < nodes.end_ns[*next]) running.pop_back();
-        running.push_back(*next);
-      }
-      while (!running.empty() && projection::is_over(nodes.end_ns[running.back()], time, timeline.range_end))
-        running.pop_back();
-      if (!running.empty()) out[launch] = running.back();
+      running.advance(launches.time_ns[launch]);
+      if (!running.empty()) out[launch] = running.innermost().node;
     }
   }
   return out;

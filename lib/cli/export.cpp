@@ -122,7 +122,7 @@ void add_export(CLI::App& app, Common& common, int& result) {
   verb->add_flag("--no-counters", arguments->no_counters, "Leave out counters");
   verb->add_flag("--no-projected", arguments->no_projected, "Leave out ranges on GPU rows");
   add_attribution(*verb, arguments->chrome.attribution,
-                  "Attribution of device work on GPU rows: launch, forward, capture or auto (default launch)");
+                  "Attribution of device work on GPU rows: auto (default), launch, forward or capture");
   add_common(*verb, common);
   verb->callback([&common, &result, arguments] { result = run_export(common, *arguments); });
 }

@@ -15,6 +15,7 @@ constexpr auto kUnknown = static_cast<std::uint32_t>(Unowned::kUnknown);
 
 LaunchBounds bounds_of(const Timeline& timeline) {
   LaunchBounds bounds(timeline.windows, timeline.clock_error_ns);
+  for (const EarlierCall& call : timeline.earlier_calls) bounds.add_call(call.process, call.correlation, call.time_ns);
   const LaunchTable& launches = timeline.launches;
   for (std::size_t row = 0; row < launches.size(); ++row)
     if (launches.source[row] != LaunchSource::kUnknown && !timeline::is_node_note_key(launches.correlation[row]))

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "projection/forward.hpp"
 
+#include "projection/running_nodes.hpp"
+
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <numeric>
 #include <utility>
 
 namespace rangefinder::projection {
 namespace {
-
-constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
 
 /// What the sweeps over all threads find.
 struct Found {
@@ -35,7 +34,7 @@ class ThreadSweep {
         table_(timeline.autograd_nodes),
         ranges_(timeline.ranges),
         order_(order),
-        nodes_(nodes),
+        running_(timeline, nodes, thread),
         scoped_(order.scoped(thread)),
         made_here_(made_here),
         found_(found) {}
@@ -56,7 +55,7 @@ class ThreadSweep {
   void visit_launch(LaunchIndex launch, std::int64_t time) {
     advance(time);
     if (running_.empty()) return;
-    const AutogradNodeIndex node = running_.back().node;
+    const AutogradNodeIndex node = running_.innermost().node;
     Pass& pass = found_.pass[launch];
     if (table_.sequence[node] < 0) {
       pass = Pass::kAccumulation;
@@ -73,41 +72,26 @@ class ThreadSweep {
   void visit_made(AutogradNodeIndex node) {
     const std::int64_t time = table_.forward_ns[node];
     advance(time);
-    if (!running_.empty() && !is_in_own_range(time)) found_.made_in[node] = running_.back().node;
+    if (!running_.empty() && !is_in_own_range(time)) found_.made_in[node] = running_.innermost().node;
   }
-
-  struct Running {
-    AutogradNodeIndex node;
-    std::int64_t ranges_to;  // the latest end of the ranges that began while it ran
-  };
 
   // Nodes and ranges in order of begin; at the same time the node comes first, so that the range is inside it.
   void advance(std::int64_t time) {
     for (;;) {
-      const std::int64_t node_begin = next_node_ < nodes_.size() ? table_.begin_ns[nodes_[next_node_]] : kAfterAll;
+      const std::int64_t node_begin = running_.next_begin();
       const std::int64_t range_begin =
-          next_range_ < scoped_.size() ? ranges_.begin_ns[scoped_[next_range_]] : kAfterAll;
+          next_range_ < scoped_.size() ? ranges_.begin_ns[scoped_[next_range_]] : RunningNodes::kAfterAll;
       if (std::min(node_begin, range_begin) > time) break;
-      if (node_begin == kAfterAll && range_begin == kAfterAll) break;
+      if (node_begin == RunningNodes::kAfterAll && range_begin == RunningNodes::kAfterAll) break;
       if (node_begin <= range_begin) {
-        end_before(node_begin);
-        running_.push_back({nodes_[next_node_++], kNever});
-      } else {
-        end_before(range_begin);
-        if (!running_.empty())
-          running_.back().ranges_to = std::max(running_.back().ranges_to, ranges_.end_ns[scoped_[next_range_]]);
-        ++next_range_;
+        running_.begin_next();
+        continue;
       }
+      running_.end_before(range_begin);
+      const std::int64_t range_end = ranges_.end_ns[scoped_[next_range_++]];
+      if (!running_.empty()) running_.innermost().ranges_to = std::max(running_.innermost().ranges_to, range_end);
     }
-    end_before(time);
-  }
-
-  void end_before(std::int64_t time) {
-    while (!running_.empty() && is_over(table_.end_ns[running_.back().node], time, order_.rule())) {
-      const std::int64_t ranges_to = running_.back().ranges_to;
-      running_.pop_back();
-      if (!running_.empty()) running_.back().ranges_to = std::max(running_.back().ranges_to, ranges_to);
-    }
+    running_.end_before(time);
   }
 
   bool has_own_range(LaunchIndex launch, AutogradNodeIndex node, std::int64_t time) const {
@@ -118,8 +102,8 @@ class ThreadSweep {
 
   /// In a range that was opened while the innermost node ran.
   bool is_in_own_range(std::int64_t time) const {
-    const std::int64_t to = running_.back().ranges_to;
-    return to != kNever && !is_over(to, time, order_.rule());
+    const std::int64_t to = running_.innermost().ranges_to;
+    return to != RunningNodes::kNever && !is_over(to, time, order_.rule());
   }
 
   bool makes_nodes(AutogradNodeIndex node) const {
@@ -129,17 +113,14 @@ class ThreadSweep {
     return first != made_here_.end() && table_.forward_ns[*first] < table_.end_ns[node];
   }
 
-  static constexpr std::int64_t kAfterAll = std::numeric_limits<std::int64_t>::max();
   const Timeline& timeline_;
   const AutogradNodeTable& table_;
   const RangeTable& ranges_;
   const RangeOrder& order_;
-  std::span<const AutogradNodeIndex> nodes_;
+  RunningNodes running_;
   std::span<const RangeIndex> scoped_;
   std::span<const AutogradNodeIndex> made_here_;  // nodes that were made on this thread, in order of when
   Found& found_;
-  std::vector<Running> running_;  // innermost last
-  std::size_t next_node_ = 0;
   std::size_t next_range_ = 0;
 };
 

@@ -26,14 +26,13 @@ void PassTotals::name_thread(std::uint32_t thread, std::string_view name) {
 
 void PassTotals::begin_node(const importer::AssembledNode& assembled, std::int64_t time_ns) {
   Thread& thread = thread_at(assembled.thread);
-  assign_between(thread.levels.back(), thread.levels.back().before);
   Node node;
   node.outer = thread.levels.back().node;
   node.begin_ns = time_ns;
   node.forward_thread = assembled.forward_thread;
   const std::uint64_t number = nodes_.add(std::move(node));
   unresolved_nodes_.push_back(number);
-  thread.levels.push_back({number, 0, {}});
+  thread.levels.push_back({number, 0});
 }
 
 void PassTotals::number_node(std::uint32_t thread, std::int64_t sequence) {
@@ -43,17 +42,17 @@ void PassTotals::number_node(std::uint32_t thread, std::int64_t sequence) {
 void PassTotals::end_node(std::uint32_t index) {
   Thread& thread = thread_at(index);
   if (thread.levels.size() < 2) return;
-  assign_between(thread.levels.back(), thread.levels.back().node);
   const std::uint64_t ended = thread.levels.back().node;
   thread.levels.pop_back();
   if (thread.is_engine) thread.levels.back().before = ended;
 }
 
 void PassTotals::take_numbers(const importer::AssembledSequence& sequence, const Site& site) {
-  const std::uint64_t inside = thread_at(sequence.thread).levels.back().node;
-  const Node* const around = nodes_.find(inside);
+  const Level& level = thread_at(sequence.thread).levels.back();
+  const Node* const around = nodes_.find(level.running());
   const bool in_own_range = around != nullptr && site.range_began_ns >= around->begin_ns;
-  const Numbers taken{sequence.next, sequence.ticks, site.path, !sequence.resumed, inside, in_own_range ? 0 : inside};
+  const Numbers taken{sequence.next,     sequence.ticks, site.path,
+                      !sequence.resumed, level.node,     in_own_range ? 0 : level.running()};
   Origins& origins = origins_[sequence.forward_thread];
   if (origins.numbers.empty() || sequence.next > origins.numbers.back().end) {
     origins.numbers.push_back(taken);
@@ -111,29 +110,14 @@ void PassTotals::resolve(Node& node, bool all) {
 // ---- launches ---------------------------------------------------------------------------------------------------
 
 std::uint64_t PassTotals::launch(std::uint32_t index, const Site& site) {
-  Level& level = thread_at(index).levels.back();
-  if (level.node == 0 && level.before == 0) return site.path;
+  const Level& level = thread_at(index).levels.back();
+  if (level.running() == 0) return site.path;
   Launch launch;
   launch.site = site;
-  launch.node = level.node;
-  launch.state = level.before != 0 ? Launch::State::kBetween : Launch::State::kWaiting;
+  launch.node = level.running();
   const std::uint64_t number = launches_.add(launch);
-  if (launch.state == Launch::State::kBetween)
-    level.between.push_back(number);
-  else
-    waiting_launches_.push_back(number);
+  waiting_launches_.push_back(number);
   return kInNode | number;
-}
-
-/// It is known now which node what was launched between two belongs to; 0: to none.
-void PassTotals::assign_between(Level& level, std::uint64_t node) {
-  for (const std::uint64_t number : std::exchange(level.between, {})) {
-    Launch* const launch = launches_.find(number);
-    if (launch == nullptr) continue;
-    launch->node = node;
-    launch->state = Launch::State::kWaiting;
-    waiting_launches_.push_back(number);
-  }
 }
 
 void PassTotals::know(Launch& launch, Pass pass, std::uint32_t path) {
@@ -144,7 +128,6 @@ void PassTotals::know(Launch& launch, Pass pass, std::uint32_t path) {
 }
 
 void PassTotals::settle_launch(Launch& launch, bool all) {
-  if (launch.node == 0) return know(launch, Pass::kForward, launch.site.path);
   Node* const node = nodes_.find(launch.node);
   if (node == nullptr) return know(launch, Pass::kUnmatched, launch.site.path);
   if (node->sequence < 0) return know(launch, Pass::kAccumulation, launch.site.path);
@@ -182,9 +165,6 @@ void PassTotals::activity(std::uint64_t tag, std::uint64_t otherwise, std::int64
 }
 
 void PassTotals::settle(bool all) {
-  if (all)
-    for (Thread& thread : threads_)
-      for (Level& level : thread.levels) assign_between(level, level.node);
   std::erase_if(unresolved_nodes_, [&](std::uint64_t number) {
     Node* const node = nodes_.find(number);
     if (node != nullptr) resolve(*node, all);

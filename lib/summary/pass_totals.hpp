@@ -74,7 +74,7 @@ class PassTotals {
     std::deque<Numbers> numbers;
   };
   struct Launch {
-    enum class State : std::uint8_t { kBetween, kWaiting, kKnown } state = State::kWaiting;
+    enum class State : std::uint8_t { kWaiting, kKnown } state = State::kWaiting;
     bool has_own_range = false;
     Pass pass = Pass::kForward;  ///< with kKnown; of one with a range of its own, its node says
     std::uint64_t node = 0;
@@ -83,11 +83,11 @@ class PassTotals {
     std::vector<std::pair<std::uint64_t, std::int64_t>> waiting;  ///< device time, by `otherwise` of activity()
   };
   /// What runs inside a node, or on the thread itself. The engine adds up gradients between two nodes, outside of both:
-  /// on a thread of its own what is launched there belongs to the one before, if another follows.
+  /// on a thread of its own what is launched there belongs to the one before.
   struct Level {
-    std::uint64_t node = 0;  ///< 0: the thread itself
-    std::uint64_t before = 0;
-    std::vector<std::uint64_t> between;  ///< launches
+    std::uint64_t node = 0;    ///< 0: the thread itself
+    std::uint64_t before = 0;  ///< that ran in it, on a thread of the engine
+    std::uint64_t running() const noexcept { return before != 0 ? before : node; }
   };
   struct Thread {
     bool is_engine = false;
@@ -112,7 +112,6 @@ class PassTotals {
   };
 
   Thread& thread_at(std::uint32_t index);
-  void assign_between(Level& level, std::uint64_t node);
   void settle_launch(Launch& launch, bool all);
   void resolve(Node& node, bool all);
   const Numbers* numbers_of(const Node& node, bool all, bool& is_gone) const;

@@ -4,7 +4,6 @@
 #include "timeline/engine_threads.hpp"
 
 #include <algorithm>
-#include <set>
 #include <tuple>
 
 namespace rangefinder::timeline {
@@ -121,13 +120,13 @@ void NodeMakers::add_nodes() {
            std::tie(ranges.thread[b.range], ranges.begin_ns[b.range], ranges.end_ns[a.range], b.range);
   });
   AutogradNodeTable& table = timeline_.autograd_nodes;
-  std::set<ThreadIndex> engines;
   for (const Node& node : nodes_) {
     Made made;
     if (node.is_known) {
       made = known_making_of(node);
-      if (is_engine_thread(timeline_.threads[ranges.thread[node.range]].name))
-        engines.insert(ranges.thread[node.range]);
+      // Other inputs have a range around each node in which the engine adds up gradients.
+      ThreadInfo& thread = timeline_.threads[ranges.thread[node.range]];
+      thread.is_engine = is_engine_thread(thread.name);
     } else if (node.sequence >= 0) {
       if (const Operator* maker = maker_of(node, votes.at(group_of(node)))) made = {maker->thread, maker->begin_ns};
     }
@@ -140,8 +139,6 @@ void NodeMakers::add_nodes() {
                   .name = ranges.name[node.range],
                   .range = node.range});
   }
-  // Other inputs have a range around each node in which the engine adds up gradients.
-  last_until_the_next(table, 0, [&](ThreadIndex thread) { return engines.contains(thread); });
 }
 
 }  // namespace rangefinder::timeline

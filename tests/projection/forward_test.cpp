@@ -9,6 +9,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 using namespace rangefinder;
 using namespace rangefinder::testing;
@@ -44,6 +45,29 @@ TimelineBuilder two_layers() {
 }
 
 }  // namespace
+
+TEST_CASE("on a thread of the engine a node goes on until the next one begins or the one around it ends",
+          "[projection]") {
+  const auto owners = [](bool is_engine) {
+    TimelineBuilder builder;
+    for (int layer = 0; layer < 3; ++layer)
+      builder.range("layer." + std::to_string(layer), 10 * layer + 1, 10 * layer + 9);
+    builder.on_thread(2);
+    if (is_engine) builder.engine();
+    builder.node(110, 190, 0, 1, 5).node(120, 130, 1, 1, 15).node(140, 150, 2, 1, 25);
+    // Before any, inside, behind the first one inside, behind the last one inside, behind the one around them.
+    for (const std::int64_t time : {100, 115, 125, 135, 145, 160, 195, 500})
+      builder.launch(time).kernel(time + 5, time + 8);
+    const Forward f(builder);
+    std::vector<std::string> out;
+    for (std::size_t row = 0; row < f.timeline.activities.size(); ++row) out.push_back(f.owner(row));
+    return out;
+  };
+  CHECK(owners(false) ==
+        std::vector<std::string>{"(none)", "layer.0", "layer.1", "layer.0", "layer.2", "layer.0", "(none)", "(none)"});
+  CHECK(owners(true) == std::vector<std::string>{"(none)", "layer.0", "layer.1", "layer.1", "layer.2", "layer.2",
+                                                 "layer.0", "layer.0"});
+}
 
 TEST_CASE("backward work is on the range in which its node was made", "[projection]") {
   TimelineBuilder builder = two_layers();

@@ -157,15 +157,34 @@ class Generator {
   }
 
   void add_nodes() {
+    const int engine = chance(2) ? pick(1, threads_) : 0;
+    if (engine != 0) {
+      builder_.on_process(1).on_thread(engine).engine();
+      add_nested_nodes(0, shape_.length_ns, 0);
+    }
     for (int count = pick(0, shape_.max_ranges); count > 0; --count) {
-      builder_.on_process(pick(1, processes_)).on_thread(pick(1, threads_));
+      const int process = pick(1, processes_), thread = pick(1, threads_);
+      if (process == 1 && thread == engine) continue;
+      builder_.on_process(process).on_thread(thread);
       const std::int64_t begin = time(0, shape_.length_ns);
-      const std::int64_t end = chance(6) ? begin : time(begin, shape_.length_ns + 5);
-      if (chance(4))
-        builder_.gradient_accumulation(begin, end);
-      else
-        builder_.node(begin, end, pick(0, 5), pick(1, threads_), time(0, shape_.length_ns));
-      if (chance(8)) builder_.made_elsewhere();
+      add_node(begin, chance(6) ? begin : time(begin, shape_.length_ns + 5));
+    }
+  }
+  void add_node(std::int64_t begin, std::int64_t end) {
+    if (chance(4))
+      builder_.gradient_accumulation(begin, end);
+    else
+      builder_.node(begin, end, pick(0, 5), pick(1, threads_), time(0, shape_.length_ns));
+    if (chance(8)) builder_.made_elsewhere();
+  }
+  /// As the engine runs them: one after the other, or inside.
+  void add_nested_nodes(std::int64_t from, std::int64_t to, int depth) {
+    while (from < to && !chance(5)) {
+      const std::int64_t begin = time(from + 1, to + 1), end = time(begin, to + 1);
+      if (end <= begin) return;
+      add_node(begin, end);
+      if (depth < 2 && chance(3)) add_nested_nodes(begin + 1, end - 1, depth + 1);
+      from = end;
     }
   }
 

@@ -100,18 +100,29 @@ class Slow {
     return node_at(t_.launches.thread[launch], t_.launches.time_ns[launch]);
   }
 
-  // The node that ran there and then; of several the one that began last, of two the shorter.
+  // The node that ran there and then; of several the one that began last, of two the shorter. On a thread of the engine
+  // a node that has ended inside of that one, or inside of none, goes on until the next one begins.
   std::uint32_t node_at(ThreadIndex thread, std::int64_t time) const {
     const AutogradNodeTable& nodes = t_.autograd_nodes;
     const auto order_of = [&](std::uint32_t n) { return std::tuple(nodes.begin_ns[n], -nodes.end_ns[n], n); };
     std::uint32_t best = kNone;
     for (std::uint32_t n = 0; n < nodes.size(); ++n) {
-      const bool over = t_.range_end == RangeEnd::kOpen ? nodes.end_ns[n] <= time : nodes.end_ns[n] < time;
-      if (nodes.thread[n] == thread && nodes.begin_ns[n] <= time && !over &&
+      if (nodes.thread[n] == thread && nodes.begin_ns[n] <= time && !over(n, time) &&
           (best == kNone || order_of(best) < order_of(n)))
         best = n;
     }
-    return best;
+    if (!t_.threads[thread].is_engine) return best;
+    std::uint32_t ended = kNone;
+    for (std::uint32_t n = 0; n < nodes.size(); ++n) {
+      if (nodes.thread[n] == thread && nodes.begin_ns[n] <= time && over(n, time) &&
+          (best == kNone || order_of(best) < order_of(n)) && (ended == kNone || nodes.end_ns[ended] < nodes.end_ns[n]))
+        ended = n;
+    }
+    return ended == kNone ? best : ended;
+  }
+  bool over(std::uint32_t node, std::int64_t time) const {
+    const std::int64_t end = t_.autograd_nodes.end_ns[node];
+    return t_.range_end == RangeEnd::kOpen ? end <= time : end < time;
   }
 
   Pass pass(std::uint32_t launch) const {

@@ -156,7 +156,7 @@ TEST_CASE("nodes nest, and those that nothing ended last to the end", "[session]
   CHECK(made_in(timeline, 0) == "range");
 }
 
-TEST_CASE("on a thread of the engine's own a node lasts until the next one", "[session]") {
+TEST_CASE("threads of the engine are told by their names, and nodes keep their own ends", "[session]") {
   const ScratchFolder folder;
   const Hooks hooks;
   ManualClock clock;
@@ -186,7 +186,10 @@ TEST_CASE("on a thread of the engine's own a node lasts until the next one", "[s
   const Timeline timeline = load(folder.file("a.rfcap"));
   std::vector<std::int64_t> ends;
   for (const std::int64_t end : timeline.autograd_nodes.end_ns) ends.push_back(end - std::int64_t{ManualClock::kStart});
-  CHECK(ends == std::vector<std::int64_t>{130, 120, 230, 220, 200, 120, 230, 220});
+  CHECK(ends == std::vector<std::int64_t>{130, 120, 230, 220, 130, 120, 230, 220});
+  REQUIRE(timeline.threads.size() == 2);
+  for (const ThreadInfo& thread : timeline.threads) CHECK(thread.is_engine == (thread.name == "pt_autograd_0"));
+  CHECK(timeline.threads[ThreadIndex(0)].is_engine != timeline.threads[ThreadIndex(1)].is_engine);
 }
 
 TEST_CASE("numbers that were taken outside of active steps are not known", "[session]") {

@@ -38,6 +38,11 @@ class TimelineBuilder {
     timeline_.processes[process_].pid = pid;
     return on_thread(pid).on_device(0);
   }
+  /// The thread runs nodes of the autograd engine and nothing else.
+  TimelineBuilder& engine() {
+    timeline_.threads[thread_].is_engine = true;
+    return *this;
+  }
   TimelineBuilder& on_thread(std::int64_t tid) {
     thread_ = find_thread(tid);
     return *this;

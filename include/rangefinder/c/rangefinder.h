@@ -553,7 +553,7 @@ typedef struct rf_chrome_options {
   int64_t begin_ns;       ///< only what lies in [begin_ns, end_ns) or reaches into it; INT64_MIN
   int64_t end_ns;         ///< INT64_MAX
   uint32_t compression;   ///< an rf_compression; by suffix
-  uint32_t attribution;   ///< an rf_attribution; launch
+  uint32_t attribution;   ///< an rf_attribution; auto
   bool replace;           ///< an output file that exists; false
   bool pretty;            ///< indented; false
   bool api_calls;         ///< true
@@ -568,7 +568,7 @@ typedef struct rf_chrome_options {
   /// be null.
   bool (*progress)(void* user, uint64_t done, uint64_t total);
   void* progress_user;
-  uint64_t max_memory_bytes;  ///< as in rf_report_options; a capture that is streamed needs little
+  uint64_t max_memory_bytes;  ///< as in rf_report_options; a capture needs little
 } rf_chrome_options;
 
 /// What an export did. The caller sets struct_size.

@@ -41,6 +41,10 @@ class Table {
   void reserve(std::size_t rows) {
     std::apply([&](auto&... column) { (column.reserve(rows), ...); }, columns());
   }
+  /// Drops the rows from that one on; their memory stays, for those that come.
+  void cut_to(std::size_t rows) noexcept {
+    std::apply([&](auto&... column) { (column.cut_to(rows), ...); }, columns());
+  }
   /// Memory of all rows, without what columns have in reserve.
   std::uint64_t memory_bytes() const noexcept {
     static_assert(sizeof(Derived) == listed_bytes<decltype(Derived::columns_of(std::declval<Derived&>()))>(),

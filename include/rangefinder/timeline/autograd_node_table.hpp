@@ -36,8 +36,6 @@ class AutogradNodeTable : public detail::Table<AutogradNodeTable, AutogradNodeRo
   OptionalTableColumn<&AutogradNodeRow::name> name;
   OptionalTableColumn<&AutogradNodeRow::range> range;
 
-  void set_end(AutogradNodeIndex node, std::int64_t value) noexcept { end_ns.values_[node] = value; }
-
  private:
   friend detail::Table<AutogradNodeTable, AutogradNodeRow>;
   template <typename Self>

@@ -38,6 +38,9 @@ struct ThreadInfo {
   std::int64_t tid = 0;
   std::string name;
   std::optional<std::int32_t> priority;  ///< where the input says
+  /// LibTorch's autograd engine runs its nodes here, and nothing else. Between two nodes it adds up gradients, so a
+  /// node owns what is launched until the next one begins or the one around it ends.
+  bool is_engine = false;
 };
 
 /// 0 where unknown.

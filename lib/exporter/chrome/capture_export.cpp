@@ -10,7 +10,6 @@ CaptureExport::CaptureExport(capture::CaptureReader& reader_in, const ChromeExpo
       writer(writer_in),
       notes(notes_in),
       layout(table, {reader_in.simulated(), false, false}),
-      sites(reader_in),
       process_label{reader_in.header().pid, reader_in.metadata("program"), reader_in.metadata("host"), -1},
       process(layout.process(process_label)),
       simulated(reader_in.simulated()),

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "capture/capture_reader.hpp"
-#include "exporter/chrome/capture_sites.hpp"
 #include "exporter/chrome/event_writer.hpp"
 #include "exporter/chrome/export_notes.hpp"
 #include "exporter/chrome/head_cache.hpp"
@@ -49,7 +48,6 @@ struct CaptureExport {
   ExportNotes& notes;
   TrackTable table;
   Layout layout;
-  CaptureSites sites;
   HeadCache heads;
   ProcessLabel process_label;
   GroupId process = 0;

@@ -4,29 +4,28 @@
 #include "base/file.hpp"
 #include "base/left_out_domains.hpp"
 #include "base/text.hpp"
+#include "exporter/chrome/capture_activities.hpp"
 #include "exporter/chrome/capture_devices.hpp"
 #include "exporter/chrome/capture_facts.hpp"
 #include "exporter/chrome/capture_host.hpp"
-#include "exporter/chrome/capture_sweep.hpp"
 #include "exporter/chrome/clean_json.hpp"
 #include "exporter/chrome/document.hpp"
 #include "exporter/chrome/markers.hpp"
 #include "exporter/chrome/sample_events.hpp"
+#include "importer/capture/capture_windows.hpp"
 #include "timeline/activity_names.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <optional>
 
 namespace rangefinder::chrome {
 namespace {
 
 using capture::CaptureReader;
 
-// An activity runs later than this after its launch only where the device is stuck. From then on a launch is taken to
-// have caused what has come.
-constexpr std::int64_t kSettleNs = 60'000'000'000;
+// A window's tables, and what is written of them, in memory.
+constexpr std::size_t kWindowRows = std::size_t{1} << 16;
 
 std::int32_t number_of(std::string_view text) noexcept {
   std::int32_t value = -1;
@@ -76,57 +75,33 @@ std::vector<Window> windows_of(const CaptureReader& reader, std::int64_t last_ns
 }
 
 /// Hands the events of a sweep to those who write them.
-class CaptureFeed final : public SweepSink {
+class CaptureFeed final : public importer::SweepSink {
  public:
   CaptureFeed(CaptureExport& shared, bool with_devices)
       : shared_(shared),
         flows_(shared.writer, shared.notes),
         launches_(shared.table, flows_, shared.options.flows),
-        devices_(shared, launches_),
-        windows_(windows_of(shared.reader, std::numeric_limits<std::int64_t>::max())) {
-    if (with_devices) {
-      projection::StreamingOptions bounds;
-      bounds.max_pending_launches = std::size_t{1} << 17;
-      bounds.windows = windows_;
-      bounds.clock_error_ns = shared.reader.clock().error_bound_ns();
-      projector_.emplace(devices_, bounds);
-      devices_.set_projector(*projector_);
-    }
-    host_.emplace(shared, projector_ ? &*projector_ : nullptr, &launches_, flows_);
-    assembler_.emplace(*host_);
-  }
+        devices_(shared),
+        host_(shared, with_devices ? &launches_ : nullptr, flows_),
+        assembler_(host_) {}
 
-  void on_host_events(const format::HostEvents& events) override { assembler_->feed(events); }
-  void on_time(std::int64_t host_ns, std::int64_t device_ns) override {
-    host_->place_slices(host_ns, device_ns);
-    devices_.on_time(device_ns);
-    if (device_ns - kSettleNs <= settled_ns_ + kSettleNs / 8) return;
-    settled_ns_ = device_ns - kSettleNs;
-    projector_->settle(settled_ns_);
-  }
-  void on_kernel(const format::KernelRow& row, std::int64_t b, std::int64_t e) override {
-    devices_.add_kernel(row, b, e);
-  }
-  void on_memcpy(const format::MemcpyRow& row, std::int64_t b, std::int64_t e) override {
-    devices_.add_memcpy(row, b, e);
-  }
-  void on_memset(const format::MemsetRow& row, std::int64_t b, std::int64_t e) override {
-    devices_.add_memset(row, b, e);
-  }
-  void on_graph_launch(const format::GraphLaunchRow& row, std::int64_t b, std::int64_t e) override {
-    devices_.add_graph_launch(row, b, e);
-  }
+  void on_host_events(const format::HostEvents& events) override { assembler_.feed(events); }
+  void on_time(std::int64_t host_ns, std::int64_t device_ns) override { host_.place_slices(host_ns, device_ns); }
+  // Of windows, which know their owners.
+  void on_kernel(const format::KernelRow&, std::int64_t, std::int64_t) override {}
+  void on_memcpy(const format::MemcpyRow&, std::int64_t, std::int64_t) override {}
+  void on_memset(const format::MemsetRow&, std::int64_t, std::int64_t) override {}
+  void on_graph_launch(const format::GraphLaunchRow&, std::int64_t, std::int64_t) override {}
   void on_sync(const format::SyncRow& row, std::int64_t b, std::int64_t e) override { devices_.add_sync(row, b, e); }
 
   void on_api_call(const format::ApiRow& row, std::int64_t begin_ns, std::int64_t end_ns) override {
     shared_.extend(begin_ns, end_ns);
-    projector_->call(row.correlation, begin_ns);
     if (!shared_.options.api_calls) return;
     launches_.expect_call(row.correlation);
     const bool runtime = row.domain == static_cast<std::uint32_t>(format::ApiDomain::kRuntime);
-    host_->add_slice(row.tid, {shared_.head(runtime ? Category::kRuntime : Category::kDriver, row.name), begin_ns,
-                               std::max(begin_ns, end_ns), true, row.correlation, row.callback_id,
-                               static_cast<std::int32_t>(row.result)});
+    host_.add_slice(row.tid, {shared_.head(runtime ? Category::kRuntime : Category::kDriver, row.name), begin_ns,
+                              std::max(begin_ns, end_ns), true, row.correlation, row.callback_id,
+                              static_cast<std::int32_t>(row.result)});
   }
 
   void on_overhead(const format::OverheadRow& row, std::int64_t begin_ns, std::int64_t end_ns) override {
@@ -149,21 +124,19 @@ class CaptureFeed final : public SweepSink {
   }
 
   void finish() {
-    std::uint64_t end_ticks = host_->last_ticks();
+    std::uint64_t end_ticks = host_.last_ticks();
     for (const format::WindowRow& row : shared_.reader.windows())
       end_ticks = std::max({end_ticks, row.begin_ticks, row.end_ticks});
-    assembler_->finish(end_ticks);
-    host_->finish();
-    if (projector_) projector_->finish();
-    devices_.finish();
+    assembler_.finish(end_ticks);
+    host_.finish();
     launches_.finish();
   }
 
-  const Account* account() const noexcept { return projector_ ? &projector_->account() : nullptr; }
-  const projection::StreamingCounts* counts() const noexcept { return projector_ ? &projector_->counts() : nullptr; }
-  const CaptureHealth& health() const noexcept { return assembler_->health(); }
-  GroupId device(std::uint32_t id) { return devices_.group_of(id); }
-  TrackId first_track() const noexcept { return host_->first_track(); }
+  CaptureDevices& devices() noexcept { return devices_; }
+  CaptureHost& host() noexcept { return host_; }
+  LaunchTable& launches() noexcept { return launches_; }
+  const CaptureHealth& health() const noexcept { return assembler_.health(); }
+  TrackId first_track() const noexcept { return host_.first_track(); }
 
  private:
   class Samples final : public capture::CaptureVisitor {
@@ -182,7 +155,7 @@ class CaptureFeed final : public SweepSink {
     shared_.extend(begin_ns, end_ns);
     if (!shared_.options.overheads) return;
     const std::string_view head = overhead_head(name);
-    if (tid != 0) return host_->add_slice(tid, {head, begin_ns, std::max(begin_ns, end_ns)});
+    if (tid != 0) return host_.add_slice(tid, {head, begin_ns, std::max(begin_ns, end_ns)});
     if (!shared_.in_window(begin_ns, end_ns)) return;
     const std::uint32_t level = overheads_.add(begin_ns, end_ns);
     if (level != 0) shared_.notes.add(ExportNotes::kOverlapping);
@@ -202,13 +175,10 @@ class CaptureFeed final : public SweepSink {
   FlowWriter flows_;
   LaunchTable launches_;
   CaptureDevices devices_;
-  std::vector<Window> windows_;
-  std::optional<projection::StreamingProjector> projector_;
-  std::optional<CaptureHost> host_;
-  std::optional<importer::HostAssembler> assembler_;
+  CaptureHost host_;
+  importer::HostAssembler assembler_;
   Rows<NestedRow> overheads_;
   std::map<std::string_view, std::string> overhead_heads_;
-  std::int64_t settled_ns_ = std::numeric_limits<std::int64_t>::min() / 2;
 };
 
 /// The samples of devices' counters, behind all else: few, and no reader minds their place.
@@ -224,7 +194,8 @@ class SampleFeed final : public capture::CaptureVisitor {
       const std::int64_t end = shared_.reader.monotonic_of_realtime(row.end_ns);
       if (!std::isfinite(value) || end <= begin) continue;
       shared_.extend(begin, end);
-      events_.write(shared_.layout.counters(feed_.device(row.device)), shared_.text(row.metric), begin, end, value);
+      events_.write(shared_.layout.counters(feed_.devices().group_of(row.device)), shared_.text(row.metric), begin, end,
+                    value);
     }
   }
   void write() {
@@ -243,7 +214,7 @@ class SampleFeed final : public capture::CaptureVisitor {
   SampleEvents events_;
 };
 
-std::vector<std::string> notes_of(const CaptureReader& reader, const CaptureFeed& feed) {
+std::vector<std::string> notes_of(const CaptureReader& reader) {
   std::vector<std::string> notes;
   if (std::string end = reader.end_note(); !end.empty()) notes.push_back(std::move(end));
   const std::string_view device = reader.metadata("device_state");
@@ -259,15 +230,6 @@ std::vector<std::string> notes_of(const CaptureReader& reader, const CaptureFeed
     notes.emplace_back("the system's clock was set during the recording; device times near that moment may be off");
   if (const std::string_view cupti = reader.metadata("cupti_notes"); !cupti.empty()) notes.emplace_back(cupti);
   for (const capture::Finding& finding : reader.findings()) notes.push_back(finding.text);
-  const projection::StreamingCounts* const counts = feed.counts();
-  if (counts == nullptr) return notes;
-  const auto note = [&](std::uint64_t count, std::string_view text) {
-    if (count != 0) notes.push_back(base::with_thousands(count) + " " + std::string(text));
-  };
-  note(counts->abandoned_launches, "launches whose activities never came");
-  note(counts->evicted_ranges, "ranges put on the device's rows before all their activities had come");
-  note(counts->late_activities + counts->evicted_activities + counts->late_ranges + counts->late_launches,
-       "activities and launches came too late to be put on their ranges");
   return notes;
 }
 
@@ -281,6 +243,29 @@ void write_frame(CaptureExport& shared, const CaptureFeed& feed, const CaptureHe
   shared.layout.describe(shared.writer, first);
 }
 
+/// Device rows come in windows of time, which know whose they are.
+void write_windows_of(CaptureExport& shared, CaptureFeed& feed, const Progress& progress, DocumentEnd& end,
+                      Account& account) {
+  importer::CaptureWindows::Options options;
+  options.events = kWindowRows;
+  options.progress = progress;
+  options.also = &feed;
+  importer::CaptureWindows windows(shared.reader, options);
+  CaptureActivities activities(shared, feed.devices(), feed.host(), feed.launches(), windows);
+  windows.run([&](Timeline& window, bool is_last) {
+    if (is_last) end.health = window.health;
+    activities.take(window);
+  });
+  feed.finish();
+  activities.finish();
+  account = activities.account();
+  end.account = &account;
+  end.notes = notes_of(shared.reader);
+  if (windows.abandoned_launches() != 0)
+    end.notes.push_back(base::with_thousands(windows.abandoned_launches()) + " launches whose activities never came");
+  shared.notes.add(ExportNotes::kLateRow, windows.late_rows());
+}
+
 }  // namespace
 
 std::uint64_t write_capture(CaptureReader& reader, const ChromeExportOptions& options, TextOutput& out,
@@ -291,21 +276,23 @@ std::uint64_t write_capture(CaptureReader& reader, const ChromeExportOptions& op
   write_document_begin(out, facts, base, notes);
   EventWriter writer(out, base);
   CaptureExport shared(reader, options, writer, notes);
-  CaptureSweep sweep(reader);
+  DocumentEnd end;
+  end.clock_error_ns = reader.clock().error_bound_ns();
+  Account account;
+  importer::CaptureSweep sweep(reader);
   CaptureFeed feed(shared, sweep.has_device_rows());
   feed.write_samples();
-  sweep.run(feed, progress);
-  feed.finish();
+  if (sweep.has_device_rows()) {
+    write_windows_of(shared, feed, progress, end, account);
+  } else {
+    sweep.run(feed, progress);
+    feed.finish();
+    end.health = reader.health();
+    end.health += feed.health();
+    end.health.lost_names += shared.lost_names;
+    end.notes = notes_of(reader);
+  }
   SampleFeed(shared, feed).write();
-  notes.add(ExportNotes::kLateRow, sweep.late_rows());
-
-  DocumentEnd end;
-  end.health = reader.health();
-  end.health += feed.health();
-  end.health.lost_names += shared.lost_names;
-  end.notes = notes_of(reader, feed);
-  end.clock_error_ns = reader.clock().error_bound_ns();
-  end.account = feed.account();
   write_frame(shared, feed, end.health);
   write_document_end(out, facts, end, notes);
   return writer.events();

@@ -6,11 +6,9 @@
 #include "exporter/chrome/markers.hpp"
 #include "exporter/chrome/memory_events.hpp"
 #include "exporter/chrome/payload.hpp"
-#include "exporter/chrome/span_nesting.hpp"
 #include "format/node_note.hpp"
 #include "importer/capture/operator_texts.hpp"
 #include "timeline/autograd_names.hpp"
-#include "timeline/graph_launch.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -33,14 +31,8 @@ constexpr std::size_t kMaxWaitingNodes = std::size_t{1} << 15;
 
 }  // namespace
 
-CaptureHost::CaptureHost(CaptureExport& shared, projection::StreamingProjector* projector, LaunchTable* launches,
-                         FlowWriter& flows)
-    : shared_(shared),
-      projector_(projector),
-      launches_(launches),
-      flows_(flows),
-      origins_(kMaxOrigins),
-      steps_(shared) {
+CaptureHost::CaptureHost(CaptureExport& shared, LaunchTable* launches, FlowWriter& flows)
+    : shared_(shared), launches_(launches), flows_(flows), origins_(kMaxOrigins), steps_(shared) {
   for (const format::ThreadRow& row : shared.reader.threads()) {
     constexpr std::uint32_t kMaxThreads = 1u << 20;
     if (row.index >= kMaxThreads) continue;
@@ -79,25 +71,6 @@ std::uint32_t CaptureHost::index_of_tid(std::uint32_t tid) {
 
 TrackId CaptureHost::track_of_tid(std::uint32_t tid) { return threads_[index_of_tid(tid)].track; }
 
-std::uint64_t CaptureHost::owner_now(const Thread& thread) noexcept {
-  const std::uint64_t scoped = thread.open.empty() ? 0 : thread.open.back().owner;
-  const std::uint64_t start_end = thread.start_end.empty() ? 0 : thread.start_end.back().owner;
-  return std::max(scoped, start_end);  // keys grow with time: the one that began last
-}
-
-std::string CaptureHost::ranges_now(const Thread& thread) {
-  std::string out;
-  const auto add = [&](const Range& range) {
-    if (range.is_operator) return;
-    out += out.empty() ? '[' : ',';
-    append_quoted(out, shared_.text(range.name));
-  };
-  const std::uint64_t owner = owner_now(thread);
-  for (const Range& range : thread.open) add(range);
-  if (!thread.start_end.empty() && thread.start_end.back().owner == owner) add(thread.start_end.back());
-  return out.empty() ? out : out + ']';
-}
-
 CaptureHost::Range CaptureHost::take(std::vector<Range>& ranges, std::uint64_t key) {
   const auto found = std::find_if(ranges.rbegin(), ranges.rend(), [&](const Range& range) { return range.key == key; });
   if (found == ranges.rend()) return {};
@@ -115,36 +88,8 @@ void CaptureHost::on_begin(const AssembledRange& range) {
   open.name = range.name;
   open.category = range.category;
   open.is_operator = range.category != 0 && shared_.reader.category(range.category) == "operator";
-  const Range* const around = range.start_end || thread.open.empty() ? nullptr : &thread.open.back();
-  const bool around_counts = around != nullptr && !around->is_operator;
-  open.depth = around == nullptr ? 0 : around->depth + (around_counts ? 1 : 0);
-  open.owner = !open.is_operator ? open.key : around == nullptr ? 0 : around->owner;
-  const bool is_deep = open.is_operator || open.depth >= kMaxSpanDepth;
-  open.spanning = !is_deep ? open.key : around == nullptr ? 0 : around->spanning;
-  if (projector_ != nullptr) {
-    tell_projector(range, open, false);
-    if (!range.start_end) thread.row.range_begins(open.begin_ns);
-  }
+  if (launches_ != nullptr && !range.start_end) thread.row.range_begins(open.begin_ns);
   (range.start_end ? thread.start_end : thread.open).push_back(std::move(open));
-}
-
-void CaptureHost::tell_projector(const AssembledRange& range, const Range& open, bool ended) {
-  if (open.is_operator) return;
-  projection::StreamingRange told;
-  told.key = range.key;
-  told.begin_ns = open.begin_ns;
-  told.end_ns = open.end_ns;
-  told.thread = range.thread;
-  told.start_end = range.start_end;
-  told.ended_elsewhere = ended && range.ended_elsewhere;
-  told.tag = RangeTag{range.name, open.depth}.packed();
-  if (!range.start_end) {
-    // The ranges around it that are still there, operators left out.
-    const auto& ranges = threads_[range.thread].open;
-    const auto inside = std::find_if(ranges.rbegin(), ranges.rend(), [&](const Range& r) { return r.key < range.key; });
-    if (inside != ranges.rend()) told.parent = inside->owner;
-  }
-  ended ? projector_->end_range(told) : projector_->begin_range(told);
 }
 
 void CaptureHost::on_range(const AssembledRange& range) {
@@ -154,10 +99,8 @@ void CaptureHost::on_range(const AssembledRange& range) {
   done.unfinished = range.unfinished;
   done.suspended = range.suspended;
   if (range.resumed) done.opened_ns_ago = done.begin_ns - time_of(range.instance_begin_ticks);
-  if (projector_ != nullptr) {
-    if (!range.start_end && !range.ended_elsewhere) thread.row.range_ends(done.begin_ns, done.end_ns);
-    tell_projector(range, done, true);
-  }
+  if (launches_ != nullptr && !range.start_end && !range.ended_elsewhere)
+    thread.row.range_ends(done.begin_ns, done.end_ns);
   if (shared_.is_before(done.begin_ns, done.end_ns)) return;  // the work of its graphs names it
   shared_.extend(done.begin_ns, done.end_ns);
   const bool inside = done.launches || done.launches_inside;
@@ -234,22 +177,19 @@ void CaptureHost::on_launch(const AssembledLaunch& launch) {
     if (!ranges->empty() && ranges->back().key == launch.range) ranges->back().launches = true;
   }
   for (Range& around : thread.start_end) around.launches_inside = true;
-  if (shared_.sites.made_node(launch.correlation)) {
-    const std::string ranges = shared_.is_before(time, time) ? ranges_now(thread) : std::string();
-    shared_.sites.add_launch(launch.correlation, {shared_.table.track(thread.track).tid, time, ranges});
-  }
-  if (projector_ == nullptr || launch.callback == format::kNodeNote) return;  // which causes no activity
-  const std::uint64_t owner = owner_now(thread);
-  const std::uint64_t scoped = thread.open.empty() ? 0 : thread.open.back().owner;
-  const bool is_graph = timeline::is_graph_launch(launch.callback);
-  NotedLaunch noted{launch.range, 0, time, is_graph, {}};
-  if (!shared_.options.inclusive_ranges)
-    noted.spanning = owner == scoped ? owner : 0;
-  else if (!thread.open.empty())
-    noted.spanning = thread.open.back().spanning;
+  if (launches_ == nullptr || launch.callback == format::kNodeNote) return;  // which causes no activity
+  NotedLaunch noted{launch.range, {}};
   if (!thread.open.empty()) noted.anchor = {thread.track, time, time + 1};
   launches_->note(static_cast<std::uint32_t>(launch.correlation), noted);
-  projector_->launch({launch.correlation, time, launch.thread, owner, scoped, is_graph ? 0u : 1u, true});
+}
+
+/// What nodes run belongs to the ranges where they were made, which then are on devices.
+void CaptureHost::on_sequence(const importer::AssembledSequence& sequence) {
+  origins_.add(sequence);
+  if (launches_ == nullptr) return;
+  Thread& thread = thread_of(sequence.thread);
+  if (!thread.open.empty()) thread.open.back().launches_inside = true;
+  for (Range& around : thread.start_end) around.launches_inside = true;
 }
 
 void CaptureHost::on_value(std::uint32_t index, const AssembledValue& value) {
@@ -362,13 +302,13 @@ void CaptureHost::write_slice(const ThreadSlice& slice, TrackId track) {
 }
 
 void CaptureHost::on_node_begin(const importer::AssembledNode& node) {
-  if (projector_ != nullptr) thread_of(node.thread).row.range_begins(time_of(node.begin_ticks));
+  if (launches_ != nullptr) thread_of(node.thread).row.range_begins(time_of(node.begin_ticks));
 }
 
 void CaptureHost::on_node(const importer::AssembledNode& node) {
   const std::int64_t begin = time_of(node.begin_ticks);
   const std::int64_t end = std::max(begin, time_of(node.end_ticks));
-  if (projector_ != nullptr) thread_of(node.thread).row.range_ends(begin, end);
+  if (launches_ != nullptr) thread_of(node.thread).row.range_ends(begin, end);
   if (begin < shared_.start_ns) return;  // of a captured backward
   shared_.extend(begin, end);
   nodes_.push_back(node);

@@ -8,7 +8,6 @@
 #include "exporter/chrome/thread_row.hpp"
 #include "importer/capture/host_assembler.hpp"
 #include "importer/capture/node_origins.hpp"
-#include "projection/streaming.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -30,22 +29,11 @@ struct ThreadSlice {
   std::int32_t result = 0;
 };
 
-/// The name and depth of a range, as the projector carries them.
-struct RangeTag {
-  std::uint32_t name = 0;
-  std::uint32_t depth = 0;
-  std::uint64_t packed() const noexcept { return std::uint64_t{name} << 32 | depth; }
-  static RangeTag of(std::uint64_t packed) noexcept {
-    return {static_cast<std::uint32_t>(packed >> 32), static_cast<std::uint32_t>(packed)};
-  }
-};
-
 /// Writes what threads did, as it comes by.
 class CaptureHost final : public importer::AssemblySink {
  public:
-  /// `projector` and `launches` null: there are no device rows, and nothing needs to be told of launches.
-  CaptureHost(CaptureExport& shared, projection::StreamingProjector* projector, LaunchTable* launches,
-              FlowWriter& flows);
+  /// `launches` null: there are no device rows, and nothing needs to be told of launches.
+  CaptureHost(CaptureExport& shared, LaunchTable* launches, FlowWriter& flows);
 
   void on_begin(const importer::AssembledRange& range) override;
   void on_range(const importer::AssembledRange& range) override;
@@ -55,7 +43,7 @@ class CaptureHost final : public importer::AssemblySink {
   void on_counter(std::uint32_t thread, std::uint64_t ticks, std::uint32_t name,
                   const importer::AssembledValue& value) override;
   void on_value(std::uint32_t thread, const importer::AssembledValue& value) override;
-  void on_sequence(const importer::AssembledSequence& sequence) override { origins_.add(sequence); }
+  void on_sequence(const importer::AssembledSequence& sequence) override;
   void on_node_begin(const importer::AssembledNode& node) override;
   void on_node(const importer::AssembledNode& node) override;
   void on_memory(const importer::AssembledMemory& memory) override;
@@ -82,12 +70,9 @@ class CaptureHost final : public importer::AssemblySink {
     std::int64_t end_ns = 0;
     std::uint32_t name = 0;
     std::uint32_t category = 0;
-    std::uint64_t owner = 0;     ///< key of the innermost annotation: this one, or one around it
-    std::uint64_t spanning = 0;  ///< key of the innermost one that is shown on devices
-    std::uint32_t depth = 0;     ///< annotations around it
     bool is_operator = false;
     bool launches = false;         ///< itself
-    bool launches_inside = false;  ///< a range inside
+    bool launches_inside = false;  ///< a range inside, or a node of autograd that was made in it
     bool unfinished = false;
     bool suspended = false;
     std::int64_t opened_ns_ago = -1;  ///< of one that was resumed
@@ -120,10 +105,6 @@ class CaptureHost final : public importer::AssemblySink {
   Thread& thread_of(std::uint32_t index);
   std::uint32_t index_of_tid(std::uint32_t tid);
   static Range take(std::vector<Range>& ranges, std::uint64_t key);
-  static std::uint64_t owner_now(const Thread& thread) noexcept;
-  /// The ranges that are open, as ActivityPlace::captured_in.
-  std::string ranges_now(const Thread& thread);
-  void tell_projector(const importer::AssembledRange& range, const Range& open, bool ended);
   void write_range(const Range& range, TrackId track);
   void write_mark(Thread& thread);
   void write_facts(const importer::AssembledOperator& facts);
@@ -135,7 +116,6 @@ class CaptureHost final : public importer::AssemblySink {
   void write_node(const importer::AssembledNode& node);
 
   CaptureExport& shared_;
-  projection::StreamingProjector* projector_;
   LaunchTable* launches_;
   FlowWriter& flows_;
   importer::NodeOrigins origins_;

@@ -52,9 +52,8 @@ bool DeviceRow::inside_overlap(std::int64_t time_ns) const {
   return overlap.begin < time_ns && time_ns < overlap.end;
 }
 
-std::uint32_t DeviceRow::end_range(Key range, std::int64_t first_ns, std::int64_t last_ns) {
-  if (nesting_.end(range) && !inside_overlap(first_ns) && !inside_overlap(last_ns)) return 0;
-  return 1 + spans_beside_.add(first_ns, last_ns);
+bool DeviceRow::end_range(Key range, std::int64_t first_ns, std::int64_t last_ns) {
+  return nesting_.end(range) && !inside_overlap(first_ns) && !inside_overlap(last_ns);
 }
 
 }  // namespace rangefinder::chrome

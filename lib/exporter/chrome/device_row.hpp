@@ -26,8 +26,8 @@ class DeviceRow {
   const std::vector<Key>& begin_ranges(Key innermost, ParentOf&& parent_of) {
     return nesting_.add(innermost, std::forward<ParentOf>(parent_of));
   }
-  /// The range is complete. The level of its span; it is forgotten.
-  std::uint32_t end_range(Key range, std::int64_t first_ns, std::int64_t last_ns);
+  /// The range is complete, and is forgotten. Whether its span can stay on the row.
+  bool end_range(Key range, std::int64_t first_ns, std::int64_t last_ns);
   /// The range is complete, and stands on another row.
   void forget_range(Key range) { (void)nesting_.end(range); }
 
@@ -37,7 +37,6 @@ class DeviceRow {
 
   NestedRow own_;
   Rows<NestedRow> beside_;
-  EndToEnd spans_beside_;
   SpanNesting nesting_;
 
   /// Stretches in which activities overlap, the latest ones.

@@ -66,7 +66,7 @@ chrome::Progress progress_of(const ChromeExportOptions& options) {
   };
 }
 
-/// One capture, or what is left of it: streamed. Anything else is loaded.
+/// One capture, or what is left of it: read in windows of time. Anything else is loaded.
 bool is_capture(const std::string& path) {
   if (base::is_directory(path) || base::is_special(path)) return false;
   Result<base::Fd> fd = base::open_for_reading(path);
@@ -91,8 +91,7 @@ Status export_chrome_trace(const Timeline& timeline, const std::string& output, 
 
 Status export_chrome_trace(const std::string& input, const std::string& output, const ChromeExportOptions& options,
                            ChromeExportReport* report) {
-  // Whose work a node's is may be known long after the forward pass that made it: that is no matter for a stream.
-  if (is_capture(input) && options.attribution == Attribution::kLaunch) {
+  if (is_capture(input)) {
     Result<capture::CaptureReader> reader = capture::CaptureReader::open(input);
     if (!reader) return std::move(reader).error().with_context("export");
     return export_with(output, options, report,

@@ -20,11 +20,8 @@ struct SlicePlace {
 };
 
 struct NotedLaunch {
-  std::uint64_t range = 0;     ///< key of the innermost range; 0: none
-  std::uint64_t spanning = 0;  ///< key of the innermost range whose span on the device it can begin; 0: none
-  std::int64_t time_ns = 0;
-  bool is_graph = false;
-  SlicePlace anchor;  ///< of an arrow where no API call is written: the row of the thread, from the launch on
+  std::uint64_t range = 0;  ///< key of the innermost range; 0: none
+  SlicePlace anchor;        ///< of an arrow where no API call is written: the row of the thread, from the launch on
 };
 
 /// Launches by correlation id: what they belong to, and the arrows that still lack an end. Bounded: of more launches

@@ -59,8 +59,9 @@ void TimelineExport::make_rows() {
 
 RangeIndex TimelineExport::launching_range(ActivityIndex activity) const noexcept {
   const LaunchIndex launch = timeline.activities.launch[activity];
-  if (launch == kNone || projection.place_of(timeline, activity) != launch) return kNone;
+  if (launch == kNone) return kNone;
   if (timeline.launches.range[launch] != kNone) return timeline.launches.range[launch];
+  if (projection.place_of(timeline, activity) != launch) return kNone;
   const RangeIndex owner(projection.owner[activity]);
   return owner < static_cast<std::uint32_t>(Unowned::kOutside) ? owner : kNone;
 }

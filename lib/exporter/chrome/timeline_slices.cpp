@@ -229,7 +229,10 @@ void TimelineSlices::place(const Entry* begin, const Entry* end, const std::vect
       write_slice(entry.kind, entry.row, shared_.layout.table().overflow(track, slice.level), foreign);
   }
   if (cut.empty()) return;
-  lay_end_to_end(cut);
+  // Of work that is apart in time (the backward pass, replays of a graph), spans contain each other in the order of
+  // passes: rows are shared where they nest.
+  const bool is_apart = shared_.timeline.autograd_nodes.size() != 0 || !shared_.projection.place.empty();
+  is_apart ? nest(cut) : lay_end_to_end(cut);
   const TrackId beside = shared_.layout.beside(track, Beside::kRanges);
   for (const Placed& slice : cut) {
     const Entry& entry = begin[slice.row];

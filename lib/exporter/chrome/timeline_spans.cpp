@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "exporter/chrome/timeline_spans.hpp"
 
-#include "exporter/chrome/span_nesting.hpp"
-#include "projection/range_order.hpp"
+#include "exporter/chrome/span_owners.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -10,64 +9,6 @@
 
 namespace rangefinder::chrome {
 namespace {
-
-/// How ranges nest on their threads, as SpanNesting wants it: start/end ranges left out.
-class Nesting {
- public:
-  Nesting(const TimelineExport& shared, const ProjectionOptions& options)
-      : timeline_(shared.timeline), projection_(shared.projection), order_(timeline_, options) {
-    const std::size_t count = timeline_.ranges.size();
-    parent_.assign(count, kNone);
-    depth_.assign(count, 0);
-    shown_.assign(count, kNone);
-    for (ThreadIndex thread{0}; thread < timeline_.threads.size(); ++thread) {
-      const auto scoped = order_.scoped(thread);
-      projection::find_enclosers(order_, scoped, parent_, [](RangeIndex) { return true; });
-      for (const RangeIndex range : scoped) {  // outer ones first
-        const RangeIndex around = parent_[range];
-        depth_[range] = around == kNone ? 0 : depth_[around] + 1;
-        shown_[range] = depth_[range] < kMaxSpanDepth ? range : shown_[around];
-      }
-    }
-  }
-
-  bool nests(RangeIndex range) const noexcept { return order_.is_scoped(range); }
-  std::uint32_t depth(RangeIndex range) const noexcept { return depth_[range]; }
-  RangeIndex parent(RangeIndex range) const noexcept { return parent_[range]; }
-
-  /// The owner where it nests, else none.
-  RangeIndex owner(ActivityIndex activity) const {
-    const RangeIndex owner(projection_.owner[activity]);
-    return owner < parent_.size() && nests(owner) ? owner : kNone;
-  }
-  /// The innermost range in which it was launched, of those that are shown.
-  RangeIndex innermost(ActivityIndex activity) const {
-    const RangeIndex owner(projection_.owner[activity]);
-    if (owner >= parent_.size()) return kNone;
-    const RangeIndex range = nests(owner) ? owner : around(owner, activity);
-    return range == kNone ? kNone : shown_[range];
-  }
-
- private:
-  /// The innermost range that nests, was open at the launch, and began before the start/end range that owns it.
-  RangeIndex around(RangeIndex start_end, ActivityIndex activity) const {
-    const LaunchIndex launch = projection_.place_of(timeline_, activity);
-    if (launch == kNone) return kNone;
-    const auto scoped = order_.scoped(timeline_.ranges.thread[start_end]);
-    const auto after = std::upper_bound(scoped.begin(), scoped.end(), start_end,
-                                        [&](RangeIndex a, RangeIndex b) { return order_.before(a, b); });
-    RangeIndex range = after == scoped.begin() ? kNone : *(after - 1);
-    while (range != kNone && !order_.contains(range, timeline_.launches.time_ns[launch])) range = parent_[range];
-    return range;
-  }
-
-  const Timeline& timeline_;
-  const Projection& projection_;
-  projection::RangeOrder order_;
-  std::vector<RangeIndex> parent_;
-  std::vector<std::uint32_t> depth_;
-  std::vector<RangeIndex> shown_;  // itself, or the one around it that is not too deep
-};
 
 std::vector<ActivityIndex> in_order_of_streams(const ActivityTable& activities) {
   std::vector<ActivityIndex> order(activities.size());
@@ -83,7 +24,7 @@ SpanNesting::Key key_of(RangeIndex range) noexcept { return range == kNone ? 0 :
 
 /// Calls `visit(stream, row)` for each stream with work.
 template <typename Visit>
-void for_each_stream(const TimelineExport& shared, const Nesting& nesting, bool inclusive, Visit&& visit) {
+void for_each_stream(const TimelineExport& shared, const SpanOwners& nesting, bool inclusive, Visit&& visit) {
   const ActivityTable& activities = shared.timeline.activities;
   const std::vector<ActivityIndex> order = in_order_of_streams(activities);
   const auto parent_of = [&](SpanNesting::Key key) {
@@ -107,7 +48,7 @@ TimelineSpans::TimelineSpans(const TimelineExport& shared) {
   figures_ = inclusive ? &shared.projection.inclusive_streams : &shared.projection.exclusive_streams;
   passes_ = inclusive ? &shared.passes.inclusive : &shared.passes.exclusive;
   if (!inclusive && !shared.options.exclusive_ranges) return;
-  const Nesting nesting(shared, {shared.options.attribution, true, false});
+  const SpanOwners nesting(shared.timeline, shared.projection, {shared.options.attribution, true, false});
   rows_.assign(figures_->size(), Row::kStream);
   std::vector<std::vector<std::uint32_t>> spans(shared.timeline.streams.size());
   for (std::uint32_t i = 0; i < rows_.size(); ++i) {
@@ -119,9 +60,7 @@ TimelineSpans::TimelineSpans(const TimelineExport& shared) {
     else
       spans[figures(i).stream].push_back(i);
   }
-  // As a stream of captures decides it. By other attributions what a range owns is apart in time (its forward pass, its
-  // backward pass): there spans nest as they happen to lie.
-  if (shared.options.attribution != Attribution::kLaunch) return;
+  // As the export of captures decides it, to which windows of time come by.
   for_each_stream(shared, nesting, inclusive, [&](StreamIndex stream, SpanNesting& row) {
     for (const std::uint32_t i : spans[stream])
       if (!row.end(key_of(figures(i).range))) rows_[i] = Row::kBeside;

@@ -4,6 +4,7 @@
 #include "base/file.hpp"
 #include "base/left_out_domains.hpp"
 #include "base/text.hpp"
+#include "timeline/engine_threads.hpp"
 
 #include <charconv>
 #include <string>
@@ -79,7 +80,9 @@ void CaptureLoader::add_process() {
     threads_[row.index] = index;
     // The system gives a number again when its thread has ended: the last thread of that number is the one that counts.
     threads_by_tid_[row.tid] = index;
-    out_.threads.push_back({process_, row.tid, std::string(reader_.name(row.name))});
+    std::string name(reader_.name(row.name));
+    const bool is_engine = timeline::is_engine_thread(name);
+    out_.threads.push_back({process_, row.tid, std::move(name), {}, is_engine});
   }
 }
 
@@ -132,17 +135,23 @@ Status CaptureLoader::load() {
   add_devices();
   first_launch_ = static_cast<std::uint32_t>(out_.launches.size());
   if (Status read = reader_.visit(*this, options_.progress, options_.progress_user); !read) return read;
-  std::uint64_t end_ticks = last_ticks_;
-  for (const format::WindowRow& row : reader_.windows())
-    end_ticks = std::max({end_ticks, row.begin_ticks, row.end_ticks});
-  assembler_.finish(end_ticks);
-  add_boards();
+  finish();
   add_launch_ranges();
   add_nodes();
   add_operators(options_.operator_inputs || options_.keep_arguments);
   add_cpu_counters();
   add_range_metrics();
   add_steps();
+  return {};
+}
+
+/// Behind all events.
+void CaptureLoader::finish() {
+  std::uint64_t end_ticks = last_ticks_;
+  for (const format::WindowRow& row : reader_.windows())
+    end_ticks = std::max({end_ticks, row.begin_ticks, row.end_ticks});
+  assembler_.finish(end_ticks);
+  add_boards();
   add_windows();
   add_health();
   for (const auto& [key, value] : reader_.metadata()) {
@@ -150,7 +159,6 @@ Status CaptureLoader::load() {
     base::append_json_string(quoted, value);
     out_.metadata.emplace_back(key, std::move(quoted));
   }
-  return {};
 }
 
 }  // namespace rangefinder::importer

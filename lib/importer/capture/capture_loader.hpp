@@ -6,22 +6,27 @@
 #include "importer/capture/host_assembler.hpp"
 #include "importer/capture/host_shift.hpp"
 #include "importer/capture/node_origins.hpp"
+#include "importer/capture/window_store.hpp"
 #include "timeline/memory_bound.hpp"
 
 #include <rangefinder/timeline.hpp>
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <map>
+#include <memory>
 #include <span>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 namespace rangefinder::importer {
 
-/// Adds one capture to a timeline.
+/// Adds one capture to a timeline: all of it (`load`), or window by window (capture_windows.hpp), between which the
+/// tables are emptied.
 class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink {
  public:
   CaptureLoader(capture::CaptureReader& reader, Timeline& timeline, const HostShift& shift, const LoadOptions& options)
@@ -30,9 +35,29 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
         shift_(shift),
         options_(options),
         bound_(options),
-        first_range_(static_cast<RangeIndex>(timeline.ranges.size())) {}
+        first_range_(static_cast<RangeIndex>(timeline.ranges.size())),
+        first_row_(first_range_) {}
 
   Status load();
+
+  /// Before the first window: what the whole file has in common.
+  void begin_windows();
+  /// Completes the tables. What rows of the window refer to and earlier windows held is put behind those of the window.
+  /// `is_last`: behind all events.
+  void close_window(bool is_last);
+  /// Keeps what later windows can need, and empties the tables. `device_ns`: activities that begin before it have come.
+  void next_window(std::int64_t device_ns);
+  /// Rows of the window itself. Ranges: those of the last window that were open first, then those that began.
+  std::size_t range_rows() const noexcept { return own_ranges_; }
+  std::size_t activity_rows() const noexcept { return own_activities_; }
+  bool is_open(RangeIndex row) const noexcept { return open_[row]; }
+  std::uint64_t key_of(RangeIndex row) const noexcept { return keys_[row]; }
+  RangeIndex row_of_key(std::uint64_t key) const noexcept { return row_of(key); }
+  bool keeps(std::uint64_t key) const noexcept {
+    return key >= first_key_ || std::binary_search(carried_.begin(), carried_.end(), key) ||
+           store_->ranges.contains(key);
+  }
+  std::uint64_t abandoned_launches() const noexcept { return store_->abandoned(); }
 
   void on_host_events(const format::HostEvents& events) override { assembler_.feed(events); }
   void on_kernels(std::span<const format::KernelRow> rows) override;
@@ -54,7 +79,10 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   Status goes_on() override;
 
   // What is open at the end lasts as long as anything was recorded.
-  void on_begin(const AssembledRange& range) override { last_ticks_ = std::max(last_ticks_, range.begin_ticks); }
+  void on_begin(const AssembledRange& range) override {
+    last_ticks_ = std::max(last_ticks_, range.begin_ticks);
+    last_key_ = range.key;
+  }
   void on_range(const AssembledRange& range) override;
   void on_not_resumed(std::uint64_t range) override;
   void on_launch(const AssembledLaunch& launch) override;
@@ -63,7 +91,8 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   void on_value(std::uint32_t thread, const AssembledValue& value) override;
   void on_operator(const AssembledOperator& facts) override;
   void on_cpu_counts(std::uint64_t range, const CpuCounts& counts) override;
-  void on_sequence(const AssembledSequence& sequence) override { node_origins_.add(sequence); }
+  void on_sequence(const AssembledSequence& sequence) override;
+  void on_node_begin(const AssembledNode& node) override;
   void on_node(const AssembledNode& node) override;
   void on_memory(const AssembledMemory& memory) override;
   void on_step(const AssembledStep& step) override;
@@ -71,6 +100,8 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
 
  private:
   static constexpr std::int64_t kLatest = clock::ClockTable::kLatestNs;
+  static constexpr std::uint64_t kStillOpen = ~std::uint64_t{0};  // AssembledNode::end_ticks
+  static constexpr std::int64_t kNotPinned = std::numeric_limits<std::int64_t>::max();
 
   void add_process();
   void add_devices();
@@ -83,6 +114,11 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   void add_operators(bool with_texts);
   void add_cpu_counters();
   void add_range_metrics();
+  struct RunningNodes {
+    std::vector<std::uint64_t> numbers;  // outer ones first
+    std::uint64_t done = 0;              // the one that was done last, while no other has begun; 0: none
+    std::size_t depth = 0;               // how many run around it
+  };
   struct InputTexts {
     StringId shapes = StringId::kEmpty;
     StringId types = StringId::kEmpty;
@@ -107,6 +143,51 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
     return begin_ticks < start && end_ticks <= start;
   }
   std::uint8_t flags_of(const AssembledRange& range) const noexcept;
+  /// kNone: it is over since an earlier window, and not among the rows.
+  RangeIndex row_of(std::uint64_t key) const noexcept {
+    return key >= first_key_ ? static_cast<RangeIndex>(first_range_ + (key - first_key_)) : earlier_row(key);
+  }
+  RangeIndex earlier_row(std::uint64_t key) const noexcept;
+  /// The row of a range of this window; kNone for others.
+  RangeIndex own_row(std::uint64_t key) const noexcept;
+  RangeRow range_row(const AssembledRange& range);
+  void finish();
+
+  // ---- windows: capture_loader_windows.cpp
+  RunningNodes& running_nodes(std::uint32_t thread);
+  std::uint64_t running_node(std::uint32_t thread);
+  bool is_engine(std::uint32_t thread);
+  void add_open_ranges();
+  void add_window_nodes();
+  void recall_replays();
+  void recall_launches();
+  void recall_makers(std::uint64_t node);
+  void recall_launch(const WindowStore::Launch& launch);
+  void recall_ranges(std::uint64_t key);
+  void recall_recent();
+  void recall_node(std::uint64_t number);
+  void note_arrivals();
+  void keep_launches(std::int64_t device_ns);
+  void keep_calls();
+  void keep_replays();
+  void keep_nodes(std::int64_t device_ns);
+  std::vector<std::int64_t> until_of_nodes();
+  void keep_ranges(std::int64_t device_ns);
+  void keep_rest();
+  WindowStore::Launch kept_launch(std::size_t row) const;
+  struct RangeByBegin {
+    ThreadIndex thread;
+    RangeIndex row;
+    std::int64_t begin_ns;
+    std::int64_t latest_end_ns;  // of the thread's ranges so far
+  };
+  using RangesByBegin = std::vector<RangeByBegin>;
+  RangesByBegin ranges_by_begin() const;
+  std::uint64_t innermost_range(ThreadIndex thread, std::int64_t time_ns, const RangesByBegin& by_begin) const;
+  std::uint64_t innermost_node(ThreadIndex thread, std::int64_t time_ns) const;
+  void pin(std::uint64_t key, std::int64_t time_ns);
+  std::uint64_t still_around(std::uint64_t under, std::int64_t pinned_ns) const;
+
   StringId name(std::uint32_t id);
   StringId find_name(std::uint32_t id);
   ThreadIndex thread_of(std::uint32_t index);
@@ -133,7 +214,10 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   const HostShift& shift_;
   const LoadOptions& options_;
   timeline::MemoryBound bound_;
-  RangeIndex first_range_;
+  RangeIndex first_range_;  // row of the range with first_key_; those behind it follow
+  RangeIndex first_row_;    // of this capture
+  std::uint64_t first_key_ = 1;
+  std::uint64_t last_key_ = 0;
   HostAssembler assembler_{*this};
   ProcessIndex process_{0};
   std::vector<StringId> names_;
@@ -154,16 +238,47 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   };
   std::vector<StepRecord> steps_;
   std::vector<std::uint32_t> last_step_;  // by thread
-  std::vector<AssembledNode> nodes_;
+  struct Node {
+    AssembledNode node;
+    std::uint64_t number = 0;
+  };
+  std::vector<Node> nodes_;  // that are done
   NodeOrigins node_origins_;
   std::vector<format::RangeMetricRow> range_metrics_;  // until the ranges are known
   std::vector<AssembledOperator> operators_;
   std::vector<std::pair<RangeIndex, CpuCounts>> cpu_counts_;
   std::unordered_map<std::uint32_t, InputTexts> input_texts_;  // by name
   std::vector<std::uint64_t> launch_keys_;                     // range keys of the launches added, from first_launch_
-  std::vector<std::uint64_t> under_;  // by range key - 1: the range that launches belonged to when it began
+  std::vector<std::uint64_t> under_;  // by row - first_row_: key of the range that launches belonged to when it began
   std::uint32_t first_launch_ = 0;
   std::uint64_t last_ticks_ = 0;
+
+  // ---- windows; null: all is loaded
+  std::unique_ptr<WindowStore> store_;
+  EarlierCalls earlier_calls_;
+  // Of the rows of ranges: keys, whether they are not over, and the first time at which something kept refers to them.
+  std::vector<std::uint64_t> keys_;
+  std::vector<bool> open_;
+  std::vector<std::int64_t> pinned_;
+  std::vector<std::uint64_t> recent_;   // keys of ranges that were over when device rows had not come so far
+  std::vector<std::uint64_t> carried_;  // keys of the first rows, ascending
+  std::unordered_map<std::uint64_t, RangeIndex> recalled_;  // rows behind the window's own
+  std::unordered_set<std::uint64_t> recalled_around_;       // keys: they and all around them are there
+  std::unordered_set<std::uint64_t> recalled_launches_, recalled_nodes_, recalled_graph_nodes_;
+  std::vector<std::int64_t> last_activity_;  // of the launches: when it ended; kNoTime: none has come
+  std::vector<bool> lingers_;                // likewise: more may come
+  std::vector<bool> launch_is_graph_;        // of the launches added
+  std::vector<std::uint64_t> launch_nodes_;  // likewise: the autograd node that ran
+  std::vector<std::pair<std::uint64_t, std::int64_t>> new_origins_;  // ranges, and when
+  std::vector<RunningNodes> running_;                                // by thread
+  std::uint64_t last_node_ = 0;
+  struct NodeFacts {
+    std::uint64_t number;       // of the node
+    std::uint64_t range, node;  // where it was made: key, number
+    bool is_done;
+  };
+  std::vector<NodeFacts> node_facts_;  // of the window's own rows
+  std::size_t own_ranges_ = 0, own_launches_ = 0, own_activities_ = 0, own_calls_ = 0;
 };
 
 }  // namespace rangefinder::importer

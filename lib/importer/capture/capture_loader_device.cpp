@@ -175,6 +175,10 @@ void CaptureLoader::on_graph_nodes(std::span<const format::GraphNodeRow> rows) {
     if ((row.flags & format::kGraphNodeConditional) != 0 && row.graph_id != 0)
       out_.conditional_graphs.emplace_back(process_, row.graph_id);
     if ((row.flags & format::kGraphNodeGone) != 0) continue;  // what comes late finds it all the same
+    if (store_ != nullptr) {
+      store_->add_graph_node(row.node, device_time(row.time_ns), format::maker_key(row.correlation, row.note));
+      continue;
+    }
     table.append({.process = process_,
                   .node = row.node,
                   .time_ns = device_time(row.time_ns),

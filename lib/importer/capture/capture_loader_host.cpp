@@ -3,7 +3,7 @@
 #include "importer/capture/capture_loader.hpp"
 #include "importer/capture/operator_texts.hpp"
 #include "timeline/autograd_names.hpp"
-#include "timeline/engine_threads.hpp"
+#include "timeline/graph_launch.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -11,27 +11,31 @@
 
 namespace rangefinder::importer {
 
+RangeRow CaptureLoader::range_row(const AssembledRange& range) {
+  const std::string_view category = reader_.category(range.category);
+  return {.name = name(range.name),
+          .domain = out_.intern(reader_.domain(range.category)),
+          .category = out_.intern(category),
+          .kind = category == "operator" ? RangeKind::kOperator : RangeKind::kAnnotation,
+          .style = range.start_end ? RangeStyle::kStartEnd : RangeStyle::kScoped,
+          .flags = flags_of(range),
+          .thread = thread_of(range.thread),
+          .end_thread = thread_of(range.end_thread),
+          .begin_ns = host_time(range.begin_ticks),
+          .end_ns = host_time(range.end_ticks),
+          .opened_ns = range.resumed ? host_time(range.instance_begin_ticks) : kNoTime};
+}
+
 void CaptureLoader::on_range(const AssembledRange& range) {
   // Keys count from 1 in the order in which ranges began: the row is known, whenever the range ends.
   RangeTable& table = out_.ranges;
-  const auto row = static_cast<RangeIndex>(first_range_ + range.key - 1);
+  const RangeIndex row = row_of(range.key);
   if (row >= table.size()) {
     table.grow_to(std::size_t{row} + 1);
-    under_.resize(range.key);
+    under_.resize(table.size() - first_row_);
   }
-  under_[range.key - 1] = range.under;
-  const std::string_view category = reader_.category(range.category);
-  table.set(row, {.name = name(range.name),
-                  .domain = out_.intern(reader_.domain(range.category)),
-                  .category = out_.intern(category),
-                  .kind = category == "operator" ? RangeKind::kOperator : RangeKind::kAnnotation,
-                  .style = range.start_end ? RangeStyle::kStartEnd : RangeStyle::kScoped,
-                  .flags = flags_of(range),
-                  .thread = thread_of(range.thread),
-                  .end_thread = thread_of(range.end_thread),
-                  .begin_ns = host_time(range.begin_ticks),
-                  .end_ns = host_time(range.end_ticks),
-                  .opened_ns = range.resumed ? host_time(range.instance_begin_ticks) : kNoTime});
+  if (range.key >= first_key_) under_[row - first_row_] = range.under;
+  table.set(row, range_row(range));
   last_ticks_ = std::max(last_ticks_, range.end_ticks);
 }
 
@@ -43,7 +47,8 @@ std::uint8_t CaptureLoader::flags_of(const AssembledRange& range) const noexcept
 }
 
 void CaptureLoader::on_not_resumed(std::uint64_t range) {
-  const auto row = static_cast<RangeIndex>(first_range_ + range - 1);
+  const RangeIndex row = row_of(range);
+  if (row >= out_.ranges.size()) return;  // of an earlier window
   out_.ranges.set_flags(row, static_cast<std::uint8_t>((out_.ranges.flags[row] & ~kSuspended) | kUnfinished));
 }
 
@@ -55,6 +60,10 @@ void CaptureLoader::on_launch(const AssembledLaunch& launch) {
                 .time_ns = host_time(launch.ticks),
                 .source = LaunchSource::kCallback});
   launch_keys_.push_back(launch.range);
+  if (store_ != nullptr) {
+    launch_is_graph_.push_back(timeline::is_graph_launch(launch.callback));
+    launch_nodes_.push_back(running_node(launch.thread));
+  }
   last_ticks_ = std::max(last_ticks_, launch.ticks);
 }
 
@@ -94,7 +103,7 @@ void CaptureLoader::on_value(std::uint32_t thread, const AssembledValue& value) 
     attachment.row = last_mark_[thread];
   } else {
     if (value.range == 0) return;
-    attachment.row = static_cast<std::uint32_t>(first_range_ + value.range - 1);
+    attachment.row = row_of(value.range);
   }
   switch (value.kind) {
     case detail::ExtraKind::kUnsigned:
@@ -119,7 +128,7 @@ void CaptureLoader::on_value(std::uint32_t thread, const AssembledValue& value) 
 }
 
 void CaptureLoader::on_cpu_counts(std::uint64_t range, const CpuCounts& counts) {
-  cpu_counts_.emplace_back(static_cast<RangeIndex>(first_range_ + range - 1), counts);
+  cpu_counts_.emplace_back(row_of(range), counts);
 }
 
 void CaptureLoader::add_cpu_counters() {
@@ -158,38 +167,59 @@ void CaptureLoader::on_memory(const AssembledMemory& memory) {
   last_ticks_ = std::max(last_ticks_, memory.ticks);
 }
 
+void CaptureLoader::on_sequence(const AssembledSequence& sequence) {
+  node_origins_.add(sequence, store_ != nullptr ? running_node(sequence.thread) : 0);
+  if (store_ != nullptr && sequence.range != 0) new_origins_.emplace_back(sequence.range, host_time(sequence.ticks));
+}
+
+void CaptureLoader::on_node_begin(const AssembledNode& node) {
+  if (store_ == nullptr) return;
+  RunningNodes& running = running_nodes(node.thread);
+  running.numbers.push_back(++last_node_);
+  running.done = 0;
+}
+
 void CaptureLoader::on_node(const AssembledNode& node) {
-  nodes_.push_back(node);
+  nodes_.push_back({node});
   last_ticks_ = std::max(last_ticks_, node.end_ticks);
+  if (store_ == nullptr) return;
+  RunningNodes& running = running_nodes(node.thread);
+  nodes_.back().number = running.done = running.numbers.back();
+  running.numbers.pop_back();
+  running.depth = running.numbers.size();
 }
 
 void CaptureLoader::add_nodes() {
-  std::stable_sort(nodes_.begin(), nodes_.end(), [](const AssembledNode& a, const AssembledNode& b) {
-    return std::tie(a.thread, a.begin_ticks, b.end_ticks) < std::tie(b.thread, b.begin_ticks, a.end_ticks);
+  std::stable_sort(nodes_.begin(), nodes_.end(), [](const Node& a, const Node& b) {
+    return std::tie(a.node.thread, a.node.begin_ticks, b.node.end_ticks) <
+           std::tie(b.node.thread, b.node.begin_ticks, a.node.end_ticks);
   });
   AutogradNodeTable& table = out_.autograd_nodes;
-  const std::size_t first = table.size();
-  for (const AssembledNode& node : nodes_) {
+  for (const auto& [node, number] : nodes_) {
     const NodeOrigins::Origin* const origin = node_origins_.find(node);
+    const bool is_done = node.end_ticks != kStillOpen;
     // `forward_ns` is behind the record at that time: a range that it opened is open, one that it closed is not.
     table.append({.thread = thread_of(node.thread),
                   .begin_ns = host_time(node.begin_ticks),
-                  .end_ns = host_time(node.end_ticks),
+                  .end_ns = is_done ? host_time(node.end_ticks) : kLatest,
                   .sequence = node.sequence,
                   .forward_thread = origin != nullptr ? thread_of(origin->thread) : kNone,
                   .forward_ns = origin != nullptr ? moved(host_time(origin->ticks), 1) : kNoTime,
                   .name = name(node.name),
-                  .range = node.range != 0 ? static_cast<RangeIndex>(first_range_ + node.range - 1) : kNone});
+                  .range = node.range != 0 ? row_of(node.range) : kNone});
+    if (store_ != nullptr)
+      node_facts_.push_back(
+          {number, origin != nullptr ? origin->range : 0, origin != nullptr ? origin->node : 0, is_done});
   }
-  timeline::last_until_the_next(
-      table, first, [&](ThreadIndex thread) { return timeline::is_engine_thread(out_.threads[thread].name); });
 }
 
 void CaptureLoader::on_operator(const AssembledOperator& facts) { operators_.push_back(facts); }
 
 void CaptureLoader::add_operators(bool with_texts) {
-  const auto row_of = [&](std::uint64_t key) { return static_cast<RangeIndex>(first_range_ + key - 1); };
-  const auto name_of = [&](std::uint64_t key) { return out_.text(out_.ranges.name[row_of(key)]); };
+  const auto name_of = [&](std::uint64_t key) {
+    const RangeIndex row = row_of(key);
+    return row < out_.ranges.size() ? out_.text(out_.ranges.name[row]) : std::string_view{};
+  };
   for (std::size_t i = 0, recorded = operators_.size(); i < recorded; ++i) {
     AssembledOperator outer = operators_[i];
     if (outer.forward_thread == 0 || outer.parent == 0 ||
@@ -254,15 +284,16 @@ void CaptureLoader::add_launch_ranges() {
   const RangeTable& ranges = out_.ranges;
   for (std::size_t i = 0; i < launch_keys_.size(); ++i) {
     const std::int64_t time = out_.launches.time_ns[first_launch_ + i];
-    std::uint64_t key = launch_keys_[i];
-    for (; key != 0; key = under_[key - 1]) {
-      const std::size_t row = first_range_ + key - 1;
+    std::uint64_t& key = launch_keys_[i];
+    while (key != 0) {
+      if (row_of(key) == kNone) recall_ranges(key);  // windows: it is over since an earlier one
+      const RangeIndex row = row_of(key);
+      if (row == kNone) break;
       const bool elsewhere = (ranges.flags[row] & kEndedElsewhere) != 0;
       if (ranges.end_ns[row] > time || (ranges.end_ns[row] == time && !elsewhere)) break;
+      key = under_[row - first_row_];
     }
-    if (key != 0)
-      out_.launches.set_range(static_cast<LaunchIndex>(first_launch_ + i),
-                              static_cast<RangeIndex>(first_range_ + key - 1));
+    if (key != 0) out_.launches.set_range(static_cast<LaunchIndex>(first_launch_ + i), row_of(key));
   }
 }
 

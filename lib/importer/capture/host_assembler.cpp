@@ -76,6 +76,7 @@ void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record&
     if (word_aux(record.word) < kCpuEvents && count >= 0) thread.cpu_events.count[word_aux(record.word)] = count;
     return;
   }
+  if (!thread.ends_to_come.empty()) end_until(index, thread, record.ticks);
   if (kind == RecordKind::kEnd && (word_aux(record.word) & detail::kTookOneNumber) != 0 && thread.noted >= 0)
     note_number(index, thread, static_cast<std::uint64_t>(thread.noted) + 1, thread.sequence->forward_thread, false);
   thread.last_ticks = record.ticks;
@@ -195,6 +196,17 @@ std::uint64_t HostAssembler::innermost(const Thread& thread) noexcept {
   const std::uint64_t scoped = thread.open.empty() ? 0 : thread.open.back().key;
   const std::uint64_t start_end = thread.open_start_end.empty() ? 0 : *thread.open_start_end.rbegin();
   return std::max(scoped, start_end);  // keys grow with time: the one that began last
+}
+
+AssembledSequence HostAssembler::to_come(const Thread& thread) noexcept {
+  AssembledSequence all;
+  all.next = ~std::uint64_t{0};
+  all.ticks = thread.last_ticks;
+  all.thread = thread.sequence->thread;
+  all.forward_thread = thread.sequence->forward_thread;
+  all.range = innermost(thread);
+  all.scoped = thread.open.empty() ? 0 : thread.open.back().key;
+  return all;
 }
 
 void HostAssembler::note_number(std::uint32_t index, Thread& thread, std::uint64_t next, std::uint32_t forward_thread,
@@ -379,16 +391,48 @@ void HostAssembler::on_extra(std::uint32_t index, Thread& thread, const Record& 
       begin_start_end(index, thread, base, number);
       thread.pending = base;  // a value may follow
       return;
-    case RecordKind::kAsyncEnd:
-      return end_start_end(number, {base.ticks, index});
-    case RecordKind::kForeignEnd:
-      if (number >= kMaxThreads)
-        ++health_.unmatched_ends;
-      else if (!end_elsewhere(static_cast<std::uint32_t>(number), label_of(base.word), {base.ticks, index}))
-        deferred_ends_.push_back({static_cast<std::uint32_t>(number), label_of(base.word), {base.ticks, index}});
+    case RecordKind::kAsyncEnd: {
+      const auto found = start_end_.find(number);
+      Thread* const owner = found != start_end_.end() ? find_thread(found->second.thread) : nullptr;
+      if (owner != nullptr && owner->last_ticks < base.ticks && owner != &thread)
+        owner->ends_to_come.insert({base.ticks, {true, number, index}});
+      else
+        end_start_end(number, {base.ticks, index});
       return;
+    }
+    case RecordKind::kForeignEnd:
+      return on_foreign_end(static_cast<std::uint32_t>(std::min<std::uint64_t>(number, kMaxThreads)), base, index);
     default:
       return;
+  }
+}
+
+void HostAssembler::on_foreign_end(std::uint32_t owner, const Record& record, std::uint32_t index) {
+  if (owner >= kMaxThreads) {
+    ++health_.unmatched_ends;
+    return;
+  }
+  const Label label = label_of(record.word);
+  const End end{record.ticks, index};
+  Thread* const thread = find_thread(owner);
+  if (thread != nullptr && thread->last_ticks < end.ticks) {
+    thread->ends_to_come.insert({end.ticks, {false, label, index}});
+    return;
+  }
+  if (deferred_ends_.size() < kNearby) end_deferred();  // else this end could take the range of an earlier one
+  if (!end_elsewhere(owner, label, end)) deferred_ends_.push_back({owner, label, end});
+}
+
+/// The thread has come as far as ends on other threads that were read before.
+void HostAssembler::end_until(std::uint32_t index, Thread& thread, std::uint64_t ticks) {
+  while (!thread.ends_to_come.empty() && thread.ends_to_come.begin()->first <= ticks) {
+    const auto [end_ticks, coming] = *thread.ends_to_come.begin();
+    thread.ends_to_come.erase(thread.ends_to_come.begin());
+    const End end{end_ticks, coming.thread};
+    if (coming.is_start_end)
+      end_start_end(coming.what, end);
+    else if (!end_elsewhere(index, coming.what, end))
+      deferred_ends_.push_back({index, coming.what, end});
   }
 }
 
@@ -479,12 +523,23 @@ void HostAssembler::end_start_end(std::uint64_t handle, End end) {
 
 // ---- the end ----------------------------------------------------------------------------------------------------
 
-void HostAssembler::finish(std::uint64_t end_ticks) {
+void HostAssembler::end_all_elsewhere() {
+  for (std::uint32_t index = 0; index < threads_.size(); ++index)
+    if (threads_[index] != nullptr) end_until(index, *threads_[index], ~std::uint64_t{0});
+  end_deferred();
+}
+
+void HostAssembler::end_deferred() {
   std::stable_sort(deferred_ends_.begin(), deferred_ends_.end(),
                    [](const auto& a, const auto& b) { return a.end.ticks < b.end.ticks; });
-  for (const DeferredEnd& deferred : deferred_ends_) {
-    if (!end_elsewhere(deferred.owner, deferred.label, deferred.end)) ++health_.unmatched_ends;
-  }
+  std::erase_if(deferred_ends_, [this](const DeferredEnd& deferred) {
+    return end_elsewhere(deferred.owner, deferred.label, deferred.end);
+  });
+}
+
+void HostAssembler::finish(std::uint64_t end_ticks) {
+  end_all_elsewhere();
+  health_.unmatched_ends += deferred_ends_.size();
   deferred_ends_.clear();
   for (const auto& thread : threads_) {
     if (thread != nullptr) settle_started(*thread);
@@ -504,9 +559,7 @@ void HostAssembler::finish(std::uint64_t end_ticks) {
     end_memory(*thread);
     thread->pending = {};
     if (thread->sequence.has_value()) {
-      AssembledSequence all_to_come{~std::uint64_t{0}, thread->last_ticks, thread->sequence->thread,
-                                    thread->sequence->forward_thread};
-      sink_.on_sequence(all_to_come);
+      sink_.on_sequence(to_come(*thread));
       thread->sequence.reset();
     }
     while (!thread->nodes.empty()) end_node(*thread, end_ticks);

@@ -172,6 +172,34 @@ class HostAssembler {
   explicit HostAssembler(AssemblySink& sink) noexcept : sink_(sink) {}
   void feed(const format::HostEvents& events);
   void finish(std::uint64_t end_ticks);
+  /// Ends the ranges whose end on another thread has been read, whether or not their own thread has come so far.
+  void end_all_elsewhere();
+
+  /// Calls `use(range, is_lost)` for each range that has begun and was not reported, in no order. `is_lost`: nothing
+  /// ends it any more but, perhaps, another thread; end_ticks is the latest that it can be otherwise.
+  template <typename Use>
+  void for_each_open(Use use) const {
+    for (const auto& thread : threads_)
+      if (thread != nullptr)
+        for (const AssembledRange& range : thread->open) use(range, false);
+    for (const auto& [handle, range] : start_end_) use(range, false);
+    for (const auto& [label, ranges] : missing_ends_)
+      for (const AssembledRange& range : ranges) use(range, true);
+  }
+  /// The autograd nodes that run, by thread, outer ones first.
+  template <typename Use>
+  void for_each_running(Use use) const {
+    for (const auto& thread : threads_)
+      if (thread != nullptr)
+        for (const AssembledNode& node : thread->nodes) use(node);
+  }
+  /// Calls `use(sequence)` for each thread that numbers nodes: the numbers that it has taken since its last record are
+  /// taken there.
+  template <typename Use>
+  void for_each_to_come(Use use) const {
+    for (const auto& thread : threads_)
+      if (thread != nullptr && thread->sequence.has_value()) use(to_come(*thread));
+  }
   /// Only unmatched_ends, unfinished_ranges and dropped_memory_events are set.
   const CaptureHealth& health() const noexcept { return health_; }
 
@@ -182,6 +210,15 @@ class HostAssembler {
   static Label label_of(std::uint64_t word) noexcept {
     return Label{detail::word_category(word)} << 32 | detail::word_id(word);
   }
+  struct End {
+    std::uint64_t ticks;
+    std::uint32_t thread;
+  };
+  struct ComingEnd {
+    bool is_start_end;
+    std::uint64_t what;    // handle, else label
+    std::uint32_t thread;  // that ends it
+  };
   struct Thread {
     std::vector<AssembledRange> open;
     CpuCounts cpu_events;                                            // of the thread so far
@@ -193,15 +230,12 @@ class HostAssembler {
     std::int64_t noted = -1;                                         // its number; -1: records may be missing since
     std::uint64_t block = 0, next_record = 0;                        // where the next run of records starts
     std::uint64_t last_ticks = 0;                                    // of the last record that has a time
+    std::multimap<std::uint64_t, ComingEnd> ends_to_come;            // on other threads, later than that; by ticks
     detail::Record pending{};                                        // waits for its kExtra
     std::uint64_t started = 0, started_handle = 0;                   // key of a start/end range whose value may follow
     AssembledMemory memory;                                          // what `pending` began, where that is kMemory
     std::vector<std::uint64_t> host_sizes;                           // by number; 0: not said in this block of records
     std::int64_t host_total = -1;                                    // likewise; -1: not said
-  };
-  struct End {
-    std::uint64_t ticks;
-    std::uint32_t thread;
   };
   struct DeferredEnd {
     std::uint32_t owner;
@@ -213,6 +247,7 @@ class HostAssembler {
   static bool find_open(const Thread& thread, Label label, std::size_t& position);
   static AssembledRange take_open(Thread& thread, std::size_t position);
   static std::uint64_t innermost(const Thread& thread) noexcept;
+  static AssembledSequence to_come(const Thread& thread) noexcept;
   void on_record(std::uint32_t index, Thread& thread, const detail::Record& record);
   void on_extra(std::uint32_t index, Thread& thread, const detail::Record& record);
   void note_number(std::uint32_t index, Thread& thread, std::uint64_t next, std::uint32_t forward_thread, bool resumed);
@@ -234,6 +269,9 @@ class HostAssembler {
   void begin_start_end(std::uint32_t index, Thread& thread, const detail::Record& record, std::uint64_t handle);
   void settle_started(Thread& thread);
   void end_start_end(std::uint64_t handle, End end);
+  void on_foreign_end(std::uint32_t owner, const detail::Record& record, std::uint32_t index);
+  void end_until(std::uint32_t index, Thread& thread, std::uint64_t ticks);
+  void end_deferred();
   bool end_elsewhere(std::uint32_t owner, Label label, End end);
   bool end_elsewhere_of_missing(std::uint32_t owner, Label label, End end, std::uint64_t began_after);
 

@@ -126,7 +126,7 @@ def export_chrome_trace(
     """Writes the Chrome JSON of torch.profiler, for chrome://tracing, Perfetto and TensorBoard.
 
     `output`: gzipped when its name ends in .gz; "-" is standard output. `begin_ns`, `end_ns`: only what lies in between
-    or reaches into it. `compression`: "by_suffix", "plain" or "gzip". `attribution`: "auto", "launch" (the default),
+    or reaches into it. `compression`: "by_suffix", "plain" or "gzip". `attribution`: "auto" (the default), "launch",
     "forward" or "capture". `replace`: an output file that exists; False. `progress`: called with the work done and in all;
     what it raises, an interrupt from the keyboard too, ends the export and is raised here; so does False, as Error with
     INCOMPLETE.

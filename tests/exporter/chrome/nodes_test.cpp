@@ -120,7 +120,7 @@ TEST_CASE("by forward the device rows of a layer tell forward from backward", "[
     CHECK_FALSE(event.has("gpu_recompute_ns"));
   }
   CHECK(rows == 1);
-  const Exported launch = Exported::of_file(folder.file("a.rfcap"));
+  const Exported launch = Exported::of_file(folder.file("a.rfcap"), by(Attribution::kLaunch));
   REQUIRE_FALSE(launch.all("gpu_user_annotation", "large").empty());
   for (const TraceEvent& event : launch.all("gpu_user_annotation", "large")) {
     CHECK(event["gpu_sum_ns"].text() == "20");

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-namespace rangefinder::chrome {
+namespace rangefinder::importer {
 
 /// Receives a capture's events in order of time; times on CLOCK_MONOTONIC.
 class SweepSink {
@@ -80,6 +80,7 @@ class CaptureSweep {
   void load_until(std::int64_t time_ns);
   void deliver(SweepSink& sink, Loaded& loaded);
   void feed_host(SweepSink& sink, std::uint64_t until_ticks);
+  bool feed_thread(SweepSink& sink, HostThread& thread, std::uint64_t until_ticks);
   bool load_host(HostThread& thread);
   std::uint64_t due_of(const HostThread& thread) const;
   std::uint64_t ticks_at(std::int64_t time_ns) const noexcept;
@@ -102,4 +103,4 @@ class CaptureSweep {
   std::vector<std::uint32_t> strays_;
 };
 
-}  // namespace rangefinder::chrome
+}  // namespace rangefinder::importer

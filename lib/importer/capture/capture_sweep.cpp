@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "exporter/chrome/capture_sweep.hpp"
+#include "importer/capture/capture_sweep.hpp"
 
 #include "format/host_columns.hpp"
 
 #include <algorithm>
 #include <limits>
 
-namespace rangefinder::chrome {
+namespace rangefinder::importer {
 namespace {
 
 using capture::ChunkEntry;
@@ -15,7 +15,7 @@ using format::ChunkKind;
 
 constexpr std::uint32_t kLive = 1u << 31;
 // A damaged file may name any thread; beyond this its records are not worth a table. The assembler has the same bound.
-constexpr std::uint32_t kMaxThreads = 1u << 20;
+constexpr std::uint32_t kMaxSweptThreads = 1u << 20;
 // Chunks reach over each other by a few buffers. Where all of a file do, order is given up before memory is.
 constexpr std::size_t kMaxLoadedRows = std::size_t{1} << 19;
 // How far host events run ahead: more than clocks differ, and enough that a step is worth its cost.
@@ -78,25 +78,21 @@ class Forward final : public capture::CaptureVisitor {
   SweepSink& sink_;
 };
 
-/// CLOCK_REALTIME; what happens at once ends where it begins.
+/// CLOCK_REALTIME.
+struct RowTimes {
+  std::int64_t begin_ns, end_ns;
+};
 template <typename Row>
-std::int64_t begin_of(const Row& row) noexcept {
+RowTimes times_of(const Row& row) noexcept {
   if constexpr (requires { row.begin_ns; })
-    return row.begin_ns;
+    return {row.begin_ns, row.end_ns};
   else
-    return row.time_ns;
-}
-template <typename Row>
-std::int64_t end_of(const Row& row) noexcept {
-  if constexpr (requires { row.end_ns; })
-    return row.end_ns;
-  else
-    return row.time_ns;
+    return {row.time_ns, row.time_ns};
 }
 
-std::int64_t later_by(std::int64_t begin_ns, std::int64_t row_begin_ns, std::int64_t row_end_ns) noexcept {
+std::int64_t end_on_clock(std::int64_t begin_ns, const RowTimes& row) noexcept {
   std::int64_t out = 0;
-  const bool impossible = row_end_ns < row_begin_ns || __builtin_sub_overflow(row_end_ns, row_begin_ns, &out) ||
+  const bool impossible = row.end_ns < row.begin_ns || __builtin_sub_overflow(row.end_ns, row.begin_ns, &out) ||
                           __builtin_add_overflow(begin_ns, out, &out);
   return impossible ? begin_ns : out;
 }
@@ -144,14 +140,14 @@ std::int64_t CaptureSweep::first_time(std::uint32_t chunk) {
   if (header.first != 0) return reader_.monotonic_of_realtime(static_cast<std::int64_t>(header.first));
   std::int64_t first = std::numeric_limits<std::int64_t>::max();
   AnyRows earliest([&](auto rows) {
-    for (const auto& row : rows) first = std::min(first, reader_.monotonic_of_realtime(begin_of(row)));
+    for (const auto& row : rows) first = std::min(first, reader_.monotonic_of_realtime(times_of(row).begin_ns));
   });
   reader_.visit_one(reader_.chunks()[chunk], earliest);
   return first;
 }
 
 void CaptureSweep::find_host_chunk(std::uint32_t thread, std::uint32_t source, std::uint64_t first_ticks) {
-  if (thread >= kMaxThreads) {
+  if (thread >= kMaxSweptThreads) {
     strays_.push_back(source);
     return;
   }
@@ -166,7 +162,7 @@ void CaptureSweep::find_chunks() {
     const format::ChunkHeader& header = chunks[i].header;
     if (is_device_kind(header.kind)) pending_.push_back({first_time(i), i});
     if (static_cast<ChunkKind>(header.kind) == ChunkKind::kHostEvents)
-      find_host_chunk(static_cast<std::uint32_t>(std::min<std::uint64_t>(header.subject, kMaxThreads)), i,
+      find_host_chunk(static_cast<std::uint32_t>(std::min<std::uint64_t>(header.subject, kMaxSweptThreads)), i,
                       header.first);
   }
   const auto& live = reader_.live_events();
@@ -185,7 +181,7 @@ void CaptureSweep::load(std::uint32_t chunk) {
     loaded.rows = std::vector<Row>(rows.begin(), rows.end());
     loaded.order.reserve(rows.size());
     for (std::uint32_t i = 0; i < rows.size(); ++i)
-      loaded.order.emplace_back(reader_.monotonic_of_realtime(begin_of(rows[i])), i);
+      loaded.order.emplace_back(reader_.monotonic_of_realtime(times_of(rows[i]).begin_ns), i);
   });
   visit(chunk, take);
   if (loaded.order.empty()) return;
@@ -251,19 +247,12 @@ void CaptureSweep::feed_host(SweepSink& sink, std::uint64_t until_ticks) {
     HostThread& thread = threads_[due_.top().second];
     const std::uint32_t index = due_.top().second;
     due_.pop();
-    auto& records = thread.events.records;
-    if (thread.at == records.size() && !load_host(thread)) continue;
-    std::size_t end = thread.at;
-    while (end < records.size() && (!has_time(records[end]) || records[end].ticks <= until_ticks)) ++end;
-    if (thread.at == 0 && end == records.size()) {
-      if (end != 0) sink.on_host_events(thread.events);
-    } else if (end != thread.at) {
-      const auto begin = records.begin();
-      sink.on_host_events({thread.events.run,
-                           {begin + static_cast<std::ptrdiff_t>(thread.at), begin + static_cast<std::ptrdiff_t>(end)}});
-    }
-    thread.at = end;
-    const bool more = end < records.size() || thread.next < thread.sources.size();
+    if (thread.at == thread.events.records.size() && !load_host(thread)) continue;
+    bool is_whole = true;  // values follow what they belong to
+    do {
+      is_whole = feed_thread(sink, thread, until_ticks);
+    } while (!is_whole && load_host(thread));
+    const bool more = thread.at < thread.events.records.size() || thread.next < thread.sources.size();
     if (more)
       due_.push({due_of(thread), index});
     else
@@ -271,15 +260,32 @@ void CaptureSweep::feed_host(SweepSink& sink, std::uint64_t until_ticks) {
   }
 }
 
+/// False: all records of the chunk were fed, and the values of the last one may stand in the next chunk.
+bool CaptureSweep::feed_thread(SweepSink& sink, HostThread& thread, std::uint64_t until_ticks) {
+  const auto& records = thread.events.records;
+  const std::size_t first = thread.at;
+  std::size_t end = first;
+  while (end < records.size() && (!has_time(records[end]) || records[end].ticks <= until_ticks)) ++end;
+  thread.at = end;
+  if (end == first) return true;
+  if (first == 0 && end == records.size()) {
+    sink.on_host_events(thread.events);
+  } else {
+    format::HostRun run = thread.events.run;
+    run.first_record += static_cast<std::uint32_t>(first);  // else records would seem to be missing
+    const auto at = [&](std::size_t i) { return records.begin() + static_cast<std::ptrdiff_t>(i); };
+    sink.on_host_events({run, {at(first), at(end)}});
+  }
+  return end != records.size();
+}
+
 void CaptureSweep::deliver(SweepSink& sink, Loaded& loaded) {
   const auto [begin_ns, row] = loaded.order[loaded.at++];
   late_rows_ += begin_ns < newest_ns_ ? 1 : 0;
   newest_ns_ = std::max(newest_ns_, begin_ns);
-  std::visit(
-      [&, begin = begin_ns, index = row](const auto& rows) {
-        hand_on(sink, rows[index], begin, later_by(begin, begin_of(rows[index]), end_of(rows[index])));
-      },
-      loaded.rows);
+  std::visit([&, begin = begin_ns, index = row](
+                 const auto& rows) { hand_on(sink, rows[index], begin, end_on_clock(begin, times_of(rows[index]))); },
+             loaded.rows);
   if (loaded.at != loaded.order.size()) return;
   loaded_rows_ -= loaded.order.size();
   loaded = {};
@@ -330,4 +336,4 @@ void CaptureSweep::run(SweepSink& sink, const Progress& progress) {
   }
 }
 
-}  // namespace rangefinder::chrome
+}  // namespace rangefinder::importer

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT
+#include "exporter/chrome/capture_activities.hpp"
+
+#include "exporter/chrome/clean_json.hpp"
+#include "exporter/chrome/nesting.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace rangefinder::chrome {
+
+void CaptureActivities::take(Timeline& window) {
+  window_ = &window;
+  finish_ranges(false);
+  meet_streams();
+  const ProjectionOptions by{shared_.options.attribution, true, false};
+  const std::size_t earlier = window.activities.size() - windows_.activity_rows();
+  (void)split_graph_launches(window, by);
+  window.activities.cut_to(window.activities.size() - earlier);  // those that it was divided by stand behind
+  projection_ = project(window, by);
+  add_account(projection_.account);
+  has_passes_ = has_passes_ || projection_.attribution == Attribution::kForward;
+  is_apart_ = is_apart_ || window.autograd_nodes.size() != 0 || !projection_.place.empty();
+  const SpanOwners owners(window, projection_, by);
+  for (ActivityIndex row{0}; row < window.activities.size(); ++row) add(row, owners);
+  if (shared_.options.inclusive_ranges || shared_.options.exclusive_ranges) add_sums(owners);
+}
+
+void CaptureActivities::add_account(const Account& account) {
+  for (const auto part : {&Account::total, &Account::owned, &Account::outside, &Account::before, &Account::unknown}) {
+    (account_.*part).gpu_ops += (account.*part).gpu_ops;
+    (account_.*part).gpu_sum_ns += (account.*part).gpu_sum_ns;
+  }
+}
+
+void CaptureActivities::meet_streams() {
+  for (std::size_t i = streams_.size(); i < window_->streams.size(); ++i) {
+    const StreamInfo& stream = window_->streams[StreamIndex(i)];
+    streams_.emplace_back().track = devices_.track_of(window_->devices[stream.device].id, stream.context, stream.id);
+  }
+}
+
+std::int64_t CaptureActivities::external_id(ActivityIndex row) const {
+  const LaunchIndex launch = window_->activities.launch[row];
+  if (launch == kNone) return -1;
+  RangeIndex range = window_->launches.range[launch];
+  if (range == kNone && projection_.place_of(*window_, row) == launch) range = RangeIndex(projection_.owner[row]);
+  return range < window_->ranges.size() ? static_cast<std::int64_t>(windows_.key_of(range)) : -1;
+}
+
+std::string CaptureActivities::ranges_not_written(ActivityIndex row) const {
+  const LaunchIndex captured = window_->activities.captured[row];
+  const RangeTable& ranges = window_->ranges;
+  RangeIndex range = projection_.place_of(*window_, row) == captured ? RangeIndex(projection_.owner[row])
+                                                                     : window_->launches.range[captured];
+  if (range >= ranges.size() || (ranges.flags[range] & kBeforeRecording) == 0) return {};
+  std::vector<RangeIndex> path;
+  for (; range != kNone; range = projection_.parent[range]) path.push_back(range);
+  std::string out;
+  for (std::size_t i = path.size(); i-- > 0;) {
+    out += out.empty() ? '[' : ',';
+    append_quoted(out, window_->text(ranges.name[path[i]]));
+  }
+  return out + ']';
+}
+
+CaptureActivities::Activity CaptureActivities::activity_of(ActivityIndex row) {
+  const ActivityTable& activities = window_->activities;
+  const StreamInfo& stream = window_->streams[activities.stream[row]];
+  Activity out;
+  out.kind = activities.kind[row];
+  out.begin_ns = activities.begin_ns[row];
+  out.end_ns = activities.end_ns[row];
+  out.bytes = activities.bytes[row];
+  const Category category = category_of(out.kind);
+  const auto name = static_cast<std::uint32_t>(activities.name[row]);
+  out.head = heads_.find(category, name);
+  if (out.head.empty()) out.head = heads_.put(category, name, window_->text(activities.name[row]));
+  out.place = {devices_.device_info(window_->devices[stream.device].id),
+               stream.context,
+               stream.id,
+               activities.correlation[row],
+               external_id(row),
+               activities.graph_node[row],
+               activities.graph[row]};
+  if (out.kind == ActivityKind::kGraph) {
+    using Launch = ActivityPlace::Launch;
+    out.place.graph_launch = activities.estimated[row] ? Launch::kPart : Launch::kWhole;
+    out.place.part_bytes = activities.bytes[row];
+  }
+  if (const LaunchIndex captured = activities.captured[row]; captured < window_->launches.size()) {
+    const auto tid = static_cast<std::uint32_t>(window_->threads[window_->launches.thread[captured]].tid);
+    out.place.captured_tid = shared_.table.track(host_.track_of_tid(tid)).tid;
+    out.place.captured_ns = window_->launches.time_ns[captured];
+    out.captured_in = ranges_not_written(row);
+  }
+  if (const std::uint32_t detail = activities.detail[row]; detail != kNone) {
+    if (is_copy(out.kind))
+      out.copy = window_->copy_details[detail];
+    else
+      out.kernel = window_->kernel_details[detail];
+  }
+  return out;
+}
+
+void CaptureActivities::add(ActivityIndex row, const SpanOwners& owners) {
+  const StreamIndex index = window_->activities.stream[row];
+  Stream& stream = streams_[index];
+  Activity activity = activity_of(row);
+  shared_.extend(activity.begin_ns, activity.end_ns);
+  const std::uint32_t level = stream.row.add_activity(activity.begin_ns, activity.end_ns);
+  if (level != 0) shared_.notes.add(ExportNotes::kOverlapping);
+  activity.track = shared_.table.overflow(stream.track, level);
+  const bool wanted = shared_.in_window(activity.begin_ns, activity.end_ns);
+  const SlicePlace place{wanted ? activity.track : kNoTrack, activity.begin_ns, activity.end_ns};
+  const auto correlation = static_cast<std::uint32_t>(activity.place.correlation);
+  const RangeIndex innermost = shared_.options.inclusive_ranges   ? owners.innermost(row)
+                               : shared_.options.exclusive_ranges ? owners.owner(row)
+                                                                  : RangeIndex(kNone);
+  begin_ranges(index, innermost, owners, level, wanted ? &activity : nullptr);
+  launches_.arrow_to(correlation, place);
+}
+
+void CaptureActivities::begin_ranges(StreamIndex stream, RangeIndex innermost, const SpanOwners& owners,
+                                     std::uint32_t level, const Activity* activity) {
+  const auto key_of = [&](RangeIndex range) { return range == kNone ? 0 : windows_.key_of(range); };
+  const auto parent_of = [&](std::uint64_t key) {
+    return shared_.options.inclusive_ranges ? key_of(owners.parent(windows_.row_of(key))) : 0;
+  };
+  const std::vector<std::uint64_t>* const begun =
+      innermost != kNone ? &streams_[stream].row.begin_ranges(key_of(innermost), parent_of) : nullptr;
+  const bool waits = begun != nullptr && !begun->empty();
+  if (activity != nullptr && (!waits || level != 0)) write(*activity);
+  if (!waits) return;
+  const std::uint64_t number = next_held_++;
+  Held& held = held_[number];
+  if (activity != nullptr && level == 0) held.activity = *activity;
+  held.missing = begun->size();
+  for (const std::uint64_t key : *begun) ranges_[key].begun.push_back({stream, number});
+}
+
+void CaptureActivities::add_sums(const SpanOwners& owners) {
+  const bool inclusive = shared_.options.inclusive_ranges;
+  const std::vector<StreamFigures>& rows = inclusive ? projection_.inclusive_streams : projection_.exclusive_streams;
+  const analysis::StreamPassTimes of_streams = analysis::pass_times_of_streams(*window_, projection_);
+  const std::vector<analysis::PassTimes>& passes = inclusive ? of_streams.inclusive : of_streams.exclusive;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const StreamFigures& figures = rows[i];
+    Range& range = ranges_[windows_.key_of(figures.range)];
+    range.name = window_->ranges.name[figures.range];
+    range.depth = owners.depth(figures.range);
+    range.nests = owners.nests(figures.range);
+    const auto found = std::find_if(range.sums.begin(), range.sums.end(),
+                                    [&](const Sum& sum) { return sum.stream == figures.stream; });
+    Sum& sum = found != range.sums.end() ? *found : range.sums.emplace_back(Sum{figures.stream});
+    if (sum.gpu_ops == 0) {
+      sum.first_ns = figures.first_ns;
+      sum.last_ns = figures.last_ns;
+    }
+    // Activities come in order of their begin. Where some go on into the next window beside others, the union is not
+    // known.
+    sum.busy_is_exact = sum.busy_is_exact && (sum.gpu_ops == 0 || figures.first_ns >= sum.last_ns);
+    sum.gpu_ops += figures.gpu_ops;
+    sum.gpu_sum_ns += figures.gpu_sum_ns;
+    sum.gpu_busy_ns += figures.gpu_busy_ns;
+    sum.first_ns = std::min(sum.first_ns, figures.first_ns);
+    sum.last_ns = std::max(sum.last_ns, figures.last_ns);
+    if (passes.empty())  // no node runs in this window
+      sum.passes[static_cast<std::size_t>(Pass::kForward)] += figures.gpu_sum_ns;
+    else
+      for (std::size_t pass = 0; pass < kPasses; ++pass) sum.passes[pass] += passes[i][pass];
+  }
+}
+
+void CaptureActivities::finish_ranges(bool all) {
+  std::vector<std::uint64_t> done;
+  for (const auto& [key, range] : ranges_)
+    if (all || !windows_.keeps(key)) done.push_back(key);
+  std::sort(done.begin(), done.end(), std::greater<>());  // inner ones first
+  for (const std::uint64_t key : done) {
+    auto node = ranges_.extract(key);
+    finish_range(key, std::move(node.mapped()));
+  }
+  for (Stream& stream : streams_) place_apart(stream);
+}
+
+void CaptureActivities::finish_range(std::uint64_t key, Range range) {
+  const bool too_deep = shared_.options.inclusive_ranges && range.nests && range.depth >= kMaxSpanDepth;
+  for (const Sum& sum : range.sums) {
+    const Span span{key, range.name, range.depth, sum};
+    const auto here = std::find_if(range.begun.begin(), range.begun.end(),
+                                   [&](const Begun& place) { return place.stream == sum.stream; });
+    if (too_deep)
+      shared_.notes.add(ExportNotes::kDeepRange);
+    else if (!range.nests)
+      place_beside(span);
+    else if (here != range.begun.end())
+      held_.at(here->held).spans.push_back(span);
+    else
+      place_on_row(span);
+  }
+  for (const Begun& place : range.begun) {
+    if (too_deep || !range.nests) streams_[place.stream].row.forget_range(key);
+    const auto held = held_.find(place.held);
+    if (--held->second.missing != 0) continue;
+    write(held->second);
+    held_.erase(held);
+  }
+}
+
+void CaptureActivities::place_on_row(const Span& span) {
+  Stream& stream = streams_[span.sum.stream];
+  if (stream.row.end_range(span.key, span.sum.first_ns, span.sum.last_ns)) return write(span, stream.track);
+  shared_.notes.add(ExportNotes::kOverlapping);
+  if (is_apart_) return stream.apart.push_back(span);
+  const std::uint32_t level = stream.spans_beside.add(span.sum.first_ns, span.sum.last_ns);
+  write(span, shared_.table.overflow(shared_.layout.beside(stream.track, Beside::kRanges), level));
+}
+
+/// Of work that is apart in time, spans contain each other as passes do, the backward one in reverse order: rows are
+/// shared where they nest.
+void CaptureActivities::place_apart(Stream& stream) {
+  if (stream.apart.empty()) return;
+  std::vector<Placed> slices;
+  for (std::size_t i = 0; i < stream.apart.size(); ++i) {
+    const Span& span = stream.apart[i];
+    slices.push_back({span.sum.first_ns, span.sum.last_ns, static_cast<std::uint32_t>(stream.apart.size() - i),
+                      static_cast<std::uint8_t>(std::min(span.depth, kMaxSpanDepth - 1)), 0, 0});
+  }
+  nest(slices);
+  const std::uint32_t base = slices.front().begin_ns >= stream.apart_to ? 0 : stream.apart_rows;
+  for (const Placed& slice : slices) {
+    stream.apart_to = std::max(stream.apart_to, slice.end_ns);
+    stream.apart_rows = std::max(stream.apart_rows, base + slice.level + 1);
+    write(stream.apart[stream.apart.size() - slice.row],
+          shared_.table.overflow(shared_.layout.beside(stream.track, Beside::kRanges), base + slice.level));
+  }
+  stream.apart.clear();
+}
+
+void CaptureActivities::place_beside(const Span& span) {
+  Stream& stream = streams_[span.sum.stream];
+  const std::uint32_t level = stream.start_end.add(span.sum.first_ns, span.sum.last_ns);
+  if (level != 0) shared_.notes.add(ExportNotes::kOverlapping);
+  write(span, shared_.table.overflow(shared_.layout.beside(stream.track, Beside::kStartEnd), level));
+}
+
+void CaptureActivities::write(const Activity& activity) {
+  EventWriter& writer = shared_.writer;
+  ActivityPlace place = activity.place;
+  place.captured_in = activity.captured_in;
+  writer.open_slice(activity.head, shared_.ids(activity.track), activity.begin_ns, activity.end_ns);
+  if (!is_copy(activity.kind))
+    write_kernel_arguments(writer, place, activity.kernel ? &*activity.kernel : nullptr);
+  else
+    write_copy_arguments(writer, place, activity.copy ? &*activity.copy : nullptr, activity.bytes,
+                         activity.end_ns - activity.begin_ns);
+  writer.close();
+}
+
+void CaptureActivities::write(Held& held) {
+  for (std::size_t i = held.spans.size(); i-- > 0;) place_on_row(held.spans[i]);
+  if (held.activity) write(*held.activity);
+}
+
+void CaptureActivities::write(const Span& span, TrackId track) {
+  const Sum& sum = span.sum;
+  if (!shared_.in_window(sum.first_ns, sum.last_ns)) return;
+  const auto name = static_cast<std::uint32_t>(span.name);
+  std::string_view head = heads_.find(Category::kGpuAnnotation, name);
+  if (head.empty()) head = heads_.put(Category::kGpuAnnotation, name, window_->text(span.name));
+  shared_.writer.open_slice(head, shared_.ids(track), sum.first_ns, sum.last_ns);
+  write_range_figures(shared_.writer, {static_cast<std::int64_t>(span.key), sum.gpu_ops, sum.gpu_sum_ns,
+                                       sum.gpu_busy_ns, sum.busy_is_exact, has_passes_ ? &sum.passes : nullptr});
+  shared_.writer.close();
+}
+
+void CaptureActivities::finish() {
+  finish_ranges(true);
+  for (auto& [number, held] : held_) write(held);
+  held_.clear();
+}
+
+}  // namespace rangefinder::chrome

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "analysis/pass_split.hpp"
+#include "exporter/chrome/activity_arguments.hpp"
+#include "exporter/chrome/capture_devices.hpp"
+#include "exporter/chrome/capture_host.hpp"
+#include "exporter/chrome/device_row.hpp"
+#include "exporter/chrome/launch_table.hpp"
+#include "exporter/chrome/span_owners.hpp"
+#include "importer/capture/capture_windows.hpp"
+
+#include <rangefinder/projection.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace rangefinder::chrome {
+
+/// Writes the activities of a capture, window by window, and the ranges on the device once nothing more can come of
+/// them.
+class CaptureActivities {
+ public:
+  CaptureActivities(CaptureExport& shared, CaptureDevices& devices, CaptureHost& host, LaunchTable& launches,
+                    const importer::CaptureWindows& windows)
+      : shared_(shared), devices_(devices), host_(host), launches_(launches), windows_(windows) {}
+
+  void take(Timeline& window);
+  /// Behind the last window.
+  void finish();
+  /// Of all windows so far.
+  const Account& account() const noexcept { return account_; }
+
+ private:
+  struct Activity {
+    std::string_view head;
+    ActivityPlace place;
+    ActivityKind kind = ActivityKind::kKernel;
+    std::int64_t begin_ns = 0;
+    std::int64_t end_ns = 0;
+    std::uint64_t bytes = 0;
+    std::optional<KernelDetail> kernel;
+    std::optional<CopyDetail> copy;
+    std::string captured_in;
+    TrackId track = kNoTrack;
+  };
+  /// What a range has on a stream, so far.
+  struct Sum {
+    StreamIndex stream;
+    std::uint64_t gpu_ops = 0;
+    std::int64_t gpu_sum_ns = 0;
+    std::int64_t gpu_busy_ns = 0;
+    std::int64_t first_ns = 0;
+    std::int64_t last_ns = 0;
+    bool busy_is_exact = true;
+    analysis::PassTimes passes{};
+  };
+  struct Span {
+    std::uint64_t key = 0;
+    StringId name = StringId::kEmpty;
+    std::uint32_t depth = 0;
+    Sum sum;
+  };
+  /// What begins together: ranges, and the activity that is their first. Written when all of the ranges are complete,
+  /// outer ones first and the activity last, so that readers take them for inside each other as they are.
+  struct Held {
+    std::optional<Activity> activity;
+    std::vector<Span> spans;  // innermost first
+    std::size_t missing = 0;
+  };
+  struct Begun {
+    StreamIndex stream;
+    std::uint64_t held;  // number
+  };
+  struct Range {
+    StringId name = StringId::kEmpty;
+    std::uint32_t depth = 0;
+    bool nests = true;
+    std::vector<Sum> sums;
+    std::vector<Begun> begun;  // streams on whose rows it has begun
+  };
+  struct Stream {
+    TrackId track = kNoTrack;
+    DeviceRow row;
+    EndToEnd start_end;
+    EndToEnd spans_beside;
+    // Spans whose work is apart in time, until there is a batch of them, and the rows that earlier batches took.
+    std::vector<Span> apart;
+    std::int64_t apart_to = std::numeric_limits<std::int64_t>::min();
+    std::uint32_t apart_rows = 0;
+  };
+
+  void add_account(const Account& account);
+  void meet_streams();
+  void add(ActivityIndex row, const SpanOwners& owners);
+  Activity activity_of(ActivityIndex row);
+  std::int64_t external_id(ActivityIndex row) const;
+  std::string ranges_not_written(ActivityIndex row) const;
+  void begin_ranges(StreamIndex stream, RangeIndex innermost, const SpanOwners& owners, std::uint32_t level,
+                    const Activity* activity);
+  void add_sums(const SpanOwners& owners);
+  /// Those of which later windows know nothing.
+  void finish_ranges(bool all);
+  void finish_range(std::uint64_t key, Range range);
+  void place_on_row(const Span& span);
+  void place_beside(const Span& span);
+  void place_apart(Stream& stream);
+  void write(const Activity& activity);
+  void write(Held& held);
+  void write(const Span& span, TrackId track);
+
+  CaptureExport& shared_;
+  CaptureDevices& devices_;
+  CaptureHost& host_;
+  LaunchTable& launches_;
+  const importer::CaptureWindows& windows_;
+  // Of the window at hand.
+  const Timeline* window_ = nullptr;
+  Projection projection_;
+
+  HeadCache heads_;  // by text of the windows
+  std::vector<Stream> streams_;
+  std::unordered_map<std::uint64_t, Range> ranges_;  // by key
+  std::map<std::uint64_t, Held> held_;
+  std::uint64_t next_held_ = 0;
+  bool has_passes_ = false;
+  bool is_apart_ = false;  ///< the work of a range can be apart in time: there are nodes of autograd or of graphs
+  Account account_;
+};
+
+}  // namespace rangefinder::chrome

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "importer/capture/capture_windows.hpp"
+
+#include <limits>
+#include <span>
+#include <utility>
+
+namespace rangefinder::importer {
+
+/// Hands the events of the sweep to the loader, and ends a window when it is full.
+class CaptureWindows::Feeder final : public SweepSink {
+ public:
+  Feeder(CaptureWindows& windows, const std::function<void(Timeline&, bool)>& use)
+      : windows_(windows),
+        loader_(windows.loader_),
+        also_(windows.options_.also),
+        use_(use),
+        has_device_rows_(windows.sweep_.has_device_rows()) {}
+
+  void on_host_events(const format::HostEvents& events) override {
+    if (also_ != nullptr) also_->on_host_events(events);
+    loader_.on_host_events(events);
+    // Else windows end where the sweep tells a time.
+    if (!has_device_rows_ && is_full()) end_window(std::numeric_limits<std::int64_t>::min());
+  }
+  void on_time(std::int64_t host_ns, std::int64_t device_ns) override {
+    if (is_full()) end_window(device_ns);
+    if (also_ != nullptr) also_->on_time(host_ns, device_ns);
+  }
+  void on_kernel(const format::KernelRow& row, std::int64_t begin_ns, std::int64_t end_ns) override {
+    if (also_ != nullptr) also_->on_kernel(row, begin_ns, end_ns);
+    loader_.on_kernels({&row, 1});
+  }
+  void on_memcpy(const format::MemcpyRow& row, std::int64_t begin_ns, std::int64_t end_ns) override {
+    if (also_ != nullptr) also_->on_memcpy(row, begin_ns, end_ns);
+    loader_.on_memcpys({&row, 1});
+  }
+  void on_memset(const format::MemsetRow& row, std::int64_t begin_ns, std::int64_t end_ns) override {
+    if (also_ != nullptr) also_->on_memset(row, begin_ns, end_ns);
+    loader_.on_memsets({&row, 1});
+  }
+  void on_graph_launch(const format::GraphLaunchRow& row, std::int64_t begin_ns, std::int64_t end_ns) override {
+    if (also_ != nullptr) also_->on_graph_launch(row, begin_ns, end_ns);
+    loader_.on_graph_launches({&row, 1});
+  }
+  void on_api_call(const format::ApiRow& row, std::int64_t begin_ns, std::int64_t end_ns) override {
+    if (also_ != nullptr) also_->on_api_call(row, begin_ns, end_ns);
+    loader_.on_api_calls({&row, 1});
+  }
+  void on_sync(const format::SyncRow& row, std::int64_t begin_ns, std::int64_t end_ns) override {
+    if (also_ != nullptr) also_->on_sync(row, begin_ns, end_ns);
+    loader_.on_syncs({&row, 1});
+  }
+  void on_overhead(const format::OverheadRow& row, std::int64_t begin_ns, std::int64_t end_ns) override {
+    if (also_ != nullptr) also_->on_overhead(row, begin_ns, end_ns);
+    loader_.on_overheads({&row, 1});
+  }
+  void on_jit(const format::JitRow& row, std::int64_t begin_ns, std::int64_t end_ns) override {
+    if (also_ != nullptr) also_->on_jit(row, begin_ns, end_ns);
+    loader_.on_jits({&row, 1});
+  }
+  void on_allocation(const format::AllocationRow& row, std::int64_t time_ns) override {
+    if (also_ != nullptr) also_->on_allocation(row, time_ns);
+    loader_.on_allocations({&row, 1});
+  }
+
+ private:
+  bool is_full() const noexcept { return windows_.rows() >= windows_.options_.events; }
+  void end_window(std::int64_t device_ns) {
+    loader_.close_window(false);
+    use_(windows_.timeline_, false);
+    loader_.next_window(device_ns);
+  }
+
+  CaptureWindows& windows_;
+  CaptureLoader& loader_;
+  SweepSink* also_;
+  const std::function<void(Timeline&, bool)>& use_;
+  bool has_device_rows_;
+};
+
+CaptureWindows::CaptureWindows(capture::CaptureReader& reader, Options options)
+    : reader_(reader),
+      options_(std::move(options)),
+      loader_(reader, timeline_, no_shift_, load_options_),
+      sweep_(reader) {
+  timeline_.format = InputFormat::kCapture;
+  timeline_.range_end = RangeEnd::kOpen;
+  timeline_.sources = {reader.path()};
+  timeline_.realtime_offset_ns = reader.clock().realtime_offset_ns();
+  loader_.begin_windows();
+}
+
+std::size_t CaptureWindows::rows() const noexcept {
+  return timeline_.ranges.size() + timeline_.launches.size() + timeline_.calls.size() + timeline_.activities.size() +
+         timeline_.marks.size() + timeline_.counters.size() + timeline_.allocator_events.size() +
+         timeline_.syncs.size() + timeline_.overheads.size() + timeline_.cuda_allocations.size();
+}
+
+void CaptureWindows::run(const std::function<void(Timeline&, bool)>& use) {
+  Feeder feeder(*this, use);
+  sweep_.run(feeder, options_.progress);
+  loader_.close_window(true);
+  use(timeline_, true);
+}
+
+}  // namespace rangefinder::importer

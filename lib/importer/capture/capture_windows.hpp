@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "capture/capture_reader.hpp"
+#include "importer/capture/capture_loader.hpp"
+#include "importer/capture/capture_sweep.hpp"
+#include "importer/capture/host_shift.hpp"
+
+#include <rangefinder/timeline.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace rangefinder::importer {
+
+/// A capture as a sequence of small timelines, one window of time each, in memory that does not grow with the capture.
+///
+///   CaptureWindows windows(*reader, {});
+///   windows.run([&](Timeline& window, bool is_last) {
+///     const Projection projection = project(window, {});
+///     for (ActivityIndex row{0}; row < windows.activity_rows(); ++row) use(row, projection.owner[row]);
+///   });
+///
+/// A window holds, first, its own rows: the activities, calls, marks and samples that begin in it, and the ranges that
+/// were open in it, of which those that are not over end at the end of all time. Behind them stand the rows of earlier
+/// windows that they refer to: launches, autograd nodes and the ranges around them, and of graphs that were launched as
+/// a whole the last operations that are known. project() of a window gives each of its own activities the owner that it
+/// has in the whole capture, but for what WindowStore gives up (launches whose activities come very late, nodes made
+/// very long ago), which then has no owner.
+///
+/// Texts, processes, threads, devices and streams are those of the capture so far, and keep their indexes. Counters of
+/// ranges, samples of sensors and of devices' counters are left out. Health, notes and metadata are there with the last
+/// window.
+class CaptureWindows {
+ public:
+  struct Options {
+    /// Rows of a window, about.
+    std::size_t events = std::size_t{1} << 17;
+    CaptureSweep::Progress progress;
+    /// Is told of all events too, before they are in a window. May be null.
+    SweepSink* also = nullptr;
+  };
+  CaptureWindows(capture::CaptureReader& reader, Options options);
+
+  /// Calls `use(timeline, is_last)` for each window; it may change the timeline's activities. At least once.
+  void run(const std::function<void(Timeline&, bool)>& use);
+
+  /// Of the window at hand, its own rows: the first ones of their tables.
+  std::size_t activity_rows() const noexcept { return loader_.activity_rows(); }
+  std::size_t range_rows() const noexcept { return loader_.range_rows(); }
+  /// The row is not over at the window's end.
+  bool is_open(RangeIndex row) const noexcept { return loader_.is_open(row); }
+  /// What names a range in all windows: ranges are numbered from 1 in the order in which they began.
+  std::uint64_t key_of(RangeIndex row) const noexcept { return loader_.key_of(row); }
+  /// The row of a range that a row of the window refers to.
+  RangeIndex row_of(std::uint64_t key) const noexcept { return loader_.row_of_key(key); }
+  /// False: no later window holds the range.
+  bool keeps(std::uint64_t key) const noexcept { return loader_.keeps(key); }
+  /// Launches that were given up before they brought anything, and device rows that came out of order.
+  std::uint64_t abandoned_launches() const noexcept { return loader_.abandoned_launches(); }
+  std::uint64_t late_rows() const noexcept { return sweep_.late_rows(); }
+
+ private:
+  class Feeder;
+  std::size_t rows() const noexcept;
+
+  capture::CaptureReader& reader_;
+  Options options_;
+  HostShift no_shift_;
+  LoadOptions load_options_;
+  Timeline timeline_;
+  CaptureLoader loader_;
+  CaptureSweep sweep_;
+};
+
+}  // namespace rangefinder::importer
