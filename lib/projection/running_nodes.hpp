@@ -31,7 +31,9 @@ class RunningNodes {
         rule_(timeline.range_end) {}
 
   /// When the next node begins; kAfterAll: there is none.
-  std::int64_t next_begin() const noexcept { return next_ < nodes_.size() ? table_.begin_ns[nodes_[next_]] : kAfterAll; }
+  std::int64_t next_begin() const noexcept {
+    return next_ < nodes_.size() ? table_.begin_ns[nodes_[next_]] : kAfterAll;
+  }
   void begin_next() {
     end_before(next_begin(), true);
     running_.push_back({nodes_[next_++]});
