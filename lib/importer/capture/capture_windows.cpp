@@ -80,10 +80,7 @@ class CaptureWindows::Feeder final : public SweepSink {
 };
 
 CaptureWindows::CaptureWindows(capture::CaptureReader& reader, Options options)
-    : reader_(reader),
-      options_(std::move(options)),
-      loader_(reader, timeline_, no_shift_, load_options_),
-      sweep_(reader) {
+    : options_(std::move(options)), loader_(reader, timeline_, no_shift_, load_options_), sweep_(reader) {
   timeline_.format = InputFormat::kCapture;
   timeline_.range_end = RangeEnd::kOpen;
   timeline_.sources = {reader.path()};

@@ -65,7 +65,6 @@ class CaptureWindows {
   class Feeder;
   std::size_t rows() const noexcept;
 
-  capture::CaptureReader& reader_;
   Options options_;
   HostShift no_shift_;
   LoadOptions load_options_;
