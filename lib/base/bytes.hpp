@@ -75,6 +75,7 @@ class ByteReader {
   }
 
   std::uint64_t varint() noexcept {
+    if (at_ != end_ && static_cast<std::uint8_t>(*at_) < 0x80) return static_cast<std::uint64_t>(*at_++);
     std::uint64_t out = 0;
     for (unsigned shift = 0; at_ != end_ && shift < 64; shift += 7) {
       const auto byte = static_cast<std::uint64_t>(*at_++);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "format/rows.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -26,15 +27,6 @@ std::uint64_t load(const std::byte* at, const Field& field) noexcept {
       std::memcpy(&value, at, sizeof value);
       return value;
     }
-  }
-}
-
-void store(std::byte* at, const Field& field, std::uint64_t value) noexcept {
-  if (field.bytes == 4) {
-    const auto narrow = static_cast<std::uint32_t>(value);
-    std::memcpy(at, &narrow, sizeof narrow);
-  } else {
-    std::memcpy(at, &value, sizeof value);
   }
 }
 
@@ -73,37 +65,80 @@ void pack_fields(std::span<const Field> fields, const void* rows, std::size_t ro
   }
 }
 
+namespace {
+
+/// `next()` gives the column's numbers. `Stored` is what the field takes in a row.
+template <typename Stored, typename Next>
+void unpack_column(const Field& field, const Field& begin, std::byte* row, std::size_t row_bytes, std::size_t count,
+                   Next next) {
+  const auto put = [&](std::uint64_t value) {
+    const auto stored = static_cast<Stored>(value);
+    std::memcpy(row + field.offset, &stored, sizeof stored);
+    row += row_bytes;
+  };
+  switch (field.coding) {
+    case Coding::kPlain:
+      if (field.is_signed)
+        for (; count > 0; --count) put(static_cast<std::uint64_t>(base::unzigzag(next())));
+      else
+        for (; count > 0; --count) put(next());
+      return;
+    case Coding::kDelta:
+      for (std::uint64_t value = 0; count > 0; --count) {
+        put(value += static_cast<std::uint64_t>(base::unzigzag(next())));
+        value = load(row - row_bytes + field.offset, field);
+      }
+      return;
+    case Coding::kSinceBegin:
+      for (; count > 0; --count)
+        put(load(row + begin.offset, begin) + static_cast<std::uint64_t>(base::unzigzag(next())));
+      return;
+  }
+}
+
+}  // namespace
+
 Status unpack_fields(std::span<const Field> fields, ColumnReader& in, void* rows, std::size_t row_bytes,
                      std::size_t count) {
-  auto* first = static_cast<std::byte*>(rows);
+  auto* const first = static_cast<std::byte*>(rows);
   for (const Field& field : fields) {
     Result<base::ByteView> column = in.column(field.column, count * base::kMaxVarintBytes);
     if (!column) return std::move(column).error();
-    // All zeros, and left out; a kSinceBegin field then equals the row's first.
-    const bool missing = column->empty();
-    base::ByteReader reader(*column);
-    std::uint64_t previous = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      std::byte* row = first + i * row_bytes;
-      const std::uint64_t coded = missing ? 0 : reader.varint();
-      std::uint64_t value = 0;
-      switch (field.coding) {
-        case Coding::kPlain:
-          value = field.is_signed ? static_cast<std::uint64_t>(base::unzigzag(coded)) : coded;
-          break;
-        case Coding::kDelta:
-          value = previous + static_cast<std::uint64_t>(base::unzigzag(coded));
-          break;
-        case Coding::kSinceBegin:
-          value = load(row + fields[0].offset, fields[0]) + static_cast<std::uint64_t>(base::unzigzag(coded));
-          break;
-      }
-      store(row + field.offset, field, value);
-      previous = load(row + field.offset, field);
+    const auto unpack = [&](auto next) {
+      if (field.bytes == 4)
+        unpack_column<std::uint32_t>(field, fields[0], first, row_bytes, count, next);
+      else
+        unpack_column<std::uint64_t>(field, fields[0], first, row_bytes, count, next);
+    };
+    if (column->empty()) {  // all zeros, and left out; a kSinceBegin field then equals the row's first
+      unpack([] { return std::uint64_t{0}; });
+      continue;
     }
-    if (!reader.ok() || (!missing && reader.left() != 0)) return short_column(field);
+    base::ByteReader reader(*column);
+    unpack([&] { return reader.varint(); });
+    if (!reader.ok() || reader.left() != 0) return short_column(field);
   }
   return {};
+}
+
+std::pair<std::uint64_t, std::uint64_t> times_of(ChunkKind kind, const void* rows, std::size_t row_bytes,
+                                                 std::size_t count, std::span<const Field> fields) noexcept {
+  const bool spans = fields.size() > 1 && fields[1].coding == Coding::kSinceBegin;
+  const bool points = kind == ChunkKind::kClock || kind == ChunkKind::kDeviceSamples || kind == ChunkKind::kAllocations;
+  if (count == 0 || (!spans && !points && kind != ChunkKind::kWindows)) return {0, 0};
+  const auto time = [&](std::size_t row, const Field& field) {
+    std::int64_t value = 0;
+    std::memcpy(&value, static_cast<const std::byte*>(rows) + row * row_bytes + field.offset, sizeof value);
+    return value;
+  };
+  const Field& last_field = points ? fields[0] : fields[1];
+  std::int64_t first = time(0, fields[0]);
+  std::int64_t last = time(0, last_field);
+  for (std::size_t row = 1; row < count; ++row) {
+    first = std::min(first, time(row, fields[0]));
+    last = std::max(last, time(row, last_field));
+  }
+  return {static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(std::max(first, last))};
 }
 
 void pack_text(std::span<const TextRow> rows, ColumnWriter& out) {

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 // One struct a chunk kind. Device times are as CUPTI gave them, CLOCK_REALTIME nanoseconds; the reader converts.
@@ -370,6 +371,10 @@ void pack_fields(std::span<const Field> fields, const void* rows, std::size_t ro
                  ColumnWriter& out);
 Status unpack_fields(std::span<const Field> fields, ColumnReader& in, void* rows, std::size_t row_bytes,
                      std::size_t count);
+
+/// From when to when rows are that have a begin and an end, or a time, for the chunk's header; zeros for others.
+std::pair<std::uint64_t, std::uint64_t> times_of(ChunkKind kind, const void* rows, std::size_t row_bytes,
+                                                 std::size_t count, std::span<const Field> fields) noexcept;
 
 template <typename Row>
 void pack_rows(std::span<const Row> rows, ColumnWriter& out) {

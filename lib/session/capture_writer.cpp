@@ -57,29 +57,6 @@ bool has_category(std::uint64_t word) noexcept {
   return kind == RecordKind::kBegin || kind == RecordKind::kMark || kind == RecordKind::kAsyncBegin;
 }
 
-/// Where rows have a begin and an end, or a time, the chunk's header says from when to when they are.
-void set_times(format::ChunkHeader& header, const void* rows, std::size_t row_bytes, std::size_t count,
-               std::span<const format::Field> fields) noexcept {
-  const auto kind = static_cast<ChunkKind>(header.kind);
-  const bool spans = fields.size() > 1 && fields[1].coding == format::Coding::kSinceBegin;
-  const bool points = kind == ChunkKind::kClock || kind == ChunkKind::kDeviceSamples || kind == ChunkKind::kAllocations;
-  if (count == 0 || (!spans && !points && kind != ChunkKind::kWindows)) return;
-  const auto load = [&](std::size_t row, const format::Field& field) {
-    std::int64_t value = 0;
-    std::memcpy(&value, static_cast<const std::byte*>(rows) + row * row_bytes + field.offset, sizeof value);
-    return value;
-  };
-  const format::Field& last_field = points ? fields[0] : fields[1];
-  std::int64_t first = load(0, fields[0]);
-  std::int64_t last = load(0, last_field);
-  for (std::size_t row = 1; row < count; ++row) {
-    first = std::min(first, load(row, fields[0]));
-    last = std::max(last, load(row, last_field));
-  }
-  header.first = static_cast<std::uint64_t>(first);
-  header.last = static_cast<std::uint64_t>(std::max(first, last));
-}
-
 }  // namespace
 
 CaptureWriter::CaptureWriter(std::unique_ptr<ChunkOutput> output, clock::Clock& clock)
@@ -115,7 +92,7 @@ bool CaptureWriter::put_fields(ChunkKind kind, const void* rows, std::size_t row
   header.kind = static_cast<std::uint16_t>(kind);
   header.rows = static_cast<std::uint32_t>(count);
   header.subject = subject;
-  set_times(header, rows, row_bytes, count, fields);
+  std::tie(header.first, header.last) = format::times_of(kind, rows, row_bytes, count, fields);
   return put_chunk(header, columns_);
 }
 

@@ -47,7 +47,8 @@ class ChunkWriter {
   template <typename Row>
   base::Bytes rows(std::span<const Row> rows) {
     format::pack_rows<Row>(rows, columns_);
-    return finish(Row::kKind, rows.size());
+    return finish(Row::kKind, rows.size(), 0,
+                  format::times_of(Row::kKind, rows.data(), sizeof(Row), rows.size(), Row::kFields));
   }
   base::Bytes text(ChunkKind kind, const std::vector<format::TextRow>& rows) {
     format::pack_text(rows, columns_);

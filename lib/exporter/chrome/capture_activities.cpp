@@ -9,6 +9,12 @@
 #include <utility>
 
 namespace rangefinder::chrome {
+namespace {
+
+// Ranges that are done, of a window: their memory is used again.
+constexpr std::size_t kMaxSpare = std::size_t{1} << 14;
+
+}  // namespace
 
 void CaptureActivities::take(Timeline& window) {
   window_ = &window;
@@ -133,11 +139,40 @@ void CaptureActivities::begin_ranges(StreamIndex stream, RangeIndex innermost, c
   const bool waits = begun != nullptr && !begun->empty();
   if (activity != nullptr && (!waits || level != 0)) write(*activity);
   if (!waits) return;
-  const std::uint64_t number = next_held_++;
-  Held& held = held_[number];
+  const std::size_t place = hold();
+  Held& held = held_[place];
   if (activity != nullptr && level == 0) held.activity = *activity;
   held.missing = begun->size();
-  for (const std::uint64_t key : *begun) ranges_[key].begun.push_back({stream, number});
+  for (const std::uint64_t key : *begun) range_at(key).begun.push_back({stream, place});
+}
+
+CaptureActivities::Range& CaptureActivities::range_at(std::uint64_t key) {
+  const auto found = ranges_.find(key);
+  if (found != ranges_.end()) return found->second;
+  if (spare_ranges_.empty()) return ranges_[key];
+  Ranges::node_type node = std::move(spare_ranges_.back());
+  spare_ranges_.pop_back();
+  node.key() = key;
+  return ranges_.insert(std::move(node)).position->second;
+}
+
+std::size_t CaptureActivities::hold() {
+  if (free_held_.empty()) {
+    free_held_.push_back(held_.size());
+    held_.emplace_back();
+  }
+  const std::size_t place = free_held_.back();
+  free_held_.pop_back();
+  held_[place].number = ++last_held_;
+  return place;
+}
+
+void CaptureActivities::release(std::size_t place) {
+  Held& held = held_[place];
+  held.activity.reset();
+  held.spans.clear();
+  held.number = 0;
+  free_held_.push_back(place);
 }
 
 void CaptureActivities::add_sums(const SpanOwners& owners) {
@@ -147,7 +182,7 @@ void CaptureActivities::add_sums(const SpanOwners& owners) {
   const std::vector<analysis::PassTimes>& passes = inclusive ? of_streams.inclusive : of_streams.exclusive;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const StreamFigures& figures = rows[i];
-    Range& range = ranges_[windows_.key_of(figures.range)];
+    Range& range = range_at(windows_.key_of(figures.range));
     range.name = window_->ranges.name[figures.range];
     range.depth = owners.depth(figures.range);
     range.nests = owners.nests(figures.range);
@@ -180,12 +215,18 @@ void CaptureActivities::finish_ranges(bool all) {
   std::sort(done.begin(), done.end(), std::greater<>());  // inner ones first
   for (const std::uint64_t key : done) {
     auto node = ranges_.extract(key);
-    finish_range(key, std::move(node.mapped()));
+    finish_range(key, node.mapped());
+    if (spare_ranges_.size() >= kMaxSpare) continue;
+    Range& spare = node.mapped();
+    spare.sums.clear();
+    spare.begun.clear();
+    spare = {StringId::kEmpty, 0, true, std::move(spare.sums), std::move(spare.begun)};
+    spare_ranges_.push_back(std::move(node));
   }
   for (Stream& stream : streams_) place_apart(stream);
 }
 
-void CaptureActivities::finish_range(std::uint64_t key, Range range) {
+void CaptureActivities::finish_range(std::uint64_t key, const Range& range) {
   const bool too_deep = shared_.options.inclusive_ranges && range.nests && range.depth >= kMaxSpanDepth;
   for (const Sum& sum : range.sums) {
     const Span span{key, range.name, range.depth, sum};
@@ -196,16 +237,16 @@ void CaptureActivities::finish_range(std::uint64_t key, Range range) {
     else if (!range.nests)
       place_beside(span);
     else if (here != range.begun.end())
-      held_.at(here->held).spans.push_back(span);
+      held_[here->held].spans.push_back(span);
     else
       place_on_row(span);
   }
   for (const Begun& place : range.begun) {
     if (too_deep || !range.nests) streams_[place.stream].row.forget_range(key);
-    const auto held = held_.find(place.held);
-    if (--held->second.missing != 0) continue;
-    write(held->second);
-    held_.erase(held);
+    Held& held = held_[place.held];
+    if (--held.missing != 0) continue;
+    write(held);
+    release(place.held);
   }
 }
 
@@ -278,7 +319,11 @@ void CaptureActivities::write(const Span& span, TrackId track) {
 
 void CaptureActivities::finish() {
   finish_ranges(true);
-  for (auto& [number, held] : held_) write(held);
+  std::vector<Held*> left;
+  for (Held& held : held_)
+    if (held.number != 0) left.push_back(&held);
+  std::sort(left.begin(), left.end(), [](const Held* a, const Held* b) { return a->number < b->number; });
+  for (Held* const held : left) write(*held);
   held_.clear();
 }
 

@@ -13,8 +13,8 @@
 #include <rangefinder/projection.hpp>
 
 #include <cstdint>
+#include <deque>
 #include <limits>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -73,10 +73,11 @@ class CaptureActivities {
     std::optional<Activity> activity;
     std::vector<Span> spans;  // innermost first
     std::size_t missing = 0;
+    std::uint64_t number = 0;  // 0: the place is free
   };
   struct Begun {
     StreamIndex stream;
-    std::uint64_t held;  // number
+    std::size_t held;  // place
   };
   struct Range {
     StringId name = StringId::kEmpty;
@@ -107,7 +108,10 @@ class CaptureActivities {
   void add_sums(const SpanOwners& owners);
   /// Those of which later windows know nothing.
   void finish_ranges(bool all);
-  void finish_range(std::uint64_t key, Range range);
+  void finish_range(std::uint64_t key, const Range& range);
+  Range& range_at(std::uint64_t key);
+  std::size_t hold();
+  void release(std::size_t held);
   void place_on_row(const Span& span);
   void place_beside(const Span& span);
   void place_apart(Stream& stream);
@@ -126,9 +130,13 @@ class CaptureActivities {
 
   HeadCache heads_;  // by text of the windows
   std::vector<Stream> streams_;
-  std::unordered_map<std::uint64_t, Range> ranges_;  // by key
-  std::map<std::uint64_t, Held> held_;
-  std::uint64_t next_held_ = 0;
+  using Ranges = std::unordered_map<std::uint64_t, Range>;
+  Ranges ranges_;  // by key
+  std::deque<Held> held_;
+  std::uint64_t last_held_ = 0;
+  // What is done keeps its memory for what comes.
+  std::vector<Ranges::node_type> spare_ranges_;
+  std::vector<std::size_t> free_held_;
   bool has_passes_ = false;
   bool is_apart_ = false;  ///< the work of a range can be apart in time: there are nodes of autograd or of graphs
   Account account_;
