@@ -78,7 +78,7 @@ void take_arguments(object arguments, Sum& sum) {
   for (auto member : arguments) {
     const std::string_view key = member.unescaped_key();
     if (key == "correlation") sum.correlations += integer_of(member.value());
-    if (key == "External id") sum.external_ids += integer_of(member.value());
+    if (key == "External id" || key == "external id") sum.external_ids += integer_of(member.value());
     if (key == "bytes") sum.bytes += integer_of(member.value());
   }
 }
