@@ -140,3 +140,21 @@ TEST_CASE("windows give graphs the owners of the whole capture", "[projection][p
 TEST_CASE("windows give everything together the owners of the whole capture", "[projection][property]") {
   (void)compare_programs({}, 200);
 }
+
+TEST_CASE("windows get longer where many ranges stay open", "[projection]") {
+  constexpr std::int64_t kDepth = 1000, kLaunches = 2000, kStep = 10'000'000;
+  CaptureBuilder capture;
+  capture.h100().on_thread(1, "main");
+  for (std::int64_t i = 0; i < kDepth; ++i)
+    capture.range("range " + std::to_string(i), i, kDepth + (kLaunches + 10) * kStep - i);
+  for (std::int64_t i = 1; i <= kLaunches; ++i) {
+    const std::int64_t time = kDepth + i * kStep;
+    capture.launch(time).call("cudaLaunchKernel", time - 2, time + 3).kernel("kernel", time + 20, time + 40);
+  }
+  const ScratchFolder folder;
+  capture.write(folder.file("deep.rfcap"));
+  const Windowed windowed = windowed_owners(folder.file("deep.rfcap"), Attribution::kAuto, 16);
+  CHECK(difference(whole_owners(folder.file("deep.rfcap"), Attribution::kAuto), windowed.owners) == "");
+  CHECK(windowed.windows > 10);
+  CHECK(windowed.rows < 40 * kDepth);  // of some 6,000 rows that are new; each window holds all that is open
+}

@@ -47,6 +47,8 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   void close_window(bool is_last);
   /// Keeps what later windows can need, and empties the tables. `device_ns`: activities that begin before it have come.
   void next_window(std::int64_t device_ns);
+  /// Ranges that were open when the window began.
+  std::size_t carried_rows() const noexcept { return carried_.size(); }
   /// Rows of the window itself. Ranges: those of the last window that were open first, then those that began.
   std::size_t range_rows() const noexcept { return own_ranges_; }
   std::size_t activity_rows() const noexcept { return own_activities_; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "importer/capture/capture_windows.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <span>
 #include <utility>
@@ -65,7 +66,12 @@ class CaptureWindows::Feeder final : public SweepSink {
   }
 
  private:
-  bool is_full() const noexcept { return windows_.rows() >= windows_.options_.events; }
+  /// Ranges that are open are rows of every window: the more there are, the longer windows get.
+  bool is_full() const noexcept {
+    const std::size_t carried = loader_.carried_rows();
+    const std::size_t rows = windows_.rows() - std::min(carried, windows_.rows());
+    return rows >= windows_.options_.events && rows >= carried / 4;
+  }
   void end_window(std::int64_t device_ns) {
     loader_.close_window(false);
     use_(windows_.timeline_, false);
