@@ -2,6 +2,7 @@
 #include "capture/capture_reader.hpp"
 #include "importer/capture/capture_windows.hpp"
 #include "support/catch.hpp"
+#include "support/differing_lines.hpp"
 #include "support/random_program.hpp"
 #include "support/scratch_folder.hpp"
 #include "support/seed.hpp"
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -84,17 +84,6 @@ Windowed windowed_owners(const std::string& path, Attribution attribution, std::
   return out;
 }
 
-std::string difference(const std::vector<std::string>& expected, const std::vector<std::string>& got) {
-  std::string out;
-  std::vector<std::string> only;
-  std::set_difference(expected.begin(), expected.end(), got.begin(), got.end(), std::back_inserter(only));
-  for (const std::string& line : only) out += "- " + line + "\n";
-  only.clear();
-  std::set_difference(got.begin(), got.end(), expected.begin(), expected.end(), std::back_inserter(only));
-  for (const std::string& line : only) out += "+ " + line + "\n";
-  return out;
-}
-
 std::size_t compare_programs(const RandomProgramShape& shape, int rounds) {
   std::size_t windows = 0;
   for (const std::uint64_t seed : property_seeds("owners of windows", repeats(rounds))) {
@@ -108,7 +97,7 @@ std::size_t compare_programs(const RandomProgramShape& shape, int rounds) {
       for (const std::size_t events : {std::size_t{1}, std::size_t{7}, std::size_t{50}, std::size_t{1} << 20}) {
         INFO("windows of " << events);
         const Windowed windowed = windowed_owners(folder.file("x.rfcap"), attribution, events);
-        REQUIRE(difference(whole, windowed.owners) == "");
+        REQUIRE(differing_lines(whole, windowed.owners) == "");
         windows = std::max(windows, windowed.windows);
       }
     }
@@ -154,7 +143,7 @@ TEST_CASE("windows get longer where many ranges stay open", "[projection]") {
   const ScratchFolder folder;
   capture.write(folder.file("deep.rfcap"));
   const Windowed windowed = windowed_owners(folder.file("deep.rfcap"), Attribution::kAuto, 16);
-  CHECK(difference(whole_owners(folder.file("deep.rfcap"), Attribution::kAuto), windowed.owners) == "");
+  CHECK(differing_lines(whole_owners(folder.file("deep.rfcap"), Attribution::kAuto), windowed.owners) == "");
   CHECK(windowed.windows > 10);
   CHECK(windowed.rows < 40 * kDepth);  // of some 6,000 rows that are new; each window holds all that is open
 }

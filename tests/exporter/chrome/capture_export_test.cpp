@@ -2,6 +2,7 @@
 #include "exporter/chrome/exported.hpp"
 #include "support/catch.hpp"
 #include "support/child_memory.hpp"
+#include "support/differing_lines.hpp"
 #include "support/resident_memory.hpp"
 #include "support/scratch_folder.hpp"
 #include "support/seed.hpp"
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <random>
 #include <string>
@@ -163,18 +163,6 @@ std::vector<std::string> lines(const Exported& trace) {
   return out;
 }
 
-/// What is in one of two sorted lists only.
-std::string difference(const std::vector<std::string>& expected, const std::vector<std::string>& got) {
-  std::string out;
-  std::vector<std::string> only;
-  std::set_difference(expected.begin(), expected.end(), got.begin(), got.end(), std::back_inserter(only));
-  for (const std::string& line : only) out += "- " + line + "\n";
-  only.clear();
-  std::set_difference(got.begin(), got.end(), expected.begin(), expected.end(), std::back_inserter(only));
-  for (const std::string& line : only) out += "+ " + line + "\n";
-  return out;
-}
-
 /// Each device row of a range leads to a host range of the same name.
 void require_links(const Exported& trace) {
   std::map<std::string, std::string> names;
@@ -209,7 +197,7 @@ TEST_CASE("windows of a capture give the export of the loaded one", "[exporter][
       require_sound(loaded);
       require_links(windowed);
       require_links(loaded);
-      REQUIRE(difference(lines(loaded), lines(windowed)) == "");
+      REQUIRE(differing_lines(lines(loaded), lines(windowed)) == "");
       for (const char* member : {"health", "clock_error_ns"}) {
         const JsonValue& mine = windowed.document["rangefinder"][member];
         const JsonValue& theirs = loaded.document["rangefinder"][member];
