@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <limits>
 #include <string_view>
-#include <tuple>
 
 namespace rangefinder::analysis {
 namespace {
@@ -38,21 +37,15 @@ std::vector<Reach> reach_of_ranges(const Timeline& timeline, const ProjectionOpt
 
 /// The innermost node of autograd that ran at each launch, or kNone.
 std::vector<std::uint32_t> nodes_of_launches(const Timeline& timeline) {
-  const AutogradNodeTable& nodes = timeline.autograd_nodes;
   const LaunchTable& launches = timeline.launches;
   const std::size_t threads = timeline.threads.size();
   std::vector<std::uint32_t> out(launches.size(), kNone);
-  std::vector<std::vector<AutogradNodeIndex>> nodes_of(threads);
+  const std::vector<std::vector<AutogradNodeIndex>> nodes_of = projection::nodes_by_thread(timeline);
   std::vector<std::vector<LaunchIndex>> launches_of(threads);
-  for (AutogradNodeIndex node{0}; node < nodes.size(); ++node)
-    if (nodes.thread[node] < threads) nodes_of[nodes.thread[node]].push_back(node);
   for (LaunchIndex launch{0}; launch < launches.size(); ++launch)
     if (launches.thread[launch] < threads) launches_of[launches.thread[launch]].push_back(launch);
   for (ThreadIndex thread{0}; thread < threads; ++thread) {
     if (nodes_of[thread].empty()) continue;
-    std::stable_sort(nodes_of[thread].begin(), nodes_of[thread].end(), [&](AutogradNodeIndex a, AutogradNodeIndex b) {
-      return std::tie(nodes.begin_ns[a], nodes.end_ns[b]) < std::tie(nodes.begin_ns[b], nodes.end_ns[a]);
-    });
     std::sort(launches_of[thread].begin(), launches_of[thread].end(),
               [&](LaunchIndex a, LaunchIndex b) { return launches.time_ns[a] < launches.time_ns[b]; });
     projection::RunningNodes running(timeline, nodes_of[thread], thread);

@@ -150,13 +150,11 @@ ForwardLaunches launches_of_forward(const Timeline& timeline, const RangeOrder& 
   Found found{std::vector<Pass>(timeline.launches.size(), Pass::kForward),
               std::vector<AutogradNodeIndex>(timeline.launches.size(), kNone),
               std::vector<AutogradNodeIndex>(table.size(), kNone)};
-  std::vector<std::vector<AutogradNodeIndex>> nodes(threads);
+  const std::vector<std::vector<AutogradNodeIndex>> nodes = nodes_by_thread(timeline);
   std::vector<std::vector<AutogradNodeIndex>> made(threads);
-  for (AutogradNodeIndex node{0}; node < table.size(); ++node) {
-    if (table.thread[node] < threads) nodes[table.thread[node]].push_back(node);
+  for (AutogradNodeIndex node{0}; node < table.size(); ++node)
     if (table.forward_thread[node] < threads && table.forward_ns[node] != kNoTime)
       made[table.forward_thread[node]].push_back(node);
-  }
   std::vector<std::vector<LaunchIndex>> launches(threads);
   for (LaunchIndex launch{0}; launch < timeline.launches.size(); ++launch) {
     const ThreadIndex thread = timeline.launches.thread[launch];
@@ -170,13 +168,8 @@ ForwardLaunches launches_of_forward(const Timeline& timeline, const RangeOrder& 
   const auto by_making = [&](AutogradNodeIndex a, AutogradNodeIndex b) {
     return table.forward_ns[a] < table.forward_ns[b];
   };
-  const auto by_begin = [&](AutogradNodeIndex a, AutogradNodeIndex b) {
-    if (table.begin_ns[a] != table.begin_ns[b]) return table.begin_ns[a] < table.begin_ns[b];
-    return table.end_ns[a] > table.end_ns[b];
-  };
   for (ThreadIndex thread{0}; thread < threads; ++thread) {
     if (nodes[thread].empty()) continue;
-    std::stable_sort(nodes[thread].begin(), nodes[thread].end(), by_begin);
     std::stable_sort(launches[thread].begin(), launches[thread].end(), by_time);
     std::stable_sort(made[thread].begin(), made[thread].end(), by_making);
     ThreadSweep(timeline, order, nodes[thread], made[thread], thread, found).run(launches[thread]);

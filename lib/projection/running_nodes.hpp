@@ -5,6 +5,8 @@
 
 #include <rangefinder/timeline.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -71,5 +73,8 @@ class RunningNodes {
   std::vector<Running> running_;  // innermost last
   std::size_t next_ = 0;
 };
+
+/// The nodes of each thread in the order that RunningNodes wants.
+std::vector<std::vector<AutogradNodeIndex>> nodes_by_thread(const Timeline& timeline);
 
 }  // namespace rangefinder::projection

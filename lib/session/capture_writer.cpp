@@ -10,7 +10,6 @@
 #include <rangefinder/detail/nvtx.hpp>
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <tuple>
 #include <utility>
