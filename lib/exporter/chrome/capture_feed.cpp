@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <variant>
 
 namespace rangefinder::chrome {
 namespace {
@@ -87,31 +88,8 @@ class CaptureFeed final : public importer::SweepSink {
 
   void on_host_events(const format::HostEvents& events) override { assembler_.feed(events); }
   void on_time(std::int64_t host_ns, std::int64_t device_ns) override { host_.place_slices(host_ns, device_ns); }
-  // Of windows, which know their owners.
-  void on_kernel(const format::KernelRow&, std::int64_t, std::int64_t) override {}
-  void on_memcpy(const format::MemcpyRow&, std::int64_t, std::int64_t) override {}
-  void on_memset(const format::MemsetRow&, std::int64_t, std::int64_t) override {}
-  void on_graph_launch(const format::GraphLaunchRow&, std::int64_t, std::int64_t) override {}
-  void on_sync(const format::SyncRow& row, std::int64_t b, std::int64_t e) override { devices_.add_sync(row, b, e); }
-
-  void on_api_call(const format::ApiRow& row, std::int64_t begin_ns, std::int64_t end_ns) override {
-    shared_.extend(begin_ns, end_ns);
-    if (!shared_.options.api_calls) return;
-    launches_.expect_call(row.correlation);
-    const bool runtime = row.domain == static_cast<std::uint32_t>(format::ApiDomain::kRuntime);
-    host_.add_slice(row.tid, {shared_.head(runtime ? Category::kRuntime : Category::kDriver, row.name), begin_ns,
-                              std::max(begin_ns, end_ns), true, row.correlation, row.callback_id,
-                              static_cast<std::int32_t>(row.result)});
-  }
-
-  void on_overhead(const format::OverheadRow& row, std::int64_t begin_ns, std::int64_t end_ns) override {
-    add_overhead(timeline::overhead_name(row.kind), row.tid, begin_ns, end_ns);
-  }
-  void on_jit(const format::JitRow& row, std::int64_t begin_ns, std::int64_t end_ns) override {
-    add_overhead(timeline::jit_name(row.entry, row.operation), row.tid, begin_ns, end_ns);
-  }
-  void on_allocation(const format::AllocationRow& row, std::int64_t time_ns) override {
-    devices_.add_allocation(row, time_ns);
+  void on_row(const importer::SweptRow& row, std::int64_t begin_ns, std::int64_t end_ns) override {
+    std::visit([&](const auto* each) { take(*each, begin_ns, end_ns); }, row);
   }
 
   /// Of all the capture, before it is swept: few, and in no order with the rest.
@@ -150,6 +128,34 @@ class CaptureFeed final : public importer::SweepSink {
    private:
     CaptureFeed& feed_;
   };
+
+  // Of windows, which know their owners.
+  void take(const format::KernelRow&, std::int64_t, std::int64_t) {}
+  void take(const format::MemcpyRow&, std::int64_t, std::int64_t) {}
+  void take(const format::MemsetRow&, std::int64_t, std::int64_t) {}
+  void take(const format::GraphLaunchRow&, std::int64_t, std::int64_t) {}
+
+  void take(const format::SyncRow& row, std::int64_t begin_ns, std::int64_t end_ns) {
+    devices_.add_sync(row, begin_ns, end_ns);
+  }
+  void take(const format::ApiRow& row, std::int64_t begin_ns, std::int64_t end_ns) {
+    shared_.extend(begin_ns, end_ns);
+    if (!shared_.options.api_calls) return;
+    launches_.expect_call(row.correlation);
+    const bool runtime = row.domain == static_cast<std::uint32_t>(format::ApiDomain::kRuntime);
+    host_.add_slice(row.tid, {shared_.head(runtime ? Category::kRuntime : Category::kDriver, row.name), begin_ns,
+                              std::max(begin_ns, end_ns), true, row.correlation, row.callback_id,
+                              static_cast<std::int32_t>(row.result)});
+  }
+  void take(const format::OverheadRow& row, std::int64_t begin_ns, std::int64_t end_ns) {
+    add_overhead(timeline::overhead_name(row.kind), row.tid, begin_ns, end_ns);
+  }
+  void take(const format::JitRow& row, std::int64_t begin_ns, std::int64_t end_ns) {
+    add_overhead(timeline::jit_name(row.entry, row.operation), row.tid, begin_ns, end_ns);
+  }
+  void take(const format::AllocationRow& row, std::int64_t time_ns, std::int64_t) {
+    devices_.add_allocation(row, time_ns);
+  }
 
   void add_overhead(std::string_view name, std::uint32_t tid, std::int64_t begin_ns, std::int64_t end_ns) {
     shared_.extend(begin_ns, end_ns);

@@ -6,6 +6,7 @@
 #include "importer/capture/host_assembler.hpp"
 #include "importer/capture/host_shift.hpp"
 #include "importer/capture/node_origins.hpp"
+#include "importer/capture/open_intervals.hpp"
 #include "importer/capture/window_store.hpp"
 #include "timeline/memory_bound.hpp"
 
@@ -16,6 +17,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <unordered_map>
@@ -170,25 +172,25 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   void recall_node(std::uint64_t number);
   void note_arrivals();
   void keep_launches(std::int64_t device_ns);
-  void keep_calls();
+  void keep_calls(std::span<const std::int64_t> node_ends);
   void keep_replays();
-  void keep_nodes(std::int64_t device_ns);
+  void keep_nodes(std::int64_t device_ns, std::span<const std::int64_t> node_ends);
   std::vector<std::int64_t> until_of_nodes();
   void keep_ranges(std::int64_t device_ns);
   void keep_rest();
   WindowStore::Launch kept_launch(std::size_t row) const;
-  struct RangeByBegin {
-    ThreadIndex thread;
-    RangeIndex row;
-    std::int64_t begin_ns;
-    std::int64_t latest_end_ns;  // of the thread's ranges so far
+  OpenIntervals open_ranges() const;
+  OpenIntervals open_nodes(std::span<const std::int64_t> until) const;
+  struct KnownRange {
+    bool is_open;
+    std::int64_t end_ns;
+    std::uint64_t under;
+    std::int64_t* pinned_ns;
   };
-  using RangesByBegin = std::vector<RangeByBegin>;
-  RangesByBegin ranges_by_begin() const;
-  std::uint64_t innermost_range(ThreadIndex thread, std::int64_t time_ns, const RangesByBegin& by_begin) const;
-  std::uint64_t innermost_node(ThreadIndex thread, std::int64_t time_ns) const;
+  std::optional<KnownRange> known_range(std::uint64_t key);
   void pin(std::uint64_t key, std::int64_t time_ns);
-  std::uint64_t still_around(std::uint64_t under, std::int64_t pinned_ns) const;
+  std::uint64_t still_around(std::uint64_t under, std::int64_t pinned_ns);
+  void keep_around(const WindowStore::Launch& launch);
 
   StringId name(std::uint32_t id);
   StringId find_name(std::uint32_t id);

@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <tuple>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
 
 namespace rangefinder::importer {
 namespace {
@@ -19,36 +22,32 @@ constexpr std::size_t kKeptCalls = 1024;
 
 }  // namespace
 
+/// The range is a row of the window itself, or kept of an earlier one; else empty.
+std::optional<CaptureLoader::KnownRange> CaptureLoader::known_range(std::uint64_t key) {
+  if (key == 0) return {};
+  if (const RangeIndex row = own_row(key); row != kNone)
+    return KnownRange{open_[row], out_.ranges.end_ns[row], under_[row], &pinned_[row]};
+  const auto found = store_->ranges.find(key);
+  if (found == store_->ranges.end()) return {};
+  return KnownRange{false, found->second.row.end_ns, found->second.under, &found->second.pinned_ns};
+}
+
 /// All around the range is kept with it, as far as it was open then.
 void CaptureLoader::pin(std::uint64_t key, std::int64_t time_ns) {
-  while (key != 0) {
-    if (const RangeIndex row = own_row(key); row != kNone) {
-      if (pinned_[row] <= time_ns) return;
-      pinned_[row] = time_ns;
-      key = under_[row];
-      continue;
-    }
-    const auto found = store_->ranges.find(key);
-    if (found == store_->ranges.end() || found->second.pinned_ns <= time_ns) return;
-    found->second.pinned_ns = time_ns;
-    key = found->second.under;
-  }
+  for (auto range = known_range(key); range && *range->pinned_ns > time_ns; range = known_range(range->under))
+    *range->pinned_ns = time_ns;
 }
 
 /// The first that is open, or was at the first time at which anything refers to what is inside.
-std::uint64_t CaptureLoader::still_around(std::uint64_t under, std::int64_t pinned_ns) const {
-  while (under != 0) {
-    if (const RangeIndex row = own_row(under); row != kNone) {
-      if (open_[row] || out_.ranges.end_ns[row] > pinned_ns) return under;
-      under = under_[row];
-      continue;
-    }
-    const auto found = store_->ranges.find(under);
-    if (found == store_->ranges.end()) return 0;
-    if (found->second.row.end_ns > pinned_ns) return under;
-    under = found->second.under;
-  }
+std::uint64_t CaptureLoader::still_around(std::uint64_t under, std::int64_t pinned_ns) {
+  for (auto range = known_range(under); range; range = known_range(under = range->under))
+    if (range->is_open || range->end_ns > pinned_ns) return under;
   return 0;
+}
+
+void CaptureLoader::keep_around(const WindowStore::Launch& launch) {
+  pin(launch.range, launch.row.time_ns);
+  if (launch.node != 0) store_->wanted_nodes.insert(launch.node);
 }
 
 WindowStore::Launch CaptureLoader::kept_launch(std::size_t row) const {
@@ -74,10 +73,6 @@ void CaptureLoader::note_arrivals() {
 void CaptureLoader::keep_launches(std::int64_t device_ns) {
   const auto& last = last_activity_;
   const auto& lingers = lingers_;
-  const auto keep = [&](const WindowStore::Launch& launch) {
-    pin(launch.range, launch.row.time_ns);
-    if (launch.node != 0) store_->wanted_nodes.insert(launch.node);
-  };
   for (std::size_t row = 0; row < launch_keys_.size(); ++row) {
     const std::uint64_t correlation = out_.launches.correlation[row];
     if (row >= own_launches_) {
@@ -94,84 +89,47 @@ void CaptureLoader::keep_launches(std::int64_t device_ns) {
     if (!is_maker && !may_bring) continue;
     WindowStore::Launch launch = kept_launch(row);
     launch.last_ns = last[row];
-    keep(launch);
+    keep_around(launch);
     if (is_maker) store_->makers.insert_or_assign(correlation, launch);
     if (may_bring) store_->waiting.insert_or_assign(correlation, launch);
   }
   store_->forget_launches(device_ns);
 }
 
-/// The ranges of the window by thread and begin, with the latest end so far: what finds those that were open at a time.
-CaptureLoader::RangesByBegin CaptureLoader::ranges_by_begin() const {
+OpenIntervals CaptureLoader::open_ranges() const {
   const RangeTable& ranges = out_.ranges;
-  RangesByBegin out;
+  std::vector<OpenIntervals::Interval> out;
   for (RangeIndex row{0}; row < ranges.size(); ++row)
-    if ((ranges.flags[row] & kOwnerless) == 0) out.push_back({ranges.thread[row], row, ranges.begin_ns[row], 0});
-  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.thread, a.begin_ns, a.row) < std::tie(b.thread, b.begin_ns, b.row);
-  });
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const bool is_first = i == 0 || out[i - 1].thread != out[i].thread;
-    const std::int64_t end = ranges.end_ns[out[i].row];
-    out[i].latest_end_ns = is_first ? end : std::max(end, out[i - 1].latest_end_ns);
-  }
-  return out;
+    if ((ranges.flags[row] & kOwnerless) == 0)
+      out.push_back({ranges.thread[row], ranges.begin_ns[row], ranges.end_ns[row], keys_[row]});
+  return OpenIntervals(std::move(out));
 }
 
-/// Of the ranges that were open at a time, the one that began last.
-std::uint64_t CaptureLoader::innermost_range(ThreadIndex thread, std::int64_t time_ns,
-                                             const RangesByBegin& by_begin) const {
-  auto at = std::partition_point(by_begin.begin(), by_begin.end(), [&](const auto& each) {
-    return std::pair(each.thread, each.begin_ns) <= std::pair(thread, time_ns);
-  });
-  while (at != by_begin.begin()) {
-    --at;
-    if (at->thread != thread || at->latest_end_ns <= time_ns) return 0;
-    if (out_.ranges.end_ns[at->row] > time_ns) return keys_[at->row];
-  }
-  return 0;
-}
-
-std::uint64_t CaptureLoader::innermost_node(ThreadIndex thread, std::int64_t time_ns) const {
+OpenIntervals CaptureLoader::open_nodes(std::span<const std::int64_t> until) const {
   const AutogradNodeTable& nodes = out_.autograd_nodes;
-  const auto none = node_facts_.size();
-  const auto innermost = [&](auto&& counts) {
-    std::size_t best = none;
-    for (std::size_t row = 0; row < none; ++row) {
-      if (nodes.thread[row] != thread || nodes.begin_ns[row] > time_ns || !counts(row, best)) continue;
-      best = row;
-    }
-    return best;
-  };
-  const std::size_t running = innermost([&](std::size_t row, std::size_t best) {
-    return nodes.end_ns[row] > time_ns && (best == none || nodes.begin_ns[row] >= nodes.begin_ns[best]);
-  });
-  std::size_t found = running;
-  if (out_.threads[thread].is_engine) {  // what ended last in the node that runs goes on until the next one begins
-    const std::size_t ended = innermost([&](std::size_t row, std::size_t best) {
-      return nodes.end_ns[row] <= time_ns && (running == none || nodes.begin_ns[row] > nodes.begin_ns[running]) &&
-             (best == none || nodes.end_ns[row] > nodes.end_ns[best]);
-    });
-    if (ended != none) found = ended;
-  }
-  return found == none ? 0 : node_facts_[found].number;
+  std::vector<OpenIntervals::Interval> out;
+  for (std::size_t row = 0; row < node_facts_.size(); ++row)  // like nodes_
+    out.push_back({nodes.thread[row], nodes.begin_ns[row], until[row], node_facts_[row].number});
+  return OpenIntervals(std::move(out));
 }
 
-void CaptureLoader::keep_calls() {
+void CaptureLoader::keep_calls(std::span<const std::int64_t> node_ends) {
   const CallTable& calls = out_.calls;
   std::vector<bool> launched(calls.size(), false);
   for (std::size_t row = 0; row < launch_keys_.size(); ++row)  // behind them stand calls that no launch was noted of
     if (const CallIndex call = out_.launches.call[row]; call != kNone) launched[call] = true;
-  RangesByBegin by_begin;
+  std::optional<OpenIntervals> ranges;
+  OpenIntervals nodes;
   for (std::size_t row = 0; row < own_calls_; ++row) {
     const std::uint64_t correlation = calls.correlation[row];
     earlier_calls_.add(correlation, calls.begin_ns[row]);
     const bool is_maker = store_->maker_keys.contains(correlation) && !store_->makers.contains(correlation);
     const bool may_bring = !launched[row] && row + kKeptCalls >= own_calls_ && correlation != 0;
     if (!is_maker && !may_bring) continue;
-    if (by_begin.empty()) {
+    if (!ranges) {
       recall_recent();
-      by_begin = ranges_by_begin();
+      ranges = open_ranges();
+      nodes = open_nodes(node_ends);
     }
     WindowStore::Launch launch;
     launch.row = {.process = process_,
@@ -179,10 +137,9 @@ void CaptureLoader::keep_calls() {
                   .thread = calls.thread[row],
                   .time_ns = calls.begin_ns[row],
                   .source = LaunchSource::kCall};
-    launch.range = innermost_range(calls.thread[row], calls.begin_ns[row], by_begin);
-    launch.node = innermost_node(calls.thread[row], calls.begin_ns[row]);
-    pin(launch.range, launch.row.time_ns);
-    if (launch.node != 0) store_->wanted_nodes.insert(launch.node);
+    launch.range = ranges->innermost(calls.thread[row], calls.begin_ns[row]);
+    launch.node = nodes.innermost(calls.thread[row], calls.begin_ns[row]);
+    keep_around(launch);
     if (is_maker) store_->makers.insert_or_assign(correlation, launch);
     if (may_bring) store_->keep_call(launch);
   }
@@ -198,8 +155,7 @@ void CaptureLoader::keep_replays() {
     if (replay.launch.row.correlation != out_.launches.correlation[launch] || replay.activities.empty()) {
       replay.activities.clear();
       replay.launch = kept_launch(launch);
-      pin(replay.launch.range, replay.launch.row.time_ns);
-      if (replay.launch.node != 0) store_->wanted_nodes.insert(replay.launch.node);
+      keep_around(replay.launch);
     }
     ActivityRow kept = activities.row(row);
     kept.launch = kNone;
@@ -209,7 +165,7 @@ void CaptureLoader::keep_replays() {
   }
 }
 
-void CaptureLoader::keep_nodes(std::int64_t device_ns) {
+void CaptureLoader::keep_nodes(std::int64_t device_ns, std::span<const std::int64_t> node_ends) {
   for (const auto& [range, time_ns] : new_origins_) pin(range, time_ns);
   new_origins_.clear();
   node_origins_.for_each([&](const NodeOrigins::Origin& origin) {
@@ -233,10 +189,9 @@ void CaptureLoader::keep_nodes(std::int64_t device_ns) {
     std::erase_if(nodes_, [](const Node& node) { return node.node.end_ticks == kStillOpen; });
     return;
   }
-  const std::vector<std::int64_t> until = until_of_nodes();
   std::size_t kept = 0;
   for (std::size_t i = 0; i < nodes_.size(); ++i)
-    if (nodes_[i].node.end_ticks != kStillOpen && until[i] > device_ns - out_.clock_error_ns)
+    if (nodes_[i].node.end_ticks != kStillOpen && node_ends[i] > device_ns - out_.clock_error_ns)
       nodes_[kept++] = nodes_[i];
   nodes_.resize(kept);
 }
@@ -336,8 +291,9 @@ void CaptureLoader::keep_rest() {
 
 void CaptureLoader::next_window(std::int64_t device_ns) {
   keep_launches(device_ns);
-  keep_calls();
-  keep_nodes(device_ns);
+  const std::vector<std::int64_t> node_ends = until_of_nodes();
+  keep_calls(node_ends);
+  keep_nodes(device_ns, node_ends);
   keep_ranges(device_ns);
   keep_rest();
   first_range_ = static_cast<RangeIndex>(carried_.size());

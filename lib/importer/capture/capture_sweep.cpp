@@ -97,30 +97,6 @@ std::int64_t end_on_clock(std::int64_t begin_ns, const RowTimes& row) noexcept {
   return impossible ? begin_ns : out;
 }
 
-void hand_on(SweepSink& sink, const format::KernelRow& row, std::int64_t b, std::int64_t e) {
-  sink.on_kernel(row, b, e);
-}
-void hand_on(SweepSink& sink, const format::MemcpyRow& row, std::int64_t b, std::int64_t e) {
-  sink.on_memcpy(row, b, e);
-}
-void hand_on(SweepSink& sink, const format::MemsetRow& row, std::int64_t b, std::int64_t e) {
-  sink.on_memset(row, b, e);
-}
-void hand_on(SweepSink& sink, const format::GraphLaunchRow& row, std::int64_t b, std::int64_t e) {
-  sink.on_graph_launch(row, b, e);
-}
-void hand_on(SweepSink& sink, const format::ApiRow& row, std::int64_t b, std::int64_t e) {
-  sink.on_api_call(row, b, e);
-}
-void hand_on(SweepSink& sink, const format::SyncRow& row, std::int64_t b, std::int64_t e) { sink.on_sync(row, b, e); }
-void hand_on(SweepSink& sink, const format::OverheadRow& row, std::int64_t b, std::int64_t e) {
-  sink.on_overhead(row, b, e);
-}
-void hand_on(SweepSink& sink, const format::JitRow& row, std::int64_t b, std::int64_t e) { sink.on_jit(row, b, e); }
-void hand_on(SweepSink& sink, const format::AllocationRow& row, std::int64_t b, std::int64_t) {
-  sink.on_allocation(row, b);
-}
-
 }  // namespace
 
 bool CaptureSweep::has_device_rows() const noexcept {
@@ -284,7 +260,7 @@ void CaptureSweep::deliver(SweepSink& sink, Loaded& loaded) {
   late_rows_ += begin_ns < newest_ns_ ? 1 : 0;
   newest_ns_ = std::max(newest_ns_, begin_ns);
   std::visit([&, begin = begin_ns, index = row](
-                 const auto& rows) { hand_on(sink, rows[index], begin, end_on_clock(begin, times_of(rows[index]))); },
+                 const auto& rows) { sink.on_row(&rows[index], begin, end_on_clock(begin, times_of(rows[index]))); },
              loaded.rows);
   if (loaded.at != loaded.order.size()) return;
   loaded_rows_ -= loaded.order.size();

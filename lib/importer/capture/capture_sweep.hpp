@@ -12,6 +12,11 @@
 
 namespace rangefinder::importer {
 
+/// One device row of a file, as it stands there.
+using SweptRow = std::variant<const format::KernelRow*, const format::MemcpyRow*, const format::MemsetRow*,
+                              const format::GraphLaunchRow*, const format::ApiRow*, const format::SyncRow*,
+                              const format::OverheadRow*, const format::AllocationRow*, const format::JitRow*>;
+
 /// Receives a capture's events in order of time; times on CLOCK_MONOTONIC.
 class SweepSink {
  public:
@@ -20,15 +25,8 @@ class SweepSink {
   virtual void on_host_events(const format::HostEvents& events) = 0;
   /// All host events up to `host_ns` have come, and all device rows that begin before `device_ns`.
   virtual void on_time(std::int64_t host_ns, std::int64_t device_ns) = 0;
-  virtual void on_kernel(const format::KernelRow& row, std::int64_t begin_ns, std::int64_t end_ns) = 0;
-  virtual void on_memcpy(const format::MemcpyRow& row, std::int64_t begin_ns, std::int64_t end_ns) = 0;
-  virtual void on_memset(const format::MemsetRow& row, std::int64_t begin_ns, std::int64_t end_ns) = 0;
-  virtual void on_graph_launch(const format::GraphLaunchRow& row, std::int64_t begin_ns, std::int64_t end_ns) = 0;
-  virtual void on_api_call(const format::ApiRow& row, std::int64_t begin_ns, std::int64_t end_ns) = 0;
-  virtual void on_sync(const format::SyncRow& row, std::int64_t begin_ns, std::int64_t end_ns) = 0;
-  virtual void on_overhead(const format::OverheadRow& row, std::int64_t begin_ns, std::int64_t end_ns) = 0;
-  virtual void on_jit(const format::JitRow& row, std::int64_t begin_ns, std::int64_t end_ns) = 0;
-  virtual void on_allocation(const format::AllocationRow& row, std::int64_t time_ns) = 0;
+  /// What happens at once ends where it begins.
+  virtual void on_row(const SweptRow& row, std::int64_t begin_ns, std::int64_t end_ns) = 0;
 };
 
 /// Reads a capture once, in order of time instead of the file's. A file holds host events a thread at a time and device

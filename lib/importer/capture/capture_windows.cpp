@@ -5,6 +5,7 @@
 #include <limits>
 #include <span>
 #include <utility>
+#include <variant>
 
 namespace rangefinder::importer {
 
@@ -28,44 +29,22 @@ class CaptureWindows::Feeder final : public SweepSink {
     if (is_full()) end_window(device_ns);
     if (also_ != nullptr) also_->on_time(host_ns, device_ns);
   }
-  void on_kernel(const format::KernelRow& row, std::int64_t begin_ns, std::int64_t end_ns) override {
-    if (also_ != nullptr) also_->on_kernel(row, begin_ns, end_ns);
-    loader_.on_kernels({&row, 1});
-  }
-  void on_memcpy(const format::MemcpyRow& row, std::int64_t begin_ns, std::int64_t end_ns) override {
-    if (also_ != nullptr) also_->on_memcpy(row, begin_ns, end_ns);
-    loader_.on_memcpys({&row, 1});
-  }
-  void on_memset(const format::MemsetRow& row, std::int64_t begin_ns, std::int64_t end_ns) override {
-    if (also_ != nullptr) also_->on_memset(row, begin_ns, end_ns);
-    loader_.on_memsets({&row, 1});
-  }
-  void on_graph_launch(const format::GraphLaunchRow& row, std::int64_t begin_ns, std::int64_t end_ns) override {
-    if (also_ != nullptr) also_->on_graph_launch(row, begin_ns, end_ns);
-    loader_.on_graph_launches({&row, 1});
-  }
-  void on_api_call(const format::ApiRow& row, std::int64_t begin_ns, std::int64_t end_ns) override {
-    if (also_ != nullptr) also_->on_api_call(row, begin_ns, end_ns);
-    loader_.on_api_calls({&row, 1});
-  }
-  void on_sync(const format::SyncRow& row, std::int64_t begin_ns, std::int64_t end_ns) override {
-    if (also_ != nullptr) also_->on_sync(row, begin_ns, end_ns);
-    loader_.on_syncs({&row, 1});
-  }
-  void on_overhead(const format::OverheadRow& row, std::int64_t begin_ns, std::int64_t end_ns) override {
-    if (also_ != nullptr) also_->on_overhead(row, begin_ns, end_ns);
-    loader_.on_overheads({&row, 1});
-  }
-  void on_jit(const format::JitRow& row, std::int64_t begin_ns, std::int64_t end_ns) override {
-    if (also_ != nullptr) also_->on_jit(row, begin_ns, end_ns);
-    loader_.on_jits({&row, 1});
-  }
-  void on_allocation(const format::AllocationRow& row, std::int64_t time_ns) override {
-    if (also_ != nullptr) also_->on_allocation(row, time_ns);
-    loader_.on_allocations({&row, 1});
+  void on_row(const SweptRow& row, std::int64_t begin_ns, std::int64_t end_ns) override {
+    if (also_ != nullptr) also_->on_row(row, begin_ns, end_ns);
+    std::visit([this](const auto* each) { load(std::span(each, 1)); }, row);
   }
 
  private:
+  void load(std::span<const format::KernelRow> rows) { loader_.on_kernels(rows); }
+  void load(std::span<const format::MemcpyRow> rows) { loader_.on_memcpys(rows); }
+  void load(std::span<const format::MemsetRow> rows) { loader_.on_memsets(rows); }
+  void load(std::span<const format::GraphLaunchRow> rows) { loader_.on_graph_launches(rows); }
+  void load(std::span<const format::ApiRow> rows) { loader_.on_api_calls(rows); }
+  void load(std::span<const format::SyncRow> rows) { loader_.on_syncs(rows); }
+  void load(std::span<const format::OverheadRow> rows) { loader_.on_overheads(rows); }
+  void load(std::span<const format::AllocationRow> rows) { loader_.on_allocations(rows); }
+  void load(std::span<const format::JitRow> rows) { loader_.on_jits(rows); }
+
   /// Ranges that are open are rows of every window: the more there are, the longer windows get.
   bool is_full() const noexcept {
     const std::size_t carried = loader_.carried_rows();

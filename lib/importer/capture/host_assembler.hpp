@@ -204,6 +204,11 @@ class HostAssembler {
   const CaptureHealth& health() const noexcept { return health_; }
 
  private:
+  // A file may name any thread index; beyond this it is damaged, and its records are not worth a table.
+  static constexpr std::uint32_t kMaxThreads = 1u << 20;
+  // How far down the stack of open ranges is looked for one that is not on top. Deeper ones are found by their count.
+  static constexpr std::size_t kNearby = 256;
+
   /// What an end names its range by: name, and category with domain.
   using Label = std::uint64_t;
   static Label label_of(const AssembledRange& range) noexcept { return Label{range.category} << 32 | range.name; }
