@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <utility>
 
 namespace rangefinder::base {
@@ -242,17 +244,17 @@ bool is_special(const std::string& path) noexcept {
 }
 
 Result<std::vector<std::string>> list_files(const std::string& folder, std::string_view ending) {
-  DIR* dir = ::opendir(folder.c_str());
+  const std::unique_ptr<DIR, int (*)(DIR*)> dir(::opendir(folder.c_str()), ::closedir);
+  if (dir == nullptr && errno == ENOMEM) throw std::bad_alloc();
   if (dir == nullptr) return system_error("open folder", folder, errno);
   std::vector<std::string> files;
-  while (const dirent* entry = ::readdir(dir)) {
+  while (const dirent* entry = ::readdir(dir.get())) {
     const std::string_view name = entry->d_name;
     if (name.size() <= ending.size() || name.substr(name.size() - ending.size()) != ending) continue;
     std::string path = folder + (folder.ends_with('/') ? "" : "/") + std::string(name);
     struct stat info {};
     if (::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode)) files.push_back(std::move(path));
   }
-  ::closedir(dir);
   std::sort(files.begin(), files.end());
   return files;
 }

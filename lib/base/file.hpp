@@ -171,7 +171,7 @@ bool exists(const std::string& path) noexcept;
 bool is_directory(const std::string& path) noexcept;
 /// There, and a pipe, socket or device: opening it may block, and it cannot be read twice.
 bool is_special(const std::string& path) noexcept;
-/// Plain files of a folder with that ending, sorted by name, with the folder in front.
+/// Plain files of a folder with that ending, sorted by name, with the folder in front. Throws std::bad_alloc.
 Result<std::vector<std::string>> list_files(const std::string& folder, std::string_view ending);
 /// The part after the last slash.
 std::string_view file_name(std::string_view path) noexcept;

@@ -54,7 +54,11 @@ std::string capture_text(const CaptureInfo& info) {
   if (info.flight_recorder) line("mode", "flight recorder: the beginning is missing on purpose");
   line("device activity", info.device_state.empty() ? "unknown" : printable(info.device_state));
   line("clock", fmt::format("{}, device times within {} ns", info.clock, info.clock_error_ns));
-  line("holds", fmt::format("{} threads, {} devices, {} names", info.threads, info.devices, info.names));
+  const auto counted = [](auto count, const char* what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  };
+  line("holds",
+       counted(info.threads, "thread") + ", " + counted(info.devices, "device") + ", " + counted(info.names, "name"));
   out += "\n  content             chunks            rows           bytes\n";
   for (const CaptureContent& content : info.content)
     out += fmt::format("  {:<18}{:>8}{:>16}{:>16}\n", content.kind, base::with_thousands(content.chunks),

@@ -103,6 +103,9 @@ class Verbs(CommandTest):
             refused = self.fails(2, *verb, "large.json", "--max-memory", "48MiB")
             self.assertIn("needs more memory than the bound of 48 MiB", refused)
             self.assertIn("--max-memory", refused)
+        for verb in (["report", "job"], ["export", "job", "-o", "out.json"]):
+            refused = self.run_command(*verb, "--max-memory", "1").err  # less than a list of the files takes
+            self.assertNotIn("Cannot allocate memory", refused)
         self.succeeds("report", "large.json", "--max-memory", "2G")
         self.assertFalse((self.folder / "out.json").exists())
         self.assertIn("--max-memory", self.fails(2, "report", "large.json", "--max-memory", "much"))
