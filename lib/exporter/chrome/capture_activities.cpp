@@ -182,7 +182,12 @@ void CaptureActivities::add_sums(const SpanOwners& owners) {
   const std::vector<analysis::PassTimes>& passes = inclusive ? of_streams.inclusive : of_streams.exclusive;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const StreamFigures& figures = rows[i];
-    Range& range = range_at(windows_.key_of(figures.range));
+    const std::uint64_t key = windows_.key_of(figures.range);
+    if (inclusive && owners.nests(figures.range) && owners.depth(figures.range) >= kMaxSpanDepth) {
+      if (too_deep_.emplace(key, figures.stream).second) shared_.notes.add(ExportNotes::kDeepRange);
+      continue;
+    }
+    Range& range = range_at(key);
     range.name = window_->ranges.name[figures.range];
     range.depth = owners.depth(figures.range);
     range.nests = owners.nests(figures.range);
@@ -224,17 +229,15 @@ void CaptureActivities::finish_ranges(bool all) {
     spare_ranges_.push_back(std::move(node));
   }
   for (Stream& stream : streams_) place_apart(stream);
+  if (!too_deep_.empty()) std::erase_if(too_deep_, [&](const auto& span) { return !windows_.keeps(span.first); });
 }
 
 void CaptureActivities::finish_range(std::uint64_t key, const Range& range) {
-  const bool too_deep = shared_.options.inclusive_ranges && range.nests && range.depth >= kMaxSpanDepth;
   for (const Sum& sum : range.sums) {
     const Span span{key, range.name, range.depth, sum};
     const auto here = std::find_if(range.begun.begin(), range.begun.end(),
                                    [&](const Begun& place) { return place.stream == sum.stream; });
-    if (too_deep)
-      shared_.notes.add(ExportNotes::kDeepRange);
-    else if (!range.nests)
+    if (!range.nests)
       place_beside(span);
     else if (here != range.begun.end())
       held_[here->held].spans.push_back(span);
@@ -242,7 +245,7 @@ void CaptureActivities::finish_range(std::uint64_t key, const Range& range) {
       place_on_row(span);
   }
   for (const Begun& place : range.begun) {
-    if (too_deep || !range.nests) streams_[place.stream].row.forget_range(key);
+    if (!range.nests) streams_[place.stream].row.forget_range(key);
     Held& held = held_[place.held];
     if (--held.missing != 0) continue;
     write(held);

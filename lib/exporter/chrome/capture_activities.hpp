@@ -16,9 +16,11 @@
 #include <deque>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace rangefinder::chrome {
@@ -131,7 +133,8 @@ class CaptureActivities {
   HeadCache heads_;  // by text of the windows
   std::vector<Stream> streams_;
   using Ranges = std::unordered_map<std::uint64_t, Range>;
-  Ranges ranges_;  // by key
+  Ranges ranges_;                                             // by key
+  std::set<std::pair<std::uint64_t, StreamIndex>> too_deep_;  // keys of those that are not shown, each counted once
   std::deque<Held> held_;
   std::uint64_t last_held_ = 0;
   // What is done keeps its memory for what comes.
