@@ -4,6 +4,7 @@
 #include "support/deep_capture.hpp"
 #include "support/loaded_capture.hpp"
 #include "support/resident_memory.hpp"
+#include "support/seed.hpp"
 
 #include <rangefinder/report.hpp>
 
@@ -42,8 +43,11 @@ TEST_CASE("a report of very many distinct ranges needs little memory for each", 
                 {"nvtx_gpu_proj_trace", 620},
                 {"nvtx_pushpop_trace", 620},
                 {"nvtx_sum", 680}};
+  std::size_t turn = 0;
   for (const auto& [view, most_bytes] : bounds)
     for (const ReportFormat format : {ReportFormat::kText, ReportFormat::kCsv, ReportFormat::kJson}) {
+      // What a view keeps of its rows hardly depends on the format: one in turn.
+      if (!exhaustive() && turn++ % 4 != 0) continue;
       CAPTURE(view, format);
       const ChildRun run = run_in_child([&, name = view] {
         ReportOptions options;

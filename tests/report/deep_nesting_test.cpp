@@ -44,7 +44,7 @@ TEST_CASE("no view writes more for each range where ranges nest deeper", "[repor
   const bool own_names = GENERATE(false, true);
   const bool operators = GENERATE(false, true);
   if (sanitized() && !(own_names && operators)) return;  // one of four: each takes half a minute
-  const auto depth = static_cast<std::size_t>(repeats(6'000));
+  const auto depth = static_cast<std::size_t>(repeats(3'000));
   const Timeline shallow = nested(depth, own_names, operators);
   const Timeline deep = nested(2 * depth, own_names, operators);
   for (const View* view : views())
@@ -62,7 +62,7 @@ TEST_CASE("no view writes more for each range where ranges nest deeper", "[repor
 }
 
 TEST_CASE("views that list instances write no more for each where ranges nest deeper", "[report]") {
-  const auto depth = static_cast<std::size_t>(repeats(6'000));
+  const auto depth = static_cast<std::size_t>(repeats(3'000));
   const Timeline shallow = nested(depth, true);
   const Timeline deep = nested(2 * depth, true);
   for (const View* view : views()) {

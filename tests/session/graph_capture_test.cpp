@@ -3,6 +3,7 @@
 // Ranges in which CUDA graphs are captured while nothing is recorded. docs/reference/cupti.md, "Graphs".
 #include "session/session_fixture.hpp"
 #include "support/device_process.hpp"
+#include "support/seed.hpp"
 
 #include <rangefinder/exporters.hpp>
 #include <rangefinder/projection.hpp>
@@ -20,6 +21,8 @@
 using namespace rangefinder;
 using namespace rangefinder::session;
 using namespace rangefinder::session::testing;
+using rangefinder::testing::exhaustive;
+using rangefinder::testing::sanitized;
 
 namespace {
 
@@ -599,6 +602,7 @@ TEST_CASE("a capture of hours ago does not make a dump of hours", "[session]") {
 }
 
 TEST_CASE("a capture that makes no end of ranges is bounded, and what is missing is counted", "[session][slow]") {
+  if (sanitized() && !exhaustive()) RANGEFINDER_SKIP("millions of ranges on one thread take long under a sanitizer");
   Program program;
   FakeGraph* graph = fakecupti_graph_create();
   program.begin_capture();

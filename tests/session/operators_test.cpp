@@ -76,8 +76,7 @@ TEST_CASE("an operator that finds no room is dropped with what it tells", "[sess
   REQUIRE(timeline.operators.size() == timeline.ranges.size());
   std::int64_t before = -1;
   for (std::size_t row = 0; row < timeline.operators.size(); ++row) {
-    CHECK(timeline.operators.range[row] == row);
-    if (timeline.operators.sequence[row] <= before) FAIL("row " << row);
+    if (timeline.operators.range[row] != row || timeline.operators.sequence[row] <= before) FAIL("row " << row);
     before = timeline.operators.sequence[row];
   }
 }
