@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 
 namespace rangefinder::base {
 namespace {
@@ -39,11 +41,13 @@ bool is_wide(char32_t c) noexcept {
          (c >= 0xFFE0 && c <= 0xFFE6) || (c >= 0x1F300 && c <= 0x1FAFF) || (c >= 0x20000 && c <= 0x3FFFD);
 }
 
-/// How many bytes there are before the first that is no plain ASCII: most names have no other.
-std::size_t plain_ascii(std::string_view text) noexcept {
-  std::size_t at = 0;
-  while (at < text.size() && text[at] >= 0x20 && text[at] < 0x7F) ++at;
-  return at;
+/// Whether all eight bytes are plain ASCII.
+bool is_plain_word(const char* bytes) noexcept {
+  constexpr std::uint64_t kEach = 0x0101010101010101u;
+  std::uint64_t word;
+  std::memcpy(&word, bytes, sizeof word);
+  // The highest bit of a byte: one that has it itself, is below 0x20, or is 0x7F (which one more gives it).
+  return ((word | (word - 0x20 * kEach) | (word + kEach)) & 0x80 * kEach) == 0;
 }
 
 // Bytes that stand for themselves inside a JSON string.
@@ -54,6 +58,13 @@ constexpr std::array<bool, 256> kPlainJson = [] {
 }();
 
 }  // namespace
+
+std::size_t plain_ascii(std::string_view text) noexcept {
+  std::size_t at = 0;
+  while (at + 8 <= text.size() && is_plain_word(text.data() + at)) at += 8;
+  while (at < text.size() && text[at] >= 0x20 && text[at] < 0x7F) ++at;
+  return at;
+}
 
 std::size_t decode_utf8(std::string_view text, char32_t& code_point) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };

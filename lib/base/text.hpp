@@ -27,6 +27,9 @@ std::string printable(std::string_view text);
 /// return) gets a leading apostrophe; numbers are never touched.
 void append_csv_field(std::string& out, std::string_view text, bool defuse);
 
+/// How many bytes there are before the first that is not plain ASCII, 0x20 to 0x7E: most names have no other.
+std::size_t plain_ascii(std::string_view text) noexcept;
+
 /// Decodes the UTF-8 sequence at the front of `text`, which is not empty. Returns its length, or 0 when it is not
 /// valid.
 std::size_t decode_utf8(std::string_view text, char32_t& code_point) noexcept;

@@ -6,15 +6,15 @@
 namespace rangefinder::report {
 
 Cells::Packed Cells::measure(const Values& values, std::uint32_t offset) noexcept {
-  std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = kNull;
-  bool any_null = false;
-  for (const std::int64_t value : values) {
-    any_null = any_null || value == kNull;
-    if (value != kNull) least = std::min(least, value);
-    most = std::max(most, value);
+  const auto [first, last] = std::minmax_element(values.begin(), values.end());  // kNull is the least of all numbers
+  std::int64_t least = *first;
+  const std::int64_t most = *last;
+  if (least == most) return {least, offset, 0};
+  if (least == kNull) {
+    least = most;
+    for (const std::int64_t value : values)
+      if (value != kNull) least = std::min(least, value);
   }
-  if (most == kNull) return {kNull, offset, 0};
-  if (least == most && !any_null) return {least, offset, 0};
   const std::uint64_t distance = static_cast<std::uint64_t>(most) - static_cast<std::uint64_t>(least);
   const auto fits = [&](std::uint64_t greatest) { return distance < greatest; };  // one number is kNull's
   const std::uint32_t bytes = fits(0xFF) ? 1 : fits(0xFFFF) ? 2 : fits(0xFFFFFFFF) ? 4 : 8;
@@ -47,23 +47,16 @@ void Cells::write(const Packed& packed, const Values& values, std::byte* to) noe
 void Cells::close_block() {
   const std::size_t first = packed_.size();
   std::uint32_t size = 0;
-  Values values;
-  const auto gather = [&](std::size_t column) {
-    for (std::size_t row = 0; row < kBlockRows; ++row) values[row] = open_[row * columns_ + column];
-  };
-  for (std::size_t column = 0; column < columns_; ++column) {
-    gather(column);
+  for (const Values& values : open_) {
     packed_.push_back(measure(values, size));
     size += packed_.back().bytes * static_cast<std::uint32_t>(kBlockRows);
   }
   blocks_.push_back(std::make_unique_for_overwrite<std::byte[]>(size));
-  for (std::size_t column = 0; column < columns_; ++column) {
+  for (std::size_t column = 0; column < open_.size(); ++column) {
     const Packed& packed = packed_[first + column];
-    if (packed.bytes == 0) continue;
-    gather(column);
-    write(packed, values, blocks_.back().get() + packed.offset);
+    write(packed, open_[column], blocks_.back().get() + packed.offset);
   }
-  open_.clear();
+  open_rows_ = 0;
 }
 
 }  // namespace rangefinder::report

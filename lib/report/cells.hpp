@@ -19,26 +19,25 @@ inline constexpr std::int64_t kNull = std::numeric_limits<std::int64_t>::min();
 /// differ by: a million rows of twenty figures need a quarter of the memory of as many integers.
 class Cells {
  public:
-  explicit Cells(std::size_t columns) : columns_(columns) {}
+  explicit Cells(std::size_t columns) : open_(columns) {}
 
   void push_back(std::int64_t value) {
-    if (open_.size() == columns_ * kBlockRows) close_block();
-    open_.push_back(value);
+    if (next_column_ == 0) add_row();
+    open_[next_column_][open_rows_ - 1] = value;
+    next_column_ = next_column_ + 1 == open_.size() ? 0 : next_column_ + 1;
   }
-  /// A row of zeros, for the caller to fill; valid until the next one is added. All rows before are filled.
-  std::span<std::int64_t> add_row() {
-    if (open_.size() == columns_ * kBlockRows) close_block();
-    open_.resize(open_.size() + columns_);
-    return std::span(open_).last(columns_);
+  /// A row, each cell of which is set next.
+  void add_row() {
+    if (open_rows_ == kBlockRows) close_block();
+    ++open_rows_;
   }
+  void set(std::size_t column, std::int64_t value) noexcept { open_[column][open_rows_ - 1] = value; }
   /// Rows that are filled.
-  std::size_t rows() const noexcept {
-    return columns_ == 0 ? 0 : blocks_.size() * kBlockRows + open_.size() / columns_;
-  }
+  std::size_t rows() const noexcept { return blocks_.size() * kBlockRows + open_rows_ - (next_column_ != 0 ? 1 : 0); }
   std::int64_t at(std::size_t row, std::size_t column) const noexcept {
     const std::size_t block = row / kBlockRows, row_inside = row % kBlockRows;
-    if (block == blocks_.size()) return open_[row_inside * columns_ + column];
-    return packed_[block * columns_ + column].at(blocks_[block].get(), row_inside);
+    if (block == blocks_.size()) return open_[column][row_inside];
+    return packed_[block * open_.size() + column].at(blocks_[block].get(), row_inside);
   }
 
  private:
@@ -82,8 +81,9 @@ class Cells {
   static void write(const Packed& packed, const Values& values, std::byte* to) noexcept;
   void close_block();
 
-  std::size_t columns_;
-  std::vector<std::int64_t> open_;  // the rows behind the last block, row by row
+  std::vector<Values> open_;  // the rows behind the last block, by column
+  std::size_t open_rows_ = 0;
+  std::size_t next_column_ = 0;  // of the row that push_back fills; 0: it is filled
   std::vector<std::unique_ptr<std::byte[]>> blocks_;
   std::vector<Packed> packed_;  // of each block one a column
 };

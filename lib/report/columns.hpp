@@ -141,8 +141,8 @@ class ColumnsOf {
   /// A table without rows.
   Table table() const { return Table(columns_); }
   void add_row(Table& table, const Row& row) const {
-    const std::span<std::int64_t> cells = table.add_row();
-    for (std::size_t column = 0; column < cells.size(); ++column) cells[column] = cells_[column](table, row);
+    table.add_row();
+    for (std::size_t column = 0; column < cells_.size(); ++column) table.set(column, cells_[column](table, row));
   }
   template <typename Rows>
   Table table_of(const Rows& rows) const {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "report/paths.hpp"
 
+#include "report/table.hpp"
+
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <iterator>
 #include <numeric>
 
 namespace rangefinder::report {
@@ -42,24 +42,30 @@ std::string Paths::innermost(Node node, std::size_t most_bytes) const {
 
 std::string Paths::id_stack(Node node) const {
   constexpr std::size_t kOfMany = 16;
+  constexpr std::string_view kMore = ":...";
   const bool many = depth(node) >= kDeepest;
-  std::array<std::int64_t, kDeepest> ids;
-  std::size_t count = 0;
-  for (; node != kNothing && (!many || count < kOfMany); node = around(node)) ids[count++] = id(node);
-  std::string out = many ? ":..." : "";
-  while (count-- > 0) {
-    char digits[24];
-    out.push_back(':');
-    out.append(digits, std::to_chars(std::begin(digits), std::end(digits), ids[count]).ptr);
+  std::array<char, kDeepest * kMostDigits> text;  // filled from its end
+  char* begin = text.end();
+  for (std::size_t count = 0; node != kNothing && (!many || count < kOfMany); node = around(node), ++count) {
+    begin = write_plain_number(begin, id(node), 0);
+    *--begin = ':';
   }
-  return out;
+  if (many) begin = std::copy_backward(kMore.begin(), kMore.end(), begin);
+  return {begin, text.end()};
 }
 
 std::string Paths::name_tree(Node node) const {
-  constexpr std::size_t kOfMany = 16;
-  const std::size_t levels = depth(node);
-  std::string out(2 * (levels <= kDeepest ? levels : kOfMany), '-');
-  if (levels > kDeepest) out += "[" + std::to_string(levels) + "]";
+  constexpr std::uint32_t kOfMany = 16;
+  const std::uint32_t levels = depth(node);
+  const std::size_t dashes = 2 * std::size_t{levels <= kDeepest ? levels : kOfMany};
+  std::string out;
+  out.reserve(dashes + kMostDigits + name(node).size());
+  out.append(dashes, '-');
+  if (levels > kDeepest) {
+    out += '[';
+    append_plain_number(out, levels, 0);
+    out += ']';
+  }
   return out.append(name(node));
 }
 

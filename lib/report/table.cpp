@@ -116,25 +116,24 @@ std::vector<std::string> unique_keys(const std::vector<Column>& columns) {
 }
 
 void append_plain_number(std::string& out, std::int64_t value, int places) {
-  char digits[32];
-  const bool negative = value < 0;
-  const std::uint64_t magnitude = negative ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
-  char* const first = std::begin(digits) + 1;
-  char* end = std::to_chars(first, std::end(digits) - 1, magnitude).ptr;
-  const auto decimals = static_cast<std::ptrdiff_t>(places);
-  if (end - first <= decimals) {
-    out += negative ? "-0." : "0.";
-    out.append(static_cast<std::size_t>(decimals - (end - first)), '0').append(first, end);
-    return;
-  }
-  if (decimals != 0) {
-    char* const point = end - decimals;
-    std::copy_backward(point, end, end + 1);
-    *point = '.';
-    ++end;
-  }
-  digits[0] = '-';
-  out.append(negative ? std::begin(digits) : first, end);
+  char digits[kMostDigits];
+  char* const end = std::end(digits);
+  const char* const begin = write_plain_number(end, value, places);
+  out.append(begin, static_cast<std::size_t>(end - begin));
+}
+
+char* write_plain_number(char* end, std::int64_t value, int places) noexcept {
+  std::uint64_t rest = value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
+  const auto put_digit = [&] {
+    *--end = static_cast<char>('0' + rest % 10);
+    rest /= 10;
+  };
+  for (int decimal = 0; decimal < places; ++decimal) put_digit();
+  if (places != 0) *--end = '.';
+  do put_digit();
+  while (rest != 0);
+  if (value < 0) *--end = '-';
+  return end;
 }
 
 std::int64_t cell_of_real(double value) noexcept {

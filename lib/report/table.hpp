@@ -114,8 +114,9 @@ class Table {
   Table& null() { return number(kNull); }
   Table& path(Paths::Node node) { return number(node); }
 
-  /// A row to be filled; valid until the next one is added.
-  std::span<std::int64_t> add_row() { return cells_.add_row(); }
+  /// A row, each cell of which is set next.
+  void add_row() { cells_.add_row(); }
+  void set(std::size_t column, std::int64_t cell) noexcept { cells_.set(column, cell); }
   /// What stands for a text in a row.
   std::int64_t cell_of(std::string_view text) { return texts_.add(text); }
   std::int64_t cell_of(const Timeline& timeline, StringId name) { return texts_.add(timeline, name); }
@@ -195,6 +196,9 @@ std::vector<std::string> unique_keys(const std::vector<Column>& columns);
 /// The value with its decimals and nothing else: "12.5", "-3".
 std::string plain_number(std::int64_t value, int places);
 void append_plain_number(std::string& out, std::int64_t value, int places);
+/// Writes it to where it ends at `end`, at most kMostDigits bytes, and says where it begins.
+char* write_plain_number(char* end, std::int64_t value, int places) noexcept;
+inline constexpr std::size_t kMostDigits = 32;
 /// A cell of a column of numbers, exactly.
 void append_exact(std::string& out, const Column& column, std::int64_t cell);
 

@@ -3,6 +3,7 @@
 
 #include "base/colour.hpp"
 #include "base/text.hpp"
+#include "report/known_widths.hpp"
 #include "report/short_names.hpp"
 #include "report/units.hpp"
 #include "report/wrapped.hpp"
@@ -71,35 +72,20 @@ struct Title {
   }
 };
 
-/// Which numbers of a column cannot be wider than those before, so that most need not be written to be measured.
-class KnownWidths {
- public:
-  KnownWidths(const Column& column, std::int64_t time_origin_ns) : column_(column), origin_ns_(time_origin_ns) {}
-
-  /// `widest`: of the numbers that were noted.
-  bool is_no_wider(std::int64_t value, std::size_t widest) const noexcept {
-    // "123.4 ms": four digits, a point and a unit, but for very long times.
-    constexpr std::size_t kWidestTime = 8;
-    constexpr std::int64_t kLongTime = 1'000'000'000'000;
-    switch (column_.type) {
-      case ColumnType::kInteger:
-      case ColumnType::kDecimal:
-        return value >= 0 && value <= largest_;
-      case ColumnType::kTimestamp:
-        return value >= origin_ns_ && value <= largest_;
-      case ColumnType::kNanoseconds:
-        return value >= 0 && value < kLongTime - kLongTime / 1'000 && widest >= kWidestTime;
-      default:
-        return false;
-    }
+/// What stands before the last name of a path: as much as it is deep, as far as there is room for that; further inside
+/// the depth is a number.
+std::string indentation(std::uint32_t depth) {
+  constexpr std::uint32_t kDeepest = 32;
+  std::string text;
+  text.reserve(2 * kDeepest + kMostDigits);
+  text.append(std::size_t{2} * std::min(depth, kDeepest), ' ');
+  if (depth > kDeepest) {
+    text += '[';
+    append_plain_number(text, depth, 0);
+    text += "] ";
   }
-  void note(std::int64_t value) noexcept { largest_ = std::max(largest_, value); }
-
- private:
-  const Column& column_;
-  std::int64_t origin_ns_;
-  std::int64_t largest_ = kNull;
-};
+  return text;
+}
 
 /// The columns that are shown, numbered anew, and how wide they are.
 class Layout {
@@ -151,13 +137,14 @@ class Layout {
 void Layout::measure() {
   widths_.assign(columns(), 0);
   for (std::size_t column = 0; column < widths_.size(); ++column) {
-    KnownWidths known(kind(column), table_.time_origin_ns());
+    const bool depends = depends_on_row(column);
+    KnownWidths known(kind(column).type, table_.time_origin_ns());
+    std::int64_t measured = 0;  // last
     for (std::size_t row = 0; row < table_.row_count(); ++row) {
       const std::int64_t value = content(row, column);
-      const bool as_above = row != 0 && value == content(row - 1, column);
-      if (!depends_on_row(column) && (as_above || known.is_no_wider(value, widths_[column]))) continue;
+      if (!depends && row != 0 && (value == measured || known.is_no_wider(value))) continue;
       widths_[column] = std::max(widths_[column], cell_width(row, column));
-      known.note(value);
+      known.note(measured = value);
     }
   }
   cell_widths_ = widths_;
@@ -169,11 +156,15 @@ void Layout::measure() {
 }
 
 std::size_t Layout::cell_width(std::size_t row, std::size_t column) const {
-  std::string buffer;
-  const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7F; };
-  if (kind(column).type == ColumnType::kText) {  // mostly a name that is written as it is
+  const ColumnType type = kind(column).type;
+  if ((type == ColumnType::kText || type == ColumnType::kPathName) && !table_.is_null(row, shown_[column])) {
+    // Mostly a name that is written as it is.
+    std::string buffer;
     const std::string_view text = table_.readable_text_at(row, shown_[column], buffer);
-    if (std::all_of(text.begin(), text.end(), is_plain)) return text.size();
+    const bool is_indented = type == ColumnType::kPathName;
+    const std::size_t before =
+        is_indented ? indentation(table_.paths().depth(table_.path_at(row, shown_[column]))).size() : 0;
+    if (base::plain_ascii(text) == text.size()) return before + text.size();
   }
   return base::display_width(cell(row, column));
 }
@@ -256,49 +247,49 @@ std::string Layout::fitted_cell(std::size_t row, std::size_t column, bool utf8) 
   return fitted(std::string_view(text).substr(0, more), widths_[column] - suffix) + text.substr(more);
 }
 
-void append_cell(std::string& line, std::string_view text, std::size_t width, bool right, bool last) {
-  if (!right && last) {
-    line.append(text);
-    return;
-  }
-  const std::size_t taken = base::display_width(text);
-  const std::size_t padding = width > taken ? width - taken : 0;
+/// Behind what stands to its left.
+void append_cell(std::string& line, std::string_view text, const Layout& layout, std::size_t column) {
+  const bool right = !is_text(layout.kind(column)), last = column + 1 == layout.columns();
+  const std::size_t taken = right || !last ? base::display_width(text) : layout.width(column);
+  const std::size_t padding = layout.width(column) > taken ? layout.width(column) - taken : 0;
+  if (column != 0) line += kGap;
   if (right) line.append(padding, ' ');
   line.append(text);
   if (!right) line.append(padding, ' ');
 }
 
-/// Cells as they are written. Many are what the cell above is, and are made once.
+/// Cells as they are written. Many are what one of the last cells above is, and are made once.
 class FittedCells {
  public:
-  FittedCells(const Layout& layout, bool utf8) : layout_(layout), utf8_(utf8), last_(layout.columns()) {}
+  FittedCells(const Layout& layout, bool utf8) : layout_(layout), utf8_(utf8), known_(layout.columns() * kKnown) {}
 
-  /// Rows from the first one on.
-  const std::string& at(std::size_t row, std::size_t column) {
-    Last& last = last_[column];
+  void append(std::string& line, std::size_t row, std::size_t column) {
     const std::int64_t content = layout_.content(row, column);
-    if (row == 0 || content != last.content || layout_.depends_on_row(column))
-      last = {content, layout_.fitted_cell(row, column, utf8_)};
-    return last.text;
+    const std::uint64_t hash = static_cast<std::uint64_t>(content) * 0x9E3779B97F4A7C15u >> 60;
+    Known& known = known_[column * kKnown + hash];
+    if (content != known.content || known.text.empty() || layout_.depends_on_row(column)) {
+      known.content = content;
+      known.text.clear();
+      append_cell(known.text, layout_.fitted_cell(row, column, utf8_), layout_, column);
+    }
+    line += known.text;
   }
 
  private:
-  struct Last {
+  static constexpr std::size_t kKnown = 16;  // of each column
+  struct Known {
     std::int64_t content = 0;
     std::string text;
   };
   const Layout& layout_;
   bool utf8_;
-  std::vector<Last> last_;  // by column
+  std::vector<Known> known_;
 };
 
 void append_titles(std::string& out, const Layout& layout, const TextOptions& options, std::string Title::*line) {
   std::string text;
-  for (std::size_t column = 0; column < layout.columns(); ++column) {
-    if (column != 0) text += kGap;
-    append_cell(text, shortened(layout.title(column).*line, layout.width(column), options.utf8), layout.width(column),
-                !is_text(layout.kind(column)), column + 1 == layout.columns());
-  }
+  for (std::size_t column = 0; column < layout.columns(); ++column)
+    append_cell(text, shortened(layout.title(column).*line, layout.width(column), options.utf8), layout, column);
   text.erase(text.find_last_not_of(' ') + 1);
   if (text.empty() && line == &Title::upper) return;
   out += options.colour ? std::string(base::colour::kBold) + text + std::string(base::colour::kPlain) : text;
@@ -330,15 +321,6 @@ std::string hidden_rows_text(const Table& table) {
          (filtered == 0 ? std::string() : "; the filter left out " + base::with_thousands(filtered));
 }
 
-/// Indented by depth, as far as there is room for that; further inside the depth is a number.
-std::string indented_name(const Paths& paths, Paths::Node node) {
-  constexpr std::uint32_t kDeepest = 32;
-  const std::uint32_t depth = paths.depth(node);
-  std::string text(std::size_t{2} * std::min(depth, kDeepest), ' ');
-  if (depth > kDeepest) text += "[" + std::to_string(depth) + "] ";
-  return text + base::printable(paths.name(node));
-}
-
 }  // namespace
 
 std::string heading(const Column& column) {
@@ -348,11 +330,13 @@ std::string heading(const Column& column) {
 std::string readable_cell(const Table& table, std::size_t row, std::size_t column) {
   const Column& kind = table.columns()[column];
   if (table.is_null(row, column)) return is_text(kind) ? "" : "-";
-  if (kind.type == ColumnType::kPathName) return indented_name(table.paths(), table.path_at(row, column));
   std::string buffer;
+  if (kind.type == ColumnType::kPathName)
+    return indentation(table.paths().depth(table.path_at(row, column))) +
+           base::printable(table.readable_text_at(row, column, buffer));
   if (is_text(kind)) return base::printable(table.readable_text_at(row, column, buffer));
   const std::int64_t value = table.number_at(row, column);
-  const std::string_view bound = table.is_lower_bound(row, column) ? "+" : "";
+  const std::string_view bound = !kind.bound_by.empty() && table.is_lower_bound(row, column) ? "+" : "";
   switch (kind.type) {
     case ColumnType::kNanoseconds:
       return readable_time(value, kind.places);
@@ -367,8 +351,9 @@ std::string readable_cell(const Table& table, std::size_t row, std::size_t colum
     case ColumnType::kReal:
       return readable_real(real_of_cell(value));
     default:
-      return plain_number(value, kind.places).append(bound) +
-             (kind.unit.empty() ? "" : " " + base::printable(kind.unit));
+      return plain_number(value, kind.places)
+          .append(bound)
+          .append(kind.unit.empty() ? "" : " " + base::printable(kind.unit));
   }
 }
 
@@ -378,11 +363,7 @@ Status write_text(const Table& table, const TextOptions& options, const Sink& si
   append_header(out.text(), layout, options);
   FittedCells cells(layout, options.utf8);
   for (std::size_t row = 0; row < table.row_count(); ++row) {
-    for (std::size_t column = 0; column < layout.columns(); ++column) {
-      const bool last = column + 1 == layout.columns();
-      if (column != 0) out.text() += kGap;
-      append_cell(out.text(), cells.at(row, column), layout.width(column), !is_text(layout.kind(column)), last);
-    }
+    for (std::size_t column = 0; column < layout.columns(); ++column) cells.append(out.text(), row, column);
     while (!out.text().empty() && out.text().back() == ' ') out.text().pop_back();
     out.text() += '\n';
     if (!out.flush_if_full()) break;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
@@ -26,15 +27,17 @@ constexpr std::array<std::uint64_t, 20> kPowersOfTen = [] {
 
 std::uint64_t power_of_ten(int exponent) noexcept { return kPowersOfTen[static_cast<std::size_t>(exponent)]; }
 
+int digits_of(std::uint64_t value) noexcept {
+  const int least = std::bit_width(value) * 1233 >> 12;  // times the logarithm of 2
+  return least + (value >= power_of_ten(least) ? 1 : 0);
+}
+
 // value / 10^places of the first unit; each further unit is a thousand of the one before.
 std::string readable(std::int64_t value, int places, std::span<const std::string_view> units) {
-  const bool negative = value < 0;
-  const std::uint64_t magnitude = negative ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
-  std::size_t unit = 0;
-  int digits = 1;  // before the decimal point
-  const auto reaches = [&](int power) { return magnitude >= power_of_ten(places + power); };
-  while (unit + 1 < units.size() && reaches(3 * static_cast<int>(unit) + 3)) ++unit;
-  while (reaches(3 * static_cast<int>(unit) + digits)) ++digits;
+  const std::uint64_t magnitude = value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
+  const int before_point = std::max(digits_of(magnitude) - places, 1);
+  std::size_t unit = std::min(static_cast<std::size_t>(before_point - 1) / 3, units.size() - 1);
+  int digits = before_point - 3 * static_cast<int>(unit);
   for (;;) {
     const int shift = places + 3 * static_cast<int>(unit);
     const int decimals = std::min(std::max(kSignificant - digits, 0), shift);
@@ -50,10 +53,12 @@ std::string readable(std::int64_t value, int places, std::span<const std::string
       }
       continue;
     }
-    std::string text = negative ? "-" : "";
-    append_plain_number(text, static_cast<std::int64_t>(rounded), decimals);
-    text += ' ';
-    return text += units[unit];
+    char text[kMostDigits + 8];
+    char* const name = std::end(text) - units[unit].size();
+    units[unit].copy(name, units[unit].size());
+    name[-1] = ' ';
+    const auto shown = static_cast<std::int64_t>(rounded);
+    return {write_plain_number(name - 1, value < 0 ? -shown : shown, decimals), std::end(text)};
   }
 }
 

@@ -153,6 +153,16 @@ TEST_CASE("texts take as many columns as a terminal gives them", "[base]") {
   CHECK(display_width("\xFF") == 1);
 }
 
+TEST_CASE("plain ASCII ends at the first byte that is none, wherever it stands", "[base]") {
+  for (std::size_t size = 0; size < 20; ++size) {
+    const std::string plain = std::string(size, ' ') + "~";
+    CHECK(plain_ascii(plain) == plain.size());
+    for (const char other : {'\0', '\x1F', '\x7F', '\x80', '\xFF'})
+      for (const std::size_t behind : {0u, 9u})
+        CHECK(plain_ascii(plain + other + std::string(behind, '~')) == plain.size());
+  }
+}
+
 TEST_CASE("the nearest word is found, and none where none is near", "[base]") {
   CHECK(nearest("memmory", {"memory", "mode", "output"}) == "memory");
   CHECK(nearest("momory", {"mode", "memory"}) == "memory");

@@ -25,10 +25,9 @@ constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 void check_kept(const std::vector<std::vector<std::int64_t>>& rows) {
   Cells cells(rows.front().size());
   for (std::size_t row = 0; row < rows.size(); ++row) {
-    if (row % 3 == 0)
-      std::copy(rows[row].begin(), rows[row].end(), cells.add_row().begin());
-    else
-      for (const std::int64_t value : rows[row]) cells.push_back(value);
+    if (row % 3 == 0) cells.add_row();
+    for (std::size_t column = 0; column < rows[row].size(); ++column)
+      row % 3 == 0 ? cells.set(column, rows[row][column]) : cells.push_back(rows[row][column]);
     REQUIRE(cells.rows() == row + 1);
   }
   for (std::size_t row = 0; row < rows.size(); ++row)

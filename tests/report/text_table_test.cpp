@@ -3,9 +3,17 @@
 
 #include "base/text.hpp"
 #include "support/catch.hpp"
+#include "support/seed.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <string>
 
 using namespace rangefinder;
 using namespace rangefinder::report;
+using namespace rangefinder::testing;
 
 namespace {
 TextOptions plain(std::size_t width = 0) { return {false, false, width}; }
@@ -159,4 +167,31 @@ TEST_CASE("columns for programs, and those that hold nothing, are not shown to p
   };
   CHECK(shown(0) == "Name  Count\n----  -----\na         1\nb         2\n");
   CHECK(shown(7) == "Name  Device  Count\n----  ------  -----\na          -      1\nb       7 ns      2\n");
+}
+
+TEST_CASE("a column of numbers is as wide as the widest of them, in whatever order they come", "[report][property]") {
+  std::mt19937_64 random(property_seed("column widths"));
+  const auto number = [&]() -> std::int64_t {
+    if (random() % 16 == 0) return kNull;
+    std::int64_t value = 1;
+    for (std::uint64_t digits = random() % 18; digits > 0; --digits) value *= 10;
+    value += static_cast<std::int64_t>(random() % 3) - 1;  // where a number has one digit more
+    if (random() % 2 == 0) value = static_cast<std::int64_t>(random() >> random() % 60 >> 2);
+    return random() % 8 == 0 ? -value : value;
+  };
+  for (int round = 0; round < 400; ++round) {
+    for (const ColumnType type : {ColumnType::kInteger, ColumnType::kDecimal, ColumnType::kNanoseconds,
+                                  ColumnType::kTimestamp, ColumnType::kBytes, ColumnType::kFlops}) {
+      const bool has_places = type == ColumnType::kDecimal || type == ColumnType::kNanoseconds;
+      Table table({{"", "", type, has_places ? static_cast<int>(random() % 3) : 0}, {"Name"}});
+      table.set_time_origin(static_cast<std::int64_t>(random() >> random() % 60 >> 3));
+      for (std::uint64_t rows = random() % 20; rows > 0; --rows) table.number(number()).text("a");
+      std::size_t widest = heading(table.columns()[0]).size();
+      for (std::size_t row = 0; row < table.row_count(); ++row)
+        widest = std::max(widest, readable_cell(table, row, 0).size());
+      const std::string text = to_text(table, plain());
+      const std::size_t rule = text.find('\n') + 1;
+      CHECK(text.find("  ", rule) - rule == widest);
+    }
+  }
 }
