@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/file.hpp"
+#include "capture/name_list.hpp"
 #include "clock/clock_table.hpp"
 #include "format/chunk.hpp"
 #include "format/host_events.hpp"
@@ -80,13 +81,13 @@ class CaptureReader {
 
   /// Empty for id 0 and for ids that the file does not hold.
   std::string_view name(format::NameId id) const noexcept {
-    const auto found = names_.find(id);
-    return found != names_.end() ? std::string_view(found->second) : std::string_view{};
+    const std::string* const found = names_.find(id);
+    return found != nullptr ? std::string_view(*found) : std::string_view{};
   }
-  bool has_name(format::NameId id) const noexcept { return names_.count(id) != 0; }
+  bool has_name(format::NameId id) const noexcept { return names_.find(id) != nullptr; }
   /// For people: "(unnamed)" for id 0, "<lost name #5>" for an id that the file does not hold.
   std::string name_or_placeholder(format::NameId id) const;
-  const std::map<format::NameId, std::string>& names() const noexcept { return names_; }
+  const NameList& names() const noexcept { return names_; }
   /// From here on ids are the reader's: of threads that only the live file names.
   static constexpr format::NameId kFirstOwnName = 1u << 31;
   const std::vector<std::pair<std::string, std::string>>& metadata() const noexcept { return metadata_; }
@@ -170,7 +171,7 @@ class CaptureReader {
   format::FileHeader header_{};
   std::vector<ChunkEntry> chunks_;
   std::vector<Finding> findings_;
-  std::map<format::NameId, std::string> names_;  // a file may use any numbers
+  NameList names_;
   std::vector<std::string> categories_;
   std::vector<std::string> domains_, colours_;  // by category
   std::vector<std::pair<std::string, std::string>> metadata_;

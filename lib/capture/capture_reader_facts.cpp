@@ -80,7 +80,7 @@ void CaptureReader::take(const format::ChunkView& chunk) {
         if (kind == ChunkKind::kMeta)
           take_fact(row.key, row.text);
         else if (row.id != 0)
-          names_.insert_or_assign(row.id, std::move(row.text));
+          names_.set(row.id, std::move(row.text));
       }
       return;
     }

@@ -81,7 +81,7 @@ void CaptureReader::drop_what_the_capture_holds(LiveContent& live) {
 
 void CaptureReader::take_live(LiveContent live) {
   for (auto& [id, text] : live.names) {
-    if (id != 0) names_.try_emplace(id, std::move(text));
+    if (id != 0 && !has_name(id)) names_.set(id, std::move(text));
   }
   // What had been counted when the program died is at least what the last health chunk says.
   for (const auto& [number, count] : live.health) recorded_health_[number] = std::max(recorded_health_[number], count);
@@ -97,7 +97,7 @@ void CaptureReader::take_live(LiveContent live) {
   format::NameId own_name = kFirstOwnName;
   for (auto& thread : live.threads) {
     if (!known.insert(thread.index).second) continue;
-    names_.insert_or_assign(own_name, std::move(thread.name));
+    names_.set(own_name, std::move(thread.name));
     threads_.push_back({thread.index, thread.tid, own_name++});
   }
   live_ = std::move(live.events);

@@ -74,11 +74,11 @@ Status add_names(const CaptureReader& reader, Rewriter& out) {
     rows.clear();
     bytes = 0;
   };
-  for (const auto& [id, text] : reader.names()) {
+  reader.names().for_each([&](format::NameId id, const std::string& text) {
     rows.push_back({id, {}, text});
     bytes += text.size();
     if (rows.size() == format::kMaxRows || bytes >= kMaxBytes) write();
-  }
+  });
   write();
   return status;
 }

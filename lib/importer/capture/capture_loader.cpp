@@ -26,7 +26,8 @@ int number_of(std::string_view text, int otherwise) noexcept {
 }  // namespace
 
 StringId CaptureLoader::find_name(std::uint32_t id) {
-  if (id != 0 && !reader_.has_name(id)) ++out_.health.lost_names;
+  if (const std::string* const text = reader_.names().find(id)) return out_.intern(*text);
+  if (id != 0) ++out_.health.lost_names;
   return out_.intern(reader_.name_or_placeholder(id));
 }
 

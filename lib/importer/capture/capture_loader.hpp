@@ -155,6 +155,14 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   /// The row of a range of this window; kNone for others.
   RangeIndex own_row(std::uint64_t key) const noexcept;
   RangeRow range_row(const AssembledRange& range);
+  /// What ranges and marks say by one number.
+  struct Category {
+    StringId domain = StringId::kEmpty;
+    StringId name = StringId::kEmpty;
+    RangeKind kind = RangeKind::kAnnotation;
+    bool is_known = false;
+  };
+  const Category& category(std::uint32_t id);
   void finish();
 
   // ---- windows: capture_loader_windows.cpp
@@ -227,6 +235,7 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   std::vector<StringId> names_;
   std::vector<bool> names_known_;
   std::unordered_map<std::uint32_t, StringId> far_names_;
+  std::vector<Category> categories_;
   std::vector<ThreadIndex> threads_;
   std::map<std::uint32_t, ThreadIndex> threads_by_tid_;
   std::map<std::uint32_t, DeviceIndex> devices_;
@@ -250,9 +259,10 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   NodeOrigins node_origins_;
   std::vector<format::RangeMetricRow> range_metrics_;  // until the ranges are known
   std::vector<AssembledOperator> operators_;
-  std::vector<std::pair<RangeIndex, CpuCounts>> cpu_counts_;
-  std::unordered_map<std::uint32_t, InputTexts> input_texts_;  // by name
-  std::vector<std::uint64_t> launch_keys_;                     // range keys of the launches added, from first_launch_
+  std::vector<CpuCounts> cpu_counts_;
+  std::vector<std::pair<RangeIndex, std::uint32_t>> cpu_counts_of_;  // rows of them, by range
+  std::unordered_map<std::uint32_t, InputTexts> input_texts_;        // by name
+  std::vector<std::uint64_t> launch_keys_;  // range keys of the launches added, from first_launch_
   std::vector<std::uint64_t> under_;  // by row - first_row_: key of the range that launches belonged to when it began
   std::uint32_t first_launch_ = 0;
   std::uint64_t last_ticks_ = 0;

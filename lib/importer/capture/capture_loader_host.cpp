@@ -11,12 +11,24 @@
 
 namespace rangefinder::importer {
 
+const CaptureLoader::Category& CaptureLoader::category(std::uint32_t id) {
+  if (id >= categories_.size()) categories_.resize(id + 1);
+  Category& known = categories_[id];
+  if (!known.is_known) {
+    const std::string_view text = reader_.category(id);
+    const StringId domain = out_.intern(reader_.domain(id));
+    known = {domain, out_.intern(text), text == "operator" ? RangeKind::kOperator : RangeKind::kAnnotation, true};
+  }
+  return known;
+}
+
 RangeRow CaptureLoader::range_row(const AssembledRange& range) {
-  const std::string_view category = reader_.category(range.category);
-  return {.name = name(range.name),
-          .domain = out_.intern(reader_.domain(range.category)),
-          .category = out_.intern(category),
-          .kind = category == "operator" ? RangeKind::kOperator : RangeKind::kAnnotation,
+  const StringId range_name = name(range.name);
+  const Category& of_range = category(range.category);
+  return {.name = range_name,
+          .domain = of_range.domain,
+          .category = of_range.name,
+          .kind = of_range.kind,
           .style = range.start_end ? RangeStyle::kStartEnd : RangeStyle::kScoped,
           .flags = flags_of(range),
           .thread = thread_of(range.thread),
@@ -67,14 +79,14 @@ void CaptureLoader::on_launch(const AssembledLaunch& launch) {
   last_ticks_ = std::max(last_ticks_, launch.ticks);
 }
 
-void CaptureLoader::on_mark(std::uint32_t thread, std::uint64_t ticks, std::uint32_t id, std::uint32_t category) {
+void CaptureLoader::on_mark(std::uint32_t thread, std::uint64_t ticks, std::uint32_t id, std::uint32_t category_id) {
   const auto row = static_cast<std::uint32_t>(out_.marks.size());
   if (thread >= last_mark_.size()) last_mark_.resize(thread + 1, kNone);
   last_mark_[thread] = kNone;
   if (is_before(ticks, ticks)) return;
   last_mark_[thread] = row;
   out_.marks.append({.name = name(id),
-                     .category = out_.intern(reader_.category(category)),
+                     .category = category(category_id).name,
                      .thread = thread_of(thread),
                      .time_ns = host_time(ticks)});
   last_ticks_ = std::max(last_ticks_, ticks);
@@ -128,15 +140,20 @@ void CaptureLoader::on_value(std::uint32_t thread, const AssembledValue& value) 
 }
 
 void CaptureLoader::on_cpu_counts(std::uint64_t range, const CpuCounts& counts) {
-  cpu_counts_.emplace_back(row_of(range), counts);
+  // Ranges one inside the other mostly began and ended with the same counts, which take ten times what a range's does.
+  if (cpu_counts_.empty() || cpu_counts_.back().count != counts.count) cpu_counts_.push_back(counts);
+  cpu_counts_of_.emplace_back(row_of(range), static_cast<std::uint32_t>(cpu_counts_.size() - 1));
 }
 
 void CaptureLoader::add_cpu_counters() {
-  std::sort(cpu_counts_.begin(), cpu_counts_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  const auto by_range = [](const auto& a, const auto& b) { return a.first < b.first; };
+  std::reverse(cpu_counts_of_.begin(), cpu_counts_of_.end());  // inner ranges end before those around them
+  if (!std::is_sorted(cpu_counts_of_.begin(), cpu_counts_of_.end(), by_range))
+    std::sort(cpu_counts_of_.begin(), cpu_counts_of_.end(), by_range);
   CpuCounterTable& table = out_.cpu_counters;
-  for (const auto& [range, counts] : cpu_counts_) {
-    table.append({.range = range, .counts = counts.count});
-  }
+  table.reserve(table.size() + cpu_counts_of_.size());
+  for (const auto& [range, counts] : cpu_counts_of_)
+    table.append({.range = range, .counts = cpu_counts_[counts].count});
 }
 
 void CaptureLoader::on_step(const AssembledStep& step) {

@@ -281,6 +281,7 @@ void CaptureLoader::keep_rest() {
   launch_is_graph_.clear();
   node_facts_.clear();
   cpu_counts_.clear();
+  cpu_counts_of_.clear();
   const auto empty = [](auto&... tables) { (tables.cut_to(0), ...); };
   empty(out_.ranges, out_.calls, out_.launches, out_.activities, out_.syncs, out_.overheads, out_.cuda_allocations,
         out_.marks, out_.counters, out_.steps, out_.autograd_nodes, out_.graph_nodes, out_.operators,

@@ -27,15 +27,24 @@ void CaptureLoader::add_range_metrics() {
   const auto key = [&](RangeIndex range) {
     return std::tuple(ranges.thread[range], ranges.name[range], ranges.begin_ns[range]);
   };
+  std::vector<bool> wanted_names;
+  for (const format::RangeMetricRow& row : range_metrics_) {
+    const auto number = static_cast<std::size_t>(name(row.range));
+    if (number >= wanted_names.size()) wanted_names.resize(number + 1);
+    wanted_names[number] = true;
+  }
   std::vector<RangeIndex> sorted;
   for (auto range = first_range_; range < ranges.size(); ++range) {
-    if (ranges.style[range] == RangeStyle::kScoped) sorted.push_back(range);
+    const auto number = static_cast<std::size_t>(ranges.name[range]);
+    if (ranges.style[range] == RangeStyle::kScoped && number < wanted_names.size() && wanted_names[number])
+      sorted.push_back(range);
   }
   // Of ranges that began at the same time, the inner one is the later row or the shorter one.
-  std::sort(sorted.begin(), sorted.end(), [&](RangeIndex a, RangeIndex b) {
+  const auto before = [&](RangeIndex a, RangeIndex b) {
     return std::tuple_cat(key(a), std::tuple(-ranges.end_ns[a], a)) <
            std::tuple_cat(key(b), std::tuple(-ranges.end_ns[b], b));
-  });
+  };
+  if (!std::is_sorted(sorted.begin(), sorted.end(), before)) std::sort(sorted.begin(), sorted.end(), before);
   RangeMetricTable& table = out_.range_metrics;
   for (const format::RangeMetricRow& row : range_metrics_) {
     // Of a thread that wrote nothing there is no range.

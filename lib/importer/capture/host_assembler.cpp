@@ -235,7 +235,9 @@ void HostAssembler::open_range(std::uint32_t index, Thread& thread, const Record
   range.instance_begin_ticks = record.ticks;
   if (thread.open.size() >= kNearby) ++thread.deep[label_of(range)];
   thread.open.push_back(range);
-  if (thread.cpu_events.any()) thread.counts_before.emplace_back(range.key, thread.cpu_events);
+  const bool as_before =
+      !thread.counts_before.empty() && thread.counts_before.back().second.count == thread.cpu_events.count;
+  if (!as_before && thread.cpu_events.any()) thread.counts_before.emplace_back(range.key, thread.cpu_events);
   if (!thread.nodes.empty()) {
     AssembledNode& node = thread.nodes.back();
     if (node.range == 0 && node.name == range.name) {
@@ -293,14 +295,17 @@ void HostAssembler::close_top(Thread& thread, std::uint64_t ticks, bool suspende
 
 void HostAssembler::report_cpu_counts(Thread& thread, std::uint64_t range) {
   auto& before = thread.counts_before;
-  while (!before.empty() && before.back().first > range) before.pop_back();  // they ended elsewhere, or never
-  if (before.empty() || before.back().first != range) return;
+  const auto drop_behind = [&](std::uint64_t key) {
+    while (!before.empty() && before.back().first > key) before.pop_back();
+  };
+  drop_behind(range);  // of ranges that ended elsewhere, or never
+  if (before.empty()) return;
   CpuCounts counts;
   for (std::size_t event = 0; event < kCpuEvents; ++event) {
     const std::int64_t first = before.back().second.count[event], last = thread.cpu_events.count[event];
     if (first >= 0 && last >= first) counts.count[event] = last - first;
   }
-  before.pop_back();
+  drop_behind(thread.open.empty() ? 0 : thread.open.back().key);
   if (counts.any()) sink_.on_cpu_counts(range, counts);
 }
 

@@ -226,21 +226,22 @@ class HostAssembler {
   };
   struct Thread {
     std::vector<AssembledRange> open;
-    CpuCounts cpu_events;                                            // of the thread so far
-    std::vector<std::pair<std::uint64_t, CpuCounts>> counts_before;  // ranges that are open: by key, where counted
-    std::unordered_map<Label, std::uint32_t> deep;                   // how often each is open beyond kNearby
-    std::set<std::uint64_t> open_start_end;                          // keys
-    std::vector<AssembledNode> nodes;                                // that run, innermost last
-    std::optional<AssembledSequence> sequence;                       // noted last
-    std::int64_t noted = -1;                                         // its number; -1: records may be missing since
-    std::uint64_t block = 0, next_record = 0;                        // where the next run of records starts
-    std::uint64_t last_ticks = 0;                                    // of the last record that has a time
-    std::multimap<std::uint64_t, ComingEnd> ends_to_come;            // on other threads, later than that; by ticks
-    detail::Record pending{};                                        // waits for its kExtra
-    std::uint64_t started = 0, started_handle = 0;                   // key of a start/end range whose value may follow
-    AssembledMemory memory;                                          // what `pending` began, where that is kMemory
-    std::vector<std::uint64_t> host_sizes;                           // by number; 0: not said in this block of records
-    std::int64_t host_total = -1;                                    // likewise; -1: not said
+    CpuCounts cpu_events;  // of the thread so far
+    // When ranges that are open began, by key of the first of those that began with the same counts.
+    std::vector<std::pair<std::uint64_t, CpuCounts>> counts_before;
+    std::unordered_map<Label, std::uint32_t> deep;         // how often each is open beyond kNearby
+    std::set<std::uint64_t> open_start_end;                // keys
+    std::vector<AssembledNode> nodes;                      // that run, innermost last
+    std::optional<AssembledSequence> sequence;             // noted last
+    std::int64_t noted = -1;                               // its number; -1: records may be missing since
+    std::uint64_t block = 0, next_record = 0;              // where the next run of records starts
+    std::uint64_t last_ticks = 0;                          // of the last record that has a time
+    std::multimap<std::uint64_t, ComingEnd> ends_to_come;  // on other threads, later than that; by ticks
+    detail::Record pending{};                              // waits for its kExtra
+    std::uint64_t started = 0, started_handle = 0;         // key of a start/end range whose value may follow
+    AssembledMemory memory;                                // what `pending` began, where that is kMemory
+    std::vector<std::uint64_t> host_sizes;                 // by number; 0: not said in this block of records
+    std::int64_t host_total = -1;                          // likewise; -1: not said
   };
   struct DeferredEnd {
     std::uint32_t owner;
