@@ -4,6 +4,7 @@
 #include "analysis/range_forest.hpp"
 #include "analysis/steps.hpp"
 #include "projection/flat_map.hpp"
+#include "projection/large_vector.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -50,12 +51,56 @@ class Rollup {
     inside_its_like_ = inside_their_like(timeline.ranges.size(), RangeForest(projection), key);
   }
 
-  void take(RangeIndex range) {
-    const std::uint32_t group = group_of(range);
+  /// `outer_first`: the ranges that take part.
+  void take(std::span<const RangeIndex> outer_first) {
+    for (const RangeIndex range : outer_first) put_in_group(range);
+    by_key_ = {};
+    // There may be a group for each range: without room for all of them the memory would be taken twice.
+    projection::reserve_large(groups_.rows, group_count_);
+    if (!pass_times_.empty() || !estimated_.empty() || !conditional_.empty())
+      projection::assign_large(groups_.extras, group_count_, GroupExtra{});
+    for (const RangeIndex range : outer_first) take(range);
+  }
+
+  /// Without an order.
+  PathTree result() && {
+    add_spreads();
+    return {std::move(groups_), {}, std::move(group_of_)};
+  }
+
+ private:
+  bool has_group(RangeIndex range) const noexcept {
+    return projection_.depth[range] <= folding_.most_depth && part_of(range) != kNone;
+  }
+  std::uint32_t parent_group(RangeIndex range) const noexcept {
     const RangeIndex parent = projection_.parent[range];
-    group_of_[range] = group != kNone || parent == kNone || !by_path_ ? group : group_of_[parent];
+    return by_path_ && parent != kNone ? group_of_[parent] : kNone;
+  }
+
+  void put_in_group(RangeIndex range) {
+    group_of_[range] = parent_group(range);
+    if (!has_group(range)) return;
+    // By name there is no parent, and by path there are no parts.
+    const std::uint64_t high = by_path_ ? group_of_[range] : part_of(range);
+    group_of_[range] = by_key_.find_or_set(high << 32 | number_of(timeline_.ranges.name[range]), group_count_);
+    if (group_of_[range] == group_count_) ++group_count_;
+  }
+
+  void add_group(RangeIndex first) {
+    RangeGroup group;
+    group.name = timeline_.ranges.name[first];
+    if (folding_.numbers) fold(group.name);
+    group.parent = parent_group(first);
+    group.part = part_of(first);
+    group.depth = group.parent == kNone ? 0 : groups_[group.parent].depth + 1;
+    groups_.rows.push_back(group);
+  }
+
+  void take(RangeIndex range) {
     if (projection_.depth[range] <= folding_.most_depth) take_from_parent(range);
-    if (group == kNone) return;
+    if (!has_group(range)) return;
+    const std::uint32_t group = group_of_[range];
+    if (group == groups_.size()) add_group(range);
     RangeGroup& total = groups_.rows[group];
     const RangeTable& ranges = timeline_.ranges;
     const bool is_deepest = projection_.depth[range] == folding_.most_depth;
@@ -76,35 +121,6 @@ class Rollup {
     add(total.inclusive, inclusive);
     if (!groups_.extras.empty()) add_extra(groups_.extras[group], range);
     if (inclusive.gpu_ops != 0) total.span_ns += inclusive.gpu_span_ns();
-  }
-
-  /// Without an order.
-  PathTree result() && {
-    add_spreads();
-    return {std::move(groups_), {}, std::move(group_of_)};
-  }
-
- private:
-  std::uint32_t group_of(RangeIndex range) {
-    const RangeIndex parent = projection_.parent[range];
-    const std::uint32_t parent_group = by_path_ && parent != kNone ? group_of_[parent] : kNone;
-    const std::uint32_t part = part_of(range);
-    if (projection_.depth[range] > folding_.most_depth || part == kNone) return kNone;
-    const StringId name = timeline_.ranges.name[range];
-    // By name there is no parent, and by path there are no parts.
-    const std::uint64_t key = std::uint64_t{by_path_ ? parent_group : part} << 32 | number_of(name);
-    const auto fresh = static_cast<std::uint32_t>(groups_.size());
-    const std::uint32_t known = by_key_.find_or_set(key, fresh);
-    if (known != fresh) return known;
-    RangeGroup group;
-    group.name = name;
-    if (folding_.numbers) fold(name);
-    group.parent = parent_group;
-    group.part = part;
-    group.depth = parent_group == kNone ? 0 : groups_[parent_group].depth + 1;
-    groups_.rows.push_back(group);
-    if (!pass_times_.empty() || !estimated_.empty() || !conditional_.empty()) groups_.extras.emplace_back();
-    return fresh;
   }
 
   /// The name of the group that is being made.
@@ -198,6 +214,7 @@ class Rollup {
   std::vector<std::int64_t> conditional_;
   std::vector<bool> inside_its_like_;
   std::vector<std::uint32_t> group_of_;
+  std::uint32_t group_count_ = 0;
   std::vector<std::int64_t> covered_until_;  // per range: where ranges inside, those taken so far, end
   RangeGroups groups_;
   struct {
@@ -282,7 +299,7 @@ std::vector<std::uint32_t> order_of_shown(const RangeGroups& groups) {
 RangeGroups roll_up_ranges(const Timeline& timeline, const Projection& projection, const ProjectionOptions& options,
                            GroupBy group_by, const Folding& folding, Parts parts, HostSpread spread) {
   Rollup rollup(timeline, projection, group_by, folding, parts, spread);
-  for (const RangeIndex range : outer_first(timeline, projection, options)) rollup.take(range);
+  rollup.take(outer_first(timeline, projection, options));
   RangeGroups groups = std::move(rollup).result().groups;
   if (group_by == GroupBy::kName) drop_silent(groups);
   return groups;
@@ -291,7 +308,7 @@ RangeGroups roll_up_ranges(const Timeline& timeline, const Projection& projectio
 PathTree range_tree(const Timeline& timeline, const Projection& projection, const ProjectionOptions& options,
                     const Folding& folding, HostSpread spread) {
   Rollup rollup(timeline, projection, GroupBy::kPath, folding, {}, spread);
-  for (const RangeIndex range : outer_first(timeline, projection, options)) rollup.take(range);
+  rollup.take(outer_first(timeline, projection, options));
   PathTree tree = std::move(rollup).result();
   tree.order = order_of_shown(tree.groups);
   return tree;

@@ -170,14 +170,19 @@ void KernelSweep::collect_stretches(std::span<const Sample> samples) {
     return static_cast<std::size_t>(found - samples.begin());
   };
   stretches_.clear();
-  for (const Sample& sample : samples)
+  for (const Sample& sample : samples) {
+    const auto first = static_cast<std::ptrdiff_t>(stretches_.size());
     for (std::uint32_t path = sample.path; path != kRoot && seen_by_path_[path] != kernel; path = paths_[path].parent) {
       seen_by_path_[path] = kernel;
       stretches_.push_back({paths_[path].name, {place(path), place(end_[path])}});
     }
+    std::reverse(stretches_.begin() + first,
+                 stretches_.end());  // outer ones, whose names mostly came first, to the front
+  }
   if (const std::size_t outside = place(1); outside != 0) stretches_.push_back({kNone, {0, outside}});
-  std::sort(stretches_.begin(), stretches_.end(),
-            [](const NamedStretch& a, const NamedStretch& b) { return a.name < b.name; });
+  const auto by_name = [](const NamedStretch& a, const NamedStretch& b) { return a.name < b.name; };
+  if (!std::is_sorted(stretches_.begin(), stretches_.end(), by_name))
+    std::sort(stretches_.begin(), stretches_.end(), by_name);
 }
 
 void KernelSweep::add_rows_of_kernel(std::span<const Sample> samples, NvtxKernelRows& rows) {

@@ -157,14 +157,18 @@ void NvtxKernelRows::sort(const Timeline& timeline, const Labels& labels) {
   std::vector<std::uint32_t> order(entries_.size());
   std::vector<std::uint32_t> next(offset.begin(), offset.end() - 1);
   for (std::uint32_t row = 0; row < entries_.size(); ++row) order[next[rank(entries_[row])]++] = row;
-  const auto rest = [&](std::uint32_t at) {
-    const Entry& row = entries_[at];
-    return std::tuple(row.style, numbers_of(timeline, row.thread), -durations_[row.duration].total,
-                      labels.text(row.kernel), row.thread);
+  const auto before = [&](std::uint32_t left, std::uint32_t right) {
+    const Entry &a = entries_[left], &b = entries_[right];
+    if (a.style != b.style) return a.style < b.style;
+    if (a.thread != b.thread)
+      if (const auto of_a = numbers_of(timeline, a.thread), of_b = numbers_of(timeline, b.thread); of_a != of_b)
+        return of_a < of_b;
+    const __int128 more = durations_[a.duration].total - durations_[b.duration].total;
+    if (more != 0) return more > 0;
+    return std::tuple(labels.text(a.kernel), a.thread) < std::tuple(labels.text(b.kernel), b.thread);
   };
   for (std::size_t of_rank = 0; of_rank + 1 < offset.size(); ++of_rank)
-    std::sort(order.begin() + offset[of_rank], order.begin() + offset[of_rank + 1],
-              [&](std::uint32_t a, std::uint32_t b) { return rest(a) < rest(b); });
+    std::sort(order.begin() + offset[of_rank], order.begin() + offset[of_rank + 1], before);
   arrange(entries_, std::move(order));
 }
 

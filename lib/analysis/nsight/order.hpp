@@ -28,10 +28,11 @@ void order_by_total(std::vector<Row>& rows, const Labels& labels, TotalOf total_
   keyed.reserve(rows.size());
   for (std::uint32_t row = 0; row < rows.size(); ++row)
     keyed.push_back({total_of(rows[row]), ranks[rows[row].name], row});
-  std::sort(keyed.begin(), keyed.end(), [&](const Keyed& a, const Keyed& b) {
+  const auto before = [&](const Keyed& a, const Keyed& b) {
     if (a.total != b.total) return a.total > b.total;
     return a.rank != b.rank ? a.rank < b.rank : rows[a.row].style < rows[b.row].style;
-  });
+  };
+  if (!std::is_sorted(keyed.begin(), keyed.end(), before)) std::sort(keyed.begin(), keyed.end(), before);
   std::vector<std::uint32_t> order;
   order.reserve(rows.size());
   for (const Keyed& key : keyed) order.push_back(key.row);

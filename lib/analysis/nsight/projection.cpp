@@ -137,29 +137,29 @@ base::Interval cause_of(const Timeline& timeline, LaunchIndex launch) noexcept {
 std::vector<ProjectedRow> gpu_projection(const Timeline& timeline) { return GpuProjection(timeline).run(); }
 
 std::vector<ProjectedSumRow> gpu_projection_sum(const Timeline& timeline, Labels& labels) {
-  std::vector<ProjectedSumRow> sums;
+  std::vector<ProjectedRow> rows = gpu_projection(timeline);
+  std::erase_if(rows, [](const ProjectedRow& row) { return row.range == kNone; });
+  const auto key = [&](const ProjectedRow& row) {
+    return std::uint64_t{labels.range(row.range)} << 8 | static_cast<std::uint8_t>(timeline.ranges.style[row.range]);
+  };
   projection::FlatMap groups;
+  for (const ProjectedRow& row : rows) groups.find_or_set(key(row), static_cast<std::uint32_t>(groups.size()));
+  std::vector<ProjectedSumRow> sums(groups.size());  // large, and as many as there are names
   GroupedSamples projected;
-  for (const ProjectedRow& row : gpu_projection(timeline)) {
-    if (row.range == kNone) continue;
-    const Label name = labels.range(row.range);
-    const RangeStyle style = timeline.ranges.style[row.range];
-    const std::uint64_t key = std::uint64_t{name} << 8 | static_cast<std::uint8_t>(style);
-    const std::uint32_t group = groups.find_or_set(key, static_cast<std::uint32_t>(sums.size()));
-    if (group == sums.size()) {
-      ProjectedSumRow fresh;
-      fresh.name = name;
-      fresh.style = style;
-      sums.push_back(fresh);
-    }
+  projected.reserve(rows.size());
+  for (const ProjectedRow& row : rows) {
+    const std::uint32_t group = groups.find(key(row));
     const base::Interval interval = interval_of(timeline, row.range);
     projected.add(group, row.last_ns - row.first_ns);
     ProjectedSumRow& sum = sums[group];
+    sum.name = labels.range(row.range);
+    sum.style = timeline.ranges.style[row.range];
     sum.range.add(interval.end - interval.begin);
     sum.launches.add(static_cast<std::int64_t>(row.launches));
     if (row.level != kNone) sum.level.add(row.level);
     sum.children.add(row.children);
   }
+  rows = {};
   projected.each_spread(sums.size(), [&](std::size_t group, const Spread& spread) { sums[group].projected = spread; });
   order_by_total(sums, labels, [](const ProjectedSumRow& row) { return row.projected.total; });
   return sums;

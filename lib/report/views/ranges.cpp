@@ -215,12 +215,13 @@ Table make_names(const ProjectedTimeline& projected, const analysis::PayloadCond
   // The device's time is the question; where there is none, the host's.
   std::vector<std::uint32_t> order(groups.size());
   std::iota(order.begin(), order.end(), 0u);
-  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+  const auto before = [&](std::uint32_t a, std::uint32_t b) {
     const auto rank = [&](std::uint32_t group) {
       return std::tuple(-groups[group].inclusive.gpu_busy_ns, -groups[group].host_ns, group);
     };
     return rank(a) < rank(b);
-  });
+  };
+  if (!std::is_sorted(order.begin(), order.end(), before)) std::sort(order.begin(), order.end(), before);
   ColumnsOf<GroupRow> columns(timeline);
   columns.text("Range", [](const GroupRow& row) { return row.group.name; });
   if (divided) columns.text("Payload", &GroupRow::part);
