@@ -233,7 +233,7 @@ void HostAssembler::open_range(std::uint32_t index, Thread& thread, const Record
   range.depth = static_cast<std::uint32_t>(thread.open.size());
   range.resumed = (word_aux(record.word) & detail::kResumed) != 0;
   range.instance_begin_ticks = record.ticks;
-  if (thread.open.size() >= kNearby) ++thread.deep[label_of(range)];
+  if (thread.deep_known && thread.open.size() >= kNearby) ++thread.deep[label_of(range)];
   thread.open.push_back(range);
   const bool as_before =
       !thread.counts_before.empty() && thread.counts_before.back().second.count == thread.cpu_events.count;
@@ -262,11 +262,19 @@ void HostAssembler::resume(AssembledRange& range, std::uint64_t since_ticks) {
   if (found->second.empty()) suspended_.erase(found);
 }
 
+/// Where every end closes the range on top, nobody asks, and nothing is counted.
+bool HostAssembler::is_deep(Thread& thread, Label label) {
+  for (std::size_t at = kNearby; at < thread.open.size() && !thread.deep_known; ++at)
+    ++thread.deep[label_of(thread.open[at])];
+  thread.deep_known = true;
+  return thread.deep.count(label) != 0;
+}
+
 /// The innermost open range of that label.
-bool HostAssembler::find_open(const Thread& thread, Label label, std::size_t& position) {
+bool HostAssembler::find_open(Thread& thread, Label label, std::size_t& position) {
   std::size_t at = thread.open.size();
   // What is not among the deep ones is not looked for there; what is, is found, and all above it closes.
-  if (at > kNearby && label_of(thread.open.back()) != label && thread.deep.count(label) == 0) at = kNearby;
+  if (at > kNearby && label_of(thread.open.back()) != label && !is_deep(thread, label)) at = kNearby;
   while (at-- > 0) {
     if (label_of(thread.open[at]) == label) return position = at, true;
   }
@@ -275,7 +283,7 @@ bool HostAssembler::find_open(const Thread& thread, Label label, std::size_t& po
 
 AssembledRange HostAssembler::take_open(Thread& thread, std::size_t position) {
   const AssembledRange range = thread.open[position];
-  if (thread.open.size() > kNearby) {
+  if (thread.deep_known && thread.open.size() > kNearby) {
     // The one that leaves the deep ones: itself, or the lowest of them, which moves down.
     const auto deep = thread.deep.find(label_of(thread.open[std::max(position, kNearby)]));
     if (--deep->second == 0) thread.deep.erase(deep);
@@ -439,6 +447,7 @@ void HostAssembler::finish(std::uint64_t end_ticks) {
     std::for_each(thread->open.begin(), thread->open.end(), still_open);
     thread->open.clear();
     thread->deep.clear();
+    thread->deep_known = false;
     thread->open_start_end.clear();
   }
   for (const auto& [handle, range] : start_end_) still_open(range);

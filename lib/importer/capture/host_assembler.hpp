@@ -230,6 +230,7 @@ class HostAssembler {
     // When ranges that are open began, by key of the first of those that began with the same counts.
     std::vector<std::pair<std::uint64_t, CpuCounts>> counts_before;
     std::unordered_map<Label, std::uint32_t> deep;         // how often each is open beyond kNearby
+    bool deep_known = false;                               // they are counted since is_deep was asked
     std::set<std::uint64_t> open_start_end;                // keys
     std::vector<AssembledNode> nodes;                      // that run, innermost last
     std::optional<AssembledSequence> sequence;             // noted last
@@ -250,7 +251,8 @@ class HostAssembler {
   };
   Thread& thread_at(std::uint32_t index);
   Thread* find_thread(std::uint32_t index) noexcept;
-  static bool find_open(const Thread& thread, Label label, std::size_t& position);
+  static bool is_deep(Thread& thread, Label label);
+  static bool find_open(Thread& thread, Label label, std::size_t& position);
   static AssembledRange take_open(Thread& thread, std::size_t position);
   static std::uint64_t innermost(const Thread& thread) noexcept;
   static AssembledSequence to_come(const Thread& thread) noexcept;
