@@ -32,6 +32,8 @@ inline bool carries_value(detail::RecordKind kind) noexcept {
          kind == detail::RecordKind::kOperator || kind == detail::RecordKind::kHostBlockFact ||
          kind == detail::RecordKind::kThreadEvent;
 }
+/// Of others `ticks` is something else.
+inline bool has_time(const detail::Record& record) noexcept { return !carries_value(detail::word_kind(record.word)); }
 
 /// A double differs from the one before in most of its bits: it is written as it is, all other values as differences.
 inline bool is_double(std::uint64_t word) noexcept {

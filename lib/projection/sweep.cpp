@@ -4,7 +4,7 @@
 namespace rangefinder::projection {
 
 namespace {
-constexpr auto kOutside = static_cast<std::uint32_t>(Unowned::kOutside);
+constexpr auto kOutsideOfRanges = static_cast<std::uint32_t>(Unowned::kOutside);
 }
 
 bool Sweep::run(ThreadIndex thread) {
@@ -108,7 +108,7 @@ bool Sweep::go_to_noted(RangeIndex target, std::int64_t time, std::uint32_t posi
 std::uint32_t Sweep::owner_by_time(std::int64_t time) noexcept {
   const RangeIndex nested = figures_.top();
   const RangeIndex crossing = overlapping_.innermost(time);
-  if (nested == kNone && crossing == kNone) return kOutside;
+  if (nested == kNone && crossing == kNone) return kOutsideOfRanges;
   if (nested == kNone) return crossing;
   return crossing == kNone || order_.before(crossing, nested) ? nested : crossing;
 }
@@ -118,7 +118,7 @@ std::uint32_t Sweep::owner_before(RangeIndex limit, std::int64_t time) noexcept 
   while (levels > 0 && !order_.before(figures_.at(levels - 1), limit)) --levels;
   const RangeIndex nested = levels == 0 ? kNone : figures_.at(levels - 1);
   const RangeIndex crossing = overlapping_.innermost_before(time, limit);
-  if (nested == kNone && crossing == kNone) return kOutside;
+  if (nested == kNone && crossing == kNone) return kOutsideOfRanges;
   if (crossing != kNone && (nested == kNone || order_.before(nested, crossing))) return crossing;
   if (levels < figures_.depth()) figures_.owns_from_outside(levels - 1);
   return nested;

@@ -7,8 +7,8 @@
 #include "importer/capture/host_shift.hpp"
 #include "importer/capture/node_origins.hpp"
 #include "importer/capture/open_intervals.hpp"
+#include "importer/capture/recording_facts.hpp"
 #include "importer/capture/window_store.hpp"
-#include "timeline/memory_bound.hpp"
 
 #include <rangefinder/timeline.hpp>
 
@@ -27,26 +27,30 @@
 
 namespace rangefinder::importer {
 
-/// Adds one capture to a timeline: all of it (`load`), or window by window (capture_windows.hpp), between which the
-/// tables are emptied.
-class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink {
+/// Adds the events of one recording to a timeline: all of them, or window by window, between which the tables are
+/// emptied. Of a file: file_loader.hpp, capture_windows.hpp. The live summary hands in what has come since the last
+/// time.
+class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
  public:
-  CaptureLoader(capture::CaptureReader& reader, Timeline& timeline, const HostShift& shift, const LoadOptions& options)
-      : reader_(reader),
-        out_(timeline),
-        shift_(shift),
+  /// What windows of a recording hold.
+  struct Windowed {
+    bool calls = true;           ///< false: calls of the API are not handed in
+    bool whole_launches = true;  ///< false: no graph was recorded as a whole
+  };
+  CaptureLoader(const RecordingFacts& facts, Timeline& timeline, const HostShift& shift, const LoadOptions& options)
+      : out_(timeline),
         options_(options),
-        bound_(options),
+        facts_(facts),
+        clock_(&facts.clock()),
+        first_ticks_(facts.first_ticks()),
+        shift_(shift),
         first_range_(static_cast<RangeIndex>(timeline.ranges.size())),
         first_row_(first_range_) {}
 
-  Status load();
-
-  /// Before the first window: what the whole file has in common.
-  void begin_windows();
+  /// Before the first window.
+  void begin_windows(const Windowed& windowed);
   /// Completes the tables. What rows of the window refer to and earlier windows held is put behind those of the window.
-  /// `is_last`: behind all events.
-  void close_window(bool is_last);
+  void close_window();
   /// Keeps what later windows can need, and empties the tables. `device_ns`: activities that begin before it have come.
   void next_window(std::int64_t device_ns);
   /// Ranges that were open when the window began.
@@ -62,6 +66,10 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
            store_->ranges.contains(key);
   }
   std::uint64_t abandoned_launches() const noexcept { return store_->abandoned(); }
+  /// Launches that have brought nothing so far, and may.
+  std::size_t silent_launches() const noexcept { return store_->silent(); }
+  /// No activity that comes later was launched before; kLatest: none is waited for.
+  std::int64_t oldest_waiting_ns() const noexcept { return store_->oldest_waiting_ns(); }
 
   void on_host_events(const format::HostEvents& events) override { assembler_.feed(events); }
   void on_kernels(std::span<const format::KernelRow> rows) override;
@@ -79,8 +87,6 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   void on_graph_launches(std::span<const format::GraphLaunchRow> rows) override;
   void on_allocations(std::span<const format::AllocationRow> rows) override;
   void on_jits(std::span<const format::JitRow> rows) override;
-
-  Status goes_on() override;
 
   // What is open at the end lasts as long as anything was recorded.
   void on_begin(const AssembledRange& range) override {
@@ -102,27 +108,46 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   void on_step(const AssembledStep& step) override;
   void on_step_items(std::uint32_t thread, std::uint64_t items) override;
 
- private:
+ protected:
   static constexpr std::int64_t kLatest = clock::ClockTable::kLatestNs;
-  static constexpr std::uint64_t kStillOpen = ~std::uint64_t{0};  // AssembledNode::end_ticks
-  static constexpr std::int64_t kNotPinned = std::numeric_limits<std::int64_t>::max();
-
-  void add_process();
-  void add_devices();
-  void add_boards();
-  void add_health();
-  void add_windows();
+  /// Of a thread that is known already: what is new of it.
+  void add_thread(const format::ThreadRow& row);
+  DeviceIndex device_of(std::uint32_t id);
+  std::int64_t host_time(std::uint64_t ticks) const noexcept { return on_job_clock(clock_->monotonic_of_ticks(ticks)); }
+  std::int64_t device_time(std::int64_t ns) const noexcept { return on_job_clock(clock_->monotonic_of_realtime(ns)); }
   void add_steps();
   void add_launch_ranges();
   void add_nodes();
   void add_operators(bool with_texts);
   void add_cpu_counters();
   void add_range_metrics();
+
+  Timeline& out_;
+  const LoadOptions& options_;
+  ProcessIndex process_{0};
+  HostAssembler assembler_{*this};
+  std::map<std::uint32_t, DeviceIndex> devices_;           // by number
+  std::map<std::uint32_t, std::uint32_t> context_device_;  // by context
+  std::vector<format::RangeMetricRow> range_metrics_;      // until the ranges are known
+  std::uint32_t first_launch_ = 0;
+  std::uint64_t last_ticks_ = 0;
+  EarlierCalls earlier_calls_;
+
+ private:
+  static constexpr std::uint64_t kStillOpen = ~std::uint64_t{0};  // AssembledNode::end_ticks
+  static constexpr std::int64_t kNotPinned = std::numeric_limits<std::int64_t>::max();
+
   struct RunningNodes {
     std::vector<std::uint64_t> numbers;  // outer ones first
     std::uint64_t done = 0;              // the one that was done last, while no other has begun; 0: none
     std::size_t depth = 0;               // how many run around it
   };
+  struct Category {
+    StringId domain = StringId::kEmpty;
+    StringId name = StringId::kEmpty;
+    RangeKind kind = RangeKind::kAnnotation;
+  };
+  const Category& category_of(std::uint32_t id);
   struct InputTexts {
     StringId shapes = StringId::kEmpty;
     StringId types = StringId::kEmpty;
@@ -135,16 +160,13 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
     return static_cast<std::int64_t>(std::clamp<__int128>(sum, -kLatest, kLatest));
   }
   std::int64_t on_job_clock(std::int64_t time_ns) const noexcept { return moved(time_ns, shift_.at(time_ns)); }
-  std::int64_t host_time(std::uint64_t ticks) const noexcept { return on_job_clock(reader_.monotonic_of_ticks(ticks)); }
-  std::int64_t device_time(std::int64_t ns) const noexcept { return on_job_clock(reader_.monotonic_of_realtime(ns)); }
   /// The same for the end of what began at `begin_ns`: a step of the clock in between does not turn it round.
   std::int64_t device_end(std::int64_t begin_ns, std::int64_t end_ns) const noexcept {
     return std::max(device_time(begin_ns), device_time(end_ns));
   }
   /// Recorded because a CUDA graph was captured, and over when the recording began.
   bool is_before(std::uint64_t begin_ticks, std::uint64_t end_ticks) const noexcept {
-    const std::uint64_t start = format::first_ticks(reader_.header());
-    return begin_ticks < start && end_ticks <= start;
+    return begin_ticks < first_ticks_ && end_ticks <= first_ticks_;
   }
   std::uint8_t flags_of(const AssembledRange& range) const noexcept;
   /// kNone: it is over since an earlier window, and not among the rows.
@@ -152,18 +174,10 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
     return key >= first_key_ ? static_cast<RangeIndex>(first_range_ + (key - first_key_)) : earlier_row(key);
   }
   RangeIndex earlier_row(std::uint64_t key) const noexcept;
+  std::int64_t carried_begin(std::uint64_t key) const noexcept { return carried_begin_[own_row(key)]; }
   /// The row of a range of this window; kNone for others.
   RangeIndex own_row(std::uint64_t key) const noexcept;
   RangeRow range_row(const AssembledRange& range);
-  /// What ranges and marks say by one number.
-  struct Category {
-    StringId domain = StringId::kEmpty;
-    StringId name = StringId::kEmpty;
-    RangeKind kind = RangeKind::kAnnotation;
-    bool is_known = false;
-  };
-  const Category& category(std::uint32_t id);
-  void finish();
 
   // ---- windows: capture_loader_windows.cpp
   RunningNodes& running_nodes(std::uint32_t thread);
@@ -182,6 +196,8 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   void keep_launches(std::int64_t device_ns);
   void keep_calls(std::span<const std::int64_t> node_ends);
   void keep_replays();
+  void note_makers_of_nodes();
+  std::int64_t calls_from(std::int64_t device_ns) const noexcept;
   void keep_nodes(std::int64_t device_ns, std::span<const std::int64_t> node_ends);
   std::vector<std::int64_t> until_of_nodes();
   void keep_ranges(std::int64_t device_ns);
@@ -204,7 +220,6 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   StringId find_name(std::uint32_t id);
   ThreadIndex thread_of(std::uint32_t index);
   ThreadIndex thread_of_tid(std::uint32_t tid);
-  DeviceIndex device_of(std::uint32_t id);
   StreamIndex stream_of(std::uint32_t device, std::uint32_t context, std::int64_t id);
   /// The recorder sets aside what CUPTI gets wrong; here it means a file that was not written by it.
   template <typename Row>
@@ -221,26 +236,21 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
     return time_ns <= 0 || time_ns > kLatest ? kNoTime : device_time(time_ns);
   }
 
-  capture::CaptureReader& reader_;
-  Timeline& out_;
+  const RecordingFacts& facts_;
+  const clock::ClockTable* clock_;
+  std::uint64_t first_ticks_;
   const HostShift& shift_;
-  const LoadOptions& options_;
-  timeline::MemoryBound bound_;
   RangeIndex first_range_;  // row of the range with first_key_; those behind it follow
   RangeIndex first_row_;    // of this capture
   std::uint64_t first_key_ = 1;
   std::uint64_t last_key_ = 0;
-  HostAssembler assembler_{*this};
-  ProcessIndex process_{0};
   std::vector<StringId> names_;
   std::vector<bool> names_known_;
   std::unordered_map<std::uint32_t, StringId> far_names_;
-  std::vector<Category> categories_;
+  std::unordered_map<std::uint32_t, Category> categories_;
   std::vector<ThreadIndex> threads_;
   std::map<std::uint32_t, ThreadIndex> threads_by_tid_;
-  std::map<std::uint32_t, DeviceIndex> devices_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::int64_t>, StreamIndex> streams_;
-  std::map<std::uint32_t, std::uint32_t> context_device_;
   std::vector<std::uint32_t> last_mark_;  // by thread
   struct StepRecord {
     std::uint32_t number;
@@ -254,28 +264,27 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   struct Node {
     AssembledNode node;
     std::uint64_t number = 0;
+    std::uint64_t outer = 0;  // number of the one that it ran in; 0: none
   };
   std::vector<Node> nodes_;  // that are done
   NodeOrigins node_origins_;
-  std::vector<format::RangeMetricRow> range_metrics_;  // until the ranges are known
   std::vector<AssembledOperator> operators_;
   std::vector<CpuCounts> cpu_counts_;
   std::vector<std::pair<RangeIndex, std::uint32_t>> cpu_counts_of_;  // rows of them, by range
   std::unordered_map<std::uint32_t, InputTexts> input_texts_;        // by name
   std::vector<std::uint64_t> launch_keys_;  // range keys of the launches added, from first_launch_
   std::vector<std::uint64_t> under_;  // by row - first_row_: key of the range that launches belonged to when it began
-  std::uint32_t first_launch_ = 0;
-  std::uint64_t last_ticks_ = 0;
 
   // ---- windows; null: all is loaded
   std::unique_ptr<WindowStore> store_;
-  EarlierCalls earlier_calls_;
+  Windowed windowed_;
   // Of the rows of ranges: keys, whether they are not over, and the first time at which something kept refers to them.
   std::vector<std::uint64_t> keys_;
   std::vector<bool> open_;
   std::vector<std::int64_t> pinned_;
-  std::vector<std::uint64_t> recent_;   // keys of ranges that were over when device rows had not come so far
-  std::vector<std::uint64_t> carried_;  // keys of the first rows, ascending
+  std::vector<std::uint64_t> recent_;        // keys of ranges that were over when device rows had not come so far
+  std::vector<std::uint64_t> carried_;       // keys of the first rows, ascending
+  std::vector<std::int64_t> carried_begin_;  // likewise: a clock table that has changed would move them
   std::unordered_map<std::uint64_t, RangeIndex> recalled_;  // rows behind the window's own
   std::unordered_set<std::uint64_t> recalled_around_;       // keys: they and all around them are there
   std::unordered_set<std::uint64_t> recalled_launches_, recalled_nodes_, recalled_graph_nodes_;
@@ -283,11 +292,16 @@ class CaptureLoader final : public capture::CaptureVisitor, public AssemblySink 
   std::vector<bool> lingers_;                // likewise: more may come
   std::vector<bool> launch_is_graph_;        // of the launches added
   std::vector<std::uint64_t> launch_nodes_;  // likewise: the autograd node that ran
-  std::vector<std::pair<std::uint64_t, std::int64_t>> new_origins_;  // ranges, and when
-  std::vector<RunningNodes> running_;                                // by thread
+  struct NewOrigin {
+    std::uint64_t range, node;  // 0: none
+    std::int64_t time_ns;
+  };
+  std::vector<NewOrigin> new_origins_;  // of nodes, of this window
+  std::vector<RunningNodes> running_;   // by thread
   std::uint64_t last_node_ = 0;
   struct NodeFacts {
     std::uint64_t number;       // of the node
+    std::uint64_t outer;        // of the one that it runs in
     std::uint64_t range, node;  // where it was made: key, number
     bool is_done;
   };

@@ -27,21 +27,6 @@ StreamIndex CaptureLoader::stream_of(std::uint32_t device, std::uint32_t context
   return found->second;
 }
 
-void CaptureLoader::add_devices() {
-  for (const format::DeviceRow& row : reader_.devices()) {
-    describe_device(row, reader_.name(row.name), out_.devices[device_of(row.id)]);
-  }
-  for (const format::ContextRow& row : reader_.contexts()) context_device_[row.id] = row.device;
-}
-
-/// Which boards sensors are of, as facts tell.
-void CaptureLoader::add_boards() {
-  for (const auto& [id, index] : devices_) {
-    out_.devices[index].board = reader_.metadata("nvml_board:" + std::to_string(id));
-    out_.devices[index].mig = reader_.metadata("nvml_mig:" + std::to_string(id)) == "on";
-  }
-}
-
 template <typename Row>
 void CaptureLoader::add_activity(ActivityKind kind, StringId name, const Row& row, std::uint64_t bytes,
                                  std::uint32_t detail) {
@@ -174,7 +159,10 @@ void CaptureLoader::on_graph_nodes(std::span<const format::GraphNodeRow> rows) {
   for (const format::GraphNodeRow& row : rows) {
     if ((row.flags & format::kGraphNodeConditional) != 0 && row.graph_id != 0)
       out_.conditional_graphs.emplace_back(process_, row.graph_id);
-    if ((row.flags & format::kGraphNodeGone) != 0) continue;  // what comes late finds it all the same
+    if ((row.flags & format::kGraphNodeGone) != 0) {  // what comes late finds it all the same
+      if (store_ != nullptr) store_->remove_graph_node(row.node, device_time(row.time_ns));
+      continue;
+    }
     if (store_ != nullptr) {
       store_->add_graph_node(row.node, device_time(row.time_ns), format::maker_key(row.correlation, row.note));
       continue;

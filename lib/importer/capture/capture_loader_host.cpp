@@ -11,29 +11,27 @@
 
 namespace rangefinder::importer {
 
-const CaptureLoader::Category& CaptureLoader::category(std::uint32_t id) {
-  if (id >= categories_.size()) categories_.resize(id + 1);
-  Category& known = categories_[id];
-  if (!known.is_known) {
-    const std::string_view text = reader_.category(id);
-    const StringId domain = out_.intern(reader_.domain(id));
-    known = {domain, out_.intern(text), text == "operator" ? RangeKind::kOperator : RangeKind::kAnnotation, true};
+const CaptureLoader::Category& CaptureLoader::category_of(std::uint32_t id) {
+  const auto [found, added] = categories_.try_emplace(id);
+  if (added) {
+    const std::string_view text = facts_.category(id);
+    found->second = {out_.intern(facts_.domain(id)), out_.intern(text),
+                     text == "operator" ? RangeKind::kOperator : RangeKind::kAnnotation};
   }
-  return known;
+  return found->second;
 }
 
 RangeRow CaptureLoader::range_row(const AssembledRange& range) {
-  const StringId range_name = name(range.name);
-  const Category& of_range = category(range.category);
-  return {.name = range_name,
-          .domain = of_range.domain,
-          .category = of_range.name,
-          .kind = of_range.kind,
+  const Category& category = category_of(range.category);
+  return {.name = name(range.name),
+          .domain = category.domain,
+          .category = category.name,
+          .kind = category.kind,
           .style = range.start_end ? RangeStyle::kStartEnd : RangeStyle::kScoped,
           .flags = flags_of(range),
           .thread = thread_of(range.thread),
           .end_thread = thread_of(range.end_thread),
-          .begin_ns = host_time(range.begin_ticks),
+          .begin_ns = range.key < first_key_ ? carried_begin(range.key) : host_time(range.begin_ticks),
           .end_ns = host_time(range.end_ticks),
           .opened_ns = range.resumed ? host_time(range.instance_begin_ticks) : kNoTime};
 }
@@ -86,7 +84,7 @@ void CaptureLoader::on_mark(std::uint32_t thread, std::uint64_t ticks, std::uint
   if (is_before(ticks, ticks)) return;
   last_mark_[thread] = row;
   out_.marks.append({.name = name(id),
-                     .category = category(category_id).name,
+                     .category = category_of(category_id).name,
                      .thread = thread_of(thread),
                      .time_ns = host_time(ticks)});
   last_ticks_ = std::max(last_ticks_, ticks);
@@ -186,7 +184,8 @@ void CaptureLoader::on_memory(const AssembledMemory& memory) {
 
 void CaptureLoader::on_sequence(const AssembledSequence& sequence) {
   node_origins_.add(sequence, store_ != nullptr ? running_node(sequence.thread) : 0);
-  if (store_ != nullptr && sequence.range != 0) new_origins_.emplace_back(sequence.range, host_time(sequence.ticks));
+  if (store_ != nullptr)
+    new_origins_.push_back({sequence.range, running_node(sequence.thread), host_time(sequence.ticks)});
 }
 
 void CaptureLoader::on_node_begin(const AssembledNode& node) {
@@ -203,6 +202,7 @@ void CaptureLoader::on_node(const AssembledNode& node) {
   RunningNodes& running = running_nodes(node.thread);
   nodes_.back().number = running.done = running.numbers.back();
   running.numbers.pop_back();
+  nodes_.back().outer = running.numbers.empty() ? 0 : running.numbers.back();
   running.depth = running.numbers.size();
 }
 
@@ -212,7 +212,7 @@ void CaptureLoader::add_nodes() {
            std::tie(b.node.thread, b.node.begin_ticks, a.node.end_ticks);
   });
   AutogradNodeTable& table = out_.autograd_nodes;
-  for (const auto& [node, number] : nodes_) {
+  for (const auto& [node, number, outer] : nodes_) {
     const NodeOrigins::Origin* const origin = node_origins_.find(node);
     const bool is_done = node.end_ticks != kStillOpen;
     // `forward_ns` is behind the record at that time: a range that it opened is open, one that it closed is not.
@@ -226,7 +226,7 @@ void CaptureLoader::add_nodes() {
                   .range = node.range != 0 ? row_of(node.range) : kNone});
     if (store_ != nullptr)
       node_facts_.push_back(
-          {number, origin != nullptr ? origin->range : 0, origin != nullptr ? origin->node : 0, is_done});
+          {number, outer, origin != nullptr ? origin->range : 0, origin != nullptr ? origin->node : 0, is_done});
   }
 }
 
@@ -266,7 +266,7 @@ void CaptureLoader::add_operators(bool with_texts) {
 CaptureLoader::InputTexts CaptureLoader::input_texts(std::uint32_t id) {
   const auto [found, added] = input_texts_.try_emplace(id);
   if (added && id != 0) {
-    const OperatorInputs inputs = split_inputs(reader_.name(id));
+    const OperatorInputs inputs = split_inputs(facts_.name(id));
     if (inputs.shapes.empty()) ++out_.health.lost_names;
     const auto compact = [&](std::string_view list) {
       std::string text;

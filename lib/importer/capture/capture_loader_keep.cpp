@@ -77,23 +77,27 @@ void CaptureLoader::keep_launches(std::int64_t device_ns) {
     const std::uint64_t correlation = out_.launches.correlation[row];
     if (row >= own_launches_) {
       const auto waiting = store_->waiting.find(correlation);
-      if (waiting == store_->waiting.end() || last[row] == kNoTime) continue;
-      waiting->second.last_ns = std::max(waiting->second.last_ns, last[row]);
-      if (!launch_is_graph_[row] && !lingers[row]) store_->waiting.erase(waiting);
+      if (waiting != store_->waiting.end() && last[row] != kNoTime)
+        store_->arrived(waiting, last[row], launch_is_graph_[row] || lingers[row]);
       continue;
     }
     earlier_calls_.add(correlation, out_.launches.time_ns[row]);
-    const bool is_maker = !store_->maker_keys.empty() && store_->maker_keys.contains(correlation);
-    const bool may_bring =
-        !format::is_node_note_key(correlation) && (last[row] == kNoTime || launch_is_graph_[row] || lingers[row]);
-    if (!is_maker && !may_bring) continue;
+    const auto maker = store_->makers.find(correlation);
+    const bool is_maker = maker != store_->makers.end();
+    const bool is_note = format::is_node_note_key(correlation);
+    const bool may_bring = !is_note && (last[row] == kNoTime || launch_is_graph_[row] || lingers[row]);
+    if (!is_maker && !is_note && !may_bring) continue;
     WindowStore::Launch launch = kept_launch(row);
     launch.last_ns = last[row];
+    launch.makes_nodes = is_maker;
     keep_around(launch);
-    if (is_maker) store_->makers.insert_or_assign(correlation, launch);
-    if (may_bring) store_->waiting.insert_or_assign(correlation, launch);
+    if (is_maker) maker->second.launch = launch;
+    if (is_note && !is_maker) store_->keep_note(launch);
+    if (may_bring) store_->wait(launch);
   }
+  store_->forget_notes();
   store_->forget_launches(device_ns);
+  store_->forget_graph_nodes(device_ns);
 }
 
 OpenIntervals CaptureLoader::open_ranges() const {
@@ -123,7 +127,8 @@ void CaptureLoader::keep_calls(std::span<const std::int64_t> node_ends) {
   for (std::size_t row = 0; row < own_calls_; ++row) {
     const std::uint64_t correlation = calls.correlation[row];
     earlier_calls_.add(correlation, calls.begin_ns[row]);
-    const bool is_maker = store_->maker_keys.contains(correlation) && !store_->makers.contains(correlation);
+    const auto maker = store_->makers.find(correlation);
+    const bool is_maker = maker != store_->makers.end() && !maker->second.launch;
     const bool may_bring = !launched[row] && row + kKeptCalls >= own_calls_ && correlation != 0;
     if (!is_maker && !may_bring) continue;
     if (!ranges) {
@@ -140,19 +145,20 @@ void CaptureLoader::keep_calls(std::span<const std::int64_t> node_ends) {
     launch.range = ranges->innermost(calls.thread[row], calls.begin_ns[row]);
     launch.node = nodes.innermost(calls.thread[row], calls.begin_ns[row]);
     keep_around(launch);
-    if (is_maker) store_->makers.insert_or_assign(correlation, launch);
+    if (is_maker) maker->second.launch = launch;
     if (may_bring) store_->keep_call(launch);
   }
 }
 
 void CaptureLoader::keep_replays() {
-  if (!store_->has_whole_launches) return;
+  if (!windowed_.whole_launches) return;
   const ActivityTable& activities = out_.activities;
   for (std::size_t row = 0; row < own_activities_; ++row) {
     const LaunchIndex launch = activities.launch[row];
     if (activities.graph_node[row] == 0 || activities.graph[row] == 0 || launch >= launch_keys_.size()) continue;
     WindowStore::Replay& replay = store_->replays[activities.graph[row]];
     if (replay.launch.row.correlation != out_.launches.correlation[launch] || replay.activities.empty()) {
+      store_->replay_rows -= replay.activities.size();
       replay.activities.clear();
       replay.launch = kept_launch(launch);
       keep_around(replay.launch);
@@ -162,15 +168,41 @@ void CaptureLoader::keep_replays() {
     kept.captured = kNone;
     kept.detail = kNone;
     replay.activities.push_back(kept);
+    ++store_->replay_rows;
+  }
+  store_->forget_replays();
+}
+
+/// What a node launches in ranges of its own is a forward pass done again if nodes were made in it that ran: of those,
+/// one is remembered.
+void CaptureLoader::note_makers_of_nodes() {
+  std::unordered_map<std::uint64_t, std::size_t> row_of;
+  for (std::size_t row = 0; row < node_facts_.size(); ++row) row_of[node_facts_[row].number] = row;
+  const AutogradNodeTable& nodes = out_.autograd_nodes;
+  for (std::size_t row = 0; row < node_facts_.size(); ++row) {
+    const NodeFacts& made = node_facts_[row];
+    const std::int64_t time_ns = nodes.forward_ns[row];
+    if (!made.is_done || made.node == 0) continue;
+    for (std::uint64_t maker = made.node, outer = 0; maker != 0; maker = outer) {
+      const auto own = row_of.find(maker);
+      const auto stored = store_->nodes.find(maker);
+      if (own == row_of.end() && stored == store_->nodes.end()) break;
+      const std::int64_t end_ns = own != row_of.end() ? nodes.end_ns[own->second] : stored->second.row.end_ns;
+      outer = own != row_of.end() ? node_facts_[own->second].outer : stored->second.outer;
+      // The engine's threads go on with a node when it is over.
+      if (time_ns < end_ns && !store_->note_made(maker, made.number)) break;
+      if (time_ns < end_ns) store_->wanted_nodes.insert(made.number);
+    }
   }
 }
 
 void CaptureLoader::keep_nodes(std::int64_t device_ns, std::span<const std::int64_t> node_ends) {
-  for (const auto& [range, time_ns] : new_origins_) pin(range, time_ns);
-  new_origins_.clear();
-  node_origins_.for_each([&](const NodeOrigins::Origin& origin) {
+  for (const NewOrigin& origin : new_origins_) {
+    pin(origin.range, origin.time_ns);
     if (origin.node != 0) store_->wanted_nodes.insert(origin.node);
-  });
+  }
+  new_origins_.clear();
+  note_makers_of_nodes();
   // What a node leads to began before it.
   std::vector<std::size_t> newest_first(node_facts_.size());
   std::iota(newest_first.begin(), newest_first.end(), std::size_t{0});
@@ -179,20 +211,17 @@ void CaptureLoader::keep_nodes(std::int64_t device_ns, std::span<const std::int6
   for (const std::size_t row : newest_first) {
     const NodeFacts& facts = node_facts_[row];
     if (!facts.is_done || !store_->wanted_nodes.contains(facts.number)) continue;
-    WindowStore::Node node{out_.autograd_nodes.row(row), facts.range, facts.node};
+    WindowStore::Node node{out_.autograd_nodes.row(row), facts.range, facts.node, facts.outer};
     node.row.range = kNone;
     if (facts.range != 0) pin(facts.range, node.row.forward_ns);
     if (facts.node != 0) store_->wanted_nodes.insert(facts.node);
     store_->nodes.insert_or_assign(facts.number, node);
   }
-  if (device_ns == kNoDeviceTime) {
-    std::erase_if(nodes_, [](const Node& node) { return node.node.end_ticks == kStillOpen; });
-    return;
-  }
+  // Launches and calls to come may be of those that are not over by then.
+  const std::int64_t over_by = std::min(calls_from(device_ns), kLatest - 1);
   std::size_t kept = 0;
   for (std::size_t i = 0; i < nodes_.size(); ++i)
-    if (nodes_[i].node.end_ticks != kStillOpen && node_ends[i] > device_ns - out_.clock_error_ns)
-      nodes_[kept++] = nodes_[i];
+    if (nodes_[i].node.end_ticks != kStillOpen && node_ends[i] > over_by) nodes_[kept++] = nodes_[i];
   nodes_.resize(kept);
 }
 
@@ -221,23 +250,27 @@ std::vector<std::int64_t> CaptureLoader::until_of_nodes() {
   return until;
 }
 
+/// Calls from then on may still come; kNotPinned: none.
+std::int64_t CaptureLoader::calls_from(std::int64_t device_ns) const noexcept {
+  return windowed_.calls && device_ns != kNoDeviceTime ? device_ns - out_.clock_error_ns : kNotPinned;
+}
+
 void CaptureLoader::keep_ranges(std::int64_t device_ns) {
-  // Calls from then on may still come.
-  const std::int64_t calls_from = device_ns == kNoDeviceTime ? kNotPinned : device_ns - out_.clock_error_ns;
+  const std::int64_t calls_to_come = calls_from(device_ns);
   std::erase_if(recent_, [&](std::uint64_t key) {
     const auto found = store_->ranges.find(key);
-    return found == store_->ranges.end() || found->second.row.end_ns <= calls_from;
+    return found == store_->ranges.end() || found->second.row.end_ns <= calls_to_come;
   });
   for (std::size_t row = 0; row < own_ranges_; ++row) {
-    if (open_[row] || out_.ranges.end_ns[row] <= calls_from) continue;
+    if (open_[row] || out_.ranges.end_ns[row] <= calls_to_come) continue;
     recent_.push_back(keys_[row]);
-    pin(keys_[row], calls_from);
+    pin(keys_[row], calls_to_come);
   }
   std::vector<std::uint64_t> carried, around;
-  std::vector<std::int64_t> pinned;
+  std::vector<std::int64_t> pinned, begin;
   for (std::size_t row = 0; row < own_ranges_; ++row) {
     if (!open_[row] && pinned_[row] == kNotPinned) continue;
-    const std::uint64_t under = still_around(under_[row], std::min(pinned_[row], calls_from));
+    const std::uint64_t under = still_around(under_[row], std::min(pinned_[row], calls_to_come));
     if (!open_[row]) {
       store_->ranges.insert_or_assign(keys_[row], WindowStore::Range{out_.ranges.row(row), under, pinned_[row]});
       continue;
@@ -245,6 +278,7 @@ void CaptureLoader::keep_ranges(std::int64_t device_ns) {
     carried.push_back(keys_[row]);
     around.push_back(under);
     pinned.push_back(pinned_[row]);
+    begin.push_back(out_.ranges.begin_ns[row]);
   }
   store_->drop_unneeded([&](auto use) {
     node_origins_.for_each([&](const NodeOrigins::Origin& origin) { use(origin.range, origin.node); });
@@ -266,6 +300,7 @@ void CaptureLoader::keep_ranges(std::int64_t device_ns) {
     return !std::binary_search(carried.begin(), carried.end(), facts.range);
   });
   carried_ = std::move(carried);
+  carried_begin_ = std::move(begin);
   under_ = std::move(around);
   pinned_ = std::move(pinned);
 }

@@ -50,28 +50,13 @@ std::uint64_t CaptureLoader::running_node(std::uint32_t thread) {
 
 // ---- the first and each window ----------------------------------------------------------------------------------
 
-void CaptureLoader::begin_windows() {
+void CaptureLoader::begin_windows(const Windowed& windowed) {
+  windowed_ = windowed;
   store_ = std::make_unique<WindowStore>();
   node_origins_ = NodeOrigins(kMaxOrigins);
-  add_process();
-  add_devices();
-  for (const format::WindowRow& row : reader_.windows())
-    out_.windows.push_back({host_time(row.begin_ticks), row.end_ticks != 0 ? host_time(row.end_ticks) : kLatest});
-  out_.clock_error_ns = reader_.clock().error_bound_ns();
-  out_.simulated = reader_.simulated();
-  earlier_calls_.begin(process_, out_.windows);
-  for (const capture::ChunkEntry& entry : reader_.chunks()) {
-    const auto kind = static_cast<format::ChunkKind>(entry.header.kind);
-    if (kind == format::ChunkKind::kGraphNodes) reader_.visit_one(entry, *this);
-    store_->has_whole_launches = store_->has_whole_launches || kind == format::ChunkKind::kGraphLaunches;
-  }
 }
 
-void CaptureLoader::close_window(bool is_last) {
-  if (is_last) {
-    out_.windows.clear();
-    finish();
-  }
+void CaptureLoader::close_window() {
   assembler_.end_all_elsewhere();
   add_open_ranges();
   own_ranges_ = out_.ranges.size();
@@ -123,7 +108,9 @@ void CaptureLoader::add_window_nodes() {
   std::vector<std::size_t> depth(running_.size(), 0);
   assembler_.for_each_running([&](AssembledNode node) {
     node.end_ticks = kStillOpen;
-    nodes_.push_back({node, running_[node.thread].numbers[depth[node.thread]++]});
+    const std::vector<std::uint64_t>& numbers = running_[node.thread].numbers;
+    const std::size_t at = depth[node.thread]++;
+    nodes_.push_back({node, numbers[at], at == 0 ? 0 : numbers[at - 1]});
   });
   if (nodes_.empty()) return;
   add_nodes();
@@ -131,6 +118,7 @@ void CaptureLoader::add_window_nodes() {
   for (std::size_t row = 0, own = node_facts_.size(); row < own; ++row) {
     recall_ranges(node_facts_[row].range);
     recall_node(node_facts_[row].node);
+    recall_node(store_->made_in(node_facts_[row].number));
   }
 }
 
@@ -164,12 +152,20 @@ void CaptureLoader::recall_recent() {
 }
 
 void CaptureLoader::recall_node(std::uint64_t number) {
+  std::vector<std::uint64_t> left;
   for (;;) {
     const auto found = store_->nodes.find(number);
-    if (found == store_->nodes.end() || !recalled_nodes_.insert(number).second) return;
-    out_.autograd_nodes.append(found->second.row);
-    recall_ranges(found->second.range);
-    number = found->second.node;
+    if (found != store_->nodes.end() && recalled_nodes_.insert(number).second) {
+      out_.autograd_nodes.append(found->second.row);
+      recall_ranges(found->second.range);
+      // Whether it made any says what work in its own ranges is.
+      if (const std::uint64_t made = store_->made_in(number); made != 0) left.push_back(made);
+      number = found->second.node;
+      continue;
+    }
+    if (left.empty()) return;
+    number = left.back();
+    left.pop_back();
   }
 }
 
@@ -192,7 +188,8 @@ void CaptureLoader::recall_makers(std::uint64_t node) {
     out_.graph_nodes.append(
         {.process = process_, .node = node, .time_ns = making.time_ns, .correlation = making.maker});
     const auto maker = store_->makers.find(making.maker);
-    if (maker != store_->makers.end() && recalled_launches_.insert(making.maker).second) recall_launch(maker->second);
+    if (maker != store_->makers.end() && maker->second.launch && recalled_launches_.insert(making.maker).second)
+      recall_launch(*maker->second.launch);
   }
 }
 
@@ -210,7 +207,7 @@ void CaptureLoader::recall_launches() {
 
 /// The operations by which launches of graphs as a whole are divided.
 void CaptureLoader::recall_replays() {
-  if (!store_->has_whole_launches) return;
+  if (!windowed_.whole_launches) return;
   std::set<std::uint32_t> graphs;
   for (ActivityIndex row{0}; row < out_.activities.size(); ++row)
     if (out_.activities.kind[row] == ActivityKind::kGraph) graphs.insert(out_.activities.graph[row]);

@@ -38,8 +38,6 @@ bool is_device_kind(std::uint16_t kind) noexcept {
   }
 }
 
-bool has_time(const Record& record) noexcept { return !format::carries_value(detail::word_kind(record.word)); }
-
 /// Calls `use` with whatever rows a chunk holds.
 template <typename Use>
 class AnyRows final : public capture::CaptureVisitor {
@@ -143,7 +141,7 @@ void CaptureSweep::find_chunks() {
   }
   const auto& live = reader_.live_events();
   for (std::uint32_t i = 0; i < live.size(); ++i) {
-    const auto first = std::find_if(live[i].records.begin(), live[i].records.end(), has_time);
+    const auto first = std::find_if(live[i].records.begin(), live[i].records.end(), format::has_time);
     find_host_chunk(live[i].run.thread, kLive + i, first == live[i].records.end() ? 0 : first->ticks);
   }
   std::stable_sort(pending_.begin(), pending_.end(),
@@ -211,7 +209,7 @@ bool CaptureSweep::load_host(HostThread& thread) {
 std::uint64_t CaptureSweep::due_of(const HostThread& thread) const {
   const auto& records = thread.events.records;
   for (std::size_t i = thread.at; i < records.size(); ++i) {
-    if (has_time(records[i])) return records[i].ticks;
+    if (format::has_time(records[i])) return records[i].ticks;
   }
   if (thread.at < records.size() || thread.next == thread.sources.size()) return 0;
   const std::uint32_t source = thread.sources[thread.next];
@@ -241,7 +239,7 @@ bool CaptureSweep::feed_thread(SweepSink& sink, HostThread& thread, std::uint64_
   const auto& records = thread.events.records;
   const std::size_t first = thread.at;
   std::size_t end = first;
-  while (end < records.size() && (!has_time(records[end]) || records[end].ticks <= until_ticks)) ++end;
+  while (end < records.size() && (!format::has_time(records[end]) || records[end].ticks <= until_ticks)) ++end;
   thread.at = end;
   if (end == first) return true;
   if (first == 0 && end == records.size()) {

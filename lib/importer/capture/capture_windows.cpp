@@ -52,13 +52,13 @@ class CaptureWindows::Feeder final : public SweepSink {
     return rows >= windows_.options_.events && rows >= carried / 4;
   }
   void end_window(std::int64_t device_ns) {
-    loader_.close_window(false);
+    loader_.close_window();
     use_(windows_.timeline_, false);
     loader_.next_window(device_ns);
   }
 
   CaptureWindows& windows_;
-  CaptureLoader& loader_;
+  FileLoader& loader_;
   SweepSink* also_;
   const std::function<void(Timeline&, bool)>& use_;
   bool has_device_rows_;
@@ -82,7 +82,7 @@ std::size_t CaptureWindows::rows() const noexcept {
 void CaptureWindows::run(const std::function<void(Timeline&, bool)>& use) {
   Feeder feeder(*this, use);
   sweep_.run(feeder, options_.progress);
-  loader_.close_window(true);
+  loader_.close_last_window();
   use(timeline_, true);
 }
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "capture/capture_reader.hpp"
-#include "importer/capture/capture_loader.hpp"
 #include "importer/capture/capture_sweep.hpp"
+#include "importer/capture/file_loader.hpp"
 #include "importer/capture/host_shift.hpp"
 
 #include <rangefinder/timeline.hpp>
@@ -69,7 +69,7 @@ class CaptureWindows {
   HostShift no_shift_;
   LoadOptions load_options_;
   Timeline timeline_;
-  CaptureLoader loader_;
+  FileLoader loader_;
   CaptureSweep sweep_;
 };
 

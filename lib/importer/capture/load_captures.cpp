@@ -2,7 +2,7 @@
 #include "importer/capture/load_captures.hpp"
 
 #include "capture/capture_reader.hpp"
-#include "importer/capture/capture_loader.hpp"
+#include "importer/capture/file_loader.hpp"
 #include "importer/capture/job.hpp"
 #include "timeline/finish.hpp"
 
@@ -50,7 +50,7 @@ Result<Timeline> read_captures(const std::vector<std::string>& paths, const Load
     const std::size_t process = timeline.processes.size();
     if (process == hosts.processes()) hosts.add(*reader);
     if (process == 0) timeline.realtime_offset_ns = reader->clock().realtime_offset_ns();
-    CaptureLoader loader(*reader, timeline, hosts.shift_of_process(process), options);
+    FileLoader loader(*reader, timeline, hosts.shift_of_process(process), options);
     if (Status status = loader.load(); !status) return std::move(status).error();
   }
   return timeline;
