@@ -22,9 +22,10 @@ struct DeviceState {
   std::string reason;  ///< why not, who holds it, and what to do; empty when full
 };
 
-/// Figures of one range path, over all finished steps (or all finished ranges, without steps). A replay of a CUDA graph
-/// is work of the range that replays it, but for the figures by pass: there it belongs to the ranges that captured it,
-/// as in reports. Those that did so before the recording have a row if they own any, with all else 0.
+/// Figures of one range path. A range counts once it is over, and the device work that it owns by attribution `auto`
+/// (see Attribution) as it arrives: work that is still queued when a range ends, a backward pass that runs later and
+/// replays of a CUDA graph captured in it are added then. Ranges in which a graph was captured before the recording
+/// have a row if they own any of it, with `count` 0.
 struct SummaryRow {
   std::string path;  ///< "step/forward/layer0"
   std::string name;  ///< the last part
@@ -35,9 +36,7 @@ struct SummaryRow {
   std::int64_t gpu_sum_ns = 0;
   std::int64_t gpu_busy_ns = 0;
   std::int64_t gpu_span_ns = 0;  ///< last end - first start of each instance, added up
-  /// Device time by attribution `auto` (see Attribution), durations added up. Counted as it arrives, so that a range
-  /// that has not ended may lead a little. A graph that was recorded as a whole (SessionOptions::graph_tracing) is not
-  /// divided, as reports do: it stays with the range that replays it.
+  /// Parts of gpu_sum_ns, see Pass. Work of nodes whose forward operator is not known is in none of them.
   std::int64_t gpu_forward_ns = 0;  ///< not by nodes: the forward pass, and all other work
   std::int64_t gpu_backward_ns = 0;
   std::int64_t gpu_recompute_ns = 0;     ///< of a forward pass that a node did again
@@ -58,7 +57,7 @@ struct Summary {
   std::int64_t items_ns = 0;      ///< time of those steps
   std::int64_t gpu_total_ns = 0;  ///< all device time seen, owned or not
   std::int64_t gpu_owned_ns = 0;
-  std::uint64_t pending_launches = 0;  ///< made, but their activities have not arrived: not in the figures yet
+  std::uint64_t pending_launches = 0;  ///< made, but no activity of theirs has arrived: not in the figures yet
   CaptureHealth health;
   DeviceState device;
 
@@ -131,10 +130,11 @@ class RANGEFINDER_EXPORT Session {
   /// Errors: kTimeout when CUPTI does not answer within `stop_timeout`; kBusy while another session records the device.
   Status release_cupti() noexcept;
 
-  /// Projection of what is finished, while the program runs. May be called after each step: it costs a flush (of device
-  /// records too, and a chunk of the capture of some 500 bytes), and work for what came since the last call; memory is
-  /// one row per path and what is open, however often it is called. Where captures follow each other, it is of the last
-  /// one.
+  /// Projection of what has arrived, while the program runs: the owners are those that reports name. May be called
+  /// after each step: it costs a flush (of device records too, and a chunk of the capture of some 500 bytes), and work
+  /// for what came since the last call and for the ranges that are open; memory is one row per path, what is open and
+  /// what device work to come can belong to, however often it is called. Where captures follow each other, it is of the
+  /// last one.
   Summary summary() noexcept;
   CaptureHealth health() const noexcept;
   DeviceState device() const noexcept;

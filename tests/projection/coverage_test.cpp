@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "projection/coverage.hpp"
 
-#include "projection/busy_blocks.hpp"
 #include "projection/flat_map.hpp"
 #include "support/catch.hpp"
 #include "support/seed.hpp"
@@ -57,39 +56,6 @@ TEST_CASE("coverage in falling order stays exact over many pieces", "[projection
   CHECK(taken_in_all == 5 * 2999);
   coverage.clear();
   coverage.cover(0, 10, 1, [](std::uint32_t, std::int64_t) { FAIL("nothing was there"); });
-}
-
-TEST_CASE("busy blocks are exact in order and never below the union", "[projection][property]") {
-  std::mt19937_64 random(rangefinder::testing::property_seed("busy blocks"));
-  int exact = 0;
-  int bounds = 0;
-  for (int round = 0; round < 600; ++round) {
-    const bool ordered = round % 3 == 0;
-    std::vector<bool> painted(3000, false);
-    BusyBlocks blocks;
-    BusyBlocks inner;
-    std::int64_t at = 0;
-    for (int count = 0; count < 150; ++count) {
-      at = ordered ? at + static_cast<std::int64_t>(random() % 15) : static_cast<std::int64_t>(random() % 2900);
-      const std::int64_t end = at + static_cast<std::int64_t>(random() % 12);
-      if (random() % 3 == 0) {
-        inner.add(Interval(at, end));
-      } else {
-        blocks.add(inner);
-        inner.clear();
-        blocks.add(Interval(at, end));
-      }
-      std::fill(painted.begin() + at, painted.begin() + end, true);
-    }
-    blocks.add(inner);
-    const std::int64_t busy = std::count(painted.begin(), painted.end(), true);
-    REQUIRE(blocks.busy() >= busy);
-    if (blocks.exact()) REQUIRE(blocks.busy() == busy);
-    if (ordered) REQUIRE(blocks.exact());
-    (blocks.exact() ? exact : bounds) += 1;
-  }
-  CHECK(exact > 0);
-  CHECK(bounds > 0);
 }
 
 TEST_CASE("the flat map is a map", "[projection][property]") {

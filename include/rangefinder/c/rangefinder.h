@@ -482,8 +482,7 @@ RF_API void rf_health_free(rf_health* health) RF_NOEXCEPT;
 
 // ---- summary ------------------------------------------------------------------------------------------------------
 
-/// What a program can know of itself while it runs: figures of the finished steps, or of all finished ranges without
-/// steps.
+/// What a program can know of itself while it runs: figures of what has arrived so far.
 typedef struct rf_summary rf_summary;
 
 typedef struct rf_summary_totals {
@@ -497,11 +496,11 @@ typedef struct rf_summary_totals {
   int64_t items_ns;      ///< time of those steps
   int64_t gpu_total_ns;  ///< all device time seen, owned or not
   int64_t gpu_owned_ns;
-  uint64_t pending_launches;  ///< made, but their activities have not arrived: not in the figures yet
+  uint64_t pending_launches;  ///< made, but no activity of theirs has arrived: not in the figures yet
 } rf_summary_totals;
 
-/// Figures of one range path, inclusive. Its texts hold until the summary is freed. A replay of a CUDA graph is work of
-/// the range that replays it, but for the figures by pass: there it belongs to the ranges that captured it.
+/// Figures of one range path, inclusive. Its texts hold until the summary is freed. A range counts once it is over, and
+/// device work that it owns by attribution `auto`, as in reports, when it arrives.
 typedef struct rf_summary_row {
   size_t struct_size;
   const char* path;  ///< "step/forward/layer0"
@@ -512,7 +511,7 @@ typedef struct rf_summary_row {
   int64_t gpu_sum_ns;
   int64_t gpu_busy_ns;
   int64_t gpu_span_ns;     ///< last end - first start of each instance, added up
-  int64_t gpu_forward_ns;  ///< by attribution `auto`: durations not by nodes of autograd
+  int64_t gpu_forward_ns;  ///< of gpu_sum_ns: not by nodes of autograd
   int64_t gpu_backward_ns;
   int64_t gpu_recompute_ns;
   int64_t gpu_accumulation_ns;

@@ -87,7 +87,6 @@ void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record&
       AssembledLaunch launch;
       launch.ticks = record.ticks;
       launch.range = innermost(thread);
-      launch.scoped = thread.open.empty() ? 0 : thread.open.back().key;
       launch.correlation = format::launch_key(word_id(record.word), word_aux(record.word));
       launch.thread = index;
       launch.callback = word_aux(record.word);
@@ -189,7 +188,7 @@ void HostAssembler::on_host_block(std::uint32_t index, Thread& thread, const Rec
 }
 
 std::uint64_t HostAssembler::innermost(const Thread& thread) noexcept {
-  const std::uint64_t scoped = thread.open.empty() ? 0 : thread.open.back().key;
+  const std::uint64_t scoped = innermost_scoped(thread);
   const std::uint64_t start_end = thread.open_start_end.empty() ? 0 : *thread.open_start_end.rbegin();
   return std::max(scoped, start_end);  // keys grow with time: the one that began last
 }
@@ -201,20 +200,15 @@ AssembledSequence HostAssembler::to_come(const Thread& thread) noexcept {
   all.thread = thread.sequence->thread;
   all.forward_thread = thread.sequence->forward_thread;
   all.range = innermost(thread);
-  all.scoped = thread.open.empty() ? 0 : thread.open.back().key;
+  all.scoped = innermost_scoped(thread);
   return all;
 }
 
 void HostAssembler::note_number(std::uint32_t index, Thread& thread, std::uint64_t next, std::uint32_t forward_thread,
                                 bool resumed) {
   if (!resumed && thread.noted == static_cast<std::int64_t>(next)) return;  // each block of records notes it anew
-  thread.sequence = {next,
-                     thread.last_ticks,
-                     index,
-                     forward_thread,
-                     resumed,
-                     innermost(thread),
-                     thread.open.empty() ? 0 : thread.open.back().key};
+  thread.sequence = {
+      next, thread.last_ticks, index, forward_thread, resumed, innermost(thread), innermost_scoped(thread)};
   thread.noted = static_cast<std::int64_t>(next);
   sink_.on_sequence(*thread.sequence);
 }
@@ -378,7 +372,7 @@ void HostAssembler::on_extra(std::uint32_t index, Thread& thread, const Record& 
     case RecordKind::kNodeBegin:
       if (thread.nodes.empty()) return;
       thread.nodes.back().sequence = static_cast<std::int64_t>(number);
-      return sink_.on_node_number(index, thread.nodes.back().sequence);
+      return;
     case RecordKind::kMemory:
       if (thread.memory.known < AssembledMemory::kValues) thread.memory.values[thread.memory.known++] = number;
       thread.pending = base;  // more may follow

@@ -43,7 +43,6 @@ struct AssembledLaunch {
   std::uint64_t ticks = 0;
   std::uint64_t range =
       0;  ///< key of the range, scoped or start/end, that was opened last on the thread and is open; 0: none
-  std::uint64_t scoped = 0;       ///< key of the innermost scoped range there; 0: none
   std::uint64_t correlation = 0;  ///< format::launch_key
   std::uint32_t thread = 0;
   std::uint32_t callback = 0;  ///< aux of the record
@@ -57,8 +56,8 @@ struct AssembledSequence {
   std::uint32_t thread = 0;
   std::uint32_t forward_thread = 0;  ///< the thread, as nodes name it
   bool resumed = false;              ///< what was numbered before is not known
-  std::uint64_t range = 0;           ///< as AssembledLaunch has them, after that record
-  std::uint64_t scoped = 0;
+  std::uint64_t range = 0;           ///< as AssembledLaunch has it, after that record
+  std::uint64_t scoped = 0;          ///< key of the innermost scoped range there; 0: none
 };
 
 /// An autograd node that is done.
@@ -151,9 +150,8 @@ class AssemblySink {
   /// What occurred in the range of that key, which is reported next.
   virtual void on_cpu_counts(std::uint64_t range, const CpuCounts&) { (void)range; }
   virtual void on_sequence(const AssembledSequence&) {}
-  /// A node has begun; its end and its number are not known. The number follows at once, where it has one.
+  /// A node has begun; its end and its number are not known.
   virtual void on_node_begin(const AssembledNode&) {}
-  virtual void on_node_number(std::uint32_t thread, std::int64_t sequence) { (void)thread, (void)sequence; }
   /// Inner ones before outer ones.
   virtual void on_node(const AssembledNode&) {}
   /// In order of time within a thread.
@@ -255,6 +253,9 @@ class HostAssembler {
   static bool find_open(Thread& thread, Label label, std::size_t& position);
   static AssembledRange take_open(Thread& thread, std::size_t position);
   static std::uint64_t innermost(const Thread& thread) noexcept;
+  static std::uint64_t innermost_scoped(const Thread& thread) noexcept {
+    return thread.open.empty() ? 0 : thread.open.back().key;
+  }
   static AssembledSequence to_come(const Thread& thread) noexcept;
   void on_record(std::uint32_t index, Thread& thread, const detail::Record& record);
   void on_extra(std::uint32_t index, Thread& thread, const detail::Record& record);

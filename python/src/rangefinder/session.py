@@ -72,8 +72,8 @@ def take_health(handle: ctypes.c_void_p) -> Health:
 
 @dataclasses.dataclass(frozen=True)
 class SummaryRow:
-    """Figures of one range path, inclusive. The device times of the passes, from gpu_forward_ns on, are by attribution `auto`: there
-    a replay of a CUDA graph belongs to the ranges that captured it, elsewhere to the range that replays it."""
+    """Figures of one range path, inclusive. A range counts once it is over, and device work that it owns by attribution `auto`, as in
+    reports, when it arrives. The passes, from gpu_forward_ns on, are parts of gpu_sum_ns."""
 
     path: str  #: "step/forward/layer0"
     name: str  #: the last part
@@ -92,7 +92,7 @@ class SummaryRow:
 
 @dataclasses.dataclass(frozen=True)
 class Summary:
-    """Figures of the finished steps, or of all finished ranges without steps."""
+    """Figures of what has arrived so far."""
 
     rows: List[SummaryRow]  #: in order of first appearance, parents before children
     steps: int  #: finished and recorded

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rangefinder/projection.hpp>
+#include <rangefinder/timeline.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <unordered_map>
+#include <vector>
+
+namespace rangefinder::summary {
+
+/// Busy time and span of ranges whose activities come in several windows. Memory: of each range that a later window can
+/// hold its first and last time, and the stretches that an activity may still reach into.
+class RangeInstances {
+ public:
+  struct Added {
+    std::int64_t busy_ns = 0;
+    std::int64_t span_ns = 0;
+  };
+  using KeyOf = std::function<std::uint64_t(RangeIndex)>;
+
+  /// What the activities of a window add, by row of its ranges. `key_of` names a range in all windows.
+  std::vector<Added> add(const Timeline& window, const Projection& projection, const KeyOf& key_of);
+  /// Activities to come begin at that time or later.
+  void settle(std::int64_t time_ns);
+  /// Drops what `keeps(key)` says no later window holds; looks at all ranges where many have come since the last time.
+  template <typename Keeps>
+  void forget(Keeps keeps) {
+    if (instances_.size() < 2 * kept_ + kSlack) return;
+    std::erase_if(instances_, [&](const auto& entry) { return !keeps(entry.first); });
+    kept_ = instances_.size();
+  }
+
+ private:
+  static constexpr std::size_t kSlack = 1024;
+  struct Stretch {
+    std::int64_t begin_ns;
+    std::int64_t end_ns;
+  };
+  /// Where a device was busy, apart from each other and in order.
+  struct Busy {
+    DeviceIndex device{};
+    std::int64_t settled_ns = std::numeric_limits<std::int64_t>::min();  // stretches until then are no longer here
+    std::vector<Stretch> stretches;
+  };
+  struct Instance {
+    std::vector<Busy> devices;
+    bool has_any = false;
+    std::int64_t first_ns = 0;
+    std::int64_t last_ns = 0;
+  };
+  static Busy& busy_of(Instance& instance, DeviceIndex device);
+  static std::int64_t add(Busy& busy, std::int64_t begin_ns, std::int64_t end_ns);
+  static void settle(Busy& busy, std::size_t count);
+
+  std::unordered_map<std::uint64_t, Instance> instances_;  // by key
+  std::vector<std::uint64_t> unsettled_;                   // those with stretches
+  std::size_t kept_ = 0;
+};
+
+}  // namespace rangefinder::summary
