@@ -41,7 +41,7 @@ Status FileOutput::read_since(OutputCursor& cursor, const Use& use) const {
     if (!size) return std::move(size).error();
     const Result<format::ChunkView> chunk = format::read_chunk({bytes.data(), *size}, 0, false);
     if (!chunk) return chunk.error();
-    use(chunk->header, chunk->payload);
+    if (!use(chunk->header, chunk->payload)) return {};
     cursor.offset += chunk->next_offset;
     cursor.sequence = chunk->header.sequence + 1;
   }
@@ -219,7 +219,8 @@ Status RingOutput::read_since(OutputCursor& cursor, const Use& use) const {
   for (const Kept* kept : fresh) {
     const Result<format::ChunkView> chunk = format::read_chunk(*kept->bytes, 0, true);
     if (!chunk) return chunk.error();
-    use(chunk->header, chunk->payload);
+    cursor.sequence = chunk->header.sequence;
+    if (!use(chunk->header, chunk->payload)) return {};
   }
   cursor.sequence = sequence_;
   return {};

@@ -33,8 +33,9 @@ class ChunkOutput {
   /// `chunk` is whole: header, payload, padding. The sequence number in its header is the one `next_sequence` gave.
   virtual Status put(const format::ChunkHeader& header, base::ByteView chunk) = 0;
   virtual std::uint64_t next_sequence() const noexcept = 0;
-  using Use = std::function<void(const format::ChunkHeader&, base::ByteView payload)>;
+  using Use = std::function<bool(const format::ChunkHeader&, base::ByteView payload)>;
   /// Calls `use` with the chunks put since the cursor was here last, in order, but for those that are gone by now.
+  /// False ends the reading; that chunk is the first of the next one.
   virtual Status read_since(OutputCursor& cursor, const Use& use) const = 0;
   /// Whether what was put does not stay.
   virtual bool forgets() const noexcept { return false; }

@@ -9,19 +9,16 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <exception>
+#include <limits>
 
 namespace rangefinder::summary {
-namespace {
 
-// What a session has written before it is asked for the first time comes in windows of about so many rows.
-constexpr std::size_t kWindowRows = std::size_t{1} << 15;
-
-}  // namespace
-
-LiveSummary::LiveSummary(session::SessionCore& core)
-    : core_(core), facts_(core), loader_(facts_, timeline_, no_shift_, load_options_, steps_) {
+LiveSummary::LiveSummary(session::SessionCore& core, std::size_t window_rows)
+    : core_(core),
+      window_rows_(window_rows),
+      facts_(core),
+      loader_(facts_, timeline_, no_shift_, load_options_, steps_) {
   timeline_.format = InputFormat::kCapture;
   timeline_.range_end = RangeEnd::kOpen;
   loader_.begin(core.options().graph_tracing != GraphTracing::kNodes);
@@ -34,14 +31,8 @@ Summary LiveSummary::update() {
   // A disk that does not answer was waited for: the figures are then those of before.
   const auto deadline =
       std::chrono::steady_clock::now() + (flushed ? core_.options().stop_timeout : std::chrono::milliseconds(0));
-  const bool is_over = !core_.running();
-  (void)core_.writer().with_output(deadline, [&](session::ChunkOutput& output) {
-    (void)output.read_since(cursor_, [&](const format::ChunkHeader& header, base::ByteView payload) {
-      unread_ += arrivals_.take(header, payload) ? 0 : 1;
-      if (arrivals_.fresh() >= kWindowRows) take_window(arrivals_.all_came_by());
-    });
-  });
-  take_window(is_over ? Arrivals::kAll : begun);
+  const std::uint64_t until = core_.running() ? begun : Arrivals::kAll;
+  (void)core_.writer().with_output(deadline, [&](session::ChunkOutput& output) { read(output, until); });
   Summary summary;
   summary.rows = totals_.rows();
   steps_.write(summary);
@@ -54,8 +45,33 @@ Summary LiveSummary::update() {
   return summary;
 }
 
-void LiveSummary::take_window(std::uint64_t ticks) {
-  const std::int64_t until_ns = arrivals_.deliver(loader_, ticks);
+void LiveSummary::read(const session::ChunkOutput& output, std::uint64_t ticks) {
+  const auto take = [this](const format::ChunkHeader& header, base::ByteView payload) {
+    unread_ += arrivals_.take(header, payload) ? 0 : 1;
+    return true;
+  };
+  for (bool is_last = false; !is_last;) {
+    // Launches stand far behind their activities where a thread writes little: host events are read ahead.
+    is_last = true;
+    (void)output.read_since(host_cursor_, [&](const format::ChunkHeader& header, base::ByteView payload) {
+      if (Arrivals::is_of_device(header)) return true;
+      is_last = arrivals_.fresh_events() < window_rows_;
+      return is_last && take(header, payload);
+    });
+    const std::int64_t time_ns = arrivals_.deliver_host(loader_, is_last ? ticks : arrivals_.all_came_by());
+    (void)output.read_since(device_cursor_, [&](const format::ChunkHeader& header, base::ByteView payload) {
+      if (!Arrivals::is_of_device(header)) return true;
+      if (arrivals_.is_later(header)) return false;
+      if (arrivals_.fresh_activities() >= window_rows_) take_window(arrivals_.newest_activity_ns());
+      return take(header, payload);
+    });
+    take_window(is_last ? time_ns : arrivals_.newest_activity_ns());
+  }
+  arrivals_.forget_threads();  // all have been flushed
+}
+
+void LiveSummary::take_window(std::int64_t device_ns) {
+  arrivals_.deliver_device(loader_);
   timeline_.clock_error_ns = facts_.clock().error_bound_ns();
   loader_.close_window();
   const ProjectionOptions by{Attribution::kAuto, true, false};
@@ -65,8 +81,9 @@ void LiveSummary::take_window(std::uint64_t ticks) {
   add_figures(projection::project_without_streams(timeline_, by));
   timeline_.notes.clear();
   timeline_.conditional_graphs.clear();
-  loader_.next_window(until_ns);
-  instances_.settle(std::min(until_ns, loader_.oldest_waiting_ns()) - timeline_.clock_error_ns);
+  loader_.next_window(device_ns);
+  if (device_ns > std::numeric_limits<std::int64_t>::min() + timeline_.clock_error_ns)
+    instances_.settle(std::min(device_ns, loader_.oldest_waiting_ns()) - timeline_.clock_error_ns);
   instances_.forget([this](std::uint64_t key) { return loader_.keeps(key); });
 }
 

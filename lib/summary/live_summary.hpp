@@ -14,6 +14,7 @@
 #include <rangefinder/session.hpp>
 #include <rangefinder/timeline.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -27,20 +28,26 @@ namespace rangefinder::summary {
 /// of captures and project() take as they take windows of a file. Memory: that of such windows, and a row per path.
 class LiveSummary final {
  public:
-  explicit LiveSummary(session::SessionCore& core);
+  /// What a session has written before it is asked for the first time comes in windows of about so many rows.
+  static constexpr std::size_t kWindowRows = std::size_t{1} << 15;
+
+  explicit LiveSummary(session::SessionCore& core, std::size_t window_rows = kWindowRows);
 
   /// Flushes the session, takes in what came since the last call, and gives the totals.
   Summary update();
 
  private:
-  /// What happened until then.
-  void take_window(std::uint64_t ticks);
+  /// What stands there and happened until `ticks`.
+  void read(const session::ChunkOutput& output, std::uint64_t ticks);
+  /// `device_ns`: as CaptureLoader::next_window has it.
+  void take_window(std::int64_t device_ns);
   void add_figures(const Projection& projection);
   void add_host_figures(RangeIndex row, std::uint32_t path);
   std::uint32_t path_of(RangeIndex row, const Projection& projection);
 
   session::SessionCore& core_;
-  session::OutputCursor cursor_;
+  std::size_t window_rows_;
+  session::OutputCursor host_cursor_, device_cursor_;
   std::uint64_t unread_ = 0;  // chunks that could not be unpacked
   LiveFacts facts_;
   Arrivals arrivals_{facts_};

@@ -48,6 +48,7 @@ std::vector<std::uint64_t> read(const ChunkOutput& output, OutputCursor& cursor)
     CHECK(payload.size() == 100);
     CHECK(payload[0] == static_cast<std::byte>(header.sequence));
     sequences.push_back(header.sequence);
+    return true;
   });
   CHECK(status.ok());
   return sequences;
@@ -96,6 +97,7 @@ TEST_CASE("the last events of a file make room for what has to stand at its end"
   std::vector<ChunkKind> kinds;
   const Status read = output->read_since(cursor, [&](const format::ChunkHeader& header, base::ByteView) {
     kinds.push_back(static_cast<ChunkKind>(header.kind));
+    return true;
   });
   CHECK(read.ok());
   CHECK(kinds == std::vector{ChunkKind::kHostEvents, ChunkKind::kNames, ChunkKind::kClock});
@@ -118,6 +120,19 @@ TEST_CASE("what was put is read once, by whoever follows", "[session]") {
   CHECK(read(*output, cursor) == Sequences{2});
   OutputCursor late;
   CHECK(read(*output, late) == Sequences{0, 1, 2});
+  // Reading ends where the reader wants, and goes on there.
+  OutputCursor part;
+  Sequences seen;
+  CHECK(output
+            ->read_since(part,
+                         [&](const format::ChunkHeader& header, base::ByteView) {
+                           if (header.sequence == 1) return false;
+                           seen.push_back(header.sequence);
+                           return true;
+                         })
+            .ok());
+  CHECK(seen == Sequences{0});
+  CHECK(read(*output, part) == Sequences{1, 2});
 }
 
 TEST_CASE("a file that somebody damages is noticed by who follows it", "[session]") {
@@ -133,7 +148,10 @@ TEST_CASE("a file that somebody damages is noticed by who follows it", "[session
   }
   OutputCursor cursor;
   Sequences seen;
-  const Status status = output.read_since(cursor, [&](const auto& header, auto) { seen.push_back(header.sequence); });
+  const Status status = output.read_since(cursor, [&](const auto& header, auto) {
+    seen.push_back(header.sequence);
+    return true;
+  });
   CHECK_FALSE(status.ok());
   CHECK(seen == Sequences{0});
 }

@@ -9,7 +9,7 @@
 
 #include <pthread.h>
 
-#include <array>
+#include <atomic>
 #include <functional>
 #include <random>
 #include <string>
@@ -351,6 +351,56 @@ TEST_CASE("passes of the summary equal those of the finished capture", "[summary
   CHECK(seen.gpu_backward_ns > 0);
   CHECK(seen.gpu_recompute_ns > 0);
   CHECK(seen.gpu_accumulation_ns > 0);
+}
+
+TEST_CASE("what was recorded before the first question is taken in several windows", "[summary]") {
+  const Numbering numbering;
+  SimulatedRecording recording;
+  constexpr std::uint64_t kSteps = 4'000;
+  std::atomic<std::uint64_t> forward{0}, backward{0};  // steps that are done
+  std::thread engine([&] {
+    thread_number = 2;
+    pthread_setname_np(pthread_self(), "pt_autograd_0");
+    for (std::uint64_t step = 0; step < kSteps; ++step) {
+      while (forward.load() <= step) std::this_thread::yield();
+      for (std::int64_t node = 2; node-- > 0;) {
+        recording.advance(3);
+        if (!detail::node_begin("node", static_cast<std::int64_t>(step * 2) + node, 1)) return;
+        recording.advance(3);
+        recording.launch(7, 0, 20);
+        recording.advance(3);
+        detail::node_end();
+      }
+      recording.advance(3);
+      backward = step + 1;
+    }
+  });
+  for (std::uint64_t step = 0; step < kSteps; ++step) {
+    {
+      const ProfileRange outer{"step"};
+      for (const char* name : {"small", "large"}) {
+        recording.advance(3);
+        const ProfileRange layer{std::string_view(name)};
+        recording.advance(3);
+        recording.launch(13, 0, 10);
+        ++next_number;
+        recording.advance(3);
+      }
+      recording.advance(3);
+      forward = step + 1;
+      while (backward.load() <= step) std::this_thread::yield();
+      recording.advance(3);
+    }
+    recording.advance(100);
+  }
+  engine.join();
+  recording.advance(1'000'000);
+  summary::LiveSummary live(recording.core(), 4'000);
+  const Summary last = live.update();
+  REQUIRE(last.find("step/large") != nullptr);
+  CHECK(last.find("step/large")->count == kSteps);
+  CHECK(last.find("step/large")->gpu_backward_ns == static_cast<std::int64_t>(20 * kSteps));
+  compare(last, recording.stop());
 }
 
 TEST_CASE("whatever a session records, its summary has the rows of its capture", "[summary][property]") {
