@@ -104,6 +104,8 @@ std::vector<RangeInstances::Added> RangeInstances::add(const Timeline& window, c
 }
 
 void RangeInstances::settle(std::int64_t time_ns) {
+  if (time_ns <= settled_ns_) return;
+  settled_ns_ = time_ns;
   std::erase_if(unsettled_, [&](std::uint64_t key) {
     const auto found = instances_.find(key);
     if (found == instances_.end()) return true;

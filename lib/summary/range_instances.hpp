@@ -59,6 +59,7 @@ class RangeInstances {
 
   std::unordered_map<std::uint64_t, Instance> instances_;  // by key
   std::vector<std::uint64_t> unsettled_;                   // those with stretches
+  std::int64_t settled_ns_ = std::numeric_limits<std::int64_t>::min();
   std::size_t kept_ = 0;
 };
 
