@@ -81,6 +81,42 @@ struct Account {
   Part total, owned, outside, before, unknown;
 };
 
+/// A row for each of Timeline::ranges; those without device work take little memory.
+class RangeFigures {
+ public:
+  RangeFigures() = default;
+  explicit RangeFigures(std::size_t ranges) : size_(ranges) {}
+
+  std::size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+  /// All zero where the range has no work.
+  const DeviceFigures& operator[](RangeIndex range) const noexcept {
+    static constexpr DeviceFigures kNoWork;
+    const std::uint32_t place = range < place_.size() ? place_[range] : 0;
+    return place == 0 ? kNoWork : blocks_[(place - 1) / kBlockRows][(place - 1) % kBlockRows];
+  }
+  /// `range` is below size().
+  void set(RangeIndex range, const DeviceFigures& figures) {
+    if (place_.empty()) place_.resize(size_);
+    std::uint32_t& place = place_[range];
+    if (place != 0) {
+      blocks_[(place - 1) / kBlockRows][(place - 1) % kBlockRows] = figures;
+    } else if (figures.gpu_ops != 0) {
+      if (rows_ % kBlockRows == 0) blocks_.emplace_back().reserve(kBlockRows);
+      blocks_.back().push_back(figures);
+      place = ++rows_;
+    }
+  }
+
+ private:
+  // Blocks, because a vector that grows holds its rows twice for a while.
+  static constexpr std::size_t kBlockRows = 4096;
+  std::size_t size_ = 0;
+  std::uint32_t rows_ = 0;
+  std::vector<std::uint32_t> place_;  // by range: its row, counted from 1. Empty while no range has one
+  std::vector<std::vector<DeviceFigures>> blocks_;
+};
+
 /// Device activity on ranges. Columns `exclusive` and `inclusive` are parallel to Timeline::ranges; rows of ranges that
 /// do not take part are zero.
 ///
@@ -89,10 +125,11 @@ struct Account {
 ///     use(projection.inclusive[range].gpu_busy_ns);
 ///
 /// Units:   nanoseconds, bytes, counts.
-/// Cost:    O(n log n) in ranges and activities; memory about 150 bytes a range and 4 an activity.
+/// Cost:    O(n log n) in ranges and activities; memory about 30 bytes a range, 130 more where it has device work, and
+///          4 an activity.
 struct Projection {
-  std::vector<DeviceFigures> exclusive;  ///< activities whose owner the range is
-  std::vector<DeviceFigures> inclusive;  ///< also those of the ranges inside it
+  RangeFigures exclusive;  ///< activities whose owner the range is
+  RangeFigures inclusive;  ///< also those of the ranges inside it
   /// By range, then stream. A range's rows are [offset[r], offset[r + 1]).
   std::vector<StreamFigures> exclusive_streams;
   std::vector<std::uint32_t> exclusive_offset;

@@ -79,8 +79,8 @@ void project_by_membership(const Timeline& timeline, const RangeOrder& order, co
                            ThreadIndex thread, std::vector<RangeIndex>& scratch, Output& output) {
   Projection& projection = output.projection;
   for (const RangeIndex range : order.scoped(thread)) {
-    projection.exclusive[range] = {};
-    projection.inclusive[range] = {};
+    projection.exclusive.set(range, {});
+    projection.inclusive.set(range, {});
     output.exclusive_rows.forget_stream(range);
     output.inclusive_rows.forget_stream(range);
   }
@@ -101,7 +101,7 @@ void project_by_membership(const Timeline& timeline, const RangeOrder& order, co
     for (const RangeIndex range : by_membership.members()) inclusive.add(range, activities[position]);
   }
   inclusive.each([&](RangeIndex range, std::span<ActivityIndex> inside) {
-    projection.inclusive[range] = figures_of_set(timeline, range, inside, output.inclusive_rows);
+    projection.inclusive.set(range, figures_of_set(timeline, range, inside, output.inclusive_rows));
   });
   std::sort(owners.begin(), owners.end());
   owners.erase(std::unique(owners.begin(), owners.end()), owners.end());

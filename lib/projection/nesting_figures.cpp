@@ -181,13 +181,13 @@ void NestingFigures::close() {
   }
   if (!levels_.empty()) levels_.back().below.add(all);
 
-  output_.projection.inclusive[closed.range] = closing.inclusive;
+  output_.projection.inclusive.set(closed.range, closing.inclusive);
   if (output_.inclusive_rows.size() == inclusive_rows + 1) output_.inclusive_rows.keep_stream_only();
   if (closing.by_sorting) {
     output_.exclusive_rows.shrink(exclusive_rows);
     output_.exclusive_by_owner.push_back(closed.range);
   } else {
-    output_.projection.exclusive[closed.range] = closing.exclusive;
+    output_.projection.exclusive.set(closed.range, closing.exclusive);
     if (output_.exclusive_rows.size() == exclusive_rows + 1) output_.exclusive_rows.keep_stream_only();
   }
 }

@@ -67,9 +67,10 @@ void find_exclusive_by_owner(const Timeline& timeline, Output& output) {
     if (owned(projection.owner[activity])) activities[next[projection.owner[activity]]++] = activity;
   for (RangeIndex range{0}; range < wanted.size(); ++range)
     if (wanted[range])
-      projection.exclusive[range] = figures_of_set(
-          timeline, range, std::span(activities).subspan(offset[range], offset[range + 1] - offset[range]),
-          output.exclusive_rows);
+      projection.exclusive.set(
+          range, figures_of_set(timeline, range,
+                                std::span(activities).subspan(offset[range], offset[range + 1] - offset[range]),
+                                output.exclusive_rows));
 }
 
 void project_launches(const Timeline& timeline, const LaunchTable& table, const RangeOrder& order, Output& output) {
@@ -99,8 +100,8 @@ Projection project_by(const Timeline& timeline, const LaunchTable& table, const 
   Projection result;
   result.place = std::move(place);
   const std::size_t ranges = timeline.ranges.size();
-  assign_large(result.exclusive, ranges, DeviceFigures{});
-  assign_large(result.inclusive, ranges, DeviceFigures{});
+  result.exclusive = RangeFigures(ranges);
+  result.inclusive = RangeFigures(ranges);
   assign_large(result.owner, timeline.activities.size(), static_cast<std::uint32_t>(Unowned::kUnknown));
   find_parents(timeline, order, result);
   const auto rows = [&] { return by_stream ? StreamRows(ranges, most_stream_rows(timeline)) : StreamRows(); };

@@ -7,7 +7,7 @@
 
 namespace rangefinder::projection {
 
-void StreamRows::arrange(const std::vector<DeviceFigures>& figures, std::vector<StreamFigures>& rows,
+void StreamRows::arrange(const RangeFigures& figures, std::vector<StreamFigures>& rows,
                          std::vector<std::uint32_t>& offset) {
   const auto ranges = static_cast<RangeIndex>(only_.size());
   assign_large(offset, only_.size() + 1, std::uint32_t{0});

@@ -44,7 +44,7 @@ class StreamRows {
   std::uint64_t omitted() const noexcept { return omitted_; }
 
   /// Into the columns of Projection; `figures` are the ranges'. Leaves nothing here.
-  void arrange(const std::vector<DeviceFigures>& figures, std::vector<StreamFigures>& rows,
+  void arrange(const RangeFigures& figures, std::vector<StreamFigures>& rows,
                std::vector<std::uint32_t>& offset);
 
  private:

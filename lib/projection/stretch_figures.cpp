@@ -185,7 +185,7 @@ void find_stretch_figures(const Timeline& timeline, const LaunchOrder& launches,
     const auto [range, from, to] = stretches[index];
     figures[index].bytes = all.bytes[to] - all.bytes[from];
     figures[index].launch_delay_ns = minus(all.delay[to], all.delay[from]);
-    output.projection.inclusive[range] = figures[index];
+    output.projection.inclusive.set(range, figures[index]);
   }
 }
 

@@ -391,9 +391,9 @@ TEST_CASE("figures stay exact through deep nesting", "[projection]") {
   const Timeline timeline = builder.build();
   const Projection projection = project(timeline, {});
   require_sound_account(timeline, projection);
-  CHECK(projection.inclusive[0].gpu_ops == kDepth);
-  CHECK(projection.inclusive[0].gpu_busy_ns == 10 * (kDepth - 1) + 15);
-  CHECK(projection.inclusive[kDepth - 1].gpu_ops == 1);
+  CHECK(projection.inclusive[RangeIndex(0)].gpu_ops == kDepth);
+  CHECK(projection.inclusive[RangeIndex(0)].gpu_busy_ns == 10 * (kDepth - 1) + 15);
+  CHECK(projection.inclusive[RangeIndex(kDepth - 1)].gpu_ops == 1);
   CHECK(projection.depth[kDepth - 1] == kDepth - 1);
   CHECK(projection.omitted_stream_rows == 0);
 }
@@ -410,6 +410,6 @@ TEST_CASE("times at the edges of what a number holds do no harm", "[projection]"
     const Timeline timeline = builder.build();
     const Projection projection = project(timeline, {});
     CHECK(projection.account.total.gpu_ops == 5);
-    CHECK(projection.inclusive[0].gpu_ops >= 3);
+    CHECK(projection.inclusive[RangeIndex(0)].gpu_ops >= 3);
   }
 }

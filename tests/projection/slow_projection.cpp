@@ -30,11 +30,12 @@ class Slow {
     result.attribution = forward()       ? Attribution::kForward
                          : captured_any_ ? Attribution::kCapture
                                          : Attribution::kLaunch;
+    result.exclusive = result.inclusive = RangeFigures(ranges);
     result.exclusive_offset.push_back(0);
     result.inclusive_offset.push_back(0);
     for (RangeIndex r{0}; r < ranges; ++r) {
-      result.exclusive.push_back(figures(exclusive_[r]));
-      result.inclusive.push_back(figures(inclusive_[r]));
+      result.exclusive.set(r, figures(exclusive_[r]));
+      result.inclusive.set(r, figures(inclusive_[r]));
       rows(r, exclusive_[r], result.exclusive_streams, result.exclusive_offset);
       rows(r, inclusive_[r], result.inclusive_streams, result.inclusive_offset);
       result.parent.push_back(takes_part(r) ? encloser(r, [](RangeIndex) { return true; }) : kNone);
@@ -366,10 +367,10 @@ std::string text(const Account::Part& part) {
   return "ops " + std::to_string(part.gpu_ops) + " sum " + std::to_string(part.gpu_sum_ns);
 }
 
-template <typename Row>
-void require_rows(const std::string& what, const std::vector<Row>& expected, const std::vector<Row>& actual) {
+template <typename Rows>
+void require_rows(const std::string& what, const Rows& expected, const Rows& actual) {
   if (expected.size() != actual.size()) differ("number of " + what, 0, text(expected.size()), text(actual.size()));
-  for (std::size_t row = 0; row < expected.size(); ++row)
+  for (RangeIndex row{0}; row < expected.size(); ++row)
     if (text(expected[row]) != text(actual[row])) differ(what, row, text(expected[row]), text(actual[row]));
 }
 
@@ -417,7 +418,10 @@ void require_sound_account(const Timeline& timeline, const Projection& projectio
     total += std::max<std::int64_t>(0, timeline.activities.end_ns[a] - timeline.activities.begin_ns[a]);
   std::uint64_t owned_ops = 0;
   std::int64_t owned_ns = 0;
-  for (const DeviceFigures& f : projection.exclusive) owned_ops += f.gpu_ops, owned_ns += f.gpu_sum_ns;
+  for (RangeIndex range{0}; range < projection.exclusive.size(); ++range) {
+    owned_ops += projection.exclusive[range].gpu_ops;
+    owned_ns += projection.exclusive[range].gpu_sum_ns;
+  }
   const auto check = [](const char* what, auto expected, auto actual) {
     if (expected != actual) differ(what, 0, std::to_string(expected), std::to_string(actual));
   };

@@ -394,7 +394,7 @@ TEST_CASE("graph launches recorded as a whole are activities of the ranges that 
   CHECK(timeline->activities.graph[1] == (all_columns ? 3 : 0));
   CHECK(timeline->health.invalid_activities == (all_columns ? 1 : 0));
   const Projection projection = project(*timeline, {});
-  CHECK(projection.inclusive[0].gpu_sum_ns == (all_columns ? 90 : 10));
+  CHECK(projection.inclusive[RangeIndex(0)].gpu_sum_ns == (all_columns ? 90 : 10));
   // Nsight's own reports leave them out.
   const auto report = [&](const char* view) {
     ReportOptions options;
