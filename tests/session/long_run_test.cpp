@@ -101,7 +101,7 @@ TEST_CASE("any number of threads leave nothing behind", "[session][slow]") {
   CHECK(growth.most() <= 4 * kAllowed);
   REQUIRE(session->stop().ok());
   const Timeline timeline = load(folder.file("a.rfcap"));
-  CHECK(count_of(timeline, "work") == kAtOnce * rounds);
+  CHECK(count_of(timeline, "work") == static_cast<std::uint64_t>(kAtOnce * rounds));
   CHECK(timeline.health.complete());
 }
 
