@@ -44,8 +44,7 @@ class StreamRows {
   std::uint64_t omitted() const noexcept { return omitted_; }
 
   /// Into the columns of Projection; `figures` are the ranges'. Leaves nothing here.
-  void arrange(const RangeFigures& figures, std::vector<StreamFigures>& rows,
-               std::vector<std::uint32_t>& offset);
+  void arrange(const RangeFigures& figures, std::vector<StreamFigures>& rows, std::vector<std::uint32_t>& offset);
 
  private:
   template <typename Use>

@@ -28,7 +28,7 @@ constexpr std::array<std::uint64_t, 20> kPowersOfTen = [] {
 std::uint64_t power_of_ten(int exponent) noexcept { return kPowersOfTen[static_cast<std::size_t>(exponent)]; }
 
 int digits_of(std::uint64_t value) noexcept {
-  const int least = std::bit_width(value) * 1233 >> 12;  // times the logarithm of 2
+  const int least = static_cast<int>(std::bit_width(value)) * 1233 >> 12;  // times the logarithm of 2
   return least + (value >= power_of_ten(least) ? 1 : 0);
 }
 
