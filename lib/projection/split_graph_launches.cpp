@@ -201,6 +201,13 @@ std::size_t projection::split_graph_launches(Timeline& timeline, const Projectio
   return Splitter(timeline, options, most_rows).run();
 }
 
+void projection::split_graph_launches_of_window(Timeline& window, std::size_t own_activities,
+                                                const ProjectionOptions& options) {
+  const std::size_t earlier = window.activities.size() - own_activities;
+  (void)rangefinder::split_graph_launches(window, options);
+  window.activities.cut_to(window.activities.size() - earlier);
+}
+
 std::size_t split_graph_launches(Timeline& timeline, const ProjectionOptions& options) {
   return projection::split_graph_launches(timeline, options, kMaxRows);
 }

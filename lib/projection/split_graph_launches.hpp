@@ -11,4 +11,8 @@ namespace rangefinder::projection {
 /// launch stay together on the range that replays it; the sixteen largest are parts all the same.
 std::size_t split_graph_launches(Timeline& timeline, const ProjectionOptions& options, std::size_t most_rows);
 
+/// The public function for a window of time. Behind its own activities stand those of earlier windows by which launches
+/// are divided; they are dropped.
+void split_graph_launches_of_window(Timeline& window, std::size_t own_activities, const ProjectionOptions& options);
+
 }  // namespace rangefinder::projection

@@ -2,12 +2,11 @@
 #include "session/capture_writer.hpp"
 
 #include "base/health_numbers.hpp"
+#include "buffer/category_text.hpp"
 #include "buffer/name_table.hpp"
 #include "buffer/thread_names.hpp"
 #include "format/chunk.hpp"
 #include "session/options.hpp"
-
-#include <rangefinder/detail/nvtx.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -107,17 +106,11 @@ void CaptureWriter::want_category(std::uint32_t id) {
 }
 
 void CaptureWriter::note_category(std::uint32_t id) {
-  std::string_view text = buffer::categories().text(id);
+  const buffer::CategoryText parts = buffer::parts_of_category(buffer::categories().text(id));
   const std::string number = std::to_string(id);
-  if (const std::size_t end = text.rfind(detail::kBehindCategory); end != std::string_view::npos) {
-    pending_meta_.push_back({0, "colour:" + number, std::string(text.substr(end + 1))});
-    text = text.substr(0, end);
-  }
-  if (const std::size_t end = text.find(detail::kBehindDomain); end != std::string_view::npos) {
-    pending_meta_.push_back({0, "domain:" + number, std::string(text.substr(0, end))});
-    text.remove_prefix(end + 1);
-  }
-  pending_meta_.push_back({0, "category:" + number, std::string(text)});
+  if (parts.colour) pending_meta_.push_back({0, "colour:" + number, std::string(*parts.colour)});
+  if (parts.domain) pending_meta_.push_back({0, "domain:" + number, std::string(*parts.domain)});
+  pending_meta_.push_back({0, "category:" + number, std::string(parts.category)});
 }
 
 void CaptureWriter::want_words(std::span<const std::uint64_t> words) {

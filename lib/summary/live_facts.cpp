@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "summary/live_facts.hpp"
 
+#include "buffer/category_text.hpp"
 #include "buffer/name_table.hpp"
 #include "session/session_core.hpp"
-
-#include <rangefinder/detail/nvtx.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -16,13 +15,8 @@ namespace {
 constexpr std::size_t kMaxClockPoints = 128;
 constexpr std::size_t kNewestPoints = 32;
 
-/// A category's text is its domain, what is behind it, and a colour.
-std::pair<std::string_view, std::string_view> domain_and_category(std::uint32_t id) noexcept {
-  std::string_view text = id != 0 ? buffer::categories().text(id) : std::string_view{};
-  text = text.substr(0, text.rfind(detail::kBehindCategory));
-  const std::size_t end = text.find(detail::kBehindDomain);
-  if (end == std::string_view::npos) return {{}, text};
-  return {text.substr(0, end), text.substr(end + 1)};
+buffer::CategoryText category_of(std::uint32_t id) noexcept {
+  return buffer::parts_of_category(id != 0 ? buffer::categories().text(id) : std::string_view{});
 }
 
 }  // namespace
@@ -60,10 +54,10 @@ std::string LiveFacts::name_or_placeholder(format::NameId id) const {
   return id != 0 ? std::string(name(id)) : std::string("(unnamed)");
 }
 
-std::string_view LiveFacts::category(std::uint32_t id) const noexcept { return domain_and_category(id).second; }
+std::string_view LiveFacts::category(std::uint32_t id) const noexcept { return category_of(id).category; }
 
 std::string_view LiveFacts::domain(std::uint32_t category) const noexcept {
-  return domain_and_category(category).first;
+  return category_of(category).domain.value_or(std::string_view{});
 }
 
 }  // namespace rangefinder::summary

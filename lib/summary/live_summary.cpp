@@ -3,6 +3,7 @@
 
 #include "analysis/pass_split.hpp"
 #include "projection/project.hpp"
+#include "projection/split_graph_launches.hpp"
 #include "session/options.hpp"
 #include "session/session_core.hpp"
 #include "session/session_impl.hpp"
@@ -75,9 +76,7 @@ void LiveSummary::take_window(std::int64_t device_ns) {
   timeline_.clock_error_ns = facts_.clock().error_bound_ns();
   loader_.close_window();
   const ProjectionOptions by{Attribution::kAuto, true, false};
-  const std::size_t earlier = timeline_.activities.size() - loader_.activity_rows();
-  (void)split_graph_launches(timeline_, by);
-  timeline_.activities.cut_to(timeline_.activities.size() - earlier);  // those that it was divided by stand behind
+  projection::split_graph_launches_of_window(timeline_, loader_.activity_rows(), by);
   add_figures(projection::project_without_streams(timeline_, by));
   timeline_.notes.clear();
   timeline_.conditional_graphs.clear();

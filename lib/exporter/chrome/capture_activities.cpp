@@ -3,6 +3,7 @@
 
 #include "exporter/chrome/clean_json.hpp"
 #include "exporter/chrome/nesting.hpp"
+#include "projection/split_graph_launches.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -21,9 +22,7 @@ void CaptureActivities::take(Timeline& window) {
   finish_ranges(false);
   meet_streams();
   const ProjectionOptions by{shared_.options.attribution, true, false};
-  const std::size_t earlier = window.activities.size() - windows_.activity_rows();
-  (void)split_graph_launches(window, by);
-  window.activities.cut_to(window.activities.size() - earlier);  // those that it was divided by stand behind
+  projection::split_graph_launches_of_window(window, windows_.activity_rows(), by);
   projection_ = project(window, by);
   add_account(projection_.account);
   has_passes_ = has_passes_ || projection_.attribution == Attribution::kForward;
