@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <tuple>
 #include <utility>
 
 namespace rangefinder::chrome {
@@ -227,7 +228,7 @@ void CaptureActivities::finish_ranges(bool all) {
     spare = {StringId::kEmpty, 0, true, std::move(spare.sums), std::move(spare.begun)};
     spare_ranges_.push_back(std::move(node));
   }
-  for (Stream& stream : streams_) place_apart(stream);
+  for (Stream& stream : streams_) place_waiting(stream);
   if (!too_deep_.empty()) std::erase_if(too_deep_, [&](const auto& span) { return !windows_.keeps(span.first); });
 }
 
@@ -237,7 +238,7 @@ void CaptureActivities::finish_range(std::uint64_t key, const Range& range) {
     const auto here = std::find_if(range.begun.begin(), range.begun.end(),
                                    [&](const Begun& place) { return place.stream == sum.stream; });
     if (!range.nests)
-      place_beside(span);
+      streams_[sum.stream].start_end_waiting.push_back(span);
     else if (here != range.begun.end())
       held_[here->held].spans.push_back(span);
     else
@@ -256,19 +257,36 @@ void CaptureActivities::place_on_row(const Span& span) {
   Stream& stream = streams_[span.sum.stream];
   if (stream.row.end_range(span.key, span.sum.first_ns, span.sum.last_ns)) return write(span, stream.track);
   shared_.notes.add(ExportNotes::kOverlapping);
-  if (is_apart_) return stream.apart.push_back(span);
-  const std::uint32_t level = stream.spans_beside.add(span.sum.first_ns, span.sum.last_ns);
-  write(span, shared_.table.overflow(shared_.layout.beside(stream.track, Beside::kRanges), level));
+  stream.beside_waiting.push_back(span);
+}
+
+void CaptureActivities::place_waiting(Stream& stream) {
+  place_end_to_end(stream, Beside::kStartEnd, stream.start_end_waiting, stream.start_end);
+  if (is_apart_) return place_apart(stream);
+  place_end_to_end(stream, Beside::kRanges, stream.beside_waiting, stream.spans_beside);
+}
+
+/// In order of their begin, as the export of a timeline does.
+void CaptureActivities::place_end_to_end(Stream& stream, Beside beside, std::vector<Span>& spans, EndToEnd& rows) {
+  std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
+    return std::tie(a.sum.first_ns, a.key) < std::tie(b.sum.first_ns, b.key);
+  });
+  for (const Span& span : spans) {
+    const std::uint32_t level = rows.add(span.sum.first_ns, span.sum.last_ns);
+    if (level != 0 && beside == Beside::kStartEnd) shared_.notes.add(ExportNotes::kOverlapping);
+    write(span, shared_.table.overflow(shared_.layout.beside(stream.track, beside), level));
+  }
+  spans.clear();
 }
 
 /// Of work that is apart in time, spans contain each other as passes do, the backward one in reverse order: rows are
 /// shared where they nest.
 void CaptureActivities::place_apart(Stream& stream) {
-  if (stream.apart.empty()) return;
+  if (stream.beside_waiting.empty()) return;
   std::vector<Placed> slices;
-  for (std::size_t i = 0; i < stream.apart.size(); ++i) {
-    const Span& span = stream.apart[i];
-    slices.push_back({span.sum.first_ns, span.sum.last_ns, static_cast<std::uint32_t>(stream.apart.size() - i),
+  for (std::size_t i = 0; i < stream.beside_waiting.size(); ++i) {
+    const Span& span = stream.beside_waiting[i];
+    slices.push_back({span.sum.first_ns, span.sum.last_ns, static_cast<std::uint32_t>(stream.beside_waiting.size() - i),
                       static_cast<std::uint8_t>(std::min(span.depth, kMaxSpanDepth - 1)), 0, 0});
   }
   nest(slices);
@@ -276,17 +294,10 @@ void CaptureActivities::place_apart(Stream& stream) {
   for (const Placed& slice : slices) {
     stream.apart_to = std::max(stream.apart_to, slice.end_ns);
     stream.apart_rows = std::max(stream.apart_rows, base + slice.level + 1);
-    write(stream.apart[stream.apart.size() - slice.row],
+    write(stream.beside_waiting[stream.beside_waiting.size() - slice.row],
           shared_.table.overflow(shared_.layout.beside(stream.track, Beside::kRanges), base + slice.level));
   }
-  stream.apart.clear();
-}
-
-void CaptureActivities::place_beside(const Span& span) {
-  Stream& stream = streams_[span.sum.stream];
-  const std::uint32_t level = stream.start_end.add(span.sum.first_ns, span.sum.last_ns);
-  if (level != 0) shared_.notes.add(ExportNotes::kOverlapping);
-  write(span, shared_.table.overflow(shared_.layout.beside(stream.track, Beside::kStartEnd), level));
+  stream.beside_waiting.clear();
 }
 
 void CaptureActivities::write(const Activity& activity) {
@@ -327,6 +338,7 @@ void CaptureActivities::finish() {
   std::sort(left.begin(), left.end(), [](const Held* a, const Held* b) { return a->number < b->number; });
   for (Held* const held : left) write(*held);
   held_.clear();
+  for (Stream& stream : streams_) place_waiting(stream);
 }
 
 }  // namespace rangefinder::chrome

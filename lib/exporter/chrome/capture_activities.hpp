@@ -93,8 +93,10 @@ class CaptureActivities {
     DeviceRow row;
     EndToEnd start_end;
     EndToEnd spans_beside;
-    // Spans whose work is apart in time, until there is a batch of them, and the rows that earlier batches took.
-    std::vector<Span> apart;
+    // Those that do not stay on the stream's own row, until all that end in a window are there.
+    std::vector<Span> start_end_waiting;
+    std::vector<Span> beside_waiting;
+    // Rows that earlier spans took whose work is apart in time.
     std::int64_t apart_to = std::numeric_limits<std::int64_t>::min();
     std::uint32_t apart_rows = 0;
   };
@@ -115,7 +117,8 @@ class CaptureActivities {
   std::size_t hold();
   void release(std::size_t held);
   void place_on_row(const Span& span);
-  void place_beside(const Span& span);
+  void place_waiting(Stream& stream);
+  void place_end_to_end(Stream& stream, Beside beside, std::vector<Span>& spans, EndToEnd& rows);
   void place_apart(Stream& stream);
   void write(const Activity& activity);
   void write(Held& held);
