@@ -321,7 +321,7 @@ void HostAssembler::close_range(Thread& thread, const Record& record) {
   while (thread.open.size() > position + 1) {
     AssembledRange range = take_open(thread, thread.open.size() - 1);
     range.end_ticks = std::max(record.ticks, range.begin_ticks);
-    missing_ends_[{range.thread, label_of(range)}].push_back(range);
+    missing_ends_.emplace(MissingPlace{range.thread, label_of(range), range.begin_ticks, range.key}, range);
   }
   close_top(thread, record.ticks, (word_aux(record.word) & detail::kSuspended) != 0);
 }
@@ -423,7 +423,7 @@ void HostAssembler::finish(std::uint64_t end_ticks) {
   early_ends_.clear();
   // In the order in which they began, so that the same capture gives the same output.
   std::vector<AssembledRange> rest;
-  for (auto& [key, ranges] : missing_ends_) rest.insert(rest.end(), ranges.begin(), ranges.end());
+  for (const auto& [place, range] : missing_ends_) rest.push_back(range);
   missing_ends_.clear();
   const auto still_open = [&](AssembledRange range) {
     range.end_ticks = end_ticks;

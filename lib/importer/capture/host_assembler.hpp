@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -181,8 +182,7 @@ class HostAssembler {
       if (thread != nullptr)
         for (const AssembledRange& range : thread->open) use(range, false);
     for (const auto& [handle, range] : start_end_) use(range, false);
-    for (const auto& [label, ranges] : missing_ends_)
-      for (const AssembledRange& range : ranges) use(range, true);
+    for (const auto& [place, range] : missing_ends_) use(range, true);
   }
   /// The autograd nodes that run, by thread, outer ones first.
   template <typename Use>
@@ -247,6 +247,8 @@ class HostAssembler {
     Label label;
     End end;
   };
+  /// Thread, label, begin in ticks, key: the ranges that an end can mean stand together, in order of their begin.
+  using MissingPlace = std::tuple<std::uint32_t, Label, std::uint64_t, std::uint64_t>;
   Thread& thread_at(std::uint32_t index);
   Thread* find_thread(std::uint32_t index) noexcept;
   static bool is_deep(Thread& thread, Label label);
@@ -290,9 +292,9 @@ class HostAssembler {
   std::unordered_map<std::uint64_t, AssembledRange> start_end_;  // by handle
   std::unordered_map<std::uint64_t, End> early_ends_;            // of start/end ranges whose begin has not been read
   std::vector<DeferredEnd> deferred_ends_;                       // of scoped ranges, likewise
-  // Scoped ranges that are no longer open, though nothing has ended them yet, by thread and label: an end on another
-  // thread may stand further on. end_ticks is the latest that it can be otherwise.
-  std::map<std::pair<std::uint32_t, Label>, std::vector<AssembledRange>> missing_ends_;
+  // Scoped ranges that are no longer open, though nothing has ended them yet: an end on another thread may stand
+  // further on. end_ticks is the latest that it can be otherwise.
+  std::map<MissingPlace, AssembledRange> missing_ends_;
   struct Suspended {
     std::uint64_t key;
     std::uint64_t instance_begin_ticks;

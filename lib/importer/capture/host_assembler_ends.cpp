@@ -3,6 +3,7 @@
 #include "importer/capture/host_assembler.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace rangefinder::importer {
@@ -62,16 +63,12 @@ bool HostAssembler::end_elsewhere(std::uint32_t owner, Label label, End end) {
 }
 
 bool HostAssembler::end_elsewhere_of_missing(std::uint32_t owner, Label label, End end, std::uint64_t began_after) {
-  const auto found = missing_ends_.find({owner, label});
-  if (found == missing_ends_.end()) return false;
-  auto& missing = found->second;
-  std::size_t at = missing.size();
-  const std::size_t lowest = at > kNearby ? at - kNearby : 0;
-  while (at > lowest && missing[at - 1].begin_ticks > end.ticks) --at;
-  if (at == lowest || missing[at - 1].begin_ticks < began_after) return false;
-  AssembledRange range = missing[at - 1];
-  missing.erase(missing.begin() + static_cast<std::ptrdiff_t>(at - 1));
-  if (missing.empty()) missing_ends_.erase(found);
+  const auto after = missing_ends_.upper_bound({owner, label, end.ticks, ~std::uint64_t{0}});
+  if (after == missing_ends_.begin()) return false;
+  const auto last = std::prev(after);
+  if (last->first < MissingPlace{owner, label, began_after, 0}) return false;
+  AssembledRange range = last->second;
+  missing_ends_.erase(last);
   range.end_ticks = end.ticks;
   range.end_thread = end.thread;
   range.ended_elsewhere = end.thread != range.thread;

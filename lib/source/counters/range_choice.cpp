@@ -1,25 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "source/counters/range_choice.hpp"
 
+#include "buffer/category_text.hpp"
 #include "buffer/name_table.hpp"
-
-#include <rangefinder/detail/hot_path.hpp>
 
 #include <algorithm>
 #include <utility>
 
 namespace rangefinder::source::counters {
-namespace {
-
-/// Without the NVTX domain that may stand before it.
-std::string_view category_text(std::uint32_t category) noexcept {
-  const std::string_view text = buffer::categories().text(category);
-  const std::size_t domain = text.find(detail::kBehindDomain);
-  return domain == std::string_view::npos ? text : text.substr(domain + 1);
-}
-
-}  // namespace
-
 bool matches(std::string_view pattern, std::string_view text) noexcept {
   // Where the last star stood, and how much text it stands for so far.
   std::size_t star = std::string_view::npos;
@@ -56,7 +44,10 @@ bool RangeChoice::find_name(std::uint32_t name) const noexcept {
 
 bool RangeChoice::contains(std::uint32_t name, std::uint32_t category, std::uint32_t depth) noexcept {
   if (depth_ >= 0 && depth != static_cast<std::uint32_t>(depth_)) return false;
-  if (!category_.empty() && (category == 0 || category_text(category) != category_)) return false;
+  if (!category_.empty()) {
+    if (category == 0) return false;
+    if (buffer::parts_of_category(buffer::categories().text(category)).category != category_) return false;
+  }
   if (patterns_.empty()) return true;
   if (name == 0 || name >= known_.size()) return false;
   std::uint8_t known = known_[name].load(std::memory_order_relaxed);

@@ -492,6 +492,30 @@ TEST_CASE("an end on another thread is found before or after its begin", "[impor
   CHECK(assembler.health().unfinished_ranges == 0);
 }
 
+TEST_CASE("of nested ranges of one name, ends on another thread mean the inner one first", "[importer]") {
+  KeepingSink sink;
+  HostAssembler assembler(sink);
+  const std::vector<Record> owner{begin(10, 1), begin(20, 2), begin(30, 2), begin(40, 2), end(80, 1)};
+  const std::vector<Record> other{record(RecordKind::kForeignEnd, 50, 2), extra(0),
+                                  record(RecordKind::kForeignEnd, 60, 2), extra(0),
+                                  record(RecordKind::kForeignEnd, 70, 2), extra(0)};
+  SECTION("read after the range around them has ended") {
+    feed(assembler, 0, owner);
+    feed(assembler, 1, other);
+  }
+  SECTION("read before they begin") {
+    feed(assembler, 1, other);
+    feed(assembler, 0, owner);
+  }
+  assembler.finish(100);
+  Lines lines = lines_of(sink);
+  std::sort(lines.begin(), lines.end());
+  CHECK(lines ==
+        Lines{"1 [10, 80)", "2 [20, 70) in 1 elsewhere", "2 [30, 60) in 2 elsewhere", "2 [40, 50) in 2 elsewhere"});
+  CHECK(assembler.health().unmatched_ends == 0);
+  CHECK(assembler.health().unfinished_ranges == 0);
+}
+
 TEST_CASE("start/end ranges overlap, end anywhere, and have handles of their own", "[importer]") {
   KeepingSink sink;
   HostAssembler assembler(sink);

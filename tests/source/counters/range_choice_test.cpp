@@ -58,6 +58,7 @@ TEST_CASE("ranges are chosen by name, category and depth", "[counters]") {
   const std::uint32_t layer = named("choice.layer.7");
   const std::uint32_t phase = category("choice.phase");
   const std::uint32_t in_domain = category("domain" + std::string(1, detail::kBehindDomain) + "choice.phase");
+  const std::uint32_t coloured = category("choice.phase" + std::string(1, detail::kBehindCategory) + "#ff8000");
 
   RangeChoice all({}, "", -1);
   CHECK(all.contains(forward, 0, 0));
@@ -73,6 +74,7 @@ TEST_CASE("ranges are chosen by name, category and depth", "[counters]") {
   RangeChoice by_category({}, "choice.phase", -1);
   CHECK(by_category.contains(forward, phase, 0));
   CHECK(by_category.contains(forward, in_domain, 0));
+  CHECK(by_category.contains(forward, coloured, 0));
   CHECK_FALSE(by_category.contains(forward, 0, 0));
   CHECK_FALSE(by_category.contains(forward, category("choice.other"), 0));
 
