@@ -180,7 +180,8 @@ void require_links(const Exported& trace) {
 
 TEST_CASE("windows of a capture give the export of the loaded one", "[exporter][property]") {
   std::size_t kernels = 0;
-  for (const std::uint64_t seed : rangefinder::testing::property_seeds("export of windows", 200)) {
+  for (const std::uint64_t seed :
+       rangefinder::testing::property_seeds("export of windows", rangefinder::testing::repeats(200))) {
     INFO("RANGEFINDER_SEED=" << seed);
     std::mt19937_64 random(seed);
     const ScratchFolder folder;

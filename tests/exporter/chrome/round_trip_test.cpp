@@ -121,7 +121,8 @@ void require_same(const Timeline& before, const Timeline& after, std::int64_t be
 
 TEST_CASE("an export comes back with the figures of the original", "[exporter][property]") {
   std::uint64_t owned = 0;
-  for (const std::uint64_t seed : rangefinder::testing::property_seeds("round trip", 300)) {
+  for (const std::uint64_t seed :
+       rangefinder::testing::property_seeds("round trip", rangefinder::testing::repeats(300))) {
     INFO("RANGEFINDER_SEED=" << seed);
     std::mt19937_64 random(seed);
     const Timeline timeline = random_run(random);

@@ -2,22 +2,13 @@
 //
 // The range in which each node of a backward pass was made, as captures have it, against a reference that watches every
 // operator of the forward pass.
+#include "libtorch.hpp"
+#include "support/scratch_folder.hpp"
+#include "support/seed.hpp"
+
 #include <rangefinder/range.hpp>
 #include <rangefinder/session.hpp>
 #include <rangefinder/timeline.hpp>
-
-#include <ATen/ATen.h>
-#include <ATen/SequenceNumber.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/record_function.h>
-#include <torch/csrc/autograd/autograd.h>
-#include <torch/csrc/autograd/custom_function.h>
-#include <torch/csrc/autograd/variable.h>
-
-#undef CHECK  // LibTorch's, which ends the program
-#include "support/catch.hpp"
-#include "support/scratch_folder.hpp"
-#include "support/seed.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
 // The operators that OperatorRecording sees are those that LibTorch's own profiler sees; and both can run at once.
+#include "support/scratch_folder.hpp"
 #include "torch_program.hpp"
 
 #include <rangefinder/session.hpp>
 #include <rangefinder/timeline.hpp>
 #include <rangefinder/torch/operators.hpp>
-
-#include <ATen/ThreadLocalState.h>
-#include <torch/csrc/autograd/profiler_kineto.h>
-
-#undef CHECK  // LibTorch's, which ends the program
-#include "support/catch.hpp"
-#include "support/scratch_folder.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
 // What LibTorch's allocators do, as captures have it.
+#include "libtorch.hpp"
 #include "source/torch/device_statistics.hpp"
 #include "source/torch/live_blocks.hpp"
 #include "source/torch/trace_entries.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <rangefinder/range.hpp>
 #include <rangefinder/session.hpp>
 #include <rangefinder/timeline.hpp>
 #include <rangefinder/torch/memory.hpp>
-
-#include <ATen/ATen.h>
-#include <torch/csrc/autograd/profiler_kineto.h>
-
-#undef CHECK  // LibTorch's, which ends the program
-#include "support/catch.hpp"
-#include "support/scratch_folder.hpp"
 
 #include <sys/stat.h>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // What OperatorRecording records, as its options ask; that it is right is kineto_test.cpp's.
+#include "support/scratch_folder.hpp"
+#include "support/timeline_columns.hpp"
 #include "torch_program.hpp"
 
 #include <rangefinder/analysis/key_averages.hpp>
@@ -8,11 +10,6 @@
 #include <rangefinder/session.hpp>
 #include <rangefinder/timeline.hpp>
 #include <rangefinder/torch/operators.hpp>
-
-#undef CHECK  // LibTorch's, which ends the program
-#include "support/catch.hpp"
-#include "support/scratch_folder.hpp"
-#include "support/timeline_columns.hpp"
 
 #include <algorithm>
 #include <functional>

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <ATen/ATen.h>
-#include <ATen/record_function.h>
-#include <torch/csrc/autograd/autograd.h>
-#include <torch/csrc/autograd/custom_function.h>
-#include <torch/csrc/autograd/variable.h>
-
-#undef CHECK  // LibTorch's, which ends the program
+#include "libtorch.hpp"
 
 #include <sys/syscall.h>
 #include <unistd.h>
