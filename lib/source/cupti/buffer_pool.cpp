@@ -22,6 +22,19 @@ void fault_in(std::uint8_t* data, std::size_t bytes) noexcept {
   for (std::size_t at = 0; at < bytes; at += kPage) const_cast<volatile std::uint8_t*>(data)[at] = 0;
 }
 
+bool only_zeros(const std::uint8_t* data, std::size_t bytes) noexcept {
+  constexpr std::size_t kBlock = 4096;  // added up without a branch in between
+  while (bytes != 0) {
+    const std::size_t block = std::min(bytes, kBlock);
+    std::uint8_t any = 0;
+    for (std::size_t i = 0; i < block; ++i) any |= data[i];
+    if (any != 0) return false;
+    data += block;
+    bytes -= block;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::unique_ptr<BufferPool> BufferPool::create(std::size_t memory_bytes, std::size_t buffer_bytes) {
@@ -146,9 +159,11 @@ void BufferPool::recycle(const Filled& filled) noexcept {
     used.state.store(kUntouched, std::memory_order_release);
     return;
   }
-  // All of it, not only the valid part: CUPTI relies on zeros (ZEROED_OUT_ACTIVITY_BUFFER), and it is undocumented what
-  // it leaves behind the last complete record. 4 MiB take 0.3 ms here, on our thread.
-  std::memset(filled.data, 0, buffer_bytes_);
+  // All of it is zeros then, not only the valid part: CUPTI relies on that (ZEROED_OUT_ACTIVITY_BUFFER), and it is
+  // undocumented what it leaves behind the last complete record. To look costs half of what writing does.
+  std::memset(filled.data, 0, filled.valid);
+  if (!only_zeros(filled.data + filled.valid, buffer_bytes_ - filled.valid))
+    std::memset(filled.data + filled.valid, 0, buffer_bytes_ - filled.valid);
   used.state.store(kReady, std::memory_order_release);
 }
 
