@@ -1,29 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/profiling_cost.hpp"
 
-#include "base/intervals.hpp"
-
 #include <algorithm>
 #include <cctype>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace rangefinder::analysis {
-namespace {
-
-std::vector<bool> threads_of_program(const Timeline& timeline) {
-  std::vector<bool> is_of_program(timeline.threads.size());
-  const auto take = [&](const auto& column) {
-    for (const ThreadIndex thread : column)
-      if (thread < is_of_program.size()) is_of_program[thread] = true;
-  };
-  take(timeline.ranges.thread);
-  take(timeline.calls.thread);
-  return is_of_program;
-}
-
-}  // namespace
 
 bool is_of_profiler(std::string_view overhead) {
   std::string name(overhead);
@@ -42,19 +25,34 @@ std::int64_t recorded_ns(const Timeline& timeline) {
   return base::sort_and_union_length(windows);
 }
 
-std::int64_t profiler_ns(const Timeline& timeline) {
+void ProfilerTime::add(const Timeline& timeline) {
+  is_of_program_.resize(timeline.threads.size());
+  const auto take = [&](const auto& column) {
+    for (const ThreadIndex thread : column)
+      if (thread < is_of_program_.size()) is_of_program_[thread] = true;
+  };
+  take(timeline.ranges.thread);
+  take(timeline.calls.thread);
   const OverheadTable& overheads = timeline.overheads;
-  if (overheads.size() == 0) return 0;
-  const std::vector<bool> is_of_program = threads_of_program(timeline);
-  std::vector<base::Interval> spans;
   for (std::size_t row = 0; row < overheads.size(); ++row) {
-    const ThreadIndex thread = overheads.thread[row];
-    if (thread < is_of_program.size() && !is_of_program[thread]) continue;
-    if (overheads.begin_ns[row] >= overheads.end_ns[row]) continue;
-    if (is_of_profiler(timeline.text(overheads.name[row])))
-      spans.push_back({overheads.begin_ns[row], overheads.end_ns[row]});
+    const base::Interval span{overheads.begin_ns[row], overheads.end_ns[row]};
+    if (span.begin < span.end && is_of_profiler(timeline.text(overheads.name[row])))
+      spans_.emplace_back(overheads.thread[row], span);
   }
+}
+
+std::int64_t ProfilerTime::total_ns() const {
+  std::vector<base::Interval> spans;
+  for (const auto& [thread, span] : spans_)
+    if (thread >= is_of_program_.size() || is_of_program_[thread]) spans.push_back(span);
   return base::sort_and_union_length(spans);
+}
+
+std::int64_t profiler_ns(const Timeline& timeline) {
+  if (timeline.overheads.size() == 0) return 0;
+  ProfilerTime time;
+  time.add(timeline);
+  return time.total_ns();
 }
 
 }  // namespace rangefinder::analysis

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/intervals.hpp"
+
 #include <rangefinder/timeline.hpp>
 
 #include <cstdint>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace rangefinder::analysis {
 
@@ -18,5 +22,16 @@ std::int64_t recorded_ns(const Timeline& timeline);
 /// Time in which the profiler held up the program: rows of the profiler's on threads that have ranges or make calls,
 /// and on threads that are not known; overlaps count once. Not what it does on threads of its own.
 std::int64_t profiler_ns(const Timeline& timeline);
+
+/// The same, window by window. Memory: a row for each of the profiler's.
+class ProfilerTime {
+ public:
+  void add(const Timeline& timeline);
+  std::int64_t total_ns() const;
+
+ private:
+  std::vector<bool> is_of_program_;  // by thread
+  std::vector<std::pair<ThreadIndex, base::Interval>> spans_;
+};
 
 }  // namespace rangefinder::analysis

@@ -2,19 +2,17 @@
 #include "analysis/range_rollup.hpp"
 
 #include "analysis/range_forest.hpp"
-#include "analysis/steps.hpp"
 #include "projection/flat_map.hpp"
 #include "projection/large_vector.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
-#include <unordered_map>
 
 namespace rangefinder::analysis {
 namespace {
 
 void add(InclusiveFigures& total, const DeviceFigures& one) noexcept {
-  if (one.gpu_ops == 0) return;
   total.gpu_ops += one.gpu_ops;
   total.gpu_sum_ns += one.gpu_sum_ns;
   total.gpu_busy_ns += one.gpu_busy_ns;
@@ -29,229 +27,296 @@ void add(OwnFigures& total, const DeviceFigures& one) noexcept {
   total.gpu_busy_ns += one.gpu_busy_ns;
 }
 
-class Rollup {
- public:
-  Rollup(const Timeline& timeline, const Projection& projection, GroupBy group_by, const Folding& folding, Parts parts,
-         HostSpread spread)
-      : timeline_(timeline),
-        projection_(projection),
-        by_path_(group_by == GroupBy::kPath),
-        folding_(folding),
-        parts_(parts),
-        wants_spread_(spread == HostSpread::kWanted),
-        pass_times_(pass_times_of_ranges(timeline, projection)),
-        estimated_(estimated_times_of_ranges(timeline, projection)),
-        conditional_(conditional_ops_of_ranges(timeline, projection)),
-        group_of_(timeline.ranges.size(), kNone),
-        covered_until_(timeline.ranges.begin_ns.begin(), timeline.ranges.begin_ns.end()) {
-    if (by_path_) return;
-    const auto key = [&](RangeIndex range) {
-      return std::uint64_t{part_of(range)} << 32 | static_cast<std::uint32_t>(timeline_.ranges.name[range]);
-    };
-    inside_its_like_ = inside_their_like(timeline.ranges.size(), RangeForest(projection), key);
-  }
-
-  /// `outer_first`: the ranges that take part.
-  void take(std::span<const RangeIndex> outer_first) {
-    for (const RangeIndex range : outer_first) put_in_group(range);
-    by_key_ = {};
-    // There may be a group for each range: without room for all of them the memory would be taken twice.
-    projection::reserve_large(groups_.rows, group_count_);
-    if (!pass_times_.empty() || !estimated_.empty() || !conditional_.empty())
-      projection::assign_large(groups_.extras, group_count_, GroupExtra{});
-    for (const RangeIndex range : outer_first) take(range);
-  }
-
-  /// Without an order.
-  PathTree result() && {
-    add_spreads();
-    return {std::move(groups_), {}, std::move(group_of_)};
-  }
-
- private:
-  bool has_group(RangeIndex range) const noexcept {
-    return projection_.depth[range] <= folding_.most_depth && part_of(range) != kNone;
-  }
-  std::uint32_t parent_group(RangeIndex range) const noexcept {
-    const RangeIndex parent = projection_.parent[range];
-    return by_path_ && parent != kNone ? group_of_[parent] : kNone;
-  }
-
-  void put_in_group(RangeIndex range) {
-    group_of_[range] = parent_group(range);
-    if (!has_group(range)) return;
-    // By name there is no parent, and by path there are no parts.
-    const std::uint64_t high = by_path_ ? group_of_[range] : part_of(range);
-    group_of_[range] = by_key_.find_or_set(high << 32 | number_of(timeline_.ranges.name[range]), group_count_);
-    if (group_of_[range] == group_count_) ++group_count_;
-  }
-
-  void add_group(RangeIndex first) {
-    RangeGroup group;
-    group.name = timeline_.ranges.name[first];
-    if (folding_.numbers) fold(group.name);
-    group.parent = parent_group(first);
-    group.part = part_of(first);
-    group.depth = group.parent == kNone ? 0 : groups_[group.parent].depth + 1;
-    groups_.rows.push_back(group);
-  }
-
-  void take(RangeIndex range) {
-    if (projection_.depth[range] <= folding_.most_depth) take_from_parent(range);
-    if (!has_group(range)) return;
-    const std::uint32_t group = group_of_[range];
-    if (group == groups_.size()) add_group(range);
-    RangeGroup& total = groups_.rows[group];
-    const RangeTable& ranges = timeline_.ranges;
-    const bool is_deepest = projection_.depth[range] == folding_.most_depth;
-    add(total.exclusive, is_deepest ? projection_.inclusive[range] : projection_.exclusive[range]);
-    const bool is_run = ranges.is_run(range);
-    total.count += is_run ? 1 : 0;
-    if ((ranges.flags[range] & kBeforeRecording) == 0)
-      total.host_self_ns += ranges.end_ns[range] - ranges.begin_ns[range];
-    const bool is_inside_its_like = !by_path_ && inside_its_like_[range];
-    if (is_run && (!is_inside_its_like || ranges.style[range] == RangeStyle::kStartEnd)) {
-      const std::int64_t host = ranges.run_ns(range);
-      total.host_ns += host;
-      ++total.host_count;
-      if (wants_spread_) note_length(group, host);
-    }
-    if (is_inside_its_like) return;
-    const DeviceFigures& inclusive = projection_.inclusive[range];
-    add(total.inclusive, inclusive);
-    if (!groups_.extras.empty()) add_extra(groups_.extras[group], range);
-    if (inclusive.gpu_ops != 0) total.span_ns += inclusive.gpu_span_ns();
-  }
-
-  /// The name of the group that is being made.
-  void fold(StringId name) {
-    std::string folded = folded_name(timeline_.text(name));
-    const bool differs = folded != timeline_.text(name);
-    groups_.folded.push_back(differs ? static_cast<std::uint32_t>(groups_.folded_names.size()) : kNone);
-    if (differs) groups_.folded_names.push_back(std::move(folded));
-  }
-
-  void add_extra(GroupExtra& total, RangeIndex range) const {
-    for (std::size_t pass = 0; pass < kPasses && !pass_times_.empty(); ++pass)
-      total.pass_ns[pass] += pass_times_[range][pass];
-    if (!estimated_.empty()) total.estimated_ns += estimated_[range];
-    if (!conditional_.empty()) total.conditional_ops += conditional_[range];
-  }
-
-  std::uint32_t part_of(RangeIndex range) const noexcept { return parts_.empty() ? 0 : parts_[range]; }
-
-  /// Names that are shown as one have one number.
-  std::uint32_t number_of(StringId name) {
-    if (!folding_.numbers) return static_cast<std::uint32_t>(name);
-    const auto [found, added] = key_of_name_.try_emplace(static_cast<std::uint32_t>(name), 0);
-    if (added)
-      found->second =
-          key_of_folded_.try_emplace(folded_name(timeline_.text(name)), static_cast<std::uint32_t>(name)).first->second;
-    return found->second;
-  }
-
-  /// The parent's own time is less by what this range has of it, and no earlier one had.
-  void take_from_parent(RangeIndex range) {
-    const RangeTable& ranges = timeline_.ranges;
-    const RangeIndex parent = projection_.parent[range];
-    if (parent == kNone || ((ranges.flags[range] | ranges.flags[parent]) & kBeforeRecording) != 0) return;
-    const std::int64_t begin = std::max(ranges.begin_ns[range], covered_until_[parent]);
-    const std::int64_t end = std::min(ranges.end_ns[range], ranges.end_ns[parent]);
-    if (end <= begin) return;
-    covered_until_[parent] = end;
-    if (group_of_[parent] != kNone) groups_.rows[group_of_[parent]].host_self_ns -= end - begin;
-  }
-
-  /// A group's first length is kept in the group: most have no other where there are many groups.
-  void note_length(std::uint32_t group, std::int64_t ns) {
-    RangeGroup& total = groups_.rows[group];
-    if (total.host_count == 1) {
-      total.host_min_ns = total.host_median_ns = total.host_p95_ns = total.host_max_ns = ns;
-      return;
-    }
-    if (total.host_count == 2) add_length(group, total.host_min_ns);
-    add_length(group, ns);
-  }
-  void add_length(std::uint32_t group, std::int64_t ns) {
-    lengths_.group.push_back(group);
-    lengths_.ns.push_back(ns);
-  }
-
-  void add_spreads() {
-    if (lengths_.ns.empty()) return;
-    std::vector<std::size_t> first(groups_.size() + 1);
-    for (const std::uint32_t group : lengths_.group) ++first[group + 1];
-    std::partial_sum(first.begin(), first.end(), first.begin());
-    std::vector<std::int64_t> sorted(lengths_.ns.size());
-    std::vector<std::size_t> next(first.begin(), first.end() - 1);
-    for (std::size_t i = 0; i < sorted.size(); ++i) sorted[next[lengths_.group[i]]++] = lengths_.ns[i];
-    for (std::size_t group = 0; group < groups_.size(); ++group) {
-      const auto lengths = std::span(sorted).subspan(first[group], first[group + 1] - first[group]);
-      if (!lengths.empty()) add_spread(groups_.rows[group], lengths);
-    }
-  }
-
-  static void add_spread(RangeGroup& group, std::span<const std::int64_t> lengths) {
-    const auto [least, most] = std::minmax_element(lengths.begin(), lengths.end());
-    group.host_min_ns = group.host_median_ns = group.host_p95_ns = *least;
-    group.host_max_ns = *most;
-    if (*least == *most) return;
-    const Percentiles percentiles = percentiles_of({lengths.begin(), lengths.end()});
-    group.host_median_ns = percentiles.p50;
-    group.host_p95_ns = percentiles.p95;
-  }
-
-  const Timeline& timeline_;
-  const Projection& projection_;
-  bool by_path_;
-  Folding folding_;
-  Parts parts_;
-  bool wants_spread_;
-  std::unordered_map<std::uint32_t, std::uint32_t> key_of_name_;
-  std::unordered_map<std::string, std::uint32_t> key_of_folded_;
-  std::vector<PassTimes> pass_times_;
-  std::vector<std::int64_t> estimated_;
-  std::vector<std::int64_t> conditional_;
-  std::vector<bool> inside_its_like_;
-  std::vector<std::uint32_t> group_of_;
-  std::uint32_t group_count_ = 0;
-  std::vector<std::int64_t> covered_until_;  // per range: where ranges inside, those taken so far, end
-  RangeGroups groups_;
-  struct {
-    std::vector<std::uint32_t> group;
-    std::vector<std::int64_t> ns;
-  } lengths_;  // of the instances that count in their group's host time, where that has several
-  projection::FlatMap by_key_;
-};
+bool says_anything(const RangeGroup& group) noexcept {
+  return group.count != 0 || group.inclusive.gpu_ops != 0 || group.exclusive.gpu_ops != 0;
+}
 
 }  // namespace
+
+RangeRollup::RangeRollup(const Options& options)
+    : options_(options.projection),
+      by_path_(options.group_by == GroupBy::kPath),
+      folding_(options.folding),
+      wants_spread_(options.spread == HostSpread::kWanted),
+      lengths_(options.most_lengths) {}
+
+void RangeRollup::add(const projection::WindowRows& window, std::span<const projection::RangeInstances::Added> added,
+                      Parts parts) {
+  window_ = &window;
+  added_ = added;
+  parts_ = parts;
+  is_whole_ = window.is_whole;
+  const Timeline& timeline = window.timeline;
+  pass_times_ = pass_times_of_ranges(timeline, window.projection);
+  estimated_ = estimated_times_of_ranges(timeline, window.projection);
+  conditional_ = conditional_ops_of_ranges(timeline, window.projection);
+  if (!by_path_) {
+    const auto key = [&](RangeIndex range) {
+      return std::uint64_t{part_of(range)} << 32 | static_cast<std::uint32_t>(timeline.ranges.name[range]);
+    };
+    inside_its_like_ = inside_their_like(timeline.ranges.size(), RangeForest(window.projection), key);
+  }
+  group_of_.assign(timeline.ranges.size(), kNone);
+  covered_until_.assign(timeline.ranges.begin_ns.begin(), timeline.ranges.begin_ns.end());
+  find_order();
+  find_groups();
+  for (const RangeIndex range : order_) take(range);
+  if (!window.is_whole) end_window();
+}
+
+/// Those that take part by begin, outer ranges first, so that a range finds the group of its parent.
+void RangeRollup::find_order() {
+  const RangeTable& ranges = window_->timeline.ranges;
+  const std::vector<std::uint32_t>& depth = window_->projection.depth;
+  order_.clear();
+  order_.reserve(ranges.size());
+  for (RangeIndex range{0}; range < ranges.size(); ++range)
+    if (takes_part(ranges.kind[range], options_)) order_.push_back(range);
+  const auto before = [&](RangeIndex a, RangeIndex b) {
+    if (ranges.begin_ns[a] != ranges.begin_ns[b]) return ranges.begin_ns[a] < ranges.begin_ns[b];
+    if (depth[a] != depth[b]) return depth[a] < depth[b];
+    return ranges.thread[a] < ranges.thread[b];
+  };
+  if (!std::is_sorted(order_.begin(), order_.end(), before)) std::stable_sort(order_.begin(), order_.end(), before);
+}
+
+bool RangeRollup::has_group(RangeIndex range) const noexcept {
+  return window_->projection.depth[range] <= folding_.most_depth && part_of(range) != kNone;
+}
+
+std::uint32_t RangeRollup::parent_group(RangeIndex range) const noexcept {
+  const RangeIndex parent = window_->projection.parent[range];
+  return by_path_ && parent != kNone ? group_of_[parent] : kNone;
+}
+
+/// Of a window, ranges that are not over and have no work may turn out to be inside of others.
+void RangeRollup::find_groups() {
+  first_of_new_.clear();
+  for (const RangeIndex range : order_)
+    if (window_->ends_here(range) || window_->projection.inclusive[range].gpu_ops != 0) find_group(range);
+  if (is_whole_) by_key_ = {};
+  // There may be a group for each range: without room for all of them the memory would be taken twice.
+  if (groups_.rows.empty()) projection::reserve_large(groups_.rows, group_count_);
+  for (const RangeIndex first : first_of_new_) add_group(first);
+  add_extras();
+}
+
+/// And that of its parent, which has less time of its own.
+void RangeRollup::find_group(RangeIndex range) {
+  const std::vector<RangeIndex>& parent = window_->projection.parent;
+  for (; range != kNone && group_of_[range] == kNone; range = parent[range]) {
+    chain_.push_back(range);
+    if (!by_path_ && chain_.size() == 2) break;
+  }
+  for (; !chain_.empty(); chain_.pop_back()) put_in_group(chain_.back());
+}
+
+void RangeRollup::put_in_group(RangeIndex range) {
+  group_of_[range] = parent_group(range);
+  if (!has_group(range)) return;
+  // By name there is no parent, and by path there are no parts.
+  const std::uint64_t high = by_path_ ? group_of_[range] : part_of(range);
+  const std::uint64_t key = high << 32 | number_of(window_->timeline.ranges.name[range]);
+  group_of_[range] = by_key_.find_or_set(key, group_count_);
+  if (group_of_[range] != group_count_) return;
+  ++group_count_;
+  first_of_new_.push_back(range);
+}
+
+void RangeRollup::add_group(RangeIndex first) {
+  RangeGroup group;
+  group.name = window_->timeline.ranges.name[first];
+  if (folding_.numbers) fold(group.name);
+  group.parent = parent_group(first);
+  group.part = part_of(first);
+  group.depth = group.parent == kNone ? 0 : groups_[group.parent].depth + 1;
+  groups_.rows.push_back(group);
+  if (!is_whole_) first_.push_back({std::numeric_limits<std::int64_t>::max(), 0, ThreadIndex{0}, 0});
+}
+
+/// The name of the group that is being made.
+void RangeRollup::fold(StringId name) {
+  std::string folded = folded_name(window_->timeline.text(name));
+  const bool differs = folded != window_->timeline.text(name);
+  groups_.folded.push_back(differs ? static_cast<std::uint32_t>(groups_.folded_names.size()) : kNone);
+  if (differs) groups_.folded_names.push_back(std::move(folded));
+}
+
+/// Names that are shown as one have one number.
+std::uint32_t RangeRollup::number_of(StringId name) {
+  if (!folding_.numbers) return static_cast<std::uint32_t>(name);
+  const auto [found, added] = key_of_name_.try_emplace(static_cast<std::uint32_t>(name), 0);
+  if (added)
+    found->second =
+        key_of_folded_.try_emplace(folded_name(window_->timeline.text(name)), static_cast<std::uint32_t>(name))
+            .first->second;
+  return found->second;
+}
+
+/// What most inputs do not have takes no memory. As long as no node has run, all work is forward.
+void RangeRollup::add_extras() {
+  const bool first_passes = !pass_times_.empty() && !has_passes_;
+  has_passes_ = has_passes_ || first_passes;
+  if (groups_.extras.empty() && !has_passes_ && estimated_.empty() && conditional_.empty()) return;
+  if (groups_.extras.empty()) projection::reserve_large(groups_.extras, group_count_);
+  groups_.extras.resize(group_count_);
+  if (!first_passes) return;
+  for (std::size_t group = 0; group < groups_.size(); ++group)
+    groups_.extras[group].pass_ns[static_cast<std::size_t>(Pass::kForward)] = groups_[group].inclusive.gpu_sum_ns;
+}
+
+void RangeRollup::take(RangeIndex range) {
+  const bool ends_here = window_->ends_here(range);
+  if (!ends_here && window_->projection.inclusive[range].gpu_ops == 0) return;
+  if (ends_here && window_->projection.depth[range] <= folding_.most_depth) take_from_parent(range);
+  if (!has_group(range)) return;
+  const std::uint32_t group = group_of_[range];
+  const bool is_inside_its_like = !by_path_ && inside_its_like_[range];
+  if (ends_here) take_host(range, group, is_inside_its_like);
+  if (window_->projection.inclusive[range].gpu_ops != 0) take_device(range, group, is_inside_its_like);
+}
+
+void RangeRollup::take_host(RangeIndex range, std::uint32_t group, bool is_inside_its_like) {
+  RangeGroup& total = groups_.rows[group];
+  const RangeTable& ranges = window_->timeline.ranges;
+  if (!is_whole_) note_first(range, group);
+  const bool is_run = ranges.is_run(range);
+  total.count += is_run ? 1 : 0;
+  if ((ranges.flags[range] & kBeforeRecording) == 0)
+    total.host_self_ns += ranges.end_ns[range] - ranges.begin_ns[range];
+  if (!is_run || (is_inside_its_like && ranges.style[range] != RangeStyle::kStartEnd)) return;
+  const std::int64_t host = ranges.run_ns(range);
+  total.host_ns += host;
+  ++total.host_count;
+  if (wants_spread_) lengths_.add(total, group, host);
+}
+
+void RangeRollup::take_device(RangeIndex range, std::uint32_t group, bool is_inside_its_like) {
+  RangeGroup& total = groups_.rows[group];
+  const Projection& projection = window_->projection;
+  const bool is_deepest = projection.depth[range] == folding_.most_depth;
+  DeviceFigures inclusive = projection.inclusive[range];
+  DeviceFigures exclusive = projection.exclusive[range];
+  std::int64_t span_ns = inclusive.gpu_span_ns();
+  if (!added_.empty()) {
+    inclusive.gpu_busy_ns = added_[range].busy_ns;
+    inclusive.any_busy_ns = added_[range].any_busy_ns;
+    exclusive.gpu_busy_ns = added_[range].own_busy_ns;
+    span_ns = added_[range].span_ns;
+  }
+  analysis::add(total.exclusive, is_deepest ? inclusive : exclusive);
+  if (is_inside_its_like) return;
+  analysis::add(total.inclusive, inclusive);
+  total.span_ns += span_ns;
+  if (groups_.extras.empty()) return;
+  GroupExtra& extra = groups_.extras[group];
+  if (pass_times_.empty() && has_passes_)
+    extra.pass_ns[static_cast<std::size_t>(Pass::kForward)] += inclusive.gpu_sum_ns;
+  for (std::size_t pass = 0; pass < kPasses && !pass_times_.empty(); ++pass)
+    extra.pass_ns[pass] += pass_times_[range][pass];
+  if (!estimated_.empty()) extra.estimated_ns += estimated_[range];
+  if (!conditional_.empty()) extra.conditional_ops += conditional_[range];
+}
+
+/// The parent's own time is less by what this range has of it, and no earlier one had.
+void RangeRollup::take_from_parent(RangeIndex range) {
+  const RangeTable& ranges = window_->timeline.ranges;
+  const RangeIndex parent = window_->projection.parent[range];
+  if (parent == kNone || ((ranges.flags[range] | ranges.flags[parent]) & kBeforeRecording) != 0) return;
+  std::int64_t begin = std::max(ranges.begin_ns[range], ranges.begin_ns[parent]);
+  const std::int64_t end = std::min(ranges.end_ns[range], ranges.end_ns[parent]);
+  std::int64_t taken = 0;
+  if (window_->is_shared(parent)) {
+    taken = covered_[window_->key(parent)].add(begin, end);
+  } else {
+    begin = std::max(begin, covered_until_[parent]);
+    taken = std::max<std::int64_t>(0, end - begin);
+    covered_until_[parent] = std::max(covered_until_[parent], end);
+  }
+  if (taken != 0 && group_of_[parent] != kNone) groups_.rows[group_of_[parent]].host_self_ns -= taken;
+}
+
+void RangeRollup::note_first(RangeIndex range, std::uint32_t group) {
+  const RangeTable& ranges = window_->timeline.ranges;
+  const First first{ranges.begin_ns[range], window_->projection.depth[range], ranges.thread[range],
+                    window_->key(range)};
+  if (!(first < first_[group])) return;
+  first_[group] = first;
+  groups_.rows[group].name = ranges.name[range];
+  if (!folding_.numbers) return;
+  // Of the names that are folded to one, that may be the folded one itself.
+  std::uint32_t& folded = groups_.folded[group];
+  std::string text = folded_name(window_->timeline.text(ranges.name[range]));
+  if (text == window_->timeline.text(ranges.name[range])) {
+    folded = kNone;
+  } else if (folded == kNone) {
+    folded = static_cast<std::uint32_t>(groups_.folded_names.size());
+    groups_.folded_names.push_back(std::move(text));
+  }
+}
+
+/// What ranges that go on have to remember.
+void RangeRollup::end_window() {
+  const std::vector<RangeIndex>& parent = window_->projection.parent;
+  const auto key_of = [&](RangeIndex range) { return range == kNone ? ~std::uint64_t{0} : window_->key(range); };
+  for (std::size_t row = 0; row < open_parents_.size() && row < window_->carried_ranges; ++row)
+    if (open_parents_[row].matters && open_parents_[row].key != key_of(parent[RangeIndex(row)])) ++moved_ranges_;
+  open_parents_.clear();
+  // Ranges to come inside of one that is open begin later than those that are there, but for what is open itself.
+  std::unordered_map<std::uint64_t, std::int64_t> first_inside;
+  for (RangeIndex range{0}; range < window_->own_ranges; ++range) {
+    if (!window_->is_open(range)) continue;
+    // Once something counts for the groups around it, or the range has no end of its own and they are over.
+    const bool matters = group_of_[range] != kNone || (parent[range] != kNone && window_->ends_here(parent[range]));
+    open_parents_.push_back({key_of(parent[range]), matters});
+    first_inside.try_emplace(window_->key(range), std::numeric_limits<std::int64_t>::max());
+    if (parent[range] == kNone) continue;
+    std::int64_t& first =
+        first_inside.try_emplace(key_of(parent[range]), std::numeric_limits<std::int64_t>::max()).first->second;
+    first = std::min(first, window_->timeline.ranges.begin_ns[range]);
+  }
+  for (auto covered = covered_.begin(); covered != covered_.end();) {
+    const auto open = first_inside.find(covered->first);
+    if (open == first_inside.end()) {
+      covered = covered_.erase(covered);
+      continue;
+    }
+    covered->second.settle(open->second);
+    ++covered;
+  }
+}
+
+/// As one window of all would have found them.
+void RangeRollup::put_in_order() {
+  if (is_whole_) return;
+  std::vector<std::uint32_t> order(groups_.size()), place(groups_.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(),
+            [this](std::uint32_t a, std::uint32_t b) { return std::pair(first_[a], a) < std::pair(first_[b], b); });
+  for (std::uint32_t at = 0; at < order.size(); ++at) place[order[at]] = at;
+  RangeGroups sorted;
+  sorted.folded_names = std::move(groups_.folded_names);
+  for (const std::uint32_t group : order) {
+    RangeGroup row = groups_[group];
+    if (row.parent != kNone) row.parent = place[row.parent];
+    sorted.rows.push_back(row);
+    if (!groups_.extras.empty()) sorted.extras.push_back(groups_.extras[group]);
+    if (!groups_.folded.empty()) sorted.folded.push_back(groups_.folded[group]);
+  }
+  groups_ = std::move(sorted);
+}
+
+std::uint64_t RangeRollup::memory_bytes() const noexcept {
+  constexpr std::uint64_t kSlotBytes = 32;  // of a map that is half full
+  return groups_.rows.capacity() * sizeof(RangeGroup) + groups_.extras.capacity() * sizeof(GroupExtra) +
+         first_.capacity() * sizeof(First) + by_key_.size() * kSlotBytes + lengths_.memory_bytes();
+}
 
 bool takes_part(RangeKind kind, const ProjectionOptions& options) noexcept {
   return (kind == RangeKind::kAnnotation && options.annotations) || (kind == RangeKind::kOperator && options.operators);
 }
 
 namespace {
-
-/// By begin, outer ranges first, so that a range finds the group of its parent.
-std::vector<RangeIndex> outer_first(const Timeline& timeline, const Projection& projection,
-                                    const ProjectionOptions& options) {
-  const RangeTable& ranges = timeline.ranges;
-  std::vector<RangeIndex> order;
-  order.reserve(ranges.size());
-  for (RangeIndex range{0}; range < ranges.size(); ++range) {
-    if (takes_part(ranges.kind[range], options)) order.push_back(range);
-  }
-  const auto before = [&](RangeIndex a, RangeIndex b) {
-    if (ranges.begin_ns[a] != ranges.begin_ns[b]) return ranges.begin_ns[a] < ranges.begin_ns[b];
-    return projection.depth[a] < projection.depth[b];
-  };
-  if (!std::is_sorted(order.begin(), order.end(), before)) std::stable_sort(order.begin(), order.end(), before);
-  return order;
-}
-
-bool says_anything(const RangeGroup& group) noexcept {
-  return group.count != 0 || group.inclusive.gpu_ops != 0 || group.exclusive.gpu_ops != 0;
-}
 
 void drop_silent(RangeGroups& groups) {
   std::size_t kept = 0;
@@ -296,22 +361,34 @@ std::vector<std::uint32_t> order_of_shown(const RangeGroups& groups) {
 
 }  // namespace
 
+RangeGroups RangeRollup::groups() && {
+  lengths_.write(groups_.rows);
+  put_in_order();
+  if (!by_path_) drop_silent(groups_);
+  return std::move(groups_);
+}
+
+/// In an order of groups, `group_of_` is of the one window that there was.
+PathTree RangeRollup::tree() && {
+  lengths_.write(groups_.rows);
+  put_in_order();
+  PathTree tree{std::move(groups_), {}, std::move(group_of_)};
+  tree.order = order_of_shown(tree.groups);
+  return tree;
+}
+
 RangeGroups roll_up_ranges(const Timeline& timeline, const Projection& projection, const ProjectionOptions& options,
                            GroupBy group_by, const Folding& folding, Parts parts, HostSpread spread) {
-  Rollup rollup(timeline, projection, group_by, folding, parts, spread);
-  rollup.take(outer_first(timeline, projection, options));
-  RangeGroups groups = std::move(rollup).result().groups;
-  if (group_by == GroupBy::kName) drop_silent(groups);
-  return groups;
+  RangeRollup rollup({.projection = options, .group_by = group_by, .folding = folding, .spread = spread});
+  rollup.add(projection::WindowRows::whole(timeline, projection), {}, parts);
+  return std::move(rollup).groups();
 }
 
 PathTree range_tree(const Timeline& timeline, const Projection& projection, const ProjectionOptions& options,
                     const Folding& folding, HostSpread spread) {
-  Rollup rollup(timeline, projection, GroupBy::kPath, folding, {}, spread);
-  rollup.take(outer_first(timeline, projection, options));
-  PathTree tree = std::move(rollup).result();
-  tree.order = order_of_shown(tree.groups);
-  return tree;
+  RangeRollup rollup({.projection = options, .group_by = GroupBy::kPath, .folding = folding, .spread = spread});
+  rollup.add(projection::WindowRows::whole(timeline, projection));
+  return std::move(rollup).tree();
 }
 
 std::string folded_name(std::string_view name) {

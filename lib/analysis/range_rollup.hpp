@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "analysis/host_lengths.hpp"
 #include "analysis/pass_split.hpp"
+#include "projection/busy_time.hpp"
+#include "projection/flat_map.hpp"
+#include "projection/range_instances.hpp"
+#include "projection/window_rows.hpp"
 
 #include <rangefinder/projection.hpp>
 #include <rangefinder/timeline.hpp>
@@ -11,6 +16,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace rangefinder::analysis {
@@ -119,6 +126,104 @@ struct PathTree {
 };
 PathTree range_tree(const Timeline& timeline, const Projection& projection, const ProjectionOptions& options,
                     const Folding& folding, HostSpread spread);
+
+/// Adds up ranges window by window, or all at once as the functions above do, which are the case of one window. Groups
+/// are those of the whole recording, in the same order.
+///
+/// Memory: groups, the ranges that are open, and up to `most_lengths` lengths of instances.
+class RangeRollup {
+ public:
+  struct Options {
+    ProjectionOptions projection;
+    GroupBy group_by = GroupBy::kName;
+    Folding folding;
+    HostSpread spread = HostSpread::kWanted;
+    std::size_t most_lengths = HostLengths::kAll;  ///< beyond, medians and percentiles are off by up to a thousandth
+  };
+  explicit RangeRollup(const Options& options);
+
+  /// `added`: what busy times and spans of the ranges grow by in this window; empty where it is the whole.
+  void add(const projection::WindowRows& window, std::span<const projection::RangeInstances::Added> added = {},
+           Parts parts = {});
+
+  /// By name, those that say anything.
+  RangeGroups groups() &&;
+  /// `group_of` is that of the last window.
+  PathTree tree() &&;
+
+  bool has_exact_spreads() const noexcept { return lengths_.is_exact(); }
+  /// Ranges that later windows showed to be inside of others than it seemed before: they do not nest, or have no end.
+  /// Some figures are then on the others.
+  std::uint64_t moved_ranges() const noexcept { return moved_ranges_; }
+  std::uint64_t memory_bytes() const noexcept;
+
+ private:
+  struct First {
+    std::int64_t begin_ns;
+    std::uint32_t depth;
+    ThreadIndex thread;
+    std::uint64_t key;
+    friend auto operator<=>(const First&, const First&) = default;
+  };
+
+  struct OpenParent {
+    std::uint64_t key;
+    bool matters;
+  };
+
+  void find_order();
+  void find_groups();
+  void find_group(RangeIndex range);
+  void put_in_group(RangeIndex range);
+  void add_group(RangeIndex first);
+  void fold(StringId name);
+  void add_extras();
+  void take(RangeIndex range);
+  void take_host(RangeIndex range, std::uint32_t group, bool is_inside_its_like);
+  void take_device(RangeIndex range, std::uint32_t group, bool is_inside_its_like);
+  void take_from_parent(RangeIndex range);
+  void note_first(RangeIndex range, std::uint32_t group);
+  void end_window();
+  void put_in_order();
+
+  bool has_group(RangeIndex range) const noexcept;
+  std::uint32_t parent_group(RangeIndex range) const noexcept;
+  std::uint32_t part_of(RangeIndex range) const noexcept { return parts_.empty() ? 0 : parts_[range]; }
+  std::uint32_t number_of(StringId name);
+
+  ProjectionOptions options_;
+  bool by_path_;
+  Folding folding_;
+  bool wants_spread_;
+  std::unordered_map<std::uint32_t, std::uint32_t> key_of_name_;
+  std::unordered_map<std::string, std::uint32_t> key_of_folded_;
+
+  // Of the window at hand.
+  const projection::WindowRows* window_ = nullptr;
+  std::span<const projection::RangeInstances::Added> added_;
+  Parts parts_;
+  std::vector<RangeIndex> order_;
+  std::vector<PassTimes> pass_times_;
+  std::vector<std::int64_t> estimated_;
+  std::vector<std::int64_t> conditional_;
+  std::vector<bool> inside_its_like_;
+  std::vector<std::uint32_t> group_of_;
+  std::vector<RangeIndex> first_of_new_;  // of the groups that it adds
+  std::vector<RangeIndex> chain_;
+  std::vector<std::int64_t> covered_until_;  // per range: where ranges inside, those taken so far, end
+
+  // Of all so far.
+  std::uint32_t group_count_ = 0;
+  bool has_passes_ = false;
+  bool is_whole_ = true;
+  RangeGroups groups_;
+  std::vector<First> first_;  // of each group, its first range; not where all is one window
+  HostLengths lengths_;       // of the instances that count in their group's host time
+  projection::FlatMap by_key_;
+  std::unordered_map<std::uint64_t, projection::BusyTime> covered_;  // by key: ranges inside those that are open
+  std::vector<OpenParent> open_parents_;                             // of ranges that are open, as far as windows know
+  std::uint64_t moved_ranges_ = 0;
+};
 
 /// Whether ranges of that kind take part in a projection.
 bool takes_part(RangeKind kind, const ProjectionOptions& options) noexcept;

@@ -227,9 +227,14 @@ void find_work(const Timeline& timeline, std::vector<Wait>& waits) {
 
 }  // namespace
 
-std::vector<Wait> waits_of(const Timeline& timeline) {
+std::vector<Wait> waits_without_work(const Timeline& timeline) {
   std::vector<Wait> waits = recorded_waits(timeline);
   add_unrecorded(timeline, waits);
+  return waits;
+}
+
+std::vector<Wait> waits_of(const Timeline& timeline) {
+  std::vector<Wait> waits = waits_without_work(timeline);
   find_work(timeline, waits);
   std::stable_sort(waits.begin(), waits.end(), [](const Wait& a, const Wait& b) { return a.begin_ns < b.begin_ns; });
   return waits;

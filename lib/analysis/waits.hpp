@@ -45,5 +45,7 @@ struct Wait {
 ///
 /// O(n log n) in synchronisations, calls and activities.
 std::vector<Wait> waits_of(const Timeline& timeline);
+/// The same without the work that was waited for, and in no order.
+std::vector<Wait> waits_without_work(const Timeline& timeline);
 
 }  // namespace rangefinder::analysis

@@ -82,12 +82,9 @@ rf_status write_text(std::string_view function, const std::vector<std::string>& 
   rangefinder::LoadOptions load;
   if (const rf_status status = read_report_options(function, options, wanted, load); status != RF_STATUS_OK)
     return status;
-  rangefinder::Result<rangefinder::Timeline> timeline = rangefinder::load_job(inputs, load);
-  if (!timeline) return capi::fail(function, timeline.error());
-  rangefinder::prepare_for_report(*timeline, wanted);
   std::string text;
   const auto sink = [&](std::string_view part) { return text.append(part), true; };
-  const rf_status status = capi::finish(function, rangefinder::write_report(*timeline, wanted, sink));
+  const rf_status status = capi::finish(function, rangefinder::report_files(inputs, load, wanted, sink));
   if (status == RF_STATUS_OK) *report = capi::make_text(std::move(text));
   return status;
 }

@@ -65,10 +65,8 @@ int run_report(const Common& common, ReportArguments arguments) {
     peaks = std::move(*read);
     options.peaks = &peaks;
   }
-  Result<Timeline> timeline = load_job(arguments.inputs, load);
-  if (!timeline) return fail(timeline.error());
-  prepare_for_report(*timeline, options);
-  if (Status status = write_report(*timeline, options, write_stdout); !status.ok()) return fail(status.error());
+  if (Status status = report_files(arguments.inputs, load, options, write_stdout); !status.ok())
+    return fail(status.error());
   return kSuccess;
 }
 

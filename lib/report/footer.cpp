@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "report/footer.hpp"
 
-#include "analysis/profiling_cost.hpp"
 #include "base/colour.hpp"
 #include "base/text.hpp"
 #include "report/units.hpp"
@@ -81,12 +80,10 @@ Footer make_footer(const Timeline& timeline, const std::optional<Account>& accou
   return footer;
 }
 
-std::string profiling_note(const Timeline& timeline) {
+std::string profiling_note(std::int64_t cost_ns, std::int64_t recorded_ns) {
   constexpr std::int64_t kWorthALine = 20;  // one twentieth of the recording
-  const std::int64_t cost = analysis::profiler_ns(timeline);
-  const std::int64_t recorded = analysis::recorded_ns(timeline);
-  if (recorded <= 0 || cost <= recorded / kWorthALine) return {};
-  return "profiling overhead is " + share(cost, recorded) + " of the recording, " + readable_time(cost) +
+  if (recorded_ns <= 0 || cost_ns <= recorded_ns / kWorthALine) return {};
+  return "profiling overhead is " + share(cost_ns, recorded_ns) + " of the recording, " + readable_time(cost_ns) +
          "; for details: --view overhead";
 }
 

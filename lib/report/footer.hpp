@@ -6,6 +6,7 @@
 #include <rangefinder/projection.hpp>
 #include <rangefinder/timeline.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,7 +24,7 @@ struct Footer {
 Footer make_footer(const Timeline& timeline, const std::optional<Account>& account);
 
 /// A line on what profiling cost, where that is more than 5 % of the recording; else empty.
-std::string profiling_note(const Timeline& timeline);
+std::string profiling_note(std::int64_t cost_ns, std::int64_t recorded_ns);
 
 /// The footer as lines of text.
 std::string to_text(const Footer& footer, const TextOptions& options);

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "report/overview.hpp"
 
-#include "analysis/profiling_cost.hpp"
-#include "analysis/range_rollup.hpp"
-#include "analysis/waits.hpp"
-#include "base/intervals.hpp"
 #include "base/text.hpp"
 #include "report/short_names.hpp"
 #include "report/units.hpp"
@@ -20,71 +16,16 @@ namespace rangefinder::report {
 namespace {
 
 using analysis::RangeGroup;
-using base::Interval;
 
 constexpr std::size_t kLargest = 3;
 
-/// From the first moment that was recorded to the last; device work of before is not part of it.
-Interval recorded_span(const Timeline& timeline) {
-  if (timeline.windows.empty()) return {timeline.begin_ns, timeline.end_ns};
-  Interval span{timeline.windows.front().begin_ns, timeline.windows.front().end_ns};
-  for (const Window& window : timeline.windows) {
-    span.begin = std::min(span.begin, window.begin_ns);
-    span.end = std::max(span.end, window.end_ns);
-  }
-  return span;
-}
-
-void add_clipped(std::vector<Interval>& spans, std::int64_t begin, std::int64_t end, const Interval& bounds) {
-  const Interval clipped{std::max(begin, bounds.begin), std::min(end, bounds.end)};
-  if (clipped.begin < clipped.end) spans.push_back(clipped);
-}
-
-std::vector<Overview::Device> busy_devices(const Timeline& timeline, std::int64_t recorded_ns) {
-  const Interval bounds = recorded_span(timeline);
-  const ActivityTable& activities = timeline.activities;
-  std::vector<std::vector<Interval>> spans(timeline.devices.size());
-  for (ActivityIndex row{0}; row < activities.size(); ++row)
-    add_clipped(spans[timeline.streams[activities.stream[row]].device], activities.begin_ns[row],
-                activities.end_ns[row], bounds);
-  std::vector<Overview::Device> busy;
-  for (DeviceIndex device{0}; device < spans.size(); ++device)
-    if (!spans[device].empty())
-      busy.push_back({device, std::min(base::sort_and_union_length(spans[device]), recorded_ns)});
-  return busy;
-}
-
-void add_host(Overview& overview, const ProjectedTimeline& projected) {
-  const Timeline& timeline = projected.timeline();
-  const RangeTable& ranges = timeline.ranges;
-  const Interval bounds = recorded_span(timeline);
-  std::vector<std::vector<Interval>> spans(timeline.threads.size());
-  for (RangeIndex range{0}; range < ranges.size(); ++range) {
-    if (!analysis::takes_part(ranges.kind[range], projected.projection_options())) continue;
-    if ((ranges.flags[range] & kBeforeRecording) != 0 || ranges.thread[range] >= spans.size()) continue;
-    if (projected.projection().parent[range] == kNone)
-      add_clipped(spans[ranges.thread[range]], ranges.begin_ns[range], ranges.end_ns[range], bounds);
-  }
-  for (ThreadIndex thread{0}; thread < spans.size(); ++thread) {
-    const std::int64_t in_ranges = base::sort_and_union_length(spans[thread]);
-    if (in_ranges <= overview.in_ranges_ns) continue;
-    overview.thread = thread;
-    overview.in_ranges_ns = std::min(in_ranges, overview.recorded_ns);
-  }
-  std::vector<Interval> blocked;
-  for (const analysis::Wait& wait : analysis::waits_of(timeline))
-    if (wait.thread == overview.thread && wait.blocks_host()) add_clipped(blocked, wait.begin_ns, wait.end_ns, bounds);
-  overview.blocked_ns = std::min(base::sort_and_union_length(blocked), overview.recorded_ns);
-}
-
-void add_largest(Overview& overview, const ProjectedTimeline& projected) {
-  const Timeline& timeline = projected.timeline();
-  const std::vector<RangeGroup>& groups = projected.groups_by_name().rows;
+void add_largest(Overview& overview, const OverviewSource& source) {
+  const std::vector<RangeGroup>& groups = source.by_name.rows;
   const bool device = overview.device_worked;
   const auto self = [&](const RangeGroup& group) { return device ? group.exclusive.gpu_busy_ns : group.host_self_ns; };
   std::int64_t all_ns = 0;
   for (const RangeGroup& group : groups) all_ns += group.host_self_ns;
-  if (device) all_ns = projected.projection().account.total.gpu_sum_ns;
+  if (device) all_ns = source.figures.facts.account.total.gpu_sum_ns;
   std::vector<std::uint32_t> order(groups.size());
   std::iota(order.begin(), order.end(), 0u);
   const auto shown = order.begin() + static_cast<std::ptrdiff_t>(std::min(kLargest, order.size()));
@@ -93,13 +34,9 @@ void add_largest(Overview& overview, const ProjectedTimeline& projected) {
   });
   for (auto at = order.begin(); at != shown && self(groups[*at]) > 0; ++at) {
     const RangeGroup& group = groups[*at];
-    overview.largest.push_back({std::string(timeline.text(group.name)), self(group),
+    overview.largest.push_back({std::string(source.timeline.text(group.name)), self(group),
                                 common::share(device ? group.exclusive.gpu_sum_ns : group.host_self_ns, all_ns)});
   }
-}
-
-bool has_kind(const Timeline& timeline, RangeKind kind) {
-  return std::find(timeline.ranges.kind.begin(), timeline.ranges.kind.end(), kind) != timeline.ranges.kind.end();
 }
 
 std::string percent(std::int64_t part, std::int64_t whole) {
@@ -109,15 +46,14 @@ std::string percent(std::int64_t part, std::int64_t whole) {
 /// The mean over the devices, in nanoseconds.
 std::int64_t busy_of_a_device(const Overview& overview) {
   std::int64_t sum = 0;
-  for (const Overview::Device& device : overview.devices) sum += device.busy_ns;
+  for (const analysis::RecordingFigures::Device& device : overview.devices) sum += device.busy_ns;
   return overview.devices.empty() ? 0 : sum / static_cast<std::int64_t>(overview.devices.size());
 }
 
-void add_next(Overview& overview, const ProjectedTimeline& projected) {
-  const Timeline& timeline = projected.timeline();
-  const Account& account = projected.projection().account;
+void add_next(Overview& overview, const OverviewSource& source) {
+  const Account& account = source.figures.facts.account;
   const std::int64_t total = account.total.gpu_sum_ns;
-  const bool operators = has_kind(timeline, RangeKind::kOperator) && !projected.projection_options().operators;
+  const bool operators = source.figures.facts.has_operators && !source.options.operators;
   const auto next = [&](const char* options, std::string reason) {
     overview.next_options = options;
     overview.next_reason = std::move(reason);
@@ -188,20 +124,20 @@ std::vector<ProcessIndex> host_processes(const Timeline& timeline) {
 
 std::string capture_text(const Overview& overview, const Timeline& timeline) {
   const std::vector<ProcessIndex> processes = host_processes(timeline);
-  const std::int64_t start = recorded_span(timeline).begin;
+  const std::int64_t start = analysis::recorded_span(timeline).begin;
   return joined({processes.size() == 1 ? process_text(timeline.processes[processes.front()])
                                        : base::with_thousands(processes.size()) + " processes",
                  timeline.hosts.size() > 1 ? counted(timeline.hosts.size(), "host") : "",
                  timeline.realtime_offset_ns == kNoTime ? "" : wall_time(timeline.realtime_offset_ns + start),
                  readable_time(overview.recorded_ns) + " recorded", counted(timeline.threads.size(), "thread"),
-                 timeline.steps.size() == 0 ? "" : counted(timeline.steps.size(), "step")},
+                 overview.steps == 0 ? "" : counted(overview.steps, "step")},
                 ", ");
 }
 
 std::string devices_text(const Overview& overview, const Timeline& timeline) {
   std::vector<std::string> names;
   std::int64_t least = overview.recorded_ns, most = 0;
-  for (const Overview::Device& busy : overview.devices) {
+  for (const analysis::RecordingFigures::Device& busy : overview.devices) {
     const std::string name = base::printable(timeline.devices[busy.device].name);
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     least = std::min(least, busy.busy_ns);
@@ -251,18 +187,31 @@ std::string next_command(const Overview& overview, const Timeline& timeline) {
 
 }  // namespace
 
-Overview make_overview(const ProjectedTimeline& projected, const Footer& footer) {
-  const Timeline& timeline = projected.timeline();
+Overview make_overview(const OverviewSource& source, const Footer& footer) {
   Overview overview;
-  overview.recorded_ns = analysis::recorded_ns(timeline);
-  overview.device_worked = timeline.activities.size() != 0;
-  overview.devices = busy_devices(timeline, overview.recorded_ns);
-  add_host(overview, projected);
-  add_largest(overview, projected);
+  const analysis::RecordingFigures& figures = source.figures;
+  overview.recorded_ns = figures.recorded_ns;
+  overview.steps = figures.facts.steps;
+  overview.device_worked = figures.facts.activities != 0;
+  overview.devices = figures.devices;
+  overview.thread = figures.thread;
+  overview.in_ranges_ns = figures.in_ranges_ns;
+  overview.blocked_ns = std::min(source.blocked.of(figures.thread), overview.recorded_ns);
+  add_largest(overview, source);
   for (const CaptureHealth::Entry& entry : footer.health)
     if (entry.severity == CaptureHealth::Severity::kLoss) overview.lost += entry.count;
-  add_next(overview, projected);
+  add_next(overview, source);
   return overview;
+}
+
+Overview make_overview(const ProjectedTimeline& projected, const Footer& footer) {
+  const Timeline& timeline = projected.timeline();
+  const ProjectionOptions& options = projected.projection_options();
+  analysis::RecordingTotals totals(options);
+  totals.add(projection::WindowRows::whole(timeline, projected.projection()));
+  analysis::BlockedTimes blocked;
+  blocked.add(timeline, analysis::recorded_span(timeline));
+  return make_overview({timeline, options, totals.figures(timeline), blocked, projected.groups_by_name()}, footer);
 }
 
 std::string to_text(const Overview& overview, const Timeline& timeline, const TextOptions& options) {
@@ -300,10 +249,10 @@ void append_json_member(std::string& out, const Overview& overview, const Timeli
   out += "], \"start_realtime_ns\": ";
   out += timeline.realtime_offset_ns == kNoTime
              ? "null"
-             : std::to_string(timeline.realtime_offset_ns + recorded_span(timeline).begin);
+             : std::to_string(timeline.realtime_offset_ns + analysis::recorded_span(timeline).begin);
   number(", \"recorded_ns\": ", overview.recorded_ns);
   number(", \"threads\": ", static_cast<std::int64_t>(timeline.threads.size()));
-  number(", \"steps\": ", static_cast<std::int64_t>(timeline.steps.size()));
+  number(", \"steps\": ", static_cast<std::int64_t>(overview.steps));
   out += ", \"devices\": [";
   for (std::size_t i = 0; i < overview.devices.size(); ++i) {
     const DeviceInfo& device = timeline.devices[overview.devices[i].device];

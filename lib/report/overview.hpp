@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "analysis/blocked_times.hpp"
+#include "analysis/range_rollup.hpp"
+#include "analysis/recording_totals.hpp"
 #include "report/footer.hpp"
 #include "report/projected_timeline.hpp"
 #include "report/text_table.hpp"
@@ -15,10 +18,6 @@ namespace rangefinder::report {
 
 /// What a newcomer wants to know before any table.
 struct Overview {
-  struct Device {
-    DeviceIndex device = kNone;
-    std::int64_t busy_ns = 0;  ///< with anything running, of the recorded time
-  };
   struct Owner {
     std::string name;
     std::int64_t self_ns = 0;  ///< of the device; where that did nothing, of the host
@@ -26,9 +25,10 @@ struct Overview {
   };
 
   std::int64_t recorded_ns = 0;
+  std::uint64_t steps = 0;
   bool device_worked = false;
-  std::vector<Device> devices;  ///< that worked
-  ThreadIndex thread = kNone;   ///< the one with most time in ranges
+  std::vector<analysis::RecordingFigures::Device> devices;
+  ThreadIndex thread = kNone;  ///< the one with most time in ranges
   std::int64_t in_ranges_ns = 0;
   std::int64_t blocked_ns = 0;  ///< what of its time it waited for devices
   std::vector<Owner> largest;   ///< three at most
@@ -37,6 +37,15 @@ struct Overview {
   std::string next_reason;
 };
 
+/// What the overview is made of.
+struct OverviewSource {
+  const Timeline& timeline;  ///< what was recorded, in names: of a capture that is read in windows, the last one
+  const ProjectionOptions& options;
+  const analysis::RecordingFigures& figures;
+  const analysis::BlockedTimes& blocked;
+  const analysis::RangeGroups& by_name;
+};
+Overview make_overview(const OverviewSource& source, const Footer& footer);
 Overview make_overview(const ProjectedTimeline& projected, const Footer& footer);
 
 /// Lines of text, each with a word in front that says what it is about.

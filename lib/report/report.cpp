@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT
-#include "report/attribution_notes.hpp"
-#include "report/csv.hpp"
-#include "report/find_column.hpp"
-#include "report/footer.hpp"
-#include "report/json.hpp"
-#include "report/overview.hpp"
-#include "report/text_table.hpp"
+#include "analysis/profiling_cost.hpp"
+#include "base/file.hpp"
+#include "capture/capture_reader.hpp"
+#include "importer/capture/load_captures.hpp"
+#include "report/rendering.hpp"
 #include "report/view.hpp"
+#include "report/windowed_report.hpp"
 
 #include <rangefinder/report.hpp>
 
-#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace rangefinder {
 namespace {
 
-using report::kColumnsHelp;
-
-bool wants_overview(const ReportOptions& options, const report::View& view, const Timeline& timeline) {
-  return options.overview && view.name == std::string_view("ranges") && options.format != ReportFormat::kCsv &&
-         !options.instances && options.columns != kColumnsHelp && options.filter.empty() && options.payload.empty() &&
-         timeline.end_ns > timeline.begin_ns;
+report::Sink checked(const std::function<bool(std::string_view)>& sink) {
+  return [&sink](std::string_view text) -> Status {
+    if (sink(text)) return {};
+    return Error(ErrorCode::kIo, "report: cannot write the output");
+  };
 }
 
 }  // namespace
@@ -39,10 +39,6 @@ void prepare_for_report(Timeline& timeline, const ReportOptions& options) {
 
 Status write_report(const Timeline& timeline, const ReportOptions& options,
                     const std::function<bool(std::string_view)>& sink) {
-  const report::Sink checked = [&](std::string_view text) -> Status {
-    if (sink(text)) return {};
-    return Error(ErrorCode::kIo, "report: cannot write the output");
-  };
   report::ViewOptions wanted{options};
   Result<const report::View*> view = report::find_view(options.view, wanted);
   if (!view) return std::move(view).error();
@@ -53,45 +49,42 @@ Status write_report(const Timeline& timeline, const ReportOptions& options,
     if ((*view)->compatible) projected.forget_projection();  // those views have one of their own
   }
   std::optional<report::Overview> overview;
-  if (wants_overview(options, **view, timeline)) overview = report::make_overview(projected, footer);
+  if (report::wants_overview(options, **view) && timeline.end_ns > timeline.begin_ns)
+    overview = report::make_overview(projected, footer);
   Result<report::Table> table = report::make_table(**view, projected, wanted);
   if (!table) return std::move(table).error();
-  if (options.columns == kColumnsHelp) *table = report::columns_of(*table);
-  if (options.format == ReportFormat::kCsv) {
-    report::CsvOptions csv = report::csv_options_for(**view);
-    csv.terminal = options.terminal;
-    return report::write_csv(*table, csv, checked);
+  report::Rendering rendering{**view, timeline, std::move(*table), std::move(footer), std::move(overview)};
+  if (options.format != ReportFormat::kCsv) {
+    if (!(*view)->compatible) rendering.attribution.add(timeline, projected.projection());
+    rendering.profiler_ns = analysis::profiler_ns(timeline);
+    rendering.recorded_ns = analysis::recorded_ns(timeline);
+    rendering.missing = report::missing_for(**view, timeline);
   }
+  return report::write(std::move(rendering), options, checked(sink));
+}
 
-  const report::TextOptions text{options.utf8, options.colour, options.width};
-  if (options.columns == kColumnsHelp && options.format == ReportFormat::kText)
-    return report::write_text(*table, text, checked);
-  if (!options.absolute_times) table->set_time_origin(timeline.begin_ns);
-  footer.notes.insert(footer.notes.end(), table->notes().begin(), table->notes().end());
-  if (!(*view)->compatible && timeline.activities.size() != 0)  // those are by launch, whatever was asked for
-    for (std::string& note : report::attribution_notes(projected)) footer.notes.push_back(std::move(note));
-  if (std::string cost = report::profiling_note(timeline); !cost.empty()) footer.notes.push_back(std::move(cost));
-  if (std::string missing = report::missing_for(**view, timeline); !missing.empty())
-    footer.notes.push_back(std::move(missing));
-  else if (table->row_count() == 0 && table->hidden_rows() == 0 && table->notes().empty())
-    footer.notes.push_back(std::string((*view)->name) + ": this input has no such data");
-  if (options.format == ReportFormat::kJson) {
-    std::string members = "\"begin_ns\": " + std::to_string(timeline.begin_ns);
-    if (overview) append_json_member(members += ",\n  ", *overview, timeline);
-    return report::write_json(*table, (*view)->name, footer, checked, members);
+Status report_files(const std::vector<std::string>& paths, const LoadOptions& load, const ReportOptions& options,
+                    const std::function<bool(std::string_view)>& sink) {
+  report::ViewOptions wanted{options};
+  const Result<const report::View*> view = report::find_view(options.view, wanted);
+  if (view.ok() && report::adds_up(**view, options) && paths.size() == 1 && !base::is_directory(paths.front()) &&
+      !base::is_special(paths.front())) {
+    Result<capture::CaptureReader> reader = capture::CaptureReader::open(paths.front());
+    if (reader.ok() && report::is_long(*reader)) {
+      std::uint64_t unpacked = 0;
+      if (Status status = importer::check_size(*reader, unpacked, load); !status.ok()) return status;
+      return report::write_windowed_report(*reader, load, **view, wanted, {}, checked(sink));
+    }
   }
-  if (overview)
-    if (Status status = checked(to_text(*overview, timeline, text) + "\n"); !status.ok()) return status;
-  Status status = report::write_text(*table, text, checked);
-  return status.ok() ? checked("\n" + report::to_text(footer, text)) : status;
+  Result<Timeline> timeline = load_job(paths, load);
+  if (!timeline) return timeline.error();
+  prepare_for_report(*timeline, options);
+  return write_report(*timeline, options, sink);
 }
 
 Result<std::string> render_report(const std::string& path, const ReportOptions& options) {
-  Result<Timeline> timeline = load_timeline(path);
-  if (!timeline) return timeline.error();
-  prepare_for_report(*timeline, options);
   std::string out;
-  Status status = write_report(*timeline, options, [&](std::string_view text) {
+  Status status = report_files({path}, {}, options, [&](std::string_view text) {
     out.append(text);
     return true;
   });

@@ -112,7 +112,7 @@ void LiveSummary::add_figures(const Projection& projection) {
   gpu_owned_ns_ += projection.account.owned.gpu_sum_ns;
   const RangeTable& ranges = timeline_.ranges;
   const std::vector<analysis::PassTimes> passes = analysis::pass_times_of_ranges(timeline_, projection);
-  const std::vector<RangeInstances::Added> added =
+  const std::vector<projection::RangeInstances::Added> added =
       instances_.add(timeline_, projection, [this](RangeIndex row) { return loader_.key_of(row); });
   paths_.assign(ranges.size(), 0);
   for (RangeIndex range{0}; range < ranges.size(); ++range) {

@@ -7,7 +7,7 @@
 #include "summary/live_facts.hpp"
 #include "summary/live_loader.hpp"
 #include "summary/path_totals.hpp"
-#include "summary/range_instances.hpp"
+#include "projection/range_instances.hpp"
 #include "summary/step_times.hpp"
 
 #include <rangefinder/projection.hpp>
@@ -58,7 +58,7 @@ class LiveSummary final {
   LiveLoader loader_;
   std::vector<std::uint32_t> paths_;  // by row of the window's ranges; 0: not looked up
   PathTotals totals_;
-  RangeInstances instances_;
+  projection::RangeInstances instances_;
   std::int64_t gpu_total_ns_ = 0;
   std::int64_t gpu_owned_ns_ = 0;
 };

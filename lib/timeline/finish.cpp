@@ -133,30 +133,30 @@ void join_launches(Timeline& timeline) {
   }
 }
 
-void measure_extent(Timeline& timeline) {
-  std::int64_t begin = std::numeric_limits<std::int64_t>::max();
-  std::int64_t end = std::numeric_limits<std::int64_t>::min();
-  const auto take = [&](const auto& begins, const auto& ends) {
-    for (const std::int64_t time : begins) begin = std::min(begin, time);
-    for (const std::int64_t time : ends) end = std::max(end, time);
+void Extent::add_rest(const Timeline& timeline) {
+  const auto add = [this](const auto& begins, const auto& ends) {
+    for (std::size_t row = 0; row < begins.size(); ++row) take(begins[row], ends[row]);
   };
-  const RangeTable& ranges = timeline.ranges;
-  for (RangeIndex row{0}; row < ranges.size(); ++row) {
-    if ((ranges.flags[row] & kBeforeRecording) != 0) continue;
-    begin = std::min(begin, ranges.begin_ns[row]);
-    end = std::max(end, ranges.end_ns[row]);
-  }
-  take(timeline.calls.begin_ns, timeline.calls.end_ns);
-  take(timeline.activities.begin_ns, timeline.activities.end_ns);
-  take(timeline.syncs.begin_ns, timeline.syncs.end_ns);
-  take(timeline.overheads.begin_ns, timeline.overheads.end_ns);
-  take(timeline.cuda_allocations.time_ns, timeline.cuda_allocations.time_ns);
-  take(timeline.marks.time_ns, timeline.marks.time_ns);
-  take(timeline.counters.time_ns, timeline.counters.time_ns);
-  take(timeline.allocator_events.time_ns, timeline.allocator_events.time_ns);
-  take(timeline.steps.begin_ns, timeline.steps.end_ns);
-  timeline.begin_ns = begin <= end ? begin : 0;
-  timeline.end_ns = begin <= end ? end : 0;
+  add(timeline.calls.begin_ns, timeline.calls.end_ns);
+  add(timeline.activities.begin_ns, timeline.activities.end_ns);
+  add(timeline.syncs.begin_ns, timeline.syncs.end_ns);
+  add(timeline.overheads.begin_ns, timeline.overheads.end_ns);
+  add(timeline.cuda_allocations.time_ns, timeline.cuda_allocations.time_ns);
+  add(timeline.marks.time_ns, timeline.marks.time_ns);
+  add(timeline.counters.time_ns, timeline.counters.time_ns);
+  add(timeline.allocator_events.time_ns, timeline.allocator_events.time_ns);
+  add(timeline.steps.begin_ns, timeline.steps.end_ns);
+}
+
+void Extent::write(Timeline& timeline) const noexcept {
+  timeline.begin_ns = begin_ns_ <= end_ns_ ? begin_ns_ : 0;
+  timeline.end_ns = begin_ns_ <= end_ns_ ? end_ns_ : 0;
+}
+
+void measure_extent(Timeline& timeline) {
+  Extent extent;
+  extent.add(timeline, timeline.ranges.size(), [](RangeIndex) { return true; });
+  extent.write(timeline);
 }
 
 void sort_metrics(Timeline& timeline) {

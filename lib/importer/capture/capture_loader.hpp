@@ -60,12 +60,17 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
   std::size_t activity_rows() const noexcept { return own_activities_; }
   bool is_open(RangeIndex row) const noexcept { return open_[row]; }
   std::uint64_t key_of(RangeIndex row) const noexcept { return keys_[row]; }
+  /// Of all rows.
+  const std::vector<bool>& open_rows() const noexcept { return open_; }
+  std::span<const std::uint64_t> keys() const noexcept { return keys_; }
   RangeIndex row_of_key(std::uint64_t key) const noexcept { return row_of(key); }
   bool keeps(std::uint64_t key) const noexcept {
     return key >= first_key_ || std::binary_search(carried_.begin(), carried_.end(), key) ||
            store_->ranges.contains(key);
   }
   std::uint64_t abandoned_launches() const noexcept { return store_->abandoned(); }
+  /// Ranges of earlier windows that are suspended and, as the end of the file tells, never went on.
+  std::uint64_t not_resumed() const noexcept { return not_resumed_; }
   /// Launches that have brought nothing so far, and may.
   std::size_t silent_launches() const noexcept { return store_->silent(); }
   /// No activity that comes later was launched before; kLatest: none is waited for.
@@ -299,6 +304,7 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
   std::vector<NewOrigin> new_origins_;  // of nodes, of this window
   std::vector<RunningNodes> running_;   // by thread
   std::uint64_t last_node_ = 0;
+  std::uint64_t not_resumed_ = 0;
   struct NodeFacts {
     std::uint64_t number;       // of the node
     std::uint64_t outer;        // of the one that it runs in

@@ -53,6 +53,7 @@ class CaptureWindows::Feeder final : public SweepSink {
   }
   void end_window(std::int64_t device_ns) {
     loader_.close_window();
+    windows_.time_ns_ = device_ns;
     use_(windows_.timeline_, false);
     loader_.next_window(device_ns);
   }
@@ -83,6 +84,7 @@ void CaptureWindows::run(const std::function<void(Timeline&, bool)>& use) {
   Feeder feeder(*this, use);
   sweep_.run(feeder, options_.progress);
   loader_.close_last_window();
+  time_ns_ = std::numeric_limits<std::int64_t>::max();
   use(timeline_, true);
 }
 

@@ -11,6 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
+#include <span>
+#include <vector>
 
 namespace rangefinder::importer {
 
@@ -49,14 +52,22 @@ class CaptureWindows {
   /// Of the window at hand, its own rows: the first ones of their tables.
   std::size_t activity_rows() const noexcept { return loader_.activity_rows(); }
   std::size_t range_rows() const noexcept { return loader_.range_rows(); }
+  /// Of these, the first ones were open when the window began: the open ones of the window before, in their order.
+  std::size_t carried_rows() const noexcept { return loader_.carried_rows(); }
+  /// Activities and calls of later windows begin at that time or later, but for those that are late_rows().
+  std::int64_t time_ns() const noexcept { return time_ns_; }
   /// The row is not over at the window's end.
   bool is_open(RangeIndex row) const noexcept { return loader_.is_open(row); }
+  const std::vector<bool>& open_rows() const noexcept { return loader_.open_rows(); }
   /// What names a range in all windows: ranges are numbered from 1 in the order in which they began.
   std::uint64_t key_of(RangeIndex row) const noexcept { return loader_.key_of(row); }
+  std::span<const std::uint64_t> keys() const noexcept { return loader_.keys(); }
   /// The row of a range that a row of the window refers to.
   RangeIndex row_of(std::uint64_t key) const noexcept { return loader_.row_of_key(key); }
   /// False: no later window holds the range.
   bool keeps(std::uint64_t key) const noexcept { return loader_.keeps(key); }
+  /// Ranges that were suspended in an earlier window, and never went on.
+  std::uint64_t not_resumed() const noexcept { return loader_.not_resumed(); }
   /// Launches that were given up before they brought anything, and device rows that came out of order.
   std::uint64_t abandoned_launches() const noexcept { return loader_.abandoned_launches(); }
   std::uint64_t late_rows() const noexcept { return sweep_.late_rows(); }
@@ -71,6 +82,7 @@ class CaptureWindows {
   Timeline timeline_;
   FileLoader loader_;
   CaptureSweep sweep_;
+  std::int64_t time_ns_ = std::numeric_limits<std::int64_t>::min();
 };
 
 }  // namespace rangefinder::importer

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "importer/capture/load_captures.hpp"
 
-#include "capture/capture_reader.hpp"
 #include "importer/capture/file_loader.hpp"
 #include "importer/capture/job.hpp"
 #include "timeline/finish.hpp"
@@ -18,23 +17,6 @@ using capture::CaptureReader;
 // to some 20 times their size, the tightest made-up one to 9,000 times.
 constexpr std::uint64_t kFreeUnpackedBytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t kMaxUnpackedPerByte = 16384;
-
-/// Refuses what would fill the memory, before it does.
-Status check_size(const CaptureReader& reader, std::uint64_t& unpacked, const LoadOptions& options) {
-  const std::uint64_t bytes = reader.unpacked_bytes();
-  unpacked += bytes;
-  if (bytes > kFreeUnpackedBytes && (bytes - kFreeUnpackedBytes) / kMaxUnpackedPerByte > reader.file_bytes()) {
-    return Error(ErrorCode::kUnreadable, reader.path() + ": claims to unpack from " +
-                                             std::to_string(reader.file_bytes()) + " to " + std::to_string(bytes) +
-                                             " bytes; no recording does");
-  }
-  if (options.max_unpacked_bytes != 0 && unpacked > options.max_unpacked_bytes) {
-    return Error(ErrorCode::kUnreadable, reader.path() + ": unpacks to " + std::to_string(unpacked) +
-                                             " bytes, more than the limit of " +
-                                             std::to_string(options.max_unpacked_bytes));
-  }
-  return {};
-}
 
 /// All of them, by what `hosts` knows of their clocks; it learns of those that it does not know.
 Result<Timeline> read_captures(const std::vector<std::string>& paths, const LoadOptions& options, JobHosts& hosts) {
@@ -57,6 +39,22 @@ Result<Timeline> read_captures(const std::vector<std::string>& paths, const Load
 }
 
 }  // namespace
+
+Status check_size(const CaptureReader& reader, std::uint64_t& unpacked, const LoadOptions& options) {
+  const std::uint64_t bytes = reader.unpacked_bytes();
+  unpacked += bytes;
+  if (bytes > kFreeUnpackedBytes && (bytes - kFreeUnpackedBytes) / kMaxUnpackedPerByte > reader.file_bytes()) {
+    return Error(ErrorCode::kUnreadable, reader.path() + ": claims to unpack from " +
+                                             std::to_string(reader.file_bytes()) + " to " + std::to_string(bytes) +
+                                             " bytes; no recording does");
+  }
+  if (options.max_unpacked_bytes != 0 && unpacked > options.max_unpacked_bytes) {
+    return Error(ErrorCode::kUnreadable, reader.path() + ": unpacks to " + std::to_string(unpacked) +
+                                             " bytes, more than the limit of " +
+                                             std::to_string(options.max_unpacked_bytes));
+  }
+  return {};
+}
 
 Result<Timeline> load_captures(const std::vector<std::string>& paths, const LoadOptions& options) {
   JobHosts hosts;

@@ -12,15 +12,20 @@
 // Views with one row per path of ranges, drawn as a tree.
 namespace rangefinder::report::common {
 
-/// The tree that the view's options ask for.
-inline analysis::PathTree tree_of(const ProjectedTimeline& projected, const Projection& projection,
-                                  const ViewOptions& options,
-                                  analysis::HostSpread spread = analysis::HostSpread::kNotWanted) {
+inline analysis::Folding folding_of(const ReportOptions& options) {
   analysis::Folding folding;
   folding.numbers = options.fold;
   if (options.depth != 0)
     folding.most_depth = static_cast<std::uint32_t>(std::min<std::size_t>(options.depth, kNone) - 1);
-  return analysis::range_tree(projected.timeline(), projection, projected.projection_options(), folding, spread);
+  return folding;
+}
+
+/// The tree that the view's options ask for.
+inline analysis::PathTree tree_of(const ProjectedTimeline& projected, const Projection& projection,
+                                  const ViewOptions& options,
+                                  analysis::HostSpread spread = analysis::HostSpread::kNotWanted) {
+  return analysis::range_tree(projected.timeline(), projection, projected.projection_options(), folding_of(options),
+                              spread);
 }
 
 /// Before any row: groups become paths of the table, by the same numbers.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "analysis/exact_sum.hpp"
 #include "analysis/payloads.hpp"
 #include "analysis/range_rollup.hpp"
+#include "projection/window_rows.hpp"
 #include "report/columns.hpp"
 #include "report/views/common_columns.hpp"
 
@@ -14,27 +16,37 @@
 // Statistics of the numbers among the payloads of groups of ranges.
 namespace rangefinder::report::common {
 
-struct PayloadFigures {
-  double min = 0, mean = 0, max = 0;
-  std::uint64_t count = 0;
-
-  void add(double number) noexcept {
-    min = count == 0 ? number : std::min(min, number);
-    max = count == 0 ? number : std::max(max, number);
-    // Halves do not overflow where the numbers do not.
-    mean += 2 * ((number / 2 - mean / 2) / static_cast<double>(++count));
+class PayloadFigures {
+ public:
+  void add(double number) {
+    min_ = count_ == 0 ? number : std::min(min_, number);
+    max_ = count_ == 0 ? number : std::max(max_, number);
+    sum_.add(number);
+    ++count_;
   }
+  double min() const noexcept { return min_; }
+  double max() const noexcept { return max_; }
+  double mean() const noexcept { return static_cast<double>(sum_.total() / static_cast<long double>(count_)); }
+
+ private:
+  double min_ = 0, max_ = 0;
+  analysis::ExactSum sum_;
+  std::uint64_t count_ = 0;
 };
 
 class PayloadStatistics {
  public:
+  explicit PayloadStatistics(const ProjectionOptions& options) : options_(options) {}
+
   /// `parts`: as the groups were made with.
-  PayloadStatistics(const Timeline& timeline, const ProjectionOptions& options, analysis::Parts parts) {
+  void add(const projection::WindowRows& window, analysis::Parts parts = {}) {
+    const Timeline& timeline = window.timeline;
     if (!analysis::has_payloads(timeline)) return;
+    any_ = true;
     const RangeTable& ranges = timeline.ranges;
-    for (RangeIndex range{0}; range < ranges.size(); ++range) {
+    for (RangeIndex range{0}; range < window.own_ranges; ++range) {
       const std::uint32_t part = parts.empty() ? 0 : parts[range];
-      if (part == kNone || !analysis::takes_part(ranges.kind[range], options)) continue;
+      if (!window.ends_here(range) || part == kNone || !analysis::takes_part(ranges.kind[range], options_)) continue;
       if ((ranges.flags[range] & kBeforeRecording) != 0) continue;
       for (const Attachment& payload : analysis::payloads_of(timeline, range))
         if (const std::optional<double> number = analysis::payload_number(payload))
@@ -42,6 +54,8 @@ class PayloadStatistics {
     }
   }
 
+  /// A range has a payload, a number or not.
+  bool any() const noexcept { return any_; }
   /// Null: the group's ranges have no numbers.
   const PayloadFigures* of(const analysis::RangeGroup& group) const {
     const auto found = groups_.find(key_of(group.name, group.part));
@@ -53,13 +67,15 @@ class PayloadStatistics {
     return std::uint64_t{part} << 32 | static_cast<std::uint32_t>(name);
   }
 
+  ProjectionOptions options_;
+  bool any_ = false;
   std::unordered_map<std::uint64_t, PayloadFigures> groups_;
 };
 
 /// Of a row with a member `payload`: PayloadFigures, or null.
 template <typename Row>
 void add_payload_columns(ColumnsOf<Row>& columns) {
-  const auto figure = [](double PayloadFigures::*member) {
+  const auto figure = [](double (PayloadFigures::*member)() const) {
     return [member](const Row& row) { return figure_of(row.payload, member); };
   };
   columns.real("Payload min", figure(&PayloadFigures::min)).if_room(7).if_any();

@@ -3,6 +3,7 @@
 #include "analysis/payloads.hpp"
 #include "analysis/range_rollup.hpp"
 #include "base/text.hpp"
+#include "report/range_report.hpp"
 #include "report/view.hpp"
 #include "report/views/common_columns.hpp"
 #include "report/views/pass_columns.hpp"
@@ -40,9 +41,9 @@ struct GroupRow {
 };
 
 /// Text has the columns of the host where the host is all that there is; elsewhere they are there to be chosen.
-void add_host_columns(ColumnsOf<GroupRow>& columns, const ProjectedTimeline& projected, std::int64_t all_self_ns) {
+void add_host_columns(ColumnsOf<GroupRow>& columns, const RangeReport& report, std::int64_t all_self_ns) {
   using Row = GroupRow;
-  const bool host_alone = projected.timeline().activities.size() == 0;
+  const bool host_alone = report.facts.activities == 0;
   const auto of_host_alone = [host_alone](Column& column) {
     if (!host_alone) column.for_programs();
   };
@@ -62,10 +63,10 @@ void add_host_columns(ColumnsOf<GroupRow>& columns, const ProjectedTimeline& pro
   of_host_alone(columns.time("Host max", if_ran(&RangeGroup::host_max_ns)).if_room(1));
 }
 
-void add_device_columns(ColumnsOf<GroupRow>& columns, const ProjectedTimeline& projected) {
+void add_device_columns(ColumnsOf<GroupRow>& columns, const RangeReport& report) {
   using Row = GroupRow;
-  const bool bounded = !projected.timeline().conditional_graphs.empty();
-  const std::int64_t all_ns = projected.projection().account.total.gpu_sum_ns;
+  const bool bounded = report.facts.has_bounds;
+  const std::int64_t all_ns = report.facts.account.total.gpu_sum_ns;
   // Busy counts each device by itself: with several, more can be busy than the span has room for.
   const auto idle = [](const Row& row) { return std::max<std::int64_t>(0, row.group.span_ns - row.all().any_busy_ns); };
   const auto launch_delay = [](const Row& row) { return common::mean(row.all().launch_delay_ns, row.all().gpu_ops); };
@@ -84,9 +85,9 @@ void add_device_columns(ColumnsOf<GroupRow>& columns, const ProjectedTimeline& p
   columns.time("Launch delay avg", launch_delay).if_room(6).if_any();
   columns.bytes("Bytes", [](const Row& row) { return row.all().bytes; }).if_room(5).if_any();
   common::add_conditional(columns, bounded, [](const Row& row) { return row.extra.conditional_ops; });
-  if (!projected.timeline().activities.estimated.empty())
+  if (report.facts.has_estimates)
     columns.time("GPU estimated", [](const Row& row) { return row.extra.estimated_ns; }).if_any();
-  common::add_passes(columns, !projected.projection().pass.empty(), [](const Row& row) { return row.extra.pass_ns; });
+  common::add_passes(columns, report.facts.has_passes, [](const Row& row) { return row.extra.pass_ns; });
 }
 
 std::int64_t self_time_of_all(const RangeGroups& groups) {
@@ -203,16 +204,8 @@ std::vector<std::uint32_t> parts_of(const Timeline& timeline, const analysis::Pa
   return parts;
 }
 
-Table make_names(const ProjectedTimeline& projected, const analysis::PayloadCondition* condition, bool divided) {
-  const Timeline& timeline = projected.timeline();
-  const ProjectionOptions& options = projected.projection_options();
-  analysis::PayloadParts by_payload;
-  const std::vector<std::uint32_t> parts = parts_of(timeline, condition, by_payload, divided);
-  std::optional<RangeGroups> of_parts;
-  if (!parts.empty())
-    of_parts = analysis::roll_up_ranges(timeline, projected.projection(), options, GroupBy::kName, {}, parts);
-  const RangeGroups& groups = of_parts ? *of_parts : projected.groups_by_name();
-  // The device's time is the question; where there is none, the host's.
+/// The device's time is the question; where there is none, the host's.
+std::vector<std::uint32_t> order_of_names(const RangeGroups& groups) {
   std::vector<std::uint32_t> order(groups.size());
   std::iota(order.begin(), order.end(), 0u);
   const auto before = [&](std::uint32_t a, std::uint32_t b) {
@@ -222,20 +215,46 @@ Table make_names(const ProjectedTimeline& projected, const analysis::PayloadCond
     return rank(a) < rank(b);
   };
   if (!std::is_sorted(order.begin(), order.end(), before)) std::sort(order.begin(), order.end(), before);
-  ColumnsOf<GroupRow> columns(timeline);
+  return order;
+}
+
+/// `parts`: the texts of the parts that groups are divided into; null: they are not.
+Table table_of(const RangeReport& report, const RangeGroups& groups, const common::PayloadStatistics& payloads,
+               const std::vector<std::string>* parts) {
+  ColumnsOf<GroupRow> columns(report.timeline);
   columns.text("Range", [](const GroupRow& row) { return row.group.name; });
-  if (divided) columns.text("Payload", &GroupRow::part);
-  add_host_columns(columns, projected, self_time_of_all(groups));
-  add_device_columns(columns, projected);
-  if (!divided && analysis::has_payloads(timeline)) common::add_payload_columns(columns);
+  if (parts != nullptr) columns.text("Payload", &GroupRow::part);
+  add_host_columns(columns, report, self_time_of_all(groups));
+  add_device_columns(columns, report);
+  if (parts == nullptr && payloads.any()) common::add_payload_columns(columns);
   Table table = columns.table();
-  const common::PayloadStatistics statistics(timeline, options, parts);
-  for (const std::uint32_t number : order) {
+  for (const std::uint32_t number : order_of_names(groups)) {
     const RangeGroup& group = groups[number];
-    const std::string_view part = divided ? by_payload.text[group.part] : std::string_view();
-    columns.add_row(table, {number, group, groups.extra(number), part, statistics.of(group)});
+    const std::string_view part = parts != nullptr ? std::string_view((*parts)[group.part]) : std::string_view();
+    columns.add_row(table, {number, group, groups.extra(number), part, payloads.of(group)});
   }
   return table;
+}
+
+analysis::RecordingFacts facts_of(const ProjectedTimeline& projected) {
+  analysis::RecordingFacts facts;
+  facts.add(projection::WindowRows::whole(projected.timeline(), projected.projection()));
+  return facts;
+}
+
+Table make_names(const ProjectedTimeline& projected, const analysis::PayloadCondition* condition, bool divided) {
+  const Timeline& timeline = projected.timeline();
+  const ProjectionOptions& options = projected.projection_options();
+  analysis::PayloadParts by_payload;
+  const std::vector<std::uint32_t> parts = parts_of(timeline, condition, by_payload, divided);
+  std::optional<RangeGroups> of_parts;
+  if (!parts.empty())
+    of_parts = analysis::roll_up_ranges(timeline, projected.projection(), options, GroupBy::kName, {}, parts);
+  const RangeGroups& groups = of_parts ? *of_parts : projected.groups_by_name();
+  common::PayloadStatistics payloads(options);
+  payloads.add(projection::WindowRows::whole(timeline, projected.projection()), parts);
+  const analysis::RecordingFacts facts = facts_of(projected);
+  return table_of({timeline, facts}, groups, payloads, divided ? &by_payload.text : nullptr);
 }
 
 }  // namespace
@@ -260,16 +279,23 @@ Result<Table> make_ranges(const ProjectedTimeline& projected, const ViewOptions&
 }
 
 Result<Table> make_tree(const ProjectedTimeline& projected, const ViewOptions& options) {
-  const Timeline& timeline = projected.timeline();
-  const analysis::PathTree tree =
-      common::tree_of(projected, projected.projection(), options, analysis::HostSpread::kWanted);
+  const analysis::RecordingFacts facts = facts_of(projected);
+  return table_of_paths({projected.timeline(), facts},
+                        common::tree_of(projected, projected.projection(), options, analysis::HostSpread::kWanted));
+}
+
+Table table_of_names(const RangeReport& report, const RangeGroups& groups, const common::PayloadStatistics& payloads) {
+  return table_of(report, groups, payloads, nullptr);
+}
+
+Table table_of_paths(const RangeReport& report, const analysis::PathTree& tree) {
   ColumnsOf<GroupRow> columns;
   columns.path_name("Range", &GroupRow::number);
-  add_host_columns(columns, projected, self_time_of_all(tree.groups));
-  add_device_columns(columns, projected);
+  add_host_columns(columns, report, self_time_of_all(tree.groups));
+  add_device_columns(columns, report);
   common::add_path_columns(columns, &GroupRow::number);
   Table table = columns.table();
-  common::add_paths(table, timeline, tree);
+  common::add_paths(table, report.timeline, tree);
   for (const std::uint32_t group : tree.order)
     columns.add_row(table, {group, tree.groups[group], tree.groups.extra(group)});
   return table;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "projection/busy_time.hpp"
+
 #include <rangefinder/projection.hpp>
 #include <rangefinder/timeline.hpp>
 
@@ -11,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace rangefinder::summary {
+namespace rangefinder::projection {
 
 /// Busy time and span of ranges whose activities come in several windows. Memory: of each range that a later window can
 /// hold its first and last time, and the stretches that an activity may still reach into.
@@ -20,8 +22,14 @@ class RangeInstances {
   struct Added {
     std::int64_t busy_ns = 0;
     std::int64_t span_ns = 0;
+    // With Figures::kAll.
+    std::int64_t own_busy_ns = 0;  ///< of activities that the range owns itself
+    std::int64_t any_busy_ns = 0;  ///< over all devices together
   };
+  enum class Figures : std::uint8_t { kInclusive, kAll };
   using KeyOf = std::function<std::uint64_t(RangeIndex)>;
+
+  explicit RangeInstances(Figures figures = Figures::kInclusive) : all_(figures == Figures::kAll) {}
 
   /// What the activities of a window add, by row of its ranges. `key_of` names a range in all windows.
   std::vector<Added> add(const Timeline& window, const Projection& projection, const KeyOf& key_of);
@@ -37,30 +45,29 @@ class RangeInstances {
 
  private:
   static constexpr std::size_t kSlack = 1024;
-  struct Stretch {
-    std::int64_t begin_ns;
-    std::int64_t end_ns;
-  };
-  /// Where a device was busy, apart from each other and in order.
   struct Busy {
     DeviceIndex device{};
-    std::int64_t settled_ns = std::numeric_limits<std::int64_t>::min();  // stretches until then are no longer here
-    std::vector<Stretch> stretches;
+    BusyTime time;
   };
   struct Instance {
     std::vector<Busy> devices;
+    std::vector<Busy> own;  // likewise, of its own activities
+    BusyTime any;           // once there are several devices
     bool has_any = false;
     std::int64_t first_ns = 0;
     std::int64_t last_ns = 0;
   };
-  static Busy& busy_of(Instance& instance, DeviceIndex device);
-  static std::int64_t add(Busy& busy, std::int64_t begin_ns, std::int64_t end_ns);
-  static void settle(Busy& busy, std::size_t count);
+  static BusyTime& busy_of(std::vector<Busy>& devices, DeviceIndex device);
+  void add(Instance& instance, DeviceIndex device, std::int64_t begin_ns, std::int64_t end_ns, bool is_own,
+           Added& added) const;
+  template <typename Use>
+  static void for_each_busy(Instance& instance, Use use);
 
+  bool all_;
   std::unordered_map<std::uint64_t, Instance> instances_;  // by key
   std::vector<std::uint64_t> unsettled_;                   // those with stretches
   std::int64_t settled_ns_ = std::numeric_limits<std::int64_t>::min();
   std::size_t kept_ = 0;
 };
 
-}  // namespace rangefinder::summary
+}  // namespace rangefinder::projection

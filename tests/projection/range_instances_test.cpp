@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "summary/range_instances.hpp"
+#include "projection/range_instances.hpp"
 
 #include "support/catch.hpp"
 #include "support/seed.hpp"
@@ -13,10 +13,10 @@
 #include <vector>
 
 using namespace rangefinder;
-using rangefinder::summary::RangeInstances;
+using rangefinder::projection::RangeInstances;
 using rangefinder::testing::TimelineBuilder;
 
-TEST_CASE("busy time and span of several windows are those of one", "[summary][property]") {
+TEST_CASE("busy time and span of several windows are those of one", "[projection][property]") {
   std::mt19937_64 random(rangefinder::testing::property_seed("range instances"));
   for (int round = 0; round < 200; ++round) {
     TimelineBuilder whole;

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "projection/flat_map.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace rangefinder::analysis {
+
+struct RangeGroup;
+
+/// The lengths of the instances of groups, for their medians and percentiles. All are kept as long as they are few;
+/// from then on they are counted in steps of less than a thousandth of the length.
+class HostLengths {
+ public:
+  static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+  /// How many are kept, of all groups together.
+  explicit HostLengths(std::size_t most_kept) : most_kept_(most_kept) {}
+
+  /// One more, which is in `row.host_count` already. `group` is the number of the row.
+  void add(RangeGroup& row, std::uint32_t group, std::int64_t ns);
+  /// Sets median and p95 of all rows.
+  void write(std::span<RangeGroup> rows) const;
+  /// False: medians and percentiles are off by up to a thousandth.
+  bool is_exact() const noexcept { return is_exact_; }
+  std::uint64_t memory_bytes() const noexcept;
+
+ private:
+  void keep(std::uint32_t group, std::int64_t ns);
+  void count(std::uint32_t group, std::int64_t ns);
+  void write_kept(std::span<RangeGroup> rows) const;
+  void write_counted(std::span<RangeGroup> rows) const;
+
+  std::size_t most_kept_;
+  bool is_exact_ = true;
+  // Of groups that have several.
+  std::vector<std::uint32_t> group_;
+  std::vector<std::int64_t> ns_;
+  // Once they are too many: how many are in each step of each group.
+  projection::FlatMap place_;  // group << 32 | step -> row
+  std::vector<std::uint64_t> steps_;
+  std::vector<std::uint64_t> counts_;
+};
+
+}  // namespace rangefinder::analysis

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT
+#include "report/windowed_report.hpp"
+
+#include "analysis/attribution_totals.hpp"
+#include "analysis/blocked_times.hpp"
+#include "analysis/profiling_cost.hpp"
+#include "analysis/range_rollup.hpp"
+#include "analysis/recording_totals.hpp"
+#include "base/text.hpp"
+#include "importer/capture/capture_windows.hpp"
+#include "projection/project.hpp"
+#include "projection/range_instances.hpp"
+#include "projection/split_graph_launches.hpp"
+#include "projection/window_rows.hpp"
+#include "report/find_column.hpp"
+#include "report/range_report.hpp"
+#include "report/rendering.hpp"
+#include "report/table_order.hpp"
+#include "report/views/path_rows.hpp"
+#include "timeline/finish.hpp"
+#include "timeline/memory_bound.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rangefinder::report {
+namespace {
+
+using importer::CaptureWindows;
+using projection::WindowRows;
+
+bool is_by_path(const View& view) noexcept { return view.name == "tree"; }
+
+analysis::RangeRollup::Options rollup_options(const View& view, const ViewOptions& options, const WindowSizes& sizes) {
+  analysis::RangeRollup::Options wanted;
+  wanted.projection = options.projection;
+  wanted.most_lengths = sizes.lengths;
+  if (!is_by_path(view)) return wanted;
+  wanted.group_by = analysis::GroupBy::kPath;
+  wanted.folding = common::folding_of(options);
+  return wanted;
+}
+
+/// Adds windows up to a report.
+class WindowedReport {
+ public:
+  WindowedReport(capture::CaptureReader& reader, const LoadOptions& load, const View& view, const ViewOptions& options,
+                 const WindowSizes& sizes)
+      : reader_(reader),
+        load_(load),
+        view_(view),
+        options_(options),
+        bound_(load),
+        windows_(reader, window_options(load, sizes)),
+        rollup_(rollup_options(view, options, sizes)),
+        totals_(options.projection),
+        payloads_(options.projection) {}
+
+  Status write(const Sink& sink) {
+    windows_.run([this](Timeline& window, bool is_last) {
+      window_ = &window;
+      if (within_bound_.ok()) take(window, is_last);
+    });
+    if (!reader_.file_status().ok()) return reader_.file_status();
+    if (!within_bound_.ok()) return std::move(within_bound_).error().with_context(reader_.path());
+    if (load_.strict && !window_->health.complete())
+      return Error(ErrorCode::kIncomplete, reader_.path() + ": the recording is incomplete; see `rangefinder check`");
+    extent_.write(*window_);
+    return render(sink);
+  }
+
+ private:
+  static CaptureWindows::Options window_options(const LoadOptions& load, const WindowSizes& sizes) {
+    CaptureWindows::Options options;
+    options.events = sizes.rows;
+    if (load.progress != nullptr)
+      options.progress = [&load](std::uint64_t done, std::uint64_t total) {
+        load.progress(load.progress_user, done, total);
+      };
+    return options;
+  }
+
+  void take(Timeline& window, bool is_last) {
+    instances_.forget([this](std::uint64_t key) { return windows_.keeps(key); });
+    projection::split_graph_launches_of_window(window, windows_.activity_rows(), options_.projection);
+    const Projection projection = projection::project_without_streams(window, options_.projection);
+    const WindowRows rows{.timeline = window,
+                          .projection = projection,
+                          .is_whole = false,
+                          .is_last = is_last,
+                          .own_ranges = windows_.range_rows(),
+                          .carried_ranges = windows_.carried_rows(),
+                          .keys = windows_.keys(),
+                          .open = &windows_.open_rows(),
+                          .time_ns = windows_.time_ns()};
+    std::vector<projection::RangeInstances::Added> added;
+    if (window.activities.size() != 0)
+      added = instances_.add(window, projection, [this](RangeIndex row) { return windows_.key_of(row); });
+    instances_.settle(windows_.time_ns());
+    rollup_.add(rows, added);
+    totals_.add(rows);
+    attribution_.add(window, projection);
+    profiler_.add(window);
+    payloads_.add(rows);
+    extent_.add(window, rows.own_ranges, [&](RangeIndex range) { return rows.ends_here(range); });
+    blocked_.add_window(window, analysis::known_span(window), windows_.time_ns());
+    keep_notes(window, is_last);
+    within_bound_ = bound_.check(window, rollup_.memory_bytes());
+  }
+
+  /// Each once; those of the whole file stand in the last window.
+  void keep_notes(Timeline& window, bool is_last) {
+    std::vector<std::string>& to = is_last ? window.notes : notes_;
+    const std::vector<std::string>& from = is_last ? notes_ : window.notes;
+    for (const std::string& note : from)
+      if (std::find(to.begin(), to.end(), note) == to.end()) to.push_back(note);
+    if (!is_last) window.notes.clear();
+  }
+
+  Status render(const Sink& sink) {
+    const Timeline& timeline = *window_;
+    const analysis::RecordingFigures figures = totals_.figures(timeline);
+    const RangeReport report{timeline, figures.facts};
+    Footer footer = make_footer(timeline, figures.facts.account);
+    add_notes(footer, figures.facts);
+    std::optional<Overview> overview;
+    analysis::PathTree tree;
+    if (is_by_path(view_))
+      tree = std::move(rollup_).tree();
+    else
+      tree.groups = std::move(rollup_).groups();
+    if (wants_overview(options_, view_) && timeline.end_ns > timeline.begin_ns)
+      overview = make_overview({timeline, options_.projection, figures, blocked_, tree.groups}, footer);
+    Table table = is_by_path(view_) ? table_of_paths(report, tree) : table_of_names(report, tree.groups, payloads_);
+    if (Status status = arrange(table, options_); !status.ok())
+      return std::move(status).error().with_context(view_.name);
+    Rendering rendering{view_, timeline, std::move(table), std::move(footer), std::move(overview), attribution_};
+    rendering.profiler_ns = profiler_.total_ns();
+    rendering.recorded_ns = figures.recorded_ns;
+    if (figures.facts.ranges == 0) rendering.missing = missing_for(view_, timeline);
+    return report::write(std::move(rendering), options_, sink);
+  }
+
+  /// What windows did not find out, and a loaded timeline would have.
+  void add_notes(Footer& footer, const analysis::RecordingFacts& facts) const {
+    if (!rollup_.has_exact_spreads())
+      footer.notes.emplace_back("the recording is long: medians and p95 are exact to a thousandth");
+    if (rollup_.moved_ranges() != 0)
+      footer.notes.push_back("the recording is long, and " + base::with_thousands(rollup_.moved_ranges()) +
+                             " ranges overlap others, or have no end: some of their figures count for ranges that "
+                             "they are not inside of");
+    if (windows_.not_resumed() != 0)
+      footer.notes.push_back("the recording is long: " + base::with_thousands(windows_.not_resumed()) +
+                             " ranges of coroutines that never went on are not in Count and Host");
+    if (windows_.abandoned_launches() != 0 && facts.account.unknown.gpu_ops != 0)
+      footer.notes.push_back(base::with_thousands(windows_.abandoned_launches()) +
+                             " launches had no activity for so long that what they caused later has no owner");
+  }
+
+  capture::CaptureReader& reader_;
+  const LoadOptions& load_;
+  const View& view_;
+  const ViewOptions& options_;
+  timeline::MemoryBound bound_;
+  Status within_bound_;
+  CaptureWindows windows_;
+  Timeline* window_ = nullptr;  // the last one, after all
+  projection::RangeInstances instances_{projection::RangeInstances::Figures::kAll};
+  analysis::RangeRollup rollup_;
+  analysis::RecordingTotals totals_;
+  analysis::AttributionTotals attribution_;
+  analysis::ProfilerTime profiler_;
+  analysis::BlockedTimes blocked_;
+  common::PayloadStatistics payloads_;
+  timeline::Extent extent_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace
+
+bool adds_up(const View& view, const ReportOptions& options) noexcept {
+  return is_by_path(view) ||
+         (view.name == "ranges" && !options.instances && !options.by_payload && options.payload.empty());
+}
+
+bool is_long(const capture::CaptureReader& reader) noexcept {
+  constexpr std::uint64_t kRows = std::uint64_t{1} << 21;  // some 100 bytes each, and as much again for a report
+  std::uint64_t rows = 0;
+  for (const capture::ChunkEntry& chunk : reader.chunks()) rows += chunk.header.rows;
+  return rows > kRows;
+}
+
+Status write_windowed_report(capture::CaptureReader& reader, const LoadOptions& load, const View& view,
+                             const ViewOptions& options, const WindowSizes& sizes, const Sink& sink) {
+  return WindowedReport(reader, load, view, options, sizes).write(sink);
+}
+
+}  // namespace rangefinder::report

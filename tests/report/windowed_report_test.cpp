@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+//
+// The report of a capture that is read window by window is that of the loaded one.
+#include "report/windowed_report.hpp"
+
+#include "report/rendered.hpp"
+#include "support/capture_builder.hpp"
+#include "support/catch.hpp"
+#include "support/child_memory.hpp"
+#include "support/random_program.hpp"
+#include "support/resident_memory.hpp"
+#include "support/scratch_folder.hpp"
+#include "support/seed.hpp"
+
+#include <rangefinder/report.hpp>
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace rangefinder;
+using namespace rangefinder::testing;
+
+namespace {
+
+std::string data_folder() {
+  const char* const folder = std::getenv("RANGEFINDER_TEST_DATA");
+  REQUIRE(folder != nullptr);
+  return folder;
+}
+
+std::string loaded(const std::string& path, const ReportOptions& options) {
+  Result<Timeline> timeline = load_timeline(path);
+  REQUIRE(timeline);
+  prepare_for_report(*timeline, options);
+  return rendered(*timeline, options);
+}
+
+std::string windowed(const std::string& path, const ReportOptions& options, const report::WindowSizes& sizes) {
+  Result<capture::CaptureReader> reader = capture::CaptureReader::open(path);
+  REQUIRE(reader);
+  report::ViewOptions wanted{options};
+  const Result<const report::View*> view = report::find_view(options.view, wanted);
+  REQUIRE(view);
+  REQUIRE(report::adds_up(**view, options));
+  std::string text;
+  const Status status = report::write_windowed_report(*reader, {}, **view, wanted, sizes, [&](std::string_view piece) {
+    text.append(piece);
+    return Status();
+  });
+  REQUIRE(status.ok());
+  return text;
+}
+
+/// The first line that is not in both, as it stands in each; empty: there is none.
+std::string first_difference(const std::string& whole, const std::string& windowed) {
+  std::istringstream a(whole), b(windowed);
+  for (std::string line, other; true;) {
+    const bool more = static_cast<bool>(std::getline(a, line)), others = static_cast<bool>(std::getline(b, other));
+    if (!more && !others) return {};
+    if (more != others || line != other) return "- " + (more ? line : "") + "\n+ " + (others ? other : "") + "\n";
+  }
+}
+
+/// What was a forward pass done again depends on what comes behind a window: decision 0005. Backward work has both.
+std::string without_recompute(const std::string& text) {
+  static const std::regex note("forward: [^(]*");
+  return std::regex_replace(text, note, "");
+}
+
+std::vector<ReportOptions> all_options(bool autograd) {
+  std::vector<ReportOptions> all;
+  for (const char* view : {"ranges", "tree"})
+    for (const ReportFormat format : {ReportFormat::kText, ReportFormat::kJson, ReportFormat::kCsv}) {
+      ReportOptions options;
+      options.view = view;
+      options.format = format;
+      if (autograd)
+        options.columns =
+            "range,count,host,host_self,host_min,host_median,host_p95,host_max,gpu_busy,gpu_share,gpu_self,gpu_sum,"
+            "gpu_span,gpu_idle,gpu_ops,launch_delay_avg,bytes";
+      all.push_back(options);
+    }
+  ReportOptions folded = all.back();
+  folded.fold = true;
+  folded.depth = 2;
+  folded.projection.attribution = Attribution::kLaunch;
+  folded.projection.operators = true;
+  all.push_back(folded);
+  return all;
+}
+
+void require_equal(const std::string& path, bool autograd) {
+  for (const ReportOptions& options : all_options(autograd)) {
+    INFO("view " << options.view << ", format " << static_cast<int>(options.format));
+    const std::string whole = without_recompute(loaded(path, options));
+    for (const std::size_t rows : {std::size_t{1}, std::size_t{7}, std::size_t{50}, std::size_t{1} << 17}) {
+      INFO("windows of " << rows);
+      REQUIRE(first_difference(whole, without_recompute(windowed(path, options, {.rows = rows}))) == "");
+    }
+  }
+}
+
+void compare_programs(const RandomProgramShape& shape, int rounds) {
+  for (const std::uint64_t seed : property_seeds("windowed reports", repeats(rounds))) {
+    INFO("RANGEFINDER_SEED=" << seed);
+    std::mt19937_64 random(seed);
+    const ScratchFolder folder;
+    random_program(random, shape).write(folder.file("x.rfcap"));
+    require_equal(folder.file("x.rfcap"), shape.autograd);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("windows of launches give the report of the loaded capture", "[report][property]") {
+  RandomProgramShape shape;
+  shape.autograd = shape.graphs = shape.elsewhere = shape.start_end = false;
+  compare_programs(shape, 60);
+}
+
+TEST_CASE("windows of what autograd runs give the report of the loaded capture", "[report][property]") {
+  RandomProgramShape shape;
+  shape.graphs = shape.elsewhere = shape.start_end = false;
+  compare_programs(shape, 60);
+}
+
+TEST_CASE("windows of graphs give the report of the loaded capture", "[report][property]") {
+  RandomProgramShape shape;
+  shape.autograd = shape.elsewhere = shape.start_end = false;
+  compare_programs(shape, 60);
+}
+
+TEST_CASE("windows of everything that nests give the report of the loaded capture", "[report][property]") {
+  RandomProgramShape shape;
+  shape.elsewhere = shape.start_end = false;
+  compare_programs(shape, 60);
+}
+
+TEST_CASE("windows of ranges that need not nest give the report of the loaded capture, or say otherwise",
+          "[report][property]") {
+  RandomProgramShape shape;
+  shape.autograd = shape.graphs = false;
+  std::size_t equal = 0;
+  for (const std::uint64_t seed : property_seeds("overlapping ranges", repeats(60))) {
+    INFO("RANGEFINDER_SEED=" << seed);
+    std::mt19937_64 random(seed);
+    const ScratchFolder folder;
+    random_program(random, shape).write(folder.file("x.rfcap"));
+    const std::string path = folder.file("x.rfcap");
+    for (const char* view : {"ranges", "tree"}) {
+      ReportOptions options;
+      options.view = view;
+      options.sort = "host";
+      // Work of a start/end range that others own may count twice where it runs at the end of a window.
+      options.columns = "range,count,host,host_self,host_min,host_median,host_max,gpu_ops,gpu_sum,gpu_span,gpu_self";
+      const std::string whole = loaded(path, options);
+      for (const std::size_t rows : {1, 7, 50}) {
+        INFO("view " << options.view << ", windows of " << rows);
+        const std::string text = windowed(path, options, {.rows = rows});
+        if (has(text, "the recording is long")) continue;
+        REQUIRE(first_difference(whole, text) == "");
+        ++equal;
+      }
+    }
+  }
+  CHECK((equal != 0 || given_seed() != nullptr));
+}
+
+TEST_CASE("medians of more lengths than are kept are exact to a thousandth", "[report]") {
+  CaptureBuilder capture;
+  std::int64_t time = 0;
+  for (std::int64_t i = 0; i < 5'000; ++i, time += 2'000'000) {
+    capture.range("a", time, time + 10 + i * 97);
+    capture.range("b", time + 1'000'000, time + 1'000'000 + (i * i) % 700'001);
+  }
+  const ScratchFolder folder;
+  capture.chunk_rows(512).write(folder.file("x.rfcap"));
+  ReportOptions options;
+  options.format = ReportFormat::kCsv;
+  options.columns = "range,count,host,host_min,host_max,host_median,host_p95";
+  const std::string path = folder.file("x.rfcap");
+  CHECK(windowed(path, options, {.rows = 1'000}) == loaded(path, options));
+  std::istringstream whole(loaded(path, options)), counted(windowed(path, options, {.rows = 1'000, .lengths = 100}));
+  int rows = 0;
+  for (std::string a, b; std::getline(whole, a) && std::getline(counted, b); ++rows) {
+    if (rows == 0) continue;
+    std::istringstream one(a), other(b);
+    for (int cell = 0; cell < 7; ++cell) {
+      REQUIRE(std::getline(one, a, ','));
+      REQUIRE(std::getline(other, b, ','));
+      if (cell < 5)
+        CHECK(a == b);
+      else
+        CHECK(std::abs(std::stod(a) - std::stod(b)) <= 0.001 * std::stod(a));
+    }
+  }
+  CHECK(rows == 3);
+  options.format = ReportFormat::kText;
+  CHECK(has(windowed(path, options, {.rows = 1'000, .lengths = 100}), "medians and p95 are exact to a thousandth"));
+}
+
+TEST_CASE("the report of a long capture takes little memory", "[report]") {
+  if (!resident_memory_counts()) RANGEFINDER_SKIP("resident memory says nothing under a sanitizer");
+  const ScratchFolder folder;
+  const ChildRun written = run_in_child([&] {
+    CaptureBuilder capture;
+    capture.h100().chunk_rows(4096);
+    for (std::int64_t i = 0; i < 300'000; ++i) {
+      const std::int64_t begin = 5'000 * i;
+      capture.range("layer " + std::to_string(i % 16), begin, begin + 900).launch(begin + 100);
+      capture.call("cudaLaunchKernel", begin + 90, begin + 300).kernel("gemm", begin + 2'000, begin + 6'500);
+    }
+    capture.write(folder.file("x.rfcap"));
+    return 0;
+  });
+  REQUIRE(written.code == 0);
+  for (const char* view : {"ranges", "tree"}) {
+    const ChildRun run = run_in_child([&] {
+      ReportOptions options;
+      options.view = view;
+      return windowed(folder.file("x.rfcap"), options, {}).empty() ? 1 : 0;
+    });
+    CHECK(run.code == 0);
+    constexpr std::int64_t kMiB = 1 << 20;
+    CHECK(run.growth_bytes < 128 * kMiB);
+  }
+}
+
+TEST_CASE("windows of recorded captures give their report", "[report][golden]") {
+  std::size_t captures = 0;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(data_folder() + "/captures")) {
+    if (file.path().extension() != ".rfcap") continue;
+    INFO(file.path().string());
+    require_equal(file.path().string(), false);
+    ++captures;
+  }
+  CHECK(captures > 0);
+}
