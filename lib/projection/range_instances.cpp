@@ -65,7 +65,12 @@ std::vector<RangeInstances::Added> RangeInstances::add(const Timeline& window, c
     }
     return *instance_of[range];
   };
-  for (const ActivityIndex row : owned_by_begin(activities, projection, ranges)) {
+  const std::vector<ActivityIndex> owned = owned_by_begin(activities, projection, ranges);
+  std::uint64_t steps = 0;
+  for (const ActivityIndex row : owned) steps += projection.depth[projection.owner[row]] + 1;
+  const bool is_too_deep = steps > kMostSteps;
+  is_exact_ = is_exact_ && !is_too_deep;
+  for (const ActivityIndex row : is_too_deep ? std::vector<ActivityIndex>() : owned) {
     const DeviceIndex device = window.streams[activities.stream[row]].device;
     const RangeIndex owner(projection.owner[row]);
     for (RangeIndex range = owner; range != kNone; range = projection.parent[range]) {
@@ -81,6 +86,7 @@ std::vector<RangeInstances::Added> RangeInstances::add(const Timeline& window, c
       added[range].busy_ns = figures.gpu_busy_ns;
       added[range].any_busy_ns = figures.any_busy_ns;
     }
+    if (is_too_deep) added[range].own_busy_ns = projection.exclusive[range].gpu_busy_ns;
     Instance& found = instance(range);
     const std::int64_t before_ns = found.has_any ? found.last_ns - found.first_ns : 0;
     found.first_ns = found.has_any ? std::min(found.first_ns, figures.first_ns) : figures.first_ns;

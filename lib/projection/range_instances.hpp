@@ -33,6 +33,8 @@ class RangeInstances {
 
   /// What the activities of a window add, by row of its ranges. `key_of` names a range in all windows.
   std::vector<Added> add(const Timeline& window, const Projection& projection, const KeyOf& key_of);
+  /// False: in some window ranges nest so deep that busy times were added without a look at what overlaps in the next.
+  bool is_exact() const noexcept { return is_exact_; }
   /// Activities to come begin at that time or later.
   void settle(std::int64_t time_ns);
   /// Drops what `keeps(key)` says no later window holds; looks at all ranges where many have come since the last time.
@@ -63,7 +65,11 @@ class RangeInstances {
   template <typename Use>
   static void for_each_busy(Instance& instance, Use use);
 
+  // Of activities and the ranges around them, in one window: those of hundreds of thousands, a few hundred deep.
+  static constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 26;
+
   bool all_;
+  bool is_exact_ = true;
   std::unordered_map<std::uint64_t, Instance> instances_;  // by key
   std::vector<std::uint64_t> unsettled_;                   // those with stretches
   std::int64_t settled_ns_ = std::numeric_limits<std::int64_t>::min();

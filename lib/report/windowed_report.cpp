@@ -152,6 +152,10 @@ class WindowedReport {
       footer.notes.push_back("the recording is long, and " + base::with_thousands(rollup_.moved_ranges()) +
                              " ranges overlap others, or have no end: some of their figures count for ranges that "
                              "they are not inside of");
+    if (!instances_.is_exact())
+      footer.notes.emplace_back(
+          "the recording is long and ranges nest deep: GPU busy and GPU self count work twice that "
+          "runs beside other work where a window of reading ends");
     if (windows_.not_resumed() != 0)
       footer.notes.push_back("the recording is long: " + base::with_thousands(windows_.not_resumed()) +
                              " ranges of coroutines that never went on are not in Count and Host");

@@ -21,7 +21,7 @@ TEST_CASE("busy time and span of several windows are those of one", "[projection
   for (int round = 0; round < 200; ++round) {
     TimelineBuilder whole;
     whole.range("outer", 0, 1'000'000).range("inner", 1, 999'999);
-    RangeInstances instances;
+    RangeInstances instances(RangeInstances::Figures::kAll);
     std::vector<RangeInstances::Added> sum(2);
     std::int64_t settled = 0;
     for (int window = 0; window < 10; ++window) {
@@ -40,6 +40,8 @@ TEST_CASE("busy time and span of several windows are those of one", "[projection
       for (std::size_t row = 0; row < sum.size(); ++row) {
         sum[row].busy_ns += added[row].busy_ns;
         sum[row].span_ns += added[row].span_ns;
+        sum[row].own_busy_ns += added[row].own_busy_ns;
+        sum[row].any_busy_ns += added[row].any_busy_ns;
       }
       if (random() % 2 == 0) continue;
       settled += static_cast<std::int64_t>(random() % 200);
@@ -50,6 +52,8 @@ TEST_CASE("busy time and span of several windows are those of one", "[projection
     const Projection projection = project(timeline, {});
     for (RangeIndex row{0}; row < 2; ++row) {
       REQUIRE(sum[row].busy_ns == projection.inclusive[row].gpu_busy_ns);
+      REQUIRE(sum[row].any_busy_ns == projection.inclusive[row].any_busy_ns);
+      REQUIRE(sum[row].own_busy_ns == projection.exclusive[row].gpu_busy_ns);
       REQUIRE(sum[row].span_ns ==
               (projection.inclusive[row].gpu_ops != 0 ? projection.inclusive[row].gpu_span_ns() : 0));
     }
