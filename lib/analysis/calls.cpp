@@ -6,35 +6,34 @@
 
 namespace rangefinder::analysis {
 
-CallFinder::CallFinder(const Timeline& timeline) {
+CallFinder::CallFinder(const Timeline& timeline) : timeline_(timeline) {
   const CallTable& calls = timeline.calls;
-  for (CallIndex call{0}; call < calls.size(); ++call) {
-    if (calls.correlation[call] == 0 || calls.thread[call] >= timeline.threads.size()) continue;
-    entries_.push_back(
-        {calls.correlation[call], timeline.threads[calls.thread[call]].process, calls.begin_ns[call], call});
-  }
-  std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
-    return std::tie(a.correlation, a.process, a.begin_ns, a.call) <
-           std::tie(b.correlation, b.process, b.begin_ns, b.call);
-  });
+  for (CallIndex call{0}; call < calls.size(); ++call)
+    if (calls.correlation[call] != 0 && calls.thread[call] < timeline.threads.size()) calls_.push_back(call);
+  const auto before = [&](CallIndex a, CallIndex b) {
+    if (calls.correlation[a] != calls.correlation[b]) return calls.correlation[a] < calls.correlation[b];
+    return std::tuple(process_of(a), calls.begin_ns[a], a) < std::tuple(process_of(b), calls.begin_ns[b], b);
+  };
+  if (!std::is_sorted(calls_.begin(), calls_.end(), before)) std::sort(calls_.begin(), calls_.end(), before);
 }
 
 CallIndex CallFinder::find(ProcessIndex process, std::uint64_t correlation, std::int64_t time_ns) const noexcept {
   if (correlation == 0) return kNone;
-  auto first = std::partition_point(entries_.begin(), entries_.end(),
-                                    [&](const Entry& entry) { return entry.correlation < correlation; });
+  const CallTable& calls = timeline_.calls;
+  auto first = std::partition_point(calls_.begin(), calls_.end(),
+                                    [&](CallIndex call) { return calls.correlation[call] < correlation; });
   auto last =
-      std::partition_point(first, entries_.end(), [&](const Entry& entry) { return entry.correlation == correlation; });
+      std::partition_point(first, calls_.end(), [&](CallIndex call) { return calls.correlation[call] == correlation; });
   if (first == last) return kNone;
   if (process == kNone) {
-    if (first->process != (last - 1)->process) return kNone;
-    process = first->process;
+    if (process_of(*first) != process_of(last[-1])) return kNone;
+    process = process_of(*first);
   }
-  first = std::partition_point(first, last, [&](const Entry& entry) { return entry.process < process; });
-  last = std::partition_point(first, last, [&](const Entry& entry) { return entry.process == process; });
-  const auto after = std::partition_point(first, last, [&](const Entry& entry) { return entry.begin_ns <= time_ns; });
-  if (after != first) return (after - 1)->call;
-  return first != last ? first->call : kNone;
+  first = std::partition_point(first, last, [&](CallIndex call) { return process_of(call) < process; });
+  last = std::partition_point(first, last, [&](CallIndex call) { return process_of(call) == process; });
+  const auto after = std::partition_point(first, last, [&](CallIndex call) { return calls.begin_ns[call] <= time_ns; });
+  if (after != first) return after[-1];
+  return first != last ? *first : CallIndex(kNone);
 }
 
 std::vector<CallIndex> outermost_calls(const Timeline& timeline) {

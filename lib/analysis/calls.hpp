@@ -19,13 +19,12 @@ class CallFinder {
   CallIndex find(ProcessIndex process, std::uint64_t correlation, std::int64_t time_ns) const noexcept;
 
  private:
-  struct Entry {
-    std::uint64_t correlation;
-    ProcessIndex process;
-    std::int64_t begin_ns;
-    CallIndex call;
-  };
-  std::vector<Entry> entries_;
+  ProcessIndex process_of(CallIndex call) const noexcept {
+    return timeline_.threads[timeline_.calls.thread[call]].process;
+  }
+
+  const Timeline& timeline_;
+  std::vector<CallIndex> calls_;  // by id, process, begin, row
 };
 
 /// Calls on known threads that lie in no other call of their thread (the driver's lie in the runtime's), by thread and

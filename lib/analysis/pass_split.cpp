@@ -69,16 +69,32 @@ std::vector<std::int64_t> conditional_ops_of_ranges(const Timeline& timeline, co
   return counts;
 }
 
-std::vector<PassTimes> pass_times_of_ranges(const Timeline& timeline, const Projection& projection) {
-  if (projection.pass.empty()) return {};
+PassTimes& RangePassTimes::at(RangeIndex range) {
+  std::uint32_t& place = place_[range];
+  if (place == 0) {
+    rows_.emplace_back();
+    place = static_cast<std::uint32_t>(rows_.size());
+  }
+  return rows_[place - 1];
+}
+
+RangePassTimes pass_times_of_ranges(const Timeline& timeline, const Projection& projection) {
+  RangePassTimes times;
+  if (projection.pass.empty()) return times;
   const std::size_t count = timeline.ranges.size();
-  std::vector<PassTimes> times(count, PassTimes{});
+  times.place_.resize(count);
   for_each_passed(timeline, projection, [&](ActivityIndex row, std::size_t pass, std::int64_t length) {
     if (projection.owner[row] >= count) return;
-    std::int64_t& total = times[projection.owner[row]][pass];
+    std::int64_t& total = times.at(RangeIndex(projection.owner[row]))[pass];
     total = projection::plus(total, length);
   });
-  RangeForest(projection).add_to_parents(times, [](PassTimes& parent, const PassTimes& inner) { add(parent, inner); });
+  const RangeForest forest(projection);
+  for (auto range = forest.order().rbegin(); range != forest.order().rend(); ++range) {
+    const RangeIndex parent = projection.parent[*range];
+    if (parent == kNone || times.place_[*range] == 0) continue;
+    const PassTimes inner = times[*range];
+    add(times.at(parent), inner);
+  }
   return times;
 }
 

@@ -21,8 +21,24 @@ std::vector<std::int64_t> estimated_times_of_ranges(const Timeline& timeline, co
 /// been more (Timeline::is_lower_bound); empty where there are no such graphs.
 std::vector<std::int64_t> conditional_ops_of_ranges(const Timeline& timeline, const Projection& projection);
 
-/// Of each range with all that is inside it; empty unless the projection is by Attribution::kForward.
-std::vector<PassTimes> pass_times_of_ranges(const Timeline& timeline, const Projection& projection);
+/// Of each range with all that is inside it; those without such time take little memory.
+class RangePassTimes {
+ public:
+  /// Unless the projection is by Attribution::kForward.
+  bool empty() const noexcept { return place_.empty(); }
+  const PassTimes& operator[](RangeIndex range) const noexcept {
+    static constexpr PassTimes kNoTimes{};
+    return place_[range] == 0 ? kNoTimes : rows_[place_[range] - 1];
+  }
+
+ private:
+  friend RangePassTimes pass_times_of_ranges(const Timeline& timeline, const Projection& projection);
+  PassTimes& at(RangeIndex range);
+
+  std::vector<std::uint32_t> place_;  // by range: its row, counted from 1
+  std::vector<PassTimes> rows_;
+};
+RangePassTimes pass_times_of_ranges(const Timeline& timeline, const Projection& projection);
 /// Of all activities whose launch is known, owned or not; zero likewise.
 PassTimes pass_times_of_all(const Timeline& timeline, const Projection& projection);
 

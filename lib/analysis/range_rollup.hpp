@@ -203,7 +203,7 @@ class RangeRollup {
   std::span<const projection::RangeInstances::Added> added_;
   Parts parts_;
   std::vector<RangeIndex> order_;
-  std::vector<PassTimes> pass_times_;
+  RangePassTimes pass_times_;
   std::vector<std::int64_t> estimated_;
   std::vector<std::int64_t> conditional_;
   std::vector<bool> inside_its_like_;

@@ -60,6 +60,7 @@ WaitReason reason_of_record(std::uint32_t type, std::string_view call) noexcept 
 
 std::vector<Wait> recorded_waits(const Timeline& timeline) {
   const SyncTable& syncs = timeline.syncs;
+  if (syncs.empty()) return {};
   const CallFinder calls(timeline);
   std::vector<Wait> out;
   out.reserve(syncs.size());

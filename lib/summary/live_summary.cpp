@@ -111,7 +111,7 @@ void LiveSummary::add_figures(const Projection& projection) {
   gpu_total_ns_ += projection.account.total.gpu_sum_ns;
   gpu_owned_ns_ += projection.account.owned.gpu_sum_ns;
   const RangeTable& ranges = timeline_.ranges;
-  const std::vector<analysis::PassTimes> passes = analysis::pass_times_of_ranges(timeline_, projection);
+  const analysis::RangePassTimes passes = analysis::pass_times_of_ranges(timeline_, projection);
   const std::vector<projection::RangeInstances::Added> added =
       instances_.add(timeline_, projection, [this](RangeIndex row) { return loader_.key_of(row); });
   paths_.assign(ranges.size(), 0);

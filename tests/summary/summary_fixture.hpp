@@ -67,7 +67,7 @@ class SimulatedRecording : public DeviceProcess {
 /// The same rows, from the capture and the projection of all of it.
 inline std::map<std::string, SummaryRow> rows_of(const Timeline& timeline) {
   const Projection projection = project(timeline, {});
-  const std::vector<analysis::PassTimes> times = analysis::pass_times_of_ranges(timeline, projection);
+  const analysis::RangePassTimes times = analysis::pass_times_of_ranges(timeline, projection);
   std::vector<std::string> paths(timeline.ranges.size());
   std::map<std::string, SummaryRow> rows;
   std::set<std::string> before;

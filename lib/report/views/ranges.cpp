@@ -121,7 +121,7 @@ struct RangeExtras {
 
   const std::vector<std::int64_t> conditional;
   const std::vector<std::int64_t> estimated;
-  const std::vector<analysis::PassTimes> passes;
+  const analysis::RangePassTimes passes;
 };
 
 void add_columns(ColumnsOf<InstanceRow>& columns, const ProjectedTimeline& projected, const RangeExtras& extras) {

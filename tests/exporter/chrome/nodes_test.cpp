@@ -45,7 +45,7 @@ Passes passes_of(const Timeline& timeline) {
   const Projection projection = project(timeline, {});
   Passes out;
   out.all = analysis::pass_times_of_all(timeline, projection);
-  const std::vector<analysis::PassTimes> times = analysis::pass_times_of_ranges(timeline, projection);
+  const analysis::RangePassTimes times = analysis::pass_times_of_ranges(timeline, projection);
   for (RangeIndex range{0}; range < timeline.ranges.size() && !times.empty(); ++range) {
     if (timeline.ranges.kind[range] != RangeKind::kAnnotation) continue;
     for (std::size_t pass = 0; pass < kPasses; ++pass)
