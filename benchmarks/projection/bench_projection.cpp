@@ -170,13 +170,16 @@ volatile std::uint64_t g_sink;
 
 void read_columns(const Timeline& timeline) {
   std::uint64_t sum = 0;
-  const auto add = [&sum](const auto& column) {
-    for (const auto value : column) sum += static_cast<std::uint64_t>(value);
+  const auto add = [&sum](const auto& table, const auto& column) {
+    for (std::size_t row = 0; row < table.size(); ++row) sum += static_cast<std::uint64_t>(column[row]);
   };
-  add(timeline.activities.launch), add(timeline.activities.stream), add(timeline.activities.begin_ns);
-  add(timeline.activities.end_ns), add(timeline.activities.bytes);
-  add(timeline.launches.thread), add(timeline.launches.time_ns), add(timeline.launches.range);
-  add(timeline.ranges.thread), add(timeline.ranges.begin_ns), add(timeline.ranges.end_ns);
+  const ActivityTable& activities = timeline.activities;
+  add(activities, activities.launch), add(activities, activities.stream), add(activities, activities.begin_ns);
+  add(activities, activities.end_ns), add(activities, activities.bytes);
+  const LaunchTable& launches = timeline.launches;
+  add(launches, launches.thread), add(launches, launches.time_ns), add(launches, launches.range);
+  const RangeTable& ranges = timeline.ranges;
+  add(ranges, ranges.thread), add(ranges, ranges.begin_ns), add(ranges, ranges.end_ns);
   g_sink = sum;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <rangefinder/detail/cells.hpp>
 #include <rangefinder/health.hpp>
 #include <rangefinder/result.hpp>
 #include <rangefinder/timeline/activity_table.hpp>
@@ -69,22 +70,32 @@ struct EarlierCall {
 /// of its `args` object, without the braces, by source_row.
 class RANGEFINDER_EXPORT ArgumentStore {
  public:
-  /// Rows may come in any order.
+  /// Rows may come in any order; those in order take the least memory. `source_row` is not negative.
   void add(std::int64_t source_row, std::string_view members);
   /// Empty when nothing was kept.
   std::string_view find(std::int64_t source_row) const noexcept;
   void sort();
-  bool empty() const noexcept { return rows_.empty(); }
-  std::uint64_t bytes() const noexcept { return rows_.size() * sizeof(Row) + text_.size(); }
+  bool empty() const noexcept { return groups_.empty() && late_.empty(); }
+  std::uint64_t bytes() const noexcept { return bytes_ + groups_.size() * sizeof(Group); }
 
  private:
-  struct Row {
-    std::int64_t source_row;
-    std::uint64_t offset;
-    std::uint64_t size;
+  /// Rows that came one after the other, in order: for each how far it is behind the first, how long it is, the text.
+  struct Group {
+    std::int64_t first_row;
+    const char* at;
+    std::uint32_t rows;
   };
-  std::vector<Row> rows_;
-  std::string text_;
+  struct Late {
+    std::int64_t source_row;
+    std::string text;
+  };
+  std::vector<std::unique_ptr<char[]>> blocks_;
+  char* block_at_ = nullptr;
+  std::size_t block_left_ = 0;
+  detail::Cells<Group> groups_;
+  std::int64_t last_row_ = -1;
+  std::vector<Late> late_;  // rows that came after a later one; few
+  std::uint64_t bytes_ = 0;
 };
 
 /// An imported event that no table holds (memory instants, flows between operators), to be written back as it was.
@@ -209,7 +220,7 @@ RANGEFINDER_EXPORT std::uint64_t default_max_memory() noexcept;
 /// Errors:  kNotFound, kUnreadable with place and reason, kUnsupported for a version or dialect that cannot be read,
 ///          kTooLarge for what needs more memory than LoadOptions::max_memory_bytes.
 /// Threads: any; distinct calls share nothing.
-/// Cost:    memory proportional to the events, about 100 bytes each.
+/// Cost:    memory proportional to the events, about 50 bytes each.
 RANGEFINDER_EXPORT Result<Timeline> load_timeline(const std::string& path, const LoadOptions& options = {});
 
 /// Reads several captures, or folders of captures, as the processes of one job. One path: as load_timeline.

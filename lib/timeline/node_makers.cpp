@@ -17,7 +17,7 @@ constexpr std::size_t kMaxTellers = 64;
 void NodeMakers::add_operator(RangeIndex range, std::int64_t sequence) {
   const RangeTable& ranges = timeline_.ranges;
   if (sequence < 0 || ranges.begin_ns[range] == kNoTime) return;
-  operators_.push_back({ProcessIndex{0}, sequence, ranges.thread[range], ranges.begin_ns[range]});
+  operators_.push_back({sequence, range});
 }
 
 void NodeMakers::add_node(RangeIndex range, std::int64_t sequence, std::int64_t forward_thread) {
@@ -38,40 +38,40 @@ void NodeMakers::finish() {
   add_nodes();
 }
 
-ProcessIndex NodeMakers::process_of(const Node& node) const {
-  return timeline_.threads[timeline_.ranges.thread[node.range]].process;
+ProcessIndex NodeMakers::process_of(RangeIndex range) const {
+  return timeline_.threads[timeline_.ranges.thread[range]].process;
 }
 
 NodeMakers::Group NodeMakers::group_of(const Node& node) const {
   const auto thread = static_cast<std::int64_t>(timeline_.ranges.thread[node.range]);
-  return {process_of(node), node.forward_thread == kNotSaid ? -1 - thread : node.forward_thread};
+  return {process_of(node.range), node.forward_thread == kNotSaid ? -1 - thread : node.forward_thread};
 }
 
 void NodeMakers::sort_operators() {
-  for (Operator& told : operators_) told.process = timeline_.threads[told.thread].process;
-  std::sort(operators_.begin(), operators_.end(), [](const Operator& a, const Operator& b) {
-    return std::tie(a.process, a.sequence, a.thread, a.begin_ns) <
-           std::tie(b.process, b.sequence, b.thread, b.begin_ns);
+  std::sort(operators_.begin(), operators_.end(), [&](const Operator& a, const Operator& b) {
+    return a.sequence != b.sequence ? a.sequence < b.sequence : key_of(a) < key_of(b);
   });
 }
 
 template <typename Use>
 void NodeMakers::for_each_teller(const Node& node, Use use) const {
-  const ProcessIndex process = process_of(node);
+  const ProcessIndex process = process_of(node.range);
   const std::int64_t before_ns = timeline_.ranges.begin_ns[node.range];
   const auto is_before = [&](const Operator& told) {
-    return std::tie(told.process, told.sequence) < std::tie(process, node.sequence);
+    if (told.sequence != node.sequence) return told.sequence < node.sequence;
+    return process_of(told.range) < process;
   };
+  const RangeTable& ranges = timeline_.ranges;
   auto next = std::partition_point(operators_.begin(), operators_.end(), is_before);
   for (std::size_t i = 0; i < kMaxTellers; ++i) {
-    if (next == operators_.end() || next->process != process || next->sequence != node.sequence) return;
+    if (next == operators_.end() || next->sequence != node.sequence || process_of(next->range) != process) return;
     const auto first = next;
+    const ThreadIndex thread = ranges.thread[first->range];
     next = std::partition_point(first, operators_.end(), [&](const Operator& told) {
-      return std::tie(told.process, told.sequence, told.thread) <=
-             std::tie(first->process, first->sequence, first->thread);
+      return told.sequence == node.sequence && process_of(told.range) == process && ranges.thread[told.range] <= thread;
     });
-    const auto after =
-        std::partition_point(first, next, [&](const Operator& told) { return told.begin_ns < before_ns; });
+    const auto after = std::partition_point(
+        first, next, [&](const Operator& told) { return ranges.begin_ns[told.range] < before_ns; });
     if (after != first) use(after[-1]);
   }
 }
@@ -81,7 +81,7 @@ std::map<NodeMakers::Group, NodeMakers::Votes> NodeMakers::count_votes() const {
   for (const Node& node : nodes_) {
     if (node.sequence < 0 || node.is_known) continue;
     Votes& of_group = votes[group_of(node)];
-    for_each_teller(node, [&](const Operator& told) { ++of_group.of_thread[told.thread]; });
+    for_each_teller(node, [&](const Operator& told) { ++of_group.of_thread[timeline_.ranges.thread[told.range]]; });
   }
   for (auto& [group, of_group] : votes) {
     std::uint64_t most = 0;
@@ -98,8 +98,9 @@ const NodeMakers::Operator* NodeMakers::maker_of(const Node& node, const Votes& 
   const Operator* best = nullptr;
   std::uint64_t most = 0;
   for_each_teller(node, [&](const Operator& told) {
-    if (node.forward_thread != kNotSaid && told.thread != votes.most) return;
-    const std::uint64_t count = votes.of_thread.at(told.thread);
+    const ThreadIndex thread = timeline_.ranges.thread[told.range];
+    if (node.forward_thread != kNotSaid && thread != votes.most) return;
+    const std::uint64_t count = votes.of_thread.at(thread);
     if (count == most) best = nullptr;
     if (count > most) best = &told;
     most = std::max(most, count);
@@ -108,7 +109,7 @@ const NodeMakers::Operator* NodeMakers::maker_of(const Node& node, const Votes& 
 }
 
 NodeMakers::Made NodeMakers::known_making_of(const Node& node) const {
-  const auto found = threads_by_tid_.find({process_of(node), node.forward_thread});
+  const auto found = threads_by_tid_.find({process_of(node.range), node.forward_thread});
   return node.made_ns == kNoTime || found == threads_by_tid_.end() ? Made{} : Made{found->second, node.made_ns};
 }
 
@@ -128,7 +129,8 @@ void NodeMakers::add_nodes() {
       ThreadInfo& thread = timeline_.threads[ranges.thread[node.range]];
       thread.is_engine = is_engine_thread(thread.name);
     } else if (node.sequence >= 0) {
-      if (const Operator* maker = maker_of(node, votes.at(group_of(node)))) made = {maker->thread, maker->begin_ns};
+      if (const Operator* maker = maker_of(node, votes.at(group_of(node))))
+        made = {ranges.thread[maker->range], ranges.begin_ns[maker->range]};
     }
     table.append({.thread = ranges.thread[node.range],
                   .begin_ns = ranges.begin_ns[node.range],

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <rangefinder/detail/cells.hpp>
 #include <rangefinder/timeline.hpp>
 
 #include <cstdint>
 #include <map>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -37,10 +39,8 @@ class NodeMakers {
  private:
   /// Numbers are compared within a process.
   struct Operator {
-    ProcessIndex process;
     std::int64_t sequence;
-    ThreadIndex thread;
-    std::int64_t begin_ns;
+    RangeIndex range;
   };
   struct Node {
     RangeIndex range;
@@ -60,8 +60,13 @@ class NodeMakers {
     ThreadIndex most = kNone;  ///< the thread that has most; kNone where two have
   };
 
-  ProcessIndex process_of(const Node& node) const;
+  ProcessIndex process_of(RangeIndex range) const;
   Group group_of(const Node& node) const;
+  /// Operators by number, process, thread and begin.
+  auto key_of(const Operator& told) const {
+    const ThreadIndex thread = timeline_.ranges.thread[told.range];
+    return std::tuple(told.sequence, process_of(told.range), thread, timeline_.ranges.begin_ns[told.range]);
+  }
   void sort_operators();
   /// Of each thread the last operator to tell the node's number before the node ran.
   template <typename Use>
@@ -73,7 +78,7 @@ class NodeMakers {
   void add_nodes();
 
   Timeline& timeline_;
-  std::vector<Operator> operators_;
+  detail::Cells<Operator> operators_;
   std::vector<Node> nodes_;
   std::map<std::pair<ProcessIndex, std::int64_t>, ThreadIndex> threads_by_tid_;  // where known nodes need them
 };

@@ -4,8 +4,33 @@
 #include <rangefinder/timeline.hpp>
 
 #include <algorithm>
+#include <cstring>
 
 namespace rangefinder {
+
+namespace {
+
+constexpr std::size_t kBlock = std::size_t{1} << 20;
+constexpr std::uint32_t kGroupRows = 16;
+constexpr std::size_t kMostNumber = 10;
+
+/// Seven bits a byte, the lowest first.
+char* write_number(char* at, std::uint64_t number) noexcept {
+  for (; number >= 128; number >>= 7) *at++ = static_cast<char>(number | 128);
+  *at++ = static_cast<char>(number);
+  return at;
+}
+
+std::uint64_t read_number(const char*& at) noexcept {
+  std::uint64_t number = 0;
+  for (unsigned shift = 0;; shift += 7) {
+    const auto byte = static_cast<unsigned char>(*at++);
+    number |= std::uint64_t{byte & 127u} << shift;
+    if (byte < 128) return number;
+  }
+}
+
+}  // namespace
 
 struct Timeline::Strings {
   base::StringPool pool;
@@ -37,20 +62,57 @@ std::uint64_t Timeline::text_bytes() const noexcept {
 }
 
 void ArgumentStore::add(std::int64_t source_row, std::string_view members) {
-  rows_.push_back({source_row, text_.size(), members.size()});
-  text_.append(members);
+  if (source_row <= last_row_) {
+    late_.push_back({source_row, std::string(members)});
+    bytes_ += sizeof(Late) + members.size();
+    return;
+  }
+  const std::size_t most_bytes = members.size() + 2 * kMostNumber;
+  const bool fits = !blocks_.empty() && most_bytes <= block_left_;
+  if (!fits) {
+    block_left_ = std::max(most_bytes, kBlock);
+    // Not cleared: pages that no text reaches take no memory.
+    blocks_.push_back(std::unique_ptr<char[]>(new char[block_left_]));
+    block_at_ = blocks_.back().get();
+  }
+  char* at = block_at_;
+  const char* const begin = at;
+  if (!fits || groups_[groups_.size() - 1].rows == kGroupRows) groups_.push_back({source_row, begin, 0});
+  Group& group = groups_[groups_.size() - 1];
+  at = write_number(at, static_cast<std::uint64_t>(source_row - group.first_row));
+  at = write_number(at, members.size());
+  if (!members.empty()) std::memcpy(at, members.data(), members.size());
+  at += members.size();
+  ++group.rows;
+  last_row_ = source_row;
+  block_left_ -= static_cast<std::size_t>(at - begin);
+  bytes_ += static_cast<std::uint64_t>(at - begin);
+  block_at_ = at;
 }
 
 std::string_view ArgumentStore::find(std::int64_t source_row) const noexcept {
-  const auto row = std::lower_bound(rows_.begin(), rows_.end(), source_row,
-                                    [](const Row& r, std::int64_t wanted) { return r.source_row < wanted; });
-  if (row == rows_.end() || row->source_row != source_row) return {};
-  return std::string_view(text_).substr(row->offset, row->size);
+  const auto after = std::upper_bound(groups_.begin(), groups_.end(), source_row,
+                                      [](std::int64_t wanted, const Group& group) { return wanted < group.first_row; });
+  if (after != groups_.begin()) {
+    const Group& group = after[-1];
+    const auto wanted = static_cast<std::uint64_t>(source_row - group.first_row);
+    const char* at = group.at;
+    for (std::uint32_t i = 0; i < group.rows; ++i) {
+      const std::uint64_t row = read_number(at);
+      const auto size = static_cast<std::size_t>(read_number(at));
+      if (row == wanted) return {at, size};
+      if (row > wanted) break;
+      at += size;
+    }
+  }
+  const auto late = std::lower_bound(late_.begin(), late_.end(), source_row,
+                                     [](const Late& row, std::int64_t wanted) { return row.source_row < wanted; });
+  return late != late_.end() && late->source_row == source_row ? std::string_view(late->text) : std::string_view{};
 }
 
 void ArgumentStore::sort() {
-  const auto by_row = [](const Row& a, const Row& b) { return a.source_row < b.source_row; };
-  if (!std::is_sorted(rows_.begin(), rows_.end(), by_row)) std::stable_sort(rows_.begin(), rows_.end(), by_row);
+  std::stable_sort(late_.begin(), late_.end(),
+                   [](const Late& a, const Late& b) { return a.source_row < b.source_row; });
 }
 
 }  // namespace rangefinder

@@ -27,7 +27,7 @@ void record(TimelineBuilder& builder, std::uint32_t type, std::int64_t begin_ns,
                 .device = DeviceIndex{0},
                 .begin_ns = begin_ns,
                 .end_ns = end_ns,
-                .correlation = builder.timeline().calls.correlation.back(),
+                .correlation = builder.timeline().calls.correlation[builder.timeline().calls.size() - 1],
                 .event_stream = event_stream});
 }
 

@@ -193,7 +193,7 @@ int main(int argc, char** argv) {
   const base::Bytes of_killed = killed();
   const Timeline third = write_seed(folder, "live_records", of_killed,
                                     format::padded(CaptureBuilder().range("step", 0, 100).unfinished().build().size()));
-  HOLDS(third.allocator_events.size() == 4 && third.allocator_events.allocated.back() == 512 &&
+  HOLDS(third.allocator_events.size() == 4 && third.allocator_events.allocated[3] == 512 &&
         third.operators.size() == 1 && third.ranges.size() == 3);
   return 0;
 }

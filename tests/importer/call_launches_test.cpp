@@ -48,7 +48,7 @@ TEST_CASE("an activity's launch is the call with its correlation id", "[importer
   REQUIRE(timeline.launches.size() == 2);
   CHECK(timeline.launches.time_ns == std::vector<std::int64_t>{100, 200});
   CHECK(numbers_of(timeline.launches.thread) == std::vector<std::uint32_t>{1, 2});
-  CHECK(numbers_of(timeline.launches.process) == std::vector<std::uint32_t>{0, 1});
+  CHECK(timeline.launches.process == std::vector{ProcessIndex{0}, ProcessIndex{1}});
   CHECK(numbers_of(timeline.launches.call) == std::vector<std::uint32_t>{1, 0});
   CHECK(timeline.launches.source[0] == LaunchSource::kCall);
   CHECK(timeline.launches.range[0] == kNone);

@@ -48,7 +48,7 @@ void add_sync(TimelineBuilder& builder, std::uint32_t type, std::int64_t begin, 
                 .device = DeviceIndex{0},
                 .begin_ns = begin,
                 .end_ns = end,
-                .correlation = builder.timeline().calls.correlation.back(),
+                .correlation = builder.timeline().calls.correlation[builder.timeline().calls.size() - 1],
                 .event_stream = event_stream});
 }
 
@@ -181,7 +181,7 @@ TEST_CASE("allocations says who allocates past the caching allocator, how much, 
                   .device = DeviceIndex{0},
                   .address = address,
                   .bytes = bytes,
-                  .correlation = builder.timeline().calls.correlation.back()});
+                  .correlation = builder.timeline().calls.correlation[builder.timeline().calls.size() - 1]});
   };
   add("cudaMalloc", 100, 4096, 1'000, false);
   add("cudaFree", 200, 4096, 1'000, true);

@@ -286,8 +286,7 @@ TEST_CASE("start/end ranges of many threads end on any", "[session]") {
   REQUIRE(timeline.ranges.size() == handles.size());
   CHECK(timeline.health.unmatched_ends == 0);
   CHECK(timeline.health.unfinished_ranges == 0);
-  CHECK(std::all_of(timeline.ranges.style.begin(), timeline.ranges.style.end(),
-                    [](RangeStyle s) { return s == RangeStyle::kStartEnd; }));
+  CHECK(timeline.ranges.style == std::vector<RangeStyle>(handles.size(), RangeStyle::kStartEnd));
 }
 
 TEST_CASE("one session a process, one after the other", "[session]") {

@@ -4,6 +4,7 @@
 #include <rangefinder/timeline.hpp>
 
 #include <cstdint>
+#include <limits>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -43,7 +44,6 @@ TEST_CASE("a row is appended whole, and what it does not say has a default", "[t
   CHECK(ranges.append({.flags = kResumed, .begin_ns = 20, .end_ns = 30, .opened_ns = 15}) == 1);
   REQUIRE(ranges.size() == 2);
   CHECK(ranges.name.size() == 2);
-  CHECK(ranges.external_id.size() == 2);
   CHECK(ranges.name[0] == StringId{3});
   CHECK(ranges.kind[0] == RangeKind::kAnnotation);
   CHECK(ranges.source_row == std::vector<std::int64_t>{-1, -1});
@@ -78,7 +78,7 @@ TEST_CASE("a column that no row fills takes no memory", "[timeline]") {
   constexpr std::uint64_t kRows = 1'000;
   for (std::uint64_t i = 0; i < kRows; ++i) activities.append(kernel(0));
   const std::uint64_t without = activities.memory_bytes();
-  CHECK(without == kRows * 77);
+  CHECK(without == kRows * 33);
   CHECK(activities.queued_ns.empty());
   CHECK(activities.captured.empty());
   SECTION("nor when a row is written that does not fill it either") {
@@ -97,6 +97,39 @@ TEST_CASE("a column that no row fills takes no memory", "[timeline]") {
     row.queued_ns = kNoTime;
     activities.set(99, row);
     CHECK(activities.queued_ns[99] == kNoTime);
+  }
+}
+
+TEST_CASE("numbers of 64 bits take half of them while they are small", "[timeline]") {
+  CallTable calls;
+  const auto add = [&](std::int64_t source_row) { calls.append({.source_row = source_row}); };
+  add(-1);
+  add(0);
+  add(0xFFFFFFFE);
+  const std::uint64_t without = 3 * (sizeof(StringId) + sizeof(CallDomain) + sizeof(ThreadIndex) + 16);
+  CHECK(calls.memory_bytes() == without + 3 * sizeof(std::uint32_t));
+  CHECK(calls.source_row == std::vector<std::int64_t>{-1, 0, 0xFFFFFFFE});
+  SECTION("one that is not makes all of them wide") {
+    const std::int64_t big =
+        GENERATE(std::int64_t{0xFFFFFFFF}, std::int64_t{-2}, std::numeric_limits<std::int64_t>::max(),
+                 std::numeric_limits<std::int64_t>::min());
+    CallRow row = calls.row(1);
+    row.source_row = big;
+    calls.set(1, row);
+    CHECK(calls.source_row == std::vector<std::int64_t>{-1, big, 0xFFFFFFFE});
+    CHECK(calls.memory_bytes() == without + 3 * sizeof(std::int64_t));
+    add(7);
+    CHECK(calls.source_row == std::vector<std::int64_t>{-1, big, 0xFFFFFFFE, 7});
+  }
+  SECTION("rows that are cut off are forgotten") {
+    calls.cut_to(2);
+    calls.append({});
+    CHECK(calls.source_row == std::vector<std::int64_t>{-1, 0, -1});
+  }
+  SECTION("the rows of a comparison are all there are") {
+    CHECK_FALSE(calls.source_row == std::vector<std::int64_t>{-1, 0});
+    CHECK_FALSE(calls.source_row == std::vector<std::int64_t>{-1, 0, 1});
+    CHECK(calls.external_id == std::vector<std::int64_t>{-1, -1, -1});
   }
 }
 

@@ -34,12 +34,12 @@ class AllocatorEventTable : public detail::Table<AllocatorEventTable, AllocatorE
   TableColumn<&AllocatorEventRow::action> action;
   TableColumn<&AllocatorEventRow::device> device;
   TableColumn<&AllocatorEventRow::address> address;
-  TableColumn<&AllocatorEventRow::bytes> bytes;
-  TableColumn<&AllocatorEventRow::allocated> allocated;
-  TableColumn<&AllocatorEventRow::reserved> reserved;
-  TableColumn<&AllocatorEventRow::stream> stream;
-  TableColumn<&AllocatorEventRow::pool> pool;
-  TableColumn<&AllocatorEventRow::source_row> source_row;
+  OptionalTableColumn<&AllocatorEventRow::bytes> bytes;
+  OptionalTableColumn<&AllocatorEventRow::allocated> allocated;
+  OptionalTableColumn<&AllocatorEventRow::reserved> reserved;
+  OptionalTableColumn<&AllocatorEventRow::stream> stream;
+  OptionalTableColumn<&AllocatorEventRow::pool> pool;
+  OptionalTableColumn<&AllocatorEventRow::source_row> source_row;
 
  private:
   friend detail::Table<AllocatorEventTable, AllocatorEventRow>;

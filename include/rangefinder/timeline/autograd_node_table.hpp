@@ -30,7 +30,7 @@ class AutogradNodeTable : public detail::Table<AutogradNodeTable, AutogradNodeRo
   TableColumn<&AutogradNodeRow::thread> thread;
   TableColumn<&AutogradNodeRow::begin_ns> begin_ns;
   TableColumn<&AutogradNodeRow::end_ns> end_ns;
-  TableColumn<&AutogradNodeRow::sequence> sequence;
+  OptionalTableColumn<&AutogradNodeRow::sequence> sequence;
   TableColumn<&AutogradNodeRow::forward_thread> forward_thread;
   TableColumn<&AutogradNodeRow::forward_ns> forward_ns;
   OptionalTableColumn<&AutogradNodeRow::name> name;

@@ -34,10 +34,10 @@ class CallTable : public detail::Table<CallTable, CallRow> {
   TableColumn<&CallRow::thread> thread;
   TableColumn<&CallRow::begin_ns> begin_ns;
   TableColumn<&CallRow::end_ns> end_ns;
-  TableColumn<&CallRow::correlation> correlation;
-  TableColumn<&CallRow::result> result;
-  TableColumn<&CallRow::external_id> external_id;
-  TableColumn<&CallRow::source_row> source_row;
+  OptionalTableColumn<&CallRow::correlation> correlation;
+  OptionalTableColumn<&CallRow::result> result;
+  OptionalTableColumn<&CallRow::external_id> external_id;
+  OptionalTableColumn<&CallRow::source_row> source_row;
 
  private:
   friend detail::Table<CallTable, CallRow>;

@@ -38,9 +38,9 @@ class CudaAllocationTable : public detail::Table<CudaAllocationTable, CudaAlloca
   TableColumn<&CudaAllocationRow::stream> stream;
   TableColumn<&CudaAllocationRow::address> address;
   TableColumn<&CudaAllocationRow::bytes> bytes;
-  TableColumn<&CudaAllocationRow::pool> pool;
-  TableColumn<&CudaAllocationRow::correlation> correlation;
-  TableColumn<&CudaAllocationRow::source_row> source_row;
+  OptionalTableColumn<&CudaAllocationRow::pool> pool;
+  OptionalTableColumn<&CudaAllocationRow::correlation> correlation;
+  OptionalTableColumn<&CudaAllocationRow::source_row> source_row;
 
  private:
   friend detail::Table<CudaAllocationTable, CudaAllocationRow>;

@@ -34,28 +34,28 @@ struct LaunchRow {
 /// Launch sites, one a correlation id. Written in order of time within a thread.
 class LaunchTable : public detail::Table<LaunchTable, LaunchRow> {
  public:
-  TableColumn<&LaunchRow::process> process;
-  TableColumn<&LaunchRow::correlation> correlation;
+  OptionalTableColumn<&LaunchRow::process> process;
+  OptionalTableColumn<&LaunchRow::correlation> correlation;
   TableColumn<&LaunchRow::thread> thread;
   TableColumn<&LaunchRow::time_ns> time_ns;
   TableColumn<&LaunchRow::source> source;
-  TableColumn<&LaunchRow::range> range;
+  OptionalTableColumn<&LaunchRow::range> range;
   TableColumn<&LaunchRow::call> call;
 
-  void set_range(LaunchIndex launch, RangeIndex value) noexcept { range.values_[launch] = value; }
+  void set_range(LaunchIndex launch, RangeIndex value) { range.set(launch, value); }
   void set_call(LaunchIndex launch, CallIndex value) noexcept { call.values_[launch] = value; }
   /// Moves a launch to another thread and time. Which range was noted there is not known.
   void move(LaunchIndex launch, ThreadIndex to_thread, std::int64_t to_ns) noexcept {
     thread.values_[launch] = to_thread;
     time_ns.values_[launch] = to_ns;
-    range.values_[launch] = kNone;
+    range.set(launch, kNone);
   }
 
  private:
   friend detail::Table<LaunchTable, LaunchRow>;
   template <typename Self>
   static auto columns_of(Self& self) noexcept {
-    return std::tie(self.process, self.correlation, self.thread, self.time_ns, self.source, self.range, self.call);
+    return std::tie(self.thread, self.time_ns, self.source, self.call, self.process, self.correlation, self.range);
   }
 };
 

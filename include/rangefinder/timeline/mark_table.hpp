@@ -27,7 +27,7 @@ class MarkTable : public detail::Table<MarkTable, MarkRow> {
   TableColumn<&MarkRow::category> category;
   TableColumn<&MarkRow::thread> thread;
   TableColumn<&MarkRow::time_ns> time_ns;
-  TableColumn<&MarkRow::source_row> source_row;
+  OptionalTableColumn<&MarkRow::source_row> source_row;
 
  private:
   friend detail::Table<MarkTable, MarkRow>;

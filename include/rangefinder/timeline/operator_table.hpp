@@ -28,11 +28,11 @@ struct OperatorRow {
 class OperatorTable : public detail::Table<OperatorTable, OperatorRow> {
  public:
   TableColumn<&OperatorRow::range> range;
-  TableColumn<&OperatorRow::sequence> sequence;
-  TableColumn<&OperatorRow::forward_thread_id> forward_thread_id;
-  TableColumn<&OperatorRow::shapes> shapes;
-  TableColumn<&OperatorRow::types> types;
-  TableColumn<&OperatorRow::values> values;
+  OptionalTableColumn<&OperatorRow::sequence> sequence;
+  OptionalTableColumn<&OperatorRow::forward_thread_id> forward_thread_id;
+  OptionalTableColumn<&OperatorRow::shapes> shapes;
+  OptionalTableColumn<&OperatorRow::types> types;
+  OptionalTableColumn<&OperatorRow::values> values;
 
  private:
   friend detail::Table<OperatorTable, OperatorRow>;

@@ -28,7 +28,7 @@ class OverheadTable : public detail::Table<OverheadTable, OverheadRow> {
   TableColumn<&OverheadRow::thread> thread;
   TableColumn<&OverheadRow::begin_ns> begin_ns;
   TableColumn<&OverheadRow::end_ns> end_ns;
-  TableColumn<&OverheadRow::source_row> source_row;
+  OptionalTableColumn<&OverheadRow::source_row> source_row;
 
  private:
   friend detail::Table<OverheadTable, OverheadRow>;

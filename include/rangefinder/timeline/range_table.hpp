@@ -62,17 +62,17 @@ struct RangeRow {
 class RangeTable : public detail::Table<RangeTable, RangeRow> {
  public:
   TableColumn<&RangeRow::name> name;
-  TableColumn<&RangeRow::domain> domain;
+  OptionalTableColumn<&RangeRow::domain> domain;
   TableColumn<&RangeRow::category> category;
   TableColumn<&RangeRow::kind> kind;
-  TableColumn<&RangeRow::style> style;
-  TableColumn<&RangeRow::flags> flags;
+  OptionalTableColumn<&RangeRow::style> style;
+  OptionalTableColumn<&RangeRow::flags> flags;
   TableColumn<&RangeRow::thread> thread;
   TableColumn<&RangeRow::end_thread> end_thread;
   TableColumn<&RangeRow::begin_ns> begin_ns;
   TableColumn<&RangeRow::end_ns> end_ns;
-  TableColumn<&RangeRow::source_row> source_row;
-  TableColumn<&RangeRow::external_id> external_id;
+  OptionalTableColumn<&RangeRow::source_row> source_row;
+  OptionalTableColumn<&RangeRow::external_id> external_id;
   OptionalTableColumn<&RangeRow::opened_ns> opened_ns;
 
   /// Whether the row counts as a run of its range: the last one of a range that was suspended, and none from before the
@@ -88,10 +88,10 @@ class RangeTable : public detail::Table<RangeTable, RangeRow> {
   void grow_to(std::size_t rows) { append_defaults(rows); }
   void set_name(RangeIndex range, StringId value) noexcept { name.values_[range] = value; }
   void set_kind(RangeIndex range, RangeKind value) noexcept { kind.values_[range] = value; }
-  void set_flags(RangeIndex range, std::uint8_t value) noexcept { flags.values_[range] = value; }
+  void set_flags(RangeIndex range, std::uint8_t value) { flags.set(range, value); }
   void set_end(RangeIndex range, std::int64_t value) noexcept { end_ns.values_[range] = value; }
-  void set_labels(RangeIndex range, StringId of_domain, StringId of_category) noexcept {
-    domain.values_[range] = of_domain;
+  void set_labels(RangeIndex range, StringId of_domain, StringId of_category) {
+    domain.set(range, of_domain);
     category.values_[range] = of_category;
   }
 

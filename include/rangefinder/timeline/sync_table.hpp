@@ -31,8 +31,8 @@ class SyncTable : public detail::Table<SyncTable, SyncRow> {
   TableColumn<&SyncRow::device> device;
   TableColumn<&SyncRow::begin_ns> begin_ns;
   TableColumn<&SyncRow::end_ns> end_ns;
-  TableColumn<&SyncRow::correlation> correlation;
-  TableColumn<&SyncRow::source_row> source_row;
+  OptionalTableColumn<&SyncRow::correlation> correlation;
+  OptionalTableColumn<&SyncRow::source_row> source_row;
   OptionalTableColumn<&SyncRow::event_stream> event_stream;
 
  private:

@@ -86,15 +86,16 @@ std::string_view TimelineExport::ranges_not_written(ActivityIndex activity) {
 }
 
 void TimelineExport::link() {
-  external_ids.assign(timeline.ranges.external_id.begin(), timeline.ranges.external_id.end());
   if (timeline.format == InputFormat::kKineto) return;
+  external_ids_.reserve(timeline.ranges.size());
   for (RangeIndex range{0}; range < timeline.ranges.size(); ++range) {
-    if (timeline.ranges.kind[range] == RangeKind::kOperator) external_ids[range] = std::int64_t{range} + 1;
+    const bool is_operator = timeline.ranges.kind[range] == RangeKind::kOperator;
+    external_ids_.push_back(is_operator ? std::int64_t{range} + 1 : timeline.ranges.external_id[range]);
   }
   for (const StreamFigures& figures : projection.inclusive_streams)
-    external_ids[figures.range] = std::int64_t{figures.range} + 1;
+    external_ids_[figures.range] = std::int64_t{figures.range} + 1;
   for (ActivityIndex i{0}; i < timeline.activities.size(); ++i) {
-    if (const RangeIndex range = launching_range(i); range != kNone) external_ids[range] = std::int64_t{range} + 1;
+    if (const RangeIndex range = launching_range(i); range != kNone) external_ids_[range] = std::int64_t{range} + 1;
   }
 }
 

@@ -52,13 +52,16 @@ struct TimelineExport {
   std::vector<TrackId> threads;
   std::vector<TrackId> streams;
   /// What links a range to its device rows: the input's own External id, or the range's number. -1: no link.
-  std::vector<std::int64_t> external_ids;
+  std::int64_t external_id(RangeIndex range) const noexcept {
+    return external_ids_.empty() ? timeline.ranges.external_id[range] : external_ids_[range];
+  }
 
  private:
   void make_rows();
   void link();
 
   std::map<RangeIndex, std::string> not_written_;
+  std::vector<std::int64_t> external_ids_;  // empty: the input's own
 };
 
 }  // namespace rangefinder::chrome

@@ -5,6 +5,7 @@
 #include "exporter/chrome/attachments.hpp"
 #include "exporter/chrome/clean_json.hpp"
 #include "exporter/chrome/end_to_end.hpp"
+#include "exporter/chrome/nesting_levels.hpp"
 #include "exporter/chrome/span_nesting.hpp"
 
 #include <algorithm>
@@ -60,7 +61,12 @@ void lay_end_to_end(std::vector<Placed>& slices) {
 
 void TimelineSlices::add(TrackId track, Kind kind, std::size_t row, std::int64_t begin_ns, std::int64_t end_ns) {
   if (!shared_.in_window(begin_ns, end_ns)) return;
-  entries_.push_back({track, static_cast<std::uint32_t>(row), kind});
+  if (track >= tracks_.size()) tracks_.resize(track + 1);
+  TrackSlices& slices = tracks_[track];
+  slices.rows.push_back(static_cast<std::uint32_t>(row));
+  if (slices.parts.empty() || slices.parts.back().kind != kind) slices.parts.push_back({kind, 0});
+  slices.parts.back().end = slices.rows.size();
+  ++slices_;
 }
 
 void TimelineSlices::collect_ranges() {
@@ -148,16 +154,6 @@ void TimelineSlices::collect(const std::vector<ForeignSlice>& foreign) {
     add(foreign[i].track, Kind::kForeign, i, foreign[i].begin_ns, foreign[i].end_ns);
 }
 
-void TimelineSlices::sort_by_track() {
-  const std::size_t tracks = shared_.layout.table().tracks().size();
-  std::vector<std::size_t> next(tracks + 1, 0);
-  for (const Entry& entry : entries_) ++next[entry.track + 1];
-  for (std::size_t i = 1; i <= tracks; ++i) next[i] += next[i - 1];
-  std::vector<Entry> sorted(entries_.size());
-  for (const Entry& entry : entries_) sorted[next[entry.track]++] = entry;
-  entries_.swap(sorted);
-}
-
 Placed TimelineSlices::placed(const Entry& entry, const std::vector<ForeignSlice>& foreign) const {
   const Timeline& timeline = shared_.timeline;
   const std::uint32_t i = entry.row;
@@ -204,29 +200,59 @@ Placed TimelineSlices::placed(const Entry& entry, const std::vector<ForeignSlice
   return out;
 }
 
-void TimelineSlices::place(const Entry* begin, const Entry* end, const std::vector<ForeignSlice>& foreign) {
-  const TrackId track = begin->track;
-  const bool is_flat = track < flat_tracks_.size() && flat_tracks_[track];
-  // The position in the list stands for the row: slices of several kinds share a track.
-  std::vector<Placed> slices;
-  std::vector<Placed> cut;  // spans that cannot stay
-  slices.reserve(static_cast<std::size_t>(end - begin));
-  for (const Entry* entry = begin; entry != end; ++entry) {
-    const bool is_cut = entry->kind == Kind::kSpan && spans_.row(entry->row) == TimelineSpans::Row::kBeside;
-    Placed& slice = (is_cut ? cut : slices).emplace_back(placed(*entry, foreign));
-    slice.row = static_cast<std::uint32_t>(entry - begin);
+std::vector<std::uint32_t> TimelineSlices::in_order(const TrackSlices& all, bool is_flat,
+                                                    const std::vector<ForeignSlice>& foreign,
+                                                    std::vector<Placed>& cut) const {
+  // The position stands for the row: slices of several kinds share a track.
+  const auto slice = [&](std::uint32_t position) {
+    Placed out = placed(all.at(position), foreign);
+    out.row = position;
+    return out;
+  };
+  const auto before = [&](std::uint32_t a, std::uint32_t b) {
+    const Placed first = slice(a), second = slice(b);
+    if (!is_flat) return is_outer_first(first, second);
+    return first.begin_ns != second.begin_ns ? first.begin_ns < second.begin_ns : a < b;
+  };
+  std::vector<std::uint32_t> order;
+  order.reserve(all.rows.size());
+  std::uint32_t position = 0;
+  for (const TrackSlices::Part& part : all.parts) {
+    const auto sorted = static_cast<std::ptrdiff_t>(order.size());
+    for (; position < part.end; ++position) {
+      const bool is_span = part.kind == Kind::kSpan;
+      if (is_span && spans_.row(all.rows[position]) == TimelineSpans::Row::kBeside)
+        cut.push_back(slice(position));
+      else
+        order.push_back(position);
+    }
+    // Rows of one kind are mostly in order.
+    if (!std::is_sorted(order.begin() + sorted, order.end(), before))
+      std::sort(order.begin() + sorted, order.end(), before);
+    std::inplace_merge(order.begin(), order.begin() + sorted, order.end(), before);
   }
-  if (is_flat)
-    lay_end_to_end(slices);
-  else
-    nest(slices);
-  for (const Placed& slice : slices) {
-    const Entry& entry = begin[slice.row];
-    if (slice.level != 0) shared_.notes.add(ExportNotes::kOverlapping);
-    if (entry.kind == Kind::kSpan && slice.level != 0 && !is_flat)
-      cut.push_back(slice);  // what it would cut is an activity
+  return order;
+}
+
+void TimelineSlices::place(TrackId track, const TrackSlices& all, const std::vector<ForeignSlice>& foreign) {
+  const bool is_flat = track < flat_tracks_.size() && flat_tracks_[track];
+  std::vector<Placed> cut;  // spans that cannot stay
+  const std::vector<std::uint32_t> order = in_order(all, is_flat, foreign, cut);
+  const auto slice = [&](std::uint32_t place) { return placed(all.at(order[place]), foreign); };
+  const auto count = static_cast<std::uint32_t>(order.size());
+  std::vector<std::uint32_t> levels;  // empty: all on the row itself
+  if (!is_flat) levels = NestingLevels(count, slice).find();
+  EndToEnd rows;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const Entry entry = all.at(order[i]);
+    Placed here = slice(i);
+    here.level = is_flat ? rows.add(here.begin_ns, here.end_ns) : levels.empty() ? 0 : levels[i];
+    if (here.level != 0) shared_.notes.add(ExportNotes::kOverlapping);
+    here.row = order[i];
+    if (entry.kind == Kind::kSpan && here.level != 0 && !is_flat)
+      cut.push_back(here);  // what it would cut is an activity
     else
-      write_slice(entry.kind, entry.row, shared_.layout.table().overflow(track, slice.level), foreign);
+      write_slice(entry.kind, entry.row, shared_.layout.table().overflow(track, here.level), foreign);
   }
   if (cut.empty()) return;
   // Of work that is apart in time (the backward pass, replays of a graph), spans contain each other in the order of
@@ -234,10 +260,10 @@ void TimelineSlices::place(const Entry* begin, const Entry* end, const std::vect
   const bool is_apart = shared_.timeline.autograd_nodes.size() != 0 || !shared_.projection.place.empty();
   is_apart ? nest(cut) : lay_end_to_end(cut);
   const TrackId beside = shared_.layout.beside(track, Beside::kRanges);
-  for (const Placed& slice : cut) {
-    const Entry& entry = begin[slice.row];
+  for (const Placed& span : cut) {
+    const Entry entry = all.at(span.row);
     if (spans_.row(entry.row) == TimelineSpans::Row::kBeside) shared_.notes.add(ExportNotes::kOverlapping);
-    write_slice(entry.kind, entry.row, shared_.layout.table().overflow(beside, slice.level), foreign);
+    write_slice(entry.kind, entry.row, shared_.layout.table().overflow(beside, span.level), foreign);
   }
 }
 
@@ -255,16 +281,15 @@ void TimelineSlices::write(const std::vector<ForeignSlice>& foreign,
       call_ranges_[timeline.launches.call[launch]] = shared_.launching_range(i);
   }
   collect(foreign);
-  sort_by_track();
-  std::uint64_t reported = 0;
-  for (std::size_t at = 0; at < entries_.size();) {
-    std::size_t end = at + 1;
-    while (end < entries_.size() && entries_[end].track == entries_[at].track) ++end;
-    place(&entries_[at], entries_.data() + end, foreign);
-    at = end;
-    if (at - reported < kProgressStep && at != entries_.size()) continue;
+  std::uint64_t reported = 0, at = 0;
+  for (TrackId track = 0; track < tracks_.size(); ++track) {
+    const TrackSlices slices = std::move(tracks_[track]);  // their memory ends with their track
+    if (slices.rows.empty()) continue;
+    place(track, slices, foreign);
+    at += slices.rows.size();
+    if (at - reported < kProgressStep && at != slices_) continue;
     reported = at;
-    progress(at, entries_.size());
+    progress(at, slices_);
   }
   step_events_.finish();
 }
@@ -332,8 +357,8 @@ void TimelineSlices::write_range(RangeIndex row, TrackId track) {
   }
   writer.open_slice(head, shared_.layout.table().ids(track), ranges.begin_ns[row], ranges.end_ns[row]);
   if (!write_kept_arguments(ranges.source_row[row])) {
-    if (shared_.external_ids[row] >= 0)
-      writer.argument("\"External id\":", static_cast<std::uint64_t>(shared_.external_ids[row]));
+    if (shared_.external_id(row) >= 0)
+      writer.argument("\"External id\":", static_cast<std::uint64_t>(shared_.external_id(row)));
     const bool told = timeline.format == InputFormat::kKineto || ranges.kind[row] == RangeKind::kOperator;
     if (!told && ranges.category[row] != StringId::kEmpty)
       writer.text_argument("\"category\":", timeline.text(ranges.category[row]));
@@ -367,7 +392,7 @@ void TimelineSlices::write_call(CallIndex row, TrackId track) {
   if (!write_kept_arguments(calls.source_row[row])) {
     CallFacts facts{calls.correlation[row], calls.external_id[row], 0, calls.result[row]};
     const RangeIndex range = call_ranges_[row];
-    if (facts.external_id < 0 && range != kNone) facts.external_id = shared_.external_ids[range];
+    if (facts.external_id < 0 && range != kNone) facts.external_id = shared_.external_id(range);
     write_call_arguments(shared_.writer, facts);
   }
   shared_.writer.close();
@@ -402,7 +427,7 @@ void TimelineSlices::write_activity(ActivityIndex row, TrackId track) {
       place.captured_in = shared_.ranges_not_written(row);
     }
     const RangeIndex range = shared_.launching_range(row);
-    if (place.external_id < 0 && range != kNone) place.external_id = shared_.external_ids[range];
+    if (place.external_id < 0 && range != kNone) place.external_id = shared_.external_id(range);
     const std::uint32_t detail = activities.detail[row];
     if (!is_copy(activities.kind[row])) {
       write_kernel_arguments(writer, place, detail == kNone ? nullptr : &timeline.kernel_details[detail]);
@@ -449,7 +474,7 @@ void TimelineSlices::write_node(std::uint32_t row, TrackId track) {
 void TimelineSlices::write_span(const StreamFigures& figures, const analysis::PassTimes* passes, TrackId track) {
   shared_.writer.open_slice(shared_.head(Category::kGpuAnnotation, shared_.timeline.ranges.name[figures.range]),
                             shared_.layout.table().ids(track), figures.first_ns, figures.last_ns);
-  write_range_figures(shared_.writer, {shared_.external_ids[figures.range], figures.gpu_ops, figures.gpu_sum_ns,
+  write_range_figures(shared_.writer, {shared_.external_id(figures.range), figures.gpu_ops, figures.gpu_sum_ns,
                                        figures.gpu_busy_ns, true, passes});
   shared_.writer.close();
 }

@@ -6,6 +6,8 @@
 #include "exporter/chrome/timeline_export.hpp"
 #include "exporter/chrome/timeline_spans.hpp"
 
+#include <rangefinder/detail/cells.hpp>
+
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -50,9 +52,23 @@ class TimelineSlices {
     kForeign
   };
   struct Entry {
-    TrackId track;
-    std::uint32_t row;
     Kind kind;
+    std::uint32_t row;
+  };
+  /// The slices of a track in order of kind, then row.
+  struct TrackSlices {
+    struct Part {
+      Kind kind;
+      std::size_t end;  ///< in `rows`
+    };
+    std::vector<Part> parts;
+    detail::Cells<std::uint32_t> rows;
+
+    Entry at(std::size_t position) const noexcept {
+      auto part = parts.begin();
+      while (part->end <= position) ++part;
+      return {part->kind, rows[position]};
+    }
   };
 
   void collect(const std::vector<ForeignSlice>& foreign);
@@ -64,8 +80,10 @@ class TimelineSlices {
   TrackId track_of_sync(std::uint32_t row);
   /// Slices lie end to end there.
   TrackId flat(TrackId track);
-  void sort_by_track();
-  void place(const Entry* begin, const Entry* end, const std::vector<ForeignSlice>& foreign);
+  void place(TrackId track, const TrackSlices& all, const std::vector<ForeignSlice>& foreign);
+  /// The positions in `all` in the order in which they are written, without those of spans that go beside the row.
+  std::vector<std::uint32_t> in_order(const TrackSlices& all, bool is_flat, const std::vector<ForeignSlice>& foreign,
+                                      std::vector<Placed>& cut) const;
   Placed placed(const Entry& entry, const std::vector<ForeignSlice>& foreign) const;
   void write_slice(Kind kind, std::uint32_t row, TrackId track, const std::vector<ForeignSlice>& foreign);
   void write_range(RangeIndex row, TrackId track);
@@ -81,7 +99,8 @@ class TimelineSlices {
   TimelineExport& shared_;
   TimelineSpans spans_;
   StepEvents step_events_;
-  std::vector<Entry> entries_;
+  std::vector<TrackSlices> tracks_;  // by track
+  std::size_t slices_ = 0;           // of all of them
   std::vector<bool> flat_tracks_;
   std::vector<TrackId> call_tracks_, activity_tracks_, range_tracks_, node_tracks_;
   std::vector<RangeIndex> call_ranges_;  ///< that was open when the call launched something

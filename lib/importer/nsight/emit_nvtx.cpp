@@ -89,8 +89,8 @@ std::optional<OperatorText> parse_operator_text(std::string_view text) noexcept 
 void EmitNvtx::add(std::string_view text) {
   RangeTable& ranges = timeline_.ranges;
   const std::optional<OperatorText> parsed = parse_operator_text(text);
-  if (!parsed || ranges.style.back() != RangeStyle::kScoped) return;
   const auto row = static_cast<RangeIndex>(ranges.size() - 1);
+  if (!parsed || ranges.style[row] != RangeStyle::kScoped) return;
   Attachment whole;
   whole.type = Attachment::Type::kText;
   whole.row = row;

@@ -142,7 +142,7 @@ TEST_CASE("traceEvents that occur twice are both read", "[importer]") {
   const std::string events(kTwoEvents);
   const Loaded loaded = load("{\"traceEvents\": [" + events + "], \"traceEvents\": [" + events + "]}");
   CHECK(loaded.timeline.ranges.size() == 4);
-  CHECK(loaded.timeline.ranges.source_row.back() == 3);
+  CHECK(loaded.timeline.ranges.source_row[loaded.timeline.ranges.size() - 1] == 3);
   CHECK(loaded.has_note("more than once"));
 }
 

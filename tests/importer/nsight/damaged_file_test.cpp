@@ -46,7 +46,6 @@ void check_consistent(const Timeline& timeline) {
     REQUIRE(ranges.begin_ns[i] <= ranges.end_ns[i]);
   }
   const ActivityTable& activities = timeline.activities;
-  REQUIRE(activities.source_row.size() == activities.size());
   for (std::size_t i = 0; i < activities.size(); ++i) {
     REQUIRE(activities.begin_ns[i] <= activities.end_ns[i]);
     REQUIRE(activities.stream[i] < timeline.streams.size());

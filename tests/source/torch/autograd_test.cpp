@@ -178,7 +178,8 @@ TEST_CASE("each node is in the range that made it", "[torch]") {
     });
     CHECK(values_of(made_in_by_number(timeline)) == Names{"outer", "inner", "outer", "", "rest"});
     std::size_t gradients = 0;
-    for (const std::int64_t sequence : timeline.autograd_nodes.sequence) gradients += sequence < 0 ? 1 : 0;
+    const AutogradNodeTable& nodes = timeline.autograd_nodes;
+    for (std::size_t node = 0; node < nodes.size(); ++node) gradients += nodes.sequence[node] < 0 ? 1 : 0;
     CHECK(gradients >= 2);
   }
   SECTION("views, and operators in place") {
@@ -231,7 +232,8 @@ TEST_CASE("each node is in the range that made it", "[torch]") {
     });
     CHECK(values_of(made_in_by_number(timeline)) == Names{"forward", "forward"});
     std::size_t numbered = 0;
-    for (const std::int64_t sequence : timeline.autograd_nodes.sequence) numbered += sequence >= 0 ? 1 : 0;
+    const AutogradNodeTable& nodes = timeline.autograd_nodes;
+    for (std::size_t node = 0; node < nodes.size(); ++node) numbered += nodes.sequence[node] >= 0 ? 1 : 0;
     CHECK(numbered == 4);
   }
   SECTION("nodes that a backward pass makes") {
