@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -51,6 +52,18 @@ class FlatMap {
     slots_[hole].value = kAbsent;
   }
   std::size_t size() const noexcept { return size_; }
+  bool contains(std::uint64_t id) const noexcept { return find(id) != kAbsent; }
+  /// Keeps its memory.
+  void clear() noexcept {
+    std::fill(slots_.begin(), slots_.end(), Slot{});
+    size_ = 0;
+  }
+  /// Calls `use(id, value)` for each, in no order.
+  template <typename Use>
+  void for_each(Use use) const {
+    for (const Slot& slot : slots_)
+      if (slot.value != kAbsent) use(slot.id, slot.value);
+  }
 
  private:
   struct Slot {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace rangefinder::timeline {
@@ -21,21 +22,43 @@ struct Entry {
   }
 };
 
-/// The last entry of that process and correlation at or before `time_ns`; the first one where all are later (a device
-/// time can be off by the clock's error), but by no more than `slack_ns`; kNone without any.
-std::uint32_t find(const std::vector<Entry>& sorted, ProcessIndex process, std::uint64_t correlation,
-                   std::int64_t time_ns, std::int64_t slack_ns = std::numeric_limits<std::int64_t>::max()) {
-  const Entry wanted{correlation, time_ns, process, std::numeric_limits<std::uint32_t>::max()};
-  const auto after = std::upper_bound(sorted.begin(), sorted.end(), wanted);
-  const auto matches = [&](const Entry& e) { return e.process == process && e.correlation == correlation; };
-  if (after != sorted.begin() && matches(*(after - 1))) return (after - 1)->row;
-  if (after == sorted.end() || !matches(*after)) return kNone;
-  return static_cast<__int128>(after->time_ns) - time_ns <= slack_ns ? after->row : kNone;
-}
+/// Rows to be found by process, correlation and time.
+class EntryIndex {
+ public:
+  explicit EntryIndex(std::vector<Entry> entries) : sorted_(std::move(entries)) {
+    // Mostly in order; of a window of a capture some earlier rows stand behind the others.
+    const auto in_order_to = std::is_sorted_until(sorted_.begin(), sorted_.end());
+    if (in_order_to == sorted_.end()) return;
+    std::sort(in_order_to, sorted_.end());
+    std::inplace_merge(sorted_.begin(), in_order_to, sorted_.end());
+  }
 
-void sort(std::vector<Entry>& entries) {
-  if (!std::is_sorted(entries.begin(), entries.end())) std::sort(entries.begin(), entries.end());
-}
+  /// The last entry of that process and correlation at or before `time_ns`; the first one where all are later (a device
+  /// time can be off by the clock's error), but by no more than `slack_ns`; kNone without any.
+  std::uint32_t find(ProcessIndex process, std::uint64_t correlation, std::int64_t time_ns,
+                     std::int64_t slack_ns = std::numeric_limits<std::int64_t>::max()) {
+    const std::size_t after = place_behind({correlation, time_ns, process, std::numeric_limits<std::uint32_t>::max()});
+    const auto matches = [&](const Entry& e) { return e.process == process && e.correlation == correlation; };
+    if (after != 0 && matches(sorted_[after - 1])) return sorted_[after - 1].row;
+    if (after == sorted_.size() || !matches(sorted_[after])) return kNone;
+    return static_cast<__int128>(sorted_[after].time_ns) - time_ns <= slack_ns ? sorted_[after].row : kNone;
+  }
+
+ private:
+  /// The first entry behind `wanted`. What is asked for mostly comes in the order of the entries.
+  std::size_t place_behind(const Entry& wanted) {
+    const auto is_behind = [&](std::size_t at) {
+      return (at == 0 || !(wanted < sorted_[at - 1])) && (at == sorted_.size() || wanted < sorted_[at]);
+    };
+    if (last_ < sorted_.size() && is_behind(last_ + 1)) return ++last_;
+    if (!is_behind(last_))
+      last_ = static_cast<std::size_t>(std::upper_bound(sorted_.begin(), sorted_.end(), wanted) - sorted_.begin());
+    return last_;
+  }
+
+  std::vector<Entry> sorted_;
+  std::size_t last_ = 0;
+};
 
 void say_lower_bounds(Timeline& timeline) {
   auto& graphs = timeline.conditional_graphs;
@@ -69,30 +92,29 @@ void join_launches(Timeline& timeline) {
   ActivityTable& activities = timeline.activities;
   const auto process_of_thread = [&](ThreadIndex thread) { return timeline.threads[thread].process; };
 
-  std::vector<Entry> by_call;
-  by_call.reserve(calls.size());
+  std::vector<Entry> entries;
+  entries.reserve(calls.size());
   for (std::uint32_t row = 0; row < calls.size(); ++row) {
     if (calls.correlation[row] != 0)
-      by_call.push_back({calls.correlation[row], calls.begin_ns[row], process_of_thread(calls.thread[row]), row});
+      entries.push_back({calls.correlation[row], calls.begin_ns[row], process_of_thread(calls.thread[row]), row});
   }
-  sort(by_call);
+  EntryIndex by_call(std::exchange(entries, {}));
 
-  std::vector<Entry> by_launch;
-  by_launch.reserve(launches.size());
+  entries.reserve(launches.size());
   for (LaunchIndex row{0}; row < launches.size(); ++row) {
-    by_launch.push_back({launches.correlation[row], launches.time_ns[row], launches.process[row], row});
+    entries.push_back({launches.correlation[row], launches.time_ns[row], launches.process[row], row});
     if (launches.call[row] == kNone)
       launches.set_call(
-          row, CallIndex(find(by_call, launches.process[row], launches.correlation[row], launches.time_ns[row])));
+          row, CallIndex(by_call.find(launches.process[row], launches.correlation[row], launches.time_ns[row])));
   }
-  sort(by_launch);
+  EntryIndex by_launch(std::exchange(entries, {}));
 
   // A launch that only its call tells of, one a call.
   std::vector<LaunchIndex> launch_of_call(calls.size(), kNone);
   const auto launch_of = [&](ProcessIndex process, std::uint64_t correlation, std::int64_t time_ns) -> LaunchIndex {
-    const LaunchIndex launch(find(by_launch, process, correlation, time_ns));
+    const LaunchIndex launch(by_launch.find(process, correlation, time_ns));
     if (launch != kNone) return launch;
-    const CallIndex call(find(by_call, process, correlation, time_ns));
+    const CallIndex call(by_call.find(process, correlation, time_ns));
     if (call == kNone) return kNone;
     if (launch_of_call[call] == kNone) {
       launch_of_call[call] = launches.append({.process = process,
@@ -115,19 +137,17 @@ void join_launches(Timeline& timeline) {
   say_lower_bounds(timeline);
   const GraphNodeTable& nodes = timeline.graph_nodes;
   if (nodes.size() == 0) return;
-  std::vector<Entry> by_node;
-  by_node.reserve(nodes.size());
+  entries.reserve(nodes.size());
   for (std::uint32_t row = 0; row < nodes.size(); ++row)
-    by_node.push_back({nodes.node[row], nodes.time_ns[row], nodes.process[row], row});
-  sort(by_node);
+    entries.push_back({nodes.node[row], nodes.time_ns[row], nodes.process[row], row});
+  EntryIndex by_node(std::move(entries));
   for (ActivityIndex row{0}; row < activities.size(); ++row) {
     if (activities.graph_node[row] == 0) continue;
     // What the node was when its graph was launched: an update may have come while it ran. One that came later says
     // nothing of it, though nothing else be known.
     const LaunchIndex launch = activities.launch[row];
     const std::int64_t time = launch != kNone ? launches.time_ns[launch] : activities.begin_ns[row];
-    const std::uint32_t node =
-        find(by_node, process_of(row), activities.graph_node[row], time, timeline.clock_error_ns);
+    const std::uint32_t node = by_node.find(process_of(row), activities.graph_node[row], time, timeline.clock_error_ns);
     if (node == kNone || nodes.correlation[node] == 0) continue;
     activities.set_captured(row, launch_of(nodes.process[node], nodes.correlation[node], nodes.time_ns[node]));
   }

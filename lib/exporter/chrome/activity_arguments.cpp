@@ -5,6 +5,8 @@
 #include "exporter/chrome/clean_json.hpp"
 #include "exporter/chrome/digits.hpp"
 
+#include <cstring>
+#include <type_traits>
 #include <utility>
 
 namespace rangefinder::chrome {
@@ -46,34 +48,57 @@ void write_list(EventWriter& writer, std::string_view key, std::string_view json
   writer.raw_argument(key, raw == packed ? json : std::string_view(clean));
 }
 
+void write_kernel_detail(EventWriter& writer, const DeviceInfo& device, const KernelDetail& detail) {
+  writer.argument("\"registers per thread\":", detail.registers_per_thread);
+  writer.argument("\"shared memory\":", std::uint64_t{detail.static_shared_bytes} + detail.dynamic_shared_bytes);
+  if (device.multiprocessors != 0) {
+    const std::uint64_t blocks = analysis::blocks_of(detail);
+    const unsigned __int128 threads = static_cast<unsigned __int128>(blocks) * analysis::threads_of(detail);
+    const std::uint32_t warp = device.warp_size != 0 ? device.warp_size : 32;
+    writer.millionths_argument("\"blocks per SM\":", millionths(blocks, device.multiprocessors));
+    // Above that the product would not fit in 128 bits; no device has launched so many threads.
+    constexpr auto kMax = static_cast<unsigned __int128>(1) << 100;
+    if (threads < kMax)
+      writer.millionths_argument("\"warps per SM\":",
+                                 millionths(threads, std::uint64_t{device.multiprocessors} * warp));
+  }
+  writer.triple_argument("\"grid\":", detail.grid);
+  writer.triple_argument("\"block\":", detail.block);
+  if (detail.cluster[0] > 1 || detail.cluster[1] > 1 || detail.cluster[2] > 1)
+    writer.triple_argument("\"cluster\":", detail.cluster);
+  if (const auto percent = analysis::achieved_percent(device, detail))
+    writer.argument("\"est. achieved occupancy %\":", *percent);
+}
+
+std::size_t hash_of(const KernelDetail& detail) noexcept {
+  static_assert(std::has_unique_object_representations_v<KernelDetail>, "compared byte by byte");
+  constexpr std::size_t kWords = sizeof detail / sizeof(std::uint32_t);
+  std::uint32_t words[kWords];
+  std::memcpy(words, &detail, sizeof detail);
+  std::uint64_t hash = 0;
+  for (const std::uint32_t word : words) hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
+  return static_cast<std::size_t>(hash >> 32);
+}
+
 }  // namespace
 
-void write_kernel_arguments(EventWriter& writer, const ActivityPlace& place, const KernelDetail* detail) {
+std::string_view KernelTexts::of(EventWriter& writer, const DeviceInfo& device, const KernelDetail& detail) {
+  known_.resize(kPlaces);
+  Known& known = known_[hash_of(detail) % kPlaces];
+  if (known.device != &device || std::memcmp(&known.detail, &detail, sizeof detail) != 0) {
+    known.text = writer.written([&] { write_kernel_detail(writer, device, detail); });
+    known.device = &device;
+    known.detail = detail;
+  }
+  return known.text;
+}
+
+void write_kernel_arguments(EventWriter& writer, const ActivityPlace& place, const KernelDetail* detail,
+                            KernelTexts& texts) {
   write_external_id(writer, place.external_id);
   writer.argument("\"queued\":", 0);
   write_place(writer, place);
-  if (detail != nullptr) {
-    const DeviceInfo& device = *place.device;
-    writer.argument("\"registers per thread\":", detail->registers_per_thread);
-    writer.argument("\"shared memory\":", std::uint64_t{detail->static_shared_bytes} + detail->dynamic_shared_bytes);
-    if (device.multiprocessors != 0) {
-      const std::uint64_t blocks = analysis::blocks_of(*detail);
-      const unsigned __int128 threads = static_cast<unsigned __int128>(blocks) * analysis::threads_of(*detail);
-      const std::uint32_t warp = device.warp_size != 0 ? device.warp_size : 32;
-      writer.millionths_argument("\"blocks per SM\":", millionths(blocks, device.multiprocessors));
-      // Above that the product would not fit in 128 bits; no device has launched so many threads.
-      constexpr auto kMax = static_cast<unsigned __int128>(1) << 100;
-      if (threads < kMax)
-        writer.millionths_argument("\"warps per SM\":",
-                                   millionths(threads, std::uint64_t{device.multiprocessors} * warp));
-    }
-    writer.triple_argument("\"grid\":", detail->grid);
-    writer.triple_argument("\"block\":", detail->block);
-    if (detail->cluster[0] > 1 || detail->cluster[1] > 1 || detail->cluster[2] > 1)
-      writer.triple_argument("\"cluster\":", detail->cluster);
-    if (const auto percent = analysis::achieved_percent(device, *detail))
-      writer.argument("\"est. achieved occupancy %\":", *percent);
-  }
+  if (detail != nullptr) writer.more_arguments(texts.of(writer, *place.device, *detail));
   write_graph(writer, place);
 }
 

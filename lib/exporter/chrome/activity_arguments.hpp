@@ -8,8 +8,11 @@
 #include <rangefinder/timeline.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 // The arguments of device rows, API calls and operators, as torch.profiler spells them. Readers look for these very
 // keys.
@@ -32,8 +35,27 @@ struct ActivityPlace {
   std::string_view captured_in = {};  ///< the ranges there, a JSON list, outer ones first, where no slices show them
 };
 
+/// What the arguments of kernels say of how they were launched. A program launches the same ones over and over; of
+/// those that were met lately the text is kept.
+class KernelTexts {
+ public:
+  /// The members, each with the comma before it, as they stand behind other arguments; valid until the next call.
+  /// `device` stays where it is.
+  std::string_view of(EventWriter& writer, const DeviceInfo& device, const KernelDetail& detail);
+
+ private:
+  static constexpr std::size_t kPlaces = 256;
+  struct Known {
+    const DeviceInfo* device = nullptr;
+    KernelDetail detail;
+    std::string text;
+  };
+  std::vector<Known> known_;
+};
+
 /// `detail` may be null.
-void write_kernel_arguments(EventWriter& writer, const ActivityPlace& place, const KernelDetail* detail);
+void write_kernel_arguments(EventWriter& writer, const ActivityPlace& place, const KernelDetail* detail,
+                            KernelTexts& texts);
 void write_copy_arguments(EventWriter& writer, const ActivityPlace& place, const CopyDetail* detail,
                           std::uint64_t bytes, std::int64_t duration_ns);
 

@@ -43,7 +43,12 @@ void CaptureActivities::add_account(const Account& account) {
 void CaptureActivities::meet_streams() {
   for (std::size_t i = streams_.size(); i < window_->streams.size(); ++i) {
     const StreamInfo& stream = window_->streams[StreamIndex(i)];
-    streams_.emplace_back().track = devices_.track_of(window_->devices[stream.device].id, stream.context, stream.id);
+    const std::uint32_t device = window_->devices[stream.device].id;
+    Stream& met = streams_.emplace_back();
+    met.track = devices_.track_of(device, stream.context, stream.id);
+    met.place.device = devices_.device_info(device);
+    met.place.context = stream.context;
+    met.place.stream = stream.id;
   }
 }
 
@@ -73,7 +78,6 @@ std::string CaptureActivities::ranges_not_written(ActivityIndex row) const {
 
 CaptureActivities::Activity CaptureActivities::activity_of(ActivityIndex row) {
   const ActivityTable& activities = window_->activities;
-  const StreamInfo& stream = window_->streams[activities.stream[row]];
   Activity out;
   out.kind = activities.kind[row];
   out.begin_ns = activities.begin_ns[row];
@@ -83,13 +87,11 @@ CaptureActivities::Activity CaptureActivities::activity_of(ActivityIndex row) {
   const auto name = static_cast<std::uint32_t>(activities.name[row]);
   out.head = heads_.find(category, name);
   if (out.head.empty()) out.head = heads_.put(category, name, window_->text(activities.name[row]));
-  out.place = {devices_.device_info(window_->devices[stream.device].id),
-               stream.context,
-               stream.id,
-               activities.correlation[row],
-               external_id(row),
-               activities.graph_node[row],
-               activities.graph[row]};
+  out.place = streams_[activities.stream[row]].place;
+  out.place.correlation = activities.correlation[row];
+  out.place.external_id = external_id(row);
+  out.place.graph_node = activities.graph_node[row];
+  out.place.graph = activities.graph[row];
   if (out.kind == ActivityKind::kGraph) {
     using Launch = ActivityPlace::Launch;
     out.place.graph_launch = activities.estimated[row] ? Launch::kPart : Launch::kWhole;
@@ -147,13 +149,16 @@ void CaptureActivities::begin_ranges(StreamIndex stream, RangeIndex innermost, c
 }
 
 CaptureActivities::Range& CaptureActivities::range_at(std::uint64_t key) {
-  const auto found = ranges_.find(key);
-  if (found != ranges_.end()) return found->second;
-  if (spare_ranges_.empty()) return ranges_[key];
-  Ranges::node_type node = std::move(spare_ranges_.back());
-  spare_ranges_.pop_back();
-  node.key() = key;
-  return ranges_.insert(std::move(node)).position->second;
+  const bool has_free = !free_ranges_.empty();
+  const auto place = has_free ? free_ranges_.back() : static_cast<std::uint32_t>(ranges_.size());
+  const std::uint32_t found = range_places_.find_or_set(key, place);
+  if (found != place) return ranges_[found];
+  if (has_free)
+    free_ranges_.pop_back();
+  else
+    ranges_.emplace_back();
+  ranges_[place].key = key;
+  return ranges_[place];
 }
 
 std::size_t CaptureActivities::hold() {
@@ -214,25 +219,27 @@ void CaptureActivities::add_sums(const SpanOwners& owners) {
 }
 
 void CaptureActivities::finish_ranges(bool all) {
-  std::vector<std::uint64_t> done;
-  for (const auto& [key, range] : ranges_)
-    if (all || !windows_.keeps(key)) done.push_back(key);
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> done;
+  for (std::uint32_t place = 0; place < ranges_.size(); ++place)
+    if (const std::uint64_t key = ranges_[place].key; key != 0 && (all || !windows_.keeps(key)))
+      done.emplace_back(key, place);
   std::sort(done.begin(), done.end(), std::greater<>());  // inner ones first
-  for (const std::uint64_t key : done) {
-    auto node = ranges_.extract(key);
-    finish_range(key, node.mapped());
-    if (spare_ranges_.size() >= kMaxSpare) continue;
-    Range& spare = node.mapped();
-    spare.sums.clear();
-    spare.begun.clear();
-    spare = {StringId::kEmpty, 0, true, std::move(spare.sums), std::move(spare.begun)};
-    spare_ranges_.push_back(std::move(node));
+  for (const auto& [key, place] : done) {
+    Range& range = ranges_[place];
+    finish_range(range);
+    range_places_.erase(key);
+    const bool is_kept = free_ranges_.size() < kMaxSpare;
+    if (is_kept) range.sums.clear();
+    if (is_kept) range.begun.clear();
+    range = is_kept ? Range{0, StringId::kEmpty, 0, true, std::move(range.sums), std::move(range.begun)} : Range{};
+    free_ranges_.push_back(place);
   }
   for (Stream& stream : streams_) place_waiting(stream);
   if (!too_deep_.empty()) std::erase_if(too_deep_, [&](const auto& span) { return !windows_.keeps(span.first); });
 }
 
-void CaptureActivities::finish_range(std::uint64_t key, const Range& range) {
+void CaptureActivities::finish_range(const Range& range) {
+  const std::uint64_t key = range.key;
   for (const Sum& sum : range.sums) {
     const Span span{key, range.name, range.depth, sum};
     const auto here = std::find_if(range.begun.begin(), range.begun.end(),
@@ -306,7 +313,7 @@ void CaptureActivities::write(const Activity& activity) {
   place.captured_in = activity.captured_in;
   writer.open_slice(activity.head, shared_.ids(activity.track), activity.begin_ns, activity.end_ns);
   if (!is_copy(activity.kind))
-    write_kernel_arguments(writer, place, activity.kernel ? &*activity.kernel : nullptr);
+    write_kernel_arguments(writer, place, activity.kernel ? &*activity.kernel : nullptr, kernel_texts_);
   else
     write_copy_arguments(writer, place, activity.copy ? &*activity.copy : nullptr, activity.bytes,
                          activity.end_ns - activity.begin_ns);

@@ -9,6 +9,7 @@
 #include "exporter/chrome/launch_table.hpp"
 #include "exporter/chrome/span_owners.hpp"
 #include "importer/capture/capture_windows.hpp"
+#include "projection/flat_map.hpp"
 
 #include <rangefinder/projection.hpp>
 
@@ -19,7 +20,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -82,6 +82,7 @@ class CaptureActivities {
     std::size_t held;  // place
   };
   struct Range {
+    std::uint64_t key = 0;  // 0: the place is free
     StringId name = StringId::kEmpty;
     std::uint32_t depth = 0;
     bool nests = true;
@@ -90,6 +91,7 @@ class CaptureActivities {
   };
   struct Stream {
     TrackId track = kNoTrack;
+    ActivityPlace place;  // what all of its activities have in common
     DeviceRow row;
     EndToEnd start_end;
     EndToEnd spans_beside;
@@ -112,7 +114,7 @@ class CaptureActivities {
   void add_sums(const SpanOwners& owners);
   /// Those of which later windows know nothing.
   void finish_ranges(bool all);
-  void finish_range(std::uint64_t key, const Range& range);
+  void finish_range(const Range& range);
   Range& range_at(std::uint64_t key);
   std::size_t hold();
   void release(std::size_t held);
@@ -135,13 +137,14 @@ class CaptureActivities {
 
   HeadCache heads_;  // by text of the windows
   std::vector<Stream> streams_;
-  using Ranges = std::unordered_map<std::uint64_t, Range>;
-  Ranges ranges_;                                             // by key
+  KernelTexts kernel_texts_;
+  // What is done keeps its memory for what comes.
+  std::vector<Range> ranges_;
+  std::vector<std::uint32_t> free_ranges_;
+  projection::FlatMap range_places_;                          // in ranges_, by key
   std::set<std::pair<std::uint64_t, StreamIndex>> too_deep_;  // keys of those that are not shown, each counted once
   std::deque<Held> held_;
   std::uint64_t last_held_ = 0;
-  // What is done keeps its memory for what comes.
-  std::vector<Ranges::node_type> spare_ranges_;
   std::vector<std::size_t> free_held_;
   bool has_passes_ = false;
   bool is_apart_ = false;  ///< the work of a range can be apart in time: there are nodes of autograd or of graphs

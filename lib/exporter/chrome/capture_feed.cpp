@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <variant>
 
 namespace rangefinder::chrome {
@@ -83,10 +84,13 @@ class CaptureFeed final : public importer::SweepSink {
         flows_(shared.writer, shared.notes),
         launches_(shared.table, flows_, shared.options.flows),
         devices_(shared),
-        host_(shared, with_devices ? &launches_ : nullptr, flows_),
-        assembler_(host_) {}
+        host_(shared, with_devices ? &launches_ : nullptr, flows_) {
+    if (!with_devices) assembler_.emplace(host_);
+  }
 
-  void on_host_events(const format::HostEvents& events) override { assembler_.feed(events); }
+  void on_host_events(const format::HostEvents& events) override {
+    if (assembler_) assembler_->feed(events);  // else windows have them assembled
+  }
   void on_time(std::int64_t host_ns, std::int64_t device_ns) override { host_.place_slices(host_ns, device_ns); }
   void on_row(const importer::SweptRow& row, std::int64_t begin_ns, std::int64_t end_ns) override {
     std::visit([&](const auto* each) { take(*each, begin_ns, end_ns); }, row);
@@ -102,10 +106,12 @@ class CaptureFeed final : public importer::SweepSink {
   }
 
   void finish() {
-    std::uint64_t end_ticks = host_.last_ticks();
-    for (const format::WindowRow& row : shared_.reader.windows())
-      end_ticks = std::max({end_ticks, row.begin_ticks, row.end_ticks});
-    assembler_.finish(end_ticks);
+    if (assembler_) {
+      std::uint64_t end_ticks = host_.last_ticks();
+      for (const format::WindowRow& row : shared_.reader.windows())
+        end_ticks = std::max({end_ticks, row.begin_ticks, row.end_ticks});
+      assembler_->finish(end_ticks);
+    }
     host_.finish();
     launches_.finish();
   }
@@ -113,7 +119,8 @@ class CaptureFeed final : public importer::SweepSink {
   CaptureDevices& devices() noexcept { return devices_; }
   CaptureHost& host() noexcept { return host_; }
   LaunchTable& launches() noexcept { return launches_; }
-  const CaptureHealth& health() const noexcept { return assembler_.health(); }
+  /// Of host events that this assembled itself.
+  CaptureHealth health() const { return assembler_ ? assembler_->health() : CaptureHealth{}; }
   TrackId first_track() const noexcept { return host_.first_track(); }
 
  private:
@@ -182,7 +189,7 @@ class CaptureFeed final : public importer::SweepSink {
   LaunchTable launches_;
   CaptureDevices devices_;
   CaptureHost host_;
-  importer::HostAssembler assembler_;
+  std::optional<importer::HostAssembler> assembler_;  // where no windows do it
   Rows<NestedRow> overheads_;
   std::map<std::string_view, std::string> overhead_heads_;
 };
@@ -256,6 +263,7 @@ void write_windows_of(CaptureExport& shared, CaptureFeed& feed, const Progress& 
   options.events = kWindowRows;
   options.progress = progress;
   options.also = &feed;
+  options.assembled = &feed.host();
   importer::CaptureWindows windows(shared.reader, options);
   CaptureActivities activities(shared, feed.devices(), feed.host(), feed.launches(), windows);
   windows.run([&](Timeline& window, bool is_last) {

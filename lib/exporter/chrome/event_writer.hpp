@@ -74,6 +74,18 @@ class EventWriter {
   /// All arguments at once; no others before or after.
   void raw_arguments(std::string_view members) noexcept;
 
+  /// What `write` makes this writer put, which is not put. Short texts only (TextOutput::kMaxRoom).
+  template <typename Write>
+  std::string written(Write write) {
+    char* const from = out_.room(TextOutput::kMaxRoom);
+    write();
+    std::string text(from, out_.room(0));
+    out_.advance(from);
+    return text;
+  }
+  /// Behind other arguments: members, each with the comma before it.
+  void more_arguments(std::string_view members) noexcept { out_.text(members); }
+
   /// A member of the event itself, with its comma; before any argument.
   void raw_member(std::string_view json) noexcept { out_.text(json); }
 

@@ -1,38 +1,58 @@
 // SPDX-License-Identifier: MIT
 #include "exporter/chrome/launch_table.hpp"
 
+#include <algorithm>
+
 namespace rangefinder::chrome {
 namespace {
 
-// A stream takes about a thousand launches before the next one blocks.
+// A stream takes about a thousand launches before the next one blocks. A power of two, as the ring is.
 constexpr std::size_t kMaxLaunches = std::size_t{1} << 16;
+constexpr std::size_t kFirstLaunches = 1024;
 
 }  // namespace
 
+LaunchTable::Entry* LaunchTable::known(std::uint32_t correlation) noexcept {
+  const std::uint32_t place = places_.find(correlation);
+  return place == projection::FlatMap::kAbsent ? nullptr : &entries_[place];
+}
+
 LaunchTable::Entry& LaunchTable::entry(std::uint32_t correlation) {
-  const auto [found, added] = entries_.try_emplace(correlation);
-  if (!added) return found->second;
-  order_.push_back(correlation);
-  if (order_.size() <= kMaxLaunches) return found->second;
-  forget_oldest();
-  return entries_.find(correlation)->second;
+  if (Entry* const found = known(correlation)) return *found;
+  if (count_ == kMaxLaunches) forget_oldest();
+  if (count_ == entries_.size()) grow();
+  const std::size_t place = (first_ + count_++) & (entries_.size() - 1);
+  places_.set(correlation, static_cast<std::uint32_t>(place));
+  entries_[place] = {};
+  entries_[place].correlation = correlation;
+  return entries_[place];
+}
+
+void LaunchTable::grow() {
+  std::rotate(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(first_), entries_.end());
+  first_ = 0;
+  for (std::size_t place = 0; place < count_; ++place)
+    places_.set(entries_[place].correlation, static_cast<std::uint32_t>(place));
+  entries_.resize(std::max(kFirstLaunches, entries_.size() * 2));
 }
 
 void LaunchTable::forget_oldest() {
-  const std::uint32_t oldest = order_.front();
-  order_.pop_front();
-  if (const auto waiting = waiting_.find(oldest); waiting != waiting_.end()) {
-    Entry& entry = entries_.find(oldest)->second;
-    for (const SlicePlace& activity : waiting->second) draw(oldest, entry, entry.launch.anchor, activity);
+  Entry& oldest = entries_[first_];
+  if (const auto waiting = waiting_.find(oldest.correlation); waiting != waiting_.end()) {
+    for (const SlicePlace& activity : waiting->second) draw(oldest, oldest.launch.anchor, activity);
     waiting_.erase(waiting);
   }
-  entries_.erase(oldest);
+  places_.erase(oldest.correlation);
+  first_ = (first_ + 1) & (entries_.size() - 1);
+  --count_;
 }
 
 void LaunchTable::note(std::uint32_t correlation, const NotedLaunch& launch) {
-  // Ids wrap around after 2^32 calls; then the entry is of another launch.
-  if (const auto old = entries_.find(correlation); old != entries_.end() && old->second.noted) old->second = {};
   Entry& mine = entry(correlation);
+  if (mine.noted) {  // Ids wrap around after 2^32 calls; then the entry is of another launch.
+    mine = {};
+    mine.correlation = correlation;
+  }
   mine.launch = launch;
   mine.noted = true;
 }
@@ -44,45 +64,45 @@ void LaunchTable::expect_call(std::uint32_t correlation) {
 }
 
 void LaunchTable::place_call(std::uint32_t correlation, const SlicePlace& call) {
-  const auto found = entries_.find(correlation);
+  Entry* const mine = known(correlation);
   // A call within a call has the id of the outer one; that comes first.
-  if (found == entries_.end() || found->second.state == Call::kPlaced) return;
-  found->second.call = call;
-  found->second.state = Call::kPlaced;
+  if (mine == nullptr || mine->state == Call::kPlaced) return;
+  mine->call = call;
+  mine->state = Call::kPlaced;
   const auto waiting = waiting_.find(correlation);
   if (waiting == waiting_.end()) return;
-  for (const SlicePlace& activity : waiting->second) draw(correlation, found->second, call, activity);
+  for (const SlicePlace& activity : waiting->second) draw(*mine, call, activity);
   waiting_.erase(waiting);
 }
 
 void LaunchTable::arrow_to(std::uint32_t correlation, const SlicePlace& activity) {
   if (!arrows_ || activity.track == kNoTrack) return;
-  const auto found = entries_.find(correlation);
-  if (found == entries_.end()) return;  // launched before the recording, or unknown
-  Entry& mine = found->second;
-  if (mine.state == Call::kPlaced) return draw(correlation, mine, mine.call, activity);
-  if (mine.state == Call::kExpected) {
+  Entry* const mine = known(correlation);
+  if (mine == nullptr) return;  // launched before the recording, or unknown
+  if (mine->state == Call::kPlaced) return draw(*mine, mine->call, activity);
+  if (mine->state == Call::kExpected) {
     waiting_[correlation].push_back(activity);
     return;
   }
-  draw(correlation, mine, mine.launch.anchor, activity);
+  draw(*mine, mine->launch.anchor, activity);
 }
 
-void LaunchTable::draw(std::uint32_t correlation, Entry& entry, const SlicePlace& from, const SlicePlace& to) {
+void LaunchTable::draw(Entry& entry, const SlicePlace& from, const SlicePlace& to) {
   if (from.track == kNoTrack) return flows_.missing();
-  const std::uint64_t id = entry.id_used ? 0 : correlation;
+  const std::uint64_t id = entry.id_used ? 0 : entry.correlation;
   entry.id_used = true;
   flows_.arrow(id, {tracks_.ids(from.track), from.begin_ns, from.end_ns},
                {tracks_.ids(to.track), to.begin_ns, to.end_ns});
 }
 
 void LaunchTable::finish() {
-  while (!order_.empty()) forget_oldest();
+  while (count_ != 0) forget_oldest();
 }
 
 const NotedLaunch* LaunchTable::find(std::uint32_t correlation) const noexcept {
-  const auto found = entries_.find(correlation);
-  return found == entries_.end() || !found->second.noted ? nullptr : &found->second.launch;
+  const std::uint32_t place = places_.find(correlation);
+  if (place == projection::FlatMap::kAbsent || !entries_[place].noted) return nullptr;
+  return &entries_[place].launch;
 }
 
 }  // namespace rangefinder::chrome

@@ -3,10 +3,10 @@
 
 #include "exporter/chrome/flow_writer.hpp"
 #include "exporter/chrome/track_table.hpp"
+#include "projection/flat_map.hpp"
 
+#include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -48,19 +48,26 @@ class LaunchTable {
   struct Entry {
     NotedLaunch launch;
     SlicePlace call;
+    std::uint32_t correlation = 0;
     Call state = Call::kNone;
     bool noted = false;
     bool id_used = false;
   };
+  /// Null when there is none.
+  Entry* known(std::uint32_t correlation) noexcept;
   Entry& entry(std::uint32_t correlation);
-  void draw(std::uint32_t correlation, Entry& entry, const SlicePlace& from, const SlicePlace& to);
+  void grow();
+  void draw(Entry& entry, const SlicePlace& from, const SlicePlace& to);
   void forget_oldest();
 
   TrackTable& tracks_;
   FlowWriter& flows_;
   bool arrows_;
-  std::unordered_map<std::uint32_t, Entry> entries_;
-  std::deque<std::uint32_t> order_;
+  // A ring, oldest first from `first_` on: a power of two.
+  std::vector<Entry> entries_;
+  std::size_t first_ = 0;
+  std::size_t count_ = 0;
+  projection::FlatMap places_;                                          // in the ring, by correlation
   std::unordered_map<std::uint32_t, std::vector<SlicePlace>> waiting_;  // activities, by correlation
 };
 

@@ -8,31 +8,30 @@ namespace rangefinder::chrome {
 /// Everything that began inside it and is not around the activity is over, for all that the row knows.
 void SpanNesting::close_inside(Key key) {
   for (; open_.back() != key; open_.pop_back()) {
-    if (const auto inner = states_.find(open_.back()); inner != states_.end()) inner->second = State::kClosed;
+    if (states_.contains(open_.back())) states_.set(open_.back(), kClosed);
   }
 }
 
 void SpanNesting::open_begun() {
   if (states_.size() + begun_.size() > most_) {
-    for (const auto& [key, state] : states_) forgotten_to_ = std::max(forgotten_to_, key);
+    states_.for_each([&](Key key, std::uint32_t) { forgotten_to_ = std::max(forgotten_to_, key); });
     states_.clear();
     open_.clear();
   }
   for (std::size_t i = begun_.size(); i-- > 0;) {
-    states_.emplace(begun_[i], State::kOpen);
+    states_.set(begun_[i], kOpen);
     open_.push_back(begun_[i]);
   }
 }
 
 bool SpanNesting::end(Key key) {
-  const auto found = states_.find(key);
-  if (found == states_.end()) return false;
-  const bool cuts = found->second == State::kCuts;
-  states_.erase(found);
+  const std::uint32_t state = states_.find(key);
+  if (state == States::kAbsent) return false;
+  states_.erase(key);
   constexpr std::size_t kSlack = 64;
   if (open_.size() > 2 * states_.size() + kSlack)
     std::erase_if(open_, [&](Key open) { return !states_.contains(open); });
-  return !cuts;
+  return state != kCuts;
 }
 
 }  // namespace rangefinder::chrome

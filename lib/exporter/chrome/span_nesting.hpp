@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "projection/flat_map.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <unordered_map>
 #include <vector>
 
 namespace rangefinder::chrome {
@@ -32,14 +33,12 @@ class SpanNesting {
     if (!open_.empty() && open_.back() == innermost) return begun_;
     Key at = innermost;
     for (; at != 0; at = parent_of(at)) {
-      const auto found = states_.find(at);
-      if (found == states_.end() && at <= forgotten_to_) continue;
-      if (found == states_.end())
+      const std::uint32_t state = states_.find(at);
+      if (state == kOpen) break;
+      if (state != States::kAbsent)
+        states_.set(at, kCuts);  // others have begun and ended inside and outside of it
+      else if (at > forgotten_to_)
         begun_.push_back(at);
-      else if (found->second == State::kOpen)
-        break;
-      else
-        found->second = State::kCuts;  // others have begun and ended inside and outside of it
     }
     if (at != 0) close_inside(at);
     open_begun();
@@ -50,14 +49,15 @@ class SpanNesting {
   bool end(Key key);
 
  private:
-  enum class State : std::uint8_t { kOpen, kClosed, kCuts };
+  using States = projection::FlatMap;
+  enum State : std::uint32_t { kOpen, kClosed, kCuts };
 
   void close_inside(Key key);
   void open_begun();
 
   std::size_t most_;
   Key forgotten_to_ = 0;
-  std::unordered_map<Key, State> states_;
+  States states_;
   std::vector<Key> open_;  // innermost last; holds on to some that have ended
   std::vector<Key> begun_;
 };

@@ -8,6 +8,8 @@
 #include <rangefinder/timeline.hpp>
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 namespace rangefinder::chrome {
@@ -15,9 +17,10 @@ namespace rangefinder::chrome {
 /// How ranges nest on their threads, as SpanNesting wants it: start/end ranges left out.
 class SpanOwners {
  public:
+  /// Refers to both.
   SpanOwners(const Timeline& timeline, const Projection& projection, const ProjectionOptions& options);
 
-  bool nests(RangeIndex range) const noexcept { return order_.is_scoped(range); }
+  bool nests(RangeIndex range) const noexcept { return !order_ || order_->is_scoped(range); }
   std::uint32_t depth(RangeIndex range) const noexcept { return depth_[range]; }
   RangeIndex parent(RangeIndex range) const noexcept { return parent_[range]; }
 
@@ -27,14 +30,18 @@ class SpanOwners {
   RangeIndex innermost(ActivityIndex activity) const;
 
  private:
+  void leave_out_start_end(const ProjectionOptions& options);
+  void find_shown();
   RangeIndex around(RangeIndex start_end, ActivityIndex activity) const;
 
   const Timeline& timeline_;
   const Projection& projection_;
-  projection::RangeOrder order_;
-  std::vector<RangeIndex> parent_;
-  std::vector<std::uint32_t> depth_;
-  std::vector<RangeIndex> shown_;  // itself, or the one around it that is not too deep
+  std::optional<projection::RangeOrder> order_;  // where not all ranges nest
+  std::vector<RangeIndex> own_parent_;           // likewise
+  std::vector<std::uint32_t> own_depth_;
+  std::span<const RangeIndex> parent_;
+  std::span<const std::uint32_t> depth_;
+  std::vector<RangeIndex> shown_;  // of those that are too deep, the one around it that is not
 };
 
 }  // namespace rangefinder::chrome

@@ -3,9 +3,10 @@
 
 #include "exporter/chrome/end_to_end.hpp"
 
+#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <limits>
+#include <vector>
 
 namespace rangefinder::chrome {
 
@@ -30,13 +31,16 @@ class ThreadRow {
     bool is_end;
   };
   void add(const Bound& bound) {
-    in_order_ = in_order_ && (bounds_.empty() || bounds_.back().time_ns <= bound.time_ns);
+    in_order_ = in_order_ && (first_ == bounds_.size() || bounds_.back().time_ns <= bound.time_ns);
     bounds_.push_back(bound);
   }
-  bool cuts_a_range(std::int64_t begin_ns, std::int64_t end_ns) const;
+  std::size_t first_behind(std::int64_t time_ns);
+  bool cuts_a_range(std::int64_t begin_ns, std::int64_t end_ns);
 
-  std::deque<Bound> bounds_;
-  bool in_order_ = true;  ///< of time; false only where a file is damaged
+  std::vector<Bound> bounds_;
+  std::size_t first_ = 0;   ///< those before it are forgotten
+  std::size_t behind_ = 0;  ///< the first one behind the begin of the last call
+  bool in_order_ = true;    ///< of time; false only where a file is damaged
   NestedRow own_;
   Rows<NestedRow> beside_;
 };

@@ -430,7 +430,8 @@ void TimelineSlices::write_activity(ActivityIndex row, TrackId track) {
     if (place.external_id < 0 && range != kNone) place.external_id = shared_.external_id(range);
     const std::uint32_t detail = activities.detail[row];
     if (!is_copy(activities.kind[row])) {
-      write_kernel_arguments(writer, place, detail == kNone ? nullptr : &timeline.kernel_details[detail]);
+      write_kernel_arguments(writer, place, detail == kNone ? nullptr : &timeline.kernel_details[detail],
+                             kernel_texts_);
     } else {
       write_copy_arguments(writer, place, detail == kNone ? nullptr : &timeline.copy_details[detail],
                            activities.bytes[row], end - begin);

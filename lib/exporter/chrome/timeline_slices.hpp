@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "exporter/chrome/activity_arguments.hpp"
 #include "exporter/chrome/nesting.hpp"
 #include "exporter/chrome/step_events.hpp"
 #include "exporter/chrome/timeline_export.hpp"
@@ -104,6 +105,7 @@ class TimelineSlices {
   std::vector<bool> flat_tracks_;
   std::vector<TrackId> call_tracks_, activity_tracks_, range_tracks_, node_tracks_;
   std::vector<RangeIndex> call_ranges_;  ///< that was open when the call launched something
+  KernelTexts kernel_texts_;
   std::string scratch_;
 };
 

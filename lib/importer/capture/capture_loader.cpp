@@ -49,8 +49,10 @@ void CaptureLoader::add_thread(const format::ThreadRow& row) {
 }
 
 ThreadIndex CaptureLoader::thread_of_tid(std::uint32_t tid) {
+  if (last_tid_ != nullptr && last_tid_->first == tid) return last_tid_->second;
   const auto [found, added] = threads_by_tid_.try_emplace(tid, static_cast<ThreadIndex>(out_.threads.size()));
   if (added) out_.threads.push_back({process_, tid, {}});
+  last_tid_ = &*found;
   return found->second;
 }
 

@@ -45,7 +45,8 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
         first_ticks_(facts.first_ticks()),
         shift_(shift),
         first_range_(static_cast<RangeIndex>(timeline.ranges.size())),
-        first_row_(first_range_) {}
+        first_row_(first_range_),
+        range_count_(first_range_) {}
 
   /// Before the first window.
   void begin_windows(const Windowed& windowed);
@@ -58,6 +59,8 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
   /// Rows of the window itself. Ranges: those of the last window that were open first, then those that began.
   std::size_t range_rows() const noexcept { return own_ranges_; }
   std::size_t activity_rows() const noexcept { return own_activities_; }
+  /// Of the table of ranges while events come, which has more of them.
+  std::size_t range_count() const noexcept { return range_count_; }
   bool is_open(RangeIndex row) const noexcept { return open_[row]; }
   std::uint64_t key_of(RangeIndex row) const noexcept { return keys_[row]; }
   /// Of all rows.
@@ -75,6 +78,9 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
   std::size_t silent_launches() const noexcept { return store_->silent(); }
   /// No activity that comes later was launched before; kLatest: none is waited for.
   std::int64_t oldest_waiting_ns() const noexcept { return store_->oldest_waiting_ns(); }
+
+  /// Before any events: what host events mean is told to `sink`, which hands it on to this.
+  void assemble_into(AssemblySink& sink) noexcept { assembler_.tell(sink); }
 
   void on_host_events(const format::HostEvents& events) override { assembler_.feed(events); }
   void on_kernels(std::span<const format::KernelRow> rows) override;
@@ -121,6 +127,7 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
   std::int64_t host_time(std::uint64_t ticks) const noexcept { return on_job_clock(clock_->monotonic_of_ticks(ticks)); }
   std::int64_t device_time(std::int64_t ns) const noexcept { return on_job_clock(clock_->monotonic_of_realtime(ns)); }
   void add_steps();
+  void end_ranges();
   void add_launch_ranges();
   void add_nodes();
   void add_operators(bool with_texts);
@@ -245,18 +252,22 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
   const clock::ClockTable* clock_;
   std::uint64_t first_ticks_;
   const HostShift& shift_;
-  RangeIndex first_range_;  // row of the range with first_key_; those behind it follow
-  RangeIndex first_row_;    // of this capture
+  RangeIndex first_range_;   // row of the range with first_key_; those behind it follow
+  RangeIndex first_row_;     // of this capture
+  std::size_t range_count_;  // rows so far; the table may have more
   std::uint64_t first_key_ = 1;
   std::uint64_t last_key_ = 0;
   std::vector<StringId> names_;
   std::vector<bool> names_known_;
   std::unordered_map<std::uint32_t, StringId> far_names_;
-  std::unordered_map<std::uint32_t, Category> categories_;
+  std::vector<std::optional<Category>> categories_;
   std::vector<ThreadIndex> threads_;
   std::map<std::uint32_t, ThreadIndex> threads_by_tid_;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::int64_t>, StreamIndex> streams_;
-  std::vector<std::uint32_t> last_mark_;  // by thread
+  const std::pair<const std::uint32_t, ThreadIndex>* last_tid_ = nullptr;    // that was asked for
+  using StreamKey = std::tuple<std::uint32_t, std::uint32_t, std::int64_t>;  // device, context, number
+  std::map<StreamKey, StreamIndex> streams_;
+  const std::pair<const StreamKey, StreamIndex>* last_stream_ = nullptr;  // that was asked for
+  std::vector<std::uint32_t> last_mark_;                                  // by thread
   struct StepRecord {
     std::uint32_t number;
     ThreadIndex thread;

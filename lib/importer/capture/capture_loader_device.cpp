@@ -21,20 +21,23 @@ DeviceIndex CaptureLoader::device_of(std::uint32_t id) {
 }
 
 StreamIndex CaptureLoader::stream_of(std::uint32_t device, std::uint32_t context, std::int64_t id) {
-  const auto [found, added] =
-      streams_.try_emplace({device, context, id}, static_cast<StreamIndex>(out_.streams.size()));
+  const StreamKey key{device, context, id};
+  if (last_stream_ != nullptr && last_stream_->first == key) return last_stream_->second;
+  const auto [found, added] = streams_.try_emplace(key, static_cast<StreamIndex>(out_.streams.size()));
   if (added) out_.streams.push_back({device_of(device), context, id});
+  last_stream_ = &*found;
   return found->second;
 }
 
 template <typename Row>
 void CaptureLoader::add_activity(ActivityKind kind, StringId name, const Row& row, std::uint64_t bytes,
                                  std::uint32_t detail) {
+  const std::int64_t begin_ns = device_time(row.begin_ns);
   ActivityRow activity{.kind = kind,
                        .name = name,
                        .stream = stream_of(row.device, row.context, row.stream),
-                       .begin_ns = device_time(row.begin_ns),
-                       .end_ns = moved(device_time(row.begin_ns), row.end_ns - row.begin_ns),
+                       .begin_ns = begin_ns,
+                       .end_ns = moved(begin_ns, row.end_ns - row.begin_ns),
                        .correlation = row.correlation,
                        .bytes = bytes,
                        .detail = detail,
@@ -86,13 +89,14 @@ void CaptureLoader::on_graph_launches(std::span<const format::GraphLaunchRow> ro
 void CaptureLoader::on_api_calls(std::span<const format::ApiRow> rows) {
   CallTable& table = out_.calls;
   for (const format::ApiRow& row : rows) {
+    const std::int64_t begin_ns = device_time(row.begin_ns);
     table.append({.name = name(row.name),
                   .domain = row.domain == 0   ? CallDomain::kRuntime
                             : row.domain == 1 ? CallDomain::kDriver
                                               : CallDomain::kInternal,
                   .thread = thread_of_tid(row.tid),
-                  .begin_ns = device_time(row.begin_ns),
-                  .end_ns = device_end(row.begin_ns, row.end_ns),
+                  .begin_ns = begin_ns,
+                  .end_ns = std::max(begin_ns, device_time(row.end_ns)),
                   .correlation = row.correlation,
                   .result = static_cast<std::int32_t>(row.result)});
   }

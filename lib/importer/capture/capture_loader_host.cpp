@@ -12,13 +12,14 @@
 namespace rangefinder::importer {
 
 const CaptureLoader::Category& CaptureLoader::category_of(std::uint32_t id) {
-  const auto [found, added] = categories_.try_emplace(id);
-  if (added) {
+  if (id >= categories_.size()) categories_.resize(std::size_t{id} + 1);  // 16 bits
+  std::optional<Category>& known = categories_[id];
+  if (!known) {
     const std::string_view text = facts_.category(id);
-    found->second = {out_.intern(facts_.domain(id)), out_.intern(text),
-                     text == "operator" ? RangeKind::kOperator : RangeKind::kAnnotation};
+    known = {out_.intern(facts_.domain(id)), out_.intern(text),
+             text == "operator" ? RangeKind::kOperator : RangeKind::kAnnotation};
   }
-  return found->second;
+  return *known;
 }
 
 RangeRow CaptureLoader::range_row(const AssembledRange& range) {
@@ -40,8 +41,10 @@ void CaptureLoader::on_range(const AssembledRange& range) {
   // Keys count from 1 in the order in which ranges began: the row is known, whenever the range ends.
   RangeTable& table = out_.ranges;
   const RangeIndex row = row_of(range.key);
-  if (row >= table.size()) {
-    table.grow_to(std::size_t{row} + 1);
+  range_count_ = std::max(range_count_, std::size_t{row} + 1);
+  if (row >= table.size()) {  // by many rows at once: a table has a column for each member
+    constexpr std::size_t kMoreRows = 1024;
+    table.grow_to(std::size_t{row} + kMoreRows);
     under_.resize(table.size() - first_row_);
   }
   if (range.key >= first_key_) under_[row - first_row_] = range.under;
@@ -192,6 +195,7 @@ void CaptureLoader::on_sequence(const AssembledSequence& sequence) {
 }
 
 void CaptureLoader::on_node_begin(const AssembledNode& node) {
+  last_ticks_ = std::max(last_ticks_, node.begin_ticks);
   if (store_ == nullptr) return;
   RunningNodes& running = running_nodes(node.thread);
   running.numbers.push_back(++last_node_);
@@ -296,6 +300,12 @@ void CaptureLoader::add_steps() {
                        .end_ns = next.time_ns,
                        .items = next.items});
   }
+}
+
+/// Behind all events: rows that stand ready go.
+void CaptureLoader::end_ranges() {
+  out_.ranges.cut_to(range_count_);
+  under_.resize(out_.ranges.size() - first_row_);
 }
 
 /// Which row each launch belongs to. A range that ended on another thread may be closed by a record that stood further

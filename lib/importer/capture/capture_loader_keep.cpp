@@ -335,6 +335,7 @@ void CaptureLoader::next_window(std::int64_t device_ns) {
   first_range_ = static_cast<RangeIndex>(carried_.size());
   first_key_ = last_key_ + 1;
   out_.ranges.grow_to(carried_.size());
+  range_count_ = carried_.size();
 }
 
 }  // namespace rangefinder::importer

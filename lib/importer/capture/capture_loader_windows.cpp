@@ -86,7 +86,8 @@ void CaptureLoader::add_open_ranges() {
   const std::uint64_t begun = last_key_ >= first_key_ ? last_key_ - first_key_ + 1 : 0;
   const std::size_t rows = first_range_ + begun;
   if (out_.ranges.size() < rows) out_.ranges.grow_to(rows);
-  under_.resize(rows);
+  range_count_ = rows;
+  end_ranges();
   keys_ = carried_;
   keys_.resize(rows);
   std::iota(keys_.begin() + first_range_, keys_.end(), first_key_);

@@ -72,10 +72,13 @@ CaptureWindows::CaptureWindows(capture::CaptureReader& reader, Options options)
   timeline_.sources = {reader.path()};
   timeline_.realtime_offset_ns = reader.clock().realtime_offset_ns();
   loader_.begin_windows();
+  if (options_.assembled == nullptr) return;
+  tee_.emplace(*options_.assembled, loader_);
+  loader_.assemble_into(*tee_);
 }
 
 std::size_t CaptureWindows::rows() const noexcept {
-  return timeline_.ranges.size() + timeline_.launches.size() + timeline_.calls.size() + timeline_.activities.size() +
+  return loader_.range_count() + timeline_.launches.size() + timeline_.calls.size() + timeline_.activities.size() +
          timeline_.marks.size() + timeline_.counters.size() + timeline_.allocator_events.size() +
          timeline_.syncs.size() + timeline_.overheads.size() + timeline_.cuda_allocations.size();
 }
@@ -83,9 +86,11 @@ std::size_t CaptureWindows::rows() const noexcept {
 void CaptureWindows::run(const std::function<void(Timeline&, bool)>& use) {
   Feeder feeder(*this, use);
   sweep_.run(feeder, options_.progress);
+  if (tee_) tee_->hold_back();
   loader_.close_last_window();
   time_ns_ = std::numeric_limits<std::int64_t>::max();
   use(timeline_, true);
+  if (tee_) tee_->give_out();
 }
 
 }  // namespace rangefinder::importer

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "capture/capture_reader.hpp"
+#include "importer/capture/assembly_tee.hpp"
 #include "importer/capture/capture_sweep.hpp"
 #include "importer/capture/file_loader.hpp"
 #include "importer/capture/host_shift.hpp"
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -43,6 +45,9 @@ class CaptureWindows {
     CaptureSweep::Progress progress;
     /// Is told of all events too, before they are in a window. May be null.
     SweepSink* also = nullptr;
+    /// Is told what the host events mean, before it is in a window; of what is still open at the end, behind the last
+    /// window. May be null.
+    AssemblySink* assembled = nullptr;
   };
   CaptureWindows(capture::CaptureReader& reader, Options options);
 
@@ -81,6 +86,7 @@ class CaptureWindows {
   LoadOptions load_options_;
   Timeline timeline_;
   FileLoader loader_;
+  std::optional<AssemblyTee> tee_;
   CaptureSweep sweep_;
   std::int64_t time_ns_ = std::numeric_limits<std::int64_t>::min();
 };

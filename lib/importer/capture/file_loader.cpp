@@ -87,6 +87,7 @@ Status FileLoader::load() {
   first_launch_ = static_cast<std::uint32_t>(out_.launches.size());
   if (Status read = reader_.visit(*this, options_.progress, options_.progress_user); !read) return read;
   finish();
+  end_ranges();
   add_launch_ranges();
   add_nodes();
   add_operators(options_.operator_inputs || options_.keep_arguments);

@@ -90,15 +90,15 @@ void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record&
       launch.correlation = format::launch_key(word_id(record.word), word_aux(record.word));
       launch.thread = index;
       launch.callback = word_aux(record.word);
-      return sink_.on_launch(launch);
+      return sink_->on_launch(launch);
     }
     case RecordKind::kMark:
-      sink_.on_mark(index, record.ticks, word_id(record.word), word_category(record.word));
+      sink_->on_mark(index, record.ticks, word_id(record.word), word_category(record.word));
       thread.pending = record;
       return;
     case RecordKind::kNodeBegin:
       thread.nodes.push_back({record.ticks, 0, -1, word_id(record.word), index, word_aux(record.word)});
-      sink_.on_node_begin(thread.nodes.back());
+      sink_->on_node_begin(thread.nodes.back());
       thread.pending = record;
       return;
     case RecordKind::kNodeEnd:
@@ -109,7 +109,7 @@ void HostAssembler::on_record(std::uint32_t index, Thread& thread, const Record&
     case RecordKind::kHostBlock:
       return on_host_block(index, thread, record);
     case RecordKind::kStep:
-      sink_.on_step({record.ticks, word_id(record.word), index, word_aux(record.word) != detail::kStepNotRecorded});
+      sink_->on_step({record.ticks, word_id(record.word), index, word_aux(record.word) != detail::kStepNotRecorded});
       thread.pending = record;
       return;
     case RecordKind::kLostEnds:
@@ -130,7 +130,7 @@ void HostAssembler::end_node(Thread& thread, std::uint64_t ticks) {
   AssembledNode node = thread.nodes.back();
   thread.nodes.pop_back();
   node.end_ticks = std::max(ticks, node.begin_ticks);
-  sink_.on_node(node);
+  sink_->on_node(node);
 }
 
 void HostAssembler::begin_memory(std::uint32_t index, Thread& thread, const Record& record) {
@@ -148,7 +148,8 @@ void HostAssembler::begin_memory(std::uint32_t index, Thread& thread, const Reco
 
 /// An event is whole when the next record comes. One of which nothing is known was cut off.
 void HostAssembler::end_memory(Thread& thread) {
-  if (word_kind(thread.pending.word) == RecordKind::kMemory && thread.memory.known != 0) sink_.on_memory(thread.memory);
+  if (word_kind(thread.pending.word) == RecordKind::kMemory && thread.memory.known != 0)
+    sink_->on_memory(thread.memory);
 }
 
 void HostAssembler::on_host_fact(Thread& thread, const Record& record) {
@@ -184,7 +185,7 @@ void HostAssembler::on_host_block(std::uint32_t index, Thread& thread, const Rec
                    static_cast<std::uint64_t>(thread.host_total)};
   memory.values[3] = ~std::uint64_t{0};
   memory.known = 3;
-  sink_.on_memory(memory);
+  sink_->on_memory(memory);
 }
 
 std::uint64_t HostAssembler::innermost(const Thread& thread) noexcept {
@@ -210,7 +211,7 @@ void HostAssembler::note_number(std::uint32_t index, Thread& thread, std::uint64
   thread.sequence = {
       next, thread.last_ticks, index, forward_thread, resumed, innermost(thread), innermost_scoped(thread)};
   thread.noted = static_cast<std::int64_t>(next);
-  sink_.on_sequence(*thread.sequence);
+  sink_->on_sequence(*thread.sequence);
 }
 
 // ---- scoped ranges ----------------------------------------------------------------------------------------------
@@ -239,7 +240,7 @@ void HostAssembler::open_range(std::uint32_t index, Thread& thread, const Record
       node.range_begin_ticks = range.begin_ticks;
     }
   }
-  sink_.on_begin(range);
+  sink_->on_begin(range);
   if ((word_aux(record.word) & detail::kHasNotedNumber) != 0 && thread.noted >= 0)
     report_operator(range, thread.noted, 0, 0);
 }
@@ -292,7 +293,7 @@ void HostAssembler::close_top(Thread& thread, std::uint64_t ticks, bool suspende
   range.suspended = suspended;
   if (suspended) suspended_[{ticks, label_of(range)}].push_back({range.key, range.instance_begin_ticks});
   report_cpu_counts(thread, range.key);
-  sink_.on_range(range);
+  sink_->on_range(range);
 }
 
 void HostAssembler::report_cpu_counts(Thread& thread, std::uint64_t range) {
@@ -308,7 +309,7 @@ void HostAssembler::report_cpu_counts(Thread& thread, std::uint64_t range) {
     if (first >= 0 && last >= first) counts.count[event] = last - first;
   }
   drop_behind(thread.open.empty() ? 0 : thread.open.back().key);
-  if (counts.any()) sink_.on_cpu_counts(range, counts);
+  if (counts.any()) sink_->on_cpu_counts(range, counts);
 }
 
 void HostAssembler::close_range(Thread& thread, const Record& record) {
@@ -330,7 +331,7 @@ void HostAssembler::report_unfinished(AssembledRange range, std::uint64_t end_ti
   range.end_ticks = std::max(end_ticks, range.begin_ticks);
   range.unfinished = true;
   ++health_.unfinished_ranges;
-  sink_.on_range(range);
+  sink_->on_range(range);
 }
 
 void HostAssembler::on_facts(Thread& thread, const Record& record) {
@@ -350,7 +351,7 @@ void HostAssembler::report_operator(const AssembledRange& range, std::int64_t se
   facts.sequence = sequence;
   facts.forward_thread = forward_thread;
   facts.inputs = inputs;
-  sink_.on_operator(facts);
+  sink_->on_operator(facts);
 }
 
 void HostAssembler::on_extra(std::uint32_t index, Thread& thread, const Record& record) {
@@ -368,7 +369,7 @@ void HostAssembler::on_extra(std::uint32_t index, Thread& thread, const Record& 
       }
       value.of = AssembledValue::Of::kRange;
       value.range = thread.open.empty() ? 0 : thread.open.back().key;
-      return sink_.on_value(index, value);
+      return sink_->on_value(index, value);
     case RecordKind::kNodeBegin:
       if (thread.nodes.empty()) return;
       thread.nodes.back().sequence = static_cast<std::int64_t>(number);
@@ -379,16 +380,16 @@ void HostAssembler::on_extra(std::uint32_t index, Thread& thread, const Record& 
       return;
     case RecordKind::kMark:
       value.of = AssembledValue::Of::kMark;
-      return sink_.on_value(index, value);
+      return sink_->on_value(index, value);
     case RecordKind::kStep:
-      return sink_.on_step_items(index, number);
+      return sink_->on_step_items(index, number);
     case RecordKind::kCounter:
       value.of = AssembledValue::Of::kCounter;
-      return sink_.on_counter(index, base.ticks, word_id(base.word), value);
+      return sink_->on_counter(index, base.ticks, word_id(base.word), value);
     case RecordKind::kAsyncBegin:
       if (thread.started != 0) {
         value.range = thread.started;
-        sink_.on_value(index, value);
+        sink_->on_value(index, value);
         return settle_started(thread);
       }
       begin_start_end(index, thread, base, number);
@@ -434,7 +435,7 @@ void HostAssembler::finish(std::uint64_t end_ticks) {
     end_memory(*thread);
     thread->pending = {};
     if (thread->sequence.has_value()) {
-      sink_.on_sequence(to_come(*thread));
+      sink_->on_sequence(to_come(*thread));
       thread->sequence.reset();
     }
     while (!thread->nodes.empty()) end_node(*thread, end_ticks);
@@ -449,7 +450,7 @@ void HostAssembler::finish(std::uint64_t end_ticks) {
   std::sort(rest.begin(), rest.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
   for (const AssembledRange& range : rest) report_unfinished(range, range.end_ticks);
   for (const auto& [when, ranges] : suspended_) {
-    for (const Suspended& range : ranges) sink_.on_not_resumed(range.key);
+    for (const Suspended& range : ranges) sink_->on_not_resumed(range.key);
     health_.unfinished_ranges += ranges.size();
   }
   suspended_.clear();

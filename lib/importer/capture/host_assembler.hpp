@@ -168,7 +168,9 @@ class AssemblySink {
 /// Records may be anything: no sequence of them takes more than a bounded time each.
 class HostAssembler {
  public:
-  explicit HostAssembler(AssemblySink& sink) noexcept : sink_(sink) {}
+  explicit HostAssembler(AssemblySink& sink) noexcept : sink_(&sink) {}
+  /// Before any events: they are told to another sink.
+  void tell(AssemblySink& sink) noexcept { sink_ = &sink; }
   void feed(const format::HostEvents& events);
   void finish(std::uint64_t end_ticks);
   /// Ends the ranges whose end on another thread has been read, whether or not their own thread has come so far.
@@ -286,7 +288,7 @@ class HostAssembler {
   bool end_elsewhere(std::uint32_t owner, Label label, End end);
   bool end_elsewhere_of_missing(std::uint32_t owner, Label label, End end, std::uint64_t began_after);
 
-  AssemblySink& sink_;
+  AssemblySink* sink_;
   std::uint64_t last_key_ = 0;
   std::vector<std::unique_ptr<Thread>> threads_;
   std::unordered_map<std::uint64_t, AssembledRange> start_end_;  // by handle

@@ -58,7 +58,7 @@ bool HostAssembler::end_elsewhere(std::uint32_t owner, Label label, End end) {
   range.end_ticks = end.ticks;
   range.end_thread = end.thread;
   range.ended_elsewhere = end.thread != range.thread;
-  sink_.on_range(range);
+  sink_->on_range(range);
   return true;
 }
 
@@ -72,7 +72,7 @@ bool HostAssembler::end_elsewhere_of_missing(std::uint32_t owner, Label label, E
   range.end_ticks = end.ticks;
   range.end_thread = end.thread;
   range.ended_elsewhere = end.thread != range.thread;
-  sink_.on_range(range);
+  sink_->on_range(range);
   return true;
 }
 
@@ -96,7 +96,7 @@ void HostAssembler::begin_start_end(std::uint32_t index, Thread& thread, const R
   thread.open_start_end.insert(range.key);
   thread.started = range.key;
   thread.started_handle = handle;
-  sink_.on_begin(range);
+  sink_->on_begin(range);
 }
 
 /// All is known of the range. Its end may have been read before: another thread's records stand elsewhere in the file.
@@ -121,7 +121,7 @@ void HostAssembler::end_start_end(std::uint64_t handle, End end) {
   range.end_ticks = std::max(end.ticks, range.begin_ticks);
   range.end_thread = end.thread;
   range.ended_elsewhere = end.thread != range.thread;
-  sink_.on_range(range);
+  sink_->on_range(range);
 }
 
 // ---- what was put off ---------------------------------------------------------------------------------------------

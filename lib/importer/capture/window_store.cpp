@@ -198,15 +198,19 @@ void WindowStore::forget_replays() {
 void EarlierCalls::begin(ProcessIndex process, std::vector<Window> windows) {
   process_ = process;
   windows_ = std::move(windows);
+  begun_ = 0;
   std::sort(windows_.begin(), windows_.end(), [](const Window& a, const Window& b) { return a.begin_ns < b.begin_ns; });
 }
 
 void EarlierCalls::add(std::uint64_t correlation, std::int64_t time_ns) {
   constexpr std::uint64_t kIds = std::uint64_t{1} << 32;
   if (correlation == 0 || correlation >= kIds) return;
-  const auto after = std::partition_point(windows_.begin(), windows_.end(),
-                                          [&](const Window& window) { return window.begin_ns <= time_ns; });
-  const auto window = static_cast<std::size_t>(after - windows_.begin());
+  // How many have begun; mostly as many as for the last call.
+  const auto has_begun = [&](const Window& each) { return each.begin_ns <= time_ns; };
+  if ((begun_ != 0 && !has_begun(windows_[begun_ - 1])) || (begun_ != windows_.size() && has_begun(windows_[begun_])))
+    begun_ =
+        static_cast<std::size_t>(std::partition_point(windows_.begin(), windows_.end(), has_begun) - windows_.begin());
+  const std::size_t window = begun_;
   if (!windows_.empty() && (window == 0 || time_ns > windows_[window - 1].end_ns)) return;
   const EarlierCall call{process_, correlation, time_ns};
   if (bounds_.empty()) origin_ = correlation;

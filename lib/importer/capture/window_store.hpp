@@ -149,6 +149,7 @@ class EarlierCalls {
   };
   ProcessIndex process_{0};
   std::vector<Window> windows_;
+  std::size_t begun_ = 0;  // windows, at the last call
   std::uint64_t origin_ = 0;
   std::deque<Bounds> bounds_;
 };
