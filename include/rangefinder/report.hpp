@@ -91,8 +91,9 @@ RANGEFINDER_EXPORT void prepare_for_report(Timeline& timeline, const ReportOptio
 RANGEFINDER_EXPORT Status write_report(const Timeline& timeline, const ReportOptions& options,
                                        const std::function<bool(std::string_view)>& sink);
 
-/// The report of files: load_job, prepare_for_report and write_report. Of one long capture the views `ranges` and `tree`
-/// (one row per name or path) are added up window by window, in memory that does not grow with the capture.
+/// The report of files: load_job, prepare_for_report and write_report. Of one long capture the views `ranges`, `tree`,
+/// `kernels` and `memcpy` (a row per name or path) are added up window by window, in memory that does not grow with the
+/// capture.
 ///
 /// Errors: as of load_job and write_report.
 RANGEFINDER_EXPORT Status report_files(const std::vector<std::string>& paths, const LoadOptions& load,

@@ -180,6 +180,8 @@ void RangeRollup::take_host(RangeIndex range, std::uint32_t group, bool is_insid
   RangeGroup& total = groups_.rows[group];
   const RangeTable& ranges = window_->timeline.ranges;
   if (!is_whole_) note_first(range, group);
+  const bool nests = ranges.style[range] == RangeStyle::kScoped && (ranges.flags[range] & kEndedElsewhere) == 0;
+  overlapping_ranges_ += nests ? 0 : 1;
   const bool is_run = ranges.is_run(range);
   total.count += is_run ? 1 : 0;
   if ((ranges.flags[range] & kBeforeRecording) == 0)

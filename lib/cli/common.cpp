@@ -59,7 +59,7 @@ Error out_of_memory(const Common& common) {
       ErrorCode::kTooLarge,
       fmt::format("needs more memory than the limit of {} MiB; allow more with --max-memory, read one capture "
                   "of a folder at a time, or record less (rangefinder record --duration, --until-step); export "
-                  "and the views ranges and tree of a long capture need little memory",
+                  "and the views ranges, tree, kernels and memcpy of a long capture need little memory",
                   bound_of(common) >> 20));
 }
 

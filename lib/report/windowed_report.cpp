@@ -16,12 +16,15 @@
 #include "report/range_report.hpp"
 #include "report/rendering.hpp"
 #include "report/table_order.hpp"
+#include "report/views/operation_totals.hpp"
 #include "report/views/path_rows.hpp"
 #include "timeline/finish.hpp"
 #include "timeline/memory_bound.hpp"
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,16 +35,100 @@ namespace {
 using importer::CaptureWindows;
 using projection::WindowRows;
 
-bool is_by_path(const View& view) noexcept { return view.name == "tree"; }
+/// What a view makes of windows.
+class ViewTotals {
+ public:
+  virtual ~ViewTotals() = default;
+  virtual void add(const WindowRows& window) = 0;
+  /// Once, behind the last window.
+  virtual Table table(const RangeReport& report) = 0;
+  /// Behind that: the groups of the overview.
+  virtual const analysis::RangeGroups& by_name() const {
+    static const analysis::RangeGroups none;
+    return none;
+  }
+  /// What windows did not find out, and a loaded timeline would have.
+  virtual void add_notes(std::vector<std::string>&, const analysis::RecordingFacts&) const {}
+  virtual std::uint64_t memory_bytes() const noexcept = 0;
+};
 
-analysis::RangeRollup::Options rollup_options(const View& view, const ViewOptions& options, const WindowSizes& sizes) {
-  analysis::RangeRollup::Options wanted;
-  wanted.projection = options.projection;
-  wanted.most_lengths = sizes.lengths;
-  if (!is_by_path(view)) return wanted;
-  wanted.group_by = analysis::GroupBy::kPath;
-  wanted.folding = common::folding_of(options);
-  return wanted;
+/// `ranges` and `tree`.
+class RangeTotals final : public ViewTotals {
+ public:
+  RangeTotals(const CaptureWindows& windows, const ViewOptions& options, analysis::GroupBy group_by,
+              const WindowSizes& sizes)
+      : windows_(windows),
+        by_path_(group_by == analysis::GroupBy::kPath),
+        rollup_({.projection = options.projection,
+                 .group_by = group_by,
+                 .folding = by_path_ ? common::folding_of(options) : analysis::Folding(),
+                 .most_lengths = sizes.lengths}),
+        payloads_(options.projection) {}
+
+  void add(const WindowRows& window) override {
+    instances_.forget([this](std::uint64_t key) { return windows_.keeps(key); });
+    std::vector<projection::RangeInstances::Added> added;
+    if (window.timeline.activities.size() != 0)
+      added = instances_.add(window.timeline, window.projection, [&](RangeIndex range) { return window.key(range); });
+    instances_.settle(window.time_ns);
+    rollup_.add(window, added);
+    payloads_.add(window);
+  }
+  Table table(const RangeReport& report) override {
+    if (by_path_) return table_of_paths(report, std::move(rollup_).tree());
+    by_name_ = std::move(rollup_).groups();
+    return table_of_names(report, by_name_, payloads_);
+  }
+  const analysis::RangeGroups& by_name() const override { return by_name_; }
+  std::uint64_t memory_bytes() const noexcept override { return rollup_.memory_bytes(); }
+
+  void add_notes(std::vector<std::string>& notes, const analysis::RecordingFacts& facts) const override {
+    if (!rollup_.has_exact_spreads())
+      notes.emplace_back("the recording is long: medians and p95 are exact to a thousandth");
+    if (rollup_.moved_ranges() != 0)
+      notes.push_back("the recording is long, and " + base::with_thousands(rollup_.moved_ranges()) +
+                      " ranges overlap others, or have no end: some of their figures count for ranges that they are "
+                      "not inside of");
+    if (rollup_.overlapping_ranges() != 0 && facts.activities != 0)
+      notes.push_back("the recording is long: GPU figures of " + base::with_thousands(rollup_.overlapping_ranges()) +
+                      " start/end ranges may lack work that other ranges own");
+    if (!instances_.is_exact())
+      notes.emplace_back(
+          "the recording is long and ranges nest deep: GPU busy and GPU self count work twice that runs beside other "
+          "work where a window of reading ends");
+    if (windows_.not_resumed() != 0)
+      notes.push_back("the recording is long: " + base::with_thousands(windows_.not_resumed()) +
+                      " ranges of coroutines that never went on are not in Count and Host");
+  }
+
+ private:
+  const CaptureWindows& windows_;
+  bool by_path_;
+  projection::RangeInstances instances_{projection::RangeInstances::Figures::kAll};
+  analysis::RangeRollup rollup_;
+  common::PayloadStatistics payloads_;
+  analysis::RangeGroups by_name_;
+};
+
+/// `kernels` and `memcpy`.
+class WindowedOperations final : public ViewTotals {
+ public:
+  explicit WindowedOperations(OperationTotals::Kind kind) : totals_(kind) {}
+
+  void add(const WindowRows& window) override { totals_.add(window.timeline, window.projection); }
+  Table table(const RangeReport& report) override { return totals_.table(report); }
+  std::uint64_t memory_bytes() const noexcept override { return totals_.memory_bytes(); }
+
+ private:
+  OperationTotals totals_;
+};
+
+std::unique_ptr<ViewTotals> totals_of(const View& view, const CaptureWindows& windows, const ViewOptions& options,
+                                      const WindowSizes& sizes) {
+  if (view.name == "kernels") return std::make_unique<WindowedOperations>(OperationTotals::Kind::kKernels);
+  if (view.name == "memcpy") return std::make_unique<WindowedOperations>(OperationTotals::Kind::kCopies);
+  const auto group_by = view.name == "tree" ? analysis::GroupBy::kPath : analysis::GroupBy::kName;
+  return std::make_unique<RangeTotals>(windows, options, group_by, sizes);
 }
 
 /// Adds windows up to a report.
@@ -55,9 +142,8 @@ class WindowedReport {
         options_(options),
         bound_(load),
         windows_(reader, window_options(load, sizes)),
-        rollup_(rollup_options(view, options, sizes)),
-        totals_(options.projection),
-        payloads_(options.projection) {}
+        view_totals_(totals_of(view, windows_, options, sizes)),
+        totals_(options.projection) {}
 
   Status write(const Sink& sink) {
     windows_.run([this](Timeline& window, bool is_last) {
@@ -84,7 +170,6 @@ class WindowedReport {
   }
 
   void take(Timeline& window, bool is_last) {
-    instances_.forget([this](std::uint64_t key) { return windows_.keeps(key); });
     projection::split_graph_launches_of_window(window, windows_.activity_rows(), options_.projection);
     const Projection projection = projection::project_without_streams(window, options_.projection);
     const WindowRows rows{.timeline = window,
@@ -96,19 +181,14 @@ class WindowedReport {
                           .keys = windows_.keys(),
                           .open = &windows_.open_rows(),
                           .time_ns = windows_.time_ns()};
-    std::vector<projection::RangeInstances::Added> added;
-    if (window.activities.size() != 0)
-      added = instances_.add(window, projection, [this](RangeIndex row) { return windows_.key_of(row); });
-    instances_.settle(windows_.time_ns());
-    rollup_.add(rows, added);
+    view_totals_->add(rows);
     totals_.add(rows);
     attribution_.add(window, projection);
     profiler_.add(window);
-    payloads_.add(rows);
     extent_.add(window, rows.own_ranges, [&](RangeIndex range) { return rows.ends_here(range); });
     blocked_.add_window(window, analysis::known_span(window), windows_.time_ns());
     keep_notes(window, is_last);
-    within_bound_ = bound_.check(window, rollup_.memory_bytes());
+    within_bound_ = bound_.check(window, view_totals_->memory_bytes());
   }
 
   /// Each once; those of the whole file stand in the last window.
@@ -124,44 +204,24 @@ class WindowedReport {
     const Timeline& timeline = *window_;
     const analysis::RecordingFigures figures = totals_.figures(timeline);
     const RangeReport report{timeline, figures.facts};
+    Table table = view_totals_->table(report);
     Footer footer = make_footer(timeline, figures.facts.account);
-    add_notes(footer, figures.facts);
+    view_totals_->add_notes(footer.notes, figures.facts);
+    if (windows_.abandoned_launches() != 0 && figures.facts.account.unknown.gpu_ops != 0)
+      footer.notes.push_back(base::with_thousands(windows_.abandoned_launches()) +
+                             " launches had no activity for so long that what they caused later has no owner");
     std::optional<Overview> overview;
-    analysis::PathTree tree;
-    if (is_by_path(view_))
-      tree = std::move(rollup_).tree();
-    else
-      tree.groups = std::move(rollup_).groups();
     if (wants_overview(options_, view_) && timeline.end_ns > timeline.begin_ns)
-      overview = make_overview({timeline, options_.projection, figures, blocked_, tree.groups}, footer);
-    Table table = is_by_path(view_) ? table_of_paths(report, tree) : table_of_names(report, tree.groups, payloads_);
+      overview = make_overview({timeline, options_.projection, figures, blocked_, view_totals_->by_name()}, footer);
     if (Status status = arrange(table, options_); !status.ok())
       return std::move(status).error().with_context(view_.name);
     Rendering rendering{view_, timeline, std::move(table), std::move(footer), std::move(overview), attribution_};
     rendering.profiler_ns = profiler_.total_ns();
     rendering.recorded_ns = figures.recorded_ns;
-    if (figures.facts.ranges == 0) rendering.missing = missing_for(view_, timeline);
+    const bool lacks_ranges = (view_.needs & kNeedsRanges) != 0 && figures.facts.ranges == 0;
+    const bool lacks_activities = (view_.needs & kNeedsActivities) != 0 && figures.facts.activities == 0;
+    if (lacks_ranges || lacks_activities) rendering.missing = missing_for(view_, timeline);
     return report::write(std::move(rendering), options_, sink);
-  }
-
-  /// What windows did not find out, and a loaded timeline would have.
-  void add_notes(Footer& footer, const analysis::RecordingFacts& facts) const {
-    if (!rollup_.has_exact_spreads())
-      footer.notes.emplace_back("the recording is long: medians and p95 are exact to a thousandth");
-    if (rollup_.moved_ranges() != 0)
-      footer.notes.push_back("the recording is long, and " + base::with_thousands(rollup_.moved_ranges()) +
-                             " ranges overlap others, or have no end: some of their figures count for ranges that "
-                             "they are not inside of");
-    if (!instances_.is_exact())
-      footer.notes.emplace_back(
-          "the recording is long and ranges nest deep: GPU busy and GPU self count work twice that "
-          "runs beside other work where a window of reading ends");
-    if (windows_.not_resumed() != 0)
-      footer.notes.push_back("the recording is long: " + base::with_thousands(windows_.not_resumed()) +
-                             " ranges of coroutines that never went on are not in Count and Host");
-    if (windows_.abandoned_launches() != 0 && facts.account.unknown.gpu_ops != 0)
-      footer.notes.push_back(base::with_thousands(windows_.abandoned_launches()) +
-                             " launches had no activity for so long that what they caused later has no owner");
   }
 
   capture::CaptureReader& reader_;
@@ -172,13 +232,11 @@ class WindowedReport {
   Status within_bound_;
   CaptureWindows windows_;
   Timeline* window_ = nullptr;  // the last one, after all
-  projection::RangeInstances instances_{projection::RangeInstances::Figures::kAll};
-  analysis::RangeRollup rollup_;
+  std::unique_ptr<ViewTotals> view_totals_;
   analysis::RecordingTotals totals_;
   analysis::AttributionTotals attribution_;
   analysis::ProfilerTime profiler_;
   analysis::BlockedTimes blocked_;
-  common::PayloadStatistics payloads_;
   timeline::Extent extent_;
   std::vector<std::string> notes_;
 };
@@ -186,8 +244,9 @@ class WindowedReport {
 }  // namespace
 
 bool adds_up(const View& view, const ReportOptions& options) noexcept {
-  return is_by_path(view) ||
-         (view.name == "ranges" && !options.instances && !options.by_payload && options.payload.empty());
+  if (options.by_payload || !options.payload.empty()) return false;
+  if (view.name == "tree") return true;
+  return !options.instances && (view.name == "ranges" || view.name == "kernels" || view.name == "memcpy");
 }
 
 bool is_long(const capture::CaptureReader& reader) noexcept {

@@ -87,8 +87,8 @@ Status MemoryBound::check(const Timeline& timeline, std::uint64_t more_bytes) co
       "needs more memory than the bound of " + in_mib(most_bytes_) + ": what was read so far takes " + in_mib(bytes) +
           ", and a report " + std::to_string(kNeededPerByte) +
           " times that; allow more (--max-memory, max_memory_bytes), read one capture of a folder at a time, or "
-          "record less (rangefinder record --duration, --until-step); export and the views ranges and tree of a long "
-          "capture need little memory");
+          "record less (rangefinder record --duration, --until-step); export and the views ranges, tree, kernels "
+          "and memcpy of a long capture need little memory");
 }
 
 }  // namespace timeline

@@ -76,18 +76,19 @@ std::string without_recompute(const std::string& text) {
 
 std::vector<ReportOptions> all_options(bool autograd) {
   std::vector<ReportOptions> all;
-  for (const char* view : {"ranges", "tree"})
+  for (const char* view : {"ranges", "tree", "kernels", "memcpy"})
     for (const ReportFormat format : {ReportFormat::kText, ReportFormat::kJson, ReportFormat::kCsv}) {
       ReportOptions options;
       options.view = view;
       options.format = format;
-      if (autograd)
+      if (autograd && (options.view == "ranges" || options.view == "tree"))
         options.columns =
             "range,count,host,host_self,host_min,host_median,host_p95,host_max,gpu_busy,gpu_share,gpu_self,gpu_sum,"
             "gpu_span,gpu_idle,gpu_ops,launch_delay_avg,bytes";
       all.push_back(options);
     }
   ReportOptions folded = all.back();
+  folded.view = "tree";
   folded.fold = true;
   folded.depth = 2;
   folded.projection.attribution = Attribution::kLaunch;
@@ -147,6 +148,7 @@ TEST_CASE("windows of ranges that need not nest give the report of the loaded ca
           "[report][property]") {
   RandomProgramShape shape;
   shape.autograd = shape.graphs = false;
+  const std::regex of_start_end("note  the recording is long: GPU figures[^\n]*\n");
   std::size_t equal = 0;
   for (const std::uint64_t seed : property_seeds("overlapping ranges", repeats(60))) {
     INFO("RANGEFINDER_SEED=" << seed);
@@ -158,14 +160,14 @@ TEST_CASE("windows of ranges that need not nest give the report of the loaded ca
       ReportOptions options;
       options.view = view;
       options.sort = "host";
-      // Work of a start/end range that others own may count twice where it runs at the end of a window.
-      options.columns = "range,count,host,host_self,host_min,host_median,host_max,gpu_ops,gpu_sum,gpu_span,gpu_self";
+      // What other ranges own of a start/end range's work is not known in later windows: a note says so.
+      options.columns = "range,count,host,host_self,host_min,host_median,host_max";
       const std::string whole = loaded(path, options);
       for (const std::size_t rows : {1, 7, 50}) {
         INFO("view " << options.view << ", windows of " << rows);
         const std::string text = windowed(path, options, {.rows = rows});
-        if (has(text, "the recording is long")) continue;
-        REQUIRE(first_difference(whole, text) == "");
+        if (has(text, "ranges overlap others") || has(text, "ranges of coroutines")) continue;
+        REQUIRE(first_difference(whole, std::regex_replace(text, of_start_end, "")) == "");
         ++equal;
       }
     }

@@ -1,76 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "report/view.hpp"
 #include "report/views/common_columns.hpp"
+#include "report/views/operation_totals.hpp"
 #include "report/views/places.hpp"
 #include "report/views/range_paths.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 // `kernels` and `memcpy`: device activities by name, or each one, with the range that owns them.
 namespace rangefinder::report {
 namespace {
 
-struct OperationGroup {
-  StringId name = StringId::kEmpty;
-  std::uint64_t count = 0;
-  std::int64_t total = 0, min = 0, max = 0;
-  std::uint64_t bytes = 0;
-  std::int64_t conditional = 0;                            // of graphs with conditional nodes
-  std::unordered_map<std::uint32_t, std::int64_t> owners;  // range name -> time
-};
-
-std::uint32_t owner_name(const Timeline& timeline, std::uint32_t owner) {
-  return owner < timeline.ranges.size() ? static_cast<std::uint32_t>(timeline.ranges.name[owner]) : kNone;
-}
-
 bool is_computation(ActivityKind kind) { return !is_copy(kind); }
 bool is_movement(ActivityKind kind) { return is_copy(kind); }
-
-std::vector<OperationGroup> groups_of(const ProjectedTimeline& projected, bool (*wanted)(ActivityKind)) {
-  const Timeline& timeline = projected.timeline();
-  const ActivityTable& activities = timeline.activities;
-  const Projection& projection = projected.projection();
-  std::vector<OperationGroup> groups;
-  std::unordered_map<std::uint32_t, std::size_t> by_name;
-  for (ActivityIndex row{0}; row < activities.size(); ++row) {
-    if (!wanted(activities.kind[row])) continue;
-    const auto [found, added] = by_name.try_emplace(static_cast<std::uint32_t>(activities.name[row]), groups.size());
-    if (added) groups.push_back({activities.name[row]});
-    OperationGroup& group = groups[found->second];
-    const std::int64_t duration = activities.end_ns[row] - activities.begin_ns[row];
-    group.min = group.count == 0 ? duration : std::min(group.min, duration);
-    group.max = std::max(group.max, duration);
-    group.total += duration;
-    group.count += 1;
-    group.conditional += timeline.is_lower_bound(row) ? 1 : 0;
-    group.bytes += activities.bytes[row];
-    group.owners[owner_name(timeline, projection.owner[row])] += duration;
-  }
-  std::stable_sort(groups.begin(), groups.end(),
-                   [](const OperationGroup& a, const OperationGroup& b) { return a.total > b.total; });
-  return groups;
-}
-
-/// The range name that owns most of the group's time; equal shares by name, so that the answer does not depend on a
-/// hash.
-std::string main_owner(const Timeline& timeline, const OperationGroup& group) {
-  std::uint32_t best = kNone;
-  std::int64_t most = -1;
-  for (const auto& [name, time] : group.owners) {
-    if (time > most || (time == most && name < best)) {
-      best = name;
-      most = time;
-    }
-  }
-  const std::string owner =
-      best == kNone ? std::string("(none)") : std::string(timeline.text(static_cast<StringId>(best)));
-  return group.owners.size() == 1 ? owner : owner + " and " + std::to_string(group.owners.size() - 1) + " more";
-}
 
 /// An activity, and the paths in which it counts and was launched; the latter where that is another.
 struct OperationRow {
@@ -163,45 +108,25 @@ Table instances_of(const ProjectedTimeline& projected, bool (*wanted)(ActivityKi
   return table;
 }
 
+Table by_name(const ProjectedTimeline& projected, OperationTotals::Kind kind) {
+  const Timeline& timeline = projected.timeline();
+  analysis::RecordingFacts facts;
+  facts.add(projection::WindowRows::whole(timeline, projected.projection()));
+  OperationTotals totals(kind);
+  totals.add(timeline, projected.projection());
+  return totals.table({timeline, facts});
+}
+
 }  // namespace
 
 Result<Table> make_kernels(const ProjectedTimeline& projected, const ViewOptions& options) {
-  using Row = OperationGroup;
   if (options.instances) return instances_of(projected, is_computation, true);
-  const Timeline& timeline = projected.timeline();
-  const std::int64_t all_ns = projected.projection().account.total.gpu_sum_ns;
-  const bool bounded = !timeline.conditional_graphs.empty();
-  ColumnsOf<Row> columns(timeline);
-  columns.kernel("Kernel", &Row::name);
-  columns.count("Count", &Row::count).bounded_by(common::conditional_title(bounded));
-  columns.time("Total", &Row::total);
-  columns.percent("Share", [all_ns](const Row& row) { return common::share(row.total, all_ns); });
-  columns.time("Avg", [](const Row& row) { return common::mean(row.total, row.count); });
-  columns.time("Min", &Row::min).if_room(2);
-  columns.time("Max", &Row::max).if_room(1);
-  columns.text("Range", [&](const Row& row) { return main_owner(timeline, row); });
-  common::add_conditional(columns, bounded, &Row::conditional);
-  return columns.table_of(groups_of(projected, is_computation));
+  return by_name(projected, OperationTotals::Kind::kKernels);
 }
 
 Result<Table> make_memcpy(const ProjectedTimeline& projected, const ViewOptions& options) {
-  using Row = OperationGroup;
   if (options.instances) return instances_of(projected, is_movement, false);
-  const Timeline& timeline = projected.timeline();
-  const bool bounded = !timeline.conditional_graphs.empty();
-  const auto throughput = [](const Row& row) { return common::gigabytes_per_second(row.bytes, row.total); };
-  ColumnsOf<Row> columns(timeline);
-  columns.text("Operation", &Row::name);
-  columns.count("Count", &Row::count).bounded_by(common::conditional_title(bounded));
-  columns.bytes("Bytes", &Row::bytes);
-  columns.time("Total", &Row::total);
-  columns.time("Avg", [](const Row& row) { return common::mean(row.total, row.count); }).if_room(1);
-  columns.time("Min", &Row::min).if_room(3);
-  columns.time("Max", &Row::max).if_room(2);
-  columns.decimal("Throughput", "GB/s", 2, throughput);
-  columns.text("Range", [&](const Row& row) { return main_owner(timeline, row); });
-  common::add_conditional(columns, bounded, &Row::conditional);
-  return columns.table_of(groups_of(projected, is_movement));
+  return by_name(projected, OperationTotals::Kind::kCopies);
 }
 
 }  // namespace rangefinder::report
