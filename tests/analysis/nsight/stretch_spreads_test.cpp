@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/nsight/stretch_spreads.hpp"
 
+#include "analysis/spread.hpp"
 #include "support/catch.hpp"
 #include "support/seed.hpp"
 
@@ -9,6 +10,7 @@
 #include <random>
 #include <vector>
 
+using namespace rangefinder::analysis;
 using namespace rangefinder::analysis::nsight;
 using rangefinder::testing::any_size;
 using rangefinder::testing::below;

@@ -5,6 +5,7 @@
 #include "support/catch.hpp"
 
 #include <rangefinder/detail/hot_path.hpp>
+#include <rangefinder/detail/nvtx.hpp>
 
 #include <string>
 
