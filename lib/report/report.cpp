@@ -23,6 +23,12 @@ report::Sink checked(const std::function<bool(std::string_view)>& sink) {
   };
 }
 
+Status report_loaded(Timeline timeline, const ReportOptions& options,
+                     const std::function<bool(std::string_view)>& sink) {
+  prepare_for_report(timeline, options);
+  return write_report(timeline, options, sink);
+}
+
 }  // namespace
 
 std::vector<ReportViewInfo> report_views() {
@@ -73,13 +79,25 @@ Status report_files(const std::vector<std::string>& paths, const LoadOptions& lo
     if (reader.ok() && report::is_long(*reader)) {
       std::uint64_t unpacked = 0;
       if (Status status = importer::check_size(*reader, unpacked, load); !status.ok()) return status;
-      return report::write_windowed_report(*reader, load, **view, wanted, {}, checked(sink));
+      const auto write = [&](report::Unnested unnested) {
+        return report::write_windowed_report(*reader, load, **view, wanted, {}, unnested, checked(sink));
+      };
+      Result<bool> written = write(report::Unnested::kRefused);
+      if (!written) return std::move(written).error();
+      if (*written) return {};
+      // Loaded as a whole, if there is the memory.
+      Result<Timeline> timeline = load_job(paths, load);
+      if (timeline.ok()) return report_loaded(std::move(*timeline), options, sink);
+      if (timeline.error().code() != ErrorCode::kTooLarge) return timeline.error();
+      reader = capture::CaptureReader::open(paths.front());
+      if (!reader) return std::move(reader).error();
+      written = write(report::Unnested::kReported);
+      return written.ok() ? Status() : Status(std::move(written).error());
     }
   }
   Result<Timeline> timeline = load_job(paths, load);
   if (!timeline) return timeline.error();
-  prepare_for_report(*timeline, options);
-  return write_report(*timeline, options, sink);
+  return report_loaded(std::move(*timeline), options, sink);
 }
 
 Result<std::string> render_report(const std::string& path, const ReportOptions& options) {

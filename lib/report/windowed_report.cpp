@@ -145,17 +145,19 @@ class WindowedReport {
         view_totals_(totals_of(view, windows_, options, sizes)),
         totals_(options.projection) {}
 
-  Status write(const Sink& sink) {
+  Result<bool> write(Unnested unnested, const Sink& sink) {
     windows_.run([this](Timeline& window, bool is_last) {
       window_ = &window;
       if (within_bound_.ok()) take(window, is_last);
     });
-    if (!reader_.file_status().ok()) return reader_.file_status();
+    if (Status status = reader_.file_status(); !status.ok()) return std::move(status).error();
     if (!within_bound_.ok()) return std::move(within_bound_).error().with_context(reader_.path());
     if (load_.strict && !window_->health.complete())
       return Error(ErrorCode::kIncomplete, reader_.path() + ": the recording is incomplete; see `rangefinder check`");
+    if (unnested == Unnested::kRefused && !windows_.only_nests()) return false;
     extent_.write(*window_);
-    return render(sink);
+    if (Status status = render(sink); !status.ok()) return std::move(status).error();
+    return true;
   }
 
  private:
@@ -207,6 +209,11 @@ class WindowedReport {
     Table table = view_totals_->table(report);
     Footer footer = make_footer(timeline, figures.facts.account);
     view_totals_->add_notes(footer.notes, figures.facts);
+    if (!windows_.only_nests())
+      footer.notes.emplace_back(
+          "the recording is long, and some of its ranges need not nest (start/end ranges, ranges that end on another "
+          "thread, coroutines): such ranges may be missing here, and figures of those around them differ; with more "
+          "--max-memory they are complete");
     if (windows_.abandoned_launches() != 0 && figures.facts.account.unknown.gpu_ops != 0)
       footer.notes.push_back(base::with_thousands(windows_.abandoned_launches()) +
                              " launches had no activity for so long that what they caused later has no owner");
@@ -256,9 +263,10 @@ bool is_long(const capture::CaptureReader& reader) noexcept {
   return rows > kRows;
 }
 
-Status write_windowed_report(capture::CaptureReader& reader, const LoadOptions& load, const View& view,
-                             const ViewOptions& options, const WindowSizes& sizes, const Sink& sink) {
-  return WindowedReport(reader, load, view, options, sizes).write(sink);
+Result<bool> write_windowed_report(capture::CaptureReader& reader, const LoadOptions& load, const View& view,
+                                   const ViewOptions& options, const WindowSizes& sizes, Unnested unnested,
+                                   const Sink& sink) {
+  return WindowedReport(reader, load, view, options, sizes).write(unnested, sink);
 }
 
 }  // namespace rangefinder::report

@@ -10,6 +10,7 @@
 #include <rangefinder/timeline.hpp>
 
 #include <cstddef>
+#include <cstdint>
 
 namespace rangefinder::report {
 
@@ -23,11 +24,19 @@ struct WindowSizes {
   std::size_t lengths = std::size_t{1} << 22;  ///< that are kept for exact medians and percentiles
 };
 
+/// Start/end ranges, ranges that end on another thread and suspended ones. Where they are open at the end of a window,
+/// windows do not know all that a loaded timeline does.
+enum class Unnested : std::uint8_t {
+  kRefused,   ///< a capture with such ranges is not reported
+  kReported,  ///< with a note
+};
+
 /// The report of a capture, for a view that adds up: what a loaded timeline gives, in memory that does not grow with
-/// the capture. Ranges that do not nest and are open where windows end are the exception; a note says so.
+/// the capture. False: nothing was written, as Unnested::kRefused has it.
 ///
 /// Errors: as load_timeline and write_report.
-Status write_windowed_report(capture::CaptureReader& reader, const LoadOptions& load, const View& view,
-                             const ViewOptions& options, const WindowSizes& sizes, const Sink& sink);
+Result<bool> write_windowed_report(capture::CaptureReader& reader, const LoadOptions& load, const View& view,
+                                   const ViewOptions& options, const WindowSizes& sizes, Unnested unnested,
+                                   const Sink& sink);
 
 }  // namespace rangefinder::report

@@ -22,7 +22,7 @@ class MemoryBound {
   /// keeps beside them.
   Status check(const Timeline& timeline, std::uint64_t more_bytes = 0) const;
 
-  static constexpr std::uint64_t kNeededPerByte = 4;
+  static constexpr std::uint64_t kNeededPerByte = 6;
 
  private:
   std::uint64_t most_bytes_;

@@ -74,6 +74,7 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
   std::uint64_t abandoned_launches() const noexcept { return store_->abandoned(); }
   /// Ranges of earlier windows that are suspended and, as the end of the file tells, never went on.
   std::uint64_t not_resumed() const noexcept { return not_resumed_; }
+  bool only_nests() const noexcept { return assembler_.only_nests(); }
   /// Launches that have brought nothing so far, and may.
   std::size_t silent_launches() const noexcept { return store_->silent(); }
   /// No activity that comes later was launched before; kLatest: none is waited for.

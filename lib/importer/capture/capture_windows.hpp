@@ -73,6 +73,8 @@ class CaptureWindows {
   bool keeps(std::uint64_t key) const noexcept { return loader_.keeps(key); }
   /// Ranges that were suspended in an earlier window, and never went on.
   std::uint64_t not_resumed() const noexcept { return loader_.not_resumed(); }
+  /// No range so far is a start/end range, ended on another thread or was suspended.
+  bool only_nests() const noexcept { return loader_.only_nests(); }
   /// Launches that were given up before they brought anything, and device rows that came out of order.
   std::uint64_t abandoned_launches() const noexcept { return loader_.abandoned_launches(); }
   std::uint64_t late_rows() const noexcept { return sweep_.late_rows(); }

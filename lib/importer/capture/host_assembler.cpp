@@ -324,7 +324,9 @@ void HostAssembler::close_range(Thread& thread, const Record& record) {
     range.end_ticks = std::max(record.ticks, range.begin_ticks);
     missing_ends_.emplace(MissingPlace{range.thread, label_of(range), range.begin_ticks, range.key}, range);
   }
-  close_top(thread, record.ticks, (word_aux(record.word) & detail::kSuspended) != 0);
+  const bool suspended = (word_aux(record.word) & detail::kSuspended) != 0;
+  if (suspended) only_nests_ = false;
+  close_top(thread, record.ticks, suspended);
 }
 
 void HostAssembler::report_unfinished(AssembledRange range, std::uint64_t end_ticks) {

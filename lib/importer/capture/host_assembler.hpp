@@ -202,6 +202,8 @@ class HostAssembler {
   }
   /// Only unmatched_ends, unfinished_ranges and dropped_memory_events are set.
   const CaptureHealth& health() const noexcept { return health_; }
+  /// No range so far is a start/end range, ended on another thread or was suspended.
+  bool only_nests() const noexcept { return only_nests_; }
 
  private:
   // A file may name any thread index; beyond this it is damaged, and its records are not worth a table.
@@ -290,6 +292,7 @@ class HostAssembler {
 
   AssemblySink* sink_;
   std::uint64_t last_key_ = 0;
+  bool only_nests_ = true;
   std::vector<std::unique_ptr<Thread>> threads_;
   std::unordered_map<std::uint64_t, AssembledRange> start_end_;  // by handle
   std::unordered_map<std::uint64_t, End> early_ends_;            // of start/end ranges whose begin has not been read

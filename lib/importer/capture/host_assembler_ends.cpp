@@ -15,6 +15,7 @@ using detail::word_id;
 // ---- scoped ranges that end elsewhere -------------------------------------------------------------------------------
 
 void HostAssembler::on_foreign_end(std::uint32_t owner, const Record& record, std::uint32_t index) {
+  only_nests_ = false;
   if (owner >= kMaxThreads) {
     ++health_.unmatched_ends;
     return;
@@ -79,6 +80,7 @@ bool HostAssembler::end_elsewhere_of_missing(std::uint32_t owner, Label label, E
 // ---- start/end ranges -------------------------------------------------------------------------------------------
 
 void HostAssembler::begin_start_end(std::uint32_t index, Thread& thread, const Record& record, std::uint64_t handle) {
+  only_nests_ = false;
   AssembledRange range;
   range.key = ++last_key_;
   range.under = innermost(thread);

@@ -43,7 +43,7 @@ MemoryRecordingOptions of_host() {
 }
 
 template <typename Program>
-Timeline record(const std::string& path, Program program, SessionOptions options = {}) {
+Timeline record_memory(const std::string& path, Program program, SessionOptions options = {}) {
   options.output = path;
   options.cuda = false;
   Session session(options);
@@ -108,7 +108,7 @@ TraceEntry entry(TraceEntry::Action action, std::size_t address, std::size_t byt
 TEST_CASE("blocks of the host are recorded where they are allocated and freed", "[torch]") {
   const ScratchFolder folder;
   SECTION("in ranges, and outside of operators") {
-    const Timeline timeline = record(folder.file("a.rfcap"), [] {
+    const Timeline timeline = record_memory(folder.file("a.rfcap"), [] {
       const MemoryRecording memory(of_host());
       CHECK(memory.host_state() == "recorded");
       CHECK(memory.cuda_state() == "off");
@@ -134,7 +134,7 @@ TEST_CASE("blocks of the host are recorded where they are allocated and freed", 
     CHECK(memory.reserved[allocated[0]] == -1);
   }
   SECTION("on every thread, and freed on another") {
-    const Timeline timeline = record(folder.file("a.rfcap"), [] {
+    const Timeline timeline = record_memory(folder.file("a.rfcap"), [] {
       const MemoryRecording memory(of_host());
       at::Tensor made;
       std::thread([&] {
@@ -153,7 +153,7 @@ TEST_CASE("blocks of the host are recorded where they are allocated and freed", 
   SECTION("what is there before and after is not; raw memory is") {
     at::Tensor before = at::empty({kFloats});
     at::Tensor left;
-    const Timeline timeline = record(folder.file("a.rfcap"), [&] {
+    const Timeline timeline = record_memory(folder.file("a.rfcap"), [&] {
       {
         const MemoryRecording memory(of_host());
         const MemoryRecording again(of_host());  // records once
@@ -170,7 +170,7 @@ TEST_CASE("blocks of the host are recorded where they are allocated and freed", 
     CHECK(rows_of(timeline, MemoryAction::kFree, kBytes + 64).size() == 1);
   }
   SECTION("a request that fails") {
-    const Timeline timeline = record(folder.file("a.rfcap"), [] {
+    const Timeline timeline = record_memory(folder.file("a.rfcap"), [] {
       const MemoryRecording memory(of_host());
       CHECK_THROWS(at::empty({std::int64_t{1} << 55}, at::kByte));
     });
@@ -216,7 +216,7 @@ TEST_CASE("the host's memory is counted at every step that is recorded, without 
     kept.push_back(at::empty({1000}));
   };
   SECTION("in the step that ends there, and where the recording of memory ends") {
-    const Timeline timeline = record(folder.file("a.rfcap"), program, session);
+    const Timeline timeline = record_memory(folder.file("a.rfcap"), program, session);
     // Step 4 is not finished.
     CHECK(samples_of(timeline, "host allocated bytes", before) ==
           Samples{{0, 4000}, {1, 8000}, {2, 12'000}, {3, 16'000}, {-1, 20'000}});
@@ -229,13 +229,13 @@ TEST_CASE("the host's memory is counted at every step that is recorded, without 
     session.schedule.skip_first = 2;
     session.schedule.active = 1;
     session.schedule.repeat = 1;
-    const Timeline timeline = record(folder.file("a.rfcap"), program, session);
+    const Timeline timeline = record_memory(folder.file("a.rfcap"), program, session);
     // Where it begins, before the step is noted, and where it ends.
     CHECK(samples_of(timeline, "host allocated bytes", before) == Samples{{-1, 8000}, {2, 12'000}});
   }
   SECTION("not if it is not requested") {
     options.statistics_at_steps = false;
-    const Timeline timeline = record(folder.file("a.rfcap"), program, session);
+    const Timeline timeline = record_memory(folder.file("a.rfcap"), program, session);
     CHECK(timeline.counters.size() == 0);
     CHECK(rows_of(timeline, MemoryAction::kAllocate, 4000).size() == 5);
   }
@@ -253,7 +253,7 @@ TEST_CASE("torch.profiler counts memory beside a recording", "[torch]") {
   using namespace ::torch::profiler::impl;
   const ScratchFolder folder;
   std::uint64_t seen = 0;
-  const Timeline timeline = record(folder.file("a.rfcap"), [&] {
+  const Timeline timeline = record_memory(folder.file("a.rfcap"), [&] {
     const MemoryRecording memory(of_host());
     const ProfilerConfig config(ProfilerState::KINETO, false, true);
     ::torch::autograd::profiler::prepareProfiler(config, {ActivityType::CPU});

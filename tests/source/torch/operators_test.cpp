@@ -41,7 +41,7 @@ SessionOptions host_only(const std::string& path) {
   return options;
 }
 
-Timeline record(const OperatorOptions& options, const std::function<void()>& program) {
+Timeline record_operators(const OperatorOptions& options, const std::function<void()>& program) {
   const ScratchFolder folder;
   Session session(host_only(folder.file("a.rfcap")));
   REQUIRE(session.status().ok());
@@ -85,8 +85,8 @@ OperatorOptions with_shapes() {
 
 TEST_CASE("inputs are recorded where they are asked for, by anyone", "[torch]") {
   const at::Tensor x = at::ones({2, 3});
-  CHECK(with_texts(record({}, [&] { (void)x.add(x); })).empty());
-  const Timeline timeline = record({}, [&] {
+  CHECK(with_texts(record_operators({}, [&] { (void)x.add(x); })).empty());
+  const Timeline timeline = record_operators({}, [&] {
     (void)x.add(x);
     {
       const OperatorRecording shapes(with_shapes());
@@ -122,7 +122,7 @@ TEST_CASE("inputs that fit in no text are counted, not cut", "[torch]") {
   const at::Tensor x = at::ones({1, 1, 1, 1, 1, 1, 1, 1});
   // The text of each takes 24 bytes and its type 9, of 16,384 that are possible.
   const std::vector<c10::IValue> few(400, x), many(600, x), very_many(10'000, x);
-  const Timeline timeline = record(with_shapes(), [&] {
+  const Timeline timeline = record_operators(with_shapes(), [&] {
     { RECORD_FUNCTION("few", few); }
     { RECORD_FUNCTION("many", many); }
     { RECORD_FUNCTION("very many", very_many); }
@@ -142,7 +142,7 @@ TEST_CASE("a share of the outermost operators is recorded, each with all inside"
   };
   OperatorOptions options;
   options.sampling = 0.25;
-  const Timeline timeline = record(options, program);
+  const Timeline timeline = record_operators(options, program);
   const std::size_t recorded = count_of(timeline, "aten::linear");
   CHECK(recorded > kCalls / 8);  // twelve times the deviation off
   CHECK(recorded < kCalls / 2);
@@ -152,7 +152,7 @@ TEST_CASE("a share of the outermost operators is recorded, each with all inside"
   CHECK(timeline.health.sampled_out_operators == (kCalls - recorded) * inside);
   CHECK(timeline.health.complete());  // as asked
   options.sampling = 0;
-  const Timeline none = record(options, program);
+  const Timeline none = record_operators(options, program);
   CHECK(none.ranges.size() == 0);
   CHECK(none.health.sampled_out_operators == kCalls * inside);
 }
@@ -163,17 +163,17 @@ TEST_CASE("user scopes are ranges, unless they are not wanted", "[torch]") {
     (void)at::ones({2});
   };
   OperatorOptions options;
-  const Timeline timeline = record(options, program);
+  const Timeline timeline = record_operators(options, program);
   CHECK(names_of(timeline, RangeKind::kAnnotation) == std::vector<std::string>{"mine"});
   CHECK(count_of(timeline, "aten::ones") == 1);
   options.user_scopes = false;
-  const Timeline without = record(options, program);
+  const Timeline without = record_operators(options, program);
   CHECK(names_of(without, RangeKind::kAnnotation).empty());
   CHECK(count_of(without, "aten::ones") == 1);
 }
 
 TEST_CASE("an operator that ends on another thread leaves the others right", "[torch]") {
-  const Timeline timeline = record({}, [] {
+  const Timeline timeline = record_operators({}, [] {
     auto elsewhere = std::make_unique<at::RecordFunction>(at::RecordScope::FUNCTION);
     const at::Tensor x = at::ones({2});
     {
@@ -200,7 +200,7 @@ TEST_CASE("an operator that ends on another thread leaves the others right", "[t
 TEST_CASE("operators that never end do not pile up", "[torch]") {
   std::vector<std::unique_ptr<at::RecordFunction>> never;
   const at::Tensor x = at::ones({2});
-  const Timeline timeline = record({}, [&] {
+  const Timeline timeline = record_operators({}, [&] {
     for (int i = 0; i < 10'000; ++i) {
       never.push_back(std::make_unique<at::RecordFunction>(at::RecordScope::FUNCTION));
       never.back()->before("never");
