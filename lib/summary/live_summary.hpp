@@ -2,12 +2,12 @@
 #pragma once
 
 #include "importer/capture/host_shift.hpp"
+#include "projection/range_instances.hpp"
 #include "session/chunk_output.hpp"
 #include "summary/arrivals.hpp"
 #include "summary/live_facts.hpp"
 #include "summary/live_loader.hpp"
 #include "summary/path_totals.hpp"
-#include "projection/range_instances.hpp"
 #include "summary/step_times.hpp"
 
 #include <rangefinder/projection.hpp>
