@@ -58,15 +58,16 @@ class Cells {
   }
 
  private:
-  static constexpr std::size_t kFirst = 64 / sizeof(T) + 1;
+  static constexpr std::size_t kBytes = sizeof(T);  // NOLINT(bugprone-sizeof-expression): of pointers, too
+  static constexpr std::size_t kFirst = 64 / kBytes + 1;
 
   void take(std::size_t capacity) {
-    void* const taken = capacity <= kMost ? std::realloc(static_cast<void*>(values_), capacity * sizeof(T)) : nullptr;
+    void* const taken = capacity <= kMost ? std::realloc(static_cast<void*>(values_), capacity * kBytes) : nullptr;
     if (taken == nullptr) throw std::bad_alloc();
     values_ = static_cast<T*>(taken);
     capacity_ = capacity;
   }
-  static constexpr std::size_t kMost = static_cast<std::size_t>(-1) / 2 / sizeof(T);
+  static constexpr std::size_t kMost = static_cast<std::size_t>(-1) / 2 / kBytes;
 
   T* values_ = nullptr;
   std::size_t size_ = 0;
