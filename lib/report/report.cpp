@@ -82,17 +82,13 @@ Status report_files(const std::vector<std::string>& paths, const LoadOptions& lo
       const auto write = [&](report::Unnested unnested) {
         return report::write_windowed_report(*reader, load, **view, wanted, {}, unnested, checked(sink));
       };
-      Result<bool> written = write(report::Unnested::kRefused);
-      if (!written) return std::move(written).error();
+      const Result<bool> written = write(report::Unnested::kRefused);
+      if (!written) return written.error();
       if (*written) return {};
       // Loaded as a whole, if there is the memory.
       Result<Timeline> timeline = load_job(paths, load);
       if (timeline.ok()) return report_loaded(std::move(*timeline), options, sink);
-      if (timeline.error().code() != ErrorCode::kTooLarge) return timeline.error();
-      reader = capture::CaptureReader::open(paths.front());
-      if (!reader) return std::move(reader).error();
-      written = write(report::Unnested::kReported);
-      return written.ok() ? Status() : Status(std::move(written).error());
+      return timeline.error();
     }
   }
   Result<Timeline> timeline = load_job(paths, load);
