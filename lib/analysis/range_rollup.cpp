@@ -180,8 +180,6 @@ void RangeRollup::take_host(RangeIndex range, std::uint32_t group, bool is_insid
   RangeGroup& total = groups_.rows[group];
   const RangeTable& ranges = window_->timeline.ranges;
   if (!is_whole_) note_first(range, group);
-  const bool nests = ranges.style[range] == RangeStyle::kScoped && (ranges.flags[range] & kEndedElsewhere) == 0;
-  overlapping_ranges_ += nests ? 0 : 1;
   const bool is_run = ranges.is_run(range);
   total.count += is_run ? 1 : 0;
   if ((ranges.flags[range] & kBeforeRecording) == 0)
@@ -288,9 +286,13 @@ void RangeRollup::end_window() {
   }
 }
 
-/// As one window of all would have found them.
+/// As one window of all would have found them; parents before children also where the parent's own ranges came later,
+/// or elsewhere, as ranges without an end can.
 void RangeRollup::put_in_order() {
   if (is_whole_) return;
+  for (std::size_t group = groups_.size(); group-- > 0;)  // added after its parent
+    if (const std::uint32_t parent = groups_[group].parent; parent != kNone)
+      first_[parent] = std::min(first_[parent], first_[group]);
   std::vector<std::uint32_t> order(groups_.size()), place(groups_.size());
   std::iota(order.begin(), order.end(), 0u);
   std::sort(order.begin(), order.end(),

@@ -155,9 +155,6 @@ class RangeRollup {
   /// Ranges that later windows showed to be inside of others than it seemed before: they do not nest, or have no end.
   /// Some figures are then on the others.
   std::uint64_t moved_ranges() const noexcept { return moved_ranges_; }
-  /// Start/end ranges, and ranges that ended on another thread. Work launched while one was open that ranges around it
-  /// own is only known in the window in which the range ends.
-  std::uint64_t overlapping_ranges() const noexcept { return overlapping_ranges_; }
   std::uint64_t memory_bytes() const noexcept;
 
  private:
@@ -226,7 +223,6 @@ class RangeRollup {
   std::unordered_map<std::uint64_t, projection::BusyTime> covered_;  // by key: ranges inside those that are open
   std::vector<OpenParent> open_parents_;                             // of ranges that are open, as far as windows know
   std::uint64_t moved_ranges_ = 0;
-  std::uint64_t overlapping_ranges_ = 0;
 };
 
 /// Whether ranges of that kind take part in a projection.

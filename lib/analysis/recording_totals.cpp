@@ -3,6 +3,7 @@
 
 #include "analysis/profiling_cost.hpp"
 #include "analysis/range_rollup.hpp"
+#include "projection/account.hpp"
 
 #include <algorithm>
 
@@ -17,13 +18,6 @@ void add_clipped(std::vector<std::pair<std::uint32_t, Interval>>& spans, std::ui
                  std::int64_t end, const Interval& bounds) {
   const Interval clipped{std::max(begin, bounds.begin), std::min(end, bounds.end)};
   if (clipped.begin < clipped.end) spans.emplace_back(of, clipped);
-}
-
-void add_account(Account& to, const Account& more) {
-  for (const auto part : {&Account::total, &Account::owned, &Account::outside, &Account::before, &Account::unknown}) {
-    (to.*part).gpu_ops += (more.*part).gpu_ops;
-    (to.*part).gpu_sum_ns += (more.*part).gpu_sum_ns;
-  }
 }
 
 }  // namespace
@@ -54,7 +48,7 @@ void RecordingFacts::add(const projection::WindowRows& window) {
   has_estimates = has_estimates || !timeline.activities.estimated.empty();
   has_passes = has_passes || !window.projection.pass.empty();
   has_bounds = has_bounds || !timeline.conditional_graphs.empty();
-  add_account(account, window.projection.account);
+  projection::add_account(account, window.projection.account);
 }
 
 void RecordingTotals::add(const projection::WindowRows& window) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "format/columns.hpp"
 
+#include "base/zeros.hpp"
 #include "format/layout.hpp"
 
 #include <algorithm>
@@ -15,21 +16,17 @@ constexpr int kLevel = 1;
 constexpr std::size_t kDirectoryEntryBytes = 12;
 constexpr std::size_t kDirectoryHeadBytes = 8;
 
-bool only_zeros(base::ByteView bytes) noexcept {
-  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
-}
-
 }  // namespace
 
 void ColumnWriter::add(std::uint16_t id, base::ByteView raw, base::Compressor::Matches matches) {
-  if (only_zeros(raw)) return;
+  if (base::only_zeros(raw)) return;
   const std::size_t packed = compressor_.append_compressed(stored_, raw, kLevel, matches);
   if (packed == 0) return add_plain(id, raw);
   entries_.push_back({id, Packing::kZstd, static_cast<std::uint32_t>(packed), static_cast<std::uint32_t>(raw.size())});
 }
 
 void ColumnWriter::add_plain(std::uint16_t id, base::ByteView raw) {
-  if (only_zeros(raw)) return;
+  if (base::only_zeros(raw)) return;
   base::append_bytes(stored_, raw);
   const auto size = static_cast<std::uint32_t>(raw.size());
   entries_.push_back({id, Packing::kPlain, size, size});

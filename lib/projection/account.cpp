@@ -67,4 +67,11 @@ void settle_account(const Timeline& timeline, Projection& projection) {
   }
 }
 
+void add_account(Account& to, const Account& more) noexcept {
+  for (const auto part : {&Account::total, &Account::owned, &Account::outside, &Account::before, &Account::unknown}) {
+    (to.*part).gpu_ops += (more.*part).gpu_ops;
+    (to.*part).gpu_sum_ns += (more.*part).gpu_sum_ns;
+  }
+}
+
 }  // namespace rangefinder::projection

@@ -23,12 +23,6 @@ report::Sink checked(const std::function<bool(std::string_view)>& sink) {
   };
 }
 
-Status report_loaded(Timeline timeline, const ReportOptions& options,
-                     const std::function<bool(std::string_view)>& sink) {
-  prepare_for_report(timeline, options);
-  return write_report(timeline, options, sink);
-}
-
 }  // namespace
 
 std::vector<ReportViewInfo> report_views() {
@@ -79,21 +73,15 @@ Status report_files(const std::vector<std::string>& paths, const LoadOptions& lo
     if (reader.ok() && report::is_long(*reader)) {
       std::uint64_t unpacked = 0;
       if (Status status = importer::check_size(*reader, unpacked, load); !status.ok()) return status;
-      const auto write = [&](report::Unnested unnested) {
-        return report::write_windowed_report(*reader, load, **view, wanted, {}, unnested, checked(sink));
-      };
-      const Result<bool> written = write(report::Unnested::kRefused);
+      const Result<bool> written = report::write_windowed_report(*reader, load, **view, wanted, {}, checked(sink));
       if (!written) return written.error();
       if (*written) return {};
-      // Loaded as a whole, if there is the memory.
-      Result<Timeline> timeline = load_job(paths, load);
-      if (timeline.ok()) return report_loaded(std::move(*timeline), options, sink);
-      return timeline.error();
     }
   }
   Result<Timeline> timeline = load_job(paths, load);
   if (!timeline) return timeline.error();
-  return report_loaded(std::move(*timeline), options, sink);
+  prepare_for_report(*timeline, options);
+  return write_report(*timeline, options, sink);
 }
 
 Result<std::string> render_report(const std::string& path, const ReportOptions& options) {

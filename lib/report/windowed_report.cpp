@@ -48,7 +48,7 @@ class ViewTotals {
     return none;
   }
   /// What windows did not find out, and a loaded timeline would have.
-  virtual void add_notes(std::vector<std::string>&, const analysis::RecordingFacts&) const {}
+  virtual void add_notes(std::vector<std::string>&) const {}
   virtual std::uint64_t memory_bytes() const noexcept = 0;
 };
 
@@ -82,23 +82,17 @@ class RangeTotals final : public ViewTotals {
   const analysis::RangeGroups& by_name() const override { return by_name_; }
   std::uint64_t memory_bytes() const noexcept override { return rollup_.memory_bytes(); }
 
-  void add_notes(std::vector<std::string>& notes, const analysis::RecordingFacts& facts) const override {
+  void add_notes(std::vector<std::string>& notes) const override {
     if (!rollup_.has_exact_spreads())
       notes.emplace_back("the recording is long: medians and p95 are exact to a thousandth");
     if (rollup_.moved_ranges() != 0)
       notes.push_back("the recording is long, and " + base::with_thousands(rollup_.moved_ranges()) +
                       " ranges overlap others, or have no end: some of their figures count for ranges that they are "
                       "not inside of");
-    if (rollup_.overlapping_ranges() != 0 && facts.activities != 0)
-      notes.push_back("the recording is long: GPU figures of " + base::with_thousands(rollup_.overlapping_ranges()) +
-                      " start/end ranges may lack work that other ranges own");
     if (!instances_.is_exact())
       notes.emplace_back(
           "the recording is long and ranges nest deep: GPU busy and GPU self count work twice that runs beside other "
           "work where a window of reading ends");
-    if (windows_.not_resumed() != 0)
-      notes.push_back("the recording is long: " + base::with_thousands(windows_.not_resumed()) +
-                      " ranges of coroutines that never went on are not in Count and Host");
   }
 
  private:
@@ -145,16 +139,16 @@ class WindowedReport {
         view_totals_(totals_of(view, windows_, options, sizes)),
         totals_(options.projection) {}
 
-  Result<bool> write(Unnested unnested, const Sink& sink) {
+  Result<bool> write(const Sink& sink) {
     windows_.run([this](Timeline& window, bool is_last) {
       window_ = &window;
-      if (within_bound_.ok()) take(window, is_last);
+      if (within_bound_.ok() && windows_.only_nests()) take(window, is_last);
     });
     if (Status status = reader_.file_status(); !status.ok()) return std::move(status).error();
+    if (!windows_.only_nests()) return false;
     if (!within_bound_.ok()) return std::move(within_bound_).error().with_context(reader_.path());
     if (load_.strict && !window_->health.complete())
       return Error(ErrorCode::kIncomplete, reader_.path() + ": the recording is incomplete; see `rangefinder check`");
-    if (unnested == Unnested::kRefused && !windows_.only_nests()) return false;
     extent_.write(*window_);
     if (Status status = render(sink); !status.ok()) return std::move(status).error();
     return true;
@@ -208,12 +202,7 @@ class WindowedReport {
     const RangeReport report{timeline, figures.facts};
     Table table = view_totals_->table(report);
     Footer footer = make_footer(timeline, figures.facts.account);
-    view_totals_->add_notes(footer.notes, figures.facts);
-    if (!windows_.only_nests())
-      footer.notes.emplace_back(
-          "the recording is long, and some of its ranges need not nest (start/end ranges, ranges that end on another "
-          "thread, coroutines): such ranges may be missing here, and figures of those around them differ; with more "
-          "--max-memory they are complete");
+    view_totals_->add_notes(footer.notes);
     if (windows_.abandoned_launches() != 0 && figures.facts.account.unknown.gpu_ops != 0)
       footer.notes.push_back(base::with_thousands(windows_.abandoned_launches()) +
                              " launches had no activity for so long that what they caused later has no owner");
@@ -264,9 +253,8 @@ bool is_long(const capture::CaptureReader& reader) noexcept {
 }
 
 Result<bool> write_windowed_report(capture::CaptureReader& reader, const LoadOptions& load, const View& view,
-                                   const ViewOptions& options, const WindowSizes& sizes, Unnested unnested,
-                                   const Sink& sink) {
-  return WindowedReport(reader, load, view, options, sizes).write(unnested, sink);
+                                   const ViewOptions& options, const WindowSizes& sizes, const Sink& sink) {
+  return WindowedReport(reader, load, view, options, sizes).write(sink);
 }
 
 }  // namespace rangefinder::report

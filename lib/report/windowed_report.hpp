@@ -10,7 +10,6 @@
 #include <rangefinder/timeline.hpp>
 
 #include <cstddef>
-#include <cstdint>
 
 namespace rangefinder::report {
 
@@ -24,19 +23,12 @@ struct WindowSizes {
   std::size_t lengths = std::size_t{1} << 22;  ///< that are kept for exact medians and percentiles
 };
 
-/// Start/end ranges, ranges that end on another thread and suspended ones. Where they are open at the end of a window,
-/// windows do not know all that a loaded timeline does.
-enum class Unnested : std::uint8_t {
-  kRefused,   ///< a capture with such ranges is not reported
-  kReported,  ///< with a note
-};
-
 /// The report of a capture, for a view that adds up: what a loaded timeline gives, in memory that does not grow with
-/// the capture. False: nothing was written, as Unnested::kRefused has it.
+/// the capture. False: nothing was written, as some ranges need not nest (CaptureWindows::only_nests). Of those that
+/// are open at the end of a window, windows do not know all that a loaded timeline does.
 ///
 /// Errors: as load_timeline and write_report.
 Result<bool> write_windowed_report(capture::CaptureReader& reader, const LoadOptions& load, const View& view,
-                                   const ViewOptions& options, const WindowSizes& sizes, Unnested unnested,
-                                   const Sink& sink);
+                                   const ViewOptions& options, const WindowSizes& sizes, const Sink& sink);
 
 }  // namespace rangefinder::report

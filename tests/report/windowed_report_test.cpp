@@ -7,6 +7,7 @@
 #include "support/capture_builder.hpp"
 #include "support/catch.hpp"
 #include "support/child_memory.hpp"
+#include "support/long_capture.hpp"
 #include "support/random_program.hpp"
 #include "support/resident_memory.hpp"
 #include "support/scratch_folder.hpp"
@@ -50,12 +51,13 @@ std::string windowed(const std::string& path, const ReportOptions& options, cons
   REQUIRE(view);
   REQUIRE(report::adds_up(**view, options));
   std::string text;
-  const Result<bool> written = report::write_windowed_report(*reader, {}, **view, wanted, sizes,
-                                                             report::Unnested::kReported, [&](std::string_view piece) {
-                                                               text.append(piece);
-                                                               return Status();
-                                                             });
-  REQUIRE((written.ok() && *written));
+  const Result<bool> written =
+      report::write_windowed_report(*reader, {}, **view, wanted, sizes, [&](std::string_view piece) {
+        text.append(piece);
+        return Status();
+      });
+  REQUIRE(written.ok());
+  CHECK(*written == !text.empty());
   return text;
 }
 
@@ -145,6 +147,47 @@ TEST_CASE("windows of everything that nests give the report of the loaded captur
   compare_programs(shape, 60);
 }
 
+TEST_CASE("captures whose ranges need not nest are left to the loaded report", "[report]") {
+  const ScratchFolder folder;
+  for (const int what : {0, 1, 2, 3}) {
+    CaptureBuilder capture;
+    capture.on_thread(1).range("step", 0, 9'000);
+    if (what == 1) capture.start_end("request", 1'000, 5'000);
+    if (what == 2) capture.range_ended_on(2, "elsewhere", 1'000, 5'000);
+    if (what == 3) capture.range_in_parts("coroutine", {{1'000, 2'000}, {4'000, 5'000}});
+    capture.write(folder.file("x.rfcap"));
+    INFO(what);
+    for (const std::size_t rows : {1, 1'000}) {
+      const bool is_reported = !windowed(folder.file("x.rfcap"), {}, {.rows = rows}).empty();
+      CHECK(is_reported == (what == 0));
+    }
+    std::filesystem::remove(folder.file("x.rfcap"));
+  }
+}
+
+TEST_CASE("a range without an end, whose parent is over, keeps its place in a tree by windows", "[report]") {
+  const ScratchFolder folder;
+  CaptureBuilder capture;
+  capture.on_thread(1).range("outer", 0, 1'000).open_range("lost", 100).range("inside", 200, 300);
+  for (std::int64_t i = 0; i < 40; ++i) capture.range("later", 2'000 + 100 * i, 2'050 + 100 * i);
+  capture.chunk_rows(4).write(folder.file("x.rfcap"));
+  ReportOptions options;
+  options.view = "tree";
+  options.format = ReportFormat::kCsv;
+  options.columns = "range,count";
+  for (const std::size_t rows : {1, 7, 1'000}) {
+    const std::string text = windowed(folder.file("x.rfcap"), options, {.rows = rows});
+    INFO(text);
+    std::istringstream lines(text);
+    std::string line;
+    REQUIRE(std::getline(lines, line));
+    int count = 0;
+    while (std::getline(lines, line)) count += std::stoi(line.substr(line.rfind(',') + 1));
+    CHECK(count == 43);
+    for (const char* name : {"outer", "lost", "inside", "later"}) CHECK(has(text, name));
+  }
+}
+
 TEST_CASE("medians of more lengths than are kept are exact to a thousandth", "[report]") {
   CaptureBuilder capture;
   std::int64_t time = 0;
@@ -181,18 +224,7 @@ TEST_CASE("medians of more lengths than are kept are exact to a thousandth", "[r
 TEST_CASE("the report of a long capture takes little memory", "[report]") {
   if (!resident_memory_counts()) RANGEFINDER_SKIP("resident memory says nothing under a sanitizer");
   const ScratchFolder folder;
-  const ChildRun written = run_in_child([&] {
-    CaptureBuilder capture;
-    capture.h100().chunk_rows(4096);
-    for (std::int64_t i = 0; i < 300'000; ++i) {
-      const std::int64_t begin = 5'000 * i;
-      capture.range("layer " + std::to_string(i % 16), begin, begin + 900).launch(begin + 100);
-      capture.call("cudaLaunchKernel", begin + 90, begin + 300).kernel("gemm", begin + 2'000, begin + 6'500);
-    }
-    capture.write(folder.file("x.rfcap"));
-    return 0;
-  });
-  REQUIRE(written.code == 0);
+  write_long_capture(folder.file("x.rfcap"), 300'000);
   for (const char* view : {"ranges", "tree"}) {
     const ChildRun run = run_in_child([&] {
       ReportOptions options;

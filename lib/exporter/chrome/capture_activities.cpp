@@ -3,6 +3,7 @@
 
 #include "exporter/chrome/clean_json.hpp"
 #include "exporter/chrome/nesting.hpp"
+#include "projection/account.hpp"
 #include "projection/split_graph_launches.hpp"
 
 #include <algorithm>
@@ -25,19 +26,12 @@ void CaptureActivities::take(Timeline& window) {
   const ProjectionOptions by{shared_.options.attribution, true, false};
   projection::split_graph_launches_of_window(window, windows_.activity_rows(), by);
   projection_ = project(window, by);
-  add_account(projection_.account);
+  projection::add_account(account_, projection_.account);
   has_passes_ = has_passes_ || projection_.attribution == Attribution::kForward;
   is_apart_ = is_apart_ || window.autograd_nodes.size() != 0 || !projection_.place.empty();
   const SpanOwners owners(window, projection_, by);
   for (ActivityIndex row{0}; row < window.activities.size(); ++row) add(row, owners);
   if (shared_.options.inclusive_ranges || shared_.options.exclusive_ranges) add_sums(owners);
-}
-
-void CaptureActivities::add_account(const Account& account) {
-  for (const auto part : {&Account::total, &Account::owned, &Account::outside, &Account::before, &Account::unknown}) {
-    (account_.*part).gpu_ops += (account.*part).gpu_ops;
-    (account_.*part).gpu_sum_ns += (account.*part).gpu_sum_ns;
-  }
 }
 
 void CaptureActivities::meet_streams() {
@@ -228,10 +222,14 @@ void CaptureActivities::finish_ranges(bool all) {
     Range& range = ranges_[place];
     finish_range(range);
     range_places_.erase(key);
-    const bool is_kept = free_ranges_.size() < kMaxSpare;
-    if (is_kept) range.sums.clear();
-    if (is_kept) range.begun.clear();
-    range = is_kept ? Range{0, StringId::kEmpty, 0, true, std::move(range.sums), std::move(range.begun)} : Range{};
+    Range freed;
+    if (free_ranges_.size() < kMaxSpare) {
+      freed.sums = std::move(range.sums);
+      freed.sums.clear();
+      freed.begun = std::move(range.begun);
+      freed.begun.clear();
+    }
+    range = std::move(freed);
     free_ranges_.push_back(place);
   }
   for (Stream& stream : streams_) place_waiting(stream);

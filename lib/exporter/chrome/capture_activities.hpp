@@ -103,7 +103,6 @@ class CaptureActivities {
     std::uint32_t apart_rows = 0;
   };
 
-  void add_account(const Account& account);
   void meet_streams();
   void add(ActivityIndex row, const SpanOwners& owners);
   Activity activity_of(ActivityIndex row);

@@ -72,8 +72,6 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
            store_->ranges.contains(key);
   }
   std::uint64_t abandoned_launches() const noexcept { return store_->abandoned(); }
-  /// Ranges of earlier windows that are suspended and, as the end of the file tells, never went on.
-  std::uint64_t not_resumed() const noexcept { return not_resumed_; }
   bool only_nests() const noexcept { return assembler_.only_nests(); }
   /// Launches that have brought nothing so far, and may.
   std::size_t silent_launches() const noexcept { return store_->silent(); }
@@ -316,7 +314,6 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
   std::vector<NewOrigin> new_origins_;  // of nodes, of this window
   std::vector<RunningNodes> running_;   // by thread
   std::uint64_t last_node_ = 0;
-  std::uint64_t not_resumed_ = 0;
   struct NodeFacts {
     std::uint64_t number;       // of the node
     std::uint64_t outer;        // of the one that it runs in

@@ -61,10 +61,7 @@ std::uint8_t CaptureLoader::flags_of(const AssembledRange& range) const noexcept
 
 void CaptureLoader::on_not_resumed(std::uint64_t range) {
   const RangeIndex row = row_of(range);
-  if (row >= out_.ranges.size()) {  // of an earlier window
-    ++not_resumed_;
-    return;
-  }
+  if (row >= out_.ranges.size()) return;  // of an earlier window
   out_.ranges.set_flags(row, static_cast<std::uint8_t>((out_.ranges.flags[row] & ~kSuspended) | kUnfinished));
 }
 

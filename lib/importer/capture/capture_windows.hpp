@@ -71,8 +71,6 @@ class CaptureWindows {
   RangeIndex row_of(std::uint64_t key) const noexcept { return loader_.row_of_key(key); }
   /// False: no later window holds the range.
   bool keeps(std::uint64_t key) const noexcept { return loader_.keeps(key); }
-  /// Ranges that were suspended in an earlier window, and never went on.
-  std::uint64_t not_resumed() const noexcept { return loader_.not_resumed(); }
   /// No range so far is a start/end range, ended on another thread or was suspended.
   bool only_nests() const noexcept { return loader_.only_nests(); }
   /// Launches that were given up before they brought anything, and device rows that came out of order.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/view.hpp"
 #include "report/views/common_columns.hpp"
+#include "report/views/duration_totals.hpp"
 
 #include <algorithm>
 #include <string>
@@ -11,12 +12,10 @@
 namespace rangefinder::report {
 namespace {
 
-struct CallGroup {
+struct CallGroup : DurationTotals {
   StringId name = StringId::kEmpty;
   CallDomain domain = CallDomain::kRuntime;
-  std::uint64_t count = 0;
   std::uint64_t failed = 0;
-  std::int64_t total = 0, min = 0, max = 0;
 };
 
 const char* domain_name(CallDomain domain) {
@@ -54,13 +53,9 @@ std::vector<CallGroup> groups_of(const CallTable& calls) {
     const std::uint64_t key =
         std::uint64_t{static_cast<std::uint32_t>(calls.name[row])} << 8 | static_cast<std::uint64_t>(calls.domain[row]);
     const auto [found, added] = by_name.try_emplace(key, groups.size());
-    if (added) groups.push_back({calls.name[row], calls.domain[row]});
+    if (added) groups.push_back({{}, calls.name[row], calls.domain[row]});
     CallGroup& group = groups[found->second];
-    const std::int64_t duration = calls.end_ns[row] - calls.begin_ns[row];
-    group.min = group.count == 0 ? duration : std::min(group.min, duration);
-    group.max = std::max(group.max, duration);
-    group.total += duration;
-    group.count += 1;
+    group.add(calls.end_ns[row] - calls.begin_ns[row]);
     group.failed += calls.result[row] != 0 ? 1 : 0;
   }
   std::stable_sort(groups.begin(), groups.end(),

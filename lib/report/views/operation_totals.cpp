@@ -19,10 +19,7 @@ void OperationTotals::add(const Timeline& timeline, const Projection& projection
     if (added) groups_.emplace_back().name = activities.name[row];
     Group& group = groups_[found->second];
     const std::int64_t duration = activities.end_ns[row] - activities.begin_ns[row];
-    group.min = group.count == 0 ? duration : std::min(group.min, duration);
-    group.max = std::max(group.max, duration);
-    group.total += duration;
-    group.count += 1;
+    group.add(duration);
     group.conditional += timeline.is_lower_bound(row) ? 1 : 0;
     group.bytes += activities.bytes[row];
     const std::uint32_t owner = projection.owner[row];

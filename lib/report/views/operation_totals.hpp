@@ -3,6 +3,7 @@
 
 #include "report/range_report.hpp"
 #include "report/table.hpp"
+#include "report/views/duration_totals.hpp"
 
 #include <rangefinder/projection.hpp>
 #include <rangefinder/timeline.hpp>
@@ -27,10 +28,8 @@ class OperationTotals {
   std::uint64_t memory_bytes() const noexcept;
 
  private:
-  struct Group {
+  struct Group : DurationTotals {
     StringId name = StringId::kEmpty;
-    std::uint64_t count = 0;
-    std::int64_t total = 0, min = 0, max = 0;
     std::uint64_t bytes = 0;
     std::int64_t conditional = 0;                            // of graphs with conditional nodes
     std::unordered_map<std::uint32_t, std::int64_t> owners;  // range name -> time

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "source/cupti/activity_reader.hpp"
 
+#include "base/zeros.hpp"
+
 namespace rangefinder::source::cupti {
 
 std::size_t RecordSizes::bytes(std::uint32_t kind) noexcept {
@@ -38,7 +40,7 @@ bool ActivityReader::next(RawRecord& record) noexcept {
 
 bool ActivityReader::end(bool damaged) noexcept {
   // The parser takes half a record at the end for the end, and zeros for an invalid kind (CUDA 13.0): look ourselves.
-  truncated_ = damaged || std::any_of(data_ + read_, data_ + valid_, [](std::uint8_t byte) { return byte != 0; });
+  truncated_ = damaged || !base::only_zeros(std::as_bytes(std::span(data_ + read_, valid_ - read_)));
   return false;
 }
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "source/cupti/buffer_pool.hpp"
 
+#include "base/zeros.hpp"
+
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <span>
 
 namespace rangefinder::source::cupti {
 namespace {
@@ -20,19 +23,6 @@ constexpr int kPopulateWrite = 23;
 void fault_in(std::uint8_t* data, std::size_t bytes) noexcept {
   if (::madvise(data, bytes, kPopulateWrite) == 0) return;
   for (std::size_t at = 0; at < bytes; at += kPage) const_cast<volatile std::uint8_t*>(data)[at] = 0;
-}
-
-bool only_zeros(const std::uint8_t* data, std::size_t bytes) noexcept {
-  constexpr std::size_t kBlock = 4096;  // added up without a branch in between
-  while (bytes != 0) {
-    const std::size_t block = std::min(bytes, kBlock);
-    std::uint8_t any = 0;
-    for (std::size_t i = 0; i < block; ++i) any |= data[i];
-    if (any != 0) return false;
-    data += block;
-    bytes -= block;
-  }
-  return true;
 }
 
 }  // namespace
@@ -162,8 +152,8 @@ void BufferPool::recycle(const Filled& filled) noexcept {
   // All of it is zeros then, not only the valid part: CUPTI relies on that (ZEROED_OUT_ACTIVITY_BUFFER), and it is
   // undocumented what it leaves behind the last complete record. To look costs half of what writing does.
   std::memset(filled.data, 0, filled.valid);
-  if (!only_zeros(filled.data + filled.valid, buffer_bytes_ - filled.valid))
-    std::memset(filled.data + filled.valid, 0, buffer_bytes_ - filled.valid);
+  const std::span<std::uint8_t> rest(filled.data + filled.valid, buffer_bytes_ - filled.valid);
+  if (!base::only_zeros(std::as_bytes(rest))) std::memset(rest.data(), 0, rest.size());
   used.state.store(kReady, std::memory_order_release);
 }
 

@@ -3,6 +3,7 @@
 #include "support/catch.hpp"
 #include "support/child_memory.hpp"
 #include "support/differing_lines.hpp"
+#include "support/long_capture.hpp"
 #include "support/resident_memory.hpp"
 #include "support/scratch_folder.hpp"
 #include "support/seed.hpp"
@@ -216,19 +217,7 @@ TEST_CASE("the export of a long capture takes little memory", "[exporter]") {
   if (!resident_memory_counts()) RANGEFINDER_SKIP("resident memory says nothing under a sanitizer");
   const ScratchFolder folder;
   const auto grown = [&](int ranges) {
-    // What this process has freed would be used again.
-    const ChildRun written = run_in_child([&] {
-      CaptureBuilder capture;
-      capture.h100().chunk_rows(4096);
-      for (std::int64_t i = 0; i < ranges; ++i) {
-        const std::int64_t begin = 5'000 * i;
-        capture.range("layer " + std::to_string(i % 16), begin, begin + 900).launch(begin + 100);
-        capture.call("cudaLaunchKernel", begin + 90, begin + 300).kernel("gemm", begin + 2'000, begin + 6'500);
-      }
-      capture.write(folder.file("x.rfcap"));
-      return 0;
-    });
-    REQUIRE(written.code == 0);
+    write_long_capture(folder.file("x.rfcap"), ranges);
     const ChildRun run = run_in_child([&] {
       ChromeExportOptions options;
       options.replace = true;
