@@ -51,11 +51,15 @@ struct RawSample {
   pid_t thread;
   std::uint32_t depth;
   std::array<std::uintptr_t, kMaxFrames> frames;
+  std::atomic<std::int64_t> end_cpu_ns;  // the thread's CPU time when the sample was complete; 0 until then
 };
 
-/// What the handler writes into; its pages are there once they are used.
+/// What the handler writes into: zeros at first, and its pages are there once they are used.
 struct Buffer {
-  std::unique_ptr<RawSample[]> samples{new RawSample[kMaxSamples]};
+  struct Free {
+    void operator()(RawSample* samples) const noexcept { std::free(samples); }
+  };
+  std::unique_ptr<RawSample[], Free> samples{static_cast<RawSample*>(std::calloc(kMaxSamples, sizeof(RawSample)))};
   std::atomic<std::size_t> taken{0};
 };
 
@@ -93,6 +97,7 @@ void take_sample(int, siginfo_t*, void*) {
       sample.depth = 0;
       Walk walk{sample};
       _Unwind_Backtrace(add_frame, &walk);
+      sample.end_cpu_ns.store(read_clock(CLOCK_THREAD_CPUTIME_ID), std::memory_order_release);
     }
   }
   inside_handler.fetch_sub(1);
@@ -118,15 +123,17 @@ Status handle_signal() {
 struct StackSampler::Impl {
   struct Times {
     std::int64_t began_ns = 0;  // CPU time when sampling began
-    std::int64_t asked_ns = 0;  // when it was last asked for a sample
+    std::int64_t asked_ns = 0;  // when it was last asked for a sample, or ended one
   };
 
   Buffer buffer;
   std::map<pid_t, Times> threads;
+  std::size_t ended = 0;  // samples whose ends were seen
   std::atomic<bool> ends{false};
   std::thread ticker;
 
   void run();
+  void see_ends();
   void look_for_threads(pid_t but, bool at_first);
   void ask_threads();
   void end();
@@ -138,6 +145,17 @@ void StackSampler::Impl::look_for_threads(pid_t but, bool at_first) {
     const std::int64_t cpu_ns = at_first ? read_clock(cpu_clock_of(thread)) : 0;
     threads[thread] = {cpu_ns, cpu_ns};
   });
+}
+
+/// Taking a sample is no work of the thread: where it takes long, a waiting thread would be sampled for the last one.
+void StackSampler::Impl::see_ends() {
+  for (const std::size_t taken = std::min(buffer.taken.load(), kMaxSamples); ended < taken; ++ended) {
+    const RawSample& sample = buffer.samples[ended];
+    const std::int64_t end_ns = sample.end_cpu_ns.load(std::memory_order_acquire);
+    if (end_ns == 0) return;
+    std::int64_t& asked_ns = threads[sample.thread].asked_ns;
+    asked_ns = std::max(asked_ns, end_ns);
+  }
 }
 
 void StackSampler::Impl::ask_threads() {
@@ -155,6 +173,7 @@ void StackSampler::Impl::run() {
   const timespec period{0, kPeriod_ns};
   for (int count = 0; !ends.load(); ++count) {
     if (count % kLook == 0) look_for_threads(self, false);
+    see_ends();
     ask_threads();
     ::clock_nanosleep(CLOCK_MONOTONIC, 0, &period, nullptr);
   }
@@ -180,6 +199,7 @@ Result<StackSampler> StackSampler::start() {
   _Unwind_Backtrace([](_Unwind_Context*, void*) { return _URC_NORMAL_STOP; }, nullptr);
   if (Status status = handle_signal(); !status.ok()) return status.error();
   auto impl = std::make_unique<Impl>();
+  if (impl->buffer.samples == nullptr) return Error{ErrorCode::kTooLarge, "stacks are not sampled: out of memory"};
   Buffer* nobody = nullptr;
   if (!sampled_into.compare_exchange_strong(nobody, &impl->buffer))
     return Error{ErrorCode::kBusy, "stacks are sampled already"};
