@@ -4,7 +4,8 @@
 
 Each part builds what it needs, runs its steps with their output in the open and in RESULTS/STEP.txt, and packs what there
 is: a machine that goes away in the middle costs one part. Captures are kept in RESULTS/captures with what tests/data asks
-of them: machine, driver, commands, and a checksum each.
+of them: machine, driver, commands, and a checksum each. The benchmarks of workloads run in slices of a few minutes: each
+run of the part `workloads` goes on where the last one ended, also one that was cut off.
 """
 
 import argparse
@@ -28,6 +29,7 @@ class Step:
     command: list
     environment: dict = dataclasses.field(default_factory=dict)
     may_fail: bool = False  # that something is missing is an answer
+    unfinished: int = 0  # exit status that asks for another run; 0: none
 
 
 @dataclasses.dataclass
@@ -74,7 +76,8 @@ def parts_of(build, results):
         Part("workloads", ["rangefinder_cli", "rangefinder-workloads"], [
             Step("benchmarks of workloads at the size of a GPU", "workloads",
                  [cli, "bench", "run", "--device", "cuda", "--size", "gpu", "--profile", "minimal", "--update-expectations",
-                  "--expectations", results / "expectations.json", "--out", results / "workloads"]),
+                  "--expectations", results / "expectations.json", "--out", results / "workloads", "--resume",
+                  "--time-limit", "420"], unfinished=5),
         ]),
     ]
 
@@ -85,6 +88,7 @@ class Lab:
         self.jobs, self.pack_into = jobs, pack_into
         self.captures = results / "captures"
         self.failed = []
+        self.unfinished = []
 
     def begin(self):
         self.captures.mkdir(parents=True, exist_ok=True)
@@ -123,7 +127,9 @@ class Lab:
                     sys.stdout.buffer.write(line)
                     sys.stdout.flush()
                     file.write(line)
-        if process.returncode != 0 and not step.may_fail:
+        if step.unfinished and process.returncode == step.unfinished:
+            self.unfinished.append(step.name)
+        elif process.returncode != 0 and not step.may_fail:
             self.failed.append(f"{step.name}: status {process.returncode}")
 
     def pack(self):
@@ -177,6 +183,8 @@ def main(arguments):
         lab.pack()
     for failure in lab.failed:
         print(f"gpu_lab: failed: {failure}", file=sys.stderr)
+    for name in lab.unfinished:
+        print(f"==> {name}: not finished, run it again to go on")
     print(f"==> results are in {options.pack_into or options.results}")
     return 1 if lab.failed else 0
 

@@ -88,6 +88,7 @@ bench::Benchmark arithmetic_intensity() {
   benchmark.baseline = {[] { return std::make_unique<Product>(false); }, {1e-4, 1e-3}, {1e-4, 1e-3}};
   benchmark.optimized = {[] { return std::make_unique<Product>(true); }, {1e-4, 1e-3}, {1e-4, 1e-3}};
   benchmark.least_ratio_cpu = 1.2;
+  benchmark.least_ratio_cuda = 2;
   return benchmark;
 }
 

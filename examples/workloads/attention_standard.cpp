@@ -65,6 +65,7 @@ bench::Benchmark attention_standard() {
   benchmark.baseline = {[] { return std::make_unique<Attention>(false); }, {1e-5, 1e-5}, {2e-3, 2e-3}};
   benchmark.optimized = {[] { return std::make_unique<Attention>(true); }, {1e-5, 1e-5}, {2e-3, 2e-3}};
   benchmark.least_ratio_cpu = 2;
+  benchmark.least_ratio_cuda = 1.8;
   return benchmark;
 }
 

@@ -188,6 +188,7 @@ bench::Benchmark autograd_standard(bool wide) {
   benchmark.optimized = {
       [=] { return std::make_unique<examples::ByDevice>(written_out, replayed); }, {1e-5, 1e-6}, {2e-3, 2e-3}};
   benchmark.least_ratio_cpu = wide ? 1.3 : 2;
+  benchmark.least_ratio_cuda = 1.3;
   benchmark.skip = examples::skip_without_graphs;
   return benchmark;
 }

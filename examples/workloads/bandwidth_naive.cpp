@@ -83,6 +83,7 @@ bench::Benchmark bandwidth_naive() {
   benchmark.baseline = {[] { return std::make_unique<Mean>(false); }, {}};
   benchmark.optimized = {[] { return std::make_unique<Mean>(true); }, {}};
   benchmark.least_ratio_cpu = 4;
+  benchmark.least_ratio_cuda = 2;
   benchmark.skip = [](const bench::Setup& setup) -> std::string {
     return setup.device == "cuda" && !kernels::device_kernels_built() ? "feature_not_built" : "";
   };

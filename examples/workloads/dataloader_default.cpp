@@ -117,6 +117,7 @@ bench::Benchmark dataloader_default() {
   benchmark.baseline = {[] { return std::make_unique<Epoch>(false); }, {}, {1e-4, 1e-5}};
   benchmark.optimized = {[] { return std::make_unique<Epoch>(true); }, {}, {1e-4, 1e-5}};
   benchmark.least_ratio_cpu = 2;
+  benchmark.least_ratio_cuda = 1.2;
   benchmark.iterations = 5;  // epochs
   benchmark.warmup = 1;
   return benchmark;

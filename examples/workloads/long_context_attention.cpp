@@ -69,6 +69,7 @@ bench::Benchmark long_context_attention() {
   benchmark.baseline = {[] { return std::make_unique<LongContext>(false); }, {1e-5, 1e-5}, {1e-2, 1e-2}};
   benchmark.optimized = {[] { return std::make_unique<LongContext>(true); }, {1e-5, 1e-5}, {1e-2, 1e-2}};
   benchmark.least_ratio_cpu = 2.5;
+  benchmark.least_ratio_cuda = 2.5;
   return benchmark;
 }
 

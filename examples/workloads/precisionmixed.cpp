@@ -126,6 +126,7 @@ bench::Benchmark bfloat16() {
   benchmark.name = "precisionmixed";
   benchmark.purpose = "float32; autocast to bfloat16";
   benchmark.least_ratio_cpu = has_bfloat16_tiles() ? 1.3 : 0;
+  benchmark.least_ratio_cuda = 1.5;
   return benchmark;
 }
 

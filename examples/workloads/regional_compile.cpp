@@ -218,6 +218,8 @@ bench::Benchmark regional_compile() {
   benchmark.optimized = {[] { return std::make_unique<OneRegion>(); }, {1e-5, 1e-5}, {2e-2, 2e-2}};
   benchmark.iterations = 1;
   benchmark.warmup = 0;
+  benchmark.least_ratio_cpu = 1.05;
+  benchmark.least_ratio_cuda = 1.05;
   benchmark.skip = [](const bench::Setup& setup) {
     const torch::DeviceType device = setup.device == "cuda" ? torch::kCUDA : torch::kCPU;
     return examples::skip_without_packages(device, all_packages(setup.size, device), compiles(setup.size));

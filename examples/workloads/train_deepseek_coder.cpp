@@ -160,6 +160,7 @@ bench::Benchmark train_deepseek_coder() {
   benchmark.baseline = {[] { return std::make_unique<Training>(false); }, kCpu, kCuda};
   benchmark.optimized = {[] { return std::make_unique<Training>(true); }, kCpu, kCuda};
   benchmark.iterations = 10;
+  benchmark.check_size = "cpu";  // at size gpu weights and gradients take gigabytes
   benchmark.warmup = 2;
   benchmark.informational = true;
   return benchmark;

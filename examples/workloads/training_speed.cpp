@@ -246,7 +246,7 @@ bench::Benchmark training_speed() {
                          {2e-2, 2e-2}};
   benchmark.skip = examples::skip_without_graphs;
   benchmark.check_steps = 3;
-  benchmark.informational = true;
+  benchmark.least_ratio_cuda = 1.5;
   return benchmark;
 }
 

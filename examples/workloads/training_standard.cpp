@@ -68,6 +68,7 @@ bench::Benchmark training_standard(std::int64_t interval) {
   benchmark.optimized = {[interval] { return std::make_unique<Training>(interval); }, {0, 0}, {1e-5, 1e-6}};
   benchmark.check_steps = 3;
   benchmark.iterations = 10;
+  benchmark.check_size = "cpu";  // at size gpu weights and gradients take gigabytes
   benchmark.warmup = 2;
   return benchmark;
 }
@@ -77,6 +78,7 @@ bench::Benchmark every_block() {
   benchmark.name = "training_standard";
   benchmark.purpose = "activations kept; every block checkpointed";
   benchmark.least_ratio_cpu = 3;
+  benchmark.least_ratio_cuda = 2;
   benchmark.time_bound = 1.6;  // the blocks run forward twice: a third more than forward and backward
   return benchmark;
 }

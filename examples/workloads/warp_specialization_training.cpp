@@ -101,6 +101,7 @@ bench::Benchmark warp_specialization_training() {
   benchmark.baseline = {[] { return std::make_unique<Chain>(false); }, {1e-5, 1e-5}, {2e-3, 2e-3}};
   benchmark.optimized = {[] { return std::make_unique<Chain>(true); }, {1e-5, 1e-5}, {2e-3, 2e-3}};
   benchmark.least_ratio_cpu = 1.5;
+  benchmark.least_ratio_cuda = 1.5;
   return benchmark;
 }
 

@@ -72,6 +72,7 @@ Json to_json(const Benchmark& benchmark) {
                        {"time_bound", benchmark.time_bound},
                        {"memory_above_setup", benchmark.memory_above_setup},
                        {"check_steps", std::int64_t{benchmark.check_steps}},
+                       {"check_size", benchmark.check_size},
                        {"iterations", std::int64_t{benchmark.iterations}},
                        {"warmup", std::int64_t{benchmark.warmup}},
                        {"least_ranks", std::int64_t{benchmark.least_ranks}},
@@ -107,6 +108,7 @@ Benchmark benchmark_from_json(JsonView json) {
   benchmark.time_bound = json["time_bound"].number(benchmark.time_bound);
   benchmark.memory_above_setup = json["memory_above_setup"].boolean();
   benchmark.check_steps = std::max(1u, small(json["check_steps"], benchmark.check_steps));
+  benchmark.check_size = json["check_size"].text();
   benchmark.iterations = std::max(1u, small(json["iterations"], benchmark.iterations));
   benchmark.warmup = small(json["warmup"], benchmark.warmup);
   benchmark.least_ranks = small(json["least_ranks"], benchmark.least_ranks);

@@ -157,16 +157,6 @@ Difference compare(const std::vector<TensorView>& reference, const std::vector<T
   return out;
 }
 
-bool identical(const std::vector<TensorView>& a, const std::vector<TensorView>& b) {
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (!mismatch(a[i], b[i]).empty()) return false;
-    const Result<std::uint64_t> count = element_count(a[i]);
-    if (!count || (*count != 0 && std::memcmp(a[i].data, b[i].data, *count * size_of(a[i].type)) != 0)) return false;
-  }
-  return true;
-}
-
 bool looser(const Tolerance& a, const Tolerance& b) {
   // Norm and elements are different questions: neither is looser than the other by its numbers, so they must be alike.
   if ((a.frobenius > 0) != (b.frobenius > 0)) return true;

@@ -26,9 +26,6 @@ struct Difference {
 Difference compare(const std::vector<TensorView>& reference, const std::vector<TensorView>& found,
                    const Tolerance& tolerance);
 
-/// Whether every bit is the same.
-bool identical(const std::vector<TensorView>& a, const std::vector<TensorView>& b);
-
 /// Whether `a` lets pass what `b` would not.
 bool looser(const Tolerance& a, const Tolerance& b);
 

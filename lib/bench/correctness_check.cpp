@@ -13,9 +13,9 @@ Error refused(std::string what) { return {ErrorCode::kInvalidArgument, std::move
 
 }  // namespace
 
-Result<CorrectnessCheck::Outputs> CorrectnessCheck::outputs(bool optimized, std::uint64_t seed, std::int64_t steps,
-                                                            std::int64_t perturb_after) const {
-  const std::string path = folder_ + "/" + variant_name(optimized) + ".outputs";
+Result<CorrectnessCheck::Fingerprints> CorrectnessCheck::fingerprints(bool optimized, std::uint64_t seed,
+                                                                      std::int64_t steps, std::int64_t perturb_after,
+                                                                      const std::string& path) const {
   const Result<Json> answer = ask_(optimized, Json::object({{"do", "check"},
                                                             {"benchmark", benchmark_.name},
                                                             {"variant", variant_name(optimized)},
@@ -24,56 +24,70 @@ Result<CorrectnessCheck::Outputs> CorrectnessCheck::outputs(bool optimized, std:
                                                             {"seed", static_cast<std::int64_t>(seed)},
                                                             {"steps", steps},
                                                             {"perturb_after", perturb_after},
+                                                            {"disk_limit", static_cast<std::int64_t>(disk_limit_)},
                                                             {"file", path}}));
   if (!answer) return answer.error();
+  return Fingerprints{JsonView(*answer)["inputs"].text(), JsonView(*answer)["outputs"].text()};
+}
+
+Result<TensorFile> CorrectnessCheck::outputs(bool optimized, std::uint64_t seed, Fingerprints& found) const {
+  const std::string path = folder_ + "/" + variant_name(optimized) + ".outputs";
+  Result<Fingerprints> answer = fingerprints(optimized, seed, benchmark_.check_steps, -1, path);
+  if (!answer) return std::move(answer).error();
+  found = std::move(*answer);
   Result<TensorFile> file = TensorFile::open(path);
   ::unlink(path.c_str());
   if (!file) return std::move(file).error().with_context(variant_name(optimized));
-  return Outputs{JsonView(*answer)["inputs"].text(), std::move(*file)};
+  return file;
+}
+
+Result<CorrectnessCheck::Both> CorrectnessCheck::compared(std::uint64_t seed, const Tolerance& tolerance) const {
+  Both both;
+  const Result<TensorFile> baseline = outputs(false, seed, both.baseline);
+  if (!baseline) return baseline.error();
+  const Result<TensorFile> optimized = outputs(true, seed, both.optimized);
+  if (!optimized) return optimized.error();
+  both.difference = compare(baseline->tensors(), optimized->tensors(), tolerance);
+  return both;
 }
 
 Status CorrectnessCheck::changes_with_an_input(bool optimized) const {
   const std::int64_t steps = benchmark_.check_steps + 1;
-  const Result<Outputs> plain = outputs(optimized, setup_.seed, steps, -1);
+  const Result<Fingerprints> plain = fingerprints(optimized, setup_.seed, steps, -1, "");
   if (!plain) return plain.error();
-  const Result<Outputs> perturbed = outputs(optimized, setup_.seed, steps, steps - 1);
+  const Result<Fingerprints> perturbed = fingerprints(optimized, setup_.seed, steps, steps - 1, "");
   if (!perturbed) return perturbed.error();
-  if (!identical(plain->file.tensors(), perturbed->file.tensors())) return {};
+  if (plain->outputs != perturbed->outputs) return {};
   return refused(fmt::format("perturbation check: a changed input element leaves the {} output as it was",
                              variant_name(optimized)));
 }
 
 Status CorrectnessCheck::agree(Row& row) const {
-  std::uint64_t seed = setup_.seed;
-  const Result<Outputs> baseline = outputs(false, seed, benchmark_.check_steps, -1);
-  if (!baseline) return baseline.error();
-  const Result<Outputs> optimized = outputs(true, seed, benchmark_.check_steps, -1);
-  if (!optimized) return optimized.error();
-  row.inputs = baseline->inputs;
-  if (baseline->inputs != optimized->inputs)
-    return refused(fmt::format("the variants have different inputs: {} and {}", baseline->inputs, optimized->inputs));
-  row.difference = compare(baseline->file.tensors(), optimized->file.tensors(), row.tolerance);
+  const Result<Both> first = compared(setup_.seed, row.tolerance);
+  if (!first) return first.error();
+  row.inputs = first->baseline.inputs;
+  if (first->baseline.inputs != first->optimized.inputs)
+    return refused(
+        fmt::format("the variants have different inputs: {} and {}", first->baseline.inputs, first->optimized.inputs));
+  row.difference = first->difference;
   if (!row.difference.failure.empty()) return refused("wrong output: " + row.difference.failure);
 
-  ++seed;
-  const Result<Outputs> fresh_baseline = outputs(false, seed, benchmark_.check_steps, -1);
-  if (!fresh_baseline) return fresh_baseline.error();
-  const Result<Outputs> fresh_optimized = outputs(true, seed, benchmark_.check_steps, -1);
-  if (!fresh_optimized) return fresh_optimized.error();
+  const Result<Both> fresh = compared(setup_.seed + 1, row.tolerance);
+  if (!fresh) return fresh.error();
   for (const bool is_optimized : {false, true}) {
-    const Outputs &before = is_optimized ? *optimized : *baseline,
-                  &fresh = is_optimized ? *fresh_optimized : *fresh_baseline;
-    if (before.inputs == fresh.inputs)
+    const Fingerprints &before = is_optimized ? first->optimized : first->baseline,
+                       &after = is_optimized ? fresh->optimized : fresh->baseline;
+    if (before.inputs == after.inputs)
       return refused(
           fmt::format("fresh-input check: the {} inputs do not depend on the seed", variant_name(is_optimized)));
-    if (identical(before.file.tensors(), fresh.file.tensors()))
+    if (before.outputs == after.outputs)
       return refused(
           fmt::format("fresh-input check: another seed leaves the {} output as it was", variant_name(is_optimized)));
   }
-  if (fresh_baseline->inputs != fresh_optimized->inputs)
+  if (fresh->baseline.inputs != fresh->optimized.inputs)
     return refused("fresh-input check: the variants have different inputs");
-  const Difference fresh = compare(fresh_baseline->file.tensors(), fresh_optimized->file.tensors(), row.tolerance);
-  if (!fresh.failure.empty()) return refused("fresh-input check: wrong output: " + fresh.failure);
+  if (const std::string& failure = fresh->difference.failure; !failure.empty())
+    return refused("fresh-input check: wrong output: " + failure);
   return {};
 }
 

@@ -15,8 +15,13 @@ class CorrectnessCheck {
  public:
   using Ask = std::function<Result<Json>(bool optimized, const Json& request)>;
 
-  CorrectnessCheck(const Benchmark& benchmark, const Setup& setup, std::string folder, Ask ask)
-      : benchmark_(benchmark), setup_(setup), folder_(std::move(folder)), ask_(std::move(ask)) {}
+  /// disk_limit: bytes of outputs on disk, of one variant at a time; what exceeds it is an error.
+  CorrectnessCheck(const Benchmark& benchmark, Setup setup, std::string folder, std::uint64_t disk_limit, Ask ask)
+      : benchmark_(benchmark),
+        setup_(std::move(setup)),
+        folder_(std::move(folder)),
+        disk_limit_(disk_limit),
+        ask_(std::move(ask)) {}
 
   /// Fills in inputs and difference; an error says which check failed.
   ///   same inputs      by fingerprint, as both variants report them after set-up
@@ -26,18 +31,29 @@ class CorrectnessCheck {
   Status run(Row& row) const;
 
  private:
-  /// Outputs of a variant made anew; the file is gone as soon as it is read.
-  struct Outputs {
+  /// What a variant made anew came to, by fingerprint.
+  struct Fingerprints {
     std::string inputs;
-    TensorFile file;
+    std::string outputs;
   };
-  Result<Outputs> outputs(bool optimized, std::uint64_t seed, std::int64_t steps, std::int64_t perturb_after) const;
+  struct Both {
+    Fingerprints baseline;
+    Fingerprints optimized;
+    Difference difference;
+  };
+  /// path: where the worker writes the outputs themselves; empty: nowhere.
+  Result<Fingerprints> fingerprints(bool optimized, std::uint64_t seed, std::int64_t steps, std::int64_t perturb_after,
+                                    const std::string& path) const;
+  /// With the outputs, which are on disk until they are read.
+  Result<TensorFile> outputs(bool optimized, std::uint64_t seed, Fingerprints& found) const;
+  Result<Both> compared(std::uint64_t seed, const Tolerance& tolerance) const;
   Status agree(Row& row) const;  ///< all but the perturbation
   Status changes_with_an_input(bool optimized) const;
 
   const Benchmark& benchmark_;
-  const Setup& setup_;
+  Setup setup_;
   std::string folder_;
+  std::uint64_t disk_limit_;
   Ask ask_;
 };
 

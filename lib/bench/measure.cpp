@@ -132,10 +132,14 @@ class Measurement {
 
   Status all() {
     if (!start(variants_[1])) return Error{ErrorCode::kIo, row_.reason};
-    const CorrectnessCheck check(row_.benchmark, row_.setup, options_.folder, [&](bool optimized, const Json& what) {
-      part_done();
-      return ask(variants_[optimized ? 1 : 0], what);
-    });
+    Setup setup = row_.setup;
+    if (setup.size == "gpu" && !row_.benchmark.check_size.empty()) setup.size = row_.benchmark.check_size;
+    row_.checked_size = setup.size;
+    const CorrectnessCheck check(row_.benchmark, setup, options_.folder, options_.run.disk_limit,
+                                 [&](bool optimized, const Json& what) {
+                                   part_done();
+                                   return ask(variants_[optimized ? 1 : 0], what);
+                                 });
     if (Status status = check.run(row_); !status.ok()) return status;
     row_.correct = true;
     for (const auto& step : {&Measurement::prepare, &Measurement::time, &Measurement::collect, &Measurement::profile}) {

@@ -3,9 +3,12 @@
 
 #include "bench/benchmark_json.hpp"
 
+#include <rangefinder/bench/harness.hpp>
 #include <rangefinder/version.hpp>
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace rangefinder::bench {
 namespace {
@@ -65,6 +68,7 @@ Json variant_json(const VariantResult& variant) {
 Json correctness_json(const Row& row) {
   const Difference& d = row.difference;
   return Json::object({{"passed", row.correct},
+                       {"size", row.checked_size},
                        {"inputs", row.inputs},
                        {"elements", static_cast<std::int64_t>(d.elements)},
                        {"outside", static_cast<std::int64_t>(d.outside)},
@@ -81,7 +85,7 @@ Json ratios_json(const Row& row) {
   const Interval interval = ratio_interval(row.baseline.samples(cpu), row.optimized.samples(cpu));
   const Interval wall = ratio_interval(row.baseline.wall_ns, row.optimized.wall_ns);
   const auto measured = [](double ratio, const Interval& i) {
-    return ratio > 0 ? Json::object({{"value", ratio}, {"low", i.low}, {"high", i.high}}) : Json();
+    return ratio > 0 ? Json::object({{"value", ratio}, {"low", or_null(i.low)}, {"high", or_null(i.high)}}) : Json();
   };
   return Json::object({{"basis", cpu ? "cpu_ns" : "wall_ns"},
                        {"time", measured(row.time_ratio(), interval)},
@@ -110,6 +114,8 @@ Json regression_json(const Row& row) {
                        {"metrics", std::move(metrics)}});
 }
 
+}  // namespace
+
 Json row_json(const Row& row) {
   return Json::object({{"name", row.benchmark.name},
                        {"chapter", row.benchmark.chapter},
@@ -128,8 +134,6 @@ Json row_json(const Row& row) {
                        {"expectations", regression_json(row)}});
 }
 
-}  // namespace
-
 Json rates_of(const Work& work, double median_wall_ns) {
   Json out = Json::object();
   if (median_wall_ns <= 0) return out;
@@ -146,20 +150,27 @@ Json rates_of(const Work& work, double median_wall_ns) {
   return out;
 }
 
-Json results_json(const std::vector<Row>& rows, const Provenance& provenance, const std::string& worker,
-                  const std::vector<std::string>& notes, int exit_code) {
-  Json list = Json::array(), said = Json::array();
-  for (const Row& row : rows) list.push_back(row_json(row));
-  for (const std::string& note : notes) said.push_back(note);
+Json results_json(const ResultsHead& head, const Json& rows, const std::vector<std::string>& notes, int exit_code) {
   return Json::object({{"schema_version", kResultsSchemaVersion},
                        {"kind", "rangefinder.bench"},
                        {"rangefinder", version()},
-                       {"worker", worker},
-                       {"seed", rows.empty() ? Json() : Json(static_cast<std::int64_t>(rows.front().setup.seed))},
-                       {"provenance", provenance.to_json()},
+                       {"worker", head.worker},
+                       {"seed", head.seed},
+                       {"provenance", head.provenance.to_json()},
                        {"exit_code", exit_code},
-                       {"notes", std::move(said)},
-                       {"rows", std::move(list)}});
+                       {"notes", notes},
+                       {"rows", rows}});
+}
+
+int exit_code_of(JsonView rows) {
+  const std::vector<JsonView> all = rows.items();
+  const auto is = [](RowStatus status) {
+    return [name = to_string(status)](JsonView row) { return row["status"].text() == name; };
+  };
+  const auto any = [&](RowStatus status) { return std::any_of(all.begin(), all.end(), is(status)); };
+  if (any(RowStatus::kFailed)) return kFailure;
+  if (any(RowStatus::kRegressed) || any(RowStatus::kBelowGoal)) return kRegression;
+  return std::all_of(all.begin(), all.end(), is(RowStatus::kSkipped)) ? kAllSkipped : kAllMet;
 }
 
 Result<Json> results_from(const std::string& json) {

@@ -4,17 +4,29 @@
 #include "bench/json.hpp"
 #include "bench/row.hpp"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace rangefinder::bench {
 
-inline constexpr int kResultsSchemaVersion = 2;
+inline constexpr int kResultsSchemaVersion = 3;
+inline constexpr std::uint64_t kMaxResultsBytes = std::uint64_t{256} << 20;
 
-/// Results as docs/reference/bench-schema.json has them: what was asked for, where, and the rows.
-Json results_json(const std::vector<Row>& rows, const Provenance& provenance, const std::string& worker,
-                  const std::vector<std::string>& notes, int exit_code);
+/// What was asked for, and where.
+struct ResultsHead {
+  Provenance provenance;
+  std::string worker;
+  std::int64_t seed = 0;
+};
+
+Json row_json(const Row& row);
+/// Results as docs/reference/bench-schema.json has them. `rows`: an array of row_json.
+Json results_json(const ResultsHead& head, const Json& rows, const std::vector<std::string>& notes, int exit_code);
+
+/// 1, 2, 4 or 0, by the gravest row.
+int exit_code_of(JsonView rows);
 
 /// A document that says it is that. kUnreadable otherwise.
 Result<Json> results_from(const std::string& json);

@@ -82,6 +82,7 @@ std::vector<std::string> range_names(JsonView row) {
 
 std::string with_interval(JsonView ratio) {
   if (ratio.is_null()) return "-";
+  if (ratio["low"].is_null()) return ratio_text(ratio["value"]) + " [unknown]";
   return fmt::format("{} [{:.3g}, {:.3g}]", ratio_text(ratio["value"]), ratio["low"].number(), ratio["high"].number());
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "bench/row.hpp"
 
-#include <rangefinder/bench/harness.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +9,8 @@
 namespace rangefinder::bench {
 namespace {
 
-constexpr std::array<std::string_view, 5> kStatuses{"passed", "failed", "below_goal", "regressed", "skipped"};
+constexpr std::array<std::string_view, 6> kStatuses{"passed",     "no_expectation", "failed",
+                                                    "below_goal", "regressed",      "skipped"};
 constexpr std::array<std::string_view, 4> kGoalStates{"not_measured", "met", "missed", "not_checked"};
 
 double ratio(double above, double below) { return above > 0 && below > 0 ? above / below : 0; }
@@ -119,18 +118,12 @@ void decide(Row& row, const Expectations& expectations, const Measured& measured
   } else if (row.regression.state == State::kRegressed || row.regression.state == State::kNotReported) {
     row.status = RowStatus::kRegressed;
     row.reason = worst_metrics(row.regression);
+  } else if (row.goal.state == GoalState::kNotChecked && row.regression.metrics.empty()) {
+    row.status = RowStatus::kNoExpectation;
+    row.reason = "outputs are correct, and there is no figure to compare the times with: " +
+                 (row.regression.conflict.empty() ? "nothing is stored, and the goal is not checked " + row.goal.reason
+                                                  : "the stored one is of other conditions");
   }
-}
-
-int exit_code_of(const std::vector<Row>& rows) {
-  const auto any = [&](RowStatus status) {
-    return std::any_of(rows.begin(), rows.end(), [&](const Row& row) { return row.status == status; });
-  };
-  const bool all_skipped =
-      std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.status == RowStatus::kSkipped; });
-  if (any(RowStatus::kFailed)) return kFailure;
-  if (any(RowStatus::kRegressed) || any(RowStatus::kBelowGoal)) return kRegression;
-  return all_skipped ? kAllSkipped : kAllMet;
 }
 
 }  // namespace rangefinder::bench

@@ -18,10 +18,11 @@ namespace rangefinder::bench {
 
 enum class RowStatus : std::uint8_t {
   kPassed,
-  kFailed,     ///< wrong outputs, or did not run to its end
-  kBelowGoal,  ///< correct, and the ratio is less than the benchmark promises
-  kRegressed,  ///< correct, and worse than stored
-  kSkipped,    ///< cannot run here; never counts as passed
+  kNoExpectation,  ///< correct, and nothing says how fast it should be: neither the benchmark nor an earlier run
+  kFailed,         ///< wrong outputs, or did not run to its end
+  kBelowGoal,      ///< correct, and the ratio is less than the benchmark promises
+  kRegressed,      ///< correct, and worse than stored
+  kSkipped,        ///< cannot run here; never counts as passed
 };
 
 std::string_view to_string(RowStatus status) noexcept;
@@ -62,7 +63,8 @@ struct Row {
   RowStatus status = RowStatus::kPassed;
   std::string reason;  ///< of everything but kPassed
   bool correct = false;
-  std::string inputs;  ///< fingerprint of both variants' inputs
+  std::string checked_size;  ///< of the inputs that outputs were compared for
+  std::string inputs;        ///< fingerprint of both variants' inputs
   Tolerance tolerance;
   Difference difference;
   VariantResult baseline;
@@ -95,8 +97,5 @@ std::vector<Metric> metrics_of(const Row& row);
 /// The regression gate of a correct row: time and bytes against the goal, then stored expectations. `validate`:
 /// neither.
 void decide(Row& row, const Expectations& expectations, const Measured& measured, bool validate);
-
-/// 1, 2, 4 or 0, by the gravest row.
-int exit_code_of(const std::vector<Row>& rows);
 
 }  // namespace rangefinder::bench

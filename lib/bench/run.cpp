@@ -5,6 +5,7 @@
 #include "bench/hardware.hpp"
 #include "bench/measure.hpp"
 #include "bench/results.hpp"
+#include "bench/saved_results.hpp"
 #include "bench/targets.hpp"
 
 #include <rangefinder/bench/harness.hpp>
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <filesystem>
 
 namespace rangefinder::bench {
@@ -40,6 +42,7 @@ Status check(const RunOptions& options) {
   if (options.iterations < 0 || options.iterations > 1'000'000 || options.warmup > 1'000'000)
     return wrong("iterations and warm-up are at most a million");
   if (!(options.timeout_s > 0 && options.timeout_s < 1e6)) return wrong("a timeout is more than 0 s and less than 1e6");
+  if (!(options.time_limit_s >= 0 && options.time_limit_s < 1e6)) return wrong("a time limit is 0, for none, to 1e6 s");
   if (options.ranks != 1) return wrong("this build runs one process per variant: --nproc 1");
   if ((options.accept_regressions || options.accept_provenance) && !options.update_expectations)
     return wrong("nothing is accepted without --update-expectations");
@@ -58,6 +61,7 @@ Result<Plan> make_plan(const RunOptions& options) {
   Result<std::vector<Benchmark>> benchmarks = chosen(plan.worker.benchmarks, options.targets);
   if (!benchmarks) return benchmarks.error();
   plan.benchmarks = std::move(*benchmarks);
+  if (options.time_limit_s > 0) put_one_of_each_family_first(plan.benchmarks);
   plan.setup.device = options.device == "auto" ? (plan.worker.gpu.count > 0 ? "cuda" : "cpu") : options.device;
   const bool cuda = plan.setup.device == "cuda";
   plan.setup.size = !options.size.empty() ? options.size : cuda ? "gpu" : "cpu";
@@ -116,48 +120,88 @@ Result<Row> run_benchmark(const Plan& plan, std::size_t index, const Expectation
   return row;
 }
 
-/// Stores what passed, and what regressed where that is accepted. False: something asked for was not stored.
-Result<bool> store(const Plan& plan, std::vector<Row>& rows, std::vector<std::string>& notes) {
-  std::vector<Measured> measured;
-  for (const Row& row : rows) {
-    if (row.status == RowStatus::kPassed || row.status == RowStatus::kRegressed)
-      measured.push_back(measured_of(plan, row));
-  }
+/// Stores what is not wrong, and what regressed where that is accepted. False: something asked for was not stored.
+Result<bool> store(const Plan& plan, Row& row, std::vector<std::string>& notes) {
+  const bool accepted = row.status == RowStatus::kRegressed;
+  if (row.status != RowStatus::kPassed && row.status != RowStatus::kNoExpectation && !accepted) return true;
   const Result<UpdateReport> report =
-      update_expectations(plan.expectations_path, plan.provenance.hardware_key, measured,
+      update_expectations(plan.expectations_path, plan.provenance.hardware_key, {measured_of(plan, row)},
                           {plan.options.accept_regressions, plan.options.accept_provenance});
   if (!report) return report.error();
   for (const std::string& name : report->written) notes.push_back("stored: " + name);
   for (const std::string& why : report->refused) notes.push_back("not stored: " + why);
-  for (Row& row : rows) {
-    const bool written = std::find(report->written.begin(), report->written.end(), example_name(plan, row.benchmark)) !=
-                         report->written.end();
-    if (!written || row.status != RowStatus::kRegressed) continue;
+  if (accepted && !report->written.empty()) {
     row.status = RowStatus::kPassed;
     row.reason = "accepted: " + row.reason;
   }
   return report->refused.empty();
 }
 
-/// Results of an earlier run get the next free number: results-1.json and results-1.md. A long run is not lost to the
-/// next one.
-Status keep_earlier(const std::string& folder, std::vector<std::string>& notes) {
-  const auto path = [&](const std::string& number, const char* ending) {
-    return folder + "/results" + number + ending;
-  };
-  if (!base::exists(path("", ".json"))) return {};
-  std::string number;
-  for (int i = 1; number.empty() || base::exists(path(number, ".json")) || base::exists(path(number, ".md")); ++i)
-    number = "-" + std::to_string(i);
-  for (const char* ending : {".json", ".md"}) {
-    std::error_code code;
-    std::filesystem::rename(path("", ending), path(number, ending), code);
-    if (code && code != std::errc::no_such_file_or_directory)
-      return base::system_error("rename", path("", ending), code.value());
+/// When no further benchmark is begun: what is left of the limit must suffice for the longest one so far.
+class TimeLimit {
+ public:
+  explicit TimeLimit(double limit_s) : limit_s_(limit_s) {}
+  bool is_reached() const { return limit_s_ > 0 && begun_ && elapsed_s() + longest_s_ > limit_s_; }
+  void begin_one() { begun_ = true, began_s_ = elapsed_s(); }
+  void end_one() { longest_s_ = std::max(longest_s_, elapsed_s() - began_s_); }
+
+ private:
+  double elapsed_s() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  double limit_s_, began_s_ = 0, longest_s_ = 0;
+  bool begun_ = false;
+};
+
+/// The benchmarks of a run, one after the other.
+class Run {
+ public:
+  Run(const Plan& plan, const Expectations& expectations, SavedResults saved, std::vector<std::string> notes)
+      : plan_(plan), expectations_(expectations), saved_(std::move(saved)), notes_(std::move(notes)) {}
+
+  Result<RunOutcome> all() {
+    TimeLimit limit(plan_.options.time_limit_s);
+    for (std::size_t i = 0; i < plan_.benchmarks.size(); ++i) {
+      const std::string& name = plan_.benchmarks[i].name;
+      if (saved_.has(name)) continue;
+      if (limit.is_reached()) {
+        left_ += (left_.empty() ? "" : ", ") + name;
+        continue;
+      }
+      limit.begin_one();
+      if (Status status = one(i); !status.ok()) return status.error();
+      limit.end_one();
+    }
+    if (!left_.empty()) notes_.push_back("not run within the time limit (--resume goes on with them): " + left_);
+    RunOutcome outcome;
+    outcome.exit_code = !left_.empty() ? kOutOfTime : exit_code_of(saved_.rows());
+    if (!stored_ && outcome.exit_code == kAllMet) outcome.exit_code = kFailure;
+    if (Status status = saved_.write(notes_, outcome.exit_code); !status.ok()) return status.error();
+    outcome.json = saved_.json();
+    outcome.notes = std::move(notes_);
+    return outcome;
   }
-  notes.push_back("results of an earlier run are kept as " + path(number, ".json"));
-  return {};
-}
+
+ private:
+  Status one(std::size_t index) {
+    Result<Row> row = run_benchmark(plan_, index, expectations_);
+    if (!row) return row.error();
+    if (plan_.options.update_expectations) {
+      const Result<bool> all = store(plan_, *row, notes_);
+      stored_ = stored_ && all.ok() && *all;
+      if (!all) notes_.push_back("not stored: " + all.error().message());
+    }
+    saved_.add(row_json(*row));
+    return saved_.write(notes_, kOutOfTime);
+  }
+
+  const Plan& plan_;
+  const Expectations& expectations_;
+  SavedResults saved_;
+  std::vector<std::string> notes_;
+  std::string left_;
+  bool stored_ = true;
+};
 
 }  // namespace
 
@@ -178,30 +222,11 @@ Result<RunOutcome> run(const RunOptions& options) {
   if (!plan) return plan.error();
   const Result<Expectations> expectations = Expectations::load(plan->expectations_path, plan->provenance.hardware_key);
   if (!expectations) return expectations.error();
-  std::vector<Row> rows;
-  for (std::size_t i = 0; i < plan->benchmarks.size(); ++i) {
-    Result<Row> row = run_benchmark(*plan, i, *expectations);
-    if (!row) return row.error();
-    rows.push_back(std::move(*row));
-  }
-  RunOutcome outcome;
-  bool stored = true;
-  if (options.update_expectations) {
-    const Result<bool> all = store(*plan, rows, outcome.notes);
-    stored = all.ok() && *all;
-    if (!all) outcome.notes.push_back("not stored: " + all.error().message());
-  }
-  outcome.exit_code = exit_code_of(rows);
-  if (!stored && outcome.exit_code == kAllMet) outcome.exit_code = kFailure;
-  if (Status status = keep_earlier(options.out, outcome.notes); !status.ok()) return status.error();
-  outcome.json = json_text(results_json(rows, plan->provenance, options.worker, outcome.notes, outcome.exit_code));
-  const Result<std::string> markdown = results_markdown(outcome.json);
-  if (!markdown) return markdown.error();
-  if (Status status = base::write_whole_file(options.out + "/results.json", outcome.json); !status.ok())
-    return status.error();
-  if (Status status = base::write_whole_file(options.out + "/results.md", *markdown); !status.ok())
-    return status.error();
-  return outcome;
+  std::vector<std::string> notes;
+  Result<SavedResults> saved = SavedResults::begin(
+      options.out, {plan->provenance, options.worker, static_cast<std::int64_t>(options.seed)}, options.resume, notes);
+  if (!saved) return saved.error();
+  return Run(*plan, *expectations, std::move(*saved), std::move(notes)).all();
 }
 
 }  // namespace rangefinder::bench

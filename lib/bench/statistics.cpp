@@ -67,7 +67,7 @@ double ratio_of_medians(std::span<const double> above, std::span<const double> b
 }
 
 Interval ratio_interval(std::span<const double> baseline, std::span<const double> optimized) {
-  if (baseline.empty() || optimized.empty()) return {};
+  if (baseline.size() < kMinSamples || optimized.size() < kMinSamples) return {};
   Random random(42);
   std::vector<double> ratios, scratch;
   ratios.reserve(kDraws);

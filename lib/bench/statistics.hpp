@@ -30,14 +30,16 @@ double quantile(std::span<const double> sorted, double share);
 /// median(above) / median(below); 0 where either has no samples or a median of 0.
 double ratio_of_medians(std::span<const double> above, std::span<const double> below);
 
+inline constexpr std::size_t kMinSamples = 5;
+
 struct Interval {
   double low = 0;
   double high = 0;
 };
 
 /// A 95 % bootstrap interval of median(baseline) / median(optimized): both are drawn from 2000 times with replacement.
-/// The generator has a fixed seed, so that the same samples give the same interval. Both 0 where a variant has no
-/// samples or a median of 0.
+/// The generator has a fixed seed, so that the same samples give the same interval. Both 0, for unknown, where a
+/// variant has fewer than kMinSamples or a median of 0: what a few samples vary by says little of what more would.
 Interval ratio_interval(std::span<const double> baseline, std::span<const double> optimized);
 
 }  // namespace rangefinder::bench

@@ -14,6 +14,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
+#include <utility>
 
 namespace rangefinder::bench {
 namespace {
@@ -136,6 +138,18 @@ std::string targets_json(const std::vector<Benchmark>& benchmarks) {
     targets.push_back(std::move(target));
   }
   return json_text(Json::object({{"schema_version", 1}, {"targets", std::move(targets)}}));
+}
+
+void put_one_of_each_family_first(std::vector<Benchmark>& benchmarks) {
+  std::map<std::string, std::size_t> seen;
+  std::vector<std::pair<std::size_t, Benchmark>> ranked;
+  for (Benchmark& benchmark : benchmarks) {
+    const std::size_t place = seen[benchmark.name.substr(0, benchmark.name.find('_'))]++;
+    ranked.emplace_back(place, std::move(benchmark));
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  benchmarks.clear();
+  for (auto& each : ranked) benchmarks.push_back(std::move(each.second));
 }
 
 }  // namespace rangefinder::bench

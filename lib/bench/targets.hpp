@@ -26,4 +26,8 @@ Result<Description> describe(const std::string& worker, const std::function<bool
 Result<std::vector<Benchmark>> chosen(const std::vector<Benchmark>& benchmarks,
                                       const std::vector<std::string>& targets);
 
+/// The first of each family, then the second of each, ...: a run that is cut short has seen all. A family has the first
+/// word of its names in common: kv_cache_naive, kv_cache_paged.
+void put_one_of_each_family_first(std::vector<Benchmark>& benchmarks);
+
 }  // namespace rangefinder::bench

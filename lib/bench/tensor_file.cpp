@@ -51,6 +51,14 @@ Result<std::optional<std::string>> first_line(base::InputFile& file) {
 
 }  // namespace
 
+std::uint64_t byte_count(const std::vector<TensorView>& tensors) {
+  std::uint64_t bytes = 0;
+  for (const TensorView& tensor : tensors) {
+    if (const Result<std::uint64_t> count = element_count(tensor); count) bytes += *count * size_of(tensor.type);
+  }
+  return bytes;
+}
+
 Status write_tensors(const std::vector<TensorView>& tensors, const std::string& path) {
   Result<base::AtomicFile> file = base::AtomicFile::create(path, true);
   if (!file) return file.error();

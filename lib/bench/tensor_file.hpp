@@ -12,6 +12,9 @@
 // Tensors on their way from a worker to the harness: one line of JSON with names, types and shapes, then all bytes.
 namespace rangefinder::bench {
 
+/// Bytes of all elements.
+std::uint64_t byte_count(const std::vector<TensorView>& tensors);
+
 Status write_tensors(const std::vector<TensorView>& tensors, const std::string& path);
 
 /// The tensors of a file, in memory.

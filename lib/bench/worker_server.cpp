@@ -9,6 +9,8 @@
 #include <rangefinder/range.hpp>
 #include <rangefinder/session.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -129,8 +131,18 @@ Json WorkerServer::check(JsonView request) {
     variant->step();
   }
   variant->synchronize();
-  write_tensors(variant->outputs(), request["file"].text()).value();
-  return Json::object({{"inputs", inputs}});
+  const std::vector<TensorView> outputs = variant->outputs();
+  if (const std::string file = request["file"].text(); !file.empty()) {
+    const std::uint64_t bytes = byte_count(outputs),
+                        limit = static_cast<std::uint64_t>(request["disk_limit"].integer());
+    if (bytes > limit)
+      throw std::runtime_error(
+          fmt::format("its outputs take {} bytes of disk, and the limit is {}: give --disk-limit more, or the "
+                      "benchmark a check_size",
+                      bytes, limit));
+    write_tensors(outputs, file).value();
+  }
+  return Json::object({{"inputs", inputs}, {"outputs", fingerprint(outputs)}});
 }
 
 Json WorkerServer::open(JsonView request) {

@@ -223,6 +223,15 @@ void add_measuring(CLI::App& verb, const Shared& arguments) {
       ->type_name("S");
   takes_number_above_0(verb.add_option("--timeout-s", run.timeout_s, "For each answer of a worker (default 600)"))
       ->type_name("T");
+  takes_number_above_0(
+      verb.add_option("--time-limit", run.time_limit_s,
+                      "Begin no benchmark that could end later, one of each family first; exit code 5 (default: none)"))
+      ->type_name("SECONDS");
+  verb.add_flag("--resume", run.resume, "Go on with the results in --out: run only what is missing or failed");
+  verb.add_option("--disk-limit", run.disk_limit,
+                  "Fail benchmarks whose outputs take more than SIZE of disk while compared (default 8GiB)")
+      ->transform(CLI::AsSizeValue(false).description(""))
+      ->type_name("SIZE");
   verb.add_option("--out", run.out, "Where results, logs, captures and traces go (default bench-out)")
       ->type_name("FOLDER");
   verb.add_flag("--validate", run.validate, "Check outputs only, neither goals nor expectations");
@@ -279,7 +288,8 @@ void add_bench(CLI::App& app, Common& common, int& result) {
   bench->require_subcommand(1);
   bench->footer(
       "Exit codes: 0 all met; 1 wrong output or failed run; 2 regression or goal not met; 3 wrong use;\n"
-      "4 everything skipped. compare-perf: 0 kept up or unclear, 2 fell behind, 1 wrong use.\n"
+      "4 everything skipped; 5 out of time, go on with --resume. compare-perf: 0 kept up or unclear, 2 fell behind, 1 "
+      "wrong use.\n"
       "Workloads are in a worker, a program that is not installed: build the examples (rangefinder-workloads),\n"
       "or your own (docs/how-to/add-a-workload.md).");
   auto list = std::make_shared<BenchArguments>();

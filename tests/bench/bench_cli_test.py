@@ -244,6 +244,25 @@ class Bench(unittest.TestCase):
         self.assertEqual([row["status"] for row in results["rows"]], ["passed", "failed"])
         self.assertRegex(results["rows"][1]["reason"], re.compile("interrupted"))
 
+    def test_a_run_that_is_killed_leaves_whole_results_and_goes_on(self):
+        process = subprocess.Popen([COMMAND, "bench", "run", "--targets", "good,hang"], cwd=self.folder, env=self.environment(),
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   start_new_session=True)
+        log = self.folder / "bench-out/hang/optimized.log"
+        while not log.exists() and process.poll() is None:
+            os.sched_yield()
+        process.kill()
+        process.wait(timeout=60)
+        left = json.loads((self.folder / "bench-out/results.json").read_text())
+        self.check_schema(left)
+        self.assertEqual(([row["name"] for row in left["rows"]], left["exit_code"]), (["good"], 5))
+        self.assertTrue((self.folder / "bench-out/results.md").is_file())
+        done = self.results(0, "good,good_memory", "--resume")
+        self.assertEqual([row["name"] for row in done["rows"]], ["good", "good_memory"])
+        self.assertEqual(done["rows"][0], left["rows"][0])  # not run again
+        self.assertEqual(self.results(5, "good*", "--time-limit", "0.000001")["exit_code"], 5)
+        self.bench(1, "run", "--targets", "good", "--disk-limit", "100")
+
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)

@@ -117,10 +117,3 @@ TEST_CASE("shapes that no memory holds are refused", "[bench]") {
   tensor.shape = {};
   CHECK(*element_count(tensor) == 1);
 }
-
-TEST_CASE("bits are the same or not", "[bench]") {
-  std::vector<float> a{1, kNan}, b{1, kNan}, c{1, 2};
-  CHECK(identical({view(a, ElementType::kFloat32)}, {view(b, ElementType::kFloat32)}));
-  CHECK_FALSE(identical({view(a, ElementType::kFloat32)}, {view(c, ElementType::kFloat32)}));
-  CHECK_FALSE(identical({view(a, ElementType::kFloat32)}, {}));
-}

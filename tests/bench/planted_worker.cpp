@@ -161,6 +161,9 @@ void add_benchmarks() {
   below.informational = true;
   add_benchmark(below);
 
+  Benchmark checked_small = benchmark("checked_small", slow, fast());
+  checked_small.check_size = "smoke";
+  add_benchmark(checked_small);
   add_benchmark(benchmark("wrong_output", slow, with([](Behaviour& b) { b.error = 0.25F; })));
   add_benchmark(benchmark("crash", slow, with([](Behaviour& b) { b.crashes = true; })));
   add_benchmark(benchmark("exit", slow, with([](Behaviour& b) { b.exits = true; })));

@@ -50,7 +50,7 @@ Json row(const char* name, const char* status) {
 
 std::string results(Json::array_t rows) {
   return json_line(Json::object({{"kind", "rangefinder.bench"},
-                                 {"schema_version", 2},
+                                 {"schema_version", 3},
                                  {"provenance", Json::object({{"hardware_key", "cpu_x_2t"}, {"device", "cpu"}})},
                                  {"rows", std::move(rows)}}));
 }
@@ -145,7 +145,7 @@ TEST_CASE("other documents are refused", "[bench]") {
     CHECK_FALSE(recommendations(text).ok());
   }
   CHECK(results_markdown("{\"kind\":\"rangefinder.bench\",\"schema_version\":1}").error().message() ==
-        "results have schema_version 1; this version reads 2: run `rangefinder bench run` again");
+        "results have schema_version 1; this version reads 3: run `rangefinder bench run` again");
 }
 
 namespace {

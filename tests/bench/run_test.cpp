@@ -132,6 +132,105 @@ TEST_CASE("a goal that is not met fails, except for information", "[bench]") {
   CHECK(bench.run({"below_goal"}) == kAllMet);
 }
 
+TEST_CASE("without a figure to compare with there is no expectation to meet", "[bench]") {
+  Bench bench;
+  CHECK(bench.run({"good_throughput"}) == kAllMet);
+  CHECK(bench.row()["status"].text() == "no_expectation");
+  CHECK(bench.says("nothing is stored, and the goal is not checked without a least ratio"));
+  bench.options.update_expectations = true;
+  CHECK(bench.run({"good_throughput"}) == kAllMet);
+  CHECK(bench.outcome.notes ==
+        std::vector<std::string>{"results of an earlier run are kept as " + bench.options.out + "/results-1.json",
+                                 "stored: good_throughput"});
+  bench.options.update_expectations = false;
+  CHECK(bench.run({"good_throughput"}) == kAllMet);
+  CHECK(bench.row()["status"].text() == "passed");
+  bench.options.flush_cache = true;
+  CHECK(bench.run({"good_throughput"}) == kAllMet);
+  CHECK(bench.row()["status"].text() == "no_expectation");
+  CHECK(bench.says("the stored one is of other conditions"));
+}
+
+TEST_CASE("a ratio of a few steps has no interval", "[bench]") {
+  Bench bench;
+  bench.options.iterations = 4;
+  CHECK(bench.run({"good"}) == kAllMet);
+  CHECK(bench.row()["ratios"]["time"]["value"].number() == 4);
+  CHECK(bench.row()["ratios"]["time"]["low"].is_null());
+  CHECK(bench.row()["ratios"]["time"]["high"].is_null());
+  CHECK(results_table(bench.outcome.json, {}).value().find("x4 [unknown]") != std::string::npos);
+}
+
+TEST_CASE("outputs are compared at the size that the benchmark names", "[bench]") {
+  Bench bench;
+  bench.options.size = "gpu";
+  CHECK(bench.run({"checked_small", "good"}) == kAllMet);
+  CHECK(bench.row(0)["correctness"]["size"].text() == "smoke");
+  CHECK(bench.row(1)["correctness"]["size"].text() == "gpu");
+  bench.options.size = "cpu";
+  CHECK(bench.run({"checked_small"}) == kAllMet);
+  CHECK(bench.row()["correctness"]["size"].text() == "cpu");
+}
+
+TEST_CASE("outputs that take more disk than allowed fail before they are written", "[bench][fault]") {
+  Bench bench;
+  bench.options.disk_limit = 255;
+  CHECK(bench.run({"good"}) == kFailure);
+  CHECK(bench.says("its outputs take 256 bytes of disk, and the limit is 255"));
+  bench.options.disk_limit = 256;
+  CHECK(bench.run({"good"}) == kAllMet);
+}
+
+TEST_CASE("a run goes on where an earlier one ended", "[bench]") {
+  Bench bench;
+  bench.options.time_limit_s = 1e-9;  // a benchmark a run
+  const auto names = [&] {
+    std::string out;
+    for (const JsonView row : JsonView(bench.results)["rows"].items()) out += row["name"].text() + " ";
+    return out;
+  };
+  CHECK(bench.run({"good", "good_memory", "skipped", "throw"}) == kOutOfTime);
+  CHECK(names() == "good ");
+  CHECK(bench.outcome.notes ==
+        std::vector<std::string>{
+            "not run within the time limit (--resume goes on with them): skipped, throw, good_memory"});
+  bench.options.resume = true;
+  for (const char* expected :
+       {"good skipped ", "good skipped throw ", "good skipped throw "}) {  // what failed runs again
+    CHECK(bench.run(bench.options.targets) == kOutOfTime);
+    CHECK(names() == expected);  // one of each family first
+  }
+  bench.options.targets = {"good", "good_memory", "skipped"};
+  CHECK(bench.run(bench.options.targets) == kAllMet);
+  CHECK(names() == "good skipped good_memory ");
+  CHECK_FALSE(std::filesystem::exists(bench.options.out + "/results-1.json"));
+
+  SECTION("not under other conditions") {
+    bench.options.seed = 7;
+    const auto refused = bench::run(bench.options);
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.error().message() == bench.options.out +
+                                           "/results.json: measured under other conditions: seed 7, stored 42; leave "
+                                           "out --resume to begin anew");
+  }
+  SECTION("a file that holds something else is named") {
+    rangefinder::testing::write_file(bench.options.out + "/results.json", "{}");
+    const auto refused = bench::run(bench.options);
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.error().message().find("results.json: not a results file") != std::string::npos);
+  }
+}
+
+TEST_CASE("expectations are stored benchmark by benchmark", "[bench]") {
+  Bench bench;
+  bench.options.update_expectations = true;
+  bench.options.time_limit_s = 1e-9;
+  CHECK(bench.run({"good", "good_memory"}) == kOutOfTime);
+  const Json stored = load_json(bench.options.expectations).value();
+  CHECK(JsonView(stored)["examples"].has("good"));
+  CHECK_FALSE(JsonView(stored)["examples"].has("good_memory"));
+}
+
 TEST_CASE("a planted slowdown is caught against what is stored", "[bench][fault]") {
   Bench bench;
   bench.options.update_expectations = true;
@@ -320,6 +419,7 @@ TEST_CASE("wrong use is an error before anything runs", "[bench]") {
   CHECK_FALSE(refused([](RunOptions& o) { o.size = "large"; }).empty());
   CHECK_FALSE(refused([](RunOptions& o) { o.accept_regressions = true; }).empty());
   CHECK_FALSE(refused([](RunOptions& o) { o.timeout_s = 0; }).empty());
+  CHECK_FALSE(refused([](RunOptions& o) { o.time_limit_s = -1; }).empty());
   CHECK_FALSE(refused([](RunOptions& o) { o.worker = "/nonexistent/worker"; }).empty());
   CHECK_FALSE(refused([](RunOptions& o) { o.worker = "/bin/true"; }).empty());
   CHECK_FALSE(std::filesystem::exists(bench.options.out));

@@ -55,6 +55,11 @@ TEST_CASE("the interval of a ratio of medians", "[bench]") {
     baseline.back() = 1e9;
     CHECK(ratio_interval(baseline, optimized).high == Approx(1));
   }
+  SECTION("it is unknown from fewer than five samples") {
+    CHECK(ratio_interval(std::vector<double>(4, 30.0), std::vector<double>(9, 10.0)).high == 0);
+    CHECK(ratio_interval(std::vector<double>(9, 30.0), std::vector<double>(4, 10.0)).high == 0);
+    CHECK(ratio_interval(std::vector<double>(5, 30.0), std::vector<double>(5, 10.0)).high == Approx(3));
+  }
   SECTION("nothing from nothing") {
     CHECK(ratio_interval({}, std::vector<double>{1}).high == 0);
     CHECK(ratio_interval(std::vector<double>{1}, std::vector<double>{0}).high == 0);

@@ -31,7 +31,7 @@ TEST_CASE("tensors come back from a file as they were", "[bench]") {
   REQUIRE(write_tensors(sample.views(), folder.file("t")).ok());
   const auto file = TensorFile::open(folder.file("t"));
   REQUIRE(file.ok());
-  CHECK(identical(file->tensors(), sample.views()));
+  CHECK(fingerprint(file->tensors()) == fingerprint(sample.views()));
 }
 
 TEST_CASE("tensors stay whole when their file is cut short afterwards", "[bench]") {
@@ -41,7 +41,7 @@ TEST_CASE("tensors stay whole when their file is cut short afterwards", "[bench]
   const auto file = TensorFile::open(folder.file("t"));
   REQUIRE(file.ok());
   REQUIRE(::truncate(folder.file("t").c_str(), 0) == 0);
-  CHECK(identical(file->tensors(), sample.views()));
+  CHECK(fingerprint(file->tensors()) == fingerprint(sample.views()));
 }
 
 TEST_CASE("a line of tensors that is longer than a piece of the file is read whole", "[bench]") {
@@ -52,7 +52,7 @@ TEST_CASE("a line of tensors that is longer than a piece of the file is read who
   REQUIRE(write_tensors(views, folder.file("t")).ok());
   const auto file = TensorFile::open(folder.file("t"));
   REQUIRE(file.ok());
-  CHECK(identical(file->tensors(), views));
+  CHECK(fingerprint(file->tensors()) == fingerprint(views));
 }
 
 TEST_CASE("a file of tensors cut anywhere is an error", "[bench][property]") {

@@ -80,6 +80,17 @@ class Lab(unittest.TestCase):
         program(self.build / "lib/cli/rangefinder", '[ "$1" != doctor ]\n')
         self.assertEqual(self.lab("examples"), 0)
 
+    def test_workloads_run_in_slices_that_go_on(self):
+        program(self.build / "lib/cli/rangefinder", f'echo "$*" >> {self.root}/slices; [ "$(wc -l < {self.root}/slices)" -gt 2 ] || exit 5\n')
+        for _ in range(3):
+            self.assertEqual(self.lab("workloads"), 0)
+        slices = (self.root / "slices").read_text().splitlines()
+        self.assertEqual(len(slices), 3)
+        for words in slices:
+            self.assertIn("--resume --time-limit 420", words)
+        program(self.build / "lib/cli/rangefinder", "exit 1\n")
+        self.assertEqual(self.lab("workloads"), 1)
+
     def test_a_part_that_does_not_build_is_not_run_and_the_next_is(self):
         program(self.root / "bin/cmake", 'case "$*" in *bench_launch_cost*) exit 1 ;; esac\n')
         self.assertEqual(self.lab("cost", "workloads"), 1)

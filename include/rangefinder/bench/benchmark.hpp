@@ -143,6 +143,9 @@ struct Benchmark {
   bool memory_above_setup = false;
   /// Steps before outputs are compared: more than one where an error would show only later.
   std::uint32_t check_steps = 1;
+  /// The size whose outputs are compared where size gpu is timed; empty: gpu itself. For outputs of gigabytes: each
+  /// comparison writes both to disk, and draws all weights anew.
+  std::string check_size{};
   std::uint32_t iterations = 20;
   std::uint32_t warmup = 5;
   std::uint32_t least_ranks = 1;

@@ -22,6 +22,7 @@ enum ExitCode : int {
   kRegression = 2,  ///< worse than stored, or below the goal
   kWrongUse = 3,
   kAllSkipped = 4,
+  kOutOfTime = 5,  ///< the time limit came first; a run that resumes gives the verdict
 };
 
 /// Where the worker is: `given`, else RANGEFINDER_WORKER, else `rangefinder-workloads` beside `command` (a path).
@@ -48,10 +49,17 @@ struct RunOptions {
   double timeout_s = 600;  ///< for each answer of a worker
   unsigned ranks = 1;
   bool flush_cache = false;  ///< before each step, timed or not, untimed
+  /// Bytes that the outputs of a variant may take on disk while they are compared; what exceeds them fails the row.
+  std::uint64_t disk_limit = std::uint64_t{8} << 30;
   /// Only the correctness check decides: times are measured and shown, goals and expectations are not checked.
   bool validate = false;
   /// Results, logs, captures and traces go here.
   std::string out = "bench-out";
+  /// Goes on with the results in `out`: what is there and did not fail is not run again.
+  bool resume = false;
+  /// No benchmark is begun when the longest so far would end after so many seconds; one of each family comes first.
+  /// 0: no limit.
+  double time_limit_s = 0;
   /// Stored expectations; empty: expectations_KEY.json in the working directory.
   std::string expectations;
   bool update_expectations = false;
@@ -78,7 +86,7 @@ struct RunOutcome {
 };
 
 /// Runs benchmarks: one process per variant, checked for correctness, then timed in turns, then profiled if asked.
-/// Leaves results.json and results.md in `out`.
+/// Leaves results.json and results.md in `out`, whole after each benchmark.
 ///
 /// Errors:  kInvalidArgument, kNotFound for wrong use; kIo. A benchmark that fails is a failed row, not an error.
 /// Threads: starts processes; none of its own.
