@@ -80,7 +80,8 @@ struct ChromeExportReport {
 /// whatever the machine's time zone, locale and number of cores.
 ///
 /// Errors:  those of `load_timeline`, kExists, kIo. An output file appears only when it is complete.
-/// Threads: any; uses the calling one only.
+/// Threads: any. A capture is written by a thread that lasts as long as the call, where the machine has more than one
+///          processor; `progress` is called on the calling one.
 /// Cost:    measured in docs/reference/chrome-export.md.
 RANGEFINDER_EXPORT Status export_chrome_trace(const std::string& input, const std::string& output,
                                               const ChromeExportOptions& options = {},

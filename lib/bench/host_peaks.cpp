@@ -3,7 +3,6 @@
 
 #include "bench/read_clock.hpp"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -211,13 +210,6 @@ std::vector<PeakSamples> bandwidths(unsigned threads, double seconds, std::size_
 }
 
 }  // namespace
-
-unsigned usable_processors() noexcept {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
-  return std::max(1u, static_cast<unsigned>(CPU_COUNT(&allowed)));
-}
 
 std::vector<PeakSamples> measure_host(unsigned threads, double seconds, std::size_t array_bytes,
                                       const std::function<bool()>& cancelled) {

@@ -16,7 +16,4 @@ namespace rangefinder::bench {
 std::vector<PeakSamples> measure_host(unsigned threads, double seconds, std::size_t array_bytes,
                                       const std::function<bool()>& cancelled);
 
-/// How many processors this process may use.
-unsigned usable_processors() noexcept;
-
 }  // namespace rangefinder::bench

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/cpu_key.hpp"
 #include "base/file.hpp"
+#include "base/processors.hpp"
 #include "bench/hardware.hpp"
 #include "bench/host_peaks.hpp"
 #include "bench/json.hpp"
@@ -99,7 +100,7 @@ std::string shown(double value, std::string_view what) {
 Result<std::string> measure_peaks(const PeakOptions& options) {
   if (!(options.seconds > 0) || options.seconds > 3600)
     return Error{ErrorCode::kInvalidArgument, "seconds for a figure: more than 0 and at most 3600"};
-  const unsigned threads = options.threads != 0 ? options.threads : usable_processors();
+  const unsigned threads = options.threads != 0 ? options.threads : base::usable_processors();
   if (threads > 4096) return Error{ErrorCode::kInvalidArgument, "threads: at most 4096"};
   Json out = Json::object({{"schema_version", kPeaksVersion},
                            {"kind", "rangefinder.peaks"},

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "exporter/chrome/capture_activities.hpp"
 
-#include "exporter/chrome/clean_json.hpp"
 #include "exporter/chrome/nesting.hpp"
-#include "projection/account.hpp"
-#include "projection/split_graph_launches.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -19,71 +16,42 @@ constexpr std::size_t kMaxSpare = std::size_t{1} << 14;
 
 }  // namespace
 
-void CaptureActivities::take(Timeline& window) {
-  window_ = &window;
-  finish_ranges(false);
-  meet_streams();
-  const ProjectionOptions by{shared_.options.attribution, true, false};
-  projection::split_graph_launches_of_window(window, windows_.activity_rows(), by);
-  projection_ = project(window, by);
-  projection::add_account(account_, projection_.account);
-  has_passes_ = has_passes_ || projection_.attribution == Attribution::kForward;
-  is_apart_ = is_apart_ || window.autograd_nodes.size() != 0 || !projection_.place.empty();
-  const SpanOwners owners(window, projection_, by);
-  for (ActivityIndex row{0}; row < window.activities.size(); ++row) add(row, owners);
-  if (shared_.options.inclusive_ranges || shared_.options.exclusive_ranges) add_sums(owners);
+void CaptureActivities::take(const DeviceWindow& window) {
+  finish_ranges(&window);
+  meet_streams(window);
+  has_passes_ = has_passes_ || window.has_passes;
+  is_apart_ = is_apart_ || window.is_apart;
+  auto captured = window.captured.begin();
+  for (ActivityIndex row{0}; row < window.activities.size(); ++row) {
+    const bool is_captured = captured != window.captured.end() && captured->activity == row;
+    add(window, row, is_captured ? &*captured : nullptr);
+    captured += is_captured ? 1 : 0;
+  }
+  add_sums(window);
 }
 
-void CaptureActivities::meet_streams() {
-  for (std::size_t i = streams_.size(); i < window_->streams.size(); ++i) {
-    const StreamInfo& stream = window_->streams[StreamIndex(i)];
-    const std::uint32_t device = window_->devices[stream.device].id;
+void CaptureActivities::meet_streams(const DeviceWindow& window) {
+  for (const DeviceWindow::Stream& stream : window.new_streams) {
     Stream& met = streams_.emplace_back();
-    met.track = devices_.track_of(device, stream.context, stream.id);
-    met.place.device = devices_.device_info(device);
+    met.track = devices_.track_of(stream.device, stream.context, stream.id);
+    met.place.device = devices_.device_info(stream.device);
     met.place.context = stream.context;
     met.place.stream = stream.id;
   }
 }
 
-std::int64_t CaptureActivities::external_id(ActivityIndex row) const {
-  const LaunchIndex launch = window_->activities.launch[row];
-  if (launch == kNone) return -1;
-  RangeIndex range = window_->launches.range[launch];
-  if (range == kNone && projection_.place_of(*window_, row) == launch) range = RangeIndex(projection_.owner[row]);
-  return range < window_->ranges.size() ? static_cast<std::int64_t>(windows_.key_of(range)) : -1;
-}
-
-std::string CaptureActivities::ranges_not_written(ActivityIndex row) const {
-  const LaunchIndex captured = window_->activities.captured[row];
-  const RangeTable& ranges = window_->ranges;
-  RangeIndex range = projection_.place_of(*window_, row) == captured ? RangeIndex(projection_.owner[row])
-                                                                     : window_->launches.range[captured];
-  if (range >= ranges.size() || (ranges.flags[range] & kBeforeRecording) == 0) return {};
-  std::vector<RangeIndex> path;
-  for (; range != kNone; range = projection_.parent[range]) path.push_back(range);
-  std::string out;
-  for (std::size_t i = path.size(); i-- > 0;) {
-    out += out.empty() ? '[' : ',';
-    append_quoted(out, window_->text(ranges.name[path[i]]));
-  }
-  return out + ']';
-}
-
-CaptureActivities::Activity CaptureActivities::activity_of(ActivityIndex row) {
-  const ActivityTable& activities = window_->activities;
+CaptureActivities::Activity CaptureActivities::activity_of(const DeviceWindow& window, ActivityIndex row,
+                                                           const DeviceWindow::Captured* captured) {
+  const ActivityTable& activities = window.activities;
   Activity out;
   out.kind = activities.kind[row];
   out.begin_ns = activities.begin_ns[row];
   out.end_ns = activities.end_ns[row];
   out.bytes = activities.bytes[row];
-  const Category category = category_of(out.kind);
-  const auto name = static_cast<std::uint32_t>(activities.name[row]);
-  out.head = heads_.find(category, name);
-  if (out.head.empty()) out.head = heads_.put(category, name, window_->text(activities.name[row]));
+  out.head = window.places[row].head;
   out.place = streams_[activities.stream[row]].place;
   out.place.correlation = activities.correlation[row];
-  out.place.external_id = external_id(row);
+  out.place.external_id = window.places[row].external_id;
   out.place.graph_node = activities.graph_node[row];
   out.place.graph = activities.graph[row];
   if (out.kind == ActivityKind::kGraph) {
@@ -91,25 +59,24 @@ CaptureActivities::Activity CaptureActivities::activity_of(ActivityIndex row) {
     out.place.graph_launch = activities.estimated[row] ? Launch::kPart : Launch::kWhole;
     out.place.part_bytes = activities.bytes[row];
   }
-  if (const LaunchIndex captured = activities.captured[row]; captured < window_->launches.size()) {
-    const auto tid = static_cast<std::uint32_t>(window_->threads[window_->launches.thread[captured]].tid);
-    out.place.captured_tid = shared_.table.track(host_.track_of_tid(tid)).tid;
-    out.place.captured_ns = window_->launches.time_ns[captured];
-    out.captured_in = ranges_not_written(row);
+  if (captured != nullptr) {
+    out.place.captured_tid = shared_.table.track(host_.track_of_tid(captured->tid)).tid;
+    out.place.captured_ns = captured->time_ns;
+    out.captured_in = captured->ranges;
   }
   if (const std::uint32_t detail = activities.detail[row]; detail != kNone) {
     if (is_copy(out.kind))
-      out.copy = window_->copy_details[detail];
+      out.copy = window.copy_details[detail];
     else
-      out.kernel = window_->kernel_details[detail];
+      out.kernel = window.kernel_details[detail];
   }
   return out;
 }
 
-void CaptureActivities::add(ActivityIndex row, const SpanOwners& owners) {
-  const StreamIndex index = window_->activities.stream[row];
+void CaptureActivities::add(const DeviceWindow& window, ActivityIndex row, const DeviceWindow::Captured* captured) {
+  const StreamIndex index = window.activities.stream[row];
   Stream& stream = streams_[index];
-  Activity activity = activity_of(row);
+  Activity activity = activity_of(window, row, captured);
   shared_.extend(activity.begin_ns, activity.end_ns);
   const std::uint32_t level = stream.row.add_activity(activity.begin_ns, activity.end_ns);
   if (level != 0) shared_.notes.add(ExportNotes::kOverlapping);
@@ -117,27 +84,25 @@ void CaptureActivities::add(ActivityIndex row, const SpanOwners& owners) {
   const bool wanted = shared_.in_window(activity.begin_ns, activity.end_ns);
   const SlicePlace place{wanted ? activity.track : kNoTrack, activity.begin_ns, activity.end_ns};
   const auto correlation = static_cast<std::uint32_t>(activity.place.correlation);
-  const RangeIndex innermost = shared_.options.inclusive_ranges   ? owners.innermost(row)
-                               : shared_.options.exclusive_ranges ? owners.owner(row)
-                                                                  : RangeIndex(kNone);
-  begin_ranges(index, innermost, owners, level, wanted ? &activity : nullptr);
+  begin_ranges(window, index, window.places[row].innermost, level, wanted ? &activity : nullptr);
   launches_.arrow_to(correlation, place);
 }
 
-void CaptureActivities::begin_ranges(StreamIndex stream, RangeIndex innermost, const SpanOwners& owners,
-                                     std::uint32_t level, const Activity* activity) {
-  const auto key_of = [&](RangeIndex range) { return range == kNone ? 0 : windows_.key_of(range); };
-  const auto parent_of = [&](std::uint64_t key) {
-    return shared_.options.inclusive_ranges ? key_of(owners.parent(windows_.row_of(key))) : 0;
+void CaptureActivities::begin_ranges(const DeviceWindow& window, StreamIndex stream, RangeIndex innermost,
+                                     std::uint32_t level, Activity* activity) {
+  RangeIndex at = innermost;
+  const auto next_out = [&](std::uint64_t) {
+    at = shared_.options.inclusive_ranges ? window.parent[at] : RangeIndex(kNone);
+    return window.key_of(at);
   };
   const std::vector<std::uint64_t>* const begun =
-      innermost != kNone ? &streams_[stream].row.begin_ranges(key_of(innermost), parent_of) : nullptr;
+      innermost != kNone ? &streams_[stream].row.begin_ranges(window.key_of(innermost), next_out) : nullptr;
   const bool waits = begun != nullptr && !begun->empty();
   if (activity != nullptr && (!waits || level != 0)) write(*activity);
   if (!waits) return;
   const std::size_t place = hold();
   Held& held = held_[place];
-  if (activity != nullptr && level == 0) held.activity = *activity;
+  if (activity != nullptr && level == 0) held.activity = std::move(*activity);
   held.missing = begun->size();
   for (const std::uint64_t key : *begun) range_at(key).begun.push_back({stream, place});
 }
@@ -174,22 +139,21 @@ void CaptureActivities::release(std::size_t place) {
   free_held_.push_back(place);
 }
 
-void CaptureActivities::add_sums(const SpanOwners& owners) {
+void CaptureActivities::add_sums(const DeviceWindow& window) {
   const bool inclusive = shared_.options.inclusive_ranges;
-  const std::vector<StreamFigures>& rows = inclusive ? projection_.inclusive_streams : projection_.exclusive_streams;
-  const analysis::StreamPassTimes of_streams = analysis::pass_times_of_streams(*window_, projection_);
-  const std::vector<analysis::PassTimes>& passes = inclusive ? of_streams.inclusive : of_streams.exclusive;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const StreamFigures& figures = rows[i];
-    const std::uint64_t key = windows_.key_of(figures.range);
-    if (inclusive && owners.nests(figures.range) && owners.depth(figures.range) >= kMaxSpanDepth) {
+  for (std::size_t i = 0; i < window.figures.size(); ++i) {
+    const StreamFigures& figures = window.figures[i];
+    const std::uint64_t key = window.key_of(figures.range);
+    const std::uint32_t depth = window.depth[figures.range];
+    const bool nests = window.nests(figures.range);
+    if (inclusive && nests && depth >= kMaxSpanDepth) {
       if (too_deep_.emplace(key, figures.stream).second) shared_.notes.add(ExportNotes::kDeepRange);
       continue;
     }
     Range& range = range_at(key);
-    range.name = window_->ranges.name[figures.range];
-    range.depth = owners.depth(figures.range);
-    range.nests = owners.nests(figures.range);
+    range.head = window.heads[i];
+    range.depth = depth;
+    range.nests = nests;
     const auto found = std::find_if(range.sums.begin(), range.sums.end(),
                                     [&](const Sum& sum) { return sum.stream == figures.stream; });
     Sum& sum = found != range.sums.end() ? *found : range.sums.emplace_back(Sum{figures.stream});
@@ -205,17 +169,17 @@ void CaptureActivities::add_sums(const SpanOwners& owners) {
     sum.gpu_busy_ns += figures.gpu_busy_ns;
     sum.first_ns = std::min(sum.first_ns, figures.first_ns);
     sum.last_ns = std::max(sum.last_ns, figures.last_ns);
-    if (passes.empty())  // no node runs in this window
+    if (window.passes.empty())
       sum.passes[static_cast<std::size_t>(Pass::kForward)] += figures.gpu_sum_ns;
     else
-      for (std::size_t pass = 0; pass < kPasses; ++pass) sum.passes[pass] += passes[i][pass];
+      for (std::size_t pass = 0; pass < kPasses; ++pass) sum.passes[pass] += window.passes[i][pass];
   }
 }
 
-void CaptureActivities::finish_ranges(bool all) {
+void CaptureActivities::finish_ranges(const DeviceWindow* window) {
   std::vector<std::pair<std::uint64_t, std::uint32_t>> done;
   for (std::uint32_t place = 0; place < ranges_.size(); ++place)
-    if (const std::uint64_t key = ranges_[place].key; key != 0 && (all || !windows_.keeps(key)))
+    if (const std::uint64_t key = ranges_[place].key; key != 0 && (window == nullptr || !window->keeps(key)))
       done.emplace_back(key, place);
   std::sort(done.begin(), done.end(), std::greater<>());  // inner ones first
   for (const auto& [key, place] : done) {
@@ -233,13 +197,13 @@ void CaptureActivities::finish_ranges(bool all) {
     free_ranges_.push_back(place);
   }
   for (Stream& stream : streams_) place_waiting(stream);
-  if (!too_deep_.empty()) std::erase_if(too_deep_, [&](const auto& span) { return !windows_.keeps(span.first); });
+  if (window != nullptr) std::erase_if(too_deep_, [&](const auto& span) { return !window->keeps(span.first); });
 }
 
 void CaptureActivities::finish_range(const Range& range) {
   const std::uint64_t key = range.key;
   for (const Sum& sum : range.sums) {
-    const Span span{key, range.name, range.depth, sum};
+    const Span span{key, range.head, range.depth, sum};
     const auto here = std::find_if(range.begun.begin(), range.begun.end(),
                                    [&](const Begun& place) { return place.stream == sum.stream; });
     if (!range.nests)
@@ -326,17 +290,14 @@ void CaptureActivities::write(Held& held) {
 void CaptureActivities::write(const Span& span, TrackId track) {
   const Sum& sum = span.sum;
   if (!shared_.in_window(sum.first_ns, sum.last_ns)) return;
-  const auto name = static_cast<std::uint32_t>(span.name);
-  std::string_view head = heads_.find(Category::kGpuAnnotation, name);
-  if (head.empty()) head = heads_.put(Category::kGpuAnnotation, name, window_->text(span.name));
-  shared_.writer.open_slice(head, shared_.ids(track), sum.first_ns, sum.last_ns);
+  shared_.writer.open_slice(span.head, shared_.ids(track), sum.first_ns, sum.last_ns);
   write_range_figures(shared_.writer, {static_cast<std::int64_t>(span.key), sum.gpu_ops, sum.gpu_sum_ns,
                                        sum.gpu_busy_ns, sum.busy_is_exact, has_passes_ ? &sum.passes : nullptr});
   shared_.writer.close();
 }
 
 void CaptureActivities::finish() {
-  finish_ranges(true);
+  finish_ranges(nullptr);
   std::vector<Held*> left;
   for (Held& held : held_)
     if (held.number != 0) left.push_back(&held);

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "analysis/pass_split.hpp"
 #include "exporter/chrome/activity_arguments.hpp"
 #include "exporter/chrome/capture_devices.hpp"
 #include "exporter/chrome/capture_host.hpp"
 #include "exporter/chrome/device_row.hpp"
+#include "exporter/chrome/device_window.hpp"
 #include "exporter/chrome/launch_table.hpp"
-#include "exporter/chrome/span_owners.hpp"
-#include "importer/capture/capture_windows.hpp"
 #include "projection/flat_map.hpp"
-
-#include <rangefinder/projection.hpp>
 
 #include <cstdint>
 #include <deque>
@@ -29,15 +25,12 @@ namespace rangefinder::chrome {
 /// them.
 class CaptureActivities {
  public:
-  CaptureActivities(CaptureExport& shared, CaptureDevices& devices, CaptureHost& host, LaunchTable& launches,
-                    const importer::CaptureWindows& windows)
-      : shared_(shared), devices_(devices), host_(host), launches_(launches), windows_(windows) {}
+  CaptureActivities(CaptureExport& shared, CaptureDevices& devices, CaptureHost& host, LaunchTable& launches)
+      : shared_(shared), devices_(devices), host_(host), launches_(launches) {}
 
-  void take(Timeline& window);
+  void take(const DeviceWindow& window);
   /// Behind the last window.
   void finish();
-  /// Of all windows so far.
-  const Account& account() const noexcept { return account_; }
 
  private:
   struct Activity {
@@ -65,7 +58,7 @@ class CaptureActivities {
   };
   struct Span {
     std::uint64_t key = 0;
-    StringId name = StringId::kEmpty;
+    std::string_view head;
     std::uint32_t depth = 0;
     Sum sum;
   };
@@ -83,7 +76,7 @@ class CaptureActivities {
   };
   struct Range {
     std::uint64_t key = 0;  // 0: the place is free
-    StringId name = StringId::kEmpty;
+    std::string_view head;
     std::uint32_t depth = 0;
     bool nests = true;
     std::vector<Sum> sums;
@@ -103,16 +96,14 @@ class CaptureActivities {
     std::uint32_t apart_rows = 0;
   };
 
-  void meet_streams();
-  void add(ActivityIndex row, const SpanOwners& owners);
-  Activity activity_of(ActivityIndex row);
-  std::int64_t external_id(ActivityIndex row) const;
-  std::string ranges_not_written(ActivityIndex row) const;
-  void begin_ranges(StreamIndex stream, RangeIndex innermost, const SpanOwners& owners, std::uint32_t level,
-                    const Activity* activity);
-  void add_sums(const SpanOwners& owners);
-  /// Those of which later windows know nothing.
-  void finish_ranges(bool all);
+  void meet_streams(const DeviceWindow& window);
+  void add(const DeviceWindow& window, ActivityIndex row, const DeviceWindow::Captured* captured);
+  Activity activity_of(const DeviceWindow& window, ActivityIndex row, const DeviceWindow::Captured* captured);
+  void begin_ranges(const DeviceWindow& window, StreamIndex stream, RangeIndex innermost, std::uint32_t level,
+                    Activity* activity);
+  void add_sums(const DeviceWindow& window);
+  /// Those of which later windows know nothing; null: all.
+  void finish_ranges(const DeviceWindow* window);
   void finish_range(const Range& range);
   Range& range_at(std::uint64_t key);
   std::size_t hold();
@@ -129,12 +120,7 @@ class CaptureActivities {
   CaptureDevices& devices_;
   CaptureHost& host_;
   LaunchTable& launches_;
-  const importer::CaptureWindows& windows_;
-  // Of the window at hand.
-  const Timeline* window_ = nullptr;
-  Projection projection_;
 
-  HeadCache heads_;  // by text of the windows
   std::vector<Stream> streams_;
   KernelTexts kernel_texts_;
   // What is done keeps its memory for what comes.
@@ -146,8 +132,7 @@ class CaptureActivities {
   std::uint64_t last_held_ = 0;
   std::vector<std::size_t> free_held_;
   bool has_passes_ = false;
-  bool is_apart_ = false;  ///< the work of a range can be apart in time: there are nodes of autograd or of graphs
-  Account account_;
+  bool is_apart_ = false;  // as DeviceWindow has it, of any
 };
 
 }  // namespace rangefinder::chrome

@@ -3,6 +3,7 @@
 
 #include "base/file.hpp"
 #include "base/left_out_domains.hpp"
+#include "base/processors.hpp"
 #include "base/text.hpp"
 #include "exporter/chrome/capture_activities.hpp"
 #include "exporter/chrome/capture_devices.hpp"
@@ -11,6 +12,8 @@
 #include "exporter/chrome/clean_json.hpp"
 #include "exporter/chrome/document.hpp"
 #include "exporter/chrome/markers.hpp"
+#include "exporter/chrome/recorded_sweep.hpp"
+#include "exporter/chrome/relay.hpp"
 #include "exporter/chrome/sample_events.hpp"
 #include "importer/capture/capture_windows.hpp"
 #include "timeline/activity_names.hpp"
@@ -25,9 +28,6 @@ namespace rangefinder::chrome {
 namespace {
 
 using capture::CaptureReader;
-
-// A window's tables, and what is written of them, in memory.
-constexpr std::size_t kWindowRows = std::size_t{1} << 16;
 
 std::int32_t number_of(std::string_view text) noexcept {
   std::int32_t value = -1;
@@ -256,34 +256,80 @@ void write_frame(CaptureExport& shared, const CaptureFeed& feed, const CaptureHe
   shared.layout.describe(shared.writer, first);
 }
 
-/// Device rows come in windows of time, which know whose they are.
-void write_windows_of(CaptureExport& shared, CaptureFeed& feed, const Progress& progress, DocumentEnd& end,
-                      Account& account) {
-  importer::CaptureWindows::Options options;
-  options.events = kWindowRows;
-  options.progress = progress;
-  options.also = &feed;
-  options.assembled = &feed.host();
-  importer::CaptureWindows windows(shared.reader, options);
-  CaptureActivities activities(shared, feed.devices(), feed.host(), feed.launches(), windows);
-  windows.run([&](Timeline& window, bool is_last) {
-    if (is_last) end.health = window.health;
-    activities.take(window);
-  });
-  feed.finish();
-  activities.finish();
-  account = activities.account();
-  end.account = &account;
-  end.notes = notes_of(shared.reader);
-  if (windows.abandoned_launches() != 0)
-    end.notes.push_back(base::with_thousands(windows.abandoned_launches()) + " launches whose activities never came");
-  shared.notes.add(ExportNotes::kLateRow, windows.late_rows());
-}
+/// Reads the capture on this thread and writes it on another one, where there are two.
+class CaptureRun {
+ public:
+  CaptureRun(CaptureExport& shared, CaptureFeed& feed, const CaptureWork& work)
+      : shared_(shared),
+        feed_(feed),
+        window_rows_(work.window_rows),
+        parts_(shared.options),
+        activities_(shared, feed.devices(), feed.host(), feed.launches()) {
+    if (!work.in_two_threads) return;
+    relay_.emplace([this](RecordedSweep& part) {
+      SweepPlayer(feed_, feed_.host()).play(part);
+      if (part.window) activities_.take(std::move(*part.window));
+    });
+    recorder_.emplace(*relay_);
+  }
+
+  /// There is nothing but host events.
+  void run_alone(importer::CaptureSweep& sweep, const Progress& progress) {
+    sweep.run(sink(), progress);
+    finish();
+  }
+  /// Device rows come in windows of time, which know whose they are.
+  void run_windows(const Progress& progress, DocumentEnd& end, Account& account) {
+    importer::CaptureWindows::Options options;
+    options.events = window_rows_;
+    options.progress = progress;
+    options.also = &sink();
+    options.assembled = recorder_ ? static_cast<importer::AssemblySink*>(&*recorder_) : &feed_.host();
+    importer::CaptureWindows windows(shared_.reader, options);
+    windows.run([&](Timeline& window, bool is_last) {
+      if (is_last) end.health = window.health;
+      if (recorder_)
+        recorder_->add_window(parts_.take(windows, window));
+      else
+        activities_.take(parts_.take(windows, window));
+    });
+    finish();
+    activities_.finish();
+    account = parts_.account();
+    end.account = &account;
+    end.notes = notes_of(shared_.reader);
+    if (windows.abandoned_launches() != 0)
+      end.notes.push_back(base::with_thousands(windows.abandoned_launches()) + " launches whose activities never came");
+    shared_.notes.add(ExportNotes::kLateRow, windows.late_rows());
+  }
+
+ private:
+  importer::SweepSink& sink() { return recorder_ ? static_cast<importer::SweepSink&>(*recorder_) : feed_; }
+  void finish() {
+    if (recorder_) recorder_->hand_on();
+    if (relay_) relay_->finish();
+    feed_.finish();
+  }
+
+  CaptureExport& shared_;
+  CaptureFeed& feed_;
+  std::size_t window_rows_;
+  DeviceWindows parts_;
+  CaptureActivities activities_;
+  std::optional<Relay<RecordedSweep>> relay_;  // behind all that its thread uses
+  std::optional<SweepRecorder> recorder_;
+};
 
 }  // namespace
 
+CaptureWork CaptureWork::of_this_machine() {
+  CaptureWork work;
+  work.in_two_threads = base::usable_processors() > 1;
+  return work;
+}
+
 std::uint64_t write_capture(CaptureReader& reader, const ChromeExportOptions& options, TextOutput& out,
-                            ExportNotes& notes, const Progress& progress) {
+                            ExportNotes& notes, const Progress& progress, const CaptureWork& work) {
   const std::int64_t start = reader.header().start_monotonic_ns;
   const TimeBase base = TimeBase::with_wall_clock(start, start, reader.clock().realtime_offset_ns(), std::nullopt);
   const DocumentFacts facts = facts_of(reader);
@@ -296,11 +342,11 @@ std::uint64_t write_capture(CaptureReader& reader, const ChromeExportOptions& op
   importer::CaptureSweep sweep(reader);
   CaptureFeed feed(shared, sweep.has_device_rows());
   feed.write_samples();
+  CaptureRun run(shared, feed, work);
   if (sweep.has_device_rows()) {
-    write_windows_of(shared, feed, progress, end, account);
+    run.run_windows(progress, end, account);
   } else {
-    sweep.run(feed, progress);
-    feed.finish();
+    run.run_alone(sweep, progress);
     end.health = reader.health();
     end.health += feed.health();
     end.health.lost_names += shared.lost_names;

@@ -15,16 +15,7 @@ char* EventWriter::open_large(std::string_view head, std::string_view ids) noexc
 }
 
 char* EventWriter::open_argument(std::string_view key) noexcept {
-  constexpr std::string_view kFirst = ",\"args\":{";
-  constexpr std::size_t kValue = 128;
-  char* at = out_.room(kFirst.size() + key.size() + kValue);
-  if (arguments_) {
-    *at++ = ',';
-  } else {
-    std::memcpy(at, kFirst.data(), kFirst.size());
-    at += kFirst.size();
-    arguments_ = true;
-  }
+  char* const at = put_argument_separator(out_.room(kFirst.size() + key.size() + kValue));
   std::memcpy(at, key.data(), key.size());
   return at + key.size();
 }

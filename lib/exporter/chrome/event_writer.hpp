@@ -14,7 +14,8 @@ namespace rangefinder::chrome {
 /// Writes events, one a line, each begun with the comma that parts it from the one before.
 ///
 /// An event is opened, gets its arguments, and is closed. `head` is everything up to the ids of its track
-/// (HeadCache), `ids` those (Track::ids); keys of arguments are given as they stand in the text, with quotes and colon.
+/// (HeadCache), `ids` those (Track::ids); keys of arguments are given as they stand in the text, with quotes and colon,
+/// best as literals.
 class EventWriter {
  public:
   EventWriter(TextOutput& out, const TimeBase& base) noexcept : out_(out), base_(base) {}
@@ -37,28 +38,33 @@ class EventWriter {
     arguments_ = false;
   }
 
-  void argument(std::string_view key, std::uint64_t value) noexcept {
+  template <typename Key>
+  void argument(const Key& key, std::uint64_t value) noexcept {
     char* const at = open_argument(key);
     out_.advance(put_decimal(at, value));
   }
-  void signed_argument(std::string_view key, std::int64_t value) noexcept {
+  template <typename Key>
+  void signed_argument(const Key& key, std::int64_t value) noexcept {
     char* const at = open_argument(key);
     out_.advance(put_signed(at, value));
   }
   /// As `ts` has it.
-  void time_argument(std::string_view key, std::int64_t time_ns) noexcept {
+  template <typename Key>
+  void time_argument(const Key& key, std::int64_t time_ns) noexcept {
     char* const at = open_argument(key);
     out_.advance(put_micros(at, base_.since(time_ns)));
   }
   /// The same of a time that may lie before the trace's origin, which no event may.
-  void any_time_argument(std::string_view key, std::int64_t time_ns) noexcept {
+  template <typename Key>
+  void any_time_argument(const Key& key, std::int64_t time_ns) noexcept {
     char* at = open_argument(key);
     const std::uint64_t before = base_.before(time_ns);
     if (before != 0) *at++ = '-';
     out_.advance(put_micros(at, before != 0 ? before : base_.since(time_ns)));
   }
   void triple_argument(std::string_view key, const std::uint32_t (&values)[3]) noexcept;
-  void millionths_argument(std::string_view key, unsigned __int128 value) noexcept {
+  template <typename Key>
+  void millionths_argument(const Key& key, unsigned __int128 value) noexcept {
     char* const at = open_argument(key);
     out_.advance(put_millionths(at, value));
   }
@@ -100,6 +106,8 @@ class EventWriter {
 
  private:
   static constexpr std::size_t kNumbers = 2 * kMaxMicrosBytes + 16;
+  static constexpr std::string_view kFirst = ",\"args\":{";
+  static constexpr std::size_t kValue = 128;
 
   char* open(std::string_view head, std::string_view ids) noexcept {
     if (head.size() + ids.size() + kNumbers > TextOutput::kMaxRoom) return open_large(head, ids);
@@ -118,6 +126,21 @@ class EventWriter {
   }
   void separate() noexcept { out_.advance(put_separator(out_.room(2))); }
   char* open_argument(std::string_view key) noexcept;
+  template <std::size_t kSize>
+  char* open_argument(const char (&key)[kSize]) noexcept {
+    char* const at = put_argument_separator(out_.room(kFirst.size() + kSize + kValue));
+    std::memcpy(at, key, kSize - 1);  // NOLINT(bugprone-not-null-terminated-result): text goes on
+    return at + kSize - 1;
+  }
+  char* put_argument_separator(char* at) noexcept {
+    if (arguments_) {
+      *at = ',';
+      return at + 1;
+    }
+    arguments_ = true;
+    std::memcpy(at, kFirst.data(), kFirst.size());
+    return at + kFirst.size();
+  }
 
   TextOutput& out_;
   const TimeBase& base_;

@@ -20,9 +20,14 @@ class SpanOwners {
   /// Refers to both.
   SpanOwners(const Timeline& timeline, const Projection& projection, const ProjectionOptions& options);
 
+  bool all_nest() const noexcept { return !order_; }
   bool nests(RangeIndex range) const noexcept { return !order_ || order_->is_scoped(range); }
   std::uint32_t depth(RangeIndex range) const noexcept { return depth_[range]; }
   RangeIndex parent(RangeIndex range) const noexcept { return parent_[range]; }
+
+  /// By row of range.
+  std::span<const RangeIndex> parents() const noexcept { return parent_; }
+  std::span<const std::uint32_t> depths() const noexcept { return depth_; }
 
   /// The owner where it nests, else none.
   RangeIndex owner(ActivityIndex activity) const;

@@ -71,6 +71,9 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
     return key >= first_key_ || std::binary_search(carried_.begin(), carried_.end(), key) ||
            store_->ranges.contains(key);
   }
+  /// What `keeps` is true of: all keys from the first one on, and those.
+  std::uint64_t first_key() const noexcept { return first_key_; }
+  std::vector<std::uint64_t> earlier_keys() const;
   std::uint64_t abandoned_launches() const noexcept { return store_->abandoned(); }
   bool only_nests() const noexcept { return assembler_.only_nests(); }
   /// Launches that have brought nothing so far, and may.

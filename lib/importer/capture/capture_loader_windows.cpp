@@ -33,6 +33,16 @@ RangeIndex CaptureLoader::earlier_row(std::uint64_t key) const noexcept {
   return found != recalled_.end() ? found->second : RangeIndex(kNone);
 }
 
+std::vector<std::uint64_t> CaptureLoader::earlier_keys() const {
+  std::vector<std::uint64_t> keys = carried_;
+  const auto from = static_cast<std::ptrdiff_t>(keys.size());
+  keys.reserve(keys.size() + store_->ranges.size());
+  for (const auto& [key, range] : store_->ranges) keys.push_back(key);
+  std::sort(keys.begin() + from, keys.end());
+  std::inplace_merge(keys.begin(), keys.begin() + from, keys.end());
+  return keys;
+}
+
 CaptureLoader::RunningNodes& CaptureLoader::running_nodes(std::uint32_t thread) {
   if (thread >= running_.size()) running_.resize(thread + 1);
   return running_[thread];

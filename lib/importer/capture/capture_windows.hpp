@@ -73,6 +73,12 @@ class CaptureWindows {
   bool keeps(std::uint64_t key) const noexcept { return loader_.keeps(key); }
   /// No range so far is a start/end range, ended on another thread or was suspended.
   bool only_nests() const noexcept { return loader_.only_nests(); }
+  /// The keys for which `keeps` is true: all from the first one on, and the earlier ones, which are in order.
+  struct Kept {
+    std::uint64_t first_key = 0;
+    std::vector<std::uint64_t> earlier;
+  };
+  Kept kept() const { return {loader_.first_key(), loader_.earlier_keys()}; }
   /// Launches that were given up before they brought anything, and device rows that came out of order.
   std::uint64_t abandoned_launches() const noexcept { return loader_.abandoned_launches(); }
   std::uint64_t late_rows() const noexcept { return sweep_.late_rows(); }

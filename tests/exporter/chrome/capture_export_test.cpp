@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include "capture/capture_reader.hpp"
+#include "exporter/chrome/byte_sink.hpp"
+#include "exporter/chrome/capture_feed.hpp"
 #include "exporter/chrome/exported.hpp"
+#include "exporter/chrome/text_output.hpp"
 #include "support/catch.hpp"
 #include "support/child_memory.hpp"
 #include "support/differing_lines.hpp"
@@ -10,7 +14,10 @@
 
 #include <rangefinder/analysis/key_averages.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <random>
@@ -177,6 +184,30 @@ void require_links(const Exported& trace) {
       if (event.has("External id")) REQUIRE(names.count(event["External id"].text()) == 1);
 }
 
+/// Keeps the text.
+class Kept final : public chrome::ByteSink {
+ public:
+  Status write(std::string_view bytes) override {
+    text += bytes;
+    return {};
+  }
+  Status finish() override { return {}; }
+
+  std::string text;
+};
+
+std::string written(const std::string& path, const chrome::CaptureWork& work) {
+  Result<capture::CaptureReader> reader = capture::CaptureReader::open(path);
+  REQUIRE(reader);
+  Kept sink;
+  chrome::TextOutput out(sink);
+  chrome::ExportNotes notes;
+  (void)chrome::write_capture(
+      *reader, {}, out, notes, [](std::uint64_t, std::uint64_t) {}, work);
+  out.flush();
+  return sink.text;
+}
+
 }  // namespace
 
 TEST_CASE("windows of a capture give the export of the loaded one", "[exporter][property]") {
@@ -211,6 +242,47 @@ TEST_CASE("windows of a capture give the export of the loaded one", "[exporter][
     }
   }
   CHECK((kernels > 0 || rangefinder::testing::given_seed() != nullptr));
+}
+
+TEST_CASE("one thread or two write the same, and short windows the same events", "[exporter][property]") {
+  for (const std::uint64_t seed :
+       rangefinder::testing::property_seeds("export by two threads", rangefinder::testing::repeats(50))) {
+    INFO("RANGEFINDER_SEED=" << seed);
+    std::mt19937_64 random(seed);
+    const ScratchFolder folder;
+    RandomProgram(random).run().write(folder.file("x.rfcap"));
+    const Exported whole = Exported::of_file(folder.file("x.rfcap"));
+    for (const std::size_t rows : {std::size_t{8}, std::size_t{50}}) {
+      INFO("windows of " << rows << " rows");
+      const std::string by_two = written(folder.file("x.rfcap"), {rows, true});
+      REQUIRE(by_two == written(folder.file("x.rfcap"), {rows, false}));
+      const Exported windowed = Exported::parse(by_two);
+      require_sound(windowed);
+      require_links(windowed);
+      for (const char* category : {"user_annotation", "kernel", "gpu_memcpy", "gpu_user_annotation", "cuda_runtime"})
+        REQUIRE(windowed.all(category).size() == whole.all(category).size());
+    }
+  }
+}
+
+TEST_CASE("an export that its program ends leaves no thread and no file behind", "[exporter]") {
+  const ScratchFolder folder;
+  write_long_capture(folder.file("x.rfcap"), 20'000);
+  ChromeExportOptions options;
+  options.progress = [](void*, std::uint64_t done, std::uint64_t total) { return done < total / 2; };
+  const Status status = export_chrome_trace(folder.file("x.rfcap"), folder.file("x.json"), options);
+  REQUIRE_FALSE(status.ok());
+  CHECK(status.error().code() == ErrorCode::kIncomplete);
+  CHECK_FALSE(std::filesystem::exists(folder.file("x.json")));
+}
+
+TEST_CASE("a full disk ends an export of a capture with an error", "[exporter]") {
+  if (::access("/dev/full", W_OK) != 0) RANGEFINDER_SKIP("no /dev/full");
+  const ScratchFolder folder;
+  write_long_capture(folder.file("x.rfcap"), 20'000);
+  const Status status = export_chrome_trace(folder.file("x.rfcap"), "/dev/full");
+  REQUIRE_FALSE(status.ok());
+  CHECK(status.error().code() == ErrorCode::kIo);
 }
 
 TEST_CASE("the export of a long capture takes little memory", "[exporter]") {

@@ -133,12 +133,6 @@ Exported Exported::parse(std::string text) {
   Exported out;
   out.text = std::move(text);
   out.document = JsonValue::parse(out.text);
-  return out;
-}
-
-namespace {
-
-Exported taken_apart(Exported out) {
   const std::map<Ids, std::string> rows = row_names(out.document);
   for (const JsonValue& event : out.document["traceEvents"].items()) {
     const std::string& phase = event["ph"].text();
@@ -156,6 +150,8 @@ Exported taken_apart(Exported out) {
   return out;
 }
 
+namespace {
+
 template <typename Input>
 Exported export_of(const Input& input, const ChromeExportOptions& options) {
   const ScratchFolder folder;
@@ -164,7 +160,7 @@ Exported export_of(const Input& input, const ChromeExportOptions& options) {
   if (!status.ok()) FAIL(status.error().message());
   Exported out = Exported::parse(read_file(folder.file("x.json")));
   out.report = report;
-  return taken_apart(std::move(out));
+  return out;
 }
 
 }  // namespace
