@@ -9,7 +9,7 @@
 namespace rangefinder::projection {
 
 /// From ids to positions in a pool: open addressing, no allocation but to grow. Ids may be anything, positions not
-/// kAbsent.
+/// kAbsent. Ids that are numbered one after the other and used in that order share the lines of the cache.
 class FlatMap {
  public:
   static constexpr std::uint32_t kAbsent = 0xFFFFFFFFu;
@@ -22,7 +22,7 @@ class FlatMap {
   }
   /// What is there; where nothing is, `value`, which is put there.
   std::uint32_t find_or_set(std::uint64_t id, std::uint32_t value) {
-    if ((size_ + 1) * 4 > slots_.size() * 3) grow();
+    if ((size_ + 1) * 8 > slots_.size() * 5) grow();
     std::size_t at = home(id);
     while (slots_[at].value != kAbsent && slots_[at].id != id) at = (at + 1) & mask();
     if (slots_[at].value != kAbsent) return slots_[at].value;
@@ -32,7 +32,7 @@ class FlatMap {
   }
   /// Replaces what was there.
   void set(std::uint64_t id, std::uint32_t value) {
-    if ((size_ + 1) * 4 > slots_.size() * 3) grow();
+    if ((size_ + 1) * 8 > slots_.size() * 5) grow();
     std::size_t at = home(id);
     while (slots_[at].value != kAbsent && slots_[at].id != id) at = (at + 1) & mask();
     size_ += slots_[at].value == kAbsent ? 1 : 0;
@@ -74,8 +74,12 @@ class FlatMap {
 
   std::size_t mask() const noexcept { return slots_.size() - 1; }
   std::size_t home(std::uint64_t id) const noexcept {
+    // Four neighbours, the slots of a line, have their homes side by side.
+    constexpr unsigned kBits = 2;
+    const std::uint64_t four = id >> kBits;
     // Ids may differ in their high bits alone, as pairs of numbers do.
-    return static_cast<std::size_t>(((id ^ id >> 29) * 0x9E3779B97F4A7C15ull) >> 32) & mask();
+    const std::uint64_t mixed = ((four ^ four >> 29) * 0x9E3779B97F4A7C15ull) >> 32;
+    return static_cast<std::size_t>(mixed << kBits | (id & ((1u << kBits) - 1))) & mask();
   }
   void grow() {
     std::vector<Slot> old(slots_.size() * 2);

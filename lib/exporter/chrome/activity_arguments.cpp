@@ -72,11 +72,11 @@ void write_kernel_detail(EventWriter& writer, const DeviceInfo& device, const Ke
 
 std::size_t hash_of(const KernelDetail& detail) noexcept {
   static_assert(std::has_unique_object_representations_v<KernelDetail>, "compared byte by byte");
-  constexpr std::size_t kWords = sizeof detail / sizeof(std::uint32_t);
-  std::uint32_t words[kWords];
+  constexpr std::size_t kWords = (sizeof detail + 7) / 8;
+  std::uint64_t words[kWords] = {};
   std::memcpy(words, &detail, sizeof detail);
   std::uint64_t hash = 0;
-  for (const std::uint32_t word : words) hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
+  for (const std::uint64_t word : words) hash = (hash ^ word ^ hash >> 29) * 0x9E3779B97F4A7C15u;
   return static_cast<std::size_t>(hash >> 32);
 }
 

@@ -9,29 +9,32 @@
 #include <utility>
 
 namespace rangefinder::chrome {
-namespace {
-
-// Ranges that are done, of a window: their memory is used again.
-constexpr std::size_t kMaxSpare = std::size_t{1} << 14;
-
-}  // namespace
-
-void CaptureActivities::take(const DeviceWindow& window) {
-  finish_ranges(&window);
-  meet_streams(window);
-  has_passes_ = has_passes_ || window.has_passes;
-  is_apart_ = is_apart_ || window.is_apart;
-  auto captured = window.captured.begin();
-  for (ActivityIndex row{0}; row < window.activities.size(); ++row) {
-    const bool is_captured = captured != window.captured.end() && captured->activity == row;
-    add(window, row, is_captured ? &*captured : nullptr);
-    captured += is_captured ? 1 : 0;
-  }
-  add_sums(window);
+CaptureActivities::EarlierActivity::EarlierActivity(const Activity& of_window)
+    : activity(of_window), captured_in(of_window.place.captured_in) {
+  activity.place.captured_in = captured_in;
+  if (of_window.kernel != nullptr) activity.kernel = &kernel.emplace(*of_window.kernel);
+  if (of_window.copy != nullptr) activity.copy = &copy.emplace(*of_window.copy);
 }
 
-void CaptureActivities::meet_streams(const DeviceWindow& window) {
-  for (const DeviceWindow::Stream& stream : window.new_streams) {
+void CaptureActivities::take(DeviceWindow window) {
+  finish_ranges(&window);
+  keep_activities();
+  window_ = std::move(window);
+  place_of_row_.assign(window_.keys.size(), kNone);
+  meet_streams();
+  has_passes_ = has_passes_ || window_.has_passes;
+  is_apart_ = is_apart_ || window_.is_apart;
+  auto captured = window_.captured.begin();
+  for (ActivityIndex row{0}; row < window_.activities.size(); ++row) {
+    const bool is_captured = captured != window_.captured.end() && captured->activity == row;
+    add(row, is_captured ? &*captured : nullptr);
+    captured += is_captured ? 1 : 0;
+  }
+  add_sums();
+}
+
+void CaptureActivities::meet_streams() {
+  for (const DeviceWindow::Stream& stream : window_.new_streams) {
     Stream& met = streams_.emplace_back();
     met.track = devices_.track_of(stream.device, stream.context, stream.id);
     met.place.device = devices_.device_info(stream.device);
@@ -40,123 +43,162 @@ void CaptureActivities::meet_streams(const DeviceWindow& window) {
   }
 }
 
-CaptureActivities::Activity CaptureActivities::activity_of(const DeviceWindow& window, ActivityIndex row,
-                                                           const DeviceWindow::Captured* captured) {
-  const ActivityTable& activities = window.activities;
+/// On the row of its stream itself.
+CaptureActivities::Activity CaptureActivities::activity_of(ActivityIndex row) const {
+  const ActivityTable& activities = window_.activities;
+  const Stream& stream = streams_[activities.stream[row]];
+  const DeviceWindow::Place& place = window_.places[row];
   Activity out;
+  out.head = place.head;
+  out.place = stream.place;
+  out.place.correlation = activities.correlation[row];
+  out.place.external_id = place.external_id;
+  out.place.graph_node = activities.graph_node[row];
+  out.place.graph = activities.graph[row];
   out.kind = activities.kind[row];
   out.begin_ns = activities.begin_ns[row];
   out.end_ns = activities.end_ns[row];
   out.bytes = activities.bytes[row];
-  out.head = window.places[row].head;
-  out.place = streams_[activities.stream[row]].place;
-  out.place.correlation = activities.correlation[row];
-  out.place.external_id = window.places[row].external_id;
-  out.place.graph_node = activities.graph_node[row];
-  out.place.graph = activities.graph[row];
+  out.track = stream.track;
   if (out.kind == ActivityKind::kGraph) {
     using Launch = ActivityPlace::Launch;
     out.place.graph_launch = activities.estimated[row] ? Launch::kPart : Launch::kWhole;
     out.place.part_bytes = activities.bytes[row];
   }
-  if (captured != nullptr) {
+  if (const DeviceWindow::Captured* const captured = window_.captured_of(row)) {
     out.place.captured_tid = shared_.table.track(host_.track_of_tid(captured->tid)).tid;
     out.place.captured_ns = captured->time_ns;
-    out.captured_in = captured->ranges;
+    out.place.captured_in = captured->ranges;
   }
   if (const std::uint32_t detail = activities.detail[row]; detail != kNone) {
     if (is_copy(out.kind))
-      out.copy = window.copy_details[detail];
+      out.copy = &window_.copy_details[detail];
     else
-      out.kernel = window.kernel_details[detail];
+      out.kernel = &window_.kernel_details[detail];
   }
   return out;
 }
 
-void CaptureActivities::add(const DeviceWindow& window, ActivityIndex row, const DeviceWindow::Captured* captured) {
-  const StreamIndex index = window.activities.stream[row];
+void CaptureActivities::add(ActivityIndex row, const DeviceWindow::Captured* captured) {
+  const ActivityTable& activities = window_.activities;
+  const StreamIndex index = activities.stream[row];
+  const std::int64_t begin_ns = activities.begin_ns[row];
+  const std::int64_t end_ns = activities.end_ns[row];
   Stream& stream = streams_[index];
-  Activity activity = activity_of(window, row, captured);
-  shared_.extend(activity.begin_ns, activity.end_ns);
-  const std::uint32_t level = stream.row.add_activity(activity.begin_ns, activity.end_ns);
+  if (captured != nullptr) (void)host_.track_of_tid(captured->tid);  // rows have numbers in order of activities
+  shared_.extend(begin_ns, end_ns);
+  const std::uint32_t level = stream.row.add_activity(begin_ns, end_ns);
   if (level != 0) shared_.notes.add(ExportNotes::kOverlapping);
-  activity.track = shared_.table.overflow(stream.track, level);
-  const bool wanted = shared_.in_window(activity.begin_ns, activity.end_ns);
-  const SlicePlace place{wanted ? activity.track : kNoTrack, activity.begin_ns, activity.end_ns};
-  const auto correlation = static_cast<std::uint32_t>(activity.place.correlation);
-  begin_ranges(window, index, window.places[row].innermost, level, wanted ? &activity : nullptr);
-  launches_.arrow_to(correlation, place);
+  const TrackId track = shared_.table.overflow(stream.track, level);
+  const bool wanted = shared_.in_window(begin_ns, end_ns);
+  const std::uint32_t held = begin_ranges(index, window_.places[row].innermost);
+  if (wanted && held != kNone && level == 0) {
+    held_[held].row = row;
+  } else if (wanted) {
+    Activity activity = activity_of(row);
+    activity.track = track;
+    write(activity);
+  }
+  launches_.arrow_to(static_cast<std::uint32_t>(activities.correlation[row]),
+                     {wanted ? track : kNoTrack, begin_ns, end_ns});
 }
 
-void CaptureActivities::begin_ranges(const DeviceWindow& window, StreamIndex stream, RangeIndex innermost,
-                                     std::uint32_t level, Activity* activity) {
-  RangeIndex at = innermost;
-  const auto next_out = [&](std::uint64_t) {
-    at = shared_.options.inclusive_ranges ? window.parent[at] : RangeIndex(kNone);
-    return window.key_of(at);
+std::uint32_t CaptureActivities::begin_ranges(StreamIndex stream, RangeIndex innermost) {
+  if (innermost == kNone) return kNone;
+  around_.assign(1, innermost);
+  const auto next_out = [&](std::uint64_t) -> std::uint64_t {
+    if (!shared_.options.inclusive_ranges) return 0;
+    const RangeIndex parent = window_.parent[around_.back()];
+    if (parent != kNone) around_.push_back(parent);
+    return window_.key_of(parent);
   };
-  const std::vector<std::uint64_t>* const begun =
-      innermost != kNone ? &streams_[stream].row.begin_ranges(window.key_of(innermost), next_out) : nullptr;
-  const bool waits = begun != nullptr && !begun->empty();
-  if (activity != nullptr && (!waits || level != 0)) write(*activity);
-  if (!waits) return;
-  const std::size_t place = hold();
-  Held& held = held_[place];
-  if (activity != nullptr && level == 0) held.activity = std::move(*activity);
-  held.missing = begun->size();
-  for (const std::uint64_t key : *begun) range_at(key).begun.push_back({stream, place});
+  const std::vector<std::uint64_t>& begun = streams_[stream].row.begin_ranges(window_.key_of(innermost), next_out);
+  if (begun.empty()) return kNone;
+  const std::uint32_t place = hold();
+  held_[place].missing = static_cast<std::uint32_t>(begun.size());
+  auto row = around_.begin();
+  for (const std::uint64_t key : begun) {
+    while (window_.keys[*row] != key) ++row;
+    range_at(*row).begun.add({stream, place});
+  }
+  return place;
 }
 
-CaptureActivities::Range& CaptureActivities::range_at(std::uint64_t key) {
-  const bool has_free = !free_ranges_.empty();
-  const auto place = has_free ? free_ranges_.back() : static_cast<std::uint32_t>(ranges_.size());
-  const std::uint32_t found = range_places_.find_or_set(key, place);
-  if (found != place) return ranges_[found];
-  if (has_free)
-    free_ranges_.pop_back();
-  else
-    ranges_.emplace_back();
-  ranges_[place].key = key;
+CaptureActivities::Range& CaptureActivities::range_at(RangeIndex row) {
+  std::uint32_t& place = place_of_row_[row];
+  if (place != kNone) return ranges_[place];
+  const std::uint64_t key = window_.keys[row];
+  if (window_.is_new(row)) {
+    place = new_range(key);
+    return ranges_[place];
+  }
+  place = earlier_places_.find(key);
+  if (place == projection::FlatMap::kAbsent) {
+    place = new_range(key);
+    ranges_[place].is_earlier = true;
+    earlier_places_.set(key, place);
+  }
   return ranges_[place];
 }
 
-std::size_t CaptureActivities::hold() {
+std::uint32_t CaptureActivities::new_range(std::uint64_t key) {
+  if (free_ranges_.empty()) {
+    free_ranges_.push_back(static_cast<std::uint32_t>(ranges_.size()));
+    ranges_.emplace_back();
+    range_keys_.push_back(0);
+  }
+  const std::uint32_t place = free_ranges_.back();
+  free_ranges_.pop_back();
+  range_keys_[place] = key;
+  return place;
+}
+
+std::uint32_t CaptureActivities::hold() {
   if (free_held_.empty()) {
-    free_held_.push_back(held_.size());
+    free_held_.push_back(static_cast<std::uint32_t>(held_.size()));
     held_.emplace_back();
   }
-  const std::size_t place = free_held_.back();
+  const std::uint32_t place = free_held_.back();
   free_held_.pop_back();
   held_[place].number = ++last_held_;
   return place;
 }
 
-void CaptureActivities::release(std::size_t place) {
+void CaptureActivities::release(std::uint32_t place) {
   Held& held = held_[place];
-  held.activity.reset();
-  held.spans.clear();
+  held.row = ActivityIndex(kNone);
   held.number = 0;
+  held.earlier.reset();
+  held.spans.clear();
   free_held_.push_back(place);
 }
 
-void CaptureActivities::add_sums(const DeviceWindow& window) {
+/// What waits beyond its window.
+void CaptureActivities::keep_activities() {
+  for (Held& held : held_) {
+    if (held.number == 0 || held.row == kNone) continue;
+    held.earlier = std::make_unique<EarlierActivity>(activity_of(held.row));
+    held.row = ActivityIndex(kNone);
+  }
+}
+
+void CaptureActivities::add_sums() {
   const bool inclusive = shared_.options.inclusive_ranges;
-  for (std::size_t i = 0; i < window.figures.size(); ++i) {
-    const StreamFigures& figures = window.figures[i];
-    const std::uint64_t key = window.key_of(figures.range);
-    const std::uint32_t depth = window.depth[figures.range];
-    const bool nests = window.nests(figures.range);
+  for (std::size_t i = 0; i < window_.figures.size(); ++i) {
+    const StreamFigures& figures = window_.figures[i];
+    const std::uint32_t depth = window_.depth[figures.range];
+    const bool nests = window_.nests(figures.range);
     if (inclusive && nests && depth >= kMaxSpanDepth) {
-      if (too_deep_.emplace(key, figures.stream).second) shared_.notes.add(ExportNotes::kDeepRange);
+      const bool is_first = too_deep_.emplace(window_.key_of(figures.range), figures.stream).second;
+      if (is_first) shared_.notes.add(ExportNotes::kDeepRange);
       continue;
     }
-    Range& range = range_at(key);
-    range.head = window.heads[i];
+    Range& range = range_at(figures.range);
+    range.head = window_.heads[i];
     range.depth = depth;
     range.nests = nests;
-    const auto found = std::find_if(range.sums.begin(), range.sums.end(),
-                                    [&](const Sum& sum) { return sum.stream == figures.stream; });
-    Sum& sum = found != range.sums.end() ? *found : range.sums.emplace_back(Sum{figures.stream});
+    Sum* const found = range.sums.find([&](const Sum& each) { return each.stream == figures.stream; });
+    Sum& sum = found != nullptr ? *found : range.sums.add(Sum{figures.stream});
     if (sum.gpu_ops == 0) {
       sum.first_ns = figures.first_ns;
       sum.last_ns = figures.last_ns;
@@ -169,56 +211,67 @@ void CaptureActivities::add_sums(const DeviceWindow& window) {
     sum.gpu_busy_ns += figures.gpu_busy_ns;
     sum.first_ns = std::min(sum.first_ns, figures.first_ns);
     sum.last_ns = std::max(sum.last_ns, figures.last_ns);
-    if (window.passes.empty())
+    if (window_.passes.empty())
       sum.passes[static_cast<std::size_t>(Pass::kForward)] += figures.gpu_sum_ns;
     else
-      for (std::size_t pass = 0; pass < kPasses; ++pass) sum.passes[pass] += window.passes[i][pass];
+      for (std::size_t pass = 0; pass < kPasses; ++pass) sum.passes[pass] += window_.passes[i][pass];
   }
 }
 
-void CaptureActivities::finish_ranges(const DeviceWindow* window) {
+void CaptureActivities::finish_ranges(const DeviceWindow* next) {
   std::vector<std::pair<std::uint64_t, std::uint32_t>> done;
-  for (std::uint32_t place = 0; place < ranges_.size(); ++place)
-    if (const std::uint64_t key = ranges_[place].key; key != 0 && (window == nullptr || !window->keeps(key)))
+  done.reserve(ranges_.size() - free_ranges_.size());
+  for (std::uint32_t place = 0; place < ranges_.size(); ++place) {
+    const std::uint64_t key = range_keys_[place];
+    if (key == 0) continue;
+    if (next == nullptr || !next->keeps(key)) {
       done.emplace_back(key, place);
+    } else if (!ranges_[place].is_earlier) {
+      ranges_[place].is_earlier = true;
+      earlier_places_.set(key, place);
+    }
+  }
   std::sort(done.begin(), done.end(), std::greater<>());  // inner ones first
   for (const auto& [key, place] : done) {
     Range& range = ranges_[place];
-    finish_range(range);
-    range_places_.erase(key);
-    Range freed;
-    if (free_ranges_.size() < kMaxSpare) {
-      freed.sums = std::move(range.sums);
-      freed.sums.clear();
-      freed.begun = std::move(range.begun);
-      freed.begun.clear();
-    }
-    range = std::move(freed);
+    finish_range(key, range);
+    if (range.is_earlier) earlier_places_.erase(key);
+    range_keys_[place] = 0;
+    range.is_earlier = false;
+    range.sums.clear();
+    range.begun.clear();
     free_ranges_.push_back(place);
   }
   for (Stream& stream : streams_) place_waiting(stream);
-  if (window != nullptr) std::erase_if(too_deep_, [&](const auto& span) { return !window->keeps(span.first); });
+  if (next != nullptr) std::erase_if(too_deep_, [&](const auto& span) { return !next->keeps(span.first); });
 }
 
-void CaptureActivities::finish_range(const Range& range) {
-  const std::uint64_t key = range.key;
-  for (const Sum& sum : range.sums) {
+void CaptureActivities::finish_range(std::uint64_t key, Range& range) {
+  // Mostly its work is where it has begun, and it is the last one that is waited for there.
+  const bool is_plain = range.nests && range.sums.is_one() && range.begun.is_one() &&
+                        range.begun[0].stream == range.sums[0].stream && held_[range.begun[0].held].missing == 1;
+  if (is_plain) {
+    place_on_row({key, range.head, range.depth, range.sums[0]});
+    write(held_[range.begun[0].held]);
+    return release(range.begun[0].held);
+  }
+  for (std::size_t i = 0; i < range.sums.size(); ++i) {
+    const Sum& sum = range.sums[i];
     const Span span{key, range.head, range.depth, sum};
-    const auto here = std::find_if(range.begun.begin(), range.begun.end(),
-                                   [&](const Begun& place) { return place.stream == sum.stream; });
+    const Begun* const here = range.begun.find([&](const Begun& each) { return each.stream == sum.stream; });
     if (!range.nests)
       streams_[sum.stream].start_end_waiting.push_back(span);
-    else if (here != range.begun.end())
+    else if (here != nullptr)
       held_[here->held].spans.push_back(span);
     else
       place_on_row(span);
   }
-  for (const Begun& place : range.begun) {
-    if (!range.nests) streams_[place.stream].row.forget_range(key);
-    Held& held = held_[place.held];
-    if (--held.missing != 0) continue;
-    write(held);
-    release(place.held);
+  for (std::size_t i = 0; i < range.begun.size(); ++i) {
+    const Begun& begun = range.begun[i];
+    if (!range.nests) streams_[begun.stream].row.forget_range(key);
+    if (--held_[begun.held].missing != 0) continue;
+    write(held_[begun.held]);
+    release(begun.held);
   }
 }
 
@@ -271,20 +324,18 @@ void CaptureActivities::place_apart(Stream& stream) {
 
 void CaptureActivities::write(const Activity& activity) {
   EventWriter& writer = shared_.writer;
-  ActivityPlace place = activity.place;
-  place.captured_in = activity.captured_in;
   writer.open_slice(activity.head, shared_.ids(activity.track), activity.begin_ns, activity.end_ns);
   if (!is_copy(activity.kind))
-    write_kernel_arguments(writer, place, activity.kernel ? &*activity.kernel : nullptr, kernel_texts_);
+    write_kernel_arguments(writer, activity.place, activity.kernel, kernel_texts_);
   else
-    write_copy_arguments(writer, place, activity.copy ? &*activity.copy : nullptr, activity.bytes,
-                         activity.end_ns - activity.begin_ns);
+    write_copy_arguments(writer, activity.place, activity.copy, activity.bytes, activity.end_ns - activity.begin_ns);
   writer.close();
 }
 
-void CaptureActivities::write(Held& held) {
+void CaptureActivities::write(const Held& held) {
   for (std::size_t i = held.spans.size(); i-- > 0;) place_on_row(held.spans[i]);
-  if (held.activity) write(*held.activity);
+  if (held.row != kNone) write(activity_of(held.row));
+  if (held.earlier != nullptr) write(held.earlier->activity);
 }
 
 void CaptureActivities::write(const Span& span, TrackId track) {
@@ -298,11 +349,11 @@ void CaptureActivities::write(const Span& span, TrackId track) {
 
 void CaptureActivities::finish() {
   finish_ranges(nullptr);
-  std::vector<Held*> left;
-  for (Held& held : held_)
+  std::vector<const Held*> left;
+  for (const Held& held : held_)
     if (held.number != 0) left.push_back(&held);
   std::sort(left.begin(), left.end(), [](const Held* a, const Held* b) { return a->number < b->number; });
-  for (Held* const held : left) write(*held);
+  for (const Held* const held : left) write(*held);
   held_.clear();
   for (Stream& stream : streams_) place_waiting(stream);
 }

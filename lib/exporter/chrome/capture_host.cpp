@@ -49,14 +49,12 @@ std::int64_t CaptureHost::time_of(std::uint64_t ticks) noexcept {
   return shared_.reader.monotonic_of_ticks(ticks);
 }
 
-CaptureHost::Thread& CaptureHost::thread_of(std::uint32_t index) {
+/// No thread row: damage. Its number is all that is known.
+CaptureHost::Thread& CaptureHost::meet_thread(std::uint32_t index) {
   if (index >= threads_.size()) threads_.resize(index + 1);
   Thread& thread = threads_[index];
-  if (thread.track == kNoTrack) {
-    // No thread row: damage. Its number is all that is known.
-    thread.track = shared_.table.add_track(shared_.process, std::nullopt, "thread #" + std::to_string(index), 0);
-    if (first_track_ == kNoTrack) first_track_ = thread.track;
-  }
+  thread.track = shared_.table.add_track(shared_.process, std::nullopt, "thread #" + std::to_string(index), 0);
+  if (first_track_ == kNoTrack) first_track_ = thread.track;
   return thread;
 }
 
@@ -82,14 +80,13 @@ CaptureHost::Range CaptureHost::take(std::vector<Range>& ranges, std::uint64_t k
 void CaptureHost::on_begin(const AssembledRange& range) {
   Thread& thread = thread_of(range.thread);
   thread.opened = range.key;
-  Range open;
+  Range& open = (range.start_end ? thread.start_end : thread.open).emplace_back();
   open.key = range.key;
   open.begin_ns = time_of(range.begin_ticks);
   open.name = range.name;
   open.category = range.category;
   open.is_operator = range.category != 0 && shared_.reader.category(range.category) == "operator";
   if (launches_ != nullptr && !range.start_end) thread.row.range_begins(open.begin_ns);
-  (range.start_end ? thread.start_end : thread.open).push_back(std::move(open));
 }
 
 void CaptureHost::on_range(const AssembledRange& range) {
@@ -111,10 +108,10 @@ void CaptureHost::on_range(const AssembledRange& range) {
     const TrackId track = thread.track;
     return write_range(done, shared_.table.overflow(shared_.layout.beside(track, Beside::kStartEnd), level));
   }
-  if (!thread.open.empty() && thread.open.back().begin_ns == done.begin_ns &&
-      thread.open.back().held.size() < kMaxHeld) {
-    thread.open.back().held.push_back(std::move(done));
-    return;
+  if (!thread.open.empty() && thread.open.back().begin_ns == done.begin_ns) {
+    std::unique_ptr<std::vector<Range>>& held = thread.open.back().held;
+    if (held == nullptr) held = std::make_unique<std::vector<Range>>();
+    if (held->size() < kMaxHeld) return held->push_back(std::move(done));
   }
   write_range(done, thread.track);
 }
@@ -125,7 +122,7 @@ void CaptureHost::write_range(const Range& range, TrackId track) {
     writer.open_slice(shared_.head(range.is_operator ? Category::kOperator : Category::kAnnotation, range.name),
                       shared_.ids(track), range.begin_ns, range.end_ns);
     if (range.is_linked() || range.is_operator) writer.argument("\"External id\":", range.key);
-    if (range.is_operator) write_facts(range.facts);
+    if (range.is_operator) write_facts(range);
     if (const std::string_view text = shared_.reader.category(range.category); !text.empty() && !range.is_operator)
       writer.text_argument("\"category\":", text);
     if (const std::string_view domain = shared_.reader.domain(range.category); !domain.empty())
@@ -135,20 +132,21 @@ void CaptureHost::write_range(const Range& range, TrackId track) {
     if (range.unfinished) writer.text_argument("\"finished\":", "false");
     if (range.suspended) writer.argument("\"suspended\":", 1);
     if (range.opened_ns_ago >= 0) writer.signed_argument("\"opened ns ago\":", range.opened_ns_ago);
-    if (range.value) write_value(*range.value);
+    if (range.has_value) write_value(range.value);
     writer.close();
   }
-  for (const Range& inner : range.held) write_range(inner, track);
+  if (range.held == nullptr) return;
+  for (const Range& inner : *range.held) write_range(inner, track);
 }
 
-void CaptureHost::write_facts(const AssembledOperator& facts) {
-  const std::string_view text = facts.inputs != 0 ? shared_.reader.name(facts.inputs) : std::string_view{};
+void CaptureHost::write_facts(const Range& range) {
+  const std::string_view text = range.inputs != 0 ? shared_.reader.name(range.inputs) : std::string_view{};
   const importer::OperatorInputs inputs = importer::split_inputs(text);
   write_operator_arguments(shared_.writer,
-                           {facts.sequence, facts.forward_thread, inputs.shapes, inputs.types, inputs.values});
+                           {range.sequence, range.forward_thread, inputs.shapes, inputs.types, inputs.values});
 }
 
-void CaptureHost::write_value(const AssembledValue& value) {
+void CaptureHost::write_value(const Value& value) {
   using detail::ExtraKind;
   const PayloadType type = value.kind == ExtraKind::kText     ? PayloadType::kText
                            : value.kind == ExtraKind::kDouble ? PayloadType::kDouble
@@ -162,12 +160,15 @@ void CaptureHost::write_value(const AssembledValue& value) {
 void CaptureHost::on_operator(const AssembledOperator& facts) {
   std::vector<Range>& open = thread_of(facts.thread).open;
   if (open.empty() || open.back().key != facts.range) return;
-  open.back().facts = facts;
+  Range& mine = open.back();
+  mine.sequence = facts.sequence;
+  mine.forward_thread = facts.forward_thread;
+  mine.inputs = facts.inputs;
   if (facts.forward_thread == 0 || open.size() < 2) return;
   Range& outer = open[open.size() - 2];
-  if (!timeline::evaluates(shared_.reader.name(outer.name), shared_.reader.name(open.back().name))) return;
-  outer.facts.sequence = facts.sequence;
-  outer.facts.forward_thread = facts.forward_thread;
+  if (!timeline::evaluates(shared_.reader.name(outer.name), shared_.reader.name(mine.name))) return;
+  outer.sequence = facts.sequence;
+  outer.forward_thread = facts.forward_thread;
 }
 
 void CaptureHost::on_launch(const AssembledLaunch& launch) {
@@ -195,11 +196,13 @@ void CaptureHost::on_sequence(const importer::AssembledSequence& sequence) {
 void CaptureHost::on_value(std::uint32_t index, const AssembledValue& value) {
   Thread& thread = thread_of(index);
   if (value.of == AssembledValue::Of::kMark) {
-    if (thread.mark) thread.mark->value = value;
+    if (thread.mark) thread.mark->value = Value{value.kind, value.bits};
     return;
   }
   for (std::vector<Range>* ranges : {&thread.open, &thread.start_end}) {
-    if (!ranges->empty() && ranges->back().key == value.range) ranges->back().value = value;
+    if (ranges->empty() || ranges->back().key != value.range) continue;
+    ranges->back().has_value = true;
+    ranges->back().value = {value.kind, value.bits};
   }
 }
 

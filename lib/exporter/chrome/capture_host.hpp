@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -63,34 +64,46 @@ class CaptureHost final : public importer::AssemblySink {
   TrackId first_track() const noexcept { return first_track_; }
 
  private:
-  /// A range that is open, or finished and not written yet.
+  struct Value {
+    detail::ExtraKind kind = detail::ExtraKind::kUnsigned;
+    std::uint64_t bits = 0;  ///< as AssembledValue has them
+  };
+  /// A range that is open, or finished and not written yet. There are many, and they move: what few have is apart.
   struct Range {
     std::uint64_t key = 0;
     std::int64_t begin_ns = 0;
     std::int64_t end_ns = 0;
     std::uint32_t name = 0;
     std::uint32_t category = 0;
+    std::int64_t opened_ns_ago = -1;  ///< of one that was resumed
+    // Of operators, as AssembledOperator has them.
+    std::int64_t sequence = -1;
+    std::uint32_t forward_thread = 0;
+    std::uint32_t inputs = 0;
     bool is_operator = false;
     bool launches = false;         ///< itself
     bool launches_inside = false;  ///< a range inside, or a node of autograd that was made in it
     bool unfinished = false;
     bool suspended = false;
-    std::int64_t opened_ns_ago = -1;  ///< of one that was resumed
+    bool has_value = false;
+    Value value;
+    /// Ranges inside that began at the same time: written behind this one, so that readers take it for the outer one.
+    /// Null: none.
+    std::unique_ptr<std::vector<Range>> held;
 
     /// Something on a device refers to it. Operators have no rows there, only what they launched themselves.
     bool is_linked() const noexcept { return launches || (launches_inside && !is_operator); }
-    std::optional<importer::AssembledValue> value;
-    importer::AssembledOperator facts;
-    /// Ranges inside that began at the same time: written behind this one, so that readers take it for the outer one.
-    std::vector<Range> held;
   };
   struct Mark {
     std::int64_t time_ns;
     std::uint32_t name;
     std::uint32_t category;
-    std::optional<importer::AssembledValue> value;
+    std::optional<Value> value;
   };
   struct Thread {
+    Thread() = default;
+    Thread(Thread&&) noexcept = default;  // which a deque does not promise
+
     TrackId track = kNoTrack;
     std::vector<Range> open;
     std::vector<Range> start_end;
@@ -102,13 +115,17 @@ class CaptureHost final : public importer::AssemblySink {
   };
 
   std::int64_t time_of(std::uint64_t ticks) noexcept;
-  Thread& thread_of(std::uint32_t index);
+  Thread& thread_of(std::uint32_t index) {
+    const bool is_known = index < threads_.size() && threads_[index].track != kNoTrack;
+    return is_known ? threads_[index] : meet_thread(index);
+  }
+  Thread& meet_thread(std::uint32_t index);
   std::uint32_t index_of_tid(std::uint32_t tid);
   static Range take(std::vector<Range>& ranges, std::uint64_t key);
   void write_range(const Range& range, TrackId track);
   void write_mark(Thread& thread);
-  void write_facts(const importer::AssembledOperator& facts);
-  void write_value(const importer::AssembledValue& value);
+  void write_facts(const Range& range);
+  void write_value(const Value& value);
   void place_slice(Thread& thread, const ThreadSlice& slice);
   void write_slice(const ThreadSlice& slice, TrackId track);
   /// The oldest of those that wait, while it is known where they were made; `most` may go on waiting.

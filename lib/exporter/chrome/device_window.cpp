@@ -45,6 +45,13 @@ std::string ranges_not_written(const Timeline& window, const Projection& project
 
 }  // namespace
 
+const DeviceWindow::Captured* DeviceWindow::captured_of(ActivityIndex row) const noexcept {
+  const auto found =
+      std::lower_bound(captured.begin(), captured.end(), row,
+                       [](const Captured& each, ActivityIndex wanted) { return each.activity < wanted; });
+  return found != captured.end() && found->activity == row ? &*found : nullptr;
+}
+
 std::size_t DeviceWindow::bytes() const noexcept {
   return sizeof *this + static_cast<std::size_t>(activities.memory_bytes()) + bytes_in(kernel_details) +
          bytes_in(copy_details) + bytes_in(places) + bytes_in(captured) + bytes_in(keys) + bytes_in(parent) +
@@ -96,8 +103,9 @@ DeviceWindow DeviceWindows::take(const importer::CaptureWindows& windows, Timeli
     for (const StreamFigures& figures : out.figures)
       out.heads.push_back(head(window, Category::kGpuAnnotation, window.ranges.name[figures.range]));
     const std::size_t ranges = window.ranges.size();
-    out.keys.reserve(ranges);
-    for (RangeIndex range{0}; range < ranges; ++range) out.keys.push_back(windows.key_of(range));
+    out.keys.assign(windows.keys().begin(), windows.keys().end());
+    out.first_new = windows.carried_rows();
+    out.behind_new = windows.range_rows();
     out.parent.assign(owners.parents().begin(), owners.parents().end());
     out.depth.assign(owners.depths().begin(), owners.depths().end());
     if (!owners.all_nest()) {

@@ -42,6 +42,10 @@ struct DeviceWindow {
   }
   std::uint64_t key_of(RangeIndex range) const noexcept { return range == kNone ? 0 : keys[range]; }
   bool nests(RangeIndex range) const noexcept { return beside.empty() || !beside[range]; }
+  /// It began in this window.
+  bool is_new(RangeIndex range) const noexcept { return range >= first_new && range < behind_new; }
+  /// Null: it is of no graph, or it is not known where that was made.
+  const Captured* captured_of(ActivityIndex row) const noexcept;
   std::size_t bytes() const noexcept;
 
   std::vector<Stream> new_streams;  ///< met in this window
@@ -52,6 +56,7 @@ struct DeviceWindow {
   std::vector<Captured> captured;  ///< in order of activity
   // Of ranges, by row; parent and depth as SpanOwners has them.
   std::vector<std::uint64_t> keys;
+  std::size_t first_new = 0, behind_new = 0;  ///< those between began in this window
   std::vector<RangeIndex> parent;
   std::vector<std::uint32_t> depth;
   std::vector<bool> beside;  ///< that do not nest; empty: all do

@@ -53,10 +53,10 @@ inline char* put_short(char* out, std::uint32_t below_10000) noexcept {
 /// Writes at most kMaxDecimalBytes; returns the end.
 inline char* put_decimal(char* out, std::uint64_t value) noexcept {
   constexpr std::uint64_t k1e8 = 100'000'000;
+  if (value < 10000) return digits::put_short(out, static_cast<std::uint32_t>(value));
   if (value >= k1e8) return digits::put_eight(put_decimal(out, value / k1e8), static_cast<std::uint32_t>(value % k1e8));
   const auto small = static_cast<std::uint32_t>(value);
-  if (small >= 10000) return digits::put_four(digits::put_short(out, small / 10000), small % 10000);
-  return digits::put_short(out, small);
+  return digits::put_four(digits::put_short(out, small / 10000), small % 10000);
 }
 
 inline char* put_signed(char* out, std::int64_t value) noexcept {

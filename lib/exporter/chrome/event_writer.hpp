@@ -34,7 +34,9 @@ class EventWriter {
     out_.advance(put_micros(at, base_.since(time_ns)));
   }
   void close() noexcept {
-    out_.text(arguments_ ? "}}" : "}");
+    char* const at = out_.room(2);
+    at[0] = at[1] = '}';
+    out_.advance(at + (arguments_ ? 2 : 1));
     arguments_ = false;
   }
 

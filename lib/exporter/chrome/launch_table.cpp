@@ -13,18 +13,30 @@ constexpr std::size_t kFirstLaunches = 1024;
 }  // namespace
 
 LaunchTable::Entry* LaunchTable::known(std::uint32_t correlation) noexcept {
-  const std::uint32_t place = places_.find(correlation);
-  return place == projection::FlatMap::kAbsent ? nullptr : &entries_[place];
+  if (count_ == 0) return nullptr;
+  // Launches are numbered, noted and asked for in order: mostly the wanted one is as far from the last one as their
+  // numbers are.
+  const std::size_t near = (last_place_ + (correlation - entries_[last_place_].correlation)) & (entries_.size() - 1);
+  const bool is_near = entries_[near].is_used && entries_[near].correlation == correlation;
+  const std::uint32_t place = is_near ? static_cast<std::uint32_t>(near) : places_.find(correlation);
+  if (place == projection::FlatMap::kAbsent) return nullptr;
+  last_place_ = place;
+  return &entries_[place];
 }
 
 LaunchTable::Entry& LaunchTable::entry(std::uint32_t correlation) {
-  if (Entry* const found = known(correlation)) return *found;
-  if (count_ == kMaxLaunches) forget_oldest();
-  if (count_ == entries_.size()) grow();
-  const std::size_t place = (first_ + count_++) & (entries_.size() - 1);
-  places_.set(correlation, static_cast<std::uint32_t>(place));
+  if (count_ == entries_.size() || count_ == kMaxLaunches) {
+    if (Entry* const found = known(correlation)) return *found;
+    if (count_ == kMaxLaunches) forget_oldest();
+    if (count_ == entries_.size()) grow();
+  }
+  const auto free = static_cast<std::uint32_t>((first_ + count_) & (entries_.size() - 1));
+  const std::uint32_t place = places_.find_or_set(correlation, free);
+  if (place != free) return entries_[place];
+  ++count_;
   entries_[place] = {};
   entries_[place].correlation = correlation;
+  entries_[place].is_used = true;
   return entries_[place];
 }
 
@@ -38,11 +50,9 @@ void LaunchTable::grow() {
 
 void LaunchTable::forget_oldest() {
   Entry& oldest = entries_[first_];
-  if (const auto waiting = waiting_.find(oldest.correlation); waiting != waiting_.end()) {
-    for (const SlicePlace& activity : waiting->second) draw(oldest, oldest.launch.anchor, activity);
-    waiting_.erase(waiting);
-  }
+  draw_waiting(oldest, oldest.launch.anchor);
   places_.erase(oldest.correlation);
+  oldest.is_used = false;
   first_ = (first_ + 1) & (entries_.size() - 1);
   --count_;
 }
@@ -52,6 +62,7 @@ void LaunchTable::note(std::uint32_t correlation, const NotedLaunch& launch) {
   if (mine.noted) {  // Ids wrap around after 2^32 calls; then the entry is of another launch.
     mine = {};
     mine.correlation = correlation;
+    mine.is_used = true;
   }
   mine.launch = launch;
   mine.noted = true;
@@ -69,9 +80,14 @@ void LaunchTable::place_call(std::uint32_t correlation, const SlicePlace& call) 
   if (mine == nullptr || mine->state == Call::kPlaced) return;
   mine->call = call;
   mine->state = Call::kPlaced;
-  const auto waiting = waiting_.find(correlation);
+  draw_waiting(*mine, call);
+}
+
+void LaunchTable::draw_waiting(Entry& entry, const SlicePlace& from) {
+  if (waiting_.empty()) return;
+  const auto waiting = waiting_.find(entry.correlation);
   if (waiting == waiting_.end()) return;
-  for (const SlicePlace& activity : waiting->second) draw(*mine, call, activity);
+  for (const SlicePlace& activity : waiting->second) draw(entry, from, activity);
   waiting_.erase(waiting);
 }
 
@@ -99,10 +115,9 @@ void LaunchTable::finish() {
   while (count_ != 0) forget_oldest();
 }
 
-const NotedLaunch* LaunchTable::find(std::uint32_t correlation) const noexcept {
-  const std::uint32_t place = places_.find(correlation);
-  if (place == projection::FlatMap::kAbsent || !entries_[place].noted) return nullptr;
-  return &entries_[place].launch;
+const NotedLaunch* LaunchTable::find(std::uint32_t correlation) noexcept {
+  const Entry* const found = known(correlation);
+  return found == nullptr || !found->noted ? nullptr : &found->launch;
 }
 
 }  // namespace rangefinder::chrome

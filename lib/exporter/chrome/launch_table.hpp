@@ -41,7 +41,7 @@ class LaunchTable {
   void finish();
 
   /// What was noted of it; null when nothing was.
-  const NotedLaunch* find(std::uint32_t correlation) const noexcept;
+  const NotedLaunch* find(std::uint32_t correlation) noexcept;
 
  private:
   enum class Call : std::uint8_t { kNone, kExpected, kPlaced };
@@ -52,12 +52,14 @@ class LaunchTable {
     Call state = Call::kNone;
     bool noted = false;
     bool id_used = false;
+    bool is_used = false;  // in the ring
   };
   /// Null when there is none.
   Entry* known(std::uint32_t correlation) noexcept;
   Entry& entry(std::uint32_t correlation);
   void grow();
   void draw(Entry& entry, const SlicePlace& from, const SlicePlace& to);
+  void draw_waiting(Entry& entry, const SlicePlace& from);
   void forget_oldest();
 
   TrackTable& tracks_;
@@ -67,6 +69,7 @@ class LaunchTable {
   std::vector<Entry> entries_;
   std::size_t first_ = 0;
   std::size_t count_ = 0;
+  std::size_t last_place_ = 0;                                          // of the one that was found last
   projection::FlatMap places_;                                          // in the ring, by correlation
   std::unordered_map<std::uint32_t, std::vector<SlicePlace>> waiting_;  // activities, by correlation
 };

@@ -66,7 +66,6 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
   /// Of all rows.
   const std::vector<bool>& open_rows() const noexcept { return open_; }
   std::span<const std::uint64_t> keys() const noexcept { return keys_; }
-  RangeIndex row_of_key(std::uint64_t key) const noexcept { return row_of(key); }
   bool keeps(std::uint64_t key) const noexcept {
     return key >= first_key_ || std::binary_search(carried_.begin(), carried_.end(), key) ||
            store_->ranges.contains(key);

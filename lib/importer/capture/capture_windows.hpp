@@ -67,8 +67,6 @@ class CaptureWindows {
   /// What names a range in all windows: ranges are numbered from 1 in the order in which they began.
   std::uint64_t key_of(RangeIndex row) const noexcept { return loader_.key_of(row); }
   std::span<const std::uint64_t> keys() const noexcept { return loader_.keys(); }
-  /// The row of a range that a row of the window refers to.
-  RangeIndex row_of(std::uint64_t key) const noexcept { return loader_.row_of_key(key); }
   /// False: no later window holds the range.
   bool keeps(std::uint64_t key) const noexcept { return loader_.keeps(key); }
   /// No range so far is a start/end range, ended on another thread or was suspended.
