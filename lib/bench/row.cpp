@@ -120,9 +120,6 @@ void decide(Row& row, const Expectations& expectations, const Measured& measured
     row.reason = worst_metrics(row.regression);
   } else if (row.goal.state == GoalState::kNotChecked && row.regression.metrics.empty()) {
     row.status = RowStatus::kNoExpectation;
-    row.reason = "outputs are correct, and there is no figure to compare the times with: " +
-                 (row.regression.conflict.empty() ? "nothing is stored, and the goal is not checked " + row.goal.reason
-                                                  : "the stored one is of other conditions");
   }
 }
 

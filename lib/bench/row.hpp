@@ -61,7 +61,7 @@ struct Row {
   std::int64_t iterations = 0;
   std::int64_t warmup = 0;
   RowStatus status = RowStatus::kPassed;
-  std::string reason;  ///< of everything but kPassed
+  std::string reason;  ///< of everything but kPassed and kNoExpectation
   bool correct = false;
   std::string checked_size;  ///< of the inputs that outputs were compared for
   std::string inputs;        ///< fingerprint of both variants' inputs
