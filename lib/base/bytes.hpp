@@ -43,6 +43,20 @@ inline std::byte* put_varint(std::byte* out, std::uint64_t value) noexcept {
   return out;
 }
 
+/// The same, writing four bytes at once where they are enough: whether a number takes one byte or three is then no
+/// branch, which a processor mispredicts for times. There must be room for four.
+inline std::byte* put_short_varint(std::byte* out, std::uint64_t value) noexcept {
+  if (value >> 28 != 0) [[unlikely]]
+    return put_varint(out, value);
+  auto spread = static_cast<std::uint32_t>(value);
+  spread = (spread & 0x3FFFu) | (spread & 0xFFFC000u) << 2;       // 14 bits in each half
+  spread = (spread & 0x007F007Fu) | (spread & 0x3F803F80u) << 1;  // 7 in each byte
+  const unsigned last = (static_cast<unsigned>(std::bit_width(spread | 1)) - 1) / 8;
+  spread |= 0x80808080u & ((1u << 8 * last) - 1);
+  std::memcpy(out, &spread, sizeof spread);
+  return out + last + 1;
+}
+
 inline void append_varint(Bytes& out, std::uint64_t value) {
   std::byte buffer[kMaxVarintBytes];
   out.insert(out.end(), buffer, put_varint(buffer, value));

@@ -3,11 +3,38 @@
 
 #include <zstd.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
 namespace rangefinder::base {
 namespace {
 
 // To begin a frame takes as long as to pack thousands of bytes.
 constexpr std::size_t kFewBytes = 1024;
+
+// What a frame is made of: RFC 8878, sections 3.1.1.1 and 3.1.1.2.
+constexpr std::uint32_t kFrameMagic = 0xFD2FB528;
+constexpr std::uint8_t kOneSegment = 0x20, kTwoSizeBytes = 0x40, kFourSizeBytes = 0x80;
+constexpr std::size_t kTwoSizeBytesFrom = 256;
+constexpr std::size_t kMaxBlockBytes = std::size_t{128} << 10;
+enum class Block : std::uint32_t { kRaw = 0, kRun = 1 };
+
+void append_block_header(Bytes& out, Block type, std::size_t bytes, bool last) {
+  const std::uint32_t header = static_cast<std::uint32_t>(bytes) << 3 | static_cast<std::uint32_t>(type) << 1 | last;
+  append_bytes(out, std::as_bytes(std::span(&header, 1)).first(3));
+}
+
+void append_frame_header(Bytes& out, std::size_t bytes) {
+  append_value(out, kFrameMagic);
+  if (bytes - kTwoSizeBytesFrom <= 0xFFFF) {
+    append_value(out, static_cast<std::uint8_t>(kOneSegment | kTwoSizeBytes));
+    append_value(out, static_cast<std::uint16_t>(bytes - kTwoSizeBytesFrom));
+  } else {
+    append_value(out, static_cast<std::uint8_t>(kOneSegment | kFourSizeBytes));
+    append_value(out, static_cast<std::uint32_t>(bytes));
+  }
+}
 
 }  // namespace
 
@@ -31,6 +58,28 @@ std::size_t Compressor::append_compressed(Bytes& out, ByteView raw, int level, M
   }
   out.resize(before + packed);
   return packed;
+}
+
+std::size_t Compressor::append_run(Bytes& out, ByteView raw) {
+  static_assert(kFewBytes >= kTwoSizeBytesFrom && kFewBytes > kMaxVarintBytes);
+  if (raw.size() < kFewBytes) return 0;
+  const ByteView behind = raw.subspan(kMaxVarintBytes);  // the first number of differences is another
+  if (std::memcmp(behind.data(), behind.data() + 1, behind.size() - 1) != 0) return 0;
+  const std::size_t before = out.size();
+  append_frame_header(out, raw.size());
+  ByteView head = raw.first(kMaxVarintBytes);
+  while (!head.empty() && head.back() == raw.back()) head = head.first(head.size() - 1);
+  if (!head.empty()) {
+    append_block_header(out, Block::kRaw, head.size(), false);
+    append_bytes(out, head);
+  }
+  for (std::size_t left = raw.size() - head.size(); left > 0;) {
+    const std::size_t bytes = std::min(left, kMaxBlockBytes);
+    left -= bytes;
+    append_block_header(out, Block::kRun, bytes, left == 0);
+    out.push_back(raw.back());
+  }
+  return out.size() - before;
 }
 
 Decompressor::Decompressor() : context_(ZSTD_createDCtx()) {}

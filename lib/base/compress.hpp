@@ -20,8 +20,12 @@ class Compressor {
   /// Where repetitions are looked for. kLong is for short symbols of a pattern: half the time, and hardly a byte more.
   enum class Matches { kAny, kLong };
 
-  /// Appends the compressed form and returns its size, or appends nothing and returns 0 when that would not be smaller.
+  /// Appends the compressed form, a frame of Zstandard, and returns its size, or appends nothing and returns 0 when
+  /// that would not be smaller.
   std::size_t append_compressed(Bytes& out, ByteView raw, int level, Matches matches = Matches::kAny);
+  /// The same for bytes that are all equal but for a few at the begin, and 0 for others: columns of one value are such,
+  /// and a compressor takes longer to find that out than they took to write.
+  static std::size_t append_run(Bytes& out, ByteView raw);
 
  private:
   void* context_;

@@ -2,6 +2,7 @@
 #include "base/compress.hpp"
 #include "base/file.hpp"
 #include "capture/capture_reader.hpp"
+#include "format/field_packer.hpp"
 
 #include <rangefinder/capture.hpp>
 

@@ -20,7 +20,8 @@ constexpr std::size_t kDirectoryHeadBytes = 8;
 
 void ColumnWriter::add(std::uint16_t id, base::ByteView raw, base::Compressor::Matches matches) {
   if (base::only_zeros(raw)) return;
-  const std::size_t packed = compressor_.append_compressed(stored_, raw, kLevel, matches);
+  std::size_t packed = base::Compressor::append_run(stored_, raw);
+  if (packed == 0) packed = compressor_.append_compressed(stored_, raw, kLevel, matches);
   if (packed == 0) return add_plain(id, raw);
   entries_.push_back({id, Packing::kZstd, static_cast<std::uint32_t>(packed), static_cast<std::uint32_t>(raw.size())});
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "format/rows.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -33,91 +32,6 @@ std::uint64_t load(const std::byte* at, const Field& field) noexcept {
 Status short_column(const Field& field) {
   return Error(ErrorCode::kUnreadable, "column " + std::to_string(field.column) + " ends before its rows do");
 }
-
-/// The numbers of a field, row by row. `Stored` is what the field takes in a row.
-template <typename Stored>
-struct FieldNumbers {
-  const std::byte* at;
-  std::size_t row_bytes;
-
-  std::uint64_t operator[](std::size_t row) const noexcept {
-    Stored value;
-    std::memcpy(&value, at + row * row_bytes, sizeof value);
-    return static_cast<std::uint64_t>(value);
-  }
-  /// Most fields of a chunk have one value in all rows.
-  bool are_equal(std::size_t count) const noexcept {
-    const std::uint64_t first = (*this)[0];
-    for (std::size_t row = 1; row < count; ++row)
-      if ((*this)[row] != first) return false;
-    return true;
-  }
-};
-
-/// As many copies of `value` as there are rows.
-std::byte* put_copies(std::byte* at, std::uint64_t value, std::size_t count) noexcept {
-  if (count == 0) return at;
-  std::byte* const first = at;
-  at = base::put_varint(at, value);
-  const auto size = static_cast<std::size_t>(at - first);
-  if (size == 1) {
-    std::memset(at, std::to_integer<int>(*first), count - 1);
-    return at + count - 1;
-  }
-  for (--count; count > 0; --count, at += size) std::memcpy(at, first, size);
-  return at;
-}
-
-/// Writes the column, unless it has only zeros; returns its end.
-template <typename Stored>
-std::byte* pack_column(const Field& field, const FieldNumbers<Stored>& numbers,
-                       const FieldNumbers<std::uint64_t>& begins, std::size_t count, std::byte* at) noexcept {
-  // Signed values that are not differences are zigzagged too, or -1 would take ten bytes.
-  const auto plain = [&](std::uint64_t value) {
-    return field.is_signed ? base::zigzag(static_cast<std::int64_t>(value)) : value;
-  };
-  if (field.coding != Coding::kSinceBegin && numbers.are_equal(count)) {
-    const std::uint64_t value = numbers[0];
-    if (value == 0) return at;
-    if (field.coding == Coding::kPlain) return put_copies(at, plain(value), count);
-    return put_copies(base::put_varint(at, base::zigzag(static_cast<std::int64_t>(value))), 0, count - 1);
-  }
-  switch (field.coding) {
-    case Coding::kPlain:
-      for (std::size_t row = 0; row < count; ++row) at = base::put_varint(at, plain(numbers[row]));
-      return at;
-    case Coding::kDelta:
-      for (std::uint64_t row = 0, previous = 0; row < count; previous = numbers[row++])
-        at = base::put_varint(at, base::zigzag(static_cast<std::int64_t>(numbers[row] - previous)));
-      return at;
-    case Coding::kSinceBegin:
-      for (std::size_t row = 0; row < count; ++row)
-        at = base::put_varint(at, base::zigzag(static_cast<std::int64_t>(numbers[row] - begins[row])));
-      return at;
-  }
-  return at;
-}
-
-}  // namespace
-
-void pack_fields(std::span<const Field> fields, const void* rows, std::size_t row_bytes, std::size_t count,
-                 ColumnWriter& out) {
-  if (count == 0) return;
-  base::Bytes raw(count * base::kMaxVarintBytes);
-  const auto* const first = static_cast<const std::byte*>(rows);
-  const FieldNumbers<std::uint64_t> begins{first + fields[0].offset, row_bytes};
-  for (const Field& field : fields) {
-    const auto pack = [&]<typename Stored>(Stored) {
-      return pack_column(field, FieldNumbers<Stored>{first + field.offset, row_bytes}, begins, count, raw.data());
-    };
-    std::byte* const end = field.bytes == 8  ? pack(std::uint64_t{})
-                           : field.is_signed ? pack(std::int32_t{})
-                                             : pack(std::uint32_t{});
-    out.add(field.column, {raw.data(), static_cast<std::size_t>(end - raw.data())});
-  }
-}
-
-namespace {
 
 /// `next()` gives the column's numbers. `Stored` is what the field takes in a row.
 template <typename Stored, typename Next>
@@ -171,26 +85,6 @@ Status unpack_fields(std::span<const Field> fields, ColumnReader& in, void* rows
     if (!reader.ok() || reader.left() != 0) return short_column(field);
   }
   return {};
-}
-
-std::pair<std::uint64_t, std::uint64_t> times_of(ChunkKind kind, const void* rows, std::size_t row_bytes,
-                                                 std::size_t count, std::span<const Field> fields) noexcept {
-  const bool spans = fields.size() > 1 && fields[1].coding == Coding::kSinceBegin;
-  const bool points = kind == ChunkKind::kClock || kind == ChunkKind::kDeviceSamples || kind == ChunkKind::kAllocations;
-  if (count == 0 || (!spans && !points && kind != ChunkKind::kWindows)) return {0, 0};
-  const auto time = [&](std::size_t row, const Field& field) {
-    std::int64_t value = 0;
-    std::memcpy(&value, static_cast<const std::byte*>(rows) + row * row_bytes + field.offset, sizeof value);
-    return value;
-  };
-  const Field& last_field = points ? fields[0] : fields[1];
-  std::int64_t first = time(0, fields[0]);
-  std::int64_t last = time(0, last_field);
-  for (std::size_t row = 1; row < count; ++row) {
-    first = std::min(first, time(row, fields[0]));
-    last = std::max(last, time(row, last_field));
-  }
-  return {static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(std::max(first, last))};
 }
 
 void pack_text(std::span<const TextRow> rows, ColumnWriter& out) {

@@ -367,19 +367,9 @@ struct ThreadRow {
   static const std::span<const Field> kFields;
 };
 
-void pack_fields(std::span<const Field> fields, const void* rows, std::size_t row_bytes, std::size_t count,
-                 ColumnWriter& out);
+// Packing is in field_packer.hpp.
 Status unpack_fields(std::span<const Field> fields, ColumnReader& in, void* rows, std::size_t row_bytes,
                      std::size_t count);
-
-/// From when to when rows are that have a begin and an end, or a time, for the chunk's header; zeros for others.
-std::pair<std::uint64_t, std::uint64_t> times_of(ChunkKind kind, const void* rows, std::size_t row_bytes,
-                                                 std::size_t count, std::span<const Field> fields) noexcept;
-
-template <typename Row>
-void pack_rows(std::span<const Row> rows, ColumnWriter& out) {
-  pack_fields(Row::kFields, rows.data(), sizeof(Row), rows.size(), out);
-}
 
 template <typename Row>
 Result<std::vector<Row>> unpack_rows(base::ByteView payload, std::uint32_t count, ColumnReader& in) {

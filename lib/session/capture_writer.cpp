@@ -85,12 +85,15 @@ bool CaptureWriter::put_chunk(format::ChunkHeader header, format::ColumnWriter& 
 
 bool CaptureWriter::put_fields(ChunkKind kind, const void* rows, std::size_t row_bytes, std::size_t count,
                                std::span<const format::Field> fields, std::uint64_t subject) {
-  format::pack_fields(fields, rows, row_bytes, count, columns_);
-  format::ChunkHeader header{};
-  header.kind = static_cast<std::uint16_t>(kind);
-  header.rows = static_cast<std::uint32_t>(count);
+  format::FieldPacker packer(kind, fields, row_bytes);
+  packer.add(rows, count);
+  return put_packed(packer, subject);
+}
+
+bool CaptureWriter::put_packed(format::FieldPacker& rows, std::uint64_t subject) {
+  format::ChunkHeader header = rows.header();
   header.subject = subject;
-  std::tie(header.first, header.last) = format::times_of(kind, rows, row_bytes, count, fields);
+  rows.finish(columns_);
   return put_chunk(header, columns_);
 }
 
@@ -255,6 +258,23 @@ void CaptureWriter::write_rows(ChunkKind kind, const void* rows, std::size_t row
   }
   if (done < count && format::holds_events(kind))
     buffer::Recorder::instance().count(health::records_not_written, count - done);
+}
+
+void CaptureWriter::write_packed(format::FieldPacker& rows) noexcept {
+  const format::ChunkHeader header = rows.header();
+  bool taken = false;
+  try {
+    const std::lock_guard lock(mutex_);
+    if (ended_) return rows.clear();  // as above
+    columns_.clear();
+    put_pending();
+    taken = put_packed(rows);
+  } catch (...) {  // no memory: they are counted, the program goes on
+    buffer::Recorder::instance().count(health::chunks_not_written, 1);
+  }
+  rows.clear();
+  if (!taken && format::holds_events(static_cast<format::ChunkKind>(header.kind)))
+    buffer::Recorder::instance().count(health::records_not_written, header.rows);
 }
 
 format::NameId CaptureWriter::name(std::string_view text) noexcept try {

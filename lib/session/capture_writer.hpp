@@ -72,6 +72,7 @@ class CaptureWriter final : public buffer::HostSink, public source::RowSink {
  protected:
   void write_rows(format::ChunkKind kind, const void* rows, std::size_t row_bytes, std::size_t count,
                   std::span<const format::Field> fields) noexcept override;
+  void write_packed(format::FieldPacker& rows) noexcept override;
 
  private:
   format::ChunkHeader pack_events(const format::HostRun& run, std::span<const detail::Record> records);
@@ -79,6 +80,7 @@ class CaptureWriter final : public buffer::HostSink, public source::RowSink {
   bool put_chunk(format::ChunkHeader header, format::ColumnWriter& columns);
   bool put_fields(format::ChunkKind kind, const void* rows, std::size_t row_bytes, std::size_t count,
                   std::span<const format::Field> fields, std::uint64_t subject = 0);
+  bool put_packed(format::FieldPacker& rows, std::uint64_t subject = 0);
   void put_pending();
   bool put_health(const CaptureHealth& health);
   void put_pending_text(format::ChunkKind kind, std::vector<format::TextRow>& rows);

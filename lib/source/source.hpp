@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "format/field_packer.hpp"
 #include "format/layout.hpp"
 #include "format/rows.hpp"
 
@@ -26,6 +27,11 @@ class RowSink {
     if (!rows.empty()) write_rows(Row::kKind, rows.data(), sizeof(Row), rows.size(), Row::kFields);
   }
 
+  /// The same for rows that were packed as they came; forgets them.
+  void write(format::FieldPacker& rows) noexcept {
+    if (rows.rows() != 0) write_packed(rows);
+  }
+
   /// The id of a text, for `name` columns. Kernel names are not bounded by the name table's limit.
   virtual format::NameId name(std::string_view text) noexcept = 0;
   /// Adds to a counter of CaptureHealth, by its number.
@@ -38,6 +44,8 @@ class RowSink {
  protected:
   virtual void write_rows(format::ChunkKind kind, const void* rows, std::size_t row_bytes, std::size_t count,
                           std::span<const format::Field> fields) noexcept = 0;
+  /// Leaves `rows` empty.
+  virtual void write_packed(format::FieldPacker& rows) noexcept = 0;
 };
 
 /// What a source can do at the moment, in words for people.

@@ -8,6 +8,8 @@
 #include "support/catch.hpp"
 #include "support/seed.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <map>
 #include <random>
@@ -37,6 +39,9 @@ TEST_CASE("numbers come back from bytes", "[base][property]") {
       const std::size_t before = bytes.size();
       append_varint(bytes, number);
       CHECK(bytes.size() - before == (number == 0 ? 1 : (64 - static_cast<unsigned>(__builtin_clzll(number)) + 6) / 7));
+      std::byte short_one[kMaxVarintBytes];
+      std::byte* const end = put_short_varint(short_one, number);
+      CHECK(std::equal(short_one, end, bytes.begin() + static_cast<std::ptrdiff_t>(before), bytes.end()));
       CHECK(unzigzag(zigzag(static_cast<std::int64_t>(number))) == static_cast<std::int64_t>(number));
     }
     ByteReader reader(bytes);
@@ -164,4 +169,33 @@ TEST_CASE("the union of intervals counts every nanosecond once", "[base][propert
     CHECK(sort_and_union_length(intervals) == slow);
     CHECK(union_length(intervals) == slow);
   }
+}
+
+TEST_CASE("bytes that are equal but for the first few become a frame of a few bytes", "[base]") {
+  const std::size_t size = GENERATE(1024, 1025, 65'536 + 255, 65'536 + 256, 131'072 + 10, 400'000);
+  const std::size_t others = GENERATE(0, 1, 9, 10);
+  CAPTURE(size, others);
+  Bytes raw(size, std::byte{7});
+  std::fill_n(raw.begin(), others, std::byte{9});
+  Bytes packed(3, std::byte{'x'});
+  const std::size_t frame = Compressor::append_run(packed, raw);
+  REQUIRE(packed.size() == 3 + frame);
+  CHECK(frame >= 11);
+  CHECK(frame <= 11 + 2 + 3 + others + 4 * (size / 131'072));
+  Decompressor decompressor;
+  Bytes out(size);
+  REQUIRE(decompressor.decompress(ByteView(packed).subspan(3), out).ok());
+  CHECK(out == raw);
+}
+
+TEST_CASE("other bytes are left to the compressor", "[base]") {
+  Bytes packed;
+  CHECK(Compressor::append_run(packed, Bytes(1023)) == 0);
+  Bytes raw(2000, std::byte{7});
+  raw.back() = std::byte{8};
+  CHECK(Compressor::append_run(packed, raw) == 0);
+  raw.back() = std::byte{7};
+  raw[10] = std::byte{8};
+  CHECK(Compressor::append_run(packed, raw) == 0);
+  CHECK(packed.empty());
 }

@@ -3,6 +3,7 @@
 
 #include "base/file.hpp"
 #include "capture/live_builder.hpp"
+#include "format/field_packer.hpp"
 #include "support/capture_builder.hpp"
 #include "support/catch.hpp"
 #include "support/scratch_folder.hpp"

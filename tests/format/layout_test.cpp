@@ -4,6 +4,7 @@
 // readable.
 #include "base/checksum.hpp"
 #include "format/chunk.hpp"
+#include "format/field_packer.hpp"
 #include "format/host_events.hpp"
 #include "format/rows.hpp"
 #include "support/catch.hpp"

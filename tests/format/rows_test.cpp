@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "format/rows.hpp"
-
+#include "format/field_packer.hpp"
 #include "support/catch.hpp"
 #include "support/seed.hpp"
 

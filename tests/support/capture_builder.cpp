@@ -4,6 +4,7 @@
 #include "base/file.hpp"
 #include "format/chunk.hpp"
 #include "format/columns.hpp"
+#include "format/field_packer.hpp"
 #include "format/host_events.hpp"
 
 #include <algorithm>
@@ -46,9 +47,11 @@ class ChunkWriter {
   }
   template <typename Row>
   base::Bytes rows(std::span<const Row> rows) {
-    format::pack_rows<Row>(rows, columns_);
-    return finish(Row::kKind, rows.size(), 0,
-                  format::times_of(Row::kKind, rows.data(), sizeof(Row), rows.size(), Row::kFields));
+    auto packer = format::FieldPacker::of<Row>();
+    packer.add(rows);
+    const format::ChunkHeader header = packer.header();
+    packer.finish(columns_);
+    return finish(Row::kKind, rows.size(), 0, {header.first, header.last});
   }
   base::Bytes text(ChunkKind kind, const std::vector<format::TextRow>& rows) {
     format::pack_text(rows, columns_);

@@ -4,6 +4,7 @@
 #include "format/rows.hpp"
 #include "source/source.hpp"
 #include "support/deadlines.hpp"
+#include "support/unpacking_sink.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -106,7 +107,7 @@ class KeptRows {
   std::map<std::uint32_t, std::uint64_t> counts_;
 };
 
-class RowKeeper : public source::RowSink {
+class RowKeeper : public UnpackingSink {
  public:
   explicit RowKeeper(KeptRows& rows) : rows_(rows) {}
 

@@ -17,6 +17,8 @@ namespace {
 
 // Device and context of a graph's launch that begins or ends on the host (cupti_activity.h, CUpti_ActivityGraphTrace2).
 constexpr std::uint32_t kOnHost = INT_MAX;
+// Of a function whose name was not needed yet.
+constexpr format::NameId kUnaskedName = 0xFFFFFFFFu;
 
 template <typename Number>
 std::uint32_t u32(Number value) noexcept {
@@ -37,7 +39,7 @@ format::NameId kernel_name(const std::string& name, RowSink& sink) {
 
 // ---- names and objects -----------------------------------------------------------------------------------------
 
-format::NameId KernelNames::id(const char* name, RowSink& sink) {
+format::NameId KernelNames::look_up(const char* name, RowSink& sink) {
   if (name == nullptr) return 0;
   const std::string_view text(name);
   if (const auto found = known_.find(name); found != known_.end()) {
@@ -126,13 +128,15 @@ void ActivityDecoder::begin(RowSink& sink, bool noisy_api_filter, bool trust_thr
   objects_.write_all(sink);
 }
 
-void ActivityDecoder::decode(std::uint8_t* data, std::size_t valid) {
+std::size_t ActivityDecoder::decode(std::uint8_t* data, std::size_t valid) {
+  kernel_names_.begin_buffer();
   ActivityReader reader(api_.cuptiActivityGetNextRecord, sizes_, data, valid);
   for (RawRecord record; reader.next(record);) {
     ++records_;
     on_record(record);
   }
   tally_.truncated += reader.truncated();
+  return reader.zeroed();
 }
 
 void ActivityDecoder::finish() {
@@ -202,7 +206,7 @@ void ActivityDecoder::on_record(const RawRecord& record) {
   }
 }
 
-bool ActivityDecoder::times(std::uint64_t start, std::uint64_t end, Times& out) {
+bool ActivityDecoder::convert_times(std::uint64_t start, std::uint64_t end, Times& out) {
   if (start == 0 || end == 0) {
     ++tally_.untimed;
     return false;
@@ -217,22 +221,29 @@ bool ActivityDecoder::times(std::uint64_t start, std::uint64_t end, Times& out) 
   return true;
 }
 
-bool ActivityDecoder::device_times(std::uint64_t start, std::uint64_t end, std::uint32_t correlation, Times& out) {
+inline bool ActivityDecoder::times(std::uint64_t start, std::uint64_t end, Times& out) {
+  if (start == 0 || end < start || !clock_.is_realtime(start) || !clock_.is_realtime(end)) [[unlikely]]
+    return convert_times(start, end, out);
+  out = {static_cast<std::int64_t>(start), static_cast<std::int64_t>(end)};
+  return true;
+}
+
+inline bool ActivityDecoder::device_times(std::uint64_t start, std::uint64_t end, std::uint32_t correlation,
+                                          Times& out) {
   return times(start, end, out) && windows_.keep_device(out.begin_ns, out.end_ns, correlation);
 }
 
-bool ActivityDecoder::host_times(std::uint64_t start, std::uint64_t end, Times& out) {
+inline bool ActivityDecoder::host_times(std::uint64_t start, std::uint64_t end, Times& out) {
   return times(start, end, out) && windows_.keep_host(out.begin_ns, out.end_ns);
 }
 
 template <typename Row, typename Record>
-std::optional<Row> ActivityDecoder::device_row(const Record& r) {
+[[gnu::always_inline]] inline bool ActivityDecoder::fill_device_row(const Record& r, Row& row) {
   if (r.graphNodeId != 0) saw_graphs_.store(true, std::memory_order_relaxed);
   Times t;
-  if (!device_times(r.start, r.end, r.correlationId, t)) return std::nullopt;
+  if (!device_times(r.start, r.end, r.correlationId, t)) return false;
   // What a gated pause throws away divides no launch.
   if (r.graphNodeId != 0) graphs_.saw_operation(r.graphId, r.correlationId);
-  Row row{};
   row.begin_ns = t.begin_ns;
   row.end_ns = t.end_ns;
   row.correlation = r.correlationId;
@@ -241,72 +252,78 @@ std::optional<Row> ActivityDecoder::device_row(const Record& r) {
   row.stream = r.streamId;
   row.graph_id = r.graphId;
   row.graph_node = r.graphNodeId;
-  return row;
+  return true;
 }
 
 template <typename Record>
-std::optional<format::MemcpyRow> ActivityDecoder::memcpy_row(const Record& r) {
-  std::optional<format::MemcpyRow> row = device_row<format::MemcpyRow>(r);
-  if (!row) return row;
-  row->bytes = r.bytes;
-  row->copy_kind = r.copyKind;
-  row->source_memory = r.srcKind;
-  row->target_memory = r.dstKind;
-  row->flags = r.flags;
-  return row;
+[[gnu::always_inline]] inline bool ActivityDecoder::fill_memcpy_row(const Record& r, format::MemcpyRow& row) {
+  if (!fill_device_row(r, row)) return false;
+  row.is_peer = row.source_device = row.target_device = row.source_context = row.target_context = 0;
+  row.bytes = r.bytes;
+  row.copy_kind = r.copyKind;
+  row.source_memory = r.srcKind;
+  row.target_memory = r.dstKind;
+  row.flags = r.flags;
+  return true;
 }
 
 void ActivityDecoder::on_kernel(const RawRecord& record) {
-  const auto r = record.as<CUpti_ActivityKernel10>();
-  std::optional<format::KernelRow> row = device_row<format::KernelRow>(r);
-  if (!row) return;
-  row->name = kernel_names_.id(r.name, *sink_);
-  row->grid_x = u32(r.gridX), row->grid_y = u32(r.gridY), row->grid_z = u32(r.gridZ);
-  row->block_x = u32(r.blockX), row->block_y = u32(r.blockY), row->block_z = u32(r.blockZ);
-  row->cluster_x = r.clusterX, row->cluster_y = r.clusterY, row->cluster_z = r.clusterZ;
-  row->registers_per_thread = r.registersPerThread;
-  row->static_shared_bytes = u32(r.staticSharedMemory);
-  row->dynamic_shared_bytes = u32(r.dynamicSharedMemory);
-  row->local_bytes_per_thread = r.localMemoryPerThread;
-  row->launch_type = r.launchType;
+  CUpti_ActivityKernel10 copy;
+  const CUpti_ActivityKernel10& r = record.as(copy);
+  format::KernelRow& row = kernels_.next();
+  if (!fill_device_row(r, row)) return;
+  row.name = kernel_names_.id(r.name, *sink_);
+  row.grid_x = u32(r.gridX), row.grid_y = u32(r.gridY), row.grid_z = u32(r.gridZ);
+  row.block_x = u32(r.blockX), row.block_y = u32(r.blockY), row.block_z = u32(r.blockZ);
+  row.cluster_x = r.clusterX, row.cluster_y = r.clusterY, row.cluster_z = r.clusterZ;
+  row.registers_per_thread = r.registersPerThread;
+  row.static_shared_bytes = u32(r.staticSharedMemory);
+  row.dynamic_shared_bytes = u32(r.dynamicSharedMemory);
+  row.local_bytes_per_thread = r.localMemoryPerThread;
+  row.launch_type = r.launchType;
   saw_kernels_ = true;
   saw_queued_ = saw_queued_ || r.queued != 0;
-  row->queued_ns = r.queued == 0 ? 0 : static_cast<std::uint64_t>(clock_.realtime(r.queued).value_or(0));
-  row->shared_executed_bytes = r.sharedMemoryExecuted;
-  row->max_active_clusters = r.maxActiveClusters;
-  row->submitted_ns = r.submitted == 0 ? 0 : static_cast<std::uint64_t>(clock_.realtime(r.submitted).value_or(0));
-  kernels_.add(*row, *sink_);
+  row.queued_ns = r.queued == 0 ? 0 : static_cast<std::uint64_t>(clock_.realtime(r.queued).value_or(0));
+  row.shared_executed_bytes = r.sharedMemoryExecuted;
+  row.max_active_clusters = r.maxActiveClusters;
+  row.submitted_ns = r.submitted == 0 ? 0 : static_cast<std::uint64_t>(clock_.realtime(r.submitted).value_or(0));
+  kernels_.added(*sink_);
 }
 
 void ActivityDecoder::on_memcpy(const RawRecord& record) {
-  if (const auto row = memcpy_row(record.as<CUpti_ActivityMemcpy6>())) memcpys_.add(*row, *sink_);
+  CUpti_ActivityMemcpy6 copy;
+  const CUpti_ActivityMemcpy6& r = record.as(copy);
+  if (fill_memcpy_row(r, memcpys_.next())) memcpys_.added(*sink_);
 }
 
 void ActivityDecoder::on_peer_memcpy(const RawRecord& record) {
-  const auto r = record.as<CUpti_ActivityMemcpyPtoP4>();
-  std::optional<format::MemcpyRow> row = memcpy_row(r);
-  if (!row) return;
-  row->is_peer = 1;
-  row->source_device = r.srcDeviceId;
-  row->target_device = r.dstDeviceId;
-  row->source_context = r.srcContextId;
-  row->target_context = r.dstContextId;
-  memcpys_.add(*row, *sink_);
+  CUpti_ActivityMemcpyPtoP4 copy;
+  const CUpti_ActivityMemcpyPtoP4& r = record.as(copy);
+  format::MemcpyRow& row = memcpys_.next();
+  if (!fill_memcpy_row(r, row)) return;
+  row.is_peer = 1;
+  row.source_device = r.srcDeviceId;
+  row.target_device = r.dstDeviceId;
+  row.source_context = r.srcContextId;
+  row.target_context = r.dstContextId;
+  memcpys_.added(*sink_);
 }
 
 void ActivityDecoder::on_memset(const RawRecord& record) {
-  const auto r = record.as<CUpti_ActivityMemset4>();
-  std::optional<format::MemsetRow> row = device_row<format::MemsetRow>(r);
-  if (!row) return;
-  row->bytes = r.bytes;
-  row->value = r.value;
-  row->memory = r.memoryKind;
-  row->flags = r.flags;
-  memsets_.add(*row, *sink_);
+  CUpti_ActivityMemset4 copy;
+  const CUpti_ActivityMemset4& r = record.as(copy);
+  format::MemsetRow& row = memsets_.next();
+  if (!fill_device_row(r, row)) return;
+  row.bytes = r.bytes;
+  row.value = r.value;
+  row.memory = r.memoryKind;
+  row.flags = r.flags;
+  memsets_.added(*sink_);
 }
 
 void ActivityDecoder::on_graph_launch(const RawRecord& record) {
-  const auto r = record.as<CUpti_ActivityGraphTrace2>();
+  CUpti_ActivityGraphTrace2 copy;
+  const CUpti_ActivityGraphTrace2& r = record.as(copy);
   saw_graphs_.store(true, std::memory_order_relaxed);
   Times t;
   if (!device_times(r.start, r.end, r.correlationId, t)) return;
@@ -325,22 +342,24 @@ void ActivityDecoder::on_graph_launch(const RawRecord& record) {
   graph_launches_.add(row, *sink_);
 }
 
-format::NameId ActivityDecoder::api_name(format::ApiDomain domain, std::uint32_t id) {
-  constexpr format::NameId kUnasked = 0xFFFFFFFFu;
+format::NameId ActivityDecoder::ask_api_name(format::ApiDomain domain, std::uint32_t id) {
   const CallbackNames& names = domain == format::ApiDomain::kRuntime ? runtime_names_ : driver_names_;
-  if (domain == format::ApiDomain::kInternal) id = 0;  // these have no callback ids
   std::vector<format::NameId>& ids = api_name_ids_[static_cast<std::size_t>(domain)];
-  if (ids.empty()) ids.assign(std::max(names.size(), 1u), kUnasked);
+  if (ids.empty()) ids.assign(std::max(names.size(), 1u), kUnaskedName);
   if (id >= ids.size()) return 0;
-  if (ids[id] == kUnasked) {
-    ids[id] =
-        sink_->name(domain == format::ApiDomain::kInternal ? std::string_view("internal launch") : names.name(id));
-  }
-  return ids[id];
+  return ids[id] =
+             sink_->name(domain == format::ApiDomain::kInternal ? std::string_view("internal launch") : names.name(id));
+}
+
+inline format::NameId ActivityDecoder::api_name(format::ApiDomain domain, std::uint32_t id) {
+  if (domain == format::ApiDomain::kInternal) id = 0;  // these have no callback ids
+  const std::vector<format::NameId>& ids = api_name_ids_[static_cast<std::size_t>(domain)];
+  return id < ids.size() && ids[id] != kUnaskedName ? ids[id] : ask_api_name(domain, id);
 }
 
 void ActivityDecoder::on_api(const RawRecord& record, format::ApiDomain domain) {
-  const auto r = record.as<CUpti_ActivityAPI>();
+  CUpti_ActivityAPI copy;
+  const CUpti_ActivityAPI& r = record.as(copy);
   if (filter_noise_ && domain != format::ApiDomain::kInternal) {
     // CUPTI before 12.5 cannot leave single functions out, so they are left out here.
     const std::vector<bool>& noise = domain == format::ApiDomain::kRuntime ? runtime_noise_ : driver_noise_;
@@ -350,7 +369,7 @@ void ActivityDecoder::on_api(const RawRecord& record, format::ApiDomain domain) 
     tally_.disagreements += threads_->disagrees(r.correlationId, r.threadId);
   Times t;
   if (!host_times(r.start, r.end, t)) return;
-  format::ApiRow row{};
+  format::ApiRow& row = apis_.next();
   row.begin_ns = t.begin_ns;
   row.end_ns = t.end_ns;
   row.correlation = r.correlationId;
@@ -359,11 +378,12 @@ void ActivityDecoder::on_api(const RawRecord& record, format::ApiDomain domain) 
   row.domain = static_cast<std::uint32_t>(domain);
   row.callback_id = r.cbid;
   row.result = r.returnValue;
-  apis_.add(row, *sink_);
+  apis_.added(*sink_);
 }
 
 void ActivityDecoder::on_sync(const RawRecord& record) {
-  const auto r = record.as<CUpti_ActivitySynchronization2>();
+  CUpti_ActivitySynchronization2 copy;
+  const CUpti_ActivitySynchronization2& r = record.as(copy);
   Times t;
   if (!host_times(r.start, r.end, t)) return;
   format::SyncRow row{t.begin_ns,  t.end_ns,      r.correlationId, r.contextId, r.streamId,
@@ -381,12 +401,14 @@ void ActivityDecoder::on_sync(const RawRecord& record) {
 }
 
 void ActivityDecoder::on_event(const RawRecord& record) {
-  const auto r = record.as<CUpti_ActivityCudaEvent2>();
+  CUpti_ActivityCudaEvent2 copy;
+  const CUpti_ActivityCudaEvent2& r = record.as(copy);
   if (r.cudaEventSyncId != 0) events_.add(r.cudaEventSyncId, {r.contextId, r.streamId});
 }
 
 void ActivityDecoder::on_overhead(const RawRecord& record) {
-  const auto r = record.as<CUpti_ActivityOverhead3>();
+  CUpti_ActivityOverhead3 copy;
+  const CUpti_ActivityOverhead3& r = record.as(copy);
   Times t;
   if (!host_times(r.start, r.end, t)) return;
   const bool of_thread = r.objectKind == CUPTI_ACTIVITY_OBJECT_THREAD && trust_thread_ids_;
@@ -395,7 +417,8 @@ void ActivityDecoder::on_overhead(const RawRecord& record) {
 }
 
 void ActivityDecoder::on_allocation(const RawRecord& record) {
-  const auto r = record.as<CUpti_ActivityMemory4>();
+  CUpti_ActivityMemory4 copy;
+  const CUpti_ActivityMemory4& r = record.as(copy);
   Times t;
   if (!host_times(r.timestamp, r.timestamp, t)) return;
   format::AllocationRow row{};
@@ -414,7 +437,8 @@ void ActivityDecoder::on_allocation(const RawRecord& record) {
 }
 
 void ActivityDecoder::on_jit(const RawRecord& record) {
-  const auto r = record.as<CUpti_ActivityJit2>();
+  CUpti_ActivityJit2 copy;
+  const CUpti_ActivityJit2& r = record.as(copy);
   Times t;
   if (!host_times(r.start, r.end, t)) return;
   format::JitRow row{};
@@ -432,7 +456,8 @@ void ActivityDecoder::on_jit(const RawRecord& record) {
 }
 
 void ActivityDecoder::on_device(const RawRecord& record) {
-  const auto r = record.as<CUpti_ActivityDevice5>();
+  CUpti_ActivityDevice5 copy;
+  const CUpti_ActivityDevice5& r = record.as(copy);
   DeviceObjects::Device device{};
   if (r.name != nullptr) device.name = r.name;
   format::DeviceRow& row = device.row;
@@ -453,18 +478,20 @@ void ActivityDecoder::on_device(const RawRecord& record) {
   row.memory_bandwidth_kib_per_s = r.globalMemoryBandwidth;
   row.l2_bytes = r.l2CacheSize;
   row.name = sink_->name(device.name);
-  const format::DeviceRow copy = row;
-  if (objects_.add(std::move(device))) sink_->write(std::span(&copy, 1));
+  const format::DeviceRow announced = row;
+  if (objects_.add(std::move(device))) sink_->write(std::span(&announced, 1));
 }
 
 void ActivityDecoder::on_context(const RawRecord& record) {
-  const auto r = record.as<CUpti_ActivityContext3>();
+  CUpti_ActivityContext3 copy;
+  const CUpti_ActivityContext3& r = record.as(copy);
   const format::ContextRow row{r.contextId, r.deviceId, r.nullStreamId};
   if (objects_.add(row)) sink_->write(std::span(&row, 1));
 }
 
 void ActivityDecoder::on_stream(const RawRecord& record) {
-  const auto r = record.as<CUpti_ActivityStream>();
+  CUpti_ActivityStream copy;
+  const CUpti_ActivityStream& r = record.as(copy);
   const format::StreamRow row{r.contextId, r.streamId, u32(r.flag), static_cast<std::int32_t>(r.priority)};
   if (objects_.add(row)) sink_->write(std::span(&row, 1));
 }

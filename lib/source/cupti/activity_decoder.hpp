@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/health_numbers.hpp"
+#include "format/field_packer.hpp"
 #include "format/rows.hpp"
 #include "source/cupti/activity_reader.hpp"
 #include "source/cupti/activity_windows.hpp"
@@ -10,10 +12,13 @@
 #include "source/cupti/graph_replays.hpp"
 #include "source/source.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -22,20 +27,37 @@
 
 namespace rangefinder::source::cupti {
 
-/// Kernel names by the pointer that CUPTI gives. The text is compared each time: after a module is unloaded the same
-/// address can hold another name.
+/// Kernel names by the pointer that CUPTI gives. The text is compared in each buffer: after a module is unloaded the
+/// same address can hold another name.
 class KernelNames {
  public:
-  format::NameId id(const char* name, RowSink& sink);
-  void clear() noexcept { known_.clear(); }
+  format::NameId id(const char* name, RowSink& sink) {
+    Recent& recent = recent_[reinterpret_cast<std::uintptr_t>(name) / 16 % recent_.size()];
+    if (recent.name != name || recent.buffer != buffer_) recent = {name, buffer_, look_up(name, sink)};
+    return recent.id;
+  }
+  void begin_buffer() noexcept { ++buffer_; }
+  void clear() noexcept {
+    known_.clear();
+    begin_buffer();
+  }
 
  private:
   struct Known {
     std::string text;
     format::NameId id;
   };
+  struct Recent {
+    const char* name = nullptr;
+    std::uint64_t buffer = 0;
+    format::NameId id = 0;
+  };
+  format::NameId look_up(const char* name, RowSink& sink);
+
   static constexpr std::size_t kMax = 1u << 16;
   std::unordered_map<const char*, Known> known_;
+  std::array<Recent, 256> recent_;
+  std::uint64_t buffer_ = 1;
 };
 
 /// Devices, contexts and streams announced in this process: CUPTI says each once, every recording needs them.
@@ -75,23 +97,39 @@ class EventStreams {
   std::map<std::uint64_t, Place> places_;
 };
 
-/// Rows of one kind on their way to the sink, in memory that is reserved once.
+/// Rows of one kind on their way to the sink, packed a few at a time.
 template <typename Row>
 class RowBuffer {
  public:
-  RowBuffer() { rows_.reserve(kRows); }
+  /// The place of the next row, for `added`.
+  Row& next() noexcept { return rows_[count_]; }
+  void added(RowSink& sink) {
+    if (++count_ == rows_.size()) pack(sink);
+  }
   void add(const Row& row, RowSink& sink) {
-    rows_.push_back(row);
-    if (rows_.size() == kRows) write(sink);
+    next() = row;
+    added(sink);
   }
   void write(RowSink& sink) {
-    sink.write(std::span<const Row>(rows_));
-    rows_.clear();
+    pack(sink);
+    sink.write(packer_);
   }
 
  private:
-  static constexpr std::size_t kRows = 8192;
-  std::vector<Row> rows_;
+  static constexpr std::size_t kRows = 8192;  // of a chunk
+  void pack(RowSink& sink) {
+    const std::size_t count = std::exchange(count_, 0);
+    try {
+      packer_.add(std::span<const Row>(rows_.data(), count));
+    } catch (const std::exception&) {  // no memory
+      sink.count(health::records_not_written, count);
+    }
+    if (packer_.rows() >= kRows) sink.write(packer_);
+  }
+
+  format::FieldPacker packer_ = format::FieldPacker::of<Row>();
+  std::array<Row, 64> rows_;
+  std::size_t count_ = 0;
 };
 
 /// Turns activity buffers into rows. Used by one thread.
@@ -101,7 +139,8 @@ class ActivityDecoder {
 
   /// Before the first buffer of a recording. `trust_thread_ids`: CUPTI gives the system's ids.
   void begin(RowSink& sink, bool noisy_api_filter, bool trust_thread_ids, const LaunchThreads* threads);
-  void decode(std::uint8_t* data, std::size_t valid);
+  /// How far the buffer is zeros then.
+  std::size_t decode(std::uint8_t* data, std::size_t valid);
   /// Hands over what is gathered, rows and counts.
   void finish();
 
@@ -140,15 +179,18 @@ class ActivityDecoder {
   void on_stream(const RawRecord& record);
   /// False: no times, or impossible ones; counted.
   bool times(std::uint64_t start, std::uint64_t end, Times& out);
+  bool convert_times(std::uint64_t start, std::uint64_t end, Times& out);
   /// False outside the recording, too.
   bool device_times(std::uint64_t start, std::uint64_t end, std::uint32_t correlation, Times& out);
   bool host_times(std::uint64_t start, std::uint64_t end, Times& out);
-  /// What the rows of all device work have in common; nothing where `device_times` is false.
+  /// What the rows of all device work have in common; false where `device_times` is. Rows are filled in where they lie:
+  /// no field is left out.
   template <typename Row, typename Record>
-  std::optional<Row> device_row(const Record& r);
+  bool fill_device_row(const Record& r, Row& row);
   template <typename Record>
-  std::optional<format::MemcpyRow> memcpy_row(const Record& r);
+  bool fill_memcpy_row(const Record& r, format::MemcpyRow& row);
   format::NameId api_name(format::ApiDomain domain, std::uint32_t id);
+  format::NameId ask_api_name(format::ApiDomain domain, std::uint32_t id);
 
   const CuptiApi& api_;
   const CallbackNames& runtime_names_;

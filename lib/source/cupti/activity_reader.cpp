@@ -5,12 +5,6 @@
 
 namespace rangefinder::source::cupti {
 
-std::size_t RecordSizes::bytes(std::uint32_t kind) noexcept {
-  if (kind >= kKinds) return ask(kind);
-  if (bytes_[kind] == kUnasked) bytes_[kind] = static_cast<std::uint16_t>(ask(kind));
-  return bytes_[kind];
-}
-
 std::size_t RecordSizes::ask(std::uint32_t kind) noexcept {
   // Records begin at multiples of 8 and with their kind. In a buffer that says this kind at every multiple of 8, the
   // second record is found wherever the first one ends.
@@ -21,21 +15,6 @@ std::size_t RecordSizes::ask(std::uint32_t kind) noexcept {
   const auto* first = reinterpret_cast<const std::uint8_t*>(record);
   if (next_(buffer.data(), buffer.size(), &record) != CUPTI_SUCCESS) return 0;
   return static_cast<std::size_t>(reinterpret_cast<const std::uint8_t*>(record) - first);
-}
-
-bool ActivityReader::next(RawRecord& record) noexcept {
-  if (valid_ == 0) return false;
-  const CUptiResult result = next_(data_, valid_, &at_);
-  if (result == CUPTI_ERROR_MAX_LIMIT_REACHED || result == CUPTI_ERROR_INVALID_KIND) return end(false);
-  if (result != CUPTI_SUCCESS || at_ == nullptr) return end(true);
-  record.data = reinterpret_cast<const std::uint8_t*>(at_);
-  std::memcpy(&record.kind, record.data, sizeof record.kind);
-  record.bytes = sizes_.bytes(record.kind);
-  const std::size_t begin = static_cast<std::size_t>(record.data - data_);
-  // What the parser hands out lies inside the buffer and behind the record before it, or we stop here.
-  if (record.data < data_ || begin < read_ || record.bytes < 8 || begin + record.bytes > valid_) return end(true);
-  read_ = begin + record.bytes;
-  return true;
 }
 
 bool ActivityReader::end(bool damaged) noexcept {

@@ -11,11 +11,6 @@ namespace {
 constexpr std::int64_t kRemembered = 600'000'000'000;
 constexpr std::int64_t kOpen = std::numeric_limits<std::int64_t>::max();
 
-// Later than the noted id, allowing for the wrap at 2^32; everything is later than none.
-bool is_after(std::uint32_t correlation, std::uint64_t noted) noexcept {
-  return noted == 0 || static_cast<std::int32_t>(correlation - static_cast<std::uint32_t>(noted)) > 0;
-}
-
 }  // namespace
 
 void ActivityWindows::begin() noexcept {
@@ -47,19 +42,16 @@ bool ActivityWindows::overlaps(std::int64_t begin_ns, std::int64_t end_ns) const
   return after != windows_.begin() && begin_ns < (after - 1)->end_ns;
 }
 
-bool ActivityWindows::keep_device(std::int64_t begin_ns, std::int64_t end_ns,
-                                  std::uint32_t correlation) const noexcept {
+bool ActivityWindows::search_device(std::int64_t begin_ns, std::int64_t end_ns,
+                                    std::uint32_t correlation) const noexcept {
   // The last window that began before the launch: ids rise from window to window, also across their wrap.
   const auto after = std::partition_point(windows_.begin(), windows_.end(), [correlation](const Window& window) {
     return is_after(correlation, window.launched_after);
   });
-  const auto launched_in = [correlation](const Window& window) {
-    return window.open || (window.newest_launch != 0 && !is_after(correlation, window.newest_launch));
-  };
-  return (after != windows_.begin() && launched_in(*(after - 1))) || overlaps(begin_ns, end_ns);
+  return (after != windows_.begin() && launched_in(*(after - 1), correlation)) || overlaps(begin_ns, end_ns);
 }
 
-bool ActivityWindows::keep_host(std::int64_t begin_ns, std::int64_t end_ns) const noexcept {
+bool ActivityWindows::search_host(std::int64_t begin_ns, std::int64_t end_ns) const noexcept {
   return times_unreliable_ ? !windows_.empty() : overlaps(begin_ns, end_ns);
 }
 

@@ -19,9 +19,13 @@ class ActivityWindows {
   void clock_stepped() noexcept { times_unreliable_ = true; }
 
   /// Work of a device: launched in a window, or running in one.
-  bool keep_device(std::int64_t begin_ns, std::int64_t end_ns, std::uint32_t correlation) const noexcept;
+  bool keep_device(std::int64_t begin_ns, std::int64_t end_ns, std::uint32_t correlation) const noexcept {
+    return launched_in_last(correlation) || search_device(begin_ns, end_ns, correlation);
+  }
   /// A call or a wait on the host: any of it in a window.
-  bool keep_host(std::int64_t begin_ns, std::int64_t end_ns) const noexcept;
+  bool keep_host(std::int64_t begin_ns, std::int64_t end_ns) const noexcept {
+    return overlaps_last(begin_ns, end_ns) || search_host(begin_ns, end_ns);
+  }
 
  private:
   struct Window {
@@ -31,6 +35,23 @@ class ActivityWindows {
     std::uint64_t newest_launch;
     bool open;
   };
+  // Later than the noted id, allowing for the wrap at 2^32; everything is later than none.
+  static bool is_after(std::uint32_t correlation, std::uint64_t noted) noexcept {
+    return noted == 0 || static_cast<std::int32_t>(correlation - static_cast<std::uint32_t>(noted)) > 0;
+  }
+  static bool launched_in(const Window& window, std::uint32_t correlation) noexcept {
+    return window.open || (window.newest_launch != 0 && !is_after(correlation, window.newest_launch));
+  }
+  // The last window is where nearly all records belong: the others are searched for the rest.
+  bool launched_in_last(std::uint32_t correlation) const noexcept {
+    return !windows_.empty() && is_after(correlation, windows_.back().launched_after) &&
+           launched_in(windows_.back(), correlation);
+  }
+  bool overlaps_last(std::int64_t begin_ns, std::int64_t end_ns) const noexcept {
+    return !windows_.empty() && windows_.back().begin_ns <= end_ns && begin_ns < windows_.back().end_ns;
+  }
+  bool search_device(std::int64_t begin_ns, std::int64_t end_ns, std::uint32_t correlation) const noexcept;
+  bool search_host(std::int64_t begin_ns, std::int64_t end_ns) const noexcept;
   bool overlaps(std::int64_t begin_ns, std::int64_t end_ns) const noexcept;
 
   void forget_before(std::int64_t realtime_ns);

@@ -38,6 +38,7 @@ class BufferPool {
     std::uint32_t slot = 0;
     std::uint8_t* data = nullptr;
     std::size_t valid = 0;
+    std::size_t zeroed = 0;  // of the first bytes, by who read them
   };
   /// The buffer that came back first; false when there is none.
   bool pop(Filled& filled);

@@ -229,10 +229,10 @@ void Collector::decode_buffers(bool last) {
   if (decoder_.clock().needs_another_pair() && !last) return;
   while (!held_.empty()) {
     // Should decoding throw, the rest of the buffer is lost and nothing read twice.
-    const BufferPool::Filled filled = held_.front();
+    BufferPool::Filled filled = held_.front();
     held_.erase(held_.begin());
     try {
-      decoder_.decode(filled.data, filled.valid);
+      filled.zeroed = decoder_.decode(filled.data, filled.valid);
     } catch (const std::exception&) {
       sink_->count(health::cupti_truncated, 1);
     }

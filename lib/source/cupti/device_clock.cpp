@@ -34,6 +34,11 @@ void DeviceClock::add(const ClockPair& pair) {
   const bool first = !std::exchange(any_, true);
   earliest_ns_ = first ? pair.before_ns : std::min(earliest_ns_, pair.before_ns);
   latest_ns_ = first ? pair.after_ns : std::max(latest_ns_, pair.after_ns);
+  add_point(pair, first);
+  choose_plain();
+}
+
+void DeviceClock::add_point(const ClockPair& pair, bool first) {
   const auto is = static_cast<std::int64_t>(pair.cupti_ns);
   if (is >= pair.before_ns - kToleranceNs && is <= pair.after_ns + kToleranceNs) return;
   const std::int64_t middle = pair.before_ns + (pair.after_ns - pair.before_ns) / 2;
@@ -43,6 +48,14 @@ void DeviceClock::add(const ClockPair& pair) {
   if (!pairs_.empty() && (pair.cupti_ns <= pairs_.back().cupti_ns || middle <= pairs_.back().realtime_ns)) return;
   if (pairs_.size() == kMaxPairs) pairs_.erase(pairs_.begin(), pairs_.begin() + kMaxPairs / 2);
   pairs_.push_back({pair.cupti_ns, middle});
+}
+
+void DeviceClock::choose_plain() noexcept {
+  const std::int64_t from = std::max<std::int64_t>(earliest_ns_ - kSlackNs, 0);
+  plain_from_ = static_cast<std::uint64_t>(from);
+  plain_count_ = foreign_from_start_ || latest_ns_ + kSlackNs < from
+                     ? 0
+                     : static_cast<std::uint64_t>(latest_ns_ + kSlackNs - from) + 1;
 }
 
 bool DeviceClock::plausible(std::int64_t realtime_ns) const noexcept {
@@ -70,11 +83,7 @@ std::optional<std::int64_t> DeviceClock::convert(std::uint64_t cupti_ns) const n
   return static_cast<std::int64_t>(result);
 }
 
-std::optional<std::int64_t> DeviceClock::realtime(std::uint64_t cupti_ns) noexcept {
-  if (!foreign_from_start_ && cupti_ns <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) &&
-      plausible(static_cast<std::int64_t>(cupti_ns))) {
-    return static_cast<std::int64_t>(cupti_ns);
-  }
+std::optional<std::int64_t> DeviceClock::convert_plausible(std::uint64_t cupti_ns) noexcept {
   const std::optional<std::int64_t> converted = convert(cupti_ns);
   if (!converted || !plausible(*converted)) return std::nullopt;
   ++converted_;

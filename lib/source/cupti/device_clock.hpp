@@ -31,7 +31,11 @@ class DeviceClock {
   void add(const ClockPair& pair);
 
   /// CLOCK_REALTIME of a record's time; nothing for one that cannot be.
-  std::optional<std::int64_t> realtime(std::uint64_t cupti_ns) noexcept;
+  std::optional<std::int64_t> realtime(std::uint64_t cupti_ns) noexcept {
+    return is_realtime(cupti_ns) ? static_cast<std::int64_t>(cupti_ns) : convert_plausible(cupti_ns);
+  }
+  /// Whether it is that already.
+  bool is_realtime(std::uint64_t cupti_ns) const noexcept { return cupti_ns - plain_from_ < plain_count_; }
 
   /// True while a foreign clock is known at one point only: its rate is unknown, decode later.
   bool needs_another_pair() const noexcept { return foreign_from_start_ && pairs_.size() < 2; }
@@ -45,7 +49,10 @@ class DeviceClock {
     std::uint64_t cupti_ns;
     std::int64_t realtime_ns;
   };
+  void add_point(const ClockPair& pair, bool first);
+  void choose_plain() noexcept;
   bool plausible(std::int64_t realtime_ns) const noexcept;
+  std::optional<std::int64_t> convert_plausible(std::uint64_t cupti_ns) noexcept;
   std::optional<std::int64_t> convert(std::uint64_t cupti_ns) const noexcept;
 
   bool any_ = false;
@@ -55,6 +62,9 @@ class DeviceClock {
   std::int64_t earliest_ns_ = 0;
   std::int64_t latest_ns_ = 0;
   std::uint64_t converted_ = 0;
+  // Times that are taken as CLOCK_REALTIME: so many from here on. At first all that fit.
+  std::uint64_t plain_from_ = 0;
+  std::uint64_t plain_count_ = std::uint64_t{1} << 63;
 };
 
 }  // namespace rangefinder::source::cupti

@@ -470,7 +470,9 @@ TEST_CASE("a kernel's name is taken at delivery, also when its place in memory i
   char memory[32] = "first";
   const format::NameId first = names.id(memory, sink);
   CHECK(names.id(memory, sink) == first);
-  std::strcpy(memory, "second");  // the module was unloaded and another loaded
+  std::strcpy(memory, "second");           // the module was unloaded and another loaded
+  CHECK(names.id(memory, sink) == first);  // its text is looked at once a buffer
+  names.begin_buffer();
   const format::NameId second = names.id(memory, sink);
   CHECK(second != first);
   CHECK(sink.text(first) == "first");

@@ -4,7 +4,10 @@
 #include "cupti_fixture.hpp"
 #include "support/seed.hpp"
 
+#include <algorithm>
+#include <cstring>
 #include <random>
+#include <span>
 
 namespace rangefinder::source::testing {
 namespace {
@@ -90,6 +93,39 @@ TEST_CASE("reading stops at the end, at damage, and never past the valid bytes",
       REQUIRE(record.data + record.bytes <= buffer->bytes + used);
     }
   }
+}
+
+TEST_CASE("what was read is zeros, but for the record that the parser looks at", "[source]") {
+  fakecupti_reset();
+  const std::string which = GENERATE(from_range(parsers()));
+  RecordSizes sizes(parser(which));
+  auto buffer = std::make_unique<Aligned>();
+  const std::uint32_t kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+  const std::size_t bytes = sizes.bytes(kind), used = sizeof buffer->bytes / bytes * bytes;
+  std::memset(buffer->bytes, 0xEE, used);
+  for (std::size_t at = 0; at < used; at += bytes) std::memcpy(buffer->bytes + at, &kind, sizeof kind);
+  ActivityReader reader(parser(which), sizes, buffer->bytes, used);
+  CHECK(reader.zeroed() == 0);
+  std::size_t records = 0;
+  for (RawRecord record; reader.next(record); ++records) CHECK(record.data[bytes - 1] == 0xEE);
+  CHECK(records == used / bytes);
+  CHECK(reader.zeroed() > 4000);
+  const std::span<const std::uint8_t> read(buffer->bytes, used), zeros = read.first(reader.zeroed());
+  CHECK(std::all_of(zeros.begin(), zeros.end(), [](std::uint8_t byte) { return byte == 0; }));
+  CHECK(read.back() == 0xEE);
+}
+
+TEST_CASE("of a record that is shorter than its struct the rest is zeros", "[source]") {
+  alignas(8) std::uint8_t bytes[sizeof(CUpti_ActivityStream)];
+  std::memset(bytes, 0x11, sizeof bytes);
+  CUpti_ActivityStream copy;
+  const RawRecord whole{CUPTI_ACTIVITY_KIND_STREAM, bytes, sizeof bytes};
+  CHECK(static_cast<const void*>(&whole.as(copy)) == bytes);
+  const RawRecord cut{CUPTI_ACTIVITY_KIND_STREAM, bytes, 8};
+  const CUpti_ActivityStream& filled_up = cut.as(copy);
+  CHECK(filled_up.contextId == 0x11111111u);
+  CHECK(filled_up.streamId == 0);
+  CHECK(static_cast<std::uint32_t>(filled_up.flag) == 0);
 }
 
 TEST_CASE("an empty buffer holds nothing", "[source]") {

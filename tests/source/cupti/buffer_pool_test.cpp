@@ -33,6 +33,20 @@ TEST_CASE("there are at least two buffers, of whole pages", "[source]") {
   CHECK(pool->buffer_bytes() == 8192);
 }
 
+TEST_CASE("what a reader has zeroed is not zeroed again, all else is", "[source]") {
+  const auto pool = BufferPool::create(2 * 8192, 8192);
+  const auto buffer = pool->take();
+  std::memset(buffer.data(), 0xEE, buffer.size());
+  REQUIRE(pool->give(buffer.data(), 6000));
+  BufferPool::Filled filled;
+  REQUIRE(pool->pop(filled));
+  CHECK(filled.zeroed == 0);
+  std::memset(filled.data, 0, 5000);
+  filled.zeroed = 5000;
+  pool->recycle(filled);
+  CHECK(std::all_of(buffer.begin(), buffer.end(), [](std::uint8_t byte) { return byte == 0; }));
+}
+
 TEST_CASE("buffers come back in order and are zero again", "[source]") {
   const auto pool = BufferPool::create(3 * 4096, 4096);
   const auto a = pool->take();

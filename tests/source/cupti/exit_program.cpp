@@ -5,6 +5,7 @@
 #include "base/never_destroyed.hpp"
 #include "source/cupti/cupti_api.hpp"
 #include "source/cupti/cupti_source.hpp"
+#include "support/unpacking_sink.hpp"
 
 #include <fake_cupti.h>
 #include <sys/wait.h>
@@ -29,7 +30,7 @@ std::atomic<bool> g_in_sink{false};
 bool g_driver_gone = false;
 bool g_print = true;
 
-class CountingSink final : public source::RowSink {
+class CountingSink final : public testing::UnpackingSink {
  public:
   format::NameId name(std::string_view) noexcept override { return 1; }
   void count(std::uint32_t number, std::uint64_t n) noexcept override {

@@ -8,6 +8,7 @@
 #include "support/deadlines.hpp"
 #include "support/environment.hpp"
 #include "support/scratch_folder.hpp"
+#include "support/unpacking_sink.hpp"
 
 #include <rangefinder/session.hpp>
 #include <rangefinder/timeline.hpp>
@@ -34,7 +35,7 @@ std::atomic<std::int64_t> now_ns{1'000};
 std::int64_t test_now() noexcept { return now_ns.load(); }
 
 /// Keeps what the source says.
-class Kept final : public RowSink {
+class Kept final : public UnpackingSink {
  public:
   format::NameId name(std::string_view) noexcept override { return 0; }
   void count(std::uint32_t number, std::uint64_t n) noexcept override { counts[number] += n; }
