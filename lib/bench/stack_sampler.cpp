@@ -57,7 +57,7 @@ struct RawSample {
 /// What the handler writes into: zeros at first, and its pages are there once they are used.
 struct Buffer {
   struct Free {
-    void operator()(RawSample* samples) const noexcept { std::free(samples); }
+    void operator()(RawSample* memory) const noexcept { std::free(memory); }
   };
   std::unique_ptr<RawSample[], Free> samples{static_cast<RawSample*>(std::calloc(kMaxSamples, sizeof(RawSample)))};
   std::atomic<std::size_t> taken{0};

@@ -212,7 +212,8 @@ std::string man_page(const CLI::App& app, const std::vector<Verb>& verbs) {
          "input\n"
          ".TP\n3\nthe input is incomplete (only with \\-\\-strict)\n.TP\n70\ninternal error\n.PP\n"
          "record: the status of its program; 125 if it could not start, 126 and 127 if the program could not\n.br\n"
-         "bench: 1 wrong output or failed run, 2 regression or goal not met, 3 wrong use, 4 everything skipped, 5 out of time\n"
+         "bench: 1 wrong output or failed run, 2 regression or goal not met, 3 wrong use, 4 everything skipped, 5 out "
+         "of time\n"
          ".SH ENVIRONMENT\n.TP\nNO_COLOR\nany value turns colour off\n.TP\nCOLUMNS\nthe width of tables\n"
          ".TP\nRANGEFINDER_CONFIG, RANGEFINDER_DISABLE, RANGEFINDER_LOG\nconfigure recording in programs that link the "
          "library\n";

@@ -11,7 +11,7 @@
 namespace rangefinder::format {
 
 /// Packs the rows of a chunk as they come, a few at a time and while they are in the cache: what waits for the end of
-/// the chunk is a few bytes a row. A field that has one value in all rows, as most have, costs next to nothing.
+/// the chunk is a few bytes a row. A field that has one value in all rows, as most have, has a negligible cost.
 /// One thread at a time.
 class FieldPacker {
  public:
