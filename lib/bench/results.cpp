@@ -173,15 +173,20 @@ int exit_code_of(JsonView rows) {
   return std::all_of(all.begin(), all.end(), is(RowStatus::kSkipped)) ? kAllSkipped : kAllMet;
 }
 
-Result<Json> results_from(const std::string& json) {
-  Result<Json> document = parse_json(json);
-  if (!document) return document.error();
-  if (JsonView(*document)["kind"].text() != "rangefinder.bench")
+Status check_results(JsonView document) {
+  if (document["kind"].text() != "rangefinder.bench")
     return Error{ErrorCode::kUnreadable, "not a results file of `rangefinder bench run`"};
-  if (const std::int64_t version = JsonView(*document)["schema_version"].integer(); version != kResultsSchemaVersion)
+  if (const std::int64_t version = document["schema_version"].integer(); version != kResultsSchemaVersion)
     return Error{ErrorCode::kUnsupported,
                  fmt::format("results have schema_version {}; this version reads {}: run `rangefinder bench run` again",
                              version, kResultsSchemaVersion)};
+  return {};
+}
+
+Result<Json> results_from(const std::string& json) {
+  Result<Json> document = parse_json(json);
+  if (!document) return document.error();
+  if (Status status = check_results(*document); !status.ok()) return std::move(status).error();
   return document;
 }
 

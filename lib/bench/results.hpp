@@ -12,7 +12,6 @@
 namespace rangefinder::bench {
 
 inline constexpr int kResultsSchemaVersion = 3;
-inline constexpr std::uint64_t kMaxResultsBytes = std::uint64_t{256} << 20;
 
 /// What was asked for, and where.
 struct ResultsHead {
@@ -28,7 +27,9 @@ Json results_json(const ResultsHead& head, const Json& rows, const std::vector<s
 /// 1, 2, 4 or 0, by the gravest row.
 int exit_code_of(JsonView rows);
 
-/// A document that says it is that. kUnreadable otherwise.
+/// Whether a document says that it is that. kUnreadable, or kUnsupported for another version.
+Status check_results(JsonView document);
+/// The document, checked.
 Result<Json> results_from(const std::string& json);
 
 /// Work a second of a variant of a results document, by median wall time: {"tokens_per_s": ...}; what the benchmark

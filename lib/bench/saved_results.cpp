@@ -40,10 +40,9 @@ std::string SavedResults::path(const std::string& number, const char* ending) co
 
 Status SavedResults::take_over() {
   const std::string file = path("", ".json");
-  const Result<base::Bytes> text = base::read_whole_file(file, kMaxResultsBytes);
-  if (!text) return text.error();
-  const Result<Json> earlier = results_from(std::string(base::as_text(*text)));
-  if (!earlier) return earlier.error().with_context(file);
+  const Result<Json> earlier = load_json(file);
+  if (!earlier) return earlier.error();
+  if (Status status = check_results(*earlier); !status.ok()) return std::move(status).error().with_context(file);
   if (const std::string other = difference(*earlier, head_); !other.empty())
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("{}: measured under other conditions: {}; leave out --resume to begin anew", file, other)};
