@@ -124,11 +124,12 @@ struct StackSampler::Impl {
   struct Times {
     std::int64_t began_ns = 0;  // CPU time when sampling began
     std::int64_t asked_ns = 0;  // when it was last asked for a sample, or ended one
+    bool is_asked = false;      // and has not ended it
   };
 
   Buffer buffer;
   std::map<pid_t, Times> threads;
-  std::size_t ended = 0;  // samples whose ends were seen
+  std::size_t ended = 0;  // samples from the first one on that have ended
   std::atomic<bool> ends{false};
   std::thread ticker;
 
@@ -143,27 +144,32 @@ void StackSampler::Impl::look_for_threads(pid_t but, bool at_first) {
   each_thread([&](pid_t thread) {
     if (thread == but || threads.count(thread) != 0) return;
     const std::int64_t cpu_ns = at_first ? read_clock(cpu_clock_of(thread)) : 0;
-    threads[thread] = {cpu_ns, cpu_ns};
+    threads[thread] = {cpu_ns, cpu_ns, false};
   });
 }
 
 /// Taking a sample is no work of the thread: where it takes long, a waiting thread would be sampled for the last one.
 void StackSampler::Impl::see_ends() {
-  for (const std::size_t taken = std::min(buffer.taken.load(), kMaxSamples); ended < taken; ++ended) {
-    const RawSample& sample = buffer.samples[ended];
+  bool all_ended = true;
+  for (std::size_t at = ended, taken = std::min(buffer.taken.load(), kMaxSamples); at < taken; ++at) {
+    const RawSample& sample = buffer.samples[at];
     const std::int64_t end_ns = sample.end_cpu_ns.load(std::memory_order_acquire);
-    if (end_ns == 0) return;
-    std::int64_t& asked_ns = threads[sample.thread].asked_ns;
-    asked_ns = std::max(asked_ns, end_ns);
+    all_ended = all_ended && end_ns != 0;
+    if (all_ended) ended = at + 1;
+    if (end_ns == 0) continue;
+    if (Times& times = threads[sample.thread]; end_ns > times.asked_ns) times = {times.began_ns, end_ns, false};
   }
 }
 
 void StackSampler::Impl::ask_threads() {
   const pid_t process = ::getpid();
+  const bool is_full = buffer.taken.load() >= kMaxSamples;  // what is asked for then is counted as lost
   for (auto& [thread, times] : threads) {
+    if (times.is_asked && !is_full) continue;
     const std::int64_t cpu_ns = read_clock(cpu_clock_of(thread));
     if (cpu_ns - times.asked_ns < kPeriod_ns / 2) continue;  // it waits; -1: it is gone
     times.asked_ns = cpu_ns;
+    times.is_asked = true;
     ::syscall(SYS_tgkill, process, thread, SIGPROF);
   }
 }
