@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,7 +24,6 @@ class ProgramWriter {
       const bool is_engine = shape_.autograd && i + 1 == count;
       threads_.push_back({i + 1, is_engine ? "pt_autograd_0" : "worker " + std::to_string(i + 1), is_engine});
       capture_.on_thread(i + 1, threads_.back().name);
-      if (shape_.autograd) capture_.numbers(tick(), 0, i + 1, true);
     }
     for (int event = 0; event < shape_.events; ++event) step();
     finish();
@@ -46,7 +46,8 @@ class ProgramWriter {
     std::string name;
     bool is_engine = false;
     std::vector<Open> open;
-    std::uint64_t taken = 0, noted = 0;  // numbers of nodes
+    std::uint64_t taken = 0;             // numbers of nodes
+    std::optional<std::uint64_t> noted;  // of these
     std::int64_t requests_to_ns = 0;
   };
   struct Graph {
@@ -104,11 +105,12 @@ class ProgramWriter {
     }
   }
 
-  /// What was numbered is told with the next record.
+  /// What was numbered is told right before the next begin or end; of what was numbered before the first one, the range
+  /// is not known.
   void note_numbers(Thread& thread) {
     if (!shape_.autograd || thread.taken == thread.noted) return;
+    capture_.numbers(tick(), thread.taken, thread.tid, !thread.noted);
     thread.noted = thread.taken;
-    capture_.numbers(tick(), thread.taken, thread.tid);
   }
 
   void begin(Thread& thread, bool is_node) {
