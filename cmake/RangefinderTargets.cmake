@@ -85,7 +85,7 @@ function(rangefinder_room name)
       target_precompile_headers(${target} REUSE_FROM ${precompiled})
     endif()
   endif()
-  if(RANGEFINDER_BUILD_FUZZERS)  # fuzzers follow the branches that are taken
+  if(RANGEFINDER_BUILD_FUZZERS AND RANGEFINDER_FUZZ_SEARCH)  # fuzzers follow the branches that are taken
     target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
   endif()
   if(ARG_LINKS)
