@@ -98,16 +98,25 @@ void ClockTable::add_segments(const std::vector<ClockPoint>& points) {
   runs_.back().end_realtime_ns = points.back().realtime_ns;
 }
 
-const ClockTable::Segment& ClockTable::by_ticks(std::uint64_t ticks) const noexcept {
+std::size_t ClockTable::segment_of(std::uint64_t ticks) const noexcept {
   const auto after = std::upper_bound(segments_.begin(), segments_.end(), ticks,
                                       [](std::uint64_t t, const Segment& s) { return t < s.ticks; });
-  return after == segments_.begin() ? segments_.front() : *(after - 1);
+  return after == segments_.begin() ? 0 : static_cast<std::size_t>(after - segments_.begin()) - 1;
 }
 
 std::int64_t ClockTable::monotonic_of_ticks(std::uint64_t ticks) const noexcept {
-  const Segment& segment = by_ticks(ticks);
-  if (ticks >= segment.ticks) return limited(segment.monotonic_ns + scale(segment.ns_per_tick, ticks - segment.ticks));
-  return limited(segment.monotonic_ns - scale(whole_rate_, segment.ticks - ticks));
+  std::size_t segment = segments_.size();
+  return monotonic_of_ticks(ticks, segment);
+}
+
+std::int64_t ClockTable::monotonic_of_ticks(std::uint64_t ticks, std::size_t& segment) const noexcept {
+  // A table that a running session adds to has had fewer segments.
+  const bool is_there = segment < segments_.size() && segments_[segment].ticks <= ticks &&
+                        (segment + 1 == segments_.size() || ticks < segments_[segment + 1].ticks);
+  if (!is_there) segment = segment_of(ticks);
+  const Segment& from = segments_[segment];
+  if (ticks >= from.ticks) return limited(from.monotonic_ns + scale(from.ns_per_tick, ticks - from.ticks));
+  return limited(from.monotonic_ns - scale(whole_rate_, from.ticks - ticks));
 }
 
 const ClockTable::Run& ClockTable::run_of(std::int64_t realtime_ns) const noexcept {

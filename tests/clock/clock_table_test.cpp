@@ -5,6 +5,7 @@
 #include "support/seed.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <limits>
 #include <random>
@@ -160,6 +161,7 @@ TEST_CASE("the table equals exact arithmetic", "[clock][property]") {
     }
     const ClockTable table(points, rate);
     CHECK(table.realtime_steps() == 0);
+    std::size_t segment = 0;
     std::int64_t last = std::numeric_limits<std::int64_t>::min();
     for (std::size_t i = 0; i + 1 < points.size(); ++i) {
       const ClockPoint &a = points[i], &b = points[i + 1];
@@ -169,6 +171,7 @@ TEST_CASE("the table equals exact arithmetic", "[clock][property]") {
       for (const std::uint64_t at : ticks) {
         const std::int64_t ns = table.monotonic_of_ticks(at);
         CHECK(std::llabs(ns - between(a, b, at)) <= 1);
+        CHECK(table.monotonic_of_ticks(at, segment) == ns);
         CHECK(ns >= last);  // time does not run back, at the points either
         last = ns;
       }
@@ -192,7 +195,10 @@ TEST_CASE("any points at all give some table", "[clock][property]") {
       if (random() % 4 == 0) point.monotonic_ns = -point.monotonic_ns, point.realtime_ns = ~point.realtime_ns;
     }
     const ClockTable table(points, any_size(random));
+    std::size_t segment = 0;
     for (int n = 0; n < 10; ++n) {
+      const std::uint64_t ticks = points.empty() || n % 2 != 0 ? any_size(random) : points[static_cast<std::size_t>(n) % points.size()].ticks;
+      CHECK(table.monotonic_of_ticks(ticks, segment) == table.monotonic_of_ticks(ticks));
       const auto within = [](std::int64_t ns) { return ns >= -ClockTable::kLatestNs && ns <= ClockTable::kLatestNs; };
       CHECK(within(table.monotonic_of_ticks(any_size(random))));
       CHECK(within(table.monotonic_of_realtime(static_cast<std::int64_t>(random()))));

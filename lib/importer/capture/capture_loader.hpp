@@ -125,7 +125,9 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
   /// Of a thread that is known already: what is new of it.
   void add_thread(const format::ThreadRow& row);
   DeviceIndex device_of(std::uint32_t id);
-  std::int64_t host_time(std::uint64_t ticks) const noexcept { return on_job_clock(clock_->monotonic_of_ticks(ticks)); }
+  std::int64_t host_time(std::uint64_t ticks) const noexcept {
+    return on_job_clock(clock_->monotonic_of_ticks(ticks, clock_segment_));
+  }
   std::int64_t device_time(std::int64_t ns) const noexcept { return on_job_clock(clock_->monotonic_of_realtime(ns)); }
   void add_steps();
   void end_ranges();
@@ -251,6 +253,7 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
 
   const RecordingFacts& facts_;
   const clock::ClockTable* clock_;
+  mutable std::size_t clock_segment_ = 0;  // of the last time that was asked for
   std::uint64_t first_ticks_;
   const HostShift& shift_;
   RangeIndex first_range_;   // row of the range with first_key_; those behind it follow
