@@ -58,10 +58,24 @@ void RangeRollup::add(const projection::WindowRows& window, std::span<const proj
   }
   group_of_.assign(timeline.ranges.size(), kNone);
   covered_until_.assign(timeline.ranges.begin_ns.begin(), timeline.ranges.begin_ns.end());
+  find_shared();
   find_order();
   find_groups();
   for (const RangeIndex range : order_) take(range);
   if (!window.is_whole) end_window();
+}
+
+/// Ranges inside of which ranges of other windows may be too. Where ranges need not nest one can be over while what is
+/// inside goes on, as far as the capture was read.
+void RangeRollup::find_shared() {
+  if (is_whole_) return;
+  const std::size_t count = window_->timeline.ranges.size();
+  is_shared_.assign(count, false);
+  for (RangeIndex range{0}; range < count; ++range) {
+    if (range >= window_->own_ranges || window_->is_shared(range)) is_shared_[range] = true;
+    const RangeIndex parent = window_->projection.parent[range];
+    if (window_->is_open(range) && parent != kNone) is_shared_[parent] = true;
+  }
 }
 
 /// Those that take part by begin, outer ranges first, so that a range finds the group of its parent.
@@ -226,7 +240,7 @@ void RangeRollup::take_from_parent(RangeIndex range) {
   std::int64_t begin = std::max(ranges.begin_ns[range], ranges.begin_ns[parent]);
   const std::int64_t end = std::min(ranges.end_ns[range], ranges.end_ns[parent]);
   std::int64_t taken = 0;
-  if (window_->is_shared(parent)) {
+  if (!is_whole_ && is_shared_[parent]) {
     taken = covered_[window_->key(parent)].add(begin, end);
   } else {
     begin = std::max(begin, covered_until_[parent]);
@@ -258,21 +272,14 @@ void RangeRollup::note_first(RangeIndex range, std::uint32_t group) {
 /// What ranges that go on have to remember.
 void RangeRollup::end_window() {
   const std::vector<RangeIndex>& parent = window_->projection.parent;
-  const auto key_of = [&](RangeIndex range) { return range == kNone ? ~std::uint64_t{0} : window_->key(range); };
-  for (std::size_t row = 0; row < open_parents_.size() && row < window_->carried_ranges; ++row)
-    if (open_parents_[row].matters && open_parents_[row].key != key_of(parent[RangeIndex(row)])) ++moved_ranges_;
-  open_parents_.clear();
   // Ranges to come inside of one that is open begin later than those that are there, but for what is open itself.
   std::unordered_map<std::uint64_t, std::int64_t> first_inside;
   for (RangeIndex range{0}; range < window_->own_ranges; ++range) {
     if (!window_->is_open(range)) continue;
-    // Once something counts for the groups around it, or the range has no end of its own and they are over.
-    const bool matters = group_of_[range] != kNone || (parent[range] != kNone && window_->ends_here(parent[range]));
-    open_parents_.push_back({key_of(parent[range]), matters});
     first_inside.try_emplace(window_->key(range), std::numeric_limits<std::int64_t>::max());
     if (parent[range] == kNone) continue;
     std::int64_t& first =
-        first_inside.try_emplace(key_of(parent[range]), std::numeric_limits<std::int64_t>::max()).first->second;
+        first_inside.try_emplace(window_->key(parent[range]), std::numeric_limits<std::int64_t>::max()).first->second;
     first = std::min(first, window_->timeline.ranges.begin_ns[range]);
   }
   for (auto covered = covered_.begin(); covered != covered_.end();) {

@@ -152,9 +152,6 @@ class RangeRollup {
   PathTree tree() &&;
 
   bool has_exact_spreads() const noexcept { return lengths_.is_exact(); }
-  /// Ranges that later windows showed to be inside of others than it seemed before: they do not nest, or have no end.
-  /// Some figures are then on the others.
-  std::uint64_t moved_ranges() const noexcept { return moved_ranges_; }
   std::uint64_t memory_bytes() const noexcept;
 
  private:
@@ -166,11 +163,7 @@ class RangeRollup {
     friend auto operator<=>(const First&, const First&) = default;
   };
 
-  struct OpenParent {
-    std::uint64_t key;
-    bool matters;
-  };
-
+  void find_shared();
   void find_order();
   void find_groups();
   void find_group(RangeIndex range);
@@ -210,6 +203,7 @@ class RangeRollup {
   std::vector<std::uint32_t> group_of_;
   std::vector<RangeIndex> first_of_new_;  // of the groups that it adds
   std::vector<RangeIndex> chain_;
+  std::vector<bool> is_shared_;              // per range
   std::vector<std::int64_t> covered_until_;  // per range: where ranges inside, those taken so far, end
 
   // Of all so far.
@@ -221,8 +215,6 @@ class RangeRollup {
   HostLengths lengths_;       // of the instances that count in their group's host time
   projection::FlatMap by_key_;
   std::unordered_map<std::uint64_t, projection::BusyTime> covered_;  // by key: ranges inside those that are open
-  std::vector<OpenParent> open_parents_;                             // of ranges that are open, as far as windows know
-  std::uint64_t moved_ranges_ = 0;
 };
 
 /// Whether ranges of that kind take part in a projection.

@@ -110,4 +110,21 @@ void project_by_membership(const Timeline& timeline, const RangeOrder& order, co
   for (const Stretch& stretch : by_membership.stretches()) output.exclusive_by_owner.push_back(stretch.range);
 }
 
+void find_members(const RangeOrder& order, const LaunchOrder& launches, ThreadIndex thread,
+                  std::vector<RangeIndex>& scratch, Members& members) {
+  ByMembership by_membership(order, launches, thread, scratch);
+  const ActivityOrder activities = launches.of(thread);
+  LaunchIndex previous = kNone;
+  for (std::uint32_t position = 0; position < activities.size(); ++position) {
+    const LaunchIndex launch = launches.launch_of(activities[position]);
+    if (launch != previous) by_membership.visit(launch, position);
+    previous = launch;
+    for (const RangeIndex range : by_membership.members())
+      if (!members.add(range, activities[position])) return;
+  }
+  for (const Stretch& stretch : by_membership.stretches())
+    for (std::uint32_t position = stretch.begin; position < stretch.end; ++position)
+      if (!members.add(stretch.range, activities[position])) return;
+}
+
 }  // namespace rangefinder::projection

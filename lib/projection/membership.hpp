@@ -2,6 +2,7 @@
 #pragma once
 
 #include "projection/launch_order.hpp"
+#include "projection/members.hpp"
 #include "projection/range_order.hpp"
 #include "projection/result.hpp"
 
@@ -14,5 +15,9 @@ namespace rangefinder::projection {
 /// capture by rangefinder leads here. `scratch` has room for every range.
 void project_by_membership(const Timeline& timeline, const RangeOrder& order, const LaunchOrder& launches,
                            ThreadIndex thread, std::vector<RangeIndex>& scratch, Output& output);
+
+/// Which ranges contain what the thread launched. Cost: as above, up to what Members keep.
+void find_members(const RangeOrder& order, const LaunchOrder& launches, ThreadIndex thread,
+                  std::vector<RangeIndex>& scratch, Members& members);
 
 }  // namespace rangefinder::projection

@@ -73,7 +73,8 @@ void find_exclusive_by_owner(const Timeline& timeline, Output& output) {
                                 output.exclusive_rows));
 }
 
-void project_launches(const Timeline& timeline, const LaunchTable& table, const RangeOrder& order, Output& output) {
+void project_launches(const Timeline& timeline, const LaunchTable& table, const RangeOrder& order, Output& output,
+                      Members* members) {
   std::span<const LaunchIndex> place = output.projection.place;
   if (place.empty()) place = timeline.activities.launch;
   const LaunchOrder launches(timeline, table, place, order);
@@ -93,10 +94,18 @@ void project_launches(const Timeline& timeline, const LaunchTable& table, const 
     }
   }
   find_exclusive_by_owner(timeline, output);
+  if (members == nullptr) return;
+  *members = {};
+  for (ThreadIndex thread{0}; thread < timeline.threads.size(); ++thread) {
+    if (launches.of(thread).size() == 0 || order.start_end(thread).empty()) continue;
+    scratch.resize(timeline.ranges.size());
+    find_members(order, launches, thread, scratch, *members);
+  }
+  members->sort();
 }
 
 Projection project_by(const Timeline& timeline, const LaunchTable& table, const RangeOrder& order,
-                      std::vector<LaunchIndex> place, bool by_stream) {
+                      std::vector<LaunchIndex> place, bool by_stream, Members* members) {
   Projection result;
   result.place = std::move(place);
   const std::size_t ranges = timeline.ranges.size();
@@ -106,7 +115,7 @@ Projection project_by(const Timeline& timeline, const LaunchTable& table, const 
   find_parents(timeline, order, result);
   const auto rows = [&] { return by_stream ? StreamRows(ranges, most_stream_rows(timeline)) : StreamRows(); };
   Output output{result, rows(), rows(), {}};
-  project_launches(timeline, table, order, output);
+  project_launches(timeline, table, order, output, members);
   if (!by_stream) return result;
   result.omitted_stream_rows = output.exclusive_rows.omitted() + output.inclusive_rows.omitted();
   output.exclusive_rows.arrange(result.exclusive, result.exclusive_streams, result.exclusive_offset);
@@ -114,7 +123,7 @@ Projection project_by(const Timeline& timeline, const LaunchTable& table, const 
   return result;
 }
 
-Projection project(const Timeline& timeline, const ProjectionOptions& options, bool by_stream) {
+Projection project(const Timeline& timeline, const ProjectionOptions& options, bool by_stream, Members* members) {
   const RangeOrder order(timeline, options);
   const bool is_auto = options.attribution == Attribution::kAuto;
   const bool forward = (is_auto || options.attribution == Attribution::kForward) && timeline.autograd_nodes.size() != 0;
@@ -124,9 +133,9 @@ Projection project(const Timeline& timeline, const ProjectionOptions& options, b
 
   std::vector<LaunchIndex> place;
   if (is_auto || options.attribution == Attribution::kCapture) place = places_of_captured(timeline);
-  Projection result = project_by(timeline, launches, order, std::move(place), by_stream);
+  Projection result = project_by(timeline, launches, order, std::move(place), by_stream, members);
   if (give_back_unowned(timeline, result.owner, result.place))
-    result = project_by(timeline, launches, order, std::move(result.place), by_stream);
+    result = project_by(timeline, launches, order, std::move(result.place), by_stream, members);
   if (forward)
     result.attribution = Attribution::kForward;
   else if (!result.place.empty())
@@ -138,14 +147,14 @@ Projection project(const Timeline& timeline, const ProjectionOptions& options, b
 
 }  // namespace
 
-Projection project_without_streams(const Timeline& timeline, const ProjectionOptions& options) {
-  return project(timeline, options, false);
+Projection project_without_streams(const Timeline& timeline, const ProjectionOptions& options, Members* members) {
+  return project(timeline, options, false, members);
 }
 
 }  // namespace projection
 
 Projection project(const Timeline& timeline, const ProjectionOptions& options) {
-  return projection::project(timeline, options, true);
+  return projection::project(timeline, options, true, nullptr);
 }
 
 }  // namespace rangefinder

@@ -49,7 +49,7 @@ void RangeInstances::add(Instance& instance, DeviceIndex device, std::int64_t be
 }
 
 std::vector<RangeInstances::Added> RangeInstances::add(const Timeline& window, const Projection& projection,
-                                                       const KeyOf& key_of) {
+                                                       const KeyOf& key_of, const Members& members) {
   const ActivityTable& activities = window.activities;
   const std::size_t ranges = window.ranges.size();
   std::vector<Added> added(ranges);
@@ -66,23 +66,26 @@ std::vector<RangeInstances::Added> RangeInstances::add(const Timeline& window, c
     return *instance_of[range];
   };
   const std::vector<ActivityIndex> owned = owned_by_begin(activities, projection, ranges);
-  std::uint64_t steps = 0;
+  std::uint64_t steps = members.size();
   for (const ActivityIndex row : owned) steps += projection.depth[projection.owner[row]] + 1;
   const bool is_too_deep = steps > kMostSteps;
   is_exact_ = is_exact_ && !is_too_deep;
   for (const ActivityIndex row : is_too_deep ? std::vector<ActivityIndex>() : owned) {
     const DeviceIndex device = window.streams[activities.stream[row]].device;
     const RangeIndex owner(projection.owner[row]);
-    for (RangeIndex range = owner; range != kNone; range = projection.parent[range]) {
+    const auto count = [&](RangeIndex range) {
       add(instance(range), device, activities.begin_ns[row], activities.end_ns[row], range == owner, added[range]);
       ++ops[range];
-    }
+    };
+    if (members.each(row, count)) continue;
+    for (RangeIndex range = owner; range != kNone; range = projection.parent[range]) count(range);
   }
   for (RangeIndex range{0}; range < ranges; ++range) {
     const DeviceFigures& figures = projection.inclusive[range];
     if (figures.gpu_ops == 0) continue;
-    // Start/end ranges have work of ranges that are not inside them.
+    // Start/end ranges have work of ranges that are not inside them, which members tell.
     if (ops[range] != figures.gpu_ops) {
+      is_exact_ = false;
       added[range].busy_ns = figures.gpu_busy_ns;
       added[range].any_busy_ns = figures.any_busy_ns;
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "projection/busy_time.hpp"
+#include "projection/members.hpp"
 
 #include <rangefinder/projection.hpp>
 #include <rangefinder/timeline.hpp>
@@ -31,9 +32,12 @@ class RangeInstances {
 
   explicit RangeInstances(Figures figures = Figures::kInclusive) : all_(figures == Figures::kAll) {}
 
-  /// What the activities of a window add, by row of its ranges. `key_of` names a range in all windows.
-  std::vector<Added> add(const Timeline& window, const Projection& projection, const KeyOf& key_of);
-  /// False: in some window ranges nest so deep that busy times were added without a look at what overlaps in the next.
+  /// What the activities of a window add, by row of its ranges. `key_of` names a range in all windows, `members` are
+  /// those of the projection.
+  std::vector<Added> add(const Timeline& window, const Projection& projection, const KeyOf& key_of,
+                         const Members& members = {});
+  /// False: in some window ranges nest so deep, or so many overlap, that busy times were added without a look at what
+  /// overlaps in the next.
   bool is_exact() const noexcept { return is_exact_; }
   /// Activities to come begin at that time or later.
   void settle(std::int64_t time_ns);

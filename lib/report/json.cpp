@@ -82,8 +82,8 @@ bool has_paths(const Table& table) {
   return std::any_of(columns.begin(), columns.end(), [](const Column& c) { return c.type == ColumnType::kPath; });
 }
 
-/// The paths that rows refer to, and all around them, outer ones first.
-std::vector<bool> paths_of_rows(const Table& table) {
+/// The paths that rows refer to, and all around them, by id: outer ones first.
+std::vector<Paths::Node> paths_of_rows(const Table& table) {
   const Paths& paths = table.paths();
   std::vector<bool> wanted(paths.size());
   for (std::size_t column = 0; column < table.columns().size(); ++column) {
@@ -95,16 +95,19 @@ std::vector<bool> paths_of_rows(const Table& table) {
         wanted[node] = true;
     }
   }
-  return wanted;
+  std::vector<Paths::Node> order;
+  for (Paths::Node node = 0; node < paths.size(); ++node)
+    if (wanted[node] && paths.id(node) != 0) order.push_back(node);
+  const auto by_id = [&](Paths::Node a, Paths::Node b) { return paths.id(a) < paths.id(b); };
+  if (!std::is_sorted(order.begin(), order.end(), by_id)) std::stable_sort(order.begin(), order.end(), by_id);
+  return order;
 }
 
 void write_paths(SinkBuffer& out, const Table& table) {
   const Paths& paths = table.paths();
-  const std::vector<bool> wanted = paths_of_rows(table);
   out.text() += "  \"paths\": [";
   bool first = true;
-  for (Paths::Node node = 0; node < paths.size(); ++node) {
-    if (!wanted[node] || paths.id(node) == 0) continue;
+  for (const Paths::Node node : paths_of_rows(table)) {
     out.text() += first ? "\n    {\"id\": " : ",\n    {\"id\": ";
     first = false;
     out.text() += std::to_string(paths.id(node)) + ", \"parent_id\": ";

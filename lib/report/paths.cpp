@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <unordered_map>
 
 namespace rangefinder::report {
 
@@ -70,17 +71,17 @@ std::string Paths::name_tree(Node node) const {
 }
 
 std::vector<std::uint32_t> Paths::ranks() const {
-  std::vector<Node> order(nodes_.size());
-  std::iota(order.begin(), order.end(), Node{0});
+  const std::vector<Node> same = first_of_equal();
+  std::vector<Node> order;
+  for (Node node = 0; node < nodes_.size(); ++node)
+    if (same[node] == node) order.push_back(node);
+  const auto outer = [&](Node node) { return around(node) == kNothing ? kNothing : same[around(node)]; };
   // Those inside one path beside each other, last name first: a stack gives them out first name first.
-  std::sort(order.begin(), order.end(), [&](Node a, Node b) {
-    if (around(a) != around(b)) return around(a) < around(b);
-    const int by_name = nodes_[a].name == nodes_[b].name ? 0 : name(a).compare(name(b));
-    return by_name != 0 ? by_name > 0 : a > b;
-  });
+  std::sort(order.begin(), order.end(),
+            [&](Node a, Node b) { return outer(a) != outer(b) ? outer(a) < outer(b) : name(a).compare(name(b)) > 0; });
   std::vector<std::size_t> first(nodes_.size() + 1, 0);
   for (const Node node : order)
-    if (around(node) != kNothing) ++first[around(node) + 1];
+    if (outer(node) != kNothing) ++first[outer(node) + 1];
   std::partial_sum(first.begin(), first.end(), first.begin());
   std::vector<Node> rest(order.begin() + static_cast<std::ptrdiff_t>(first.back()), order.end());  // kNothing is last
   std::vector<std::uint32_t> ranks(nodes_.size());
@@ -91,7 +92,21 @@ std::vector<std::uint32_t> Paths::ranks() const {
     rest.insert(rest.end(), order.begin() + static_cast<std::ptrdiff_t>(first[node]),
                 order.begin() + static_cast<std::ptrdiff_t>(first[node + 1]));
   }
+  for (Node node = 0; node < nodes_.size(); ++node) ranks[node] = ranks[same[node]];
   return ranks;
+}
+
+/// For each node the first one whose path has the same names.
+std::vector<Paths::Node> Paths::first_of_equal() const {
+  std::unordered_map<std::string_view, std::uint32_t> numbers;  // of names
+  std::unordered_map<std::uint64_t, Node> first;                // by the path around and the name
+  std::vector<Node> same(nodes_.size());
+  for (Node node = 0; node < nodes_.size(); ++node) {
+    const auto number = numbers.try_emplace(name(node), static_cast<std::uint32_t>(numbers.size())).first->second;
+    const Node outer = around(node) == kNothing ? kNothing : same[around(node)];
+    same[node] = first.try_emplace(std::uint64_t{outer} << 32 | number, node).first->second;
+  }
+  return same;
 }
 
 }  // namespace rangefinder::report

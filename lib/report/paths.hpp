@@ -45,7 +45,7 @@ class Paths {
   /// "----layer.0": two dashes for each path around it; for more than kDeepest a few, and their number.
   std::string name_tree(Node node) const;
   static constexpr std::uint32_t kDeepest = 256;
-  /// For each node its place in the order of the paths, compared name by name.
+  /// For each node its place in the order of the paths, compared name by name; equal paths have equal ones.
   std::vector<std::uint32_t> ranks() const;
 
  private:
@@ -57,6 +57,7 @@ class Paths {
     std::uint32_t bytes;  // of the path's text; kLongest + 1: more
   };
   Node add_named(Node around, std::int64_t id, Texts::Id name);
+  std::vector<Node> first_of_equal() const;
   std::string innermost(Node node, std::size_t most_bytes) const;
 
   std::vector<Entry> nodes_;

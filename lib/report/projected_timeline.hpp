@@ -9,6 +9,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 namespace rangefinder::report {
@@ -19,12 +21,20 @@ class ProjectedTimeline {
  public:
   ProjectedTimeline(const Timeline& timeline, const ProjectionOptions& options)
       : timeline_(timeline), options_(options) {}
+  /// Of a window of a capture; `keys` name its ranges in all windows.
+  ProjectedTimeline(const Timeline& timeline, const ProjectionOptions& options, Projection projection,
+                    std::span<const std::uint64_t> keys)
+      : timeline_(timeline), options_(options), projection_(std::move(projection)), keys_(keys) {}
 
   const Timeline& timeline() const noexcept { return timeline_; }
   const ProjectionOptions& projection_options() const noexcept { return options_; }
   const Projection& projection() const {
     if (!projection_) projection_ = projection::project_without_streams(timeline_, options_);
     return *projection_;
+  }
+  /// What users know a range by.
+  std::int64_t id_of(RangeIndex range) const noexcept {
+    return keys_.empty() ? std::int64_t{range} + 1 : static_cast<std::int64_t>(keys_[range]);
   }
   /// Frees the memory of what has been made.
   void forget_projection() const noexcept {
@@ -50,6 +60,7 @@ class ProjectedTimeline {
   ProjectionOptions options_;
   mutable std::optional<Projection> projection_;
   mutable std::optional<analysis::RangeGroups> by_name_;
+  std::span<const std::uint64_t> keys_{};
 };
 
 }  // namespace rangefinder::report

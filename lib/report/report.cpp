@@ -67,7 +67,7 @@ Status report_files(const std::vector<std::string>& paths, const LoadOptions& lo
                     const std::function<bool(std::string_view)>& sink) {
   report::ViewOptions wanted{options};
   const Result<const report::View*> view = report::find_view(options.view, wanted);
-  if (view.ok() && report::adds_up(**view, options) && paths.size() == 1 && !base::is_directory(paths.front()) &&
+  if (view.ok() && report::adds_up(**view, wanted) && paths.size() == 1 && !base::is_directory(paths.front()) &&
       !base::is_special(paths.front())) {
     Result<capture::CaptureReader> reader = capture::CaptureReader::open(paths.front());
     if (reader.ok() && report::is_long(*reader)) {

@@ -163,10 +163,15 @@ class Table {
   std::int64_t time_origin_ns() const noexcept { return time_origin_ns_; }
 
   /// How many rows a filter or a limit left out, for the reader to know.
-  std::size_t hidden_rows() const noexcept { return cells_.rows() - row_count(); }
+  std::size_t hidden_rows() const noexcept { return left_out_rows_ + cells_.rows() - row_count(); }
   /// Of these, the filter's.
   std::size_t filtered_rows() const noexcept { return filtered_rows_; }
   void set_filtered_rows(std::size_t rows) noexcept { filtered_rows_ = rows; }
+  /// Rows that were left out before they were in the table, and how many of them the filter did.
+  void set_left_out(std::size_t rows, std::size_t filtered) noexcept {
+    left_out_rows_ = rows;
+    filtered_rows_ = filtered;
+  }
 
  private:
   std::int64_t cell(std::size_t row, std::size_t column) const noexcept {
@@ -184,6 +189,7 @@ class Table {
   Texts texts_;
   Paths paths_;
   std::vector<std::string> notes_;
+  std::size_t left_out_rows_ = 0;
   std::size_t filtered_rows_ = 0;
   std::int64_t time_origin_ns_ = 0;
   bool ordered_ = false;

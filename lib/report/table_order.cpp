@@ -53,9 +53,10 @@ std::vector<std::uint32_t> all_rows(const Table& table) {
 
 void note_empty(Table& table, const ViewOptions& options) {
   const std::string& column = table.columns()[table.name_column()].title;
+  const std::size_t rows = table.row_count() + table.hidden_rows();
   table.note("no row " + std::string(options.filter_is_regex ? "matches" : "has") + " \"" +
-             base::printable(options.filter) + "\" in " + column + " (" + base::with_thousands(table.row_count()) +
-             (table.row_count() == 1 ? " row" : " rows") + " without the filter)");
+             base::printable(options.filter) + "\" in " + column + " (" + base::with_thousands(rows) +
+             (rows == 1 ? " row" : " rows") + " without the filter)");
 }
 
 Status filter(Table& table, const ViewOptions& options) {
@@ -73,8 +74,8 @@ Status filter(Table& table, const ViewOptions& options) {
   } else {
     keep([&](std::string_view name) { return name.find(options.filter) != std::string_view::npos; });
   }
-  table.set_filtered_rows(table.row_count() - rows.size());
-  if (rows.empty() && table.row_count() != 0) note_empty(table, options);
+  table.set_filtered_rows(table.filtered_rows() + table.row_count() - rows.size());
+  if (rows.empty() && table.row_count() + table.hidden_rows() != 0) note_empty(table, options);
   table.select(rows);
   return {};
 }

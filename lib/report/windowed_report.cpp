@@ -13,9 +13,11 @@
 #include "projection/split_graph_launches.hpp"
 #include "projection/window_rows.hpp"
 #include "report/find_column.hpp"
+#include "report/projected_timeline.hpp"
 #include "report/range_report.hpp"
 #include "report/rendering.hpp"
 #include "report/table_order.hpp"
+#include "report/top_rows.hpp"
 #include "report/views/operation_totals.hpp"
 #include "report/views/path_rows.hpp"
 #include "timeline/finish.hpp"
@@ -33,13 +35,20 @@ namespace rangefinder::report {
 namespace {
 
 using importer::CaptureWindows;
+using importer::RangeEnds;
 using projection::WindowRows;
+
+struct ReportWindow {
+  const WindowRows& rows;
+  const projection::Members& members;
+  const ProjectedTimeline& projected;
+};
 
 /// What a view makes of windows.
 class ViewTotals {
  public:
   virtual ~ViewTotals() = default;
-  virtual void add(const WindowRows& window) = 0;
+  virtual Status add(const ReportWindow& window) = 0;
   /// Once, behind the last window.
   virtual Table table(const RangeReport& report) = 0;
   /// Behind that: the groups of the overview.
@@ -65,14 +74,17 @@ class RangeTotals final : public ViewTotals {
                  .most_lengths = sizes.lengths}),
         payloads_(options.projection) {}
 
-  void add(const WindowRows& window) override {
+  Status add(const ReportWindow& window) override {
+    const WindowRows& rows = window.rows;
     instances_.forget([this](std::uint64_t key) { return windows_.keeps(key); });
     std::vector<projection::RangeInstances::Added> added;
-    if (window.timeline.activities.size() != 0)
-      added = instances_.add(window.timeline, window.projection, [&](RangeIndex range) { return window.key(range); });
-    instances_.settle(window.time_ns);
-    rollup_.add(window, added);
-    payloads_.add(window);
+    const auto key_of = [&](RangeIndex range) { return rows.key(range); };
+    if (rows.timeline.activities.size() != 0)
+      added = instances_.add(rows.timeline, rows.projection, key_of, window.members);
+    instances_.settle(rows.time_ns);
+    rollup_.add(rows, added);
+    payloads_.add(rows);
+    return {};
   }
   Table table(const RangeReport& report) override {
     if (by_path_) return table_of_paths(report, std::move(rollup_).tree());
@@ -85,14 +97,10 @@ class RangeTotals final : public ViewTotals {
   void add_notes(std::vector<std::string>& notes) const override {
     if (!rollup_.has_exact_spreads())
       notes.emplace_back("the recording is long: medians and p95 are exact to a thousandth");
-    if (rollup_.moved_ranges() != 0)
-      notes.push_back("the recording is long, and " + base::with_thousands(rollup_.moved_ranges()) +
-                      " ranges overlap others, or have no end: some of their figures count for ranges that they are "
-                      "not inside of");
     if (!instances_.is_exact())
       notes.emplace_back(
-          "the recording is long and ranges nest deep: GPU busy and GPU self count work twice that runs beside other "
-          "work where a window of reading ends");
+          "the recording is long and ranges nest deep, or many overlap: GPU busy and GPU self count work twice that "
+          "runs beside other work where a window of reading ends");
   }
 
  private:
@@ -109,7 +117,10 @@ class WindowedOperations final : public ViewTotals {
  public:
   explicit WindowedOperations(OperationTotals::Kind kind) : totals_(kind) {}
 
-  void add(const WindowRows& window) override { totals_.add(window.timeline, window.projection); }
+  Status add(const ReportWindow& window) override {
+    totals_.add(window.rows.timeline, window.rows.projection);
+    return {};
+  }
   Table table(const RangeReport& report) override { return totals_.table(report); }
   std::uint64_t memory_bytes() const noexcept override { return totals_.memory_bytes(); }
 
@@ -117,8 +128,35 @@ class WindowedOperations final : public ViewTotals {
   OperationTotals totals_;
 };
 
+/// Views with a row for each activity or call.
+class WindowedList final : public ViewTotals {
+ public:
+  WindowedList(const View& view, const ViewOptions& options) : view_(view), options_(options), rows_(options) {}
+
+  Status add(const ReportWindow& window) override {
+    Result<Table> table = view_.make(window.projected, options_);
+    if (!table) return std::move(table).error();
+    Status status = rows_.add(std::move(*table));
+    return status.ok() ? Status() : std::move(status).error().with_context(view_.name);
+  }
+  Table table(const RangeReport&) override { return rows_.take(); }
+  std::uint64_t memory_bytes() const noexcept override { return rows_.memory_bytes(); }
+
+ private:
+  const View& view_;
+  const ViewOptions& options_;
+  TopRows rows_;
+};
+
+/// A window has all that a row of these is made of.
+bool is_list(const View& view, const ViewOptions& options) noexcept {
+  if (view.name == "cuda_gpu_trace") return !options.is(kNvtxName);  // that is found by calls, which may be earlier
+  return view.name == "cuda_api_trace" || (options.instances && (view.name == "kernels" || view.name == "memcpy"));
+}
+
 std::unique_ptr<ViewTotals> totals_of(const View& view, const CaptureWindows& windows, const ViewOptions& options,
                                       const WindowSizes& sizes) {
+  if (is_list(view, options)) return std::make_unique<WindowedList>(view, options);
   if (view.name == "kernels") return std::make_unique<WindowedOperations>(OperationTotals::Kind::kKernels);
   if (view.name == "memcpy") return std::make_unique<WindowedOperations>(OperationTotals::Kind::kCopies);
   const auto group_by = view.name == "tree" ? analysis::GroupBy::kPath : analysis::GroupBy::kName;
@@ -129,35 +167,42 @@ std::unique_ptr<ViewTotals> totals_of(const View& view, const CaptureWindows& wi
 class WindowedReport {
  public:
   WindowedReport(capture::CaptureReader& reader, const LoadOptions& load, const View& view, const ViewOptions& options,
-                 const WindowSizes& sizes)
+                 const WindowSizes& sizes, const RangeEnds* known_ends)
       : reader_(reader),
         load_(load),
         view_(view),
         options_(options),
         bound_(load),
+        known_ends_(known_ends),
         windows_(reader, window_options(load, sizes)),
         view_totals_(totals_of(view, windows_, options, sizes)),
         totals_(options.projection) {}
 
+  /// False: nothing was written, as the report needs the ends of ranges, which are known now.
   Result<bool> write(const Sink& sink) {
     windows_.run([this](Timeline& window, bool is_last) {
       window_ = &window;
-      if (within_bound_.ok() && windows_.only_nests()) take(window, is_last);
+      if (status_.ok() && knows_ends()) take(window, is_last);
     });
     if (Status status = reader_.file_status(); !status.ok()) return std::move(status).error();
-    if (!windows_.only_nests()) return false;
-    if (!within_bound_.ok()) return std::move(within_bound_).error().with_context(reader_.path());
+    if (!knows_ends()) return false;
+    if (!status_.ok()) return std::move(status_).error();
     if (load_.strict && !window_->health.complete())
       return Error(ErrorCode::kIncomplete, reader_.path() + ": the recording is incomplete; see `rangefinder check`");
     extent_.write(*window_);
     if (Status status = render(sink); !status.ok()) return std::move(status).error();
     return true;
   }
+  bool ends_where_begun() const noexcept { return windows_.ends_where_begun(); }
+  const RangeEnds& found_ends() const noexcept { return found_ends_; }
 
  private:
-  static CaptureWindows::Options window_options(const LoadOptions& load, const WindowSizes& sizes) {
+  bool knows_ends() const noexcept { return known_ends_ != nullptr || windows_.only_nests(); }
+  CaptureWindows::Options window_options(const LoadOptions& load, const WindowSizes& sizes) {
     CaptureWindows::Options options;
     options.events = sizes.rows;
+    options.known_ends = known_ends_;
+    options.found_ends = known_ends_ == nullptr ? &found_ends_ : nullptr;
     if (load.progress != nullptr)
       options.progress = [&load](std::uint64_t done, std::uint64_t total) {
         load.progress(load.progress_user, done, total);
@@ -166,8 +211,15 @@ class WindowedReport {
   }
 
   void take(Timeline& window, bool is_last) {
-    projection::split_graph_launches_of_window(window, windows_.activity_rows(), options_.projection);
-    const Projection projection = projection::project_without_streams(window, options_.projection);
+    if (view_.compatible)
+      window.activities.cut_to(windows_.activity_rows());
+    else
+      projection::split_graph_launches_of_window(window, windows_.activity_rows(), options_.projection);
+    projection::Members members;
+    const ProjectedTimeline projected(window, options_.projection,
+                                      projection::project_without_streams(window, options_.projection, &members),
+                                      windows_.keys());
+    const Projection& projection = projected.projection();
     const WindowRows rows{.timeline = window,
                           .projection = projection,
                           .is_whole = false,
@@ -177,14 +229,17 @@ class WindowedReport {
                           .keys = windows_.keys(),
                           .open = &windows_.open_rows(),
                           .time_ns = windows_.time_ns()};
-    view_totals_->add(rows);
+    status_ = view_totals_->add({rows, members, projected});
+    if (!status_.ok()) return;
+    has_calls_ = has_calls_ || window.calls.size() != 0;
     totals_.add(rows);
     attribution_.add(window, projection);
     profiler_.add(window);
     extent_.add(window, rows.own_ranges, [&](RangeIndex range) { return rows.ends_here(range); });
     blocked_.add_window(window, analysis::known_span(window), windows_.time_ns());
     keep_notes(window, is_last);
-    within_bound_ = bound_.check(window, view_totals_->memory_bytes());
+    if (Status bound = bound_.check(window, view_totals_->memory_bytes()); !bound.ok())
+      status_ = std::move(bound).error().with_context(reader_.path());
   }
 
   /// Each once; those of the whole file stand in the last window.
@@ -214,9 +269,10 @@ class WindowedReport {
     Rendering rendering{view_, timeline, std::move(table), std::move(footer), std::move(overview), attribution_};
     rendering.profiler_ns = profiler_.total_ns();
     rendering.recorded_ns = figures.recorded_ns;
+    const bool lacks_calls = (view_.needs & kNeedsCalls) != 0 && !has_calls_;
     const bool lacks_ranges = (view_.needs & kNeedsRanges) != 0 && figures.facts.ranges == 0;
     const bool lacks_activities = (view_.needs & kNeedsActivities) != 0 && figures.facts.activities == 0;
-    if (lacks_ranges || lacks_activities) rendering.missing = missing_for(view_, timeline);
+    if (lacks_ranges || lacks_activities || lacks_calls) rendering.missing = missing_for(view_, timeline);
     return report::write(std::move(rendering), options_, sink);
   }
 
@@ -225,9 +281,12 @@ class WindowedReport {
   const View& view_;
   const ViewOptions& options_;
   timeline::MemoryBound bound_;
-  Status within_bound_;
+  Status status_;
+  const RangeEnds* known_ends_;
+  RangeEnds found_ends_;
   CaptureWindows windows_;
   Timeline* window_ = nullptr;  // the last one, after all
+  bool has_calls_ = false;
   std::unique_ptr<ViewTotals> view_totals_;
   analysis::RecordingTotals totals_;
   analysis::AttributionTotals attribution_;
@@ -239,8 +298,10 @@ class WindowedReport {
 
 }  // namespace
 
-bool adds_up(const View& view, const ReportOptions& options) noexcept {
+bool adds_up(const View& view, const ViewOptions& options) noexcept {
+  constexpr std::size_t kMostRows = std::size_t{1} << 18;
   if (options.by_payload || !options.payload.empty()) return false;
+  if (is_list(view, options)) return options.top != 0 && options.top <= kMostRows;
   if (view.name == "tree") return true;
   return !options.instances && (view.name == "ranges" || view.name == "kernels" || view.name == "memcpy");
 }
@@ -254,7 +315,12 @@ bool is_long(const capture::CaptureReader& reader) noexcept {
 
 Result<bool> write_windowed_report(capture::CaptureReader& reader, const LoadOptions& load, const View& view,
                                    const ViewOptions& options, const WindowSizes& sizes, const Sink& sink) {
-  return WindowedReport(reader, load, view, options, sizes).write(sink);
+  WindowedReport report(reader, load, view, options, sizes, nullptr);
+  Result<bool> written = report.write(sink);
+  if (!written || *written || !report.ends_where_begun()) return written;
+  Result<capture::CaptureReader> again = capture::CaptureReader::open(reader.path());
+  if (!again) return std::move(again).error();
+  return WindowedReport(*again, load, view, options, sizes, &report.found_ends()).write(sink);
 }
 
 }  // namespace rangefinder::report

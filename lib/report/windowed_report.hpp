@@ -13,8 +13,8 @@
 
 namespace rangefinder::report {
 
-/// Whether what was asked for can be added up window by window.
-bool adds_up(const View& view, const ReportOptions& options) noexcept;
+/// Whether what was asked for can be added up window by window, or is a list of a few of the rows.
+bool adds_up(const View& view, const ViewOptions& options) noexcept;
 /// Whether the capture is so long that a loaded timeline would take hundreds of MiB.
 bool is_long(const capture::CaptureReader& reader) noexcept;
 
@@ -24,8 +24,8 @@ struct WindowSizes {
 };
 
 /// The report of a capture, for a view that adds up: what a loaded timeline gives, in memory that does not grow with
-/// the capture. False: nothing was written, as some ranges need not nest (CaptureWindows::only_nests). Of those that
-/// are open at the end of a window, windows do not know all that a loaded timeline does.
+/// the capture. Where ranges need not nest (CaptureWindows::only_nests) the file is read twice. False: nothing was
+/// written, as some ranges ended on another thread or were suspended.
 ///
 /// Errors: as load_timeline and write_report.
 Result<bool> write_windowed_report(capture::CaptureReader& reader, const LoadOptions& load, const View& view,

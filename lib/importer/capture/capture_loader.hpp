@@ -7,6 +7,7 @@
 #include "importer/capture/host_shift.hpp"
 #include "importer/capture/node_origins.hpp"
 #include "importer/capture/open_intervals.hpp"
+#include "importer/capture/range_ends.hpp"
 #include "importer/capture/recording_facts.hpp"
 #include "importer/capture/window_store.hpp"
 
@@ -34,8 +35,10 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
  public:
   /// What windows of a recording hold.
   struct Windowed {
-    bool calls = true;           ///< false: calls of the API are not handed in
-    bool whole_launches = true;  ///< false: no graph was recorded as a whole
+    bool calls = true;                      ///< false: calls of the API are not handed in
+    bool whole_launches = true;             ///< false: no graph was recorded as a whole
+    const RangeEnds* known_ends = nullptr;  ///< of the same recording in the same windows; may be null
+    RangeEnds* found_ends = nullptr;        ///< is filled; may be null
   };
   CaptureLoader(const RecordingFacts& facts, Timeline& timeline, const HostShift& shift, const LoadOptions& options)
       : out_(timeline),
@@ -75,6 +78,7 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
   std::vector<std::uint64_t> earlier_keys() const;
   std::uint64_t abandoned_launches() const noexcept { return store_->abandoned(); }
   bool only_nests() const noexcept { return assembler_.only_nests(); }
+  bool ends_where_begun() const noexcept { return assembler_.ends_where_begun(); }
   /// Launches that have brought nothing so far, and may.
   std::size_t silent_launches() const noexcept { return store_->silent(); }
   /// No activity that comes later was launched before; kLatest: none is waited for.
@@ -228,6 +232,8 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
   };
   std::optional<KnownRange> known_range(std::uint64_t key);
   void pin(std::uint64_t key, std::int64_t time_ns);
+  std::int64_t inside_until(std::size_t row) const;
+  void pin_around_open();
   std::uint64_t still_around(std::uint64_t under, std::int64_t pinned_ns);
   void keep_around(const WindowStore::Launch& launch);
 

@@ -48,18 +48,25 @@ void CaptureLoader::on_range(const AssembledRange& range) {
     under_.resize(table.size() - first_row_);
   }
   if (range.key >= first_key_) under_[row - first_row_] = range.under;
-  table.set(row, range_row(range));
+  const RangeRow ended = range_row(range);
+  table.set(row, ended);
+  if (windowed_.found_ends != nullptr && range.key < first_key_)
+    windowed_.found_ends->ends.insert_or_assign(range.key, RangeEnds::End{ended.end_ns, ended.flags});
   last_ticks_ = std::max(last_ticks_, range.end_ticks);
 }
 
 std::uint8_t CaptureLoader::flags_of(const AssembledRange& range) const noexcept {
-  return static_cast<std::uint8_t>((range.unfinished ? kUnfinished : 0) |
-                                   (range.ended_elsewhere ? kEndedElsewhere : 0) | (range.suspended ? kSuspended : 0) |
+  const RangeEnds* const known = windowed_.known_ends;
+  const bool is_left = range.suspended && known != nullptr && known->never_resumed.contains(range.key);
+  const bool is_suspended = range.suspended && !is_left;
+  return static_cast<std::uint8_t>((range.unfinished || is_left ? kUnfinished : 0) |
+                                   (range.ended_elsewhere ? kEndedElsewhere : 0) | (is_suspended ? kSuspended : 0) |
                                    (range.resumed ? kResumed : 0) |
                                    (is_before(range.begin_ticks, range.end_ticks) ? kBeforeRecording : 0));
 }
 
 void CaptureLoader::on_not_resumed(std::uint64_t range) {
+  if (windowed_.found_ends != nullptr) windowed_.found_ends->never_resumed.insert(range);
   const RangeIndex row = row_of(range);
   if (row >= out_.ranges.size()) return;  // of an earlier window
   out_.ranges.set_flags(row, static_cast<std::uint8_t>((out_.ranges.flags[row] & ~kSuspended) | kUnfinished));

@@ -38,6 +38,29 @@ void CaptureLoader::pin(std::uint64_t key, std::int64_t time_ns) {
     *range->pinned_ns = time_ns;
 }
 
+/// Until when a range of the window goes on, if it is not over and that is known; else kNotPinned.
+std::int64_t CaptureLoader::inside_until(std::size_t row) const {
+  return open_[row] && windowed_.known_ends != nullptr ? out_.ranges.end_ns[row] - 1 : kNotPinned;
+}
+
+/// Ranges that are over are kept where what is inside of them is not, as far as events have been read.
+void CaptureLoader::pin_around_open() {
+  if (windowed_.known_ends == nullptr) return;
+  constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
+  std::vector<std::int64_t> over_ns(own_ranges_, kNever);  // by row: when the last of those around it was over
+  for (std::size_t row = 0; row < own_ranges_; ++row) {
+    for (std::uint64_t key = under_[row]; key != 0;) {
+      const std::optional<KnownRange> around = known_range(key);
+      if (!around) break;
+      if (!around->is_open) over_ns[row] = std::max(over_ns[row], around->end_ns);
+      const RangeIndex own = own_row(key);  // above this one
+      if (own != kNone) over_ns[row] = std::max(over_ns[row], over_ns[own]);
+      key = own != kNone ? 0 : around->under;
+    }
+    if (over_ns[row] > inside_until(row)) pin(under_[row], inside_until(row));
+  }
+}
+
 /// The first that is open, or was at the first time at which anything refers to what is inside.
 std::uint64_t CaptureLoader::still_around(std::uint64_t under, std::int64_t pinned_ns) {
   for (auto range = known_range(under); range; range = known_range(under = range->under))
@@ -266,11 +289,12 @@ void CaptureLoader::keep_ranges(std::int64_t device_ns) {
     recent_.push_back(keys_[row]);
     pin(keys_[row], calls_to_come);
   }
+  pin_around_open();
   std::vector<std::uint64_t> carried, around;
   std::vector<std::int64_t> pinned, begin;
   for (std::size_t row = 0; row < own_ranges_; ++row) {
     if (!open_[row] && pinned_[row] == kNotPinned) continue;
-    const std::uint64_t under = still_around(under_[row], std::min(pinned_[row], calls_to_come));
+    const std::uint64_t under = still_around(under_[row], std::min({pinned_[row], calls_to_come, inside_until(row)}));
     if (!open_[row]) {
       store_->ranges.insert_or_assign(keys_[row], WindowStore::Range{out_.ranges.row(row), under, pinned_[row]});
       continue;

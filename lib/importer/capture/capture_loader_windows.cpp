@@ -73,6 +73,8 @@ void CaptureLoader::close_window() {
   own_launches_ = out_.launches.size();
   own_activities_ = out_.activities.size();
   own_calls_ = out_.calls.size();
+  if (windowed_.known_ends != nullptr)
+    for (const std::uint64_t key : carried_) recall_ranges(key);
   add_launch_ranges();
   add_window_nodes();
   recall_replays();
@@ -91,7 +93,7 @@ void CaptureLoader::close_window() {
   keep_replays();
 }
 
-/// Ranges that are not over last for ever, as far as the window knows.
+/// Ranges that are not over last for ever, as far as the window knows, unless their ends are known.
 void CaptureLoader::add_open_ranges() {
   const std::uint64_t begun = last_key_ >= first_key_ ? last_key_ - first_key_ + 1 : 0;
   const std::size_t rows = first_range_ + begun;
@@ -107,6 +109,13 @@ void CaptureLoader::add_open_ranges() {
     const RangeIndex row = own_row(range.key);
     RangeRow open = range_row(range);
     if (!is_lost) open.end_ns = kLatest;
+    if (windowed_.known_ends != nullptr) {
+      const auto& ends = windowed_.known_ends->ends;
+      if (const auto known = ends.find(range.key); known != ends.end()) {
+        open.end_ns = known->second.end_ns;
+        open.flags = known->second.flags;
+      }
+    }
     out_.ranges.set(row, open);
     open_[row] = true;
     if (range.key >= first_key_) under_[row] = range.under;

@@ -48,6 +48,10 @@ class CaptureWindows {
     /// Is told what the host events mean, before it is in a window; of what is still open at the end, behind the last
     /// window. May be null.
     AssemblySink* assembled = nullptr;
+    /// How ranges end that are open where windows end: what an earlier reading of the file in windows of that size has
+    /// found. Null: as far as those windows know, they last for ever.
+    const RangeEnds* known_ends = nullptr;
+    RangeEnds* found_ends = nullptr;
   };
   CaptureWindows(capture::CaptureReader& reader, Options options);
 
@@ -69,7 +73,8 @@ class CaptureWindows {
   std::span<const std::uint64_t> keys() const noexcept { return loader_.keys(); }
   /// False: no later window holds the range.
   bool keeps(std::uint64_t key) const noexcept { return loader_.keeps(key); }
-  /// No range so far is a start/end range, ended on another thread or was suspended.
+  /// No range so far is a start/end range, ended on another thread, was suspended or lacks its end. Where there are
+  /// such ranges, windows need their ends to know which are inside of others.
   bool only_nests() const noexcept { return loader_.only_nests(); }
   /// The keys for which `keeps` is true: all from the first one on, and the earlier ones, which are in order.
   struct Kept {
@@ -77,6 +82,9 @@ class CaptureWindows {
     std::vector<std::uint64_t> earlier;
   };
   Kept kept() const { return {loader_.first_key(), loader_.earlier_keys()}; }
+  /// No range so far ended on another thread or was suspended. What other ranges have of work in such ranges is not
+  /// known in all windows, even where their ends are.
+  bool ends_where_begun() const noexcept { return loader_.ends_where_begun(); }
   /// Launches that were given up before they brought anything, and device rows that came out of order.
   std::uint64_t abandoned_launches() const noexcept { return loader_.abandoned_launches(); }
   std::uint64_t late_rows() const noexcept { return sweep_.late_rows(); }

@@ -128,13 +128,15 @@ void FileLoader::add_boards() {
   }
 }
 
-void FileLoader::begin_windows() {
+void FileLoader::begin_windows(const RangeEnds* known_ends, RangeEnds* found_ends) {
   const auto has_whole_launches = [](const capture::ChunkEntry& entry) {
     return static_cast<format::ChunkKind>(entry.header.kind) == format::ChunkKind::kGraphLaunches;
   };
   CaptureLoader::begin_windows(
       {.calls = true,
-       .whole_launches = std::any_of(reader_.chunks().begin(), reader_.chunks().end(), has_whole_launches)});
+       .whole_launches = std::any_of(reader_.chunks().begin(), reader_.chunks().end(), has_whole_launches),
+       .known_ends = known_ends,
+       .found_ends = found_ends});
   add_process();
   add_devices();
   for (const format::WindowRow& row : reader_.windows())

@@ -34,8 +34,8 @@ class FileLoader final : private FileFacts, public CaptureLoader {
         bound_(options) {}
 
   Status load();
-  /// Before the first window: what the whole file has in common.
-  void begin_windows();
+  /// Before the first window: what the whole file has in common. As Windowed has them.
+  void begin_windows(const RangeEnds* known_ends, RangeEnds* found_ends);
   /// Behind all events.
   void close_last_window();
 

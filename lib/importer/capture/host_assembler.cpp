@@ -320,12 +320,13 @@ void HostAssembler::close_range(Thread& thread, const Record& record) {
   }
   // Ranges inside it whose end is missing ended on another thread, or the end was damaged.
   while (thread.open.size() > position + 1) {
+    only_nests_ = false;
     AssembledRange range = take_open(thread, thread.open.size() - 1);
     range.end_ticks = std::max(record.ticks, range.begin_ticks);
     missing_ends_.emplace(MissingPlace{range.thread, label_of(range), range.begin_ticks, range.key}, range);
   }
   const bool suspended = (word_aux(record.word) & detail::kSuspended) != 0;
-  if (suspended) only_nests_ = false;
+  if (suspended) only_nests_ = ends_where_begun_ = false;
   close_top(thread, record.ticks, suspended);
 }
 

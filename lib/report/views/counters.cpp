@@ -183,7 +183,7 @@ CounterGroups groups_in(Table& table, const ProjectedTimeline& projected, const 
                         bool by_instance) {
   const Timeline& timeline = projected.timeline();
   if (by_instance) {
-    RangePaths paths(table, timeline, projected.projection());
+    RangePaths paths(table, projected);
     return groups_of(metrics, [&](RangeIndex range) { return paths.of(range); });
   }
   const analysis::PathTree tree = analysis::range_tree(timeline, projected.projection(), projected.projection_options(),

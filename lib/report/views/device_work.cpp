@@ -5,6 +5,7 @@
 #include "report/views/places.hpp"
 #include "report/views/range_paths.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -57,6 +58,15 @@ void add_copy_columns(ColumnsOf<OperationRow>& columns, const Timeline& timeline
   columns.decimal("Throughput", "GB/s", 2, throughput).if_room(4);
 }
 
+std::vector<ActivityIndex> by_begin(const ActivityTable& activities, bool (*wanted)(ActivityKind)) {
+  std::vector<ActivityIndex> order;
+  for (ActivityIndex row{0}; row < activities.size(); ++row)
+    if (wanted(activities.kind[row])) order.push_back(row);
+  const auto before = [&](ActivityIndex a, ActivityIndex b) { return activities.begin_ns[a] < activities.begin_ns[b]; };
+  if (!std::is_sorted(order.begin(), order.end(), before)) std::stable_sort(order.begin(), order.end(), before);
+  return order;
+}
+
 Table instances_of(const ProjectedTimeline& projected, bool (*wanted)(ActivityKind), bool kernels) {
   using Row = OperationRow;
   const Timeline& timeline = projected.timeline();
@@ -92,15 +102,14 @@ Table instances_of(const ProjectedTimeline& projected, bool (*wanted)(ActivityKi
   common::add_id_of(columns, "Range", &Row::owner);
   common::add_id_of(columns, "Replayed by", &Row::launcher);
   Table table = columns.table();
-  RangePaths paths(table, timeline, projection);
+  RangePaths paths(table, projected);
   // Who launched what counts where it was captured.
   std::vector<std::uint32_t> launchers;
   if (!projection.place.empty()) launchers = projected.owners_by(Attribution::kLaunch);
   const auto path = [&](std::uint32_t owner) {
     return owner < timeline.ranges.size() ? paths.of(RangeIndex(owner)) : paths.words(unowned_word(owner));
   };
-  for (ActivityIndex row{0}; row < activities.size(); ++row) {
-    if (!wanted(activities.kind[row])) continue;
+  for (const ActivityIndex row : by_begin(activities, wanted)) {
     const bool replayed = !launchers.empty() && projection.place[row] != activities.launch[row];
     const Paths::Node owner = path(projection.owner[row]);
     columns.add_row(table, {row, owner, replayed ? path(launchers[row]) : Paths::kNothing});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "report/projected_timeline.hpp"
 #include "report/table.hpp"
 
 #include <rangefinder/projection.hpp>
@@ -31,11 +32,15 @@ class PathWords {
 };
 
 /// The paths of single ranges in a table, added when a row first needs them. The id of a range is one more than its row
-/// in the timeline.
+/// in the timeline, or names it in all windows of a capture.
 class RangePaths {
  public:
-  RangePaths(Table& table, const Timeline& timeline, const Projection& projection)
-      : paths_(table.paths()), words_(table), timeline_(timeline), projection_(projection) {}
+  RangePaths(Table& table, const ProjectedTimeline& projected)
+      : paths_(table.paths()),
+        words_(table),
+        projected_(projected),
+        timeline_(projected.timeline()),
+        projection_(projected.projection()) {}
 
   Paths::Node of(RangeIndex range) {
     if (node_of_.empty()) node_of_.assign(timeline_.ranges.size(), Paths::kNothing);
@@ -45,7 +50,7 @@ class RangePaths {
     Paths::Node node = range == kNone ? Paths::kNothing : node_of_[range];
     for (; !inside_.empty(); inside_.pop_back()) {
       const RangeIndex next = inside_.back();
-      node = node_of_[next] = paths_.add(node, next + 1, timeline_, timeline_.ranges.name[next]);
+      node = node_of_[next] = paths_.add(node, projected_.id_of(next), timeline_, timeline_.ranges.name[next]);
     }
     return node;
   }
@@ -55,6 +60,7 @@ class RangePaths {
  private:
   Paths& paths_;
   PathWords words_;
+  const ProjectedTimeline& projected_;
   const Timeline& timeline_;
   const Projection& projection_;
   std::vector<Paths::Node> node_of_;  // by range

@@ -176,7 +176,7 @@ Table make_instances(const ProjectedTimeline& projected, const analysis::Payload
   ColumnsOf<InstanceRow> columns(timeline);
   add_columns(columns, projected, extras);
   Table table = columns.table();
-  RangePaths paths(table, timeline, projection);
+  RangePaths paths(table, projected);
   const RangeTable& ranges = timeline.ranges;
   for (RangeIndex range{0}; range < ranges.size(); ++range) {
     if (!analysis::takes_part(ranges.kind[range], projected.projection_options())) continue;

@@ -109,7 +109,7 @@ Table instances_of(const ProjectedTimeline& projected, const std::vector<Wait>& 
   columns.kernel("Last work to end", [&](const Row& row) { return work_name(timeline, row.wait); }).if_room(1);
   common::add_id_of(columns, "Range", &Row::range);
   Table table = columns.table();
-  RangePaths paths(table, timeline, projected.projection());
+  RangePaths paths(table, projected);
   const std::vector<RangeIndex> ranges = ranges_of(projected, waits);
   for (std::size_t i = 0; i < waits.size(); ++i) {
     const Paths::Node path =
