@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "projection/flat_map.hpp"
+#include "analysis/length_steps.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -31,7 +31,6 @@ class HostLengths {
 
  private:
   void keep(std::uint32_t group, std::int64_t ns);
-  void count(std::uint32_t group, std::int64_t ns);
   void write_kept(std::span<RangeGroup> rows) const;
   void write_counted(std::span<RangeGroup> rows) const;
 
@@ -40,10 +39,7 @@ class HostLengths {
   // Of groups that have several.
   std::vector<std::uint32_t> group_;
   std::vector<std::int64_t> ns_;
-  // Once they are too many: how many are in each step of each group.
-  projection::FlatMap place_;  // group << 32 | step -> row
-  std::vector<std::uint64_t> steps_;
-  std::vector<std::uint64_t> counts_;
+  LengthSteps steps_;  // of all, once they are too many
 };
 
 }  // namespace rangefinder::analysis

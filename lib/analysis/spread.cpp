@@ -98,4 +98,46 @@ GroupedSamples::Grouped GroupedSamples::by_group(std::size_t count) const {
   return out;
 }
 
+void GroupedSamples::count(std::uint32_t group, std::int64_t value) {
+  if (group >= counted_.size()) counted_.resize(group + 1);
+  Counted& counted = counted_[group];
+  Spread& spread = counted.spread;
+  spread.min = spread.count == 0 ? value : std::min(spread.min, value);
+  spread.max = spread.count == 0 ? value : std::max(spread.max, value);
+  spread.add(value);
+  const long double before = static_cast<long double>(value) - counted.mean;
+  counted.mean += before / static_cast<long double>(spread.count);
+  counted.squares += before * (static_cast<long double>(value) - counted.mean);
+  steps_.add(group, value);
+}
+
+void GroupedSamples::count_all() {
+  is_exact_ = false;
+  for (std::size_t i = 0; i < values_.size(); ++i) count(groups_[i], values_[i]);
+  groups_ = {};
+  values_ = {};
+}
+
+void GroupedSamples::each_counted(std::size_t count, const std::function<void(std::size_t, const Spread&)>& use) const {
+  std::vector<Spread> spreads(count);
+  for (std::size_t group = 0; group < std::min(count, counted_.size()); ++group) {
+    spreads[group] = counted_[group].spread;
+    if (spreads[group].count > 1)
+      spreads[group].deviation =
+          std::sqrt(counted_[group].squares / static_cast<long double>(spreads[group].count - 1));
+  }
+  steps_.each_group([&](const LengthSteps::Ranked& lengths) {
+    Spread& spread = spreads[lengths.group()];
+    const auto at = [&](std::uint64_t rank) { return std::clamp(lengths.at(rank), spread.min, spread.max); };
+    const std::uint64_t all = lengths.count();
+    spread.median_twice = static_cast<__int128>(at((all + 1) / 2)) + at(all / 2 + 1);
+  });
+  for (std::size_t group = 0; group < count; ++group) use(group, spreads[group]);
+}
+
+std::uint64_t GroupedSamples::memory_bytes() const noexcept {
+  return values_.capacity() * (sizeof values_[0] + sizeof groups_[0]) + counted_.capacity() * sizeof(Counted) +
+         steps_.memory_bytes();
+}
+
 }  // namespace rangefinder::analysis

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "analysis/length_steps.hpp"
+
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <span>
 #include <vector>
@@ -54,17 +57,31 @@ struct Spread : Sum {
 /// Reorders the samples.
 Spread spread_of(std::span<std::int64_t> samples) noexcept;
 
-/// Values that belong to numbered groups, all kept: a median needs them.
+/// Values that belong to numbered groups. All are kept, as a median needs them, up to a number of them: from then on
+/// medians are those of steps of less than a thousandth (LengthSteps), for lengths of 0 or more.
 class GroupedSamples {
  public:
+  static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+  GroupedSamples() = default;
+  /// How many are kept, of all groups together.
+  explicit GroupedSamples(std::size_t most_kept) : most_kept_(most_kept) {}
+
   void reserve(std::size_t count) {
     groups_.reserve(count);
     values_.reserve(count);
   }
   void add(std::uint32_t group, std::int64_t value) {
-    groups_.push_back(group);
-    values_.push_back(value);
+    if (is_exact_) {
+      groups_.push_back(group);
+      values_.push_back(value);
+      if (values_.size() > most_kept_) count_all();
+    } else {
+      count(group, value);
+    }
   }
+  /// False: medians are off by up to a thousandth.
+  bool is_exact() const noexcept { return is_exact_; }
+  std::uint64_t memory_bytes() const noexcept;
   /// One for each of `count` groups; of a group without values, count is 0.
   std::vector<Spread> spreads(std::size_t count) const {
     std::vector<Spread> out(count);
@@ -79,6 +96,7 @@ class GroupedSamples {
   /// The same, `use(group, spread)` for each.
   template <typename Use>
   void each_spread(std::size_t count, Use use) const {
+    if (!is_exact_) return each_counted(count, use);
     Grouped grouped = by_group(count);
     for (std::size_t group = 0; group < count; ++group)
       use(group, spread_of(std::span(grouped.values)
@@ -93,8 +111,21 @@ class GroupedSamples {
   };
   Grouped by_group(std::size_t count) const;
 
+  struct Counted {
+    Spread spread;
+    long double mean = 0, squares = 0;  // so far: of the values, and of how far they are from it
+  };
+  void count(std::uint32_t group, std::int64_t value);
+  void count_all();
+  void each_counted(std::size_t count, const std::function<void(std::size_t, const Spread&)>& use) const;
+
+  std::size_t most_kept_ = kAll;
+  bool is_exact_ = true;
   std::vector<std::uint32_t> groups_;
   std::vector<std::int64_t> values_;
+  // Once they are too many.
+  std::vector<Counted> counted_;  // by group
+  LengthSteps steps_;
 };
 
 }  // namespace rangefinder::analysis

@@ -13,6 +13,7 @@
 #include "projection/split_graph_launches.hpp"
 #include "projection/window_rows.hpp"
 #include "report/find_column.hpp"
+#include "report/nsight/sums.hpp"
 #include "report/projected_timeline.hpp"
 #include "report/range_report.hpp"
 #include "report/rendering.hpp"
@@ -128,6 +129,31 @@ class WindowedOperations final : public ViewTotals {
   OperationTotals totals_;
 };
 
+/// Views under Nsight's names that add up by name.
+class WindowedSums final : public ViewTotals {
+ public:
+  WindowedSums(const View& view, const ViewOptions& options, const WindowSizes& sizes)
+      : view_(view), options_(options), most_kept_(sizes.lengths) {}
+
+  Status add(const ReportWindow& window) override {
+    const WindowRows& rows = window.rows;
+    if (sums_ == nullptr) sums_ = nsight::make_sums(view_.name, rows.timeline, options_, most_kept_);
+    sums_->add([&](RangeIndex range) { return rows.ends_here(range); });
+    return {};
+  }
+  Table table(const RangeReport&) override { return sums_->table(); }
+  void add_notes(std::vector<std::string>& notes) const override {
+    if (!sums_->is_exact()) notes.emplace_back("the recording is long: medians are exact to a thousandth");
+  }
+  std::uint64_t memory_bytes() const noexcept override { return sums_->memory_bytes(); }
+
+ private:
+  const View& view_;
+  const ViewOptions& options_;
+  std::size_t most_kept_;
+  std::unique_ptr<nsight::Sums> sums_;  // since the first window
+};
+
 /// Views with a row for each activity or call.
 class WindowedList final : public ViewTotals {
  public:
@@ -150,13 +176,14 @@ class WindowedList final : public ViewTotals {
 
 /// A window has all that a row of these is made of.
 bool is_list(const View& view, const ViewOptions& options) noexcept {
-  if (view.name == "cuda_gpu_trace") return !options.is(kNvtxName);  // that is found by calls, which may be earlier
-  return view.name == "cuda_api_trace" || (options.instances && (view.name == "kernels" || view.name == "memcpy"));
+  return view.name == "cuda_gpu_trace" || view.name == "cuda_api_trace" ||
+         (options.instances && (view.name == "kernels" || view.name == "memcpy"));
 }
 
 std::unique_ptr<ViewTotals> totals_of(const View& view, const CaptureWindows& windows, const ViewOptions& options,
                                       const WindowSizes& sizes) {
   if (is_list(view, options)) return std::make_unique<WindowedList>(view, options);
+  if (nsight::has_sums(view.name)) return std::make_unique<WindowedSums>(view, options, sizes);
   if (view.name == "kernels") return std::make_unique<WindowedOperations>(OperationTotals::Kind::kKernels);
   if (view.name == "memcpy") return std::make_unique<WindowedOperations>(OperationTotals::Kind::kCopies);
   const auto group_by = view.name == "tree" ? analysis::GroupBy::kPath : analysis::GroupBy::kName;
@@ -301,6 +328,8 @@ class WindowedReport {
 bool adds_up(const View& view, const ViewOptions& options) noexcept {
   constexpr std::size_t kMostRows = std::size_t{1} << 18;
   if (options.by_payload || !options.payload.empty()) return false;
+  if (options.is(kNvtxName)) return false;  // those ranges are found by calls, which may be in an earlier window
+  if (nsight::has_sums(view.name)) return true;
   if (is_list(view, options)) return options.top != 0 && options.top <= kMostRows;
   if (view.name == "tree") return true;
   return !options.instances && (view.name == "ranges" || view.name == "kernels" || view.name == "memcpy");

@@ -4,6 +4,8 @@
 #include "support/catch.hpp"
 #include "support/seed.hpp"
 
+#include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <random>
 #include <vector>
@@ -108,6 +110,34 @@ TEST_CASE("samples are kept by group", "[analysis]") {
   CHECK(spreads[1].count == 0);
   CHECK(spreads[2].mean(0) == 6);
   CHECK(GroupedSamples().spreads(0).empty());
+}
+
+TEST_CASE("of more samples than are kept all but the median is exact", "[analysis][property]") {
+  const std::uint64_t seed = rangefinder::testing::property_seed("counted samples");
+  INFO("RANGEFINDER_SEED=" << seed);
+  std::mt19937_64 random(seed);
+  constexpr std::uint32_t kGroups = 5;
+  GroupedSamples kept, counted(1'000);
+  for (int i = 0; i < 200'000; ++i) {
+    const auto group = static_cast<std::uint32_t>(random() % (kGroups - 1));  // the last one has none
+    const auto value = static_cast<std::int64_t>(random() % (std::uint64_t{1} << (4 + 12 * group)));
+    kept.add(group, value);
+    counted.add(group, value);
+  }
+  CHECK(kept.is_exact());
+  CHECK_FALSE(counted.is_exact());
+  CHECK(counted.memory_bytes() < kept.memory_bytes());
+  const std::vector<Spread> exact = kept.spreads(kGroups), near = counted.spreads(kGroups);
+  for (std::uint32_t group = 0; group < kGroups; ++group) {
+    INFO(group);
+    CHECK(near[group].count == exact[group].count);
+    CHECK(near[group].total == exact[group].total);
+    CHECK(near[group].min == exact[group].min);
+    CHECK(near[group].max == exact[group].max);
+    CHECK(near[group].standard_deviation(1) == exact[group].standard_deviation(1));
+    const auto difference = near[group].median(0) - exact[group].median(0);
+    CHECK(std::abs(difference) <= exact[group].median(0) / 1'000);
+  }
 }
 
 TEST_CASE("the median is that of a sorted list", "[analysis][property]") {

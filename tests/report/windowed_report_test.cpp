@@ -77,8 +77,8 @@ std::string without_recompute(const std::string& text) {
   return std::regex_replace(text, note, "");
 }
 
-/// Lists of a few of the rows. Numbers of ranges differ where threads are read one after the other: not in columns
-/// here.
+/// Lists of a few of the rows, and sums under Nsight's names. Numbers of ranges differ where threads are read one after
+/// the other: not in columns here.
 std::vector<ReportOptions> lists() {
   std::vector<ReportOptions> all;
   const auto add = [&](const char* view, ReportFormat format, std::size_t top, const char* sort, const char* columns) {
@@ -98,6 +98,10 @@ std::vector<ReportOptions> lists() {
     add("memcpy", format, 3, "range", "operation,begin,range");
     all.back().filter = "HtoD";
   }
+  for (const char* view :
+       {"cuda_gpu_kern_sum", "cuda_gpu_kern_sum:base", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "cuda_api_sum",
+        "cuda_gpu_sum", "cuda_api_gpu_sum", "nvtx_sum", "nvtx_pushpop_sum", "nvtx_startend_sum"})
+    add(view, ReportFormat::kText, 0, "", "");
   add("cuda_gpu_trace", ReportFormat::kJson, 7, "", "");
   add("cuda_gpu_trace:base", ReportFormat::kText, 7, "-duration", "");
   all.back().filter = "kernel 1";
@@ -293,6 +297,10 @@ TEST_CASE("medians of more lengths than are kept are exact to a thousandth", "[r
   CHECK(rows == 3);
   options.format = ReportFormat::kText;
   CHECK(has(windowed(path, options, {.rows = 1'000, .lengths = 100}), "medians and p95 are exact to a thousandth"));
+  options.view = "nvtx_sum";
+  options.columns = "";
+  CHECK(has(windowed(path, options, {.rows = 1'000, .lengths = 100}), ": medians are exact to a thousandth"));
+  CHECK(windowed(path, options, {.rows = 1'000}) == loaded(path, options));
 }
 
 TEST_CASE("the report of a long capture takes little memory", "[report]") {
@@ -305,7 +313,7 @@ TEST_CASE("the report of a long capture takes little memory", "[report]") {
     REQUIRE(reader);
     CHECK(report::is_long(*reader));
   }
-  for (const char* view : {"ranges", "tree", "kernels", "cuda_gpu_trace"}) {
+  for (const char* view : {"ranges", "tree", "kernels", "cuda_gpu_trace", "cuda_gpu_sum", "nvtx_sum"}) {
     INFO(view);
     const ChildRun run = run_in_child([&] {
       ReportOptions options;

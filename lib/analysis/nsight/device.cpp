@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <limits>
 #include <tuple>
-#include <unordered_map>
 
 namespace rangefinder::analysis::nsight {
 namespace {
@@ -36,23 +35,6 @@ std::vector<RangeIndex> innermost_ranges(const Timeline& timeline) {
   }
   return out;
 }
-
-// Numbers groups of (category, name) in order of arrival.
-class Groups {
- public:
-  std::uint32_t of(Category category, Label name) {
-    const auto [at, is_new] = numbers_.try_emplace(std::uint64_t{name} << 8 | static_cast<std::uint8_t>(category),
-                                                   static_cast<std::uint32_t>(rows_.size()));
-    if (is_new) rows_.push_back({category, name, {}});
-    return at->second;
-  }
-  std::vector<SumRow> take() && { return std::move(rows_); }
-  std::size_t size() const noexcept { return rows_.size(); }
-
- private:
-  std::unordered_map<std::uint64_t, std::uint32_t> numbers_;
-  std::vector<SumRow> rows_;
-};
 
 std::int64_t clamped(std::uint64_t bytes) noexcept {
   return static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, std::numeric_limits<std::int64_t>::max()));
@@ -89,31 +71,38 @@ std::vector<Label> activity_labels(const Timeline& timeline, const KernelNaming&
   return out;
 }
 
-std::vector<SumRow> cuda_sum(const Timeline& timeline, const SumParts& parts, SumOf what, const KernelNaming& naming,
-                             Labels& labels) {
-  Groups groups;
-  GroupedSamples samples;
-  if (parts.calls)
-    for (CallIndex call{0}; call < timeline.calls.size(); ++call)
-      if (timeline.calls.domain[call] != CallDomain::kInternal)
-        samples.add(groups.of(Category::kApi, labels.call(call)),
-                    timeline.calls.end_ns[call] - timeline.calls.begin_ns[call]);
-  const ActivityTable& activities = timeline.activities;
-  const std::vector<Label> names =
-      parts.kernels || parts.memory ? activity_labels(timeline, naming, labels) : std::vector<Label>();
+void CudaSums::add() {
+  if (parts_.calls) add_calls();
+  if (parts_.kernels || parts_.memory) add_activities();
+}
+
+void CudaSums::add_calls() {
+  const CallTable& calls = timeline_.calls;
+  for (CallIndex call{0}; call < calls.size(); ++call)
+    if (calls.domain[call] != CallDomain::kInternal)
+      samples_.add(group_of(Category::kApi, labels_.call(call)), calls.end_ns[call] - calls.begin_ns[call]);
+}
+
+void CudaSums::add_activities() {
+  const ActivityTable& activities = timeline_.activities;
+  const std::vector<Label> names = activity_labels(timeline_, naming_, labels_);
   for (ActivityIndex i{0}; i < names.size(); ++i) {
     if (activities.kind[i] == ActivityKind::kGraph) continue;  // in no report of Nsight's
     const bool kernel = !is_copy(activities.kind[i]);
-    if (kernel ? !parts.kernels : !parts.memory) continue;
-    const std::uint32_t group = groups.of(kernel ? Category::kKernel : Category::kMemory, names[i]);
-    samples.add(group,
-                what == SumOf::kBytes ? clamped(activities.bytes[i]) : activities.end_ns[i] - activities.begin_ns[i]);
+    if (kernel ? !parts_.kernels : !parts_.memory) continue;
+    samples_.add(group_of(kernel ? Category::kKernel : Category::kMemory, names[i]),
+                 what_ == SumOf::kBytes ? clamped(activities.bytes[i]) : activities.end_ns[i] - activities.begin_ns[i]);
   }
-  std::vector<SumRow> rows = std::move(groups).take();
-  samples.fill(rows, &SumRow::spread);
+}
+
+std::vector<SumRow> CudaSums::rows() const {
+  std::vector<SumRow> rows;
+  for (const NameGroups::Group& group : groups_.all())
+    rows.push_back({static_cast<Category>(group.kind), group.name, {}});
+  samples_.fill(rows, &SumRow::spread);
   std::sort(rows.begin(), rows.end(), [&](const SumRow& a, const SumRow& b) {
-    return std::tuple(-a.spread.total, labels.text(a.name), a.category) <
-           std::tuple(-b.spread.total, labels.text(b.name), b.category);
+    return std::tuple(-a.spread.total, labels_.text(a.name), a.category) <
+           std::tuple(-b.spread.total, labels_.text(b.name), b.category);
   });
   return rows;
 }

@@ -2,9 +2,12 @@
 #pragma once
 
 #include "analysis/nsight/labels.hpp"
+#include "analysis/nsight/name_groups.hpp"
 #include "analysis/spread.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace rangefinder::analysis::nsight {
@@ -35,9 +38,43 @@ struct SumParts {
   bool kernels = false;
   bool memory = false;
 };
-/// Ordered by total, greatest first, then name.
-std::vector<SumRow> cuda_sum(const Timeline& timeline, const SumParts& parts, SumOf what, const KernelNaming& naming,
-                             Labels& labels);
+
+/// Calls and activities by name, of a timeline or of the windows of a capture, which are one timeline whose rows
+/// change.
+///
+/// Memory: 12 bytes a call or activity, of at most `most_kept`; beyond, medians are off by up to a thousandth.
+class CudaSums {
+ public:
+  CudaSums(const Timeline& timeline, const SumParts& parts, SumOf what, const KernelNaming& naming,
+           std::size_t most_kept = GroupedSamples::kAll)
+      : timeline_(timeline), parts_(parts), what_(what), naming_(naming), samples_(most_kept) {}
+
+  CudaSums(const CudaSums&) = delete;
+  CudaSums& operator=(const CudaSums&) = delete;
+
+  /// Of the rows that the timeline holds now.
+  void add();
+  /// Ordered by total, greatest first, then name.
+  std::vector<SumRow> rows() const;
+  const Labels& labels() const noexcept { return labels_; }
+  bool is_exact() const noexcept { return samples_.is_exact(); }
+  std::uint64_t memory_bytes() const noexcept { return samples_.memory_bytes() + groups_.memory_bytes(); }
+
+ private:
+  void add_calls();
+  void add_activities();
+  std::uint32_t group_of(Category category, Label name) {
+    return groups_.of(name, static_cast<std::uint8_t>(category));
+  }
+
+  const Timeline& timeline_;
+  SumParts parts_;
+  SumOf what_;
+  KernelNaming naming_;
+  Labels labels_{timeline_};
+  NameGroups groups_{labels_};
+  GroupedSamples samples_;
+};
 
 /// All activities, or the kernels alone, by begin; of equal begin kernels, copies, memsets, each in order of their
 /// rows.

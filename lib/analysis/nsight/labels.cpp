@@ -92,7 +92,7 @@ std::vector<std::uint32_t> Labels::ranks(const std::vector<Label>& labels) const
   return rank_of;
 }
 
-Labels::Labels(const Timeline& timeline) : timeline_(timeline), names_(timeline.string_count()) {
+Labels::Labels(const Timeline& timeline) : timeline_(timeline) {
   for (const auto& [key, value] : timeline.metadata)
     default_domain_announced_ |= key == "nsight_default_domain_announced";
   if (timeline.format != InputFormat::kNsight) return;
@@ -106,7 +106,13 @@ Labels::Labels(const Timeline& timeline) : timeline_(timeline), names_(timeline.
 
 Label Labels::of_text(std::string_view text) {
   StringId name{};
-  return timeline_.find(text, name) ? of_name(name) : names_ + made_.intern(text);
+  return timeline_.find(text, name) ? of_name(name) : of_made(made_.intern(text));
+}
+
+Label Labels::first_of(Label label) const noexcept {
+  if (!is_name(label)) return label;
+  const std::uint32_t made = made_.find(text(label));
+  return made != base::StringPool::kAbsent && made != 0 ? of_made(made) : label;
 }
 
 template <typename Make>

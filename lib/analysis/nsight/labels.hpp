@@ -6,6 +6,7 @@
 
 #include <rangefinder/timeline.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -13,7 +14,7 @@
 
 namespace rangefinder::analysis::nsight {
 
-/// A text of a view; equal texts have equal labels. Those below the number of the timeline's strings are such strings.
+/// A text of a view; equal texts have equal labels, of a timeline that gets no new names meanwhile.
 using Label = std::uint32_t;
 
 enum class KernelName : std::uint8_t {
@@ -23,7 +24,7 @@ enum class KernelName : std::uint8_t {
 };
 
 /// Names as Nsight's reports write them, made once per distinct name of the timeline; those that are a name of it are
-/// not copied.
+/// not copied. Rows and names of the timeline may change, as they do from window to window of a capture: labels stay.
 class Labels {
  public:
   explicit Labels(const Timeline& timeline);
@@ -40,19 +41,25 @@ class Labels {
   Label inside(RangeIndex range, Label kernel);
 
   std::string_view text(Label label) const noexcept {
-    return is_name(label) ? timeline_.text(static_cast<StringId>(label)) : made_.text(label - names_);
+    return is_name(label) ? timeline_.text(name(label)) : made_.text(label >> 1);
   }
   /// By label, for those that `labels` names: its place in the order of their texts. Cheaper than to compare texts in a
   /// sort of rows.
   std::vector<std::uint32_t> ranks(const std::vector<Label>& labels) const;
   /// All labels are below.
-  std::size_t size() const noexcept { return std::size_t{names_} + made_.size(); }
-  /// It is the StringId of a name of the timeline.
-  bool is_name(Label label) const noexcept { return label < names_; }
+  std::size_t size() const noexcept {
+    return std::max<std::size_t>(timeline_.string_count(), std::size_t{made_.size()}) * 2;
+  }
+  /// It is a name of the timeline, which is `name(label)`.
+  static bool is_name(Label label) noexcept { return (label & 1) == 0; }
+  static StringId name(Label label) noexcept { return static_cast<StringId>(label >> 1); }
+  /// The label of that text which was given out first: one may have been made before the timeline got such a name.
+  Label first_of(Label label) const noexcept;
   const Timeline& timeline() const noexcept { return timeline_; }
 
  private:
-  static Label of_name(StringId name) noexcept { return static_cast<Label>(name); }
+  static Label of_name(StringId name) noexcept { return static_cast<Label>(name) << 1; }
+  static Label of_made(std::uint32_t id) noexcept { return id << 1 | 1; }
   Label of_text(std::string_view text);
   template <typename Make>
   Label once(projection::FlatMap& known, std::uint64_t key, Make make);
@@ -62,9 +69,8 @@ class Labels {
   }
 
   const Timeline& timeline_;
-  std::uint32_t names_;  // of the timeline
   bool default_domain_announced_ = false;
-  base::StringPool made_;          // texts that are no name of the timeline; their labels begin at names_
+  base::StringPool made_;          // texts that were no name of the timeline
   std::vector<StringId> texts_;    // by range; empty where names say all
   projection::FlatMap ranges_;     // by domain << 32 | name
   projection::FlatMap nested_;     // by range's name << 32 | kernel's label

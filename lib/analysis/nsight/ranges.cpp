@@ -3,7 +3,6 @@
 
 #include "analysis/nsight/containment.hpp"
 #include "analysis/nsight/order.hpp"
-#include "projection/flat_map.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -128,21 +127,20 @@ std::vector<PushPopRow> pushpop_trace(const Timeline& timeline) {
   return rows;
 }
 
-std::vector<RangeSumRow> range_sum(const Timeline& timeline, RangeChoice choice, Labels& labels) {
+void RangeSums::add(RangeIndex range) {
+  if (!chosen(timeline_, range, choice_)) return;
+  const auto style = static_cast<std::uint8_t>(timeline_.ranges.style[range]);
+  const base::Interval interval = interval_of(timeline_, range);
+  durations_.add(groups_.of(labels_.range(range), style), interval.end - interval.begin);
+}
+
+std::vector<RangeSumRow> RangeSums::rows() const {
   std::vector<RangeSumRow> rows;
-  projection::FlatMap groups;
-  GroupedSamples durations;
-  for (const RangeIndex range : choose_ranges(timeline, choice)) {
-    const Label name = labels.range(range);
-    const RangeStyle style = timeline.ranges.style[range];
-    const std::uint64_t key = std::uint64_t{name} << 8 | static_cast<std::uint8_t>(style);
-    const std::uint32_t group = groups.find_or_set(key, static_cast<std::uint32_t>(rows.size()));
-    if (group == rows.size()) rows.push_back({name, style, {}});
-    const base::Interval interval = interval_of(timeline, range);
-    durations.add(group, interval.end - interval.begin);
-  }
-  durations.each_spread(rows.size(), [&](std::size_t group, const Spread& spread) { rows[group].duration = spread; });
-  order_by_total(rows, labels, [](const RangeSumRow& row) { return row.duration.total; });
+  rows.reserve(groups_.all().size());
+  for (const NameGroups::Group& group : groups_.all())
+    rows.push_back({group.name, static_cast<RangeStyle>(group.kind), {}});
+  durations_.fill(rows, &RangeSumRow::duration);
+  order_by_total(rows, labels_, [](const RangeSumRow& row) { return row.duration.total; });
   return rows;
 }
 

@@ -12,11 +12,11 @@ analysis::nsight::KernelNaming naming_of(const ViewOptions& options) noexcept {
 }
 
 CellText text_of(const Labels& labels, Label label) noexcept {
-  return labels.is_name(label) ? CellText(static_cast<StringId>(label)) : CellText(labels.text(label));
+  return labels.is_name(label) ? CellText(Labels::name(label)) : CellText(labels.text(label));
 }
 
 Paths::Node add_labelled_path(Table& table, Paths::Node around, std::int64_t id, const Labels& labels, Label label) {
-  return labels.is_name(label) ? table.paths().add(around, id, labels.timeline(), static_cast<StringId>(label))
+  return labels.is_name(label) ? table.paths().add(around, id, labels.timeline(), Labels::name(label))
                                : table.paths().add(around, id, labels.text(label));
 }
 

@@ -10,20 +10,6 @@ namespace rangefinder::report::nsight {
 namespace {
 
 using analysis::nsight::range_id;
-using analysis::nsight::RangeChoice;
-using analysis::nsight::RangeSumRow;
-
-Table range_table(const Timeline& timeline, RangeChoice choice, bool with_style) {
-  Labels labels(timeline);
-  const std::vector<RangeSumRow> rows = analysis::nsight::range_sum(timeline, choice, labels);
-  __int128 total = 0;
-  for (const RangeSumRow& row : rows) total += row.duration.total;
-  ColumnsOf<RangeSumRow> columns(timeline);
-  add_time_sum(columns, "Instances", &RangeSumRow::duration, total);
-  if (with_style) columns.text("Style", [](const RangeSumRow& row) { return style_name(row.style); });
-  columns.text("Range", [&](const RangeSumRow& row) { return text_of(labels, row.name); }).naming_rows();
-  return columns.table_of(rows);
-}
 
 }  // namespace
 
@@ -67,18 +53,6 @@ Result<Table> make_nvtx_pushpop_trace(const ProjectedTimeline& projected, const 
     columns.add_row(table, {row, analysis::nsight::interval_of(timeline, row.range), name, path});
   }
   return table;
-}
-
-Result<Table> make_nvtx_sum(const ProjectedTimeline& projected, const ViewOptions&) {
-  return range_table(projected.timeline(), RangeChoice::kAll, true);
-}
-
-Result<Table> make_nvtx_pushpop_sum(const ProjectedTimeline& projected, const ViewOptions&) {
-  return range_table(projected.timeline(), RangeChoice::kPushPop, false);
-}
-
-Result<Table> make_nvtx_startend_sum(const ProjectedTimeline& projected, const ViewOptions&) {
-  return range_table(projected.timeline(), RangeChoice::kStartEnd, false);
 }
 
 }  // namespace rangefinder::report::nsight

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/nsight/device.hpp"
 
+#include "analysis/nsight/ranges.hpp"
 #include "support/catch.hpp"
 #include "support/timeline_builder.hpp"
 
@@ -27,10 +28,13 @@ Timeline some_work() {
       .build();
 }
 
-std::string described(const std::vector<SumRow>& rows, const Labels& labels) {
+std::string sums_of(const Timeline& timeline, const SumParts& parts, SumOf what = SumOf::kDuration,
+                    const KernelNaming& naming = {}) {
+  CudaSums sums(timeline, parts, what, naming);
+  sums.add();
   std::string out;
-  for (const SumRow& row : rows)
-    out += std::string(labels.text(row.name)) + "=" + std::to_string(row.spread.total_saturated()) + "/" +
+  for (const SumRow& row : sums.rows())
+    out += std::string(sums.labels().text(row.name)) + "=" + std::to_string(row.spread.total_saturated()) + "/" +
            std::to_string(row.spread.count) + " ";
   return out;
 }
@@ -39,29 +43,42 @@ std::string described(const std::vector<SumRow>& rows, const Labels& labels) {
 
 TEST_CASE("sums take the parts that are asked for", "[analysis]") {
   const Timeline timeline = some_work();
-  Labels labels(timeline);
-  CHECK(described(cuda_sum(timeline, {.kernels = true}, SumOf::kDuration, {}, labels), labels) == "k=31/3 ");
-  CHECK(described(cuda_sum(timeline, {.memory = true}, SumOf::kDuration, {}, labels), labels) ==
-        "[CUDA memcpy Host-to-Device]=2/1 [CUDA memset]=1/1 ");
-  CHECK(described(cuda_sum(timeline, {.memory = true}, SumOf::kBytes, {}, labels), labels) ==
-        "[CUDA memcpy Host-to-Device]=500/1 [CUDA memset]=7/1 ");
-  CHECK(described(cuda_sum(timeline, {.calls = true}, SumOf::kDuration, {}, labels), labels) ==
-        "cudaMemcpy=5/1 cudaLaunchKernel=4/2 ");
+  CHECK(sums_of(timeline, {.kernels = true}) == "k=31/3 ");
+  CHECK(sums_of(timeline, {.memory = true}) == "[CUDA memcpy Host-to-Device]=2/1 [CUDA memset]=1/1 ");
+  CHECK(sums_of(timeline, {.memory = true}, SumOf::kBytes) == "[CUDA memcpy Host-to-Device]=500/1 [CUDA memset]=7/1 ");
+  CHECK(sums_of(timeline, {.calls = true}) == "cudaMemcpy=5/1 cudaLaunchKernel=4/2 ");
+}
+
+TEST_CASE("sums go on with the next rows of a timeline, whatever its names have become", "[analysis]") {
+  Timeline timeline = some_work();
+  CudaSums sums(timeline, {.memory = true}, SumOf::kDuration, {});
+  sums.add();
+  timeline.intern("[CUDA memset]");
+  sums.add();
+  REQUIRE(sums.rows().size() == 2);
+  CHECK(sums.rows()[1].spread.total == 2);
+
+  RangeSums ranges(timeline, RangeChoice::kAll);
+  for (RangeIndex range{0}; range < timeline.ranges.size(); ++range) ranges.add(range);
+  const StringId as_name = timeline.intern("lib:inner");
+  timeline.ranges.cut_to(0);
+  timeline.ranges.append({.name = as_name, .begin_ns = 0, .end_ns = 5});
+  ranges.add(RangeIndex{0});
+  REQUIRE(ranges.rows().size() == 2);
+  CHECK(ranges.labels().text(ranges.rows()[1].name) == "lib:inner");
+  CHECK(ranges.rows()[1].duration.total == 25);
 }
 
 TEST_CASE("a kernel may carry its innermost range, without the domain", "[analysis]") {
   const Timeline timeline = some_work();
-  Labels labels(timeline);
   const KernelNaming naming{KernelName::kFull, true};
-  CHECK(described(cuda_sum(timeline, {.kernels = true}, SumOf::kDuration, naming, labels), labels) ==
-        "outer/k=20/1 inner/k=10/1 k=1/1 ");
+  CHECK(sums_of(timeline, {.kernels = true}, SumOf::kDuration, naming) == "outer/k=20/1 inner/k=10/1 k=1/1 ");
 }
 
 TEST_CASE("internal calls are in no sum", "[analysis]") {
   const Timeline timeline =
       TimelineBuilder().call("x", 0, 5, CallDomain::kInternal).call("cuCtxSync", 0, 3, CallDomain::kDriver).build();
-  Labels labels(timeline);
-  CHECK(described(cuda_sum(timeline, {.calls = true}, SumOf::kDuration, {}, labels), labels) == "cuCtxSync=3/1 ");
+  CHECK(sums_of(timeline, {.calls = true}) == "cuCtxSync=3/1 ");
 }
 
 TEST_CASE("activities are ordered by begin, kernels before copies before memsets", "[analysis]") {

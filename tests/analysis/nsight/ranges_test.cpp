@@ -89,8 +89,10 @@ TEST_CASE("the time of children is that of the direct ones", "[analysis]") {
 TEST_CASE("a sum groups by name and style", "[analysis]") {
   const Timeline timeline =
       TimelineBuilder().range("a", 0, 10).range("a", 20, 50).range("a", 0, 5).start_end().range("z", 0, 40).build();
-  Labels labels(timeline);
-  const std::vector<RangeSumRow> rows = range_sum(timeline, RangeChoice::kAll, labels);
+  RangeSums sums(timeline, RangeChoice::kAll);
+  for (RangeIndex range{0}; range < timeline.ranges.size(); ++range) sums.add(range);
+  const std::vector<RangeSumRow> rows = sums.rows();
+  const Labels& labels = sums.labels();
   REQUIRE(rows.size() == 3);
   CHECK(labels.text(rows[0].name) == "a");  // ties by name
   CHECK(rows[0].duration.total_saturated() == 40);
