@@ -20,7 +20,7 @@ constexpr std::size_t kFewestParts = 16;
 
 /// What a graph's operations took, by where they count, in the order of the first of each.
 struct Share {
-  LaunchIndex captured;  // a launch that counts there; kNone: on the replay
+  LaunchIndex captured;  // the launch of the first that counts there; kNone: on the replay
   __int128 ns;           // the sum of times from a file
   std::uint64_t bytes;
   std::int64_t begin_ns;
@@ -86,11 +86,14 @@ class Splitter {
       const auto pass =
           static_cast<std::uint64_t>(moved && !projection.pass.empty() ? projection.pass[launch] : Pass{});
       const std::uint64_t place = moved ? pass << 32 | projection.owner[row] : ~std::uint64_t{0};
-      const auto [share, is_other] = replay.share_of.try_emplace(place, replay.shares.size());
-      if (is_other) replay.shares.push_back({moved ? launch : kNone, 0, 0, activities.begin_ns[row]});
-      replay.shares[share->second].ns += activities.end_ns[row] - activities.begin_ns[row];
-      replay.shares[share->second].bytes += activities.bytes[row];
-      replay.shares[share->second].begin_ns = std::min(replay.shares[share->second].begin_ns, activities.begin_ns[row]);
+      const auto [known_share, is_other] = replay.share_of.try_emplace(place, replay.shares.size());
+      if (is_other) replay.shares.push_back({kNone, 0, 0, activities.begin_ns[row]});
+      Share& share = replay.shares[known_share->second];
+      // The order of rows says nothing, and ranges that overlap its owner may count one launch and not another.
+      if (moved && (is_other || activities.begin_ns[row] < share.begin_ns)) share.captured = launch;
+      share.ns += activities.end_ns[row] - activities.begin_ns[row];
+      share.bytes += activities.bytes[row];
+      share.begin_ns = std::min(share.begin_ns, activities.begin_ns[row]);
     }
     for (auto& [graph, replays] : replays_) {
       for (Replay& replay : replays)

@@ -6,6 +6,7 @@
 #include "support/capture_builder.hpp"
 #include "support/catch.hpp"
 #include "support/scratch_folder.hpp"
+#include "support/timeline_builder.hpp"
 #include "support/timeline_columns.hpp"
 
 #include <rangefinder/timeline.hpp>
@@ -128,6 +129,19 @@ TEST_CASE("parts follow each other as the operations did, in whatever order the 
           timeline.text(timeline.ranges.name[projection.owner[row]]);
   REQUIRE(parts.size() == 2);
   CHECK(parts.begin()->second == "layer.0");
+}
+
+TEST_CASE("a part counts where its first operation was captured, in whatever order the input has those",
+          "[projection]") {
+  CaptureBuilder capture = captured();
+  capture.start_end("request", 5, 27);  // nodes 1 and 2 were made in layer.0, node 1 here, too
+  capture.range("replay", 1'000, 1'050).launch(1'010);
+  capture.kernel("b", 1'140, 1'200).of_graph(2).kernel("a", 1'100, 1'140).of_graph(1);
+  whole(capture, 5'000, 800);
+  Timeline timeline = built(capture);
+  CHECK(split_graph_launches(timeline) == 1);
+  const Projection projection = project(timeline, {});
+  CHECK(projection.inclusive[TimelineBuilder::range_named(timeline, "request")].gpu_sum_ns == 840);
 }
 
 TEST_CASE("before the first launch node by node the first one counts", "[projection]") {
