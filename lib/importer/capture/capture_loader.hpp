@@ -37,6 +37,7 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
   struct Windowed {
     bool calls = true;                      ///< false: calls of the API are not handed in
     bool whole_launches = true;             ///< false: no graph was recorded as a whole
+    bool in_order = true;                   ///< host events of all threads come in the order of time, nearly
     const RangeEnds* known_ends = nullptr;  ///< of the same recording in the same windows; may be null
     RangeEnds* found_ends = nullptr;        ///< is filled; may be null
   };

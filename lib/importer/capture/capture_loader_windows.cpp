@@ -67,7 +67,7 @@ void CaptureLoader::begin_windows(const Windowed& windowed) {
 }
 
 void CaptureLoader::close_window() {
-  assembler_.end_all_elsewhere();
+  if (windowed_.in_order) assembler_.end_all_elsewhere();
   add_open_ranges();
   own_ranges_ = out_.ranges.size();
   own_launches_ = out_.launches.size();

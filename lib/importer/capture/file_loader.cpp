@@ -128,13 +128,14 @@ void FileLoader::add_boards() {
   }
 }
 
-void FileLoader::begin_windows(const RangeEnds* known_ends, RangeEnds* found_ends) {
+void FileLoader::begin_windows(bool in_order, const RangeEnds* known_ends, RangeEnds* found_ends) {
   const auto has_whole_launches = [](const capture::ChunkEntry& entry) {
     return static_cast<format::ChunkKind>(entry.header.kind) == format::ChunkKind::kGraphLaunches;
   };
   CaptureLoader::begin_windows(
       {.calls = true,
        .whole_launches = std::any_of(reader_.chunks().begin(), reader_.chunks().end(), has_whole_launches),
+       .in_order = in_order,
        .known_ends = known_ends,
        .found_ends = found_ends});
   add_process();

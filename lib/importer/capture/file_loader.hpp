@@ -35,7 +35,7 @@ class FileLoader final : private FileFacts, public CaptureLoader {
 
   Status load();
   /// Before the first window: what the whole file has in common. As Windowed has them.
-  void begin_windows(const RangeEnds* known_ends, RangeEnds* found_ends);
+  void begin_windows(bool in_order, const RangeEnds* known_ends, RangeEnds* found_ends);
   /// Behind all events.
   void close_last_window();
 

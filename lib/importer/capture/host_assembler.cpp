@@ -24,7 +24,10 @@ constexpr std::uint32_t kMaxDevice = 1u << 16;
 
 HostAssembler::Thread& HostAssembler::thread_at(std::uint32_t index) {
   if (index >= threads_.size()) threads_.resize(index + 1);
-  if (threads_[index] == nullptr) threads_[index] = std::make_unique<Thread>();
+  if (threads_[index] == nullptr) {
+    threads_[index] = std::make_unique<Thread>();
+    if (auto early = early_foreign_ends_.extract(index)) threads_[index]->ends_to_come = std::move(early.mapped());
+  }
   return *threads_[index];
 }
 
@@ -417,12 +420,13 @@ void HostAssembler::on_extra(std::uint32_t index, Thread& thread, const Record& 
 // ---- the end ----------------------------------------------------------------------------------------------------
 
 void HostAssembler::finish(std::uint64_t end_ticks) {
+  for (const auto& thread : threads_)
+    if (thread != nullptr) settle_started(*thread);
   end_all_elsewhere();
   health_.unmatched_ends += deferred_ends_.size();
   deferred_ends_.clear();
-  for (const auto& thread : threads_) {
-    if (thread != nullptr) settle_started(*thread);
-  }
+  for (const auto& [owner, ends] : early_foreign_ends_) health_.unmatched_ends += ends.size();
+  early_foreign_ends_.clear();
   health_.unmatched_ends += early_ends_.size();
   early_ends_.clear();
   // In the order in which they began, so that the same capture gives the same output.

@@ -173,7 +173,8 @@ class HostAssembler {
   void tell(AssemblySink& sink) noexcept { sink_ = &sink; }
   void feed(const format::HostEvents& events);
   void finish(std::uint64_t end_ticks);
-  /// Ends the ranges whose end on another thread has been read, whether or not their own thread has come so far.
+  /// Ends the ranges whose end on another thread has been read, whether or not their own thread has come so far: all
+  /// that it did until then has been read.
   void end_all_elsewhere();
 
   /// Calls `use(range, is_lost)` for each range that has begun and was not reported, in no order. `is_lost`: nothing
@@ -299,7 +300,9 @@ class HostAssembler {
   std::vector<std::unique_ptr<Thread>> threads_;
   std::unordered_map<std::uint64_t, AssembledRange> start_end_;  // by handle
   std::unordered_map<std::uint64_t, End> early_ends_;            // of start/end ranges whose begin has not been read
-  std::vector<DeferredEnd> deferred_ends_;                       // of scoped ranges, likewise
+  // Of scoped ranges whose thread has not been read.
+  std::unordered_map<std::uint32_t, std::multimap<std::uint64_t, ComingEnd>> early_foreign_ends_;
+  std::vector<DeferredEnd> deferred_ends_;  // of scoped ranges that were not there
   // Scoped ranges that are no longer open, though nothing has ended them yet: an end on another thread may stand
   // further on. end_ticks is the latest that it can be otherwise.
   std::map<MissingPlace, AssembledRange> missing_ends_;

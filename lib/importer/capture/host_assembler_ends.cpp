@@ -23,8 +23,9 @@ void HostAssembler::on_foreign_end(std::uint32_t owner, const Record& record, st
   const Label label = label_of(record.word);
   const End end{record.ticks, index};
   Thread* const thread = find_thread(owner);
-  if (thread != nullptr && thread->last_ticks < end.ticks) {
-    thread->ends_to_come.insert({end.ticks, {false, label, index}});
+  if (thread == nullptr || thread->last_ticks < end.ticks) {
+    auto& ends = thread != nullptr ? thread->ends_to_come : early_foreign_ends_[owner];
+    ends.insert({end.ticks, {false, label, index}});
     return;
   }
   if (deferred_ends_.size() < kNearby) end_deferred();  // else this end could take the range of an earlier one
@@ -108,7 +109,10 @@ void HostAssembler::settle_started(Thread& thread) {
   if (early == early_ends_.end()) return;
   const End end = early->second;
   early_ends_.erase(early);
-  end_start_end(thread.started_handle, end);
+  if (thread.last_ticks < end.ticks)
+    thread.ends_to_come.insert({end.ticks, {true, thread.started_handle, end.thread}});
+  else
+    end_start_end(thread.started_handle, end);
 }
 
 void HostAssembler::end_start_end(std::uint64_t handle, End end) {

@@ -370,6 +370,34 @@ TEST_CASE("a launch knows the ranges that are open", "[importer]") {
   CHECK(sink.launches.back().range == 0);
 }
 
+TEST_CASE("a launch is inside a range whose end on another thread was read before", "[importer]") {
+  KeepingSink sink;
+  HostAssembler assembler(sink);
+  const std::vector<Record> other{record(RecordKind::kForeignEnd, 50, 2), extra(0), record(RecordKind::kAsyncEnd, 70),
+                                  extra(9)};
+  const std::vector<Record> more{record(RecordKind::kForeignEnd, 80, 7), extra(5)};  // of a thread without records
+  const std::vector<Record> begins{begin(10, 1), record(RecordKind::kAsyncBegin, 20, 3), extra(9), begin(30, 2)};
+  const std::vector<Record> rest{launch(40, 100), launch(60, 101), launch(75, 102), end(90, 1)};
+  SECTION("before its begin") {
+    feed(assembler, 1, other);
+    feed(assembler, 0, begins);
+    feed(assembler, 1, more);
+    feed(assembler, 0, rest);
+  }
+  SECTION("behind its begin") {
+    feed(assembler, 0, begins);
+    feed(assembler, 1, other);
+    feed(assembler, 1, more);
+    feed(assembler, 0, rest);
+  }
+  assembler.finish(100);
+  std::vector<std::uint64_t> owners;
+  for (const AssembledLaunch& l : sink.launches) owners.push_back(l.range);
+  CHECK(owners == std::vector<std::uint64_t>{3, 2, 1});
+  CHECK(lines_of(sink) == Lines{"1 [10, 90)", "3 [20, 70) start/end elsewhere", "2 [30, 50) in 1 elsewhere"});
+  CHECK(assembler.health().unmatched_ends == 1);
+}
+
 TEST_CASE("ends that were lost close the innermost ranges at the next record", "[importer]") {
   KeepingSink sink;
   HostAssembler assembler(sink);
@@ -539,10 +567,10 @@ TEST_CASE("a start/end range may have a value, also where its end was read befor
   feed(assembler, 1, {record(RecordKind::kAsyncEnd, 50), extra(9)});
   feed(assembler, 0, {record(RecordKind::kAsyncBegin, 10, 1), extra(9), extra(3, ExtraKind::kSigned)});
   CHECK(sink.events == Lines{"value of range 0 3 2 1"});
-  CHECK(lines_of(sink) == Lines{"1 [10, 50) start/end elsewhere"});
   // One of two without a value, and no third value for either.
   sink.events.clear();
   feed(assembler, 0, {record(RecordKind::kAsyncBegin, 60, 2), extra(10)});
+  CHECK(lines_of(sink) == Lines{"1 [10, 50) start/end elsewhere"});
   feed(assembler, 0, {extra(4), extra(5), record(RecordKind::kAsyncBegin, 70, 3), extra(11), launch(80, 1), extra(6)});
   CHECK(sink.events == Lines{"value of range 0 4 1 2"});
   assembler.finish(100);
