@@ -73,9 +73,7 @@ Status report_files(const std::vector<std::string>& paths, const LoadOptions& lo
     if (reader.ok() && report::is_long(*reader)) {
       std::uint64_t unpacked = 0;
       if (Status status = importer::check_size(*reader, unpacked, load); !status.ok()) return status;
-      const Result<bool> written = report::write_windowed_report(*reader, load, **view, wanted, {}, checked(sink));
-      if (!written) return written.error();
-      if (*written) return {};
+      return report::write_windowed_report(*reader, load, **view, wanted, {}, checked(sink));
     }
   }
   Result<Timeline> timeline = load_job(paths, load);

@@ -220,7 +220,6 @@ class WindowedReport {
     if (Status status = render(sink); !status.ok()) return std::move(status).error();
     return true;
   }
-  bool ends_where_begun() const noexcept { return windows_.ends_where_begun(); }
   const RangeEnds& found_ends() const noexcept { return found_ends_; }
 
  private:
@@ -342,14 +341,16 @@ bool is_long(const capture::CaptureReader& reader) noexcept {
   return rows > kRows;
 }
 
-Result<bool> write_windowed_report(capture::CaptureReader& reader, const LoadOptions& load, const View& view,
-                                   const ViewOptions& options, const WindowSizes& sizes, const Sink& sink) {
-  WindowedReport report(reader, load, view, options, sizes, nullptr);
-  Result<bool> written = report.write(sink);
-  if (!written || *written || !report.ends_where_begun()) return written;
+Status write_windowed_report(capture::CaptureReader& reader, const LoadOptions& load, const View& view,
+                             const ViewOptions& options, const WindowSizes& sizes, const Sink& sink) {
+  WindowedReport first(reader, load, view, options, sizes, nullptr);
+  Result<bool> written = first.write(sink);
+  if (!written) return std::move(written).error();
+  if (*written) return {};
   Result<capture::CaptureReader> again = capture::CaptureReader::open(reader.path());
   if (!again) return std::move(again).error();
-  return WindowedReport(*again, load, view, options, sizes, &report.found_ends()).write(sink);
+  written = WindowedReport(*again, load, view, options, sizes, &first.found_ends()).write(sink);
+  return written ? Status() : std::move(written).error();
 }
 
 }  // namespace rangefinder::report

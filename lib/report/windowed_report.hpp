@@ -24,11 +24,10 @@ struct WindowSizes {
 };
 
 /// The report of a capture, for a view that adds up: what a loaded timeline gives, in memory that does not grow with
-/// the capture. Where ranges need not nest (CaptureWindows::only_nests) the file is read twice. False: nothing was
-/// written, as some ranges ended on another thread or were suspended.
+/// the capture. Where ranges need not nest (CaptureWindows::only_nests) the file is read twice.
 ///
 /// Errors: as load_timeline and write_report.
-Result<bool> write_windowed_report(capture::CaptureReader& reader, const LoadOptions& load, const View& view,
-                                   const ViewOptions& options, const WindowSizes& sizes, const Sink& sink);
+Status write_windowed_report(capture::CaptureReader& reader, const LoadOptions& load, const View& view,
+                             const ViewOptions& options, const WindowSizes& sizes, const Sink& sink);
 
 }  // namespace rangefinder::report

@@ -157,6 +157,7 @@ class ProgramWriter {
   }
 
   void launch(std::uint32_t callback = 211) {
+    if (!shape_.launches) return;
     capture_.on_device(0).on_context(1).on_stream(static_cast<std::uint32_t>(pick(7, 9)));
     const std::int64_t time = tick();
     const bool only_a_call = callback != kGraphLaunch && chance(12);  // the recorder notes all others

@@ -12,6 +12,7 @@ struct RandomProgramShape {
   int events = 120;
   /// Of host time between two events, most; a window of time is at least 4 ms long.
   std::int64_t step_ns = 2'000'000;
+  bool launches = true;  ///< false: none of the device, and no autograd or graphs
   bool autograd = true;
   bool graphs = true;
   bool elsewhere = true;  ///< ranges that end on another thread, and coroutines

@@ -79,7 +79,6 @@ class CaptureLoader : public capture::CaptureVisitor, public AssemblySink {
   std::vector<std::uint64_t> earlier_keys() const;
   std::uint64_t abandoned_launches() const noexcept { return store_->abandoned(); }
   bool only_nests() const noexcept { return assembler_.only_nests(); }
-  bool ends_where_begun() const noexcept { return assembler_.ends_where_begun(); }
   /// Launches that have brought nothing so far, and may.
   std::size_t silent_launches() const noexcept { return store_->silent(); }
   /// No activity that comes later was launched before; kLatest: none is waited for.

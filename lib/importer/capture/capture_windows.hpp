@@ -82,9 +82,6 @@ class CaptureWindows {
     std::vector<std::uint64_t> earlier;
   };
   Kept kept() const { return {loader_.first_key(), loader_.earlier_keys()}; }
-  /// No range so far ended on another thread or was suspended. What other ranges have of work in such ranges is not
-  /// known in all windows, even where their ends are.
-  bool ends_where_begun() const noexcept { return loader_.ends_where_begun(); }
   /// Launches that were given up before they brought anything, and device rows that came out of order.
   std::uint64_t abandoned_launches() const noexcept { return loader_.abandoned_launches(); }
   std::uint64_t late_rows() const noexcept { return sweep_.late_rows(); }

@@ -329,7 +329,7 @@ void HostAssembler::close_range(Thread& thread, const Record& record) {
     missing_ends_.emplace(MissingPlace{range.thread, label_of(range), range.begin_ticks, range.key}, range);
   }
   const bool suspended = (word_aux(record.word) & detail::kSuspended) != 0;
-  if (suspended) only_nests_ = ends_where_begun_ = false;
+  if (suspended) only_nests_ = false;
   close_top(thread, record.ticks, suspended);
 }
 

@@ -205,8 +205,6 @@ class HostAssembler {
   const CaptureHealth& health() const noexcept { return health_; }
   /// No range so far is a start/end range, ended on another thread, was suspended or lacks its end.
   bool only_nests() const noexcept { return only_nests_; }
-  /// No range so far ended on another thread or was suspended.
-  bool ends_where_begun() const noexcept { return ends_where_begun_; }
 
  private:
   // A file may name any thread index; beyond this it is damaged, and its records are not worth a table.
@@ -296,7 +294,6 @@ class HostAssembler {
   AssemblySink* sink_;
   std::uint64_t last_key_ = 0;
   bool only_nests_ = true;
-  bool ends_where_begun_ = true;
   std::vector<std::unique_ptr<Thread>> threads_;
   std::unordered_map<std::uint64_t, AssembledRange> start_end_;  // by handle
   std::unordered_map<std::uint64_t, End> early_ends_;            // of start/end ranges whose begin has not been read

@@ -15,7 +15,7 @@ using detail::word_id;
 // ---- scoped ranges that end elsewhere -------------------------------------------------------------------------------
 
 void HostAssembler::on_foreign_end(std::uint32_t owner, const Record& record, std::uint32_t index) {
-  only_nests_ = ends_where_begun_ = false;
+  only_nests_ = false;
   if (owner >= kMaxThreads) {
     ++health_.unmatched_ends;
     return;
@@ -127,7 +127,6 @@ void HostAssembler::end_start_end(std::uint64_t handle, End end) {
   range.end_ticks = std::max(end.ticks, range.begin_ticks);
   range.end_thread = end.thread;
   range.ended_elsewhere = end.thread != range.thread;
-  ends_where_begun_ = ends_where_begun_ && !range.ended_elsewhere;
   sink_->on_range(range);
 }
 
