@@ -14,7 +14,7 @@ namespace rangefinder::analysis {
 struct RangeGroup;
 
 /// The lengths of the instances of groups, for their medians and percentiles. All are kept as long as they are few;
-/// from then on they are counted in steps of less than a thousandth of the length.
+/// from then on they are counted in steps (LengthSteps).
 class HostLengths {
  public:
   static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
@@ -25,8 +25,9 @@ class HostLengths {
   void add(RangeGroup& row, std::uint32_t group, std::int64_t ns);
   /// Sets median and p95 of all rows.
   void write(std::span<RangeGroup> rows) const;
-  /// False: medians and percentiles are off by up to a thousandth.
+  /// False: medians and percentiles are exact to `precision()`.
   bool is_exact() const noexcept { return is_exact_; }
+  std::string precision() const { return steps_.precision(); }
   std::uint64_t memory_bytes() const noexcept;
 
  private:

@@ -4,36 +4,59 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <utility>
 
 namespace rangefinder::analysis {
 namespace {
 
-// Leading bits that tell steps apart: the middle of a step is within 1/2048 of all that is in it.
-constexpr int kStepBits = 11;
-
-std::uint32_t step_of(std::int64_t ns) noexcept {
-  const auto length = static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 0));
-  const int shift = std::max(0, static_cast<int>(std::bit_width(length)) - kStepBits);
-  return static_cast<std::uint32_t>(shift) << kStepBits | static_cast<std::uint32_t>(length >> shift);
-}
-
-/// The middle of a step.
-std::int64_t length_of(std::uint32_t step) noexcept {
-  const std::uint32_t shift = step >> kStepBits;
-  const std::uint64_t first = std::uint64_t{step & ((1u << kStepBits) - 1)} << shift;
-  return static_cast<std::int64_t>(first + ((std::uint64_t{1} << shift) - 1) / 2);
-}
+// Of a step: how far its lengths were shifted, then the leading bits that are left.
+constexpr int kShiftAt = 16;
+constexpr int kFewestBits = 5;
 
 }  // namespace
 
+std::uint32_t LengthSteps::step_of(std::int64_t ns) const noexcept {
+  const auto length = static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 0));
+  const int shift = std::max(0, static_cast<int>(std::bit_width(length)) - bits_);
+  return static_cast<std::uint32_t>(shift) << kShiftAt | static_cast<std::uint32_t>(length >> shift);
+}
+
+/// The middle of a step.
+std::int64_t LengthSteps::length_of(std::uint32_t step) const noexcept {
+  const std::uint32_t shift = step >> kShiftAt;
+  const std::uint64_t first = std::uint64_t{step & ((1u << kShiftAt) - 1)} << shift;
+  return static_cast<std::int64_t>(first + ((std::uint64_t{1} << shift) - 1) / 2);
+}
+
 void LengthSteps::add(std::uint32_t group, std::int64_t length) {
-  const std::uint64_t step = std::uint64_t{group} << 32 | step_of(length);
-  const std::uint32_t place = place_.find_or_set(step, static_cast<std::uint32_t>(counts_.size()));
+  add(group, step_of(length), 1);
+  while (counts_.size() > most_steps_ && bits_ > kFewestBits) lengthen();
+}
+
+void LengthSteps::add(std::uint32_t group, std::uint32_t step, std::uint64_t count) {
+  const std::uint64_t key = std::uint64_t{group} << 32 | step;
+  const std::uint32_t place = place_.find_or_set(key, static_cast<std::uint32_t>(counts_.size()));
   if (place == counts_.size()) {
-    steps_.push_back(step);
+    steps_.push_back(key);
     counts_.push_back(0);
   }
-  ++counts_[place];
+  counts_[place] += count;
+}
+
+void LengthSteps::lengthen() {
+  const std::vector<std::uint64_t> steps = std::exchange(steps_, {}), counts = std::exchange(counts_, {});
+  place_.clear();
+  --bits_;
+  for (std::size_t row = 0; row < steps.size(); ++row) {
+    auto step = static_cast<std::uint32_t>(steps[row]);
+    const std::uint32_t leading = step & ((1u << kShiftAt) - 1);
+    if (leading >> bits_ != 0) step = ((step >> kShiftAt) + 1) << kShiftAt | leading >> 1;
+    add(static_cast<std::uint32_t>(steps[row] >> 32), step, counts[row]);
+  }
+}
+
+std::string LengthSteps::precision() const {
+  return 1 << bits_ > 1'000 ? "a thousandth" : "1/" + std::to_string(1 << bits_);
 }
 
 std::uint64_t LengthSteps::memory_bytes() const noexcept {
@@ -60,7 +83,7 @@ LengthSteps::Ranked LengthSteps::take_group(const std::vector<std::uint32_t>& or
 std::int64_t LengthSteps::Ranked::at(std::uint64_t rank) const noexcept {
   const std::uint32_t* row = first_;
   for (std::uint64_t below = steps_->counts_[*row]; below < rank; below += steps_->counts_[*row]) ++row;
-  return length_of(static_cast<std::uint32_t>(steps_->steps_[*row]));
+  return steps_->length_of(static_cast<std::uint32_t>(steps_->steps_[*row]));
 }
 
 }  // namespace rangefinder::analysis

@@ -5,24 +5,31 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace rangefinder::analysis {
 
 /// How many lengths of numbered groups are in each step of less than a thousandth of the length: what is left of them
-/// where they are too many to be kept. Memory: 32 to 48 bytes a step that has any.
+/// where they are too many to be kept. Memory: 32 to 48 bytes a step that has any; where they would be more than
+/// `most_steps`, as of very many groups, they get twice as long.
 class LengthSteps {
  public:
+  explicit LengthSteps(std::size_t most_steps = std::size_t{1} << 22) : most_steps_(most_steps) {}
+
   /// Below 0 counts as 0.
   void add(std::uint32_t group, std::int64_t length);
   std::uint64_t memory_bytes() const noexcept;
+  /// How near to a length the middle of its step is: "a thousandth", "1/512".
+  std::string precision() const;
 
   /// The lengths of one group, in order.
   class Ranked {
    public:
     std::uint32_t group() const noexcept { return group_; }
     std::uint64_t count() const noexcept { return count_; }
-    /// The one of that rank, from 1 to count(), to a thousandth: the middle of its step.
+    /// The one of that rank, from 1 to count(): the middle of its step.
     std::int64_t at(std::uint64_t rank) const noexcept;
 
    private:
@@ -40,10 +47,16 @@ class LengthSteps {
   }
 
  private:
+  void add(std::uint32_t group, std::uint32_t step, std::uint64_t count);
+  void lengthen();
+  std::uint32_t step_of(std::int64_t length) const noexcept;
+  std::int64_t length_of(std::uint32_t step) const noexcept;
   std::uint32_t group_of(std::uint32_t row) const noexcept { return static_cast<std::uint32_t>(steps_[row] >> 32); }
   std::vector<std::uint32_t> in_order() const;
   Ranked take_group(const std::vector<std::uint32_t>& order, std::size_t& next) const;
 
+  std::size_t most_steps_;
+  int bits_ = 11;              // leading ones that tell steps apart: the middle of one is within 2^-bits of its lengths
   projection::FlatMap place_;  // group << 32 | step -> row
   std::vector<std::uint64_t> steps_;
   std::vector<std::uint64_t> counts_;

@@ -138,7 +138,7 @@ class RangeRollup {
     GroupBy group_by = GroupBy::kName;
     Folding folding;
     HostSpread spread = HostSpread::kWanted;
-    std::size_t most_lengths = HostLengths::kAll;  ///< beyond, medians and percentiles are off by up to a thousandth
+    std::size_t most_lengths = HostLengths::kAll;  ///< beyond, medians and percentiles are exact to `precision()`
   };
   explicit RangeRollup(const Options& options);
 
@@ -152,6 +152,7 @@ class RangeRollup {
   PathTree tree() &&;
 
   bool has_exact_spreads() const noexcept { return lengths_.is_exact(); }
+  std::string precision() const { return lengths_.precision(); }
   std::uint64_t memory_bytes() const noexcept;
 
  private:

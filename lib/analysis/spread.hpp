@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace rangefinder::analysis {
@@ -79,8 +80,9 @@ class GroupedSamples {
       count(group, value);
     }
   }
-  /// False: medians are off by up to a thousandth.
+  /// False: medians are exact to `precision()`.
   bool is_exact() const noexcept { return is_exact_; }
+  std::string precision() const { return steps_.precision(); }
   std::uint64_t memory_bytes() const noexcept;
   /// One for each of `count` groups; of a group without values, count is 0.
   std::vector<Spread> spreads(std::size_t count) const {

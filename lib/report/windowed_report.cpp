@@ -97,7 +97,7 @@ class RangeTotals final : public ViewTotals {
 
   void add_notes(std::vector<std::string>& notes) const override {
     if (!rollup_.has_exact_spreads())
-      notes.emplace_back("the recording is long: medians and p95 are exact to a thousandth");
+      notes.push_back("the recording is long: medians and p95 are exact to " + rollup_.precision());
     if (!instances_.is_exact())
       notes.emplace_back(
           "the recording is long and ranges nest deep, or many overlap: GPU busy and GPU self count work twice that "
@@ -143,7 +143,7 @@ class WindowedSums final : public ViewTotals {
   }
   Table table(const RangeReport&) override { return sums_->table(); }
   void add_notes(std::vector<std::string>& notes) const override {
-    if (!sums_->is_exact()) notes.emplace_back("the recording is long: medians are exact to a thousandth");
+    if (!sums_->is_exact()) notes.push_back("the recording is long: medians are exact to " + sums_->precision());
   }
   std::uint64_t memory_bytes() const noexcept override { return sums_->memory_bytes(); }
 

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -42,7 +43,7 @@ struct SumParts {
 /// Calls and activities by name, of a timeline or of the windows of a capture, which are one timeline whose rows
 /// change.
 ///
-/// Memory: 12 bytes a call or activity, of at most `most_kept`; beyond, medians are off by up to a thousandth.
+/// Memory: 12 bytes a call or activity, of at most `most_kept`; beyond, medians are exact to `precision()`.
 class CudaSums {
  public:
   CudaSums(const Timeline& timeline, const SumParts& parts, SumOf what, const KernelNaming& naming,
@@ -58,6 +59,7 @@ class CudaSums {
   std::vector<SumRow> rows() const;
   const Labels& labels() const noexcept { return labels_; }
   bool is_exact() const noexcept { return samples_.is_exact(); }
+  std::string precision() const { return samples_.precision(); }
   std::uint64_t memory_bytes() const noexcept { return samples_.memory_bytes() + groups_.memory_bytes(); }
 
  private:

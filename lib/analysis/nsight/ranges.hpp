@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace rangefinder::analysis::nsight {
@@ -84,7 +85,7 @@ struct RangeSumRow {
 
 /// Ranges by name, of a timeline or of the windows of a capture, which are one timeline whose rows change.
 ///
-/// Memory: 12 bytes a range, of at most `most_kept`; beyond, medians are off by up to a thousandth.
+/// Memory: 12 bytes a range, of at most `most_kept`; beyond, medians are exact to `precision()`.
 class RangeSums {
  public:
   RangeSums(const Timeline& timeline, RangeChoice choice, std::size_t most_kept = GroupedSamples::kAll)
@@ -99,6 +100,7 @@ class RangeSums {
   std::vector<RangeSumRow> rows() const;
   const Labels& labels() const noexcept { return labels_; }
   bool is_exact() const noexcept { return durations_.is_exact(); }
+  std::string precision() const { return durations_.precision(); }
   std::uint64_t memory_bytes() const noexcept { return durations_.memory_bytes() + groups_.memory_bytes(); }
 
  private:

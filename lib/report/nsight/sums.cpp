@@ -84,6 +84,7 @@ class CudaTable final : public Sums {
     return columns.table_of(rows);
   }
   bool is_exact() const noexcept override { return sums_.is_exact(); }
+  std::string precision() const override { return sums_.precision(); }
   std::uint64_t memory_bytes() const noexcept override { return sums_.memory_bytes(); }
 
  private:
@@ -127,6 +128,7 @@ class RangeTable final : public Sums {
     return columns.table_of(rows);
   }
   bool is_exact() const noexcept override { return sums_.is_exact(); }
+  std::string precision() const override { return sums_.precision(); }
   std::uint64_t memory_bytes() const noexcept override { return sums_.memory_bytes(); }
 
  private:

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace rangefinder::report::nsight {
@@ -22,8 +23,9 @@ class Sums {
   /// Of the rows that the timeline holds now. A range counts where `ends_here(range)`.
   virtual void add(const std::function<bool(RangeIndex)>& ends_here) = 0;
   virtual Table table() const = 0;
-  /// False: medians are off by up to a thousandth.
+  /// False: medians are exact to `precision()`.
   virtual bool is_exact() const noexcept = 0;
+  virtual std::string precision() const = 0;
   virtual std::uint64_t memory_bytes() const noexcept = 0;
 };
 
