@@ -2,16 +2,34 @@
 #include "base/cpu_key.hpp"
 
 #include <sched.h>
+#include <sys/utsname.h>
 
 #include <algorithm>
 #include <cctype>
 #include <fstream>
+#include <initializer_list>
 
 namespace rangefinder::base {
 namespace {
 
 void remove_all(std::string& text, std::string_view part) {
   for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos;) text.erase(at, part.size());
+}
+
+/// What the first line "KEY : VALUE" of /proc/cpuinfo says; empty: there is none.
+std::string cpu_fact(std::string_view key) {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    if (line.rfind(key, 0) == 0) return line.substr(std::min(line.find(':'), line.size() - 1) + 1);
+  }
+  return {};
+}
+
+bool has_all(std::string_view flags, std::initializer_list<std::string_view> names) {
+  const std::string words = " " + std::string(flags) + " ";
+  return std::all_of(names.begin(), names.end(), [&](std::string_view name) {
+    return words.find(" " + std::string(name) + " ") != std::string::npos;
+  });
 }
 
 }  // namespace
@@ -39,15 +57,22 @@ std::string cpu_key(std::string_view model, unsigned processors) {
 }
 
 std::string cpu_key() {
-  std::string model;
-  std::ifstream in("/proc/cpuinfo");
-  for (std::string line; model.empty() && std::getline(in, line);) {
-    if (line.rfind("model name", 0) == 0) model = line.substr(std::min(line.find(':'), line.size() - 1) + 1);
-  }
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   const bool known = ::sched_getaffinity(0, sizeof allowed, &allowed) == 0;
-  return cpu_key(model, known ? static_cast<unsigned>(CPU_COUNT(&allowed)) : 1);
+  return cpu_key(cpu_fact("model name"), known ? static_cast<unsigned>(CPU_COUNT(&allowed)) : 1);
+}
+
+std::string cpu_family(std::string_view architecture, std::string_view flags) {
+  std::string out = "cpu_" + std::string(architecture);
+  if (architecture != "x86_64") return out;
+  if (has_all(flags, {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"})) return out + "_avx512";
+  return has_all(flags, {"avx2", "fma"}) ? out + "_avx2" : out;
+}
+
+std::string cpu_family() {
+  utsname system{};
+  return cpu_family(::uname(&system) == 0 ? system.machine : "unnamed", cpu_fact("flags"));
 }
 
 }  // namespace rangefinder::base

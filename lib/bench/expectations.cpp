@@ -2,6 +2,7 @@
 #include "bench/expectations.hpp"
 
 #include "base/file.hpp"
+#include "bench/statistics.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -17,8 +18,12 @@ namespace {
 
 constexpr int kExpectationsVersion = 1;
 constexpr double kTimeShare = 0.25, kBytesShare = 0.02, kMinAllowance_ns = 10;
+constexpr double kTimeRatioShare = 0.08, kBytesRatioShare = 0.05;
+constexpr std::size_t kMostRuns = 20;
 
 constexpr std::array<std::string_view, 6> kStates{"new", "met", "improved", "regressed", "missing", "not_reported"};
+
+constexpr const char* kTooFewSteps = "fewer than 5 timed steps, too few for a ratio";
 
 bool is_gated(std::string_view name) { return name.rfind("baseline.", 0) != 0; }
 
@@ -28,11 +33,71 @@ int weight(State state) {
   return kWeights[static_cast<std::size_t>(state)];
 }
 
-Json entry_of(const Measured& measured) {
-  Json metrics = Json::object();
-  for (const Metric& metric : measured.metrics) metrics[metric.name] = metric.value;
-  return Json::object(
-      {{"goal", measured.goal}, {"metrics", std::move(metrics)}, {"provenance", measured.provenance.to_json()}});
+/// To four digits: people read the file.
+double four_digits(double ratio) {
+  const double scale = std::pow(10.0, 3 - std::floor(std::log10(ratio)));
+  return std::round(ratio * scale) / scale;
+}
+
+/// `before`: the ratios of earlier runs.
+Json ratio_entries(const std::vector<Ratio>& ratios, JsonView before) {
+  Json out = Json::object();
+  for (const Ratio& ratio : ratios) {
+    std::vector<double> runs;
+    for (const JsonView run : before[ratio.name]["runs"].items()) runs.push_back(run.number());
+    runs.push_back(four_digits(ratio.value));
+    if (runs.size() > kMostRuns) runs.erase(runs.begin());
+    out[ratio.name] = Json::object({{"least", four_digits(least_of(ratio.name, runs))}, {"runs", runs}});
+  }
+  return out;
+}
+
+Json entry_of(const Measured& measured, JsonView ratios_before) {
+  Json out = Json::object({{"goal", measured.goal}});
+  if (measured.ratios.empty()) {
+    Json metrics = Json::object();
+    for (const Metric& metric : measured.metrics) metrics[metric.name] = metric.value;
+    out["metrics"] = std::move(metrics);
+  } else {
+    out["ratios"] = ratio_entries(measured.ratios, ratios_before);
+  }
+  out["provenance"] = measured.provenance.to_json();
+  return out;
+}
+
+bool has_unknown_ratio(const Measured& measured) {
+  return std::any_of(measured.ratios.begin(), measured.ratios.end(),
+                     [](const Ratio& ratio) { return ratio.high <= 0; });
+}
+
+template <typename Figure>
+bool reports(const std::vector<Figure>& figures, const std::string& name) {
+  return std::any_of(figures.begin(), figures.end(), [&](const Figure& figure) { return figure.name == name; });
+}
+
+void check_metrics(const std::vector<Metric>& metrics, JsonView stored, RegressionCheck& out) {
+  for (const Metric& metric : metrics) {
+    if (!is_gated(metric.name)) continue;
+    const JsonView value = stored[metric.name];
+    const State state = value.is_number() ? state_of(metric, value.number()) : State::kNew;
+    out.metrics.push_back({metric.name, state, value.number(), metric.value});
+  }
+  for (const auto& [name, value] : stored.members()) {
+    if (!reports(metrics, name) && is_gated(name))
+      out.metrics.push_back({name, State::kNotReported, JsonView(value).number(), 0});
+  }
+}
+
+void check_ratios(const std::vector<Ratio>& ratios, JsonView stored, RegressionCheck& out) {
+  for (const Ratio& ratio : ratios) {
+    const JsonView least = stored[ratio.name]["least"];
+    const State state = least.is_number() ? state_of(ratio, least.number()) : State::kNew;
+    out.metrics.push_back({"ratio." + ratio.name, state, least.number(), ratio.value});
+  }
+  for (const auto& [name, entry] : stored.members()) {
+    if (!reports(ratios, name))
+      out.metrics.push_back({"ratio." + name, State::kNotReported, JsonView(entry)["least"].number(), 0});
+  }
 }
 
 Result<Json> load_document(const std::string& path, const std::string& hardware_key) {
@@ -51,8 +116,10 @@ Result<Json> load_document(const std::string& path, const std::string& hardware_
   if (const std::string key = stored["hardware_key"].text(); key != hardware_key)
     return Error{
         ErrorCode::kInvalidArgument,
-        fmt::format("{}: hardware_key is \"{}\", but this machine is \"{}\"; name its file with --expectations FILE",
-                    path, key, hardware_key)};
+        fmt::format(
+            "{}: hardware_key is \"{}\", but this machine is \"{}\"; name its file with --expectations FILE, and add "
+            "--ratios where it has those of a processor family",
+            path, key, hardware_key)};
   return document;
 }
 
@@ -66,7 +133,8 @@ Result<base::Fd> lock(const std::string& path) {
 }
 
 /// Why an entry stays as it is; empty: it may be written.
-std::string refusal(const RegressionCheck& regression, const UpdateOptions& options) {
+std::string refusal(const Measured& measured, const RegressionCheck& regression, const UpdateOptions& options) {
+  if (has_unknown_ratio(measured)) return kTooFewSteps;
   if (!regression.conflict.empty() && !options.accept_provenance)
     return "measured under other conditions: " + regression.conflict + " (--accept-provenance replaces it)";
   if (options.accept_regressions) return {};
@@ -95,6 +163,15 @@ double allowance(MetricKind kind, double stored) noexcept {
     default:
       return 0;
   }
+}
+
+double least_of(const std::string& name, const std::vector<double>& runs) {
+  const Statistics all = statistics_of(runs);
+  return std::min((1 - (name == "bytes" ? kBytesRatioShare : kTimeRatioShare)) * all.p50, all.least);
+}
+
+State state_of(const Ratio& ratio, double least) noexcept {
+  return ratio.high < least ? State::kRegressed : State::kMet;
 }
 
 State state_of(const Metric& metric, double stored) noexcept {
@@ -155,18 +232,10 @@ RegressionCheck Expectations::check(const Measured& measured) const {
   const JsonView entry = JsonView(document_)["examples"][measured.name];
   if (!entry.is_object()) return out;
   out.conflict = measured.provenance.conflict(Provenance::from_json(entry["provenance"]));
+  if (out.conflict.empty() && has_unknown_ratio(measured)) out.conflict = kTooFewSteps;
   if (!out.conflict.empty()) return out;
-  for (const Metric& metric : measured.metrics) {
-    if (!is_gated(metric.name)) continue;
-    const JsonView stored = entry["metrics"][metric.name];
-    const State state = stored.is_number() ? bench::state_of(metric, stored.number()) : State::kNew;
-    out.metrics.push_back({metric.name, state, stored.number(), metric.value});
-  }
-  for (const auto& [name, stored] : entry["metrics"].members()) {
-    const bool reported = std::any_of(measured.metrics.begin(), measured.metrics.end(),
-                                      [&name = name](const Metric& metric) { return metric.name == name; });
-    if (!reported && is_gated(name)) out.metrics.push_back({name, State::kNotReported, JsonView(stored).number(), 0});
-  }
+  check_metrics(measured.metrics, entry["metrics"], out);
+  check_ratios(measured.ratios, entry["ratios"], out);
   for (const MetricState& metric : out.metrics) {
     if (weight(metric.state) > weight(out.state)) out.state = metric.state;
   }
@@ -184,11 +253,14 @@ Result<UpdateReport> update_expectations(const std::string& path, const std::str
   if (!stored) return stored.error();
   Json& examples = (*document)["examples"];
   for (const Measured& each : measured) {
-    if (const std::string why = refusal(stored->check(each), options); !why.empty()) {
+    const RegressionCheck found = stored->check(each);
+    if (const std::string why = refusal(each, found, options); !why.empty()) {
       report.refused.push_back(each.name + ": " + why);
       continue;
     }
-    examples[each.name] = entry_of(each);
+    const bool goes_on = found.conflict.empty() && found.state == State::kMet;
+    const Json before = goes_on ? examples[each.name]["ratios"] : Json();
+    examples[each.name] = entry_of(each, before);
     report.written.push_back(each.name);
   }
   if (report.written.empty()) return report;

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-// What a machine reached before, per example: the file expectations_<hardware key>.json.
+// What a machine, or machines of a processor family, reached before, per example: the file expectations_<key>.json.
 namespace rangefinder::bench {
 
 /// Against a stored value.
@@ -31,11 +31,25 @@ std::string_view to_string(State state) noexcept;
 double allowance(MetricKind kind, double stored) noexcept;
 State state_of(const Metric& metric, double stored) noexcept;
 
+/// Baseline / optimized of one run. Ratios carry over between processors of a family, times do not.
+struct Ratio {
+  std::string name;  ///< "time", "bytes"
+  double value = 0;
+  double high = 0;  ///< upper end of its 95 % interval; 0: unknown, so that it is neither compared nor stored
+};
+
+/// The least ratio that is no regression, of the ratios of some runs, not none: 8 % (of bytes 5 %) below their median,
+/// or the lowest of them where that is lower.
+double least_of(const std::string& name, const std::vector<double>& runs);
+/// Regressed where the whole interval is below the least, else met: noise within a run widens the interval, and so the
+/// gate.
+State state_of(const Ratio& ratio, double least) noexcept;
+
 /// Where and how an entry was measured. Entries are compared and replaced only where all but commit, time, iterations
 /// and warm-up agree.
 struct Provenance {
   std::string commit;
-  std::string hardware_key;
+  std::string hardware_key;  ///< of an entry of ratios: the processor family
   std::string device;
   std::string size;
   std::string profile;
@@ -59,12 +73,13 @@ struct Measured {
   std::string goal;
   std::vector<Metric> metrics;  ///< those named "baseline.*" are stored and never compared
   Provenance provenance;
+  std::vector<Ratio> ratios{};  ///< in the place of metrics
 };
 
 struct MetricState {
   std::string name;
   State state = State::kNew;
-  double stored = 0;
+  double stored = 0;  ///< of a ratio, "ratio.time": the least
   double measured = 0;
 };
 
@@ -97,7 +112,8 @@ struct UpdateReport {
 };
 
 /// Writes entries, under a lock beside the file, to a new file that takes the name of the old one: a reader sees all of
-/// it or nothing, and what another run wrote meanwhile stays.
+/// it or nothing, and what another run wrote meanwhile stays. Ratios are added to those of earlier runs, of which the
+/// last 20 are kept; they begin anew where a regression or other conditions were accepted.
 ///
 /// Errors: kBusy when another run holds the lock; those of load and of writing.
 Result<UpdateReport> update_expectations(const std::string& path, const std::string& hardware_key,

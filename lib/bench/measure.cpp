@@ -14,7 +14,7 @@
 namespace rangefinder::bench {
 namespace {
 
-constexpr std::int64_t kRounds = 5, kProfiledSteps = 3;
+constexpr std::int64_t kRounds = 5, kMostRounds = 20, kStepsOfARound = 10, kProfiledSteps = 3;
 
 Status append_samples(JsonView answer, VariantResult& variant, std::int64_t expected) {
   for (const JsonView each : answer["wall_ns"].items()) variant.wall_ns.push_back(each.number());
@@ -166,9 +166,10 @@ class Measurement {
     return {};
   }
 
-  /// A B A B: what drifts meets both variants alike.
+  /// A B A B: what drifts meets both variants alike. More steps make more rounds, not longer ones.
   Status time() {
-    const std::int64_t rounds = std::min(kRounds, row_.iterations);
+    const std::int64_t rounds =
+        std::min(row_.iterations, std::clamp(row_.iterations / kStepsOfARound, kRounds, kMostRounds));
     for (std::int64_t round = 0; round < rounds; ++round) {
       const std::int64_t steps = row_.iterations / rounds + (round < row_.iterations % rounds ? 1 : 0);
       for (Two& two : variants_) {
@@ -176,7 +177,7 @@ class Measurement {
         if (!answer) return answer.error();
         if (Status status = append_samples(*answer, *two.result, steps); !status.ok()) return status;
       }
-      part_done();
+      if ((round + 1) * kRounds / rounds > round * kRounds / rounds) part_done();
     }
     return {};
   }

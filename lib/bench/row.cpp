@@ -13,6 +13,8 @@ constexpr std::array<std::string_view, 6> kStatuses{"passed",     "no_expectatio
                                                     "below_goal", "regressed",      "skipped"};
 constexpr std::array<std::string_view, 4> kGoalStates{"not_measured", "met", "missed", "not_checked"};
 
+constexpr double kFastShare = 0.1;
+
 double ratio(double above, double below) { return above > 0 && below > 0 ? above / below : 0; }
 
 void append_metrics(std::vector<Metric>& out, const std::string& prefix, const Row& row, const VariantResult& variant) {
@@ -51,6 +53,8 @@ std::string why_goal_not_checked(const Row& row, bool validate) {
   return row.least_ratio() > 0 ? "" : "without a least ratio";
 }
 
+bool is_ratio(const MetricState& metric) { return metric.name.rfind("ratio.", 0) == 0; }
+
 /// All metrics that are as bad as the worst.
 std::string worst_metrics(const RegressionCheck& regression) {
   std::string out;
@@ -59,7 +63,8 @@ std::string worst_metrics(const RegressionCheck& regression) {
     if (!out.empty()) out += "; ";
     out += regression.state == State::kNotReported
                ? fmt::format("{} is stored and was not reported", metric.name)
-               : fmt::format("{} was {:.6g} and is {:.6g}", metric.name, metric.stored, metric.measured);
+               : fmt::format("{} was {}{:.6g} and is {:.6g}", metric.name, is_ratio(metric) ? "at least " : "",
+                             metric.stored, metric.measured);
   }
   return out;
 }
@@ -93,6 +98,16 @@ std::vector<Metric> metrics_of(const Row& row) {
   return out;
 }
 
+std::vector<Ratio> ratios_of(const Row& row) {
+  const std::vector<double>&baseline = row.baseline.samples(row.by_cpu()),
+        &optimized = row.optimized.samples(row.by_cpu());
+  std::vector<Ratio> out;
+  if (const double time = ratio_of_quantiles(baseline, optimized, kFastShare); time > 0)
+    out.push_back({"time", time, ratio_interval(baseline, optimized, kFastShare).high});
+  if (const double bytes = row.bytes_ratio(); bytes > 0) out.push_back({"bytes", bytes, bytes});
+  return out;
+}
+
 void decide(Row& row, const Expectations& expectations, const Measured& measured, bool validate) {
   if (row.status == RowStatus::kSkipped || row.status == RowStatus::kFailed) {
     if (expectations.has(measured.name)) {
@@ -111,7 +126,8 @@ void decide(Row& row, const Expectations& expectations, const Measured& measured
     why = shortfall(row);
     row.goal.state = why.empty() ? GoalState::kMet : GoalState::kMissed;
   }
-  if (validate || row.benchmark.informational) return;
+  // Ratios that are stored are meant to be kept, whatever the benchmark promises.
+  if (validate || (row.benchmark.informational && measured.ratios.empty())) return;
   if (!why.empty()) {
     row.status = RowStatus::kBelowGoal;
     row.reason = std::move(why);

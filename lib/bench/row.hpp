@@ -93,6 +93,10 @@ struct Row {
 
 /// Metrics as they are stored: "optimized.cpu_ns", "baseline.peak_bytes", ...
 std::vector<Metric> metrics_of(const Row& row);
+/// Those that were measured: of peak bytes, and of time, by the row's measure and by the 10th percentiles. Whatever
+/// else runs on a shared machine slows one variant or the other by half and more, for seconds on end, which moves a
+/// median; the fastest steps of either met none of it.
+std::vector<Ratio> ratios_of(const Row& row);
 
 /// The regression gate of a correct row: time and bytes against the goal, then stored expectations. `validate`:
 /// neither.

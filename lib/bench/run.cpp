@@ -26,7 +26,8 @@ struct Plan {
   Description worker;
   std::vector<Benchmark> benchmarks;
   Setup setup;
-  Provenance provenance;  ///< of the run; a row has its own iterations and warm-up
+  Provenance provenance;         ///< of the run; a row has its own iterations and warm-up
+  std::string expectations_key;  ///< of this machine, or of its processor's family
   std::string expectations_path;
 };
 
@@ -51,6 +52,15 @@ Status check(const RunOptions& options) {
   return {};
 }
 
+/// Of the file that `options` names, or of the one for a key in the folder that they name.
+std::string path_of_expectations(const RunOptions& options, const std::string& key) {
+  const std::string name = "expectations_" + key + ".json";
+  if (options.expectations.empty()) return name;
+  std::error_code ignored;
+  return std::filesystem::is_directory(options.expectations, ignored) ? options.expectations + "/" + name
+                                                                      : options.expectations;
+}
+
 Result<Plan> make_plan(const RunOptions& options) {
   if (Status status = check(options); !status.ok()) return status.error();
   Plan plan;
@@ -64,6 +74,7 @@ Result<Plan> make_plan(const RunOptions& options) {
   if (options.time_limit_s > 0) put_one_of_each_family_first(plan.benchmarks);
   plan.setup.device = options.device == "auto" ? (plan.worker.gpu.count > 0 ? "cuda" : "cpu") : options.device;
   const bool cuda = plan.setup.device == "cuda";
+  if (cuda && options.ratios) return wrong("--ratios are of processors: leave it out on a device, or add --device cpu");
   plan.setup.size = !options.size.empty() ? options.size : cuda ? "gpu" : "cpu";
   plan.setup.seed = options.seed;
   // One process per variant uses one device, however many there are.
@@ -80,7 +91,8 @@ Result<Plan> make_plan(const RunOptions& options) {
                      plan.worker.torch,
                      cuda ? plan.worker.cuda : "",
                      cuda ? plan.worker.driver : ""};
-  plan.expectations_path = !options.expectations.empty() ? options.expectations : "expectations_" + key + ".json";
+  plan.expectations_key = options.ratios ? base::cpu_family() : key;
+  plan.expectations_path = path_of_expectations(options, plan.expectations_key);
   return plan;
 }
 
@@ -94,7 +106,13 @@ Measured measured_of(const Plan& plan, const Row& row) {
   Provenance provenance = plan.provenance;
   provenance.iterations = row.iterations;
   provenance.warmup = row.warmup;
-  return {example_name(plan, row.benchmark), std::string(to_string(row.benchmark.goal)), metrics_of(row), provenance};
+  provenance.hardware_key = plan.expectations_key;
+  Measured out{example_name(plan, row.benchmark), std::string(to_string(row.benchmark.goal)), {}, provenance};
+  if (plan.options.ratios)
+    out.ratios = ratios_of(row);
+  else
+    out.metrics = metrics_of(row);
+  return out;
 }
 
 Result<Row> run_benchmark(const Plan& plan, std::size_t index, const Expectations& expectations) {
@@ -125,7 +143,7 @@ Result<bool> store(const Plan& plan, Row& row, std::vector<std::string>& notes) 
   const bool accepted = row.status == RowStatus::kRegressed;
   if (row.status != RowStatus::kPassed && row.status != RowStatus::kNoExpectation && !accepted) return true;
   const Result<UpdateReport> report =
-      update_expectations(plan.expectations_path, plan.provenance.hardware_key, {measured_of(plan, row)},
+      update_expectations(plan.expectations_path, plan.expectations_key, {measured_of(plan, row)},
                           {plan.options.accept_regressions, plan.options.accept_provenance});
   if (!report) return report.error();
   for (const std::string& name : report->written) notes.push_back("stored: " + name);
@@ -176,6 +194,11 @@ class Run {
     RunOutcome outcome;
     outcome.exit_code = !left_.empty() ? kOutOfTime : exit_code_of(saved_.rows());
     if (!stored_ && outcome.exit_code == kAllMet) outcome.exit_code = kFailure;
+    if (outcome.exit_code == kAllMet && has_nothing_to_compare()) {
+      notes_.push_back("no ratio was compared: " + plan_.expectations_path +
+                       " has none of these benchmarks under these conditions (--update-expectations stores them)");
+      outcome.exit_code = kAllSkipped;
+    }
     if (Status status = saved_.write(notes_, outcome.exit_code); !status.ok()) return status.error();
     outcome.json = saved_.json();
     outcome.notes = std::move(notes_);
@@ -193,6 +216,17 @@ class Run {
     }
     saved_.add(row_json(*row));
     return saved_.write(notes_, kOutOfTime);
+  }
+
+  /// Ratios were asked for, and none of them had a stored one: no success, as everything skipped is none.
+  bool has_nothing_to_compare() const {
+    const RunOptions& options = plan_.options;
+    if (!options.ratios || options.update_expectations || options.validate) return false;
+    const std::vector<JsonView> rows = JsonView(saved_.rows()).items();
+    return std::none_of(rows.begin(), rows.end(), [](JsonView row) {
+      const std::vector<JsonView> metrics = row["expectations"]["metrics"].items();
+      return std::any_of(metrics.begin(), metrics.end(), [](JsonView metric) { return metric["stored"].is_number(); });
+    });
   }
 
   const Plan& plan_;
@@ -220,7 +254,7 @@ Result<std::string> plan(const RunOptions& options) {
 Result<RunOutcome> run(const RunOptions& options) {
   const Result<Plan> plan = make_plan(options);
   if (!plan) return plan.error();
-  const Result<Expectations> expectations = Expectations::load(plan->expectations_path, plan->provenance.hardware_key);
+  const Result<Expectations> expectations = Expectations::load(plan->expectations_path, plan->expectations_key);
   if (!expectations) return expectations.error();
   std::vector<std::string> notes;
   Result<SavedResults> saved = SavedResults::begin(

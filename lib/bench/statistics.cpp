@@ -25,11 +25,11 @@ class Random {
   std::uint64_t state_;
 };
 
-double median_of_a_draw(std::span<const double> samples, Random& random, std::vector<double>& scratch) {
+double quantile_of_a_draw(std::span<const double> samples, double share, Random& random, std::vector<double>& scratch) {
   scratch.resize(samples.size());
   for (double& value : scratch) value = samples[random.below(samples.size())];
   std::sort(scratch.begin(), scratch.end());
-  return quantile(scratch, 0.5);
+  return quantile(scratch, share);
 }
 
 }  // namespace
@@ -61,19 +61,29 @@ Statistics statistics_of(std::span<const double> samples) {
   return out;
 }
 
-double ratio_of_medians(std::span<const double> above, std::span<const double> below) {
-  const double a = statistics_of(above).p50, b = statistics_of(below).p50;
+double ratio_of_quantiles(std::span<const double> above, std::span<const double> below, double share) {
+  if (above.empty() || below.empty()) return 0;
+  const auto of = [share](std::span<const double> samples) {
+    std::vector<double> sorted(samples.begin(), samples.end());
+    std::sort(sorted.begin(), sorted.end());
+    return quantile(sorted, share);
+  };
+  const double a = of(above), b = of(below);
   return a > 0 && b > 0 ? a / b : 0;
 }
 
-Interval ratio_interval(std::span<const double> baseline, std::span<const double> optimized) {
+double ratio_of_medians(std::span<const double> above, std::span<const double> below) {
+  return ratio_of_quantiles(above, below, 0.5);
+}
+
+Interval ratio_interval(std::span<const double> baseline, std::span<const double> optimized, double share) {
   if (baseline.size() < kMinSamples || optimized.size() < kMinSamples) return {};
   Random random(42);
   std::vector<double> ratios, scratch;
   ratios.reserve(kDraws);
   for (int draw = 0; draw < kDraws; ++draw) {
-    const double above = median_of_a_draw(baseline, random, scratch);
-    const double below = median_of_a_draw(optimized, random, scratch);
+    const double above = quantile_of_a_draw(baseline, share, random, scratch);
+    const double below = quantile_of_a_draw(optimized, share, random, scratch);
     if (below > 0) ratios.push_back(above / below);
   }
   if (ratios.empty()) return {};

@@ -27,6 +27,8 @@ Statistics statistics_of(std::span<const double> samples);
 /// empty.
 double quantile(std::span<const double> sorted, double share);
 
+/// quantile(above) / quantile(below); 0 where either has no samples or a quantile of 0.
+double ratio_of_quantiles(std::span<const double> above, std::span<const double> below, double share);
 /// median(above) / median(below); 0 where either has no samples or a median of 0.
 double ratio_of_medians(std::span<const double> above, std::span<const double> below);
 
@@ -37,9 +39,10 @@ struct Interval {
   double high = 0;
 };
 
-/// A 95 % bootstrap interval of median(baseline) / median(optimized): both are drawn from 2000 times with replacement.
-/// The generator has a fixed seed, so that the same samples give the same interval. Both 0, for unknown, where a
-/// variant has fewer than kMinSamples or a median of 0: what a few samples vary by says little of what more would.
-Interval ratio_interval(std::span<const double> baseline, std::span<const double> optimized);
+/// A 95 % bootstrap interval of median(baseline) / median(optimized), or of another quantile: both are drawn from 2000
+/// times with replacement. The generator has a fixed seed, so that the same samples give the same interval. Both 0, for
+/// unknown, where a variant has fewer than kMinSamples or a quantile of 0: what a few samples vary by says little of
+/// what more would.
+Interval ratio_interval(std::span<const double> baseline, std::span<const double> optimized, double share = 0.5);
 
 }  // namespace rangefinder::bench

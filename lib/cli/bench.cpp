@@ -244,9 +244,12 @@ void add_measuring(CLI::App& verb, const Shared& arguments) {
 
 void add_expectations(CLI::App& verb, const Shared& arguments) {
   bench::RunOptions& run = arguments->run;
-  verb.add_option("--expectations", run.expectations,
-                  "What this machine reached before (default expectations_KEY.json in the working folder)")
+  verb.add_option(
+          "--expectations", run.expectations,
+          "What this machine reached before, or a folder with expectations_KEY.json (default: the working folder)")
       ->type_name("FILE");
+  verb.add_flag("--ratios", run.ratios,
+                "Compare and store ratios of this processor's family, not this machine's figures; CPU only");
   verb.add_flag("--update-expectations", run.update_expectations, "Store what is new, as good, or better");
   verb.add_flag("--accept-regressions", run.accept_regressions, "Store what is worse, too");
   verb.add_flag("--accept-provenance", run.accept_provenance, "Replace what was measured under other conditions");

@@ -172,6 +172,17 @@ class Bench(unittest.TestCase):
         self.bench(1, "run", "--targets", "cached")
         self.bench(1, "run", "--targets", "hang", "--timeout-s", "2")
 
+    def test_ratios_are_of_a_processor_family(self):
+        self.assertIn("no ratio was compared", self.bench(4, "run", "--targets", "good", "--ratios").stdout)
+        self.bench(0, "run", "--targets", "good", "--ratios", "--update-expectations")
+        stored = [each.name for each in self.folder.glob("expectations_*.json")]
+        self.assertEqual(len(stored), 1)
+        self.assertRegex(stored[0], re.compile(r"^expectations_cpu_(x86_64(_avx2|_avx512)?|[a-z0-9]+)\.json$"))
+        self.results(0, "good", "--ratios", "--expectations", self.folder)
+        caught = self.bench(2, "run", "--targets", "good", "--ratios", PLANTED_SLOWDOWN="1.2").stdout
+        self.assertIn("ratio.time was at least 3.68 and is 3.33333", caught)
+        self.assertIn("--ratios", self.bench(3, "run", "--targets", "good", "--expectations", stored[0]).stderr)
+
     def test_expectations_of_another_machine_are_refused(self):
         (self.folder / "e.json").write_text('{"schema_version": 1, "hardware_key": "h200", "examples": {}}')
         self.assertIn("h200", self.bench(3, "run", "--targets", "good", "--expectations", "e.json").stderr)

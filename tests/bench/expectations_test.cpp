@@ -29,6 +29,13 @@ Measured measured(const std::string& name, double time_ns, double bytes = 1000, 
           {"c0ffee", kKey, "cpu", "cpu", "none", "warm", "2026-01-01T00:00:00Z", 20, 5, "2.11.0", "", ""}};
 }
 
+Measured with_ratios(const std::string& name, double time, double high, double bytes = 2) {
+  Measured out = measured(name, 0);
+  out.metrics.clear();
+  out.ratios = {{"time", time, high}, {"bytes", bytes, bytes}};
+  return out;
+}
+
 struct File {
   ScratchFolder folder;
   std::string path = folder.file("expectations_cpu_x_2t.json");
@@ -141,6 +148,61 @@ TEST_CASE("another commit, time and number of iterations are no other conditions
   later.provenance.time = "2027-01-01T00:00:00Z";
   later.provenance.iterations = 100;
   CHECK(file.check(later).state == State::kMet);
+}
+
+TEST_CASE("the least ratio is some way below the median of the runs, or the lowest of them", "[bench]") {
+  CHECK(least_of("time", {2}) == Approx(1.84));
+  CHECK(least_of("bytes", {2}) == Approx(1.9));
+  CHECK(least_of("time", {2.1, 1.9, 2, 2.05, 1.95}) == Approx(1.84));
+  CHECK(least_of("time", {2.1, 1.7, 2}) == Approx(1.7));
+  CHECK(state_of(Ratio{"time", 1.7, 1.8}, 1.84) == State::kRegressed);
+  CHECK(state_of(Ratio{"time", 1.7, 1.84}, 1.84) == State::kMet);  // the interval reaches the least
+  CHECK(state_of(Ratio{"time", 9, 9}, 1.84) == State::kMet);
+}
+
+TEST_CASE("ratios of runs are gathered, and compared by their interval", "[bench]") {
+  const File file;
+  CHECK(file.check(with_ratios("a", 4, 4.1)).state == State::kNew);
+  for (const double time : {4.0, 4.2, 4.12345}) file.write({with_ratios("a", time, time + 0.1)});
+  const Json document = load_json(file.path).value();
+  const JsonView time = JsonView(document)["examples"]["a"]["ratios"]["time"];
+  CHECK(time["runs"].json().dump() == "[4.0,4.2,4.123]");
+  CHECK(time["least"].number() == Approx(3.793));
+  CHECK_FALSE(JsonView(document)["examples"]["a"].has("metrics"));
+  CHECK(file.check(with_ratios("a", 3.7, 3.9)).state == State::kMet);
+  const RegressionCheck slow = file.check(with_ratios("a", 3.4, 3.6));
+  CHECK(slow.state == State::kRegressed);
+  REQUIRE(slow.metrics.size() == 2);
+  CHECK(slow.metrics[0].name == "ratio.time");
+  CHECK(slow.metrics[0].stored == Approx(3.793));
+  CHECK(slow.metrics[0].measured == 3.4);
+  CHECK(file.check(with_ratios("a", 4, 4.1, 1.8)).state == State::kRegressed);
+
+  SECTION("one that regressed is refused, and where it is accepted, the others are not its like") {
+    CHECK(file.write({with_ratios("a", 3, 3.1)}).refused.front() ==
+          "a: ratio.time regressed from 3.793 to 3 (--accept-regressions replaces it)");
+    file.write({with_ratios("a", 3, 3.1)}, {true, false});
+    CHECK(file.check(with_ratios("a", 2.8, 2.9)).state == State::kMet);
+    CHECK(file.check(with_ratios("a", 2.6, 2.7)).state == State::kRegressed);
+  }
+  SECTION("a ratio without an interval is neither compared nor stored") {
+    const Measured few = with_ratios("a", 1, 0);
+    CHECK(file.check(few).metrics.empty());
+    CHECK(file.check(few).conflict == "fewer than 5 timed steps, too few for a ratio");
+    CHECK(file.write({few}, {true, true}).refused.size() == 1);
+  }
+  SECTION("a ratio that is no longer measured is told") {
+    Measured less = with_ratios("a", 4, 4.1);
+    less.ratios.pop_back();
+    CHECK(file.check(less).state == State::kNotReported);
+    CHECK(file.check(less).metrics.back().name == "ratio.bytes");
+  }
+  SECTION("the last twenty runs are kept") {
+    for (int run = 0; run < 30; ++run) file.write({with_ratios("a", 4, 4.1)});
+    const Json now = load_json(file.path).value();
+    CHECK(JsonView(now)["examples"]["a"]["ratios"]["time"]["runs"].items().size() == 20);
+    CHECK(JsonView(now)["examples"]["a"]["ratios"]["time"]["least"].number() == Approx(3.68));
+  }
 }
 
 TEST_CASE("expectations of another machine, and files that are none, are refused", "[bench]") {

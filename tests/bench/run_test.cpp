@@ -5,6 +5,7 @@
 #include "support/environment.hpp"
 #include "support/files.hpp"
 #include "support/scratch_folder.hpp"
+#include "support/seed.hpp"
 
 #include <rangefinder/bench/harness.hpp>
 #include <rangefinder/timeline.hpp>
@@ -257,6 +258,76 @@ TEST_CASE("a planted slowdown is caught against what is stored", "[bench][fault]
   CHECK(bench.run({"good"}) == kAllMet);
 }
 
+TEST_CASE("ratios are compared with those of the processor's family", "[bench]") {
+  Bench bench;
+  bench.options.expectations = bench.folder.file("ratios");
+  std::filesystem::create_directory(bench.options.expectations);
+  const std::string path = bench.options.expectations + "/expectations_" + base::cpu_family() + ".json";
+  bench.options.ratios = true;
+  CHECK(bench.run({"good"}) == kAllSkipped);  // no success without anything to compare with
+  CHECK(bench.row()["status"].text() == "passed");
+  CHECK(bench.outcome.notes.back() == "no ratio was compared: " + path +
+                                          " has none of these benchmarks under these conditions "
+                                          "(--update-expectations stores them)");
+  bench.options.update_expectations = true;
+  CHECK(bench.run({"good"}) == kAllMet);
+  const Json stored = load_json(path).value();
+  const JsonView entry = JsonView(stored)["examples"]["good"];
+  CHECK(JsonView(stored)["hardware_key"].text() == base::cpu_family());
+  CHECK(entry["provenance"]["hardware_key"].text() == base::cpu_family());
+  CHECK(entry["ratios"]["time"]["least"].number() == Approx(3.68));
+  CHECK(entry["ratios"]["bytes"]["least"].number() == Approx(2.392));
+  bench.options.update_expectations = false;
+  CHECK(bench.run({"good"}) == kAllMet);
+  CHECK(bench.row()["expectations"]["state"].text() == "met");
+  CHECK(JsonView(bench.results)["provenance"]["hardware_key"].text() == base::cpu_key());
+  {
+    const Environment slight("PLANTED_SLOWDOWN", "1.08");
+    CHECK(bench.run({"good"}) == kAllMet);
+    const Environment slowdown("PLANTED_SLOWDOWN", "1.2");
+    CHECK(bench.run({"good"}) == kRegression);
+    CHECK(bench.reason() == "ratio.time was at least 3.68 and is 3.33333");
+  }
+  {
+    const Environment bytes("PLANTED_BYTES", "1.2");
+    CHECK(bench.run({"good"}) == kRegression);
+    CHECK(bench.says("ratio.bytes was at least 2.392"));
+  }
+  bench.options.update_expectations = true;
+  CHECK(bench.run({"informational"}) == kAllMet);
+  bench.options.update_expectations = false;
+  {
+    const Environment slowdown("PLANTED_SLOWDOWN", "1.2");
+    CHECK(bench.run({"informational"}) == kRegression);  // what it promises or not: its ratio is stored
+  }
+  bench.options.iterations = 4;
+  CHECK(bench.run({"good"}) == kAllSkipped);
+  CHECK(bench.row()["expectations"]["conflict"].text() == "fewer than 5 timed steps, too few for a ratio");
+  bench.options.iterations = 0;
+  bench.options.ratios = false;
+  bench.options.expectations = path;
+  CHECK(run(bench.options).error().message().find("hardware_key is \"" + base::cpu_family() + "\"") !=
+        std::string::npos);
+}
+
+TEST_CASE("a slowdown of 20 % is caught on this machine's clock", "[bench][fault]") {
+  if (!testing::exhaustive() || testing::sanitized()) return;  // a real clock proves nothing but on a quiet machine
+  const Environment clock("PLANTED_CLOCK", "0");
+  Bench bench;
+  bench.options.ratios = bench.options.update_expectations = true;
+  for (int run = 0; run < 5; ++run) CHECK(bench.run({"arithmetic"}) == kAllMet);
+  bench.options.update_expectations = false;
+  // Of three: a machine can be so busy that all steps of one variant meet it.
+  const auto regressions = [&] {
+    int out = 0;
+    for (int run = 0; run < 3; ++run) out += bench.run({"arithmetic"}) == kRegression;
+    return out;
+  };
+  CHECK(regressions() <= 1);
+  const Environment slowdown("PLANTED_SLOWDOWN", "1.2");
+  CHECK(regressions() >= 2);
+}
+
 TEST_CASE("a planted memory growth is caught against what is stored", "[bench][fault]") {
   Bench bench;
   bench.options.update_expectations = true;
@@ -419,6 +490,7 @@ TEST_CASE("wrong use is an error before anything runs", "[bench]") {
   CHECK_FALSE(refused([](RunOptions& o) { o.size = "large"; }).empty());
   CHECK_FALSE(refused([](RunOptions& o) { o.accept_regressions = true; }).empty());
   CHECK_FALSE(refused([](RunOptions& o) { o.timeout_s = 0; }).empty());
+  CHECK(refused([](RunOptions& o) { o.ratios = true, o.device = "cuda"; }).find("--device cpu") != std::string::npos);
   CHECK_FALSE(refused([](RunOptions& o) { o.time_limit_s = -1; }).empty());
   CHECK_FALSE(refused([](RunOptions& o) { o.worker = "/nonexistent/worker"; }).empty());
   CHECK_FALSE(refused([](RunOptions& o) { o.worker = "/bin/true"; }).empty());

@@ -3,6 +3,8 @@
 
 #include "support/catch.hpp"
 
+#include <algorithm>
+
 using namespace rangefinder::bench;
 
 TEST_CASE("statistics are those of numpy", "[bench]") {
@@ -54,6 +56,14 @@ TEST_CASE("the interval of a ratio of medians", "[bench]") {
     std::vector<double> baseline(21, 50.0), optimized(21, 50.0);
     baseline.back() = 1e9;
     CHECK(ratio_interval(baseline, optimized).high == Approx(1));
+  }
+  SECTION("of a low quantile it is not moved by slow samples, however many of one variant") {
+    std::vector<double> baseline(20, 60.0), optimized(20, 20.0);
+    std::fill(optimized.begin() + 8, optimized.end(), 33.0);
+    CHECK(ratio_of_medians(baseline, optimized) == Approx(60.0 / 33));
+    CHECK(ratio_of_quantiles(baseline, optimized, 0.1) == Approx(3));
+    CHECK(ratio_interval(baseline, optimized, 0.1).high == Approx(3));
+    CHECK(ratio_of_quantiles(baseline, {}, 0.1) == 0);
   }
   SECTION("it is unknown from fewer than five samples") {
     CHECK(ratio_interval(std::vector<double>(4, 30.0), std::vector<double>(9, 10.0)).high == 0);

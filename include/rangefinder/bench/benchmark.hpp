@@ -149,7 +149,7 @@ struct Benchmark {
   std::uint32_t iterations = 20;
   std::uint32_t warmup = 5;
   std::uint32_t least_ranks = 1;
-  /// Never fails for its ratio or stored expectations.
+  /// Never fails for its goal or stored expectations, except for ratios that are stored of a processor family.
   bool informational = false;
   /// Why it cannot run here: "no_cuda_device", "needs_sm_90", "feature_not_built", ...; empty: it can.
   std::function<std::string(const Setup&)> skip{};

@@ -60,8 +60,12 @@ struct RunOptions {
   /// No benchmark is begun when the longest so far would end after so many seconds; one of each family comes first.
   /// 0: no limit.
   double time_limit_s = 0;
-  /// Stored expectations; empty: expectations_KEY.json in the working directory.
+  /// Stored expectations, or a folder with expectations_KEY.json; empty: that file in the working directory.
   std::string expectations;
+  /// Compares and stores ratios, baseline / optimized, of this processor's family in the place of this machine's
+  /// figures: for a file that many machines share. KEY is the family then. Ends with kAllSkipped where nothing is
+  /// stored to compare with. Not on a device.
+  bool ratios = false;
   bool update_expectations = false;
   bool accept_regressions = false;
   bool accept_provenance = false;
