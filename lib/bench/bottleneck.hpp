@@ -1,24 +1,54 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "bench/device_limits.hpp"
 #include "bench/json.hpp"
+#include "bench/step_time.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace rangefinder::bench {
 
-/// What bounds a variant, by rules with a measured trigger each. Without the figures that a rule needs, the resource is
-/// "-" and the evidence says what is missing.
-struct Bottleneck {
-  std::string resource = "-";  ///< "CPU", "GPU", "GPU compute", "GPU memory", "I/O", "communication"
-  std::string evidence;
-  std::string next = "-";
-  std::optional<double> processor;  ///< CPU time / wall time: 1 is one core
-  std::optional<double> device;     ///< time with device work / wall time, in the profiled steps
+enum class BottleneckClass : std::uint8_t {
+  kUndecided,
+  kInput,            ///< data comes too late: waiting for it, copying it to the device
+  kHost,             ///< on a device: it waits for launches; without one: the processors compute
+  kDeviceCompute,    ///< arithmetic of kernels
+  kDeviceMemory,     ///< bandwidth of the device's memory
+  kSynchronisation,  ///< the host waits for results, and the device then for the host; copying results to the host
+  kCommunication,    ///< between ranks
 };
 
-/// `variant` is a variant of a results document.
-Bottleneck bottleneck_of(JsonView variant, const std::string& device);
+/// "undecided", "device_compute", ...: as JSON has it.
+std::string_view to_string(BottleneckClass what) noexcept;
+
+/// What was measured of a variant; what is empty was not.
+struct BottleneckEvidence {
+  bool on_device = false;           ///< the variant runs on a GPU
+  std::optional<double> processor;  ///< CPU time of the process / wall time, of timed steps; 1 is one core
+  std::optional<StepTime> steps;    ///< of profiled steps
+  double recording_overhead = 0;    ///< by which part of the timed median recording made a step longer
+  DeviceLimits limits;
+};
+
+/// What bounds a variant.
+struct Bottleneck {
+  BottleneckClass what = BottleneckClass::kUndecided;
+  std::string evidence;  ///< one sentence with figures; empty: nothing was measured
+  std::string missing;   ///< of kUndecided: what to record for a decision; empty: nothing would decide
+};
+
+/// A class is named where it takes at least half of a step, and twice as much as any other class and as all that is not
+/// known; arithmetic and memory likewise, by the shares of their peaks. All else is undecided.
+Bottleneck bottleneck_of(const BottleneckEvidence& evidence);
+
+/// {"class", "evidence", "missing"}; null where a text is empty.
+Json to_json(const Bottleneck& bottleneck);
+
+/// What to try against a class, by its name in JSON; "-" for undecided.
+std::string_view what_to_try(std::string_view bottleneck_class) noexcept;
 
 }  // namespace rangefinder::bench

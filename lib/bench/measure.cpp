@@ -205,9 +205,10 @@ class Measurement {
                                                            {"capture", capture},
                                                            {"folder", stem}}));
         if (!answer) return answer.error();
-        Result<Json> tables = profile_of(capture, *answer, *two.result, options_.run.profile);
-        if (!tables) return tables.error();
-        two.result->profile = std::move(*tables);
+        Result<ProfileResult> profiled =
+            profile_of(capture, *answer, *two.result, options_.run.profile, options_.peaks);
+        if (!profiled) return profiled.error();
+        two.result->profile = std::move(*profiled);
       }
       const Result<Json> finish = ask(two, Json::object({{"do", "finish"}}));
       if (!finish) return finish.error();

@@ -4,6 +4,7 @@
 #include "bench/row.hpp"
 #include "bench/worker_process.hpp"
 
+#include <rangefinder/analysis/machine_peaks.hpp>
 #include <rangefinder/bench/harness.hpp>
 
 #include <functional>
@@ -19,6 +20,7 @@ struct MeasureOptions {
   Setup setup;
   std::string folder;  ///< of this benchmark, exists
   std::function<void(std::uint64_t part)> progress;
+  const MachinePeaks* peaks = nullptr;  ///< of the machine; null: not measured
 };
 
 /// Checks the outputs of a benchmark, times its variants in turns, profiles them. What goes wrong is told by the row,

@@ -4,10 +4,10 @@
 #include "base/file.hpp"
 #include "bench/copy_overlap.hpp"
 #include "bench/host_samples.hpp"
+#include "bench/report_view.hpp"
 
 #include <rangefinder/analysis/key_averages.hpp>
 #include <rangefinder/exporters.hpp>
-#include <rangefinder/report.hpp>
 #include <rangefinder/timeline.hpp>
 
 #include <algorithm>
@@ -17,19 +17,11 @@ namespace {
 
 constexpr std::size_t kOperators = 20, kRanges = 200;
 
-/// The report itself, so that these figures are those of `rangefinder report`.
 Result<Json> view(const Timeline& timeline, const std::string& name) {
   ReportOptions options;
   options.view = name;
-  options.format = ReportFormat::kJson;
   options.top = kRanges;
-  std::string text;
-  const Status status = write_report(timeline, options, [&](std::string_view piece) {
-    text.append(piece);
-    return true;
-  });
-  if (!status.ok()) return status.error();
-  return parse_json(text);
+  return report_view(timeline, options);
 }
 
 Json operators(const Timeline& timeline) {
@@ -106,7 +98,8 @@ Json overhead(JsonView profiled, const std::vector<double>& timed) {
 
 }  // namespace
 
-Result<Json> profile_of(const std::string& capture, JsonView answer, const VariantResult& variant, ProfileLevel level) {
+Result<ProfileResult> profile_of(const std::string& capture, JsonView answer, const VariantResult& variant,
+                                 ProfileLevel level, const MachinePeaks* peaks) {
   LoadOptions load;
   load.operator_inputs = true;
   const Result<Timeline> timeline = load_timeline(capture, load);
@@ -135,7 +128,11 @@ Result<Json> profile_of(const std::string& capture, JsonView answer, const Varia
   // By shapes of operators: nothing that a counter has measured.
   if (const double flops = flops_of(*timeline); flops > 0 && steps > 0)
     out["flops_by_shapes"] = flops / static_cast<double>(steps);
-  return out;
+  Result<StepTime> time = step_time(*timeline);
+  if (!time) return time.error();
+  Result<DeviceLimits> limits = device_limits(*timeline, peaks);
+  if (!limits) return limits.error();
+  return ProfileResult{std::move(out), std::move(*time), std::move(*limits)};
 }
 
 }  // namespace rangefinder::bench

@@ -114,6 +114,34 @@ std::string before_and_after(JsonView row) {
   return out;
 }
 
+/// CPU time / wall time: 1 is one core.
+std::optional<double> processor_share(JsonView variant) {
+  const JsonView wall = variant["wall_ns"]["p50"], cpu = variant["cpu_ns"]["p50"];
+  if (!(wall.number() > 0) || !cpu.is_number()) return std::nullopt;
+  return cpu.number() / wall.number();
+}
+
+/// Time with device work / wall time, in the profiled steps.
+std::optional<double> device_share(JsonView variant, const std::string& device) {
+  if (device != "cuda") return std::nullopt;
+  for (const JsonView range : variant["profile"]["ranges"].items()) {
+    if (range["range"].text() == "step" && range["host_ns"].number() > 0)
+      return range["gpu_busy_ns"].number() / range["host_ns"].number();
+  }
+  return std::nullopt;
+}
+
+/// "bound by device memory (...)", or what is missing to tell.
+std::string bottleneck_text(JsonView bottleneck, std::string bound) {
+  std::replace(bound.begin(), bound.end(), '_', ' ');
+  std::string out = bound == "undecided" ? "what bounds it is undecided" : "bound by " + bound;
+  if (const std::string evidence = bottleneck["evidence"].text(); !evidence.empty())
+    out += fmt::format(" ({})", base::printable(evidence));
+  if (const std::string missing = bottleneck["missing"].text(); !missing.empty())
+    out += "; missing: " + base::printable(missing);
+  return out;
+}
+
 std::string section(JsonView row, const std::string& device) {
   std::string out =
       fmt::format("\n## {}\n\n{}\n\n", base::printable(row["name"].text()), base::printable(row["purpose"].text("-")));
@@ -124,12 +152,13 @@ std::string section(JsonView row, const std::string& device) {
   if (!row["correctness"]["passed"].boolean() || status == "skipped") return out + "Not measured.\n";
   out += before_and_after(row);
   for (const char* variant : {"baseline", "optimized"}) {
-    const Bottleneck bottleneck = bottleneck_of(row[variant], device);
-    out += fmt::format("\n**{}**: bound by {} ({}).\n", variant, bottleneck.resource, bottleneck.evidence);
-    out += fmt::format("- Utilisation: processor {}, device {}\n", percent(bottleneck.processor),
-                       percent(bottleneck.device));
-    out += "- Top " + top_of(row[variant]["profile"]);
-    if (std::string_view(variant) == "optimized") out += "- Next: " + bottleneck.next + "\n";
+    const JsonView measured = row[variant], bottleneck = measured["bottleneck"];
+    const std::string bound = bottleneck["class"].text("undecided");
+    out += fmt::format("\n**{}**: {}.\n", variant, bottleneck_text(bottleneck, bound));
+    out += fmt::format("- Utilisation: processor {}, device {}\n", percent(processor_share(measured)),
+                       percent(device_share(measured, device)));
+    out += "- Top " + top_of(measured["profile"]);
+    if (std::string_view(variant) == "optimized") out += fmt::format("- Next: {}\n", what_to_try(bound));
   }
   return out;
 }

@@ -2,6 +2,7 @@
 #include "bench/results.hpp"
 
 #include "bench/benchmark_json.hpp"
+#include "bench/bottleneck.hpp"
 
 #include <rangefinder/bench/harness.hpp>
 #include <rangefinder/version.hpp>
@@ -45,7 +46,20 @@ Json energy_of_a_step(const VariantResult& variant) {
   return static_cast<double>(*variant.energy_mj) / 1000 / static_cast<double>(variant.wall_ns.size());
 }
 
-Json variant_json(const VariantResult& variant) {
+/// Null: the variant was not timed.
+Json bottleneck_json(const VariantResult& variant, const std::string& device) {
+  if (variant.wall_ns.empty()) return {};
+  BottleneckEvidence evidence;
+  evidence.on_device = device == "cuda";
+  const double wall_ns = statistics_of(variant.wall_ns).p50;
+  if (wall_ns > 0 && !variant.cpu_ns.empty()) evidence.processor = statistics_of(variant.cpu_ns).p50 / wall_ns;
+  evidence.steps = variant.profile.steps;
+  evidence.recording_overhead = JsonView(variant.profile.tables)["wall_overhead"].number();
+  evidence.limits = variant.profile.limits;
+  return to_json(bottleneck_of(evidence));
+}
+
+Json variant_json(const VariantResult& variant, const std::string& device) {
   Json metrics = Json::array();
   for (const Metric& metric : variant.metrics) metrics.push_back(to_json(metric));
   return Json::object({{"log", variant.log},
@@ -62,7 +76,8 @@ Json variant_json(const VariantResult& variant) {
                        {"rates", rates_of(variant.work, statistics_of(variant.wall_ns).p50)},
                        {"work", to_json(variant.work)},
                        {"metrics", std::move(metrics)},
-                       {"profile", variant.profile}});
+                       {"bottleneck", bottleneck_json(variant, device)},
+                       {"profile", variant.profile.tables}});
 }
 
 Json correctness_json(const Row& row) {
@@ -129,8 +144,8 @@ Json row_json(const Row& row) {
                        {"warmup", row.warmup},
                        {"ratios", ratios_json(row)},
                        {"correctness", correctness_json(row)},
-                       {"baseline", variant_json(row.baseline)},
-                       {"optimized", variant_json(row.optimized)},
+                       {"baseline", variant_json(row.baseline, row.setup.device)},
+                       {"optimized", variant_json(row.optimized, row.setup.device)},
                        {"expectations", regression_json(row)}});
 }
 

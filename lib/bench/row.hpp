@@ -2,9 +2,11 @@
 #pragma once
 
 #include "bench/comparison.hpp"
+#include "bench/device_limits.hpp"
 #include "bench/expectations.hpp"
 #include "bench/json.hpp"
 #include "bench/statistics.hpp"
+#include "bench/step_time.hpp"
 
 #include <rangefinder/bench/benchmark.hpp>
 
@@ -37,6 +39,13 @@ struct GoalResult {
 
 std::string_view to_string(GoalState state) noexcept;
 
+/// What profiled steps say.
+struct ProfileResult {
+  Json tables;  ///< null: not profiled
+  std::optional<StepTime> steps;
+  DeviceLimits limits;
+};
+
 /// What was measured of one variant.
 struct VariantResult {
   std::string log;
@@ -49,7 +58,7 @@ struct VariantResult {
   std::optional<std::int64_t> growth_bytes;  ///< held more after the timed steps than before them
   Work work;
   std::vector<Metric> metrics;
-  Json profile;  ///< null: not profiled
+  ProfileResult profile;
 
   const std::vector<double>& samples(bool by_cpu) const noexcept { return by_cpu ? cpu_ns : wall_ns; }
 };

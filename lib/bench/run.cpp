@@ -9,6 +9,7 @@
 #include "bench/targets.hpp"
 
 #include <rangefinder/bench/harness.hpp>
+#include <rangefinder/bench/measure_peaks.hpp>
 
 #include <fmt/format.h>
 
@@ -16,6 +17,7 @@
 #include <array>
 #include <chrono>
 #include <filesystem>
+#include <optional>
 
 namespace rangefinder::bench {
 namespace {
@@ -29,6 +31,7 @@ struct Plan {
   Provenance provenance;         ///< of the run; a row has its own iterations and warm-up
   std::string expectations_key;  ///< of this machine, or of its processor's family
   std::string expectations_path;
+  std::optional<MachinePeaks> peaks;
 };
 
 Error wrong(std::string what) { return {ErrorCode::kInvalidArgument, std::move(what)}; }
@@ -68,6 +71,11 @@ Result<Plan> make_plan(const RunOptions& options) {
   Result<Description> description = describe(options.worker, options.cancelled);
   if (!description) return description.error();
   plan.worker = std::move(*description);
+  if (!options.peaks.empty()) {
+    Result<MachinePeaks> peaks = read_peaks(options.peaks);
+    if (!peaks) return peaks.error();
+    plan.peaks = std::move(*peaks);
+  }
   Result<std::vector<Benchmark>> benchmarks = chosen(plan.worker.benchmarks, options.targets);
   if (!benchmarks) return benchmarks.error();
   plan.benchmarks = std::move(*benchmarks);
@@ -131,7 +139,7 @@ Result<Row> run_benchmark(const Plan& plan, std::size_t index, const Expectation
     row.setup = plan.setup;
     row.fail("interrupted before it ran");
   } else {
-    row = measure(benchmark, {plan.options, plan.setup, folder, progress});
+    row = measure(benchmark, {plan.options, plan.setup, folder, progress, plan.peaks ? &*plan.peaks : nullptr});
   }
   decide(row, expectations, measured_of(plan, row), plan.options.validate);
   progress(kBenchmarkParts);

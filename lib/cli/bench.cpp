@@ -199,6 +199,9 @@ void add_profile(CLI::App& verb, const Shared& arguments) {
                             {"roofline", ProfileLevel::kRoofline}},
                            "What to record in steps of their own: none, minimal, deep or roofline (default none)")
       ->type_name("LEVEL");
+  verb.add_option("--peaks", arguments->run.peaks,
+                  "Peaks of this machine, by measure-peaks: tells compute-bound from memory-bound kernels")
+      ->type_name("FILE");
 }
 
 void add_measuring(CLI::App& verb, const Shared& arguments) {

@@ -31,7 +31,7 @@ Json profiled(const std::string& capture, ProfileLevel level = ProfileLevel::kMi
   const Json answer = parse_json(R"({"wall_ns":[1100,1300,1200],"cpu_ns":[],"files":["snapshot.pickle"]})").value();
   VariantResult variant;
   variant.wall_ns = {1000, 1000};
-  return profile_of(capture, answer, variant, level).value();
+  return profile_of(capture, answer, variant, level).value().tables;
 }
 
 }  // namespace
@@ -55,6 +55,19 @@ TEST_CASE("a profile has the report's figures, memory and the cost of recording"
   CHECK(profile["operators"].items()[0]["name"].text() == "aten::mm");
   CHECK(profile["memory"].items().size() == 2);
   CHECK(std::filesystem::exists(folder.file("variant.pt.trace.json.gz")));
+}
+
+TEST_CASE("a profile says where the time of its steps went", "[bench]") {
+  const ScratchFolder folder;
+  CaptureBuilder capture = step();  // the kernel runs from 2,000 to 4,500
+  capture.range("data", 4'500, 8'500).write(folder.file("variant.rfcap"));
+  const ProfileResult profile = profile_of(folder.file("variant.rfcap"), {}, {}, ProfileLevel::kMinimal).value();
+  REQUIRE(profile.steps);
+  CHECK(profile.steps->step_ns == 9'000);
+  CHECK(profile.steps->computing_ns == 2'500);
+  CHECK(profile.steps->input_ns == 4'000);
+  CHECK(profile.steps->host_ns == 2'500);
+  CHECK(profile.limits.source.empty());
 }
 
 TEST_CASE("copies are hidden where kernels of their device run beside them", "[bench]") {
@@ -113,7 +126,7 @@ TEST_CASE("sampled stacks are figures, a file and a table; why there are none is
   Json answer = parse_json(R"({"wall_ns":[1,1],"host_samples":{"functions":["f","main"],"stacks":[[0,1]],
     "samples":[[0,1,3000000,0],[0,1,1000000,0]],"lost":0}})")
                     .value();
-  const Json document = profile_of(folder.file("variant.rfcap"), answer, {}, ProfileLevel::kDeep).value();
+  const Json document = profile_of(folder.file("variant.rfcap"), answer, {}, ProfileLevel::kDeep).value().tables;
   const JsonView profile = document;
   CHECK(profile["host_samples"]["cpu_ns"].integer() == 4'000'000);
   CHECK(profile["files"].items().back().text() == folder.file("variant.stacks.folded"));
@@ -124,8 +137,9 @@ TEST_CASE("sampled stacks are figures, a file and a table; why there are none is
   CHECK(table.find("| benchmark | optimized | f | 2.000 ms | 2.000 ms | 100.0 % |") != std::string::npos);
   CHECK(table.find("main") == std::string::npos);  // nothing of its own
   answer["host_samples"] = Json::object({{"missing", "why"}});
-  CHECK(profile_of(folder.file("variant.rfcap"), answer, {}, ProfileLevel::kDeep).value()["host_samples"]["missing"] ==
-        "why");
+  CHECK(profile_of(folder.file("variant.rfcap"), answer, {}, ProfileLevel::kDeep)
+            .value()
+            .tables["host_samples"]["missing"] == "why");
 }
 
 TEST_CASE("the table of ranges has both variants beside each other", "[bench]") {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "bench/bottleneck.hpp"
 #include "bench/json.hpp"
 #include "bench/results_tables.hpp"
 #include "bench/statistics.hpp"
@@ -17,10 +16,10 @@ using rangefinder::testing::write_file;
 
 namespace {
 
-Json variant(double wall_ns, double cpu_ns, double busy_ns = 0) {
+Json variant(double wall_ns, double cpu_ns) {
   const auto median = [](double value) { return Json::object({{"p50", value}}); };
   Json ranges = Json::array();
-  ranges.push_back(Json::object({{"range", "step"}, {"count", 2}, {"host_ns", 2000}, {"gpu_busy_ns", busy_ns}}));
+  ranges.push_back(Json::object({{"range", "step"}, {"count", 2}, {"host_ns", 2000}, {"gpu_busy_ns", 0}}));
   ranges.push_back(Json::object({{"range", "forward"}, {"count", 2}, {"host_ns", 1500}, {"gpu_busy_ns", 0}}));
   return Json::object(
       {{"wall_ns", median(wall_ns)},
@@ -29,6 +28,7 @@ Json variant(double wall_ns, double cpu_ns, double busy_ns = 0) {
        {"rates", Json::object({{"tokens_per_s", 1e9 / wall_ns}})},
        {"metrics", Json::array({Json::object({{"name", "accuracy"}, {"value", 0.5}, {"kind", "fact"}}),
                                 Json::object({{"name", "pool"}, {"value", wall_ns * 1000}, {"kind", "bytes"}})})},
+       {"bottleneck", Json::object({{"class", "device_memory"}, {"evidence", "figures"}, {"missing", nullptr}})},
        {"profile", Json::object({{"steps", 2}, {"ranges", std::move(ranges)}})}});
 }
 
@@ -55,41 +55,25 @@ std::string results(Json::array_t rows) {
                                  {"rows", std::move(rows)}}));
 }
 
-Bottleneck bottleneck_in(const Json& variant, const std::string& device) { return bottleneck_of(variant, device); }
-
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
-
-TEST_CASE("what bounds a variant needs a measured trigger", "[bench]") {
-  CHECK(bottleneck_in(variant(1000, 950), "cpu").resource == "CPU");
-  CHECK(bottleneck_in(variant(1000, 200), "cpu").resource == "I/O");
-  CHECK(bottleneck_in(variant(1000, 650), "cpu").resource == "-");
-  CHECK(bottleneck_in(variant(1000, 950, 1900), "cuda").resource == "GPU");
-  CHECK(*bottleneck_in(variant(1000, 950, 1900), "cuda").device == Approx(0.95));
-  CHECK(bottleneck_in(variant(1000, 950, 500), "cuda").resource == "CPU");
-  CHECK(bottleneck_in(variant(1000, 950, 1300), "cuda").resource == "-");
-  Json unprofiled = variant(1000, 950);
-  unprofiled.erase("profile");
-  CHECK(bottleneck_of(unprofiled, "cuda").resource == "-");
-  CHECK(bottleneck_of(unprofiled, "cuda").evidence == "no device time: run with --profile minimal");
-  Json talking = variant(1000, 950);
-  talking["profile"]["ranges"].push_back({{"range", "all_reduce"}, {"host_ns", 800}});
-  CHECK(bottleneck_of(talking, "cpu").resource == "communication");
-}
 
 TEST_CASE("recommendations are of measured rows", "[bench]") {
   Json failed = row("broken", "failed");
   failed["reason"] = "wrong output";
   failed["correctness"]["passed"] = false;
-  const std::string text = recommendations(results({row("fine", "passed"), failed})).value();
+  Json fine = row("fine", "passed");
+  fine["optimized"]["bottleneck"] = parse_json(R"({"class":"undecided","evidence":null,"missing":"counters"})").value();
+  const std::string text = recommendations(results({fine, failed})).value();
   CHECK(has(text, "## fine"));
   CHECK(has(text, "| CPU time a step | 3.900 us | 300 ns | x2 |"));
   CHECK(has(text, "| peak memory | 2.000 MB | 2.000 MB | - |"));
   CHECK(has(text, "| accuracy | 0.5 | 0.5 | - |"));
   CHECK(has(text, "| pool | 4.000 MB | 2.000 MB | x2 |"));
-  CHECK(has(text, "**baseline**: bound by CPU (CPU time is 98 % of the wall time)"));
-  CHECK(has(text, "**optimized**: bound by I/O"));
+  CHECK(has(text, "**baseline**: bound by device memory (figures).\n- Utilisation: processor 97.5 %, device -\n"));
+  CHECK(has(text, "**optimized**: what bounds it is undecided; missing: counters.\n"));
+  CHECK(has(text, "- Next: -\n"));
   CHECK(has(text, "1. `step`: host 1.000 us, device -"));
   CHECK(has(text, "2. `forward`: host 750 ns"));
   const std::string rest = text.substr(text.find("## broken"));

@@ -433,6 +433,9 @@ TEST_CASE("a profiled step leaves a capture, a trace and a table per variant", "
     REQUIRE(profile["ranges"].items().size() == 2);
     CHECK(profile["ranges"].items()[0]["range"].text() == "step");
     CHECK(profile["ranges"].items()[1]["count"].integer() == 3);
+    // The planted processor works half of the wall time, and no range says what it waits for.
+    CHECK(bench.row()[variant]["bottleneck"]["class"].text() == "undecided");
+    CHECK(bench.row()[variant]["bottleneck"]["evidence"].text() == "host 50 % of a step, not known 50 %");
     CHECK(profile["cpu_overhead"].number(-1) == 0);                 // by the planted clock recording is free
     CHECK(bench.row()[variant]["cpu_ns"]["count"].integer() == 7);  // profiled steps are not among the timed ones
   }

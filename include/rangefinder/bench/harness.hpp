@@ -43,6 +43,9 @@ struct RunOptions {
   std::string device = "auto";  ///< "cpu", "cuda", or "auto": cuda where the worker has a device
   std::string size;             ///< "smoke", "cpu", "gpu"; empty: gpu on cuda, else cpu
   ProfileLevel profile = ProfileLevel::kNone;
+  /// What `rangefinder measure-peaks -o` wrote on this machine: tells kernels that compute from those that move data.
+  /// Empty: not measured.
+  std::string peaks;
   std::int64_t iterations = 0;  ///< 0: each benchmark's own
   std::int64_t warmup = -1;     ///< -1: each benchmark's own
   std::uint64_t seed = 42;
